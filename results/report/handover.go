@@ -83,12 +83,12 @@ func conditions(r *result.Result, a *result.Analysis, l *result.LoadAnalysis) []
 	}
 	var facts []Fact
 	for _, f := range []Fact{
-		{"load", LoadName(r.Plan, l.Load) + ", " + loop},
-		{"database", cmp.Or(Database(r), "the logger's memory")},
-		{"brokers", brokers(r)},
-		{"machine", machine(r)},
-		{"network", Network(r)},
-		{"run", strings.Join(filled(run(r, a), r.ID, day(r.Began)), ", ")},
+		{Name: "load", Text: LoadName(r.Plan, l.Load) + ", " + loop},
+		{Name: "database", Text: cmp.Or(Database(r), "the logger's memory")},
+		{Name: "brokers", Text: brokers(r)},
+		{Name: "machine", Text: machine(r)},
+		{Name: "network", Text: Network(r)},
+		{Name: "run", Text: strings.Join(filled(run(r, a), r.ID, day(r.Began)), ", ")},
 	} {
 		if f.Text != "" {
 			facts = append(facts, f)

@@ -8,6 +8,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/report/block"
 )
 
 // Main are the metrics that a load is judged by, the primary one first.
@@ -104,17 +105,14 @@ func metrics(l *result.LoadAnalysis, ids []string) []result.Metric {
 }
 
 // Fact is a line of a report's head.
-type Fact struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
-}
+type Fact = block.Fact
 
 // Facts are what is to be known about an experiment before its figures.
 func Facts(r *result.Result, a *result.Analysis) []Fact {
 	var facts []Fact
 	add := func(name, text string) {
 		if text != "" {
-			facts = append(facts, Fact{name, text})
+			facts = append(facts, Fact{Name: name, Text: text})
 		}
 	}
 	add("question", question(r))

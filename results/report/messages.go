@@ -15,10 +15,10 @@ import (
 // account of a load in which nothing was done to the broker.
 const longOutage = plan.Duration(100 * time.Millisecond)
 
-// MessageColumns are the account of the messages of arms, over all rounds; none
+// messageColumns are the account of the messages of arms, over all rounds; none
 // where no messages are sent. Of what is rare, and of what is no fault of a broker's,
 // there is a column only where an arm has some.
-func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
+func messageColumns(l *result.LoadAnalysis) []armColumn {
 	if l.Scenario == "" || Empty(l) {
 		return nil
 	}
@@ -35,7 +35,7 @@ func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 		some(func(m *result.MessageState) bool {
 			return m.SendOutage >= longOutage || m.Refused["send_outage"] != nil && m.Refused["send_outage"].Value >= float64(longOutage)
 		})
-	var all []ArmColumn
+	var all []armColumn
 	for _, c := range []struct {
 		head string
 		show bool
@@ -60,13 +60,13 @@ func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 		if !c.show {
 			continue
 		}
-		column := ArmColumn{Head: c.head}
+		column := armColumn{head: c.head}
 		for a := range l.Arms {
 			text := Absent
 			if m := l.Arms[a].Messages; m != nil {
 				text = c.of(m)
 			}
-			column.Cells = append(column.Cells, text)
+			column.cells = append(column.cells, text)
 		}
 		all = append(all, column)
 	}
@@ -76,12 +76,12 @@ func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 // excused is why a message may come again, or out of order.
 const excused = "after something had been done to the broker or a reader, or when its sender got no answer"
 
-// MessageCaption says what the columns of [MessageColumns] are of.
-func MessageCaption(l *result.LoadAnalysis) string {
+// messageCaption says what the columns of [messageColumns] are of.
+func messageCaption(l *result.LoadAnalysis) string {
 	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of readers. One that is missing, duplicated, reordered, corrupted, misrouted or stray leaves an arm without a figure."
-	heads := MessageColumns(l)
+	heads := messageColumns(l)
 	has := func(head string) bool {
-		return slices.ContainsFunc(heads, func(c ArmColumn) bool { return c.Head == head })
+		return slices.ContainsFunc(heads, func(c armColumn) bool { return c.head == head })
 	}
 	var none []string
 	for _, rare := range []struct{ head, means string }{

@@ -140,10 +140,13 @@ func TestMessageColumns(t *testing.T) {
 	r := resulttest.MessageScenarios()
 	heads := func(load int) (all []string) {
 		a := result.Analyse(r)
-		for _, c := range report.MessageColumns(&a.Loads[load]) {
-			all = append(all, c.Head)
-			if len(c.Cells) != 4 {
-				t.Errorf("%s: %d cells", c.Head, len(c.Cells))
+		account := report.MessageTable(&a.Loads[load])
+		for _, c := range account.Columns[1:] {
+			all = append(all, c.Name())
+		}
+		for _, row := range account.Rows {
+			if len(account.Rows) != 4 || len(row) != len(account.Columns) {
+				t.Errorf("%d rows, one of %d cells", len(account.Rows), len(row))
 			}
 		}
 		return all
@@ -161,16 +164,16 @@ func TestMessageColumns(t *testing.T) {
 		t.Errorf("one corrupted: %s", got)
 	}
 	a := result.Analyse(r)
-	if got, want := report.MessageCaption(&a.Loads[0]), "corrupted, misrouted or stray leaves an arm without a figure. Corrupted: not as it was sent. Stray: delivered, and never sent in this trial. None was misrouted."; !strings.HasSuffix(got, want) {
+	if got, want := report.MessageTable(&a.Loads[0]).Caption, "corrupted, misrouted or stray leaves an arm without a figure. Corrupted: not as it was sent. Stray: delivered, and never sent in this trial. None was misrouted."; !strings.HasSuffix(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got, want := report.MessageCaption(&a.Loads[2]), "None was corrupted, misrouted or stray."; !strings.Contains(got, want) {
+	if got, want := report.MessageTable(&a.Loads[2]).Caption, "None was corrupted, misrouted or stray."; !strings.Contains(got, want) {
 		t.Errorf("%q", got)
 	}
 	if got := report.Account(&a.Loads[0].Arms[0]); got != "1 corrupted, 2 stray" {
 		t.Errorf("%q", got)
 	}
-	if plain := result.Analyse(resulttest.Two()); report.MessageColumns(&plain.Loads[0]) != nil {
+	if plain := result.Analyse(resulttest.Two()); report.MessageTable(&plain.Loads[0]) != nil {
 		t.Error("calls have an account of messages")
 	}
 }

@@ -8,41 +8,6 @@ import (
 	"wirelab/lab/result"
 )
 
-// EntryColumns are the account of the entries of arms that were followed, by id
-// and over all rounds; none where nobody followed any.
-func EntryColumns(l *result.LoadAnalysis) []ArmColumn {
-	if !slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Entries != nil }) {
-		return nil
-	}
-	var all []ArmColumn
-	for _, c := range []struct {
-		head string
-		of   func(*result.EntryState) uint64
-	}{
-		{"sent", func(e *result.EntryState) uint64 { return e.Sent }},
-		{"accepted", func(e *result.EntryState) uint64 { return e.Accepted }},
-		{"confirmed", func(e *result.EntryState) uint64 { return e.Confirmed }},
-		{"stored", func(e *result.EntryState) uint64 { return e.Stored }},
-		{"missing", func(e *result.EntryState) uint64 { return e.Missing }},
-		{"duplicated", func(e *result.EntryState) uint64 { return e.Duplicated }},
-		{"reordered", func(e *result.EntryState) uint64 { return e.Reordered }},
-	} {
-		column := ArmColumn{Head: c.head}
-		for a := range l.Arms {
-			text := Absent
-			if e := l.Arms[a].Entries; e != nil {
-				text = result.Thousands(c.of(e))
-			}
-			column.Cells = append(column.Cells, text)
-		}
-		all = append(all, column)
-	}
-	return all
-}
-
-// EntryCaption says what the columns of [EntryColumns] are of.
-const EntryCaption = "Entries of all rounds, each followed by its id. Missing: accepted and never stored. Duplicated: came to the store again, where each is kept once. Reordered: stored before one that the same caller had sent earlier."
-
 // Processes are what the processes of pipelines used, by what they do.
 type Processes struct {
 	// Roles are what any arm has, on an entry's way: gateway, broker, listener,
@@ -174,22 +139,22 @@ func (p *Processes) text(cpu, refused float64) string {
 	return p.Text(cpu)
 }
 
-// Columns are a column for each role and one for all together; none of nil.
-func (p *Processes) Columns() []ArmColumn {
+// columns are a column for each role and one for all together; none of nil.
+func (p *Processes) columns() []armColumn {
 	if p == nil {
 		return nil
 	}
-	var all []ArmColumn
+	var all []armColumn
 	for i, role := range p.Roles {
-		column := ArmColumn{Head: role + " " + p.Unit.Name}
+		column := armColumn{head: role, unit: p.Unit.Name}
 		for a := range p.CPU {
-			column.Cells = append(column.Cells, p.text(p.CPU[a][i], p.refused[a][i]))
+			column.cells = append(column.cells, p.text(p.CPU[a][i], p.refused[a][i]))
 		}
 		all = append(all, column)
 	}
-	column := ArmColumn{Head: "together " + p.Unit.Name}
+	column := armColumn{head: "together", unit: p.Unit.Name}
 	for a := range p.CPU {
-		column.Cells = append(column.Cells, p.text(p.Sum(a), sum(p.refused[a])))
+		column.cells = append(column.cells, p.text(p.Sum(a), sum(p.refused[a])))
 	}
 	return append(all, column)
 }

@@ -9,6 +9,7 @@ import (
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // What became of entries and what each process cost stand in tables, and nothing
@@ -16,8 +17,8 @@ import (
 func TestPipelinesAreTold(t *testing.T) {
 	t.Parallel()
 	l := &result.Analyse(resulttest.OneArm()).Loads[0]
-	if said := append(report.EntryColumns(l), report.ProcessesOf(l).Columns()...); len(said) > 0 {
-		t.Errorf("of a server that is one process: %q", said)
+	if said := report.Accounts(l); len(said) > 0 {
+		t.Errorf("of a server that is one process: %v", said)
 	}
 	r := resulttest.Pipeline()
 	for n := range r.Rounds {
@@ -35,39 +36,47 @@ func TestPipelinesAreTold(t *testing.T) {
 	}
 	sent := func(arm int) string { return result.Thousands(l.Arms[arm].Entries.Sent) }
 	stored := result.Thousands(l.Arms[2].Entries.Sent - 1)
-	want := []report.ArmColumn{
-		{Head: "sent", Cells: []string{sent(0), sent(1), sent(2)}},
-		{Head: "accepted", Cells: []string{sent(0), sent(1), sent(2)}},
-		{Head: "confirmed", Cells: []string{sent(0), sent(1), "0"}},
-		{Head: "stored", Cells: []string{sent(0), sent(1), stored}},
-		{Head: "missing", Cells: []string{"0", "0", "1"}},
-		{Head: "duplicated", Cells: []string{"0", "24", "0"}},
-		{Head: "reordered", Cells: []string{"0", "60", "0"}},
+	want := [][]string{
+		{"sent", sent(0), sent(1), sent(2)},
+		{"accepted", sent(0), sent(1), sent(2)},
+		{"confirmed", sent(0), sent(1), "0"},
+		{"stored", sent(0), sent(1), stored},
+		{"missing", "0", "0", "1"},
+		{"duplicated", "0", "24", "0"},
+		{"reordered", "0", "60", "0"},
 	}
-	if got := report.EntryColumns(l); !slices.EqualFunc(got, want, sameColumn) {
+	if got := columnsOf(report.EntryTable(l))[1:]; !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	p := report.ProcessesOf(l)
 	if want := []string{"gateway", "broker", "listener", "logger", "database", "driver"}; !slices.Equal(p.Roles, want) {
 		t.Fatalf("roles %q, want %q", p.Roles, want)
 	}
-	columns := p.Columns()
+	columns := columnsOf(report.ProcessTable(l))[1:]
 	for i, want := range []string{"3.00", report.Absent, report.Absent, "9.00", report.Absent} {
-		if got := columns[i].Cells[0]; got != want || !strings.HasSuffix(columns[i].Head, " µs") {
-			t.Errorf("%s of log-grpc is %s, want %s", columns[i].Head, got, want)
+		if got := columns[i][1]; got != want || !strings.HasSuffix(columns[i][0], " µs") {
+			t.Errorf("%s of log-grpc is %s, want %s", columns[i][0], got, want)
 		}
 	}
-	if columns[4].Cells[1] == report.Absent {
+	if columns[4][2] == report.Absent {
 		t.Error("a database of its own is not counted")
 	}
 	// An arm that lost an entry did less work: it has no figure.
-	if got := columns[0].Cells[2]; got != report.Absent || !strings.Contains(p.Why[2], "1 accepted and never stored") {
+	if got := columns[0][3]; got != report.Absent || !strings.Contains(p.Why[2], "1 accepted and never stored") {
 		t.Errorf("an arm that lost an entry has the figure %s, refused %q", got, p.Why[2])
 	}
 }
 
-func sameColumn(a, b report.ArmColumn) bool {
-	return a.Head == b.Head && slices.Equal(a.Cells, b.Cells)
+// columnsOf are the columns of a table, each with its head.
+func columnsOf(t *block.Table) [][]string {
+	all := make([][]string, len(t.Columns))
+	for i, c := range t.Columns {
+		all[i] = []string{c.Name()}
+		for _, row := range t.Rows {
+			all[i] = append(all[i], row[i].Text)
+		}
+	}
+	return all
 }
 
 // A column without any value has no unit: there is nothing that it would be of.

@@ -26,11 +26,11 @@ func TestStepsInEveryForm(t *testing.T) {
 			x.OK, x.Errors = x.OK-1, map[string]uint64{result.WrongReply: 1}
 		}
 	}
-	rows := report.Steps(&result.Analyse(sound).Loads[0])
-	if len(rows) != 6 || rows[0][0] != "rest" || rows[1][0] != "" || rows[1][1] != "2 list" || rows[3][0] != "grpc" {
-		t.Fatalf("%q", rows)
+	rows := report.StepTable(&result.Analyse(sound).Loads[0]).Rows
+	if len(rows) != 6 || rows[0][0].Text != "rest" || rows[1][0].Text != "" || rows[1][1].Text != "2 list" || rows[3][0].Text != "grpc" {
+		t.Fatalf("%v", rows)
 	}
-	figure := rows[1][2]
+	figure := rows[1][2].Text
 	struck := regexp.MustCompile(`<s class="refused-value"[^>]*>` + figure) // a page shows what was refused, marked
 	forms := map[string]func(*bytes.Buffer, *result.Result) error{
 		"terminal": func(w *bytes.Buffer, r *result.Result) error { return terminal.Write(w, r, terminal.Style{Width: 100}) },

@@ -9,34 +9,28 @@ import (
 	"wirelab/lab/result"
 )
 
-// ArmColumn is a column of a table with a cell for each arm.
-type ArmColumn struct {
-	Head  string // with its unit
-	Cells []string
-}
-
-// StreamColumns are what is to be seen of a load's streams beside metrics: of
+// streamColumns are what is to be seen of a load's streams beside metrics: of
 // slow readers what became of the events that they did not read, of others
 // what was delivered. None where the load makes calls, or nothing was measured.
-func StreamColumns(l *result.LoadAnalysis) []ArmColumn {
+func streamColumns(l *result.LoadAnalysis) []armColumn {
 	if l.Streams == 0 || Empty(l) {
 		return nil
 	}
-	column := func(head string, of func(*result.StreamState) string) ArmColumn {
-		c := ArmColumn{Head: head}
+	column := func(head string, of func(*result.StreamState) string) armColumn {
+		c := armColumn{head: head}
 		for a := range l.Arms {
 			text := Absent
 			if s := l.Arms[a].Streams; s != nil {
 				text = of(s)
 			}
-			c.Cells = append(c.Cells, text)
+			c.cells = append(c.cells, text)
 		}
 		return c
 	}
 	if l.Slow {
 		return slowColumns(column)
 	}
-	all := []ArmColumn{
+	all := []armColumn{
 		column("due /s in all", func(s *result.StreamState) string { return events(s.Target) }),
 		column("delivered /s in all", func(s *result.StreamState) string {
 			return plainOr(s.Refused, "achieved", s.Achieved, events)
@@ -61,8 +55,8 @@ func StreamColumns(l *result.LoadAnalysis) []ArmColumn {
 }
 
 // slowColumns are averages over slices, of all streams together.
-func slowColumns(column func(string, func(*result.StreamState) string) ArmColumn) []ArmColumn {
-	of := func(head, field string, size float64, value func(*result.SlowState) float64) ArmColumn {
+func slowColumns(column func(string, func(*result.StreamState) string) armColumn) []armColumn {
+	of := func(head, field string, size float64, value func(*result.SlowState) float64) armColumn {
 		return column(head, func(s *result.StreamState) string {
 			if s.Behind == nil {
 				return Absent
@@ -70,7 +64,7 @@ func slowColumns(column func(string, func(*result.StreamState) string) ArmColumn
 			return plainOr(s.Behind.Refused, field, value(s.Behind), func(v float64) string { return events(v / size) })
 		})
 	}
-	return []ArmColumn{
+	return []armColumn{
 		of("due", "due", 1, func(s *result.SlowState) float64 { return s.Due }),
 		of("sent", "sent", 1, func(s *result.SlowState) float64 { return s.Sent }),
 		of("read", "decoded", 1, func(s *result.SlowState) float64 { return s.Decoded }),
@@ -81,8 +75,8 @@ func slowColumns(column func(string, func(*result.StreamState) string) ArmColumn
 	}
 }
 
-// StreamCaption says what the columns are of.
-func StreamCaption(l *result.LoadAnalysis) string {
+// streamCaption says what the columns are of.
+func streamCaption(l *result.LoadAnalysis) string {
 	if l.Slow {
 		return "Events of all streams together since they began, at the end of a slice, on average: buffered is sent and neither read nor dropped, pushed back is due and not yet sent."
 	}
@@ -103,49 +97,6 @@ func fromTo(low, high string) string {
 		return low
 	}
 	return low + "–" + high
-}
-
-// clientsShown is how many streams of an arm a table lists.
-const clientsShown = 64
-
-// ClientHead heads the columns of [Clients].
-func ClientHead() []string {
-	return []string{"arm", "stream", "due /s", "delivered /s", "events", "missing", "twice", "out of order", "wrong", "delivery p50 µs", "delivery p99 µs", "jitter p99 µs"}
-}
-
-// Clients are the streams of a load one by one, over all rounds; rates are of
-// the stream alone. None where readers are slow: what is of interest of those is
-// what they did not read.
-func Clients(l *result.LoadAnalysis) [][]string {
-	var rows [][]string
-	if l.Slow {
-		return nil
-	}
-	micros := func(ns float64) string {
-		if ns <= 0 {
-			return Absent
-		}
-		return Significant(ns/1e3, 3)
-	}
-	for a := range l.Arms {
-		s := l.Arms[a].Streams
-		if s == nil {
-			continue
-		}
-		for i, c := range s.Clients[:min(len(s.Clients), clientsShown)] {
-			name := ""
-			if i == 0 {
-				name = l.Arms[a].Name
-			}
-			rows = append(rows, []string{
-				name, fmt.Sprint(i + 1), events(c.Target), plainOr(c.Refused, "achieved", c.Achieved, events), result.Thousands(c.Events),
-				result.Thousands(c.Missing), result.Thousands(c.Duplicated), result.Thousands(c.Reordered), result.Thousands(c.Wrong),
-				plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros), plainOr(c.Refused, "delivery_p99", c.DeliveryP99, micros),
-				plainOr(c.Refused, "jitter_p99", c.JitterP99, micros),
-			})
-		}
-	}
-	return rows
 }
 
 // streamsName names a load of streams.

@@ -122,13 +122,13 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) {
 			continue
 		}
-		value, invalid, refused := figure(v), arm.Why(m), ""
+		value, invalid, refused := report.Exact(v), arm.Why(m), ""
 		if invalid != "" {
 			value, refused = "", value
 		}
 		floor := ""
 		if v, ok := report.Floor(arm, m); ok {
-			floor = figure(v)
+			floor = report.Exact(v)
 		}
 		all = append(all, []string{
 			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, r.ServedBy(t.Arm), is.Client,

@@ -98,8 +98,8 @@ func ratio(d *result.Difference) []string {
 	}
 	row := []string{"", "", "", string(d.Verdict), "", ""}
 	if d.Known {
-		row[0], row[1], row[2] = number(d.Ratio), number(d.Low), number(d.High)
-		row[4], row[5] = number(d.P), number(d.Adjusted)
+		row[0], row[1], row[2] = report.Exact(d.Ratio), report.Exact(d.Low), report.Exact(d.High)
+		row[4], row[5] = report.Exact(d.P), report.Exact(d.Adjusted)
 	}
 	return row
 }
@@ -108,7 +108,5 @@ func figures(a result.Amount) []string {
 	if !a.Known {
 		return make([]string, 3)
 	}
-	return []string{number(a.Value), number(a.Low), number(a.High)}
+	return []string{report.Exact(a.Value), report.Exact(a.Low), report.Exact(a.High)}
 }
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

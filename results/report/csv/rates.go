@@ -25,8 +25,6 @@ func line(r *result.Result, round, arm int, load, metric, value, unit, steady, i
 	}
 }
 
-func figure(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
 // rates are the rows of an open loop's rates.
 func rates(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
 	if !l.Open || t.Window <= 0 {
@@ -39,7 +37,7 @@ func rates(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial)
 		calls   uint64
 		invalid string
 	}{{"planned", t.Planned, ""}, {"achieved", t.Completed, reason(l.Arms[t.Arm].Refused["achieved"])}} {
-		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, figure(float64(of.calls)/seconds), "/s", strconv.FormatBool(t.Steady), of.invalid))
+		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, report.Exact(float64(of.calls)/seconds), "/s", strconv.FormatBool(t.Steady), of.invalid))
 	}
 	return all
 }
@@ -56,7 +54,7 @@ func reason(refused *result.Refused) string {
 func counts(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
 	var all [][]string
 	for _, c := range t.Counts() {
-		value, invalid := figure(c.Value), ""
+		value, invalid := report.Exact(c.Value), ""
 		if why := l.Arms[t.Arm].Invalid(); len(why) > 0 {
 			invalid = why[0]
 		}
@@ -90,9 +88,9 @@ func probes(r *result.Result) [][]string {
 		for _, round := range a.Rounds {
 			value, invalid := "", round.Why
 			if v, ok := round.Found.Value(); ok {
-				value, invalid = figure(v), ""
+				value, invalid = report.Exact(v), ""
 			} else if round.Refused != nil && round.Refused.Found != nil {
-				value, invalid = figure(round.Refused.Found.Value), a.Why
+				value, invalid = report.Exact(round.Refused.Found.Value), a.Why
 			}
 			all = append(all, line(r, round.Round, arm, r.Capacity.Objective, "capacity", value, "/s", "", invalid))
 		}

@@ -6,6 +6,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // steps are the rows of a trial's chains: the times of each step.
@@ -21,7 +22,7 @@ func steps(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial)
 			if s.Times.Count() < q.least {
 				continue
 			}
-			metric, value := fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name), figure(float64(s.Times.Quantile(q.at)))
+			metric, value := fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name), report.Exact(float64(s.Times.Quantile(q.at)))
 			steady, why := strconv.FormatBool(t.Steady), arm.Why(result.MustMetric(q.gated))
 			all = append(all, line(r, round+1, t.Arm, l.Name, metric, value, "ns", steady, why))
 		}

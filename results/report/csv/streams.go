@@ -8,6 +8,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
 )
 
 // streams are the rows of a trial's streams, one by one.
@@ -23,7 +24,7 @@ func streams(r *result.Result, l *result.LoadAnalysis, round int, t *result.Tria
 	arm := &l.Arms[t.Arm]
 	why := func(id string) string { return arm.Why(result.MustMetric(id)) }
 	if s.Ends > 0 {
-		mean := func(n uint64) string { return figure(float64(n) / float64(s.Ends)) }
+		mean := func(n uint64) string { return report.Exact(float64(n) / float64(s.Ends)) }
 		whole := append(arm.Invalid(), "")[0]
 		add("due", mean(s.Due), "", "")
 		add("sent", mean(s.Sent), "", whole)
@@ -35,7 +36,7 @@ func streams(r *result.Result, l *result.LoadAnalysis, round int, t *result.Tria
 	seconds := time.Duration(t.Window).Seconds()
 	for i, c := range s.Clients {
 		name := fmt.Sprintf("stream-%d-", i+1)
-		add(name+"rate", figure(float64(c.Completed)/seconds), "/s", why(plan.EventRate))
+		add(name+"rate", report.Exact(float64(c.Completed)/seconds), "/s", why(plan.EventRate))
 		add(name+"missing", strconv.FormatUint(c.Missing, 10), "", "")
 		add(name+"duplicated", strconv.FormatUint(c.Duplicated, 10), "", "")
 		add(name+"reordered", strconv.FormatUint(c.Reordered, 10), "", "")
@@ -44,7 +45,7 @@ func streams(r *result.Result, l *result.LoadAnalysis, round int, t *result.Tria
 			of            *stat.Histogram
 		}{{"delivery-p99", plan.DeliveryP99, c.Delivery}, {"jitter-p99", plan.JitterP99, c.Jitter}} {
 			if q.of != nil && q.of.Count() >= 1000 { // ten beyond it
-				add(name+q.metric, figure(float64(q.of.Quantile(0.99))), "ns", why(q.gated))
+				add(name+q.metric, report.Exact(float64(q.of.Quantile(0.99))), "ns", why(q.gated))
 			}
 		}
 	}

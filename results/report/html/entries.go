@@ -11,43 +11,6 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// entries is the account of what became of entries; nil where nobody followed any.
-func (s *sheet) entries(l *result.LoadAnalysis) *figure {
-	f := s.columns(l, "entries", "What became of the entries", report.EntryCaption, report.EntryColumns(l))
-	if f == nil {
-		return nil
-	}
-	raw := [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}}
-	for a := range l.Arms {
-		if e := l.Arms[a].Entries; e != nil {
-			raw = append(raw, []string{
-				l.Arms[a].Name, itoa64(e.Sent), itoa64(e.Accepted), itoa64(e.Confirmed), itoa64(e.Stored), itoa64(e.Missing), itoa64(e.Duplicated), itoa64(e.Reordered),
-			})
-		}
-	}
-	f.data(s.file("entries", l), raw)
-	return f
-}
-
-// columns is a table with a line for each arm; nil without columns.
-func (s *sheet) columns(l *result.LoadAnalysis, id, title, caption string, columns []report.ArmColumn) *figure {
-	if len(columns) == 0 {
-		return nil
-	}
-	f := &figure{ID: fmt.Sprintf("%s-%d", id, l.Load+1), Title: title, Caption: caption, Head: []string{"arm"}}
-	for _, c := range columns {
-		f.Head = append(f.Head, c.Head)
-	}
-	for a := range l.Arms {
-		row := []cell{words(l.Arms[a].Name)}
-		for _, c := range columns {
-			row = append(row, figures(c.Cells[a]).because(refusedBecause(&l.Arms[a])))
-		}
-		f.Rows = append(f.Rows, row)
-	}
-	return f
-}
-
 // stage is one of the times at which something is known of an entry.
 type stage struct {
 	name    string
@@ -108,7 +71,7 @@ func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
 // stagePlot is the chart of when entries were accepted, confirmed and stored;
 // nil where nobody followed any.
 func (s *sheet) stagePlot(l *result.LoadAnalysis) *figure {
-	if len(report.EntryColumns(l)) == 0 && len(report.MessageColumns(l)) == 0 {
+	if report.EntryTable(l) == nil && report.MessageTable(l) == nil {
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("stages-%d", l.Load+1), Title: "Accepted, confirmed and stored, by percentile"}

@@ -93,7 +93,7 @@ type load struct {
 	Legend             []string // what marks mean
 	Notes              []string
 	Limits             []string  // what limited arms with a database
-	Pipeline           []*figure // what became of entries, and what each process of a pipeline used
+	Accounts           []*figure // what became of what was sent, and what each process used and each step took
 	Numbers            *figure   // every metric, in a table of its own
 	Counts             *figure   // what databases did for a call
 	Figures            []*figure
@@ -186,13 +186,11 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 		return p
 	}
 	shown := s.shownLoad(l)
-	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(shown), s.allNumbers(shown), report.Saturation(l), s.counts(shown)
-	for _, f := range []*figure{s.entries(shown), s.messages(shown), s.processes(shown), s.steps(shown)} {
-		if f != nil {
-			p.Pipeline = append(p.Pipeline, f)
-		}
+	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(shown), s.allNumbers(shown), report.Saturation(l), s.table(shown, report.CountTable(shown))
+	for _, t := range report.Accounts(shown) {
+		p.Accounts = append(p.Accounts, s.table(shown, t))
 	}
-	p.Streams, p.Clients = s.streams(shown), s.clients(shown)
+	p.Streams, p.Clients = s.table(shown, report.StreamTable(shown)), s.table(shown, report.ClientTable(shown))
 	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
 		return p // so many rates are shown as a curve
 	}

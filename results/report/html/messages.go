@@ -16,36 +16,6 @@ import (
 //go:embed scenarios.gohtml
 var scenariosText string
 
-// messages is the account of what became of messages, with what was done to the
-// brokers; nil where none are sent.
-func (s *sheet) messages(l *result.LoadAnalysis) *figure {
-	f := s.columns(l, "messages", "What became of the messages", report.MessageCaption(l), report.MessageColumns(l))
-	if f == nil {
-		return nil
-	}
-	f.Notes = report.Disturbances(l)
-	raw := [][]string{{
-		"arm", "sent", "acknowledged", "unsure", "expected", "delivered", "missing", "kept", "duplicated", "redelivered", "reordered", "displaced",
-		"corrupted", "misrouted", "stray", "peak_backlog", "send_outage_ns", "delivery_outage_ns", "early",
-	}}
-	for a := range l.Arms {
-		m := l.Arms[a].Messages
-		if m == nil {
-			continue
-		}
-		line := []string{l.Arms[a].Name}
-		for _, n := range []uint64{
-			m.Sent, m.Acknowledged, m.Unsure, m.Expected, m.Delivered, m.Missing, m.Kept, m.Duplicated, m.Redelivered, m.Reordered, m.Displaced,
-			m.Corrupted, m.Misrouted, m.Stray, uint64(max(m.Peak, 0)),
-		} {
-			line = append(line, itoa64(n))
-		}
-		raw = append(raw, append(line, plain(m.Refused, "send_outage", float64(m.SendOutage)), plain(m.Refused, "delivery_outage", float64(m.DeliveryOutage)), m.Early))
-	}
-	f.data(s.file("messages", l), raw)
-	return f
-}
-
 // scenarios is the table over several scenarios.
 type scenarios struct {
 	Groups  []scenarioGroup

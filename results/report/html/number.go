@@ -197,22 +197,8 @@ func words(text string) cell { return cell{Text: text} }
 
 func figures(text string) cell { return cell{Text: text, Right: true} }
 
-// because gives a cell the reason for which its figure is refused.
-func (c cell) because(why string) cell {
-	c.Why = why
-	return c
-}
-
 // exact writes a number so that it is read back the same.
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// plain is a field's number, or nothing where it is refused.
-func plain(refused result.Refusals, field string, v float64) string {
-	if refused[field] != nil {
-		return ""
-	}
-	return exact(v)
-}
+func exact(v float64) string { return report.Exact(v) }
 
 func plural(n int, what string) string {
 	if n == 1 {

@@ -9,34 +9,14 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// processes is what each process of a pipeline used, as a table; nil where no arm
-// is one.
-func (s *sheet) processes(l *result.LoadAnalysis) *figure {
-	p := report.ProcessesOf(l)
-	f := s.columns(l, "processes", "What each process used for an entry", report.ProcessCaption, p.Columns())
-	if f == nil {
-		return nil
-	}
-	raw := [][]string{{"arm", "process", "cpu_ns"}}
-	for a := range p.CPU {
-		for i, cpu := range p.CPU[a] {
-			if cpu > 0 {
-				raw = append(raw, []string{l.Arms[a].Name, p.Roles[i], exact(cpu)})
-			}
-		}
-	}
-	f.data(s.file("processes", l), raw)
-	return f
-}
-
-// processBars is the same as a chart.
+// processBars is what each process of a pipeline used as a chart; nil where no arm is one.
 func (s *sheet) processBars(l *result.LoadAnalysis) *figure {
 	p := report.ProcessesOf(l)
 	if p == nil {
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("process-bars-%d", l.Load+1), Title: "CPU time per entry, by process", Caption: report.ProcessCaption}
-	table := s.processes(l)
+	table := s.table(l, report.ProcessTable(l))
 	f.Head, f.Rows, f.File, f.Data = table.Head, table.Rows, table.File, table.Data
 	c := processChart{p: p}
 	var desc []string

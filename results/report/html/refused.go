@@ -4,7 +4,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
@@ -54,14 +53,6 @@ func anyRefused(a *result.Analysis) bool {
 		slices.ContainsFunc(a.Capacity.Arms, func(c result.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
 }
 
-// refusedBecause is the first reason for which figures of an arm are refused.
-func refusedBecause(arm *result.ArmState) string {
-	if failed := arm.Failed(); len(failed) > 0 {
-		return failed[0].Detail
-	}
-	return ""
-}
-
 // refusedWays are the ways of a decision that have a refused figure, in words.
 func refusedWays(row report.Decision) []template.HTML {
 	var all []template.HTML
@@ -81,14 +72,4 @@ func (s *sheet) shownLoad(l *result.LoadAnalysis) *result.LoadAnalysis {
 		}
 	}
 	return l
-}
-
-// armOf is the arm of a line in a list of streams, which names each arm once.
-func armOf(l *result.LoadAnalysis, name string, before *result.ArmState) *result.ArmState {
-	for a := range l.Arms {
-		if strings.TrimSpace(name) != "" && l.Arms[a].Name == name {
-			return &l.Arms[a]
-		}
-	}
-	return before
 }

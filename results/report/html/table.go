@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -154,31 +156,28 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 	return f
 }
 
-// counts is the table of what arms' databases did for a call.
-func (s *sheet) counts(l *result.LoadAnalysis) *figure {
-	columns := report.Counts(l)
-	if len(columns) == 0 {
+// table is a block's as a page shows it; nil of none. l is the load that it is of.
+func (s *sheet) table(l *result.LoadAnalysis, t *block.Table) *figure {
+	if t == nil {
 		return nil
 	}
-	f := &figure{ID: fmt.Sprintf("counts-%d", l.Load+1), Title: "What the database did", Head: []string{"arm"}}
-	raw := [][]string{{"arm"}}
-	for _, c := range columns {
-		f.Head = append(f.Head, strings.TrimSpace(c.Head+" "+c.Unit.Name))
-		raw[0] = append(raw[0], c.ID)
+	f := &figure{ID: t.ID, Title: t.Title, Caption: t.Caption, Notes: t.Notes.Lines}
+	if l != nil {
+		f.ID = fmt.Sprintf("%s-%d", t.ID, l.Load+1)
 	}
-	for a := range l.Arms {
-		row, line := []cell{words(l.Arms[a].Name)}, []string{l.Arms[a].Name}
-		for _, c := range columns {
-			row = append(row, figures(c.Cells[a].Text).because(refusedBecause(&l.Arms[a])))
-			value := ""
-			if c.Cells[a].Known {
-				value = exact(c.Cells[a].Value)
-			}
-			line = append(line, value)
+	for _, c := range t.Columns {
+		f.Head = append(f.Head, c.Name())
+	}
+	for _, row := range t.Rows {
+		line := make([]cell, len(row))
+		for i, c := range row {
+			line[i] = cell{Text: c.Text, Why: c.Why, Right: t.Columns[i].Right}
 		}
-		f.Rows, raw = append(f.Rows, row), append(raw, line)
+		f.Rows = append(f.Rows, line)
 	}
-	f.data(s.file("database", l), raw)
+	if len(t.Data) > 0 {
+		f.data(s.file(cmp.Or(t.File, t.ID), l), t.Data)
+	}
 	return f
 }
 

@@ -32,7 +32,7 @@ func (p *page) decisionTable(t report.DecisionTable) {
 	} else {
 		for i, d := range t.Rows {
 			p.row([]string{
-				escape(d.Need), "**" + escape(d.Lead) + "**", notes(append(report.Texts(d.Others), t.Refusals(i)...)), notes(d.Notes), escape(d.Holds),
+				escape(d.Need), "**" + escape(d.Lead) + "**", listed(append(report.Texts(d.Others), t.Refusals(i)...)), listed(d.Notes), escape(d.Holds),
 			})
 		}
 	}
@@ -48,12 +48,12 @@ func (p *page) decisionTable(t report.DecisionTable) {
 // failureRows are rows in which nobody is first.
 func (p *page) failureRows(t report.DecisionTable) {
 	for i, d := range t.Rows {
-		p.row([]string{escape(d.Need), escape(d.Lead), notes(append(report.Texts(d.First), t.Refusals(i)...)), notes(d.Notes), escape(d.Holds)})
+		p.row([]string{escape(d.Need), escape(d.Lead), listed(append(report.Texts(d.First), t.Refusals(i)...)), listed(d.Notes), escape(d.Holds)})
 	}
 }
 
-// notes are a list in a cell.
-func notes(all []string) string {
+// listed are texts below each other in a cell.
+func listed(all []string) string {
 	lines := make([]string, len(all))
 	for i, text := range all {
 		lines[i] = escape(text)

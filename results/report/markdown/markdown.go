@@ -12,6 +12,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // Write writes the result. The error is w's.
@@ -107,13 +108,12 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	p.line("**" + escape(report.Sentence(r.Plan, l)) + "**")
 	p.line("")
 	if !report.Empty(l) {
-		p.table(l, report.Shown(l), true)
+		p.metrics(l, report.Shown(l), true)
 		p.line("")
-		p.columns(l, report.StreamColumns(l), report.StreamCaption(l))
-		p.columns(l, report.EntryColumns(l), report.EntryCaption)
-		p.messages(l)
-		p.columns(l, report.ProcessesOf(l).Columns(), report.ProcessCaption)
-		p.steps(l)
+		p.table(report.StreamTable(l))
+		for _, t := range report.Accounts(l) {
+			p.table(t)
+		}
 	}
 	for _, line := range report.Validity(l) {
 		p.line("- **checks**: " + escape(line))
@@ -134,18 +134,18 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	if !report.Empty(l) {
 		p.line("<details><summary>More metrics</summary>")
 		p.line("")
-		p.table(l, report.Secondary(l), false)
+		p.metrics(l, report.Secondary(l), false)
 		p.line("")
-		p.clients(l)
+		p.table(report.ClientTable(l))
 		p.counts(l)
 		p.line("</details>")
 		p.line("")
 	}
 }
 
-// table writes a row for each arm and metric: a column for each metric would
+// metrics writes a row for each arm and metric: a column for each metric would
 // be wider than any page.
-func (p *page) table(l *result.LoadAnalysis, metrics []result.Metric, main bool) {
+func (p *page) metrics(l *result.LoadAnalysis, metrics []result.Metric, main bool) {
 	head := []string{"metric", "arm", "value"}
 	align := []string{"---", "---", "---:"}
 	if len(l.Arms) > 1 {
@@ -191,79 +191,21 @@ func floor(arm *result.ArmState, m result.Metric, unit report.Unit) string {
 	return ""
 }
 
-// counts is the table of what databases did for each call.
+// counts is the table of what databases did for each call, a row for each figure.
 func (p *page) counts(l *result.LoadAnalysis) {
-	counts := report.Counts(l)
-	if len(counts) == 0 {
+	t := report.CountTable(l)
+	if t == nil {
 		return
 	}
-	p.row([]string{"what the database did", "arm", "on average"})
-	p.row([]string{"---", "---", "---:"})
-	for _, c := range counts {
-		for a, one := range c.Cells {
-			if _, refused := report.IsRefused(one.Text); one.Known || refused {
-				p.row([]string{c.Head, escape(l.Arms[a].Name), united(one.Text, c.Unit)})
+	tall := &block.Table{Columns: []block.Column{block.Words("what the database did"), block.Words("arm"), block.Figures("on average")}}
+	for i, c := range t.Columns[1:] {
+		for _, row := range t.Rows {
+			if text := row[i+1].Text; text != report.Absent {
+				tall.Add(block.Texts(c.Head, row[0].Text, strings.TrimSpace(text+" "+c.Unit))...)
 			}
 		}
 	}
-	p.line("")
-}
-
-// columns writes a table with a line for each arm; nothing without columns.
-func (p *page) columns(l *result.LoadAnalysis, columns []report.ArmColumn, caption string) {
-	if len(columns) == 0 {
-		return
-	}
-	head, align := []string{"arm"}, []string{"---"}
-	for _, c := range columns {
-		head, align = append(head, escape(c.Head)), append(align, "---:")
-	}
-	p.row(head)
-	p.row(align)
-	for a := range l.Arms {
-		cells := []string{escape(l.Arms[a].Name)}
-		for _, c := range columns {
-			cells = append(cells, c.Cells[a])
-		}
-		p.row(cells)
-	}
-	p.line("")
-	p.line(escape(caption))
-	p.line("")
-}
-
-// clients writes each stream by itself.
-func (p *page) clients(l *result.LoadAnalysis) { p.listed(report.ClientHead(), report.Clients(l)) }
-
-// steps writes how long each call of a chain takes.
-func (p *page) steps(l *result.LoadAnalysis) {
-	rows := report.Steps(l)
-	for i := range rows {
-		rows[i][1] = escape(rows[i][1])
-	}
-	p.listed(report.StepHead(l), rows)
-	if len(rows) > 0 {
-		p.line(escape(report.StepCaption))
-		p.line("")
-	}
-}
-
-// listed writes rows that begin with an arm, of figures.
-func (p *page) listed(head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	align := []string{"---"}
-	for range head[1:] {
-		align = append(align, "---:")
-	}
-	p.row(head)
-	p.row(align)
-	for _, row := range rows {
-		row[0] = escape(row[0])
-		p.row(row)
-	}
-	p.line("")
+	p.table(tall)
 }
 
 func difference(m result.Metric, arm *result.ArmState, c result.Cell) []string {
@@ -323,12 +265,4 @@ func (p *page) publishedTable(r *result.Result, a *result.Analysis) {
 	p.line("")
 	p.line(escape(report.PublishedCaption(r)))
 	p.line("")
-}
-
-// united is a figure with its unit; nothing has none.
-func united(text string, u report.Unit) string {
-	if text == report.Absent {
-		return text
-	}
-	return strings.TrimSpace(text + " " + u.Name)
 }

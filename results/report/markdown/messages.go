@@ -5,19 +5,6 @@ import (
 	"wirelab/results/report"
 )
 
-// messages writes the account of a load's messages and what was done to the
-// brokers, where it sends any.
-func (p *page) messages(l *result.LoadAnalysis) {
-	columns := report.MessageColumns(l)
-	if len(columns) == 0 {
-		return
-	}
-	p.columns(l, columns, report.MessageCaption(l))
-	for _, line := range report.Disturbances(l) {
-		p.line("- **done**: " + escape(line))
-	}
-}
-
 // scenarios writes one table over several scenarios.
 func (p *page) scenarios(r *result.Result, a *result.Analysis) {
 	rows := report.Scenarios(r, a)

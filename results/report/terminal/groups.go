@@ -6,6 +6,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // group is the columns of one metric, with two lines of head and a line for
@@ -161,29 +162,24 @@ func rateGroups(l *result.LoadAnalysis) []group {
 
 // countGroups shows what databases did for each call, in one column each.
 func countGroups(l *result.LoadAnalysis) []group {
-	var all []group
-	for _, c := range report.Counts(l) {
-		g := group{}
-		g.head = [][]cell{{{text: strings.TrimSpace(strings.Replace(c.Head, "database", "db", 1) + " " + c.Unit.Name)}}}
-		for _, one := range c.Cells {
-			g.body = append(g.body, []cell{{text: one.Text, right: true}})
-		}
-		for range report.Floored(l) {
-			g.body = append(g.body, []cell{{}})
-		}
-		all = append(all, g.squeezed())
+	t := report.CountTable(l)
+	if t == nil {
+		return nil
 	}
-	return all
+	for i := range t.Columns {
+		t.Columns[i].Head = strings.Replace(t.Columns[i].Head, "database", "db", 1)
+	}
+	return columnGroups(l, t)
 }
 
-// columnGroups shows columns with a cell for each arm.
-func columnGroups(l *result.LoadAnalysis, columns []report.ArmColumn) []group {
+// columnGroups shows the columns of a table with a row for each arm.
+func columnGroups(l *result.LoadAnalysis, t *block.Table) []group {
 	var all []group
-	for _, c := range columns {
+	for i, c := range t.Columns[1:] {
 		g := group{}
-		g.head = [][]cell{{{text: c.Head}}}
-		for _, text := range c.Cells {
-			g.body = append(g.body, []cell{{text: text, right: true}})
+		g.head = [][]cell{{{text: c.Name()}}}
+		for _, row := range t.Rows {
+			g.body = append(g.body, []cell{{text: row[i+1].Text, right: true}})
 		}
 		for range report.Floored(l) {
 			g.body = append(g.body, []cell{{}})

@@ -5,20 +5,6 @@ import (
 	"wirelab/results/report"
 )
 
-// messages writes the account of a load's messages and what was done to the
-// brokers, where it sends any.
-func (p *page) messages(l *result.LoadAnalysis) {
-	columns := report.MessageColumns(l)
-	if len(columns) == 0 {
-		return
-	}
-	p.wrapped("", "What became of the messages", bold)
-	p.groups(l, columnGroups(l, columns))
-	p.wrapped("", report.MessageCaption(l), faint)
-	p.blank()
-	p.labelled("done      ", report.Disturbances(l))
-}
-
 // scenarios writes one table over several scenarios. What is too wide for the page
 // is broken into blocks of columns, each with the scenario and the arm again, so
 // that a row always says whose it is.

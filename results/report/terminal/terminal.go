@@ -188,8 +188,9 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		others := secondaryGroups(l)
 		switch {
 		case l.Streams > 0:
-			p.groups(l, columnGroups(l, report.StreamColumns(l)))
-			p.wrapped("", report.StreamCaption(l), faint)
+			streams := report.StreamTable(l)
+			p.groups(l, columnGroups(l, streams))
+			p.wrapped("", streams.Caption, faint)
 			p.blank()
 		case l.Open:
 			others = append(rateGroups(l), others...)
@@ -205,55 +206,15 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 			p.wrapped("", report.RefusedLegend, red)
 		}
 		p.blank()
-		p.pipeline(l)
-		p.messages(l)
-		p.chain(l)
+		for _, t := range report.Accounts(l) {
+			p.account(l, t)
+		}
 	}
 	p.labelled("checks    ", report.Validity(l))
 	p.labelled("limit     ", report.Saturation(l))
 	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
 		p.wrapped("· ", note, plain)
 	}
-}
-
-// pipeline writes what became of entries and what each process used, where arms
-// are pipelines.
-func (p *page) pipeline(l *result.LoadAnalysis) {
-	if columns := report.EntryColumns(l); len(columns) > 0 {
-		p.wrapped("", "What became of the entries", bold)
-		p.groups(l, columnGroups(l, columns))
-		p.wrapped("", report.EntryCaption, faint)
-		p.blank()
-	}
-	if columns := report.ProcessesOf(l).Columns(); len(columns) > 0 {
-		p.wrapped("", "What each process used for an entry", bold)
-		p.groups(l, columnGroups(l, columns))
-		p.wrapped("", report.ProcessCaption, faint)
-		p.blank()
-	}
-}
-
-// chain writes how long each call of a chain takes.
-func (p *page) chain(l *result.LoadAnalysis) {
-	rows := report.Steps(l)
-	if len(rows) == 0 {
-		return
-	}
-	line := func(row []string) []cell {
-		cells := []cell{{text: cut(row[0], p.style.Width/3)}, {text: row[1]}}
-		for _, text := range row[2:] {
-			cells = append(cells, cell{text: text, right: true})
-		}
-		return cells
-	}
-	t := table{head: [][]cell{line(report.StepHead(l))}}
-	for _, row := range rows {
-		t.body = append(t.body, line(row))
-	}
-	p.wrapped("", report.StepTitle, bold)
-	p.table(t)
-	p.wrapped("", report.StepCaption, faint)
-	p.blank()
 }
 
 // labelled writes lines with a label before the first of them.

@@ -1,0 +1,303 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"wirelab/lab/result"
+	"wirelab/results/report/block"
+)
+
+// armColumn is a column of a table with a cell for each arm.
+type armColumn struct {
+	head, unit string
+	cells      []string
+}
+
+// armTable completes a table with a row for each arm; nil without columns.
+func armTable(l *result.LoadAnalysis, t block.Table, columns []armColumn) *block.Table {
+	if len(columns) == 0 {
+		return nil
+	}
+	t.Columns = []block.Column{block.Words("arm")}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, block.Column{Head: c.head, Unit: c.unit, Right: true})
+	}
+	for a := range l.Arms {
+		row := []block.Cell{{Text: l.Arms[a].Name}}
+		for _, c := range columns {
+			row = append(row, block.Cell{Text: c.cells[a], Why: refusedBecause(&l.Arms[a])})
+		}
+		t.Add(row...)
+	}
+	return &t
+}
+
+// refusedBecause is the first reason for which figures of an arm are refused.
+func refusedBecause(arm *result.ArmState) string {
+	if failed := arm.Failed(); len(failed) > 0 {
+		return failed[0].Detail
+	}
+	return ""
+}
+
+// Exact writes a number with all its digits, for programs.
+func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// ExactUnless is a field's number with all its digits, or nothing where it is refused.
+func ExactUnless(refused result.Refusals, field string, v float64) string {
+	if refused[field] != nil {
+		return ""
+	}
+	return Exact(v)
+}
+
+func integers(all ...uint64) []string {
+	texts := make([]string, len(all))
+	for i, n := range all {
+		texts[i] = strconv.FormatUint(n, 10)
+	}
+	return texts
+}
+
+// Accounts are the tables of what became of what was sent under a load, what each process used, and what each step
+// took; none of a load of single calls.
+func Accounts(l *result.LoadAnalysis) []*block.Table {
+	var all []*block.Table
+	for _, t := range []*block.Table{EntryTable(l), MessageTable(l), ProcessTable(l), StepTable(l)} {
+		if t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// StreamTable is what is to be seen of a load's streams beside metrics; nil of calls.
+func StreamTable(l *result.LoadAnalysis) *block.Table {
+	return armTable(l, block.Table{ID: "streams", Title: "What was delivered", Caption: streamCaption(l)}, streamColumns(l))
+}
+
+// EntryTable is the account of entries, by id; nil where nobody followed any.
+func EntryTable(l *result.LoadAnalysis) *block.Table {
+	t := armTable(l, block.Table{
+		ID: "entries", Title: "What became of the entries",
+		Caption: "Entries of all rounds, each followed by its id. Missing: accepted and never stored. Duplicated: came to " +
+			"the store again, where each is kept once. Reordered: stored before one that the same caller had sent earlier.",
+	}, entryColumns(l))
+	if t == nil {
+		return nil
+	}
+	t.Data = [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}}
+	for _, arm := range l.Arms {
+		if e := arm.Entries; e != nil {
+			t.Data = append(t.Data, append([]string{arm.Name},
+				integers(e.Sent, e.Accepted, e.Confirmed, e.Stored, e.Missing, e.Duplicated, e.Reordered)...))
+		}
+	}
+	return t
+}
+
+// MessageTable is the account of messages, with what was done to the brokers; nil where none are sent.
+func MessageTable(l *result.LoadAnalysis) *block.Table {
+	t := armTable(l, block.Table{
+		ID: "messages", Title: "What became of the messages", Caption: messageCaption(l),
+		Notes: block.Notes{Kind: block.Done, Lines: Disturbances(l)},
+	}, messageColumns(l))
+	if t == nil {
+		return nil
+	}
+	t.Data = [][]string{{
+		"arm", "sent", "acknowledged", "unsure", "expected", "delivered", "missing", "kept", "duplicated", "redelivered",
+		"reordered", "displaced", "corrupted", "misrouted", "stray", "peak_backlog", "send_outage_ns", "delivery_outage_ns", "early",
+	}}
+	for _, arm := range l.Arms {
+		m := arm.Messages
+		if m == nil {
+			continue
+		}
+		line := append([]string{arm.Name}, integers(m.Sent, m.Acknowledged, m.Unsure, m.Expected, m.Delivered, m.Missing, m.Kept,
+			m.Duplicated, m.Redelivered, m.Reordered, m.Displaced, m.Corrupted, m.Misrouted, m.Stray, uint64(max(m.Peak, 0)))...)
+		t.Data = append(t.Data, append(line, ExactUnless(m.Refused, "send_outage", float64(m.SendOutage)),
+			ExactUnless(m.Refused, "delivery_outage", float64(m.DeliveryOutage)), m.Early))
+	}
+	return t
+}
+
+// ProcessTable is what each process of a pipeline used; nil where no arm is one.
+func ProcessTable(l *result.LoadAnalysis) *block.Table {
+	p := ProcessesOf(l)
+	t := armTable(l, block.Table{
+		ID: "processes", Title: "What each process used for an entry", Caption: ProcessCaption,
+	}, p.columns())
+	if t == nil {
+		return nil
+	}
+	t.Data = [][]string{{"arm", "process", "cpu_ns"}}
+	for a := range p.CPU {
+		for i, cpu := range p.CPU[a] {
+			if cpu > 0 {
+				t.Data = append(t.Data, []string{l.Arms[a].Name, p.Roles[i], Exact(cpu)})
+			}
+		}
+	}
+	return t
+}
+
+// clientsShown is how many streams of an arm a table lists.
+const clientsShown = 64
+
+// ClientTable is the streams of a load one by one, over all rounds; rates are of the stream alone. Nil where readers
+// are slow: what is of interest of those is what they did not read.
+func ClientTable(l *result.LoadAnalysis) *block.Table {
+	if l.Slow {
+		return nil
+	}
+	t := &block.Table{ID: "clients", Title: "Each stream by itself", File: "streams", Columns: []block.Column{block.Words("arm")}}
+	for _, head := range []string{
+		"stream", "due /s", "delivered /s", "events", "missing", "twice", "out of order", "wrong",
+		"delivery p50 µs", "delivery p99 µs", "jitter p99 µs",
+	} {
+		t.Columns = append(t.Columns, block.Figures(head))
+	}
+	t.Data = [][]string{{
+		"arm", "stream", "target", "achieved", "events", "missing", "duplicated", "reordered", "wrong",
+		"delivery_p50_ns", "delivery_p99_ns", "jitter_p99_ns",
+	}}
+	micros := func(ns float64) string {
+		if ns <= 0 {
+			return Absent
+		}
+		return Significant(ns/1e3, 3)
+	}
+	for a := range l.Arms {
+		arm := &l.Arms[a]
+		if arm.Streams == nil {
+			continue
+		}
+		for i, c := range arm.Streams.Clients {
+			line := []string{arm.Name, strconv.Itoa(i + 1), Exact(c.Target), ExactUnless(c.Refused, "achieved", c.Achieved)}
+			line = append(line, integers(c.Events, c.Missing, c.Duplicated, c.Reordered, c.Wrong)...)
+			t.Data = append(t.Data, append(line, ExactUnless(c.Refused, "delivery_p50", c.DeliveryP50),
+				ExactUnless(c.Refused, "delivery_p99", c.DeliveryP99), ExactUnless(c.Refused, "jitter_p99", c.JitterP99)))
+			if i >= clientsShown {
+				continue
+			}
+			t.Add(lineOf(arm, i, fmt.Sprint(i+1), events(c.Target), plainOr(c.Refused, "achieved", c.Achieved, events),
+				result.Thousands(c.Events), result.Thousands(c.Missing), result.Thousands(c.Duplicated),
+				result.Thousands(c.Reordered), result.Thousands(c.Wrong), plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros),
+				plainOr(c.Refused, "delivery_p99", c.DeliveryP99, micros), plainOr(c.Refused, "jitter_p99", c.JitterP99, micros))...)
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// lineOf is the i-th line of an arm, which the first of them names.
+func lineOf(arm *result.ArmState, i int, figures ...string) []block.Cell {
+	row := []block.Cell{{Text: arm.Name}}
+	if i > 0 {
+		row[0].Text = ""
+	}
+	for _, text := range figures {
+		row = append(row, block.Cell{Text: text, Why: refusedBecause(arm)})
+	}
+	return row
+}
+
+// CountTable is what databases did for each call; nil where they tell nothing.
+func CountTable(l *result.LoadAnalysis) *block.Table {
+	var columns []armColumn
+	heads, data := []string{"arm"}, make([][]string, len(l.Arms))
+	for a := range l.Arms {
+		data[a] = []string{l.Arms[a].Name}
+	}
+	for _, c := range Counts(l) {
+		column := armColumn{head: c.Head, unit: c.Unit.Name}
+		heads = append(heads, c.ID)
+		for a, one := range c.Cells {
+			column.cells = append(column.cells, one.Text)
+			value := ""
+			if one.Known {
+				value = Exact(one.Value)
+			}
+			data[a] = append(data[a], value)
+		}
+		columns = append(columns, column)
+	}
+	return armTable(l, block.Table{
+		ID: "counts", Title: "What the database did", File: "database", Data: append([][]string{heads}, data...),
+	}, columns)
+}
+
+// entryColumns are those of [EntryTable].
+func entryColumns(l *result.LoadAnalysis) []armColumn {
+	some := false
+	for _, arm := range l.Arms {
+		some = some || arm.Entries != nil
+	}
+	if !some {
+		return nil
+	}
+	var all []armColumn
+	for _, c := range []struct {
+		head string
+		of   func(*result.EntryState) uint64
+	}{
+		{"sent", func(e *result.EntryState) uint64 { return e.Sent }},
+		{"accepted", func(e *result.EntryState) uint64 { return e.Accepted }},
+		{"confirmed", func(e *result.EntryState) uint64 { return e.Confirmed }},
+		{"stored", func(e *result.EntryState) uint64 { return e.Stored }},
+		{"missing", func(e *result.EntryState) uint64 { return e.Missing }},
+		{"duplicated", func(e *result.EntryState) uint64 { return e.Duplicated }},
+		{"reordered", func(e *result.EntryState) uint64 { return e.Reordered }},
+	} {
+		column := armColumn{head: c.head}
+		for a := range l.Arms {
+			text := Absent
+			if e := l.Arms[a].Entries; e != nil {
+				text = result.Thousands(c.of(e))
+			}
+			column.cells = append(column.cells, text)
+		}
+		all = append(all, column)
+	}
+	return all
+}
+
+// StepTable is how long each call of a chain takes, over all rounds; nil where calls are single ones.
+func StepTable(l *result.LoadAnalysis) *block.Table {
+	unit := stepUnit(l)
+	t := &block.Table{
+		ID: "steps", Title: "What each step takes",
+		Caption: "Times of each call of a chain, of the chains that came back right, from when its request was sent " +
+			"until its whole reply had come. The share is of the time of all chains; what is missing to 100 % passes in the " +
+			"load generator, between one reply and the next request.",
+		Columns: []block.Column{block.Words("arm"), block.Words("step")},
+		Data:    [][]string{{"arm", "step", "name", "p50_ns", "p90_ns", "p99_ns", "share"}},
+	}
+	for _, q := range []string{"p50", "p90", "p99"} {
+		t.Columns = append(t.Columns, block.Column{Head: q, Unit: unit.Name, Right: true})
+	}
+	t.Columns = append(t.Columns, block.Figures("share"))
+	known := func(e result.Estimate) string {
+		if !e.Known {
+			return ""
+		}
+		return Exact(e.Value)
+	}
+	for a := range l.Arms {
+		for i, s := range l.Arms[a].Steps {
+			t.Add(lineOf(&l.Arms[a], i, strconv.Itoa(i+1)+" "+s.Name,
+				Value(s.P50, unit), Value(s.P90, unit), Value(s.P99, unit), stepShare(s.Share))...)
+			t.Data = append(t.Data, []string{
+				l.Arms[a].Name, strconv.Itoa(i + 1), s.Name, known(s.P50), known(s.P90), known(s.P99), known(s.Share),
+			})
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}

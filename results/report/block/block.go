@@ -1,0 +1,165 @@
+// Package block is what a report is made of: headings, facts, notes, tables and figures. Each is made once, from a
+// result and its analysis, and every form writes the same: so no form can say what another does not.
+//
+// A block holds texts, with units and marks. It knows nothing of results, and nothing of how wide a page is, what is
+// bold or where a line ends: that is for the form that writes it.
+package block
+
+import (
+	"slices"
+	"strings"
+)
+
+// Block is one of [Heading], [Facts], [Notes], [Table], [Figure] and [Pause].
+type Block interface{ block() }
+
+// Heading begins a part of a report.
+type Heading struct{ Text string }
+
+// Fact is something that is known, with its name.
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Facts are named.
+type Facts []Fact
+
+// Notes are sentences of one kind.
+type Notes struct {
+	Kind  Kind
+	Lines []string
+}
+
+// Kind is what a note is for.
+type Kind int
+
+const (
+	// Remark is what is to be known of what stands before it.
+	Remark Kind = iota
+	// Answer is what was found, in a line; Claim is what was found, in a sentence for each arm or factor; Point is a
+	// claim of several that are listed.
+	Answer
+	Claim
+	Point
+	// Mark says what a mark behind a figure means, RefusedMark what that of refused values means.
+	Mark
+	RefusedMark
+	// Check is how the checks went, Limit what limited an arm, Done what was done to a broker.
+	Check
+	Limit
+	Done
+	// Setting says how calls came, Method how a part is to be read. Detail is what each round found.
+	Setting
+	Method
+	Detail
+)
+
+// Table is rows of cells under heads of as many.
+type Table struct {
+	// ID names what the table is of: "messages". Forms choose their layout by it.
+	ID      string
+	Title   string
+	Columns []Column
+	Rows    [][]Cell
+	Caption string
+	// Notes stand below the table, and belong to it.
+	Notes Notes
+	// Data are the figures with all digits, heads first, for programs. None where the rows are texts.
+	Data [][]string
+	// File names the data where it is not the ID.
+	File string
+}
+
+// Column heads a column.
+type Column struct {
+	Head, Unit string
+	Right      bool // it holds figures, which stand below each other by their ends
+}
+
+// Name is the head with the unit.
+func (c Column) Name() string { return strings.TrimSpace(c.Head + " " + c.Unit) }
+
+// Cell is a place in a table.
+type Cell struct {
+	Text string
+	// Why is why the figure is refused, where it is.
+	Why string
+	// Tone is what the text says of the arm; the text says it too.
+	Tone Tone
+	// Strong is a text that the eye is to find first.
+	Strong bool
+	// List are texts that stand in one place below each other. Text is empty then.
+	List []string
+}
+
+// Tone is whether what a text says is good, bad or not to be told.
+type Tone int
+
+const (
+	Plain Tone = iota
+	Good
+	Bad
+	Same
+	Open
+	Quiet
+)
+
+// Figure is a drawing. Only forms that can draw show it; what it shows stands in a table too.
+type Figure struct{ ID string }
+
+// Pause parts blocks where a form has no margins.
+type Pause struct{}
+
+func (Heading) block() {}
+func (Facts) block()   {}
+func (Notes) block()   {}
+func (*Table) block()  {}
+func (Figure) block()  {}
+func (Pause) block()   {}
+
+// Words heads a column of names and sentences, Figures one of figures.
+func Words(head string) Column { return Column{Head: head} }
+
+// Figures is said at [Words].
+func Figures(head string) Column { return Column{Head: head, Right: true} }
+
+// Texts are cells without anything beside their texts.
+func Texts(texts ...string) []Cell {
+	row := make([]Cell, len(texts))
+	for i, text := range texts {
+		row[i].Text = text
+	}
+	return row
+}
+
+// Add adds a row.
+func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// Said are all texts of a block in the order of reading, those that are empty left out. The title of a table is not
+// among them, since it stands only where several tables follow each other; nor are units, which stand in the head or with
+// the figure.
+func Said(b Block) []string {
+	var all []string
+	switch b := b.(type) {
+	case Heading:
+		all = []string{b.Text}
+	case Facts:
+		for _, f := range b {
+			all = append(all, f.Name, f.Text)
+		}
+	case Notes:
+		all = b.Lines
+	case *Table:
+		for _, c := range b.Columns {
+			all = append(all, c.Head)
+		}
+		for _, row := range b.Rows {
+			for _, c := range row {
+				all = append(append(all, c.Text), c.List...)
+			}
+		}
+		all = append(append(all, b.Caption), b.Notes.Lines...)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.TrimSpace(text) == "" })
+}

@@ -1,0 +1,105 @@
+package report_test
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
+	"wirelab/results/report/block"
+	page "wirelab/results/report/html"
+	"wirelab/results/report/markdown"
+	"wirelab/results/report/terminal"
+)
+
+var (
+	tags   = regexp.MustCompile(`(?s)<(script|style|svg).*?</(script|style|svg)>|<[^>]*>`)
+	spaces = regexp.MustCompile(`[\s\x{a0}]+`)
+)
+
+// plainly is a text without line ends, ties and markup, so that one form's is another's.
+func plainly(text string) string { return spaces.ReplaceAllString(text, " ") }
+
+func fromPage(text string) string { return plainly(html.UnescapeString(tags.ReplaceAllString(text, " "))) }
+
+func fromMarkdown(text string) string {
+	text = regexp.MustCompile(`\\([\\|*_\x60\[\]#])`).ReplaceAllString(strings.ReplaceAll(text, "**", ""), "$1")
+	return plainly(html.UnescapeString(strings.ReplaceAll(text, "<br>", " ")))
+}
+
+// examples are a result of every kind.
+func examples() map[string]*result.Result {
+	return map[string]*result.Result{
+		"messages": resulttest.Messages(), "scenarios": resulttest.MessageScenarios(), "streams": resulttest.Streams(),
+		"chained": resulttest.Chained(), "ledger": resulttest.Ledger(), "pipeline": resulttest.Pipeline(),
+		"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(),
+		"capacity": resulttest.Capacity(), "curves": resulttest.Curves(), "absent": resulttest.Absent(),
+	}
+}
+
+// Every form has every text of every block. What a form leaves out by intent is listed here.
+func TestEveryFormHasEveryBlock(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for name, r := range examples() {
+		a := result.Analyse(r)
+		var screen, document, web bytes.Buffer
+		if err := terminal.Write(&screen, r, terminal.Style{Width: 4000}); err != nil {
+			t.Fatal(err)
+		}
+		if err := markdown.Write(&document, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := page.Write(&web, r); err != nil {
+			t.Fatal(err)
+		}
+		forms := map[string]string{
+			"terminal": plainly(screen.String()), "markdown": fromMarkdown(document.String()), "page": fromPage(web.String()),
+		}
+		for _, b := range report.Blocks(r, &a) {
+			id := idOf(b)
+			seen[id] = true
+			for form, text := range forms {
+				if why := leftOut[form+" "+id]; why != "" {
+					continue
+				}
+				for _, want := range block.Said(b) {
+					if want = plainly(want); !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
+						t.Errorf("%s: %s of %s has not %q", name, id, form, want)
+					}
+				}
+			}
+		}
+	}
+	for _, id := range tablesOfAll {
+		if !seen[id] {
+			t.Errorf("no example has the table %s", id)
+		}
+	}
+	for key := range leftOut {
+		if _, id, _ := strings.Cut(key, " "); !slices.Contains(tablesOfAll, id) {
+			t.Errorf("%s is left out, and is no table", key)
+		}
+	}
+}
+
+func idOf(b block.Block) string {
+	if t, ok := b.(*block.Table); ok {
+		return t.ID
+	}
+	return "notes"
+}
+
+// tablesOfAll are the tables that the examples have.
+var tablesOfAll = []string{"streams", "clients", "entries", "messages", "processes", "steps", "counts"}
+
+// leftOut are tables that a form does not have, and why.
+var leftOut = map[string]string{
+	"terminal clients": "a terminal shows the range over streams, in the table of streams",
+	"terminal counts":  "its heads are shorter there",
+}
