@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"wirelab/lab/result"
@@ -19,7 +20,7 @@ func armTable(l *result.LoadAnalysis, t block.Table, columns []armColumn) *block
 	if len(columns) == 0 {
 		return nil
 	}
-	t.Columns = []block.Column{block.Words("arm")}
+	t.Columns = block.Columns("arm")
 	for _, c := range columns {
 		t.Columns = append(t.Columns, block.Column{Head: c.head, Unit: c.unit, Right: true})
 	}
@@ -79,20 +80,27 @@ func StreamTable(l *result.LoadAnalysis) *block.Table {
 
 // EntryTable is the account of entries, by id; nil where nobody followed any.
 func EntryTable(l *result.LoadAnalysis) *block.Table {
-	t := armTable(l, block.Table{
+	t := &block.Table{
 		ID: "entries", Title: "What became of the entries",
 		Caption: "Entries of all rounds, each followed by its id. Missing: accepted and never stored. Duplicated: came to " +
 			"the store again, where each is kept once. Reordered: stored before one that the same caller had sent earlier.",
-	}, entryColumns(l))
-	if t == nil {
-		return nil
+		Columns: block.Columns("arm", ">sent", ">accepted", ">confirmed", ">stored", ">missing", ">duplicated", ">reordered"),
+		Data:    [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}},
 	}
-	t.Data = [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}}
-	for _, arm := range l.Arms {
+	for a := range l.Arms {
+		arm := &l.Arms[a]
+		row := lineOf(arm, 0, slices.Repeat([]string{Absent}, len(t.Columns)-1)...)
 		if e := arm.Entries; e != nil {
-			t.Data = append(t.Data, append([]string{arm.Name},
-				integers(e.Sent, e.Accepted, e.Confirmed, e.Stored, e.Missing, e.Duplicated, e.Reordered)...))
+			all := []uint64{e.Sent, e.Accepted, e.Confirmed, e.Stored, e.Missing, e.Duplicated, e.Reordered}
+			for i, n := range all {
+				row[i+1].Text = result.Thousands(n)
+			}
+			t.Data = append(t.Data, append([]string{arm.Name}, integers(all...)...))
 		}
+		t.Add(row...)
+	}
+	if len(t.Data) == 1 {
+		return nil
 	}
 	return t
 }
@@ -106,17 +114,20 @@ func MessageTable(l *result.LoadAnalysis) *block.Table {
 	if t == nil {
 		return nil
 	}
-	t.Data = [][]string{{
-		"arm", "sent", "acknowledged", "unsure", "expected", "delivered", "missing", "kept", "duplicated", "redelivered",
-		"reordered", "displaced", "corrupted", "misrouted", "stray", "peak_backlog", "send_outage_ns", "delivery_outage_ns", "early",
-	}}
+	heads := []string{"arm"}
+	for _, c := range messageCounts(&result.MessageState{}) {
+		heads = append(heads, c.name)
+	}
+	t.Data = [][]string{append(heads, "send_outage_ns", "delivery_outage_ns", "early")}
 	for _, arm := range l.Arms {
 		m := arm.Messages
 		if m == nil {
 			continue
 		}
-		line := append([]string{arm.Name}, integers(m.Sent, m.Acknowledged, m.Unsure, m.Expected, m.Delivered, m.Missing, m.Kept,
-			m.Duplicated, m.Redelivered, m.Reordered, m.Displaced, m.Corrupted, m.Misrouted, m.Stray, uint64(max(m.Peak, 0)))...)
+		line := []string{arm.Name}
+		for _, c := range messageCounts(m) {
+			line = append(line, strconv.FormatUint(c.n, 10))
+		}
 		t.Data = append(t.Data, append(line, ExactUnless(m.Refused, "send_outage", float64(m.SendOutage)),
 			ExactUnless(m.Refused, "delivery_outage", float64(m.DeliveryOutage)), m.Early))
 	}
@@ -152,12 +163,10 @@ func ClientTable(l *result.LoadAnalysis) *block.Table {
 	if l.Slow {
 		return nil
 	}
-	t := &block.Table{ID: "clients", Title: "Each stream by itself", File: "streams", Columns: []block.Column{block.Words("arm")}}
-	for _, head := range []string{
-		"stream", "due /s", "delivered /s", "events", "missing", "twice", "out of order", "wrong",
-		"delivery p50 µs", "delivery p99 µs", "jitter p99 µs",
-	} {
-		t.Columns = append(t.Columns, block.Figures(head))
+	t := &block.Table{
+		ID: "clients", Title: "Each stream by itself", File: "streams",
+		Columns: block.Columns("arm", ">stream", ">due /s", ">delivered /s", ">events", ">missing", ">twice", ">out of order",
+			">wrong", ">delivery p50 µs", ">delivery p99 µs", ">jitter p99 µs"),
 	}
 	t.Data = [][]string{{
 		"arm", "stream", "target", "achieved", "events", "missing", "duplicated", "reordered", "wrong",
@@ -231,41 +240,6 @@ func CountTable(l *result.LoadAnalysis) *block.Table {
 	}, columns)
 }
 
-// entryColumns are those of [EntryTable].
-func entryColumns(l *result.LoadAnalysis) []armColumn {
-	some := false
-	for _, arm := range l.Arms {
-		some = some || arm.Entries != nil
-	}
-	if !some {
-		return nil
-	}
-	var all []armColumn
-	for _, c := range []struct {
-		head string
-		of   func(*result.EntryState) uint64
-	}{
-		{"sent", func(e *result.EntryState) uint64 { return e.Sent }},
-		{"accepted", func(e *result.EntryState) uint64 { return e.Accepted }},
-		{"confirmed", func(e *result.EntryState) uint64 { return e.Confirmed }},
-		{"stored", func(e *result.EntryState) uint64 { return e.Stored }},
-		{"missing", func(e *result.EntryState) uint64 { return e.Missing }},
-		{"duplicated", func(e *result.EntryState) uint64 { return e.Duplicated }},
-		{"reordered", func(e *result.EntryState) uint64 { return e.Reordered }},
-	} {
-		column := armColumn{head: c.head}
-		for a := range l.Arms {
-			text := Absent
-			if e := l.Arms[a].Entries; e != nil {
-				text = result.Thousands(c.of(e))
-			}
-			column.cells = append(column.cells, text)
-		}
-		all = append(all, column)
-	}
-	return all
-}
-
 // StepTable is how long each call of a chain takes, over all rounds; nil where calls are single ones.
 func StepTable(l *result.LoadAnalysis) *block.Table {
 	unit := stepUnit(l)
@@ -274,13 +248,12 @@ func StepTable(l *result.LoadAnalysis) *block.Table {
 		Caption: "Times of each call of a chain, of the chains that came back right, from when its request was sent " +
 			"until its whole reply had come. The share is of the time of all chains; what is missing to 100 % passes in the " +
 			"load generator, between one reply and the next request.",
-		Columns: []block.Column{block.Words("arm"), block.Words("step")},
+		Columns: block.Columns("arm", "step", ">p50", ">p90", ">p99", ">share"),
 		Data:    [][]string{{"arm", "step", "name", "p50_ns", "p90_ns", "p99_ns", "share"}},
 	}
-	for _, q := range []string{"p50", "p90", "p99"} {
-		t.Columns = append(t.Columns, block.Column{Head: q, Unit: unit.Name, Right: true})
+	for i := range t.Columns[2:5] {
+		t.Columns[2+i].Unit = unit.Name
 	}
-	t.Columns = append(t.Columns, block.Figures("share"))
 	known := func(e result.Estimate) string {
 		if !e.Known {
 			return ""

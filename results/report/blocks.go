@@ -9,10 +9,22 @@ import (
 func Blocks(r *result.Result, a *result.Analysis) []block.Block {
 	r, a = Marked(r, a)
 	var all []block.Block
+	if t := ScenarioTable(r, a); t != nil {
+		all = append(all, t, block.Notes{Kind: block.Mark, Lines: EarlyLegend(r)})
+	}
+	if a.Capacity != nil {
+		all = append(all, CapacityBlocks(r, a.Capacity)...)
+	}
+	for i := range a.Curves {
+		all = append(all, CurveBlocks(r, &a.Curves[i])...)
+	}
 	for i := range a.Loads {
 		l := &a.Loads[i]
 		if InCurve(a, l.Load) || Empty(l) {
 			continue
+		}
+		for _, n := range LoadNotes(r, l) {
+			all = append(all, n)
 		}
 		for _, t := range append(Accounts(l), StreamTable(l), ClientTable(l), CountTable(l)) {
 			if t != nil {
@@ -21,4 +33,120 @@ func Blocks(r *result.Result, a *result.Analysis) []block.Block {
 		}
 	}
 	return all
+}
+
+// LoadNotes are what is said below the tables of a load, by kind.
+func LoadNotes(r *result.Result, l *result.LoadAnalysis) []block.Notes {
+	all := []block.Notes{
+		{Kind: block.Check, Lines: Validity(l)},
+		{Kind: block.Limit, Lines: Saturation(l)},
+		{Kind: block.Mark, Lines: Legend(l)},
+	}
+	if ShowsRefused(l) {
+		all = append(all, block.Notes{Kind: block.RefusedMark, Lines: []string{RefusedLegend}})
+	}
+	return append(all, block.Notes{Kind: block.Remark, Lines: append(Libraries(r, l), Notes(l)...)})
+}
+
+// CurveBlocks are response times over offered rates: in words, drawn, and as a table for each arm.
+func CurveBlocks(r *result.Result, c *result.Curve) []block.Block {
+	all := []block.Block{
+		block.Heading{Text: CurveTitle(c)},
+		block.Notes{Kind: block.Setting, Lines: []string{CurveSetting(c)}},
+		block.Notes{Kind: block.Point, Lines: CurveSentences(c)},
+		block.Pause{}, block.Figure{Of: c},
+	}
+	refused := false
+	for arm := range c.Arms {
+		for _, p := range c.Arms[arm].Points {
+			refused = refused || p.P50.ShownRefused() != nil || p.Achieved.ShownRefused() != nil
+		}
+		all = append(all, block.Pause{}, CurveTable(c, arm))
+	}
+	all = append(all, block.Notes{Kind: block.Method, Lines: []string{CurveLegend}})
+	if refused {
+		all = append(all, block.Notes{Kind: block.RefusedMark, Lines: []string{RefusedLegend}})
+	}
+	return append(all, block.Notes{Kind: block.Remark, Lines: CurveNotes(r, c)})
+}
+
+// CurveTable is what an arm does at each rate. Its marks are said in [CurveLegend].
+func CurveTable(c *result.Curve, arm int) *block.Table {
+	t := &block.Table{
+		ID: "curve", Title: c.Arms[arm].Name, Rows: curveRows(c, arm),
+		Columns: block.Columns(">offered", ">answered /s", ">p50", ">p99", "95 % CI", "", ">server CPU/req", ">cores"),
+	}
+	t.Columns[6].Short = "CPU/req"
+	return t
+}
+
+// CapacityBlocks are what was found of the highest rates.
+func CapacityBlocks(r *result.Result, c *result.CapacityAnalysis) []block.Block {
+	return []block.Block{
+		block.Notes{Kind: block.Answer, Lines: CapacityParts(c)}, block.Pause{},
+		block.Notes{Kind: block.Remark, Lines: CapacitySentences(c)}, block.Pause{},
+		CapacityTable(c),
+		block.Notes{Kind: block.Remark, Lines: CapacityNotes(r, c)}, block.Pause{},
+		block.Notes{Kind: block.Method, Lines: []string{CapacityMethod(r)}},
+	}
+}
+
+// CapacityTable is the capacity of each arm against the first's. Its last column is what each round found.
+func CapacityTable(c *result.CapacityAnalysis) *block.Table {
+	t := &block.Table{ID: "capacity", Columns: block.Columns("arm", ">capacity", ">ratio to the first", "95 % CI", "verdict",
+		">closed loop", ">probes", "by round")}
+	t.Columns[2].Short = "vs first"
+	for i := range c.Arms {
+		a := &c.Arms[i]
+		row := block.Texts(a.Name, CapacityCell(a), "", "", "", RateOf(a.Closed), "", CapacityRounds(a))
+		row[2].Text, row[3].Text = CapacityRatio(a.Difference)
+		if a.Difference != nil {
+			row[4] = block.Cell{Text: CapacityWord(a.Difference), Tone: toneOf(a.Difference.Verdict)}
+		}
+		probes := 0
+		for _, round := range a.Rounds {
+			probes += round.Probes
+		}
+		row[5].Why, row[6].Text = a.Closed.Why, result.Thousands(uint64(probes))
+		t.Add(row...)
+	}
+	return t
+}
+
+// ScenarioTable is what several loads of messages came to, a row for each scenario and arm; nil of one load.
+func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
+	t := &block.Table{
+		ID: "scenarios", Title: "All scenarios", Caption: ScenarioCaption,
+		Columns: block.Columns("scenario", "arm", ">place", "decides", ">", ">delivered p50", ">p99", ">messages/s", ">outage",
+			"account"),
+	}
+	t.Data = [][]string{{
+		"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage", "account",
+	}}
+	for _, row := range Scenarios(r, a) {
+		line := []string{
+			row.Scenario, row.Name, row.Place, row.Decides, row.Figure, row.P50, row.P99, row.Rate, row.Outage, row.Account,
+		}
+		t.Add(block.Texts(line...)...)
+		t.Data = append(t.Data, line)
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// toneOf is whether a verdict is good or bad for the arm.
+func toneOf(v result.Verdict) block.Tone {
+	switch v {
+	case result.Better:
+		return block.Good
+	case result.Worse, result.Invalid, result.Unsteady:
+		return block.Bad
+	case result.Equivalent:
+		return block.Same
+	case result.Inconclusive, result.TooFew:
+		return block.Open
+	}
+	return block.Quiet
 }

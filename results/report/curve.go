@@ -9,6 +9,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/report/block"
 )
 
 // Rate writes calls per second for a line of words: "21.4k/s", "812/s".
@@ -115,15 +116,9 @@ func overloaded(a *result.ArmCurve) int {
 	return n
 }
 
-// CurveRow is a line of a curve's table, in words.
-type CurveRow struct {
-	Offered, Answered, P50, P99, P99Interval, CPU, Cores string
-	// Marks are "K" for the knee, "S" for saturation, "C" for collapse, "o" for overload.
-	Marks string
-}
-
-// CurveRows are the lines of an arm's table.
-func CurveRows(c *result.Curve, arm int) []CurveRow {
+// curveRows are the lines of an arm's table. Marks are "K" for the knee, "S" for saturation, "C" for collapse, "o" for
+// overload.
+func curveRows(c *result.Curve, arm int) [][]block.Cell {
 	a := &c.Arms[arm]
 	var costs []float64
 	for _, p := range a.Points {
@@ -134,27 +129,28 @@ func CurveRows(c *result.Curve, arm int) []CurveRow {
 		}
 	}
 	cost := UnitFor(result.Time, costs...)
-	rows := make([]CurveRow, len(a.Points))
+	rows := make([][]block.Cell, len(a.Points))
 	for i, p := range a.Points {
 		least := ""
 		if p.AtLeast {
 			least = "≥ "
 		}
-		rows[i] = CurveRow{
-			Offered: rate(c.Levels[i].Offered), Answered: Absent,
-			P50: timed(p.P50, least), P99: timed(p.P99, least),
-			CPU: With(p.ServerCPU, cost), Cores: Value(p.Cores, Unit{Size: 1}),
-		}
+		answered, interval := Absent, ""
 		if p.Achieved.Known {
-			rows[i].Answered = Significant(p.Achieved.Value, 4)
+			answered = Significant(p.Achieved.Value, 4)
 		} else if one := p.Achieved.ShownRefused(); one != nil {
-			rows[i].Answered = Refused(Significant(one.Value, 4))
+			answered = Refused(Significant(one.Value, 4))
 		}
 		if p.P99.Interval() {
 			unit := UnitFor(result.Time, p.P99.Value)
-			rows[i].P99Interval = "[" + Significant(p.P99.Low/unit.Size, 3) + ", " + Significant(p.P99.High/unit.Size, 3) + "]"
+			interval = "[" + Significant(p.P99.Low/unit.Size, 3) + ", " + Significant(p.P99.High/unit.Size, 3) + "]"
 		}
-		rows[i].Marks = curveMarks(a, i)
+		rows[i] = block.Texts(rate(c.Levels[i].Offered), answered, timed(p.P50, least), timed(p.P99, least), interval,
+			curveMarks(a, i), With(p.ServerCPU, cost), Value(p.Cores, Unit{Size: 1}))
+		if p.Overloaded {
+			rows[i][5].Tone = block.Open
+		}
+		rows[i][6].Why, rows[i][7].Why = p.ServerCPU.Why, p.Cores.Why
 	}
 	return rows
 }

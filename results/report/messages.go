@@ -22,55 +22,81 @@ func messageColumns(l *result.LoadAnalysis) []armColumn {
 	if l.Scenario == "" || Empty(l) {
 		return nil
 	}
-	count := func(of func(*result.MessageState) uint64) func(*result.MessageState) string {
-		return func(m *result.MessageState) string { return result.Thousands(of(m)) }
-	}
-	outage := func(field string, of func(*result.MessageState) plan.Duration) func(*result.MessageState) string {
-		return func(m *result.MessageState) string { return plainOr(m.Refused, field, float64(of(m)), nanos) }
+	outage := func(head, field string, of func(*result.MessageState) plan.Duration) armColumn {
+		return messageColumn(l, head, func(m *result.MessageState) string {
+			return plainOr(m.Refused, field, float64(of(m)), nanos)
+		})
 	}
 	some := func(of func(*result.MessageState) bool) bool {
 		return slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Messages != nil && of(a.Messages) })
 	}
-	away := slices.Contains(plan.Faults(), l.Scenario) ||
-		some(func(m *result.MessageState) bool {
-			return m.SendOutage >= longOutage || m.Refused["send_outage"] != nil && m.Refused["send_outage"].Value >= float64(longOutage)
-		})
 	var all []armColumn
-	for _, c := range []struct {
-		head string
-		show bool
-		of   func(*result.MessageState) string
-	}{
-		{"sent", true, count(func(m *result.MessageState) uint64 { return m.Sent })},
-		{"acknowledged", true, count(func(m *result.MessageState) uint64 { return m.Acknowledged })},
-		{"unsure", some(func(m *result.MessageState) bool { return m.Unsure > 0 }), count(func(m *result.MessageState) uint64 { return m.Unsure })},
-		{"delivered", true, count(func(m *result.MessageState) uint64 { return m.Delivered })},
-		{"missing", true, count(func(m *result.MessageState) uint64 { return m.Missing })},
-		{"duplicated", true, count(func(m *result.MessageState) uint64 { return m.Duplicated })},
-		{"redelivered", some(func(m *result.MessageState) bool { return m.Redelivered > 0 }), count(func(m *result.MessageState) uint64 { return m.Redelivered })},
-		{"reordered", true, count(func(m *result.MessageState) uint64 { return m.Reordered })},
-		{"displaced", some(func(m *result.MessageState) bool { return m.Displaced > 0 }), count(func(m *result.MessageState) uint64 { return m.Displaced })},
-		{"corrupted", some(func(m *result.MessageState) bool { return m.Corrupted > 0 }), count(func(m *result.MessageState) uint64 { return m.Corrupted })},
-		{"misrouted", some(func(m *result.MessageState) bool { return m.Misrouted > 0 }), count(func(m *result.MessageState) uint64 { return m.Misrouted })},
-		{"stray", some(func(m *result.MessageState) bool { return m.Stray > 0 }), count(func(m *result.MessageState) uint64 { return m.Stray })},
-		{"peak backlog", true, count(func(m *result.MessageState) uint64 { return uint64(max(m.Peak, 0)) })},
-		{"send outage", away, outage("send_outage", func(m *result.MessageState) plan.Duration { return m.SendOutage })},
-		{"delivery outage", away, outage("delivery_outage", func(m *result.MessageState) plan.Duration { return m.DeliveryOutage })},
-	} {
-		if !c.show {
-			continue
+	for i, c := range messageCounts(&result.MessageState{}) {
+		of := func(m *result.MessageState) uint64 { return messageCounts(m)[i].n }
+		rare := func() bool { return some(func(m *result.MessageState) bool { return of(m) > 0 }) }
+		if c.column == columnAlways || c.column == columnRarely && rare() {
+			all = append(all, messageColumn(l, strings.ReplaceAll(c.name, "_", " "), func(m *result.MessageState) string {
+				return result.Thousands(of(m))
+			}))
 		}
-		column := armColumn{head: c.head}
-		for a := range l.Arms {
-			text := Absent
-			if m := l.Arms[a].Messages; m != nil {
-				text = c.of(m)
-			}
-			column.cells = append(column.cells, text)
-		}
-		all = append(all, column)
+	}
+	if slices.Contains(plan.Faults(), l.Scenario) || some(func(m *result.MessageState) bool {
+		refused := m.Refused["send_outage"]
+		return m.SendOutage >= longOutage || refused != nil && refused.Value >= float64(longOutage)
+	}) {
+		all = append(all,
+			outage("send outage", "send_outage", func(m *result.MessageState) plan.Duration { return m.SendOutage }),
+			outage("delivery outage", "delivery_outage", func(m *result.MessageState) plan.Duration { return m.DeliveryOutage }))
 	}
 	return all
+}
+
+func messageColumn(l *result.LoadAnalysis, head string, of func(*result.MessageState) string) armColumn {
+	column := armColumn{head: head}
+	for a := range l.Arms {
+		text := Absent
+		if m := l.Arms[a].Messages; m != nil {
+			text = of(m)
+		}
+		column.cells = append(column.cells, text)
+	}
+	return column
+}
+
+// messageCount is what an account of messages counts. It has a column always, only where an arm has some, or never; a
+// fault is one for which an arm has no figure.
+type messageCount struct {
+	name   string
+	n      uint64
+	column int
+	fault  bool
+}
+
+const (
+	columnNever = iota
+	columnRarely
+	columnAlways
+)
+
+// messageCounts are all that an account counts, in the order of reports and of their data.
+func messageCounts(m *result.MessageState) []messageCount {
+	return []messageCount{
+		{"sent", m.Sent, columnAlways, false},
+		{"acknowledged", m.Acknowledged, columnAlways, false},
+		{"unsure", m.Unsure, columnRarely, false},
+		{"expected", m.Expected, columnNever, false},
+		{"delivered", m.Delivered, columnAlways, false},
+		{"missing", m.Missing, columnAlways, true},
+		{"kept", m.Kept, columnNever, false},
+		{"duplicated", m.Duplicated, columnAlways, true},
+		{"redelivered", m.Redelivered, columnRarely, false},
+		{"reordered", m.Reordered, columnAlways, true},
+		{"displaced", m.Displaced, columnRarely, false},
+		{"corrupted", m.Corrupted, columnRarely, true},
+		{"misrouted", m.Misrouted, columnRarely, true},
+		{"stray", m.Stray, columnRarely, true},
+		{"peak_backlog", uint64(max(m.Peak, 0)), columnAlways, false},
+	}
 }
 
 // excused is why a message may come again, or out of order.
@@ -257,28 +283,19 @@ func Account(arm *result.ArmState) string {
 	if m == nil {
 		return Absent
 	}
-	var faults, redelivered []string
-	for _, c := range []struct {
-		n    uint64
-		what string
-		to   *[]string
-	}{
-		{m.Missing, "missing", &faults},
-		{m.Duplicated, "duplicated", &faults},
-		{m.Reordered, "reordered", &faults},
-		{m.Corrupted, "corrupted", &faults},
-		{m.Misrouted, "misrouted", &faults},
-		{m.Stray, "stray", &faults},
-		{m.Redelivered, "redelivered", &redelivered},
-	} {
-		if c.n > 0 {
-			*c.to = append(*c.to, result.Thousands(c.n)+" "+c.what)
+	var faults []string
+	for _, c := range messageCounts(m) {
+		if c.fault && c.n > 0 {
+			faults = append(faults, result.Thousands(c.n)+" "+c.name)
 		}
 	}
-	if len(faults) > 0 {
+	switch {
+	case len(faults) > 0:
 		return strings.Join(faults, ", ")
+	case m.Redelivered > 0:
+		return "whole, " + result.Thousands(m.Redelivered) + " redelivered"
 	}
-	return strings.Join(append([]string{"whole"}, redelivered...), ", ")
+	return "whole"
 }
 
 // ScenarioRow is an arm under one of several scenarios.

@@ -37,8 +37,7 @@ type Kind int
 const (
 	// Remark is what is to be known of what stands before it.
 	Remark Kind = iota
-	// Answer is what was found, in a line; Claim is what was found, in a sentence for each arm or factor; Point is a
-	// claim of several that are listed.
+	// Answer is what was found, in parts of one line; Claim is a sentence of it, Point one of several that are listed.
 	Answer
 	Claim
 	Point
@@ -49,10 +48,9 @@ const (
 	Check
 	Limit
 	Done
-	// Setting says how calls came, Method how a part is to be read. Detail is what each round found.
+	// Setting says how calls came, Method how a part is to be read.
 	Setting
 	Method
-	Detail
 )
 
 // Table is rows of cells under heads of as many.
@@ -74,7 +72,8 @@ type Table struct {
 // Column heads a column.
 type Column struct {
 	Head, Unit string
-	Right      bool // it holds figures, which stand below each other by their ends
+	Short      string // the head where there is little room; "" for the same
+	Right      bool   // it holds figures, which stand below each other by their ends
 }
 
 // Name is the head with the unit.
@@ -105,8 +104,8 @@ const (
 	Quiet
 )
 
-// Figure is a drawing. Only forms that can draw show it; what it shows stands in a table too.
-type Figure struct{ ID string }
+// Figure is a drawing of what it is of. Only forms that can draw show it; its figures stand in a table too.
+type Figure struct{ Of any }
 
 // Pause parts blocks where a form has no margins.
 type Pause struct{}
@@ -118,11 +117,14 @@ func (*Table) block()  {}
 func (Figure) block()  {}
 func (Pause) block()   {}
 
-// Words heads a column of names and sentences, Figures one of figures.
-func Words(head string) Column { return Column{Head: head} }
-
-// Figures is said at [Words].
-func Figures(head string) Column { return Column{Head: head, Right: true} }
+// Columns are columns with such heads: of figures where a head begins with ">", of words where not.
+func Columns(heads ...string) []Column {
+	all := make([]Column, len(heads))
+	for i, head := range heads {
+		all[i].Head, all[i].Right = strings.CutPrefix(head, ">")
+	}
+	return all
+}
 
 // Texts are cells without anything beside their texts.
 func Texts(texts ...string) []Cell {
@@ -131,6 +133,16 @@ func Texts(texts ...string) []Cell {
 		row[i].Text = text
 	}
 	return row
+}
+
+// Lines are the lines of the notes of such kinds, in the order of the notes.
+func Lines(all []Notes, kinds ...Kind) (lines []string) {
+	for _, n := range all {
+		if slices.Contains(kinds, n.Kind) {
+			lines = append(lines, n.Lines...)
+		}
+	}
+	return lines
 }
 
 // Add adds a row.

@@ -1,7 +1,6 @@
 package html
 
 import (
-	"strconv"
 	"strings"
 
 	"wirelab/lab/result"
@@ -49,7 +48,7 @@ func (s *sheet) first() []said {
 		c := &s.a.Curves[i]
 		all = append(all, said{
 			Title: capital(report.CurveTitle(c)), Tone: "claim", Sentences: append(report.CurveSentences(c), report.CurveSetting(c)),
-			Figure: s.curve(i), Notes: report.CurveNotes(s.r, c),
+			Figure: s.curve(i), Notes: append(report.CurveNotes(s.r, c), report.CurveLegend),
 		})
 	}
 	return all
@@ -58,7 +57,8 @@ func (s *sheet) first() []said {
 // capacity shows the arms' capacities, and what each round found.
 func (s *sheet) capacity(c *result.CapacityAnalysis) *figure {
 	f := &figure{ID: "capacity", Title: "Capacities", Caption: "Bar: the mean of the rounds with its 95 % interval; dots: what each round found. From 0."}
-	f.Head = []string{"arm", "capacity", "95 % CI", "against the first", "95 % CI", "rounds", ""}
+	table, shown := s.table(nil, report.CapacityTable(c)), s.table(nil, report.CapacityTable(s.shown.Capacity))
+	f.Head = append(table.Head, "")
 	raw := [][]string{{"arm", "kind", "rate", "low", "high", "bound", "closed_loop", "rounds", "why"}}
 	plot := capacities{tip: s.tip}
 	for i := range c.Arms {
@@ -67,12 +67,13 @@ func (s *sheet) capacity(c *result.CapacityAnalysis) *figure {
 		if !arm.Rate.Known {
 			f.Refused = append(f.Refused, arm.Name+": "+report.CapacityOf(arm)+strings.TrimSuffix(": "+arm.Why, ": "))
 		}
-		ratio, interval := "", ""
-		if d := arm.Difference; d != nil && d.Known {
-			ratio, interval = report.Change(d), report.Interval(d)
-		}
 		rate := s.curveCell("capacity/"+itoa(i), arm.Name+" · capacity", result.Frequency, s.shown.Capacity.Arms[i].Rate)
-		f.Rows = append(f.Rows, []cell{words(arm.Name), rate, figures(estimateInterval(result.Frequency, arm.Rate)), figures(ratio), figures(interval), figures(strconv.Itoa(len(arm.Rounds))), words(arm.Why)})
+		row := table.Rows[i]
+		if arm.Rate.Known {
+			rate.Text = row[1].Text
+		}
+		row[1], row[5] = rate, shown.Rows[i][5] // of which refused values can be seen
+		f.Rows = append(f.Rows, append(row, words(arm.Why)))
 		raw = append(raw, []string{arm.Name, string(arm.Kind), rate.V, rate.Low, rate.High, exact(arm.Bound), closedOf(arm), itoa(len(arm.Rounds)), arm.Why})
 	}
 	f.data(s.file("capacity", nil), raw)

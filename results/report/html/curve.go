@@ -83,9 +83,10 @@ func curveWords(arm result.ArmCurve) string {
 func perSecond(rate float64) string { return report.Significant(rate, 3) + "/s" }
 
 func (s *sheet) curveTable(f *figure, c *result.Curve, i int) {
-	f.Head = []string{"arm", "offered", "answered", "95 % CI", "p50", "95 % CI", "p99", "95 % CI", ""}
+	f.Head = []string{"arm", "offered", "answered /s", "95 % CI", "p50", "95 % CI", "p99", "95 % CI", "server CPU/req", "cores", "", ""}
 	raw := [][]string{{"arm", "offered", "achieved", "achieved_low", "achieved_high", "p50_ns", "p50_low", "p50_high", "p99_ns", "p99_low", "p99_high", "overloaded", "at_least", "failed_share", "refused"}}
 	for a, arm := range c.Arms {
+		table := s.table(nil, report.CurveTable(c, a))
 		for k, p := range arm.Points {
 			said := p.Why
 			switch {
@@ -97,18 +98,22 @@ func (s *sheet) curveTable(f *figure, c *result.Curve, i int) {
 			if p.AtLeast {
 				said = strings.TrimPrefix(said+"; times are lower bounds", "; ")
 			}
-			row := []cell{words(arm.Name), figures(perSecond(c.Levels[k].Offered))}
+			from := table.Rows[k]
+			row := []cell{words(arm.Name), from[0]}
 			line := []string{arm.Name, exact(c.Levels[k].Offered)}
-			for _, one := range []struct {
+			for at, one := range []struct {
 				id string
 				d  result.Dimension
 				e  result.Estimate
 			}{{"achieved", result.Frequency, p.Achieved}, {"p50", result.Time, p.P50}, {"p99", result.Time, p.P99}} {
 				v := s.curveCell(fmt.Sprintf("curve/%d/%d/%d/%s", i, a, k, one.id), arm.Name+" at "+perSecond(c.Levels[k].Offered)+" · "+one.id, one.d, one.e)
+				if one.e.Known {
+					v.Text = from[at+1].Text
+				}
 				row = append(row, v, figures(estimateInterval(one.d, one.e)))
 				line = append(line, v.V, v.Low, v.High)
 			}
-			f.Rows = append(f.Rows, append(row, words(said)))
+			f.Rows = append(f.Rows, append(append(row, from[6:]...), from[5], words(said)))
 			raw = append(raw, append(line, fmt.Sprint(p.Overloaded), fmt.Sprint(p.AtLeast), exact(p.Failed), p.Why))
 		}
 	}

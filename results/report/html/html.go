@@ -23,6 +23,7 @@ import (
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 var (
@@ -178,15 +179,17 @@ func work(r *result.Result) string {
 
 // load makes the part of one load.
 func (s *sheet) load(l *result.LoadAnalysis) load {
+	notes := report.LoadNotes(s.r, l)
 	p := load{
 		ID: "load-" + itoa(l.Load+1) + "-more", Key: "load-" + itoa(l.Load+1), Name: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Empty: report.Empty(l),
-		Legend: report.Legend(l), Notes: append(report.Libraries(s.r, l), report.Notes(l)...),
+		Legend: block.Lines(notes, block.Mark), Notes: block.Lines(notes, block.Remark),
 	}
 	if p.Empty {
 		return p
 	}
 	shown := s.shownLoad(l)
-	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(shown), s.allNumbers(shown), report.Saturation(l), s.table(shown, report.CountTable(shown))
+	p.Main, p.Numbers, p.Counts = s.mainTable(shown), s.allNumbers(shown), s.table(shown, report.CountTable(shown))
+	p.Limits = block.Lines(notes, block.Limit)
 	for _, t := range report.Accounts(shown) {
 		p.Accounts = append(p.Accounts, s.table(shown, t))
 	}

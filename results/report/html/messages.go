@@ -37,7 +37,6 @@ func (s *sheet) scenarios() *scenarios {
 		return nil
 	}
 	t := &scenarios{Caption: report.ScenarioCaption}
-	raw := [][]string{{"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage", "account"}}
 	last := -1
 	for i, row := range rows {
 		if row.Load != last {
@@ -45,10 +44,9 @@ func (s *sheet) scenarios() *scenarios {
 		}
 		g := &t.Groups[len(t.Groups)-1]
 		g.Rows = append(g.Rows, shown[i])
-		raw = append(raw, []string{row.Scenario, row.Name, row.Place, row.Decides, row.Figure, row.P50, row.P99, row.Rate, row.Outage, row.Account})
 	}
 	f := &figure{}
-	f.data(s.file("scenarios", nil), raw)
+	f.data(s.file("scenarios", nil), report.ScenarioTable(s.r, s.a).Data)
 	t.File, t.Data = f.File, f.Data
 	return t
 }

@@ -1,6 +1,10 @@
 package markdown
 
-import "wirelab/results/report/block"
+import (
+	"strings"
+
+	"wirelab/results/report/block"
+)
 
 // table writes a table with its caption and notes; nothing of none.
 func (p *page) table(t *block.Table) {
@@ -47,7 +51,55 @@ func cellOf(c block.Cell) string {
 	return text
 }
 
-// notes writes notes as a list, those that are one sentence for all as a paragraph.
+// blocks writes blocks one after another. Remarks stand below the tables, before what says how to read them.
+func (p *page) blocks(all []block.Block) {
+	var remarks []string
+	flush := func() {
+		p.notes(block.Notes{Lines: remarks})
+		if len(remarks) > 0 {
+			p.line("")
+		}
+		remarks = nil
+	}
+	for _, b := range all {
+		switch b := b.(type) {
+		case block.Heading:
+			p.line("### " + escape(b.Text))
+			p.line("")
+		case block.Facts:
+			for _, f := range b {
+				p.line("- **" + escape(f.Name) + "**: " + escape(f.Text))
+			}
+			p.line("")
+		case *block.Table:
+			if b.Title != "" {
+				p.line("**" + escape(b.Title) + "**")
+				p.line("")
+			}
+			p.table(b)
+		case block.Notes:
+			switch b.Kind {
+			case block.Remark:
+				remarks = append(remarks, b.Lines...)
+			case block.Answer:
+				p.line("**" + escape(strings.Join(b.Lines, "  ")) + "**")
+				p.line("")
+			case block.Setting, block.Method:
+				flush()
+				for _, line := range b.Lines {
+					p.line(escape(line))
+				}
+				p.line("")
+			default:
+				p.notes(b)
+				p.line("")
+			}
+		}
+	}
+	flush()
+}
+
+// notes writes notes as a list.
 func (p *page) notes(n block.Notes) {
 	lead, end := "- ", ""
 	switch n.Kind {

@@ -51,10 +51,11 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 	p.absent(r)
 	p.scenarios(r, a)
 	if a.Capacity != nil {
-		p.capacity(r, a.Capacity)
+		p.blocks([]block.Block{block.Heading{Text: "Capacity under " + a.Capacity.Objective}})
+		p.blocks(report.CapacityBlocks(r, a.Capacity))
 	}
 	for i := range a.Curves {
-		p.curve(r, &a.Curves[i])
+		p.blocks(report.CurveBlocks(r, &a.Curves[i]))
 	}
 	for l := range a.Loads {
 		if !report.InCurve(a, a.Loads[l].Load) {
@@ -115,20 +116,8 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 			p.table(t)
 		}
 	}
-	for _, line := range report.Validity(l) {
-		p.line("- **checks**: " + escape(line))
-	}
-	for _, line := range report.Saturation(l) {
-		p.line("- **limit**: " + escape(line))
-	}
-	for _, line := range report.Legend(l) {
-		p.line("- " + escape(line))
-	}
-	if report.ShowsRefused(l) {
-		p.line("- " + escape(report.RefusedLegend))
-	}
-	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
-		p.line("- " + escape(note))
+	for _, n := range report.LoadNotes(r, l) {
+		p.notes(n)
 	}
 	p.line("")
 	if !report.Empty(l) {
@@ -197,7 +186,7 @@ func (p *page) counts(l *result.LoadAnalysis) {
 	if t == nil {
 		return
 	}
-	tall := &block.Table{Columns: []block.Column{block.Words("what the database did"), block.Words("arm"), block.Figures("on average")}}
+	tall := &block.Table{Columns: block.Columns("what the database did", "arm", ">on average")}
 	for i, c := range t.Columns[1:] {
 		for _, row := range t.Rows {
 			if text := row[i+1].Text; text != report.Absent {

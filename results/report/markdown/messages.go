@@ -7,20 +7,13 @@ import (
 
 // scenarios writes one table over several scenarios.
 func (p *page) scenarios(r *result.Result, a *result.Analysis) {
-	rows := report.Scenarios(r, a)
-	if len(rows) == 0 {
+	t := report.ScenarioTable(r, a)
+	if t == nil {
 		return
 	}
-	p.line("### All scenarios")
+	p.line("### " + t.Title)
 	p.line("")
-	p.row([]string{"scenario", "arm", "place", "decides", "", "delivered p50", "p99", "messages/s", "outage", "account"})
-	p.row([]string{"---", "---", "---:", "---", "---:", "---:", "---:", "---:", "---:", "---"})
-	for _, row := range rows {
-		p.row([]string{escape(row.Scenario), escape(row.Name), row.Place, row.Decides, row.Figure, row.P50, row.P99, row.Rate, row.Outage, row.Account})
-	}
-	p.line("")
-	p.line(escape(report.ScenarioCaption))
-	p.line("")
+	p.table(t)
 	p.early(r)
 }
 

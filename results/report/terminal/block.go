@@ -1,6 +1,9 @@
 package terminal
 
 import (
+	"cmp"
+	"fmt"
+
 	"wirelab/lab/result"
 	"wirelab/results/report/block"
 )
@@ -40,11 +43,63 @@ func (p *page) account(l *result.LoadAnalysis, t *block.Table) {
 	p.notes(t.Notes)
 }
 
+// blocks writes blocks one after another.
+func (p *page) blocks(all []block.Block) {
+	for _, b := range all {
+		switch b := b.(type) {
+		case block.Heading:
+			p.title(cut(b.Text, p.style.Width-4))
+		case block.Facts:
+			for _, f := range b {
+				p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, plain)
+			}
+		case block.Notes:
+			p.notes(b)
+		case block.Figure:
+			if c, ok := b.Of.(*result.Curve); ok {
+				p.plot(c)
+			}
+		case block.Pause:
+			p.blank()
+		case *block.Table:
+			p.laid(b)
+		}
+	}
+}
+
+// laid writes a table of which the last columns or the middles of names give way where the page is narrow.
+func (p *page) laid(t *block.Table) {
+	drawn := tableOf(t)
+	switch t.ID {
+	case "curve":
+		p.letters++
+		p.wrapped("", fmt.Sprintf("%c  %s", letter(p.letters-1), t.Title), bold)
+		p.narrowed(drawn)
+	case "capacity":
+		last := len(t.Columns) - 1
+		for _, rows := range [][][]cell{drawn.head, drawn.body} {
+			for i := range rows {
+				rows[i] = rows[i][:last]
+				rows[i][1].right = false // figures with intervals: their beginnings are compared
+			}
+		}
+		p.trimmed(drawn)
+		p.blank()
+		for _, row := range t.Rows {
+			if text := row[last].Text; text != "" {
+				p.wrapped(cut(row[0].Text, p.style.Width/2)+" by round: ", text, faint)
+			}
+		}
+	default:
+		p.table(drawn)
+	}
+}
+
 // tableOf is a block's table with the inks of its cells.
 func tableOf(t *block.Table) table {
 	drawn := table{head: [][]cell{make([]cell, len(t.Columns))}}
 	for i, c := range t.Columns {
-		drawn.head[0][i] = cell{text: c.Name(), right: c.Right}
+		drawn.head[0][i] = cell{text: cmp.Or(c.Short, c.Name()), right: c.Right}
 	}
 	for _, row := range t.Rows {
 		line := make([]cell, len(row))
@@ -62,6 +117,9 @@ func tableOf(t *block.Table) table {
 // notes writes notes as their kind is written.
 func (p *page) notes(n block.Notes) {
 	switch n.Kind {
+	case block.Answer:
+		p.flowing(n.Lines)
+		return
 	case block.Check:
 		p.labelled("checks    ", n.Lines)
 		return
@@ -77,9 +135,25 @@ func (p *page) notes(n block.Notes) {
 		in   ink
 	}{
 		block.Remark: {"· ", plain}, block.Claim: {"", bold}, block.Point: {"· ", bold}, block.Mark: {"", faint},
-		block.RefusedMark: {"", red}, block.Setting: {"", faint}, block.Method: {"", faint}, block.Detail: {"", faint},
+		block.RefusedMark: {"", red}, block.Setting: {"", faint}, block.Method: {"", faint},
 	}[n.Kind]
 	for _, line := range n.Lines {
 		p.wrapped(form.lead, line, form.in)
 	}
+}
+
+// narrowed writes a table, without its last columns where it is too wide.
+func (p *page) narrowed(t table) {
+	for {
+		widths := t.widths()
+		if sum(widths)+gap*(len(widths)-1) <= p.style.Width || len(widths) < 4 {
+			break
+		}
+		for _, rows := range [][][]cell{t.head, t.body} {
+			for i := range rows {
+				rows[i] = rows[i][:len(rows[i])-1]
+			}
+		}
+	}
+	p.table(t)
 }

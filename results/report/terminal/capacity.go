@@ -11,54 +11,7 @@ import (
 func (p *page) capacity(r *result.Result, c *result.CapacityAnalysis) {
 	p.title("capacity")
 	p.wrapped("under     ", strings.ReplaceAll(c.Objective, ",", ", "), plain)
-	p.flowing(report.CapacityParts(c))
-	p.blank()
-	for _, text := range report.CapacitySentences(c) {
-		p.wrapped("· ", text, plain)
-	}
-	p.blank()
-	t := table{head: [][]cell{{
-		{text: "arm"},
-		{text: "capacity"},
-		{text: "vs first", right: true},
-		{text: "95 % CI"},
-		{text: "verdict"},
-		{text: "closed loop", right: true},
-		{text: "probes", right: true},
-	}}}
-	for i := range c.Arms {
-		a := &c.Arms[i]
-		ratio, interval := report.CapacityRatio(a.Difference)
-		verdict := cell{}
-		if a.Difference != nil {
-			verdict = cell{text: report.CapacityWord(a.Difference), in: of(a.Difference.Verdict)}
-		}
-		probes := 0
-		for _, round := range a.Rounds {
-			probes += round.Probes
-		}
-		t.body = append(t.body, []cell{
-			{text: a.Name},
-			{text: report.CapacityCell(a)},
-			{text: ratio, right: true},
-			{text: interval},
-			verdict,
-			{text: report.RateOf(a.Closed), right: true},
-			{text: result.Thousands(uint64(probes)), right: true},
-		})
-	}
-	p.trimmed(t)
-	p.blank()
-	for i := range c.Arms {
-		if text := report.CapacityRounds(&c.Arms[i]); text != "" {
-			p.wrapped(cut(c.Arms[i].Name, p.style.Width/2)+" by round: ", text, faint)
-		}
-	}
-	for _, note := range report.CapacityNotes(r, c) {
-		p.wrapped("· ", note, plain)
-	}
-	p.blank()
-	p.wrapped("", report.CapacityMethod(r), faint)
+	p.blocks(report.CapacityBlocks(r, c))
 }
 
 // flowing writes parts beside each other, as many as fit in a line, none broken

@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"strings"
+
 	"wirelab/lab/result"
 	"wirelab/results/report"
 )
@@ -9,29 +11,32 @@ import (
 // is broken into blocks of columns, each with the scenario and the arm again, so
 // that a row always says whose it is.
 func (p *page) scenarios(r *result.Result, a *result.Analysis) {
-	rows := report.Scenarios(r, a)
-	if len(rows) == 0 {
+	t := report.ScenarioTable(r, a)
+	if t == nil {
 		return
 	}
 	p.blank()
-	p.title("all scenarios")
-	keys := []column{{head: "scenario"}, {head: "arm"}}
-	rest := []column{{head: "place", right: true}, {head: "decides"}, {head: "", right: true}, {head: "delivered p50", right: true}, {head: "p99", right: true}, {head: "messages/s", right: true}, {head: "outage", right: true}, {head: "account"}}
-	last := -1
-	for _, row := range rows {
-		scenario, decides := "", ""
-		if row.Load != last {
-			scenario, decides, last = row.Scenario, row.Decides, row.Load
-		}
-		for i, text := range []string{scenario, cut(row.Name, p.style.Width/3)} {
-			keys[i].cells = append(keys[i].cells, text)
-		}
-		for i, text := range []string{row.Place, decides, row.Figure, row.P50, row.P99, row.Rate, row.Outage, row.Account} {
-			rest[i].cells = append(rest[i].cells, text)
+	p.title(strings.ToLower(t.Title))
+	columns := make([]column, len(t.Columns))
+	for i, c := range t.Columns {
+		columns[i] = column{head: c.Head, right: c.Right}
+		last := ""
+		for _, row := range t.Rows {
+			text := row[i].Text
+			switch c.Head {
+			case "arm":
+				text = cut(text, p.style.Width/3)
+			case "scenario", "decides":
+				if row[0].Text == last {
+					text = "" // as above
+				}
+				last = row[0].Text
+			}
+			columns[i].cells = append(columns[i].cells, text)
 		}
 	}
-	p.columns(keys, rest)
-	p.wrapped("", report.ScenarioCaption, faint)
+	p.columns(columns[:2], columns[2:])
+	p.wrapped("", t.Caption, faint)
 	p.early(r)
 }
 

@@ -13,6 +13,7 @@ import (
 	"wirelab/internal/paragraph"
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // Style is how to write.
@@ -55,7 +56,8 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) e
 	}
 	for i := range a.Curves {
 		p.blank()
-		p.curve(r, &a.Curves[i])
+		p.letters = 0
+		p.blocks(report.CurveBlocks(r, &a.Curves[i]))
 	}
 	compared := false
 	for l := range a.Loads {
@@ -79,8 +81,9 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) e
 
 // page is what is being written.
 type page struct {
-	out   *bufio.Writer
-	style Style
+	out     *bufio.Writer
+	style   Style
+	letters int // of a curve's arms, so far
 }
 
 // ink is an ANSI sequence; "" is plain.
@@ -181,6 +184,7 @@ func (p *page) title(text string) {
 func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	p.title(report.LoadName(r.Plan, l.Load))
 	p.wrapped("", report.Sentence(r.Plan, l), bold)
+	notes := report.LoadNotes(r, l)
 	if !report.Empty(l) {
 		p.blank()
 		p.groups(l, mainGroups(l))
@@ -199,21 +203,20 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		if len(l.Arms) > 1 {
 			p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
 		}
-		for _, line := range report.Legend(l) {
-			p.wrapped("", line, faint)
-		}
-		if p.style.Refused && report.ShowsRefused(l) {
-			p.wrapped("", report.RefusedLegend, red)
+		for _, n := range notes {
+			if n.Kind == block.Mark || n.Kind == block.RefusedMark {
+				p.notes(n)
+			}
 		}
 		p.blank()
 		for _, t := range report.Accounts(l) {
 			p.account(l, t)
 		}
 	}
-	p.labelled("checks    ", report.Validity(l))
-	p.labelled("limit     ", report.Saturation(l))
-	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
-		p.wrapped("· ", note, plain)
+	for _, n := range notes {
+		if n.Kind != block.Mark && n.Kind != block.RefusedMark {
+			p.notes(n)
+		}
 	}
 }
 
