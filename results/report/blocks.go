@@ -32,7 +32,7 @@ func Blocks(r *result.Result, a *result.Analysis) []block.Block {
 			}
 		}
 	}
-	return all
+	return append(all, PublishedBlocks(r, a)...)
 }
 
 // LoadNotes are what is said below the tables of a load, by kind.

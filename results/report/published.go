@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/report/block"
 )
 
 // PublishedRow is a figure of others beside ours.
@@ -282,12 +284,48 @@ func PublishedCaption(r *result.Result) string {
 	return text
 }
 
-// PublishedColumns says which columns a table of published figures needs.
-func PublishedColumns(rows []PublishedRow) (operation, load, shares bool) {
-	for _, row := range rows {
-		operation, load, shares = operation || row.Operation != "", load || row.Load != "", shares || row.TheirShare != ""
+// PublishedTable are the figures of others beside ours.
+func PublishedTable(r *result.Result, a *result.Analysis) *block.Table {
+	rows := Published(r, a)
+	t := &block.Table{
+		ID: "published", Caption: PublishedCaption(r),
+		Columns: block.Columns("operation", "load", "arm", ">published", ">of the first", ">here", ">of the first", "source"),
+		Notes:   block.Notes{Kind: block.Source, Lines: []string{"from " + said(r.Plan, source)}},
 	}
-	return operation, load, shares
+	t.Columns[0].Told, t.Columns[4].Short, t.Columns[6].Short = true, "%", "%"
+	load, share := false, false
+	for _, row := range rows {
+		t.Add(block.Texts(cmp.Or(row.Operation, r.Plan.Operation), row.Load, row.Arm, row.Theirs, row.TheirShare, row.Ours,
+			row.OurShare, row.Source)...)
+		load, share = load || row.Load != "", share || row.TheirShare != ""
+		t.Columns[0].Told = t.Columns[0].Told && row.Operation == ""
+	}
+	if !load {
+		t = t.Without(false, "load")
+	}
+	if !share {
+		t = t.Without(false, "of the first")
+	}
+	return t
+}
+
+// PublishedBlocks are others' figures beside ours, and what is to be known of them; none where there is nothing.
+func PublishedBlocks(r *result.Result, a *result.Analysis) []block.Block {
+	parts := PublishedParts(r, a)
+	if len(parts) == 0 && (!HasPublished(r) || len(a.Loads) == 0) {
+		return nil
+	}
+	all := []block.Block{block.Heading{Text: PublishedTitle(r)}}
+	if HasPublished(r) {
+		all = append(all, PublishedTable(r, a))
+	}
+	for i, part := range parts {
+		if i > 0 || HasPublished(r) {
+			all = append(all, block.Pause{})
+		}
+		all = append(all, block.Notes{Title: part.Title, Lines: part.Lines})
+	}
+	return all
 }
 
 // PublishedTitle is over published figures and what is said of them; over the notes of
@@ -303,11 +341,6 @@ func PublishedTitle(r *result.Result) string {
 func HasPublished(r *result.Result) bool {
 	return len(r.Plan.Published) > 0 || slices.ContainsFunc(r.Absent,
 		func(a result.Absent) bool { return len(a.Published) > 0 })
-}
-
-// PublishedSources say where published figures come from.
-func PublishedSources(p plan.Plan) []string {
-	return []string{"from " + said(p, source)}
 }
 
 // publishedArms is how many arms have a published figure.

@@ -28,6 +28,7 @@ type Facts []Fact
 // Notes are sentences of one kind.
 type Notes struct {
 	Kind  Kind
+	Title string // over the notes, where they need one
 	Lines []string
 }
 
@@ -48,6 +49,8 @@ const (
 	Check
 	Limit
 	Done
+	// Source says where figures come from, for forms that leave that column out.
+	Source
 	// Setting says how calls came, Method how a part is to be read.
 	Setting
 	Method
@@ -73,6 +76,7 @@ type Table struct {
 type Column struct {
 	Head, Unit string
 	Short      string // the head where there is little room; "" for the same
+	Told       bool   // each row says what the head of the report says; forms with little room leave the column out
 	Right      bool   // it holds figures, which stand below each other by their ends
 }
 
@@ -145,6 +149,22 @@ func Lines(all []Notes, kinds ...Kind) (lines []string) {
 	return lines
 }
 
+// Without returns the table without the columns that have such heads, and where told is true without those that are.
+func (t *Table) Without(told bool, heads ...string) *Table {
+	short := *t
+	short.Columns, short.Rows = nil, make([][]Cell, len(t.Rows))
+	for i, c := range t.Columns {
+		if told && c.Told || slices.Contains(heads, c.Head) {
+			continue
+		}
+		short.Columns = append(short.Columns, c)
+		for n := range t.Rows {
+			short.Rows[n] = append(short.Rows[n], t.Rows[n][i])
+		}
+	}
+	return &short
+}
+
 // Add adds a row.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
@@ -161,7 +181,7 @@ func Said(b Block) []string {
 			all = append(all, f.Name, f.Text)
 		}
 	case Notes:
-		all = b.Lines
+		all = append([]string{b.Title}, b.Lines...)
 	case *Table:
 		for _, c := range b.Columns {
 			all = append(all, c.Head)
@@ -171,7 +191,9 @@ func Said(b Block) []string {
 				all = append(append(all, c.Text), c.List...)
 			}
 		}
-		all = append(append(all, b.Caption), b.Notes.Lines...)
+		if all = append(all, b.Caption); b.Notes.Kind != Source {
+			all = append(all, b.Notes.Lines...)
+		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.TrimSpace(text) == "" })
 }

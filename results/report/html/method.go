@@ -7,6 +7,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // method is how it was measured, and how to do it again.
@@ -93,11 +94,10 @@ func gib(bytes uint64) string {
 
 // published are others' figures beside ours.
 type published struct {
-	Title, Caption string
-	Rows           [][]cell // none where only the plan has something to say
-	Parts          []report.PublishedPart
-	// Which columns there are.
-	ByOperation, ByLoad, Shares bool
+	Title   string
+	Table   *figure // nil where only the plan has something to say
+	Columns []block.Column
+	Parts   []report.PublishedPart
 }
 
 func (s *sheet) published() *published {
@@ -108,24 +108,7 @@ func (s *sheet) published() *published {
 	case !report.HasPublished(s.r):
 		return p
 	}
-	rows := report.Published(s.r, s.shown)
-	p.Caption = report.PublishedCaption(s.r)
-	p.ByOperation, p.ByLoad, p.Shares = report.PublishedColumns(rows)
-	for _, row := range rows {
-		var cells []cell
-		if p.ByOperation {
-			cells = append(cells, words(row.Operation))
-		}
-		if p.ByLoad {
-			cells = append(cells, words(row.Load))
-		}
-		cells = append(cells, words(row.Arm), figures(row.Theirs))
-		if p.Shares {
-			cells = append(cells, figures(row.TheirShare), figures(row.Ours), figures(row.OurShare))
-		} else {
-			cells = append(cells, figures(row.Ours))
-		}
-		p.Rows = append(p.Rows, append(cells, words(row.Source)))
-	}
+	t := report.PublishedTable(s.r, s.shown).Without(true)
+	p.Table, p.Columns = s.table(nil, t), t.Columns
 	return p
 }

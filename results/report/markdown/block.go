@@ -78,6 +78,13 @@ func (p *page) blocks(all []block.Block) {
 			}
 			p.table(b)
 		case block.Notes:
+			if b.Title != "" {
+				p.line("**" + escape(b.Title) + "**")
+				p.line("")
+				p.notes(b)
+				p.line("")
+				continue
+			}
 			switch b.Kind {
 			case block.Remark:
 				remarks = append(remarks, b.Lines...)
@@ -103,6 +110,8 @@ func (p *page) blocks(all []block.Block) {
 func (p *page) notes(n block.Notes) {
 	lead, end := "- ", ""
 	switch n.Kind {
+	case block.Source:
+		return
 	case block.Check:
 		lead = "- **checks**: "
 	case block.Limit:

@@ -5,7 +5,6 @@ package markdown
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -63,7 +62,7 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 		}
 	}
 	p.decisions(r, a)
-	p.published(r, a)
+	p.blocks(report.PublishedBlocks(r, a))
 	p.line("### How it was measured")
 	p.line("")
 	for _, f := range facts {
@@ -205,53 +204,4 @@ func difference(m result.Metric, arm *result.ArmState, c result.Cell) []string {
 		return []string{"", "", string(arm.Spoiled(m))}
 	}
 	return []string{"", "", ""}
-}
-
-func (p *page) published(r *result.Result, a *result.Analysis) {
-	parts := report.PublishedParts(r, a)
-	if len(parts) == 0 && (!report.HasPublished(r) || len(a.Loads) == 0) {
-		return
-	}
-	p.line("### " + report.PublishedTitle(r))
-	p.line("")
-	if report.HasPublished(r) {
-		p.publishedTable(r, a)
-	}
-	for _, part := range parts {
-		p.line("**" + escape(part.Title) + "**")
-		p.line("")
-		for _, line := range part.Lines {
-			p.line("- " + escape(line))
-		}
-		p.line("")
-	}
-}
-
-// publishedTable writes the figures.
-func (p *page) publishedTable(r *result.Result, a *result.Analysis) {
-	rows := report.Published(r, a)
-	_, byLoad, shares := report.PublishedColumns(rows)
-	columns := func(operation, load, arm, theirs, theirShare, ours, ourShare, source string) {
-		cells := []string{operation}
-		if byLoad {
-			cells = append(cells, load)
-		}
-		cells = append(cells, arm, theirs)
-		if shares {
-			cells = append(cells, theirShare)
-		}
-		cells = append(cells, ours)
-		if shares {
-			cells = append(cells, ourShare)
-		}
-		p.row(append(cells, source))
-	}
-	columns("operation", "load", "arm", "published", "of the first", "here", "of the first", "source")
-	columns("---", "---", "---", "---:", "---:", "---:", "---:", "---")
-	for _, row := range rows {
-		columns(cmp.Or(row.Operation, r.Plan.Operation), escape(row.Load), escape(row.Arm), row.Theirs, row.TheirShare, row.Ours, row.OurShare, escape(row.Source))
-	}
-	p.line("")
-	p.line(escape(report.PublishedCaption(r)))
-	p.line("")
 }

@@ -3,6 +3,8 @@ package terminal
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"wirelab/lab/result"
 	"wirelab/results/report/block"
@@ -48,7 +50,7 @@ func (p *page) blocks(all []block.Block) {
 	for _, b := range all {
 		switch b := b.(type) {
 		case block.Heading:
-			p.title(cut(b.Text, p.style.Width-4))
+			p.title(cut(strings.ToLower(b.Text[:1])+b.Text[1:], p.style.Width-4))
 		case block.Facts:
 			for _, f := range b {
 				p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, plain)
@@ -90,9 +92,35 @@ func (p *page) laid(t *block.Table) {
 				p.wrapped(cut(row[0].Text, p.style.Width/2)+" by round: ", text, faint)
 			}
 		}
+	case "published":
+		p.published(t)
 	default:
 		p.table(drawn)
 	}
+}
+
+// published writes others' figures beside ours. Where they are from stands below them.
+func (p *page) published(t *block.Table) {
+	short := t.Without(true, "source")
+	arm := slices.IndexFunc(short.Columns, func(c block.Column) bool { return c.Head == "arm" })
+	drawn := tableOf(short)
+	last := ""
+	for _, row := range drawn.body {
+		above := ""
+		for i := range row[:arm] {
+			above += row[i].text + "\n"
+		}
+		for i := range row[:arm] {
+			if above == last {
+				row[i].text = "" // as above
+			}
+		}
+		last, row[arm].text = above, cut(row[arm].text, p.style.Width/2)
+	}
+	p.table(drawn)
+	p.blank()
+	p.wrapped("", t.Caption, faint)
+	p.notes(t.Notes)
 }
 
 // tableOf is a block's table with the inks of its cells.
@@ -134,9 +162,12 @@ func (p *page) notes(n block.Notes) {
 		lead string
 		in   ink
 	}{
-		block.Remark: {"· ", plain}, block.Claim: {"", bold}, block.Point: {"· ", bold}, block.Mark: {"", faint},
+		block.Remark: {"· ", plain}, block.Source: {"· ", plain}, block.Claim: {"", bold}, block.Point: {"· ", bold}, block.Mark: {"", faint},
 		block.RefusedMark: {"", red}, block.Setting: {"", faint}, block.Method: {"", faint},
 	}[n.Kind]
+	if n.Title != "" {
+		p.wrapped("", n.Title, bold)
+	}
 	for _, line := range n.Lines {
 		p.wrapped(form.lead, line, form.in)
 	}

@@ -71,7 +71,10 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) e
 		p.blank()
 		p.decisions(tables)
 	}
-	p.published(r, a)
+	if all := report.PublishedBlocks(r, a); len(all) > 0 {
+		p.blank()
+		p.blocks(all)
+	}
 	if compared {
 		p.blank()
 		p.wrapped("", report.Method(r), faint)
@@ -227,63 +230,5 @@ func (p *page) labelled(label string, lines []string) {
 			label = strings.Repeat(" ", len(label))
 		}
 		p.wrapped(label, line, plain)
-	}
-}
-
-// published writes others' figures beside ours.
-func (p *page) published(r *result.Result, a *result.Analysis) {
-	parts := report.PublishedParts(r, a)
-	if len(parts) == 0 && (!report.HasPublished(r) || len(a.Loads) == 0) {
-		return
-	}
-	p.blank()
-	p.title(strings.ToLower(report.PublishedTitle(r)))
-	if report.HasPublished(r) {
-		p.publishedTable(r, a)
-	}
-	for i, part := range parts {
-		if i > 0 || report.HasPublished(r) {
-			p.blank()
-		}
-		p.wrapped("", part.Title, bold)
-		for _, line := range part.Lines {
-			p.wrapped("· ", line, plain)
-		}
-	}
-}
-
-// publishedTable writes the figures, and where they are from.
-func (p *page) publishedTable(r *result.Result, a *result.Analysis) {
-	rows := report.Published(r, a)
-	byOperation, byLoad, shares := report.PublishedColumns(rows)
-	columns := func(operation, load, arm, theirs, theirShare, ours, ourShare string) []cell {
-		var cells []cell
-		if byOperation {
-			cells = append(cells, cell{text: operation})
-		}
-		if byLoad {
-			cells = append(cells, cell{text: load})
-		}
-		cells = append(cells, cell{text: cut(arm, p.style.Width/2)}, cell{text: theirs, right: true})
-		if shares {
-			return append(cells, cell{text: theirShare, right: true}, cell{text: ours, right: true}, cell{text: ourShare, right: true})
-		}
-		return append(cells, cell{text: ours, right: true})
-	}
-	t := table{head: [][]cell{columns("operation", "load", "arm", "published", "%", "here", "%")}}
-	last := report.PublishedRow{}
-	for _, row := range rows {
-		operation, load := row.Operation, row.Load
-		if operation == last.Operation && load == last.Load {
-			operation, load = "", "" // as above
-		}
-		last = row
-		t.body = append(t.body, columns(operation, load, row.Arm, row.Theirs, row.TheirShare, row.Ours, row.OurShare))
-	}
-	p.table(t)
-	p.blank()
-	p.wrapped("", report.PublishedCaption(r), faint)
-	for _, source := range report.PublishedSources(r.Plan) {
-		p.wrapped("· ", source, plain)
 	}
 }
