@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/results/report/block"
 )
 
 // Refused writes a value that a check refused, where its figure would stand: "(24.1)".
@@ -144,9 +145,9 @@ func RefusedProbes(c *result.CapacityAnalysis) []string {
 	return lines
 }
 
-// RefusedFigures lists the refused values that are to be printed of the metrics that
-// loads are judged by, each with its reason: for forms that have no table of them.
-func RefusedFigures(r *result.Result, a *result.Analysis) []string {
+// RefusedBlocks list the refused values that are to be printed of the metrics that loads are judged by, each with its
+// reason: for forms that have no table of them. None where none are.
+func RefusedBlocks(r *result.Result, a *result.Analysis) []block.Block {
 	var lines []string
 	for i := range a.Loads {
 		l := &a.Loads[i]
@@ -160,5 +161,13 @@ func RefusedFigures(r *result.Result, a *result.Analysis) []string {
 			}
 		}
 	}
-	return lines
+	if len(lines) == 0 {
+		return nil
+	}
+	return []block.Block{
+		block.Heading{Text: "Measured, and refused by a check"}, block.Notes{Lines: lines},
+		block.Notes{Kind: block.Method, Lines: []string{
+			"None of these is in anything said above: they are not to be compared or quoted.",
+		}},
+	}
 }

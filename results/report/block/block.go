@@ -106,6 +106,7 @@ const (
 	Same
 	Open
 	Quiet
+	Claimed // neither good nor bad
 )
 
 // Figure is a drawing of what it is of. Only forms that can draw show it; its figures stand in a table too.

@@ -67,9 +67,7 @@ func (p *page) blocks(all []block.Block) {
 			p.line("### " + escape(b.Text))
 			p.line("")
 		case block.Facts:
-			for _, f := range b {
-				p.line("- **" + escape(f.Name) + "**: " + escape(f.Text))
-			}
+			p.facts(b)
 			p.line("")
 		case *block.Table:
 			if b.Title != "" {
@@ -104,6 +102,12 @@ func (p *page) blocks(all []block.Block) {
 		}
 	}
 	flush()
+}
+
+func (p *page) facts(all block.Facts) {
+	for _, f := range all {
+		p.line("- **" + escape(f.Name) + "**: " + escape(f.Text))
+	}
 }
 
 // notes writes notes as a list.

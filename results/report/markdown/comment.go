@@ -6,6 +6,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // WriteComment writes a comment for a pull request: the verdict on the
@@ -22,9 +23,7 @@ func WriteComment(w io.Writer, r *result.Result, a *result.Analysis, j *result.J
 		for l := range a.Loads {
 			p.line("- **" + escape(report.Sentence(r.Plan, &a.Loads[l])) + "**")
 		}
-		for _, note := range report.AbsentNotes(r) {
-			p.line("- " + escape(note))
-		}
+		p.notes(block.Notes{Lines: report.AbsentNotes(r)})
 	} else {
 		p.line("## wirelab: " + string(j.Outcome))
 		p.line("")
@@ -55,26 +54,21 @@ func (p *page) thresholds(j *result.Judgement) {
 		return
 	}
 	p.line("")
-	p.row([]string{"threshold", "arm", "load", "found", "95 % CI", "outcome"})
-	p.row([]string{"---", "---", "---", "---:", "---", "---"})
+	t := &block.Table{Columns: block.Columns("threshold", "arm", "load", ">found", "95 % CI", "outcome")}
 	for i := range j.Findings {
 		f := &j.Findings[i]
-		threshold := ""
-		if i == 0 || j.Findings[i-1].Threshold != f.Threshold {
-			threshold = escape(f.Threshold)
-		}
 		value, interval := report.Figure(f)
-		outcome := report.OutcomeWords(f)
-		if f.Outcome != result.Passed {
-			outcome = "**" + outcome + "**"
+		row := block.Texts(f.Threshold, f.ArmName, f.LoadName, value, interval, report.OutcomeWords(f))
+		if i > 0 && j.Findings[i-1].Threshold == f.Threshold {
+			row[0].Text = ""
 		}
-		p.row([]string{threshold, escape(f.ArmName), escape(f.LoadName), value, escape(interval), outcome})
+		row[5].Strong = f.Outcome != result.Passed
+		t.Add(row...)
 	}
+	p.rows(t)
 	notes := report.JudgedNotes(j)
 	if len(notes) > 0 {
 		p.line("")
 	}
-	for _, note := range notes {
-		p.line("- " + escape(note))
-	}
+	p.notes(block.Notes{Lines: notes})
 }

@@ -7,6 +7,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // decisions writes the tables of when to use which, where there are any.
@@ -19,37 +20,23 @@ func (p *page) decisions(r *result.Result, a *result.Analysis) {
 func (p *page) decisionTable(t report.DecisionTable) {
 	p.line("### When to use which: " + escape(t.Title))
 	p.line("")
-	for _, f := range t.Conditions {
-		p.line("- **" + escape(f.Name) + "**: " + escape(f.Text))
-	}
-	if len(t.Conditions) > 0 {
+	if p.facts(t.Conditions); len(t.Conditions) > 0 {
 		p.line("")
 	}
-	p.row([]string{"what is wanted", "first", "the others", "to know", "holds for"})
-	p.row([]string{"---", "---", "---", "---", "---"})
-	if t.Load < 0 {
-		p.failureRows(t)
-	} else {
-		for i, d := range t.Rows {
-			p.row([]string{
-				escape(d.Need), "**" + escape(d.Lead) + "**", listed(append(report.Texts(d.Others), t.Refusals(i)...)), listed(d.Notes), escape(d.Holds),
-			})
+	rows := &block.Table{Columns: block.Columns("what is wanted", "first", "the others", "to know", "holds for")}
+	for i, d := range t.Rows {
+		others := d.Others
+		if t.Load < 0 {
+			others = d.First // of failures nobody is first
 		}
+		rows.Add(block.Cell{Text: d.Need}, block.Cell{Text: d.Lead, Strong: t.Load >= 0},
+			block.Cell{List: append(report.Texts(others), t.Refusals(i)...)}, block.Cell{List: d.Notes}, block.Cell{Text: d.Holds})
 	}
-	p.line("")
-	for _, text := range t.Promises {
-		p.line("- " + escape(text))
-	}
+	p.table(rows)
+	p.notes(block.Notes{Lines: t.Promises})
 	p.line("")
 	p.line(escape(t.Method))
 	p.line("")
-}
-
-// failureRows are rows in which nobody is first.
-func (p *page) failureRows(t report.DecisionTable) {
-	for i, d := range t.Rows {
-		p.row([]string{escape(d.Need), escape(d.Lead), listed(append(report.Texts(d.First), t.Refusals(i)...)), listed(d.Notes), escape(d.Holds)})
-	}
 }
 
 // listed are texts below each other in a cell.

@@ -65,12 +65,10 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 	p.blocks(report.PublishedBlocks(r, a))
 	p.line("### How it was measured")
 	p.line("")
-	for _, f := range facts {
-		p.line("- **" + f.Name + "**: " + escape(f.Text))
-	}
 	for i := range r.Plan.Arms {
-		p.line("- **" + escape(r.ArmName(i)) + "**: " + escape(report.Arm(r, i)))
+		facts = append(facts, report.Fact{Name: r.ArmName(i), Text: report.Arm(r, i)})
 	}
+	p.facts(facts)
 	if len(a.Loads) > 0 {
 		p.line("")
 		p.line(escape(report.Method(r)))
@@ -79,13 +77,7 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 
 // absent says which arms could not be had, before anything is said of the others.
 func (p *page) absent(r *result.Result) {
-	notes := report.AbsentNotes(r)
-	for _, note := range notes {
-		p.line("- " + escape(note))
-	}
-	if len(notes) > 0 {
-		p.line("")
-	}
+	p.blocks([]block.Block{block.Notes{Lines: report.AbsentNotes(r)}})
 }
 
 func (p *page) line(text string) { fmt.Fprintln(p.out, text) }

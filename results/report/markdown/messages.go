@@ -3,6 +3,7 @@ package markdown
 import (
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // scenarios writes one table over several scenarios.
@@ -19,11 +20,5 @@ func (p *page) scenarios(r *result.Result, a *result.Analysis) {
 
 // early says what the mark behind names means, where any has it.
 func (p *page) early(r *result.Result) {
-	lines := report.EarlyLegend(r)
-	for _, line := range lines {
-		p.line("- " + escape(line))
-	}
-	if len(lines) > 0 {
-		p.line("")
-	}
+	p.blocks([]block.Block{block.Notes{Lines: report.EarlyLegend(r)}})
 }

@@ -23,6 +23,8 @@ func toneInk(t block.Tone) ink {
 		return yellow
 	case block.Quiet:
 		return faint
+	case block.Claimed:
+		return bold
 	}
 	return plain
 }
@@ -133,9 +135,6 @@ func tableOf(t *block.Table) table {
 		line := make([]cell, len(row))
 		for i, c := range row {
 			line[i] = cell{text: c.Text, right: t.Columns[i].Right, in: toneInk(c.Tone)}
-			if c.Strong {
-				line[i].in = bold
-			}
 		}
 		drawn.body = append(drawn.body, line)
 	}

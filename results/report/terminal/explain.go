@@ -1,11 +1,12 @@
 package terminal
 
 import (
-	"fmt"
 	"io"
+	"slices"
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 // WriteExplanation writes what makes the arms of a result differ: for each load
@@ -16,10 +17,8 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 	p := newPage(w, s)
 	r, a = report.Marked(r, a)
 	if a != nil {
-		for _, f := range report.Facts(r, a) {
-			p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, plain)
-		}
-		p.wrapped("factors   ", report.Factors(r, e), plain)
+		facts := block.Facts(report.Facts(r, a))
+		p.blocks([]block.Block{append(facts, block.Fact{Name: "factors", Text: report.Factors(r, e)})})
 		p.blank()
 	}
 	for i := range e.Loads {
@@ -28,14 +27,10 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 			p.blank()
 		}
 		p.title("why, " + report.LoadName(r.Plan, l.Load))
-		for _, text := range report.Explained(r, e, l) {
-			p.wrapped("", text, bold)
-		}
+		p.notes(block.Notes{Kind: block.Claim, Lines: report.Explained(r, e, l)})
 		p.explained(r, e, l)
 		p.blank()
-		for _, note := range report.ExplainedNotes(r, e, l) {
-			p.wrapped("· ", note, plain)
-		}
+		p.notes(block.Notes{Lines: report.ExplainedNotes(r, e, l)})
 	}
 	p.blank()
 	p.early(r)
@@ -56,13 +51,20 @@ func (p *page) explained(r *result.Result, e *result.Explanation, l *result.Load
 	}
 	for a := range x.Attributions {
 		if at := &x.Attributions[a]; at.Total != nil {
-			p.attribution(r, m, at)
+			t := report.ShareTable(r, m, at)
+			p.blank()
+			p.line(p.paint(cut(t.Title, p.style.Width), bold))
+			p.fitted(tableOf(t), []int{5}, 1)
 			p.otherShares(l, a)
 		}
 	}
-	p.mainEffects(e, m, x)
+	if t := report.EffectTable(e, m, x); t != nil {
+		p.blank()
+		p.wrapped("", t.Title, bold)
+		p.fitted(tableOf(t), nil, 0)
+	}
 	p.otherEffects(e, l)
-	p.interactions(e, x)
+	p.interactions(report.InteractionTable(e, x))
 }
 
 // otherShares writes the shares of the same difference in the other metrics.
@@ -127,46 +129,6 @@ func (p *page) side(columns [][]cell) {
 	}
 }
 
-// attribution writes the shares of one difference.
-func (p *page) attribution(r *result.Result, m result.Metric, at *result.Attribution) {
-	p.blank()
-	unit := report.UnitFor(m.Dimension, at.Base.Value)
-	title := m.Title + " from " + r.ArmName(at.From) + " to " + r.ArmName(at.To)
-	p.line(p.paint(cut(title, p.style.Width), bold))
-	head := unit.Name
-	if head == "" {
-		head = "amount"
-	}
-	t := table{head: [][]cell{{
-		{text: "share"},
-		{text: "from → to"},
-		{text: "points", right: true},
-		{text: "95 % CI"},
-		{text: head, right: true},
-		{text: "95 % CI"},
-		{text: "verdict"},
-	}}}
-	rows := append(append([]result.Share{}, at.Shares...), *at.Total)
-	for i := range rows {
-		s := &rows[i]
-		name, step := s.Factor, s.LevelFrom+" → "+s.LevelTo
-		if name == "" {
-			name, step = "together", ""
-		}
-		amount, interval := report.ShareAmount(s.Amount, at.Base.Value, unit)
-		t.body = append(t.body, []cell{
-			{text: name},
-			{text: step},
-			{text: report.Points(s), right: true},
-			{text: report.Interval(s.Difference)},
-			{text: amount, right: true},
-			{text: interval},
-			{text: report.Verdict(m, s.Difference), in: of(s.Difference.Verdict)},
-		})
-	}
-	p.fitted(t, []int{5}, 1)
-}
-
 // fitted writes a table, without the columns that may go if it is too wide,
 // and then with one column cut.
 func (p *page) fitted(t table, spare []int, long int) {
@@ -191,25 +153,6 @@ func (p *page) fitted(t table, spare []int, long int) {
 		}
 	}
 	p.table(t)
-}
-
-// mainEffects writes each factor's effect on the primary metric.
-func (p *page) mainEffects(e *result.Explanation, m result.Metric, x *result.MetricExplanation) {
-	if len(x.Effects) == 0 {
-		return
-	}
-	p.blank()
-	p.wrapped("", m.Title+": each factor, on average over the others", bold)
-	t := table{head: [][]cell{{{text: "effect"}, {text: "change", right: true}, {text: "95 % CI"}, {text: "verdict"}}}}
-	for i := range x.Effects {
-		f := &x.Effects[i]
-		row := []cell{{text: report.EffectName(e, f)}, {text: report.Change(f.Difference), right: true}, {text: report.Interval(f.Difference)}, {text: "cannot be told", in: faint}}
-		if f.Difference != nil {
-			row[3] = cell{text: report.Verdict(m, f.Difference), in: of(f.Difference.Verdict)}
-		}
-		t.body = append(t.body, row)
-	}
-	p.fitted(t, nil, 0)
 }
 
 // otherEffects writes each factor's effect on the other metrics, a column for
@@ -264,35 +207,18 @@ func grid(columns [][]cell) table {
 // are no more than nothing are left out.
 const interactionsShown = 12
 
-func (p *page) interactions(e *result.Explanation, x *result.MetricExplanation) {
-	if len(x.Interactions) == 0 {
+func (p *page) interactions(t *block.Table) {
+	if t == nil {
 		return
 	}
 	p.blank()
-	p.wrapped("", "act together: what both do beyond what each does by itself", bold)
-	t := table{head: [][]cell{{{text: "interaction"}, {text: "change", right: true}, {text: "95 % CI"}, {text: "verdict"}}}}
-	hidden := 0
-	for i := range x.Interactions {
-		f := &x.Interactions[i]
-		if d := f.Difference; len(x.Interactions) > interactionsShown && d != nil && d.Verdict == result.Equivalent {
-			hidden++
-			continue
-		}
-		in := faint
-		if f.Difference != nil {
-			if in = of(f.Difference.Verdict); f.Difference.Verdict == result.Better || f.Difference.Verdict == result.Worse {
-				in = bold // which way it goes is neither good nor bad
-			}
-		}
-		t.body = append(t.body, []cell{
-			{text: report.EffectName(e, f)},
-			{text: report.Change(f.Difference), right: true},
-			{text: report.Interval(f.Difference)},
-			{text: report.Interacts(f.Difference), in: in},
-		})
+	p.wrapped("", t.Title, bold)
+	hidden := len(t.Rows)
+	if hidden > interactionsShown {
+		t.Rows = slices.DeleteFunc(t.Rows, func(row []block.Cell) bool { return row[len(row)-1].Tone == block.Same })
 	}
-	if len(t.body) > 0 {
-		p.fitted(t, nil, 0)
+	if hidden -= len(t.Rows); len(t.Rows) > 0 {
+		p.fitted(tableOf(t), nil, 0)
 	}
 	if hidden > 0 {
 		p.wrapped("", report.HiddenInteractions(hidden), faint)

@@ -13,16 +13,11 @@ import (
 func WriteRefused(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
 	p := newPage(w, s)
 	r, a = report.Marked(r, a)
-	lines := report.RefusedFigures(r, a.WithRefused())
 	p.blank()
-	if len(lines) == 0 {
+	all := report.RefusedBlocks(r, a.WithRefused())
+	if len(all) == 0 {
 		p.wrapped("", "No check refused a figure.", plain)
-		return p.out.Flush()
 	}
-	p.title("measured, and refused by a check")
-	for _, line := range lines {
-		p.wrapped("· ", line, plain)
-	}
-	p.wrapped("", "None of these is in anything said above: they are not to be compared or quoted.", faint)
+	p.blocks(all)
 	return p.out.Flush()
 }

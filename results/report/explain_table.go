@@ -1,0 +1,67 @@
+package report
+
+import (
+	"wirelab/lab/result"
+	"wirelab/results/report/block"
+)
+
+// ShareTable is what the difference between two arms is made of in a metric, and the whole last.
+func ShareTable(r *result.Result, m result.Metric, at *result.Attribution) *block.Table {
+	unit := UnitFor(m.Dimension, at.Base.Value)
+	t := &block.Table{
+		ID: "shares", Title: m.Title + " from " + r.ArmName(at.From) + " to " + r.ArmName(at.To),
+		Columns: block.Columns("share", "from → to", ">points", "95 % CI", ">amount", "95 % CI", "verdict"),
+	}
+	t.Columns[4].Unit, t.Columns[4].Short = unit.Name, unit.Name
+	add := func(name, step string, s *result.Share) {
+		amount, interval := ShareAmount(s.Amount, at.Base.Value, unit)
+		row := block.Texts(name, step, Points(s), Interval(s.Difference), amount, interval, Verdict(m, s.Difference))
+		row[6].Tone = toneOf(s.Difference.Verdict)
+		t.Add(row...)
+	}
+	for i := range at.Shares {
+		s := &at.Shares[i]
+		add(s.Factor, s.LevelFrom+" → "+s.LevelTo, s)
+	}
+	add("together", "", at.Total)
+	return t
+}
+
+// EffectTable is each factor's effect on a metric; nil where there is none.
+func EffectTable(e *result.Explanation, m result.Metric, x *result.MetricExplanation) *block.Table {
+	return effectTable(e, block.Table{ID: "effects", Title: m.Title + ": each factor, on average over the others"}, "effect",
+		x.Effects, func(d *result.Difference) block.Cell {
+			if d == nil {
+				return block.Cell{Text: "cannot be told", Tone: block.Quiet}
+			}
+			return block.Cell{Text: Verdict(m, d), Tone: toneOf(d.Verdict)}
+		})
+}
+
+// InteractionTable is which factors act together on a metric; nil where none can be told.
+func InteractionTable(e *result.Explanation, x *result.MetricExplanation) *block.Table {
+	t := block.Table{ID: "interactions", Title: "act together: what both do beyond what each does by itself"}
+	return effectTable(e, t, "interaction", x.Interactions, func(d *result.Difference) block.Cell {
+		c := block.Cell{Text: Interacts(d), Tone: block.Quiet}
+		if d != nil {
+			if c.Tone = toneOf(d.Verdict); d.Verdict == result.Better || d.Verdict == result.Worse {
+				c.Tone = block.Claimed
+			}
+		}
+		return c
+	})
+}
+
+func effectTable(
+	e *result.Explanation, t block.Table, head string, all []result.FactorEffect, verdict func(*result.Difference) block.Cell,
+) *block.Table {
+	if len(all) == 0 {
+		return nil
+	}
+	t.Columns = block.Columns(head, ">change", "95 % CI", "verdict")
+	for i := range all {
+		d := all[i].Difference
+		t.Add(append(block.Texts(EffectName(e, &all[i]), Change(d), Interval(d)), verdict(d))...)
+	}
+	return &t
+}
