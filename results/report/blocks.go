@@ -5,36 +5,6 @@ import (
 	"wirelab/results/report/block"
 )
 
-// Blocks are the parts of a report that every form has, in the order of a page.
-func Blocks(r *result.Result, a *result.Analysis) []block.Block {
-	r, a = Marked(r, a)
-	var all []block.Block
-	if t := ScenarioTable(r, a); t != nil {
-		all = append(all, t, block.Notes{Kind: block.Mark, Lines: EarlyLegend(r)})
-	}
-	if a.Capacity != nil {
-		all = append(all, CapacityBlocks(r, a.Capacity)...)
-	}
-	for i := range a.Curves {
-		all = append(all, CurveBlocks(r, &a.Curves[i])...)
-	}
-	for i := range a.Loads {
-		l := &a.Loads[i]
-		if InCurve(a, l.Load) || Empty(l) {
-			continue
-		}
-		for _, n := range LoadNotes(r, l) {
-			all = append(all, n)
-		}
-		for _, t := range append(Accounts(l), StreamTable(l), ClientTable(l), CountTable(l)) {
-			if t != nil {
-				all = append(all, t)
-			}
-		}
-	}
-	return append(all, PublishedBlocks(r, a)...)
-}
-
 // LoadNotes are what is said below the tables of a load, by kind.
 func LoadNotes(r *result.Result, l *result.LoadAnalysis) []block.Notes {
 	all := []block.Notes{

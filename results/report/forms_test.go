@@ -63,7 +63,7 @@ func TestEveryFormHasEveryBlock(t *testing.T) {
 		forms := map[string]string{
 			"terminal": plainly(screen.String()), "markdown": fromMarkdown(document.String()), "page": fromPage(web.String()),
 		}
-		for _, b := range report.Blocks(r, &a) {
+		for _, b := range blocksOf(r, &a) {
 			id := idOf(b)
 			seen[id] = true
 			for form, text := range forms {
@@ -88,6 +88,36 @@ func TestEveryFormHasEveryBlock(t *testing.T) {
 			t.Errorf("%s is left out, and is not there", key)
 		}
 	}
+}
+
+// blocksOf are the blocks of a report.
+func blocksOf(r *result.Result, a *result.Analysis) []block.Block {
+	r, a = report.Marked(r, a)
+	var all []block.Block
+	if t := report.ScenarioTable(r, a); t != nil {
+		all = append(all, t, block.Notes{Kind: block.Mark, Lines: report.EarlyLegend(r)})
+	}
+	if a.Capacity != nil {
+		all = append(all, report.CapacityBlocks(r, a.Capacity)...)
+	}
+	for i := range a.Curves {
+		all = append(all, report.CurveBlocks(r, &a.Curves[i])...)
+	}
+	for i := range a.Loads {
+		l := &a.Loads[i]
+		if report.InCurve(a, l.Load) || report.Empty(l) {
+			continue
+		}
+		for _, n := range report.LoadNotes(r, l) {
+			all = append(all, n)
+		}
+		for _, t := range append(report.Accounts(l), report.StreamTable(l), report.ClientTable(l), report.CountTable(l)) {
+			if t != nil {
+				all = append(all, t)
+			}
+		}
+	}
+	return append(all, report.PublishedBlocks(r, a)...)
 }
 
 // saidIn are the texts of a block, without columns and with the short heads where there is little room.
