@@ -163,3 +163,47 @@ var leftOut = map[string]string{
 	"page checks":      "a page has a tick for each check, with what it found",
 	"page answer":      "a page has a chart of it",
 }
+
+// Terminal and Markdown have every text of the tables of why arms differ.
+func TestExplanationsHaveEveryBlock(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Factorial(7, resulttest.Effects{})
+	a := result.Analyse(r)
+	e, err := result.ExplainBetween(r, &a, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var screen, document bytes.Buffer
+	if err := terminal.WriteExplanation(&screen, r, &a, e, terminal.Style{Width: 4000}); err != nil {
+		t.Fatal(err)
+	}
+	if err := markdown.WriteExplanation(&document, r, &a, e); err != nil {
+		t.Fatal(err)
+	}
+	walked := 0
+	for i := range e.Loads {
+		x := &e.Loads[i].Metrics[0]
+		m := result.MustMetric(x.Metric)
+		blocks := []*block.Table{report.EffectTable(e, m, x), report.InteractionTable(e, x)}
+		for k := range x.Attributions {
+			blocks = append(blocks, report.ShareTable(r, m, &x.Attributions[k]))
+		}
+		for _, b := range blocks {
+			if b == nil {
+				continue
+			}
+			for _, row := range b.Rows {
+				for _, c := range row {
+					walked++
+					if want := plainly(c.Text); !strings.Contains(plainly(screen.String()), want) ||
+						!strings.Contains(fromMarkdown(document.String()), want) {
+						t.Errorf("%s: %q is not in both", b.ID, want)
+					}
+				}
+			}
+		}
+	}
+	if walked < 20 {
+		t.Errorf("only %d cells", walked)
+	}
+}
