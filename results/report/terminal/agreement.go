@@ -82,16 +82,10 @@ func (p *page) conclusions(r *result.Result, all []result.Conclusion) {
 	}
 	p.wrapped("", title, bold)
 	t := p.conclusionTable(r, m, all, report.Found)
-	widths := t.widths()
-	if sum(widths)+gap*(len(widths)-1) > p.style.Width {
+	if p.over(t) > 0 {
 		t = p.conclusionTable(r, m, all, report.FoundBriefly)
-		widths = t.widths()
 	}
-	if over := sum(widths) + gap*(len(widths)-1) - p.style.Width; over > 0 {
-		for _, row := range t.body {
-			row[0].text = cut(row[0].text, max(widths[0]-over, shortestArm))
-		}
-	}
+	p.shorten(t, 0, shortestArm)
 	p.table(t)
 }
 

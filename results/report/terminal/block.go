@@ -81,11 +81,9 @@ func (p *page) laid(t *block.Table) {
 		p.narrowed(drawn)
 	case "capacity":
 		last := len(t.Columns) - 1
-		for _, rows := range [][][]cell{drawn.head, drawn.body} {
-			for i := range rows {
-				rows[i] = rows[i][:last]
-				rows[i][1].right = false // figures with intervals: their beginnings are compared
-			}
+		drawn.without(last, last+1)
+		for _, row := range append(drawn.head, drawn.body...) {
+			row[1].right = false // figures with intervals: their beginnings are compared
 		}
 		p.trimmed(drawn)
 		p.blank()
@@ -174,16 +172,8 @@ func (p *page) notes(n block.Notes) {
 
 // narrowed writes a table, without its last columns where it is too wide.
 func (p *page) narrowed(t table) {
-	for {
-		widths := t.widths()
-		if sum(widths)+gap*(len(widths)-1) <= p.style.Width || len(widths) < 4 {
-			break
-		}
-		for _, rows := range [][][]cell{t.head, t.body} {
-			for i := range rows {
-				rows[i] = rows[i][:len(rows[i])-1]
-			}
-		}
+	for n := len(t.head[0]); p.over(t) > 0 && n > 3; n-- {
+		t.without(n-1, n)
 	}
 	p.table(t)
 }

@@ -43,26 +43,13 @@ func (p *page) flowing(parts []string) {
 // are left out as far as the first five, then the first is shortened, then more
 // are left out.
 func (p *page) trimmed(t table) {
-	over := func() int {
-		widths := t.widths()
-		return sum(widths) + gap*(len(widths)-1) - p.style.Width
-	}
 	drop := func(least int) {
-		for over() > 0 && len(t.head[0]) > least {
-			for _, rows := range [][][]cell{t.head, t.body} {
-				for i := range rows {
-					rows[i] = rows[i][:len(rows[i])-1]
-				}
-			}
+		for n := len(t.head[0]); p.over(t) > 0 && n > least; n-- {
+			t.without(n-1, n)
 		}
 	}
 	drop(5)
-	if n := over(); n > 0 {
-		longest := max(t.widths()[0]-n, 2*shortestArm)
-		for _, row := range t.body {
-			row[0].text = cut(row[0].text, longest)
-		}
-	}
+	p.shorten(t, 0, 2*shortestArm)
 	drop(2)
 	p.table(t)
 }

@@ -91,7 +91,8 @@ func (p *page) otherShares(l *result.LoadExplanation, a int) {
 		columns = append(columns, append(column, shareCell(at.Total)))
 	}
 	if len(columns) > 1 {
-		p.side(columns)
+		p.blank()
+		p.inBlocks(grid(columns), 1)
 	}
 }
 
@@ -107,51 +108,15 @@ func spaced(mark string) string {
 	return mark
 }
 
-// side writes columns beside each other, in as many tables as the width asks
-// for; the first names the lines of each.
-func (p *page) side(columns [][]cell) {
-	names, rest := columns[0], columns[1:]
-	for len(rest) > 0 {
-		p.blank()
-		var t table
-		n := 0
-		for n < len(rest) {
-			next := grid(append([][]cell{names}, rest[:n+1]...))
-			widths := next.widths()
-			if n > 0 && sum(widths)+gap*(len(widths)-1) > p.style.Width {
-				break
-			}
-			t = next
-			n++
-		}
-		p.fitted(t, nil, 0)
-		rest = rest[n:]
-	}
-}
-
 // fitted writes a table, without the columns that may go if it is too wide,
 // and then with one column cut.
 func (p *page) fitted(t table, spare []int, long int) {
-	over := func() int {
-		widths := t.widths()
-		return sum(widths) + gap*(len(widths)-1) - p.style.Width
-	}
 	for _, column := range spare {
-		if over() <= 0 {
-			break
-		}
-		for _, rows := range [][][]cell{t.head, t.body} {
-			for i := range rows {
-				rows[i] = append(rows[i][:column:column], rows[i][column+1:]...)
-			}
+		if p.over(t) > 0 {
+			t.without(column, column+1)
 		}
 	}
-	if more := over(); more > 0 {
-		most := max(t.widths()[long]-more, shortestName)
-		for _, row := range t.body {
-			row[long].text = cut(row[long].text, most)
-		}
-	}
+	p.shorten(t, long, shortestName)
 	p.table(t)
 }
 
@@ -182,7 +147,10 @@ func (p *page) otherEffects(e *result.Explanation, l *result.LoadExplanation) {
 		}
 		columns = append(columns, column)
 	}
-	p.side(columns)
+	if len(columns) > 1 {
+		p.blank()
+		p.inBlocks(grid(columns), 1)
+	}
 	p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
 }
 

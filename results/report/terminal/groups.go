@@ -41,9 +41,9 @@ func mainGroups(l *result.LoadAnalysis) []group {
 		}
 		g.floors(l, m, unit, marks)
 		if len(l.Arms) == 1 {
-			g.keep(1, 3) // there is nothing to compare
+			g.without(1, 3) // there is nothing to compare
 			if g.body[0][1].text == "" {
-				g.keep(1, 2)
+				g.without(1, 2)
 			}
 		}
 		all = append(all, g.titled())
@@ -86,15 +86,6 @@ func against(first string) string {
 	return "vs " + first
 }
 
-// keep drops the columns from from on to before to.
-func (g *group) keep(from, to int) {
-	for _, rows := range [][][]cell{g.head, g.body} {
-		for i := range rows {
-			rows[i] = append(rows[i][:from], rows[i][to:]...)
-		}
-	}
-}
-
 // titled makes room for a title that is wider than the first column, which it
 // stands over: it reaches over all columns of the group.
 func (g group) titled() group {
@@ -135,7 +126,7 @@ func secondaryGroups(l *result.LoadAnalysis) []group {
 		}
 		g.floors(l, m, unit, marks)
 		if m.Counted || len(l.Arms) == 1 {
-			g.keep(1, 3)
+			g.without(1, 3)
 		}
 		all = append(all, g.squeezed())
 	}

@@ -38,6 +38,28 @@ func (t table) widths() []int {
 	return all
 }
 
+// without drops the columns from from on to before to.
+func (t table) without(from, to int) {
+	for _, rows := range [][][]cell{t.head, t.body} {
+		for i := range rows {
+			rows[i] = append(rows[i][:from:from], rows[i][to:]...)
+		}
+	}
+}
+
+// over is by how many columns a table is wider than the page.
+func (p *page) over(t table) int { return tableWidth(t) - p.style.Width }
+
+// shorten cuts a column as far as the table is too wide, to no less than least.
+func (p *page) shorten(t table, column, least int) {
+	if n := p.over(t); n > 0 {
+		most := max(t.widths()[column]-n, least)
+		for _, row := range t.body {
+			row[column].text = cut(row[column].text, most)
+		}
+	}
+}
+
 func sum(all []int) int {
 	total := 0
 	for _, n := range all {

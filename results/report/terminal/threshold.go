@@ -69,19 +69,16 @@ func lines(all []result.Finding) (t table) {
 // missing go, then the interval, then the middle of loads and of arms.
 func (p *page) checked(all []result.Finding) table {
 	t := lines(all)
-	over := func() int { return tableWidth(t) - p.style.Width }
-	if over() > 0 {
+	if p.over(t) > 0 {
 		for i, row := range t.body {
 			row[4].text = string(all[i].Outcome)
 		}
 	}
-	if over() > 0 {
-		for i, row := range t.body {
-			t.body[i] = append(row[:3:3], row[4])
-		}
+	if p.over(t) > 0 {
+		t.without(3, 4)
 	}
 	for _, part := range []struct{ column, least int }{{1, shortestLoad}, {0, shortestName}} {
-		if n := over(); n > 0 {
+		if n := p.over(t); n > 0 {
 			most := max(t.widths()[part.column]-n, part.least)
 			for _, row := range t.body {
 				row[part.column].text = middleCut(row[part.column].text, most)
@@ -115,13 +112,8 @@ func ofOutcome(o result.Outcome) ink {
 // the width does not hold them.
 func (p *page) findings(all []result.Finding) table {
 	t := lines(all)
-	if over := tableWidth(t) - p.style.Width; over > 0 {
-		longest := t.widths()[0]
-		for _, row := range t.body {
-			row[0].text = cut(row[0].text, max(longest-over, shortestName))
-		}
-	}
-	if tableWidth(t) > p.style.Width {
+	p.shorten(t, 0, shortestName)
+	if p.over(t) > 0 {
 		for i, row := range t.body { // the notes say why
 			row[4].text = string(all[i].Outcome)
 		}
