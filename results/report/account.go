@@ -75,7 +75,8 @@ func Accounts(l *result.LoadAnalysis) []*block.Table {
 
 // StreamTable is what is to be seen of a load's streams beside metrics; nil of calls.
 func StreamTable(l *result.LoadAnalysis) *block.Table {
-	return armTable(l, block.Table{ID: "streams", Title: "What was delivered", Caption: streamCaption(l)}, streamColumns(l))
+	t := block.Table{ID: "streams", Title: "What was delivered", Caption: streamCaption(l)}
+	return armTable(l, t, streamColumns(l))
 }
 
 // EntryTable is the account of entries, by id; nil where nobody followed any.
@@ -194,7 +195,8 @@ func ClientTable(l *result.LoadAnalysis) *block.Table {
 			t.Add(lineOf(arm, i, fmt.Sprint(i+1), events(c.Target), plainOr(c.Refused, "achieved", c.Achieved, events),
 				result.Thousands(c.Events), result.Thousands(c.Missing), result.Thousands(c.Duplicated),
 				result.Thousands(c.Reordered), result.Thousands(c.Wrong), plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros),
-				plainOr(c.Refused, "delivery_p99", c.DeliveryP99, micros), plainOr(c.Refused, "jitter_p99", c.JitterP99, micros))...)
+				plainOr(c.Refused, "delivery_p99", c.DeliveryP99, micros),
+				plainOr(c.Refused, "jitter_p99", c.JitterP99, micros))...)
 		}
 	}
 	if len(t.Rows) == 0 {

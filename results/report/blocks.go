@@ -63,8 +63,8 @@ func CapacityBlocks(r *result.Result, c *result.CapacityAnalysis) []block.Block 
 
 // CapacityTable is the capacity of each arm against the first's. Its last column is what each round found.
 func CapacityTable(c *result.CapacityAnalysis) *block.Table {
-	t := &block.Table{ID: "capacity", Columns: block.Columns("arm", ">capacity", ">ratio to the first", "95 % CI", "verdict",
-		">closed loop", ">probes", "by round")}
+	t := &block.Table{ID: "capacity", Columns: block.Columns("arm", ">capacity", ">ratio to the first", "95 % CI",
+		"verdict", ">closed loop", ">probes", "by round")}
 	t.Columns[2].Short = "vs first"
 	for i := range c.Arms {
 		a := &c.Arms[i]
@@ -87,8 +87,8 @@ func CapacityTable(c *result.CapacityAnalysis) *block.Table {
 func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
 	t := &block.Table{
 		ID: "scenarios", Title: "All scenarios", Caption: ScenarioCaption,
-		Columns: block.Columns("scenario", "arm", ">place", "decides", ">", ">delivered p50", ">p99", ">messages/s", ">outage",
-			"account"),
+		Columns: block.Columns("scenario", "arm", ">place", "decides", ">", ">delivered p50", ">p99", ">messages/s",
+			">outage", "account"),
 	}
 	t.Data = [][]string{{
 		"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage", "account",

@@ -29,13 +29,13 @@ func ShareTable(r *result.Result, m result.Metric, at *result.Attribution) *bloc
 
 // EffectTable is each factor's effect on a metric; nil where there is none.
 func EffectTable(e *result.Explanation, m result.Metric, x *result.MetricExplanation) *block.Table {
-	return effectTable(e, block.Table{ID: "effects", Title: m.Title + ": each factor, on average over the others"}, "effect",
-		x.Effects, func(d *result.Difference) block.Cell {
-			if d == nil {
-				return block.Cell{Text: "cannot be told", Tone: block.Quiet}
-			}
-			return block.Cell{Text: Verdict(m, d), Tone: toneOf(d.Verdict)}
-		})
+	t := block.Table{ID: "effects", Title: m.Title + ": each factor, on average over the others"}
+	return effectTable(e, t, "effect", x.Effects, func(d *result.Difference) block.Cell {
+		if d == nil {
+			return block.Cell{Text: "cannot be told", Tone: block.Quiet}
+		}
+		return block.Cell{Text: Verdict(m, d), Tone: toneOf(d.Verdict)}
+	})
 }
 
 // InteractionTable is which factors act together on a metric; nil where none can be told.
@@ -53,7 +53,8 @@ func InteractionTable(e *result.Explanation, x *result.MetricExplanation) *block
 }
 
 func effectTable(
-	e *result.Explanation, t block.Table, head string, all []result.FactorEffect, verdict func(*result.Difference) block.Cell,
+	e *result.Explanation, t block.Table, head string, all []result.FactorEffect,
+	verdict func(*result.Difference) block.Cell,
 ) *block.Table {
 	if len(all) == 0 {
 		return nil

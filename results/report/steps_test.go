@@ -27,7 +27,8 @@ func TestStepsInEveryForm(t *testing.T) {
 		}
 	}
 	rows := report.StepTable(&result.Analyse(sound).Loads[0]).Rows
-	if len(rows) != 6 || rows[0][0].Text != "rest" || rows[1][0].Text != "" || rows[1][1].Text != "2 list" || rows[3][0].Text != "grpc" {
+	if len(rows) != 6 || rows[0][0].Text != "rest" || rows[1][0].Text != "" || rows[1][1].Text != "2 list" ||
+		rows[3][0].Text != "grpc" {
 		t.Fatalf("%v", rows)
 	}
 	figure := rows[1][2].Text

@@ -170,8 +170,8 @@ func (t *Table) Without(told bool, heads ...string) *Table {
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
 // Said are all texts of a block in the order of reading, those that are empty left out. The title of a table is not
-// among them, since it stands only where several tables follow each other; nor are units, which stand in the head or with
-// the figure.
+// among them, since it stands only where several tables follow each other; nor are units, which stand in the head or
+// with the figure.
 func Said(b Block) []string {
 	var all []string
 	switch b := b.(type) {

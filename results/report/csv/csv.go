@@ -64,7 +64,6 @@ package csv
 
 import (
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +90,15 @@ func Write(w io.Writer, r *result.Result) error {
 			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
 				continue
 			}
-			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t), streams(r, &a.Loads[t.Load], n, t), messages(r, &a.Loads[t.Load], n, t), steps(r, &a.Loads[t.Load], n, t)) {
+			l := &a.Loads[t.Load]
+			rows := trial{Trial: t, r: r, l: l, arm: &l.Arms[t.Arm], round: n + 1}
+			rows.figures()
+			rows.rates()
+			rows.counts()
+			rows.streams()
+			rows.messages()
+			rows.steps()
+			for _, row := range rows.rows {
 				if err := out.Write(row); err != nil {
 					return err
 				}
@@ -109,34 +116,21 @@ func Write(w io.Writer, r *result.Result) error {
 	return out.Error()
 }
 
-// rows are those of one trial.
-func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
-	arm := &l.Arms[t.Arm]
-	var is result.Arm
-	if t.Arm < len(r.Arms) {
-		is = r.Arms[t.Arm]
-	}
-	var all [][]string
+// figures are the rows of a trial's metrics.
+func (t *trial) figures() {
 	for _, m := range result.Metrics() {
-		v, ok := m.Value(t)
-		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) {
+		v, ok := m.Value(t.Trial)
+		if !m.Under(t.r.Plan.Loads[t.l.Load]) || !ok || !m.Earned(t.Trial) {
 			continue
 		}
-		value, invalid, refused := report.Exact(v), arm.Why(m), ""
-		if invalid != "" {
-			value, refused = "", value
+		t.add(m.ID, report.Exact(v), report.BaseUnit(m.Dimension), t.arm.Why(m))
+		row := t.rows[len(t.rows)-1]
+		row[10] = strings.Join(report.MarkWords(t.arm, m), "; ")
+		if v, ok := report.Floor(t.arm, m); ok {
+			row[11] = report.Exact(v)
 		}
-		floor := ""
-		if v, ok := report.Floor(arm, m); ok {
-			floor = report.Exact(v)
-		}
-		all = append(all, []string{
-			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, r.ServedBy(t.Arm), is.Client,
-			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
-			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m), r.Early(t.Arm), refused,
-		})
+		row[14] = resolves(t.r.Certificate, m)
 	}
-	return all
 }
 
 // resolves is the certificate's word on a metric.

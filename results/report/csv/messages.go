@@ -1,18 +1,13 @@
 package csv
 
-import (
-	"strconv"
-
-	"wirelab/lab/result"
-)
+import "strconv"
 
 // messages are the rows of the account of a trial's messages.
-func messages(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
+func (t *trial) messages() {
 	m := t.Messages
 	if m == nil {
-		return nil
+		return
 	}
-	var all [][]string
 	for _, c := range []struct {
 		metric string
 		n      uint64
@@ -33,7 +28,6 @@ func messages(r *result.Result, l *result.LoadAnalysis, round int, t *result.Tri
 		{"stray", m.Stray},
 		{"peak-backlog", uint64(max(m.Peak(), 0))},
 	} {
-		all = append(all, line(r, round+1, t.Arm, l.Name, c.metric, strconv.FormatUint(c.n, 10), "", strconv.FormatBool(t.Steady), ""))
+		t.add(c.metric, strconv.FormatUint(c.n, 10), "", "")
 	}
-	return all
 }

@@ -25,21 +25,27 @@ func line(r *result.Result, round, arm int, load, metric, value, unit, steady, i
 	}
 }
 
+// trial is a trial with its rows as far as they are made.
+type trial struct {
+	*result.Trial
+	r     *result.Result
+	l     *result.LoadAnalysis
+	arm   *result.ArmState
+	round int
+	rows  [][]string
+}
+
+// add adds a row without what most rows lack.
+func (t *trial) add(metric, value, unit, invalid string) {
+	t.rows = append(t.rows, line(t.r, t.round, t.Arm, t.l.Name, metric, value, unit, strconv.FormatBool(t.Steady), invalid))
+}
+
 // rates are the rows of an open loop's rates.
-func rates(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
-	if !l.Open || t.Window <= 0 {
-		return nil
+func (t *trial) rates() {
+	if seconds := time.Duration(t.Window).Seconds(); t.l.Open && seconds > 0 {
+		t.add("planned", report.Exact(float64(t.Planned)/seconds), "/s", "")
+		t.add("achieved", report.Exact(float64(t.Completed)/seconds), "/s", reason(t.arm.Refused["achieved"]))
 	}
-	seconds := time.Duration(t.Window).Seconds()
-	var all [][]string
-	for _, of := range []struct {
-		metric  string
-		calls   uint64
-		invalid string
-	}{{"planned", t.Planned, ""}, {"achieved", t.Completed, reason(l.Arms[t.Arm].Refused["achieved"])}} {
-		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, report.Exact(float64(of.calls)/seconds), "/s", strconv.FormatBool(t.Steady), of.invalid))
-	}
-	return all
 }
 
 // reason is why a value is refused; "" if it is not.
@@ -51,16 +57,11 @@ func reason(refused *result.Refused) string {
 }
 
 // counts are the rows of what a trial's database did for each call.
-func counts(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
-	var all [][]string
+func (t *trial) counts() {
+	whole := append(t.arm.Invalid(), "")[0]
 	for _, c := range t.Counts() {
-		value, invalid := report.Exact(c.Value), ""
-		if why := l.Arms[t.Arm].Invalid(); len(why) > 0 {
-			invalid = why[0]
-		}
-		all = append(all, line(r, round+1, t.Arm, l.Name, c.ID, value, report.BaseUnit(c.Dimension), strconv.FormatBool(t.Steady), invalid))
+		t.add(c.ID, report.Exact(c.Value), report.BaseUnit(c.Dimension), whole)
 	}
-	return all
 }
 
 // probes are the rows of a search for capacities.

@@ -2,7 +2,6 @@ package csv
 
 import (
 	"fmt"
-	"strconv"
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -10,9 +9,7 @@ import (
 )
 
 // steps are the rows of a trial's chains: the times of each step.
-func steps(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
-	var all [][]string
-	arm := &l.Arms[t.Arm]
+func (t *trial) steps() {
 	for i, s := range t.Steps {
 		for _, q := range []struct {
 			name, gated string
@@ -22,10 +19,8 @@ func steps(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial)
 			if s.Times.Count() < q.least {
 				continue
 			}
-			metric, value := fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name), report.Exact(float64(s.Times.Quantile(q.at)))
-			steady, why := strconv.FormatBool(t.Steady), arm.Why(result.MustMetric(q.gated))
-			all = append(all, line(r, round+1, t.Arm, l.Name, metric, value, "ns", steady, why))
+			metric := fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name)
+			t.add(metric, report.Exact(float64(s.Times.Quantile(q.at))), "ns", t.arm.Why(result.MustMetric(q.gated)))
 		}
 	}
-	return all
 }

@@ -83,7 +83,9 @@ func curveWords(arm result.ArmCurve) string {
 func perSecond(rate float64) string { return report.Significant(rate, 3) + "/s" }
 
 func (s *sheet) curveTable(f *figure, c *result.Curve, i int) {
-	f.Head = []string{"arm", "offered", "answered /s", "95 % CI", "p50", "95 % CI", "p99", "95 % CI", "server CPU/req", "cores", "", ""}
+	f.Head = []string{
+		"arm", "offered", "answered /s", "95 % CI", "p50", "95 % CI", "p99", "95 % CI", "server CPU/req", "cores", "", "",
+	}
 	raw := [][]string{{"arm", "offered", "achieved", "achieved_low", "achieved_high", "p50_ns", "p50_low", "p50_high", "p99_ns", "p99_low", "p99_high", "overloaded", "at_least", "failed_share", "refused"}}
 	for a, arm := range c.Arms {
 		table := s.table(nil, report.CurveTable(c, a))

@@ -214,7 +214,10 @@ func (s *sheet) floors() *figure {
 					row[6] = words("floor-limited")
 				}
 				f.Rows = append(f.Rows, row)
-				raw = append(raw, []string{name, arm.Name, exact(floor.P50), report.ExactUnless(floor.Refused, "times", floor.Times), exact(floor.ClientCPU), report.ExactUnless(floor.Refused, "headroom", floor.Headroom), fmt.Sprint(floor.Limited)})
+				raw = append(raw, []string{
+					name, arm.Name, exact(floor.P50), report.ExactUnless(floor.Refused, "times", floor.Times),
+					exact(floor.ClientCPU), report.ExactUnless(floor.Refused, "headroom", floor.Headroom), fmt.Sprint(floor.Limited),
+				})
 			case floor.Why != "":
 				f.Rows = append(f.Rows, []cell{words(name), words(arm.Name), absent, absent, absent, absent, words("none: " + floor.Why)})
 				raw = append(raw, []string{name, arm.Name, "", "", "", "", floor.Why})

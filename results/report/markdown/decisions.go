@@ -30,7 +30,8 @@ func (p *page) decisionTable(t report.DecisionTable) {
 			others = d.First // of failures nobody is first
 		}
 		rows.Add(block.Cell{Text: d.Need}, block.Cell{Text: d.Lead, Strong: t.Load >= 0},
-			block.Cell{List: append(report.Texts(others), t.Refusals(i)...)}, block.Cell{List: d.Notes}, block.Cell{Text: d.Holds})
+			block.Cell{List: append(report.Texts(others), t.Refusals(i)...)}, block.Cell{List: d.Notes},
+			block.Cell{Text: d.Holds})
 	}
 	p.table(rows)
 	p.notes(block.Notes{Lines: t.Promises})

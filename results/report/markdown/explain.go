@@ -47,8 +47,8 @@ func (p *page) explained(r *result.Result, e *result.Explanation, l *result.Load
 
 // shares writes the shares of every difference in every metric.
 func (p *page) shares(r *result.Result, l *result.LoadExplanation) {
-	all := &block.Table{Columns: block.Columns("metric", "difference", "share", "from → to", ">points", "95 % CI", ">amount",
-		"95 % CI", "verdict")}
+	all := &block.Table{Columns: block.Columns("metric", "difference", "share", "from → to", ">points", "95 % CI",
+		">amount", "95 % CI", "verdict")}
 	for i := range l.Metrics {
 		x := &l.Metrics[i]
 		m, err := result.MetricByID(x.Metric)

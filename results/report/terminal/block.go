@@ -159,7 +159,8 @@ func (p *page) notes(n block.Notes) {
 		lead string
 		in   ink
 	}{
-		block.Remark: {"· ", plain}, block.Source: {"· ", plain}, block.Claim: {"", bold}, block.Point: {"· ", bold}, block.Mark: {"", faint},
+		block.Remark: {"· ", plain}, block.Source: {"· ", plain}, block.Claim: {"", bold}, block.Point: {"· ", bold},
+		block.Mark:        {"", faint},
 		block.RefusedMark: {"", red}, block.Setting: {"", faint}, block.Method: {"", faint},
 	}[n.Kind]
 	if n.Title != "" {
