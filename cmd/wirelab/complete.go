@@ -30,7 +30,7 @@ func (a *app) complete(root *cobra.Command) {
 	cli.Complete(root, map[string]func() []string{
 		"workload":  func() []string { return append(a.callNames(), messagingWorkload) },
 		"operation": a.operationNames, "protocol": a.allProtocols, "network": networkNames,
-		"driver": words(plan.DriverClient, plan.DriverRaw), "certificate": words("auto", "new", "none"), "pin": words("auto", "none"),
+		"driver": words(plan.Drivers()...), "certificate": words("auto", "new", "none"), "pin": words("auto", "none"),
 		"db": words("postgres", "embedded", "memory"), "durability": words("fsync", "default"), "broker": func() []string { return append(ways.Started(), "none") },
 		"scenario": func() []string { return append(plan.Scenarios(), "all") }, "primary": metrics, "metric": metrics,
 		"arrivals": words(plan.Poisson, plan.Constant, plan.LogNormal), "replay": words(replaySequential, replaySampled),

@@ -411,6 +411,9 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 		if arm.Raw() {
 			described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
 		}
+		if name := arm.Tool(); name != "" {
+			described.Driver, described.Client, described.Floorless = arm.Driver, name, name+" tells no times to compare with a floor"
+		}
 		arms, cells = append(arms, described), append(cells, cell)
 	}
 	return arms, a.checkSecure(ctx, p, cells)
@@ -441,7 +444,7 @@ func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 			return err
 		}
 	}
-	return nil
+	return toolCarries(cell, arm)
 }
 
 // reachable tells why an arm's target cannot be reached through a relay.

@@ -65,6 +65,9 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 	if cell.Protocol.Network == "tcp" && !strings.HasPrefix(order.Address, "unix:") {
 		to.Next = inTurn(ctx, net.DefaultResolver.LookupHost, order.Address, order.Seed)
 	}
+	if order.Tool != "" {
+		return dialTool(ctx, cell, to, order, self)
+	}
 	f := newFollower(order)
 	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
 		return prepareClients(ctx, cell, to, order, l, seeds, f)

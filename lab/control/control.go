@@ -92,6 +92,7 @@ type Dial struct {
 	Server    string `json:"server,omitempty"` // library, to name the cell
 	Client    string `json:"client,omitempty"` // library
 	Raw       bool   `json:"raw,omitempty"`    // by the raw driver, no library
+	Tool      string `json:"tool,omitempty"`   // by this program of others, as package tool knows it
 	Own       bool   `json:"own,omitempty"`    // the driver has a core of its own
 	Data      string `json:"data,omitempty"`   // set; "" is the workload's first
 	Address   string `json:"address"`
@@ -222,6 +223,8 @@ type Measured struct {
 	Followed *result.Followed `json:"followed,omitempty"`
 	// Messages is what became of those that were sent.
 	Messages *result.Messages `json:"messages,omitempty"`
+	// Told is that another program made the calls, and told of them; nil of our own drivers.
+	Told *result.Told `json:"told,omitempty"`
 	// Steps are the times of each call of a chain; nil where calls are single ones.
 	Steps []result.Step `json:"steps,omitempty"`
 }

@@ -221,9 +221,13 @@ func (b *Processes) Shape(ctx context.Context, path network.Spec) (undo func(), 
 
 // Driver implements [Bench].
 func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
-	return start(ctx, target.Command{
+	driver, err := start(ctx, target.Command{
 		Name: "load generator of " + arm.Name, Path: b.program, Args: []string{"drive"}, CPUs: b.place.DriverCPUs,
 	})
+	if err != nil || arm.Tool() == "" {
+		return driver, err
+	}
+	return tooled{driver.(process)}, nil
 }
 
 // Start starts a child of any kind, for benches that are made over this one.
@@ -243,6 +247,18 @@ func start(ctx context.Context, c target.Command) (Child, error) {
 type process struct{ *target.Process }
 
 func (p process) CPU() (time.Duration, error) { return probe.CPU(p.PID()) }
+
+// tooled is a driver that has another program make the calls, whose processes are its own children.
+type tooled struct{ process }
+
+func (t tooled) CPU() (time.Duration, error) {
+	tree, err := probe.NewTree(t.PID())
+	if err != nil {
+		return 0, err
+	}
+	used, err := tree.Read()
+	return used.CPU, err
+}
 
 // Program returns the path of the running program, for [NewProcesses].
 func Program() (string, error) { return os.Executable() }

@@ -186,7 +186,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load, foreign bool) (control.Reply, error) {
 	p := w.c.Plan
 	order := control.Dial{
-		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Library(), Client: a.plan.Client, Raw: a.plan.Raw(),
+		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Library(), Client: a.plan.Client, Raw: a.plan.Raw(), Tool: a.plan.Tool(),
 		External: w.c.External,
 		Own:      w.own(),
 		Data:     p.DataOf(a.plan),
@@ -372,6 +372,9 @@ func add(t *result.Trial, m *control.Measured) {
 	t.Completed += r.CompletedInWindow
 	t.Late += r.Late
 	t.Unsent += r.Unsent
+	if m.Told != nil {
+		t.Told = m.Told
+	}
 	if m.Followed != nil {
 		t.Followed = t.Followed.Add(*m.Followed)
 	}

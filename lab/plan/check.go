@@ -252,7 +252,7 @@ func (a Arm) check() error {
 		inForm("protocol", a.Protocol, lowerName, "http1-proto"),
 		inForm("server", a.Server, libraryName, "net/http"),
 		inForm("client", a.Client, libraryName, "grpc-go"),
-		oneOf("driver", a.Driver, DriverClient, DriverRaw),
+		oneOf("driver", a.Driver, Drivers()...),
 		inForm("inject", a.Inject, injectForm, "constant 20ms"),
 		inForm("data", a.Data, dataName, "100"),
 		inForm("db", a.Database, lowerName, "postgres"),
@@ -266,8 +266,11 @@ func (a Arm) check() error {
 	)
 }
 
-// checkRaw refuses settings that the raw driver leaves nothing to.
+// checkRaw refuses settings that the raw driver, or another program, leaves nothing to.
 func (a Arm) checkRaw() error {
+	if a.Tool() != "" && a.Client != "" {
+		return bad("client", a.Client, "left out with driver "+a.Driver+", which is a client of its own")
+	}
 	if a.Raw() && a.Client != "" {
 		return bad("client", a.Client, "left out with driver raw, which is a client of its own")
 	}

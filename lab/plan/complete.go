@@ -39,6 +39,7 @@ const (
 
 	DriverClient = "client"
 	DriverRaw    = "raw"
+	DriverTool   = "tool:" // with the name of another load generator behind it
 
 	FloorAuto = "auto"
 	FloorNone = "none"
@@ -72,6 +73,10 @@ func (p Plan) Complete() (Plan, error) {
 	trip := p.trip()
 	if path, given, _ := p.Path(); given { // without an error: it is checked
 		p.Network = path.String() // a preset's name would be a default
+	}
+	if p.tooled() && !open {
+		setDefault(&p.Slices, defaultSlicesTool)
+		setDefault(&p.Slice, max(sliceTool, (tripsSlice*trip+sliceTool-1)/sliceTool*sliceTool))
 	}
 	setDefault(&p.Slices, choose(open || trip > slowTrip, defaultSlicesOpen, defaultSlicesClosed))
 	if !p.staged() {
@@ -264,7 +269,7 @@ func (p Plan) checkTogether() error {
 	if open && p.Primary == Throughput {
 		return bad("primary", p.Primary, "another metric in an open loop, where the plan itself sets the throughput")
 	}
-	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkStreaming(), p.checkMessaging(), p.checkTrips()); err != nil {
+	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkStreaming(), p.checkMessaging(), p.checkTools(), p.checkTrips()); err != nil {
 		return err
 	}
 	if err := first(p.checkCorner("explain.from", p.Explain.From), p.checkCorner("explain.to", p.Explain.To)); err != nil {

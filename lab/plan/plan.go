@@ -6,6 +6,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"wirelab"
@@ -112,8 +113,8 @@ type Arm struct {
 	// Target, Server only names what serves there; empty: nobody knows.
 	Server string `json:"server,omitempty" yaml:"server,omitempty"`
 	Client string `json:"client,omitempty" yaml:"client,omitempty"`
-	// Driver is "client", the library that a user would use, or "raw", our own
-	// minimal client. Empty: client.
+	// Driver is "client", the library that a user would use, "raw", our own
+	// minimal client, or "tool:" and the name of another load generator: see [Tools]. Empty: client.
 	Driver string `json:"driver,omitempty" yaml:"driver,omitempty"`
 	// Inject is what the server is made to do beside its work, as room inject
 	// reads it: "constant 20ms", "spin 2us". Empty: nothing.
@@ -220,6 +221,15 @@ type Duration time.Duration
 
 // Raw reports whether the raw driver drives the arm.
 func (a Arm) Raw() bool { return a.Driver == DriverRaw }
+
+// Tool is the load generator of others that drives the arm; "" if one of ours does.
+func (a Arm) Tool() string {
+	name, ok := strings.CutPrefix(a.Driver, DriverTool)
+	if !ok {
+		return ""
+	}
+	return name
+}
 
 // OperationOf is the operation that a load calls.
 func (p Plan) OperationOf(l Load) string {

@@ -14,8 +14,10 @@ type Analysis struct {
 	// Rounds is how many rounds there are, complete for every arm or not.
 	Rounds int `json:"rounds"`
 	// Requests is the number of measured calls; each reply was checked.
-	Requests uint64         `json:"requests"`
-	Loads    []LoadAnalysis `json:"loads"` // one for each of Plan.Loads
+	Requests uint64 `json:"requests"`
+	// Told is the number of calls that tools of others made and counted, whose replies nobody checked.
+	Told  uint64         `json:"told,omitempty"`
+	Loads []LoadAnalysis `json:"loads"` // one for each of Plan.Loads
 	// Curves are response times over offered rates, where there are enough of
 	// them; Capacity is what was found of the highest rates.
 	Curves   []Curve           `json:"curves,omitempty"`
@@ -49,6 +51,8 @@ type ArmState struct {
 	Name     string `json:"name"`
 	Rounds   int    `json:"rounds"` // with a trial
 	Requests uint64 `json:"requests"`
+	// Tool is the program of others that made the calls, and counted them; "" if a driver of ours did.
+	Tool string `json:"tool,omitempty"`
 	// Planned and Achieved are calls per second due and answered in the open
 	// loop; 0 in the closed one.
 	Planned  float64 `json:"planned,omitempty"`
@@ -187,7 +191,11 @@ func Analyse(r *Result) Analysis {
 	all := Analysis{Rounds: len(r.Rounds), Loads: analyseLoads(g)}
 	for l := range all.Loads {
 		for _, arm := range all.Loads[l].Arms {
-			all.Requests += arm.Requests
+			if arm.Tool == "" {
+				all.Requests += arm.Requests
+			} else {
+				all.Told += arm.Requests
+			}
 		}
 	}
 	all.Curves = curves(g, func(load, arm int) ArmState { return all.Loads[load].Arms[arm] })

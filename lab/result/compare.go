@@ -113,6 +113,9 @@ func unknown(m Metric, trials []*Trial) string {
 	behind := func(is func(*DatabaseUse) bool) bool {
 		return slices.ContainsFunc(trials, func(t *Trial) bool { return t.Database != nil && is(t.Database) })
 	}
+	if at := slices.IndexFunc(trials, func(t *Trial) bool { return t.Told != nil }); at >= 0 && ours(m) {
+		return trials[at].Told.Tool + " made the calls, and does not tell it"
+	}
 	switch m.ID {
 	case plan.DatabaseCPU, plan.EventDatabaseCPU, plan.BackendCPU, plan.PoolWait:
 		switch {

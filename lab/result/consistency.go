@@ -158,11 +158,14 @@ func (c *consistency) counts(path string, t *Trial) {
 	if t.OK+bad != t.Sent {
 		c.add(path+".sent", "%d calls begun, but %d right and %d failed", t.Sent, t.OK, bad)
 	}
+	if t.Told != nil {
+		c.told(path, t)
+	}
 	for _, h := range []struct {
 		name string
 		of   *stat.Histogram
-		may  bool // may be empty: the closed loop has no lag
-	}{{"response", t.Response, false}, {"service", t.Service, false}, {"lag", t.Lag, true}} {
+		may  bool // may be empty: the closed loop has no lag, and a tool tells no times
+	}{{"response", t.Response, t.Told != nil}, {"service", t.Service, t.Told != nil}, {"lag", t.Lag, true}} {
 		switch {
 		case h.of == nil:
 			c.add(path+"."+h.name, "there is none")
@@ -195,5 +198,15 @@ func (c *consistency) counts(path string, t *Trial) {
 	}
 	if t.Wake != nil && t.Wake.Count()+t.Late != t.Sent {
 		c.add(path+".wake", "it holds %d times, of %d calls made %d found nobody free", t.Wake.Count(), t.Sent, t.Late)
+	}
+}
+
+// told checks that a trial has nothing that only a driver of ours can tell.
+func (c *consistency) told(path string, t *Trial) {
+	if n := t.Response.Count() + t.Service.Count(); n > 0 {
+		c.add(path+".told", "%s made the calls and tells no times, but there are %d", t.Told.Tool, n)
+	}
+	if n := t.WireSent + t.WireReceived + t.Payload; n > 0 {
+		c.add(path+".told", "%s made the calls over sockets of its own, but %d bytes were counted", t.Told.Tool, n)
 	}
 }

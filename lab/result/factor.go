@@ -65,7 +65,7 @@ func factsOf(r *Result, arms int) facts {
 		{TLS, func(a int) string { return choose(armOf(r, a).Secure, "on", "off") }},
 		{ConnectionsOf, connectionsOf(r, arms)},
 		{DataSet, func(a int) string { return dataOf(r, a) }},
-		{DriverOf, func(a int) string { return choose(r.Plan.Arms[a].Raw(), plan.DriverRaw, plan.DriverClient) }},
+		{DriverOf, func(a int) string { return driverOf(r.Plan.Arms[a]) }},
 		{ServerWork, func(a int) string { return choose(r.Plan.Arms[a].Inject == "", "none", r.Plan.Arms[a].Inject) }},
 	} {
 		factor := Factor{Name: one.name}

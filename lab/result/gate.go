@@ -305,6 +305,13 @@ func armState(g grid, l, a int) ArmState {
 		s.generator()
 		s.noise()
 		s.floor(fastest(g, l))
+	case s.tool() != "":
+		s.told(s.tool())
+		s.settled()
+		s.physics()
+		s.generator()
+		s.noise()
+		s.database()
 	default:
 		s.answers()
 		s.entries()

@@ -158,7 +158,7 @@ func (s *subject) generatorPauses() {
 	limit := max(pauseFloor, time.Duration(pauseShare*float64(median)))
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		u := used(t)
-		if u == nil || t.Calls() == 0 {
+		if u == nil || t.Calls() == 0 || t.Told != nil {
 			return 0, false, false
 		}
 		pause := time.Duration(u.PauseP99)

@@ -29,7 +29,7 @@ func libraries(g grid, load *LoadAnalysis) []Library {
 			continue
 		}
 		for client, c := range g.result.Plan.Arms[:g.arms()] {
-			if c.Raw() || !sameCell(c, r) {
+			if c.Raw() || c.Tool() != "" || !sameCell(c, r) {
 				continue
 			}
 			found = append(found, Library{

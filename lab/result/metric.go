@@ -155,13 +155,13 @@ func makeMetrics() []Metric {
 			Gain: "faster", Loss: "slower", Closed: true, Open: true, take: meanResponse,
 		},
 		perRequest(plan.ClientCPU, "client CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Driver) }),
-		perRequest(plan.WireSent, "sent", Size, func(t *Trial) (float64, bool) { return float64(t.WireSent), true }),
-		perRequest(plan.WireReceived, "received", Size, func(t *Trial) (float64, bool) { return float64(t.WireReceived), true }),
+		perRequest(plan.WireSent, "sent", Size, func(t *Trial) (float64, bool) { return ourTotal(t, t.WireSent) }),
+		perRequest(plan.WireReceived, "received", Size, func(t *Trial) (float64, bool) { return ourTotal(t, t.WireReceived) }),
 		perRequest(plan.ServerAllocations, "server allocs", Number, func(t *Trial) (float64, bool) { return served(t.Server) }),
 		perRequest(plan.ClientAllocations, "client allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
 		Metric{
 			ID: Connections, Title: "connections opened while measuring", Short: "connections opened", Dimension: Number, Gain: "fewer", Loss: "more",
-			Closed: true, Open: true, Streams: true, Counted: true, take: func(t *Trial) (float64, bool) { return float64(t.Connections), true },
+			Closed: true, Open: true, Streams: true, Counted: true, take: func(t *Trial) (float64, bool) { return ourTotal(t, t.Connections) },
 		},
 	)
 	all = append(all, followedMetrics()...)

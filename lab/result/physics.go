@@ -67,7 +67,7 @@ func (f inFlight) may(kept float64) bool {
 func lasted(t *Trial) (mean float64, calls uint64, known bool) {
 	wrong := t.wrong()
 	switch {
-	case t.Response == nil || t.Window <= 0 || t.Failed.Count() < wrong:
+	case t.Told != nil || t.Response == nil || t.Window <= 0 || t.Failed.Count() < wrong:
 		return 0, 0, false
 	case wrong == 0:
 		return t.Response.Mean(), t.OK, true
@@ -125,7 +125,7 @@ func (s *subject) wireBytes() {
 		if t.wrong() > 0 {
 			calls = t.OK // a call that failed need not have been answered, nor sent
 		}
-		if calls == 0 {
+		if calls == 0 || t.Told != nil {
 			return 0, false
 		}
 		if s.load.Streaming() { // one request asks for all

@@ -17,7 +17,7 @@ const Schema = 1
 
 // Minor is the version of the stored form within [Schema]. It goes up when a field is added; a result with a higher
 // one is read as far as it is understood, and marked.
-const Minor = 3
+const Minor = 4
 
 // Result is one experiment as it was run.
 type Result struct {
@@ -102,7 +102,7 @@ type Arm struct {
 	// what the plan says, or "". Results of minor versions before 3 name our own there.
 	Server string `json:"server"`
 	Client string `json:"client"` // library
-	Driver string `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
+	Driver string `json:"driver"` // plan.DriverClient, plan.DriverRaw, or plan.DriverTool and a name; "" is the first
 	Style  string `json:"style"`
 	Data   string `json:"data,omitempty"` // set; "" is the workload's only one
 	// Database is what its server kept its data in, with the version:
@@ -275,6 +275,8 @@ type Trial struct {
 	// Outside is Service without what was lost in the driver, in ns: no call would have taken less had its driver never
 	// waited; 0 for those of which nobody knows. nil where the driver does not tell, and in results of an earlier wirelab.
 	Outside *stat.Histogram `json:"outside,omitempty"`
+	// Told is that another program made the calls; nil of our own drivers.
+	Told *Told `json:"told,omitempty"`
 	// Steps are the calls of which each call of a chain is made, with the times of each; nil of a call that is single,
 	// and in results that are older than the word. A step's times are of OK calls, from sent to the whole reply, in ns.
 	Steps []Step `json:"steps,omitempty"`

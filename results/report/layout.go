@@ -230,13 +230,19 @@ func checked(a *result.Analysis) string {
 	if len(a.Loads) > 0 && a.Loads[0].Streams > 0 {
 		text = result.Thousands(a.Requests) + " events right"
 	}
-	if a.Requests == 0 {
+	told := ""
+	if a.Told > 0 {
+		told = "; " + result.Thousands(a.Told) + " more were counted by other load generators and not checked"
+	}
+	switch {
+	case a.Requests == 0 && a.Told > 0:
+		return "no reply was checked" + told
+	case a.Requests == 0:
 		return "no reply was measured"
+	case len(wrong) > 0:
+		return text + fmt.Sprintf("; wrong or failed ones from %d of the arms, see below", len(wrong)) + told
 	}
-	if len(wrong) > 0 {
-		return text + fmt.Sprintf("; wrong or failed ones from %d of the arms, see below", len(wrong))
-	}
-	return text + ", none wrong"
+	return text + ", none wrong" + told
 }
 
 // noise is what else the machine did in the worst round, each figure by itself.

@@ -127,13 +127,17 @@ func (s *sheet) pictureCosts(l *result.LoadAnalysis) []*svg.Drawing {
 // pictureFoot says what the figures rest on.
 func (s *sheet) pictureFoot(l *result.LoadAnalysis) *svg.Drawing {
 	d := s.picturePart("foot", "what the figures rest on")
-	replies, rounds := uint64(0), 0
+	replies, told, rounds := uint64(0), "", 0
 	for a := range l.Arms {
-		replies += l.Arms[a].Requests
+		if tool := l.Arms[a].Tool; tool == "" {
+			replies += l.Arms[a].Requests
+		} else {
+			told = ", but none of those to other load generators"
+		}
 		rounds = max(rounds, l.Arms[a].Rounds)
 	}
-	text := fmt.Sprintf("%s; %s; %s calls, every reply checked. Result %s. Absolute figures are those of one machine.",
-		report.LoadName(s.r.Plan, l.Load), plural(rounds, "round"), result.Thousands(replies), s.r.ID)
+	text := fmt.Sprintf("%s; %s; %s calls, every reply checked%s. Result %s. Absolute figures are those of one machine.",
+		report.LoadName(s.r.Plan, l.Load), plural(rounds, "round"), result.Thousands(replies), told, s.r.ID)
 	d.Tall(lines(d, 16, smallSize, text, "muted") - 10)
 	return d
 }

@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"wirelab"
+	"wirelab/lab/control"
+	"wirelab/lab/load"
+	"wirelab/lab/probe"
+	"wirelab/lab/result"
+	"wirelab/lab/tool"
+)
+
+// toolLoad is a load that another program makes: a process for each slice, so that its start is part of what it costs.
+type toolLoad struct {
+	tool tool.Tool
+	run  *tool.Run
+	load tool.Load
+	self *probe.Account
+	pace time.Duration // of our own client's first calls
+}
+
+// dialTool prepares loads that a tool makes. Our own client makes the first calls, so that a cell that answers wrongly
+// is not measured, and shows the tool what to send.
+func dialTool(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, self *probe.Account) (loads []Load, err error) {
+	by, err := tool.Named(order.Tool)
+	if err != nil {
+		return nil, err
+	}
+	program, err := by.Find()
+	if err != nil {
+		return nil, err
+	}
+	seeds := rand.New(rand.NewPCG(order.Seed, 0x6472697665)) // as in dialCell
+	for i, l := range order.Loads {
+		one, err := prepareTool(ctx, cell, to, order, l, seeds)
+		if err != nil {
+			return loads, underLoad(i, len(order.Loads), err)
+		}
+		one.tool, one.self = by, self
+		if why := by.Refuses(one.request, one.load); why != "" {
+			return loads, wirelab.Errorf(wirelab.Unimplemented, "%s cannot drive %s over %s: %s", by.Name, l.Operation, cell.Protocol.Name, why)
+		}
+		run, err := by.Prepare(program, one.request)
+		if err != nil {
+			return loads, err
+		}
+		one.run = run
+		loads = append(loads, &one.toolLoad)
+	}
+	return loads, nil
+}
+
+// shown is a load with the request that a client showed.
+type shown struct {
+	toolLoad
+	request tool.Request
+}
+
+// prepareTool has our own client make calls, and looks at the first.
+func prepareTool(
+	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand,
+) (_ *shown, err error) {
+	between, err := tool.Watch(order.Address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, between.Close()) }()
+	to.Address, to.Next = between.Address(), nil
+	single := l
+	single.InFlight, single.Connections = 1, 1
+	p, err := prepareClients(ctx, cell, to, order, single, seeds, nil)
+	if p != nil {
+		defer func() { err = errors.Join(err, closeClients(p.open)) }()
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Plan.Deadline = time.Duration(order.Deadline)
+	if err := p.golden(ctx); err != nil {
+		return nil, err
+	}
+	seen := between.Request()
+	if seen == nil {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "%s cannot drive %s: it is not HTTP without TLS", order.Tool, cell.Protocol.Name)
+	}
+	return &shown{
+		toolLoad: toolLoad{
+			load: tool.Load{InFlight: l.InFlight, Connections: l.Connections, Threads: runtime.NumCPU()}, pace: p.pace,
+		},
+		request: *seen,
+	}, nil
+}
+
+func closeClients(all []io.Closer) (err error) {
+	for _, c := range all {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// Pace implements [Pacer].
+func (t *toolLoad) Pace() time.Duration { return t.pace }
+
+// Close implements [Load].
+func (t *toolLoad) Close() error { return t.run.Close() }
+
+// Warm implements [Load]. A tool tells one figure of each run, by which nobody could judge whether it was steady.
+func (t *toolLoad) Warm(ctx context.Context, order control.Warm, _ Served) (*load.Warmth, error) {
+	began := time.Now()
+	told, err := t.do(ctx, time.Duration(order.Least))
+	if err != nil {
+		return nil, err
+	}
+	return &load.Warmth{Windows: 1, Took: time.Since(began), Throughput: []float64{float64(told.Right) / told.Elapsed.Seconds()}}, nil
+}
+
+// Slice implements [Load].
+func (t *toolLoad) Slice(ctx context.Context, order control.Slice) (*control.Measured, error) {
+	var told tool.Told
+	var ran error
+	own, err := t.self.Over(func() { told, ran = t.do(ctx, time.Duration(order.For)) })
+	if err = errors.Join(ran, err); err != nil {
+		return nil, err
+	}
+	r := load.NewRecording()
+	r.Began, r.Window, r.Workers = time.Now().Add(-told.Elapsed), told.Elapsed, t.load.InFlight
+	r.OK, r.CompletedInWindow, r.Sent = told.Right, told.Right, told.Right+told.Wrong
+	if told.Wrong > 0 {
+		r.Errors = map[string]uint64{result.ToldWrong: told.Wrong}
+	}
+	used := told.Usage
+	used.Wall, used.Others = own.Wall, own.Others-used.CPU // what the tool used is no stranger's
+	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Told: &result.Told{Tool: t.tool.Name}}, nil
+}
+
+func (t *toolLoad) do(ctx context.Context, least time.Duration) (tool.Told, error) {
+	l := t.load
+	l.For = t.tool.Rounded(least)
+	return t.run.Do(ctx, l)
+}
+
+var _ Load = (*toolLoad)(nil)

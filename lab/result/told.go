@@ -1,0 +1,63 @@
+package result
+
+import (
+	"cmp"
+	"slices"
+
+	"wirelab/lab/plan"
+)
+
+// Told is what is known of calls that another program made in the driver's place: how many were answered, by its own
+// report, and what its processes used. Their times are not known one by one, nor their bytes, and their replies were not
+// checked; so a trial with it has no times and no bytes, and they are not 0.
+type Told struct {
+	Tool string `json:"tool"` // "wrk"
+}
+
+// ToldWrong is the kind of calls that another program counted as failed.
+const ToldWrong = "told by the tool"
+
+// tool is the program that made the subject's calls; "" if a driver of ours did.
+func (s *subject) tool() string {
+	for _, t := range s.trials {
+		if t.Told != nil {
+			return cmp.Or(t.Told.Tool, "another program")
+		}
+	}
+	return ""
+}
+
+// ourTotal is a total of a trial that only a driver of ours can tell.
+func ourTotal(t *Trial, total uint64) (float64, bool) { return float64(total), t.Told == nil }
+
+// ours reports whether only a driver of ours can tell a metric.
+func ours(m Metric) bool {
+	own := []string{plan.ResponseMean, plan.WireSent, plan.WireReceived, plan.ClientAllocations, Connections}
+	return m.Quantile > 0 || slices.Contains(own, m.ID)
+}
+
+// told applies the gates on replies and warm-ups of an arm that a tool drives: who counted, and what nobody knows.
+func (s *subject) told(tool string) {
+	failed := uint64(0)
+	for _, n := range s.all.errors {
+		failed += n
+	}
+	wrong, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) { return float64(t.wrong()), t.wrong() == 0, true })
+	s.add(Check{
+		Gate: Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
+		Detail: choose(failed == 0, "replies not checked: "+tool+" counted "+Thousands(s.all.ok)+" as answered",
+			tool+" counted "+Thousands(failed)+" of "+Thousands(s.all.sent)+" calls as failed"),
+		Fix: "run the arm with a driver of ours, which says what was wrong (--driver client)",
+	})
+	s.state.Tool = tool
+	s.state.Notes = append(s.state.Notes, toldNote(tool))
+}
+
+// toldNote says what is not known of an arm that a tool drives.
+func toldNote(tool string) string {
+	return "driven by " + tool + ": replies were not checked, whether the warm-up reached a steady state is not known, and there are " +
+		"no response times, bytes or floor; the CPU time of the client has the starts of its processes in it"
+}
+
+// driverOf is the driver of an arm as a factor has it.
+func driverOf(a plan.Arm) string { return cmp.Or(a.Driver, plan.DriverClient) }

@@ -1,0 +1,149 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"wirelab"
+	"wirelab/internal/place"
+	"wirelab/internal/process"
+	"wirelab/lab/audit"
+	"wirelab/lab/plan"
+	"wirelab/lab/result"
+)
+
+const (
+	// outputLimit is how much of each of a tool's outputs is kept: many times what any summary has.
+	outputLimit = 1 << 20
+	// patience is how much longer than told a run may take.
+	patience = 30 * time.Second
+	// grace is how long a tool that is told to end may take before it is killed.
+	grace = 2 * time.Second
+)
+
+// Run is a tool with a request that it repeats.
+type Run struct {
+	tool    Tool
+	program string
+	request Request
+	folder  string // of its files
+}
+
+// Told is what a run came to.
+type Told struct {
+	Right, Wrong uint64        // calls that were answered, as far as the tool can tell
+	Elapsed      time.Duration // as the tool has it
+	// Usage is what its processes used, from their start to their end: CPU time, switches and memory.
+	Usage result.Usage
+}
+
+// Prepare writes what the tool reads into a folder of its own. [Run.Close] removes it.
+func (t Tool) Prepare(program string, r Request) (*Run, error) {
+	folder, err := os.MkdirTemp("", "wirelab-"+t.Name+"-")
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{tool: t, program: program, request: r, folder: folder}
+	for name, data := range t.files(r) {
+		if err := os.WriteFile(run.at(name), data, 0o600); err != nil {
+			return nil, errors.Join(err, run.Close())
+		}
+	}
+	return run, nil
+}
+
+// Close removes the files.
+func (r *Run) Close() error { return os.RemoveAll(r.folder) }
+
+func (r *Run) at(name string) string { return filepath.Join(r.folder, name) }
+
+// Do runs the tool once. When ctx ends, so do all of its processes.
+func (r *Run) Do(ctx context.Context, l Load) (Told, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.For+patience, fmt.Errorf("%s did not end within %v", r.tool.Name, l.For+patience))
+	defer cancel()
+	command := exec.Command(r.program, r.tool.args(r.request, l, r.at)...) //nolint:gosec // the user chose the program
+	command.Dir = r.folder
+	stdout, stderr := &capture{}, &capture{}
+	command.Stdout, command.Stderr = stdout, stderr
+	command.WaitDelay = grace
+	held, err := process.Start(command, place.Place{})
+	if err != nil {
+		return Told{}, fmt.Errorf("start %s: %w", r.tool.Name, err)
+	}
+	select {
+	case <-held.Ended():
+	case <-ctx.Done():
+		_, left := held.End(syscall.SIGTERM, grace)
+		_ = held.Wait() // it was told to end, so that how it did says nothing
+		return Told{}, errors.Join(context.Cause(ctx), left)
+	}
+	if err := held.Wait(); err != nil {
+		return Told{}, wirelab.Errorf(wirelab.Unavailable, "%s failed (%v): %s", r.tool.Name, err, lastWords(stdout, stderr))
+	}
+	told, err := r.tool.read(audit.Output{Stdout: stdout.text.String(), Stderr: stderr.text.String()})
+	told.Usage = usage(command.ProcessState)
+	return told, err
+}
+
+// read reads a report. That no right answer is in it is an error.
+func (t Tool) read(o audit.Output) (Told, error) {
+	parser, err := t.parser()
+	if err != nil {
+		return Told{}, err
+	}
+	said, err := parser.Parse(o)
+	switch {
+	case err != nil:
+		return Told{}, err
+	case said.Count == nil || said.Errors == nil || said.Elapsed == nil || *said.Elapsed <= 0:
+		return Told{}, wirelab.Errorf(wirelab.Unavailable, "%s did not say how many calls it made, how many failed, and how long it took", t.Name)
+	}
+	return Told{Right: *said.Count - *said.Errors, Wrong: *said.Errors, Elapsed: *said.Elapsed}, nil
+}
+
+// usage is what processes that have ended used, with those that they waited for.
+func usage(state *os.ProcessState) result.Usage {
+	used := result.Usage{CPU: plan.Duration(state.UserTime() + state.SystemTime())}
+	if kernel, ok := state.SysUsage().(*syscall.Rusage); ok {
+		const kilobyte = 1024
+		used.ResidentBytes = uint64(max(0, kernel.Maxrss)) * kilobyte
+		used.VoluntaryWaits, used.Preemptions = uint64(max(0, kernel.Nvcsw)), uint64(max(0, kernel.Nivcsw))
+	}
+	return used
+}
+
+// capture keeps the first of what is written, and takes the rest too, so that the tool does not block.
+type capture struct{ text bytes.Buffer }
+
+func (c *capture) Write(p []byte) (int, error) {
+	c.text.Write(p[:min(len(p), outputLimit-c.text.Len())])
+	return len(p), nil
+}
+
+// lastWords are the last lines that a tool printed, of its errors if any.
+func lastWords(stdout, stderr *capture) string {
+	text := strings.TrimSpace(stderr.text.String())
+	if text == "" {
+		text = strings.TrimSpace(stdout.text.String())
+	}
+	if text == "" {
+		return "it printed nothing"
+	}
+	lines := strings.Split(text, "\n")
+	const most, long = 3, 300
+	lines = lines[max(0, len(lines)-most):]
+	for i, line := range lines {
+		if len(line) > long {
+			lines[i] = strings.ToValidUTF8(line[:long], "") + "…"
+		}
+	}
+	return strings.Join(lines, " | ")
+}

@@ -1,0 +1,199 @@
+package tool_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/lab/plan"
+	"wirelab/lab/tool"
+)
+
+func TestPlanKnowsTheTools(t *testing.T) {
+	t.Parallel()
+	if !slices.Equal(plan.Tools(), tool.Names()) {
+		t.Errorf("plan knows %v, and there are %v", plan.Tools(), tool.Names())
+	}
+	if _, err := tool.Named("ab"); err == nil || !strings.Contains(err.Error(), "wrk") {
+		t.Errorf("error %v, want the names of those that are known", err)
+	}
+}
+
+func TestMissingToolSaysHowToGetIt(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Chdir(t.TempDir())
+	by, err := tool.Named("h2load")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := by.Find(); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), "build/scripts/rivals h2load") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.MkdirAll(tool.Installed, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(tool.Installed+"/h2load", []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := by.Find(); err != nil || !strings.HasSuffix(at, "/"+tool.Installed+"/h2load") {
+		t.Errorf("found %q, %v", at, err)
+	}
+}
+
+func TestWhatToolsCannotRepeat(t *testing.T) {
+	t.Parallel()
+	plain := tool.Request{Method: "POST", URL: "http://127.0.0.1:1/x", Header: http.Header{}, Body: []byte("{}")}
+	second := plain
+	second.HTTP2 = true
+	call := second
+	call.Header = http.Header{"Content-Type": {"application/grpc"}}
+	call.Body, call.Schema = make([]byte, 9), []byte("schema")
+	unknown := call
+	unknown.Schema = nil
+	for _, c := range []struct {
+		tool    string
+		request tool.Request
+		load    tool.Load
+		want    string // in why not; "" if it can
+	}{
+		{"wrk", plain, tool.Load{InFlight: 4, Connections: 4}, ""},
+		{"wrk", plain, tool.Load{InFlight: 4, Connections: 2}, "one call in flight on each connection"},
+		{"wrk", plain, tool.Load{InFlight: 2, Connections: 4}, "each connection needs a call"},
+		{"wrk", second, tool.Load{InFlight: 1, Connections: 1}, "HTTP/1.1 only"},
+		{"h2load", plain, tool.Load{InFlight: 4, Connections: 4}, ""},
+		{"h2load", plain, tool.Load{InFlight: 4, Connections: 1}, "one call in flight"},
+		{"h2load", second, tool.Load{InFlight: 4, Connections: 1}, ""},
+		{"h2load", call, tool.Load{InFlight: 5, Connections: 2}, "evenly"},
+		{"ghz", plain, tool.Load{InFlight: 1, Connections: 1}, "gRPC only"},
+		{"ghz", call, tool.Load{InFlight: 5, Connections: 2}, ""},
+		{"ghz", unknown, tool.Load{InFlight: 1, Connections: 1}, "schema"},
+	} {
+		by, err := tool.Named(c.tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := by.Refuses(c.request, c.load); (why == "") != (c.want == "") || !strings.Contains(why, c.want) {
+			t.Errorf("%s, %+v: %q, want %q", c.tool, c.load, why, c.want)
+		}
+	}
+}
+
+// What a tool says is taken for what it is: calls that it counted, and CPU time that the kernel counted.
+func TestRun(t *testing.T) {
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+	defer server.Close()
+	request := tool.Request{Method: "POST", URL: server.URL, Header: http.Header{"X": {"y"}}, Body: []byte("a\"\x00")}
+	load := tool.Load{InFlight: 4, Connections: 4, Threads: 1, For: time.Second}
+	for what, c := range map[string]struct {
+		right, wrong uint64
+		says         string // in its error
+	}{
+		"reports": {right: 1000},
+		"wrong":   {right: 993, wrong: 7},
+		"fails":   {says: "unable to connect"},
+		"babbles": {says: "not as wrk prints it"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			by, program := wrk(t, what)
+			run, err := by.Prepare(program, request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told, err := run.Do(t.Context(), load)
+			if c.says != "" {
+				if err == nil || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("error %v, want one with %q", err, c.says)
+				}
+			} else if err != nil || told.Right != c.right || told.Wrong != c.wrong || told.Elapsed != 1010*time.Millisecond {
+				t.Errorf("told %+v, %v", told, err)
+			} else if told.Usage.CPU <= 0 || told.Usage.ResidentBytes == 0 || told.Usage.Allocations != nil {
+				t.Errorf("used %+v: want CPU and memory, and no allocations, which nobody counted", told.Usage)
+			}
+			if err := run.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if calls.Load() != 2 {
+		t.Errorf("%d calls were made, want one of each tool that ran", calls.Load())
+	}
+}
+
+// A tool does not outlive who wanted its figures.
+func TestRunIsGivenUp(t *testing.T) {
+	by, program := wrk(t, "stays")
+	run, err := by.Prepare(program, tool.Request{Method: "GET", URL: "http://127.0.0.1:1/", Header: http.Header{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.ErrUnexpectedEOF)
+	if _, err := run.Do(ctx, tool.Load{InFlight: 1, Connections: 1, For: time.Second}); err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What a client sends is seen as it is, over both versions of HTTP, and what it is answered passes.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	var both http.Protocols
+	both.SetHTTP1(true)
+	both.SetUnencryptedHTTP2(true)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(reply http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = reply.Write(append(body, " back"...))
+	}))
+	server.Config.Protocols = &both
+	server.Start()
+	defer server.Close()
+	address := server.Listener.Addr().String()
+	for _, second := range []bool{false, true} {
+		between, err := tool.Watch(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if between.Request() != nil {
+			t.Error("it has seen a request that nobody made")
+		}
+		var by http.Protocols
+		by.SetHTTP1(!second)
+		by.SetUnencryptedHTTP2(second)
+		transport := &http.Transport{Protocols: &by}
+		for _, body := range []string{"first", "second"} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+between.Address()+"/a/b?c=d", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			reply, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if back, err := io.ReadAll(reply.Body); err != nil || string(back) != body+" back" {
+				t.Errorf("answered %q, %v", back, err)
+			}
+			_ = reply.Body.Close()
+		}
+		seen := between.Request()
+		transport.CloseIdleConnections()
+		if err := between.Close(); err != nil {
+			t.Error(err)
+		}
+		if seen == nil || seen.Method != "POST" || seen.URL != "http://"+address+"/a/b?c=d" || string(seen.Body) != "first" || seen.HTTP2 != second {
+			t.Fatalf("seen %+v", seen)
+		}
+		if len(seen.Header) != 1 || seen.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("headers %v", seen.Header)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// requestLimit is how large a request may be, in bytes.
+const requestLimit = 16 << 20
+
+// Watcher stands between a client and a server of HTTP without TLS, and remembers the first request that passes. So what
+// a tool is to repeat is what the client of a protocol sends, whichever protocol that is.
+type Watcher struct {
+	address string // of the server
+	server  *http.Server
+	at      net.Listener
+	serving sync.WaitGroup
+
+	mu    sync.Mutex // guards first
+	first *Request
+}
+
+// Watch begins to stand before the server at an address.
+func Watch(address string) (*Watcher, error) {
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{address: address, at: at}
+	var both, second http.Protocols
+	both.SetHTTP1(true)
+	both.SetUnencryptedHTTP2(true)
+	second.SetUnencryptedHTTP2(true)
+	overOne, overTwo := &http.Transport{DisableCompression: true}, &http.Transport{Protocols: &second, DisableCompression: true}
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // the client says what went wrong
+	pass := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: address})
+			r.Out.Host = ""
+		},
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.ProtoMajor == 2 {
+				return overTwo.RoundTrip(r)
+			}
+			return overOne.RoundTrip(r)
+		}),
+		FlushInterval: -1, ErrorLog: quiet,
+	}
+	w.server = &http.Server{
+		Protocols: &both, ErrorLog: quiet, ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(reply http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(http.MaxBytesReader(reply, r.Body, requestLimit))
+			if err != nil {
+				http.Error(reply, err.Error(), http.StatusBadRequest)
+				return
+			}
+			w.saw(r, body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			pass.ServeHTTP(reply, r)
+		}),
+	}
+	w.server.RegisterOnShutdown(func() {
+		overOne.CloseIdleConnections()
+		overTwo.CloseIdleConnections()
+	})
+	w.serving.Go(func() { _ = w.server.Serve(at) }) // an error: it was closed
+	return w, nil
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Address is where it stands.
+func (w *Watcher) Address() string { return w.at.Addr().String() }
+
+// saw remembers the first request.
+func (w *Watcher) saw(r *http.Request, body []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.first != nil {
+		return
+	}
+	kept := r.Header.Clone()
+	// Who asks, what it can unpack and how long it waits is each client's own; the rest a tool makes itself.
+	for _, own := range []string{"User-Agent", "Accept-Encoding", "Grpc-Accept-Encoding", "Grpc-Timeout", "Content-Length", "Connection"} {
+		kept.Del(own)
+	}
+	w.first = &Request{
+		Method: r.Method, URL: "http://" + w.address + r.URL.RequestURI(), Header: kept, Body: body, HTTP2: r.ProtoMajor == 2,
+	}
+	if w.first.GRPC() {
+		w.first.Schema = schema(r.URL.Path)
+	}
+}
+
+// Request is the first that passed; nil: none did.
+func (w *Watcher) Request() *Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.first
+}
+
+// Close ends it, once calls that pass have ended.
+func (w *Watcher) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	err := w.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = w.server.Close() // connections that their client keeps open
+	}
+	w.serving.Wait()
+	return err
+}
