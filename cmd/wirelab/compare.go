@@ -39,7 +39,8 @@ An ARM is a protocol, with or without settings. wirelab matrix lists protocols.
   grpc,target=127.0.0.1:50051       a server that is already running
   grpc,target=127.0.0.1:50051,pid=4711,server=tonic
                                     the same, with its process and its library
-  grpc,driver=raw                   called by wirelab's own minimal client`
+  grpc,driver=raw                   called by wirelab's own minimal client
+  grpc,driver=tool:h2load           called by another load generator: wrk, h2load or ghz`
 
 // compareDetails is what --help-all explains beside it.
 const compareDetails = `More settings of an ARM:
@@ -60,6 +61,13 @@ Drivers: --driver client calls through the protocol's library, as a user would.
 --driver raw calls through wirelab's own small client, with requests prepared in
 advance, to show the cost of the server. --driver client,raw runs each arm both
 ways, and the report separates the server's cost from the library's.
+
+driver=tool:wrk, tool:h2load or tool:ghz has another load generator make the calls
+of an arm, over TCP without TLS, with --in-flight. It repeats the first request
+that the protocol's own client sends. Slices then take whole seconds (default 3 of
+1s), and each starts the program, so client CPU includes its start. The report has
+throughput, CPU time and server allocations of such an arm, but no response times
+and no bytes, and its replies are not checked.
 
 Loads: with --in-flight the loop is closed: so many calls are always in flight.
 With --rate the loop is open: calls are due at given times, whether the server
@@ -100,6 +108,8 @@ More examples:
       --in-flight 50
   wirelab compare hermes-grpc nats-jetstream -w messaging \
       --scenario leader-kill --rate 1k
+  wirelab compare http1-json,driver=raw http1-json,driver=tool:wrk \
+      -w routeguide.GetFeature --in-flight 50 --primary client-cpu
 
 ` + failIfText
 

@@ -9,7 +9,8 @@ import (
 	"wirelab/lab/tool"
 )
 
-// toolCarries tells why another load generator cannot drive an arm, as far as that is known before it has seen a request.
+// toolCarries tells why another load generator cannot drive an arm, as far as that is known before it has seen a
+// request.
 func toolCarries(cell wirelab.Cell, arm plan.Arm) error {
 	if arm.Tool() == "" {
 		return nil

@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 		fakeTool(os.Args[1], os.Args[2], os.Args[3], os.Stdout)
 		os.Exit(0)
 	}
+	if os.Getenv(asWrk) != "" {
+		fakeWrk(os.Args[1:], os.Stdout)
+		os.Exit(0)
+	}
 	if os.Getenv(asProgram) != "" {
 		main() // and does not return
 	}

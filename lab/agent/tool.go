@@ -27,7 +27,9 @@ type toolLoad struct {
 
 // dialTool prepares loads that a tool makes. Our own client makes the first calls, so that a cell that answers wrongly
 // is not measured, and shows the tool what to send.
-func dialTool(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, self *probe.Account) (loads []Load, err error) {
+func dialTool(
+	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, self *probe.Account,
+) (loads []Load, err error) {
 	by, err := tool.Named(order.Tool)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,8 @@ func dialTool(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order 
 		}
 		one.tool, one.self = by, self
 		if why := by.Refuses(one.request, one.load); why != "" {
-			return loads, wirelab.Errorf(wirelab.Unimplemented, "%s cannot drive %s over %s: %s", by.Name, l.Operation, cell.Protocol.Name, why)
+			return loads, wirelab.Errorf(wirelab.Unimplemented,
+				"%s cannot drive %s over %s: %s", by.Name, l.Operation, cell.Protocol.Name, why)
 		}
 		run, err := by.Prepare(program, one.request)
 		if err != nil {
@@ -87,7 +90,8 @@ func prepareTool(
 	}
 	seen := between.Request()
 	if seen == nil {
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "%s cannot drive %s: it is not HTTP without TLS", order.Tool, cell.Protocol.Name)
+		return nil, wirelab.Errorf(wirelab.Unimplemented,
+			"%s cannot drive %s: it is not HTTP without TLS", order.Tool, cell.Protocol.Name)
 	}
 	return &shown{
 		toolLoad: toolLoad{
@@ -117,7 +121,8 @@ func (t *toolLoad) Warm(ctx context.Context, order control.Warm, _ Served) (*loa
 	if err != nil {
 		return nil, err
 	}
-	return &load.Warmth{Windows: 1, Took: time.Since(began), Throughput: []float64{float64(told.Right) / told.Elapsed.Seconds()}}, nil
+	rate := float64(told.Right) / told.Elapsed.Seconds()
+	return &load.Warmth{Windows: 1, Took: time.Since(began), Throughput: []float64{rate}}, nil
 }
 
 // Slice implements [Load].

@@ -45,14 +45,16 @@ func (p Plan) checkTools() error {
 	driver := fmt.Sprintf("arms[%d].driver", at)
 	for _, l := range p.Loads {
 		if l.Open() || l.Streaming() || l.Messaging() {
-			return bad(driver, p.Arms[at].Driver, "client or raw with "+l.String()+": tools are driven in a closed loop of calls (in_flight, --in-flight) only")
+			return bad(driver, p.Arms[at].Driver,
+				"client or raw with "+l.String()+": tools make calls in a closed loop (in_flight, --in-flight) only")
 		}
 	}
 	switch {
 	case p.Slice%sliceTool != 0:
 		return bad("slice", p.Slice, "whole seconds, since "+p.Arms[at].Tool()+" drives an arm, and is told those only")
 	case !slices.Contains(toolMetrics(), p.Primary):
-		return bad("primary", p.Primary, strings.Join(toolMetrics(), ", ")+": of an arm that "+p.Arms[at].Tool()+" drives no other is known")
+		return bad("primary", p.Primary,
+			strings.Join(toolMetrics(), ", ")+": of an arm that "+p.Arms[at].Tool()+" drives no other is known")
 	}
 	return nil
 }

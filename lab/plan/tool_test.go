@@ -11,6 +11,7 @@ import (
 // A tool is started for each slice, and tells little: so slices are long, and what it cannot drive or tell is refused.
 func TestPlansWithTools(t *testing.T) {
 	t.Parallel()
+	const milli = plan.Duration(time.Millisecond)
 	wrk := plan.Arm{Protocol: "http1-json", Driver: "tool:wrk"}
 	whole := func(change func(*plan.Plan)) (plan.Plan, error) {
 		p := plan.Plan{Workload: "routeguide", Operation: "GetFeature", Arms: []plan.Arm{{Protocol: "grpc"}, wrk}}
@@ -21,10 +22,11 @@ func TestPlansWithTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Slice != plan.Duration(time.Second) || p.Slices != 3 || p.Arms[1].Tool() != "wrk" || p.Arms[0].Tool() != "" || p.Arms[1].Raw() {
+	if p.Slice != plan.Duration(time.Second) || p.Slices != 3 ||
+		p.Arms[1].Tool() != "wrk" || p.Arms[0].Tool() != "" || p.Arms[1].Raw() {
 		t.Errorf("slices %d of %v, tools %q and %q", p.Slices, p.Slice, p.Arms[0].Tool(), p.Arms[1].Tool())
 	}
-	if p, err := (plan.Plan{Workload: "routeguide", Operation: "GetFeature", Arms: []plan.Arm{{Protocol: "grpc"}}}).Complete(); err != nil || p.Slices != 10 {
+	if p, err := whole(func(p *plan.Plan) { p.Arms = p.Arms[:1] }); err != nil || p.Slices != 10 {
 		t.Errorf("a plan without tools has %d slices, %v", p.Slices, err)
 	}
 	for name, c := range map[string]struct {
@@ -35,14 +37,15 @@ func TestPlansWithTools(t *testing.T) {
 		"no tool":                         {func(p *plan.Plan) { p.Arms[1].Driver = "tool:" }, "tool:wrk"},
 		"a client beside it":              {func(p *plan.Plan) { p.Arms[1].Client = "net/http" }, "client"},
 		"a rate":                          {func(p *plan.Plan) { p.Loads = []plan.Load{{Rate: 100}} }, "in_flight"},
-		"a short slice":                   {func(p *plan.Plan) { p.Slice = plan.Duration(1500 * time.Millisecond) }, "whole seconds"},
+		"a short slice":                   {func(p *plan.Plan) { p.Slice = 1500 * milli }, "whole seconds"},
 		"a primary that it does not tell": {func(p *plan.Plan) { p.Primary = plan.ResponseP99 }, plan.ClientCPU},
 	} {
 		if _, err := whole(c.change); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}
-	if arm, err := plan.ParseArm("grpc,driver=tool:ghz,connections=4"); err != nil || arm.Tool() != "ghz" || arm.String() != "grpc,driver=tool:ghz,connections=4" {
+	const text = "grpc,driver=tool:ghz,connections=4"
+	if arm, err := plan.ParseArm(text); err != nil || arm.Tool() != "ghz" || arm.String() != text {
 		t.Errorf("arm %v, %v", arm, err)
 	}
 }

@@ -63,7 +63,7 @@ func measured(trials []*Trial, m Metric, alpha float64) Estimate {
 	switch {
 	case len(trials) == 0:
 		return Estimate{Why: "not measured"}
-	case m.Quantile > 0:
+	case m.Quantile > 0 && toldOf(trials, m) == "":
 		return estimateQuantile(trials, m, alpha)
 	}
 	values := make([]float64, 0, len(trials))
@@ -113,8 +113,8 @@ func unknown(m Metric, trials []*Trial) string {
 	behind := func(is func(*DatabaseUse) bool) bool {
 		return slices.ContainsFunc(trials, func(t *Trial) bool { return t.Database != nil && is(t.Database) })
 	}
-	if at := slices.IndexFunc(trials, func(t *Trial) bool { return t.Told != nil }); at >= 0 && ours(m) {
-		return trials[at].Told.Tool + " made the calls, and does not tell it"
+	if why := toldOf(trials, m); why != "" {
+		return why
 	}
 	switch m.ID {
 	case plan.DatabaseCPU, plan.EventDatabaseCPU, plan.BackendCPU, plan.PoolWait:

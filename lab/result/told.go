@@ -8,8 +8,8 @@ import (
 )
 
 // Told is what is known of calls that another program made in the driver's place: how many were answered, by its own
-// report, and what its processes used. Their times are not known one by one, nor their bytes, and their replies were not
-// checked; so a trial with it has no times and no bytes, and they are not 0.
+// report, and what its processes used. Their times are not known one by one, nor their bytes, and their replies were
+// not checked; so a trial with it has no times and no bytes, and they are not 0.
 type Told struct {
 	Tool string `json:"tool"` // "wrk"
 }
@@ -36,6 +36,15 @@ func ours(m Metric) bool {
 	return m.Quantile > 0 || slices.Contains(own, m.ID)
 }
 
+// toldOf says why trials of a tool lack a metric that only a driver of ours can tell; "" of others.
+func toldOf(trials []*Trial, m Metric) string {
+	at := slices.IndexFunc(trials, func(t *Trial) bool { return t.Told != nil })
+	if at < 0 || !ours(m) {
+		return ""
+	}
+	return trials[at].Told.Tool + " made the calls, and does not tell it of each"
+}
+
 // told applies the gates on replies and warm-ups of an arm that a tool drives: who counted, and what nobody knows.
 func (s *subject) told(tool string) {
 	failed := uint64(0)
@@ -55,8 +64,8 @@ func (s *subject) told(tool string) {
 
 // toldNote says what is not known of an arm that a tool drives.
 func toldNote(tool string) string {
-	return "driven by " + tool + ": replies were not checked, whether the warm-up reached a steady state is not known, and there are " +
-		"no response times, bytes or floor; the CPU time of the client has the starts of its processes in it"
+	return "driven by " + tool + ": replies were not checked, whether the warm-up reached a steady state is not known, " +
+		"and there are no response times, bytes or floor; the CPU time of the client has the starts of its processes in it"
 }
 
 // driverOf is the driver of an arm as a factor has it.

@@ -67,7 +67,8 @@ func (r *Run) at(name string) string { return filepath.Join(r.folder, name) }
 
 // Do runs the tool once. When ctx ends, so do all of its processes.
 func (r *Run) Do(ctx context.Context, l Load) (Told, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.For+patience, fmt.Errorf("%s did not end within %v", r.tool.Name, l.For+patience))
+	limit := l.For + patience
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s did not end within %v", r.tool.Name, limit))
 	defer cancel()
 	command := exec.Command(r.program, r.tool.args(r.request, l, r.at)...) //nolint:gosec // the user chose the program
 	command.Dir = r.folder
@@ -104,7 +105,8 @@ func (t Tool) read(o audit.Output) (Told, error) {
 	case err != nil:
 		return Told{}, err
 	case said.Count == nil || said.Errors == nil || said.Elapsed == nil || *said.Elapsed <= 0:
-		return Told{}, wirelab.Errorf(wirelab.Unavailable, "%s did not say how many calls it made, how many failed, and how long it took", t.Name)
+		return Told{}, wirelab.Errorf(wirelab.Unavailable,
+			"%s did not say how many calls it made, how many failed, and how long it took", t.Name)
 	}
 	return Told{Right: *said.Count - *said.Errors, Wrong: *said.Errors, Elapsed: *said.Elapsed}, nil
 }

@@ -10,7 +10,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// schema is the file descriptor set of the service that a path of gRPC names, if it is compiled into this program; else nil.
+// schema is the file descriptor set of the service that a path of gRPC names, if that is compiled into this program;
+// else nil.
 func schema(path string) []byte {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))

@@ -87,7 +87,8 @@ func (t Tool) Find() (string, error) {
 		return filepath.Abs(path)
 	}
 	return "", wirelab.Errorf(wirelab.NotFound,
-		"the program %s is neither on the PATH nor in %s; in the repository of wirelab, build/scripts/rivals %s installs it there",
+		"the program %s is neither on the PATH nor in %s; "+
+			"in the repository of wirelab, build/scripts/rivals %s installs it there",
 		t.Name, Installed, t.Name)
 }
 
@@ -192,7 +193,8 @@ func ghz() Tool {
 }
 
 func onePerConnection(l Load) string {
-	return fmt.Sprintf("over HTTP/1.1 it keeps one call in flight on each connection, and not %d on %d", l.InFlight, l.Connections)
+	return fmt.Sprintf("over HTTP/1.1 it keeps one call in flight on each connection, and not %d on %d",
+		l.InFlight, l.Connections)
 }
 
 // header is a header of a request.

@@ -34,7 +34,8 @@ func TestMissingToolSaysHowToGetIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := by.Find(); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), "build/scripts/rivals h2load") {
+	const how = "build/scripts/rivals h2load"
+	if _, err := by.Find(); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), how) {
 		t.Errorf("error %v", err)
 	}
 	if err := os.MkdirAll(tool.Installed, 0o755); err != nil {
@@ -138,7 +139,8 @@ func TestRunIsGivenUp(t *testing.T) {
 	defer run.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrUnexpectedEOF)
-	if _, err := run.Do(ctx, tool.Load{InFlight: 1, Connections: 1, For: time.Second}); err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
+	_, err = run.Do(ctx, tool.Load{InFlight: 1, Connections: 1, For: time.Second})
+	if err == nil || !strings.Contains(err.Error(), io.ErrUnexpectedEOF.Error()) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -170,7 +172,8 @@ func TestWatch(t *testing.T) {
 		by.SetUnencryptedHTTP2(second)
 		transport := &http.Transport{Protocols: &by}
 		for _, body := range []string{"first", "second"} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+between.Address()+"/a/b?c=d", strings.NewReader(body))
+			at := "http://" + between.Address() + "/a/b?c=d"
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at, strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +192,8 @@ func TestWatch(t *testing.T) {
 		if err := between.Close(); err != nil {
 			t.Error(err)
 		}
-		if seen == nil || seen.Method != "POST" || seen.URL != "http://"+address+"/a/b?c=d" || string(seen.Body) != "first" || seen.HTTP2 != second {
+		if seen == nil || seen.Method != "POST" || seen.URL != "http://"+address+"/a/b?c=d" ||
+			string(seen.Body) != "first" || seen.HTTP2 != second {
 			t.Fatalf("seen %+v", seen)
 		}
 		if len(seen.Header) != 1 || seen.Header.Get("Content-Type") != "application/json" {

@@ -17,8 +17,8 @@ import (
 // requestLimit is how large a request may be, in bytes.
 const requestLimit = 16 << 20
 
-// Watcher stands between a client and a server of HTTP without TLS, and remembers the first request that passes. So what
-// a tool is to repeat is what the client of a protocol sends, whichever protocol that is.
+// Watcher stands between a client and a server of HTTP without TLS, and remembers the first request that passes. So
+// what a tool is to repeat is what the client of a protocol sends, whichever protocol that is.
 type Watcher struct {
 	address string // of the server
 	server  *http.Server
@@ -40,7 +40,8 @@ func Watch(address string) (*Watcher, error) {
 	both.SetHTTP1(true)
 	both.SetUnencryptedHTTP2(true)
 	second.SetUnencryptedHTTP2(true)
-	overOne, overTwo := &http.Transport{DisableCompression: true}, &http.Transport{Protocols: &second, DisableCompression: true}
+	overOne := &http.Transport{DisableCompression: true}
+	overTwo := &http.Transport{Protocols: &second, DisableCompression: true}
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // the client says what went wrong
 	pass := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -87,12 +88,14 @@ func (w *Watcher) Address() string { return w.at.Addr().String() }
 func (w *Watcher) saw(r *http.Request, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.first != nil {
+	if w.first != nil || r.Header.Get("Upgrade") != "" { // what follows an upgrade is no HTTP
 		return
 	}
 	kept := r.Header.Clone()
 	// Who asks, what it can unpack and how long it waits is each client's own; the rest a tool makes itself.
-	for _, own := range []string{"User-Agent", "Accept-Encoding", "Grpc-Accept-Encoding", "Grpc-Timeout", "Content-Length", "Connection"} {
+	for _, own := range []string{
+		"User-Agent", "Accept-Encoding", "Grpc-Accept-Encoding", "Grpc-Timeout", "Content-Length", "Connection",
+	} {
 		kept.Del(own)
 	}
 	w.first = &Request{
