@@ -47,13 +47,18 @@ func (a *app) lacks(ctx context.Context, broker string) (string, error) {
 // present takes the arms out of a plan whose broker cannot be had here, and says
 // which. It is a usage error if that leaves none.
 func (a *app) present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Absent, error) {
-	why := map[int]string{}
+	why, tools := map[int]string{}, false
 	for i, arm := range p.Arms {
 		broker := bench.Broker(arm)
 		if p.Messaging() {
 			broker = brokerbench.Make(arm)
 		}
 		lacks, err := a.lacks(ctx, broker)
+		if err == nil && lacks == "" {
+			if lacks, err = lacksTool(arm); lacks != "" {
+				tools = true
+			}
+		}
 		if err != nil {
 			return p, nil, err
 		}
@@ -62,7 +67,7 @@ func (a *app) present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Abs
 		}
 	}
 	p, absent := result.Without(p, why)
-	if len(p.Arms) == 0 {
+	if len(p.Arms) == 0 || tools && len(p.Arms) == 1 { // a driver is to be compared with another
 		return p, nil, wirelab.Errorf(wirelab.NotFound, "there is nothing to measure: %s", strings.Join(report.Absences(absent), "; "))
 	}
 	return p, absent, nil

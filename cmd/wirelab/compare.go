@@ -67,7 +67,9 @@ of an arm, over TCP without TLS, with --in-flight. It repeats the first request
 that the protocol's own client sends. Slices then take whole seconds (default 3 of
 1s), and each starts the program, so client CPU includes its start. The report has
 throughput, CPU time and server allocations of such an arm, but no response times
-and no bytes, and its replies are not checked.
+and no bytes, and its replies are not checked. With server=null in each arm a
+server that does nothing answers, so that the drivers are what is compared. If a
+program is not installed, its arm is left out, as with brokers.
 
 Loads: with --in-flight the loop is closed: so many calls are always in flight.
 With --rate the loop is open: calls are due at given times, whether the server

@@ -408,12 +408,7 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 		if a.foreign != nil && len(p.External) > 0 {
 			described.Compared = a.foreign.service.Says(arm.Protocol, p.Operation)
 		}
-		if arm.Raw() {
-			described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
-		}
-		if name := arm.Tool(); name != "" {
-			described.Driver, described.Client, described.Floorless = arm.Driver, name, name+" tells no times to compare with a floor"
-		}
+		describeDriver(&described, arm)
 		arms, cells = append(arms, described), append(cells, cell)
 	}
 	return arms, a.checkSecure(ctx, p, cells)
@@ -444,7 +439,7 @@ func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 			return err
 		}
 	}
-	return toolCarries(cell, arm)
+	return toolCarries(cell, arm, operations)
 }
 
 // reachable tells why an arm's target cannot be reached through a relay.

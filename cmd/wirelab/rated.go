@@ -57,6 +57,9 @@ func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []stri
 		if err != nil {
 			return p, "", err
 		}
+		if arm.Tool() != "" {
+			return p, "", cli.Usage("arm %s: another load generator makes calls in a closed loop only: see wirelab compare", text)
+		}
 		if arm.Driver == "" {
 			if arm.Name == "" && f.driver == "" {
 				arm.Name = text // as it was typed: the choice is told once for all

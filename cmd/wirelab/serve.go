@@ -98,7 +98,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 		case f.inject != "":
 			return cli.Usage("--null and --inject do not go together: a null responder does nothing else")
 		}
-		cell.Serve, cell.Server = cell.Null, "null responder"
+		cell.Serve, cell.Server = cell.Null, nullResponder
 	}
 	cell, injector, err := hooked(cell, f.inject)
 	if err != nil {

@@ -115,17 +115,24 @@ func TestCompareWithTool(t *testing.T) {
 // What a tool cannot drive is refused before anything starts.
 func TestToolsAreRefused(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	s := &shell{t, map[string]string{}}
+	s := newShell(t)
 	for name, c := range map[string]struct {
 		arm  string
 		code int
 		want string
 	}{
 		"a program that is not there": {"http1-json,driver=tool:wrk", exitUsage, "build/scripts/rivals wrk"},
+		"null that is to do more":     {"http1-json,server=null,inject=spin 2us", exitUsage, "null responder"},
+		"null of another wire":        {"netrpc,server=null", exitUsage, "null responder"},
+		"what may be asked once":      {"log-http,driver=tool:wrk", exitUsage, "made once only"},
 		"a wire with TLS":             {"http1-tls-json,driver=tool:wrk", exitUsage, "without TLS"},
 		"a tool that is unknown":      {"http1-json,driver=tool:ab", exitUsage, "tool:h2load"},
 	} {
-		code, said := s.says("compare", "grpc", c.arm, "-w", "routeguide.GetFeature")
+		work := "routeguide.GetFeature"
+		if strings.HasPrefix(c.arm, "log-") {
+			work = "logging.WriteLog"
+		}
+		code, said := s.says("compare", "http1-json,driver=client", c.arm, "-w", work)
 		if code != c.code || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit code %d, %s", name, code, said)
 		}

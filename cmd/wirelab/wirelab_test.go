@@ -310,7 +310,7 @@ func TestPresetsCanBeRun(t *testing.T) {
 			t.Errorf("%s: %s has no requests %s", p.Name, op.Name, p.Requests)
 		}
 		for _, arm := range p.Arms {
-			cell, err := a.cell(p.Workload, arm.Protocol, arm.Server, arm.Client)
+			cell, err := a.cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
 			if err != nil {
 				t.Errorf("%s: %v", p.Name, err)
 			} else if why, hole := cell.Holes[p.Operation]; hole {

@@ -155,6 +155,9 @@ func (b *Processes) serve(arm plan.Arm) []string {
 
 // Server implements [Bench].
 func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
+	if arm.Null() {
+		return b.Null(ctx, arm)
+	}
 	args := b.serve(arm)
 	if arm.Server != "" {
 		args = append(args, "--server", arm.Server)

@@ -37,6 +37,8 @@ const (
 	PinAuto = "auto"
 	PinNone = "none"
 
+	ServerNull = "null" // no library: a server that does nothing
+
 	DriverClient = "client"
 	DriverRaw    = "raw"
 	DriverTool   = "tool:" // with the name of another load generator behind it

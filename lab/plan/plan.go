@@ -109,8 +109,8 @@ type Arm struct {
 	// Name labels the arm; default: its text form, see [Arm.String].
 	Name     string `json:"name,omitempty" yaml:"name,omitempty"`
 	Protocol string `json:"protocol" yaml:"protocol"`
-	// Server and Client are the libraries; empty: the binding's first. Of a
-	// Target, Server only names what serves there; empty: nobody knows.
+	// Server and Client are the libraries; empty: the binding's first. Server "null" does
+	// nothing but answer. Of a Target, Server only names what serves there; empty: nobody knows.
 	Server string `json:"server,omitempty" yaml:"server,omitempty"`
 	Client string `json:"client,omitempty" yaml:"client,omitempty"`
 	// Driver is "client", the library that a user would use, "raw", our own
@@ -143,11 +143,14 @@ type Arm struct {
 // Library is the library of ours that serves the arm; "" is the usual one. What Server says of
 // a target is what serves there, which may be any.
 func (a Arm) Library() string {
-	if a.Target != "" {
+	if a.Target != "" || a.Null() {
 		return ""
 	}
 	return a.Server
 }
+
+// Null reports whether a server that does nothing serves the arm, so that what is measured is the driver.
+func (a Arm) Null() bool { return a.Target == "" && a.Server == ServerNull }
 
 // Seen reports whether what the server uses can be known: it is started here, or its process is named.
 func (a Arm) Seen() bool { return a.Target == "" || a.PID != 0 }
