@@ -15,7 +15,7 @@
 //     machine", or both with a semicolon between; empty for most.
 //   - floor: the metric before a server that does nothing, over all rounds, in
 //     the metric's unit; empty where it has none, or nobody looked.
-//   - steady: whether the trial's warm-up reached a steady state.
+//   - steady: whether the trial's warm-up reached a steady state; empty where another load generator warmed up.
 //   - invalid: why the arm's figures of this metric must not be used, over all
 //     rounds; empty if they may. A row with a reason has no value.
 //   - resolves: the smallest difference in the metric, as a share, that the
@@ -129,7 +129,15 @@ func (t *trial) figures() {
 		if v, ok := report.Floor(t.arm, m); ok {
 			row[11] = report.Exact(v)
 		}
-		row[14] = resolves(t.r.Certificate, m)
+		floor := ""
+		if v, ok := report.Floor(arm, m); ok {
+			floor = figure(v)
+		}
+		all = append(all, []string{
+			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, r.ServedBy(t.Arm), is.Client,
+			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
+			steady(t), invalid, resolves(r.Certificate, m), r.Early(t.Arm), refused,
+		})
 	}
 }
 
@@ -143,4 +151,12 @@ func resolves(c *result.Certificate, m result.Metric) string {
 		return ""
 	}
 	return strconv.FormatFloat(w.Detectable, 'g', 3, 64)
+}
+
+// steady is whether a trial's warm-up reached a steady state; "" where a tool warmed up, and nobody knows.
+func steady(t *result.Trial) string {
+	if t.Told != nil {
+		return ""
+	}
+	return strconv.FormatBool(t.Steady)
 }

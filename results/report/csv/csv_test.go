@@ -11,6 +11,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/stat"
 	report "wirelab/results/report/csv"
 )
 
@@ -142,5 +143,34 @@ func TestNamesAreNoFormulas(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// Whether a tool's warm-up reached a steady state is not known, and neither is a time or a byte.
+func TestToolsLeaveOutWhatTheyDoNotTell(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Closed()
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			trial := &r.Rounds[n].Trials[i]
+			if trial.Arm != 1 {
+				continue
+			}
+			trial.Told, trial.WireSent, trial.WireReceived = &result.Told{Tool: "wrk"}, 0, 0
+			trial.Response, trial.Service = &stat.Histogram{}, &stat.Histogram{}
+		}
+	}
+	seen := false
+	for _, row := range read(t, r) {
+		if row["arm"] != r.ArmName(1) {
+			continue
+		}
+		seen = seen || row["metric"] == plan.ServerCPU && row["value"] != ""
+		if row["steady"] != "" || row["metric"] == plan.WireSent || row["metric"] == plan.ResponseP50 {
+			t.Fatalf("row %v", row)
+		}
+	}
+	if !seen {
+		t.Error("no server CPU, which is known")
 	}
 }
