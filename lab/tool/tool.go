@@ -120,7 +120,7 @@ func wrk() Tool {
 		files: func(r Request) map[string][]byte { return map[string][]byte{"request.lua": []byte(luaScript(r))} },
 		args: func(r Request, l Load, at func(string) string) []string {
 			return []string{
-				"-t" + strconv.Itoa(max(1, min(l.Threads, l.Connections))), "-c" + strconv.Itoa(l.Connections),
+				"-t" + strconv.Itoa(threads(l)), "-c" + strconv.Itoa(l.Connections),
 				"-d" + strconv.Itoa(int(l.For/time.Second)) + "s", "-s", at("request.lua"), r.URL,
 			}
 		},
@@ -142,7 +142,7 @@ func h2load() Tool {
 		files: func(r Request) map[string][]byte { return map[string][]byte{"body": r.Body} },
 		args: func(r Request, l Load, at func(string) string) []string {
 			args := []string{
-				"-t" + strconv.Itoa(max(1, min(l.Threads, l.Connections))), "-c" + strconv.Itoa(l.Connections),
+				"-t" + strconv.Itoa(threads(l)), "-c" + strconv.Itoa(l.Connections),
 				"-m" + strconv.Itoa(l.InFlight/l.Connections), "-D" + strconv.Itoa(int(l.For/time.Second)),
 			}
 			if !r.HTTP2 {
@@ -190,6 +190,15 @@ func ghz() Tool {
 			}
 		},
 	}
+}
+
+// threads is how many share a load evenly: wrk opens as many connections in each, and leaves out the rest.
+func threads(l Load) int {
+	n := max(1, min(l.Threads, l.Connections))
+	for l.Connections%n != 0 {
+		n--
+	}
+	return n
 }
 
 func onePerConnection(l Load) string {
