@@ -188,8 +188,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a name that is none", "a b", 0, hermes.Message{}, status.InvalidArgument},
 		{"a mode that is none", "t", 3, hermes.Message{}, status.InvalidArgument},
-		{"a payload that is too long", "t", 0, hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)},
-			status.InvalidArgument},
+		{
+			"a payload that is too long", "t", 0,
+			hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)},
+			status.InvalidArgument,
+		},
 		{"a header without a name", "t", 0, hermes.Message{Headers: []hermes.Header{{}}}, status.InvalidArgument},
 		{"a topic that is not there", "none", 0, hermes.Message{}, status.NotFound},
 	} {

@@ -77,8 +77,11 @@ func TestBeginningsAreAlike(t *testing.T) {
 			{"a bad name", at, start{topic: "a b"}, status.InvalidArgument},
 			{"a bad group", at, start{topic: topic, group: "a b"}, status.InvalidArgument},
 			{"the replay as a group", at, start{topic: topic, group: hermes.Replay}, status.InvalidArgument},
-			{"too many in flight", at, start{topic: topic, group: "g", inFlight: hermes.GroupRanges + 1},
-				status.InvalidArgument},
+			{
+				"too many in flight", at,
+				start{topic: topic, group: "g", inFlight: hermes.GroupRanges + 1},
+				status.InvalidArgument,
+			},
 			{"in flight without a group", at, start{topic: topic, inFlight: 1}, status.InvalidArgument},
 			{"nobody", at.as(""), start{topic: topic}, status.Unauthenticated},
 			{"no right", at.as("few"), start{topic: topic}, status.PermissionDenied},

@@ -85,8 +85,10 @@ func TestRestoreAndRestart(t *testing.T) {
 		t.Errorf("from a time comes %d: %v", b.Offset, err)
 	}
 	f.Close()
-	if v := brokertest.Publish(t.Context(), n, broker.Run{Topic: "half", Messages: brokertest.Messages("z"),
-		Count: 1}); status.CodeOf(v.Err) != status.Conflict {
+	if v := brokertest.Publish(t.Context(), n, broker.Run{
+		Topic: "half", Messages: brokertest.Messages("z"),
+		Count: 1,
+	}); status.CodeOf(v.Err) != status.Conflict {
 		t.Errorf("a publish to what is half restored: %+v", v)
 	}
 	half.Next = 4

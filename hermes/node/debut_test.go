@@ -125,8 +125,10 @@ func TestBeginLate(t *testing.T) {
 			t.Error("two of three have begun: the third could be told apart by nobody")
 		}
 	}
-	if v := brokertest.Publish(t.Context(), c.nodes[1], broker.Run{Topic: "a", Messages: brokertest.Messages("x"),
-		Count: 1}); status.CodeOf(v.Err) != status.Unavailable {
+	if v := brokertest.Publish(t.Context(), c.nodes[1], broker.Run{
+		Topic: "a", Messages: brokertest.Messages("x"),
+		Count: 1,
+	}); status.CodeOf(v.Err) != status.Unavailable {
 		t.Errorf("a publish before the cluster began: %+v", v)
 	}
 	// One that is stopped before has stored nothing, and may go on.

@@ -47,8 +47,10 @@ func TestEntries(t *testing.T) {
 	for _, refused := range []struct {
 		id, index, term uint64
 		code            status.Code
-	}{{2, 7, 4, status.NotFound}, {2, 8, 3, status.NotFound}, {2, 99, 3, status.Internal}, {3, 7, 3,
-		status.Unimplemented}} {
+	}{{2, 7, 4, status.NotFound}, {2, 8, 3, status.NotFound}, {2, 99, 3, status.Internal}, {
+		3, 7, 3,
+		status.Unimplemented,
+	}} {
 		if _, err := ask(refused.id, refused.index, refused.term); err == nil || status.CodeOf(err) != refused.code {
 			t.Errorf("%+v: %v", refused, err)
 		}

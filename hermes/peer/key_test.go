@@ -43,8 +43,10 @@ func TestKey(t *testing.T) {
 	if err := ask(anotherKey); status.CodeOf(err) != status.Unavailable && status.CodeOf(err) != status.Unauthenticated {
 		t.Errorf("with another key: %v", err)
 	}
-	if _, err := peer.New(peer.Options{Cluster: "test", ID: 1, Listener: noListener{},
-		Key: []byte("short")}); status.CodeOf(err) != status.InvalidArgument {
+	if _, err := peer.New(peer.Options{
+		Cluster: "test", ID: 1, Listener: noListener{},
+		Key: []byte("short"),
+	}); status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("a short key: %v", err)
 	}
 }

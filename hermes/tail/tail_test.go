@@ -77,8 +77,10 @@ func TestEnds(t *testing.T) {
 	}{
 		"closed reader": {func(_ *Tail, r *Reader) { r.Close() }, status.Canceled},
 		"closed tail":   {func(tail *Tail, _ *Reader) { tail.Close(nil) }, status.Unavailable},
-		"deleted topic": {func(tail *Tail, _ *Reader) { tail.End(1, status.Errorf(status.NotFound, "gone")) },
-			status.NotFound},
+		"deleted topic": {
+			func(tail *Tail, _ *Reader) { tail.End(1, status.Errorf(status.NotFound, "gone")) },
+			status.NotFound,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

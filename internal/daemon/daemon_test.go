@@ -182,13 +182,19 @@ func TestReady(t *testing.T) {
 		want       string
 	}{
 		{name: "it takes the third", does: "cat", limit: time.Hour, after: 3},
-		{name: "the try fails though taken", does: "cat", limit: time.Hour, after: 1, try: bad, code: status.Internal,
-			want: "closing went wrong"},
+		{
+			name: "the try fails though taken", does: "cat", limit: time.Hour, after: 1, try: bad, code: status.Internal,
+			want: "closing went wrong",
+		},
 		{name: "it ends", does: "exit 3", limit: time.Hour, want: "it ended: exit status 3; words"},
-		{name: "it ends well", does: "exit 0", limit: time.Hour, code: status.Unavailable,
-			want: "it ended by itself before it took connections; words"},
-		{name: "it is silent", does: "cat", limit: time.Millisecond, code: status.Unavailable,
-			want: "it took no connections within 1ms; words"},
+		{
+			name: "it ends well", does: "exit 0", limit: time.Hour, code: status.Unavailable,
+			want: "it ended by itself before it took connections; words",
+		},
+		{
+			name: "it is silent", does: "cat", limit: time.Millisecond, code: status.Unavailable,
+			want: "it took no connections within 1ms; words",
+		},
 	} {
 		command := exec.Command("sh", "-c", c.does)
 		input, err := command.StdinPipe()

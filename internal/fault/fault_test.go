@@ -102,14 +102,22 @@ func TestCodes(t *testing.T) {
 		want string
 	}{
 		{fault.Listen("127.0.0.1:80", "--addr", syscall.EADDRINUSE), status.Unavailable, "cannot listen at 127.0.0.1:80: another program uses this port; choose another --addr, or port 0 for any free one"},
-		{fault.Listen("nohost", "--addr", syscall.EINVAL), status.InvalidArgument,
-			`--addr "nohost" is not HOST:PORT, such as 127.0.0.1:8080`},
-		{fault.Write("/no/x.html", &os.PathError{Op: "open", Path: "/no/.x-17", Err: syscall.ENOENT}), status.Unavailable,
-			"cannot write /no/x.html: there is no folder /no"},
-		{fault.Read("--ca", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.ENOENT}), status.NotFound,
-			"--ca: there is no file or folder /no"},
-		{fault.Read("", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.EACCES}), status.Unavailable,
-			"no permission for /no"},
+		{
+			fault.Listen("nohost", "--addr", syscall.EINVAL), status.InvalidArgument,
+			`--addr "nohost" is not HOST:PORT, such as 127.0.0.1:8080`,
+		},
+		{
+			fault.Write("/no/x.html", &os.PathError{Op: "open", Path: "/no/.x-17", Err: syscall.ENOENT}), status.Unavailable,
+			"cannot write /no/x.html: there is no folder /no",
+		},
+		{
+			fault.Read("--ca", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.ENOENT}), status.NotFound,
+			"--ca: there is no file or folder /no",
+		},
+		{
+			fault.Read("", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.EACCES}), status.Unavailable,
+			"no permission for /no",
+		},
 	} {
 		if public := status.Public(c.err); public.Code != c.code || public.Message != c.want {
 			t.Errorf("%+v, want %v %q", public, c.code, c.want)

@@ -24,7 +24,8 @@ func CurveBlocks(r *result.Result, c *result.Curve) []block.Block {
 		block.Heading{Text: CurveTitle(c)},
 		block.Notes{Kind: block.Setting, Lines: []string{CurveSetting(c)}},
 		block.Notes{Kind: block.Point, Lines: CurveSentences(c)},
-		block.Pause{}, block.Figure{Of: c},
+		block.Pause{},
+		block.Figure{Of: c},
 	}
 	refused := false
 	for arm := range c.Arms {
@@ -53,10 +54,13 @@ func CurveTable(c *result.Curve, arm int) *block.Table {
 // CapacityBlocks are what was found of the highest rates.
 func CapacityBlocks(r *result.Result, c *result.CapacityAnalysis) []block.Block {
 	return []block.Block{
-		block.Notes{Kind: block.Answer, Lines: CapacityParts(c)}, block.Pause{},
-		block.Notes{Kind: block.Remark, Lines: CapacitySentences(c)}, block.Pause{},
+		block.Notes{Kind: block.Answer, Lines: CapacityParts(c)},
+		block.Pause{},
+		block.Notes{Kind: block.Remark, Lines: CapacitySentences(c)},
+		block.Pause{},
 		CapacityTable(c),
-		block.Notes{Kind: block.Remark, Lines: CapacityNotes(r, c)}, block.Pause{},
+		block.Notes{Kind: block.Remark, Lines: CapacityNotes(r, c)},
+		block.Pause{},
 		block.Notes{Kind: block.Method, Lines: []string{CapacityMethod(r)}},
 	}
 }

@@ -165,7 +165,8 @@ func RefusedBlocks(r *result.Result, a *result.Analysis) []block.Block {
 		return nil
 	}
 	return []block.Block{
-		block.Heading{Text: "Measured, and refused by a check"}, block.Notes{Lines: lines},
+		block.Heading{Text: "Measured, and refused by a check"},
+		block.Notes{Lines: lines},
 		block.Notes{Kind: block.Method, Lines: []string{
 			"None of these is in anything said above: they are not to be compared or quoted.",
 		}},

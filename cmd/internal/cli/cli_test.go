@@ -38,8 +38,10 @@ func TestEndings(t *testing.T) {
 	}{
 		{"stone turn a", nil, cli.OK, ""},
 		{"stone turn a", status.Errorf(status.Unavailable, "no wind"), cli.Failed, "mill: no wind\n"},
-		{"stone turn a", fmt.Errorf("stone a: %w", status.Errorf(status.NotFound, "no stone")), cli.WrongUsage,
-			"mill: stone a: no stone\n"},
+		{
+			"stone turn a", fmt.Errorf("stone a: %w", status.Errorf(status.NotFound, "no stone")), cli.WrongUsage,
+			"mill: stone a: no stone\n",
+		},
 		{"stone turn a", status.Errorf(status.NotFound, "no stone"), cli.WrongUsage, "mill: no stone\n"},
 		{"stone turn a", fmt.Errorf("grinding: %w", context.Canceled), cli.Interrupted, "mill: interrupted\n"},
 		{"stone turn a", cli.With(7, nil), 7, ""},

@@ -338,8 +338,10 @@ func testRestoreShut(s *suite) {
 	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(0, 1, "a")}})
 	s.synced()
 	for _, mode := range []hermes.Mode{hermes.Consistent, hermes.Performance} {
-		s.refused("a publish", Publish(s.ctx, s.in, broker.Run{Topic: topic.Name, Messages: Messages("x"), Count: 1,
-			Mode: mode}).Err, status.Conflict)
+		s.refused("a publish", Publish(s.ctx, s.in, broker.Run{
+			Topic: topic.Name, Messages: Messages("x"), Count: 1,
+			Mode: mode,
+		}).Err, status.Conflict)
 	}
 	for _, from := range []broker.From{broker.FromOldest, broker.FromGroup} {
 		_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: topic.Name, From: from, Group: "g"})
@@ -379,17 +381,23 @@ func testRestoreBad(s *suite) {
 		}
 	}()
 	bad("another restore", status.Conflict, broker.Restore{ID: 4, Step: broker.StepBegin, Topic: topic})
-	bad("another's runs", status.Conflict, broker.Restore{ID: 4, Step: broker.StepRuns, Topic: topic,
-		Runs: []broker.Batch{old(7, 1, "a")}})
+	bad("another's runs", status.Conflict, broker.Restore{
+		ID: 4, Step: broker.StepRuns, Topic: topic,
+		Runs: []broker.Batch{old(7, 1, "a")},
+	})
 	bad("no runs", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic})
-	bad("a time to come", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic,
-		Runs: []broker.Batch{old(7, time.Now().Add(time.Hour).UnixNano(), "a")}})
+	bad("a time to come", status.InvalidArgument, broker.Restore{
+		ID: 3, Step: broker.StepRuns, Topic: topic,
+		Runs: []broker.Batch{old(7, time.Now().Add(time.Hour).UnixNano(), "a")},
+	})
 	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a", "b")}})
 	bad("half of what is there", status.Conflict,
 		broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(8, 1, "b", "c")}})
 	topic.Next = 9
-	bad("a group beyond the end", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic,
-		Group: broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 10}})
+	bad("a group beyond the end", status.InvalidArgument, broker.Restore{
+		ID: 3, Step: broker.StepGroup, Topic: topic,
+		Group: broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 10},
+	})
 	bad("a group of no name", status.InvalidArgument,
 		broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{AckTimeout: 1, MaxAttempts: 1}})
 	topic.Next = 8

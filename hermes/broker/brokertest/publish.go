@@ -52,12 +52,19 @@ func testRefusals(s *suite) {
 		{"no topic of that name", broker.Run{Topic: s.topic + ".none", Messages: Messages("x"), Count: 1}, status.NotFound},
 		{"no messages", broker.Run{Topic: s.topic}, status.InvalidArgument},
 		{"no such mode", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Mode: 3}, status.InvalidArgument},
-		{"sequences from 1", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1},
-			status.InvalidArgument},
-		{"no such producer", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1<<62 + 1,
-			Sequence: 1}, status.NotFound},
-		{"too many messages", broker.Run{Topic: s.topic, Messages: Messages(make([]string, hermes.RunMessages+1)...),
-			Count: hermes.RunMessages + 1}, status.InvalidArgument},
+		{
+			"sequences from 1",
+			broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1},
+			status.InvalidArgument,
+		},
+		{"no such producer", broker.Run{
+			Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1<<62 + 1,
+			Sequence: 1,
+		}, status.NotFound},
+		{"too many messages", broker.Run{
+			Topic: s.topic, Messages: Messages(make([]string, hermes.RunMessages+1)...),
+			Count: hermes.RunMessages + 1,
+		}, status.InvalidArgument},
 	} {
 		s.refused(c.why, Publish(s.ctx, s.in, c.run).Err, c.code)
 	}

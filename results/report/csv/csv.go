@@ -129,15 +129,7 @@ func (t *trial) figures() {
 		if v, ok := report.Floor(t.arm, m); ok {
 			row[11] = report.Exact(v)
 		}
-		floor := ""
-		if v, ok := report.Floor(arm, m); ok {
-			floor = figure(v)
-		}
-		all = append(all, []string{
-			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, r.ServedBy(t.Arm), is.Client,
-			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
-			steady(t), invalid, resolves(r.Certificate, m), r.Early(t.Arm), refused,
-		})
+		row[14] = resolves(t.r.Certificate, m)
 	}
 }
 
@@ -153,7 +145,7 @@ func resolves(c *result.Certificate, m result.Metric) string {
 	return strconv.FormatFloat(w.Detectable, 'g', 3, 64)
 }
 
-// steady is whether a trial's warm-up reached a steady state; "" where a tool warmed up, and nobody knows.
+// steady is whether a trial's warm-up reached a steady state; "" where another load generator warmed up, which does not tell.
 func steady(t *result.Trial) string {
 	if t.Told != nil {
 		return ""

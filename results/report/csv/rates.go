@@ -37,7 +37,7 @@ type trial struct {
 
 // add adds a row without what most rows lack.
 func (t *trial) add(metric, value, unit, invalid string) {
-	t.rows = append(t.rows, line(t.r, t.round, t.Arm, t.l.Name, metric, value, unit, strconv.FormatBool(t.Steady), invalid))
+	t.rows = append(t.rows, line(t.r, t.round, t.Arm, t.l.Name, metric, value, unit, steady(t.Trial), invalid))
 }
 
 // rates are the rows of an open loop's rates.
@@ -46,16 +46,6 @@ func (t *trial) rates() {
 		t.add("planned", report.Exact(float64(t.Planned)/seconds), "/s", "")
 		t.add("achieved", report.Exact(float64(t.Completed)/seconds), "/s", reason(t.arm.Refused["achieved"]))
 	}
-	seconds := time.Duration(t.Window).Seconds()
-	var all [][]string
-	for _, of := range []struct {
-		metric  string
-		calls   uint64
-		invalid string
-	}{{"planned", t.Planned, ""}, {"achieved", t.Completed, reason(l.Arms[t.Arm].Refused["achieved"])}} {
-		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, figure(float64(of.calls)/seconds), "/s", steady(t), of.invalid))
-	}
-	return all
 }
 
 // reason is why a value is refused; "" if it is not.
@@ -70,11 +60,7 @@ func reason(refused *result.Refused) string {
 func (t *trial) counts() {
 	whole := append(t.arm.Invalid(), "")[0]
 	for _, c := range t.Counts() {
-		value, invalid := figure(c.Value), ""
-		if why := l.Arms[t.Arm].Invalid(); len(why) > 0 {
-			invalid = why[0]
-		}
-		all = append(all, line(r, round+1, t.Arm, l.Name, c.ID, value, report.BaseUnit(c.Dimension), steady(t), invalid))
+		t.add(c.ID, report.Exact(c.Value), report.BaseUnit(c.Dimension), whole)
 	}
 }
 
