@@ -18,22 +18,6 @@ type hooked struct {
 	hooks   wirelab.Hooks // Before and After are set
 }
 
-func (h hooked) GetBalance(ctx context.Context, id AccountID) (Balance, error) {
-	return wirelab.Between(ctx, h.hooks, "GetBalance", h.service.GetBalance, id)
-}
-
-func (h hooked) GetBalances(ctx context.Context, ids AccountIDs) (Balances, error) {
-	return wirelab.Between(ctx, h.hooks, "GetBalances", h.service.GetBalances, ids)
-}
-
-func (h hooked) GetTransactions(ctx context.Context, page Page) (TransactionList, error) {
-	return wirelab.Between(ctx, h.hooks, "GetTransactions", h.service.GetTransactions, page)
-}
-
-func (h hooked) PostTransaction(ctx context.Context, posting Posting) (Transaction, error) {
-	return wirelab.Between(ctx, h.hooks, "PostTransaction", h.service.PostTransaction, posting)
-}
-
 func (h hooked) StreamTransactions(ctx context.Context, feed Feed) iter.Seq2[Event, error] {
 	var large Transaction
 	if h.hooks.Item != nil {

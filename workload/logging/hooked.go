@@ -15,22 +15,6 @@ type hooked struct {
 	hooks   wirelab.Hooks // Before and After are set
 }
 
-func (h hooked) WriteLog(ctx context.Context, entry Entry) (Written, error) {
-	return wirelab.Between(ctx, h.hooks, "WriteLog", h.service.WriteLog, entry)
-}
-
-func (h hooked) GetEntry(ctx context.Context, id EntryID) (Stored, error) {
-	return wirelab.Between(ctx, h.hooks, "GetEntry", h.service.GetEntry, id)
-}
-
-func (h hooked) ListEntries(ctx context.Context, query Query) (EntryList, error) {
-	return wirelab.Between(ctx, h.hooks, "ListEntries", h.service.ListEntries, query)
-}
-
-func (h hooked) DeleteEntries(ctx context.Context, retention Retention) (Deleted, error) {
-	return wirelab.Between(ctx, h.hooks, "DeleteEntries", h.service.DeleteEntries, retention)
-}
-
 // Ready implements [Readier].
 func (h hooked) Ready(ctx context.Context) error { return Ready(ctx, h.service) }
 

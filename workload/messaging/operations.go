@@ -49,14 +49,6 @@ type hooked struct {
 	hooks   wirelab.Hooks // Before and After are set
 }
 
-func (h hooked) Publish(ctx context.Context, m Message) (Published, error) {
-	return wirelab.Between(ctx, h.hooks, "Publish", h.service.Publish, m)
-}
-
-func (h hooked) PublishBatch(ctx context.Context, b Batch) (Published, error) {
-	return wirelab.Between(ctx, h.hooks, "PublishBatch", h.service.PublishBatch, b)
-}
-
 func (h hooked) Deliver(ctx context.Context, r Reading) iter.Seq2[Delivered, error] {
 	return wirelab.BetweenItems(ctx, h.hooks, "Deliver", h.service.Deliver, r, func(uint64) Delivered {
 		return Delivered{Body: make([]byte, wirelab.ItemSize)}

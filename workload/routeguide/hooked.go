@@ -13,17 +13,14 @@ func Wrap(service Service, hooks wirelab.Hooks) Service { return hooked{service,
 
 // hooked is a service with hooks.
 type hooked struct {
-	Service
-	hooks wirelab.Hooks // Before and After are set
-}
-
-func (h hooked) GetFeature(ctx context.Context, at Point) (Feature, error) {
-	return wirelab.Between(ctx, h.hooks, "GetFeature", h.Service.GetFeature, at)
+	service Service
+	hooks   wirelab.Hooks // Before and After are set
 }
 
 func (h hooked) ListFeatures(ctx context.Context, in Rectangle) iter.Seq2[Feature, error] {
 	large := Feature{Name: strings.Repeat("n", wirelab.ItemSize)}
-	return wirelab.BetweenItems(ctx, h.hooks, "ListFeatures", h.Service.ListFeatures, in, func(uint64) Feature { return large })
+	return wirelab.BetweenItems(ctx, h.hooks, "ListFeatures", h.service.ListFeatures, in,
+		func(uint64) Feature { return large })
 }
 
 func (h hooked) RecordRoute(ctx context.Context, points iter.Seq2[Point, error]) (RouteSummary, error) {
@@ -41,22 +38,11 @@ func (h hooked) RecordRoute(ctx context.Context, points iter.Seq2[Point, error])
 	if err := h.hooks.Before(ctx, "RecordRoute"); err != nil {
 		return RouteSummary{}, err
 	}
-	return h.Service.RecordRoute(ctx, func(yield func(Point, error) bool) {
+	return h.service.RecordRoute(ctx, func(yield func(Point, error) bool) {
 		for _, p := range route {
 			if !yield(p, nil) {
 				return
 			}
 		}
 	})
-}
-
-func (h hooked) RouteChat(ctx context.Context, notes iter.Seq2[RouteNote, error]) iter.Seq2[RouteNote, error] {
-	return func(yield func(RouteNote, error) bool) {
-		defer h.hooks.After("RouteChat")
-		if err := h.hooks.Before(ctx, "RouteChat"); err != nil {
-			yield(RouteNote{}, err)
-			return
-		}
-		h.Service.RouteChat(ctx, notes)(yield)
-	}
 }
