@@ -1,8 +1,8 @@
 // Command stubs writes the code that follows from a workload's Service alone:
-// for each method the one that puts the hooks around it. It reads the source
-// with go/parser and knows no workload and no protocol. It must not import
-// the code that it reads, or a workload that lacks a method could not be
-// generated, since it does not compile.
+// for each method the one that puts the hooks around it, and the stub of the
+// wires that speak package exchange. It reads the source with go/parser and
+// knows no workload. It must not import the code that it reads: a workload
+// that lacks a method does not compile, and could not be generated.
 //
 // It is run by `make generate` from the root of the module. What does not
 // follow from the Service is written by hand: the generator leaves out a method

@@ -59,6 +59,13 @@ func Generate(tree fs.FS) ([]File, error) {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
 		files = append(files, File{Path: path.Join(folder, "hooked"+suffix), Content: text})
+		stub, carries, err := exchanged(tree, entry.Name(), methods)
+		if err != nil {
+			return nil, err
+		}
+		if carries {
+			files = append(files, stub)
+		}
 	}
 	return files, nil
 }

@@ -33,8 +33,10 @@ func TestGenerate(t *testing.T) {
 	t.Parallel()
 	const hooked = "type hooked struct{}\n"
 	for _, c := range []struct{ why, source, want, fails string }{
-		{"a call", hooked + "type Service interface { Grind(ctx context.Context, g Grain) (Flour, error) }",
-			`wirelab.Between(ctx, h.hooks, "Grind", h.service.Grind, g)`, ""},
+		{
+			"a call", hooked + "type Service interface { Grind(ctx context.Context, g Grain) (Flour, error) }",
+			`wirelab.Between(ctx, h.hooks, "Grind", h.service.Grind, g)`, "",
+		},
 		{"a chat", hooked + "type Service interface {\n" +
 			"Talk(ctx context.Context, in iter.Seq2[Say, error]) iter.Seq2[Say, error] }", "h.service.Talk(ctx, in)(yield)", ""},
 		{"a stream one way", hooked + "type Service interface {\n" +
@@ -60,6 +62,36 @@ func TestGenerate(t *testing.T) {
 		}
 		if err != nil || len(files) != 1 || !strings.Contains(string(files[0].Content), c.want) {
 			t.Errorf("%s: %v, %s", c.why, err, files)
+		}
+	}
+}
+
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	tree := fstest.MapFS{
+		"workload/mill/mill.go": {Data: []byte("package mill\ntype hooked struct{}\ntype Service interface {\n" +
+			"Grind(ctx context.Context, g Grain) (Flour, error)\n" +
+			"Talk(ctx context.Context, in iter.Seq2[Say, error]) iter.Seq2[Say, error]\n" +
+			"Sell(ctx context.Context, g Grain) (Flour, error)\n}\n")},
+		"workload/mill/bind/exchange.go": {Data: []byte("package bind\nfunc grind() {}\nfunc talk() {}\n" +
+			"func (s *exchangeCalls) Talk() {}\n")},
+	}
+	files, err := Generate(tree)
+	if err != nil || len(files) != 2 || files[1].Path != "workload/mill/bind/exchange_gen.go" {
+		t.Fatalf("%v, %v", files, err)
+	}
+	got := string(files[1].Content)
+	for _, want := range []string{
+		"grind().Unary(service.Grind),", "talk().BidiStream(service.Talk),", "exchange.Operation[mill.Grain, mill.Flour]",
+		"return s.grind.Call(ctx, s.client, g)",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lacks %s:\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"Sell", "func (s *exchangeCalls) Talk", "CallBidiStream"} {
+		if strings.Contains(got, not) {
+			t.Errorf("has %s, which is by hand or no operation:\n%s", not, got)
 		}
 	}
 }

@@ -102,7 +102,10 @@ func (t Tool) Refuses(r Request, l Load) string {
 
 // Rounded is the shortest run of at least so long that the tool can be told to make.
 func (t Tool) Rounded(d time.Duration) time.Duration {
-	return max(t.step, (d+t.step-1)/t.step*t.step)
+	if over := d % t.step; over > 0 {
+		d += t.step - over
+	}
+	return max(t.step, d)
 }
 
 func wrk() Tool {

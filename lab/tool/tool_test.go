@@ -110,13 +110,14 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			told, err := run.Do(t.Context(), load)
-			if c.says != "" {
+			switch {
+			case c.says != "":
 				if err == nil || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("error %v, want one with %q", err, c.says)
 				}
-			} else if err != nil || told.Right != c.right || told.Wrong != c.wrong || told.Elapsed != 1010*time.Millisecond {
+			case err != nil || told.Right != c.right || told.Wrong != c.wrong || told.Elapsed != 1010*time.Millisecond:
 				t.Errorf("told %+v, %v", told, err)
-			} else if told.Usage.CPU <= 0 || told.Usage.ResidentBytes == 0 || told.Usage.Allocations != nil {
+			case told.Usage.CPU <= 0 || told.Usage.ResidentBytes == 0 || told.Usage.Allocations != nil:
 				t.Errorf("used %+v: want CPU and memory, and no allocations, which nobody counted", told.Usage)
 			}
 			if err := run.Close(); err != nil {
@@ -192,7 +193,7 @@ func TestWatch(t *testing.T) {
 		if err := between.Close(); err != nil {
 			t.Error(err)
 		}
-		if seen == nil || seen.Method != "POST" || seen.URL != "http://"+address+"/a/b?c=d" ||
+		if seen == nil || seen.Method != http.MethodPost || seen.URL != "http://"+address+"/a/b?c=d" ||
 			string(seen.Body) != "first" || seen.HTTP2 != second {
 			t.Fatalf("seen %+v", seen)
 		}

@@ -35,6 +35,7 @@ type Notes struct {
 // Kind is what a note is for.
 type Kind int
 
+// The kinds.
 const (
 	// Remark is what is to be known of what stands before it.
 	Remark Kind = iota
@@ -99,6 +100,7 @@ type Cell struct {
 // Tone is whether what a text says is good, bad or not to be told.
 type Tone int
 
+// The tones.
 const (
 	Plain Tone = iota
 	Good

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"slices"
 	"strings"
 
 	"wirelab/lab/result"
@@ -58,7 +59,7 @@ func (s *sheet) first() []said {
 func (s *sheet) capacity(c *result.CapacityAnalysis) *figure {
 	f := &figure{ID: "capacity", Title: "Capacities", Caption: "Bar: the mean of the rounds with its 95 % interval; dots: what each round found. From 0."}
 	table, shown := s.table(nil, report.CapacityTable(c)), s.table(nil, report.CapacityTable(s.shown.Capacity))
-	f.Head = append(table.Head, "")
+	f.Head = slices.Concat(table.Head, []string{""})
 	raw := [][]string{{"arm", "kind", "rate", "low", "high", "bound", "closed_loop", "rounds", "why"}}
 	plot := capacities{tip: s.tip}
 	for i := range c.Arms {

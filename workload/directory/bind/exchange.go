@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"context"
-
 	"wirelab/wire/exchange"
 	"wirelab/workload/directory"
 )
@@ -35,49 +33,7 @@ func createPerson() exchange.Operation[directory.Person, directory.Person] {
 	}
 }
 
-// exchangeHandlers are the operations, for wires that speak package exchange.
-func exchangeHandlers(service directory.Service) []exchange.Handler {
-	return []exchange.Handler{
-		listPersons().Unary(service.ListPersons),
-		getPerson().Unary(service.GetPerson),
-		getPersonLinks().Unary(service.GetPersonLinks),
-		createPerson().Unary(service.CreatePerson),
-	}
-}
-
 // newExchangeStub returns the stub over a client.
 func newExchangeStub(client *exchange.Client) directory.Service {
-	return stub{&exchangeCalls{
-		client: client,
-		list:   listPersons(), get: getPerson(), links: getPersonLinks(), create: createPerson(),
-	}}
-}
-
-// exchangeCalls makes the calls.
-type exchangeCalls struct {
-	client *exchange.Client
-	list   exchange.Operation[directory.Page, directory.PersonList]
-	get    exchange.Operation[directory.PersonID, directory.Person]
-	links  exchange.Operation[directory.PersonID, directory.PersonLinkList]
-	create exchange.Operation[directory.Person, directory.Person]
-}
-
-// ListPersons implements [calls].
-func (s *exchangeCalls) ListPersons(ctx context.Context, page directory.Page) (directory.PersonList, error) {
-	return s.list.Call(ctx, s.client, page)
-}
-
-// GetPerson implements [calls].
-func (s *exchangeCalls) GetPerson(ctx context.Context, id directory.PersonID) (directory.Person, error) {
-	return s.get.Call(ctx, s.client, id)
-}
-
-// GetPersonLinks implements [calls].
-func (s *exchangeCalls) GetPersonLinks(ctx context.Context, id directory.PersonID) (directory.PersonLinkList, error) {
-	return s.links.Call(ctx, s.client, id)
-}
-
-// CreatePerson implements [calls].
-func (s *exchangeCalls) CreatePerson(ctx context.Context, person directory.Person) (directory.Person, error) {
-	return s.create.Call(ctx, s.client, person)
+	return stub{newExchangeCalls(client)}
 }

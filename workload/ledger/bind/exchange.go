@@ -1,9 +1,6 @@
 package bind
 
 import (
-	"context"
-	"iter"
-
 	"wirelab/wire/exchange"
 	"wirelab/workload/ledger"
 )
@@ -43,60 +40,7 @@ func streamTransactions() exchange.Operation[ledger.Feed, ledger.Event] {
 	}
 }
 
-// exchangeHandlers are the operations, for wires that speak package exchange, which
-// write each event to the connection before they ask for the next.
-func exchangeHandlers(service ledger.Service) []exchange.Handler {
-	return []exchange.Handler{
-		getBalance().Unary(service.GetBalance),
-		getBalances().Unary(service.GetBalances),
-		getTransactions().Unary(service.GetTransactions),
-		postTransaction().Unary(service.PostTransaction),
-		streamTransactions().ServerStream(service.StreamTransactions),
-	}
-}
-
 // newExchangeStub returns the stub over a client.
 func newExchangeStub(client *exchange.Client) ledger.Service {
-	return stub{&exchangeCalls{
-		client: client,
-		get:    getBalance(), batch: getBalances(), page: getTransactions(),
-		post: postTransaction(), stream: streamTransactions(),
-	}}
-}
-
-// exchangeCalls makes the calls.
-type exchangeCalls struct {
-	client *exchange.Client
-	get    exchange.Operation[ledger.AccountID, ledger.Balance]
-	batch  exchange.Operation[ledger.AccountIDs, ledger.Balances]
-	page   exchange.Operation[ledger.Page, ledger.TransactionList]
-	post   exchange.Operation[ledger.Posting, ledger.Transaction]
-	stream exchange.Operation[ledger.Feed, ledger.Event]
-}
-
-var _ ledger.Service = (*exchangeCalls)(nil)
-
-// GetBalance implements [ledger.Service].
-func (s *exchangeCalls) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.Balance, error) {
-	return s.get.Call(ctx, s.client, id)
-}
-
-// GetBalances implements [ledger.Service].
-func (s *exchangeCalls) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledger.Balances, error) {
-	return s.batch.Call(ctx, s.client, ids)
-}
-
-// GetTransactions implements [ledger.Service].
-func (s *exchangeCalls) GetTransactions(ctx context.Context, page ledger.Page) (ledger.TransactionList, error) {
-	return s.page.Call(ctx, s.client, page)
-}
-
-// PostTransaction implements [ledger.Service].
-func (s *exchangeCalls) PostTransaction(ctx context.Context, posting ledger.Posting) (ledger.Transaction, error) {
-	return s.post.Call(ctx, s.client, posting)
-}
-
-// StreamTransactions implements [ledger.Service].
-func (s *exchangeCalls) StreamTransactions(ctx context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error] {
-	return s.stream.CallServerStream(ctx, s.client, feed)
+	return stub{newExchangeCalls(client)}
 }

@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"context"
-
 	"wirelab/wire/exchange"
 	"wirelab/workload/logging"
 )
@@ -36,29 +34,7 @@ func deleteEntries() exchange.Operation[logging.Retention, logging.Deleted] {
 	}
 }
 
-// exchangeHandlers are the operations, for wires that speak package exchange.
-func exchangeHandlers(service logging.Service) []exchange.Handler {
-	return []exchange.Handler{
-		writeLog().Unary(service.WriteLog),
-		getEntry().Unary(service.GetEntry),
-		listEntries().Unary(service.ListEntries),
-		deleteEntries().Unary(service.DeleteEntries),
-	}
-}
-
 // newExchangeStub returns the stub over a client.
 func newExchangeStub(client *exchange.Client) logging.Service {
-	return stub{&functions{
-		writeLog:      exchanged(client, writeLog()),
-		getEntry:      exchanged(client, getEntry()),
-		listEntries:   exchanged(client, listEntries()),
-		deleteEntries: exchanged(client, deleteEntries()),
-	}}
-}
-
-// exchanged makes the calls of an operation.
-func exchanged[Req, Rep any](
-	client *exchange.Client, o exchange.Operation[Req, Rep],
-) func(context.Context, Req) (Rep, error) {
-	return func(ctx context.Context, req Req) (Rep, error) { return o.Call(ctx, client, req) }
+	return stub{newExchangeCalls(client)}
 }

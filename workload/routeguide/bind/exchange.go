@@ -36,55 +36,14 @@ func routeChat() exchange.Operation[routeguide.RouteNote, routeguide.RouteNote] 
 	}
 }
 
-// exchangeHandlers are the operations, for wires that speak package exchange.
-func exchangeHandlers(service routeguide.Service) []exchange.Handler {
-	return []exchange.Handler{
-		getFeature().Unary(service.GetFeature),
-		listFeatures().ServerStream(service.ListFeatures),
-		recordRoute().ClientStream(service.RecordRoute),
-		routeChat().BidiStream(service.RouteChat),
-	}
-}
-
 // newExchangeStub returns the stub over a client.
 func newExchangeStub(client *exchange.Client) routeguide.Service {
-	return &exchangeStub{
-		client: client,
-		get:    getFeature(), list: listFeatures(), record: recordRoute(), chat: routeChat(),
-	}
+	return newExchangeCalls(client)
 }
 
-// exchangeStub is the service as a client sees it.
-type exchangeStub struct {
-	client *exchange.Client
-	get    exchange.Operation[routeguide.Point, routeguide.Feature]
-	list   exchange.Operation[routeguide.Rectangle, routeguide.Feature]
-	record exchange.Operation[routeguide.Point, routeguide.RouteSummary]
-	chat   exchange.Operation[routeguide.RouteNote, routeguide.RouteNote]
-}
-
-var _ routeguide.Service = (*exchangeStub)(nil)
-
-// GetFeature implements [routeguide.Service].
-func (s *exchangeStub) GetFeature(ctx context.Context, at routeguide.Point) (routeguide.Feature, error) {
-	return s.get.Call(ctx, s.client, at)
-}
-
-// ListFeatures implements [routeguide.Service].
-func (s *exchangeStub) ListFeatures(ctx context.Context, in routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
-	return s.list.CallServerStream(ctx, s.client, in)
-}
-
-// RecordRoute implements [routeguide.Service].
-func (s *exchangeStub) RecordRoute(
-	ctx context.Context, points iter.Seq2[routeguide.Point, error],
-) (routeguide.RouteSummary, error) {
-	return s.record.CallClientStream(ctx, s.client, points)
-}
-
-// RouteChat implements [routeguide.Service].
-func (s *exchangeStub) RouteChat(
+// RouteChat implements [routeguide.Service]. It refuses notes that wires would carry differently.
+func (s *exchangeCalls) RouteChat(
 	ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error],
 ) iter.Seq2[routeguide.RouteNote, error] {
-	return s.chat.CallBidiStream(ctx, s.client, validNotes(notes))
+	return s.routeChat.CallBidiStream(ctx, s.client, validNotes(notes))
 }
