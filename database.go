@@ -27,7 +27,7 @@ type DatabaseAddress struct {
 }
 
 // PoolSize is how many connections to its database a server holds unless it is
-// told otherwise, the same on every wire (systems.md R4): a library's own
+// told otherwise, the same on every wire (docs/origins.md R4): a library's own
 // default is a number of processors that nobody wrote down (grb-M13).
 const PoolSize = 16
 

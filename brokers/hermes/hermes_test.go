@@ -98,7 +98,7 @@ func TestContract(t *testing.T) {
 }
 
 // TestModesAreKept: each way tells the broker the mode, and none says that a quorum
-// has a message on disk where it need not (systems.md hb-M11).
+// has a message on disk where it need not (docs/origins.md hb-M11).
 func TestModesAreKept(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 1)
@@ -166,7 +166,7 @@ func publish(t *testing.T, b brokers.Broker, topic string) {
 }
 
 // TestConnectionsAreKept: as many as sends are under way, however many are made
-// (systems.md hb-M07).
+// (docs/origins.md hb-M07).
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 1)
@@ -202,7 +202,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestRefusalIsAnError: what a resolver refuses comes with status 200 (systems.md hb-M10).
+// TestRefusalIsAnError: what a resolver refuses comes with status 200 (docs/origins.md hb-M10).
 func TestRefusalIsAnError(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 1)

@@ -15,7 +15,7 @@ import (
 )
 
 // web publishes over HTTP/1.1, and keeps a connection for each send under way: a
-// reply is read to its end, or the next send would have to connect (systems.md hb-M07).
+// reply is read to its end, or the next send would have to connect (docs/origins.md hb-M07).
 type web struct {
 	turns
 	form      form
@@ -150,7 +150,7 @@ type graphqlForm struct{ mode hermes.Mode }
 func (graphqlForm) path(string) string { return "/graphql" }
 
 // publishMutation names its variables, so that the server reads the text once. The
-// mode is always there: the origin's tool left it out (systems.md hb-M11).
+// mode is always there: the origin's tool left it out (docs/origins.md hb-M11).
 const publishMutation = `mutation($topic:String!,$messages:[MessageInput!]!,$mode:Mode!){publish(topic:$topic,messages:$messages,mode:$mode){count}}`
 
 func (f graphqlForm) body(topic string, bodies [][]byte) ([]byte, error) {
@@ -166,7 +166,7 @@ func (f graphqlForm) body(topic string, bodies [][]byte) ([]byte, error) {
 	}})
 }
 
-// failure looks at what is in the reply: resolvers fail with status 200 (systems.md hb-M10).
+// failure looks at what is in the reply: resolvers fail with status 200 (docs/origins.md hb-M10).
 func (graphqlForm) failure(status int, reply []byte) error {
 	var answer struct {
 		Data   struct{ Publish *struct{ Count int } }

@@ -29,7 +29,7 @@ func chaosOf(t *testing.T, paths int, args ...string) []chaosRun {
 
 // keepsItsWord checks that an account adds up and that nothing that was accepted
 // is missing: the target is that of a hundred thousand entries through all faults
-// in one run (systems.md S9, R2), here with a few thousand.
+// in one run (docs/origins.md S9, R2), here with a few thousand.
 func keepsItsWord(t *testing.T, r *chaos.Report) {
 	t.Helper()
 	a := r.Account

@@ -146,7 +146,7 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	secret := strings.TrimPrefix(server.DSN(), "postgres://"+address.User+":")
 	secret, _, _ = strings.Cut(secret, "@")
 	if len(secret) < 10 || strings.Contains(string(body), secret) || strings.Contains(p.said.String(), secret) || strings.Contains(r.Command, secret) {
-		t.Errorf("the password is in the store, the output or the command line (systems.md grb-D14)")
+		t.Errorf("the password is in the store, the output or the command line (docs/origins.md grb-D14)")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // A server is started once, holds data sets, is found again after it died, and
-// is gone when it is stopped (systems.md grb-D15); nothing printed holds its
+// is gone when it is stopped (docs/origins.md grb-D15); nothing printed holds its
 // password (grb-D14); seeding twice changes nothing (grb-D05).
 func TestDB(t *testing.T) {
 	t.Parallel()

@@ -388,7 +388,7 @@ func (s *shell) stored(samples int) {
 }
 
 // A command line is stored with its result, so nothing of a connection string
-// may be in it but where the database is (systems.md grb-D14).
+// may be in it but where the database is (docs/origins.md grb-D14).
 func TestCommandLineHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, arg := range []string{

@@ -4,7 +4,7 @@
 //
 // Keys are ECDSA P-256 because that is what servers on the Internet mostly
 // present; the published comparison used P-521, whose handshake costs several
-// times more (systems.md duh-F11). The certificate is for a server only, has a
+// times more (docs/origins.md duh-F11). The certificate is for a server only, has a
 // random serial number, and the authority may sign nothing but leaves
 // (duh-D04).
 package authority

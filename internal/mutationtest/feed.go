@@ -1,7 +1,7 @@
 package main
 
 // feedFaults touch one event in ten thousand of a feed. A load would count
-// them; a wire must not have them (grb-M02, systems.md R2).
+// them; a wire must not have them (grb-M02, docs/origins.md R2).
 func feedFaults() []Fault {
 	const (
 		file = "workload/ledger/bind/grpc.go"

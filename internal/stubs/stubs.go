@@ -123,18 +123,18 @@ func methodsOf(service *ast.InterfaceType) (methods []method, err error) {
 	for _, field := range service.Methods.List {
 		f, ok := field.Type.(*ast.FuncType)
 		if !ok || len(field.Names) != 1 {
-			return nil, errors.New("Service embeds another interface; list its methods")
+			return nil, errors.New("the Service embeds another interface; list its methods")
 		}
 		m := method{name: field.Names[0].Name}
 		if f.Params.NumFields() != 2 || len(f.Params.List) != 2 || len(f.Params.List[1].Names) != 1 ||
 			f.Results == nil || f.Results.NumFields() == 0 {
-			return nil, fmt.Errorf("Service.%s is not of the form M(ctx, request) (reply, error)", m.name)
+			return nil, fmt.Errorf("method %s of the Service is not of the form M(ctx, request) (reply, error)", m.name)
 		}
 		m.argument = f.Params.List[1].Names[0].Name
 		m.request, m.streams = item(f.Params.List[1].Type)
 		m.reply, m.streamed = item(f.Results.List[0].Type)
 		if m.streamed != (f.Results.NumFields() == 1) {
-			return nil, fmt.Errorf("Service.%s returns neither (reply, error) nor a stream", m.name)
+			return nil, fmt.Errorf("method %s of the Service returns neither (reply, error) nor a stream", m.name)
 		}
 		methods = append(methods, m)
 	}

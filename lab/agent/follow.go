@@ -80,7 +80,7 @@ func (f *follower) outside(caller int, err error) {
 }
 
 // settle waits until what was handed over before a slice is stored, so that the
-// slice begins with empty queues (systems.md R6, ms-M07).
+// slice begins with empty queues (docs/origins.md R6, ms-M07).
 func (f *follower) settle(ctx context.Context) error {
 	for _, calls := range f.noted {
 		for i := range calls {

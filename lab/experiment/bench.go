@@ -90,7 +90,7 @@ func NewProcesses(program string, p plan.Plan) (*Processes, error) {
 
 // Databases tells where the databases of the plan's arms are: a connection
 // string or a file for each kind. Servers are told by their environment, which
-// other users cannot read as they can a command line (systems.md grb-D14).
+// other users cannot read as they can a command line (docs/origins.md grb-D14).
 func (b *Processes) Databases(sources map[string]string) { b.sources = sources }
 
 // DatabaseVariable is the environment variable that tells a server where its

@@ -18,7 +18,7 @@ const floorSlice = plan.Duration(500 * time.Millisecond)
 
 // floors puts every arm's driver once before a server that does nothing, in
 // random order: what it shows there is the client's and the kernel's, and no
-// server can show less (method.md §3.6).
+// server can show less (docs/concepts/checks.md).
 func (w *round) floors(ctx context.Context) {
 	if w.c.Plan.Floor != plan.FloorAuto {
 		return

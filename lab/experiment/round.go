@@ -130,7 +130,7 @@ func (w *round) over() (all []result.Trial) {
 
 // whole measures one arm after the other, each from its start to its stop: what a
 // broker does behind its acknowledgements, such as compacting, would be in the next
-// one's figures if both lived (method.md §3.3). w.arms is in the round's order.
+// one's figures if both lived (docs/concepts/claims.md). w.arms is in the round's order.
 func (w *round) whole(ctx context.Context) (started error) {
 	all := w.arms
 	defer func() { w.arms = all }()
@@ -294,7 +294,7 @@ func (w *round) warm(ctx context.Context) {
 
 // measure runs the slices: in each group one of every arm under every load,
 // the loads in random order and under each the arms in random order, so that
-// what drifts reaches all alike (method.md §3.3).
+// what drifts reaches all alike (docs/concepts/claims.md).
 func (w *round) measure(ctx context.Context) {
 	place := 0
 	for range w.c.Plan.Slices {

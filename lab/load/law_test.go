@@ -38,7 +38,7 @@ func dueTimes(t *testing.T, s *load.Schedule, workers int, duration time.Duratio
 }
 
 // A recording is replayed as one process, whatever the number of workers, and
-// its bursts stay bursts (systems.md grb-M07).
+// its bursts stay bursts (docs/origins.md grb-M07).
 func TestRecordedArrivalsKeepTheirGaps(t *testing.T) {
 	t.Parallel()
 	gaps := []time.Duration{0, 0, 30 * time.Millisecond, 10 * time.Millisecond}

@@ -45,7 +45,7 @@ const RateLimit = 1e8
 //
 // So a recording is one process however many workers there are, and a higher
 // rate is its bursts made shorter; workers that each wait for gaps of their own
-// would replay something else (systems.md grb-M07).
+// would replay something else (docs/origins.md grb-M07).
 type Schedule struct {
 	Law    Law // "" is Even
 	Stages []Stage

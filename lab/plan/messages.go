@@ -122,7 +122,7 @@ func (l Load) Fails() bool { return slices.Contains(Faults(), l.Scenario) }
 
 // Messaging reports whether the plan's loads send messages. Trials are then whole:
 // one arm's after another's, each with a broker of its own, since what one broker
-// does behind its acknowledgements would be in another's figures (method.md §3.3).
+// does behind its acknowledgements would be in another's figures (docs/concepts/claims.md).
 func (p Plan) Messaging() bool { return len(p.Loads) > 0 && p.Loads[0].Messaging() }
 
 // Fails reports whether something is done to a broker of the plan's.

@@ -302,7 +302,7 @@ func TestLoadString(t *testing.T) {
 }
 
 // The ledger's published figures too, and that no preset takes a stream's own
-// period for a latency or a rate of each stream for the rate (systems.md
+// period for a latency or a rate of each stream for the rate (docs/origins.md
 // grb-M01, grb-M03): published gaps are named so, and rates are totals.
 func TestLedgerPresetsShowWhatWasPublished(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Limits on what an open loop's calls were due and made at (method.md §3.6).
+// Limits on what an open loop's calls were due and made at (docs/concepts/checks.md).
 const (
 	lagFloor  = 50 * time.Microsecond // lateness that matters to no median
 	lagShare  = 0.05                  // of the quantile that it would spoil

@@ -60,7 +60,7 @@ type Probe struct {
 // The bounds of a search.
 const (
 	// ProbeLeast is the least that a probe lasts, and ProbeTail how many calls
-	// must lie beyond the greatest quantile (method.md §3.7).
+	// must lie beyond the greatest quantile (docs/concepts/load.md).
 	ProbeLeast = 5 * time.Second
 	ProbeTail  = 100
 	// ProbeMost is the most that a probe lasts. Rates so low that it would not

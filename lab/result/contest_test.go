@@ -139,7 +139,7 @@ func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 }
 
 // A pair that is noise must not be told apart more often than promised, however
-// many pairs there are (method.md §3.5: Holm over arm pairs).
+// many pairs there are (docs/concepts/claims.md: Holm over arm pairs).
 func TestAlikeWaysAreRarelyToldApart(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -30,7 +30,7 @@ type Floors struct {
 }
 
 // floorTimes is how many times the floor a median must be to tell more of the
-// server than of client and kernel (method.md §3.6, gate 5).
+// server than of client and kernel (docs/concepts/checks.md).
 const floorTimes = 2
 
 // headroom is how many times as many messages as the fastest broker takes a driver must

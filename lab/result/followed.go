@@ -13,7 +13,7 @@ import (
 // Followed is what became of the entries that calls handed over, where being told
 // that all is well is not yet being stored: of a slice, or of several. Each is
 // followed by its id; a count of one kind never makes up for another's
-// (systems.md R2).
+// (docs/origins.md R2).
 type Followed struct {
 	// Sent is every entry whose call was begun in the window. Accepted is those
 	// whose caller was told that all is well, Refused the rest.

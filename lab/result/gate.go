@@ -13,7 +13,7 @@ import (
 // Gate is a check that makes numbers invalid when it fails, or marks them.
 type Gate string
 
-// The gates, with the gate of method.md §3.6 that each is of.
+// The gates, with the gate of docs/concepts/checks.md that each is of.
 const (
 	InPlay   Gate = "in play"  // the arm was not taken out of the experiment
 	Answers  Gate = "answers"  // 8: every reply was right

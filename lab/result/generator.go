@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limits on the generator itself (method.md §3.6).
+// Limits on the generator itself (docs/concepts/checks.md).
 const (
 	// generatorShare of its cores' time is what it may use: what uses more
 	// queues in front of itself, and shows times of its own. It bounds nothing

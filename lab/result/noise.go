@@ -8,7 +8,7 @@ import (
 
 // Limits on what else the machine did in a round. Arms take turns within a
 // round and differences are taken within it, so what comes and goes widens
-// intervals and shifts none (method.md §3.2: 3 to 6 % false differences on a
+// intervals and shifts none (docs/concepts/claims.md: 3 to 6 % false differences on a
 // busy machine, where 5 % are meant). The limits are about times as such, and
 // spare what a call costs in CPU, bytes or allocations.
 const (

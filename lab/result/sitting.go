@@ -15,7 +15,7 @@ import (
 // Sittings is what may be said of two experiments side by side. The figures of
 // one arm in both are not compared: a machine drifts from one sitting to the
 // next, and a test of two that were not interleaved calls equal arms different
-// in 3 of 10 cases (method.md §3.2). What can be compared is how each arm stood
+// in 3 of 10 cases (docs/concepts/claims.md). What can be compared is how each arm stood
 // to the first one, which ran beside it in both.
 type Sittings struct {
 	// Machine and Plan are what differs of the places and of the questions;

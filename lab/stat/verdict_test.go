@@ -101,7 +101,7 @@ func TestFalseClaims(t *testing.T) {
 			}
 		}
 	}
-	// method.md has 83 to 84 % at +3 % with a spread of 2.8 %.
+	// The simulation of the method had 83 to 84 % at +3 % with a spread of 2.8 %.
 	if share := claimed(0.03, 10, false); share < 0.70 || share > 0.90 {
 		t.Errorf("found 3 %% in %v of experiments", share)
 	}

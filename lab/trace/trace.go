@@ -1,7 +1,7 @@
 // Package trace follows entries by their ids, from when a caller was to send
 // them until they are stored: what became of each, and when. It is arithmetic
 // over what a driver noted of its calls and the journals of the services told
-// (systems.md R1, R2), and knows neither how the one calls nor how the others
+// (docs/origins.md R1, R2), and knows neither how the one calls nor how the others
 // are reached. All times are by the wall clock of one host.
 package trace
 

@@ -6,7 +6,7 @@
 // # The API
 //
 // Routes, envelope, limits and the statuses of success are the published ones,
-// so that its clients work unchanged (systems.md ms-F10 to F15):
+// so that its clients work unchanged (docs/origins.md ms-F10 to F15):
 //
 //	POST /                         200, to see that somebody is there
 //	POST /handle                   action "log": by net/rpc, 202

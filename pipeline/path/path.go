@@ -10,7 +10,7 @@
 //   - An entry without an id gets one here, so that what is sent twice is stored
 //     once on every path.
 //   - One deadline for all ([Options.Deadline]); the published ones were 5 s, 1 s
-//     and none (systems.md ms-M12).
+//     and none (docs/origins.md ms-M12).
 //   - Connections are kept, replies are read to their end, and a logger or broker
 //     that went away is found again by the next call.
 //   - What a logger tells of an error arrives whole, code and message. Nobody

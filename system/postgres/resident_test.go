@@ -17,7 +17,7 @@ import (
 
 // A server that stays is started once, however many ask at once; comes back
 // with what it held after it was killed, or stopped to be kept; and is gone when
-// it is stopped (systems.md grb-D15: servers were left in the background).
+// it is stopped (docs/origins.md grb-D15: servers were left in the background).
 func TestResident(t *testing.T) {
 	t.Parallel()
 	postgrestest.Need(t)

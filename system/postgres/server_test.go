@@ -31,7 +31,7 @@ func secret(t *testing.T, s *postgres.Server) string {
 }
 
 // A server of ours runs with what it says it runs with, as nobody's root, for
-// nobody else's eyes, and leaves nothing behind (systems.md grb-M13: pool and
+// nobody else's eyes, and leaves nothing behind (docs/origins.md grb-M13: pool and
 // settings unrecorded; grb-D14: the password on the command line).
 func TestServer(t *testing.T) {
 	t.Parallel()
@@ -286,7 +286,7 @@ func TestCores(t *testing.T) {
 const orphanVariable = "WIRELAB_TEST_ORPHAN"
 
 // A server dies with who started it, however that died, and its directory is
-// swept by the next (systems.md grb-D15: servers were left behind).
+// swept by the next (docs/origins.md grb-D15: servers were left behind).
 func TestNoServerOutlivesItsParent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -12,7 +12,7 @@ import (
 )
 
 // concurrentCalls is how many calls are in flight at once in the connections
-// check; a multiplexed wire carries them on one connection (systems.md R4).
+// check; a multiplexed wire carries them on one connection (docs/origins.md R4).
 const concurrentCalls = 16
 
 // pooled is how many connections a wire that is not multiplexed is given, to

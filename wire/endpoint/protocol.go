@@ -21,7 +21,7 @@ type Protocol struct {
 // MaxStreams is the number of concurrent calls that every multiplexed wire
 // allows on one connection, on both sides. Libraries differ silently in their
 // defaults (250, 100, unlimited), which would make a run above the smallest
-// queue in one client only (systems.md R4).
+// queue in one client only (docs/origins.md R4).
 const MaxStreams = 1024
 
 // MessageLimit is the size in bytes of the largest message that any wire takes

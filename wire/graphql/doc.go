@@ -15,7 +15,7 @@
 //
 // Failures are in the body, under errors, with the code's name in
 // extensions.code and the message whole; a reply with errors is a failed call
-// whatever its status (systems.md R10). They come in the order of the document,
+// whatever its status (docs/origins.md R10). They come in the order of the document,
 // whichever field failed first, and a mutation stops at its first. What GraphQL
 // itself refuses, such as a query that does not fit the schema, is
 // InvalidArgument, and a request beyond the limits below ResourceExhausted, or as [Permanent] says; both

@@ -7,7 +7,7 @@
 // # The wire
 //
 // A unary call is the style of its published origin, so that clients of that
-// work unchanged (systems.md duh-F07, duh-F08):
+// work unchanged (docs/origins.md duh-F07, duh-F08):
 //
 //   - The request's encoding is its Content-Type: application/json (also when
 //     absent), application/protobuf (also application/x-protobuf) or

@@ -10,7 +10,7 @@ import (
 )
 
 // Clients tell a server how long a call has, and it sets a timer: a raw driver
-// that did not would find the server cheaper than it is (systems.md R5).
+// that did not would find the server cheaper than it is (docs/origins.md R5).
 func TestServersAreToldTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, cell := range cells(t) {

@@ -50,7 +50,7 @@
 //
 // The published service stores nothing, looks persons up in a list without an
 // end, throws what it does not find, and derives its contract from the source
-// of one language (systems.md mt-D01 to mt-D05). Here creating stores,
+// of one language (docs/origins.md mt-D01 to mt-D05). Here creating stores,
 // conflicts and is bounded, lookups are indexed, pages have an end, what is not
 // there is NotFound on every wire, and the numbers of the schema's fields are
 // written down. As creating stores, a list without a limit would grow while a

@@ -35,7 +35,7 @@ func (e echo) ProgramComposition(ctx context.Context, ask Composition) (Aggregat
 
 // publishedData is the data set [PublishedData]. No request asks for what the
 // published service has not: a page, or an unknown person. So its own
-// servers can be measured as any other (systems.md mt-D02).
+// servers can be measured as any other (docs/origins.md mt-D02).
 func publishedData() wirelab.Data[Service] {
 	known := func(r *rand.Rand) PersonID { return PersonID{ID: number(r, smallSize)} }
 	all := func(*rand.Rand) Page { return Page{} }

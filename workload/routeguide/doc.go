@@ -33,6 +33,6 @@
 //     may drop what travels when its caller gives up.
 //
 // The published systems crash on absent corners and locations, overflow the
-// distance and keep every note for ever (systems.md duh-D01 to duh-D03); the
+// distance and keep every note for ever (docs/origins.md duh-D01 to duh-D03); the
 // bounds above are why this one does not.
 package routeguide

@@ -39,7 +39,7 @@ func TestComputed(t *testing.T) {
 // An interval that is too narrow is found not to cover.
 func TestQueueWouldFail(t *testing.T) {
 	t.Parallel()
-	// Rounds far too short for a queue that is 90 % busy (method.md §3.4).
+	// Rounds far too short for a queue that is 90 % busy (docs/concepts/claims.md).
 	figures, err := coverage(t.Context(), 0.9, 500, 1)
 	if err != nil {
 		t.Fatal(err)

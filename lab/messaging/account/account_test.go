@@ -61,7 +61,7 @@ func TestAllIsWell(t *testing.T) {
 	}
 }
 
-// TestEachFault: a duplicate hides no loss, nor the other way about (systems.md
+// TestEachFault: a duplicate hides no loss, nor the other way about (docs/origins.md
 // hb-M04, hb-M05, hb-M19).
 func TestEachFault(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func Read(body []byte) (s Stamp, whole bool) {
 
 // filling is what messages are filled with: drawn, so that no disk or wire
 // compresses it (the origin's identical payloads took 32 bytes each on disk,
-// systems.md hb-M24), and begun elsewhere for each message.
+// docs/origins.md hb-M24), and begun elsewhere for each message.
 type filling struct{ drawn []byte }
 
 // fillingSpare is how many places a message's filling can begin at.

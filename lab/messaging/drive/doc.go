@@ -5,7 +5,7 @@
 // itself: it asks whoever started it, at the stage (see [stage]).
 //
 // Every slice has topics, groups and an account of its own, so that nothing of one
-// run is read in another (systems.md hb-M06). A reader is registered before the first
+// run is read in another (docs/origins.md hb-M06). A reader is registered before the first
 // message is due (hb-M17). What is acknowledged after a window, and what is read then,
 // counts in no rate (hb-M02).
 package drive

@@ -173,7 +173,7 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 
 // TestEachFaultIsCaught: one message in 10,000 is lost, doubled, turned or changed by
 // a broker that acknowledged it, and the account says so, whatever the scenario
-// (systems.md hb-M04, hb-M05).
+// (docs/origins.md hb-M04, hb-M05).
 func TestEachFaultIsCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute; make test runs it")

@@ -17,7 +17,7 @@ import (
 // every encoding; a protocol is what its client asks for.
 
 // The paths, which are the published service's: its clients call them
-// unchanged (systems.md mt-F01 to mt-F04). A GET of the first also takes the
+// unchanged (docs/origins.md mt-F01 to mt-F04). A GET of the first also takes the
 // parameters after and limit, which the published one does not know.
 const (
 	pathPersons = "/person"

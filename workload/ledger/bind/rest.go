@@ -18,7 +18,7 @@ import (
 // path in every encoding; a protocol is what its client asks for.
 
 // The paths. Balance, balances, stream and health are the published service's:
-// its clients call them unchanged (systems.md grb-F05 to F08). What it took for
+// its clients call them unchanged (docs/origins.md grb-F05 to F08). What it took for
 // a path by its beginning alone is not one here.
 const (
 	pathBalance      = "/api/v1/accounts/{id}/balance"

@@ -7,7 +7,7 @@ import (
 )
 
 // The messages in JSON. Names and their order are those of the published
-// service, as far as it has them (systems.md grb-F05 to F07); verdicts, pages,
+// service, as far as it has them (docs/origins.md grb-F05 to F07); verdicts, pages,
 // postings, and of an event what stands after its timestamp, are ours. Absent
 // members are zero, as in the other encodings.
 //

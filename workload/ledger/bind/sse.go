@@ -11,7 +11,7 @@ import (
 )
 
 // SSE carries StreamTransactions over HTTP/1.1 as server-sent events, as
-// published (systems.md grb-F07).
+// published (docs/origins.md grb-F07).
 func SSE() wirelab.Binding[ledger.Service] {
 	return sseBinding(httpbind.SSE(), "http1-json")
 }

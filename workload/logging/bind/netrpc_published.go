@@ -9,7 +9,7 @@ import (
 	"wirelab/workload/logging"
 )
 
-// publishedRPC is the published service on net/rpc (systems.md ms-F22).
+// publishedRPC is the published service on net/rpc (docs/origins.md ms-F22).
 func publishedRPC(service logging.Service) netrpc.Beside {
 	return netrpc.Beside{Name: "RPCServer", Receiver: &rpcServer{service}}
 }

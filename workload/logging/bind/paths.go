@@ -16,7 +16,7 @@ import (
 
 // The client libraries of the paths. The published one gets a reply's head and
 // closes its body unread, so that net/http cannot use the connection again: nearly
-// every call opens one (systems.md ms-M03). It is there to show what that costs.
+// every call opens one (docs/origins.md ms-M03). It is there to show what that costs.
 const (
 	libraryNetHTTP   = "net/http"
 	libraryPublished = "published"

@@ -18,7 +18,7 @@ import (
 // is what its client asks for.
 
 // The paths. POST of the first and the last are the published service's: its
-// clients call them unchanged (systems.md ms-F10, F20). A success of POST /log is
+// clients call them unchanged (docs/origins.md ms-F10, F20). A success of POST /log is
 // 202, the only status they look at, and each failure says "error":true.
 const (
 	pathLog     = "/log"

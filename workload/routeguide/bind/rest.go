@@ -19,7 +19,7 @@ import (
 // path in every encoding; a protocol is what its client asks for.
 
 // The paths. The first two are the published service's, whose clients call them
-// unchanged (systems.md duh-F07); the published service has no others. Its
+// unchanged (docs/origins.md duh-F07); the published service has no others. Its
 // clients open their connection with the second.
 const (
 	pathGetFeature   = "/v1/route.getFeature"

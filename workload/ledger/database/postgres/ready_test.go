@@ -17,7 +17,7 @@ import (
 )
 
 // Writing a data set touches nothing but it, the results of others least of all
-// (systems.md grb-D05: reseeding truncated them), and again writes it as it was.
+// (docs/origins.md grb-D05: reseeding truncated them), and again writes it as it was.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)
@@ -64,7 +64,7 @@ func TestSeed(t *testing.T) {
 }
 
 // Migrations stop at the first error, go on where they stopped, and refuse a
-// later form or another content (systems.md grb-D06: not repeatable, without a
+// later form or another content (docs/origins.md grb-D06: not repeatable, without a
 // version, errors not stopping).
 func TestMigrations(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-// The tables themselves refuse what would be wrong, whoever writes (systems.md
+// The tables themselves refuse what would be wrong, whoever writes (docs/origins.md
 // grb-D07: accounts that do not exist; grb-D11: no invariant; grb-D13: times
 // without a zone).
 func TestTablesRefuse(t *testing.T) {
@@ -167,7 +167,7 @@ func TestTablesRefuse(t *testing.T) {
 }
 
 // Every statement of a call goes by an index, also in the plan that PostgreSQL
-// keeps for all arguments (systems.md grb-D10: conditions that defeat them).
+// keeps for all arguments (docs/origins.md grb-D10: conditions that defeat them).
 func TestStatementsUseIndexes(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)

@@ -8,7 +8,7 @@ import (
 	"wirelab/workload/ledger/database/databasetest"
 )
 
-// The ledger in PostgreSQL is the ledger (systems.md grb-D05 to grb-D07,
+// The ledger in PostgreSQL is the ledger (docs/origins.md grb-D05 to grb-D07,
 // grb-D10, grb-D11, grb-D13, grb-M17).
 func TestDatabase(t *testing.T) {
 	t.Parallel()
