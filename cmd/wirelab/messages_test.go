@@ -229,7 +229,7 @@ func TestUpMessaging(t *testing.T) {
 			_, address, _ = strings.Cut(at, "@")
 		}
 		arm := protocol + ",target=" + address
-		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, exitUsage, nil, []string{"somebody else runs", "nothing is done to it"})
+		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, exitUsage, nil, []string{"wirelab did not start", "wirelab does nothing to it"})
 		ups, arms = append(ups, p), append(arms, arm)
 	}
 	q := beginWith(t, t.TempDir(), environment, messages(arms, "--rate", "200", "--scenario", "crash")...)
