@@ -175,9 +175,22 @@ func TestDriverIsToldWhatTheServerUsed(t *testing.T) {
 	}
 	orders := []control.Order{dial(control.Load{InFlight: 1, Connections: 1}), window(0), window(1), {Usage: &struct{}{}}}
 	// More and more from one window to the next, for as long as a warm-up may last, and longer: a window in which the
-	// machine let no call end does not count.
-	for i := range 400 {
-		orders = append(orders, window(time.Duration(i*i*i)*time.Second))
+	// machine let no call end does not count. It is judged after 20, 40, 80 and 160 windows, and grows in the half before
+	// each by far more than what calls a busy machine lets through in a window differs.
+	used, step := 0.0, float64(10*time.Millisecond)
+	for i := range 240 {
+		switch {
+		case i < 20:
+			step *= 1.5
+		case i < 40:
+			step *= 1.3
+		case i < 80:
+			step *= 1.1
+		default:
+			step *= 1.06
+		}
+		used += step
+		orders = append(orders, window(time.Duration(used)))
 	}
 	replies := drive(t, cell(false, nil), orders...)[1:]
 	over := slices.IndexFunc(replies, func(r control.Reply) bool { return r.Warm != nil })
