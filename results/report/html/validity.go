@@ -52,6 +52,8 @@ func (s *sheet) validity() validity {
 		what = "pairs of arm and load"
 	}
 	switch {
+	case pairs == 0 && s.r.Capacity != nil:
+		v.Headline = "Each probe was checked when it was made. One that failed a check decided nothing."
 	case pairs == 0:
 		v.Headline, v.Tone = "Nothing was measured, so there was nothing to check.", "bad"
 	case bad > 0:
