@@ -32,17 +32,20 @@ wires:
 operations:
   GetFeature:
     calls:
-      http1-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
-      h2c-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
-      http2-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
+      http1-json: %[1]s
+      h2c-json: %[1]s
+      http2-json: %[1]s
       http3-proto: {method: POST, path: /v1/route.getFeature, headers: {Content-Type: application/protobuf}, file: point}
       grpc: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 409146138, longitude: -746188906}}
       graphql: {document: "{ getFeature(at: {latitude: 409146138, longitude: -746188906}) { name } }"}
-      websocket: {headers: {Sec-WebSocket-Protocol: exchange.v1.wirelab}, send: [{base64: "%s"}]}
+      websocket: {headers: {Sec-WebSocket-Protocol: exchange.v1.wirelab}, send: [{base64: "%[2]s"}]}
   ListFeatures:
     calls:
       sse: {path: "/v1/route.listFeatures/events?lo.latitude=400000000&lo.longitude=-750000000&hi.latitude=420000000&hi.longitude=-730000000"}
 `
+
+// guideJSON is the call over HTTP, whatever its version.
+const guideJSON = `{path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}`
 
 // describedGuide is that description, prepared for drivers. What gRPC serves is asked of a server of ours.
 func (a *app) describedGuide(ctx context.Context) (json.RawMessage, error) {
@@ -51,7 +54,7 @@ func (a *app) describedGuide(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	call := append([]byte{1, 1, 0}, point...) // a call, of the first operation, without a deadline
-	d, err := external.Parse("", fmt.Appendf(nil, guideText, base64.StdEncoding.EncodeToString(call)))
+	d, err := external.Parse("", fmt.Appendf(nil, guideText, guideJSON, base64.StdEncoding.EncodeToString(call)))
 	if err != nil {
 		return nil, err
 	}

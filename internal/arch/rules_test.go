@@ -64,7 +64,7 @@ var rules = []rule{
 	{"lab/target", []string{"lab/control", "internal/place", "internal/process"}, "none", "holding a process needs no knowledge of what runs in it"},
 	{"lab/agent", []string{".", "internal/authority", "lab/control", "internal/fault", "lab/load", "lab/network/relay", "pipeline/journal", "lab/plan", "lab/probe", "lab/result", "lab/tool", "lab/trace"}, "none", "the child's end knows cells by the vocabulary"},
 	{"lab/audit", []string{"."}, "none", "what a tool printed is read without knowing the wire it was sent over"},
-	{"lab/tool", []string{".", "lab/audit", "lab/plan", "internal/place", "internal/process", "lab/result"}, "google.golang.org/protobuf", "another load generator repeats a request, whatever it asks for; one of them needs the schema of it"},
+	{"lab/tool", []string{".", "lab/audit", "lab/plan", "lab/result"}, "google.golang.org/protobuf", "another load generator repeats a request, whatever it asks for; one of them needs the schema of it"},
 	{"lab/experiment", []string{".", "lab/control", "internal/fault", "lab/load", "lab/network", "lab/network/kernel", "lab/plan", "lab/probe", "lab/result", "lab/stat", "lab/target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
 	{"lab/doctor", []string{"lab/plan", "lab/probe", "lab/result"}, "none", "a judgement must follow from readings alone"},
 	{"lab/inject", []string{"."}, "golang.org/x/sys", "it holds any call, and need not know which"},

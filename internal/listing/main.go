@@ -10,60 +10,20 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
+
+	"wirelab/internal/generated"
 )
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run writes the lists below the folder named by the only argument, "." if
-// there is none, and names on out each file it changed.
 func run(args []string, out, errs io.Writer) int {
-	root := "."
-	switch len(args) {
-	case 0:
-	case 1:
-		root = args[0]
-	default:
-		fmt.Fprintln(errs, "usage: listing [module root]")
-		return 2
-	}
-	files, err := Generate(os.DirFS(root))
-	if err != nil {
-		fmt.Fprintln(errs, "listing:", err)
-		return 1
-	}
-	for _, file := range files {
-		changed, err := write(filepath.Join(root, filepath.FromSlash(file.Path)), file.Content)
-		if err != nil {
-			fmt.Fprintln(errs, "listing:", err)
-			return 1
-		}
-		if changed {
-			fmt.Fprintln(out, file.Path)
-		}
-	}
-	return 0
-}
-
-// write leaves a file that is as it should be alone, so that a run that
-// changes nothing invalidates no build.
-func write(path string, content []byte) (changed bool, err error) {
-	old, err := os.ReadFile(path)
-	if err == nil && bytes.Equal(old, content) {
-		return false, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return false, err
-	}
-	return true, os.WriteFile(path, content, 0o644)
+	return generated.Run("listing", Generate, args, out, errs)
 }
 
 // workloads returns the folders below workload that hold a bind folder, sorted.

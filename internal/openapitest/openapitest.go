@@ -6,6 +6,7 @@ package openapitest
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -88,7 +89,7 @@ func Check(t *testing.T, handler http.Handler, but Exceptions) {
 		}
 	}
 	slices.Sort(called)
-	if all := sorted(ids); !slices.Equal(called, all) {
+	if all := slices.Sorted(maps.Keys(ids)); !slices.Equal(called, all) {
 		t.Errorf("called %q\nof     %q", called, all)
 	}
 }
@@ -222,13 +223,4 @@ func fits(schemas *jsonschema.Compiler, document map[string]any, where place, tr
 		return err
 	}
 	return schema.Validate(value)
-}
-
-func sorted(ids map[string]place) []string {
-	var all []string
-	for id := range ids {
-		all = append(all, id)
-	}
-	slices.Sort(all)
-	return all
 }

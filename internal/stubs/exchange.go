@@ -11,21 +11,23 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"wirelab/internal/generated"
 )
 
 // exchanged returns the stub of the wires that speak package exchange, or false
 // if the workload has no bind/exchange.go. That file declares the operations by
 // number, each as a function that has the name of the method: getFeature for
 // GetFeature. A method without one is not carried.
-func exchanged(tree fs.FS, name string, methods []method) (File, bool, error) {
+func exchanged(tree fs.FS, name string, methods []method) (generated.File, bool, error) {
 	folder := path.Join("workload", name, "bind")
 	source, err := fs.ReadFile(tree, path.Join(folder, "exchange.go"))
 	if err != nil {
-		return File{}, false, nil //nolint:nilerr // such a workload has no such wire
+		return generated.File{}, false, nil //nolint:nilerr // such a workload has no such wire
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), folder+"/exchange.go", source, parser.SkipObjectResolution)
 	if err != nil {
-		return File{}, false, err
+		return generated.File{}, false, err
 	}
 	functions, byHand := map[string]bool{}, map[string]bool{}
 	for _, d := range file.Decls {
@@ -46,7 +48,7 @@ func exchanged(tree fs.FS, name string, methods []method) (File, bool, error) {
 		}
 	}
 	content, err := exchangeText(name, carried, byHand)
-	return File{Path: path.Join(folder, "exchange"+suffix), Content: content}, true, err
+	return generated.File{Path: path.Join(folder, "exchange"+suffix), Content: content}, true, err
 }
 
 func exchangeText(name string, methods []method, byHand map[string]bool) ([]byte, error) {

@@ -185,9 +185,9 @@ func (d *driver) close() error {
 	return err
 }
 
-func closeAll(loads []Load) (all error) {
-	for _, l := range loads {
-		all = errors.Join(all, l.Close())
+func closeAll[C io.Closer](open []C) (all error) {
+	for _, c := range open {
+		all = errors.Join(all, c.Close())
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"runtime"
 	"time"
@@ -79,7 +78,7 @@ func prepareTool(
 	single.InFlight, single.Connections = 1, 1
 	p, err := prepareClients(ctx, cell, to, order, single, seeds, nil)
 	if p != nil {
-		defer func() { err = errors.Join(err, closeClients(p.open)) }()
+		defer func() { err = errors.Join(err, closeAll(p.open)) }()
 	}
 	if err != nil {
 		return nil, err
@@ -99,13 +98,6 @@ func prepareTool(
 		},
 		request: *seen,
 	}, nil
-}
-
-func closeClients(all []io.Closer) (err error) {
-	for _, c := range all {
-		err = errors.Join(err, c.Close())
-	}
-	return err
 }
 
 // Pace implements [Pacer].

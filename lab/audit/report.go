@@ -176,6 +176,7 @@ func Names() []string {
 type Output struct {
 	File           string // what it wrote to the file that it was given, "" if none
 	Stdout, Stderr string
+	Cut            bool // it printed more than was kept
 }
 
 // texts are the places where a report may be, the likeliest first.

@@ -29,36 +29,46 @@ const grace = 2 * time.Second
 // that the shell does not find is NotFound. What was printed is returned also
 // with an error.
 func Execute(ctx context.Context, command string) (o Output, took time.Duration, err error) {
-	// Not exec.CommandContext: it ends only the shell, not what the shell started.
 	c := exec.Command("/bin/sh", "-c", command)
-	stdout, stderr := &capture{}, &capture{}
+	began := time.Now()
+	o, err = RunProgram(ctx, "the tool", c, outputLimit)
+	took = time.Since(began)
+	const notFound = 127 // by the shell's custom
+	switch {
+	case err != nil && errors.Is(err, context.Cause(ctx)):
+	case o.Cut:
+		err = wirelab.Errorf(wirelab.Unavailable, "the tool printed more than %d MiB; have it print a summary only", outputLimit>>20)
+	case err != nil && c.ProcessState != nil && c.ProcessState.ExitCode() == notFound:
+		err = wirelab.Errorf(wirelab.NotFound, "%s; install it, or give its path", missing(o))
+	}
+	return o, took, err
+}
+
+// RunProgram runs a program, which name is to people, and returns what it printed, at most limit bytes of each output. When ctx
+// ends, the program and all it started are told to end, and killed after 2 s if they have not. One that fails is an
+// error of code Unavailable that has its last words. What was printed is returned also with an error.
+func RunProgram(ctx context.Context, name string, c *exec.Cmd, limit int) (o Output, err error) {
+	// The command must not be of exec.CommandContext: that ends only the program, not what it started.
+	stdout, stderr := &capture{limit: limit}, &capture{limit: limit}
 	c.Stdout, c.Stderr = stdout, stderr
 	// A group of its own, so that all of it can be told to end, and Ctrl-C at
 	// the terminal does not reach it before its server's stop is in order.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	c.WaitDelay = grace // for what has left the group with the output still open
-	began := time.Now()
 	if err := c.Start(); err != nil {
-		return Output{}, 0, fmt.Errorf("the shell: %w", err)
+		return Output{}, fmt.Errorf("start %s: %w", name, err)
 	}
 	ended := endOnDone(ctx, c.Process.Pid)
 	err = c.Wait()
-	took = time.Since(began)
 	cut := ended()
-	o = Output{Stdout: stdout.text.String(), Stderr: stderr.text.String()}
+	o = Output{Stdout: stdout.text.String(), Stderr: stderr.text.String(), Cut: stdout.over || stderr.over}
 	switch {
 	case cut:
-		return o, took, context.Cause(ctx)
-	case stdout.over || stderr.over:
-		return o, took, wirelab.Errorf(wirelab.Unavailable, "the tool printed more than %d MiB; have it print a summary only", outputLimit>>20)
+		return o, context.Cause(ctx)
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
-		return o, took, nil
+		return o, nil
 	}
-	const notFound = 127 // by the shell's custom
-	if c.ProcessState.ExitCode() == notFound {
-		return o, took, wirelab.Errorf(wirelab.NotFound, "%s; install it, or give its path", missing(o))
-	}
-	return o, took, wirelab.Errorf(wirelab.Unavailable, "the tool failed (%v): %s", err, lastWords(o))
+	return o, wirelab.Errorf(wirelab.Unavailable, "%s failed (%v): %s", name, err, lastWords(o))
 }
 
 // notInstalled is how shells say which program they did not find.
@@ -108,12 +118,13 @@ func endOnDone(ctx context.Context, group int) func() (cut bool) {
 // capture keeps what is written up to a limit, and takes the rest too, so that
 // the tool does not block.
 type capture struct {
-	text bytes.Buffer
-	over bool
+	limit int // bytes
+	text  bytes.Buffer
+	over  bool
 }
 
 func (c *capture) Write(p []byte) (int, error) {
-	room := outputLimit - c.text.Len()
+	room := c.limit - c.text.Len()
 	if len(p) > room {
 		c.over = true
 		c.text.Write(p[:room])

@@ -1,20 +1,16 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"wirelab"
-	"wirelab/internal/place"
-	"wirelab/internal/process"
 	"wirelab/lab/audit"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -25,7 +21,7 @@ const (
 	outputLimit = 1 << 20
 	// patience is how much longer than told a run may take.
 	patience = 30 * time.Second
-	// grace is how long a tool that is told to end may take before it is killed.
+	// grace is how long calls that pass a [Watcher] may take to end.
 	grace = 2 * time.Second
 )
 
@@ -72,24 +68,11 @@ func (r *Run) Do(ctx context.Context, l Load) (Told, error) {
 	defer cancel()
 	command := exec.Command(r.program, r.tool.args(r.request, l, r.at)...) //nolint:gosec // the user chose the program
 	command.Dir = r.folder
-	stdout, stderr := &capture{}, &capture{}
-	command.Stdout, command.Stderr = stdout, stderr
-	command.WaitDelay = grace
-	held, err := process.Start(command, place.Place{})
+	output, err := audit.RunProgram(ctx, r.tool.Name, command, outputLimit)
 	if err != nil {
-		return Told{}, fmt.Errorf("start %s: %w", r.tool.Name, err)
+		return Told{}, err
 	}
-	select {
-	case <-held.Ended():
-	case <-ctx.Done():
-		_, left := held.End(syscall.SIGTERM, grace)
-		_ = held.Wait() // it was told to end, so that how it did says nothing
-		return Told{}, errors.Join(context.Cause(ctx), left)
-	}
-	if err := held.Wait(); err != nil {
-		return Told{}, wirelab.Errorf(wirelab.Unavailable, "%s failed (%v): %s", r.tool.Name, err, lastWords(stdout, stderr))
-	}
-	told, err := r.tool.read(audit.Output{Stdout: stdout.text.String(), Stderr: stderr.text.String()})
+	told, err := r.tool.read(output)
 	told.Usage = usage(command.ProcessState)
 	return told, err
 }
@@ -120,32 +103,4 @@ func usage(state *os.ProcessState) result.Usage {
 		used.VoluntaryWaits, used.Preemptions = uint64(max(0, kernel.Nvcsw)), uint64(max(0, kernel.Nivcsw))
 	}
 	return used
-}
-
-// capture keeps the first of what is written, and takes the rest too, so that the tool does not block.
-type capture struct{ text bytes.Buffer }
-
-func (c *capture) Write(p []byte) (int, error) {
-	c.text.Write(p[:min(len(p), outputLimit-c.text.Len())])
-	return len(p), nil
-}
-
-// lastWords are the last lines that a tool printed, of its errors if any.
-func lastWords(stdout, stderr *capture) string {
-	text := strings.TrimSpace(stderr.text.String())
-	if text == "" {
-		text = strings.TrimSpace(stdout.text.String())
-	}
-	if text == "" {
-		return "it printed nothing"
-	}
-	lines := strings.Split(text, "\n")
-	const most, long = 3, 300
-	lines = lines[max(0, len(lines)-most):]
-	for i, line := range lines {
-		if len(line) > long {
-			lines[i] = strings.ToValidUTF8(line[:long], "") + "…"
-		}
-	}
-	return strings.Join(lines, " | ")
 }

@@ -52,36 +52,34 @@ func first(
 	results := make(chan tried)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	var won *quic.Conn
+	var failed error
 	begun, ended := 0, 0
-	begin := func() {
+	timer := time.NewTimer(headStart)
+	defer timer.Stop()
+	next := func() {
+		if won != nil || begun == len(peers) {
+			return
+		}
 		peer := peers[begun]
 		begun++
+		timer.Reset(headStart)
 		go func() {
 			conn, err := dial(ctx, peer)
 			results <- tried{conn, err}
 		}()
 	}
-	begin()
-	timer := time.NewTimer(headStart)
-	defer timer.Stop()
-	var won *quic.Conn
-	var failed error
+	next()
 	for ended < begun {
 		select {
 		case <-timer.C:
-			if won == nil && begun < len(peers) {
-				begin()
-				timer.Reset(headStart)
-			}
+			next()
 		case r := <-results:
 			ended++
 			switch {
 			case r.err != nil:
 				failed = errors.Join(failed, r.err)
-				if won == nil && begun < len(peers) {
-					begin()
-					timer.Reset(headStart)
-				}
+				next()
 			case won == nil:
 				won = r.conn
 				stop() // the others end, and are waited for
