@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/quic-go/quic-go"
 )
@@ -30,7 +31,9 @@ func TestFirstThatAnswers(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex // guards asked
 			var asked []*net.UDPAddr
-			conn, err := first(t.Context(), c.peers, func(ctx context.Context, peer *net.UDPAddr) (*quic.Conn, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			conn, err := first(ctx, c.peers, func(ctx context.Context, peer *net.UDPAddr) (*quic.Conn, error) {
 				mu.Lock()
 				asked = append(asked, peer)
 				mu.Unlock()
