@@ -32,7 +32,8 @@ const (
 	Least = 2 * largest
 	// largest is what is set aside, which any request fits.
 	largest = 2 * hermes.RunLimit
-	// stall is the time in which pace bytes must come of an unfinished request, or it may be ended in favour of others.
+	// stall is the time in which pace bytes must come of an unfinished request, or it may be ended in favour of others,
+	// unless Options say otherwise.
 	stall = time.Second
 	pace  = 64 << 10
 	// smallBytes is a request that, when it is whole, may use what is set aside as well: it is soon gone.
@@ -47,11 +48,13 @@ const (
 type Options struct {
 	Bytes    int64         // of requests under way, from Least: Usual
 	Patience time.Duration // how long a request waits for room: 5 s
+	Stall    time.Duration // how long one that others wait for may stand still: 1 s
 }
 
 // Intake counts the bytes of requests under way. Its methods are for any goroutine.
 type Intake struct {
 	patience time.Duration
+	stall    time.Duration
 
 	total int64 // the bound as it was given
 	most  int64 // without what is set aside
@@ -79,7 +82,8 @@ type Counts struct {
 func New(o Options) *Intake {
 	bytes := max(cmp.Or(o.Bytes, Usual), Least)
 	return &Intake{
-		patience: cmp.Or(o.Patience, patience), total: bytes, most: bytes - largest, open: map[*Upload]struct{}{},
+		patience: cmp.Or(o.Patience, patience), stall: cmp.Or(o.Stall, stall),
+		total: bytes, most: bytes - largest, open: map[*Upload]struct{}{},
 	}
 }
 
@@ -338,7 +342,7 @@ func (i *Intake) Full() error {
 func (i *Intake) stalled() error {
 	return status.Errorf(status.ResourceExhausted,
 		"less than %d bytes came of the request in %v while others waited for room: requests under way may hold %d bytes at the node "+
-			"(--request-bytes)", pace, stall, i.total)
+			"(--request-bytes)", pace, i.stall, i.total)
 }
 
 // grant gives room to those who wait, in their order. mu is held.
@@ -395,7 +399,7 @@ func (i *Intake) choose() (all []*Upload) {
 	}
 	var idle []*Upload
 	for u := range i.open {
-		if !u.waits.Load() && !u.over.Load() && u.held.Load() > 0 && now.Sub(time.Unix(0, u.last.Load())) >= stall {
+		if !u.waits.Load() && !u.over.Load() && u.held.Load() > 0 && now.Sub(time.Unix(0, u.last.Load())) >= i.stall {
 			idle = append(idle, u)
 		}
 	}
@@ -430,7 +434,7 @@ func (i *Intake) yield(now time.Time) {
 			small++
 		}
 		w := i.waiting[last]
-		may := w.upload.end != nil && w.upload != i.chief && now.Sub(w.since) >= stall
+		may := w.upload.end != nil && w.upload != i.chief && now.Sub(w.since) >= i.stall
 		if !may || w.upload.held.Load() <= i.waiting[small].size {
 			continue
 		}
