@@ -115,6 +115,7 @@ func TestGroupNeverFalls(t *testing.T) {
 	}
 	read("work in another group", true, 2)
 	_ = syscall.Kill(apart, syscall.SIGKILL)
+	dead(t, apart, apart) // it leads a group of its own
 	s.ask(t, "worker")
 	read("its end", true, 1)
 }
