@@ -31,6 +31,10 @@ func Inconsistencies(r *Result) []Flaw {
 		}
 	}
 	c.within(r)
+	if r.SelfTest != nil {
+		c.selfTest(r)
+		return c.flaws
+	}
 	if r.Capacity != nil {
 		c.capacity(r)
 		return c.flaws
@@ -52,6 +56,27 @@ func Inconsistencies(r *Result) []Flaw {
 }
 
 type consistency struct{ flaws []Flaw }
+
+// selfTest checks a report of trials of wirelab itself. It has tests in the place
+// of rounds, so that the plan's number of rounds asks nothing of it.
+func (c *consistency) selfTest(r *Result) {
+	if len(r.Rounds) > 0 {
+		c.add("rounds", "a self-test has no rounds")
+	}
+	switch {
+	case r.Ended.Before(r.Began):
+		c.add("ended", "it ended before it began")
+	case r.Ending == RoundsDone && len(r.SelfTest.Tests) == 0:
+		c.add("ending", "%q without a test", r.Ending)
+	case r.Ending != RoundsDone && r.Ending != Interrupted && r.Ending != Failed:
+		c.add("ending", "a self-test has no ending %q", r.Ending)
+	}
+	for i, t := range r.SelfTest.Tests {
+		if t.Pass && t.Refused {
+			c.add(fmt.Sprintf("self_test.tests[%d].refused", i), "the test passed, so nothing was refused")
+		}
+	}
+}
 
 func (c *consistency) add(path, format string, args ...any) {
 	c.flaws = append(c.flaws, Flaw{path, fmt.Sprintf(format, args...)})
