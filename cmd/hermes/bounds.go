@@ -5,7 +5,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/descriptors"
-	"wirelab/hermes/door/intake"
+	"wirelab/hermes/api/intake"
 	"wirelab/wire/accept"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"wirelab/hermes/descriptors"
-	"wirelab/hermes/door/intake"
+	"wirelab/hermes/api/intake"
 )
 
 // All listeners together leave the log its descriptors, whatever is asked for.

@@ -18,7 +18,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
-	"wirelab/hermes/door/intake"
+	"wirelab/hermes/api/intake"
 	"wirelab/hermes/lograte"
 	"wirelab/hermes/metrics"
 	"wirelab/internal/fault"

@@ -10,10 +10,10 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/broker"
-	"wirelab/hermes/door/graphql"
-	"wirelab/hermes/door/grpc"
-	"wirelab/hermes/door/register"
-	"wirelab/hermes/door/rest"
+	"wirelab/hermes/api/graphql"
+	"wirelab/hermes/api/grpc"
+	"wirelab/hermes/api/register"
+	"wirelab/hermes/api/rest"
 	"wirelab/hermes/null"
 	"wirelab/wire/endpoint"
 )

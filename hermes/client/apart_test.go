@@ -8,7 +8,7 @@ import (
 
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/door/grpc"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/wire/status"
 )
 

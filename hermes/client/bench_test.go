@@ -13,7 +13,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/door/grpc"
+	door "wirelab/hermes/api/grpc"
 )
 
 // swallow answers at once and stores nothing, so that what is measured is door and client.

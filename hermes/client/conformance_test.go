@@ -5,7 +5,7 @@ import (
 
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/door/grpc"
+	door "wirelab/hermes/api/grpc"
 )
 
 // connect is a client that is closed when the test ends.

@@ -13,7 +13,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/door/grpc"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/record"
 )
 

@@ -16,7 +16,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/door/grpc"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/status"
 )

@@ -10,7 +10,7 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/door/grpc"
+	door "wirelab/hermes/api/grpc"
 )
 
 // frost connects to nodes, one of which may freeze: its connections stay and nothing comes

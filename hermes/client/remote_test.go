@@ -13,7 +13,7 @@ import (
 
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/door/grpc"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/wire/endpoint"
