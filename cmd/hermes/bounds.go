@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/hermes/descriptors"
 	"wirelab/hermes/api/intake"
+	"wirelab/hermes/descriptors"
 	"wirelab/wire/accept"
 )
 

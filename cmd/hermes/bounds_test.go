@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"wirelab/hermes/descriptors"
 	"wirelab/hermes/api/intake"
+	"wirelab/hermes/descriptors"
 )
 
 // All listeners together leave the log its descriptors, whatever is asked for.

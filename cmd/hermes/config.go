@@ -17,8 +17,8 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/access"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/intake"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/lograte"
 	"wirelab/hermes/metrics"
 	"wirelab/internal/fault"

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql"
 	"wirelab/hermes/api/grpc"
 	"wirelab/hermes/api/register"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/null"
 	"wirelab/wire/endpoint"
 )

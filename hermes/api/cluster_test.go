@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"wirelab/hermes/access"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql"
 	"wirelab/hermes/api/grpc"
 	"wirelab/hermes/api/register"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/hermes/wal"

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	grpcstatus "google.golang.org/grpc/status"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/grpc"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	wiregrpc "wirelab/wire/grpc"

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/wire/status"
 )
 

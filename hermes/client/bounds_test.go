@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/wire/status"
 )
 

@@ -3,9 +3,9 @@ package client_test
 import (
 	"testing"
 
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 )
 
 // connect is a client that is closed when the test ends.

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/wire/endpoint"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 )
 
 // pair is two nodes over one broker, of which the first says that the other one leads.

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/record"
 )
 

@@ -13,10 +13,10 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/status"
 )

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 )
 
 // frost connects to nodes, one of which may freeze: its connections stay and nothing comes

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/wire/endpoint"

@@ -25,26 +25,26 @@ func MediaType(subtype string) string {
 	return "application/grpc+" + subtype
 }
 
-// codec is grpc-go's codec for messages that know their own encoding. Those of
+// messageCodec is grpc-go's codec for messages that know their own encoding. Those of
 // health, which have none, stay in Protocol Buffers.
-type codec struct {
+type messageCodec struct {
 	subtype string
 	scratch *sync.Pool // of *[]byte, in which messages are written
 }
 
-var _ encoding.CodecV2 = codec{}
+var _ encoding.CodecV2 = messageCodec{}
 
-func newCodec(subtype string) codec {
-	return codec{subtype: subtype, scratch: &sync.Pool{New: func() any { return new([]byte) }}}
+func newCodec(subtype string) messageCodec {
+	return messageCodec{subtype: subtype, scratch: &sync.Pool{New: func() any { return new([]byte) }}}
 }
 
 // Name implements [encoding.CodecV2].
-func (c codec) Name() string { return c.subtype }
+func (c messageCodec) Name() string { return c.subtype }
 
 // Marshal implements [encoding.CodecV2]. How long a message will be is known
 // when it is written, so it is written in a buffer that stays, and copied into
 // one of grpc-go's of the right size.
-func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+func (c messageCodec) Marshal(v any) (mem.BufferSlice, error) {
 	carrier, ok := v.(form.Carrier)
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Marshal(v)
@@ -63,7 +63,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // Unmarshal implements [encoding.CodecV2].
-func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+func (c messageCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	carrier, ok := v.(form.Carrier)
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Unmarshal(data, v)

@@ -15,10 +15,10 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
-	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/api/console"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/record"
 	"wirelab/internal/browsertest"
 	"wirelab/wire/endpoint"

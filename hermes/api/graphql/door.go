@@ -10,11 +10,11 @@ import (
 	engine "github.com/99designs/gqlgen/graphql"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql/gen"
 	"wirelab/hermes/api/graphql/gen/genorigin"
 	"wirelab/hermes/api/intake"
 	"wirelab/hermes/api/register"
+	"wirelab/hermes/broker"
 	"wirelab/wire/graphql"
 	"wirelab/wire/status"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/hermes/api/graphql"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	"wirelab/hermes/api/graphql"
 )
 
 // Whatever is asked of either schema, the door answers, and is not at fault.

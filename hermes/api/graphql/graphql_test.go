@@ -12,8 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql"
+	"wirelab/hermes/broker"
 	"wirelab/wire/sse"
 	"wirelab/wire/status"
 )

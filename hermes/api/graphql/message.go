@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql/gen"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
 	"wirelab/wire/status"
 )

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql/gen/genorigin"
+	"wirelab/hermes/broker"
 	"wirelab/wire/graphql"
 	"wirelab/wire/status"
 )

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql/gen"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/wire/graphql"
 	"wirelab/wire/status"
 )

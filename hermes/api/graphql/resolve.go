@@ -3,9 +3,9 @@ package graphql
 import (
 	"context"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql/gen"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/wire/status"
 )
 

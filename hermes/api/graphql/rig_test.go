@@ -14,12 +14,12 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
-	"wirelab/hermes/broker"
-	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/api/graphql"
 	"wirelab/hermes/api/intake"
 	"wirelab/hermes/api/register"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/broker/brokertest"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/endpoint"
 )

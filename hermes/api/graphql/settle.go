@@ -3,10 +3,10 @@ package graphql
 import (
 	"context"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql/gen"
 	"wirelab/hermes/api/register"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/wire/graphql"
 	"wirelab/wire/status"
 )

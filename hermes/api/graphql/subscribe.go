@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/graphql/gen"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
 	"wirelab/wire/graphql"
 	"wirelab/wire/status"

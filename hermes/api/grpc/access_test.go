@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"wirelab/hermes/access"
-	"wirelab/hermes/broker"
 	door "wirelab/hermes/api/grpc"
+	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
 )

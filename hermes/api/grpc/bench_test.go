@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	door "wirelab/hermes/api/grpc"
 	pb "wirelab/hermes/gen"
 )
 

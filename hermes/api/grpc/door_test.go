@@ -19,9 +19,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"wirelab/hermes/broker/brokertest"
 	door "wirelab/hermes/api/grpc"
+	"wirelab/hermes/broker/brokertest"
 	"wirelab/wire/status"
 )
 

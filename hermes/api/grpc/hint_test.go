@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"wirelab/hermes/broker"
 	door "wirelab/hermes/api/grpc"
+	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
 	"wirelab/wire/status"

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
 	"wirelab/wire/status"

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
 	"wirelab/wire/status"

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/gen/origin"
 )
 

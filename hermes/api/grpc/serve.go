@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"wirelab/hermes/access"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/intake"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"wirelab/hermes"
+	door "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	door "wirelab/hermes/api/grpc"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
 	"wirelab/wire/status"

@@ -3,8 +3,8 @@ package register_test
 import (
 	"testing"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/register"
+	"wirelab/hermes/broker"
 	"wirelab/wire/status"
 )
 

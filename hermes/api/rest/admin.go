@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/wire/status"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
 	"wirelab/wire/status"
 )
 

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"wirelab/hermes/api/rest"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	"wirelab/hermes/api/rest"
 	"wirelab/wire/endpoint"
 )
 

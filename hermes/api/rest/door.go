@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"wirelab/hermes/access"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/intake"
 	"wirelab/hermes/api/register"
+	"wirelab/hermes/broker"
 	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/rebinding"

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"wirelab/hermes"
+	"wirelab/hermes/api/rest"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	"wirelab/hermes/api/rest"
 	"wirelab/wire/status"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
 )
 
 // Where callers show a token, an acknowledgement at another node than the one that delivers

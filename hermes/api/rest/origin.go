@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
 	"wirelab/wire/status"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
 )
 
 // The origin's clients publish as they did (hb-F10, hb-F11).

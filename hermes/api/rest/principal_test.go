@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"wirelab/hermes/access"
+	"wirelab/hermes/api/rest"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	"wirelab/hermes/api/rest"
 	"wirelab/wire/endpoint"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
 	"wirelab/wire/status"
 )

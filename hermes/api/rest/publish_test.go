@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/intake"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
 	"wirelab/wire/status"
 )

@@ -18,9 +18,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wirelab/hermes/api/rest"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	"wirelab/hermes/api/rest"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/endpoint"
 	"wirelab/wire/sse"

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/sse"

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
-	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/api/register"
 	"wirelab/hermes/api/rest"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/broker/brokertest"
 	"wirelab/wire/status"
 )
 

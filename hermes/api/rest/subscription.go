@@ -3,9 +3,9 @@ package rest
 import (
 	"net/http"
 
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/register"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/wire/status"
 )
 

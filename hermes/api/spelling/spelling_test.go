@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"wirelab/hermes"
-	"wirelab/hermes/broker"
 	"wirelab/hermes/api/spelling"
+	"wirelab/hermes/broker"
 	"wirelab/wire/status"
 )
 

@@ -56,26 +56,26 @@ type avroMessage[T any] struct {
 
 // avroOf is the message of T as it is, by the last of the texts.
 func avroOf[T any](texts ...string) avroMessage[T] {
-	codec := avroCodec[T](texts)
+	rows := avroCodec[T](texts)
 	return avroMessage[T]{
-		Form:   form.Form[T]{Append: codec.Append, Decode: codec.Decode},
-		encode: func(v T) ([]byte, error) { return codec.Encode(&v) },
-		schema: codec.Schema(),
+		Form:   form.Form[T]{Append: rows.Append, Decode: rows.Decode},
+		encode: func(v T) ([]byte, error) { return rows.Encode(&v) },
+		schema: rows.Schema(),
 	}
 }
 
 // avroThrough is the message of T through the transfer object D, by the last of
 // the texts. An object that can be none of T is as wrong as bytes that are none.
 func avroThrough[T, D any](to func(T) D, from func(D) (T, error), texts ...string) avroMessage[T] {
-	codec := avroCodec[D](texts)
+	rows := avroCodec[D](texts)
 	return avroMessage[T]{
 		Form: form.Form[T]{
 			Append: func(dst []byte, v *T) ([]byte, error) {
 				d := to(*v)
-				return codec.Append(dst, &d)
+				return rows.Append(dst, &d)
 			},
 			Decode: func(message []byte) (v T, err error) {
-				d, err := codec.Decode(message)
+				d, err := rows.Decode(message)
 				if err != nil {
 					return v, err
 				}
@@ -84,24 +84,24 @@ func avroThrough[T, D any](to func(T) D, from func(D) (T, error), texts ...strin
 		},
 		encode: func(v T) ([]byte, error) {
 			d := to(v)
-			return codec.Encode(&d)
+			return rows.Encode(&d)
 		},
-		schema: codec.Schema(),
+		schema: rows.Schema(),
 	}
 }
 
-// avroCodec returns the codec of T by the last of the texts. It panics where
+// avroCodec returns the rows of T by the last of the texts. It panics where
 // they do not fit each other: both are in this repository.
 func avroCodec[T any](texts []string) *avro.Codec[T] {
 	parsed, err := avro.Parse(texts...)
 	if err != nil {
 		panic(err)
 	}
-	codec, err := avro.New[T](avro.Limits{}, parsed)
+	rows, err := avro.New[T](avro.Limits{}, parsed)
 	if err != nil {
 		panic(err)
 	}
-	return codec
+	return rows
 }
 
 // http returns the message as plain HTTP takes it.
