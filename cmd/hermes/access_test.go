@@ -21,7 +21,7 @@ import (
 
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/wire/status"
 )
 
@@ -126,7 +126,7 @@ func TestPolicy(t *testing.T) {
 // issued are files of a certificate, its key, and the authority.
 func issued(t *testing.T) (cert, secret, ca string) {
 	t.Helper()
-	certificate, root, err := authority.Issue()
+	certificate, root, err := certs.Issue()
 	if err != nil {
 		t.Fatal(err)
 	}

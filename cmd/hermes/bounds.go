@@ -6,7 +6,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/api/intake"
 	"wirelab/hermes/descriptors"
-	"wirelab/wire/accept"
+	"wirelab/wire/acceptloop"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // bounds are on the connections of a node's listeners.
-type bounds struct{ peer, clients accept.Limits }
+type bounds struct{ peer, clients acceptloop.Limits }
 
 // bounds divides the descriptors that the log leaves over. Other nodes get a quarter of them, at most
 // peersMost; the two ports for clients share the rest. One address has half of a port: clients behind a
@@ -49,7 +49,7 @@ func (c *config) bounds(limit int) (bounds, error) {
 		one = each / 2
 	}
 	return bounds{
-		peer:    accept.Limits{Total: peers, Vouched: true},
-		clients: accept.Limits{Total: each, PerAddress: one, Silence: silenceLimit},
+		peer:    acceptloop.Limits{Total: peers, Vouched: true},
+		clients: acceptloop.Limits{Total: each, PerAddress: one, Silence: silenceLimit},
 	}, nil
 }

@@ -22,7 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/cmd/internal/cli/clitest"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
 )
@@ -417,7 +417,7 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	certificate, root, err := authority.Issue()
+	certificate, root, err := certs.Issue()
 	if err != nil {
 		t.Fatal(err)
 	}

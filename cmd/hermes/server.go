@@ -30,7 +30,7 @@ import (
 	"wirelab/hermes/node"
 	"wirelab/hermes/wal"
 	"wirelab/internal/fault"
-	"wirelab/wire/accept"
+	"wirelab/wire/acceptloop"
 	"wirelab/wire/endpoint"
 )
 
@@ -162,7 +162,7 @@ func (d *doors) open(c *config, logger *slog.Logger) error {
 	for _, door := range []struct {
 		name, at string
 		l        *net.Listener
-		limits   accept.Limits
+		limits   acceptloop.Limits
 	}{
 		{"peer", c.peerListen, &d.peer, bounds.peer},
 		{"grpc", c.grpcListen, &d.grpc, bounds.clients},
@@ -178,7 +178,7 @@ func (d *doors) open(c *config, logger *slog.Logger) error {
 		door.limits.Told = func(from net.Addr, why string) {
 			logger.Warn("a connection was closed", "port", door.name, "address", from, "why", why)
 		}
-		limited := accept.Limit(l, door.limits)
+		limited := acceptloop.Limit(l, door.limits)
 		*door.l = limited
 		d.counts[door.name] = func() metrics.Connections { return metrics.Connections(limited.Counts()) }
 	}

@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/internal/input"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
@@ -74,7 +74,7 @@ func readTLS(ctx context.Context, t plan.TLS, now time.Time) (secured, error) {
 		return secured{}, err
 	}
 	if t.CA != "" {
-		if _, err := authority.Trust(ca); err != nil {
+		if _, err := certs.Trust(ca); err != nil {
 			return secured{}, cli.Usage("--ca %s: there is no certificate in it; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.CA)
 		}
 	}
@@ -118,7 +118,7 @@ func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 	if block, _ := pem.Decode(key); block == nil || block.Type == "CERTIFICATE" {
 		return cli.Usage("--key %s: there is no key in it; want a PEM file, which has -----BEGIN PRIVATE KEY-----", t.Key)
 	}
-	if _, err := authority.Show(cert, key); err != nil {
+	if _, err := certs.Show(cert, key); err != nil {
 		return cli.Usage("--cert %s and --key %s do not belong together, or the key is encrypted: %v", t.Cert, t.Key, err)
 	}
 	leaf, err := x509.ParseCertificate(block.Bytes)
@@ -146,7 +146,7 @@ func readPEM(ctx context.Context, flag, name string) ([]byte, error) {
 // dialing adds what was read to what a client needs.
 func (s secured) dialing(to *wirelab.Dialing) (err error) {
 	if s.authority != "" {
-		if to.Roots, err = authority.Trust([]byte(s.authority)); err != nil {
+		if to.Roots, err = certs.Trust([]byte(s.authority)); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (s secured) dialing(to *wirelab.Dialing) (err error) {
 		return nil
 	}
 	to.ServerName, to.Insecure = s.tls.ServerName, s.tls.Insecure
-	to.Certificates, err = authority.Show([]byte(s.tls.Certificate), []byte(s.tls.Key))
+	to.Certificates, err = certs.Show([]byte(s.tls.Certificate), []byte(s.tls.Key))
 	return err
 }
 

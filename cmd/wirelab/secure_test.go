@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -26,7 +26,7 @@ import (
 // pair writes a client certificate and its key.
 func pair(t *testing.T) (cert, key string) {
 	t.Helper()
-	made, _, err := authority.Issue("client.example")
+	made, _, err := certs.Issue("client.example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func fileOf(t *testing.T, name string, text []byte) string {
 // Every client over TLS shows the certificate that it was given, and asks for the name.
 func TestClientsShowTheirCertificate(t *testing.T) {
 	t.Parallel()
-	server, ca, err := authority.Issue("api.example")
+	server, ca, err := certs.Issue("api.example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 func TestMeasureTargetOverTLS12(t *testing.T) {
 	t.Parallel()
 	plain, _ := serve(t, "routeguide", "grpc")
-	certificate, ca, err := authority.Issue("127.0.0.1")
+	certificate, ca, err := certs.Issue("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

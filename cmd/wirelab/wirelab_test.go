@@ -20,7 +20,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/lab/plan"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
@@ -121,7 +121,7 @@ func serve(t *testing.T, workload, protocol string) (address, ca string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certificate, pem, err := authority.Issue()
+	certificate, pem, err := certs.Issue()
 	if err != nil {
 		t.Fatal(err)
 	}

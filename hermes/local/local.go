@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 	"wirelab/wire/status"
 )
 
@@ -256,7 +256,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := place.Place{CPUs: n.options.CPUs}
+	at := affinity.Place{CPUs: n.options.CPUs}
 	if n.options.Namespaces != nil {
 		at.Namespace = n.options.Namespaces[n.ID-1]
 	}

@@ -6,15 +6,15 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"wirelab/hermes/core"
+	"wirelab/hermes/recentlog"
 	"wirelab/hermes/record"
-	"wirelab/hermes/tail"
 	"wirelab/hermes/wal"
 )
 
 // applied is what an entry of data brought.
 type applied struct {
 	placed  []wal.Placed
-	runs    []tail.Run
+	runs    []recentlog.Run
 	changes []core.Outcome // of commands and restored runs that changed something
 }
 
@@ -51,7 +51,7 @@ func (a *applied) read(e *raftpb.Entry, outcomes []core.Outcome, time *int64) er
 				Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At, Bytes: len(r.Messages),
 			})
 			if !r.Cleaned {
-				a.runs = append(a.runs, tail.Run{Topic: r.Topic, Offset: o.Offset, Count: int(r.Count), Messages: r.Messages, Time: r.Time})
+				a.runs = append(a.runs, recentlog.Run{Topic: r.Topic, Offset: o.Offset, Count: int(r.Count), Messages: r.Messages, Time: r.Time})
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
-	"wirelab/hermes/tail"
+	"wirelab/hermes/recentlog"
 )
 
 // TestLeaseOverSeek: a member that is fetching what it leased when its group is set elsewhere gets
@@ -16,7 +16,7 @@ func TestLeaseOverSeek(t *testing.T) {
 	top := &topic{id: 7, name: "a"}
 	top.next.Store(5)
 	seeks := 1
-	n.tail = tail.New(tail.Options{Read: func(_ uint32, offset, _ uint64, _ int) ([]broker.Batch, error) {
+	n.tail = recentlog.New(recentlog.Options{Read: func(_ uint32, offset, _ uint64, _ int) ([]broker.Batch, error) {
 		if seeks > 0 {
 			seeks--
 			n.hands.seek(1, 3, 2)

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab/hermes/broker"
+	"wirelab/hermes/recentlog"
 	"wirelab/hermes/replica"
-	"wirelab/hermes/tail"
 	"wirelab/wire/status"
 )
 
@@ -31,7 +31,7 @@ type loop struct {
 	pending map[uint64]*proposal // by ticket
 	time    int64                // of the last entry applied
 	ticks   uint64
-	runs    []tail.Run // room for applied
+	runs    []recentlog.Run // room for applied
 	// fed is the index of the last entry the tail was told of.
 	fed       atomic.Uint64
 	retiring  chan struct{} // closed when this node leads no longer; nil: it stays

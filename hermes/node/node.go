@@ -49,8 +49,8 @@ import (
 	"wirelab/hermes/clocks"
 	"wirelab/hermes/core"
 	"wirelab/hermes/peer"
+	"wirelab/hermes/recentlog"
 	"wirelab/hermes/replica"
-	"wirelab/hermes/tail"
 	"wirelab/hermes/wal"
 	"wirelab/wire/status"
 )
@@ -74,7 +74,7 @@ type Node struct {
 	logger  *slog.Logger
 	clock   clock
 	log     *wal.Log
-	tail    *tail.Tail
+	tail    *recentlog.Tail
 	net     network
 	book    *book
 	topics  *directory
@@ -216,7 +216,7 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	if ro.Members, err = peers(n.options.Members); err != nil {
 		return err
 	}
-	n.tail = tail.New(tail.Options{Bytes: n.options.TailBytes, Read: n.readLog})
+	n.tail = recentlog.New(recentlog.Options{Bytes: n.options.TailBytes, Read: n.readLog})
 	if n.net, err = n.connect(); err != nil {
 		return err
 	}

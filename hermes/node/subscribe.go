@@ -7,7 +7,7 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
-	"wirelab/hermes/tail"
+	"wirelab/hermes/recentlog"
 	"wirelab/wire/status"
 )
 
@@ -125,7 +125,7 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 
 // broadcast is a subscription that is no group's.
 type broadcast struct {
-	r      *tail.Reader
+	r      *recentlog.Reader
 	ctx    context.Context // of the subscription
 	detach func() bool
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/hermes/broker"
-	"wirelab/wire/accept"
+	"wirelab/wire/acceptloop"
 	"wirelab/wire/status"
 )
 
@@ -17,10 +17,10 @@ const connectionsLimit = 256
 
 // limited is the listener with a bound, which it may have already.
 func limited(l net.Listener) net.Listener {
-	if bounded, ok := l.(*accept.Limited); ok {
+	if bounded, ok := l.(*acceptloop.Limited); ok {
 		return bounded
 	}
-	return accept.Limit(l, accept.Limits{Total: connectionsLimit, Vouched: true})
+	return acceptloop.Limit(l, acceptloop.Limits{Total: connectionsLimit, Vouched: true})
 }
 
 // accept takes those who dial.
@@ -61,7 +61,7 @@ func (t *Transport) receive(socket net.Conn) {
 		return
 	}
 	if from != 0 || t.o.Key != nil || t.o.TLS != nil {
-		accept.Vouch(socket)
+		acceptloop.Vouch(socket)
 	}
 	c.acquaintance, c.peer = &t.o.Acquaintance, from
 	s := &session{c: c, from: from, id: t.o.ID, handler: t.handler, local: t.local, logger: t.o.Logger, ctx: t.ctx}

@@ -12,9 +12,10 @@ import (
 var alone = []string{
 	"cmd/hermes", "cmd/internal/cli",
 	"hermes/**",
-	"wire/accept", "wire/endpoint", "wire/form", "wire/graphql", "wire/grpc", "wire/http1", "wire/httprpc", "wire/moment",
-	"wire/multiplex", "wire/rebinding", "wire/recovery", "wire/sse", "wire/status", "wire/stream", "wire/surrogate",
-	"internal/daemon", "internal/fault", "internal/input", "internal/nearest", "internal/paragraph", "internal/place",
+	"wire/acceptloop", "wire/endpoint", "wire/codec", "wire/graphql", "wire/grpc", "wire/http1", "wire/httprpc",
+	"wire/rfc3339",
+	"wire/multiplex", "wire/rebinding", "wire/panics", "wire/sse", "wire/status", "wire/stream", "wire/jsontext",
+	"internal/daemon", "internal/fault", "internal/input", "internal/nearest", "internal/paragraph", "internal/affinity",
 }
 
 // labs are the folders that alone may not name.

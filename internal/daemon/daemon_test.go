@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 	"wirelab/wire/status"
 )
 
@@ -201,7 +201,7 @@ func TestReady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := daemon.Run(command, place.Place{})
+		p, err := daemon.Run(command, affinity.Place{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestProcess(t *testing.T) {
 		if _, err := command.StdinPipe(); err != nil {
 			t.Fatal(err)
 		}
-		p, err := daemon.Run(command, place.Place{CPUs: []int{0}})
+		p, err := daemon.Run(command, affinity.Place{CPUs: []int{0}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestProcess(t *testing.T) {
 		}
 		p.Signal(signal)
 	}
-	if _, err := daemon.Run(exec.Command("/no/such/program"), place.Place{}); err == nil {
+	if _, err := daemon.Run(exec.Command("/no/such/program"), affinity.Place{}); err == nil {
 		t.Error("what is not there runs")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/wire/status"
 )
 
@@ -21,7 +21,7 @@ type Process struct {
 
 // Run starts a command at a place. Whoever runs it waits for
 // [Process.Ended]: until then a goroutine does that waits for the process.
-func Run(command *exec.Cmd, at place.Place) (*Process, error) {
+func Run(command *exec.Cmd, at affinity.Place) (*Process, error) {
 	if err := at.Start(command); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/lab/probe"
 )
 
@@ -34,7 +34,7 @@ type Process struct {
 // keeps Ctrl-C at the terminal from it, which so reaches only who started it,
 // who then stops it in order. The kernel ends the first process with us, for
 // when we cannot. Whoever starts one calls [Process.Wait].
-func Start(command *exec.Cmd, at place.Place) (*Process, error) {
+func Start(command *exec.Cmd, at affinity.Place) (*Process, error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := at.Start(command); err != nil {
 		return nil, err

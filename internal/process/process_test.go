@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/internal/process"
 	"wirelab/lab/probe"
 )
@@ -27,7 +27,7 @@ func start(t *testing.T, script string) (p *process.Process, first string, words
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = process.Start(command, place.Place{}); err != nil {
+	if p, err = process.Start(command, affinity.Place{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/internal/fault"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
@@ -52,13 +52,13 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 		to.Met = reached.reach
 	}
 	if order.Authority != "" {
-		if to.Roots, err = authority.Trust([]byte(order.Authority)); err != nil {
+		if to.Roots, err = certs.Trust([]byte(order.Authority)); err != nil {
 			return nil, err
 		}
 	}
 	if t := order.TLS; t != nil {
 		to.ServerName, to.Insecure = t.ServerName, t.Insecure
-		if to.Certificates, err = authority.Show([]byte(t.Certificate), []byte(t.Key)); err != nil {
+		if to.Certificates, err = certs.Show([]byte(t.Certificate), []byte(t.Key)); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"net"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/internal/fault"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
@@ -49,7 +49,7 @@ func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready,
 	if cell.Protocol.Secure {
 		var certificate tls.Certificate
 		var trusted []byte
-		if certificate, trusted, err = authority.Issue(host); err != nil {
+		if certificate, trusted, err = certs.Issue(host); err != nil {
 			return at, ready, errors.Join(err, at.Close())
 		}
 		at.Certificate = &certificate

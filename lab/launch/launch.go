@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
@@ -89,9 +89,9 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 		return nil, err
 	}
 	s.Host = cmp.Or(s.Host, loopback)
-	at := place.Place{CPUs: s.CPUs, Namespace: s.Namespace}
+	at := affinity.Place{CPUs: s.CPUs, Namespace: s.Namespace}
 	port := 0
-	err := place.Place{Namespace: s.Namespace}.Do(func() (err error) {
+	err := affinity.Place{Namespace: s.Namespace}.Do(func() (err error) {
 		port, err = daemon.FreePort()
 		return err
 	})

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/internal/prereq"
 	"wirelab/lab/control"
 	"wirelab/lab/launch"
@@ -304,7 +304,7 @@ func TestCores(t *testing.T) {
 func TestNamespace(t *testing.T) {
 	t.Parallel()
 	prereq.NeedNamespaces(t)
-	space, err := place.NewNamespace()
+	space, err := affinity.NewNamespace()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := exec.Command(ip, "link", "set", "lo", "up")
-	if err := errors.Join((place.Place{Namespace: space}).Start(up), up.Wait()); err != nil {
+	if err := errors.Join((affinity.Place{Namespace: space}).Start(up), up.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	for part, ready := range map[string]launch.Ready{

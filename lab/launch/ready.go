@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"wirelab"
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
 )
@@ -163,7 +163,7 @@ func try(ctx context.Context, ready Ready, address string, namespace *os.File) e
 	defer cancel()
 	// A connection belongs to the network of the thread that opened it.
 	dial := func(ctx context.Context, _ string) (conn net.Conn, err error) {
-		err = place.Place{Namespace: namespace}.Do(func() error {
+		err = affinity.Place{Namespace: namespace}.Do(func() error {
 			conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
 			return err
 		})

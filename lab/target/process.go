@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/internal/process"
 	"wirelab/lab/control"
 )
@@ -80,7 +80,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.held, err = process.Start(command, place.Place{CPUs: c.CPUs, Namespace: c.Namespace}); err != nil {
+	if p.held, err = process.Start(command, affinity.Place{CPUs: c.CPUs, Namespace: c.Namespace}); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	p.listening.Go(func() { p.listen(output) })

@@ -51,7 +51,7 @@ import (
 	"wirelab"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/path"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/workload/logging"
 )
 
@@ -162,7 +162,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			fail(w, recovery.Error(r.Context(), p))
+			fail(w, panics.Error(r.Context(), p))
 		}
 	}()
 	methods, ok := g.routes[r.URL.Path]

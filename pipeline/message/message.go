@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/queue"
-	"wirelab/wire/surrogate"
+	"wirelab/wire/jsontext"
 	"wirelab/workload/logging"
 )
 
@@ -86,7 +86,7 @@ func Decode(m queue.Message) (logging.Entry, error) {
 	if err := json.Unmarshal(m.Body, &b); err != nil || b == nil {
 		return logging.Entry{}, notEntry(`want one JSON object {"id","name","data"} of strings`)
 	}
-	if surrogate.Half(m.Body) {
+	if jsontext.Half(m.Body) {
 		return logging.Entry{}, notEntry("it escapes half a character")
 	}
 	switch b.ID {
@@ -111,4 +111,4 @@ func notEntry(why string) error {
 
 // HalfCharacter reports whether a JSON text, known to be one, escapes half a
 // character, which encoding/json would replace.
-func HalfCharacter(text []byte) bool { return surrogate.Half(text) }
+func HalfCharacter(text []byte) bool { return jsontext.Half(text) }

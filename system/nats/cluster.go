@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 	"wirelab/lab/target"
 )
 
@@ -40,7 +40,7 @@ func StartCluster(ctx context.Context, command target.Command, o Options, size i
 	}
 	hosts := o.Hosts
 	if hosts == nil {
-		hosts = slices.Repeat([]place.Host{{Address: localhost}}, size)
+		hosts = slices.Repeat([]affinity.Host{{Address: localhost}}, size)
 	}
 	if len(hosts) != size {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS cluster of %d at %d hosts", size, len(hosts))

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 )
 
 // Options say how a server runs. The zero value is one with a temporary
@@ -31,7 +31,7 @@ type Options struct {
 	Host string `json:"host,omitempty"`
 	Port int    `json:"port,omitempty"`
 	// Hosts are those of a cluster's servers; nil: all at 127.0.0.1. See [StartCluster].
-	Hosts []place.Host `json:"-"`
+	Hosts []affinity.Host `json:"-"`
 	// Password of the user "wirelab"; "": a random one.
 	Password string `json:"password,omitempty"`
 	// SyncEvery is how often what was written is brought to the disk by fsync.

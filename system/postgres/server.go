@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 )
 
 // owner and database are what a server of ours has.
@@ -151,7 +151,7 @@ func (s *Server) run(ctx context.Context, name string) error {
 	command.Dir, command.Env, command.SysProcAttr = string(s.at), daemon.Environment(string(s.at)), attributes(s.as, s.outlive)
 	command.Stdout, command.Stderr = journal, journal
 	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks
-	p, err := daemon.Run(command, place.Place{CPUs: s.cpus})
+	p, err := daemon.Run(command, affinity.Place{CPUs: s.cpus})
 	if err != nil {
 		return err
 	}

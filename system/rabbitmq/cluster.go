@@ -8,8 +8,8 @@ import (
 	randv2 "math/rand/v2"
 
 	"wirelab"
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 )
 
 // Cluster is servers of ours that know one another.
@@ -52,10 +52,10 @@ func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
 
 // loopback returns hosts of a network of the loopback, which on Linux is all of
 // 127.0.0.0/8. It is drawn, so that two clusters do not meet.
-func loopback(size int) (hosts []place.Host) {
+func loopback(size int) (hosts []affinity.Host) {
 	network := fmt.Sprintf("127.%d.%d", 1+randv2.IntN(254), 1+randv2.IntN(254))
 	for i := range size {
-		hosts = append(hosts, place.Host{Address: fmt.Sprintf("%s.%d", network, i+1)})
+		hosts = append(hosts, affinity.Host{Address: fmt.Sprintf("%s.%d", network, i+1)})
 	}
 	return hosts
 }

@@ -18,8 +18,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"wirelab"
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 )
 
 // owner is the user that a server of ours knows.
@@ -46,7 +46,7 @@ type Options struct {
 	Settings []Setting
 	// Hosts are those of a cluster's servers; nil: addresses of the loopback. See
 	// [StartCluster].
-	Hosts []place.Host
+	Hosts []affinity.Host
 }
 
 // Server is a RabbitMQ that we started. Its methods may be called by several
@@ -148,7 +148,7 @@ func (s *Server) run(ctx context.Context) error {
 	command.Dir, command.Env, command.SysProcAttr = string(s.at), variables(s.at, s.node), s.as.Bound(syscall.SIGKILL)
 	command.Stdout, command.Stderr = output, output
 	command.ExtraFiles = []*os.File{s.owned} // kept open for its lock
-	p, err := daemon.Run(command, place.Place{CPUs: s.cpus, Namespace: s.node.namespace})
+	p, err := daemon.Run(command, affinity.Place{CPUs: s.cpus, Namespace: s.node.namespace})
 	if err != nil {
 		return fmt.Errorf("run as %s in %s, which it must be able to enter (TMPDIR chooses another place): %w", s.as.Called(), s.at, err)
 	}

@@ -12,7 +12,7 @@ import (
 	library "github.com/twmb/avro"
 
 	"wirelab"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 )
 
 // Codec turns values of T into messages and back. It is safe for concurrent use.
@@ -83,7 +83,7 @@ func (c *Codec[T]) append(dst, header []byte, v *T) (message []byte, err error) 
 	start := len(dst)
 	defer func() {
 		if p := recover(); p != nil {
-			message, err = dst[:start], recovery.Error(context.Background(), p)
+			message, err = dst[:start], panics.Error(context.Background(), p)
 		}
 	}()
 	message, err = c.encode.AppendEncode(append(dst, header...), v)
@@ -147,7 +147,7 @@ func (c *Codec[T]) read(w *writer, message []byte, header int) (v T, err error) 
 	defer func() {
 		if p := recover(); p != nil {
 			var none T
-			v, err = none, recovery.Error(context.Background(), p)
+			v, err = none, panics.Error(context.Background(), p)
 		}
 	}()
 	if err := c.limits.check(w.shape, message, header); err != nil {

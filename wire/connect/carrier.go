@@ -6,7 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 
 	"wirelab"
 )
@@ -54,7 +54,7 @@ func HandlerOptions() []connect.HandlerOption {
 		connect.WithReadMaxBytes(MaxMessage),
 		connect.WithSendMaxBytes(MaxMessage),
 		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, p any) error {
-			return Encode(recovery.Error(ctx, p))
+			return Encode(panics.Error(ctx, p))
 		}),
 	}
 }

@@ -24,7 +24,7 @@
 //   - A request's header must come within 10 s. Nothing else is timed by the
 //     server: how long a call may take is its caller's to say.
 //   - Messages that are not Protocol Buffers have the form that a binding gives
-//     them ([HandleUnary], [CallUnary]; wirelab/wire/form).
+//     them ([HandleUnary], [CallUnary]; wirelab/wire/codec).
 //
 // # Errors
 //

@@ -7,7 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 )
 
 // formCodec is connect-go's codec of one method whose messages are in an
@@ -15,8 +15,8 @@ import (
 // so the codec gives them their form.
 type formCodec[Req, Rep any] struct {
 	name    string
-	request form.Form[Req]
-	reply   form.Form[Rep]
+	request codec.Form[Req]
+	reply   codec.Form[Rep]
 }
 
 // Name implements [connect.Codec].
@@ -27,7 +27,7 @@ func (c *formCodec[Req, Rep]) Marshal(v any) ([]byte, error) { return c.MarshalA
 
 // MarshalAppend is what connect-go calls where it has a buffer.
 func (c *formCodec[Req, Rep]) MarshalAppend(dst []byte, v any) ([]byte, error) {
-	carrier, ok := v.(form.Carrier)
+	carrier, ok := v.(codec.Carrier)
 	if !ok {
 		return nil, errForeign
 	}
@@ -37,9 +37,9 @@ func (c *formCodec[Req, Rep]) MarshalAppend(dst []byte, v any) ([]byte, error) {
 // Unmarshal implements [connect.Codec].
 func (c *formCodec[Req, Rep]) Unmarshal(data []byte, v any) error {
 	switch m := v.(type) {
-	case *form.Message[Req]:
+	case *codec.Message[Req]:
 		m.As(&c.request).Take(data)
-	case *form.Message[Rep]:
+	case *codec.Message[Rep]:
 		m.As(&c.reply).Take(data)
 	default:
 		return errForeign
@@ -70,12 +70,12 @@ func (c deafCodec) refuse() error {
 // HandleUnary returns the handler of a unary method at a procedure's path,
 // /service/method, whose messages are in the encoding of a name such as "avro".
 func HandleUnary[Req, Rep any](
-	procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
+	procedure, encoding string, request codec.Form[Req], reply codec.Form[Rep],
 	call func(context.Context, Req) (Rep, error), more ...connect.HandlerOption,
 ) http.Handler {
 	return connect.NewUnaryHandler(procedure, func(
-		ctx context.Context, message *connect.Request[form.Message[Req]],
-	) (*connect.Response[form.Message[Rep]], error) {
+		ctx context.Context, message *connect.Request[codec.Message[Req]],
+	) (*connect.Response[codec.Message[Rep]], error) {
 		req, err := message.Msg.As(&request).Request()
 		if err != nil {
 			return nil, Encode(err)
@@ -90,7 +90,7 @@ func HandleUnary[Req, Rep any](
 
 // formOptions are the options of a handler that speaks one encoding alone.
 func formOptions[Req, Rep any](
-	encoding string, request form.Form[Req], reply form.Form[Rep], more []connect.HandlerOption,
+	encoding string, request codec.Form[Req], reply codec.Form[Rep], more []connect.HandlerOption,
 ) []connect.HandlerOption {
 	options := append(HandlerOptions(), more...)
 	for _, usual := range []string{"proto", "json"} {
@@ -104,7 +104,7 @@ func formOptions[Req, Rep any](
 // CallUnary returns the stub of a unary method at a procedure's path, whose
 // messages are in the encoding of a name such as "avro".
 func CallUnary[Req, Rep any](
-	client connect.HTTPClient, baseURL, procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
+	client connect.HTTPClient, baseURL, procedure, encoding string, request codec.Form[Req], reply codec.Form[Rep],
 	more ...connect.ClientOption,
 ) func(context.Context, Req) (Rep, error) {
 	calls := formClient(client, baseURL+procedure, encoding, request, reply, more)
@@ -112,7 +112,7 @@ func CallUnary[Req, Rep any](
 		sent := request.Of(req)
 		received, err := calls.CallUnary(ctx, connect.NewRequest(sent))
 		if err != nil {
-			return rep, form.Ours(sent.Sent(), Decode(err))
+			return rep, codec.Ours(sent.Sent(), Decode(err))
 		}
 		return received.Msg.Reply()
 	}
@@ -120,9 +120,9 @@ func CallUnary[Req, Rep any](
 
 // formClient is connect-go's client of one method in an encoding of its own.
 func formClient[Req, Rep any](
-	client connect.HTTPClient, url, encoding string, request form.Form[Req], reply form.Form[Rep], more []connect.ClientOption,
-) *connect.Client[form.Message[Req], form.Message[Rep]] {
+	client connect.HTTPClient, url, encoding string, request codec.Form[Req], reply codec.Form[Rep], more []connect.ClientOption,
+) *connect.Client[codec.Message[Req], codec.Message[Rep]] {
 	options := append(ClientOptions(), more...)
 	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
-	return connect.NewClient[form.Message[Req], form.Message[Rep]](client, url, options...)
+	return connect.NewClient[codec.Message[Req], codec.Message[Rep]](client, url, options...)
 }

@@ -7,18 +7,18 @@ import (
 
 	"connectrpc.com/connect"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 )
 
 // HandleServerStream is [HandleUnary] for a method that answers with a stream.
 // connect-go writes each message through to the connection, and waits there
 // for a reader that is behind.
 func HandleServerStream[Req, Rep any](
-	procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
+	procedure, encoding string, request codec.Form[Req], reply codec.Form[Rep],
 	call func(context.Context, Req) iter.Seq2[Rep, error], more ...connect.HandlerOption,
 ) http.Handler {
 	return connect.NewServerStreamHandler(procedure, func(
-		ctx context.Context, message *connect.Request[form.Message[Req]], to *connect.ServerStream[form.Message[Rep]],
+		ctx context.Context, message *connect.Request[codec.Message[Req]], to *connect.ServerStream[codec.Message[Rep]],
 	) error {
 		req, err := message.Msg.As(&request).Request()
 		if err != nil {
@@ -39,7 +39,7 @@ func HandleServerStream[Req, Rep any](
 // CallServerStream is [CallUnary] for a method that answers with a stream.
 // Leaving its loop early ends the call.
 func CallServerStream[Req, Rep any](
-	client connect.HTTPClient, baseURL, procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
+	client connect.HTTPClient, baseURL, procedure, encoding string, request codec.Form[Req], reply codec.Form[Rep],
 	more ...connect.ClientOption,
 ) func(context.Context, Req) iter.Seq2[Rep, error] {
 	calls := formClient(client, baseURL+procedure, encoding, request, reply, more)
@@ -51,7 +51,7 @@ func CallServerStream[Req, Rep any](
 			sent := request.Of(req)
 			call, err := calls.CallServerStream(ctx, connect.NewRequest(sent))
 			if err != nil {
-				yield(none, form.Ours(sent.Sent(), Decode(err)))
+				yield(none, codec.Ours(sent.Sent(), Decode(err)))
 				return
 			}
 			// Resets the stream if its end was not read, else keeps the connection.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 )
 
 // Server answers calls on the connections it is given.
@@ -177,7 +177,7 @@ func (s *session) invoke(handler *Handler, c call) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = recovery.Error(ctx, p)
+			err = panics.Error(ctx, p)
 		}
 	}()
 	s.link.inbox.watch()

@@ -21,7 +21,7 @@ import (
 	"wirelab/internal/leaktest"
 	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/wire/status"
 )
 
@@ -56,7 +56,7 @@ func TestPresent(t *testing.T) {
 		{"a query that is none", withCode(errcode.ParseFailed), status.InvalidArgument, "about the query"},
 		{"a query that does not fit", withCode(errcode.ValidationFailed), status.InvalidArgument, "about the query"},
 		{"a query of too many fields", withCode(complexityCode), status.ResourceExhausted, "about the query"},
-		{"a panic", recovery.Error(t.Context(), "planted"), status.Internal, "internal error"},
+		{"a panic", panics.Error(t.Context(), "planted"), status.Internal, "internal error"},
 	}
 	for _, code := range status.Codes() {
 		cases = append(cases, struct {

@@ -17,7 +17,7 @@ import (
 	"wirelab/wire/endpoint"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/wire/status"
 )
 
@@ -43,7 +43,7 @@ func newServer(schema graphql.ExecutableSchema) *handler.Server {
 	server.SetParserTokenLimit(tokenLimit)
 	server.SetDisableSuggestion(true)
 	server.SetErrorPresenter(present)
-	server.SetRecoverFunc(recovery.Error)
+	server.SetRecoverFunc(panics.Error)
 	server.Use(guard{known})
 	server.Use(extension.Introspection{})
 	server.Use(extension.FixedComplexityLimit(complexityLimit))

@@ -14,7 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"wirelab/wire/httprpc"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/wire/sse"
 	"wirelab/wire/status"
 )
@@ -80,7 +80,7 @@ func StreamThen[T any](ctx context.Context, items iter.Seq2[T, error], written f
 func pump[T any](ctx context.Context, items iter.Seq2[T, error], out chan<- *T) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = recovery.Error(ctx, p)
+			err = panics.Error(ctx, p)
 		}
 	}()
 	for item, err := range items {

@@ -30,7 +30,7 @@
 // # Other encodings
 //
 // Messages that are not Protocol Buffers have the form that a binding gives
-// them (wirelab/wire/form); calls say so by their content type, such as
+// them (wirelab/wire/codec); calls say so by their content type, such as
 // application/grpc+avro, and a server speaks one encoding ([Describe],
 // [Serve], [CallUnary], [CallServerStream]). Health stays in Protocol
 // Buffers, as those who ask it expect; reflection describes nothing else, and

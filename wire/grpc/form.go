@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	"wirelab/wire/status"
 )
 
@@ -45,7 +45,7 @@ func (c messageCodec) Name() string { return c.subtype }
 // when it is written, so it is written in a buffer that stays, and copied into
 // one of grpc-go's of the right size.
 func (c messageCodec) Marshal(v any) (mem.BufferSlice, error) {
-	carrier, ok := v.(form.Carrier)
+	carrier, ok := v.(codec.Carrier)
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Marshal(v)
 	}
@@ -64,7 +64,7 @@ func (c messageCodec) Marshal(v any) (mem.BufferSlice, error) {
 
 // Unmarshal implements [encoding.CodecV2].
 func (c messageCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	carrier, ok := v.(form.Carrier)
+	carrier, ok := v.(codec.Carrier)
 	if !ok {
 		return encoding.GetCodecV2(proto.Name).Unmarshal(data, v)
 	}
@@ -84,7 +84,7 @@ type Method[S any] struct {
 
 // Unary is the unary method that call answers.
 func Unary[S, Req, Rep any](
-	name string, request form.Form[Req], reply form.Form[Rep], call func(S, context.Context, Req) (Rep, error),
+	name string, request codec.Form[Req], reply codec.Form[Rep], call func(S, context.Context, Req) (Rep, error),
 ) Method[S] {
 	return Method[S]{name: name, answer: func(ctx context.Context, service S, receive func(any) error) (any, error) {
 		message := request.Empty()
@@ -152,13 +152,13 @@ func spoken(ctx context.Context, subtype string) error {
 // CallUnary returns the stub of a unary method, by its service's full name and
 // its own, in the encoding of a subtype.
 func CallUnary[Req, Rep any](
-	conn *grpc.ClientConn, service, method, subtype string, request form.Form[Req], reply form.Form[Rep],
+	conn *grpc.ClientConn, service, method, subtype string, request codec.Form[Req], reply codec.Form[Rep],
 ) func(context.Context, Req) (Rep, error) {
 	path, speak := "/"+service+"/"+method, grpc.ForceCodecV2(newCodec(subtype))
 	return func(ctx context.Context, req Req) (rep Rep, err error) {
 		sent, received := request.Of(req), reply.Empty()
 		if err := conn.Invoke(ctx, path, sent, received, speak); err != nil {
-			return rep, form.Ours(sent.Sent(), Decode(err))
+			return rep, codec.Ours(sent.Sent(), Decode(err))
 		}
 		return received.Reply()
 	}

@@ -7,14 +7,14 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	"wirelab/wire/stream"
 )
 
 // ServerStream is the method that call answers with a stream. grpc-go writes
 // what is sent at once, and waits for a reader that is behind.
 func ServerStream[S, Req, Rep any](
-	name string, request form.Form[Req], reply form.Form[Rep], call func(S, context.Context, Req) iter.Seq2[Rep, error],
+	name string, request codec.Form[Req], reply codec.Form[Rep], call func(S, context.Context, Req) iter.Seq2[Rep, error],
 ) Method[S] {
 	return Method[S]{name: name, stream: func(service S, to grpc.ServerStream) error {
 		message := request.Empty()
@@ -56,7 +56,7 @@ func (m Method[S]) describeStream(service, subtype string) grpc.StreamDesc {
 // its service's full name and its own, in the encoding of a subtype. Leaving
 // its loop early ends the call.
 func CallServerStream[Req, Rep any](
-	conn *grpc.ClientConn, service, method, subtype string, request form.Form[Req], reply form.Form[Rep],
+	conn *grpc.ClientConn, service, method, subtype string, request codec.Form[Req], reply codec.Form[Rep],
 ) func(context.Context, Req) iter.Seq2[Rep, error] {
 	path, speak := "/"+service+"/"+method, grpc.ForceCodecV2(newCodec(subtype))
 	described := &grpc.StreamDesc{StreamName: method, ServerStreams: true}
@@ -74,7 +74,7 @@ func CallServerStream[Req, Rep any](
 				err = call.CloseSend()
 			}
 			if err != nil {
-				yield(none, form.Ours(sent.Sent(), Decode(err)))
+				yield(none, codec.Ours(sent.Sent(), Decode(err)))
 				return
 			}
 			receive := func() (Rep, error) {
@@ -85,7 +85,7 @@ func CallServerStream[Req, Rep any](
 				return message.Reply()
 			}
 			// A reply that cannot be read is already as the caller is to see it.
-			translate := func(err error) error { return form.Ours(err, Decode(err)) }
+			translate := func(err error) error { return codec.Ours(err, Decode(err)) }
 			stream.Items(receive, func(v Rep) Rep { return v }, translate)(yield)
 		}
 	}

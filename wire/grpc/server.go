@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"wirelab/wire/endpoint"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/wire/status"
 )
 
@@ -127,7 +127,7 @@ func containUnary(
 ) (reply any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			reply, err = nil, Encode(recovery.Error(ctx, p))
+			reply, err = nil, Encode(panics.Error(ctx, p))
 		}
 	}()
 	return handle(ctx, request)
@@ -138,7 +138,7 @@ func containStream(
 ) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = Encode(recovery.Error(call.Context(), p))
+			err = Encode(panics.Error(call.Context(), p))
 		}
 	}()
 	return handle(service, call)

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/http3"
 	"wirelab/wire/httprpc"
@@ -60,11 +60,11 @@ func serve(t *testing.T, drain time.Duration, handler http.Handler) (client *htt
 	if err != nil {
 		t.Fatal(err)
 	}
-	certificate, pem, err := authority.Issue("127.0.0.1")
+	certificate, pem, err := certs.Issue("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots, err := authority.Trust(pem)
+	roots, err := certs.Trust(pem)
 	if err != nil {
 		t.Fatal(err)
 	}

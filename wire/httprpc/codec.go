@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab/wire/endpoint"
-	"wirelab/wire/surrogate"
+	"wirelab/wire/jsontext"
 )
 
 // MessageLimit is the size in bytes above which no message is taken, in any
@@ -247,7 +247,7 @@ func decodeJSON(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return err
 	}
-	if surrogate.Half(data) {
+	if jsontext.Half(data) {
 		return errHalf
 	}
 	return nil

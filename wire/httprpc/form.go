@@ -3,15 +3,15 @@ package httprpc
 import (
 	"errors"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	"wirelab/wire/status"
 )
 
 // Form is the codec as gRPC's libraries take it. What a message of ours says of
 // itself, as that a text in it is no time, is for the caller; what the
 // encoding's library says is not.
-func (c Codec[T]) Form() form.Form[T] {
-	return form.Form[T]{
+func (c Codec[T]) Form() codec.Form[T] {
+	return codec.Form[T]{
 		Append: func(dst []byte, v *T) ([]byte, error) {
 			message, err := c.Encode(*v)
 			if err != nil {

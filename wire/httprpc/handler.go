@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/wire/status"
 )
 
@@ -187,7 +187,7 @@ func Guard(ctx context.Context, answer func() error) (err error) {
 			if p == http.ErrAbortHandler { //nolint:errorlint // a panic is compared, as net/http does
 				panic(p)
 			}
-			err = recovery.Error(ctx, p)
+			err = panics.Error(ctx, p)
 		}
 	}()
 	return answer()

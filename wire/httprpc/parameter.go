@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/wire/status"
 )
 
@@ -82,14 +82,14 @@ func Count[T any](name string, field func(*T) *int64) Parameter[T] {
 	)
 }
 
-// Time is a parameter that is a time as [moment.Parse] reads it. An absent or
+// Time is a parameter that is a time as [rfc3339.Parse] reads it. An absent or
 // empty one is the zero time.
 func Time[T any](name string, field func(*T) *time.Time) Parameter[T] {
 	return Custom(
 		name,
-		func(v *T) string { return moment.Text(*field(v)) },
+		func(v *T) string { return rfc3339.Text(*field(v)) },
 		func(v *T, text string) (err error) {
-			if *field(v), err = moment.Parse(text); err != nil {
+			if *field(v), err = rfc3339.Parse(text); err != nil {
 				return status.Errorf(status.InvalidArgument, "%s: %s", name, status.Public(err).Message)
 			}
 			return nil

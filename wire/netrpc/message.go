@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 )
 
 // MessageLimit is the size in bytes above which no message is sent or taken,
@@ -82,7 +82,7 @@ func Answer[Req, Rep any](
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			rep.Failure = failureOf(recovery.Error(ctx, p))
+			rep.Failure = failureOf(panics.Error(ctx, p))
 		}
 	}()
 	body, err := call(ctx, req.Body)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/accept"
+	"wirelab/wire/acceptloop"
 )
 
 // Serve answers calls of the methods of receiver, as net/rpc finds them, under
@@ -33,7 +33,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, name string, receiver any, 
 	base, cut := context.WithCancel(context.Background())
 	defer cut()
 	s := &server{calls: calls, base: base, sessions: map[*session]struct{}{}}
-	err = accept.Loop(ctx, at.Listener, s.attend)
+	err = acceptloop.Loop(ctx, at.Listener, s.attend)
 	s.stop(at.DrainTime(), cut)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/wire/accept"
+	"wirelab/wire/acceptloop"
 )
 
 // The bounds of a null responder.
@@ -83,7 +83,7 @@ func serveNull(ctx context.Context, at wirelab.Endpoint, over Over, r *responder
 	}()
 	var joining sync.WaitGroup
 	places := make(chan struct{}, joiningMax)
-	err = accept.Loop(ctx, at.Listener, func(conn net.Conn) {
+	err = acceptloop.Loop(ctx, at.Listener, func(conn net.Conn) {
 		select {
 		case places <- struct{}{}:
 			joining.Go(func() {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/wire/raw"
 	"wirelab/workload/routeguide/bind"
 )
@@ -43,11 +43,11 @@ func start(t testing.TB, secure bool, address string, serve func(context.Context
 	s := serving{address: listener.Addr().String()}
 	at := wirelab.Endpoint{Listener: listener, Drain: time.Second}
 	if secure {
-		certificate, pem, err := authority.Issue("127.0.0.1")
+		certificate, pem, err := certs.Issue("127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.roots, err = authority.Trust(pem); err != nil {
+		if s.roots, err = certs.Trust(pem); err != nil {
 			t.Fatal(err)
 		}
 		at.Certificate = &certificate

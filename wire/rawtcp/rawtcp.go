@@ -28,7 +28,7 @@ import (
 	"sync"
 
 	"wirelab"
-	"wirelab/wire/accept"
+	"wirelab/wire/acceptloop"
 	"wirelab/wire/exchange"
 )
 
@@ -46,7 +46,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handlers ...exchange.Handle
 	}
 	server := exchange.NewServer(handlers...)
 	var attending sync.WaitGroup
-	err := accept.Loop(ctx, at.Listener, func(accepted net.Conn) {
+	err := acceptloop.Loop(ctx, at.Listener, func(accepted net.Conn) {
 		attending.Go(func() { server.Attend(newConn(accepted)) })
 	})
 	server.Stop(at.DrainTime())

@@ -12,18 +12,18 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/workload/routeguide/bind"
 )
 
 // issued is a certificate for this machine, and those who trust it.
 func issued(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
-	certificate, pem, err := authority.Issue("127.0.0.1")
+	certificate, pem, err := certs.Issue("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots, err := authority.Trust(pem)
+	roots, err := certs.Trust(pem)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/coder/websocket"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/workload/external"
 	routeguide "wirelab/workload/routeguide/bind"
 )
@@ -31,7 +31,7 @@ import (
 // pair is a certificate and its key as files have them.
 func pair(t *testing.T, name string) (cert, key string) {
 	t.Helper()
-	both, _, err := authority.Issue(name)
+	both, _, err := certs.Issue(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +49,11 @@ func pair(t *testing.T, name string) (cert, key string) {
 // Own authorities, client certificates, names, and what a user is told of a wrong one.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	server, ca, err := authority.Issue("shop.example")
+	server, ca, err := certs.Issue("shop.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, other, err := authority.Issue("shop.example")
+	_, other, err := certs.Issue("shop.example")
 	if err != nil {
 		t.Fatal(err)
 	}

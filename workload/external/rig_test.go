@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"
 )
@@ -32,7 +32,7 @@ func serve(t testing.TB, cell wirelab.Cell) served {
 	var s served
 	at := wirelab.Endpoint{Drain: time.Second}
 	if cell.Protocol.Secure {
-		certificate, pem, err := authority.Issue("127.0.0.1")
+		certificate, pem, err := certs.Issue("127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}

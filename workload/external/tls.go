@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 )
 
 // TLS is how a wire is reached over TLS, with the texts of the files.
@@ -66,14 +66,14 @@ func (t *TLS) apply(to *wirelab.Dialing) (err error) {
 	}
 	to.ServerName, to.Insecure = t.Name, t.Insecure
 	if t.CA != nil {
-		if to.Roots, err = authority.Trust(t.CA); err != nil {
+		if to.Roots, err = certs.Trust(t.CA); err != nil {
 			return wirelab.Errorf(wirelab.InvalidArgument, "ca: there is no certificate in it; want PEM, which has -----BEGIN CERTIFICATE-----")
 		}
 	}
 	if (t.Cert == nil) != (t.Key == nil) {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a client certificate is two files: give both cert and key")
 	}
-	if to.Certificates, err = authority.Show(t.Cert, t.Key); err != nil {
+	if to.Certificates, err = certs.Show(t.Cert, t.Key); err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "cert and key do not belong together, or the key is encrypted: %v", err)
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 
 	"wirelab/hermes"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/jsontext"
 	"wirelab/wire/status"
-	"wirelab/wire/surrogate"
 )
 
 // The types of bodies.
@@ -143,7 +143,7 @@ func decodeJSON(text []byte, value any) error {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return status.Errorf(status.InvalidArgument, "the body has something behind its JSON")
 	}
-	if surrogate.Half(text) {
+	if jsontext.Half(text) {
 		return status.Errorf(status.InvalidArgument,
 			"the body has one half of a UTF-16 surrogate pair, which is no character")
 	}

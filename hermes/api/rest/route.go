@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/wire/status"
 )
 
@@ -122,7 +122,7 @@ func (c *call) guarded() (err error) {
 			if p == http.ErrAbortHandler { //nolint:errorlint // a panic is compared, as net/http does
 				panic(p) // as it was
 			}
-			err = recovery.Error(c.ctx, p)
+			err = panics.Error(c.ctx, p)
 		}
 	}()
 	return c.answer()

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/wire/status"
 )
 
@@ -42,7 +42,7 @@ func From(text string, start *broker.Start) error {
 		start.From, start.Offset = broker.FromOffset, offset
 		return nil
 	}
-	at, err := moment.Parse(text)
+	at, err := rfc3339.Parse(text)
 	if err != nil || at.IsZero() || at.Year() < yearFirst || at.Year() > yearLast {
 		return status.Errorf(status.InvalidArgument,
 			"from is %.40q; want tail, oldest, an offset, or a time as of RFC 3339 from %d to %d", text, yearFirst, yearLast)

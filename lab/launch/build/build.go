@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/internal/process"
 )
 
@@ -229,7 +229,7 @@ func (s Spec) run(ctx context.Context, dir string) error {
 	command.Env = environment()
 	command.Stdout, command.Stderr = words, words
 	command.WaitDelay = time.Second
-	p, err := process.Start(command, place.Place{})
+	p, err := process.Start(command, affinity.Place{})
 	if err != nil {
 		return fmt.Errorf("build %s: %w", s.Ref, err)
 	}

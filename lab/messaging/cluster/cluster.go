@@ -19,8 +19,8 @@ import (
 	"wirelab/brokers/hermes"
 	"wirelab/brokers/rabbitmq"
 	"wirelab/brokers/ways"
+	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
-	"wirelab/internal/place"
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -45,7 +45,7 @@ type Options struct {
 	// nodes: see package brokers/null.
 	Nothing bool
 
-	hosts []place.Host // where the nodes are; nil: on the loopback
+	hosts []affinity.Host // where the nodes are; nil: on the loopback
 }
 
 // Programs are what nodes are: see packages hermes/local and nats.

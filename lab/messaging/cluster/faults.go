@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
 )
@@ -137,7 +137,7 @@ func (s *Cluster) fillDisk(ctx context.Context, _ string, done *control.Done) er
 	done.Who, done.Began = "the disk of all nodes", time.Now()
 	ballast := filepath.Join(s.dir, "ballast")
 	// On the nodes' cores: whoever fills a node's disk is on it, and not beside the driver.
-	err := place.Place{CPUs: s.options.CPUs}.Do(func() error { return fill(ballast) })
+	err := affinity.Place{CPUs: s.options.CPUs}.Do(func() error { return fill(ballast) })
 	for until := time.Now().Add(fullFor); err == nil && time.Now().Before(until); {
 		err = errors.Join(s.readAll(), wait(ctx, readEvery)) // a node that cannot write may end by itself
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"wirelab/brokers/ways"
+	"wirelab/internal/affinity"
 	"wirelab/internal/fault"
-	"wirelab/internal/place"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
@@ -99,7 +99,7 @@ func answer(w http.ResponseWriter, value any) {
 // Use is what the nodes used so far, and hold now. It is read on their cores, and not
 // beside the driver.
 func (s *Cluster) Use() (use control.Use, err error) {
-	err = place.Place{CPUs: s.options.CPUs}.Do(func() (err error) {
+	err = affinity.Place{CPUs: s.options.CPUs}.Do(func() (err error) {
 		use, err = s.use()
 		return err
 	})

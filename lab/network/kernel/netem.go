@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/lab/network"
 )
 
@@ -29,7 +29,7 @@ func Connect(ctx context.Context) (*Path, error) {
 			return nil, wirelab.Errorf(wirelab.Unimplemented, "a network via netem takes the programs ip and tc of iproute2, and there is no %s; install it, or %s", tool, instead)
 		}
 	}
-	namespace, err := place.NewNamespace()
+	namespace, err := affinity.NewNamespace()
 	if err != nil {
 		if errors.Is(err, unix.EPERM) {
 			return nil, wirelab.Errorf(wirelab.PermissionDenied, "a network via netem takes root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make a network namespace; become root, or %s", instead)
@@ -90,7 +90,7 @@ const removeLimit = 5 * time.Second
 
 // run runs a program, in a namespace or with nil outside. The error has what it said.
 func run(ctx context.Context, namespace *os.File, name string, args ...string) error {
-	return place.Place{Namespace: namespace}.Do(func() error {
+	return affinity.Place{Namespace: namespace}.Do(func() error {
 		said, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.Join(strings.Fields(string(said)), " "))

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 )
 
 // Segment is a network of hosts on this machine: a network namespace for each, all
@@ -26,7 +26,7 @@ import (
 type Segment struct {
 	// Hosts live in namespaces of their own, at addresses that are reached from here and
 	// from the other hosts.
-	Hosts []place.Host
+	Hosts []affinity.Host
 
 	hub  *os.File // the bridge's namespace
 	near string   // the cable from here to the hub; "": none yet
@@ -57,7 +57,7 @@ func (s *Segment) make(ctx context.Context, hosts int) (err error) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return wirelab.Errorf(wirelab.Unimplemented, "hosts of their own take the program ip of iproute2, and there is none; install it")
 	}
-	if s.hub, err = place.NewNamespace(); err != nil {
+	if s.hub, err = affinity.NewNamespace(); err != nil {
 		if errors.Is(err, unix.EPERM) {
 			return wirelab.Errorf(wirelab.PermissionDenied, "hosts of their own take root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; become root")
 		}
@@ -95,11 +95,11 @@ func (s *Segment) lay(ctx context.Context, net, name string, hosts int) error {
 		return err
 	}
 	for i := range hosts {
-		space, err := place.NewNamespace()
+		space, err := affinity.NewNamespace()
 		if err != nil {
 			return err
 		}
-		host := place.Host{Address: net + strconv.Itoa(i+1), Namespace: space}
+		host := affinity.Host{Address: net + strconv.Itoa(i+1), Namespace: space}
 		s.Hosts = append(s.Hosts, host)
 		port := "host" + strconv.Itoa(i+1)
 		if err := all(ctx,
@@ -165,7 +165,7 @@ func (s *Segment) holes(ctx context.Context, host int, does string) error {
 // Bytes is how many bytes went over the segment so far: each packet once, as it came
 // to the bridge.
 func (s *Segment) Bytes() (sum uint64, err error) {
-	err = place.Place{Namespace: s.hub}.Do(func() error {
+	err = affinity.Place{Namespace: s.hub}.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/dev")
 		if err != nil {
 			return err

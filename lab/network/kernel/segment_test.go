@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/place"
+	"wirelab/internal/affinity"
 	"wirelab/internal/prereq"
 	"wirelab/lab/network/kernel"
 )
@@ -33,7 +33,7 @@ func TestSegment(t *testing.T) {
 	s := segment(t, 3)
 	doors := make([]net.Listener, len(s.Hosts))
 	for i, host := range s.Hosts {
-		err := place.Place{Namespace: host.Namespace}.Do(func() (err error) {
+		err := affinity.Place{Namespace: host.Namespace}.Do(func() (err error) {
 			doors[i], err = net.Listen("tcp4", net.JoinHostPort(host.Address, "0"))
 			return err
 		})
@@ -61,7 +61,7 @@ func TestSegment(t *testing.T) {
 				if apart { // what is cut off answers nobody, however long one waits
 					patience = 300 * time.Millisecond
 				}
-				err := place.Place{Namespace: host.Namespace}.Do(func() error { return dial(to, patience) })
+				err := affinity.Place{Namespace: host.Namespace}.Do(func() error { return dial(to, patience) })
 				if (err != nil) != apart {
 					t.Errorf("%s, from host %d to host %d: %v", when, from, to, err)
 				}

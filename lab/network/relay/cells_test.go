@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/lab/network/relay"
 	"wirelab/workload/routeguide/bind"
 )
@@ -50,11 +50,11 @@ func callThrough(t *testing.T, cell wirelab.Cell, spec string) {
 	if cell.Protocol.Secure {
 		var certificate tls.Certificate
 		var pem []byte
-		if certificate, pem, err = authority.Issue("127.0.0.1"); err != nil {
+		if certificate, pem, err = certs.Issue("127.0.0.1"); err != nil {
 			t.Fatal(err)
 		}
 		at.Certificate = &certificate
-		if to.Roots, err = authority.Trust(pem); err != nil {
+		if to.Roots, err = certs.Trust(pem); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/wire/conformance"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/httpbind"
@@ -42,11 +42,11 @@ func serveAvro(t *testing.T, secure bool, serve func(context.Context, wirelab.En
 	s := avroServer{address: listener.Addr().String()}
 	at := wirelab.Endpoint{Listener: listener, Drain: time.Second}
 	if secure {
-		certificate, pem, err := authority.Issue("127.0.0.1")
+		certificate, pem, err := certs.Issue("127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.roots, err = authority.Trust(pem); err != nil {
+		if s.roots, err = certs.Trust(pem); err != nil {
 			t.Fatal(err)
 		}
 		at.Certificate = &certificate

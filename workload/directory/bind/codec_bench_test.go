@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	"wirelab/wire/httprpc"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen"
@@ -49,9 +49,9 @@ func protoForm[T, M any, P interface {
 	*M
 	proto.Message
 }](to func(T) P, from func(P) T,
-) form.Form[T] {
+) codec.Form[T] {
 	c := httprpc.ProtoOf[T, M, P](to, from)
-	return form.Form[T]{
+	return codec.Form[T]{
 		Append: func(dst []byte, v *T) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(dst, to(*v)) },
 		Decode: c.Decode,
 	}
@@ -61,8 +61,8 @@ func protoForm[T, M any, P interface {
 func messageForm[M any, P interface {
 	*M
 	proto.Message
-}]() form.Form[P] {
-	return form.Form[P]{
+}]() codec.Form[P] {
+	return codec.Form[P]{
 		Append: func(dst []byte, v *P) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(dst, *v) },
 		Decode: func(message []byte) (P, error) {
 			m := P(new(M))
@@ -73,7 +73,7 @@ func messageForm[M any, P interface {
 
 // benchForm measures a form both ways. It encodes into a buffer that stays, as
 // the wires do.
-func benchForm[T any](b *testing.B, encoding string, f form.Form[T], v T) {
+func benchForm[T any](b *testing.B, encoding string, f codec.Form[T], v T) {
 	message, err := f.Append(nil, &v)
 	if err != nil {
 		b.Fatal(err)

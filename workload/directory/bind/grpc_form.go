@@ -8,8 +8,8 @@ import (
 
 	"wirelab"
 	"wirelab/wire/avro"
+	"wirelab/wire/codec"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/form"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/grpcbind"
 	"wirelab/wire/httprpc"
@@ -44,11 +44,11 @@ func GRPCTLSJSON() wirelab.Binding[directory.Service] {
 // forms are the messages in one encoding, whose subtype in content types is name.
 type forms struct {
 	name   string
-	page   form.Form[directory.Page]
-	id     form.Form[directory.PersonID]
-	person form.Form[directory.Person]
-	list   form.Form[directory.PersonList]
-	links  form.Form[directory.PersonLinkList]
+	page   codec.Form[directory.Page]
+	id     codec.Form[directory.PersonID]
+	person codec.Form[directory.Person]
+	list   codec.Form[directory.PersonList]
+	links  codec.Form[directory.PersonLinkList]
 }
 
 func avroForms() forms {
@@ -58,8 +58,8 @@ func avroForms() forms {
 	}
 }
 
-func avroForm[T any](c *avro.Codec[T]) form.Form[T] {
-	return form.Form[T]{Append: c.Append, Decode: c.Decode}
+func avroForm[T any](c *avro.Codec[T]) codec.Form[T] {
+	return codec.Form[T]{Append: c.Append, Decode: c.Decode}
 }
 
 // pageJSON and idJSON travel in bodies here, and in URLs over plain HTTP.

@@ -8,8 +8,8 @@ import (
 
 	"wirelab"
 	"wirelab/wire/avro"
+	"wirelab/wire/codec"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/form"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen/genconnect"
@@ -50,7 +50,7 @@ type publishedList struct {
 var publishedForms = sync.OnceValue(func() forms {
 	codecs, list := inAvro(), avroOf[publishedList](schema.AvroPerson(), schema.AvroPublishedPersonList())
 	return forms{
-		page: form.Form[directory.Page]{
+		page: codec.Form[directory.Page]{
 			Append: func(dst []byte, _ *directory.Page) ([]byte, error) { return dst, nil },
 			Decode: func(message []byte) (none directory.Page, err error) {
 				if len(message) > 0 {
@@ -60,7 +60,7 @@ var publishedForms = sync.OnceValue(func() forms {
 			},
 		},
 		id: bareForm(codecs.id), person: bareForm(codecs.person), links: bareForm(codecs.links),
-		list: form.Form[directory.PersonList]{
+		list: codec.Form[directory.PersonList]{
 			Append: func(dst []byte, l *directory.PersonList) ([]byte, error) {
 				return list.AppendBare(dst, &publishedList{Persons: l.Persons, Count: l.Count})
 			},
@@ -72,8 +72,8 @@ var publishedForms = sync.OnceValue(func() forms {
 	}
 })
 
-func bareForm[T any](c *avro.Codec[T]) form.Form[T] {
-	return form.Form[T]{Append: c.AppendBare, Decode: c.DecodeBare}
+func bareForm[T any](c *avro.Codec[T]) codec.Form[T] {
+	return codec.Form[T]{Append: c.AppendBare, Decode: c.DecodeBare}
 }
 
 // describePublished is the framework's service in Avro as grpc-go serves it.

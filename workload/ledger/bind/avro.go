@@ -5,9 +5,9 @@ import (
 
 	"wirelab"
 	"wirelab/wire/avro"
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/schema"
 )
@@ -49,7 +49,7 @@ var inAvro = sync.OnceValue(func() *avroCodecs {
 
 // avroMessage is how values of T are written in Avro, and read.
 type avroMessage[T any] struct {
-	form.Form[T]
+	codec.Form[T]
 	encode func(T) ([]byte, error)
 	schema *avro.Schema
 }
@@ -58,7 +58,7 @@ type avroMessage[T any] struct {
 func avroOf[T any](texts ...string) avroMessage[T] {
 	rows := avroCodec[T](texts)
 	return avroMessage[T]{
-		Form:   form.Form[T]{Append: rows.Append, Decode: rows.Decode},
+		Form:   codec.Form[T]{Append: rows.Append, Decode: rows.Decode},
 		encode: func(v T) ([]byte, error) { return rows.Encode(&v) },
 		schema: rows.Schema(),
 	}
@@ -69,7 +69,7 @@ func avroOf[T any](texts ...string) avroMessage[T] {
 func avroThrough[T, D any](to func(T) D, from func(D) (T, error), texts ...string) avroMessage[T] {
 	rows := avroCodec[D](texts)
 	return avroMessage[T]{
-		Form: form.Form[T]{
+		Form: codec.Form[T]{
 			Append: func(dst []byte, v *T) ([]byte, error) {
 				d := to(*v)
 				return rows.Append(dst, &d)
@@ -90,7 +90,7 @@ func avroThrough[T, D any](to func(T) D, from func(D) (T, error), texts ...strin
 	}
 }
 
-// avroCodec returns the rows of T by the last of the texts. It panics where
+// avroCodec returns the codec of T by the last of the texts. It panics where
 // they do not fit each other: both are in this repository.
 func avroCodec[T any](texts []string) *avro.Codec[T] {
 	parsed, err := avro.Parse(texts...)
@@ -120,7 +120,7 @@ type eventAvro struct {
 func eventToAvro(e ledger.Event) eventAvro {
 	t := e.Transaction
 	return eventAvro{
-		ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: moment.Text(t.Timestamp),
+		ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: rfc3339.Text(t.Timestamp),
 		Sequence: int64(e.Sequence), Due: e.Due, Sent: e.Sent,
 	}
 }
@@ -129,7 +129,7 @@ func eventFromAvro(e eventAvro) (ledger.Event, error) {
 	if e.Sequence < 0 {
 		return ledger.Event{}, wirelab.Errorf(wirelab.InvalidArgument, "sequence %d is negative", e.Sequence)
 	}
-	at, err := moment.Parse(e.Timestamp)
+	at, err := rfc3339.Parse(e.Timestamp)
 	return ledger.Event{
 		Transaction: ledger.Transaction{ID: e.ID, From: e.From, To: e.To, Amount: e.Amount, Type: e.Type, Timestamp: at},
 		Stamp:       wirelab.Stamp{Sequence: uint64(e.Sequence), Due: e.Due, Sent: e.Sent},

@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/avro"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
 )
 
@@ -38,7 +38,7 @@ func (b byHand) flag(v bool) byHand {
 }
 
 func (b byHand) transaction(t ledger.Transaction) byHand {
-	return b.text(t.ID, t.From, t.To).long(t.Amount).text(t.Type, moment.Text(t.Timestamp))
+	return b.text(t.ID, t.From, t.To).long(t.Amount).text(t.Type, rfc3339.Text(t.Timestamp))
 }
 
 // handHead is what a message by the schema begins with.
@@ -169,10 +169,10 @@ func FuzzAvro(f *testing.F) {
 	at := time.Unix(1_700_000_000, 1000).UTC()
 	x := ledger.Transaction{ID: "t", From: "a", To: "b", Amount: 1, Type: "transfer", Timestamp: at}
 	for _, seed := range []byHand{
-		nil, byHand{}.text("a"), byHand{}.long(2).text("a", "b").long(0), byHand{}.text("a").long(1).text(moment.Text(at)),
-		byHand{}.text("a", "b", moment.Text(at)).long(5), byHand{}.text("a", "b", "").long(1, 2).flag(true),
+		nil, byHand{}.text("a"), byHand{}.long(2).text("a", "b").long(0), byHand{}.text("a").long(1).text(rfc3339.Text(at)),
+		byHand{}.text("a", "b", rfc3339.Text(at)).long(5), byHand{}.text("a", "b", "").long(1, 2).flag(true),
 		byHand{}.transaction(x), byHand{}.transaction(x).long(1, 2, 3), byHand{}.long(1).transaction(x).long(0).text("t"),
-		byHand{}.long(1).text("a").long(1).text(moment.Text(at)).long(0, 1).text("a").flag(true).long(0),
+		byHand{}.long(1).text("a").long(1).text(rfc3339.Text(at)).long(0, 1).text("a").flag(true).long(0),
 		byHand{}.long(-1, 3).text("ab").long(0), byHand{}.long(math.MinInt64, math.MaxInt64),
 		{0xff, 0xff, 0xff, 0xff, 0x1f},
 	} {

@@ -4,7 +4,7 @@ import (
 	"iter"
 
 	"wirelab"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen"
 )
@@ -31,11 +31,11 @@ func idsFromProto(ids *gen.GetBalancesRequest) ledger.AccountIDs {
 }
 
 func balanceToProto(b ledger.Balance) *gen.Balance {
-	return &gen.Balance{AccountId: b.Account, BalanceTinybar: b.Amount, Timestamp: moment.Text(b.UpdatedAt)}
+	return &gen.Balance{AccountId: b.Account, BalanceTinybar: b.Amount, Timestamp: rfc3339.Text(b.UpdatedAt)}
 }
 
 func balanceFromProto(b *gen.Balance) (ledger.Balance, error) {
-	at, err := moment.Parse(b.GetTimestamp())
+	at, err := rfc3339.Parse(b.GetTimestamp())
 	return ledger.Balance{Account: b.GetAccountId(), Amount: b.GetBalanceTinybar(), UpdatedAt: at}, err
 }
 
@@ -87,12 +87,12 @@ func errBalances() error {
 
 func pageToProto(p ledger.Page) *gen.GetTransactionsRequest {
 	return &gen.GetTransactionsRequest{
-		AfterTxId: p.After, FilterAccount: p.Account, SinceTimestamp: moment.Text(p.Since), Limit: p.Limit,
+		AfterTxId: p.After, FilterAccount: p.Account, SinceTimestamp: rfc3339.Text(p.Since), Limit: p.Limit,
 	}
 }
 
 func pageFromProto(p *gen.GetTransactionsRequest) (ledger.Page, error) {
-	since, err := moment.Parse(p.GetSinceTimestamp())
+	since, err := rfc3339.Parse(p.GetSinceTimestamp())
 	return ledger.Page{After: p.GetAfterTxId(), Account: p.GetFilterAccount(), Since: since, Limit: p.GetLimit()}, err
 }
 
@@ -111,12 +111,12 @@ func postingFromProto(p *gen.PostTransactionRequest) ledger.Posting {
 func transactionToProto(t ledger.Transaction) *gen.Transaction {
 	return &gen.Transaction{
 		TxId: t.ID, FromAccount: t.From, ToAccount: t.To, AmountTinybar: t.Amount, TxType: t.Type,
-		Timestamp: moment.Text(t.Timestamp),
+		Timestamp: rfc3339.Text(t.Timestamp),
 	}
 }
 
 func transactionFromProto(t *gen.Transaction) (ledger.Transaction, error) {
-	at, err := moment.Parse(t.GetTimestamp())
+	at, err := rfc3339.Parse(t.GetTimestamp())
 	return ledger.Transaction{
 		ID: t.GetTxId(), From: t.GetFromAccount(), To: t.GetToAccount(), Amount: t.GetAmountTinybar(), Type: t.GetTxType(),
 		Timestamp: at,
@@ -144,13 +144,13 @@ func listFromProto(l *gen.GetTransactionsResponse) (ledger.TransactionList, erro
 
 func feedToProto(f ledger.Feed) *gen.StreamTransactionsRequest {
 	return &gen.StreamTransactionsRequest{
-		SinceTimestamp: moment.Text(f.Since), RateLimit: f.Rate, FilterAccount: f.Account,
+		SinceTimestamp: rfc3339.Text(f.Since), RateLimit: f.Rate, FilterAccount: f.Account,
 		AfterTxId: f.After, Limit: f.Limit, Follow: f.Follow,
 	}
 }
 
 func feedFromProto(f *gen.StreamTransactionsRequest) (ledger.Feed, error) {
-	since, err := moment.Parse(f.GetSinceTimestamp())
+	since, err := rfc3339.Parse(f.GetSinceTimestamp())
 	return ledger.Feed{
 		After: f.GetAfterTxId(), Account: f.GetFilterAccount(), Since: since,
 		Rate: f.GetRateLimit(), Limit: f.GetLimit(), Follow: f.GetFollow(),
@@ -161,13 +161,13 @@ func eventToProto(e ledger.Event) *gen.TransactionEvent {
 	t := e.Transaction
 	return &gen.TransactionEvent{
 		TxId: t.ID, FromAccount: t.From, ToAccount: t.To, AmountTinybar: t.Amount, TxType: t.Type,
-		Timestamp: moment.Text(t.Timestamp),
+		Timestamp: rfc3339.Text(t.Timestamp),
 		Sequence:  e.Sequence, DueUnixNano: e.Due, SentUnixNano: e.Sent,
 	}
 }
 
 func eventFromProto(e *gen.TransactionEvent) (ledger.Event, error) {
-	at, err := moment.Parse(e.GetTimestamp())
+	at, err := rfc3339.Parse(e.GetTimestamp())
 	return ledger.Event{
 		Transaction: ledger.Transaction{
 			ID: e.GetTxId(), From: e.GetFromAccount(), To: e.GetToAccount(), Amount: e.GetAmountTinybar(), Type: e.GetTxType(),

@@ -11,8 +11,8 @@ import (
 	"wirelab"
 	"wirelab/wire/graphql"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/moment"
 	"wirelab/wire/raw"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen/gengraphql"
 )
@@ -105,7 +105,7 @@ func (r graphqlResolver) GetBalances(ctx context.Context, ids []string) ([]*geng
 func (r graphqlResolver) GetTransactions(
 	ctx context.Context, after, account, since string, limit int32,
 ) (*ledger.TransactionList, error) {
-	from, err := moment.Parse(since)
+	from, err := rfc3339.Parse(since)
 	if err != nil {
 		return nil, graphql.Told(err)
 	}
@@ -123,7 +123,7 @@ func (r graphqlResolver) PostTransaction(ctx context.Context, posting ledger.Pos
 func (r graphqlResolver) StreamTransactions(
 	ctx context.Context, after, account, since string, rate, limit int64, follow bool,
 ) (<-chan *ledger.Event, error) {
-	from, err := moment.Parse(since)
+	from, err := rfc3339.Parse(since)
 	if err != nil {
 		return nil, graphql.Told(err)
 	}
@@ -236,7 +236,7 @@ func (c graphqlCalls) GetBalances(ctx context.Context, ids ledger.AccountIDs) (l
 
 // GetTransactions implements [ledger.Service].
 func (c graphqlCalls) GetTransactions(ctx context.Context, page ledger.Page) (ledger.TransactionList, error) {
-	listed, err := c.page(ctx, graphqlPage{After: page.After, Account: page.Account, Since: moment.Text(page.Since), Limit: page.Limit})
+	listed, err := c.page(ctx, graphqlPage{After: page.After, Account: page.Account, Since: rfc3339.Text(page.Since), Limit: page.Limit})
 	return listed.List, err
 }
 
@@ -249,7 +249,7 @@ func (c graphqlCalls) PostTransaction(ctx context.Context, posting ledger.Postin
 // StreamTransactions implements [ledger.Service].
 func (c graphqlCalls) StreamTransactions(ctx context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error] {
 	streamed := c.stream(ctx, graphqlFeed{
-		After: feed.After, Account: feed.Account, Since: moment.Text(feed.Since),
+		After: feed.After, Account: feed.Account, Since: rfc3339.Text(feed.Since),
 		Rate: feed.Rate, Limit: feed.Limit, Follow: feed.Follow,
 	})
 	return func(yield func(ledger.Event, error) bool) {

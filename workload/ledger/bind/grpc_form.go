@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc"
 
 	"wirelab"
+	"wirelab/wire/codec"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/form"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/grpcbind"
 	"wirelab/wire/httprpc"
@@ -42,16 +42,16 @@ func GRPCTLSJSON() wirelab.Binding[ledger.Service] {
 // forms are the messages in one encoding, whose subtype in content types is name.
 type forms struct {
 	name        string
-	id          form.Form[ledger.AccountID]
-	balance     form.Form[ledger.Balance]
-	ids         form.Form[ledger.AccountIDs]
-	balances    form.Form[ledger.Balances]
-	page        form.Form[ledger.Page]
-	list        form.Form[ledger.TransactionList]
-	posting     form.Form[ledger.Posting]
-	transaction form.Form[ledger.Transaction]
-	feed        form.Form[ledger.Feed]
-	event       form.Form[ledger.Event]
+	id          codec.Form[ledger.AccountID]
+	balance     codec.Form[ledger.Balance]
+	ids         codec.Form[ledger.AccountIDs]
+	balances    codec.Form[ledger.Balances]
+	page        codec.Form[ledger.Page]
+	list        codec.Form[ledger.TransactionList]
+	posting     codec.Form[ledger.Posting]
+	transaction codec.Form[ledger.Transaction]
+	feed        codec.Form[ledger.Feed]
+	event       codec.Form[ledger.Event]
 }
 
 func avroForms() forms {

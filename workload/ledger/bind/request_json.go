@@ -1,7 +1,7 @@
 package bind
 
 import (
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
 )
 
@@ -31,22 +31,22 @@ type (
 )
 
 func pageToJSON(p ledger.Page) pageJSON {
-	return pageJSON{After: p.After, Account: p.Account, Since: moment.Text(p.Since), Limit: p.Limit}
+	return pageJSON{After: p.After, Account: p.Account, Since: rfc3339.Text(p.Since), Limit: p.Limit}
 }
 
 func pageFromJSON(p pageJSON) (ledger.Page, error) {
-	since, err := moment.Parse(p.Since)
+	since, err := rfc3339.Parse(p.Since)
 	return ledger.Page{After: p.After, Account: p.Account, Since: since, Limit: p.Limit}, err
 }
 
 func feedToJSON(f ledger.Feed) feedJSON {
 	return feedJSON{
-		After: f.After, Account: f.Account, Since: moment.Text(f.Since), Rate: f.Rate, Limit: f.Limit, Follow: f.Follow,
+		After: f.After, Account: f.Account, Since: rfc3339.Text(f.Since), Rate: f.Rate, Limit: f.Limit, Follow: f.Follow,
 	}
 }
 
 func feedFromJSON(f feedJSON) (ledger.Feed, error) {
-	since, err := moment.Parse(f.Since)
+	since, err := rfc3339.Parse(f.Since)
 	return ledger.Feed{
 		After: f.After, Account: f.Account, Since: since, Rate: f.Rate, Limit: f.Limit, Follow: f.Follow,
 	}, err

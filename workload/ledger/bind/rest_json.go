@@ -2,7 +2,7 @@ package bind
 
 import (
 	"wirelab"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
 )
 
@@ -55,11 +55,11 @@ type (
 )
 
 func balanceToJSON(b ledger.Balance) balanceJSON {
-	return balanceJSON{Account: b.Account, Balance: b.Amount, Timestamp: moment.Text(b.UpdatedAt)}
+	return balanceJSON{Account: b.Account, Balance: b.Amount, Timestamp: rfc3339.Text(b.UpdatedAt)}
 }
 
 func balanceFromJSON(b balanceJSON) (ledger.Balance, error) {
-	at, err := moment.Parse(b.Timestamp)
+	at, err := rfc3339.Parse(b.Timestamp)
 	return ledger.Balance{Account: b.Account, Amount: b.Balance, UpdatedAt: at}, err
 }
 
@@ -102,11 +102,11 @@ func balancesFromJSON(b balancesJSON) (ledger.Balances, error) {
 }
 
 func transactionToJSON(t ledger.Transaction) transactionJSON {
-	return transactionJSON{ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: moment.Text(t.Timestamp)}
+	return transactionJSON{ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: rfc3339.Text(t.Timestamp)}
 }
 
 func transactionFromJSON(t transactionJSON) (ledger.Transaction, error) {
-	at, err := moment.Parse(t.Timestamp)
+	at, err := rfc3339.Parse(t.Timestamp)
 	return ledger.Transaction{ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: at}, err
 }
 

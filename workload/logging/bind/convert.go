@@ -2,7 +2,7 @@ package bind
 
 import (
 	"wirelab"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/gen"
 )
@@ -53,27 +53,27 @@ func idToProto(id logging.EntryID) *gen.GetEntryRequest { return &gen.GetEntryRe
 func idFromProto(id *gen.GetEntryRequest) logging.EntryID { return logging.EntryID{ID: id.GetId()} }
 
 func storedToProto(s logging.Stored) *gen.StoredEntry {
-	return &gen.StoredEntry{Entry: logToProto(s.Entry), Position: s.Position, StoredAt: moment.Text(s.At)}
+	return &gen.StoredEntry{Entry: logToProto(s.Entry), Position: s.Position, StoredAt: rfc3339.Text(s.At)}
 }
 
 func storedFromProto(s *gen.StoredEntry) (logging.Stored, error) {
-	at, err := moment.Parse(s.GetStoredAt())
+	at, err := rfc3339.Parse(s.GetStoredAt())
 	return logging.Stored{Entry: logFromProto(s.GetEntry()), Position: s.GetPosition(), At: at}, err
 }
 
 func queryToProto(q logging.Query) *gen.ListEntriesRequest {
 	return &gen.ListEntriesRequest{
-		Name: q.Name, Since: moment.Text(q.Since), Until: moment.Text(q.Until), Before: q.Before, Limit: q.Limit,
+		Name: q.Name, Since: rfc3339.Text(q.Since), Until: rfc3339.Text(q.Until), Before: q.Before, Limit: q.Limit,
 	}
 }
 
 func queryFromProto(q *gen.ListEntriesRequest) (logging.Query, error) {
 	from := logging.Query{Name: q.GetName(), Before: q.GetBefore(), Limit: q.GetLimit()}
 	var err error
-	if from.Since, err = moment.Parse(q.GetSince()); err != nil {
+	if from.Since, err = rfc3339.Parse(q.GetSince()); err != nil {
 		return from, err
 	}
-	from.Until, err = moment.Parse(q.GetUntil())
+	from.Until, err = rfc3339.Parse(q.GetUntil())
 	return from, err
 }
 
@@ -97,11 +97,11 @@ func listFromProto(l *gen.ListEntriesResponse) (logging.EntryList, error) {
 }
 
 func retentionToProto(r logging.Retention) *gen.DeleteEntriesRequest {
-	return &gen.DeleteEntriesRequest{Before: moment.Text(r.Before)}
+	return &gen.DeleteEntriesRequest{Before: rfc3339.Text(r.Before)}
 }
 
 func retentionFromProto(r *gen.DeleteEntriesRequest) (logging.Retention, error) {
-	before, err := moment.Parse(r.GetBefore())
+	before, err := rfc3339.Parse(r.GetBefore())
 	return logging.Retention{Before: before}, err
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/netrpc"
-	"wirelab/wire/recovery"
+	"wirelab/wire/panics"
 	"wirelab/workload/logging"
 )
 
@@ -37,7 +37,7 @@ type rpcServer struct{ service logging.Service }
 func (s *rpcServer) LogInfo(payload *RPCPayload, said *string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = recovery.Error(payload.ctx, p)
+			err = panics.Error(payload.ctx, p)
 		}
 	}()
 	entry := logging.Entry{ID: payload.ID, Name: payload.Name, Data: payload.Data}

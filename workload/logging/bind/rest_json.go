@@ -2,7 +2,7 @@ package bind
 
 import (
 	"wirelab"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/logging"
 )
 
@@ -61,11 +61,11 @@ func writtenFromJSON(w writtenJSON) (logging.Written, error) {
 }
 
 func storedToJSON(s logging.Stored) storedJSON {
-	return storedJSON{ID: s.ID, Name: s.Name, Data: s.Data, Position: s.Position, At: moment.Text(s.At)}
+	return storedJSON{ID: s.ID, Name: s.Name, Data: s.Data, Position: s.Position, At: rfc3339.Text(s.At)}
 }
 
 func storedFromJSON(s storedJSON) (logging.Stored, error) {
-	at, err := moment.Parse(s.At)
+	at, err := rfc3339.Parse(s.At)
 	return logging.Stored{
 		Entry: logging.Entry{ID: s.ID, Name: s.Name, Data: s.Data}, Position: s.Position, At: at,
 	}, err

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/wire/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
@@ -53,11 +53,11 @@ func restServe(t *testing.T, b wirelab.Binding[routeguide.Service], service rout
 		at.Listener, peer.address = listener, listener.Addr().String()
 	}
 	if b.Protocol.Secure {
-		certificate, pem, err := authority.Issue("127.0.0.1")
+		certificate, pem, err := certs.Issue("127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if peer.roots, err = authority.Trust(pem); err != nil {
+		if peer.roots, err = certs.Trust(pem); err != nil {
 			t.Fatal(err)
 		}
 		at.Certificate = &certificate
