@@ -36,7 +36,7 @@ func (w *who) register(flags *pflag.FlagSet) {
 
 // guard loads the policy, if there is one, and refuses to serve whoever comes from
 // beyond this machine, or in the clear. (hb-D25)
-func (c *config) guard(ctx context.Context, d *doors) (*access.Policy, error) {
+func (c *config) guard(ctx context.Context, d *listeners) (*access.Policy, error) {
 	var p *access.Policy
 	if c.policy != "" {
 		var err error
@@ -95,7 +95,7 @@ func (c *config) alone() bool {
 	if len(c.members) > 0 || len(c.join) > 0 || c.peerListen != "" || c.peerAddress != "" {
 		return false
 	}
-	knows, err := node.Acquainted(c.dataDir, cmp.Or(c.id, 1))
+	knows, err := node.KnowsOthers(c.dataDir, cmp.Or(c.id, 1))
 	return err != nil || !knows // what is wrong with the directory the node tells when it opens it
 }
 
@@ -112,9 +112,9 @@ func following(p *access.Policy, logger *slog.Logger) serving {
 	}
 }
 
-// forDoors is the TLS of the gRPC door and of the HTTP door, which asks for no
+// listenerTLS is the TLS of the gRPC door and of the HTTP door, which asks for no
 // certificate: a browser has none. Both nil: in the clear.
-func (c *config) forDoors(ctx context.Context, logger *slog.Logger) (forGRPC, forHTTP *tls.Config, err error) {
+func (c *config) listenerTLS(ctx context.Context, logger *slog.Logger) (forGRPC, forHTTP *tls.Config, err error) {
 	certificate, _, err := c.tls.load(ctx, "of the doors")
 	if err != nil || certificate == nil {
 		return nil, nil, err

@@ -146,9 +146,9 @@ func TestBeyondThisMachine(t *testing.T) {
 	cert, secret, ca := issued(t)
 	token, hash := newToken(t)
 	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    admin: [\"*\"]\n")
-	open := func(door string) []string {
+	open := func(listener string) []string {
 		args := append([]string{}, dev...)
-		return append(args, "--"+door+"-listen", "0.0.0.0:0", "--"+door+"-address", "127.0.0.1:1")
+		return append(args, "--"+listener+"-listen", "0.0.0.0:0", "--"+listener+"-address", "127.0.0.1:1")
 	}
 	files := []string{"--tls-cert", cert, "--tls-key", secret}
 	for what, c := range map[string]struct {

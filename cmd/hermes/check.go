@@ -47,33 +47,33 @@ While it runs, it holds the lock of the directory. Exit codes:
 
 // checkShown is "check --json".
 type checkShown struct {
-	Directory string         `json:"directory"`
-	Whole     bool           `json:"whole"`
-	Complete  bool           `json:"complete"` // false: it was interrupted
-	Cluster   string         `json:"cluster,omitempty"`
-	Node      uint64         `json:"node,omitempty"`
-	Bytes     int64          `json:"bytes"`
-	Total     int64          `json:"bytes_total"`
-	Segments  int            `json:"segments"`
-	Sealed    int            `json:"segments_sealed"`
-	Cleaned   int            `json:"segments_cleaned"`
-	Frames    uint64         `json:"frames"`
-	First     uint64         `json:"entry_first"`
-	Last      uint64         `json:"entry_last"`
-	Committed uint64         `json:"entry_committed"`
-	Applied   uint64         `json:"entry_replayed"`
-	Term      uint64         `json:"term"`
-	Topics    int            `json:"topics"`
-	Runs      uint64         `json:"runs"`
-	Messages  uint64         `json:"messages"`
-	Gone      uint64         `json:"messages_cleaned"`
-	Snapshots int            `json:"snapshots_compared"`
-	Leftovers int            `json:"leftover_files"`
-	Tail      int64          `json:"unsynced_bytes"`
-	Damages   []damageShown  `json:"damages"`
-	Skipped   []string       `json:"skipped,omitempty"`
-	Todo      string         `json:"todo,omitempty"`
-	From      []memberOfBook `json:"rebuild_from,omitempty"`
+	Directory string          `json:"directory"`
+	Whole     bool            `json:"whole"`
+	Complete  bool            `json:"complete"` // false: it was interrupted
+	Cluster   string          `json:"cluster,omitempty"`
+	Node      uint64          `json:"node,omitempty"`
+	Bytes     int64           `json:"bytes"`
+	Total     int64           `json:"bytes_total"`
+	Segments  int             `json:"segments"`
+	Sealed    int             `json:"segments_sealed"`
+	Cleaned   int             `json:"segments_cleaned"`
+	Frames    uint64          `json:"frames"`
+	First     uint64          `json:"entry_first"`
+	Last      uint64          `json:"entry_last"`
+	Committed uint64          `json:"entry_committed"`
+	Applied   uint64          `json:"entry_replayed"`
+	Term      uint64          `json:"term"`
+	Topics    int             `json:"topics"`
+	Runs      uint64          `json:"runs"`
+	Messages  uint64          `json:"messages"`
+	Gone      uint64          `json:"messages_cleaned"`
+	Snapshots int             `json:"snapshots_compared"`
+	Leftovers int             `json:"leftover_files"`
+	Tail      int64           `json:"unsynced_bytes"`
+	Damages   []damageShown   `json:"damages"`
+	Skipped   []string        `json:"skipped,omitempty"`
+	Todo      string          `json:"todo,omitempty"`
+	From      []memberAddress `json:"rebuild_from,omitempty"`
 }
 
 type damageShown struct {
@@ -83,7 +83,7 @@ type damageShown struct {
 	Why    string `json:"why"`
 }
 
-type memberOfBook struct {
+type memberAddress struct {
 	ID   uint64 `json:"id"`
 	Name string `json:"name,omitempty"`
 	Peer string `json:"peer,omitempty"`
@@ -146,7 +146,7 @@ func shownOf(dir string, c node.Checked, complete bool) checkShown {
 	if len(c.Findings) > 0 {
 		s.Todo = todo(c)
 		for _, m := range c.Others {
-			s.From = append(s.From, memberOfBook{m.ID, m.Name, m.Peer})
+			s.From = append(s.From, memberAddress{m.ID, m.Name, m.Peer})
 		}
 	}
 	return s

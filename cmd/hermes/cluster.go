@@ -297,7 +297,7 @@ func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) er
 	defer watchers.Wait()
 	defer stop()
 	for _, n := range nodes {
-		ended := n.Ended()
+		ended := n.Done()
 		watchers.Go(func() {
 			select {
 			case <-ended:

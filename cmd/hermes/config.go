@@ -44,16 +44,16 @@ type config struct {
 	origins  []string
 	noOrigin bool
 
-	free, segment, tail, inHand size
-	requests                    size
-	scrub                       size
-	memory                      size
-	tick, syncLimit, clockSkew  time.Duration
-	moved                       bool
-	logLevel                    string
-	logJSON, profile            bool
-	metricTopics, openFiles     int
-	connections, perAddress     int
+	free, segment, recentLog, inHand size
+	requests                         size
+	scrub                            size
+	memory                           size
+	tick, syncLimit, clockSkew       time.Duration
+	moved                            bool
+	logLevel                         string
+	logJSON, profile                 bool
+	metricTopics, openFiles          int
+	connections, perAddress          int
 }
 
 // keyPair is the files of one side's TLS; all empty: in the clear.
@@ -91,12 +91,12 @@ func (c *config) register(flags *pflag.FlagSet) {
 	c.who.register(flags)
 	flags.StringArrayVar(&c.origins, "http-origin", nil, "`origin` of web pages that may call the HTTP API, such as https://example.com")
 	flags.BoolVar(&c.noOrigin, "no-origin-api", false, "do not serve the gRPC service of the broker that Hermes descends from")
-	c.free, c.segment, c.tail, c.inHand, c.memory = 256<<20, 64<<20, 16<<20, 64<<20, 384<<20
+	c.free, c.segment, c.recentLog, c.inHand, c.memory = 256<<20, 64<<20, 16<<20, 64<<20, 384<<20
 	flags.Var(&c.free, "free-bytes", "refuse publishes if the disk has less free space")
 	flags.Var(&c.segment, "segment-bytes", "size of each file of the log")
 	c.scrub = 10 << 20
 	flags.Var(&c.scrub, "scrub-bytes", "how much of the log is read in a second in search of damage; 0: none")
-	flags.Var(&c.tail, "tail-bytes", "how much of the newest messages is held in memory")
+	flags.Var(&c.recentLog, "tail-bytes", "how much of the newest messages is held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
 	c.requests = intake.Usual
 	flags.Var(&c.requests, "request-bytes", "maximum bytes of requests under way, of all APIs together; at least 16MiB")

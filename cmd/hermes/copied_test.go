@@ -114,7 +114,7 @@ func TestOlderCopyOfADirectory(t *testing.T) {
 	for _, m := range all {
 		m.start()
 	}
-	if _, err := (vfs.OS{}).Born(os.Args[0]); errors.Is(err, errors.ErrUnsupported) {
+	if _, err := (vfs.OS{}).Created(os.Args[0]); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("the file system keeps no times of birth, by which a copy is known")
 	}
 	must(t, one.at(), "", "topic", "create", "t", "--timeout", "30s")

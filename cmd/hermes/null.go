@@ -46,7 +46,7 @@ const nullMemory = 1 << 30
 func (a *app) serveNull(ctx context.Context, asJSON bool) (err error) {
 	ctx, stop := a.controlled(ctx)
 	defer stop()
-	d := doors{}
+	d := listeners{}
 	var config net.ListenConfig
 	for _, l := range []*net.Listener{&d.grpc, &d.http} {
 		if *l, err = config.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {

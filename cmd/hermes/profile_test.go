@@ -45,8 +45,8 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s: %s and %d bytes, %v", path, answer.Status, len(body), err)
 		}
 	}
-	for _, door := range []string{node.nodes[0].HTTP} {
-		answer, err := http.Get("http://" + door + "/debug/pprof/heap")
+	for _, listener := range []string{node.nodes[0].HTTP} {
+		answer, err := http.Get("http://" + listener + "/debug/pprof/heap")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,18 +59,18 @@ func newRecoverCommand(a *app) *cobra.Command {
 
 // recoverShown is "recover --json".
 type recoverShown struct {
-	Directory   string         `json:"directory"`
-	Cluster     string         `json:"cluster"`
-	Lineage     uint64         `json:"lineage"` // of the new cluster
-	Node        uint64         `json:"node"`
-	Term        uint64         `json:"term"`
-	Committed   uint64         `json:"entry_committed"` // the last one known to be
-	Last        uint64         `json:"entry_last"`
-	Uncommitted uint64         `json:"entries_uncommitted"` // behind the last one known to be committed; they are kept
-	Newest      time.Time      `json:"newest"`              // the stamp of the newest entry
-	Topics      int            `json:"topics"`
-	Messages    uint64         `json:"messages"`
-	Former      []memberOfBook `json:"former_members"`
+	Directory   string          `json:"directory"`
+	Cluster     string          `json:"cluster"`
+	Lineage     uint64          `json:"lineage"` // of the new cluster
+	Node        uint64          `json:"node"`
+	Term        uint64          `json:"term"`
+	Committed   uint64          `json:"entry_committed"` // the last one known to be
+	Last        uint64          `json:"entry_last"`
+	Uncommitted uint64          `json:"entries_uncommitted"` // behind the last one known to be committed; they are kept
+	Newest      time.Time       `json:"newest"`              // the stamp of the newest entry
+	Topics      int             `json:"topics"`
+	Messages    uint64          `json:"messages"`
+	Former      []memberAddress `json:"former_members"`
 }
 
 func (a *app) recover(ctx context.Context, dir string, yes, asJSON bool) error {
@@ -101,10 +101,10 @@ func (a *app) recover(ctx context.Context, dir string, yes, asJSON bool) error {
 	shown := recoverShown{
 		Directory: dir, Cluster: done.Cluster, Lineage: done.Lineage, Node: done.Node, Term: done.Term, Committed: done.Committed,
 		Last: done.Last, Uncommitted: done.Last - done.Committed, Newest: time.Unix(0, done.Time).UTC(),
-		Topics: done.Topics, Messages: done.Messages, Former: []memberOfBook{},
+		Topics: done.Topics, Messages: done.Messages, Former: []memberAddress{},
 	}
 	for _, m := range done.Others {
-		shown.Former = append(shown.Former, memberOfBook{m.ID, m.Name, m.Peer})
+		shown.Former = append(shown.Former, memberAddress{m.ID, m.Name, m.Peer})
 	}
 	return a.PrintJSON(shown)
 }

@@ -145,21 +145,21 @@ type running struct {
 	PID     int    `json:"pid"`
 }
 
-// doors are a node's listeners.
-type doors struct {
+// listeners are a node's listeners.
+type listeners struct {
 	peer, grpc, http net.Listener
 	counts           map[string]func() metrics.Connections // by what the listener is for
 	intake           *intake.Intake                        // of all of them
 }
 
-func (d *doors) open(c *config, logger *slog.Logger) error {
+func (d *listeners) open(c *config, logger *slog.Logger) error {
 	bounds, err := c.bounds(descriptors.Limit())
 	if err != nil {
 		return err
 	}
 	d.counts = map[string]func() metrics.Connections{}
 	var config net.ListenConfig
-	for _, door := range []struct {
+	for _, listener := range []struct {
 		name, at string
 		l        *net.Listener
 		limits   acceptloop.Limits
@@ -168,25 +168,25 @@ func (d *doors) open(c *config, logger *slog.Logger) error {
 		{"grpc", c.grpcListen, &d.grpc, bounds.clients},
 		{"http", c.httpListen, &d.http, bounds.clients},
 	} {
-		if door.at == "" {
+		if listener.at == "" {
 			continue // nobody is to come
 		}
-		l, err := config.Listen(context.Background(), "tcp", door.at)
+		l, err := config.Listen(context.Background(), "tcp", listener.at)
 		if err != nil {
-			return cli.Both(fault.Listen(door.at, "--"+door.name+"-listen", err), d.close())
+			return cli.Both(fault.Listen(listener.at, "--"+listener.name+"-listen", err), d.close())
 		}
-		door.limits.Told = func(from net.Addr, why string) {
-			logger.Warn("a connection was closed", "port", door.name, "address", from, "why", why)
+		listener.limits.Told = func(from net.Addr, why string) {
+			logger.Warn("a connection was closed", "port", listener.name, "address", from, "why", why)
 		}
-		limited := acceptloop.Limit(l, door.limits)
-		*door.l = limited
-		d.counts[door.name] = func() metrics.Connections { return metrics.Connections(limited.Counts()) }
+		limited := acceptloop.Limit(l, listener.limits)
+		*listener.l = limited
+		d.counts[listener.name] = func() metrics.Connections { return metrics.Connections(limited.Counts()) }
 	}
 	return nil
 }
 
 // close closes what is open; listeners that others closed are no error.
-func (d *doors) close() error {
+func (d *listeners) close() error {
 	var all error
 	for _, l := range []net.Listener{d.peer, d.grpc, d.http} {
 		if l == nil {
@@ -219,10 +219,10 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 		return err
 	}
 	var secured [2]*tls.Config // of gRPC and of HTTP; before anything is open
-	if secured[0], secured[1], err = c.forDoors(ctx, logger); err != nil {
+	if secured[0], secured[1], err = c.listenerTLS(ctx, logger); err != nil {
 		return err
 	}
-	var d doors
+	var d listeners
 	if err := d.open(&c, logger); err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	serving, err := c.doors(n, numbers, &d, policy, secured, logger)
+	serving, err := c.apis(n, numbers, &d, policy, secured, logger)
 	if err != nil {
 		return errors.Join(err, closeNode(ctx, n))
 	}
@@ -269,7 +269,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 }
 
 // warn tells of what is open that may not be meant to be.
-func (c *config) warn(logger *slog.Logger, d *doors) {
+func (c *config) warn(logger *slog.Logger, d *listeners) {
 	if d.peer != nil && c.peerTLS.cert == "" {
 		warnOpen(logger, d.peer, "other nodes", "--peer-tls-cert")
 	}
@@ -319,12 +319,12 @@ func (c *config) options(ctx context.Context, members []broker.Member, logger *s
 		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure, PeerKey: key,
 		Tick: c.tick, SyncLimit: c.syncLimit, ClockSkew: c.clockSkew, Moved: c.moved,
 		Log: wal.Options{SegmentBytes: int64(c.segment), OpenFiles: forLog}, FilesLimit: limit,
-		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), ScrubBytes: scrub, Logger: logger,
+		RecentLogBytes: int(c.recentLog), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), ScrubBytes: scrub, Logger: logger,
 	}, err
 }
 
 // self is this node as others are told of it.
-func (c *config) self(d *doors) (broker.Member, error) {
+func (c *config) self(d *listeners) (broker.Member, error) {
 	peer, err := advertised(c.peerAddress, d.peer, "peer-address")
 	grpcAt, err2 := advertised(c.grpcAddress, d.grpc, "grpc-address")
 	httpAt, err3 := advertised(c.httpAddress, d.http, "http-address")
@@ -349,9 +349,9 @@ func (c *config) names() (names []string) {
 // serving is a door that serves until its context ends.
 type serving func(ctx context.Context) error
 
-// doors makes the doors; nothing is served yet. What callers may is asked here, above the
+// apis makes the doors; nothing is served yet. What callers may is asked here, above the
 // node: what it hands on to others was asked where it came in.
-func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy *access.Policy, secured [2]*tls.Config, logger *slog.Logger) ([]serving, error) {
+func (c *config) apis(n *node.Node, numbers *metrics.Metrics, d *listeners, policy *access.Policy, secured [2]*tls.Config, logger *slog.Logger) ([]serving, error) {
 	if policy != nil {
 		// A quarter: what comes through three nodes is all in the hands of the one that leads.
 		policy.Share(int64(c.inHand) / 4)

@@ -32,8 +32,8 @@ type usage struct {
 	messages, bytes bucket
 	subscriptions   int64
 
-	made sync.Once
-	hand *semaphore.Weighted // bytes that are published and not answered
+	made     sync.Once
+	inFlight *semaphore.Weighted // bytes that are published and not answered
 }
 
 // overhead is what a run takes of a share beside its bytes, so that empty ones are bounded too.
@@ -41,10 +41,10 @@ const overhead = 128
 
 // enter takes bytes of a share, as soon as there is room. A run that is larger than the share takes all of it.
 func (u *usage) enter(ctx context.Context, bytes int, share int64) (taken int64, err error) {
-	u.made.Do(func() { u.hand = semaphore.NewWeighted(share) })
+	u.made.Do(func() { u.inFlight = semaphore.NewWeighted(share) })
 	taken = min(int64(bytes)+overhead, share)
-	if !u.hand.TryAcquire(taken) {
-		if err := u.hand.Acquire(ctx, taken); err != nil {
+	if !u.inFlight.TryAcquire(taken) {
+		if err := u.inFlight.Acquire(ctx, taken); err != nil {
 			return 0, status.Public(err)
 		}
 	}

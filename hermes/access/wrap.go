@@ -64,7 +64,7 @@ func (b *guarded) Publish(ctx context.Context, run broker.Run, done func(broker.
 		return
 	}
 	b.inner.Publish(ctx, run, func(v broker.Verdict) {
-		g.usage.hand.Release(taken)
+		g.usage.inFlight.Release(taken)
 		done(v)
 	})
 }

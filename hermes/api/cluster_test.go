@@ -113,8 +113,8 @@ func (c *cluster) begin(id uint64, l [3]net.Listener) {
 	c.Helper()
 	n, err := node.Open(c.Context(), node.Options{
 		Self: c.members[id-1], Members: c.members, Listener: l[0], FS: vfs.NewMemory(), Dir: "/hermes",
-		Tick: 20 * time.Millisecond, SyncLimit: 10 * time.Second, Upkeep: 50 * time.Millisecond, FreeBytes: 1,
-		Log: wal.Options{SegmentBytes: 8 << 20}, TailBytes: 64 << 10,
+		Tick: 20 * time.Millisecond, SyncLimit: 10 * time.Second, Maintenance: 50 * time.Millisecond, FreeBytes: 1,
+		Log: wal.Options{SegmentBytes: 8 << 20}, RecentLogBytes: 64 << 10,
 	})
 	if err != nil {
 		c.Fatalf("node %d: %v", id, err)
@@ -267,13 +267,13 @@ type stream interface {
 	leave()
 }
 
-// door is one that is tried.
-type door struct {
+// api is one that is tried.
+type api struct {
 	name string
 	at   func(c *cluster, m broker.Member, principal string) caller
 }
 
-var doors = []door{
+var apis = []api{
 	{"grpc", func(c *cluster, m broker.Member, p string) caller { return newGRPC(c, m, p) }},
 	{"rest", func(c *cluster, m broker.Member, p string) caller { return &restCaller{c, m, p} }},
 	{"graphql", func(c *cluster, m broker.Member, p string) caller { return &graphqlCaller{c, m, p} }},
@@ -284,7 +284,7 @@ var doors = []door{
 func (c *cluster) everywhere(t *testing.T, test func(t *testing.T, at caller, name string)) {
 	t.Helper()
 	leader, others := c.leader()
-	for _, d := range doors {
+	for _, d := range apis {
 		for _, place := range []struct {
 			name string
 			id   uint64

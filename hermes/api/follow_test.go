@@ -144,7 +144,7 @@ func TestGroupsAreAlike(t *testing.T) {
 // Two members of a group at two nodes share its messages: each comes to one of them.
 func TestMembersOnTwoNodes(t *testing.T) {
 	c := newCluster(t)
-	for i, d := range doors {
+	for i, d := range apis {
 		t.Run(d.name, func(t *testing.T) {
 			own := *c
 			own.T = t

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/wire/status"
@@ -80,8 +80,8 @@ func TestMemberLeavesNodeThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	led := &apart{Broker: m, cut: make(chan struct{})}
-	led.address = serve(t, led, door.Options{}).address
-	other := serve(t, m, door.Options{}).address
+	led.address = serve(t, led, api.Options{}).address
+	other := serve(t, m, api.Options{}).address
 	ctx := patient(t)
 	c := connect(t, client.Options{Addresses: []string{led.address, led.address, led.address, other}, Patience: 10 * time.Minute})
 	s, err := c.Subscribe(ctx, broker.Start{Topic: "t", From: broker.FromGroup, Group: "g"})

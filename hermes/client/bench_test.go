@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
@@ -54,7 +54,7 @@ func (e *endless) Close() {}
 func BenchmarkSend(b *testing.B) {
 	m := brokertest.Memory()
 	defer m.Close()
-	c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, door.Options{}).address}})
+	c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, api.Options{}).address}})
 	msg := &hermes.Message{Payload: bytes.Repeat([]byte("x"), 100)}
 	b.SetBytes(100)
 	b.ReportAllocs()
@@ -72,7 +72,7 @@ func BenchmarkSend(b *testing.B) {
 func BenchmarkSendSpread(b *testing.B) {
 	m := brokertest.Memory()
 	defer m.Close()
-	c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, door.Options{}).address}})
+	c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, api.Options{}).address}})
 	var topics []string
 	for i := range 10_000 {
 		topics = append(topics, fmt.Sprint("spread-", i))
@@ -96,7 +96,7 @@ func BenchmarkPublish(b *testing.B) {
 		b.Run(map[int]string{1: "callers=1", 60: "callers=60"}[callers], func(b *testing.B) {
 			m := brokertest.Memory()
 			defer m.Close()
-			c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, door.Options{}).address}})
+			c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, api.Options{}).address}})
 			msg := &hermes.Message{Payload: bytes.Repeat([]byte("x"), 100)}
 			var left atomic.Int64
 			left.Store(int64(b.N))
@@ -120,7 +120,7 @@ func BenchmarkPublish(b *testing.B) {
 func BenchmarkSubscribe(b *testing.B) {
 	m := brokertest.Memory()
 	defer m.Close()
-	c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, door.Options{}).address}})
+	c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, api.Options{}).address}})
 	s, err := c.Subscribe(b.Context(), broker.Start{Topic: "t", From: broker.FromOldest})
 	if err != nil {
 		b.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/wire/status"
@@ -20,7 +20,7 @@ func TestRoom(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	silent := &faulty{Broker: m, publish: func(context.Context, broker.Run, func(broker.Verdict)) {}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, silent, door.Options{}).address}, Buffer: 1 << 10})
+	c := connect(t, client.Options{Addresses: []string{serve(t, silent, api.Options{}).address}, Buffer: 1 << 10})
 	var taken, answered atomic.Int64
 	send := func(ctx context.Context) error {
 		err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, func(_ client.Receipt, err error) {
@@ -85,14 +85,14 @@ func TestLinger(t *testing.T) {
 		runs.Add(1)
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, Linger: time.Hour, RunMessages: 10})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, Linger: time.Hour, RunMessages: 10})
 	if failed := numbers(t, c, 25); len(failed) > 0 { // Flush ends the wait
 		t.Error(failed)
 	}
 	if runs.Load() != 3 {
 		t.Errorf("%d runs of at most 10 for 25 messages", runs.Load())
 	}
-	short := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}, Linger: time.Millisecond})
+	short := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}, Linger: time.Millisecond})
 	if _, err := short.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{Payload: []byte("25")}); err != nil {
 		t.Error(err)
 	}
@@ -102,7 +102,7 @@ func TestLinger(t *testing.T) {
 func TestModes(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}})
 	ctx := patient(t)
 	live, err := c.Subscribe(ctx, broker.Start{Topic: "t"})
 	if err != nil {
@@ -139,7 +139,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 1, Patience: time.Second})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 1, Patience: time.Second})
 	const n = 3 * hermes.ProducerRuns
 	if failed := numbers(t, c, n); len(failed) > 0 {
 		t.Error(failed)
@@ -151,7 +151,7 @@ func TestLostAnswer(t *testing.T) {
 // client, where they grow: they send two messages as one run.
 func TestManyTopicsGather(t *testing.T) {
 	t.Parallel()
-	const topics, some = door.StreamRuns + 500, 100
+	const topics, some = api.StreamRuns + 500, 100
 	m := memory(t)
 	for i := range topics {
 		if _, err := m.CreateTopic(t.Context(), broker.Topic{Name: strconv.Itoa(i)}); err != nil {
@@ -171,7 +171,7 @@ func TestManyTopicsGather(t *testing.T) {
 			m.Publish(ctx, run, done)
 		})
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}})
 	ctx := patient(t)
 	round := func() {
 		for i := range topics {

@@ -93,7 +93,7 @@ func (c *Client) Publish(ctx context.Context, topic string, mode hermes.Mode, m 
 // not taken. done is called once, from a goroutine that all of the client's answers
 // share, so it must not block; nil: nobody wants to know.
 func (c *Client) Send(ctx context.Context, topic string, mode hermes.Mode, m *hermes.Message, done func(Receipt, error)) error {
-	return c.writer.send(ctx, laneKey{topic, mode}, m, done)
+	return c.writer.send(ctx, queueKey{topic, mode}, m, done)
 }
 
 // Flush waits until all that was taken before is answered, one way or the other, and

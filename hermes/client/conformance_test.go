@@ -3,7 +3,7 @@ package client_test
 import (
 	"testing"
 
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
 )
@@ -28,5 +28,5 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	m := brokertest.Memory()
 	t.Cleanup(m.Close)
-	brokertest.Run(t, newRemote(t, serve(t, m, door.Options{}), m), m)
+	brokertest.Run(t, newRemote(t, serve(t, m, api.Options{}), m), m)
 }

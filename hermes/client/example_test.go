@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
@@ -25,7 +25,7 @@ func node() (address string, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := door.Serve(ctx, endpoint.Endpoint{Listener: listener}, m, door.Options{}); err != nil {
+		if err := api.Serve(ctx, endpoint.Endpoint{Listener: listener}, m, api.Options{}); err != nil {
 			slog.Error("serving", "error", err)
 		}
 	})

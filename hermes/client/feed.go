@@ -135,16 +135,16 @@ func (s *Subscription) run(ctx context.Context, stream grpc.ClientStream, addres
 		}
 	}
 	if ctx.Err() != nil {
-		err = errEnded
+		err = errDone
 	}
 	s.mu.Lock()
 	s.err, s.at = err, false
-	if err == errEnded { //nolint:errorlint // it is this one
+	if err == errDone { //nolint:errorlint // it is this one
 		s.batches = nil
 	}
 	s.changed()
 	s.mu.Unlock()
-	close(s.over)
+	close(s.done)
 }
 
 // changed wakes whoever waits for room or for acks; the lock is held.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
@@ -31,14 +31,14 @@ func newPair(t *testing.T, reachable bool, leads *atomic.Bool) *pair {
 			p.memory.Publish(ctx, run, done)
 		}
 	}
-	other := serve(t, &faulty{Broker: p.memory, publish: counted(&p.atLeader)}, door.Options{}).address
+	other := serve(t, &faulty{Broker: p.memory, publish: counted(&p.atLeader)}, api.Options{}).address
 	if !reachable {
 		other = "127.0.0.1:1"
 	}
 	p.first = serve(t, &faulty{
 		Broker: p.memory, publish: counted(&p.atFirst),
 		leader: func() (broker.Member, bool) { return broker.Member{ID: 77, GRPC: other}, leads.Load() },
-	}, door.Options{}).address
+	}, api.Options{}).address
 	return p
 }
 

@@ -19,8 +19,8 @@ type inbox struct {
 
 // slip is what is known of a message but its bytes.
 type slip struct {
-	key    laneKey
-	lane   *lane
+	key    queueKey
+	queue  *sendQueue
 	end    int // of its bytes
 	weight int64
 	done   func(Receipt, error)
@@ -33,7 +33,7 @@ const (
 )
 
 // put takes a message in, and reports whether the inbox is full.
-func (in *inbox) put(key laneKey, m *hermes.Message, weight int64, done func(Receipt, error)) bool {
+func (in *inbox) put(key queueKey, m *hermes.Message, weight int64, done func(Receipt, error)) bool {
 	in.bytes = record.AppendMessage(in.bytes, m)
 	in.slips = append(in.slips, slip{key: key, end: len(in.bytes), weight: weight, done: done})
 	return len(in.slips) >= inboxMessages || len(in.bytes) >= inboxBytes
@@ -43,7 +43,7 @@ func (in *inbox) put(key laneKey, m *hermes.Message, weight int64, done func(Rec
 func (in *inbox) touch() {
 	near := 0
 	for i := range in.slips {
-		r := in.slips[i].lane.open
+		r := in.slips[i].queue.open
 		if r == nil {
 			continue
 		}
@@ -71,9 +71,9 @@ func (w *writer) spread() {
 	in := &w.inbox
 	for i := range in.slips {
 		s := &in.slips[i]
-		if s.lane = w.lanes[s.key]; s.lane == nil {
-			s.lane = &lane{key: s.key, next: 1}
-			w.lanes[s.key] = s.lane
+		if s.queue = w.queues[s.key]; s.queue == nil {
+			s.queue = &sendQueue{key: s.key, next: 1}
+			w.queues[s.key] = s.queue
 		}
 	}
 	if len(in.slips) > 1 {
@@ -82,11 +82,11 @@ func (w *writer) spread() {
 	begin := 0
 	for i := range in.slips {
 		s := &in.slips[i]
-		if s.lane.add(in.bytes[begin:s.end], s.weight, &w.c.options, s.done) {
-			w.lingers(s.lane)
+		if s.queue.add(in.bytes[begin:s.end], s.weight, &w.c.options, s.done) {
+			w.lingers(s.queue)
 		}
 		begin = s.end
-		w.enlist(s.lane)
+		w.enlist(s.queue)
 	}
 	if len(in.slips) > 0 {
 		in.empty()

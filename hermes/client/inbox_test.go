@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
@@ -47,7 +47,7 @@ func TestManyTopicsKeepTheirOrder(t *testing.T) {
 		mu.Unlock()
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}})
 	ctx := patient(t)
 	var answered atomic.Int64
 	all := make(chan struct{})
@@ -107,7 +107,7 @@ func TestCloseAnswersWhatWaits(t *testing.T) {
 	const many = 2000
 	m := memory(t)
 	f := &faulty{Broker: m, publish: func(context.Context, broker.Run, func(broker.Verdict)) {}} // no answer, ever
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}})
 	var failed [many]atomic.Int64
 	for i := range many {
 		err := c.Send(patient(t), fmt.Sprint("t", i), hermes.Consistent, &hermes.Message{}, func(_ client.Receipt, err error) {

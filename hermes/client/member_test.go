@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/wire/status"
@@ -41,7 +41,7 @@ func TestLateAcks(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	b := &belated{m, []broker.Range{{First: 0, Last: 0}}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, b, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, b, api.Options{}).address}})
 	ctx := patient(t)
 	numbers(t, c, 2)
 	s, err := c.Subscribe(ctx, broker.Start{Topic: "t", From: broker.FromGroup, Group: "g"})
@@ -87,7 +87,7 @@ func TestAcksOfAnEarlierStream(t *testing.T) {
 	var w wires
 	var shut atomic.Bool // no connection can be made
 	c := connect(t, client.Options{
-		Addresses: []string{serve(t, m, door.Options{}).address},
+		Addresses: []string{serve(t, m, api.Options{}).address},
 		Connect: func(ctx context.Context, address string) (net.Conn, error) {
 			if shut.Load() {
 				return nil, net.ErrClosed
@@ -137,7 +137,7 @@ func TestAcksOfAnEarlierStream(t *testing.T) {
 func TestSubscribeFor(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}})
 	ctx := patient(t)
 	numbers(t, c, 20)
 	for first := uint64(0); first < 15; first += 3 {

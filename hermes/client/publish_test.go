@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
@@ -146,7 +146,7 @@ func wantStored(t *testing.T, b broker.Broker, want []string) {
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}, RunMessages: 7})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}, RunMessages: 7})
 	ctx := patient(t)
 	const n = 100
 	receipts := make([]client.Receipt, n)
@@ -177,7 +177,7 @@ func TestReceipts(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}})
 	ctx := patient(t)
 	for _, r := range []struct {
 		why   string
@@ -244,7 +244,7 @@ func TestTriedAgain(t *testing.T) {
 			m.Publish(ctx, run, done)
 		}
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 5, InFlight: 8})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 5, InFlight: 8})
 	const n = 500
 	if failed := numbers(t, c, n); len(failed) > 0 {
 		t.Error(failed)
@@ -265,7 +265,7 @@ func TestRefusedBetween(t *testing.T) {
 		}
 		m.Publish(ctx, run, done)
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 3, InFlight: 4})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 3, InFlight: 4})
 	const n = 300
 	failed := numbers(t, c, n)
 	if len(failed) == 0 || len(failed) == n {
@@ -296,7 +296,7 @@ func TestForgottenProducer(t *testing.T) {
 		}
 		m.Publish(ctx, run, func(v broker.Verdict) { forgotten.CompareAndSwap(0, run.Producer); done(v) })
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}})
 	if failed := numbers(t, c, 50); len(failed) > 0 {
 		t.Error(failed)
 	}
@@ -307,8 +307,8 @@ func TestForgottenProducer(t *testing.T) {
 func TestNodeStops(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	doors := []*served{serve(t, m, door.Options{}), serve(t, m, door.Options{})}
-	c := connect(t, client.Options{Addresses: []string{doors[0].address, doors[1].address}, RunMessages: 4})
+	apis := []*served{serve(t, m, api.Options{}), serve(t, m, api.Options{})}
+	c := connect(t, client.Options{Addresses: []string{apis[0].address, apis[1].address}, RunMessages: 4})
 	ctx := patient(t)
 	if _, err := c.Publish(ctx, "t", hermes.Consistent, &hermes.Message{Payload: []byte("0")}); err != nil {
 		t.Fatal(err)
@@ -326,11 +326,11 @@ func TestNodeStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == n/2 {
-			wg.Go(doors[0].stop)
+			wg.Go(apis[0].stop)
 		}
 	}
 	wg.Wait()
-	doors[0].stop()
+	apis[0].stop()
 	if _, err := c.Publish(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, n)}); err != nil {
 		t.Error(err)
 	}
@@ -344,7 +344,7 @@ func TestNodeHangs(t *testing.T) {
 	hung := make(chan struct{})
 	var once sync.Once
 	silent := &faulty{Broker: m, publish: func(context.Context, broker.Run, func(broker.Verdict)) { once.Do(func() { close(hung) }) }}
-	good := serve(t, m, door.Options{})
+	good := serve(t, m, api.Options{})
 	// It learns of the other as of a leader, once the first hangs.
 	silent.leader = func() (broker.Member, bool) {
 		select {
@@ -354,7 +354,7 @@ func TestNodeHangs(t *testing.T) {
 			return broker.Member{}, false
 		}
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, silent, door.Options{}).address}, Patience: time.Second})
+	c := connect(t, client.Options{Addresses: []string{serve(t, silent, api.Options{}).address}, Patience: time.Second})
 	if _, err := c.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{Payload: []byte("0")}); err != nil {
 		t.Error(err)
 	}
@@ -380,7 +380,7 @@ func TestFirstRunAlone(t *testing.T) {
 			done(broker.Verdict{Err: status.Errorf(status.Unavailable, "no leader")})
 		})
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 1})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 1})
 	ctx := patient(t)
 	for i := range 10 {
 		if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, i)}, nil); err != nil {
@@ -428,7 +428,7 @@ func TestEverythingFails(t *testing.T) {
 			m.Publish(ctx, run, done)
 		}
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 4, InFlight: 8})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 4, InFlight: 8})
 	const n = 600
 	failed := numbers(t, c, n)
 	have, at := stored(t, m), 0

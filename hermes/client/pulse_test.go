@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 )
@@ -61,7 +61,7 @@ func TestNodeFreezes(t *testing.T) {
 	lead := ""
 	b := &faulty{Broker: m, leader: func() (broker.Member, bool) { return broker.Member{ID: 1, GRPC: lead}, lead != "" }}
 	for range 2 {
-		addresses = append(addresses, serve(t, b, door.Options{}).address)
+		addresses = append(addresses, serve(t, b, api.Options{}).address)
 	}
 	lead = addresses[0] // both name it, frozen or not, as nodes do until they elect
 	c := connect(t, client.Options{Addresses: addresses, Connect: f.connect, Patience: time.Minute / 4, RetryFor: time.Minute})

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/frame"
@@ -29,7 +29,7 @@ type served struct {
 }
 
 // serve serves b until the test ends.
-func serve(t testing.TB, b broker.Broker, o door.Options) *served {
+func serve(t testing.TB, b broker.Broker, o api.Options) *served {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,7 +37,7 @@ func serve(t testing.TB, b broker.Broker, o door.Options) *served {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o) }()
+	go func() { ended <- api.Serve(ctx, endpoint.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o) }()
 	s := &served{address: listener.Addr().String()}
 	s.stop = sync.OnceFunc(func() {
 		cancel()

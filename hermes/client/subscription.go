@@ -23,7 +23,7 @@ type Subscription struct {
 	c     *Client
 	start broker.Start
 	end   context.CancelFunc
-	over  chan struct{} // closed when its goroutines have ended
+	done  chan struct{} // closed when its goroutines have ended
 
 	mu      sync.Mutex // guards all below
 	batches []broker.Batch
@@ -86,7 +86,7 @@ func (c *Client) SubscribeFor(ctx context.Context, start broker.Start, messages 
 		}
 	}
 	s := &Subscription{
-		c: c, start: start, most: messages, over: make(chan struct{}),
+		c: c, start: start, most: messages, done: make(chan struct{}),
 		came: make(chan struct{}, 1), room: make(chan struct{}), work: make(chan struct{}, 1),
 	}
 	life, end := context.WithCancel(c.ctx)
@@ -180,7 +180,7 @@ func (s *Subscription) Batch(ctx context.Context) (broker.Batch, error) {
 		}
 		select {
 		case <-s.came:
-		case <-s.over: // err is set by then
+		case <-s.done: // err is set by then
 			s.mu.Lock()
 			err, left := s.err, len(s.batches)
 			s.mu.Unlock()
@@ -271,7 +271,7 @@ func (s *Subscription) tell(ctx context.Context, ranges []broker.Range, form fun
 		err = refused
 	}
 	if err == nil && s.isClosing() {
-		err = errEnded
+		err = errDone
 	}
 	return err
 }
@@ -366,7 +366,7 @@ func (s *Subscription) Settle(ctx context.Context) error {
 	return nil
 }
 
-var errEnded = status.Errorf(status.Canceled, "the subscription is closed")
+var errDone = status.Errorf(status.Canceled, "the subscription is closed")
 
 // Close ends the subscription, after what was acknowledged is stored, or ctx ended. Next
 // says Canceled from then on. The error says that acks may not be stored.
@@ -380,6 +380,6 @@ func (s *Subscription) Close(ctx context.Context) error {
 		err = s.Settle(ctx)
 	}
 	s.end()
-	<-s.over
+	<-s.done
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/wire/status"
@@ -57,12 +57,12 @@ func TestSubscriptionGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := memory(t)
-			doors := []*served{serve(t, m, door.Options{}), serve(t, m, door.Options{})}
+			apis := []*served{serve(t, m, api.Options{}), serve(t, m, api.Options{})}
 			var w wires
 			c := connect(t, client.Options{
-				Addresses: []string{doors[0].address, doors[1].address}, Connect: w.connect, AheadMessages: 8,
+				Addresses: []string{apis[0].address, apis[1].address}, Connect: w.connect, AheadMessages: 8,
 			})
-			publisher := connect(t, client.Options{Addresses: []string{doors[0].address}, RunMessages: 3})
+			publisher := connect(t, client.Options{Addresses: []string{apis[0].address}, RunMessages: 3})
 			ctx := patient(t)
 			start.Topic = "t"
 			s, err := c.Subscribe(ctx, start)
@@ -104,7 +104,7 @@ func TestMemberGoesOn(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	var w wires
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}, Connect: w.connect})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}, Connect: w.connect})
 	ctx := patient(t)
 	const n = 200
 	if failed := numbers(t, c, n); len(failed) > 0 {
@@ -160,7 +160,7 @@ func TestMemberGoesOn(t *testing.T) {
 func TestCloseStoresAcks(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}})
 	ctx := patient(t)
 	numbers(t, c, 10)
 	start := broker.Start{Topic: "t", From: broker.FromGroup, Group: "g"}
@@ -194,7 +194,7 @@ func TestCloseStoresAcks(t *testing.T) {
 func TestSubscriptionRefusals(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}})
 	ctx := patient(t)
 	for _, r := range []struct {
 		start broker.Start
@@ -235,7 +235,7 @@ func TestSubscriptionRefusals(t *testing.T) {
 func TestAll(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}})
 	ctx, cancel := context.WithCancel(patient(t))
 	defer cancel()
 	numbers(t, c, 20)
@@ -260,7 +260,7 @@ func TestAll(t *testing.T) {
 func TestListTopicsInPieces(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}})
 	ctx := patient(t)
 	const n = 1205
 	for i := range n {
@@ -319,7 +319,7 @@ func TestLostAcks(t *testing.T) {
 	m := memory(t)
 	b := &stuck{m, make(chan struct{}, 10)}
 	var w wires
-	c := connect(t, client.Options{Addresses: []string{serve(t, b, door.Options{}).address}, Connect: w.connect})
+	c := connect(t, client.Options{Addresses: []string{serve(t, b, api.Options{}).address}, Connect: w.connect})
 	ctx := patient(t)
 	numbers(t, c, 1)
 	s, err := c.Subscribe(ctx, broker.Start{Topic: "t", From: broker.FromGroup, Group: "g"})
@@ -349,7 +349,7 @@ func TestLostAcks(t *testing.T) {
 func TestAttached(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	d := serve(t, m, door.Options{})
+	d := serve(t, m, api.Options{})
 	var w wires
 	var shut atomic.Bool
 	c := connect(t, client.Options{Addresses: []string{d.address}, Connect: func(ctx context.Context, address string) (net.Conn, error) {

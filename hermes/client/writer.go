@@ -23,8 +23,8 @@ type writer struct {
 
 	mu       sync.Mutex // guards all below
 	inbox    inbox
-	lanes    map[laneKey]*lane
-	list     []*lane           // that have something to send; each once
+	queues   map[queueKey]*sendQueue
+	list     []*sendQueue      // that have something to send; each once
 	sent     map[uint64]*run   // by tag, on the present stream
 	tag      uint64            // the last
 	telling  map[*run]struct{} // answered, but the callbacks have not returned
@@ -50,7 +50,7 @@ const frameBytes = 32 << 10
 func newWriter(c *Client) *writer {
 	return &writer{
 		c: c, room: semaphore.NewWeighted(int64(c.options.Buffer)), size: int64(c.options.Buffer),
-		lanes: map[laneKey]*lane{}, sent: map[uint64]*run{}, telling: map[*run]struct{}{}, work: make(chan struct{}, 1),
+		queues: map[queueKey]*sendQueue{}, sent: map[uint64]*run{}, telling: map[*run]struct{}{}, work: make(chan struct{}, 1),
 	}
 }
 
@@ -70,7 +70,7 @@ func (w *writer) weigh(m *hermes.Message) int64 {
 	return min(n, w.size) // a message larger than the room goes alone
 }
 
-func (w *writer) send(ctx context.Context, key laneKey, m *hermes.Message, done func(Receipt, error)) error {
+func (w *writer) send(ctx context.Context, key queueKey, m *hermes.Message, done func(Receipt, error)) error {
 	if err := key.check(); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (w *writer) acquire(ctx context.Context, weight int64) error {
 }
 
 // lingers starts the wait of a lane's open run.
-func (w *writer) lingers(l *lane) {
+func (w *writer) lingers(l *sendQueue) {
 	if w.c.options.Linger == 0 || l.open == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (w *writer) lingers(l *lane) {
 }
 
 // enlist puts a lane that may send on the list.
-func (w *writer) enlist(l *lane) {
+func (w *writer) enlist(l *sendQueue) {
 	if l.listed || !l.ready(&w.c.options) {
 		return
 	}
@@ -138,7 +138,7 @@ func (w *writer) enlist(l *lane) {
 
 // pick is the next runs to send, as one frame, as they are now: an answer to another may number them
 // anew. needs: there is one more, but its lane has no producer.
-func (w *writer) pick() (next frame.Runs, needs *lane) {
+func (w *writer) pick() (next frame.Runs, needs *sendQueue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.spread()
@@ -170,14 +170,14 @@ func (w *writer) pick() (next frame.Runs, needs *lane) {
 
 // unlist takes the first lane off the list. Those behind it are not moved up: with ten
 // thousand topics that cost more than the run that is sent.
-func (w *writer) unlist(l *lane) {
+func (w *writer) unlist(l *sendQueue) {
 	l.listed = false
 	w.list[0] = nil
 	w.list = w.list[1:]
 }
 
 // produce gives a lane a producer.
-func (w *writer) produce(l *lane, id uint64) {
+func (w *writer) produce(l *sendQueue, id uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l.producer = id
@@ -197,7 +197,7 @@ func (w *writer) finish(r *run, v *frame.Verdict, err error) func() {
 			case done == nil:
 			case err != nil:
 				done(Receipt{}, err)
-			case v.Provisional || r.lane.key.mode == hermes.Performance:
+			case v.Provisional || r.queue.key.mode == hermes.Performance:
 				done(Receipt{Time: v.Time, Provisional: v.Provisional, Term: v.Term, Index: v.Index}, nil)
 			default:
 				done(Receipt{Offset: v.Offset + uint64(i), Time: v.Time, Duplicate: v.Duplicate, Term: v.Term, Index: v.Index}, nil)
@@ -213,7 +213,7 @@ func (w *writer) told(r *run) {
 	delete(w.telling, r)
 	for _, f := range r.flushes {
 		if f.left--; f.left == 0 {
-			close(f.over)
+			close(f.done)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func (w *writer) verdict(v *frame.Verdict, calls []func()) ([]func(), error) {
 	if r == nil {
 		return calls, nil // it was given up, or another answer sent it again
 	}
-	l := r.lane
+	l := r.queue
 	defer w.enlist(l)
 	if !v.Failed {
 		delete(w.sent, v.Tag)
@@ -262,7 +262,7 @@ func (w *writer) goOn() {
 // refusals deals with the runs of a lane that were refused for certain, from the front on. One
 // behind a run that is not answered yet waits: it may be refused for the other's sake, and
 // what is in front of it may be stored, and so must keep its numbers.
-func (w *writer) refusals(l *lane, calls []func()) []func() {
+func (w *writer) refusals(l *sendQueue, calls []func()) []func() {
 	for len(l.flying) > 0 && l.flying[0].refusal != nil {
 		r := l.flying[0]
 		delete(w.sent, r.tag)
@@ -277,9 +277,9 @@ func (w *writer) refusals(l *lane, calls []func()) []func() {
 }
 
 // forget takes a lane's runs that do not fly any more out of sent.
-func (w *writer) forget(l *lane) {
+func (w *writer) forget(l *sendQueue) {
 	for tag, r := range w.sent {
-		if r.lane == l {
+		if r.queue == l {
 			delete(w.sent, tag)
 		}
 	}
@@ -304,7 +304,7 @@ func (w *writer) broke(err error) {
 		untried, which = err, func(*run) bool { return true }
 	}
 	finish := func(r *run, err error) { calls = append(calls, w.finish(r, nil, err)) }
-	for _, l := range w.lanes {
+	for _, l := range w.queues {
 		l.listed = false
 		if l.key.mode == hermes.Performance {
 			for _, r := range l.flying {
@@ -326,10 +326,10 @@ func (w *writer) broke(err error) {
 }
 
 func (w *writer) flush(ctx context.Context) error {
-	f := &flush{over: make(chan struct{})}
+	f := &flush{done: make(chan struct{})}
 	w.mu.Lock()
 	w.spread()
-	for _, l := range w.lanes {
+	for _, l := range w.queues {
 		runs := append(append([]*run(nil), l.waiting...), l.flying...)
 		if l.open != nil {
 			runs = append(runs, l.open)
@@ -349,7 +349,7 @@ func (w *writer) flush(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-f.over:
+	case <-f.done:
 		return nil
 	case <-ctx.Done():
 		return status.Public(ctx.Err())
@@ -368,7 +368,7 @@ func (w *writer) fail() {
 	w.mu.Lock()
 	w.spread()
 	var calls []func()
-	for _, l := range w.lanes {
+	for _, l := range w.queues {
 		l.seal()
 		for _, r := range append(l.flying, l.waiting...) {
 			calls = append(calls, w.finish(r, nil, errClosed))

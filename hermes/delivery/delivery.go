@@ -377,7 +377,7 @@ func (g *Group) Expire(now int64) (dead []Dead, wake int64) {
 		for at := range uint64(s.size()) {
 			dead = append(dead, Dead{Offset: s.first + at, Attempts: s.tried, Reason: reason})
 		}
-		g.turn(s, func(s *span) { s.state, s.reason = buried, reason })
+		g.turn(s, func(s *span) { s.state, s.reason = deadLettered, reason })
 	}
 	return dead, g.next()
 }

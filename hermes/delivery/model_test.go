@@ -12,7 +12,7 @@ import (
 
 // A group does what its twin does, whatever members, the log and the clock do: so
 // nothing is skipped, given to two at once, or lost on its way (hb-D01, hb-D02, hb-D18).
-func TestGroupDoesAsItsTwin(t *testing.T) {
+func TestGroupDoesAsTheReference(t *testing.T) {
 	t.Parallel()
 	seeds := 600
 	if testing.Short() {
@@ -29,7 +29,7 @@ func TestGroupDoesAsItsTwin(t *testing.T) {
 type story struct {
 	rng   *rand.Rand
 	g     *Group
-	w     *twin
+	w     *reference
 	now   int64
 	first uint64
 	next  uint64
@@ -44,7 +44,7 @@ func compare(seed uint64) error {
 		o.Acked = append(o.Acked, s.ranges(40)...)
 	}
 	s.g = New(o)
-	s.w = &twin{timeout: o.AckTimeout, attempts: o.MaxAttempts, floor: o.Floor, offsets: map[uint64]*fate{}, members: map[uint64]*hands{}, clearing: nobody}
+	s.w = &reference{timeout: o.AckTimeout, attempts: o.MaxAttempts, floor: o.Floor, offsets: map[uint64]*ackState{}, members: map[uint64]*memberState{}, clearing: noMember}
 	s.w.acknowledged(o.Acked)
 	for range 200 {
 		did, err := s.step()
@@ -84,7 +84,7 @@ func (s *story) step() (did string, err error) {
 		n := 1 + s.rng.IntN(20)
 		s.g.Join(member, n)
 		if s.w.members[member] == nil {
-			s.w.members[member] = &hands{had: map[uint64]bool{}}
+			s.w.members[member] = &memberState{had: map[uint64]bool{}}
 		}
 		s.w.members[member].inFlight = n
 		return fmt.Sprintf("join %d %d", member, n), nil
@@ -155,7 +155,7 @@ func (s *story) nack(member uint64) (string, error) {
 	if other, bad := s.w.strange(member, ranges); bad {
 		return did, differ(fmt.Sprint(strange, ok), fmt.Sprint(other, false))
 	}
-	s.w.each(ranges, s.w.has(member), func(_ uint64, f *fate) {
+	s.w.each(ranges, s.w.has(member), func(_ uint64, f *ackState) {
 		s.w.progress(f, s.now)
 		s.w.fail(f, "so", again, false)
 	})
@@ -189,7 +189,7 @@ func (s *story) lease(member uint64) (string, error) {
 	if s.rng.IntN(60) == 0 {
 		at := s.rng.Uint64N(s.next + 1)
 		s.g.Seek(at)
-		s.w.floor, s.w.offsets, s.w.clearing = at, map[uint64]*fate{}, nobody
+		s.w.floor, s.w.offsets, s.w.clearing = at, map[uint64]*ackState{}, noMember
 	}
 	most := s.rng.IntN(15)
 	got, ok := s.g.Next(member, s.next, s.first, most, s.now)
@@ -202,11 +202,11 @@ func (s *story) lease(member uint64) (string, error) {
 	if s.rng.IntN(6) == 0 {
 		from = got.First + s.rng.Uint64N(got.Last-got.First+1)
 		s.g.Return(member, from, got.Last)
-		s.w.each([]broker.Range{{First: from, Last: got.Last}}, s.w.has(member), func(_ uint64, f *fate) {
+		s.w.each([]broker.Range{{First: from, Last: got.Last}}, s.w.has(member), func(_ uint64, f *ackState) {
 			if f.tried > 1 {
 				s.w.again--
 			}
-			*f = fate{state: waiting, tried: f.tried - 1, lost: f.lost, due: math.MinInt64}
+			*f = ackState{state: waiting, tried: f.tried - 1, lost: f.lost, due: math.MinInt64}
 		})
 		s.w.emptied()
 	}
@@ -228,11 +228,11 @@ func differ(got, want string) error {
 
 // same compares every offset, and the counts.
 func (s *story) same() error {
-	got := map[uint64]fate{}
+	got := map[uint64]ackState{}
 	for _, block := range s.g.spans.blocks {
 		for _, p := range block {
 			for o := p.span.first; o <= p.span.last; o++ {
-				f := fate{state: p.span.state, tried: p.span.tried, lost: p.span.lost, due: p.span.due, reason: p.span.reason}
+				f := ackState{state: p.span.state, tried: p.span.tried, lost: p.span.lost, due: p.span.due, reason: p.span.reason}
 				switch f.state {
 				case held:
 					f.member = p.span.lease.member.id
@@ -246,7 +246,7 @@ func (s *story) same() error {
 			}
 		}
 	}
-	want := map[uint64]fate{}
+	want := map[uint64]ackState{}
 	inFlight := 0
 	for o, f := range s.w.offsets {
 		w := *f

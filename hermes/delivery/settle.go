@@ -41,7 +41,7 @@ func (g *Group) ack(m *member, r broker.Range, a *Acked) {
 		switch {
 		case s.state == settled:
 			return
-		case s.state == buried, s.state == held && s.lease.member != m:
+		case s.state == deadLettered, s.state == held && s.lease.member != m:
 			late(s.first, s.last)
 			return
 		}
@@ -126,7 +126,7 @@ func (g *Group) Acknowledged(ranges []broker.Range) {
 func (g *Group) Refused(ranges []broker.Range, now int64) {
 	g.advance(now)
 	for _, r := range ranges {
-		g.each(r, func(s *span) bool { return s.state == sent || s.state == buried }, func(s *span) {
+		g.each(r, func(s *span) bool { return s.state == sent || s.state == deadLettered }, func(s *span) {
 			reason := s.reason
 			g.turn(s, func(s *span) {
 				if s.state == sent {

@@ -6,12 +6,12 @@ import "wirelab/hermes/broker"
 type state uint8
 
 const (
-	held    state = iota // in a member's hands
-	waiting              // to be handed out (again)
-	sent                 // acknowledged, on its way to the log
-	settled              // acknowledged in the log
-	doomed               // tried too often; Expire has not told it yet
-	buried               // told, on its way to the dead letters
+	held         state = iota // in a member's hands
+	waiting                   // to be handed out (again)
+	sent                      // acknowledged, on its way to the log
+	settled                   // acknowledged in the log
+	doomed                    // tried too often; Expire has not told it yet
+	deadLettered              // told, on its way to the dead letters
 )
 
 // span is consecutive offsets with the same fate. Spans do not overlap; an offset at or

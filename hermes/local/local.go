@@ -139,15 +139,15 @@ func (c *Cluster) plan(o *Options) (*Node, error) {
 		host = o.Hosts[id-1]
 	}
 	n := &Node{ID: id, Dir: filepath.Join(o.Dir, fmt.Sprintf("node-%d", id)), options: o}
-	for _, door := range []struct {
+	for _, listener := range []struct {
 		at    *string
 		ports []int
 	}{{&n.Peer, nil}, {&n.GRPC, o.GRPCPorts}, {&n.HTTP, o.HTTPPorts}} {
-		port, err := o.port(door.ports, id)
+		port, err := o.port(listener.ports, id)
 		if err != nil {
 			return nil, err
 		}
-		*door.at = fmt.Sprintf("%s:%d", host, port)
+		*listener.at = fmt.Sprintf("%s:%d", host, port)
 	}
 	n.args = []string{"server", "--id=" + strconv.Itoa(id), "--data-dir=" + n.Dir}
 	c.Nodes = append(c.Nodes, n)
@@ -336,21 +336,21 @@ func (n *Node) Err() error {
 		return nil
 	}
 	select {
-	case <-n.process.Ended():
+	case <-n.process.Done():
 		return n.process.Err()
 	default:
 		return nil
 	}
 }
 
-// Ended is closed when the node that runs now has ended; nil: none runs.
-func (n *Node) Ended() <-chan struct{} {
+// Done is closed when the node that runs now has ended; nil: none runs.
+func (n *Node) Done() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.process == nil {
 		return nil
 	}
-	return n.process.Ended()
+	return n.process.Done()
 }
 
 // Kill ends the node as a crash does, and returns when it is gone.
@@ -366,7 +366,7 @@ func (n *Node) end(by syscall.Signal) {
 		return
 	}
 	n.process.Signal(by)
-	<-n.process.Ended()
+	<-n.process.Done()
 	_ = n.stdin.Close() // nobody reads it
 	n.process = nil
 }
@@ -399,16 +399,16 @@ func (n *Node) Stop(ctx context.Context) error {
 	timer := time.NewTimer(stopLimit)
 	defer timer.Stop()
 	select {
-	case <-p.Ended():
+	case <-p.Done():
 	case <-ctx.Done():
 	case <-timer.C:
 	}
 	select {
-	case <-p.Ended():
+	case <-p.Done():
 	default:
 		p.Signal(syscall.SIGCONT)
 		p.Signal(syscall.SIGKILL)
-		<-p.Ended()
+		<-p.Done()
 		return status.Errorf(status.DeadlineExceeded, "node %d did not stop within %v", n.ID, stopLimit)
 	}
 	if n.options.MayBeKilled && p.Killed() {

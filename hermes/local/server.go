@@ -91,19 +91,19 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(s.node.Stop(ctx), s.remove())
 }
 
-// Over is closed when the server as it runs now has ended, by whomever; nil where it
-// does not run. [Server.Ended] then tells how.
-func (s *Server) Over() <-chan struct{} { return s.node.Ended() }
+// Done is closed when the server as it runs now has ended, by whomever; nil where it
+// does not run. [Server.Err] then tells how.
+func (s *Server) Done() <-chan struct{} { return s.node.Done() }
 
-// Ended tells how the server ended where nobody here ended it; nil while it runs, and
+// Err tells how the server ended where nobody here ended it; nil while it runs, and
 // after Stop and Kill.
-func (s *Server) Ended() error {
-	over := s.node.Ended()
-	if over == nil {
+func (s *Server) Err() error {
+	done := s.node.Done()
+	if done == nil {
 		return nil
 	}
 	select {
-	case <-over:
+	case <-done:
 	default:
 		return nil
 	}

@@ -68,8 +68,8 @@ func TestServer(t *testing.T) {
 		}
 	}
 	publish(0)
-	if err := s.Kill(t.Context()); err != nil || s.PID() != 0 || s.Over() != nil || s.Ended() != nil {
-		t.Errorf("killed, %v: process %d, %v", err, s.PID(), s.Ended())
+	if err := s.Kill(t.Context()); err != nil || s.PID() != 0 || s.Done() != nil || s.Err() != nil {
+		t.Errorf("killed, %v: process %d, %v", err, s.PID(), s.Err())
 	}
 	for want := range uint64(2) { // the second time it runs
 		if err := s.Restart(t.Context()); err != nil || s.Address() != address || s.URL() != "hermes://"+address {
@@ -77,15 +77,15 @@ func TestServer(t *testing.T) {
 		}
 		publish(1 + want)
 	}
-	if err := s.Ended(); err != nil {
+	if err := s.Err(); err != nil {
 		t.Errorf("it runs, and has ended: %v", err)
 	}
-	over := s.Over()
+	done := s.Done()
 	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-over
-	if err := s.Ended(); err == nil || !strings.Contains(err.Error(), "killed") {
+	<-done
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("killed by another, it ended: %v", err)
 	}
 	if err := s.Restart(t.Context()); err != nil {

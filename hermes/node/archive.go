@@ -49,7 +49,7 @@ func (n *Node) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 	}
 	c := &cut{of: source{
 		fetch: func(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
-			return n.tail.Fetch(nil, topic, offset, before, limit)
+			return n.recent.Fetch(nil, topic, offset, before, limit)
 		},
 		live: n.topics.live, stopped: n.stopped,
 	}}
@@ -254,7 +254,7 @@ func (n local) restore(ctx context.Context, items []byte, count int, name string
 		return broker.Restored{}, err
 	}
 	bytes := len(items) + runOverhead
-	if err := n.inHand.enter(ctx, n.stopped, bytes); err != nil {
+	if err := n.admission.enter(ctx, n.stopped, bytes); err != nil {
 		return broker.Restored{}, err
 	}
 	back := make(chan answer[broker.Restored], 1)
@@ -264,7 +264,7 @@ func (n local) restore(ctx context.Context, items []byte, count int, name string
 			m := n.loop.replica.Machine()
 			for _, o := range v.Outcomes {
 				if g, ok := m.GroupByID(o.Group); ok { // only hermes.dlq has members then
-					n.hands.seek(o.Group, g.Floor, m.Generation(o.Group))
+					n.groups.seek(o.Group, g.Floor, m.Generation(o.Group))
 				}
 			}
 			a.value = stateOf(m, name, restore)

@@ -19,7 +19,7 @@ func TestCatchUpOverDamage(t *testing.T) {
 	c := planned(t, 3, 10*time.Millisecond, time.Second)
 	c.tune = func(o *node.Options) {
 		o.Log = wal.Options{SegmentBytes: 16 << 10, CacheBytes: 1}
-		o.Upkeep = time.Hour // nothing is sealed or scrubbed meanwhile
+		o.Maintenance = time.Hour // nothing is sealed or scrubbed meanwhile
 	}
 	for _, m := range c.members {
 		c.begin(m.ID)

@@ -21,8 +21,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// WrongBook is the kind of a finding in the book of members, beside those of package wal.
-const WrongBook wal.Kind = "wrong book of members"
+// WrongMembership is the kind of a finding in the book of members, beside those of package wal.
+const WrongMembership wal.Kind = "wrong book of members"
 
 // Checked is what [Check] saw.
 type Checked struct {
@@ -49,7 +49,7 @@ func Check(ctx context.Context, files vfs.FS, dir string, progress func(done, to
 	if errors.Is(err, vfs.ErrLocked) {
 		return c, err
 	}
-	c.book(files, dir, s)
+	c.membership(files, dir, s)
 	return c, err
 }
 
@@ -133,13 +133,13 @@ func (s *opened) live(topic uint32) (first uint64, ok bool) {
 	return t.First, ok
 }
 
-// book checks the book of members against the log's.
-func (c *Checked) book(files vfs.FS, dir string, s *opened) {
-	name := filepath.Join(dir, bookName)
+// membership checks the book of members against the log's.
+func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
+	name := filepath.Join(dir, membershipName)
 	wrong := func(format string, args ...any) {
-		c.Findings = append(c.Findings, wal.Finding{Kind: WrongBook, Damage: wal.Damage{File: name, Why: fmt.Sprintf(format, args...)}})
+		c.Findings = append(c.Findings, wal.Finding{Kind: WrongMembership, Damage: wal.Damage{File: name, Why: fmt.Sprintf(format, args...)}})
 	}
-	b, err := readBook(files, dir)
+	b, err := readMembership(files, dir)
 	if err != nil {
 		wrong("%v", err)
 		return
@@ -147,7 +147,7 @@ func (c *Checked) book(files vfs.FS, dir string, s *opened) {
 	c.Cluster, c.Node = b.page.Cluster, b.page.Node
 	if _, err := readCustody(files, dir); err != nil {
 		other := filepath.Join(dir, custodyName)
-		c.Findings = append(c.Findings, wal.Finding{Kind: WrongBook, Damage: wal.Damage{File: other, Why: err.Error()}})
+		c.Findings = append(c.Findings, wal.Finding{Kind: WrongMembership, Damage: wal.Damage{File: other, Why: err.Error()}})
 	}
 	if b.page.Node == 0 {
 		wrong("it is missing, or does not say whose directory this is")

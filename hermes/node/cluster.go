@@ -24,7 +24,7 @@ func (n *Node) Leader() (broker.Member, bool) {
 	if l.leader == 0 {
 		return broker.Member{}, false
 	}
-	m := n.book.member(l.leader)
+	m := n.membership.member(l.leader)
 	m.Leader = true
 	return m, true
 }
@@ -57,12 +57,12 @@ func (l *loop) status() broker.Status {
 	s := broker.Status{
 		Node: l.n.options.Self.ID, Leader: r.Leader(), Term: l.n.lead.Load().term,
 		Committed: max(r.Committed(), r.Machine().Applied()), Applied: r.Machine().Applied(),
-		Lineage: l.n.book.lineage(),
+		Lineage: l.n.membership.lineage(),
 	}
 	ids := append(slices.Clone(conf.GetVoters()), conf.GetLearners()...)
 	slices.Sort(ids)
 	for _, id := range ids {
-		m := l.n.book.member(id)
+		m := l.n.membership.member(id)
 		m.Learner = slices.Contains(conf.GetLearners(), id)
 		m.Leader = id == s.Leader
 		if s.Leader == s.Node {
@@ -128,7 +128,7 @@ func (n local) Join(ctx context.Context, m broker.Member) (broker.Status, error)
 		if !takesPart(conf, m.ID) {
 			return single(raftpb.ConfChangeAddLearnerNode, m.ID, about), nil
 		}
-		was := n.book.member(m.ID)
+		was := n.membership.member(m.ID)
 		switch {
 		case m.Learner && slices.Contains(conf.GetVoters(), m.ID):
 			return nil, status.Errorf(status.Conflict, "member %d is here and had a log, which it has lost: remove it, and let it join under another id", m.ID)
@@ -160,7 +160,7 @@ func (n local) Promote(ctx context.Context, id uint64) (broker.Status, error) {
 func (n local) Remove(ctx context.Context, id uint64) (broker.Status, error) {
 	return n.change(ctx, func(conf *raftpb.ConfState) (*raftpb.ConfChangeV2, error) {
 		switch {
-		case !takesPart(conf, id) && n.book.removed(id):
+		case !takesPart(conf, id) && n.membership.removed(id):
 			return nil, nil
 		case !takesPart(conf, id):
 			return nil, noMember(id)

@@ -124,7 +124,7 @@ func (c *cluster) start(id uint64, l net.Listener, members []broker.Member, join
 
 func (c *cluster) open(id uint64, l net.Listener, members []broker.Member, join []string) (*node.Node, error) {
 	o := options(c.disks[id])
-	o.Tick, o.SyncLimit, o.TailBytes, o.LeaderLimit = c.tick, c.syncLimit, 1<<10, c.wait
+	o.Tick, o.SyncLimit, o.RecentLogBytes, o.LeaderLimit = c.tick, c.syncLimit, 1<<10, c.wait
 	o.Self, o.Members, o.Join, o.Listener = c.members[id-1], slices.Clone(members), join, l
 	o.Dial = func(ctx context.Context, to uint64, address string) (net.Conn, error) {
 		return c.dial(ctx, id, to, address)

@@ -68,7 +68,7 @@ func OpenCopy(ctx context.Context, files vfs.FS, dir string, beyond bool) (*Copy
 
 // look takes down what there is, and applies what is beyond the last entry that is known to be committed.
 func (c *Copy) look(files vfs.FS, dir string, beyond bool, apply func(*raftpb.Entry) ([]wal.Placed, error)) error {
-	b, err := readBook(files, dir)
+	b, err := readMembership(files, dir)
 	if err != nil {
 		return err
 	}

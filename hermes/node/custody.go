@@ -89,7 +89,7 @@ func openCustody(files vfs.FS, dir string, moved bool) (c *custody, copied bool,
 	if c.mark == "" || moved {
 		return c, false, c.own()
 	}
-	is, err := d.Born(filepath.Join(dir, markName))
+	is, err := d.Created(filepath.Join(dir, markName))
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return c, false, nil
@@ -109,14 +109,14 @@ func (c *custody) own() error {
 	if err := replaceFile(c.fs, c.dir, markName, make([]byte, 8)); err != nil {
 		return err
 	}
-	born, err := d.Born(filepath.Join(c.dir, markName))
+	created, err := d.Created(filepath.Join(c.dir, markName))
 	if errors.Is(err, errors.ErrUnsupported) {
-		born, err = "", nil
+		created, err = "", nil
 	}
 	if err != nil {
 		return err
 	}
-	c.mark = born
+	c.mark = created
 	return c.write()
 }
 

@@ -87,9 +87,9 @@ func split(t *testing.T, c *cluster, blind bool) (leader, forgetful, away uint64
 	return leader, forgetful, away, want
 }
 
-// TestCopyWhileTheWitnessIsAway: the one node that saw more is away, and those that are there are a majority by
+// TestCopyWhileTheOtherNodeIsAway: the one node that saw more is away, and those that are there are a majority by
 // number. The node knows that its directory is a copy, so nobody leads until the other is back.
-func TestCopyWhileTheWitnessIsAway(t *testing.T) {
+func TestCopyWhileTheOtherNodeIsAway(t *testing.T) {
 	c := newCluster(t, 3)
 	leader, forgetful, away, want := split(t, c, false)
 	c.restart(away)

@@ -119,7 +119,7 @@ func (d *disk) files(why error) bool {
 
 // pause waits for a moment; false: the node ends.
 func (d *disk) pause() bool {
-	again := time.NewTimer(d.n.options.Upkeep)
+	again := time.NewTimer(d.n.options.Maintenance)
 	defer again.Stop()
 	select {
 	case <-again.C:

@@ -28,11 +28,11 @@ type slow struct {
 	blind atomic.Bool   // it does not know when files were made
 }
 
-func (s *slow) Born(name string) (string, error) {
+func (s *slow) Created(name string) (string, error) {
 	if s.blind.Load() {
 		return "", errors.ErrUnsupported
 	}
-	return s.FS.(vfs.Dater).Born(name)
+	return s.FS.(vfs.Dater).Created(name)
 }
 
 func (s *slow) Free(dir string) (uint64, error) {

@@ -78,7 +78,7 @@ func (n local) find(ctx context.Context, topicName, name string) (groupRef, erro
 		if !ok {
 			return groupRef{}, status.Errorf(status.NotFound, "topic %q has no group %q", topicName, name)
 		}
-		return groupRef{t.ID, id, n.hands.counted(id, g)}, nil
+		return groupRef{t.ID, id, n.groups.counted(id, g)}, nil
 	})
 }
 
@@ -113,7 +113,7 @@ func (n local) ensureGroup(ctx context.Context, g broker.Group, start broker.Sta
 		if !ok { // deleted by the same entry
 			return groupRef{}, status.Errorf(status.NotFound, "group %q was deleted", g.Name)
 		}
-		return groupRef{t.ID, o[0].Group, n.hands.counted(o[0].Group, made)}, nil
+		return groupRef{t.ID, o[0].Group, n.groups.counted(o[0].Group, made)}, nil
 	})
 }
 
@@ -152,8 +152,8 @@ func (n local) SeekGroup(ctx context.Context, topicName, name string, to broker.
 	}
 	return propose(ctx, n.Node, commands(core.SeekGroup(ref.id, floor)), 1, func(m *core.Machine, _ []core.Outcome) (broker.Group, error) {
 		g, _ := m.GroupByID(ref.id)
-		n.hands.seek(ref.id, g.Floor, m.Generation(ref.id))
-		return n.hands.counted(ref.id, g), nil
+		n.groups.seek(ref.id, g.Floor, m.Generation(ref.id))
+		return n.groups.counted(ref.id, g), nil
 	})
 }
 
@@ -164,7 +164,7 @@ func (n local) DeleteGroup(ctx context.Context, topicName, name string) error {
 		return err
 	}
 	_, err = propose(ctx, n.Node, commands(core.DeleteGroup(ref.id)), 1, func(*core.Machine, []core.Outcome) (struct{}, error) {
-		n.hands.endGroup(ref.id, status.Errorf(status.NotFound, "group %q was deleted", name))
+		n.groups.endGroup(ref.id, status.Errorf(status.NotFound, "group %q was deleted", name))
 		return struct{}{}, nil
 	})
 	return err
@@ -188,7 +188,7 @@ func (n local) ListGroups(ctx context.Context, topicName string) ([]broker.Group
 		all := m.Groups(topicName)
 		for i := range all {
 			if id, _, ok := m.Group(topicName, all[i].Name); ok {
-				all[i] = n.hands.counted(id, all[i])
+				all[i] = n.groups.counted(id, all[i])
 			}
 		}
 		return all, nil

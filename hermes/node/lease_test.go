@@ -12,18 +12,18 @@ import (
 // none of that, and then what the group has now.
 func TestLeaseOverSeek(t *testing.T) {
 	n := &Node{clock: newClock(nil)}
-	n.hands = newHands(n)
+	n.groups = newGroups(n)
 	top := &topic{id: 7, name: "a"}
 	top.next.Store(5)
 	seeks := 1
-	n.tail = recentlog.New(recentlog.Options{Read: func(_ uint32, offset, _ uint64, _ int) ([]broker.Batch, error) {
+	n.recent = recentlog.New(recentlog.Options{Read: func(_ uint32, offset, _ uint64, _ int) ([]broker.Batch, error) {
 		if seeks > 0 {
 			seeks--
-			n.hands.seek(1, 3, 2)
+			n.groups.seek(1, 3, 2)
 		}
 		return []broker.Batch{{Offset: offset, Count: 1, Messages: brokertest.Messages("x")}}, nil
 	}})
-	f := n.hands.join(t.Context(), top, 1, 1, broker.Group{Name: "g"}, 1, past{})
+	f := n.groups.join(t.Context(), top, 1, 1, broker.Group{Name: "g"}, 1, past{})
 	defer f.Close()
 	if b, ok, err := f.lease(broker.Room{Bytes: 1}); ok || err != nil {
 		t.Errorf("%+v, %v", b, err)

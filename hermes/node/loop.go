@@ -182,7 +182,7 @@ func (l *loop) round(ticked bool) {
 	if ticked {
 		l.tick()
 	}
-	for l.n.debut.begun.Load() && l.replica.HasWork() {
+	for l.n.bootstrap.begun.Load() && l.replica.HasWork() {
 		w := l.replica.Ready()
 		if w.Err != nil {
 			l.part(w)
@@ -213,7 +213,7 @@ func (p *proposal) finish(n *Node, v replica.Verdict) {
 		p.answered = true
 		p.answer(v)
 	}
-	n.inHand.release(p.bytes)
+	n.admission.release(p.bytes)
 }
 
 func (l *loop) tick() {
@@ -222,7 +222,7 @@ func (l *loop) tick() {
 	if l.parting != nil && l.ticks >= l.partAt {
 		l.n.fail(l.parting)
 	}
-	if l.n.debut.begun.Load() {
+	if l.n.bootstrap.begun.Load() {
 		l.replica.Tick()
 	}
 	l.compareClocks()
@@ -330,7 +330,7 @@ func (l *loop) verdict(v replica.Verdict) (began int64) {
 func (l *loop) apply(e replica.Applied) (placedEntry, error) {
 	index := e.Entry.GetIndex()
 	if e.Entry.GetType() != raftpb.EntryNormal {
-		if err := l.n.book.learn(e.Entry); err != nil {
+		if err := l.n.membership.learn(e.Entry); err != nil {
 			return placedEntry{}, err
 		}
 		return placedEntry{index: index}, nil
@@ -343,7 +343,7 @@ func (l *loop) apply(e replica.Applied) (placedEntry, error) {
 	// tail or, waiting for the disk to have indexed what was fed, in the log.
 	l.fed.Store(index)
 	if len(a.runs) > 0 {
-		l.n.tail.Append(l.time, a.runs)
+		l.n.recent.Append(l.time, a.runs)
 	}
 	for _, p := range a.placed {
 		l.n.topics.advance(p.Topic, p.Offset+uint64(p.Count))
@@ -353,7 +353,7 @@ func (l *loop) apply(e replica.Applied) (placedEntry, error) {
 	for _, o := range a.changes {
 		if o.Group == 0 { // what groups do leaves their topic as it was
 			l.refresh(o.Topic)
-			l.n.hands.skip(l.replica.Machine(), o.Topic)
+			l.n.groups.skip(l.replica.Machine(), o.Topic)
 		}
 	}
 	return placedEntry{index: index, placed: a.placed}, nil
@@ -372,8 +372,8 @@ func (l *loop) refresh(id uint32) {
 	}
 	if name, ok := l.n.topics.remove(id); ok {
 		err := status.Errorf(status.NotFound, "topic %q was deleted", name)
-		l.n.tail.End(id, err)
-		l.n.hands.endTopic(id, err)
+		l.n.recent.End(id, err)
+		l.n.groups.endTopic(id, err)
 	}
 }
 
@@ -384,7 +384,7 @@ func (l *loop) installed() {
 	l.time = m.Time()
 	l.fed.Store(m.Applied())
 	for id, name := range l.n.topics.reset(m) {
-		l.n.tail.End(id, status.Errorf(status.NotFound, "topic %q was deleted", name))
+		l.n.recent.End(id, status.Errorf(status.NotFound, "topic %q was deleted", name))
 	}
 }
 
@@ -404,13 +404,13 @@ func (l *loop) changed(w replica.Work) {
 			was.leader))
 	}
 	if was.leader == self && (w.Leader != self || was.term != w.Term) {
-		l.n.hands.end(status.Errorf(status.Unavailable, "this node leads no longer: subscribe again"))
+		l.n.groups.end(status.Errorf(status.Unavailable, "this node leads no longer: subscribe again"))
 	}
 	l.n.setPeers(l.replica.Conf())
 	l.n.apart.keep(func(id uint64) bool { return takesPart(l.replica.Conf(), id) })
 	l.retireFrom()
 	l.transferred()
-	if !takesPart(l.replica.Conf(), self) && l.n.book.removed(self) {
+	if !takesPart(l.replica.Conf(), self) && l.n.membership.removed(self) {
 		l.n.fail(status.Errorf(status.Conflict, "this node, %d, was removed from the cluster; take its directory away before it joins again", self))
 	}
 }
@@ -450,6 +450,6 @@ func (l *loop) end() {
 	for _, t := range l.transfers {
 		t.back <- answer[broker.Status]{err: errStopping}
 	}
-	l.n.tail.Close(errStopping)
-	l.n.hands.end(errStopping)
+	l.n.recent.Close(errStopping)
+	l.n.groups.end(errStopping)
 }

@@ -12,7 +12,7 @@ import (
 
 // member is a feed of a group's member, on the leader.
 type member struct {
-	hand     *hand
+	group    *group
 	id       uint64
 	wake     chan struct{} // one place
 	inFlight int
@@ -62,7 +62,7 @@ func (f *member) Next(ctx context.Context, room broker.Room) (broker.Batch, erro
 // lease is what the member may have now. It is leased no more than there is room for: what lies with it unsent,
 // another could have.
 func (f *member) lease(room broker.Room) (broker.Batch, bool, error) {
-	h := f.hand
+	h := f.group
 	h.mu.Lock()
 	if b, ok, err := f.given(room); ok || err != nil {
 		h.mu.Unlock()
@@ -81,7 +81,7 @@ func (f *member) lease(room broker.Room) (broker.Batch, bool, error) {
 	if !ok {
 		return broker.Batch{}, false, nil
 	}
-	got, err := h.n.tail.Fetch(nil, h.topic.id, l.First, l.Last+1, room.Bytes)
+	got, err := h.n.recent.Fetch(nil, h.topic.id, l.First, l.Last+1, room.Bytes)
 	if err == nil && (len(got) == 0 || got[0].Offset != l.First) && h.topic.first.Load() <= l.First {
 		err = status.Errorf(status.Internal, "message %d of topic %q is missing", l.First, h.topic.name)
 	}
@@ -117,7 +117,7 @@ func (f *member) given(room broker.Room) (broker.Batch, bool, error) {
 	if f.err != nil {
 		return broker.Batch{}, false, f.err
 	}
-	for len(f.ahead) > 0 && !f.hand.g.Holds(f.id, f.ahead[0].Offset) {
+	for len(f.ahead) > 0 && !f.group.g.Holds(f.id, f.ahead[0].Offset) {
 		f.back(f.ahead[0]) // its lease is over, or a leader before this one had stored it: no more of it is sent
 		f.ahead = f.ahead[1:]
 	}
@@ -129,16 +129,16 @@ func (f *member) given(room broker.Room) (broker.Batch, bool, error) {
 		f.ahead = f.ahead[1:]
 	}
 	f.last = broker.Range{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}
-	if b.Gap, f.hand.gap = f.hand.gap, nil; b.Gap != nil {
-		f.hand.told = b.Gap.Last + 1
+	if b.Gap, f.group.gap = f.group.gap, nil; b.Gap != nil {
+		f.group.told = b.Gap.Last + 1
 	}
 	f.gap = b.Gap
-	f.hand.g.Sent(f.id, f.last.First, f.last.Last)
+	f.group.g.Sent(f.id, f.last.First, f.last.Last)
 	return b, true, nil
 }
 
 // back gives a batch back untried, as far as the member has it. With the hand's mu.
-func (f *member) back(b broker.Batch) { f.hand.g.Return(f.id, b.Offset, b.Offset+uint64(b.Count)-1) }
+func (f *member) back(b broker.Batch) { f.group.g.Return(f.id, b.Offset, b.Offset+uint64(b.Count)-1) }
 
 // giveBack gives back what was leased and not given out. With the hand's mu.
 func (f *member) giveBack() {
@@ -150,7 +150,7 @@ func (f *member) giveBack() {
 
 // Return implements [broker.Feed].
 func (f *member) Return(count int) {
-	h := f.hand
+	h := f.group
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if count <= 0 || f.err != nil || f.last.First > f.last.Last {
@@ -182,7 +182,7 @@ func (f *member) Ack(ctx context.Context, ranges []broker.Range) error {
 	if err := ctx.Err(); err != nil {
 		return status.Public(err)
 	}
-	h := f.hand
+	h := f.group
 	h.mu.Lock()
 	if f.err != nil {
 		h.mu.Unlock()
@@ -227,7 +227,7 @@ func (f *member) Nack(ctx context.Context, ranges []broker.Range, reason string,
 	if err := ctx.Err(); err != nil {
 		return status.Public(err)
 	}
-	h := f.hand
+	h := f.group
 	h.mu.Lock()
 	if f.err != nil {
 		h.mu.Unlock()
@@ -250,5 +250,5 @@ func (f *member) Nack(ctx context.Context, ranges []broker.Range, reason string,
 
 // Close implements [broker.Feed].
 func (f *member) Close() {
-	f.hand.leave(f, status.Errorf(status.Canceled, "the subscription was closed"))
+	f.group.leave(f, status.Errorf(status.Canceled, "the subscription was closed"))
 }

@@ -20,7 +20,7 @@ type handler struct{ n *Node }
 
 // Step passes over what comes before the node takes part: whoever sent it repeats it.
 func (h handler) Step(m *raftpb.Message) {
-	if h.n.debut.begun.Load() {
+	if h.n.bootstrap.begun.Load() {
 		h.n.loop.step(m)
 	}
 }
@@ -28,7 +28,7 @@ func (h handler) Step(m *raftpb.Message) {
 // Broken is told to the replica, which may stand for election over it.
 func (h handler) Broken(id uint64) {
 	h.n.loop.call(func(l *loop) {
-		if l != nil && l.n.debut.begun.Load() {
+		if l != nil && l.n.bootstrap.begun.Load() {
 			l.replica.Broken(id)
 		}
 	})
@@ -69,7 +69,7 @@ func (n *Node) peerOptions() peer.Options {
 	o := n.options
 	return peer.Options{
 		Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Key: o.PeerKey, Dial: o.Dial, Logger: o.Logger,
-		Acquaintance: n.debut.acquaintance(), Clock: peer.Clock{Now: n.clock.own, Compared: n.skew.compared},
+		IdentityCheck: n.bootstrap.identityCheck(), Clock: peer.Clock{Now: n.clock.own, Compared: n.skew.compared},
 	}
 }
 
@@ -109,12 +109,12 @@ func (n *Node) joinOnce(ctx context.Context) error {
 	blank := n.options.Self
 	blank.Learner = true // it has no log, see local.Join
 	stranger := n.peerOptions()
-	stranger.Acquaintance = peer.Acquaintance{} // of which cluster it is going to be it is told
+	stranger.IdentityCheck = peer.IdentityCheck{} // of which cluster it is going to be it is told
 	var failed []error
 	for _, address := range n.options.Join {
 		s, err := n.joinAt(ctx, stranger, address, blank)
 		if err == nil {
-			return n.book.take(s)
+			return n.membership.take(s)
 		}
 		failed = append(failed, err)
 	}
@@ -145,22 +145,22 @@ func (n *Node) joinAt(ctx context.Context, o peer.Options, address string, m bro
 
 // setPeers tells the transport whom there is to talk to.
 func (n *Node) setPeers(conf *raftpb.ConfState) {
-	n.book.mu.Lock()
-	members := make(map[uint64]string, len(n.book.page.Members))
-	for id, m := range n.book.page.Members {
+	n.membership.mu.Lock()
+	members := make(map[uint64]string, len(n.membership.page.Members))
+	for id, m := range n.membership.page.Members {
 		members[id] = m.Peer
 	}
-	gone := make([]uint64, 0, len(n.book.page.Removed))
-	for id := range n.book.page.Removed {
+	gone := make([]uint64, 0, len(n.membership.page.Removed))
+	for id := range n.membership.page.Removed {
 		gone = append(gone, id)
 	}
-	n.book.mu.Unlock()
+	n.membership.mu.Unlock()
 	for _, m := range n.options.Members { // before the log says so
-		if members[m.ID] == "" && !n.debut.begun.Load() {
+		if members[m.ID] == "" && !n.bootstrap.begun.Load() {
 			members[m.ID] = m.Peer
 		}
 	}
-	n.fan.others.Store(new(others(conf, n.options.Self.ID)))
+	n.fanout.others.Store(new(others(conf, n.options.Self.ID)))
 	for id, address := range members {
 		if id != n.options.Self.ID && address != "" {
 			n.net.SetPeer(id, address, n.given.of(id, address)...)

@@ -70,27 +70,27 @@ type network interface {
 
 // Node is a running node. All methods are for any goroutine.
 type Node struct {
-	options Options
-	logger  *slog.Logger
-	clock   clock
-	log     *wal.Log
-	tail    *recentlog.Tail
-	net     network
-	book    *book
-	topics  *directory
-	hands   *hands
-	fan     *fan
-	given   given
-	rooms   rooms
+	options    Options
+	logger     *slog.Logger
+	clock      clock
+	log        *wal.Log
+	recent     *recentlog.Log
+	net        network
+	membership *membership
+	topics     *directory
+	groups     *groups
+	fanout     *fanout
+	given      given
+	rooms      rooms
 
-	loop    *loop
-	disk    *disk
-	debut   *debut
-	skew    *skew
-	custody *custody
-	level   level
-	inHand  gate
-	cuts    atomic.Int64 // open
+	loop      *loop
+	disk      *disk
+	bootstrap *bootstrap
+	skew      *skew
+	custody   *custody
+	level     level
+	admission admission
+	cuts      atomic.Int64 // open
 
 	scrubber *scrubber
 
@@ -149,15 +149,15 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{
 		options: o, logger: o.Logger, clock: newClock(o.Clock),
 		stopped: make(chan struct{}), failed: make(chan struct{}),
-		topics: newDirectory(), level: level{known: map[uint64]uint32{}}, inHand: gate{limit: o.InHandBytes},
+		topics: newDirectory(), level: level{known: map[uint64]uint32{}}, admission: admission{limit: o.InHandBytes},
 	}
 	n.lead.Store(&lead{})
-	n.hands, n.fan = newHands(n), newFan(n)
+	n.groups, n.fanout = newGroups(n), newFanout(n)
 	n.loop = newLoop(n)
 	n.disk = newDisk(n)
 	n.skew = &skew{n: n, c: clocks.New(o.Self.ID, o.ClockSkew)}
 	n.scrubber = newScrubber(n)
-	n.debut = &debut{n: n, noted: map[uint64]bool{}}
+	n.bootstrap = &bootstrap{n: n, noted: map[uint64]bool{}}
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
@@ -166,7 +166,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 		return nil, fmt.Errorf("node: %w", err)
 	}
 	if err := n.begin(ctx, state); err != nil {
-		n.fan.cancel()
+		n.fanout.cancel()
 		n.scrubber.cancel()
 		return nil, errors.Join(fmt.Errorf("node: %w", err), n.log.Close())
 	}
@@ -194,8 +194,8 @@ func (n *Node) open() (*opened, error) {
 	}
 	n.log = kept
 	n.scrubber.note(wal.Scrubbed{Found: kept.Mended(), Repaired: len(kept.Mended())})
-	if n.book, err = openBook(n.options.FS, n.options.Dir, n.options.Cluster, n.options.Self.ID); err == nil {
-		err = n.book.learn(s.changes...)
+	if n.membership, err = openMembership(n.options.FS, n.options.Dir, n.options.Cluster, n.options.Self.ID); err == nil {
+		err = n.membership.learn(s.changes...)
 	}
 	if err != nil {
 		return nil, errors.Join(err, n.log.Close())
@@ -216,7 +216,7 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	if ro.Members, err = peers(n.options.Members); err != nil {
 		return err
 	}
-	n.tail = recentlog.New(recentlog.Options{Bytes: n.options.TailBytes, Read: n.readLog})
+	n.recent = recentlog.New(recentlog.Options{Bytes: n.options.RecentLogBytes, Read: n.readLog})
 	if n.net, err = n.connect(); err != nil {
 		return err
 	}
@@ -241,8 +241,8 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	n.net.Start(handler{n}, local{n})
 	n.wg.Go(n.loop.run)
 	n.wg.Go(n.disk.run)
-	n.wg.Go(n.hands.run)
-	n.wg.Go(n.upkeep)
+	n.wg.Go(n.groups.run)
+	n.wg.Go(n.maintain)
 	n.wg.Go(n.scrubber.run)
 	return nil
 }
@@ -253,7 +253,7 @@ func (n *Node) enter(ctx context.Context) (err error) {
 		return err
 	}
 	blank, joins := n.disk.last == 0, len(n.options.Join) > 0
-	if err := n.debut.begin(blank, joins); err != nil || !blank || !joins {
+	if err := n.bootstrap.begin(blank, joins); err != nil || !blank || !joins {
 		return err
 	}
 	return n.join(ctx)
@@ -331,7 +331,7 @@ func (n *Node) Close(ctx context.Context) error {
 // end waits for the goroutines and lets go of what the node has.
 func (n *Node) end() {
 	n.wg.Wait() // the loop ends the subscriptions
-	n.fan.cancel()
+	n.fanout.cancel()
 	n.closeErr = n.net.Close()
 	n.reading.Lock()
 	defer n.reading.Unlock()

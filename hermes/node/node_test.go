@@ -26,7 +26,7 @@ const patience = time.Minute
 func options(fs vfs.FS) node.Options {
 	return node.Options{
 		Self: broker.Member{ID: 1, Name: "one", Peer: "127.0.0.1:1"}, FS: fs, Dir: "/hermes",
-		Tick: 5 * time.Millisecond, Upkeep: 20 * time.Millisecond, FreeBytes: 1,
+		Tick: 5 * time.Millisecond, Maintenance: 20 * time.Millisecond, FreeBytes: 1,
 		Log: wal.Options{SegmentBytes: 256 << 10},
 	}
 }

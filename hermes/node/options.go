@@ -47,8 +47,8 @@ type Options struct {
 	// FilesLimit is how many files the process may have open, for the text that says so when
 	// they are. 0: it is not known
 	FilesLimit int
-	// TailBytes of the newest messages are held in memory. 16 MiB
-	TailBytes int
+	// RecentLogBytes of the newest messages are held in memory. 16 MiB
+	RecentLogBytes int
 	// InHandBytes are what publishers may have handed over without an answer; who
 	// publishes beyond waits. 64 MiB
 	InHandBytes int
@@ -69,8 +69,8 @@ type Options struct {
 	// Moved says that Dir is the latest that this node had, though its files are copies: it was moved here. Else
 	// a node on a copy votes for nobody until it has caught up.
 	Moved bool
-	// Upkeep is how often retention, cleaning, promotions and free space are looked after. 1 s
-	Upkeep time.Duration
+	// Maintenance is how often retention, cleaning, promotions and free space are looked after. 1 s
+	Maintenance time.Duration
 	// StuckLimit is how long the loop may stand still, or the disk take for a write, before
 	// [Node.Live] tells of it. 30 s
 	StuckLimit time.Duration
@@ -102,7 +102,7 @@ func (o Options) complete() (Options, error) {
 	duration(&o.Tick, 50*time.Millisecond)
 	duration(&o.LeaderLimit, 60*o.Tick)
 	duration(&o.SyncLimit, time.Second)
-	duration(&o.Upkeep, time.Second)
+	duration(&o.Maintenance, time.Second)
 	duration(&o.ClockSkew, 5*time.Second)
 	duration(&o.StuckLimit, 30*time.Second)
 	duration(&o.CloseLimit, 30*time.Second)
@@ -127,7 +127,7 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("node: Self.ID is missing: ids count from 1")
 	case o.Dir == "":
 		return o, errors.New("node: Dir is missing: it is where the log goes")
-	case o.Tick < 0 || o.SyncLimit < 0 || o.ClockSkew < 0 || o.Upkeep < 0 || o.StuckLimit < 0 || o.LeaderLimit < 0 || o.CloseLimit < 0 || o.InHandBytes < 0 || o.TailBytes < 0:
+	case o.Tick < 0 || o.SyncLimit < 0 || o.ClockSkew < 0 || o.Maintenance < 0 || o.StuckLimit < 0 || o.LeaderLimit < 0 || o.CloseLimit < 0 || o.InHandBytes < 0 || o.RecentLogBytes < 0:
 		return o, errors.New("node: a negative duration or size")
 	case len(o.Join) > 0 && len(o.Members) > 0:
 		return o, errors.New("node: Members begin a new cluster, Join goes into one that is there: give one of the two")

@@ -57,13 +57,13 @@ func (n local) Publish(ctx context.Context, run broker.Run, done func(broker.Ver
 	}
 	if run.Mode == hermes.Performance {
 		term := n.lead.Load().term
-		n.tail.Push(t.id, n.clock.stamp(), run.Messages, run.Count)
-		n.fan.push(run, term)
+		n.recent.Push(t.id, n.clock.stamp(), run.Messages, run.Count)
+		n.fanout.push(run, term)
 		done(broker.Verdict{Count: run.Count, Term: term})
 		return
 	}
 	bytes := len(run.Messages) + runOverhead
-	if err := n.inHand.enter(ctx, n.stopped, bytes); err != nil {
+	if err := n.admission.enter(ctx, n.stopped, bytes); err != nil {
 		done(broker.Verdict{Err: err})
 		return
 	}

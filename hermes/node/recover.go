@@ -70,7 +70,7 @@ func recoverLocked(ctx context.Context, files vfs.FS, dir string, confirm func(S
 	if err := c.Close(); err != nil {
 		return done, err
 	}
-	b, err := readBook(files, dir)
+	b, err := readMembership(files, dir)
 	if err != nil {
 		return done, err
 	}
@@ -94,7 +94,7 @@ func recoverLocked(ctx context.Context, files vfs.FS, dir string, confirm func(S
 func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 	switch {
 	case s.Node == 0:
-		return status.Errorf(status.Conflict, "%s does not say whose directory it is, for it has no %s: hermes export it, and restore that into a new cluster", dir, bookName)
+		return status.Errorf(status.Conflict, "%s does not say whose directory it is, for it has no %s: hermes export it, and restore that into a new cluster", dir, membershipName)
 	case !takesPart(conf, s.Node):
 		return status.Errorf(status.Conflict, "node %d was removed from its cluster, by its own log: hermes export its directory, and restore that into a new cluster", s.Node)
 	case len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == s.Node && len(conf.GetLearners()) == 0:
@@ -107,7 +107,7 @@ func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 
 // resume does what is left of a recovery that was decided on.
 func resume(files vfs.FS, dir string) error {
-	b, err := readBook(files, dir)
+	b, err := readMembership(files, dir)
 	if err != nil || b.page.Recovering == nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func resume(files vfs.FS, dir string) error {
 }
 
 // recover does what the page's Recovering says, from wherever it was interrupted.
-func (b *book) recover() error {
+func (b *membership) recover() error {
 	r := *b.page.Recovering
 	s := &opened{machine: core.New()}
 	l, err := wal.Open(b.fs, b.dir, wal.Options{}, s.restore, s.keep)
@@ -145,13 +145,13 @@ func (b *book) recover() error {
 	p.Lineage, p.Recovering = r.Lineage, nil
 	// Who comes back under an old id comes back with an old lineage, and is refused for it. A new node may have it.
 	clear(p.Met)
-	p.Birth, p.Stored = newBirth(), true
+	p.Incarnation, p.Stored = newIncarnation(), true
 	return b.write()
 }
 
 // recoverLog puts the entries into the log that take the others out, unless they are there. It returns the changes of
 // members that were not replayed.
-func (b *book) recoverLog(l *wal.Log, r recovering) ([]*raftpb.Entry, error) {
+func (b *membership) recoverLog(l *wal.Log, r recovering) ([]*raftpb.Entry, error) {
 	hard, conf, err := l.InitialState()
 	if err != nil || hard.GetCommit() > r.After {
 		return nil, err // it counts already
@@ -210,14 +210,14 @@ func secession(conf *raftpb.ConfState, self uint64, r recovering) ([]*raftpb.Ent
 }
 
 // lineage is what others are told.
-func (b *book) lineage() uint64 {
+func (b *membership) lineage() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return max(b.page.Lineage, unrecovered)
 }
 
 // related refuses a node whose cluster was recovered from a copy of this one's, or the other way round.
-func (b *book) related(id, lineage uint64) error {
+func (b *membership) related(id, lineage uint64) error {
 	own, theirs := b.lineage(), max(lineage, unrecovered)
 	switch own {
 	case theirs:

@@ -107,7 +107,7 @@ func failedBy(t *testing.T, n interface {
 func TestManySegments(t *testing.T) {
 	fs := vfs.NewMemory()
 	o := options(fs)
-	o.TailBytes = 64 << 10
+	o.RecentLogBytes = 64 << 10
 	n := open(t, o)
 	create(t, n, broker.Topic{Name: "kept"})
 	create(t, n, broker.Topic{Name: "short", RetentionBytes: 100 << 10})

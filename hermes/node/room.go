@@ -14,7 +14,7 @@ type rooms struct {
 
 // heard takes what a member says.
 func (n *Node) heard(id uint64, full bool) {
-	if n.book.knows(id) { // others are none of the few that are remembered
+	if n.membership.knows(id) { // others are none of the few that are remembered
 		n.rooms.heard(id, full)
 	}
 }

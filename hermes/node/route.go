@@ -56,7 +56,7 @@ const waitersLimit = 4096
 // matter: nobody here knows whether it was stored, so its caller is told at once. He
 // may repeat it with the same producer and sequence, as the Go client does.
 func (n *Node) await(ctx context.Context) (*lead, error) {
-	if err := n.debut.waits(); err != nil {
+	if err := n.bootstrap.waits(); err != nil {
 		return nil, err // other nodes are waited for, and perhaps for minutes
 	}
 	defer n.waiters.Add(-1)
@@ -202,7 +202,7 @@ func look[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, erro
 // sure reads the machine when it has all that was acknowledged before the call.
 func sure[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, error)) (T, error) {
 	return inLoop(ctx, n, func(l *loop, back chan<- answer[T]) {
-		if err := l.n.debut.waits(); err != nil { // the replica is not asked to do anything yet
+		if err := l.n.bootstrap.waits(); err != nil { // the replica is not asked to do anything yet
 			back <- answer[T]{err: err}
 			return
 		}

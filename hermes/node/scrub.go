@@ -108,7 +108,7 @@ func (s *scrubber) mayPass() bool {
 	if s.since == 0 {
 		s.since = now
 	}
-	return time.Duration(now-s.since) < scrubGrace*s.n.options.Upkeep
+	return time.Duration(now-s.since) < scrubGrace*s.n.options.Maintenance
 }
 
 // passing tells of errors that are of no damage, and gone the next time.
@@ -171,7 +171,7 @@ func (f *fetching) fetch(
 	ctx context.Context, index, term uint64, fit func(*raftpb.Entry) error,
 ) (*raftpb.Entry, error) {
 	err := errors.New("this node is alone")
-	for _, id := range *f.n.fan.others.Load() {
+	for _, id := range *f.n.fanout.others.Load() {
 		var e *raftpb.Entry
 		if e, err = f.ask(ctx, id, index, term); err == nil {
 			if err = fit(e); err == nil {
@@ -279,10 +279,10 @@ func (s *scrubber) stopOver(panicked any) {
 func (s *scrubber) run() {
 	rate := s.n.options.ScrubBytes
 	for after := uint64(0); ; {
-		rest := scrubRest * s.n.options.Upkeep
+		rest := scrubRest * s.n.options.Maintenance
 		if d := s.open.Load(); d != nil {
 			if s.mend(d, mendLimit) != nil {
-				rest = s.n.options.Upkeep
+				rest = s.n.options.Maintenance
 			}
 		} else if rate > 0 {
 			did, more, err := s.next(after, rate)
@@ -290,7 +290,7 @@ func (s *scrubber) run() {
 			if more && err == nil {
 				after, rest = did.Number, 0
 			} else if s.open.Load() != nil {
-				rest = s.n.options.Upkeep // somebody was told so meanwhile
+				rest = s.n.options.Maintenance // somebody was told so meanwhile
 			}
 		}
 		if !s.sleep(rest) {
@@ -346,7 +346,7 @@ func (s *scrubber) sleep(d time.Duration) bool {
 	select {
 	case <-t.C:
 	case <-s.again:
-		return s.sleep(min(d, s.n.options.Upkeep))
+		return s.sleep(min(d, s.n.options.Maintenance))
 	case <-s.n.stopped:
 		return false
 	}

@@ -241,7 +241,7 @@ func TestNotRepairedYet(t *testing.T) {
 	c := planned(t, 3, 10*time.Millisecond, time.Second)
 	c.tune = func(o *node.Options) {
 		small(o)
-		o.Upkeep = 200 * time.Millisecond // the round after is late enough to be cut off before
+		o.Maintenance = 200 * time.Millisecond // the round after is late enough to be cut off before
 	}
 	for _, m := range c.members {
 		c.begin(m.ID)

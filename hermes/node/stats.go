@@ -115,7 +115,7 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	s.Scrub = Scrub{n.scrubber.bytes.Load(), n.scrubber.found.Load(), n.scrubber.repaired.Load(), n.scrubber.open.Load() != nil}
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
-	s.InHandBytes = n.inHand.inUse()
+	s.InHandBytes = n.admission.inUse()
 	return s, nil
 }
 
@@ -140,13 +140,13 @@ func (l *loop) groups(m *core.Machine, topic string) []broker.Group {
 	all := m.Groups(topic)
 	for i, g := range all {
 		if id, _, ok := m.Group(topic, g.Name); ok {
-			all[i] = l.n.hands.counted(id, g)
+			all[i] = l.n.groups.counted(id, g)
 		}
 	}
 	return all
 }
 
-func (g *gate) inUse() int {
+func (g *admission) inUse() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.used
@@ -192,7 +192,7 @@ func (n *Node) unready() error {
 	if err := n.Live(); err != nil {
 		return err
 	}
-	if err := n.debut.waits(); err != nil {
+	if err := n.bootstrap.waits(); err != nil {
 		return err
 	}
 	if err := n.apart.err(); err != nil {
@@ -213,8 +213,8 @@ func (n *Node) unready() error {
 		return status.Errorf(status.Unavailable, "%s", n.disk.want())
 	case lead.stopping:
 		return errStopping
-	case lead.leader == 0 && n.debut.refusal() != nil:
-		return n.debut.refusal()
+	case lead.leader == 0 && n.bootstrap.refusal() != nil:
+		return n.bootstrap.refusal()
 	case lead.leader == 0:
 		return status.Errorf(status.Unavailable, "this node knows no leader")
 	case n.full.Load():

@@ -107,7 +107,7 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 	if err != nil {
 		return nil, err
 	}
-	r, err := n.tail.Open(t.id, offset, next, true)
+	r, err := n.recent.Open(t.id, offset, next, true)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +192,6 @@ func (n local) member(ctx context.Context, start broker.Start) (broker.Feed, err
 		if err := t.open(); err != nil {
 			return nil, err
 		}
-		return n.hands.join(ctx, t, ref.id, m.Generation(ref.id), g, inFlight, pastOf(m, ref.id)), nil
+		return n.groups.join(ctx, t, ref.id, m.Generation(ref.id), g, inFlight, pastOf(m, ref.id)), nil
 	})
 }

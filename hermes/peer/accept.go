@@ -63,7 +63,7 @@ func (t *Transport) receive(socket net.Conn) {
 	if from != 0 || t.o.Key != nil || t.o.TLS != nil {
 		acceptloop.Vouch(socket)
 	}
-	c.acquaintance, c.peer = &t.o.Acquaintance, from
+	c.identityCheck, c.peer = &t.o.IdentityCheck, from
 	s := &session{c: c, from: from, id: t.o.ID, handler: t.handler, local: t.local, logger: t.o.Logger, ctx: t.ctx}
 	t.enter(s)
 	err = s.serve(t.o.Silence)
@@ -114,7 +114,7 @@ func Ask(ctx context.Context, o Options, address string, do func(broker.Broker) 
 	go func() {
 		defer close(ended)
 		err := c.run(o.Silence, asking.handle, nil)
-		asking.over(status.Errorf(status.Unavailable, "the connection to the node at %s broke: %v", address, err))
+		asking.done(status.Errorf(status.Unavailable, "the connection to the node at %s broke: %v", address, err))
 	}()
 	err = do(remote{via: func(context.Context) (*caller, error) { return asking, nil }})
 	c.end(context.Canceled)

@@ -128,7 +128,7 @@ func (c *caller) publish(ctx context.Context, run *broker.Run, done func(broker.
 	}
 	c.mu.Unlock()
 	body := make([]byte, 0, 64+len(run.Topic)+len(run.Messages))
-	c.c.out.put(frame{kind: kindPublish, lane: laneCall, head: appendPublish(body, id, timeout(ctx), run)}, 0)
+	c.c.out.put(frame{kind: kindPublish, queue: queueCall, head: appendPublish(body, id, timeout(ctx), run)}, 0)
 }
 
 // giveUp answers a publisher; what he published stays on its way.
@@ -173,7 +173,7 @@ func (c *caller) call(ctx context.Context, request *gen.Call) (*gen.Reply, error
 	if err != nil {
 		return nil, err
 	}
-	c.c.out.put(frame{kind: kindCall, lane: laneCall, head: data}, 0)
+	c.c.out.put(frame{kind: kindCall, queue: queueCall, head: data}, 0)
 	return c.answer(ctx, id, a)
 }
 
@@ -204,7 +204,7 @@ func (c *caller) answer(ctx context.Context, id uint64, a *asked) (*gen.Reply, e
 		delete(c.asked, id)
 		c.mu.Unlock()
 		if waits {
-			c.c.out.put(frame{kind: kindCancel, lane: laneCall, head: appendNumbers(nil, id)}, 0)
+			c.c.out.put(frame{kind: kindCancel, queue: queueCall, head: appendNumbers(nil, id)}, 0)
 			return nil, status.Public(ctx.Err())
 		}
 		<-a.done // it was answered at the same moment
@@ -311,16 +311,16 @@ func (c *caller) abandon(err error) {
 	for id, a := range waiting {
 		a.err = err
 		close(a.done)
-		c.c.out.put(frame{kind: kindCancel, lane: laneCall, head: appendNumbers(nil, id)}, 0)
+		c.c.out.put(frame{kind: kindCancel, queue: queueCall, head: appendNumbers(nil, id)}, 0)
 	}
 	for id, f := range feeds {
 		f.end(err, true)
-		c.c.out.put(frame{kind: kindClose, lane: laneCall, head: appendNumbers(nil, id)}, 0)
+		c.c.out.put(frame{kind: kindClose, queue: queueCall, head: appendNumbers(nil, id)}, 0)
 	}
 }
 
-// over ends everything with an error, once the connection has ended.
-func (c *caller) over(err error) {
+// done ends everything with an error, once the connection has ended.
+func (c *caller) done(err error) {
 	c.mu.Lock()
 	c.err = err
 	c.mu.Unlock()

@@ -20,9 +20,9 @@ type Clock struct {
 // watching is what a connection tells and hears with signs of life: clocks, and whether there is room on
 // the disks. The zero value tells nothing and asks for nothing.
 type watching struct {
-	clock        *Clock        // nil: none
-	acquaintance *Acquaintance // nil: no disks
-	peer         uint64
+	clock         *Clock         // nil: none
+	identityCheck *IdentityCheck // nil: no disks
+	peer          uint64
 
 	telling  sync.Mutex // guards both below
 	told, at int64      // what the other end told last, and when that came
@@ -47,8 +47,8 @@ func (w *watching) sign() []byte {
 		}
 		w.telling.Unlock()
 	}
-	if w.acquaintance != nil {
-		a.Room = w.acquaintance.room()
+	if w.identityCheck != nil {
+		a.Room = w.identityCheck.room()
 	}
 	data, err := proto.Marshal(a)
 	if err != nil {
@@ -66,8 +66,8 @@ func (w *watching) alive(body []byte) error {
 	if err := proto.Unmarshal(body, a); err != nil {
 		return errBody
 	}
-	if w.acquaintance != nil {
-		w.acquaintance.hear(w.peer, a.GetRoom())
+	if w.identityCheck != nil {
+		w.identityCheck.hear(w.peer, a.GetRoom())
 	}
 	now := w.now()
 	if now == 0 || a.GetClock() == 0 {

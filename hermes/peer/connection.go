@@ -125,7 +125,7 @@ func (c *connection) watch(silence time.Duration) {
 
 // tell gives a sign of life; limit is [outbox.put]'s.
 func (c *connection) tell(limit int) {
-	c.out.put(frame{kind: kindAlive, lane: laneControl, head: c.sign()}, limit)
+	c.out.put(frame{kind: kindAlive, queue: queueControl, head: c.sign()}, limit)
 }
 
 // sendHello writes a hello and waits until it is written.
@@ -135,10 +135,10 @@ func (c *connection) sendHello(h *gen.Hello) error {
 		return err
 	}
 	w := writer{w: bufio.NewWriter(c)}
-	if err := w.begin(laneControl, frame{kind: kindHello, lane: laneControl, head: data}); err != nil {
+	if err := w.begin(queueControl, frame{kind: kindHello, queue: queueControl, head: data}); err != nil {
 		return err
 	}
-	if err := w.fragment(laneControl); err != nil {
+	if err := w.fragment(queueControl); err != nil {
 		return err
 	}
 	return w.w.Flush()
@@ -164,9 +164,9 @@ func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) err
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
 	mine := &gen.Hello{Version: version, Cluster: o.Cluster, From: from, To: to}
-	o.Acquaintance.introduce(mine)
+	o.IdentityCheck.introduce(mine)
 	if from != 0 {
-		o.Acquaintance.stand(mine)
+		o.IdentityCheck.stand(mine)
 		c.clock, c.peer = &o.Clock, to
 	}
 	mine.Clock = c.now()
@@ -187,7 +187,7 @@ func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) err
 		return readError(h.GetError())
 	}
 	c.compare(h.GetClock(), mine.GetClock(), 0)
-	return o.Acquaintance.greeted(to, h)
+	return o.IdentityCheck.greeted(to, h)
 }
 
 // welcome is the dialled end's part. from is 0 for one that is no node yet.
@@ -207,14 +207,14 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 	}
 	if refused == nil {
 		answer.Cluster = o.Cluster
-		o.Acquaintance.introduce(answer)
+		o.IdentityCheck.introduce(answer)
 		refused = o.judge(h)
 	}
 	if refused == nil {
-		refused = o.Acquaintance.meet(h)
+		refused = o.IdentityCheck.meet(h)
 	}
 	if refused == nil && h.GetFrom() != 0 {
-		refused = o.Acquaintance.recall(h)
+		refused = o.IdentityCheck.recall(h)
 		answer.Forgotten = refused != nil
 		c.clock, c.peer = &o.Clock, h.GetFrom()
 	}
@@ -226,7 +226,7 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 		return 0, refused
 	}
 	if h.GetFrom() != 0 {
-		o.Acquaintance.know(h.GetFrom(), h)
+		o.IdentityCheck.know(h.GetFrom(), h)
 	}
 	return h.GetFrom(), c.SetDeadline(time.Time{})
 }

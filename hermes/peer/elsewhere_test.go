@@ -35,9 +35,9 @@ func TestRoom(t *testing.T) {
 	}
 	heard := make(chan said, 100)
 	a := start(t, 1, memory(t), func(o *peer.Options) {
-		o.Acquaintance.Heard = func(id uint64, full bool) { heard <- said{id, full} }
+		o.IdentityCheck.Heard = func(id uint64, full bool) { heard <- said{id, full} }
 	})
-	b := start(t, 2, memory(t), func(o *peer.Options) { o.Acquaintance.Full = full.Load })
+	b := start(t, 2, memory(t), func(o *peer.Options) { o.IdentityCheck.Full = full.Load })
 	c := start(t, 3, memory(t))
 	for _, n := range []*node{b, c} {
 		n.SetPeer(1, a.Addr().String())
@@ -64,8 +64,8 @@ func TestRoom(t *testing.T) {
 func TestLineage(t *testing.T) {
 	of := func(own uint64) func(*peer.Options) {
 		return func(o *peer.Options) {
-			o.Acquaintance.Lineage = func() uint64 { return own }
-			o.Acquaintance.Related = func(id, lineage uint64) error {
+			o.IdentityCheck.Lineage = func() uint64 { return own }
+			o.IdentityCheck.Related = func(id, lineage uint64) error {
 				if lineage != own {
 					return status.Errorf(status.Conflict, "node %d is of lineage %d, not %d", id, lineage, own)
 				}

@@ -27,15 +27,15 @@ const (
 	growBytes  = 2 << 20
 )
 
-// lane is one of the queues that take turns on a connection.
-type lane uint8
+// queue is one of the queues that take turns on a connection.
+type queue uint8
 
 const (
-	laneControl  lane = iota // signs of life: before all else
-	laneRaft                 // all of Raft but snapshots
-	laneCall                 // requests, their answers, feeds
-	laneSnapshot             // MsgSnap
-	lanes
+	queueControl  queue = iota // signs of life: before all else
+	queueRaft                  // all of Raft but snapshots
+	queueCall                  // requests, their answers, feeds
+	queueSnapshot              // MsgSnap
+	queues
 )
 
 // kind says what a frame holds.
@@ -65,7 +65,7 @@ const kindGap kind = 32
 // message, which is put into bytes only when its turn comes, by the goroutine that writes.
 type frame struct {
 	kind       kind
-	lane       lane
+	queue      queue
 	head, tail []byte
 	raft       *raftpb.Message
 	size       int // about, for the queue's bound
@@ -77,7 +77,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // the sender of each kind of frame has one.
 type outbox struct {
 	mu     sync.Mutex
-	queues [lanes]fifo
+	queues [queues]fifo
 	closed bool
 	wake   chan struct{} // of capacity 1
 }
@@ -98,7 +98,7 @@ func (o *outbox) put(f frame, limit int) bool {
 		f.size = headBytes + len(f.head) + len(f.tail)
 	}
 	o.mu.Lock()
-	q := &o.queues[f.lane]
+	q := &o.queues[f.queue]
 	if o.closed || limit > 0 && q.bytes > 0 && q.bytes+f.size > limit {
 		o.mu.Unlock()
 		return false
@@ -117,7 +117,7 @@ func (o *outbox) put(f frame, limit int) bool {
 }
 
 // take gives the lane's oldest frame.
-func (o *outbox) take(l lane) (f frame, ok bool) {
+func (o *outbox) take(l queue) (f frame, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	q := &o.queues[l]
@@ -159,8 +159,8 @@ type sending struct {
 // writer writes an outbox to a connection. For one goroutine.
 type writer struct {
 	w       *bufio.Writer
-	now     [lanes]*sending
-	slots   [lanes]sending
+	now     [queues]*sending
+	slots   [queues]sending
 	scratch []byte // a Raft message in wire form; one at a time of laneRaft
 	sent    func(frame)
 }
@@ -188,7 +188,7 @@ func (w *writer) run(o *outbox, stop <-chan struct{}) error {
 
 // round writes one fragment of each lane that has something.
 func (w *writer) round(o *outbox) (worked bool, err error) {
-	for l := range lanes {
+	for l := range queues {
 		if w.now[l] == nil {
 			f, ok := o.take(l)
 			if !ok {
@@ -206,19 +206,19 @@ func (w *writer) round(o *outbox) (worked bool, err error) {
 	return worked, nil
 }
 
-func (w *writer) begin(l lane, f frame) error {
+func (w *writer) begin(l queue, f frame) error {
 	s := &w.slots[l]
 	s.frame, s.parts = f, [2][]byte{f.head, f.tail}
 	if f.raft != nil {
 		var to []byte
-		if l == laneRaft {
+		if l == queueRaft {
 			to = w.scratch[:0]
 		}
 		data, err := proto.MarshalOptions{}.MarshalAppend(to, f.raft)
 		if err != nil {
 			return fmt.Errorf("raft message: %w", err)
 		}
-		if l == laneRaft && cap(data) <= 4<<20 {
+		if l == queueRaft && cap(data) <= 4<<20 {
 			w.scratch = data
 		}
 		s.parts = [2][]byte{data, nil}
@@ -232,7 +232,7 @@ func (w *writer) begin(l lane, f frame) error {
 }
 
 // fragment writes the next fragment of a lane's frame.
-func (w *writer) fragment(l lane) error {
+func (w *writer) fragment(l queue) error {
 	s := w.now[l]
 	n := min(s.rest, fragmentBytes)
 	first := s.parts[0][:min(n, len(s.parts[0]))]
@@ -268,7 +268,7 @@ func (w *writer) fragment(l lane) error {
 type reader struct {
 	r       *bufio.Reader
 	most    int // bytes of a frame; 0: frameLimit
-	pending [lanes]pending
+	pending [queues]pending
 }
 
 // pending is a frame of which fragments are to come.
@@ -288,8 +288,8 @@ func (r *reader) next() (kind, []byte, error) {
 		}
 		length := int(binary.LittleEndian.Uint32(head[4:]))
 		rest := int(binary.LittleEndian.Uint32(head[8:]))
-		k, l := kind(head[12]), lane(head[13])
-		if l >= lanes || length > fragmentBytes || rest > cmp.Or(r.most, frameLimit) || rest > 0 && length == 0 {
+		k, l := kind(head[12]), queue(head[13])
+		if l >= queues || length > fragmentBytes || rest > cmp.Or(r.most, frameLimit) || rest > 0 && length == 0 {
 			return 0, nil, fmt.Errorf("not a fragment: kind %d, lane %d, %d bytes, %d to come", k, l, length, rest)
 		}
 		p := &r.pending[l]

@@ -48,15 +48,15 @@ func TestRefusals(t *testing.T) {
 }
 
 // Who is not known by his directory is refused at either end, and neither sends him anything.
-func TestAcquaintance(t *testing.T) {
-	knows := func(birth uint64, met chan<- uint64) func(*peer.Options) {
+func TestIdentityCheck(t *testing.T) {
+	knows := func(incarnation uint64, met chan<- uint64) func(*peer.Options) {
 		return func(o *peer.Options) {
-			o.Acquaintance = peer.Acquaintance{Birth: birth, Begun: func() bool { return birth < 10 }, Meet: func(id, birth uint64, begun bool) error {
+			o.IdentityCheck = peer.IdentityCheck{Incarnation: incarnation, Begun: func() bool { return incarnation < 10 }, Meet: func(id, incarnation uint64, begun bool) error {
 				select {
-				case met <- birth:
+				case met <- incarnation:
 				default: // the first is enough
 				}
-				if birth == 66 && !begun {
+				if incarnation == 66 && !begun {
 					return status.Errorf(status.Conflict, "node %d had another directory", id)
 				}
 				return nil
@@ -67,18 +67,18 @@ func TestAcquaintance(t *testing.T) {
 	a, b := start(t, 1, memory(t), knows(5, nil)), start(t, 2, memory(t), knows(6, met))
 	a.SetPeer(2, b.Addr().String())
 	reach(t, a, 2)
-	if birth := <-met; birth != 5 {
-		t.Errorf("the directory's birth is told as %d", birth)
+	if incarnation := <-met; incarnation != 5 {
+		t.Errorf("the directory's birth is told as %d", incarnation)
 	}
 	refused := make(chan error, 100)
 	c := start(t, 3, memory(t), knows(66, nil), func(o *peer.Options) {
-		o.Acquaintance.Refused = func(_ uint64, why error, forgotten bool) {
+		o.IdentityCheck.Refused = func(_ uint64, why error, forgotten bool) {
 			if forgotten {
 				t.Error("a strange directory is told as an older one")
 			}
 			refused <- why
 		}
-		o.Acquaintance.Welcomed = func(uint64) { t.Error("who refused is told as one that noted it") }
+		o.IdentityCheck.Welcomed = func(uint64) { t.Error("who refused is told as one that noted it") }
 	})
 	c.SetPeer(2, b.Addr().String())
 	if err := <-refused; status.CodeOf(err) != status.Conflict ||
@@ -93,7 +93,7 @@ func TestAcquaintance(t *testing.T) {
 	// A former version tells no birth, and has noted nothing.
 	old := start(t, 4, memory(t))
 	d := start(t, 5, memory(t), func(o *peer.Options) {
-		o.Acquaintance = peer.Acquaintance{Birth: 9, Welcomed: func(uint64) { t.Error("a former version is told as one that noted it") }}
+		o.IdentityCheck = peer.IdentityCheck{Incarnation: 9, Welcomed: func(uint64) { t.Error("a former version is told as one that noted it") }}
 	})
 	d.SetPeer(4, old.Addr().String())
 	reach(t, d, 4)
@@ -103,8 +103,8 @@ func TestAcquaintance(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	stands := func(last uint64) func(*peer.Options) {
 		return func(o *peer.Options) {
-			o.Acquaintance.Standing = func() (peer.Standing, bool) { return peer.Standing{Term: 3, Last: last, LastTerm: 2}, last != 0 }
-			o.Acquaintance.Recall = func(id uint64, s peer.Standing) error {
+			o.IdentityCheck.Standing = func() (peer.Standing, bool) { return peer.Standing{Term: 3, Last: last, LastTerm: 2}, last != 0 }
+			o.IdentityCheck.Recall = func(id uint64, s peer.Standing) error {
 				if s != (peer.Standing{Term: 3, Last: 9, LastTerm: 2}) {
 					return status.Errorf(status.Conflict, "node %d had more", id)
 				}
@@ -118,7 +118,7 @@ func TestForgotten(t *testing.T) {
 	reach(t, b, 1)
 	refused := make(chan error, 100)
 	c := start(t, 3, memory(t), stands(8), func(o *peer.Options) {
-		o.Acquaintance.Refused = func(_ uint64, why error, forgotten bool) {
+		o.IdentityCheck.Refused = func(_ uint64, why error, forgotten bool) {
 			if !forgotten {
 				t.Error("an older directory is told as a strange one")
 			}

@@ -179,7 +179,7 @@ func dial(ctx context.Context, o *Options, from, to uint64, address string) (*co
 func (l *link) hold(c *connection) error {
 	stop := context.AfterFunc(l.ctx, func() { c.end(l.ctx.Err()) })
 	defer stop()
-	c.acquaintance, c.peer = &l.t.o.Acquaintance, l.id
+	c.identityCheck, c.peer = &l.t.o.IdentityCheck, l.id
 	caller := newCaller(c, &l.t.o)
 	l.settle(caller, nil)
 	err := c.run(l.t.o.Silence, caller.handle, l.sent)
@@ -190,7 +190,7 @@ func (l *link) hold(c *connection) error {
 		}
 	}
 	l.lost(nil) // what the kernel had is lost as well
-	caller.over(l.gone(fmt.Sprintf("the connection broke: %v", err)))
+	caller.done(l.gone(fmt.Sprintf("the connection broke: %v", err)))
 	return err
 }
 
@@ -255,9 +255,9 @@ func (l *link) send(m *raftpb.Message) {
 	l.mu.Lock()
 	c := l.current
 	l.mu.Unlock()
-	f := frame{kind: kindRaft, lane: laneRaft, raft: m, size: proto.Size(m)}
+	f := frame{kind: kindRaft, queue: queueRaft, raft: m, size: proto.Size(m)}
 	if m.GetType() == raftpb.MsgSnap {
-		f.lane = laneSnapshot
+		f.queue = queueSnapshot
 	}
 	if c == nil || !c.c.out.put(f, l.t.o.QueueBytes) {
 		l.lost(m)

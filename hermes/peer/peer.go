@@ -58,8 +58,8 @@ type Options struct {
 	// Dial is what connects; nil: TCP. For tests that cut the network.
 	Dial func(ctx context.Context, peer uint64, address string) (net.Conn, error)
 
-	// Acquaintance is how nodes tell whose directory is at the other end. The zero value: they do not.
-	Acquaintance Acquaintance
+	// IdentityCheck is how nodes tell whose directory is at the other end. The zero value: they do not.
+	IdentityCheck IdentityCheck
 
 	// Clock is how nodes compare their clocks. The zero value: they do not.
 	Clock Clock
@@ -288,7 +288,7 @@ func (t *Transport) Reached(id uint64) bool {
 	return l != nil && l.reached()
 }
 
-// Tell gives all nodes a sign of life at once, with what it says: see [Acquaintance].Full.
+// Tell gives all nodes a sign of life at once, with what it says: see [IdentityCheck].Full.
 func (t *Transport) Tell() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -52,7 +52,7 @@ func (c *caller) subscribe(ctx context.Context, start *broker.Start) (broker.Fee
 	if err != nil {
 		return nil, err
 	}
-	c.c.out.put(frame{kind: kindSubscribe, lane: laneCall, head: data}, 0)
+	c.c.out.put(frame{kind: kindSubscribe, queue: queueCall, head: data}, 0)
 	if _, err := c.answer(ctx, id, a); err != nil {
 		f.close(err)
 		return nil, err
@@ -115,7 +115,7 @@ func (f *remoteFeed) close(err error) {
 	f.mu.Lock()
 	given := f.given
 	f.mu.Unlock()
-	f.c.c.out.put(frame{kind: kindClose, lane: laneCall, head: appendNumbers(nil, f.id, given)}, 0)
+	f.c.c.out.put(frame{kind: kindClose, queue: queueCall, head: appendNumbers(nil, f.id, given)}, 0)
 }
 
 // Return implements [broker.Feed]. The other node hears of it by Close.
@@ -179,7 +179,7 @@ func (f *remoteFeed) take(room broker.Room) (b broker.Batch, ok bool, err error)
 
 // credit grants bytes, and of a group a number of messages, 0 for any.
 func (f *remoteFeed) credit(amounts ...uint64) {
-	f.c.c.out.put(frame{kind: kindCredit, lane: laneCall, head: appendNumbers(appendNumbers(nil, f.id), amounts...)}, 0)
+	f.c.c.out.put(frame{kind: kindCredit, queue: queueCall, head: appendNumbers(appendNumbers(nil, f.id), amounts...)}, 0)
 }
 
 func (f *remoteFeed) Ack(ctx context.Context, ranges []broker.Range) error {

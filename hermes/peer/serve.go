@@ -164,7 +164,7 @@ func (s *session) publish() {
 
 func (s *session) publishOne(p publishing) {
 	answer := func(v broker.Verdict) {
-		s.c.out.put(frame{kind: kindVerdict, lane: laneCall, head: appendVerdict(make([]byte, 0, 48), p.id, &v)}, 0)
+		s.c.out.put(frame{kind: kindVerdict, queue: queueCall, head: appendVerdict(make([]byte, 0, 48), p.id, &v)}, 0)
 	}
 	if !p.expires.IsZero() && time.Now().After(p.expires) {
 		answer(broker.Verdict{Err: status.Errorf(status.DeadlineExceeded,
@@ -233,7 +233,7 @@ func (s *session) reply(id uint64, reply *gen.Reply, err error) {
 		s.c.end(fmt.Errorf("reply: %w", err))
 		return
 	}
-	s.c.out.put(frame{kind: kindReply, lane: laneCall, head: data}, 0)
+	s.c.out.put(frame{kind: kindReply, queue: queueCall, head: data}, 0)
 }
 
 // do does a request.

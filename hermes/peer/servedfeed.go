@@ -95,10 +95,10 @@ func (s *session) deliver(ctx context.Context, id uint64, f *servedFeed, left ti
 			return nil
 		}
 		if batch.Gap != nil && s.c.knows > 0 {
-			s.c.out.put(frame{kind: kindGap, lane: laneCall, head: appendNumbers(nil, id, batch.Gap.First, batch.Gap.Last)}, 0)
+			s.c.out.put(frame{kind: kindGap, queue: queueCall, head: appendNumbers(nil, id, batch.Gap.First, batch.Gap.Last)}, 0)
 		}
 		head := appendBatchHead(make([]byte, 0, 48), id, &batch)
-		if !s.c.out.put(frame{kind: kindBatch, lane: laneCall, head: head, tail: batch.Messages}, 0) {
+		if !s.c.out.put(frame{kind: kindBatch, queue: queueCall, head: head, tail: batch.Messages}, 0) {
 			return nil // the connection is gone
 		}
 	}
@@ -130,7 +130,7 @@ func (s *session) ended(id uint64, err error) {
 		s.c.end(fmt.Errorf("end of a feed: %w", err))
 		return
 	}
-	s.c.out.put(frame{kind: kindEnded, lane: laneCall, head: data}, 0)
+	s.c.out.put(frame{kind: kindEnded, queue: queueCall, head: data}, 0)
 }
 
 // close ends the feed. given is how many messages the other node gave out of those that were sent: of a group

@@ -148,13 +148,13 @@ func patterned(n, step int) []byte {
 	return b
 }
 
-func TestFramesOfLanesTakeTurns(t *testing.T) {
+func TestFramesOfQueuesTakeTurns(t *testing.T) {
 	big, tail := patterned(300_000, 3), patterned(200_000, 7)
 	data := written(t,
-		frame{kind: kindRaft, lane: laneSnapshot, head: big},
-		frame{kind: kindBatch, lane: laneCall, head: []byte("head"), tail: tail},
-		frame{kind: kindReply, lane: laneCall},
-		frame{kind: kindAlive, lane: laneControl},
+		frame{kind: kindRaft, queue: queueSnapshot, head: big},
+		frame{kind: kindBatch, queue: queueCall, head: []byte("head"), tail: tail},
+		frame{kind: kindReply, queue: queueCall},
+		frame{kind: kindAlive, queue: queueControl},
 	)
 	r := reader{r: bufio.NewReader(bytes.NewReader(data))}
 	for _, want := range []struct {
@@ -173,7 +173,7 @@ func TestFramesOfLanesTakeTurns(t *testing.T) {
 
 // One bit that changes on the way is found, wherever it is.
 func TestDamageIsFound(t *testing.T) {
-	data := written(t, frame{kind: kindRaft, lane: laneRaft, head: patterned(40, 9)})
+	data := written(t, frame{kind: kindRaft, queue: queueRaft, head: patterned(40, 9)})
 	for at := range len(data) * 8 {
 		damaged := bytes.Clone(data)
 		damaged[at/8] ^= 1 << (at % 8)
@@ -195,7 +195,7 @@ func TestAnnouncedIsNotAllocated(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add(written(f, frame{kind: kindAlive, lane: laneControl}, frame{kind: kindBatch, lane: laneCall, head: patterned(100_000, 5)}))
+	f.Add(written(f, frame{kind: kindAlive, queue: queueControl}, frame{kind: kindBatch, queue: queueCall, head: patterned(100_000, 5)}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := reader{r: bufio.NewReader(bytes.NewReader(data))}

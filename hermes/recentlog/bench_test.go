@@ -33,7 +33,7 @@ func BenchmarkFanOut(b *testing.B) {
 }
 
 func fanOut(b *testing.B, size, readers int) {
-	tail := New(Options{})
+	recent := New(Options{})
 	var wg sync.WaitGroup
 	var at sync.Mutex // guards seen, which the writer waits for
 	moved := sync.NewCond(&at)
@@ -41,7 +41,7 @@ func fanOut(b *testing.B, size, readers int) {
 	entries := (b.N + 99) / 100
 	var batches atomic.Int64
 	for i := range readers {
-		r, err := tail.Open(1, 0, 0, false)
+		r, err := recent.Open(1, 0, 0, false)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func fanOut(b *testing.B, size, readers int) {
 		for i := range runs {
 			runs[i] = Run{Topic: 1, Offset: e*100 + uint64(i*size), Count: size, Messages: run}
 		}
-		tail.Append(1, runs)
+		recent.Append(1, runs)
 		if e%100 == 99 && readers > 0 {
 			at.Lock()
 			for behind(seen, e*100) {
@@ -103,13 +103,13 @@ func behind(seen []uint64, at uint64) bool {
 // hundred topics in turn, and each reader gets it before the topic's next one.
 func BenchmarkTenThousandTopics(b *testing.B) {
 	const topics = 10_000
-	tail := New(Options{})
+	recent := New(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	var left atomic.Int64
 	done := make(chan struct{}, 1)
 	for id := range uint32(topics) {
-		r, err := tail.Open(id, 0, 0, false)
+		r, err := recent.Open(id, 0, 0, false)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func BenchmarkTenThousandTopics(b *testing.B) {
 			runs[i] = Run{Topic: id, Offset: offsets[id], Count: 1, Messages: message}
 			offsets[id]++
 		}
-		tail.Append(1, runs)
+		recent.Append(1, runs)
 		<-done
 	}
 	b.StopTimer()
@@ -146,15 +146,15 @@ func BenchmarkTenThousandTopics(b *testing.B) {
 
 // What opening a reader costs, with ten thousand open on the topic.
 func BenchmarkOpen(b *testing.B) {
-	tail := New(Options{})
+	recent := New(Options{})
 	for range 10_000 {
-		if _, err := tail.Open(1, 0, 0, true); err != nil {
+		if _, err := recent.Open(1, 0, 0, true); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := tail.Open(1, 0, 0, true)
+		r, err := recent.Open(1, 0, 0, true)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -164,10 +164,10 @@ func BenchmarkOpen(b *testing.B) {
 
 // What mode Performance costs: a push of 100 messages to ten readers.
 func BenchmarkPush(b *testing.B) {
-	tail := New(Options{})
+	recent := New(Options{})
 	var readers []*Reader
 	for range 10 {
-		r, err := tail.Open(1, 0, 0, true)
+		r, err := recent.Open(1, 0, 0, true)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func BenchmarkPush(b *testing.B) {
 	run := batch(100)
 	b.ReportAllocs()
 	for range (b.N + 99) / 100 {
-		tail.Push(1, 1, run, 100)
+		recent.Push(1, 1, run, 100)
 		for _, r := range readers {
 			if _, err := r.Next(context.Background(), broker.Room{Bytes: 1 << 20}); err != nil {
 				b.Fatal(err)
@@ -193,12 +193,12 @@ func BenchmarkAppendToWaiting(b *testing.B) {
 }
 
 func appendToWaiting(b *testing.B, readers int) {
-	tail := New(Options{})
+	recent := New(Options{})
 	var wg sync.WaitGroup
 	var left atomic.Int64
 	done := make(chan struct{}, 1)
 	for range readers {
-		r, err := tail.Open(1, 0, 0, false)
+		r, err := recent.Open(1, 0, 0, false)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -217,10 +217,10 @@ func appendToWaiting(b *testing.B, readers int) {
 	for i := range uint64(b.N) {
 		left.Store(int64(readers))
 		b.StartTimer()
-		tail.Append(1, []Run{{Topic: 1, Offset: i, Count: 1, Messages: message}})
+		recent.Append(1, []Run{{Topic: 1, Offset: i, Count: 1, Messages: message}})
 		b.StopTimer()
 		<-done
 	}
-	tail.Close(nil)
+	recent.Close(nil)
 	wg.Wait()
 }

@@ -7,7 +7,7 @@ import "wirelab/hermes/broker"
 // is not held, of Options.Read. It does not wait; it may give less than there is
 // (call again from where it ended), and nothing only where there is nothing (trimmed).
 // It is for group feeds, whose offsets are leased and not consecutive.
-func (t *Tail) Fetch(dst []broker.Batch, topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
+func (t *Log) Fetch(dst []broker.Batch, topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
 	t.mu.Lock()
 	p := t.topics[topic]
 	t.mu.Unlock()

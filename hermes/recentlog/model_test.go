@@ -166,7 +166,7 @@ func TestEveryMessageOnce(t *testing.T) {
 func story(seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	d := &disk{topics: map[uint32]*stored{}, rng: rng}
-	tail := New(Options{Bytes: 200 + rng.IntN(4000), Read: d.read})
+	recent := New(Options{Bytes: 200 + rng.IntN(4000), Read: d.read})
 	topics := uint32(1 + rng.IntN(3))
 	time := int64(0)
 	appendEntry := func() {
@@ -175,7 +175,7 @@ func story(seed uint64) error {
 		for range 1 + rng.IntN(6) {
 			runs = append(runs, d.add(rng.Uint32N(topics), time, 1+rng.IntN(5), 1+rng.IntN(1+rng.IntN(300))))
 		}
-		tail.Append(time, runs)
+		recent.Append(time, runs)
 	}
 	d.during = func() {
 		for rng.IntN(3) == 0 {
@@ -200,7 +200,7 @@ func story(seed uint64) error {
 				followers = append(followers[:i], followers[i+1:]...)
 				break
 			}
-			f, err := begin(tail, d, rng, rng.Uint32N(topics))
+			f, err := begin(recent, d, rng, rng.Uint32N(topics))
 			if err != nil {
 				return err
 			}
@@ -210,7 +210,7 @@ func story(seed uint64) error {
 				s.first = max(s.first, rng.Uint64N(s.next+1))
 			}
 		case 4:
-			if err := fetched(tail, d, rng, rng.Uint32N(topics)); err != nil {
+			if err := fetched(recent, d, rng, rng.Uint32N(topics)); err != nil {
 				return err
 			}
 		default:
@@ -222,26 +222,26 @@ func story(seed uint64) error {
 				return err
 			}
 		}
-		if held(tail) > tail.bytesMost {
-			return fmt.Errorf("holds %d bytes of %d", held(tail), tail.bytesMost)
+		if held(recent) > recent.bytesMost {
+			return fmt.Errorf("holds %d bytes of %d", held(recent), recent.bytesMost)
 		}
-		if u := tail.Usage(); u.Bytes != held(tail) || u.Readers != len(followers) {
-			return fmt.Errorf("holds %d bytes for %d readers, says %+v", held(tail), len(followers), u)
+		if u := recent.Usage(); u.Bytes != held(recent) || u.Readers != len(followers) {
+			return fmt.Errorf("holds %d bytes for %d readers, says %+v", held(recent), len(followers), u)
 		}
 	}
 	return drain(done, d, rng, followers)
 }
 
 // begin opens a reader anywhere in a topic, or beyond it.
-func begin(tail *Tail, d *disk, rng *rand.Rand, topic uint32) (*follower, error) {
+func begin(recent *Log, d *disk, rng *rand.Rand, topic uint32) (*follower, error) {
 	next := d.topic(topic).next
 	at := rng.Uint64N(next + 3)
-	r, err := tail.Open(topic, at, next, false)
+	r, err := recent.Open(topic, at, next, false)
 	return &follower{Reader: r, topic: topic, want: at}, err
 }
 
 // held measures what is held, from the topics and not from the account.
-func held(t *Tail) (bytes int) {
+func held(t *Log) (bytes int) {
 	for _, p := range t.topics {
 		for i := range p.held.n {
 			bytes += len(p.held.at(i).Messages) + batchCost
@@ -286,7 +286,7 @@ func drain(done context.Context, d *disk, rng *rand.Rand, followers []*follower)
 }
 
 // fetched holds Fetch to the model.
-func fetched(tail *Tail, d *disk, rng *rand.Rand, id uint32) error {
+func fetched(recent *Log, d *disk, rng *rand.Rand, id uint32) error {
 	s := d.topic(id)
 	if s.next == 0 {
 		return nil
@@ -294,7 +294,7 @@ func fetched(tail *Tail, d *disk, rng *rand.Rand, id uint32) error {
 	offset := rng.Uint64N(s.next)
 	before := offset + 1 + rng.Uint64N(s.next-offset)
 	limit := 1 + rng.IntN(2000)
-	got, err := tail.Fetch(nil, id, offset, before, limit)
+	got, err := recent.Fetch(nil, id, offset, before, limit)
 	if err != nil {
 		return err
 	}

@@ -36,14 +36,14 @@ func readersInParallel(t *testing.T, tellMost int) {
 			script[i] = append(script[i], d.add(rng.Uint32N(topics), int64(i), 1+rng.IntN(3), 1+rng.IntN(60)))
 		}
 	}
-	tail := New(Options{Bytes: 3000, Read: d.read})
-	tail.tellMost = tellMost
-	defer tail.Close(nil)
+	recent := New(Options{Bytes: 3000, Read: d.read})
+	recent.tellMost = tellMost
+	defer recent.Close(nil)
 	var next [topics]atomic.Uint64 // a topic that nobody has open is forgotten, and its end with it
 	var wg sync.WaitGroup
 	for i := range uint64(readers) {
 		wg.Go(func() {
-			if err := follow(t, tail, d, &next[i%topics], uint32(i%topics), i); err != nil {
+			if err := follow(t, recent, d, &next[i%topics], uint32(i%topics), i); err != nil {
 				t.Errorf("reader %d: %v", i, err)
 			}
 		})
@@ -52,35 +52,35 @@ func readersInParallel(t *testing.T, tellMost int) {
 		wake := make(chan struct{}, 1)
 		for i := range entries {
 			id := uint32(i % topics)
-			tail.Push(id, int64(i), messages("pushed"), 1)
-			stop := tail.Watch(id, wake)
-			if _, err := tail.Fetch(nil, id, 0, 3, 100); err != nil {
+			recent.Push(id, int64(i), messages("pushed"), 1)
+			stop := recent.Watch(id, wake)
+			if _, err := recent.Fetch(nil, id, 0, 3, 100); err != nil {
 				t.Error(err)
 			}
 			stop()
-			tail.Usage()
+			recent.Usage()
 		}
 	})
 	for i, runs := range script {
 		for _, r := range runs {
 			next[r.Topic].Store(r.Offset + uint64(r.Count))
 		}
-		tail.Append(int64(i), runs)
+		recent.Append(int64(i), runs)
 	}
 	wg.Wait()
-	if u := tail.Usage(); u.Readers != 0 || u.Behind == 0 {
+	if u := recent.Usage(); u.Readers != 0 || u.Behind == 0 {
 		t.Fatalf("at the end %+v", u)
 	}
 }
 
 // follow reads a topic to its end in stretches, each with a reader of its own.
-func follow(t *testing.T, tail *Tail, d *disk, next *atomic.Uint64, topic uint32, seed uint64) error {
+func follow(t *testing.T, recent *Log, d *disk, next *atomic.Uint64, topic uint32, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := d.topic(topic)
 	var at uint64
 	for at < s.next {
 		live := rng.IntN(2) == 0
-		r, err := tail.Open(topic, at, next.Load(), live)
+		r, err := recent.Open(topic, at, next.Load(), live)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func follow(t *testing.T, tail *Tail, d *disk, next *atomic.Uint64, topic uint32
 			}
 			if rng.IntN(20) == 0 {
 				r.Offset()
-				tail.Readers(topic)
+				recent.Readers(topic)
 			}
 		}
 		r.Close()
@@ -118,12 +118,12 @@ func TestManyWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rounds = 20
 		rng := rand.New(rand.NewPCG(3, 3))
-		tail := New(Options{})
+		recent := New(Options{})
 		var got atomic.Int64
 		readers := map[*Reader]bool{}
 		come := func(offset uint64, n int) {
 			for range n {
-				r := open(t, tail, 1, offset, 0, false)
+				r := open(t, recent, 1, offset, 0, false)
 				readers[r] = true
 				go func() {
 					for {
@@ -139,7 +139,7 @@ func TestManyWait(t *testing.T) {
 		for i := range uint64(rounds) {
 			synctest.Wait() // all wait
 			got.Store(0)
-			tail.Append(1, []Run{{Topic: 1, Offset: i, Count: 1, Messages: messages("x")}})
+			recent.Append(1, []Run{{Topic: 1, Offset: i, Count: 1, Messages: messages("x")}})
 			gone := 0 // while the others are told
 			for r := range readers {
 				if gone++; gone > rng.IntN(2*portion) {
@@ -161,6 +161,6 @@ func TestManyWait(t *testing.T) {
 				t.Fatalf("round %d: nobody got anything", i)
 			}
 		}
-		tail.Close(nil)
+		recent.Close(nil)
 	})
 }

@@ -123,7 +123,7 @@ func (r *Reader) next(room broker.Room) (b broker.Batch) {
 	p := r.topic
 	if r.rest.Count == 0 {
 		if r.pushed < p.dropped {
-			p.tail.missed.Add(p.dropped - r.pushed)
+			p.log.missed.Add(p.dropped - r.pushed)
 			r.pushed = p.dropped
 		}
 		if r.pushed == p.dropped+uint64(p.pushed.n) {
@@ -140,8 +140,8 @@ func (r *Reader) next(room broker.Room) (b broker.Batch) {
 func (r *Reader) log(before uint64, limit int) error {
 	p := r.topic
 	offset := r.offset.Load()
-	p.tail.behind.Add(1)
-	got, err := p.tail.read(p.id, offset, before, limit)
+	p.log.behind.Add(1)
+	got, err := p.log.read(p.id, offset, before, limit)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (r *Reader) Offset() uint64 { return r.offset.Load() }
 
 // Close ends the reader; a Next that waits returns Canceled.
 func (r *Reader) Close() {
-	t := r.topic.tail
+	t := r.topic.log
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leave(r, status.Errorf(status.Canceled, "the subscription was closed"))

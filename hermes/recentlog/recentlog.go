@@ -56,8 +56,8 @@ type Run struct {
 	Time     int64  // Unix nanoseconds, of a run that has a time of its own; 0: that of its Append
 }
 
-// Tail is the memory. Append is for one goroutine at a time, the rest for any.
-type Tail struct {
+// Log is the memory. Append is for one goroutine at a time, the rest for any.
+type Log struct {
 	read        func(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error)
 	bytesMost   int
 	readersMost int
@@ -92,8 +92,8 @@ type piece struct {
 }
 
 // New makes an empty tail.
-func New(o Options) *Tail {
-	t := &Tail{read: o.Read, bytesMost: o.Bytes, readersMost: o.Readers, topics: map[uint32]*topic{}, ends: map[uint32]uint64{}, tellMost: tellMost}
+func New(o Options) *Log {
+	t := &Log{read: o.Read, bytesMost: o.Bytes, readersMost: o.Readers, topics: map[uint32]*topic{}, ends: map[uint32]uint64{}, tellMost: tellMost}
 	if t.bytesMost == 0 {
 		t.bytesMost = defaultBytes
 	}
@@ -108,7 +108,7 @@ func New(o Options) *Tail {
 // already (wal.Applied comes first): a reader passes over what neither has. Small
 // runs of one topic become one batch where somebody reads it: a frame for each of sixty
 // runs of one message costs each reader more than a copy costs here.
-func (t *Tail) Append(time int64, runs []Run) {
+func (t *Log) Append(time int64, runs []Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed != nil {
@@ -131,7 +131,7 @@ func (t *Tail) Append(time int64, runs []Run) {
 }
 
 // sort chains the runs by topic, so that each topic is locked and its readers woken once.
-func (t *Tail) sort(runs []Run) {
+func (t *Log) sort(runs []Run) {
 	t.after = t.after[:0]
 	clear(t.brought)
 	t.brought = t.brought[:0]
@@ -149,10 +149,10 @@ func (t *Tail) sort(runs []Run) {
 }
 
 // topic finds or makes a topic. With t.mu.
-func (t *Tail) topic(id uint32) *topic {
+func (t *Log) topic(id uint32) *topic {
 	p := t.topics[id]
 	if p == nil {
-		p = &topic{tail: t, id: id, first: -1, end: t.ends[id]}
+		p = &topic{log: t, id: id, first: -1, end: t.ends[id]}
 		t.topics[id] = p
 		delete(t.ends, id)
 	}
@@ -160,13 +160,13 @@ func (t *Tail) topic(id uint32) *topic {
 }
 
 // hold counts what has come. With t.mu.
-func (t *Tail) hold(p piece) {
+func (t *Log) hold(p piece) {
 	t.held.push(p)
 	t.bytes += p.bytes
 }
 
 // evict lets go of the oldest until the bound holds. With t.mu.
-func (t *Tail) evict() {
+func (t *Log) evict() {
 	for t.bytes > t.bytesMost {
 		p := t.held.pop()
 		t.bytes -= p.bytes
@@ -179,7 +179,7 @@ func (t *Tail) evict() {
 
 // forget removes a topic that holds nothing and has nobody. With t.mu. Whoever closes
 // twice may name one that was forgotten, while another has its place.
-func (t *Tail) forget(p *topic) {
+func (t *Log) forget(p *topic) {
 	if t.topics[p.id] != p || len(p.listeners) > 0 || p.held.n > 0 || p.pushed.n > 0 {
 		return
 	}
@@ -194,7 +194,7 @@ func (t *Tail) forget(p *topic) {
 // that are; with 0 nothing is kept. A pushed batch has Attempt 0 and no offset. A
 // reader so slow that the batch left memory before it came by misses it: nothing
 // waits for a reader (hb-D17).
-func (t *Tail) Push(topic uint32, time int64, messages []byte, count int) (seers int) {
+func (t *Log) Push(topic uint32, time int64, messages []byte, count int) (seers int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.topics[topic]
@@ -216,7 +216,7 @@ func (t *Tail) Push(topic uint32, time int64, messages []byte, count int) (seers
 // the topic's next offset as far as Options.Read finds messages; a greater one that
 // Append told counts. live asks for what is pushed from now on, too.
 // ResourceExhausted: too many readers. Unavailable: closed.
-func (t *Tail) Open(topic uint32, offset, next uint64, live bool) (*Reader, error) {
+func (t *Log) Open(topic uint32, offset, next uint64, live bool) (*Reader, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed != nil {
@@ -246,7 +246,7 @@ func (t *Tail) Open(topic uint32, offset, next uint64, live bool) (*Reader, erro
 // Watch has wake told, never blocking, whenever Append brings messages of a topic
 // and when the topic ends, until stop. wake needs a place for one; several topics
 // and other tellers may share it.
-func (t *Tail) Watch(topic uint32, wake chan<- struct{}) (stop func()) {
+func (t *Log) Watch(topic uint32, wake chan<- struct{}) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.topic(topic)
@@ -260,7 +260,7 @@ func (t *Tail) Watch(topic uint32, wake chan<- struct{}) (stop func()) {
 }
 
 // End ends all readers of a topic with an error: it was deleted. It is forgotten.
-func (t *Tail) End(topic uint32, err error) {
+func (t *Log) End(topic uint32, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.ends, topic)
@@ -271,7 +271,7 @@ func (t *Tail) End(topic uint32, err error) {
 }
 
 // end ends a topic's readers and tells all. With t.mu.
-func (t *Tail) end(p *topic, err error) {
+func (t *Log) end(p *topic, err error) {
 	p.wake()
 	for i := len(p.listeners) - 1; i >= 0; i-- {
 		if r := p.listeners[i].reader; r != nil {
@@ -282,7 +282,7 @@ func (t *Tail) end(p *topic, err error) {
 }
 
 // leave takes a reader away, once. With t.mu.
-func (t *Tail) leave(r *Reader, err error) {
+func (t *Log) leave(r *Reader, err error) {
 	p := r.topic
 	p.mu.Lock()
 	gone := r.err != nil
@@ -303,7 +303,7 @@ func (t *Tail) leave(r *Reader, err error) {
 }
 
 // Readers is how many readers a topic has.
-func (t *Tail) Readers(topic uint32) int {
+func (t *Log) Readers(topic uint32) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.topics[topic]; p != nil {
@@ -321,7 +321,7 @@ type Usage struct {
 }
 
 // Usage tells.
-func (t *Tail) Usage() Usage {
+func (t *Log) Usage() Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return Usage{Readers: t.readers, Bytes: t.bytes, Missed: t.missed.Load(), Behind: t.behind.Load()}
@@ -329,7 +329,7 @@ func (t *Tail) Usage() Usage {
 
 // Close ends all readers with an error, Unavailable for nil. Open fails with it
 // from then on, and Append and Push do nothing.
-func (t *Tail) Close(err error) {
+func (t *Log) Close(err error) {
 	if err == nil {
 		err = status.Errorf(status.Unavailable, "the node is stopping: subscribe again, at another")
 	}

@@ -30,9 +30,9 @@ func next(t *testing.T, r *Reader, limit int) <-chan got {
 	return answer
 }
 
-func open(t *testing.T, tail *Tail, topic uint32, offset, next uint64, live bool) *Reader {
+func open(t *testing.T, recent *Log, topic uint32, offset, next uint64, live bool) *Reader {
 	t.Helper()
-	r, err := tail.Open(topic, offset, next, live)
+	r, err := recent.Open(topic, offset, next, live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,18 +48,18 @@ func messages(payload string) []byte {
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tail := New(Options{})
-		r := open(t, tail, 1, 0, 0, false)
+		recent := New(Options{})
+		r := open(t, recent, 1, 0, 0, false)
 		answer := next(t, r, 100)
 		synctest.Wait()
-		tail.Append(5, []Run{{Topic: 2, Count: 1, Messages: messages("other")}})
+		recent.Append(5, []Run{{Topic: 2, Count: 1, Messages: messages("other")}})
 		synctest.Wait()
 		select {
 		case g := <-answer:
 			t.Fatalf("got %+v", g)
 		default:
 		}
-		tail.Append(6, []Run{{Topic: 1, Count: 1, Messages: messages("mine")}})
+		recent.Append(6, []Run{{Topic: 1, Count: 1, Messages: messages("mine")}})
 		g := <-answer
 		if g.err != nil || g.Offset != 0 || g.Time != 6 || !bytes.Equal(g.Messages, messages("mine")) {
 			t.Fatalf("got %+v", g)
@@ -72,24 +72,24 @@ func TestWaits(t *testing.T) {
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(tail *Tail, r *Reader)
+		end  func(recent *Log, r *Reader)
 		want status.Code
 	}{
-		"closed reader": {func(_ *Tail, r *Reader) { r.Close() }, status.Canceled},
-		"closed tail":   {func(tail *Tail, _ *Reader) { tail.Close(nil) }, status.Unavailable},
+		"closed reader": {func(_ *Log, r *Reader) { r.Close() }, status.Canceled},
+		"closed tail":   {func(recent *Log, _ *Reader) { recent.Close(nil) }, status.Unavailable},
 		"deleted topic": {
-			func(tail *Tail, _ *Reader) { tail.End(1, status.Errorf(status.NotFound, "gone")) },
+			func(recent *Log, _ *Reader) { recent.End(1, status.Errorf(status.NotFound, "gone")) },
 			status.NotFound,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				tail := New(Options{})
-				r := open(t, tail, 1, 0, 0, true)
+				recent := New(Options{})
+				r := open(t, recent, 1, 0, 0, true)
 				answer := next(t, r, 100)
 				synctest.Wait()
-				c.end(tail, r)
+				c.end(recent, r)
 				if g := <-answer; g.err == nil || status.CodeOf(g.err) != c.want {
 					t.Fatalf("ended with %v, want %v", g.err, c.want)
 				}
@@ -97,10 +97,10 @@ func TestEnds(t *testing.T) {
 					t.Fatalf("then %v, want %v", err, c.want)
 				}
 				r.Close() // again
-				if u := tail.Usage(); u.Readers != 0 || tail.Readers(1) != 0 || len(tail.topics) != 0 {
-					t.Fatalf("left are %+v, %d topics", u, len(tail.topics))
+				if u := recent.Usage(); u.Readers != 0 || recent.Readers(1) != 0 || len(recent.topics) != 0 {
+					t.Fatalf("left are %+v, %d topics", u, len(recent.topics))
 				}
-				if n := tail.Push(1, 0, messages("x"), 1); n != 0 {
+				if n := recent.Push(1, 0, messages("x"), 1); n != 0 {
 					t.Fatalf("%d see what is pushed", n)
 				}
 			})
@@ -123,20 +123,20 @@ func TestContextEnds(t *testing.T) {
 // A closed tail takes nothing more, and past the bound on readers nobody is taken (hb-D26).
 func TestRefusesReaders(t *testing.T) {
 	t.Parallel()
-	tail := New(Options{Readers: 2})
-	first := open(t, tail, 1, 0, 0, false)
-	open(t, tail, 2, 0, 0, false)
-	if _, err := tail.Open(3, 0, 0, false); err == nil || status.CodeOf(err) != status.ResourceExhausted {
+	recent := New(Options{Readers: 2})
+	first := open(t, recent, 1, 0, 0, false)
+	open(t, recent, 2, 0, 0, false)
+	if _, err := recent.Open(3, 0, 0, false); err == nil || status.CodeOf(err) != status.ResourceExhausted {
 		t.Fatalf("a third reader: %v", err)
 	}
 	first.Close()
-	open(t, tail, 3, 0, 0, false)
-	tail.Close(nil)
-	if _, err := tail.Open(3, 0, 0, false); err == nil || status.CodeOf(err) != status.Unavailable {
+	open(t, recent, 3, 0, 0, false)
+	recent.Close(nil)
+	if _, err := recent.Open(3, 0, 0, false); err == nil || status.CodeOf(err) != status.Unavailable {
 		t.Fatalf("a reader of a closed tail: %v", err)
 	}
-	tail.Append(1, []Run{{Topic: 3, Count: 1, Messages: messages("x")}})
-	if u := tail.Usage(); u.Bytes != 0 || u.Readers != 0 {
+	recent.Append(1, []Run{{Topic: 3, Count: 1, Messages: messages("x")}})
+	if u := recent.Usage(); u.Bytes != 0 || u.Readers != 0 {
 		t.Fatalf("a closed tail holds %+v", u)
 	}
 }
@@ -145,15 +145,15 @@ func TestRefusesReaders(t *testing.T) {
 func TestReadFails(t *testing.T) {
 	t.Parallel()
 	d := &disk{topics: map[uint32]*stored{}, fail: errors.New("a disk")}
-	tail := New(Options{Read: d.read})
+	recent := New(Options{Read: d.read})
 	d.add(1, 1, 3, 1)
-	r := open(t, tail, 1, 1, 3, false)
+	r := open(t, recent, 1, 1, 3, false)
 	for range 2 {
 		if _, err := r.Next(t.Context(), broker.Room{Bytes: 1000}); !errors.Is(err, d.fail) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if _, err := tail.Fetch(nil, 1, 0, 3, 1000); !errors.Is(err, d.fail) {
+	if _, err := recent.Fetch(nil, 1, 0, 3, 1000); !errors.Is(err, d.fail) {
 		t.Fatalf("fetch gave %v", err)
 	}
 	d.fail = nil
@@ -167,10 +167,10 @@ func TestReadFails(t *testing.T) {
 // other topics' lie between; large ones are not copied.
 func TestMerges(t *testing.T) {
 	t.Parallel()
-	tail := New(Options{})
-	r := open(t, tail, 1, 0, 0, false)
+	recent := New(Options{})
+	r := open(t, recent, 1, 0, 0, false)
 	large := Run{Topic: 1, Offset: 2, Count: 1, Messages: messages(string(make([]byte, mergeLimit)))}
-	tail.Append(1, []Run{
+	recent.Append(1, []Run{
 		{Topic: 1, Offset: 0, Count: 1, Messages: messages("a")},
 		{Topic: 2, Offset: 0, Count: 1, Messages: messages("b")},
 		{Topic: 1, Offset: 1, Count: 1, Messages: messages("c")},
@@ -187,10 +187,10 @@ func TestMerges(t *testing.T) {
 	if err != nil || b.Count != 1 || &b.Messages[0] != &large.Messages[0] {
 		t.Fatalf("got %d bytes, %v", len(b.Messages), err)
 	}
-	if n := tail.topics[1].held.n; n != 4 {
+	if n := recent.topics[1].held.n; n != 4 {
 		t.Fatalf("topic 1 has %d batches, want a+c, the large one, e and f", n)
 	}
-	if n := tail.topics[2].held.n; n != 2 {
+	if n := recent.topics[2].held.n; n != 2 {
 		t.Fatalf("topic 2, which nobody reads, has %d batches", n)
 	}
 }
@@ -199,18 +199,18 @@ func TestMerges(t *testing.T) {
 // stored, and never moves an offset (hb-D17: acknowledging it moved durable ones).
 func TestPush(t *testing.T) {
 	t.Parallel()
-	tail := New(Options{})
-	if n := tail.Push(1, 1, messages("nobody's"), 1); n != 0 {
+	recent := New(Options{})
+	if n := recent.Push(1, 1, messages("nobody's"), 1); n != 0 {
 		t.Fatalf("%d see it", n)
 	}
-	live, still := open(t, tail, 1, 0, 0, true), open(t, tail, 1, 0, 0, false)
+	live, still := open(t, recent, 1, 0, 0, true), open(t, recent, 1, 0, 0, false)
 	two := append(messages("p0"), messages("p1")...)
-	if n := tail.Push(1, 1, two, 2); n != 1 {
+	if n := recent.Push(1, 1, two, 2); n != 1 {
 		t.Fatalf("%d see it, want 1", n)
 	}
 	two[3] = 'x' // it was copied
 	for i := range uint64(2) {
-		tail.Append(2, []Run{{Topic: 1, Offset: i, Count: 1, Messages: messages("s")}})
+		recent.Append(2, []Run{{Topic: 1, Offset: i, Count: 1, Messages: messages("s")}})
 	}
 	order := ""
 	for range 4 {
@@ -244,21 +244,21 @@ func TestPush(t *testing.T) {
 // up the batcher of all topics).
 func TestSlowReaderMissesWhatIsPushed(t *testing.T) {
 	t.Parallel()
-	tail := New(Options{Bytes: 1000})
-	slow, quick := open(t, tail, 1, 0, 0, true), open(t, tail, 1, 0, 0, true)
+	recent := New(Options{Bytes: 1000})
+	slow, quick := open(t, recent, 1, 0, 0, true), open(t, recent, 1, 0, 0, true)
 	for i := range 100 {
-		if n := tail.Push(1, int64(i), messages("a pushed one"), 1); n != 2 {
+		if n := recent.Push(1, int64(i), messages("a pushed one"), 1); n != 2 {
 			t.Fatalf("%d see it, want 2", n)
 		}
 		if b, err := quick.Next(t.Context(), broker.Room{Bytes: 100}); err != nil || b.Time != int64(i) {
 			t.Fatalf("got %+v, %v", b, err)
 		}
-		if u := tail.Usage(); u.Bytes > 1000 {
+		if u := recent.Usage(); u.Bytes > 1000 {
 			t.Fatalf("holds %d bytes", u.Bytes)
 		}
 	}
 	b, err := slow.Next(t.Context(), broker.Room{Bytes: 100})
-	if missed := tail.Usage().Missed; err != nil || missed < 90 || b.Time != int64(missed) {
+	if missed := recent.Usage().Missed; err != nil || missed < 90 || b.Time != int64(missed) {
 		t.Fatalf("got %+v, %v after %d that were missed", b, err, missed)
 	}
 }
@@ -266,9 +266,9 @@ func TestSlowReaderMissesWhatIsPushed(t *testing.T) {
 // A watch is told of every change and never holds anybody up; several tellers share a channel.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	tail := New(Options{})
+	recent := New(Options{})
 	wake := make(chan struct{}, 1)
-	stop := tail.Watch(1, wake)
+	stop := recent.Watch(1, wake)
 	told := func() bool {
 		select {
 		case <-wake:
@@ -278,22 +278,22 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	for i := range uint64(3) {
-		tail.Append(1, []Run{{Topic: 1, Offset: i, Count: 1, Messages: messages("x")}})
+		recent.Append(1, []Run{{Topic: 1, Offset: i, Count: 1, Messages: messages("x")}})
 	}
 	if !told() || told() {
 		t.Fatal("not told, or told twice of what one look shows")
 	}
-	tail.Append(1, []Run{{Topic: 2, Offset: 0, Count: 1, Messages: messages("x")}})
+	recent.Append(1, []Run{{Topic: 2, Offset: 0, Count: 1, Messages: messages("x")}})
 	if told() {
 		t.Fatal("told of another topic")
 	}
-	tail.End(1, errors.New("gone"))
+	recent.End(1, errors.New("gone"))
 	if !told() {
 		t.Fatal("not told of the end")
 	}
 	stop()
 	stop()
-	tail.Append(1, []Run{{Topic: 1, Offset: 3, Count: 1, Messages: messages("x")}})
+	recent.Append(1, []Run{{Topic: 1, Offset: 3, Count: 1, Messages: messages("x")}})
 	if told() {
 		t.Fatal("told after stop")
 	}
@@ -304,13 +304,13 @@ func TestWatch(t *testing.T) {
 func TestHoles(t *testing.T) {
 	t.Parallel()
 	d := &disk{topics: map[uint32]*stored{}}
-	tail := New(Options{Read: d.read})
+	recent := New(Options{Read: d.read})
 	a, b, c := d.add(1, 1, 2, 1), d.add(1, 2, 2, 1), d.add(1, 3, 2, 1)
-	tail.Append(1, []Run{a})
-	tail.Append(1, []Run{a})
+	recent.Append(1, []Run{a})
+	recent.Append(1, []Run{a})
 	_ = b
-	tail.Append(3, []Run{c})
-	f := &follower{Reader: open(t, tail, 1, 0, 6, false), topic: 1}
+	recent.Append(3, []Run{c})
+	f := &follower{Reader: open(t, recent, 1, 0, 6, false), topic: 1}
 	for f.want < 6 {
 		got, err := f.Next(t.Context(), broker.Room{Bytes: 1000})
 		if err == nil {
@@ -320,7 +320,7 @@ func TestHoles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if u := tail.Usage(); u.Behind != 1 {
+	if u := recent.Usage(); u.Behind != 1 {
 		t.Fatalf("%d reads from the log, want 1", u.Behind)
 	}
 }
@@ -349,24 +349,24 @@ func TestSettle(t *testing.T) {
 func TestOpensLate(t *testing.T) {
 	t.Parallel()
 	d := &disk{topics: map[uint32]*stored{}}
-	tail := New(Options{Bytes: 1, Read: d.read})
-	tail.Append(1, []Run{d.add(1, 1, 3, 1)})
-	if len(tail.topics) != 0 {
+	recent := New(Options{Bytes: 1, Read: d.read})
+	recent.Append(1, []Run{d.add(1, 1, 3, 1)})
+	if len(recent.topics) != 0 {
 		t.Fatal("a topic that nobody reads is kept")
 	}
-	r := open(t, tail, 1, 2, 2, false)
+	r := open(t, recent, 1, 2, 2, false)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if b, err := r.Next(ctx, broker.Room{Bytes: 100}); err != nil || b.Offset != 2 {
 		t.Fatalf("got %+v, %v", b, err)
 	}
 	for range 2 { // with a reader, and without
-		tail.End(1, errors.New("gone"))
+		recent.End(1, errors.New("gone"))
 		r.Close()
-		if len(tail.topics)+len(tail.ends) != 0 {
+		if len(recent.topics)+len(recent.ends) != 0 {
 			t.Fatal("a deleted topic is kept")
 		}
-		r = open(t, tail, 1, 2, 2, false)
+		r = open(t, recent, 1, 2, 2, false)
 		r.Close()
 	}
 }
@@ -375,18 +375,18 @@ func TestOpensLate(t *testing.T) {
 // whoever came between.
 func TestClosesTwice(t *testing.T) {
 	t.Parallel()
-	tail := New(Options{})
-	first := open(t, tail, 1, 0, 0, false)
+	recent := New(Options{})
+	first := open(t, recent, 1, 0, 0, false)
 	first.Close()
-	r := open(t, tail, 1, 0, 0, false)
+	r := open(t, recent, 1, 0, 0, false)
 	first.Close()
-	tail.Append(1, []Run{{Topic: 1, Count: 1, Messages: messages("x")}})
+	recent.Append(1, []Run{{Topic: 1, Count: 1, Messages: messages("x")}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if b, err := r.Next(ctx, broker.Room{Bytes: 100}); err != nil || b.Count != 1 {
 		t.Fatalf("got %+v, %v", b, err)
 	}
-	if n := tail.Readers(1); n != 1 {
+	if n := recent.Readers(1); n != 1 {
 		t.Fatalf("there are %d readers", n)
 	}
 }

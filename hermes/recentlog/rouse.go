@@ -5,7 +5,7 @@ const portion = 256
 
 // stir has a topic's listeners told: at once when they are few, else by a goroutine that
 // lasts as long as there are any to tell. With t.mu.
-func (t *Tail) stir(p *topic) {
+func (t *Log) stir(p *topic) {
 	if len(p.listeners) <= t.tellMost {
 		p.wake()
 		return
@@ -24,7 +24,7 @@ func (t *Tail) stir(p *topic) {
 // rouse tells the listeners of all stirred topics. It holds the mutex for a portion of
 // them at a time. From the last to the first, because one that goes away is replaced by
 // the last: who moves so has been told, and whoever comes meanwhile looks for himself.
-func (t *Tail) rouse() {
+func (t *Log) rouse() {
 	var some []*listener
 	for {
 		t.mu.Lock()

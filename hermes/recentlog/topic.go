@@ -11,8 +11,8 @@ import (
 
 // topic is what is held of a topic, and who wants it.
 type topic struct {
-	tail *Tail
-	id   uint32
+	log *Log
+	id  uint32
 
 	// With the tail's mu.
 	listeners   []*listener

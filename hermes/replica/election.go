@@ -107,7 +107,7 @@ func (r *Replica) Step(m *raftpb.Message) error {
 	if err := r.check(m); err != nil {
 		return err
 	}
-	r.witness(m)
+	r.noteStanding(m)
 	switch m.GetType() {
 	case raftpb.MsgProp: // nothing is forwarded: see Propose
 		return raft.ErrProposalDropped

@@ -107,8 +107,8 @@ func (r *Replica) remember(o Options, storage *opening) error {
 	return nil
 }
 
-// witness notes what a message proves that its sender has on disk. Only answers that waited for the disk do.
-func (r *Replica) witness(m *raftpb.Message) {
+// noteStanding notes what a message proves that its sender has on disk. Only answers that waited for the disk do.
+func (r *Replica) noteStanding(m *raftpb.Message) {
 	kind := m.GetType()
 	if kind != raftpb.MsgAppResp && kind != raftpb.MsgVoteResp || !r.member(m.GetFrom()) {
 		return
@@ -132,8 +132,8 @@ func (r *Replica) member(id uint64) bool {
 		slices.Contains(r.conf.GetVotersOutgoing(), id)
 }
 
-// hand notes the terms of entries that are handed out to be stored.
-func (r *Replica) hand(entries []*raftpb.Entry) {
+// noteTerms notes the terms of entries that are handed out to be stored.
+func (r *Replica) noteTerms(entries []*raftpb.Entry) {
 	first, end := entries[0].GetIndex(), entries[len(entries)-1]
 	for len(r.runs) > 0 && r.runs[len(r.runs)-1].first >= first {
 		r.runs = r.runs[:len(r.runs)-1]

@@ -94,7 +94,7 @@ func (r *Replica) store(w *Work, rd raft.Ready, m *raftpb.Message) {
 	if len(w.Append) == 0 {
 		return
 	}
-	r.hand(w.Append)
+	r.noteTerms(w.Append)
 	if len(r.fresh) > 0 {
 		r.place(w.Append)
 	}

@@ -22,15 +22,15 @@ const (
 // messages in their hands that they were not sent, or have not looked at. That is nobody's fault among
 // the messages: none may become a dead letter, and each is worked on.
 type crew struct {
-	world *World
-	topic uint32
-	group uint64
-	hands *handing
-	done  map[uint64]bool // offsets that were worked on
+	world    *World
+	topic    uint32
+	group    uint64
+	assigned *assignment
+	done     map[uint64]bool // offsets that were worked on
 }
 
-// handing is what members have in their hands, as a leader keeps it while it leads.
-type handing struct {
+// assignment is what members have in their hands, as a leader keeps it while it leads.
+type assignment struct {
 	node       uint64
 	life       int
 	term, last uint64
@@ -39,31 +39,31 @@ type handing struct {
 
 // worker is one member after the other.
 type worker struct {
-	crew  *crew
-	hands *handing // in which it is a member; nil: it is none
-	id    uint64
+	crew     *crew
+	assigned *assignment // in which it is a member; nil: it is none
+	id       uint64
 }
 
 // at is what is in the hands of members of a leader.
-func (c *crew) at(n *node) *handing {
-	if h := c.hands; h != nil && h.node == n.id && h.life == n.life && h.term == n.term {
+func (c *crew) at(n *node) *assignment {
+	if h := c.assigned; h != nil && h.node == n.id && h.life == n.life && h.term == n.term {
 		return h
 	}
 	g, ok := n.replica.Machine().GroupByID(c.group)
 	if !ok {
 		return nil
 	}
-	c.hands = &handing{node: n.id, life: n.life, term: n.term, g: delivery.New(delivery.Options{
+	c.assigned = &assignment{node: n.id, life: n.life, term: n.term, g: delivery.New(delivery.Options{
 		AckTimeout: int64(workTimeout), MaxAttempts: hermes.MaxAttempts, Floor: g.Floor, Acked: g.Acked,
 	})}
-	return c.hands
+	return c.assigned
 }
 
 // later goes on, after a while.
 func (k *worker) later(d time.Duration) { k.crew.world.after(d, k.act) }
 
 // lead does something at the leader; where there is none, it goes on later.
-func (k *worker) lead(do func(n *node, h *handing)) {
+func (k *worker) lead(do func(n *node, h *assignment)) {
 	w, pause := k.crew.world, 20*time.Millisecond
 	id, _ := w.Leader()
 	if id == 0 {
@@ -93,7 +93,7 @@ func (k *worker) lead(do func(n *node, h *handing)) {
 }
 
 // expire takes back what is late. Nothing may have been tried too often.
-func (c *crew) expire(h *handing) {
+func (c *crew) expire(h *assignment) {
 	dead, _ := h.g.Expire(int64(c.world.now))
 	for _, d := range dead {
 		c.world.fail("message %d of topic %d became a dead letter after %d attempts (%q), and nothing is wrong with it",
@@ -104,10 +104,10 @@ func (c *crew) expire(h *handing) {
 // act asks for messages.
 func (k *worker) act() {
 	w := k.crew.world
-	k.lead(func(n *node, h *handing) {
-		if k.hands != h {
+	k.lead(func(n *node, h *assignment) {
+		if k.assigned != h {
 			h.last++
-			k.hands, k.id = h, h.last
+			k.assigned, k.id = h, h.last
 			h.g.Join(k.id, 1+w.noise.IntN(16))
 		}
 		t, ok := n.replica.Machine().TopicByID(k.crew.topic)
@@ -133,7 +133,7 @@ func (k *worker) act() {
 }
 
 // work works on a message, or does something else.
-func (k *worker) work(h *handing, l delivery.Lease, at, last uint64) {
+func (k *worker) work(h *assignment, l delivery.Lease, at, last uint64) {
 	w := k.crew.world
 	takes := time.Millisecond + time.Duration(w.noise.Int64N(int64(5*time.Millisecond)))
 	few := 20
@@ -152,7 +152,7 @@ func (k *worker) work(h *handing, l delivery.Lease, at, last uint64) {
 	}
 	w.after(takes, func() {
 		k.crew.done[at] = true
-		k.lead(func(n *node, now *handing) {
+		k.lead(func(n *node, now *assignment) {
 			if now != h {
 				k.later(0) // another leads, and knows nothing of this member
 				return
@@ -168,7 +168,7 @@ func (k *worker) work(h *handing, l delivery.Lease, at, last uint64) {
 }
 
 // settle acknowledges a message.
-func (k *worker) settle(n *node, h *handing, at uint64) {
+func (k *worker) settle(n *node, h *assignment, at uint64) {
 	w := k.crew.world
 	acked, strange, ok := h.g.Ack(k.id, []broker.Range{{First: at, Last: at}}, int64(w.now))
 	if !ok {
@@ -191,10 +191,10 @@ func (k *worker) settle(n *node, h *handing, at uint64) {
 }
 
 // leave ends a member with what it has in its hands from an offset on.
-func (k *worker) leave(h *handing, l delivery.Lease, at uint64) {
+func (k *worker) leave(h *assignment, l delivery.Lease, at uint64) {
 	w := k.crew.world
 	w.judge.report.Left++
-	k.lead(func(_ *node, now *handing) {
+	k.lead(func(_ *node, now *assignment) {
 		if now == h {
 			if w.options.Sabotage == Blame { // what was leased was tried, is what a broker said once
 				h.g.Sent(k.id, at, l.Last)
@@ -203,7 +203,7 @@ func (k *worker) leave(h *handing, l delivery.Lease, at uint64) {
 			h.g.Leave(k.id, int64(w.now))
 			k.crew.expire(h)
 		}
-		k.hands = nil
+		k.assigned = nil
 		k.later(5 * time.Millisecond)
 	})
 }

@@ -305,7 +305,7 @@ func TestJoinAfterTheBeginningIsGone(t *testing.T) {
 
 // A node whose disk is put back to an older copy while the one that could tell is away elects nobody: what was
 // acknowledged stays so. When the other is back the node catches up, or is refused.
-func TestPutBackWhileTheWitnessIsAway(t *testing.T) {
+func TestPutBackWhileTheOtherNodeIsAway(t *testing.T) {
 	for s := uint64(1); s <= worlds(12); s++ {
 		w := ready(t, Options{Seed: s, Disk: DiskKind(s % 2)})
 		id, _ := w.Leader()

@@ -267,7 +267,7 @@ func (w *World) describe() string {
 		text += n.describe() + "\n"
 	}
 	for _, c := range w.crews {
-		text += fmt.Sprintf("crew of topic %d: %d done, in hand %+v\n", c.topic, len(c.done), c.hands)
+		text += fmt.Sprintf("crew of topic %d: %d done, in hand %+v\n", c.topic, len(c.done), c.assigned)
 	}
 	for _, p := range w.clients {
 		text += p.describe() + "\n"

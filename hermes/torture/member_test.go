@@ -71,7 +71,7 @@ func TestMembersReplaced(t *testing.T) {
 			goesOn(ctx, t, a)
 			old := cluster.Nodes[gone-1]
 			select {
-			case <-old.Ended():
+			case <-old.Done():
 			case <-ctx.Done():
 				t.Fatal("a node that was removed goes on")
 			}

@@ -122,7 +122,7 @@ func TestFailingDisk(t *testing.T) {
 			}
 			n := s.Nodes[id-1]
 			select {
-			case <-n.Ended():
+			case <-n.Done():
 			case <-ctx.Done():
 				t.Fatal("a node whose disk failed goes on")
 			}

@@ -47,7 +47,7 @@ type change []struct {
 type inode struct {
 	seen, safe []byte
 	pending    []write
-	born       uint64 // 0: nobody asked
+	created    uint64 // 0: nobody asked
 }
 
 // write is one that was not synced. At -1 it is a truncation to size.

@@ -225,7 +225,7 @@ func TestReady(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 		_ = input.Close() // it may have ended
-		<-p.Ended()
+		<-p.Done()
 	}
 }
 

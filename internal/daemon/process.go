@@ -20,7 +20,7 @@ type Process struct {
 }
 
 // Run starts a command at a place. Whoever runs it waits for
-// [Process.Ended]: until then a goroutine does that waits for the process.
+// [Process.Done]: until then a goroutine does that waits for the process.
 func Run(command *exec.Cmd, at affinity.Place) (*Process, error) {
 	if err := at.Start(command); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (p *Process) PID() int {
 	return p.command.Process.Pid
 }
 
-// Ended is closed when the process has ended and was waited for.
-func (p *Process) Ended() <-chan struct{} { return p.ended }
+// Done is closed when the process has ended and was waited for.
+func (p *Process) Done() <-chan struct{} { return p.ended }
 
 // Err tells how the process ended; nil where it ended well. It waits for that.
 func (p *Process) Err() error {

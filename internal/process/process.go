@@ -57,8 +57,8 @@ func Start(command *exec.Cmd, at affinity.Place) (*Process, error) {
 // PID is the id of the first process, and of the group.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Ended is closed when the first process has ended. Others of its group may live.
-func (p *Process) Ended() <-chan struct{} { return p.ended }
+// Done is closed when the first process has ended. Others of its group may live.
+func (p *Process) Done() <-chan struct{} { return p.ended }
 
 // Signal sends a signal to all of the group. After Wait nothing is sent.
 func (p *Process) Signal(signal syscall.Signal) {

@@ -95,7 +95,7 @@ func TestWaitLeavesNothing(t *testing.T) {
 	if _, err := strconv.Atoi(first); err != nil {
 		t.Fatal(err)
 	}
-	<-p.Ended()
+	<-p.Done()
 	for range 2 {
 		if err := p.Wait(); err == nil || err.Error() != "exit status 3" {
 			t.Errorf("it ended with %v", err)

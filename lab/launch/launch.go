@@ -188,8 +188,8 @@ func (p *Process) PID() int { return p.held.PID() }
 // Ready tells where the server is, or what it said of itself.
 func (p *Process) Ready() control.Ready { return p.ready }
 
-// Over is closed when the first process has ended; Stop then tells how.
-func (p *Process) Over() <-chan struct{} { return p.held.Ended() }
+// Done is closed when the first process has ended; Stop then tells how.
+func (p *Process) Done() <-chan struct{} { return p.held.Done() }
 
 // Ask gives the order Usage, which the kernel's numbers answer. All others are
 // refused: the server does not know them.
@@ -244,7 +244,7 @@ func (p *Process) dead(err error) error {
 		return nil
 	}
 	select {
-	case <-p.held.Ended():
+	case <-p.held.Done():
 		if ended := p.Stop(); ended != nil {
 			return ended
 		}
@@ -273,7 +273,7 @@ func (p *Process) Stop() error {
 		before := p.killed
 		p.mu.Unlock()
 		select {
-		case <-p.held.Ended():
+		case <-p.held.Done():
 			before = true
 		default:
 		}

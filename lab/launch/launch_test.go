@@ -355,12 +355,12 @@ func TestServerThatDies(t *testing.T) {
 	t.Parallel()
 	p := begin(t, spec("http"))
 	select {
-	case <-p.Over():
+	case <-p.Done():
 		t.Error("it is over before it died")
 	default:
 	}
 	_, _ = http.Get("http://" + p.Ready().Address + "/die") //nolint:bodyclose // it answers nothing
-	<-p.Over()
+	<-p.Done()
 	const want = "server of shop died: exit status 3; its last words: out of luck"
 	_, err := p.Ask(t.Context(), control.Order{Usage: &struct{}{}})
 	if err == nil || !strings.Contains(err.Error(), want) {

@@ -110,7 +110,7 @@ func (p *Process) await(ctx context.Context, s Spec, address string) (control.Re
 		select {
 		case said := <-p.out.said:
 			return said, nil
-		case <-p.held.Ended():
+		case <-p.held.Done():
 			return control.Ready{}, p.Stop()
 		case <-ctx.Done():
 			return control.Ready{}, fmt.Errorf("%s was not ready yet: %w", p.name, context.Cause(ctx))
@@ -123,7 +123,7 @@ func (p *Process) await(ctx context.Context, s Spec, address string) (control.Re
 		}
 		if reason = try(ctx, ready, address, s.Namespace); reason == nil {
 			select {
-			case <-p.held.Ended(): // another program has the port, and answered
+			case <-p.held.Done(): // another program has the port, and answered
 				return control.Ready{}, p.Stop()
 			default:
 				return control.Ready{Address: address}, nil

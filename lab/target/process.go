@@ -160,9 +160,9 @@ func (p *Process) await(ctx context.Context) (control.Reply, error) {
 	}
 }
 
-// Over is closed when the child has ended, or has closed its output, which none
+// Done is closed when the child has ended, or has closed its output, which none
 // does before it ends; Stop then tells how.
-func (p *Process) Over() <-chan struct{} { return p.over }
+func (p *Process) Done() <-chan struct{} { return p.over }
 
 // Kill ends the child at once. It still is to be stopped.
 func (p *Process) Kill() { p.held.Signal(syscall.SIGKILL) }

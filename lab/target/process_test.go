@@ -252,12 +252,12 @@ func TestKilledChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case <-p.Over():
+	case <-p.Done():
 		t.Error("it is over before it was killed")
 	default:
 	}
 	p.Kill()
-	<-p.Over() // whoever only waits hears of it
+	<-p.Done() // whoever only waits hears of it
 	_, err = ask(t.Context(), p)
 	wantError(t, "ask", err, "killed")
 	wantError(t, "stop", p.Stop(), "killed")

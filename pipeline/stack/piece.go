@@ -98,7 +98,7 @@ func (c *child) start(ctx context.Context) error {
 	if url == "" {
 		return nil
 	}
-	if err := await(ctx, url, process.Over()); err != nil {
+	if err := await(ctx, url, process.Done()); err != nil {
 		if end := c.ended(); end != nil {
 			return end
 		}
@@ -183,7 +183,7 @@ func (c *child) close(ctx context.Context) error { return c.stop(ctx) }
 
 func (c *child) over() <-chan struct{} {
 	if p := c.running(); p != nil {
-		return p.Over()
+		return p.Done()
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (c *child) ended() error {
 		return nil
 	}
 	select {
-	case <-p.Over():
+	case <-p.Done():
 	default:
 		return nil
 	}

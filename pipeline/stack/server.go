@@ -15,8 +15,8 @@ type server interface {
 	Kill(ctx context.Context) error
 	Restart(ctx context.Context) error
 	Stop(ctx context.Context) error // for good
-	Over() <-chan struct{}
-	Ended() error
+	Done() <-chan struct{}
+	Err() error
 }
 
 // served is the piece of a server. That is made once, and keeps what it has until
@@ -88,7 +88,7 @@ func (r *served) over() <-chan struct{} {
 	if !r.running {
 		return nil
 	}
-	return r.server.Over()
+	return r.server.Done()
 }
 
 func (r *served) ended() error {
@@ -97,7 +97,7 @@ func (r *served) ended() error {
 	if !r.running {
 		return nil
 	}
-	return r.server.Ended()
+	return r.server.Err()
 }
 
 func (r *served) part() Part {

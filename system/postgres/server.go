@@ -258,14 +258,14 @@ func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
 	select {
-	case <-p.Ended(): // by itself or by somebody else
+	case <-p.Done(): // by itself or by somebody else
 		return s.gone(ctx, p, syscall.SIGKILL)
 	default:
 	}
 	for _, signal := range []syscall.Signal{by, syscall.SIGQUIT, syscall.SIGKILL} {
 		p.Signal(signal)
 		select {
-		case <-p.Ended():
+		case <-p.Done():
 			return s.gone(ctx, p, signal)
 		case <-ctx.Done():
 			// The next signal, with ten seconds for each.

@@ -240,7 +240,7 @@ func (s *Server) halt(ctx context.Context, gracefully bool) error {
 		p.Signal(syscall.SIGTERM)
 		waiting, cancel := context.WithTimeout(ctx, stopLimit)
 		select {
-		case <-p.Ended():
+		case <-p.Done():
 		case <-waiting.Done():
 		}
 		cancel()
@@ -250,7 +250,7 @@ func (s *Server) halt(ctx context.Context, gracefully bool) error {
 	p.Signal(syscall.SIGKILL)
 	err := s.at.killed(ctx)
 	select {
-	case <-p.Ended():
+	case <-p.Done():
 	case <-ctx.Done():
 		err = errors.Join(err, wirelab.Errorf(wirelab.Unavailable, "RabbitMQ with process id %d did not end", p.PID()))
 	}

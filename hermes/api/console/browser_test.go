@@ -33,7 +33,7 @@ const evil = `<img src=x onerror="document.title='owned'"><b class=evil>boo</b>`
 // serve serves the page before a broker, as a node does.
 func serve(t *testing.T, b broker.Broker, token string) (address string) {
 	t.Helper()
-	door, err := rest.New(rest.Config{Broker: b, Token: token, Pages: console.Pages()})
+	api, err := rest.New(rest.Config{Broker: b, Token: token, Pages: console.Pages()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func serve(t *testing.T, b broker.Broker, token string) (address string) {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: l}, false) }()
+	go func() { ended <- api.Serve(ctx, endpoint.Endpoint{Listener: l}, false) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

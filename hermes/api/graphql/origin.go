@@ -48,7 +48,7 @@ func (w plainly) name() {
 }
 
 // originRoot answers the origin's schema.
-type originRoot struct{ *door }
+type originRoot struct{ *api }
 
 var _ genorigin.ResolverRoot = originRoot{}
 
@@ -133,7 +133,7 @@ func (r originRoot) Subscribe(ctx context.Context, topic string, groupID *string
 		}
 		start.From, start.Group = broker.FromGroup, *groupID
 	}
-	return follow(ctx, r.door, start, start.Group != "", func(_ string, b *broker.Batch, offset uint64, m *hermes.Message) genorigin.Message {
+	return follow(ctx, r.api, start, start.Group != "", func(_ string, b *broker.Batch, offset uint64, m *hermes.Message) genorigin.Message {
 		shown := genorigin.Message{Topic: topic, Timestamp: int32(b.Time / int64(time.Second))} // the schema's, until 2038
 		if b.Attempt > 0 {
 			shown.ID = topic + "/" + idText(offset)

@@ -90,7 +90,7 @@ func (r mutation) PublishBatch(ctx context.Context, in []*gen.RunInput) ([]*gen.
 }
 
 // failure is an error as a batch tells it.
-func (d *door) failure(err error) *gen.Failure {
+func (d *api) failure(err error) *gen.Failure {
 	public := status.Public(err)
 	shown := &gen.Failure{Code: public.Code.String(), Message: public.Message}
 	if leader, ok := d.broker.Leader(); ok && public.Code == status.Unavailable && leader.HTTP != "" {

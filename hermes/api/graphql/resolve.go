@@ -10,7 +10,7 @@ import (
 )
 
 // root answers the schema of Hermes.
-type root struct{ *door }
+type root struct{ *api }
 
 var _ gen.ResolverRoot = root{}
 
@@ -27,10 +27,10 @@ func (r root) Subscription() gen.SubscriptionResolver { return subscription(r) }
 func (r root) Topic() gen.TopicResolver { return topic(r) }
 
 type (
-	query        struct{ *door }
-	mutation     struct{ *door }
-	subscription struct{ *door }
-	topic        struct{ *door }
+	query        struct{ *api }
+	mutation     struct{ *api }
+	subscription struct{ *api }
+	topic        struct{ *api }
 )
 
 // How many topics one question lists, if it does not say, and at most.

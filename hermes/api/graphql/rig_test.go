@@ -62,7 +62,7 @@ func startBeating(t *testing.T, b broker.Broker, heartbeat time.Duration) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door, err := rest.New(rest.Config{Broker: b, Mounts: mounts, Register: shared, Intake: s.intake, Origins: []string{"https://good.example"}})
+	api, err := rest.New(rest.Config{Broker: b, Mounts: mounts, Register: shared, Intake: s.intake, Origins: []string{"https://good.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func startBeating(t *testing.T, b broker.Broker, heartbeat time.Duration) *rig {
 	}
 	s.address = listener.Addr().String()
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: listener}, false) }()
+	go func() { ended <- api.Serve(ctx, endpoint.Endpoint{Listener: listener}, false) }()
 	stopped := false
 	s.stop = func() {
 		if stopped {

@@ -15,7 +15,7 @@ import (
 const rangesLimit = 4096
 
 // settling finds the feed of an acknowledgement. Only the node that delivers has it.
-func (d *door) settling(ctx context.Context, id string, in []*gen.RangeInput) (broker.Feed, []broker.Range, error) {
+func (d *api) settling(ctx context.Context, id string, in []*gen.RangeInput) (broker.Feed, []broker.Range, error) {
 	switch {
 	case len(in) == 0:
 		return nil, nil, status.Errorf(status.InvalidArgument, "there are no ranges")
@@ -51,7 +51,7 @@ const nodeKey = "node"
 
 // elsewhere is why a subscription is not here: another node delivers it, and is
 // named; or it is over. It is not handed on, since nodes do not speak to each other's doors.
-func (d *door) elsewhere(ctx context.Context, id string) error {
+func (d *api) elsewhere(ctx context.Context, id string) error {
 	at, err := register.Elsewhere(ctx, d.broker, id)
 	if err != nil {
 		return graphql.Told(err)
@@ -68,7 +68,7 @@ func (r mutation) Ack(ctx context.Context, subscription string, in []*gen.RangeI
 	acked, err := done(ctx, func(ctx context.Context) error {
 		err := feed.Ack(ctx, ranges)
 		late, _ = broker.Late(err)
-		return register.Over(ctx, err)
+		return register.Gone(ctx, err)
 	})
 	if len(late) > 0 {
 		err = graphql.Noted(err, map[string]string{lateKey: spelling.Ranges(late)})
@@ -85,5 +85,5 @@ func (r mutation) Nack(ctx context.Context, subscription string, in []*gen.Range
 	if err != nil {
 		return false, err
 	}
-	return done(ctx, func(ctx context.Context) error { return register.Over(ctx, feed.Nack(ctx, ranges, reason, after)) })
+	return done(ctx, func(ctx context.Context) error { return register.Gone(ctx, feed.Nack(ctx, ranges, reason, after)) })
 }

@@ -42,7 +42,7 @@ func (r subscription) Messages(ctx context.Context, topic string, from, group *s
 			return nil, err
 		}
 	}
-	return follow(ctx, r.door, start, autoAck, func(id string, b *broker.Batch, offset uint64, m *hermes.Message) gen.Delivery {
+	return follow(ctx, r.api, start, autoAck, func(id string, b *broker.Batch, offset uint64, m *hermes.Message) gen.Delivery {
 		return *delivery(id, topic, b, offset, m)
 	})
 }
@@ -50,7 +50,7 @@ func (r subscription) Messages(ctx context.Context, topic string, from, group *s
 // follow subscribes, and returns the messages as gqlgen wants them, each made by
 // show. The subscription lasts as long as ctx, or the door.
 func follow[Shown any](
-	ctx context.Context, d *door, start broker.Start, autoAck bool,
+	ctx context.Context, d *api, start broker.Start, autoAck bool,
 	show func(id string, b *broker.Batch, offset uint64, m *hermes.Message) Shown,
 ) (<-chan *Shown, error) {
 	if err := d.open.Reserve(); err != nil {
@@ -61,7 +61,7 @@ func follow[Shown any](
 		d.open.Release()
 		return nil, told(err)
 	}
-	f := &following{door: d, feed: feed, group: start.Group != "", acks: acks{on: autoAck, wake: make(chan struct{}, 1)}}
+	f := &following{api: d, feed: feed, group: start.Group != "", acks: acks{on: autoAck, wake: make(chan struct{}, 1)}}
 	items, err := graphql.StreamThen(ctx, items(ctx, f, show), f.acks.wrote)
 	if err != nil {
 		f.close()
@@ -72,7 +72,7 @@ func follow[Shown any](
 
 // following is one subscription.
 type following struct {
-	*door
+	*api
 	feed  broker.Feed
 	group bool
 	acks  acks

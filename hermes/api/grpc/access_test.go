@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"wirelab/hermes/access"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
@@ -55,7 +55,7 @@ func TestAccess(t *testing.T) {
 	if _, err := m.CreateTopic(t.Context(), broker.Topic{Name: "u"}); err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, access.Wrap(m, policy), door.Options{Access: policy})
+	s := serve(t, access.Wrap(m, policy), api.Options{Access: policy})
 	hermes, admin, old := pb.NewHermesClient(s.conn), pb.NewAdminClient(s.conn), origin.NewBrokerServiceClient(s.conn)
 	as := func(who string) context.Context {
 		return metadata.AppendToOutgoingContext(patient(t), "authorization", "Bearer "+tokens[who])
@@ -161,7 +161,7 @@ func TestAccess(t *testing.T) {
 func TestAccessBeforeTheMessage(t *testing.T) {
 	t.Parallel()
 	policy, _, _ := granted(t, "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n")
-	s := serve(t, access.Wrap(memory(t), policy), door.Options{Access: policy})
+	s := serve(t, access.Wrap(memory(t), policy), api.Options{Access: policy})
 	for _, path := range []string{pb.Hermes_Publish_FullMethodName, pb.Hermes_PublishStream_FullMethodName, pb.Hermes_Subscribe_FullMethodName} {
 		ctx := metadata.AppendToOutgoingContext(patient(t), "authorization", "Bearer none")
 		call, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, path)

@@ -17,29 +17,29 @@ const (
 
 // adminMethods are the calls of service Admin.
 var adminMethods = map[string]method{
-	"CreateTopic":        whole((*door).createTopic),
-	"ConfigureTopic":     whole((*door).configureTopic),
-	"DeleteTopic":        whole((*door).deleteTopic),
-	"GetTopic":           whole((*door).getTopic),
-	"ListTopics":         whole((*door).listTopics),
-	"CreateGroup":        whole((*door).createGroup),
-	"SeekGroup":          whole((*door).seekGroup),
-	"DeleteGroup":        whole((*door).deleteGroup),
-	"GetGroup":           whole((*door).getGroup),
-	"ListGroups":         whole((*door).listGroups),
-	"GetCluster":         whole((*door).getCluster),
-	"Join":               whole((*door).join),
+	"CreateTopic":        whole((*api).createTopic),
+	"ConfigureTopic":     whole((*api).configureTopic),
+	"DeleteTopic":        whole((*api).deleteTopic),
+	"GetTopic":           whole((*api).getTopic),
+	"ListTopics":         whole((*api).listTopics),
+	"CreateGroup":        whole((*api).createGroup),
+	"SeekGroup":          whole((*api).seekGroup),
+	"DeleteGroup":        whole((*api).deleteGroup),
+	"GetGroup":           whole((*api).getGroup),
+	"ListGroups":         whole((*api).listGroups),
+	"GetCluster":         whole((*api).getCluster),
+	"Join":               whole((*api).join),
 	"Promote":            member(broker.Cluster.Promote),
 	"Remove":             member(broker.Cluster.Remove),
 	"TransferLeadership": member(broker.Cluster.TransferLeadership),
-	"Restore":            whole((*door).restore),
+	"Restore":            whole((*api).restore),
 }
 
-func (d *door) createTopic(ctx context.Context, r *pb.TopicConfig) (*pb.Topic, error) {
+func (d *api) createTopic(ctx context.Context, r *pb.TopicConfig) (*pb.Topic, error) {
 	return configured(ctx, r, d.broker.CreateTopic)
 }
 
-func (d *door) configureTopic(ctx context.Context, r *pb.TopicConfig) (*pb.Topic, error) {
+func (d *api) configureTopic(ctx context.Context, r *pb.TopicConfig) (*pb.Topic, error) {
 	return configured(ctx, r, d.broker.ConfigureTopic)
 }
 
@@ -56,14 +56,14 @@ func configured(
 	return topicReply(t, err)
 }
 
-func (d *door) deleteTopic(ctx context.Context, r *pb.DeleteTopicRequest) (*pb.DeleteTopicReply, error) {
+func (d *api) deleteTopic(ctx context.Context, r *pb.DeleteTopicRequest) (*pb.DeleteTopicReply, error) {
 	if err := hermes.CheckTopic(r.GetName()); err != nil {
 		return nil, err
 	}
 	return &pb.DeleteTopicReply{}, d.broker.DeleteTopic(ctx, r.GetName())
 }
 
-func (d *door) getTopic(ctx context.Context, r *pb.GetTopicRequest) (*pb.Topic, error) {
+func (d *api) getTopic(ctx context.Context, r *pb.GetTopicRequest) (*pb.Topic, error) {
 	if err := hermes.CheckTopic(r.GetName()); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (d *door) getTopic(ctx context.Context, r *pb.GetTopicRequest) (*pb.Topic, 
 	return topicReply(t, err)
 }
 
-func (d *door) listTopics(ctx context.Context, r *pb.ListTopicsRequest) (*pb.ListTopicsReply, error) {
+func (d *api) listTopics(ctx context.Context, r *pb.ListTopicsRequest) (*pb.ListTopicsReply, error) {
 	limit := int(r.GetLimit())
 	switch {
 	case limit == 0:
@@ -104,7 +104,7 @@ func named(topic, group string) error {
 	return hermes.CheckGroup(group)
 }
 
-func (d *door) createGroup(ctx context.Context, r *pb.GroupConfig) (*pb.Group, error) {
+func (d *api) createGroup(ctx context.Context, r *pb.GroupConfig) (*pb.Group, error) {
 	if err := named(r.GetTopic(), r.GetName()); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (d *door) createGroup(ctx context.Context, r *pb.GroupConfig) (*pb.Group, e
 	return groupReply(g, err)
 }
 
-func (d *door) seekGroup(ctx context.Context, r *pb.SeekGroupRequest) (*pb.Group, error) {
+func (d *api) seekGroup(ctx context.Context, r *pb.SeekGroupRequest) (*pb.Group, error) {
 	if err := named(r.GetTopic(), r.GetName()); err != nil {
 		return nil, err
 	}
@@ -147,14 +147,14 @@ func (d *door) seekGroup(ctx context.Context, r *pb.SeekGroupRequest) (*pb.Group
 	return groupReply(g, err)
 }
 
-func (d *door) deleteGroup(ctx context.Context, r *pb.DeleteGroupRequest) (*pb.DeleteGroupReply, error) {
+func (d *api) deleteGroup(ctx context.Context, r *pb.DeleteGroupRequest) (*pb.DeleteGroupReply, error) {
 	if err := named(r.GetTopic(), r.GetName()); err != nil {
 		return nil, err
 	}
 	return &pb.DeleteGroupReply{}, d.broker.DeleteGroup(ctx, r.GetTopic(), r.GetName())
 }
 
-func (d *door) getGroup(ctx context.Context, r *pb.GetGroupRequest) (*pb.Group, error) {
+func (d *api) getGroup(ctx context.Context, r *pb.GetGroupRequest) (*pb.Group, error) {
 	if err := named(r.GetTopic(), r.GetName()); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (d *door) getGroup(ctx context.Context, r *pb.GetGroupRequest) (*pb.Group, 
 	return groupReply(g, err)
 }
 
-func (d *door) listGroups(ctx context.Context, r *pb.ListGroupsRequest) (*pb.ListGroupsReply, error) {
+func (d *api) listGroups(ctx context.Context, r *pb.ListGroupsRequest) (*pb.ListGroupsReply, error) {
 	if err := hermes.CheckTopic(r.GetTopic()); err != nil {
 		return nil, err
 	}
@@ -177,12 +177,12 @@ func (d *door) listGroups(ctx context.Context, r *pb.ListGroupsRequest) (*pb.Lis
 	return reply, nil
 }
 
-func (d *door) getCluster(ctx context.Context, _ *pb.GetClusterRequest) (*pb.Cluster, error) {
+func (d *api) getCluster(ctx context.Context, _ *pb.GetClusterRequest) (*pb.Cluster, error) {
 	s, err := d.broker.Status(ctx)
 	return clusterReply(s, err)
 }
 
-func (d *door) join(ctx context.Context, r *pb.JoinRequest) (*pb.Cluster, error) {
+func (d *api) join(ctx context.Context, r *pb.JoinRequest) (*pb.Cluster, error) {
 	m := r.GetMember()
 	if m.GetId() == 0 || m.GetPeer() == "" {
 		return nil, status.Errorf(status.InvalidArgument, "a member has an id and an address for its peers")
@@ -195,7 +195,7 @@ func (d *door) join(ctx context.Context, r *pb.JoinRequest) (*pb.Cluster, error)
 
 // member answers a call about one member.
 func member(do func(broker.Cluster, context.Context, uint64) (broker.Status, error)) method {
-	return whole(func(d *door, ctx context.Context, r *pb.MemberRequest) (*pb.Cluster, error) {
+	return whole(func(d *api, ctx context.Context, r *pb.MemberRequest) (*pb.Cluster, error) {
 		if r.GetId() == 0 {
 			return nil, status.Errorf(status.InvalidArgument, "id is missing")
 		}

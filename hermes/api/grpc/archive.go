@@ -15,11 +15,11 @@ import (
 )
 
 // adminStreams are the calls of service Admin that stream.
-var adminStreams = map[string]stream{"Backup": (*door).backup}
+var adminStreams = map[string]stream{"Backup": (*api).backup}
 
 // backup sends a cut. A reader that is slow holds up nobody but itself: the next part is read
 // once the one before is on its way.
-func (d *door) backup(call grpc.ServerStream) error {
+func (d *api) backup(call grpc.ServerStream) error {
 	var request pb.BackupRequest
 	if err := next(call, &request); err != nil {
 		return handshake(err)
@@ -82,7 +82,7 @@ func partReply(p broker.Part) *pb.BackupPart {
 	return &pb.BackupPart{Part: &pb.BackupPart_Runs{Runs: runs}}
 }
 
-func (d *door) restore(ctx context.Context, r *pb.RestoreRequest) (*pb.RestoreReply, error) {
+func (d *api) restore(ctx context.Context, r *pb.RestoreRequest) (*pb.RestoreReply, error) {
 	if err := hermes.CheckTopic(r.GetTopic()); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	pb "wirelab/hermes/gen"
@@ -26,7 +26,7 @@ func (s *swallow) Publish(_ context.Context, run broker.Run, done func(broker.Ve
 func BenchmarkUnary(b *testing.B) {
 	m := brokertest.Memory()
 	defer m.Close()
-	c := pb.NewHermesClient(serve(b, &swallow{Broker: m}, door.Options{}).conn)
+	c := pb.NewHermesClient(serve(b, &swallow{Broker: m}, api.Options{}).conn)
 	request := &pb.PublishRequest{Topic: "t", Messages: &pb.Message{Payload: make([]byte, hermes.KeyLimit)}}
 	b.ReportAllocs()
 	for b.Loop() {

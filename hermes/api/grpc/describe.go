@@ -20,8 +20,8 @@ import (
 // method answers a unary call; stream one that streams. The generated handlers are not
 // used, since they would decode all messages, and answer Internal to what is malformed.
 type (
-	method func(d *door, ctx context.Context, receive func(any) error) (any, error)
-	stream func(d *door, call grpc.ServerStream) error
+	method func(d *api, ctx context.Context, receive func(any) error) (any, error)
+	stream func(d *api, call grpc.ServerStream) error
 )
 
 // describe is a generated service with handlers of our own. It panics where a
@@ -46,7 +46,7 @@ func describe(generated *grpc.ServiceDesc, methods map[string]method, streams ma
 			panic(fmt.Sprintf("%s.%s has no handler", generated.ServiceName, s.StreamName))
 		}
 		s.Handler = func(server any, call grpc.ServerStream) error {
-			d, ok := server.(*door)
+			d, ok := server.(*api)
 			if !ok {
 				return wiregrpc.Encode(fmt.Errorf("served by %T", server))
 			}
@@ -86,7 +86,7 @@ func encode(err error) error {
 // handler answers a unary call.
 func handler(path string, answer method) grpc.StreamHandler {
 	return func(server any, call grpc.ServerStream) error {
-		d, ok := server.(*door)
+		d, ok := server.(*api)
 		if !ok {
 			return wiregrpc.Encode(fmt.Errorf("%s is served by %T", path, server))
 		}
@@ -113,8 +113,8 @@ func handler(path string, answer method) grpc.StreamHandler {
 func whole[Request any, P interface {
 	*Request
 	proto.Message
-}, Reply any](answer func(*door, context.Context, P) (Reply, error)) method {
-	return func(d *door, ctx context.Context, receive func(any) error) (any, error) {
+}, Reply any](answer func(*api, context.Context, P) (Reply, error)) method {
+	return func(d *api, ctx context.Context, receive func(any) error) (any, error) {
 		var read frame.Raw
 		if err := receive(&read); err != nil {
 			return nil, wiregrpc.Decode(err)
@@ -132,8 +132,8 @@ func whole[Request any, P interface {
 }
 
 // raw answers a call whose request is read by package frame.
-func raw(answer func(*door, context.Context, frame.Raw) (any, error)) method {
-	return func(d *door, ctx context.Context, receive func(any) error) (any, error) {
+func raw(answer func(*api, context.Context, frame.Raw) (any, error)) method {
+	return func(d *api, ctx context.Context, receive func(any) error) (any, error) {
 		var request frame.Raw
 		if err := receive(&request); err != nil {
 			return nil, wiregrpc.Decode(err)

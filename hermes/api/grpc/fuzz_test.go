@@ -12,16 +12,16 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
 )
 
-// FuzzDoor sends bytes to every call: first as the request, or the first frame of a
+// FuzzAPI sends bytes to every call: first as the request, or the first frame of a
 // stream, then after a good first frame. No answer is Internal or Unknown, and the door stays.
-func FuzzDoor(f *testing.F) {
+func FuzzAPI(f *testing.F) {
 	good := record.AppendMessage(nil, &hermes.Message{Payload: []byte("x"), Key: []byte("k"), Headers: []hermes.Header{{Name: "n"}}})
 	f.Add([]byte(nil))
 	f.Add([]byte{0xff})
@@ -42,7 +42,7 @@ func FuzzDoor(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	s := serve(f, memory(f), door.Options{})
+	s := serve(f, memory(f), api.Options{})
 	var unary, streams []string
 	for _, d := range []grpc.ServiceDesc{pb.Hermes_ServiceDesc, pb.Admin_ServiceDesc, origin.BrokerService_ServiceDesc} {
 		for _, m := range d.Methods {

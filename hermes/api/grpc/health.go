@@ -14,7 +14,7 @@ const healthEvery = time.Second
 
 // registerHealth registers a health that says of all services what ready does, which is
 // asked on a goroutine that ends with the door.
-func (d *door) registerHealth(s grpc.ServiceRegistrar, services []string, ready func(context.Context) error) {
+func (d *api) registerHealth(s grpc.ServiceRegistrar, services []string, ready func(context.Context) error) {
 	h := health.NewServer()
 	grpc_health_v1.RegisterHealthServer(s, h)
 	set := func() {

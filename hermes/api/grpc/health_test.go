@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/wire/status"
 )
@@ -17,7 +17,7 @@ import (
 func TestHealthOfNode(t *testing.T) {
 	t.Parallel()
 	var ready atomic.Bool
-	s := serve(t, brokertest.Memory(), door.Options{Ready: func(context.Context) error {
+	s := serve(t, brokertest.Memory(), api.Options{Ready: func(context.Context) error {
 		if !ready.Load() {
 			return status.Errorf(status.Unavailable, "this node is behind")
 		}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
@@ -29,7 +29,7 @@ func TestHints(t *testing.T) {
 				done(broker.Verdict{Err: status.Errorf(status.Unavailable, "the leader went away")})
 			}
 		}
-		s := serve(t, f, door.Options{})
+		s := serve(t, f, api.Options{})
 		var header metadata.MD
 		take := grpc.Header(&header)
 		_, err := origin.NewBrokerServiceClient(s.conn).Publish(ctx, &origin.PublishRequest{Topic: "t"}, take)
@@ -76,7 +76,7 @@ func TestHintOnAStream(t *testing.T) {
 	if _, err := m.CreateTopic(patient(t), broker.Topic{Name: "t"}); err != nil {
 		t.Fatal(err)
 	}
-	call, err := pb.NewHermesClient(serve(t, f, door.Options{}).conn).PublishStream(patient(t))
+	call, err := pb.NewHermesClient(serve(t, f, api.Options{}).conn).PublishStream(patient(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestHintOnAStream(t *testing.T) {
 func wantHint(t *testing.T, header map[string][]string, want string) {
 	t.Helper()
 	var have string
-	if said := header[door.LeaderHint]; len(said) > 0 {
+	if said := header[api.LeaderHint]; len(said) > 0 {
 		have = said[0]
 	}
 	if have != want {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/api/intake"
 	pb "wirelab/hermes/gen"
 )
@@ -21,7 +21,7 @@ import (
 // so, with the bound.
 func TestIntake(t *testing.T) {
 	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
-	s := serve(t, memory(t), door.Options{Intake: in})
+	s := serve(t, memory(t), api.Options{Intake: in})
 	client := pb.NewHermesClient(s.conn)
 	publish := func(bytes int) error {
 		_, err := client.Publish(patient(t), &pb.PublishRequest{Topic: "t", Messages: &pb.Message{Payload: make([]byte, bytes)}})
@@ -80,7 +80,7 @@ func TestIntake(t *testing.T) {
 // streams together, which is less than a publisher has under way.
 func TestConnectionWindow(t *testing.T) {
 	t.Parallel()
-	s := serve(t, memory(t), door.Options{})
+	s := serve(t, memory(t), api.Options{})
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.conn.Target(), "passthrough:///"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,13 +15,13 @@ import (
 // the codes that are true instead of its INTERNAL for all.
 var (
 	originMethods = map[string]method{
-		"Publish":      whole((*door).originPublish),
-		"PublishBatch": whole((*door).originPublishBatch),
-		"Join":         whole((*door).originJoin),
+		"Publish":      whole((*api).originPublish),
+		"PublishBatch": whole((*api).originPublishBatch),
+		"Join":         whole((*api).originJoin),
 	}
 	originStreams = map[string]stream{
-		"PublishStream": (*door).originPublishStream,
-		"Subscribe":     (*door).originSubscribe,
+		"PublishStream": (*api).originPublishStream,
+		"Subscribe":     (*api).originSubscribe,
 	}
 )
 
@@ -53,7 +53,7 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 
 // originStore publishes runs of one topic, which is made where it is not there, as the origin
 // does. Stored is how many messages were; it is exact when err has a code that says so.
-func (d *door) originStore(ctx context.Context, runs []broker.Run) (stored int, err error) {
+func (d *api) originStore(ctx context.Context, runs []broker.Run) (stored int, err error) {
 	for _, run := range runs {
 		// One after the other: with several on their way, an error would leave holes.
 		_, err := d.storeOne(ctx, run)
@@ -72,7 +72,7 @@ func (d *door) originStore(ctx context.Context, runs []broker.Run) (stored int, 
 	return stored, nil
 }
 
-func (d *door) originPublish(ctx context.Context, r *origin.PublishRequest) (*origin.PublishResponse, error) {
+func (d *api) originPublish(ctx context.Context, r *origin.PublishRequest) (*origin.PublishResponse, error) {
 	runs, err := originRuns(r.GetTopic(), r.GetMode(), [][]byte{r.GetPayload()})
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (d *door) originPublish(ctx context.Context, r *origin.PublishRequest) (*or
 }
 
 // originPublishBatch succeeds when all is stored. (hb-D16)
-func (d *door) originPublishBatch(ctx context.Context, r *origin.PublishBatchRequest) (*origin.PublishResponse, error) {
+func (d *api) originPublishBatch(ctx context.Context, r *origin.PublishBatchRequest) (*origin.PublishResponse, error) {
 	if len(r.GetPayloads()) == 0 {
 		return nil, status.Errorf(status.InvalidArgument, "payloads is empty")
 	}
@@ -98,7 +98,7 @@ func (d *door) originPublishBatch(ctx context.Context, r *origin.PublishBatchReq
 	return &origin.PublishResponse{Success: true}, nil
 }
 
-func (d *door) originJoin(ctx context.Context, r *origin.JoinRequest) (*origin.JoinResponse, error) {
+func (d *api) originJoin(ctx context.Context, r *origin.JoinRequest) (*origin.JoinResponse, error) {
 	if r.GetRaftAddr() == "" {
 		return nil, status.Errorf(status.InvalidArgument, "raft_addr is missing")
 	}

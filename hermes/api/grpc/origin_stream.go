@@ -36,7 +36,7 @@ const (
 // them in order, and the broker that answers from any goroutine. The origin has one answer for all: how many
 // messages were stored, and how many were not.
 type originStream struct {
-	d    *door
+	d    *api
 	call grpc.ServerStream
 
 	mu      sync.Mutex // guards all below
@@ -64,7 +64,7 @@ type originRun struct {
 
 // originPublishStream publishes in order, many at once, and counts. What is stored is exact: a message that
 // nobody knows to be stored counts as failed.
-func (d *door) originPublishStream(call grpc.ServerStream) error {
+func (d *api) originPublishStream(call grpc.ServerStream) error {
 	ctx, end := d.until(call.Context())
 	defer end(nil)
 	s := &originStream{

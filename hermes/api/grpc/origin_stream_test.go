@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/gen/origin"
@@ -79,7 +79,7 @@ func TestOriginStreamHasManyOnTheirWay(t *testing.T) {
 		for _, answer := range answers {
 			answer()
 		}
-	}}, door.Options{})
+	}}, api.Options{})
 	call, send := originPublisher(t, s)
 	for i := range n {
 		send("t", fmt.Sprint(i), origin.DeliveryMode_EVENTUAL)
@@ -110,7 +110,7 @@ func TestOriginStreamCountsExactly(t *testing.T) {
 		default:
 			m.Publish(ctx, run, done)
 		}
-	}}, door.Options{})
+	}}, api.Options{})
 	call, send := originPublisher(t, s)
 	const n = 3000
 	sent := map[string]int{}
@@ -182,7 +182,7 @@ func TestOriginStreamMakesTopics(t *testing.T) {
 			})
 		}
 		m.Publish(ctx, run, done)
-	}}, door.Options{})
+	}}, api.Options{})
 	call, send := originPublisher(t, s)
 	want := []string{}
 	send("gone", "before", origin.DeliveryMode_CONSISTENT)
@@ -218,7 +218,7 @@ func TestOriginStreamEnds(t *testing.T) {
 			default:
 			}
 			context.AfterFunc(ctx, func() { done(broker.Verdict{Err: status.Public(ctx.Err())}) })
-		}}, door.Options{})
+		}}, api.Options{})
 		ctx, cancel := context.WithCancel(patient(t))
 		defer cancel()
 		call, err := origin.NewBrokerServiceClient(s.conn).PublishStream(ctx)

@@ -49,7 +49,7 @@ type originSubscription struct {
 	end   context.CancelCauseFunc
 }
 
-func (d *door) originSubscribe(call grpc.ServerStream) error {
+func (d *api) originSubscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
 		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another",

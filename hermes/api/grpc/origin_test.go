@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/gen/origin"
@@ -36,7 +36,7 @@ func TestOrigin(t *testing.T) {
 	t.Parallel()
 	m := brokertest.Memory()
 	t.Cleanup(m.Close)
-	s := serve(t, m, door.Options{})
+	s := serve(t, m, api.Options{})
 	o, ctx := origin.NewBrokerServiceClient(s.conn), patient(t)
 	if r, err := o.Publish(ctx, &origin.PublishRequest{Topic: "news", Payload: []byte("\x00\xff")}); err != nil || !r.GetSuccess() {
 		t.Errorf("%v, %v", r, err)
@@ -97,7 +97,7 @@ func TestOrigin(t *testing.T) {
 func TestOriginBatch(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	s := serve(t, m, door.Options{})
+	s := serve(t, m, api.Options{})
 	o, ctx := origin.NewBrokerServiceClient(s.conn), patient(t)
 	payloads := make([][]byte, 2*hermes.RunMessages+1)
 	for i := range payloads {
@@ -121,7 +121,7 @@ func TestOriginBatch(t *testing.T) {
 func TestOriginRefusals(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	s := serve(t, m, door.Options{})
+	s := serve(t, m, api.Options{})
 	o, ctx := origin.NewBrokerServiceClient(s.conn), patient(t)
 	_, err := o.Publish(ctx, &origin.PublishRequest{Topic: "t", Mode: 7})
 	wantCode(t, "a mode that is none (hb-D27)", err, codes.InvalidArgument)
@@ -170,7 +170,7 @@ func TestOriginRefusals(t *testing.T) {
 func TestOriginTail(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	s := serve(t, m, door.Options{})
+	s := serve(t, m, api.Options{})
 	call := originSubscribe(t, s, "t", "")
 	for { // the origin has no word for being registered
 		if topic, err := m.Topic(patient(t), "t", true); err != nil || topic.Subscribers == 1 {

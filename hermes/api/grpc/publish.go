@@ -19,15 +19,15 @@ const BatchRuns = 4096
 
 // hermesMethods are the unary calls of service Hermes.
 var hermesMethods = map[string]method{
-	"Publish":      raw((*door).publish),
-	"PublishBatch": raw((*door).publishBatch),
-	"OpenProducer": whole((*door).openProducer),
+	"Publish":      raw((*api).publish),
+	"PublishBatch": raw((*api).publishBatch),
+	"OpenProducer": whole((*api).openProducer),
 }
 
 // hermesStreams are its streams.
 var hermesStreams = map[string]stream{
-	"PublishStream": (*door).publishStream,
-	"Subscribe":     (*door).subscribe,
+	"PublishStream": (*api).publishStream,
+	"Subscribe":     (*api).subscribe,
 }
 
 // checked is a run as the broker takes it, or why it cannot. (hb-D26, hb-D27)
@@ -54,7 +54,7 @@ func checked(r *frame.Run) (broker.Run, error) {
 
 // store publishes runs and waits for all answers, or for ctx: then nobody knows. What
 // is published stays untouched, so that a broker may go on with it. (hb-D14, hb-D15)
-func (d *door) store(ctx context.Context, runs []broker.Run) ([]broker.Verdict, error) {
+func (d *api) store(ctx context.Context, runs []broker.Run) ([]broker.Verdict, error) {
 	type answer struct {
 		at int
 		v  broker.Verdict
@@ -76,7 +76,7 @@ func (d *door) store(ctx context.Context, runs []broker.Run) ([]broker.Verdict, 
 }
 
 // storeOne is store for one run; its error is the verdict's too.
-func (d *door) storeOne(ctx context.Context, run broker.Run) (broker.Verdict, error) {
+func (d *api) storeOne(ctx context.Context, run broker.Run) (broker.Verdict, error) {
 	answer := make(chan broker.Verdict, 1) // bounded by the one answer: done never blocks
 	d.broker.Publish(ctx, run, func(v broker.Verdict) { answer <- v })
 	select {
@@ -87,7 +87,7 @@ func (d *door) storeOne(ctx context.Context, run broker.Run) (broker.Verdict, er
 	}
 }
 
-func (d *door) publish(ctx context.Context, request frame.Raw) (any, error) {
+func (d *api) publish(ctx context.Context, request frame.Raw) (any, error) {
 	r, err := frame.ParseRun(request)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (d *door) publish(ctx context.Context, request frame.Raw) (any, error) {
 }
 
 // publishBatch answers each run apart. (hb-D16)
-func (d *door) publishBatch(ctx context.Context, request frame.Raw) (any, error) {
+func (d *api) publishBatch(ctx context.Context, request frame.Raw) (any, error) {
 	parsed, err := frame.ParseRuns(request, BatchRuns, nil)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (d *door) publishBatch(ctx context.Context, request frame.Raw) (any, error)
 }
 
 // verdict is a broker's answer as it travels.
-func (d *door) verdict(tag uint64, v broker.Verdict) frame.Verdict {
+func (d *api) verdict(tag uint64, v broker.Verdict) frame.Verdict {
 	if v.Err == nil {
 		return frame.Verdict{
 			Tag: tag, Offset: v.Offset, Count: uint32(v.Count), Time: v.Time,
@@ -154,7 +154,7 @@ func (d *door) verdict(tag uint64, v broker.Verdict) frame.Verdict {
 	return failed
 }
 
-func (d *door) openProducer(ctx context.Context, _ *pb.OpenProducerRequest) (*pb.OpenProducerReply, error) {
+func (d *api) openProducer(ctx context.Context, _ *pb.OpenProducerRequest) (*pb.OpenProducerReply, error) {
 	id, err := d.broker.OpenProducer(ctx)
 	return &pb.OpenProducerReply{Producer: id}, err
 }

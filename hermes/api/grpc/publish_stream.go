@@ -22,7 +22,7 @@ const (
 // publishing is one PublishStream: a goroutine that reads runs, the broker that answers
 // them from any goroutine, and the handler that sends the answers.
 type publishing struct {
-	d    *door
+	d    *api
 	call grpc.ServerStream
 	told string // who leads, as send said last
 
@@ -42,7 +42,7 @@ type held struct {
 	runs  int // not answered yet; under the mutex of its publishing
 }
 
-func (d *door) publishStream(call grpc.ServerStream) error {
+func (d *api) publishStream(call grpc.ServerStream) error {
 	p := &publishing{d: d, call: call, wake: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(call.Context())
 	defer cancel()

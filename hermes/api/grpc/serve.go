@@ -63,8 +63,8 @@ const (
 	beyond       = 64 << 10 // bytes of a message past the limit that grpc-go takes, for a handler to refuse
 )
 
-// door is the services of one node.
-type door struct {
+// api is the services of one node.
+type api struct {
 	broker        broker.Broker
 	intake        *intake.Intake
 	self          uint64          // this node's id; 0: not known
@@ -81,7 +81,7 @@ func Serve(ctx context.Context, at endpoint.Endpoint, b broker.Broker, o Options
 	if o.Intake == nil {
 		o.Intake = intake.New(intake.Options{})
 	}
-	d := &door{broker: b, intake: o.Intake, stop: ctx, most: int64(o.Subscriptions)}
+	d := &api{broker: b, intake: o.Intake, stop: ctx, most: int64(o.Subscriptions)}
 	if d.most <= 0 {
 		d.most = 10_000
 	}
@@ -157,7 +157,7 @@ func (o Options) credentials(at endpoint.Endpoint) (credentials.TransportCredent
 }
 
 // hint is the address of the leader's door, or "" where this node leads or nobody does.
-func (d *door) hint() string {
+func (d *api) hint() string {
 	leader, ok := d.broker.Leader()
 	if !ok || leader.ID == d.self {
 		return ""
@@ -166,7 +166,7 @@ func (d *door) hint() string {
 }
 
 // hinted is the header of an answer.
-func (d *door) hinted() metadata.MD {
+func (d *api) hinted() metadata.MD {
 	if at := d.hint(); at != "" {
 		return metadata.Pairs(LeaderHint, at)
 	}

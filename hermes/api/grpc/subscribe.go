@@ -34,7 +34,7 @@ type subscription struct {
 	end    context.CancelCauseFunc
 }
 
-func (d *door) subscribe(call grpc.ServerStream) error {
+func (d *api) subscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
 		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another",
@@ -73,7 +73,7 @@ func (d *door) subscribe(call grpc.ServerStream) error {
 }
 
 // until is a context that ends with a stream or with the server, for the cause it has.
-func (d *door) until(stream context.Context) (context.Context, context.CancelCauseFunc) {
+func (d *api) until(stream context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(stream)
 	unhook := context.AfterFunc(d.stop, func() { end(errStopping) })
 	return ctx, func(cause error) { unhook(); end(cause) }
@@ -97,7 +97,7 @@ func handshake(err error) error {
 
 // run delivers until the first of: the feed fails, an ack fails, the client is done or
 // gone, the server stops. What ended it is what the client is told. (hb-D20)
-func (s *subscription) run(ctx context.Context, d *door) error {
+func (s *subscription) run(ctx context.Context, d *api) error {
 	d.readers.Go(func() { s.read(ctx) })
 	acking := make(chan struct{})
 	go func() {

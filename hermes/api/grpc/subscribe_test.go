@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	pb "wirelab/hermes/gen"
@@ -92,7 +92,7 @@ func TestCredit(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	fill(t, m, 100)
-	s := serve(t, m, door.Options{})
+	s := serve(t, m, api.Options{})
 	call := subscribe(t, s, &pb.Start{Topic: "t", From: &pb.Start_Replay{Replay: true}})
 	for from, n := uint64(0), uint32(1); from < 66; n++ { // in the middle of runs
 		ask(t, call, credit(n, 0))
@@ -130,7 +130,7 @@ func TestAcks(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	fill(t, m, 20)
-	s := serve(t, m, door.Options{})
+	s := serve(t, m, api.Options{})
 	start := &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}, Credit: &pb.Credit{Messages: 20}}
 	call := subscribe(t, s, start)
 	take(t, call, 0, 20)
@@ -174,7 +174,7 @@ func TestAcks(t *testing.T) {
 func TestSubscribeRefusals(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	s := serve(t, m, door.Options{Subscriptions: 1})
+	s := serve(t, m, api.Options{Subscriptions: 1})
 	started := func(start *pb.Start) *pb.SubscribeRequest {
 		return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: start}}
 	}
@@ -252,7 +252,7 @@ func TestFeedFails(t *testing.T) {
 			f.Feed = feed
 			return f, err
 		}}
-		s := serve(t, b, door.Options{})
+		s := serve(t, b, api.Options{})
 		call := subscribe(t, s, &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}, Credit: &pb.Credit{Messages: 1}})
 		_ = call.Send(acked(0, 0)) // the stream may have ended already
 		d, err := call.Recv()
@@ -280,7 +280,7 @@ func TestLateAck(t *testing.T) {
 		feed, err := m.Subscribe(ctx, start)
 		return &failing{Feed: feed, ack: &broker.LateError{Ranges: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}}, err
 	}}
-	s := serve(t, b, door.Options{})
+	s := serve(t, b, api.Options{})
 	call := subscribe(t, s, &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}, Credit: &pb.Credit{Messages: 1}})
 	take(t, call, 0, 1)
 	ask(t, call, acked(0, 0))
@@ -302,7 +302,7 @@ func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	fill(t, m, 50)
-	s := serve(t, m, door.Options{})
+	s := serve(t, m, api.Options{})
 	for range 20 {
 		ctx, cancel := context.WithCancel(patient(t))
 		call, err := pb.NewHermesClient(s.conn).Subscribe(ctx)

@@ -120,10 +120,10 @@ func ErrElsewhere(m broker.Member) error {
 	return status.Errorf(status.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: send them to %s", m.ID, m.HTTP)
 }
 
-// Over is what an acknowledgement says whose feed ended between Find and its use: to the
+// Gone is what an acknowledgement says whose feed ended between Find and its use: to the
 // caller the subscription is not there, while its feed says Canceled, as to its subscriber.
 // Where ctx, the acknowledgement's own, ended, err stays.
-func Over(ctx context.Context, err error) error {
+func Gone(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || status.CodeOf(err) != status.Canceled {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 // recognise puts who shows a token of the policy into the request's context. Whoever
 // shows none goes on as nobody: it is identify that knows which addresses are open.
-func (d *Door) recognise(r *http.Request) *http.Request {
+func (d *API) recognise(r *http.Request) *http.Request {
 	if d.config.Access == nil {
 		return r
 	}
@@ -20,7 +20,7 @@ func (d *Door) recognise(r *http.Request) *http.Request {
 }
 
 // recognised refuses who showed no token of the policy, and says what was wrong.
-func (d *Door) recognised(r *http.Request) error {
+func (d *API) recognised(r *http.Request) error {
 	if _, ok := access.From(r.Context()); ok {
 		return nil
 	}

@@ -40,7 +40,7 @@ func BenchmarkPublish(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			m := brokertest.Memory()
 			defer m.Close()
-			door, err := rest.New(rest.Config{Broker: instant{m}})
+			api, err := rest.New(rest.Config{Broker: instant{m}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func BenchmarkPublish(b *testing.B) {
 			ctx, cancel := context.WithCancel(context.Background())
 			var served sync.WaitGroup
 			served.Go(func() {
-				if err := door.Serve(ctx, endpoint.Endpoint{Listener: listener}, false); err != nil {
+				if err := api.Serve(ctx, endpoint.Endpoint{Listener: listener}, false); err != nil {
 					b.Error(err)
 				}
 			})

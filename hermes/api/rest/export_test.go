@@ -39,4 +39,4 @@ const (
 )
 
 // Holding is how many bytes of bodies are counted as held.
-func (d *Door) Holding() int64 { return d.config.Intake.Counts().Bytes }
+func (d *API) Holding() int64 { return d.config.Intake.Counts().Bytes }

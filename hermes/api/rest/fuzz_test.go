@@ -54,8 +54,8 @@ func FuzzRequests(f *testing.F) {
 		if w.Code == http.StatusInternalServerError || w.Code < 200 {
 			t.Fatalf("%s %s: %d %s", method, target, w.Code, w.Body)
 		}
-		if s.door.Holding() != 0 {
-			t.Fatalf("%s %s: %d bytes are still counted", method, target, s.door.Holding())
+		if s.api.Holding() != 0 {
+			t.Fatalf("%s %s: %d bytes are still counted", method, target, s.api.Holding())
 		}
 		if w.Code >= 400 {
 			if err := s.spec.fits("Problem", w.Body.Bytes()); err != nil {

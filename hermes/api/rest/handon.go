@@ -16,7 +16,7 @@ const (
 )
 
 // guards reports whether callers must show who they are.
-func (d *Door) guards() bool { return d.config.Access != nil || d.config.Token != "" }
+func (d *API) guards() bool { return d.config.Access != nil || d.config.Token != "" }
 
 // handOn asks another node's door what was asked here, with the caller's own token, and answers
 // with what that says. done is false, and nothing is answered, where that door cannot be reached:

@@ -60,7 +60,7 @@ func TestAccess(t *testing.T) {
 			_, _ = io.WriteString(w, who.Name())
 		})
 	}
-	door, err := rest.New(rest.Config{
+	api, err := rest.New(rest.Config{
 		Broker: access.Wrap(m, policy), Access: policy, Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted},
 	})
 	if err != nil {
@@ -72,7 +72,7 @@ func TestAccess(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: l}, false) }()
+	go func() { ended <- api.Serve(ctx, endpoint.Endpoint{Listener: l}, false) }()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(func() {
 		client.CloseIdleConnections()

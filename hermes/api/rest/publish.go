@@ -259,7 +259,7 @@ func (c *call) openProducer() error {
 
 // create makes a topic that a client of the origin's takes for granted. Another
 // caller may have made it, with another retention: then it is there.
-func (d *Door) create(ctx context.Context, topic string) error {
+func (d *API) create(ctx context.Context, topic string) error {
 	_, err := d.broker.CreateTopic(ctx, broker.Topic{Name: topic})
 	if err != nil && status.CodeOf(err) == status.Conflict {
 		return nil

@@ -238,7 +238,7 @@ func TestPublishRefuses(t *testing.T) {
 	if all := s.stored("t"); len(all) != 0 {
 		t.Errorf("stored %q", all)
 	}
-	if n := s.door.Holding(); n != 0 {
+	if n := s.api.Holding(); n != 0 {
 		t.Errorf("%d bytes are still counted", n)
 	}
 }
@@ -253,7 +253,7 @@ func TestAbandonedPublish(t *testing.T) {
 	s := start(t, rest.Config{Broker: b})
 	s.want(s.ask("POST", "/v1/topics/t/messages", "first", "Content-Type", kindBytes, "Call-Timeout-Ms", "1"), 504, "deadline_exceeded")
 	before := held
-	if s.door.Holding() == 0 {
+	if s.api.Holding() == 0 {
 		t.Error("bytes that the broker still reads are not counted")
 	}
 	s.want(s.ask("POST", "/v1/topics/t/messages", "other", "Content-Type", kindBytes, "Call-Timeout-Ms", "1"), 504, "deadline_exceeded")
@@ -261,7 +261,7 @@ func TestAbandonedPublish(t *testing.T) {
 		t.Errorf("another publisher's bytes: %q", text)
 	}
 	done(broker.Verdict{})
-	if n := s.door.Holding(); n != int64(len("first")) {
+	if n := s.api.Holding(); n != int64(len("first")) {
 		t.Errorf("%d bytes are counted; the first publish is still there", n)
 	}
 }

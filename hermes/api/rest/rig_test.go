@@ -51,7 +51,7 @@ const patience = time.Minute
 type rig struct {
 	*testing.T
 	memory  *brokertest.InMemory
-	door    *rest.Door
+	api     *rest.API
 	handler http.Handler
 	spec    *specification
 	header  http.Header // of every request
@@ -67,10 +67,10 @@ func start(t *testing.T, config rest.Config) *rig {
 		config.Broker = s.memory
 	}
 	var err error
-	if s.door, err = rest.New(config); err != nil {
+	if s.api, err = rest.New(config); err != nil {
 		t.Fatal(err)
 	}
-	s.handler = s.door.Handler(t.Context())
+	s.handler = s.api.Handler(t.Context())
 	return s
 }
 
@@ -150,7 +150,7 @@ func (s *rig) serve() (address string, stop func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.door.Serve(ctx, endpoint.Endpoint{Listener: listener}, false) }()
+	go func() { ended <- s.api.Serve(ctx, endpoint.Endpoint{Listener: listener}, false) }()
 	stopped := false
 	stop = func() {
 		if stopped {

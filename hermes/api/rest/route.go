@@ -84,7 +84,7 @@ func (one *route) match(have []string) (variables []string, ok bool) {
 
 // call is one request that is being answered.
 type call struct {
-	*Door
+	*API
 	ctx       context.Context
 	ending    context.Context
 	writer    http.ResponseWriter
@@ -100,8 +100,8 @@ type call struct {
 var nowhere = route{path: "none"}
 
 // serve answers a request. A panic is that call's failure and nobody else's.
-func (d *Door) serve(ending context.Context, w http.ResponseWriter, r *http.Request) {
-	c := &call{Door: d, ctx: r.Context(), ending: ending, writer: w, request: r, route: &nowhere}
+func (d *API) serve(ending context.Context, w http.ResponseWriter, r *http.Request) {
+	c := &call{API: d, ctx: r.Context(), ending: ending, writer: w, request: r, route: &nowhere}
 	c.hold = &hold{release: d.config.Intake.Body(w, r)}
 	c.hold.keep()
 	defer c.hold.drop()
@@ -197,9 +197,9 @@ func (c *call) callTime() (time.Duration, error) {
 }
 
 // guarded puts a mounted door behind this one's guard.
-func (d *Door) guarded(next http.Handler) http.Handler {
+func (d *API) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Door: d, ctx: r.Context(), writer: w, request: r, route: &nowhere}
+		c := &call{API: d, ctx: r.Context(), writer: w, request: r, route: &nowhere}
 		err := d.admit(w, r)
 		if err == nil && r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			_ = c.preflight() // it cannot fail
@@ -221,7 +221,7 @@ func (d *Door) guarded(next http.Handler) http.Handler {
 // admit keeps pages of origins that are not trusted out, whatever the method: a
 // GET of a group takes messages. Those that are trusted may read the reply.
 // http.CrossOriginProtection lets every GET pass, which is why it is not used.
-func (d *Door) admit(w http.ResponseWriter, r *http.Request) error {
+func (d *API) admit(w http.ResponseWriter, r *http.Request) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	if origin != "" && slices.Contains(d.config.Origins, origin) {
 		h := w.Header()
@@ -257,7 +257,7 @@ func (c *call) preflight() error {
 
 // identify asks for the token, if there is one. Digests are compared, so that
 // the time it takes tells nothing, not even the token's length.
-func (d *Door) identify(r *http.Request) error {
+func (d *API) identify(r *http.Request) error {
 	if d.config.Access != nil {
 		return d.recognised(r)
 	}

@@ -28,7 +28,7 @@ func (c *call) ack() error {
 	if body.Reason != nil || body.Delay != nil {
 		return status.Errorf(status.InvalidArgument, "reason and delay are for nack")
 	}
-	if err := register.Over(c.ctx, feed.Ack(c.ctx, ranges)); err != nil {
+	if err := register.Gone(c.ctx, feed.Ack(c.ctx, ranges)); err != nil {
 		return err
 	}
 	return c.nothing()
@@ -49,7 +49,7 @@ func (c *call) nack() error {
 			return err
 		}
 	}
-	if err := register.Over(c.ctx, feed.Nack(c.ctx, ranges, reason, delay)); err != nil {
+	if err := register.Gone(c.ctx, feed.Nack(c.ctx, ranges, reason, delay)); err != nil {
 		return err
 	}
 	return c.nothing()

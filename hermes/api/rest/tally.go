@@ -69,7 +69,7 @@ func (c *call) count(runs []broker.Run, verdicts []broker.Verdict) {
 }
 
 // total is what went through.
-func (d *Door) total() (stored, delivered, failed uint64) {
+func (d *API) total() (stored, delivered, failed uint64) {
 	if d.config.Traffic != nil {
 		return d.config.Traffic.Total()
 	}
@@ -77,7 +77,7 @@ func (d *Door) total() (stored, delivered, failed uint64) {
 }
 
 // through is what went through for a topic.
-func (d *Door) through(topic string) through {
+func (d *API) through(topic string) through {
 	if d.config.Traffic != nil {
 		in, out := d.config.Traffic.Topic(topic)
 		return through{in, out}

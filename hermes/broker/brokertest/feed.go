@@ -166,7 +166,7 @@ func (f *feed) Ack(ctx context.Context, ranges []broker.Range) error {
 	var late []broker.Range
 	err := f.dealt(ctx, ranges, func(o uint64) {
 		g := f.group
-		h := g.hands[o]
+		h := g.leases[o]
 		_, done := g.acked[o]
 		switch {
 		case done || o < g.s.Floor:
@@ -192,7 +192,7 @@ func (f *feed) Nack(ctx context.Context, ranges []broker.Range, reason string, d
 	}
 	now := time.Now()
 	return f.dealt(ctx, ranges, func(o uint64) {
-		if h := f.group.hands[o]; h != nil && h.with == f {
+		if h := f.group.leases[o]; h != nil && h.with == f {
 			f.group.progress(o, now)
 			f.group.back(o, now.Add(time.Duration(delay)), reason, false)
 		}
@@ -242,7 +242,7 @@ func (f *feed) Return(count int) {
 		return
 	}
 	for _, o := range f.last[max(0, len(f.last)-max(0, count)):] {
-		if h := f.group.hands[o]; h != nil && h.with == f {
+		if h := f.group.leases[o]; h != nil && h.with == f {
 			f.group.untried(o)
 		}
 	}

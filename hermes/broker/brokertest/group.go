@@ -14,16 +14,16 @@ import (
 
 // group is a group's cursor and hand-outs; its broker's lock guards it.
 type group struct {
-	m     *InMemory
-	t     *topic
-	s     broker.Group // Floor is kept right; Acked, Lag and the counts are made in state
-	acked map[uint64]struct{}
-	hands map[uint64]*hand // messages above the floor that were handed out, and not acknowledged
-	alarm *time.Timer      // nil: nothing expires
+	m      *InMemory
+	t      *topic
+	s      broker.Group // Floor is kept right; Acked, Lag and the counts are made in state
+	acked  map[uint64]struct{}
+	leases map[uint64]*leased // messages above the floor that were handed out, and not acknowledged
+	alarm  *time.Timer        // nil: nothing expires
 }
 
-// hand is a message that was handed out.
-type hand struct {
+// leased is a message that was handed out.
+type leased struct {
 	with     *feed     // nil: nobody has it now
 	turn     int       // with somebody: of what was handed out together
 	since    time.Time // with somebody: when its time began
@@ -34,13 +34,13 @@ type hand struct {
 }
 
 // lone tells that it is handed out alone: it was lost in company twice.
-func (h *hand) lone() bool { return h.lost >= 2 }
+func (h *leased) lone() bool { return h.lost >= 2 }
 
 func (t *topic) addGroup(m *InMemory, s broker.Group, floor uint64) *group {
 	s.AckTimeout = cmp.Or(s.AckTimeout, int64(hermes.AckTimeout))
 	s.MaxAttempts = cmp.Or(s.MaxAttempts, hermes.MaxAttempts)
 	s = broker.Group{Topic: s.Topic, Name: s.Name, AckTimeout: s.AckTimeout, MaxAttempts: s.MaxAttempts, Floor: floor}
-	g := &group{m: m, t: t, s: s, acked: map[uint64]struct{}{}, hands: map[uint64]*hand{}}
+	g := &group{m: m, t: t, s: s, acked: map[uint64]struct{}{}, leases: map[uint64]*leased{}}
 	t.groups[s.Name] = g
 	return g
 }
@@ -53,12 +53,12 @@ func (g *group) lease(f *feed, room broker.Room, now time.Time) (broker.Batch, b
 	if room.Messages > 0 {
 		left = min(left, room.Messages)
 	}
-	if left <= 0 || len(has) == 1 && g.hands[has[0]].lone() {
+	if left <= 0 || len(has) == 1 && g.leases[has[0]].lone() {
 		return broker.Batch{}, false
 	}
 	first, single := max(g.s.Floor, g.t.First), false
 	for _, o := range g.offsets() {
-		if h := g.hands[o]; h.lone() && h.with == nil && !now.Before(h.again) && o >= first {
+		if h := g.leases[o]; h.lone() && h.with == nil && !now.Before(h.again) && o >= first {
 			if len(has) > 0 {
 				return broker.Batch{}, false // it gets this one when its hands are empty, and nothing before
 			}
@@ -70,7 +70,7 @@ func (g *group) lease(f *feed, room broker.Room, now time.Time) (broker.Batch, b
 		if _, done := g.acked[o]; done || o >= g.t.Next {
 			return 0, 0, false
 		}
-		h := g.hands[o]
+		h := g.leases[o]
 		if h == nil {
 			return 1, 0, true
 		}
@@ -90,21 +90,21 @@ func (g *group) lease(f *feed, room broker.Room, now time.Time) (broker.Batch, b
 		}
 		b.Attempt = attempt
 		b, _ = b.Cut(broker.Room{Messages: n, Bytes: len(b.Messages)})
-		g.hand(f, b, now)
+		g.handOut(f, b, now)
 		return b, true
 	}
 	return broker.Batch{}, false
 }
 
-// hand puts a batch into a member's hands.
-func (g *group) hand(f *feed, b broker.Batch, now time.Time) {
+// handOut puts a batch into a member's hands.
+func (g *group) handOut(f *feed, b broker.Batch, now time.Time) {
 	f.turn++
 	f.last = f.last[:0]
 	for o := b.Offset; o < b.Offset+uint64(b.Count); o++ {
-		h := g.hands[o]
+		h := g.leases[o]
 		if h == nil {
-			h = &hand{}
-			g.hands[o] = h
+			h = &leased{}
+			g.leases[o] = h
 		}
 		h.with, h.turn, h.since, h.attempts = f, f.turn, now, b.Attempt
 		f.had[o] = struct{}{}
@@ -118,20 +118,20 @@ func (g *group) hand(f *feed, b broker.Batch, now time.Time) {
 
 // untried takes a message back that its member was not sent.
 func (g *group) untried(o uint64) {
-	h := g.hands[o]
+	h := g.leases[o]
 	h.with, h.again = nil, time.Time{}
 	if h.attempts > 1 {
 		g.s.Redelivered--
 	}
 	if h.attempts--; h.attempts == 0 {
-		delete(g.hands, o)
+		delete(g.leases, o)
 	}
 }
 
 // has is what a member has in its hands, in order.
 func (g *group) has(f *feed) []uint64 {
 	var all []uint64
-	for o, h := range g.hands {
+	for o, h := range g.leases {
 		if h.with == f {
 			all = append(all, o)
 		}
@@ -143,9 +143,9 @@ func (g *group) has(f *feed) []uint64 {
 // progress notes that a member settles a message that it has: what it was given with it and after it has as
 // long again.
 func (g *group) progress(o uint64, now time.Time) {
-	of := g.hands[o]
+	of := g.leases[o]
 	of.with.settled = now
-	for _, h := range g.hands {
+	for _, h := range g.leases {
 		if h.with == of.with && h.turn >= of.turn {
 			h.since = now
 		}
@@ -153,14 +153,14 @@ func (g *group) progress(o uint64, now time.Time) {
 }
 
 func (g *group) acknowledge(o uint64) {
-	delete(g.hands, o)
+	delete(g.leases, o)
 	g.acked[o] = struct{}{}
 }
 
 // back takes a message from its member, who had it in vain; company tells that it had others, and that nobody
 // can say which is to blame.
 func (g *group) back(o uint64, again time.Time, reason string, company bool) {
-	h := g.hands[o]
+	h := g.leases[o]
 	h.with, h.again, h.reason = nil, again, reason
 	if company && !h.lone() {
 		h.lost++
@@ -169,14 +169,14 @@ func (g *group) back(o uint64, again time.Time, reason string, company bool) {
 		return
 	}
 	if g.s.Topic != hermes.DeadLetters { // a topic that fed itself would never end
-		g.bury(o, h, reason)
+		g.deadLetter(o, h, reason)
 	}
 	g.s.Dead++
 	g.acknowledge(o)
 }
 
-// bury stores a message as a dead letter.
-func (g *group) bury(o uint64, h *hand, reason string) {
+// deadLetter stores a message as a dead letter.
+func (g *group) deadLetter(o uint64, h *leased, reason string) {
 	var m hermes.Message
 	if b, ok := g.t.read(o, 1); ok {
 		for raw := range record.Messages(b.Messages) {
@@ -198,24 +198,24 @@ func (g *group) leave(f *feed) {
 }
 
 // until is when a message is taken back that somebody has.
-func (g *group) until(h *hand) time.Time { return h.since.Add(time.Duration(g.s.AckTimeout)) }
+func (g *group) until(h *leased) time.Time { return h.since.Add(time.Duration(g.s.AckTimeout)) }
 
 // expire takes back what was not acknowledged in time.
 func (g *group) expire(now time.Time) {
 	many := map[*feed]int{}
-	for _, h := range g.hands {
+	for _, h := range g.leases {
 		many[h.with]++
 	}
 	for _, o := range g.offsets() {
-		if h := g.hands[o]; h.with != nil && !now.Before(g.until(h)) {
+		if h := g.leases[o]; h.with != nil && !now.Before(g.until(h)) {
 			g.back(o, now, "", many[h.with] > 1 && !h.with.settled.After(h.since))
 		}
 	}
 }
 
 func (g *group) offsets() []uint64 {
-	all := make([]uint64, 0, len(g.hands))
-	for o := range g.hands {
+	all := make([]uint64, 0, len(g.leases))
+	for o := range g.leases {
 		all = append(all, o)
 	}
 	slices.Sort(all)
@@ -234,7 +234,7 @@ func (g *group) settle() {
 	g.stop()
 	var next time.Time
 	now := time.Now()
-	for _, h := range g.hands {
+	for _, h := range g.leases {
 		at := h.again
 		if h.with != nil {
 			at = g.until(h)
@@ -293,7 +293,7 @@ func (g *group) state() broker.Group {
 			s.Members++
 		}
 	}
-	for _, h := range g.hands {
+	for _, h := range g.leases {
 		if h.with != nil {
 			s.InFlight++
 		}
@@ -369,7 +369,7 @@ func (m *InMemory) SeekGroup(ctx context.Context, topicName, name string, to bro
 		return broker.Group{}, err
 	}
 	clear(g.acked)
-	clear(g.hands)
+	clear(g.leases)
 	g.s.Floor = floor
 	g.settle()
 	m.wake()
@@ -387,7 +387,7 @@ func (m *InMemory) DeleteGroup(ctx context.Context, topicName, name string) erro
 	if err := m.writable(ctx); err != nil {
 		return err
 	}
-	clear(g.hands) // so that nothing becomes a dead letter as the members leave
+	clear(g.leases) // so that nothing becomes a dead letter as the members leave
 	for f := range t.feeds {
 		if f.group == g {
 			f.end(status.Errorf(status.NotFound, "group %q was deleted", name))

@@ -234,7 +234,7 @@ func (s Spec) run(ctx context.Context, dir string) error {
 		return fmt.Errorf("build %s: %w", s.Ref, err)
 	}
 	select {
-	case <-p.Ended():
+	case <-p.Done():
 	case <-ctx.Done():
 		_, err := p.End(syscall.SIGTERM, grace)
 		_ = p.Wait() // it was ended

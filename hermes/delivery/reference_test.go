@@ -7,24 +7,24 @@ import (
 	"wirelab/hermes/broker"
 )
 
-// twin does what a Group does, offset by offset and slowly, so that it can be
+// reference does what a Group does, offset by offset and slowly, so that it can be
 // checked by reading.
-type twin struct {
+type reference struct {
 	timeout  int64
 	attempts uint32
 	floor    uint64
-	offsets  map[uint64]*fate // those that were handed out or settled
-	members  map[uint64]*hands
+	offsets  map[uint64]*ackState // those that were handed out or settled
+	members  map[uint64]*memberState
 	clearing uint64 // the member that takes nothing more until it gets a lone message; nobody: none
 	leases   int    // handed out so far
 	again    uint64 // redelivered
 }
 
-// nobody is no member's id.
-const nobody = 1 << 32
+// noMember is no member's id.
+const noMember = 1 << 32
 
-// hands are a member's.
-type hands struct {
+// memberState are a member's.
+type memberState struct {
 	inFlight int
 	had      map[uint64]bool
 	events   []event
@@ -36,7 +36,7 @@ type event struct {
 	at    int64
 }
 
-type fate struct {
+type ackState struct {
 	state  state
 	tried  uint32
 	lost   uint32
@@ -49,7 +49,7 @@ type fate struct {
 
 // began is when the time of a held message began: its own handing out, or the last settlement of its lease or
 // an earlier one of the same member.
-func (w *twin) began(f *fate) int64 {
+func (w *reference) began(f *ackState) int64 {
 	at := f.since
 	for _, e := range w.members[f.member].events {
 		if e.lease <= f.lease {
@@ -60,7 +60,7 @@ func (w *twin) began(f *fate) int64 {
 }
 
 // idle tells whether the holder of a message settled nothing at all since that message's time began.
-func (w *twin) idle(f *fate) bool {
+func (w *reference) idle(f *ackState) bool {
 	for _, e := range w.members[f.member].events {
 		if e.at > w.began(f) {
 			return false
@@ -70,7 +70,7 @@ func (w *twin) idle(f *fate) bool {
 }
 
 // alone tells whether a member holds a message that is handed out alone.
-func (w *twin) alone(member uint64) bool {
+func (w *reference) alone(member uint64) bool {
 	for _, f := range w.offsets {
 		if w.has(member)(f) && f.lost >= aloneAfter {
 			return true
@@ -80,14 +80,14 @@ func (w *twin) alone(member uint64) bool {
 }
 
 // emptied ends the clearing of who has nothing more.
-func (w *twin) emptied() {
-	if w.clearing != nobody && w.held(w.clearing) == 0 {
-		w.clearing = nobody
+func (w *reference) emptied() {
+	if w.clearing != noMember && w.held(w.clearing) == 0 {
+		w.clearing = noMember
 	}
 }
 
 // sorted is the offsets that pass, by when they are due and then by offset.
-func (w *twin) sorted(pass func(*fate) bool) []uint64 {
+func (w *reference) sorted(pass func(*ackState) bool) []uint64 {
 	var all []uint64
 	for o, f := range w.offsets {
 		if pass(f) {
@@ -110,7 +110,7 @@ func cmp64(a, b int64) int {
 	return 1
 }
 
-func (w *twin) held(member uint64) (n int) {
+func (w *reference) held(member uint64) (n int) {
 	for _, f := range w.offsets {
 		if f.state == held && f.member == member {
 			n++
@@ -120,7 +120,7 @@ func (w *twin) held(member uint64) (n int) {
 }
 
 // raise forgets what is before a floor, and passes over what is settled.
-func (w *twin) raise(floor uint64) {
+func (w *reference) raise(floor uint64) {
 	w.floor = max(w.floor, floor)
 	for o := range w.offsets {
 		if o < w.floor {
@@ -132,7 +132,7 @@ func (w *twin) raise(floor uint64) {
 	}
 }
 
-func (w *twin) next(member, next, first uint64, most int, now int64) (l Lease, ok bool) {
+func (w *reference) next(member, next, first uint64, most int, now int64) (l Lease, ok bool) {
 	w.raise(first)
 	w.emptied()
 	m := w.members[member]
@@ -144,12 +144,12 @@ func (w *twin) next(member, next, first uint64, most int, now int64) (l Lease, o
 		return Lease{}, false
 	}
 	l.Member = member
-	lone := w.sorted(func(f *fate) bool { return f.state == waiting && f.due <= now && f.lost >= aloneAfter })
-	due := w.sorted(func(f *fate) bool { return f.state == waiting && f.due <= now && f.lost < aloneAfter })
+	lone := w.sorted(func(f *ackState) bool { return f.state == waiting && f.due <= now && f.lost >= aloneAfter })
+	due := w.sorted(func(f *ackState) bool { return f.state == waiting && f.due <= now && f.lost < aloneAfter })
 	switch {
 	case len(lone) > 0 && w.held(member) == 0:
 		l.First, l.Last, l.Attempt = lone[0], lone[0], w.offsets[lone[0]].tried+1
-	case len(lone) > 0 && (w.clearing == nobody || w.clearing == member):
+	case len(lone) > 0 && (w.clearing == noMember || w.clearing == member):
 		w.clearing = member
 		return Lease{}, false
 	case len(due) > 0:
@@ -172,7 +172,7 @@ func (w *twin) next(member, next, first uint64, most int, now int64) (l Lease, o
 	}
 	w.leases++
 	for o := l.First; o <= l.Last; o++ {
-		f := &fate{state: held, tried: l.Attempt, member: member, lease: w.leases, since: now}
+		f := &ackState{state: held, tried: l.Attempt, member: member, lease: w.leases, since: now}
 		if was := w.offsets[o]; was != nil {
 			f.lost = was.lost
 		}
@@ -185,7 +185,7 @@ func (w *twin) next(member, next, first uint64, most int, now int64) (l Lease, o
 }
 
 // each visits the offsets of ranges that pass, in the order of the ranges.
-func (w *twin) each(ranges []broker.Range, pass func(*fate) bool, visit func(uint64, *fate)) {
+func (w *reference) each(ranges []broker.Range, pass func(*ackState) bool, visit func(uint64, *ackState)) {
 	for _, r := range ranges {
 		for o := r.First; o <= r.Last && o < 1000; o++ {
 			if f := w.offsets[o]; f != nil && pass(f) {
@@ -195,29 +195,29 @@ func (w *twin) each(ranges []broker.Range, pass func(*fate) bool, visit func(uin
 	}
 }
 
-func (w *twin) has(member uint64) func(*fate) bool {
-	return func(f *fate) bool { return f.state == held && f.member == member }
+func (w *reference) has(member uint64) func(*ackState) bool {
+	return func(f *ackState) bool { return f.state == held && f.member == member }
 }
 
-func (w *twin) fail(f *fate, reason string, again int64, company bool) {
+func (w *reference) fail(f *ackState, reason string, again int64, company bool) {
 	lost := f.lost
 	if company && lost < aloneAfter {
 		lost++
 	}
 	if f.tried-lost < w.attempts {
-		*f = fate{state: waiting, tried: f.tried, lost: lost, due: again}
+		*f = ackState{state: waiting, tried: f.tried, lost: lost, due: again}
 	} else {
-		*f = fate{state: doomed, tried: f.tried, lost: lost, reason: reason}
+		*f = ackState{state: doomed, tried: f.tried, lost: lost, reason: reason}
 	}
 }
 
 // progress notes that a member settles a held message.
-func (w *twin) progress(f *fate, now int64) {
+func (w *reference) progress(f *ackState, now int64) {
 	m := w.members[f.member]
 	m.events = append(m.events, event{f.lease, now})
 }
 
-func (w *twin) strange(member uint64, ranges []broker.Range) (uint64, bool) {
+func (w *reference) strange(member uint64, ranges []broker.Range) (uint64, bool) {
 	for _, r := range ranges {
 		for o := r.First; o <= r.Last; o++ {
 			if m := w.members[member]; m == nil || !m.had[o] {
@@ -228,20 +228,20 @@ func (w *twin) strange(member uint64, ranges []broker.Range) (uint64, bool) {
 	return 0, false
 }
 
-func (w *twin) ack(member uint64, ranges []broker.Range, now int64) (taken, late []broker.Range) {
+func (w *reference) ack(member uint64, ranges []broker.Range, now int64) (taken, late []broker.Range) {
 	var took, missed []uint64
 	for _, r := range ranges {
 		for o := max(r.First, w.floor); o <= r.Last; o++ {
 			f := w.offsets[o]
 			switch {
-			case f == nil, f.state == buried, f.state == held && f.member != member:
+			case f == nil, f.state == deadLettered, f.state == held && f.member != member:
 				missed = append(missed, o)
 			case f.state == settled:
 			default:
 				if f.state == held {
 					w.progress(f, now)
 				}
-				*f = fate{state: sent, tried: f.tried, lost: f.lost}
+				*f = ackState{state: sent, tried: f.tried, lost: f.lost}
 				took = append(took, o)
 			}
 		}
@@ -262,26 +262,26 @@ func runs(offsets []uint64) (all []broker.Range) {
 	return all
 }
 
-func (w *twin) acknowledged(ranges []broker.Range) {
+func (w *reference) acknowledged(ranges []broker.Range) {
 	for _, r := range ranges {
 		for o := max(r.First, w.floor); o <= r.Last; o++ {
-			w.offsets[o] = &fate{state: settled}
+			w.offsets[o] = &ackState{state: settled}
 		}
 	}
 	w.raise(w.floor)
 }
 
-func (w *twin) refused(ranges []broker.Range, now int64) {
-	w.each(ranges, func(f *fate) bool { return f.state == sent || f.state == buried }, func(_ uint64, f *fate) {
+func (w *reference) refused(ranges []broker.Range, now int64) {
+	w.each(ranges, func(f *ackState) bool { return f.state == sent || f.state == deadLettered }, func(_ uint64, f *ackState) {
 		if f.state == sent {
-			*f = fate{state: waiting, tried: f.tried, lost: f.lost, due: now}
+			*f = ackState{state: waiting, tried: f.tried, lost: f.lost, due: now}
 		} else {
-			*f = fate{state: doomed, tried: f.tried, lost: f.lost, reason: f.reason, due: now + deadAgain}
+			*f = ackState{state: doomed, tried: f.tried, lost: f.lost, reason: f.reason, due: now + deadAgain}
 		}
 	})
 }
 
-func (w *twin) expire(now int64) (dead []Dead, wake int64) {
+func (w *reference) expire(now int64) (dead []Dead, wake int64) {
 	for id := range w.members {
 		many := w.held(id) > 1
 		for _, f := range w.offsets {
@@ -291,10 +291,10 @@ func (w *twin) expire(now int64) (dead []Dead, wake int64) {
 		}
 	}
 	w.emptied()
-	for _, o := range w.sorted(func(f *fate) bool { return f.state == doomed && f.due <= now }) {
+	for _, o := range w.sorted(func(f *ackState) bool { return f.state == doomed && f.due <= now }) {
 		f := w.offsets[o]
 		dead = append(dead, Dead{Offset: o, Attempts: f.tried, Reason: f.reason})
-		*f = fate{state: buried, tried: f.tried, lost: f.lost, reason: f.reason}
+		*f = ackState{state: deadLettered, tried: f.tried, lost: f.lost, reason: f.reason}
 	}
 	wake = math.MaxInt64
 	for _, f := range w.offsets {
@@ -311,7 +311,7 @@ func (w *twin) expire(now int64) (dead []Dead, wake int64) {
 	return dead, wake
 }
 
-func (w *twin) leave(member uint64) {
+func (w *reference) leave(member uint64) {
 	many := w.held(member) > 1
 	for _, f := range w.offsets {
 		if w.has(member)(f) {

@@ -8,21 +8,21 @@ import (
 	"wirelab/wire/status"
 )
 
-// laneKey names what keeps its order: messages of one topic and one mode.
-type laneKey struct {
+// queueKey names what keeps its order: messages of one topic and one mode.
+type queueKey struct {
 	topic string
 	mode  hermes.Mode
 }
 
 // check says what is wrong with a lane's name.
-func (k laneKey) check() error {
+func (k queueKey) check() error {
 	if k.mode > hermes.Performance {
 		return status.Errorf(status.InvalidArgument, "mode %d is none", k.mode)
 	}
 	return hermes.CheckTopic(k.topic)
 }
 
-// lane is the runs of one topic and one mode, under the writer's lock. They go from open
+// sendQueue is the runs of one topic and one mode, under the writer's lock. They go from open
 // (messages are still added) by waiting (in order, to be sent) to flying (sent, in order).
 //
 // A producer's runs on a topic are numbered without gaps. So when one is refused, those
@@ -31,14 +31,14 @@ func (k laneKey) check() error {
 //
 // What each message touches comes first: with ten thousand lanes each line of memory that
 // it touches is one that no cache has.
-type lane struct {
+type sendQueue struct {
 	open   *run // nil: none
 	size   int  // bytes of the last one
 	count  int  // messages of the last one
 	listed bool // in the writer's list of lanes to send from
 	due    bool // Linger is over
 
-	key      laneKey
+	key      queueKey
 	producer uint64 // 0: none yet; performance mode has none
 	next     uint64 // sequence of the next message
 	// proven is that a run of this producer was answered. A topic takes a producer's first
@@ -56,7 +56,7 @@ type lane struct {
 
 // run is messages that go together.
 type run struct {
-	lane     *lane
+	queue    *sendQueue
 	messages []byte
 	done     []func(Receipt, error) // one for each message
 	taken    int64                  // bytes of the writer's room
@@ -74,7 +74,7 @@ type run struct {
 // flush waits for runs, until their callbacks have returned.
 type flush struct {
 	left int
-	over chan struct{}
+	done chan struct{}
 }
 
 func (f *flush) awaits(r *run) {
@@ -83,7 +83,7 @@ func (f *flush) awaits(r *run) {
 }
 
 // add puts a message, as record has it, into the lane's open run. began: it is the first one of a run.
-func (l *lane) add(message []byte, weight int64, o *Options, done func(Receipt, error)) (began bool) {
+func (l *sendQueue) add(message []byte, weight int64, o *Options, done func(Receipt, error)) (began bool) {
 	r := l.open
 	if r != nil && len(r.messages)+len(message) > o.RunBytes {
 		l.seal()
@@ -103,9 +103,9 @@ func (l *lane) add(message []byte, weight int64, o *Options, done func(Receipt, 
 }
 
 // begin is a new run, with room for a little more than the last one had, or for so many bytes.
-func (l *lane) begin(size int) *run {
+func (l *sendQueue) begin(size int) *run {
 	return &run{
-		lane: l, since: time.Now(),
+		queue: l, since: time.Now(),
 		messages: make([]byte, 0, max(l.size+l.size/spare, size)), done: make([]func(Receipt, error), 0, l.count+l.count/spare),
 	}
 }
@@ -114,7 +114,7 @@ func (l *lane) begin(size int) *run {
 const spare = 4
 
 // seal ends the open run.
-func (l *lane) seal() {
+func (l *sendQueue) seal() {
 	if l.open == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (l *lane) seal() {
 }
 
 // ready reports whether a run may be sent now.
-func (l *lane) ready(o *Options) bool {
+func (l *sendQueue) ready(o *Options) bool {
 	window := o.InFlight
 	if l.key.mode != hermes.Performance && !l.proven {
 		window = 1
@@ -138,7 +138,7 @@ func (l *lane) ready(o *Options) bool {
 // ahead reports whether the next run would be so far ahead of the oldest one that is not
 // answered that this one would not be known again, if it was stored and is sent once more.
 // Answers need not come in order, so that a bound on what is flying does not see to it.
-func (l *lane) ahead() bool {
+func (l *sendQueue) ahead() bool {
 	if l.key.mode == hermes.Performance || len(l.flying) == 0 || len(l.waiting) > 0 && l.waiting[0].sequence != 0 {
 		return false
 	}
@@ -146,7 +146,7 @@ func (l *lane) ahead() bool {
 }
 
 // take is the run to send next, numbered.
-func (l *lane) take() *run {
+func (l *sendQueue) take() *run {
 	if len(l.waiting) == 0 {
 		l.seal()
 	}
@@ -165,13 +165,13 @@ func (l *lane) take() *run {
 
 func (r *run) frame(tag uint64) frame.Run {
 	return frame.Run{
-		Topic: r.lane.key.topic, Messages: r.messages, Mode: r.lane.key.mode,
+		Topic: r.queue.key.topic, Messages: r.messages, Mode: r.queue.key.mode,
 		Producer: r.producer, Sequence: r.sequence, Tag: tag,
 	}
 }
 
 // land takes a run out of flying.
-func (l *lane) land(r *run) {
+func (l *sendQueue) land(r *run) {
 	for i, f := range l.flying {
 		if f == r {
 			l.flying = append(l.flying[:i], l.flying[i+1:]...)
@@ -181,7 +181,7 @@ func (l *lane) land(r *run) {
 }
 
 // again puts what is flying back before what waits, in order.
-func (l *lane) again() {
+func (l *sendQueue) again() {
 	for _, r := range l.flying {
 		r.refusal = nil
 	}
@@ -190,7 +190,7 @@ func (l *lane) again() {
 }
 
 // renew gives what is not answered a new producer and new numbers.
-func (l *lane) renew() {
+func (l *sendQueue) renew() {
 	l.again()
 	for _, r := range l.waiting {
 		r.sequence, r.tries = 0, 0
@@ -205,7 +205,7 @@ func (l *lane) renew() {
 // stored under the old one, or it would be stored twice. That is so behind a run that was
 // refused at its first try, since those behind it were tried no more often, and where a
 // run is told of the gap that one before it left.
-func (l *lane) refused(r *run, err error) (again bool, told error) {
+func (l *sendQueue) refused(r *run, err error) (again bool, told error) {
 	code := status.CodeOf(err)
 	switch {
 	case code == status.Conflict && l.gap:
@@ -239,7 +239,7 @@ func perhaps(err error) error {
 
 // give takes out what waits and is not to be sent again, for an error that all have or one
 // for those that were tried.
-func (l *lane) give(which func(*run) bool, untried, tried error, each func(*run, error)) {
+func (l *sendQueue) give(which func(*run) bool, untried, tried error, each func(*run, error)) {
 	for len(l.waiting) > 0 && which(l.waiting[0]) {
 		r := l.waiting[0]
 		l.waiting = l.waiting[1:]

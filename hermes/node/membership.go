@@ -21,14 +21,14 @@ import (
 	"wirelab/wire/status"
 )
 
-// bookName is the file of the members' addresses.
-const bookName = "members.json"
+// membershipName is the file of the members' addresses.
+const membershipName = "members.json"
 
-// book is the members' names and addresses. Raft's log knows members by id; what it
+// membership is the members' names and addresses. Raft's log knows members by id; what it
 // says beside of them travels in the entries that let them in, and those are dropped
 // one day, so it is kept in a file as well. The log is right about who takes part,
 // the book only about how to reach him.
-type book struct {
+type membership struct {
 	fs  vfs.FS
 	dir string
 
@@ -48,8 +48,8 @@ type page struct {
 	Index   uint64 // of the last change taken over
 	Members map[uint64]broker.Member
 	Removed map[uint64]bool // members that were, so that one can be told why it is alone
-	// Birth is drawn when the directory is begun, so that others tell it from another of the same id.
-	Birth uint64
+	// Incarnation is drawn when the directory is begun, so that others tell it from another of the same id.
+	Incarnation uint64 `json:"Birth"`
 	// Stored is that the log held something once. A log that is empty then was lost.
 	Stored bool
 	// Joined is an entry that was committed when this node was let in: what the log says before it of a member of
@@ -67,23 +67,23 @@ type page struct {
 // metBefore stands for the birth of a node that was known before births were.
 const metBefore = 1
 
-// openBook reads the file, or begins it. A directory of another node is refused: a node
+// openMembership reads the file, or begins it. A directory of another node is refused: a node
 // that votes with another's memory would break what Raft builds on.
-func openBook(files vfs.FS, dir, cluster string, node uint64) (*book, error) {
-	b, err := readBook(files, dir)
+func openMembership(files vfs.FS, dir, cluster string, node uint64) (*membership, error) {
+	b, err := readMembership(files, dir)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case b.page.Node == 0:
 		b.page.Cluster, b.page.Node = cluster, node
-		b.page.Birth = newBirth()
+		b.page.Incarnation = newIncarnation()
 		return b, b.write()
 	case b.page.Cluster != cluster || b.page.Node != node:
 		return nil, status.Errorf(status.Conflict, "%s is the directory of node %d of cluster %q, and this is node %d of %q: give each its own",
 			dir, b.page.Node, b.page.Cluster, node, cluster)
-	case b.page.Birth == 0: // of a version that knew of no births
-		b.page.Birth = newBirth()
+	case b.page.Incarnation == 0: // of a version that knew of no births
+		b.page.Incarnation = newIncarnation()
 		for id := range b.page.Members {
 			b.page.Met[id] = metBefore
 		}
@@ -96,9 +96,9 @@ func openBook(files vfs.FS, dir, cluster string, node uint64) (*book, error) {
 	return b, nil
 }
 
-func readBook(files vfs.FS, dir string) (*book, error) {
-	b := &book{fs: files, dir: dir, page: page{Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{}, Met: map[uint64]uint64{}}}
-	text, err := readFile(files, filepath.Join(dir, bookName))
+func readMembership(files vfs.FS, dir string) (*membership, error) {
+	b := &membership{fs: files, dir: dir, page: page{Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{}, Met: map[uint64]uint64{}}}
+	text, err := readFile(files, filepath.Join(dir, membershipName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
@@ -109,7 +109,7 @@ func readBook(files vfs.FS, dir string) (*book, error) {
 		err = checkSum(text, b.page.Sum)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is damaged (%w): %s", filepath.Join(dir, bookName), err, replaced(b.page.Node))
+		return nil, fmt.Errorf("%s is damaged (%w): %s", filepath.Join(dir, membershipName), err, replaced(b.page.Node))
 	}
 	b.bare = b.page.Sum == ""
 	b.page.Sum = ""
@@ -119,10 +119,10 @@ func readBook(files vfs.FS, dir string) (*book, error) {
 	return b, nil
 }
 
-// Acquainted reports whether a node's directory tells of other nodes, which then must be able to reach it.
+// KnowsOthers reports whether a node's directory tells of other nodes, which then must be able to reach it.
 // A directory that is not there tells of none.
-func Acquainted(dir string, node uint64) (bool, error) {
-	b, err := readBook(vfs.OS{}, dir)
+func KnowsOthers(dir string, node uint64) (bool, error) {
+	b, err := readMembership(vfs.OS{}, dir)
 	if err != nil {
 		return false, err
 	}
@@ -142,8 +142,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // textSum is the sum of a text, in digits.
 func textSum(text []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) }
 
-// bookSum is the sum of a book's text, whatever digits are in its place.
-func bookSum(text []byte) string {
+// membershipSum is the sum of a book's text, whatever digits are in its place.
+func membershipSum(text []byte) string {
 	text = bytes.Clone(text)
 	copy(text[sumAt:], noSum)
 	return textSum(text)
@@ -157,22 +157,22 @@ func checkSum(text []byte, sum string) error {
 	if sum == "" {
 		return nil
 	}
-	if len(text) < sumAt+len(noSum) || string(text[sumAt:sumAt+len(noSum)]) != sum || bookSum(text) != sum {
+	if len(text) < sumAt+len(noSum) || string(text[sumAt:sumAt+len(noSum)]) != sum || membershipSum(text) != sum {
 		return errors.New("its checksum is wrong")
 	}
 	return nil
 }
 
 // write puts the page in the place of the one before, whole or not at all. With mu.
-func (b *book) write() error {
+func (b *membership) write() error {
 	p := b.page
 	p.Sum = noSum
 	text, err := json.MarshalIndent(p, "", "\t")
 	if err != nil {
 		return err
 	}
-	copy(text[sumAt:], bookSum(text))
-	return replaceFile(b.fs, b.dir, bookName, text)
+	copy(text[sumAt:], membershipSum(text))
+	return replaceFile(b.fs, b.dir, membershipName, text)
 }
 
 // replaceFile puts a file in the place of the one before, whole or not at all.
@@ -216,7 +216,7 @@ func readFile(files vfs.FS, name string) ([]byte, error) {
 }
 
 // learn takes over what entries say of members, those that it knows already left aside.
-func (b *book) learn(entries ...*raftpb.Entry) error {
+func (b *membership) learn(entries ...*raftpb.Entry) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	changed, err := b.page.learn(entries)
@@ -230,7 +230,7 @@ func (b *book) learn(entries ...*raftpb.Entry) error {
 	return err
 }
 
-func (b *book) isLate() bool {
+func (b *membership) isLate() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.late
@@ -287,7 +287,7 @@ func readChange(e *raftpb.Entry) (context []byte, changes []*raftpb.ConfChangeSi
 }
 
 // take notes what the cluster that let this node in tells: its members, its lineage, and how far it is.
-func (b *book) take(s broker.Status) error {
+func (b *membership) take(s broker.Status) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.page.Lineage = s.Lineage; s.Lineage == unrecovered {
@@ -302,7 +302,7 @@ func (b *book) take(s broker.Status) error {
 	return b.write()
 }
 
-func (b *book) member(id uint64) broker.Member {
+func (b *membership) member(id uint64) broker.Member {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.page.Members[id]
@@ -311,7 +311,7 @@ func (b *book) member(id uint64) broker.Member {
 }
 
 // knows reports whether a node is a member.
-func (b *book) knows(id uint64) bool {
+func (b *membership) knows(id uint64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, ok := b.page.Members[id]
@@ -319,7 +319,7 @@ func (b *book) knows(id uint64) bool {
 }
 
 // others are the addresses of all members but one.
-func (b *book) others(id uint64) (addresses []string) {
+func (b *membership) others(id uint64) (addresses []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for other, m := range b.page.Members {
@@ -330,7 +330,7 @@ func (b *book) others(id uint64) (addresses []string) {
 	return addresses
 }
 
-func (b *book) removed(id uint64) bool {
+func (b *membership) removed(id uint64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.page.Removed[id]

@@ -6,27 +6,27 @@ import (
 	"wirelab"
 )
 
-// Over returns a channel that is closed when the server as it runs now has
-// ended, by whomever; nil where it does not run. [Server.Ended] then tells how.
-func (s *Server) Over() <-chan struct{} {
+// Done returns a channel that is closed when the server as it runs now has
+// ended, by whomever; nil where it does not run. [Server.Err] then tells how.
+func (s *Server) Done() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process == nil {
 		return nil
 	}
-	return s.process.Ended()
+	return s.process.Done()
 }
 
-// Ended tells how the server ended where nobody here ended it, with its last
+// Err tells how the server ended where nobody here ended it, with its last
 // words; nil while it runs, and after Stop and Kill.
-func (s *Server) Ended() error {
+func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process == nil {
 		return nil
 	}
 	select {
-	case <-s.process.Ended():
+	case <-s.process.Done():
 	default:
 		return nil
 	}

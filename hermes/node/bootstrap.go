@@ -13,7 +13,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// debut is a node's first taking part in a cluster that it begins with others. Raft builds
+// bootstrap is a node's first taking part in a cluster that it begins with others. Raft builds
 // on what a voter remembers: one that is started with an empty directory under the id of
 // a voter would vote twice in a term, and count again towards a majority that holds
 // what it no longer has: two leaders, and acknowledged messages lost. The empty
@@ -25,7 +25,7 @@ import (
 // The price is that of a new cluster of three all nodes must have been up once, together,
 // before it begins. Asking fewer, such as whoever is there, was refused: with two of three
 // wiped or not started yet nobody is left who could tell.
-type debut struct {
+type bootstrap struct {
 	n     *Node
 	begun atomic.Bool // this node takes part
 	need  int         // how many others must have noted it
@@ -35,16 +35,16 @@ type debut struct {
 	why   error // a node refused this one; nil: none did, or one has welcomed it since
 }
 
-// newBirth is above all that stands for something.
-func newBirth() uint64 { return rand.Uint64N(1<<62) + metBefore + 1 }
+// newIncarnation is above all that stands for something.
+func newIncarnation() uint64 { return rand.Uint64N(1<<62) + metBefore + 1 }
 
 // begin tells, of a node whose log is as it is, whether it takes part at once. One that was let in
 // does: it is a learner, which no majority counts, and was asked for when it joined.
-func (d *debut) begin(blank, joined bool) error {
-	b := d.n.book
+func (d *bootstrap) begin(blank, joined bool) error {
+	b := d.n.membership
 	if blank && b.stored() {
 		return status.Errorf(status.Conflict,
-			"the log in %s is gone, and %s is left of the directory: %s", d.n.options.Dir, bookName, replaced(d.n.options.Self.ID))
+			"the log in %s is gone, and %s is left of the directory: %s", d.n.options.Dir, membershipName, replaced(d.n.options.Self.ID))
 	}
 	others := len(d.n.options.Members) - 1
 	if !blank || joined || others <= 0 {
@@ -61,21 +61,21 @@ func replaced(id uint64) string {
 	return fmt.Sprintf("take the node out (hermes cluster remove %d) and let a new one join under another id (hermes server --join)", id)
 }
 
-// acquaintance is what the transport asks and tells.
-func (d *debut) acquaintance() peer.Acquaintance {
-	return peer.Acquaintance{
-		Birth: d.n.book.birth(), Begun: d.begun.Load, Meet: d.n.book.meet, Welcomed: d.welcomed, Refused: d.refused,
+// identityCheck is what the transport asks and tells.
+func (d *bootstrap) identityCheck() peer.IdentityCheck {
+	return peer.IdentityCheck{
+		Incarnation: d.n.membership.incarnation(), Begun: d.begun.Load, Meet: d.n.membership.meet, Welcomed: d.welcomed, Refused: d.refused,
 		Standing: d.standing, Recall: d.recall, Knows: core.Level, Known: d.n.level.know,
 		Full: d.n.cramped.Load, Heard: d.n.heard,
-		Lineage: d.n.book.lineage, Related: d.n.book.related,
+		Lineage: d.n.membership.lineage, Related: d.n.membership.related,
 	}
 }
 
 // recall is asked once the node runs, by when custody is known.
-func (d *debut) recall(id uint64, s peer.Standing) error { return d.n.custody.recall(id, s) }
+func (d *bootstrap) recall(id uint64, s peer.Standing) error { return d.n.custody.recall(id, s) }
 
 // standing is what this node has on disk, once it takes part.
-func (d *debut) standing() (peer.Standing, bool) {
+func (d *bootstrap) standing() (peer.Standing, bool) {
 	s := d.n.standing.Load()
 	if s == nil || !d.begun.Load() {
 		return peer.Standing{}, false
@@ -84,7 +84,7 @@ func (d *debut) standing() (peer.Standing, bool) {
 }
 
 // welcomed takes note of a node that has noted this one.
-func (d *debut) welcomed(id uint64) {
+func (d *bootstrap) welcomed(id uint64) {
 	d.mu.Lock()
 	d.why = nil
 	d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *debut) welcomed(id uint64) {
 // refused ends a node that has stored nothing yet, or that has forgotten what it had. Any other is refused for the
 // sake of one that took its id, or was put in its place, or of a cluster that was recovered without it: it
 // does no harm, and says so while it knows no leader.
-func (d *debut) refused(id uint64, why error, forgotten bool) {
+func (d *bootstrap) refused(id uint64, why error, forgotten bool) {
 	d.mu.Lock()
 	d.why = status.Errorf(status.Unavailable, "this node knows no leader, and node %d refuses it: %s", id,
 		status.Public(why).Message)
@@ -116,7 +116,7 @@ func (d *debut) refused(id uint64, why error, forgotten bool) {
 }
 
 // waits is why the node does not take part; nil: it does.
-func (d *debut) waits() error {
+func (d *bootstrap) waits() error {
 	if d.begun.Load() {
 		return nil
 	}
@@ -127,26 +127,26 @@ func (d *debut) waits() error {
 }
 
 // refusal is why this node may know no leader; nil: it was not refused.
-func (d *debut) refusal() error {
+func (d *bootstrap) refusal() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.why
 }
 
-func (b *book) birth() uint64 {
+func (b *membership) incarnation() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.page.Birth
+	return b.page.Incarnation
 }
 
-func (b *book) stored() bool {
+func (b *membership) stored() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.page.Stored
 }
 
 // keep notes that the log held something, and writes what could not be written before.
-func (b *book) keep() error {
+func (b *membership) keep() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.page.Stored && !b.late {
@@ -160,14 +160,14 @@ func (b *book) keep() error {
 
 // meet tells what to think of a node with that birth, and notes it. One without is of a
 // version that knew of no births.
-func (b *book) meet(id, birth uint64, begun bool) error {
+func (b *membership) meet(id, incarnation uint64, begun bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := &b.page
 	known, met := p.Met[id]
 	_, member := p.Members[id]
 	switch {
-	case birth == 0 || known == birth:
+	case incarnation == 0 || known == incarnation:
 		return nil
 	case p.Removed[id]:
 		if begun {
@@ -181,7 +181,7 @@ func (b *book) meet(id, birth uint64, begun bool) error {
 		return status.Errorf(status.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)",
 			id)
 	}
-	p.Met[id] = birth
+	p.Met[id] = incarnation
 	if err := b.write(); err != nil {
 		delete(p.Met, id)
 		if met {

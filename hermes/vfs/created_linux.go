@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// born is the time of birth that the file system keeps; nobody can set it.
-func born(name string) (string, error) {
+// created is the time of birth that the file system keeps; nobody can set it.
+func created(name string) (string, error) {
 	var s unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, name, 0, unix.STATX_BTIME, &s); err != nil {
 		return "", &os.PathError{Op: "statx", Path: name, Err: err}

@@ -7,8 +7,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// gate bounds the bytes that publishers have handed over and that are not answered.
-type gate struct {
+// admission bounds the bytes that publishers have handed over and that are not answered.
+type admission struct {
 	limit int
 
 	mu    sync.Mutex // guards all below
@@ -17,7 +17,7 @@ type gate struct {
 }
 
 // enter waits for room; a publish larger than the limit gets in when nothing else is.
-func (g *gate) enter(ctx context.Context, stopped <-chan struct{}, bytes int) error {
+func (g *admission) enter(ctx context.Context, stopped <-chan struct{}, bytes int) error {
 	for {
 		g.mu.Lock()
 		if g.used == 0 || g.used+bytes <= g.limit {
@@ -40,7 +40,7 @@ func (g *gate) enter(ctx context.Context, stopped <-chan struct{}, bytes int) er
 	}
 }
 
-func (g *gate) release(bytes int) {
+func (g *admission) release(bytes int) {
 	if bytes == 0 {
 		return
 	}

@@ -10,8 +10,8 @@ import (
 	"wirelab/hermes/vfs"
 )
 
-// TestBorn: a file keeps its birth under another name and with other content; a copy has one of its own.
-func TestBorn(t *testing.T) {
+// TestCreated: a file keeps its birth under another name and with other content; a copy has one of its own.
+func TestCreated(t *testing.T) {
 	memory := vfs.NewMemory()
 	if err := memory.MkdirAll("/d"); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestBorn(t *testing.T) {
 			}
 			defer f.Close()
 			dater := c.fs.(vfs.Dater)
-			was, err := dater.Born(one)
+			was, err := dater.Created(one)
 			if errors.Is(err, errors.ErrUnsupported) {
 				t.Logf("the file system of %s keeps no births", c.dir)
 				return
@@ -52,17 +52,17 @@ func TestBorn(t *testing.T) {
 			if err := c.fs.Rename(one, two); err != nil {
 				t.Fatal(err)
 			}
-			if is, err := dater.Born(two); err != nil || is != was {
+			if is, err := dater.Created(two); err != nil || is != was {
 				t.Errorf("it was born %s and then %s, %v", was, is, err)
 			}
 			copied, err := c.copy(two, other)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is, err := copied.Born(other); err != nil || is == was {
+			if is, err := copied.Created(other); err != nil || is == was {
 				t.Errorf("a copy was born %s like the file, %v", is, err)
 			}
-			if _, err := dater.Born(filepath.Join(c.dir, "none")); !errors.Is(err, os.ErrNotExist) {
+			if _, err := dater.Created(filepath.Join(c.dir, "none")); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("of none: %v", err)
 			}
 		})

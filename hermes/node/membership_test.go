@@ -44,9 +44,9 @@ func put(t *testing.T, fs vfs.FS, name string, b []byte) {
 	}
 }
 
-// TestBookDamage: of the book of members no bit may be another one, but for those of the name of its checksum; a book
+// TestMembershipDamage: of the book of members no bit may be another one, but for those of the name of its checksum; a book
 // of a version before is read, and gets one.
-func TestBookDamage(t *testing.T) {
+func TestMembershipDamage(t *testing.T) {
 	fs := vfs.NewMemory()
 	o := options(fs)
 	n := start(t, o)
@@ -63,7 +63,7 @@ func TestBookDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bad := slices.ContainsFunc(c.Findings, func(f wal.Finding) bool { return f.Kind == node.WrongBook })
+			bad := slices.ContainsFunc(c.Findings, func(f wal.Finding) bool { return f.Kind == node.WrongMembership })
 			if ofName := at > 2 && at < 8; !bad && !ofName {
 				t.Errorf("bit %d of byte %d of %q is not missed", bit, at, whole)
 			}

@@ -56,9 +56,9 @@ func Handlers(config Config) (map[string]func(ending context.Context) http.Handl
 	if config.Register == nil {
 		config.Register = register.New(0)
 	}
-	mount := func(schema func(*door) engine.ExecutableSchema) func(context.Context) http.Handler {
+	mount := func(schema func(*api) engine.ExecutableSchema) func(context.Context) http.Handler {
 		return func(ending context.Context) http.Handler {
-			d := &door{broker: config.Broker, open: config.Register, ending: ending}
+			d := &api{broker: config.Broker, open: config.Register, ending: ending}
 			return answering(ending, schema(d), config)
 		}
 	}
@@ -103,7 +103,7 @@ func (c *Config) counted() graphql.Counted {
 
 // schema has the lists cost what they hold, or one document could ask for a page
 // under a hundred names.
-func schema(d *door) engine.ExecutableSchema {
+func schema(d *api) engine.ExecutableSchema {
 	config := gen.Config{Resolvers: root{d}}
 	config.Complexity.Query.Topics = func(inside int, _, _ string, limit int32) int {
 		return 1 + int(max(limit, 1))*inside
@@ -113,12 +113,12 @@ func schema(d *door) engine.ExecutableSchema {
 	return gen.NewExecutableSchema(config)
 }
 
-func originSchema(d *door) engine.ExecutableSchema {
+func originSchema(d *api) engine.ExecutableSchema {
 	return genorigin.NewExecutableSchema(genorigin.Config{Resolvers: originRoot{d}})
 }
 
-// door is what the resolvers of both schemas stand on.
-type door struct {
+// api is what the resolvers of both schemas stand on.
+type api struct {
 	broker broker.Broker
 	open   *register.Register
 	ending context.Context
@@ -127,7 +127,7 @@ type door struct {
 // publish publishes runs in their order and waits for their verdicts, or for the end
 // of the call: nobody knows then what became of those that are missing. The runs'
 // bytes are not used again (hb-D14).
-func (d *door) publish(ctx context.Context, runs ...broker.Run) []broker.Verdict {
+func (d *api) publish(ctx context.Context, runs ...broker.Run) []broker.Verdict {
 	type answer struct {
 		at int
 		v  broker.Verdict

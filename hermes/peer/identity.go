@@ -5,15 +5,15 @@ import (
 	"wirelab/wire/status"
 )
 
-// Acquaintance is what nodes know of each other's directories. An id alone does not do: a node
+// IdentityCheck is what nodes know of each other's directories. An id alone does not do: a node
 // that is started under its old id with an empty directory has forgotten what it
 // voted for and acknowledged, and those who counted on that must not hear of it. Each end
 // tells its directory's birth in its hello, and each asks Meet what to think of the other's.
 // The functions are called by the transport's goroutines, before the connection stands; those
 // that are nil are not.
-type Acquaintance struct {
-	Birth uint64      // of this node's directory, drawn when it was begun; 0: not told
-	Begun func() bool // this node takes part already; nil: it does
+type IdentityCheck struct {
+	Incarnation uint64      // of this node's directory, drawn when it was begun; 0: not told
+	Begun       func() bool // this node takes part already; nil: it does
 	// Lineage is of this node's cluster; nil, or 0: not told.
 	Lineage func() uint64
 	// Related tells why a node of that lineage is none of this cluster's, before Meet is asked; nil: it may be. id is 0 for
@@ -24,7 +24,7 @@ type Acquaintance struct {
 	// Heard is told what a node says of its own disk with each sign of life, by any goroutine; it must not block.
 	Heard func(id uint64, full bool)
 	// Meet tells what to think of a node: nil, and then it is noted on disk, or why it is refused.
-	Meet func(id, birth uint64, begun bool) error
+	Meet func(id, incarnation uint64, begun bool) error
 	// Standing is what this node has on its disk; ok is false while it does not take part.
 	Standing func() (s Standing, ok bool)
 	// Recall tells why a node that was not refused by Meet, and has that on its disk, is refused: it had more. It is
@@ -50,9 +50,9 @@ type Standing struct {
 }
 
 // introduce fills in what this node tells of itself.
-func (a *Acquaintance) introduce(h *gen.Hello) {
+func (a *IdentityCheck) introduce(h *gen.Hello) {
 	if h.GetFrom() != 0 {
-		h.Knows, h.Birth, h.Begun = a.Knows, a.Birth, a.Begun == nil || a.Begun()
+		h.Knows, h.Birth, h.Begun = a.Knows, a.Incarnation, a.Begun == nil || a.Begun()
 	}
 	if a.Lineage != nil {
 		h.Lineage = a.Lineage()
@@ -60,7 +60,7 @@ func (a *Acquaintance) introduce(h *gen.Hello) {
 }
 
 // stand fills in what this node has on its disk.
-func (a *Acquaintance) stand(h *gen.Hello) {
+func (a *IdentityCheck) stand(h *gen.Hello) {
 	if a.Standing == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (a *Acquaintance) stand(h *gen.Hello) {
 }
 
 // recall judges what the other end, which dialled, has on its disk.
-func (a *Acquaintance) recall(h *gen.Hello) error {
+func (a *IdentityCheck) recall(h *gen.Hello) error {
 	s := h.GetStanding()
 	if a.Recall == nil || s == nil {
 		return nil
@@ -79,7 +79,7 @@ func (a *Acquaintance) recall(h *gen.Hello) error {
 }
 
 // room is what a sign of life says of this node's disk.
-func (a *Acquaintance) room() gen.Room {
+func (a *IdentityCheck) room() gen.Room {
 	switch {
 	case a.Full == nil:
 		return gen.Room_ROOM_UNSPECIFIED
@@ -90,14 +90,14 @@ func (a *Acquaintance) room() gen.Room {
 }
 
 // hear takes what a node's sign of life says of its disk.
-func (a *Acquaintance) hear(id uint64, room gen.Room) {
+func (a *IdentityCheck) hear(id uint64, room gen.Room) {
 	if a.Heard != nil && id != 0 && room != gen.Room_ROOM_UNSPECIFIED {
 		a.Heard(id, room == gen.Room_ROOM_FULL)
 	}
 }
 
 // meet judges the other end's hello.
-func (a *Acquaintance) meet(h *gen.Hello) error {
+func (a *IdentityCheck) meet(h *gen.Hello) error {
 	if a.Related != nil && (h.GetFrom() != 0 || h.GetLineage() != 0) {
 		if err := a.Related(h.GetFrom(), h.GetLineage()); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (a *Acquaintance) meet(h *gen.Hello) error {
 }
 
 // know tells what a node knows that was met.
-func (a *Acquaintance) know(id uint64, h *gen.Hello) {
+func (a *IdentityCheck) know(id uint64, h *gen.Hello) {
 	if a.Known != nil {
 		a.Known(id, h.GetKnows())
 	}
@@ -118,7 +118,7 @@ func (a *Acquaintance) know(id uint64, h *gen.Hello) {
 
 // greeted takes the answer of a node that was dialled. One that tells no birth of its own
 // is of a former version, and has noted nothing.
-func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
+func (a *IdentityCheck) greeted(id uint64, h *gen.Hello) error {
 	if err := readError(h.GetError()); err != nil {
 		if a.Refused != nil && status.CodeOf(err) == status.Conflict {
 			a.Refused(id, err, h.GetForgotten())

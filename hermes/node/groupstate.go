@@ -15,23 +15,23 @@ import (
 	"wirelab/wire/status"
 )
 
-// keeperTick is how late a message may be taken back that was not acknowledged in time.
-const keeperTick = 20 * time.Millisecond
+// redeliveryTick is how late a message may be taken back that was not acknowledged in time.
+const redeliveryTick = 20 * time.Millisecond
 
-// hands are the groups that have had members since this node leads. The log has what
+// groups are the groups that have had members since this node leads. The log has what
 // they acknowledged, and what was handed out in vain; what is in members' hands is here, and begins anew with each
 // leader.
-type hands struct {
+type groups struct {
 	n    *Node
 	wake chan struct{} // the keeper has dead letters to make
 	next atomic.Int64  // before this time nothing is due; 0: nothing is
 
 	mu  sync.Mutex // guards all; taken before a hand's mu
-	all map[uint64]*hand
+	all map[uint64]*group
 }
 
-// hand is one group's.
-type hand struct {
+// group is one group's.
+type group struct {
 	n     *Node
 	id    uint64
 	topic *topic
@@ -68,16 +68,16 @@ func pastOf(m *core.Machine, id uint64) (p past) {
 	return p
 }
 
-func newHands(n *Node) *hands {
-	return &hands{n: n, wake: make(chan struct{}, 1), all: map[uint64]*hand{}}
+func newGroups(n *Node) *groups {
+	return &groups{n: n, wake: make(chan struct{}, 1), all: map[uint64]*group{}}
 }
 
 // join makes a member. On the loop.
-func (s *hands) join(ctx context.Context, t *topic, id, generation uint64, g broker.Group, inFlight int, p past) *member {
+func (s *groups) join(ctx context.Context, t *topic, id, generation uint64, g broker.Group, inFlight int, p past) *member {
 	s.mu.Lock()
 	h := s.all[id]
 	if h == nil {
-		h = &hand{n: s.n, id: id, topic: t, name: g.Name, generation: generation, members: map[uint64]*member{}, gap: p.gap, g: delivery.New(delivery.Options{
+		h = &group{n: s.n, id: id, topic: t, name: g.Name, generation: generation, members: map[uint64]*member{}, gap: p.gap, g: delivery.New(delivery.Options{
 			AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor, Acked: g.Acked, Tried: p.tried,
 		})}
 		s.all[id] = h
@@ -86,7 +86,7 @@ func (s *hands) join(ctx context.Context, t *topic, id, generation uint64, g bro
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last++
-	f := &member{hand: h, id: h.last, wake: make(chan struct{}, 1), inFlight: inFlight}
+	f := &member{group: h, id: h.last, wake: make(chan struct{}, 1), inFlight: inFlight}
 	h.members[f.id] = f
 	h.g.Join(f.id, inFlight)
 	f.unwatch = t.watch(f)
@@ -94,14 +94,14 @@ func (s *hands) join(ctx context.Context, t *topic, id, generation uint64, g bro
 	return f
 }
 
-func (s *hands) find(id uint64) *hand {
+func (s *groups) find(id uint64) *group {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all[id]
 }
 
 // counted adds what only the leader knows of a group.
-func (s *hands) counted(id uint64, g broker.Group) broker.Group {
+func (s *groups) counted(id uint64, g broker.Group) broker.Group {
 	if h := s.find(id); h != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *hands) counted(id uint64, g broker.Group) broker.Group {
 }
 
 // seek forgets what is in members' hands, and begins another generation. On the loop.
-func (s *hands) seek(id, floor, generation uint64) {
+func (s *groups) seek(id, floor, generation uint64) {
 	if h := s.find(id); h != nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -127,17 +127,17 @@ func (s *hands) seek(id, floor, generation uint64) {
 }
 
 // end ends all groups' members: this node leads no longer.
-func (s *hands) end(err error) { s.endSome(err, func(*hand) bool { return true }) }
+func (s *groups) end(err error) { s.endSome(err, func(*group) bool { return true }) }
 
-func (s *hands) endTopic(topic uint32, err error) {
-	s.endSome(err, func(h *hand) bool { return h.topic.id == topic })
+func (s *groups) endTopic(topic uint32, err error) {
+	s.endSome(err, func(h *group) bool { return h.topic.id == topic })
 }
 
-func (s *hands) endGroup(id uint64, err error) {
-	s.endSome(err, func(h *hand) bool { return h.id == id })
+func (s *groups) endGroup(id uint64, err error) {
+	s.endSome(err, func(h *group) bool { return h.id == id })
 }
 
-func (s *hands) endSome(err error, which func(*hand) bool) {
+func (s *groups) endSome(err error, which func(*group) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, h := range s.all {
@@ -148,7 +148,7 @@ func (s *hands) endSome(err error, which func(*hand) bool) {
 	}
 }
 
-func (h *hand) end(err error) {
+func (h *group) end(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended = true
@@ -158,8 +158,8 @@ func (h *hand) end(err error) {
 }
 
 // run is the keeper.
-func (s *hands) run() {
-	tick := time.NewTicker(keeperTick)
+func (s *groups) run() {
+	tick := time.NewTicker(redeliveryTick)
 	defer tick.Stop()
 	for {
 		select {
@@ -177,7 +177,7 @@ func (s *hands) run() {
 			h.mu.Unlock()
 			h.keep(failed, generation)
 			for _, d := range dead {
-				h.bury(d, generation)
+				h.deadLetter(d, generation)
 			}
 		}
 	}
@@ -185,14 +185,14 @@ func (s *hands) run() {
 
 // due are the groups that have something due. It looks at all there are, but only when
 // the earliest time that any of them told has come.
-func (s *hands) due(now int64) []*hand {
+func (s *groups) due(now int64) []*group {
 	if next := s.next.Load(); next == 0 || next > now {
 		return nil
 	}
 	s.next.Store(0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*hand
+	var all []*group
 	for _, h := range s.all {
 		h.mu.Lock()
 		if h.due != 0 && h.due <= now || len(h.dead) > 0 || h.g.HasFailed() {
@@ -206,7 +206,7 @@ func (s *hands) due(now int64) []*hand {
 }
 
 // expect notes that something is due at a time.
-func (s *hands) expect(at int64) {
+func (s *groups) expect(at int64) {
 	for {
 		next := s.next.Load()
 		if at == 0 || next != 0 && next <= at || s.next.CompareAndSwap(next, at) {
@@ -216,7 +216,7 @@ func (s *hands) expect(at int64) {
 }
 
 // settle takes back what is due and tells all members to ask again. With mu.
-func (h *hand) settle() {
+func (h *group) settle() {
 	h.expire()
 	for _, f := range h.members {
 		f.tell()
@@ -224,23 +224,23 @@ func (h *hand) settle() {
 }
 
 // expire takes back what is due and notes when that is to be done next. With mu.
-func (h *hand) expire() {
+func (h *group) expire() {
 	dead, wake := h.g.Expire(h.n.clock.now())
 	h.due = wake
-	h.n.hands.expect(wake)
+	h.n.groups.expect(wake)
 	if len(dead) == 0 && !h.g.HasFailed() {
 		return
 	}
 	h.dead = append(h.dead, dead...)
-	h.n.hands.expect(1)
+	h.n.groups.expect(1)
 	select {
-	case h.n.hands.wake <- struct{}{}:
+	case h.n.groups.wake <- struct{}{}:
 	default:
 	}
 }
 
 // skip notes what retention took of a topic's groups. On the loop.
-func (s *hands) skip(m *core.Machine, topic uint32) {
+func (s *groups) skip(m *core.Machine, topic uint32) {
 	for id, gap := range m.Gaps(topic) {
 		if h := s.find(id); h != nil {
 			h.mu.Lock()
@@ -256,7 +256,7 @@ func (s *hands) skip(m *core.Machine, topic uint32) {
 const triedMost = 1000
 
 // failed takes what was handed out in vain, where the log is to have it. With mu.
-func (h *hand) failed() [][]core.Tried {
+func (h *group) failed() [][]core.Tried {
 	all := h.g.Failed()
 	if h.n.level.reached.Load() == 0 {
 		return nil
@@ -274,7 +274,7 @@ func (h *hand) failed() [][]core.Tried {
 
 // keep puts tries into the log, so that a leader after this one goes on from there. Nobody waits for it: without it
 // messages come once more.
-func (h *hand) keep(parts [][]core.Tried, generation uint64) {
+func (h *group) keep(parts [][]core.Tried, generation uint64) {
 	for _, part := range parts {
 		h.n.loop.propose(&proposal{
 			items: commands(core.Failed(h.id, generation, part)), count: 1, ctx: context.Background(), answer: func(replica.Verdict) {},
@@ -283,7 +283,7 @@ func (h *hand) keep(parts [][]core.Tried, generation uint64) {
 }
 
 // keepSurely is keep, and waits until the log has it.
-func (h *hand) keepSurely(ctx context.Context, parts [][]core.Tried, generation uint64) error {
+func (h *group) keepSurely(ctx context.Context, parts [][]core.Tried, generation uint64) error {
 	if len(parts) == 0 {
 		return nil
 	}
@@ -302,8 +302,8 @@ func (h *hand) keepSurely(ctx context.Context, parts [][]core.Tried, generation 
 	return err
 }
 
-// bury passes a message over, and stores it as a dead letter in the same entry. (hb-D19)
-func (h *hand) bury(d delivery.Dead, generation uint64) {
+// deadLetter passes a message over, and stores it as a dead letter in the same entry. (hb-D19)
+func (h *group) deadLetter(d delivery.Dead, generation uint64) {
 	only := []broker.Range{{First: d.Offset, Last: d.Offset}}
 	items, count, err := h.letter(d, generation, only)
 	if err != nil {
@@ -317,7 +317,7 @@ func (h *hand) bury(d delivery.Dead, generation uint64) {
 }
 
 // letter is what the log gets for a message that was given up, and how many items that is.
-func (h *hand) letter(d delivery.Dead, generation uint64, only []broker.Range) (items []byte, count int, err error) {
+func (h *group) letter(d delivery.Dead, generation uint64, only []broker.Range) (items []byte, count int, err error) {
 	ack := func(dead uint32) []byte { return core.Ack(h.id, generation, only, dead) }
 	if h.topic.name == hermes.DeadLetters {
 		// It stays where it is, and counts. A letter about it would come to this same group, whose
@@ -326,7 +326,7 @@ func (h *hand) letter(d delivery.Dead, generation uint64, only []broker.Range) (
 			"group", h.name, "offset", d.Offset, "attempts", d.Attempts, "reason", d.Reason)
 		return commands(ack(1)), 1, nil
 	}
-	got, err := h.n.tail.Fetch(nil, h.topic.id, d.Offset, d.Offset+1, 1)
+	got, err := h.n.recent.Fetch(nil, h.topic.id, d.Offset, d.Offset+1, 1)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -362,7 +362,7 @@ func failure(v replica.Verdict) error {
 }
 
 // logged tells what became of ranges that were to be acknowledged in the log.
-func (h *hand) logged(generation uint64, ranges []broker.Range, err error) {
+func (h *group) logged(generation uint64, ranges []broker.Range, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if generation != h.generation {
@@ -377,7 +377,7 @@ func (h *hand) logged(generation uint64, ranges []broker.Range, err error) {
 }
 
 // leave ends a member's feed. What it was never given goes back untried.
-func (h *hand) leave(f *member, err error) {
+func (h *group) leave(f *member, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if f.err != nil {

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// fanBytes of mode performance are under way to one node; what comes beyond passes it by,
+	// fanoutBytes of mode performance are under way to one node; what comes beyond passes it by,
 	// as it passes a subscriber by who is too slow.
-	fanBytes = 4 << 20
-	// fanQuiet is how long a node that had no subscriber of a topic is not sent more of it:
+	fanoutBytes = 4 << 20
+	// fanoutQuiet is how long a node that had no subscriber of a topic is not sent more of it:
 	// one that comes within that time misses what a subscriber of this mode may miss.
-	fanQuiet = 100 * time.Millisecond
-	// fanTopics bounds what is remembered of that.
-	fanTopics = 10_000
+	fanoutQuiet = 100 * time.Millisecond
+	// fanoutTopics bounds what is remembered of that.
+	fanoutTopics = 10_000
 )
 
-// fan hands messages in mode performance on to the subscribers of the other nodes. It
+// fanout hands messages in mode performance on to the subscribers of the other nodes. It
 // is the leader's, and waits for nobody.
-type fan struct {
+type fanout struct {
 	n      *Node
 	ctx    context.Context // ends with the node
 	cancel context.CancelFunc
@@ -40,8 +40,8 @@ type quietTopic struct {
 	topic string
 }
 
-func newFan(n *Node) *fan {
-	f := &fan{n: n, bytes: map[uint64]int{}, quiet: map[quietTopic]time.Time{}}
+func newFanout(n *Node) *fanout {
+	f := &fanout{n: n, bytes: map[uint64]int{}, quiet: map[quietTopic]time.Time{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.others.Store(new([]uint64))
 	return f
@@ -49,7 +49,7 @@ func newFan(n *Node) *fan {
 
 // push sends a run to all who may want it. Its Producer is then the leader's term,
 // by which the other end knows it from a publish that went astray.
-func (f *fan) push(run broker.Run, term uint64) {
+func (f *fanout) push(run broker.Run, term uint64) {
 	cloned := false
 	for _, id := range *f.others.Load() {
 		if !f.n.net.Reached(id) || !f.enter(id, run) {
@@ -63,30 +63,30 @@ func (f *fan) push(run broker.Run, term uint64) {
 	}
 }
 
-func (f *fan) enter(id uint64, run broker.Run) bool {
+func (f *fanout) enter(id uint64, run broker.Run) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if until, ok := f.quiet[quietTopic{id, run.Topic}]; ok && time.Now().Before(until) {
 		return false
 	}
-	if f.bytes[id]+len(run.Messages) > fanBytes {
+	if f.bytes[id]+len(run.Messages) > fanoutBytes {
 		return false
 	}
 	f.bytes[id] += len(run.Messages)
 	return true
 }
 
-func (f *fan) leave(id uint64, run broker.Run, v broker.Verdict) {
+func (f *fanout) leave(id uint64, run broker.Run, v broker.Verdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.bytes[id] -= len(run.Messages)
 	if v.Err == nil && v.Count > 0 {
 		return
 	}
-	if len(f.quiet) >= fanTopics {
+	if len(f.quiet) >= fanoutTopics {
 		clear(f.quiet)
 	}
-	f.quiet[quietTopic{id, run.Topic}] = time.Now().Add(fanQuiet)
+	f.quiet[quietTopic{id, run.Topic}] = time.Now().Add(fanoutQuiet)
 }
 
 // pushed takes what a leader pushes. Count says how many subscribers saw it.
@@ -95,5 +95,5 @@ func (n local) pushed(run broker.Run) broker.Verdict {
 	if err != nil {
 		return broker.Verdict{Err: err}
 	}
-	return broker.Verdict{Count: n.tail.Push(t.id, n.clock.stamp(), run.Messages, run.Count)}
+	return broker.Verdict{Count: n.recent.Push(t.id, n.clock.stamp(), run.Messages, run.Count)}
 }

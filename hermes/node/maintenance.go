@@ -19,20 +19,20 @@ import (
 // is full in a tenth of a second.
 const logEvery = 50 * time.Millisecond
 
-// upkeep owns the log's maintenance, and what is done once in a while.
-func (n *Node) upkeep() {
+// maintain owns the log's maintenance, and what is done once in a while.
+func (n *Node) maintain() {
 	var last time.Time
-	n.every(min(logEvery, n.options.Upkeep), func() {
+	n.every(min(logEvery, n.options.Maintenance), func() {
 		if err := n.keepLog(); err != nil {
 			n.fail(err)
 			return
 		}
-		if time.Since(last) < n.options.Upkeep {
+		if time.Since(last) < n.options.Maintenance {
 			return
 		}
 		last = time.Now()
 		n.keepSpace()
-		n.keepBook()
+		n.keepMembership()
 		n.keepCustody()
 		n.regained()
 		if n.skew.follow() {
@@ -59,7 +59,7 @@ func (n *Node) keepLog() error {
 		return err
 	}
 	for {
-		if _, ok := n.log.Sealing(); !ok || n.book.isLate() {
+		if _, ok := n.log.Sealing(); !ok || n.membership.isLate() {
 			return nil // late: the entries that the book lacks must be read again by a start
 		}
 		ended, err := n.seal()
@@ -146,13 +146,13 @@ func (n *Node) keepSpace() {
 	}
 }
 
-// keepBook notes that there is a log, so that one that is lost is missed, and writes what
+// keepMembership notes that there is a log, so that one that is lost is missed, and writes what
 // could not be written.
-func (n *Node) keepBook() {
+func (n *Node) keepMembership() {
 	if n.disk.synced.reached() == 0 {
 		return
 	}
-	if err := n.book.keep(); err != nil {
+	if err := n.membership.keep(); err != nil {
 		n.logger.Warn("the book of members cannot be written", "why", err)
 	}
 }
@@ -161,7 +161,7 @@ func (n *Node) keepBook() {
 // address than it has in the log. It may have to ask around: a leader that looks for it
 // where it was cannot tell it that it leads.
 func (n *Node) keepAddress() {
-	was, self := n.book.member(n.options.Self.ID), plain(n.options.Self)
+	was, self := n.membership.member(n.options.Self.ID), plain(n.options.Self)
 	if was == self || was.Name != self.Name || self.Name == "" || self.Peer == "" {
 		return
 	}
@@ -171,7 +171,7 @@ func (n *Node) keepAddress() {
 	if n.within(n.lead.Load()) {
 		_, err = n.Join(ctx, self)
 	} else {
-		for _, other := range slices.Concat(n.book.others(self.ID), n.given.elsewhere(self.ID)) {
+		for _, other := range slices.Concat(n.membership.others(self.ID), n.given.elsewhere(self.ID)) {
 			if _, err = n.joinAt(ctx, n.peerOptions(), other, self); err == nil {
 				break
 			}

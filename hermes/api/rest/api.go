@@ -59,7 +59,7 @@ type Config struct {
 	// WriteTime is how long a subscriber may take to read what is written; 0: 30 s.
 	WriteTime time.Duration
 	// Mounts are further doors on the same port, by their path, behind the same
-	// guard. Each is made when [Door.Handler] is, and ends as ending does.
+	// guard. Each is made when [API.Handler] is, and ends as ending does.
 	Mounts map[string]func(ending context.Context) http.Handler
 	// Pages are what everybody may see, without a token and from wherever they are
 	// linked, by their exact path: they must tell nothing of the broker.
@@ -71,8 +71,8 @@ const (
 	writeTimeUsual = 30 * time.Second
 )
 
-// Door serves a broker.
-type Door struct {
+// API serves a broker.
+type API struct {
 	config Config
 	broker broker.Broker
 	routes routing
@@ -82,7 +82,7 @@ type Door struct {
 }
 
 // New makes a door. It refuses a Config without a broker, or with an origin that is none.
-func New(config Config) (*Door, error) {
+func New(config Config) (*API, error) {
 	if config.Broker == nil {
 		return nil, status.Errorf(status.InvalidArgument, "the door has no broker")
 	}
@@ -104,7 +104,7 @@ func New(config Config) (*Door, error) {
 	if config.Intake == nil {
 		config.Intake = intake.New(intake.Options{})
 	}
-	d := &Door{config: config, broker: config.Broker, open: config.Register}
+	d := &API{config: config, broker: config.Broker, open: config.Register}
 	d.tally.began = time.Now()
 	d.routes = newRouting(routes())
 	return d, nil
@@ -112,7 +112,7 @@ func New(config Config) (*Door, error) {
 
 // Serve serves HTTP/1.1 and HTTP/2, with TLS if secure, as package endpoint wants
 // it. Subscriptions end as ctx does, so that a stop need not wait for them (hb-D31).
-func (d *Door) Serve(ctx context.Context, at endpoint.Endpoint, secure bool) error {
+func (d *API) Serve(ctx context.Context, at endpoint.Endpoint, secure bool) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	secure = secure || d.config.TLS != nil
@@ -124,8 +124,8 @@ func (d *Door) Serve(ctx context.Context, at endpoint.Endpoint, secure bool) err
 	return httprpc.Serve(ctx, at, d.Handler(ctx), protocols, secure)
 }
 
-// Handler is what [Door.Serve] serves. Its subscriptions end as ending does.
-func (d *Door) Handler(ending context.Context) http.Handler {
+// Handler is what [API.Serve] serves. Its subscriptions end as ending does.
+func (d *API) Handler(ending context.Context) http.Handler {
 	all := d.all(ending)
 	// A token is not known to such a page, and a certificate is not for its name.
 	if d.config.Token != "" || d.config.Access != nil || d.config.TLS != nil {
@@ -133,7 +133,7 @@ func (d *Door) Handler(ending context.Context) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !rebinding.Own(r.Host, d.config.Names...) {
-			c := &call{Door: d, ctx: r.Context(), writer: w, request: r, route: &nowhere}
+			c := &call{API: d, ctx: r.Context(), writer: w, request: r, route: &nowhere}
 			c.protect()
 			c.fail(refuse(http.StatusMisdirectedRequest, status.PermissionDenied,
 				"this node does not go by the name %.100q; call it by its IP address or by localhost, "+
@@ -145,7 +145,7 @@ func (d *Door) Handler(ending context.Context) http.Handler {
 }
 
 // all is what is served to those who mean this server.
-func (d *Door) all(ending context.Context) http.Handler {
+func (d *API) all(ending context.Context) http.Handler {
 	mux := http.NewServeMux()
 	for path, mount := range d.config.Mounts {
 		mux.Handle(path, d.guarded(mount(ending)))
@@ -168,7 +168,7 @@ func (d *Door) all(ending context.Context) http.Handler {
 }
 
 // leader is the address of the leader's HTTP door, if it is another node and known.
-func (d *Door) leader(ctx context.Context) (address string) {
+func (d *API) leader(ctx context.Context) (address string) {
 	m, ok := d.broker.Leader()
 	if !ok || m.ID == d.node(ctx) {
 		return ""
@@ -180,7 +180,7 @@ func (d *Door) leader(ctx context.Context) (address string) {
 const statusTime = 2 * time.Second
 
 // node is this node's id; 0: not known yet.
-func (d *Door) node(ctx context.Context) uint64 {
+func (d *API) node(ctx context.Context) uint64 {
 	if id := d.self.Load(); id != 0 {
 		return id
 	}

@@ -9,7 +9,7 @@ import (
 // told from it, whatever times the copy was given. It is the same for as long as the file exists, under
 // any name. The error is errors.ErrUnsupported where the system does not know.
 type Dater interface {
-	Born(name string) (string, error)
+	Created(name string) (string, error)
 }
 
 var (
@@ -17,24 +17,24 @@ var (
 	_ Dater = (*Memory)(nil)
 )
 
-// Born implements [Dater].
-func (OS) Born(name string) (string, error) { return born(name) }
+// Created implements [Dater].
+func (OS) Created(name string) (string, error) { return created(name) }
 
-// births counts the files that were asked for their birth, of all file systems in memory.
-var births atomic.Uint64
+// creations counts the files that were asked for their birth, of all file systems in memory.
+var creations atomic.Uint64
 
-// Born implements [Dater].
-func (m *Memory) Born(name string) (string, error) {
+// Created implements [Dater].
+func (m *Memory) Created(name string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, _, f, err := m.find("stat", name)
 	if err != nil {
 		return "", err
 	}
-	if f.born == 0 {
-		f.born = births.Add(1)
+	if f.created == 0 {
+		f.created = creations.Add(1)
 	}
-	return fmt.Sprint(f.born), nil
+	return fmt.Sprint(f.created), nil
 }
 
 // Copy is a file system with copies of all files, as a backup program makes them: what is seen, all of it on disk.

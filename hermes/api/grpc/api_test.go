@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"wirelab/hermes"
-	door "wirelab/hermes/api/grpc"
+	api "wirelab/hermes/api/grpc"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/frame"
@@ -40,7 +40,7 @@ type served struct {
 }
 
 // serve serves b until the test ends.
-func serve(t testing.TB, b broker.Broker, o door.Options) *served {
+func serve(t testing.TB, b broker.Broker, o api.Options) *served {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,7 +49,7 @@ func serve(t testing.TB, b broker.Broker, o door.Options) *served {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- door.Serve(ctx, endpoint.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o)
+		ended <- api.Serve(ctx, endpoint.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o)
 	}()
 	s := &served{stop: sync.OnceFunc(func() {
 		cancel()
@@ -128,7 +128,7 @@ func wantCode(t *testing.T, what string, err error, code codes.Code) {
 
 func TestPublish(t *testing.T) {
 	t.Parallel()
-	s := serve(t, memory(t), door.Options{})
+	s := serve(t, memory(t), api.Options{})
 	h, ctx := pb.NewHermesClient(s.conn), patient(t)
 	id, err := h.OpenProducer(ctx, &pb.OpenProducerRequest{})
 	if err != nil {
@@ -172,7 +172,7 @@ func TestPublish(t *testing.T) {
 // beyond the transport's bound, which grpc-go refuses itself; and the door stays up.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
-	s := serve(t, memory(t), door.Options{})
+	s := serve(t, memory(t), api.Options{})
 	ctx := patient(t)
 	run := func(r *frame.Run) frame.Raw { return frame.Raw(r.Buffers().Materialize()) }
 	good := record.AppendMessage(nil, &hermes.Message{Payload: []byte("x")})
@@ -241,7 +241,7 @@ func alone(r *pb.Run) *pb.Runs { return &pb.Runs{Runs: []*pb.Run{r}} }
 
 func TestPublishStream(t *testing.T) {
 	t.Parallel()
-	s := serve(t, memory(t), door.Options{})
+	s := serve(t, memory(t), api.Options{})
 	call, err := pb.NewHermesClient(s.conn).PublishStream(patient(t))
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestPublishStreamMalformed(t *testing.T) {
 	f := &faulty{Broker: m, publish: func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
 		late <- func() { m.Publish(ctx, run, done) }
 	}}
-	s := serve(t, f, door.Options{})
+	s := serve(t, f, api.Options{})
 	call, err := s.conn.NewStream(patient(t), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, pb.Hermes_PublishStream_FullMethodName, grpc.ForceCodecV2(frame.Codec{}))
 	if err != nil {
 		t.Fatal(err)
@@ -341,9 +341,9 @@ func TestPublishStreamIsBounded(t *testing.T) {
 		name                string
 		payload, more, most int
 	}{
-		{"runs", 1, 0, door.StreamRuns},
-		{"bytes", 1 << 20, 0, door.StreamBytes>>20 - 1},         // a frame is more than its payload
-		{"unknown bytes", 1, 1 << 20, door.StreamBytes>>20 - 1}, // and kept whole
+		{"runs", 1, 0, api.StreamRuns},
+		{"bytes", 1 << 20, 0, api.StreamBytes>>20 - 1},         // a frame is more than its payload
+		{"unknown bytes", 1, 1 << 20, api.StreamBytes>>20 - 1}, // and kept whole
 	} {
 		var mu sync.Mutex
 		var held []func(broker.Verdict)
@@ -356,7 +356,7 @@ func TestPublishStreamIsBounded(t *testing.T) {
 				close(full)
 			}
 		}}
-		s := serve(t, f, door.Options{})
+		s := serve(t, f, api.Options{})
 		ctx, cancel := context.WithCancel(patient(t))
 		defer cancel()
 		call, err := pb.NewHermesClient(s.conn).PublishStream(ctx)
@@ -411,7 +411,7 @@ func (s *slow) Subscribe(ctx context.Context, _ broker.Start) (broker.Feed, erro
 func TestStopWhileSubscribing(t *testing.T) {
 	t.Parallel()
 	b := &slow{memory(t), make(chan struct{}, 2)}
-	s := serve(t, b, door.Options{})
+	s := serve(t, b, api.Options{})
 	sub, err := pb.NewHermesClient(s.conn).Subscribe(patient(t))
 	if err != nil {
 		t.Fatal(err)
@@ -438,7 +438,7 @@ func TestStop(t *testing.T) {
 		answer = func() { m.Publish(ctx, run, done) }
 		close(reached)
 	}}
-	s := serve(t, f, door.Options{})
+	s := serve(t, f, api.Options{})
 	ctx := patient(t)
 	call, err := pb.NewHermesClient(s.conn).PublishStream(ctx)
 	if err != nil {
@@ -468,7 +468,7 @@ func TestStop(t *testing.T) {
 // Health and reflection are there for all services.
 func TestStandardServices(t *testing.T) {
 	t.Parallel()
-	s := serve(t, memory(t), door.Options{})
+	s := serve(t, memory(t), api.Options{})
 	ctx := patient(t)
 	for _, name := range []string{"", "hermes.v1.Hermes", "hermes.v1.Admin", "broker.BrokerService"} {
 		r, err := grpc_health_v1.NewHealthClient(s.conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: name})
@@ -494,7 +494,7 @@ func TestStandardServices(t *testing.T) {
 	if _, err := call.Recv(); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
-	without := serve(t, memory(t), door.Options{NoOrigin: true})
+	without := serve(t, memory(t), api.Options{NoOrigin: true})
 	_, err = origin.NewBrokerServiceClient(without.conn).Publish(ctx, &origin.PublishRequest{})
 	wantCode(t, "the origin's service left away", err, codes.Unimplemented)
 }
