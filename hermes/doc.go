@@ -11,13 +11,12 @@
 //     means two messages; a message that was trimmed leaves its offset unused.
 //   - A run of messages that is published again with the same producer and sequence
 //     is stored once and answered with the offset it has.
-//   - A group gets every message at least once, unless retention takes it first: that is
-//     counted, and told. A message that is not acknowledged within the group's ack timeout, or is refused, comes again; after the group's
-//     attempts it is stored in topic [DeadLetters], with the reason, and only then
-//     passed over. What was not sent to a member was not tried, and what a member lost
-//     beside others never counts against a message. An acknowledgement that succeeds is
-//     in the group's state on a quorum; one that came too late says so. What a group of that topic gives up is passed over and counted,
-//     and stays where it is.
+//   - A group gets every message at least once, unless retention takes it first: that is counted, and told. A
+//     message that is not acknowledged within the group's ack timeout, or is refused, comes again; after the
+//     group's attempts it is stored in topic [DeadLetters], with the reason, and only then passed over. What
+//     was not sent to a member was not tried, and what a member lost beside others never counts against a
+//     message. An acknowledgement that succeeds is in the group's state on a quorum; one that came too late
+//     says so. What a group of that topic gives up is passed over and counted, and stays where it is.
 //   - Everything is bounded. Past a bound the caller gets an error with a code
 //     of package status; nothing is buffered for him.
 //

@@ -2,7 +2,7 @@ package hermes
 
 import "time"
 
-// Bounds that hold on every door.
+// Bounds that hold on every API.
 const (
 	PayloadLimit    = 1 << 20 // bytes of a message's payload
 	KeyLimit        = 1 << 10 // bytes of a message's key

@@ -104,7 +104,7 @@ func loopback(at net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// following reads a policy again while the doors serve.
+// following reads a policy again while the APIs serve.
 func following(p *access.Policy, logger *slog.Logger) serving {
 	return func(ctx context.Context) error {
 		p.Follow(ctx, policyEvery, logger)
@@ -112,8 +112,8 @@ func following(p *access.Policy, logger *slog.Logger) serving {
 	}
 }
 
-// listenerTLS is the TLS of the gRPC door and of the HTTP door, which asks for no
-// certificate: a browser has none. Both nil: in the clear.
+// listenerTLS is the TLS of the gRPC API and of the HTTP API, which asks for no certificate: a browser has
+// none. Both nil: in the clear.
 func (c *config) listenerTLS(ctx context.Context, logger *slog.Logger) (forGRPC, forHTTP *tls.Config, err error) {
 	certificate, _, err := c.tls.load(ctx, "of the doors")
 	if err != nil || certificate == nil {

@@ -14,8 +14,8 @@ import (
 
 var shots = flag.String("shots", "", "write pictures of the console into this folder, to be looked at")
 
-// The console is where the HTTP door is, and shows a real node what it shows of the
-// one in memory: what its own test does not see is which node tells what.
+// The console is where the HTTP API is, and shows a real node what it shows of the one in memory: what its own
+// test does not see is which node tells what.
 func TestConsoleOfANode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -92,8 +92,8 @@ func members(t *testing.T, name string, document any) (n int) {
 	return n
 }
 
-// A node tells how it is: to probes, to Prometheus, and to the origin's clients the same
-// numbers whichever door the messages came by.
+// A node tells how it is: to probes, to Prometheus, and to the origin's clients the same numbers whichever API
+// the messages came by.
 func TestMetricsAndProbes(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, dev...)

@@ -330,7 +330,7 @@ type listening struct {
 
 func (l listening) Addr() net.Addr { return &net.TCPAddr{IP: l.ip, Port: 1} }
 
-// All doors of a node stand before one broker.
+// All APIs of a node stand before one broker.
 func TestAPIs(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, dev...)

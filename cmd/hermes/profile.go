@@ -57,7 +57,7 @@ func profiles() http.Handler {
 	return mux
 }
 
-// profiling is a door for profiles in a directory that is this node's alone by now.
+// profiling is an API for profiles in a directory that is this node's alone by now.
 func profiling(dir string) (serving, error) {
 	at := filepath.Join(dir, profileSocket)
 	if err := os.Remove(at); err != nil && !errors.Is(err, os.ErrNotExist) { // one that was killed left it

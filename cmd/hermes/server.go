@@ -346,11 +346,11 @@ func (c *config) names() (names []string) {
 	return names
 }
 
-// serving is a door that serves until its context ends.
+// serving is an API that serves until its context ends.
 type serving func(ctx context.Context) error
 
-// apis makes the doors; nothing is served yet. What callers may is asked here, above the
-// node: what it hands on to others was asked where it came in.
+// apis makes the APIs; nothing is served yet. What callers may is asked here, above the node: what it hands on
+// to others was asked where it came in.
 func (c *config) apis(n *node.Node, numbers *metrics.Metrics, d *listeners, policy *access.Policy, secured [2]*tls.Config, logger *slog.Logger) ([]serving, error) {
 	if policy != nil {
 		// A quarter: what comes through three nodes is all in the hands of the one that leads.
@@ -392,8 +392,8 @@ func (c *config) apis(n *node.Node, numbers *metrics.Metrics, d *listeners, poli
 	return all, nil
 }
 
-// hold serves until ctx ends, a door fails or the node does. Doors stop first:
-// their callers' last answers are the node's. (hb-D31)
+// hold serves until ctx ends, an API fails or the node does. APIs stop first: their callers' last answers are
+// the node's. (hb-D31)
 func (a *app) hold(ctx context.Context, n *node.Node, all []serving) error {
 	err := serveAll(ctx, n.Failed(), all)
 	select {

@@ -1,7 +1,6 @@
-// Package access says who may do what with a broker: a policy names principals,
-// the tokens that they show, their rights by topic and their quotas; [Wrap] holds a
-// broker's callers to it. It also makes the TLS of doors and of nodes. It knows no
-// door and no node: a door reads a token into the context ([Policy.Bearer]), and what
+// Package access says who may do what with a broker: a policy names principals, the tokens that they show,
+// their rights by topic and their quotas; [Wrap] holds a broker's callers to it. It also makes the TLS of APIs
+// and of nodes. It knows no API and no node: an API reads a token into the context ([Policy.Bearer]), and what
 // nodes hand on to each other goes below the wrap and is not asked again.
 //
 // # The policy
@@ -57,9 +56,8 @@
 // publish without producers. One group more is refused; for one producer more the principal's own is forgotten
 // that was silent for longest. Where all places are taken, a producer of the principal goes that has most of them.
 //
-// The others hold on one node, at its doors: a principal that uses three nodes has thrice as
-// much. Subscriptions are 2,500 for who has no number. What may be published is a token
-// bucket that holds one second's worth. A run of
-// more than that passes when the bucket is full, and the next ones wait until it has paid.
-// What is refused is ResourceExhausted, and so is what the broker refused afterwards counted.
+// The others hold on one node, at its APIs: a principal that uses three nodes has thrice as much. Subscriptions
+// are 2,500 for who has no number. What may be published is a token bucket that holds one second's worth. A run
+// of more than that passes when the bucket is full, and the next ones wait until it has paid. What is refused
+// is ResourceExhausted, and so is what the broker refused afterwards counted.
 package access

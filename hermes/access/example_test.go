@@ -35,7 +35,7 @@ func ExampleWrap() {
 	defer memory.Close()
 	b := access.Wrap(memory, policy)
 
-	// What a door does with the header of a call.
+	// What an API does with the header of a call.
 	ctx, err := policy.Bearer(context.Background(), []string{"Bearer " + token})
 	if err != nil {
 		fmt.Println(err)

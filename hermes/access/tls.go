@@ -20,9 +20,8 @@ const PEMLimit = 4 << 20
 // fresh is how long files are not looked at again.
 const fresh = time.Second
 
-// ServerTLS is the TLS of a door, from files in PEM: its certificate with what
-// leads up to its authority, the key, and the authorities of clients, who must then
-// show a certificate; "": none is asked for.
+// ServerTLS is the TLS of an API, from files in PEM: its certificate with what leads up to its authority, the
+// key, and the authorities of clients, who must then show a certificate; "": none is asked for.
 //
 // It is TLS 1.3 or later. Files that change count from the next handshake on, at most a
 // second later; while they cannot be read, or do not belong together, what was read

@@ -20,9 +20,8 @@ var _ broker.Broker = (*guarded)(nil)
 // Wrap holds the callers of a broker to a policy: each is who its context names
 // ([With]). Without a policy it is the broker itself.
 //
-// Without a principal everything is Unauthenticated but for Leader, and for Status,
-// which then tells who this node is and who leads, and no addresses: doors ask it for
-// themselves.
+// Without a principal everything is Unauthenticated but for Leader, and for Status, which then tells who this
+// node is and who leads, and no addresses: APIs ask it for themselves.
 func Wrap(b broker.Broker, p *Policy) broker.Broker {
 	if p == nil {
 		return b

@@ -37,8 +37,8 @@ var all256 = func() (all []byte) {
 	return append(all, 0, 0)
 }()
 
-// Every unary call answers alike at each door of each node, with the same code where
-// it fails, and names the leader where another node answers.
+// Every unary call answers alike at each API of each node, with the same code where it fails, and names the
+// leader where another node answers.
 func TestCallsAreAlike(t *testing.T) {
 	c := newCluster(t)
 	leader, _ := c.leader()
@@ -59,7 +59,8 @@ func TestCallsAreAlike(t *testing.T) {
 				who = at.as(try.who)
 			}
 			reply, hint, err := who.ask(try.want)
-			if try.want.call == "topics" || try.want.call == "groups" { // of a node's own state, which may be behind the leader's
+			// Of a node's own state, which may be behind the leader's.
+			if try.want.call == "topics" || try.want.call == "groups" {
 				until(t, try.name, func() bool {
 					reply, hint, err = who.ask(try.want)
 					return err != nil || reply == try.reply
@@ -88,7 +89,7 @@ func TestCallsAreAlike(t *testing.T) {
 	})
 }
 
-// hintOf is the leader's address of the same door.
+// hintOf is the leader's address of the same API.
 func hintOf(c *cluster, test string, leader uint64) string {
 	if strings.Contains(test, "grpc") {
 		return c.members[leader-1].GRPC

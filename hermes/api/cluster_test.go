@@ -51,7 +51,7 @@ const policyText = `principals:
       producers: 2
 `
 
-// cluster is three nodes with all their doors in this process, over TCP on the loopback.
+// cluster is three nodes with all their APIs in this process, over TCP on the loopback.
 type cluster struct {
 	*testing.T
 	policy  string            // the file; each node reads it for itself, as quotas are a node's
@@ -60,7 +60,7 @@ type cluster struct {
 	nodes   []*served // by id, from 1; nil: stopped
 }
 
-// served is one node and its doors.
+// served is one node and its APIs.
 type served struct {
 	node *node.Node
 	stop context.CancelFunc
@@ -108,7 +108,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// begin starts a node and opens its doors, as cmd/hermes does.
+// begin starts a node and opens its APIs, as cmd/hermes does.
 func (c *cluster) begin(id uint64, l [3]net.Listener) {
 	c.Helper()
 	n, err := node.Open(c.Context(), node.Options{
@@ -148,7 +148,7 @@ func (c *cluster) begin(id uint64, l [3]net.Listener) {
 	}
 }
 
-// halt stops a node as a graceful stop does: doors first.
+// halt stops a node as a graceful stop does: APIs first.
 func (c *cluster) halt(id uint64) {
 	c.Helper()
 	s := c.nodes[id]
@@ -203,12 +203,12 @@ func until(t *testing.T, what string, true func() bool) {
 	}
 }
 
-// caller is somebody at one door of one node.
+// caller is somebody at one API of one node.
 type caller interface {
 	// as is the same as another principal.
 	as(principal string) caller
-	// ask does one of the unary calls: a want's name with its arguments. It returns
-	// what is common to the doors' replies, as text, and the hint at the leader.
+	// ask does one of the unary calls: a want's name with its arguments. It returns what is common to the APIs'
+	// replies, as text, and the hint at the leader.
 	ask(want want) (reply, hint string, err error)
 	// subscribe begins a subscription; what is wrong with it may come with the first message.
 	subscribe(s start) stream
@@ -216,7 +216,9 @@ type caller interface {
 
 // want is a unary call. Which fields count its name says.
 type want struct {
-	call        string // publish, batch, producer, topic, topics, create, configure, delete, group, groups, makeGroup, seek, deleteGroup, cluster, promote
+	// Publish, batch, producer, topic, topics, create, configure, delete, group, groups, makeGroup, seek,
+	// deleteGroup, cluster, promote.
+	call        string
 	topic       string
 	group, from string
 	runs        []run
@@ -279,8 +281,8 @@ var apis = []api{
 	{"graphql", func(c *cluster, m broker.Member, p string) caller { return &graphqlCaller{c, m, p} }},
 }
 
-// everywhere runs a test at each door, on the leader and on a follower. name is
-// another for each, to be used in topics' names.
+// everywhere runs a test at each API, on the leader and on a follower. name is another for each, to be used in
+// topics' names.
 func (c *cluster) everywhere(t *testing.T, test func(t *testing.T, at caller, name string)) {
 	t.Helper()
 	leader, others := c.leader()

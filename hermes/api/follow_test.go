@@ -50,8 +50,8 @@ func reads(t *testing.T, s stream, offsets ...uint64) []got {
 	return all
 }
 
-// A subscription begins where it is told to, at any door of any node, and what is
-// wrong with it has the same code.
+// A subscription begins where it is told to, at any API of any node, and what is wrong with it has the same
+// code.
 func TestBeginningsAreAlike(t *testing.T) {
 	c := newCluster(t)
 	c.everywhere(t, func(t *testing.T, at caller, name string) {
@@ -131,7 +131,7 @@ func TestGroupsAreAlike(t *testing.T) {
 				t.Fatal(err)
 			}
 			if m.headers[hermes.HeaderTopic] != topic {
-				continue // another door's
+				continue // another API's
 			}
 			if m.payload != "m1" || m.headers[hermes.HeaderReason] != "not today" || m.headers[hermes.HeaderAttempts] != "2" || m.headers[hermes.HeaderGroup] != "g" || m.headers[hermes.HeaderOffset] != "1" {
 				t.Errorf("the dead letter is %+v", m)
@@ -200,7 +200,7 @@ func TestAckAtAnotherNode(t *testing.T) {
 	if at := extensionOf(t, c, there.HTTP, s.id); at != here.HTTP {
 		t.Errorf("extensions.node is %q; want %q", at, here.HTTP)
 	}
-	// Doors of one node take each other's.
+	// APIs of one node take each other's.
 	if _, err := (&graphqlCaller{c, here, "root"}).settle(s.id, false, 1); err != nil {
 		t.Errorf("GraphQL at the node: %v", err)
 	}

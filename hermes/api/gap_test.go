@@ -9,8 +9,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// What retention took is told before the first message behind it, and once; and an offset beyond the end is out of
-// range, at any door.
+// What retention took is told before the first message behind it, and once; and an offset beyond the end is out
+// of range, at any API.
 func TestGapsAreTold(t *testing.T) {
 	c := newCluster(t)
 	admin := pb.NewAdminClient(newGRPC(c, c.members[0], "root").conn)

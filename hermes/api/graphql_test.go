@@ -204,7 +204,7 @@ func (a *graphqlAnswer) err() error {
 	return nil
 }
 
-// used leaves out variables that a query does not name, which the door would refuse.
+// used leaves out variables that a query does not name, which the API would refuse.
 func used(query string, variables object) object {
 	kept := object{}
 	for name, value := range variables {
@@ -231,7 +231,7 @@ func (g *graphqlCaller) question(query string, variables object) (data map[strin
 	}
 	var a struct {
 		graphqlAnswer
-		Code, Detail string // of the guard before the door
+		Code, Detail string // of the guard before the API
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, hint, fmt.Errorf("%s: %w", text, err)

@@ -189,7 +189,7 @@ type grpcStream struct {
 	call grpclib.BidiStreamingClient[pb.SubscribeRequest, pb.Delivery]
 	end  context.CancelFunc
 	sent uint64 // acks and nacks
-	done uint64 // of them, as far as the door has told
+	done uint64 // of them, as far as the API has told
 	have []got
 	err  error
 }
@@ -214,7 +214,8 @@ func (g *grpcCaller) subscribe(s start) stream {
 	case s.from == "oldest":
 		begin.From = &pb.Start_Replay{Replay: true}
 	}
-	if err := call.Send(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: begin}}); err != nil && !errors.Is(err, io.EOF) { // EOF: the reason is to be read
+	// EOF: the reason is to be read.
+	if err := call.Send(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: begin}}); err != nil && !errors.Is(err, io.EOF) {
 		return &grpcStream{err: wiregrpc.Decode(err), end: cancel}
 	}
 	return &grpcStream{call: call, end: cancel}
@@ -281,7 +282,7 @@ func (s *grpcStream) ack(back bool, offsets ...uint64) error {
 	return nil
 }
 
-// The texts that are common to the doors.
+// The texts that are common to the APIs.
 
 func verdictText(count int, offset uint64, duplicate, provisional, logged bool) string {
 	switch {

@@ -18,11 +18,12 @@ import (
 	"wirelab/hermes/gen/origin"
 )
 
-// What the origin's benchmark and command line do, by the protocols that they do it by: they publish at
-// any node, one or many or as a stream, and subscribe at any node, to what comes, to what was,
-// or as a group that acknowledges each message. The leader stops in the middle: who reads for himself
-// gets everything once and notices nothing; a group's reader is told at once (hb-D20), comes again
-// and gets everything, of which what it had in hand may come twice. (hb-F01 to hb-F04, hb-F10 to hb-F12, hb-F15, hb-F20, hb-F21, hb-F23, hb-F28, hb-F52)
+// What the origin's benchmark and command line do, by the protocols that they do it by: they publish at any
+// node, one or many or as a stream, and subscribe at any node, to what comes, to what was, or as a group that
+// acknowledges each message. The leader stops in the middle: who reads for himself gets everything once and
+// notices nothing; a group's reader is told at once (hb-D20), comes again and gets everything, of which what it
+// had in hand may come twice. (hb-F01 to hb-F04, hb-F10 to hb-F12, hb-F15, hb-F20, hb-F21, hb-F23, hb-F28,
+// hb-F52)
 func TestOriginsClients(t *testing.T) {
 	c := newCluster(t)
 	leader, others := c.leader()

@@ -17,7 +17,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// coded is an error with the code of a name and what the door said.
+// coded is an error with the code of a name and what the API said.
 func coded(name, said string) error {
 	code, ok := status.ParseCode(name)
 	if !ok {
@@ -49,7 +49,7 @@ func (c *cluster) send(ctx context.Context, who, method, address string, body an
 	return client.Do(r)
 }
 
-// client keeps no connection: the doors could not stop before it lets go. It follows no redirect by itself.
+// client keeps no connection: the APIs could not stop before it lets go. It follows no redirect by itself.
 var client = &http.Client{
 	Transport:     &http.Transport{DisableKeepAlives: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -7,8 +7,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// One who may have two groups and two producers takes no more of what all share, at any door of any node: one group
-// more is refused, and one producer more costs him one of his own.
+// One who may have two groups and two producers takes no more of what all share, at any API of any node: one
+// group more is refused, and one producer more costs him one of his own.
 func TestSharesOfPools(t *testing.T) {
 	c := newCluster(t)
 	made := 0

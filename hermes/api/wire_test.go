@@ -34,10 +34,11 @@ import (
 	"wirelab/wire/endpoint"
 )
 
-// What the origin's own programs send, and curl by the commands that it documents, was recorded byte for byte: its
-// command line and its benchmark of commit c29ee23, built unmodified. It is sent here as it was, frame by frame, so
-// that whether they work does not rest on a client of ours. Only the units of four deadlines of the benchmark, which
-// were 20 to 168 ms before its end, are longer: on a busy machine they passed before the reply. testdata/origin has a file for each connection:
+// What the origin's own programs send, and curl by the commands that it documents, was recorded byte for byte:
+// its command line and its benchmark of commit c29ee23, built unmodified. It is sent here as it was, frame by
+// frame, so that whether they work does not rest on a client of ours. Only the units of four deadlines of the
+// benchmark, which were 20 to 168 ms before its end, are longer: on a busy machine they passed before the
+// reply. testdata/origin has a file for each connection:
 //
 //	# says something
 //	> bytes that the client sends, in hex, or as a quoted text
@@ -75,7 +76,7 @@ func TestTheOriginsBytes(t *testing.T) {
 	})
 }
 
-// wire is a node in memory behind all its doors.
+// wire is a node in memory behind all its APIs.
 type wire struct {
 	*testing.T
 	memory     *brokertest.InMemory

@@ -1,6 +1,5 @@
-// Package broker is what the doors ask of a node of Hermes: one interface, the
-// same whether the node leads or follows. It knows no wire. Package brokertest
-// holds whoever does it to what is said here, with one in memory.
+// Package broker is what the APIs ask of a node of Hermes: one interface, the same whether the node leads or
+// follows. It knows no wire. Package brokertest holds whoever does it to what is said here, with one in memory.
 //
 // All errors carry wirelab's codes. Unavailable: no leader now, or the one there
 // was went away; whether a publish was stored is then unknown, so publish again
@@ -17,10 +16,9 @@ import (
 	"wirelab/wire/status"
 )
 
-// Run is one topic's part of a publish. Messages is the wire form of field 2,
-// repeated, that record.Check let pass: checking is the door's work, since it knows
-// whose mistake it is; Count is what it counted. Messages is not changed, and not
-// kept after the answer. A topic that is not there is NotFound.
+// Run is one topic's part of a publish. Messages is the wire form of field 2, repeated, that record.Check let
+// pass: checking is the API's work, since it knows whose mistake it is; Count is what it counted. Messages is
+// not changed, and not kept after the answer. A topic that is not there is NotFound.
 type Run struct {
 	Topic    string
 	Messages []byte
@@ -131,10 +129,10 @@ type Feed interface {
 	// NotFound: the topic or the group was deleted. Unavailable: the node is stopping, or, for a group, leads
 	// no longer: subscribe again, anywhere.
 	Next(ctx context.Context, room Room) (Batch, error)
-	// Ack is for groups. Without an error all of it is in the group's state, on a quorum. A message
-	// that this feed was given and that is in nobody's hands now counts too. [LateError]: some is in
-	// another's hands, or a dead letter; that was dropped, and the rest is stored. An offset that this
-	// feed was never given: InvalidArgument, and none of it is done.
+	// Ack is for groups. Without an error all of it is in the group's state, on a quorum. A message that this feed
+	// was given and that is in flight with no member now counts too. [LateError]: some is in another's hands, or a
+	// dead letter; that was dropped, and the rest is stored. An offset that this feed was never given:
+	// InvalidArgument, and none of it is done.
 	Ack(ctx context.Context, ranges []Range) error
 	// Nack gives messages back, to come again after delay nanoseconds to anybody. Without an error the attempt and
 	// the delay are in the group's state, on a quorum, so that a leader after this one heeds them. What this feed
@@ -172,7 +170,7 @@ func Late(err error) (ranges []Range, rest error) {
 	return nil, err
 }
 
-// OutOfRange is the reason of an [OutOfRangeError], as doors spell it.
+// OutOfRange is the reason of an [OutOfRangeError], as APIs spell it.
 const OutOfRange = "out_of_range"
 
 // OutOfRangeError refuses a beginning beyond a topic's end: the topic is not the one that its reader knew. Its code is
@@ -269,7 +267,8 @@ type Member struct {
 // Status is the cluster as a node sees it.
 type Status struct {
 	Node, Leader, Term, Committed, Applied uint64
-	Unready                                string // why callers should go to another node than this, as far as it knows at once; "": they need not
+	// Why callers should go to another node than this, as far as it knows at once; "": they need not.
+	Unready                                string
 	// Lineage tells clusters of one name from each other, of which one was recovered from a copy of the other. Nodes
 	// tell it each other; 0: it is not told.
 	Lineage uint64

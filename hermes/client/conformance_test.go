@@ -23,7 +23,7 @@ func connect(t testing.TB, o client.Options) *client.Client {
 	return c
 }
 
-// A broker behind its gRPC door, as a client sees it, keeps the broker's own contract.
+// A broker behind its gRPC API, as a client sees it, keeps the broker's own contract.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	m := brokertest.Memory()

@@ -5,12 +5,12 @@ import (
 	"wirelab/hermes/record"
 )
 
-// inbox is messages that are not in their lanes yet, in the order in which they came. Under the writer's lock.
+// inbox is messages that are not in their queues yet, in the order in which they came. Under the writer's lock.
 //
-// With ten thousand topics each message goes to memory that no cache has: its lane in the map, the lane, its open run,
-// the end of that run. One message at a time waits for each of these in turn. Many at a time wait for all of
-// them at once, since the processor goes ahead as long as one read does not need another (group prefetching:
-// S. Chen et al., Improving Hash Join Performance through Prefetching, 2004).
+// With ten thousand topics each message goes to memory that no cache has: its queue in the map, the queue, its
+// open run, the end of that run. One message at a time waits for each of these in turn. Many at a time wait for
+// all of them at once, since the processor goes ahead as long as one read does not need another (group
+// prefetching: S. Chen et al., Improving Hash Join Performance through Prefetching, 2004).
 type inbox struct {
 	bytes []byte // of all, one behind the other, as record has them
 	slips []slip
@@ -66,7 +66,7 @@ func (in *inbox) empty() {
 	}
 }
 
-// spread puts what is in the inbox into its lanes. w.mu is held.
+// spread puts what is in the inbox into its queues. w.mu is held.
 func (w *writer) spread() {
 	in := &w.inbox
 	for i := range in.slips {

@@ -13,8 +13,8 @@ import (
 
 // Options says how a client works. Only Addresses has no default.
 type Options struct {
-	// Addresses are gRPC doors of nodes, host:port; one is enough, more help to begin
-	// with. Others are learnt from the node that answers.
+	// Addresses are gRPC APIs of nodes, host:port; one is enough, more help to begin with. Others are learnt from
+	// the node that answers.
 	Addresses []string
 	// TLS: nil is plaintext.
 	TLS *tls.Config

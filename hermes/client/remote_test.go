@@ -21,7 +21,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// served is a broker behind a door.
+// served is a broker behind an API.
 type served struct {
 	address string
 	conn    *grpc.ClientConn
@@ -56,10 +56,10 @@ func serve(t testing.TB, b broker.Broker, o api.Options) *served {
 	return s
 }
 
-// remote is a broker as seen through its door, with the generated stubs of any client: the
-// suite of brokertest then holds the door to the broker's contract.
+// remote is a broker as seen through its API, with the generated stubs of any client: the suite of brokertest
+// then holds the API to the broker's contract.
 type remote struct {
-	broker.Broker // for what the door has no call for
+	broker.Broker // for what the API has no call for
 	t             testing.TB
 	hermes        pb.HermesClient
 	stream        grpc.BidiStreamingClient[pb.Runs, pb.Verdicts]

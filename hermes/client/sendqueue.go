@@ -14,7 +14,7 @@ type queueKey struct {
 	mode  hermes.Mode
 }
 
-// check says what is wrong with a lane's name.
+// check says what is wrong with a queue's name.
 func (k queueKey) check() error {
 	if k.mode > hermes.Performance {
 		return status.Errorf(status.InvalidArgument, "mode %d is none", k.mode)
@@ -29,13 +29,13 @@ func (k queueKey) check() error {
 // behind it are refused too, and may not be numbered anew while an old copy may still be
 // under way: it could take the number of another. They get a new producer instead.
 //
-// What each message touches comes first: with ten thousand lanes each line of memory that
-// it touches is one that no cache has.
+// What each message touches comes first: with ten thousand queues each line of memory that it touches is one
+// that no cache has.
 type sendQueue struct {
 	open   *run // nil: none
 	size   int  // bytes of the last one
 	count  int  // messages of the last one
-	listed bool // in the writer's list of lanes to send from
+	listed bool // in the writer's list of queues to send from
 	due    bool // Linger is over
 
 	key      queueKey
@@ -63,7 +63,7 @@ type run struct {
 	since    time.Time              // when its first message came
 	producer uint64
 	sequence uint64 // 0: not numbered yet
-	nth      uint64 // of its lane's runs that were numbered
+	nth      uint64 // of its queue's runs that were numbered
 	tries    int
 	renewed  bool   // a new producer was tried
 	refusal  error  // for certain, but those in front of it are not answered
@@ -82,7 +82,7 @@ func (f *flush) awaits(r *run) {
 	f.left++
 }
 
-// add puts a message, as record has it, into the lane's open run. began: it is the first one of a run.
+// add puts a message, as record has it, into the queue's open run. began: it is the first one of a run.
 func (l *sendQueue) add(message []byte, weight int64, o *Options, done func(Receipt, error)) (began bool) {
 	r := l.open
 	if r != nil && len(r.messages)+len(message) > o.RunBytes {

@@ -110,7 +110,7 @@ func (w *writer) acquire(ctx context.Context, weight int64) error {
 	return nil
 }
 
-// lingers starts the wait of a lane's open run.
+// lingers starts the wait of a queue's open run.
 func (w *writer) lingers(l *sendQueue) {
 	if w.c.options.Linger == 0 || l.open == nil {
 		return
@@ -126,7 +126,7 @@ func (w *writer) lingers(l *sendQueue) {
 	})
 }
 
-// enlist puts a lane that may send on the list.
+// enlist puts a queue that may send on the list.
 func (w *writer) enlist(l *sendQueue) {
 	if l.listed || !l.ready(&w.c.options) {
 		return
@@ -136,8 +136,8 @@ func (w *writer) enlist(l *sendQueue) {
 	signal(w.work)
 }
 
-// pick is the next runs to send, as one frame, as they are now: an answer to another may number them
-// anew. needs: there is one more, but its lane has no producer.
+// pick is the next runs to send, as one frame, as they are now: an answer to another may number them anew.
+// needs: there is one more, but its queue has no producer.
 func (w *writer) pick() (next frame.Runs, needs *sendQueue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,15 +168,15 @@ func (w *writer) pick() (next frame.Runs, needs *sendQueue) {
 	return next, nil
 }
 
-// unlist takes the first lane off the list. Those behind it are not moved up: with ten
-// thousand topics that cost more than the run that is sent.
+// unlist takes the first queue off the list. Those behind it are not moved up: with ten thousand topics that
+// cost more than the run that is sent.
 func (w *writer) unlist(l *sendQueue) {
 	l.listed = false
 	w.list[0] = nil
 	w.list = w.list[1:]
 }
 
-// produce gives a lane a producer.
+// produce gives a queue a producer.
 func (w *writer) produce(l *sendQueue, id uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -259,9 +259,9 @@ func (w *writer) goOn() {
 	}
 }
 
-// refusals deals with the runs of a lane that were refused for certain, from the front on. One
-// behind a run that is not answered yet waits: it may be refused for the other's sake, and
-// what is in front of it may be stored, and so must keep its numbers.
+// refusals deals with the runs of a queue that were refused for certain, from the front on. One behind a run
+// that is not answered yet waits: it may be refused for the other's sake, and what is in front of it may be
+// stored, and so must keep its numbers.
 func (w *writer) refusals(l *sendQueue, calls []func()) []func() {
 	for len(l.flying) > 0 && l.flying[0].refusal != nil {
 		r := l.flying[0]
@@ -276,7 +276,7 @@ func (w *writer) refusals(l *sendQueue, calls []func()) []func() {
 	return calls
 }
 
-// forget takes a lane's runs that do not fly any more out of sent.
+// forget takes a queue's runs that do not fly any more out of sent.
 func (w *writer) forget(l *sendQueue) {
 	for tag, r := range w.sent {
 		if r.queue == l {

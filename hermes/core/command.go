@@ -99,10 +99,10 @@ func DeleteGroup(group uint64) []byte {
 	return write(&command.Command{Does: &command.Command_DeleteGroup{DeleteGroup: &command.DeleteGroup{Group: group}}})
 }
 
-// Ack says that a group is done with ranges of offsets, in any order; what it is past
-// already is no error. generation is [Machine.Generation] when the messages were handed
-// out: after a SeekGroup since then it is Conflict, and nothing is done; 0: any. dead of the messages became dead letters: these are in the same
-// entry, so that both are true or neither.
+// Ack says that a group is done with ranges of offsets, in any order; what it is past already is no error.
+// generation is [Machine.Generation] when the messages were handed out: after a SeekGroup since then it is
+// Conflict, and nothing is done; 0: any. dead of the messages became dead letters: these are in the same entry,
+// so that both are true or neither.
 func Ack(group, generation uint64, ranges []broker.Range, dead uint32) []byte {
 	c := &command.Ack{Group: group, Generation: generation, Dead: dead}
 	for _, r := range ranges {
@@ -352,8 +352,8 @@ func (m *Machine) ack(c *command.Ack) (uint32, error) {
 	}
 	limit := m.limits.ranges
 	if c.GetDead() > 0 {
-		// The dead letter is stored by the same entry and cannot be taken back, so this
-		// is true too. There are no more of them than messages in members' hands.
+		// The dead letter is stored by the same entry and cannot be taken back, so this is true too. There are no
+		// more of them than messages in flight with members.
 		limit = math.MaxInt
 	}
 	if err := g.admit(ranges, limit); err != nil {

@@ -288,8 +288,10 @@ func TestLimits(t *testing.T) {
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 2}, {First: 4, Last: 4}}, 0)))
 	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), status.ResourceExhausted, "2 separate ranges")
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 4, Last: 6}}, 0)))                                           // joins
-	j.done(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: 0}, {First: 8, Last: 8}, {First: 1, Last: 1}}, 0))) // the floor takes one
-	j.done(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 1)))                                         // the dead letter is stored
+	// The floor takes one.
+	j.done(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: 0}, {First: 8, Last: 8}, {First: 1, Last: 1}}, 0)))
+	// The dead letter is stored.
+	j.done(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 1)))
 	want := broker.Group{Topic: "a", Name: "g", AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts, Floor: 3, Acked: []broker.Range{{First: 4, Last: 6}, {First: 8, Last: 8}, {First: 10, Last: 10}}, Lag: 12, Dead: 1}
 	if got, _ := j.m.GroupByID(g); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -327,7 +329,8 @@ func TestGroups(t *testing.T) {
 	}{
 		{nil, 3, nil, 7},
 		{[]broker.Range{{First: 5, Last: 5}}, 3, []broker.Range{{First: 5, Last: 5}}, 6},
-		{[]broker.Range{{First: 5, Last: 5}, {First: 0, Last: 2}}, 3, []broker.Range{{First: 5, Last: 5}}, 6}, // again, and what it is past
+		// Again, and what it is past.
+		{[]broker.Range{{First: 5, Last: 5}, {First: 0, Last: 2}}, 3, []broker.Range{{First: 5, Last: 5}}, 6},
 		{[]broker.Range{{First: 8, Last: 9}}, 3, []broker.Range{{First: 5, Last: 5}, {First: 8, Last: 9}}, 4},
 		{[]broker.Range{{First: 1, Last: 3}}, 4, []broker.Range{{First: 5, Last: 5}, {First: 8, Last: 9}}, 3},
 		{[]broker.Range{{First: 7, Last: 7}, {First: 6, Last: 6}}, 4, []broker.Range{{First: 5, Last: 9}}, 1},

@@ -12,8 +12,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// snapshotVersion is the form that Snapshot writes, where no topic was restored; restoredVersion
-// the one where one was; raisedVersion the one from level 1 on, so that what needs no new program is for no new program:
+// snapshotVersion is the form that Snapshot writes, where no topic was restored; restoredVersion the one where
+// one was; raisedVersion the one from level 1 on, so that what needs no new program is for no new program:
 //
 //	snapshot  = version(1 byte, 0x01 to 0x03) index time lastID {level} topic* producer* crc32c(u32 LE of all before)
 //	topic     = name id first next total gone step created retentionAge retentionBytes [restore restoring] mark* group*

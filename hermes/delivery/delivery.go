@@ -1,7 +1,7 @@
-// Package delivery is what members of a group have in their hands: who gets which
-// message, until when it is to be acknowledged, how often it was tried. The leader
-// keeps it in memory; what is acknowledged, and what was tried in vain, is in the log. No clock, no goroutine:
-// time comes in. It knows no disk, no Raft and no door.
+// Package delivery is what members of a group have in flight with them: who gets which message, until when it
+// is to be acknowledged, how often it was tried. The leader keeps it in memory; what is acknowledged, and what
+// was tried in vain, is in the log. No clock, no goroutine: time comes in. It knows no disk, no Raft and no
+// API.
 //
 // # How it is kept
 //
@@ -26,10 +26,11 @@
 //
 // # Whose fault a loss is
 //
-// A member that goes away, or does nothing for the whole time, while it has several messages in its hands does
-// not tell which of them is to blame, and most are not. Such a loss in company never makes a dead letter. A
-// message that was lost in company twice is handed out alone, to a member that has nothing else: a loss then is
-// its own, and counts. So a message that kills its worker is found, and those beside it are not buried with it.
+// A member that goes away, or does nothing for the whole time, while it has several messages in flight with it
+// does not tell which of them is to blame, and most are not. Such a loss in company never makes a dead letter.
+// A message that was lost in company twice is handed out alone, to a member that has nothing else: a loss then
+// is its own, and counts. So a message that kills its worker is found, and those beside it do not become dead
+// letters with it.
 package delivery
 
 import (
@@ -102,7 +103,7 @@ type Group struct {
 	lone     sorted // those that wait and are to be handed out alone, by when they are due
 	doomed   sorted
 	watch    watch   // members that have something, by when they must have settled some of it
-	clearing *member // takes nothing more until its hands are empty, and then a lone message
+	clearing *member // takes nothing more until it has nothing in flight, and then a lone message
 	members  map[uint64]*member
 
 	ranges      int // spans that are sent or settled
@@ -112,7 +113,7 @@ type Group struct {
 	failed      []Tried // since Failed was asked last
 }
 
-// New is a group of which nothing is in anybody's hands.
+// New is a group of which nothing is in flight.
 func New(o Options) *Group {
 	g := &Group{timeout: o.AckTimeout, attempts: o.MaxAttempts, members: map[uint64]*member{}}
 	if g.timeout == 0 {
@@ -184,13 +185,12 @@ func (g *Group) Leave(id uint64, now int64) {
 	delete(g.members, id)
 }
 
-// Next leases a member what it may have of the offsets before next, at most most
-// messages: those that come again first, then new ones. first is the oldest offset that
-// the topic keeps: what is before it is forgotten. ok is false when there is nothing for
-// it now: nothing there, too much in its hands, a message there that it gets alone once
-// its hands are empty, or, for new ones, hermes.GroupRanges acknowledged ranges above a gap,
-// which what comes again will close, or more messages open in the whole group (up to 40,000)
-// than could leave a gap each.
+// Next leases a member what it may have of the offsets before next, at most most messages: those that come
+// again first, then new ones. first is the oldest offset that the topic keeps: what is before it is forgotten.
+// ok is false when there is nothing for it now: nothing there, too much in flight with it, a message there that
+// it gets alone once it has nothing in flight, or, for new ones, hermes.GroupRanges acknowledged ranges above a
+// gap, which what comes again will close, or more messages open in the whole group (up to 40,000) than could
+// leave a gap each.
 func (g *Group) Next(id uint64, next, first uint64, most int, now int64) (l Lease, ok bool) {
 	g.advance(now)
 	g.raise(first)
@@ -276,7 +276,7 @@ func (g *Group) anew(m *member, next uint64, most int) (l Lease, ok bool) {
 	return Lease{Member: m.id, First: s.first, Last: last, Attempt: 1}, true
 }
 
-// grant puts a span, which is not counted now, into a member's hands.
+// grant puts a span, which is not counted now, in flight with a member.
 func (g *Group) grant(m *member, s *span, attempt uint32) {
 	l := &lease{member: m, first: s.first, last: s.last, since: g.now, alone: s.lone(), earlier: m.newest}
 	if m.newest != nil {
@@ -289,8 +289,8 @@ func (g *Group) grant(m *member, s *span, attempt uint32) {
 	s.state, s.lease, s.tried = held, l, attempt
 }
 
-// Return gives messages from an offset to another on, which a member has in its hands, back untried: they were
-// not sent. They come next, in the order of offsets with all else that is due at once.
+// Return gives messages from an offset to another on, which a member has in flight with it, back untried: they
+// were not sent. They come next, in the order of offsets with all else that is due at once.
 func (g *Group) Return(id uint64, from, last uint64) {
 	g.each(broker.Range{First: from, Last: last}, g.has(id), func(s *span) {
 		if s.tried > 1 {
@@ -300,7 +300,7 @@ func (g *Group) Return(id uint64, from, last uint64) {
 	})
 }
 
-// Sent tells that a member was sent messages that it has in its hands: it may settle them from now on.
+// Sent tells that a member was sent messages that it has in flight with it: it may settle them from now on.
 func (g *Group) Sent(id, first, last uint64) {
 	m := g.members[id]
 	if m == nil {
@@ -312,13 +312,13 @@ func (g *Group) Sent(id, first, last uint64) {
 	}
 }
 
-// Holds tells whether a message is in a member's hands.
+// Holds tells whether a message is in flight with a member.
 func (g *Group) Holds(id, offset uint64) bool {
 	s := g.at(offset)
 	return s != nil && g.has(id)(s)
 }
 
-// has passes what is in a member's hands.
+// has passes what is in flight with a member.
 func (g *Group) has(id uint64) func(*span) bool {
 	return func(s *span) bool { return s.state == held && s.lease.member.id == id }
 }
@@ -358,8 +358,8 @@ func (g *Group) expire(l *lease, reason string, company bool) {
 }
 
 // Expire gives back what was not acknowledged in time and returns what has been tried too often, which stays
-// out of everybody's hands until Acknowledged or Refused. wake is when to call it next, and then to ask Next
-// for members that had nothing to do; 0: no need, until something is handed out or given back.
+// not in flight until Acknowledged or Refused. wake is when to call it next, and then to ask Next for members
+// that had nothing to do; 0: no need, until something is handed out or given back.
 func (g *Group) Expire(now int64) (dead []Dead, wake int64) {
 	g.advance(now)
 	for m := g.watch.least(); m != nil && m.oldest.since+g.timeout <= g.now; m = g.watch.least() {
@@ -432,7 +432,7 @@ func (g *Group) advance(now int64) { g.now = max(g.now, now) }
 
 // Counts are a group's figures since it was made here.
 type Counts struct {
-	Members, InFlight int    // InFlight: messages in members' hands
+	Members, InFlight int    // InFlight: messages in flight with members
 	Redelivered       uint64 // messages handed out that had been before
 }
 

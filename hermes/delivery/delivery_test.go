@@ -54,7 +54,7 @@ func TestMembersShare(t *testing.T) {
 	g.Join(1, 5)
 	g.Join(2, 100)
 	ask(t, g, 1, 20, 100, 0, "0-4 try 1")
-	ask(t, g, 1, 20, 100, 0, "nothing") // its hands are full
+	ask(t, g, 1, 20, 100, 0, "nothing") // it has all in flight that it may have
 	ask(t, g, 2, 20, 10, 1*ms, "5-14 try 1")
 	ask(t, g, 2, 20, 10, 1*ms, "15-19 try 1")
 	ask(t, g, 2, 20, 10, 1*ms, "nothing")
@@ -76,9 +76,9 @@ func TestMembersShare(t *testing.T) {
 	}
 }
 
-// A message that was tried as often as it may be is told as dead, stays out of
-// everybody's hands until it is stored, and is told again when that failed: it is
-// passed over only then (hb-D19: dead letters were dropped when a channel was full).
+// A message that was tried as often as it may be is told as dead, stays not in flight until it is stored, and
+// is told again when that failed: it is passed over only then (hb-D19: dead letters were dropped when a channel
+// was full).
 func TestDeadLetter(t *testing.T) {
 	t.Parallel()
 	g := New(Options{AckTimeout: 10 * ms, MaxAttempts: 2})
@@ -172,8 +172,8 @@ func TestLossesInCompany(t *testing.T) {
 	}
 }
 
-// A member with others in its hands takes nothing more until it can have a lone message; other members go on, and
-// one whose hands are empty gets it at once.
+// A member with others in flight with it takes nothing more until it can have a lone message; other members go
+// on, and one that has nothing in flight gets it at once.
 func TestLoneMessageWaitsForEmptyHands(t *testing.T) {
 	t.Parallel()
 	g := New(Options{})
@@ -220,7 +220,8 @@ func TestSlowMemberIsNotLate(t *testing.T) {
 	}
 }
 
-// What comes too late and is in nobody's hands counts; what another has, or was given up, does not, and is told.
+// What comes too late and is in flight with no member counts; what another has, or was given up, does not, and
+// is told.
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	g := New(Options{AckTimeout: 10 * ms, MaxAttempts: 1})
@@ -358,7 +359,7 @@ func TestManySpans(t *testing.T) {
 	}
 }
 
-// A seek forgets what is in hands, and an acknowledgement of it is none.
+// A seek forgets what is in flight, and an acknowledgement of it is none.
 func TestSeek(t *testing.T) {
 	t.Parallel()
 	g := New(Options{})

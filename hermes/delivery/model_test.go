@@ -10,8 +10,8 @@ import (
 	"wirelab/hermes/broker"
 )
 
-// A group does what its twin does, whatever members, the log and the clock do: so
-// nothing is skipped, given to two at once, or lost on its way (hb-D01, hb-D02, hb-D18).
+// A group does what its reference does, whatever members, the log and the clock do: so nothing is skipped,
+// given to two at once, or lost on its way (hb-D01, hb-D02, hb-D18).
 func TestGroupDoesAsTheReference(t *testing.T) {
 	t.Parallel()
 	seeds := 600
@@ -25,7 +25,7 @@ func TestGroupDoesAsTheReference(t *testing.T) {
 	}
 }
 
-// story is a group and its twin, and the world that they are in.
+// story is a group and its reference, and the world that they are in.
 type story struct {
 	rng   *rand.Rand
 	g     *Group

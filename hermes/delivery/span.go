@@ -6,7 +6,7 @@ import "wirelab/hermes/broker"
 type state uint8
 
 const (
-	held         state = iota // in a member's hands
+	held         state = iota // in flight with a member
 	waiting                   // to be handed out (again)
 	sent                      // acknowledged, on its way to the log
 	settled                   // acknowledged in the log
@@ -23,7 +23,7 @@ type span struct {
 	lost        uint32 // of these tries, those that were lost in company; at most aloneAfter
 	lease       *lease // held
 	due         int64  // waiting, doomed: not before
-	reason      string // doomed, buried
+	reason      string // doomed, dead-lettered
 }
 
 func (s *span) size() int { return int(s.last - s.first + 1) }

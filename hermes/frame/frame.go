@@ -1,8 +1,7 @@
-// Package frame is those messages of hermes.proto that carry a topic's messages, in
-// their wire form, for both ends of the gRPC door. A frame's messages stay one piece
-// of bytes from a publisher to the log and from the log to a subscriber: they are
-// neither decoded nor copied one by one. It knows no call and no broker; what is in
-// a message is package record's to check.
+// Package frame is those messages of hermes.proto that carry a topic's messages, in their wire form, for both
+// ends of the gRPC API. A frame's messages stay one piece of bytes from a publisher to the log and from the log
+// to a subscriber: they are neither decoded nor copied one by one. It knows no call and no broker; what is in a
+// message is package record's to check.
 //
 // Reading copies a frame once, out of the buffers that grpc-go reads into, and lends
 // nothing back. To lend those buffers was weighed: a run would have to be held for as
@@ -22,7 +21,7 @@ import (
 // at its own limit and for a batch of several.
 const Limit = 2 * hermes.RunLimit
 
-// unknownMode is what a mode beyond a byte is read as; the door refuses it as any unknown one.
+// unknownMode is what a mode beyond a byte is read as; the API refuses it as any unknown one.
 const unknownMode = 0xff
 
 // Run is a Run, or a PublishRequest: the fields that both have, have the same numbers.

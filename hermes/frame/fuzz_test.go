@@ -52,7 +52,7 @@ func FuzzParseRun(f *testing.F) {
 		count, err := record.Check(r.Messages)
 		var p pb.Run
 		if err != nil || proto.Unmarshal(b, &p) != nil {
-			return // a topic may not be UTF-8: the door refuses it
+			return // a topic may not be UTF-8: the API refuses it
 		}
 		if len(p.GetMessages()) != count || p.GetTopic() != r.Topic || p.GetTag() != r.Tag || p.GetProducer() != r.Producer || p.GetSequence() != r.Sequence {
 			t.Fatalf("%+v of %d messages, but %v", r, count, &p)

@@ -74,8 +74,8 @@ type Node struct {
 // Cluster is nodes on this machine. Its methods are for any goroutine.
 type Cluster struct{ Nodes []*Node }
 
-// Start starts all nodes, and waits until their doors are open. There may be no
-// leader yet. The nodes die with us.
+// Start starts all nodes, and waits until their APIs are open. There may be no leader yet. The nodes die with
+// us.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c, err := New(o)
 	if err != nil {
@@ -201,7 +201,7 @@ func (c *Cluster) Start(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// GRPC are the nodes' gRPC doors.
+// GRPC are the nodes' gRPC APIs.
 func (c *Cluster) GRPC() []string {
 	var all []string
 	for _, n := range c.Nodes {
@@ -224,8 +224,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 // Args is the node's command line, without the program: what starts it by hand.
 func (n *Node) Args() []string { return n.args }
 
-// Start starts the node on its data, and waits until its doors are open. One that
-// runs is left alone.
+// Start starts the node on its data, and waits until its APIs are open. One that runs is left alone.
 func (n *Node) Start(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -319,8 +318,7 @@ func (n *Node) PID() int {
 	return n.process.PID()
 }
 
-// Ready is what the node said of itself, as JSON, when its doors opened; nil: they
-// never did.
+// Ready is what the node said of itself, as JSON, when its APIs opened; nil: they never did.
 func (n *Node) Ready() json.RawMessage {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// StartNull starts the doors of a node with no broker behind them (hermes null), for
-// who wants to know what its own side costs, and waits until they are open. It dies
-// with us. What it complains of is in dir.
+// StartNull starts the APIs of a node with no broker behind them (hermes null), for who wants to know what its
+// own side costs, and waits until they are open. It dies with us. What it complains of is in dir.
 func StartNull(ctx context.Context, o Options) (*Node, error) {
 	o.MayBeKilled = true
 	n := &Node{ID: 1, Dir: filepath.Join(o.Dir, "null"), args: []string{"null"}, options: &o}

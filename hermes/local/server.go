@@ -27,8 +27,8 @@ type Server struct {
 	stopped bool       // for good
 }
 
-// StartServer starts a cluster of one node on these CPUs, nil for any, and waits
-// until its doors are open. It dies with us; [Server.Stop] removes what it kept.
+// StartServer starts a cluster of one node on these CPUs, nil for any, and waits until its APIs are open. It
+// dies with us; [Server.Stop] removes what it kept.
 func StartServer(ctx context.Context, found daemon.Installation, cpus []int) (*Server, error) {
 	for _, left := range daemon.Left(os.TempDir(), prefix, time.Now()) {
 		daemon.Reclaim(left, func() bool { return true }) // the node died with who held the lock
@@ -53,7 +53,7 @@ func StartServer(ctx context.Context, found daemon.Installation, cpus []int) (*S
 // come to the loopback may come in.
 func (s *Server) URL() string { return "hermes://" + s.node.GRPC }
 
-// Address is the gRPC door, host:port.
+// Address is the gRPC API, host:port.
 func (s *Server) Address() string { return s.node.GRPC }
 
 // Version is that of the program.
@@ -68,8 +68,8 @@ func (s *Server) Kill(context.Context) error {
 	return nil
 }
 
-// Restart ends the server if it runs, and starts it on what it kept, at the same
-// addresses. It returns when its doors are open.
+// Restart ends the server if it runs, and starts it on what it kept, at the same addresses. It returns when its
+// APIs are open.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package metrics tells Prometheus how a node is doing. What goes in and out it counts
-// at the broker, above the node and below the doors ([Metrics.Wrap]), so that all doors
-// are counted alike; how long the disk and commits take the node tells it (it is a
-// [node.Observer]); everything else it asks the node when it is scraped. It has a registry
-// of its own and knows no door.
+// Package metrics tells Prometheus how a node is doing. What goes in and out it counts at the broker, above the
+// node and below the APIs ([Metrics.Wrap]), so that all APIs are counted alike; how long the disk and commits
+// take the node tells it (it is a [node.Observer]); everything else it asks the node when it is scraped. It has
+// a registry of its own and knows no API.
 //
 // # Bounds
 //

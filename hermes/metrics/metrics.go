@@ -92,7 +92,8 @@ func (m *Metrics) Committed(took time.Duration, proposals int) { m.commit.observ
 // scrapesAtOnce is how many may ask at once.
 const scrapesAtOnce = 2
 
-// Handler serves the metrics of a node in the formats of Prometheus, to each who asks what he may see. It is to be made once.
+// Handler serves the metrics of a node in the formats of Prometheus, to each who asks what he may see. It is to
+// be made once.
 func (m *Metrics) Handler(of Source) http.Handler {
 	m.collectors.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	slots := make(chan struct{}, scrapesAtOnce)

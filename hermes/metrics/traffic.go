@@ -110,8 +110,8 @@ func (m *Metrics) Total() (in, out, failed uint64) {
 	return m.traffic.total.in.Load(), m.traffic.total.out.Load(), failed
 }
 
-// Wrap counts what goes through a broker. Messages count as in once, when they are acknowledged,
-// duplicates too, since they went over the wire; as out whenever they are handed to a door.
+// Wrap counts what goes through a broker. Messages count as in once, when they are acknowledged, duplicates
+// too, since they went over the wire; as out whenever they are handed to an API.
 func (m *Metrics) Wrap(b broker.Broker) broker.Broker { return &counted{b, &m.traffic} }
 
 // counted is a broker whose traffic is counted.

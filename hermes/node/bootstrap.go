@@ -13,14 +13,13 @@ import (
 	"wirelab/wire/status"
 )
 
-// bootstrap is a node's first taking part in a cluster that it begins with others. Raft builds
-// on what a voter remembers: one that is started with an empty directory under the id of
-// a voter would vote twice in a term, and count again towards a majority that holds
-// what it no longer has: two leaders, and acknowledged messages lost. The empty
-// directory itself cannot tell whether it is the first. So a directory has a birth, a node notes
-// in its book the birth of each it meets, before it hears anything else of it, and one with an
-// empty log takes part only once more than half of the others have noted its birth: any
-// two such halves share a node, which remembers the first and refuses the second.
+// bootstrap is a node's first taking part in a cluster that it begins with others. Raft builds on what a voter
+// remembers: one that is started with an empty directory under the id of a voter would vote twice in a term,
+// and count again towards a majority that holds what it no longer has: two leaders, and acknowledged messages
+// lost. The empty directory itself cannot tell whether it is the first. So a directory has an incarnation, a
+// node notes in its membership file the incarnation of each it meets, before it hears anything else of it, and
+// one with an empty log takes part only once more than half of the others have noted its incarnation: any two
+// such halves share a node, which remembers the first and refuses the second.
 //
 // The price is that of a new cluster of three all nodes must have been up once, together,
 // before it begins. Asking fewer, such as whoever is there, was refused: with two of three
@@ -158,8 +157,8 @@ func (b *membership) keep() error {
 	return err
 }
 
-// meet tells what to think of a node with that birth, and notes it. One without is of a
-// version that knew of no births.
+// meet tells what to think of a node with that incarnation, and notes it. One without is of a version that knew
+// of no incarnations.
 func (b *membership) meet(id, incarnation uint64, begun bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,22 +21,22 @@ import (
 	"wirelab/wire/status"
 )
 
-// WrongMembership is the kind of a finding in the book of members, beside those of package wal.
+// WrongMembership is the kind of a finding in the membership file of members, beside those of package wal.
 const WrongMembership wal.Kind = "wrong book of members"
 
 // Checked is what [Check] saw.
 type Checked struct {
 	wal.Verified
 	Cluster string
-	Node    uint64          // whose directory it is; 0: the book does not tell
+	Node    uint64          // whose directory it is; 0: the membership file does not tell
 	Others  []broker.Member // from whom the node's data may be had again
 	Topics  int
 }
 
-// Check reads the directory of a node that does not run, and changes nothing: the log,
-// as wal.Verify says, with the machine that a node runs over it, and the book of members.
-// What is wrong is in Findings. The error is [vfs.ErrLocked] where a node runs on the directory,
-// NotFound where there is no log, or ctx's; then Checked is what was seen until then.
+// Check reads the directory of a node that does not run, and changes nothing: the log, as wal.Verify says, with
+// the machine that a node runs over it, and the membership file of members. What is wrong is in Findings. The
+// error is [vfs.ErrLocked] where a node runs on the directory, NotFound where there is no log, or ctx's; then
+// Checked is what was seen until then.
 func Check(ctx context.Context, files vfs.FS, dir string, progress func(done, total int64)) (Checked, error) {
 	if err := holdsLog(files, dir); err != nil {
 		return Checked{}, err
@@ -133,7 +133,7 @@ func (s *opened) live(topic uint32) (first uint64, ok bool) {
 	return t.First, ok
 }
 
-// membership checks the book of members against the log's.
+// membership checks the membership file of members against the log's.
 func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 	name := filepath.Join(dir, membershipName)
 	wrong := func(format string, args ...any) {
@@ -155,7 +155,7 @@ func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 	}
 	if len(c.Findings) == 0 {
 		s.changes = slices.DeleteFunc(s.changes, func(e *raftpb.Entry) bool { return e.GetIndex() > c.Applied })
-		// As a start does: what the log tells beyond the book is no damage.
+		// As a start does: what the log tells beyond the membership file is no damage.
 		if _, err := b.page.learn(s.changes); err != nil {
 			wrong("%v", err)
 		}
@@ -166,7 +166,8 @@ func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 			c.Others = append(c.Others, m)
 		}
 	}
-	// A commit index need not be on disk when the book is: then the book is ahead of what was replayed.
+	// A commit index need not be on disk when the membership file is: then the membership file is ahead of what
+	// was replayed.
 	if len(c.Findings) > 0 || b.page.Index > c.Applied {
 		return
 	}

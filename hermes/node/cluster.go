@@ -114,8 +114,8 @@ func noMember(id uint64) error {
 	return status.Errorf(status.NotFound, "member %d is not there", id)
 }
 
-// Join lets a node in as a learner; upkeep promotes it. A Learner that asks has no log:
-// if it is a voter already it has lost what it voted for and acknowledged. (hb-D24)
+// Join lets a node in as a learner; the maintenance promotes it. A Learner that asks has no log: if it is a
+// voter already it has lost what it voted for and acknowledged. (hb-D24)
 func (n local) Join(ctx context.Context, m broker.Member) (broker.Status, error) {
 	if m.ID == 0 || m.Peer == "" {
 		return broker.Status{}, status.Errorf(status.InvalidArgument, "a member has an id and an address for its peers")

@@ -20,28 +20,28 @@ import (
 	"wirelab/wire/status"
 )
 
-// A directory that is put back from an older copy looks like one that a node was killed over. Two
-// things tell it: the others remember what they saw this node acknowledge, and a file here is not the one
-// that is known by its time of birth, which no copy shares. The first needs one who saw it, the
-// second a file system that keeps such times, and a copy that was made file by file.
+// A directory that is put back from an older copy looks like one that a node was killed over. Two things tell
+// it: the others remember what they saw this node acknowledge, and a file here is not the one that is known by
+// when it was created, which no copy shares. The first needs one who saw it, the second a file system that
+// keeps such times, and a copy that was made file by file.
 
-// markName is the file whose birth stands for the directory's, and custodyName has what this is about: the mark, and
-// what was seen of the others. It is not in the book of members, which the loop waits for: it is written
-// now and then, and a disk may hang.
+// markName is the file whose time of creation stands for the directory's, and custodyName has what this is
+// about: the mark, and what was seen of the others. It is not in the membership file of members, which the loop
+// waits for: it is written now and then, and a disk may hang.
 const (
 	markName    = "birthmark"
 	custodyName = "custody.json"
 )
 
-// custodyEvery is how many rounds of upkeep pass between two writes for what was seen of nodes that are there; what
-// was seen of one that is gone is written at once.
+// custodyEvery is how many rounds of maintenance pass between two writes for what was seen of nodes that are
+// there; what was seen of one that is gone is written at once.
 const custodyEvery = 10
 
 // custody is what tells a copy of a directory from it. Its file is a checksum and JSON.
 type custody struct {
 	fs      vfs.FS
 	dir     string
-	mark    string // upkeep's, once the node runs
+	mark    string // the maintenance's, once the node runs
 	touches uint64 // likewise
 	rounds  int    // likewise
 
@@ -52,7 +52,7 @@ type custody struct {
 
 // keptCustody is the file's content.
 type keptCustody struct {
-	Mark string                  // the birth of the file that stands for the directory; "": none was made
+	Mark string                  // when the file was created, that stands for the directory; "": none was made
 	Seen map[uint64]replica.Seen // what the others were seen to have on their disks
 }
 
@@ -177,7 +177,8 @@ func (c *custody) recall(id uint64, s peer.Standing) error {
 	return nil
 }
 
-// keepCustody writes what was seen of the others: now and then, and when one of them is gone. For upkeep.
+// keepCustody writes what was seen of the others: now and then, and when one of them is gone. For the
+// maintenance.
 func (n *Node) keepCustody() {
 	c := n.custody
 	seen, unwritten := c.known()
@@ -214,7 +215,7 @@ func (n *Node) ownDirectory() {
 	}
 }
 
-// regained ends the doubt once the replica has caught up. By upkeep: it writes.
+// regained ends the doubt once the replica has caught up. By the maintenance: it writes.
 func (n *Node) regained() {
 	if n.caught.Load() && n.doubtful.Load() {
 		n.ownDirectory()

@@ -15,8 +15,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// putBack replaces a node's disk, which nothing runs on. blind: by a copy that keeps the births of files, as the
-// image of a whole volume does.
+// putBack replaces a node's disk, which nothing runs on. blind: by a copy that keeps when files were created,
+// as the image of a whole volume does.
 func (c *cluster) putBack(id uint64, files *vfs.Memory, blind bool) {
 	c.fs[id], c.disks[id] = files, &slow{FS: files}
 	c.disks[id].blind.Store(blind)

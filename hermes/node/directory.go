@@ -23,8 +23,8 @@ type topic struct {
 	members []*member  // to be told of new messages; on the leader
 }
 
-// watch has a member told of new messages, until stop. The tail could tell, but does so before
-// next is moved on: who looked between the two would sleep over a message.
+// watch has a member told of new messages, until stop. The recent log could tell, but does so before next is
+// moved on: who looked between the two would sleep over a message.
 func (t *topic) watch(f *member) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -40,7 +40,7 @@ type disk struct {
 	syncing atomic.Int64  // when the sync under way began; 0: none
 	backlog atomic.Int64  // bytes handed over and not stored
 	busy    atomic.Int64  // when the work under way began; 0: none
-	free    atomic.Uint64 // bytes of the disk, as upkeep saw last
+	free    atomic.Uint64 // bytes of the disk, as the maintenance saw last
 	starved atomic.Bool   // nothing is stored until there is room for a segment, or a file can be opened
 	noFiles atomic.Bool   // it is files
 
@@ -143,7 +143,7 @@ func (d *disk) want() string {
 func (d *disk) sated() {
 	if d.starved.Load() && d.starved.Swap(false) {
 		if d.noFiles.Swap(false) {
-			d.n.full.Store(false) // upkeep looks whether the disk is
+			d.n.full.Store(false) // maintenance looks whether the disk is
 		}
 		d.n.logger.Warn("what was to be stored could be: this node goes on")
 	}
@@ -281,9 +281,8 @@ var errNoFiles = status.Errorf(status.Unavailable, "this node can open no more f
 
 var errBehind = status.Errorf(status.Unavailable, "this node's disk is behind, or it is stopping: go on at another")
 
-// readLog reads messages for the tail. An entry is applied when a quorum has it, which
-// may be before this node's own disk does: what is missing then is waited for,
-// or readers would take it for trimmed.
+// readLog reads messages for the recent log. An entry is applied when a quorum has it, which may be before this
+// node's own disk does: what is missing then is waited for, or readers would take it for trimmed.
 func (n *Node) readLog(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
 	n.reading.RLock()
 	defer n.reading.RUnlock()

@@ -164,8 +164,9 @@ func TestFullAndStopped(t *testing.T) {
 	}
 }
 
-// TestLeaderNearlyFull: a leader with less free space than it must have hands over to a node that has room. No publish is
-// refused for the room meanwhile, and none is lost. Where nobody has room publishes are refused, and the leader stays.
+// TestLeaderNearlyFull: a leader with less free space than it must have hands over to a node that has room. No
+// publish is refused for the room meanwhile, and none is lost. Where nobody has room publishes are refused, and
+// the leader stays.
 func TestLeaderNearlyFull(t *testing.T) {
 	c := newCluster(t, 3)
 	old := c.settled()

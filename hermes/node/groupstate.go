@@ -18,12 +18,11 @@ import (
 // redeliveryTick is how late a message may be taken back that was not acknowledged in time.
 const redeliveryTick = 20 * time.Millisecond
 
-// groups are the groups that have had members since this node leads. The log has what
-// they acknowledged, and what was handed out in vain; what is in members' hands is here, and begins anew with each
-// leader.
+// groups are the groups that have had members since this node leads. The log has what they acknowledged, and
+// what was handed out in vain; what is in flight with members is here, and begins anew with each leader.
 type groups struct {
 	n    *Node
-	wake chan struct{} // the keeper has dead letters to make
+	wake chan struct{} // the redelivery loop has dead letters to make
 	next atomic.Int64  // before this time nothing is due; 0: nothing is
 
 	mu  sync.Mutex // guards all; taken before a hand's mu
@@ -111,7 +110,7 @@ func (s *groups) counted(id uint64, g broker.Group) broker.Group {
 	return g
 }
 
-// seek forgets what is in members' hands, and begins another generation. On the loop.
+// seek forgets what is in flight with members, and begins another generation. On the loop.
 func (s *groups) seek(id, floor, generation uint64) {
 	if h := s.find(id); h != nil {
 		h.mu.Lock()
@@ -157,7 +156,7 @@ func (h *group) end(err error) {
 	}
 }
 
-// run is the keeper.
+// run is the redelivery loop.
 func (s *groups) run() {
 	tick := time.NewTicker(redeliveryTick)
 	defer tick.Stop()
@@ -366,7 +365,7 @@ func (h *group) logged(generation uint64, ranges []broker.Range, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if generation != h.generation {
-		return // the group was set elsewhere: these may be in other hands now
+		return // the group was set elsewhere: these may be with another leader now
 	}
 	if err == nil {
 		h.g.Acknowledged(ranges)

@@ -32,7 +32,7 @@ type loop struct {
 	time    int64                // of the last entry applied
 	ticks   uint64
 	runs    []recentlog.Run // room for applied
-	// fed is the index of the last entry the tail was told of.
+	// fed is the index of the last entry the recent log was told of.
 	fed       atomic.Uint64
 	retiring  chan struct{} // closed when this node leads no longer; nil: it stays
 	moved     time.Time     // when leadership was last handed away for a slow disk
@@ -64,7 +64,7 @@ type proposal struct {
 	items    []byte
 	count    int
 	eventual bool
-	bytes    int // of the gate's; 0: none
+	bytes    int // of the admission's; 0: none
 	ctx      context.Context
 	// answer is called by the loop, once for a provisional verdict and once for the final one.
 	// It must not block.
@@ -339,8 +339,8 @@ func (l *loop) apply(e replica.Applied) (placedEntry, error) {
 	if err := a.read(e.Entry, e.Outcomes, &l.time); err != nil {
 		return placedEntry{}, fmt.Errorf("entry %d: %w", index, err)
 	}
-	// In this order: who sees a topic's next offset finds what is before it in the
-	// tail or, waiting for the disk to have indexed what was fed, in the log.
+	// In this order: who sees a topic's next offset finds what is before it in the recent log or, waiting for the
+	// disk to have indexed what was fed, in the log.
 	l.fed.Store(index)
 	if len(a.runs) > 0 {
 		l.n.recent.Append(l.time, a.runs)

@@ -60,7 +60,7 @@ func (n *Node) keepLog() error {
 	}
 	for {
 		if _, ok := n.log.Sealing(); !ok || n.membership.isLate() {
-			return nil // late: the entries that the book lacks must be read again by a start
+			return nil // late: the entries that the membership file lacks must be read again by a start
 		}
 		ended, err := n.seal()
 		if errors.Is(err, wal.ErrNoRoom) {

@@ -190,7 +190,7 @@ func (f *member) Ack(ctx context.Context, ranges []broker.Range) error {
 	}
 	acked, strange, ok := h.g.Ack(f.id, ranges, h.n.clock.now())
 	generation := h.generation
-	f.tell() // there may be room in its hands
+	f.tell() // there may be room in flight with it
 	h.mu.Unlock()
 	if !ok {
 		return broker.Strange(strange)

@@ -24,10 +24,9 @@ import (
 // membershipName is the file of the members' addresses.
 const membershipName = "members.json"
 
-// membership is the members' names and addresses. Raft's log knows members by id; what it
-// says beside of them travels in the entries that let them in, and those are dropped
-// one day, so it is kept in a file as well. The log is right about who takes part,
-// the book only about how to reach him.
+// membership is the members' names and addresses. Raft's log knows members by id; what it says beside of them
+// travels in the entries that let them in, and those are dropped one day, so it is kept in a file as well. The
+// log is right about who takes part, the membership file only about how to reach him.
 type membership struct {
 	fs  vfs.FS
 	dir string
@@ -55,7 +54,7 @@ type page struct {
 	// Joined is an entry that was committed when this node was let in: what the log says before it of a member of
 	// this id is about another one. 0: it began the cluster, or was let in by a version that did not note it.
 	Joined uint64 `json:",omitempty"`
-	// Met is whom this node has talked to, by their directories' births.
+	// Met is whom this node has talked to, by their directories' incarnations.
 	Met map[uint64]uint64
 	// Lineage tells clusters of one name from each other, of which one was recovered from a copy of the other; 0: it
 	// was not recovered. See Recover.
@@ -64,7 +63,7 @@ type page struct {
 	Recovering *recovering `json:",omitempty"`
 }
 
-// metBefore stands for the birth of a node that was known before births were.
+// metBefore stands for the incarnation of a node that was known before incarnations were.
 const metBefore = 1
 
 // openMembership reads the file, or begins it. A directory of another node is refused: a node
@@ -82,7 +81,7 @@ func openMembership(files vfs.FS, dir, cluster string, node uint64) (*membership
 	case b.page.Cluster != cluster || b.page.Node != node:
 		return nil, status.Errorf(status.Conflict, "%s is the directory of node %d of cluster %q, and this is node %d of %q: give each its own",
 			dir, b.page.Node, b.page.Cluster, node, cluster)
-	case b.page.Incarnation == 0: // of a version that knew of no births
+	case b.page.Incarnation == 0: // of a version that knew of no incarnations
 		b.page.Incarnation = newIncarnation()
 		for id := range b.page.Members {
 			b.page.Met[id] = metBefore
@@ -134,7 +133,7 @@ func KnowsOthers(dir string, node uint64) (bool, error) {
 	return false, nil
 }
 
-// sumAt is where the digits of the sum are in a book's text.
+// sumAt is where the digits of the sum are in a membership file's text.
 const sumAt = len("{\n\t\"Sum\": \"")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -142,7 +141,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // textSum is the sum of a text, in digits.
 func textSum(text []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) }
 
-// membershipSum is the sum of a book's text, whatever digits are in its place.
+// membershipSum is the sum of a membership file's text, whatever digits are in its place.
 func membershipSum(text []byte) string {
 	text = bytes.Clone(text)
 	copy(text[sumAt:], noSum)
@@ -224,7 +223,7 @@ func (b *membership) learn(entries ...*raftpb.Entry) error {
 		return err
 	}
 	if err = b.write(); vfs.Full(err) || vfs.Exhausted(err) {
-		// The log has it, and is not sealed before the book has it too.
+		// The log has it, and is not sealed before the membership file has it too.
 		b.late, err = true, nil
 	}
 	return err

@@ -44,8 +44,8 @@ func put(t *testing.T, fs vfs.FS, name string, b []byte) {
 	}
 }
 
-// TestMembershipDamage: of the book of members no bit may be another one, but for those of the name of its checksum; a book
-// of a version before is read, and gets one.
+// TestMembershipDamage: of the membership file of members no bit may be another one, but for those of the name
+// of its checksum; a membership file of a version before is read, and gets one.
 func TestMembershipDamage(t *testing.T) {
 	fs := vfs.NewMemory()
 	o := options(fs)

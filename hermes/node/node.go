@@ -1,7 +1,6 @@
-// Package node is a node of Hermes: the shell around the parts that know no clock,
-// disk or network. It gives them goroutines, time, files and peers, and is a
-// [broker.Broker] to the doors, whether it leads or not: what a follower cannot do
-// itself it hands on to the leader, one hop. It knows no door.
+// Package node is a node of Hermes: the shell around the parts that know no clock, disk or network. It gives
+// them goroutines, time, files and peers, and is a [broker.Broker] to the APIs, whether it leads or not: what a
+// follower cannot do itself it hands on to the leader, one hop. It knows no API.
 //
 // # Goroutines
 //
@@ -98,7 +97,7 @@ type Node struct {
 	doubtful atomic.Bool                      // the directory is a copy, and the node has not caught up
 	caught   atomic.Bool                      // the replica has
 	apart    apart
-	ageless  bool // upkeep's: nothing goes by its age
+	ageless  bool // the maintenance's: nothing goes by its age
 
 	lead     atomic.Pointer[lead]
 	news     news          // of lead
@@ -247,7 +246,7 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	return nil
 }
 
-// enter sees to it that the node may take part: with what it has, by joining, or later. See debut.
+// enter sees to it that the node may take part: with what it has, by joining, or later. See bootstrap.
 func (n *Node) enter(ctx context.Context) (err error) {
 	if n.disk.last, err = n.log.LastIndex(); err != nil {
 		return err

@@ -43,8 +43,9 @@ type Recovered struct {
 // producers stay as they are. The new cluster has a lineage of its own, by which its nodes and those of the former
 // one refuse each other.
 //
-// confirm is told what is there before anything is changed, and its error ends it. A power cut leaves the directory
-// as it was or, once the book of members says that it is decided, such that the next start or Recover does the rest.
+// confirm is told what is there before anything is changed, and its error ends it. A power cut leaves the
+// directory as it was or, once the membership file of members says that it is decided, such that the next start
+// or Recover does the rest.
 //
 // The error is [vfs.ErrLocked] where a node runs on the directory, NotFound where there is no log, Conflict where
 // there is nothing to recover from or for, a [wal.Damage], or confirm's.
@@ -131,8 +132,8 @@ func (b *membership) recover() error {
 	if err = errors.Join(err, l.Close()); err != nil {
 		return fmt.Errorf("the recovery of %s is not done: %w", b.dir, err)
 	}
-	// What the former nodes had counts no more: those that join may have their ids. Before the book says
-	// that all is done, so that an interruption leaves nothing of it.
+	// What the former nodes had counts no more: those that join may have their ids. Before the membership file
+	// says that all is done, so that an interruption leaves nothing of it.
 	if err := b.fs.Remove(filepath.Join(b.dir, custodyName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

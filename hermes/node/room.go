@@ -34,9 +34,9 @@ func (r *rooms) enough(id uint64) bool {
 	return r.has[id]
 }
 
-// In ticks: how long a leader without room takes publishes on while it hands over, and after how long it tries again, or
-// at all where it leads only since. Raft gives a try up within 20. A node with room may not seem to be there for
-// as long as yieldBlink: Raft forgets once in an election timeout whom it heard of.
+// In ticks: how long a leader without room takes publishes on while it hands over, and after how long it tries
+// again, or at all where it leads only since. Raft gives a try up within 20. A node with room may not seem to
+// be there for as long as yieldBlink: Raft forgets once in an election timeout whom it heard of.
 const (
 	yieldTicks = 60
 	yieldAgain = 40

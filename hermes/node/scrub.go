@@ -22,9 +22,9 @@ const (
 	// how long another node may take for an entry.
 	mendLimit  = 30 * time.Second
 	fetchLimit = 5 * time.Second
-	// scrubRest is how many upkeeps lie between two rounds over the whole log.
+	// scrubRest is how many rounds of maintenance lie between two rounds over the whole log.
 	scrubRest = 60
-	// scrubGrace is how many upkeeps a node goes on with damage that nobody can repair.
+	// scrubGrace is how many rounds of maintenance a node goes on with damage that nobody can repair.
 	scrubGrace = 3
 	// scrubBehind of the disk's backlog let scrubbing wait: publishers come first.
 	scrubBehind = 1 << 20

@@ -235,8 +235,8 @@ func TestNobodyRepairs(t *testing.T) {
 	}
 }
 
-// TestNotRepairedYet: a node that cannot reach those who have a copy tells its readers to go elsewhere, is not ready and
-// goes on by itself.
+// TestNotRepairedYet: a node that cannot reach those who have a copy tells its readers to go elsewhere, is not
+// ready and goes on by itself.
 func TestNotRepairedYet(t *testing.T) {
 	c := planned(t, 3, 10*time.Millisecond, time.Second)
 	c.tune = func(o *node.Options) {

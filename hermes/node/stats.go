@@ -65,12 +65,16 @@ type Stats struct {
 	Segments                               int           // of the log, on this node
 	LogBytes                               int64         // allocated
 	OpenFiles, OpenLimit                   int           // of the log: now, and at most to be read
-	FreeBytes                              uint64        // of the disk, as of the last upkeep; 0: not known yet
-	Full                                   bool          // the disk has less free space than it must: where it leads it hands over, or refuses publishes
-	Starved                                bool          // the disk is so full, or so many files are open, that nothing is stored here, and nothing acknowledged
+	// Of the disk, as of the last round of maintenance; 0: not known yet.
+	FreeBytes                              uint64
+	// The disk has less free space than it must: where it leads it hands over, or refuses publishes.
+	Full                                   bool
+	// The disk is so full, or so many files are open, that nothing is stored here, and nothing acknowledged.
+	Starved                                bool
 	Apart                                  bool          // this node and another have committed different entries
 	Copied                                 bool          // the directory is a copy, and the node has not caught up yet
-	ClockOff                               bool          // the machine's clock is off the others' by more than Options.ClockSkew
+	// The machine's clock is off the others' by more than Options.ClockSkew.
+	ClockOff                               bool
 	ClockAhead                             time.Duration // of the median of a majority; 0 where none is known
 	Scrub                                  Scrub
 	InHandBytes                            int   // of publishes without an answer

@@ -11,7 +11,8 @@ import (
 )
 
 // Entries is what a node is besides a broker, to other nodes: it gives entries of its log, with which they
-// repair theirs. Who answers gives committed ones only. A node of a version that does not know of it says Unimplemented.
+// repair theirs. Who answers gives committed ones only. A node of a version that does not know of it says
+// Unimplemented.
 type Entries interface {
 	// Entry is one of an index and a term. NotFound: it is not there, or not any more. Unavailable: not yet.
 	Entry(ctx context.Context, index, term uint64) (*raftpb.Entry, error)

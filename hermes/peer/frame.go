@@ -17,10 +17,10 @@ import (
 //
 //	crc(u32 LE: CRC32C of all that follows) length(u32 LE) rest(u32 LE) kind(1 byte) lane(1 byte) bytes(length)
 //
-// and rest says how many bytes of the frame come in the lane's next fragments.
+// and rest says how many bytes of the frame come in the queue's next fragments.
 const (
 	headBytes     = 14
-	fragmentBytes = 64 << 10 // what one lane sends before another may
+	fragmentBytes = 64 << 10 // what one queue sends before another may
 	// frameLimit is on a frame that is read: a snapshot with as many producers as
 	// may be stays below. What is announced is allocated as it comes, not before.
 	frameLimit = 1 << 30
@@ -73,8 +73,8 @@ type frame struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// outbox is what waits on one connection, by lane. It has no bound of its own:
-// the sender of each kind of frame has one.
+// outbox is what waits on one connection, by queue. It has no bound of its own: the sender of each kind of
+// frame has one.
 type outbox struct {
 	mu     sync.Mutex
 	queues [queues]fifo
@@ -82,7 +82,7 @@ type outbox struct {
 	wake   chan struct{} // of capacity 1
 }
 
-// fifo is the frames of a lane; those before at are gone.
+// fifo is the frames of a queue; those before at are gone.
 type fifo struct {
 	frames []frame
 	at     int
@@ -91,8 +91,8 @@ type fifo struct {
 
 func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }
 
-// put queues a frame, unless the outbox is closed or, with a limit, the lane holds
-// something already and would hold more than that many bytes.
+// put queues a frame, unless the outbox is closed or, with a limit, the queue holds something already and would
+// hold more than that many bytes.
 func (o *outbox) put(f frame, limit int) bool {
 	if f.raft == nil {
 		f.size = headBytes + len(f.head) + len(f.tail)
@@ -116,7 +116,7 @@ func (o *outbox) put(f frame, limit int) bool {
 	return true
 }
 
-// take gives the lane's oldest frame.
+// take gives the queue's oldest frame.
 func (o *outbox) take(l queue) (f frame, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -149,7 +149,7 @@ func (o *outbox) close() (left []frame) {
 	return left
 }
 
-// sending is the frame of a lane that is partly written.
+// sending is the frame of a queue that is partly written.
 type sending struct {
 	frame frame
 	parts [2][]byte
@@ -186,7 +186,7 @@ func (w *writer) run(o *outbox, stop <-chan struct{}) error {
 	}
 }
 
-// round writes one fragment of each lane that has something.
+// round writes one fragment of each queue that has something.
 func (w *writer) round(o *outbox) (worked bool, err error) {
 	for l := range queues {
 		if w.now[l] == nil {
@@ -231,7 +231,7 @@ func (w *writer) begin(l queue, f frame) error {
 	return nil
 }
 
-// fragment writes the next fragment of a lane's frame.
+// fragment writes the next fragment of a queue's frame.
 func (w *writer) fragment(l queue) error {
 	s := w.now[l]
 	n := min(s.rest, fragmentBytes)

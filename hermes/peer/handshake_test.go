@@ -90,7 +90,7 @@ func TestIdentityCheck(t *testing.T) {
 		!strings.Contains(err.Error(), "another directory") {
 		t.Errorf("the one who dials him has %v", err)
 	}
-	// A former version tells no birth, and has noted nothing.
+	// A former version tells no incarnation, and has noted nothing.
 	old := start(t, 4, memory(t))
 	d := start(t, 5, memory(t), func(o *peer.Options) {
 		o.IdentityCheck = peer.IdentityCheck{Incarnation: 9, Welcomed: func(uint64) { t.Error("a former version is told as one that noted it") }}

@@ -5,19 +5,18 @@ import (
 	"wirelab/wire/status"
 )
 
-// IdentityCheck is what nodes know of each other's directories. An id alone does not do: a node
-// that is started under its old id with an empty directory has forgotten what it
-// voted for and acknowledged, and those who counted on that must not hear of it. Each end
-// tells its directory's birth in its hello, and each asks Meet what to think of the other's.
-// The functions are called by the transport's goroutines, before the connection stands; those
-// that are nil are not.
+// IdentityCheck is what nodes know of each other's directories. An id alone does not do: a node that is started
+// under its old id with an empty directory has forgotten what it voted for and acknowledged, and those who
+// counted on that must not hear of it. Each end tells its directory's incarnation in its hello, and each asks
+// Meet what to think of the other's. The functions are called by the transport's goroutines, before the
+// connection stands; those that are nil are not.
 type IdentityCheck struct {
 	Incarnation uint64      // of this node's directory, drawn when it was begun; 0: not told
 	Begun       func() bool // this node takes part already; nil: it does
 	// Lineage is of this node's cluster; nil, or 0: not told.
 	Lineage func() uint64
-	// Related tells why a node of that lineage is none of this cluster's, before Meet is asked; nil: it may be. id is 0 for
-	// one that only asks something, and told a lineage; a node that told none has 0.
+	// Related tells why a node of that lineage is none of this cluster's, before Meet is asked; nil: it may be. id
+	// is 0 for one that only asks something, and told a lineage; a node that told none has 0.
 	Related func(id, lineage uint64) error
 	// Full tells whether this node's disk is so full that it should not lead; nil: others are not told.
 	Full func() bool
@@ -35,7 +34,7 @@ type IdentityCheck struct {
 	// that is met. A node of a version that tells none knows 0.
 	Knows uint32
 	Known func(id uint64, knows uint32)
-	// Welcomed is told of a node that has noted this one's birth.
+	// Welcomed is told of a node that has noted this one's incarnation.
 	Welcomed func(id uint64)
 	// Refused is told of a node that says Conflict: this one is not who it takes itself for, or, forgotten, it has
 	// less on its disk than that node saw it have.
@@ -116,8 +115,8 @@ func (a *IdentityCheck) know(id uint64, h *gen.Hello) {
 	}
 }
 
-// greeted takes the answer of a node that was dialled. One that tells no birth of its own
-// is of a former version, and has noted nothing.
+// greeted takes the answer of a node that was dialled. One that tells no incarnation of its own is of a former
+// version, and has noted nothing.
 func (a *IdentityCheck) greeted(id uint64, h *gen.Hello) error {
 	if err := readError(h.GetError()); err != nil {
 		if a.Refused != nil && status.CodeOf(err) == status.Conflict {

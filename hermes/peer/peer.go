@@ -4,18 +4,17 @@
 //
 // # Connections
 //
-// Each node dials each other node once. On the connection that A dialled travel
-// A's Raft messages to B, A's requests to B and B's replies to those; what B has
-// to say of its own travels on the one that B dialled. Frames of three lanes
-// (Raft messages, requests, snapshots) are cut into fragments that take turns, so that
-// neither a snapshot nor a batch holds a heartbeat up. Every frame has a CRC32C: TCP's sum
-// lets one damaged segment in some millions pass, and this one would go into the log.
+// Each node dials each other node once. On the connection that A dialled travel A's Raft messages to B, A's
+// requests to B and B's replies to those; what B has to say of its own travels on the one that B dialled.
+// Frames of three queues (Raft messages, requests, snapshots) are cut into fragments that take turns, so that
+// neither a snapshot nor a batch holds a heartbeat up. Every frame has a CRC32C: TCP's sum lets one damaged
+// segment in some millions pass, and this one would go into the log.
 //
 // # Who gets in
 //
-// A node with a key asks for it on each connection, and proves that it has it: each end draws a nonce, and the proof is an
-// HMAC over both, so that neither the key travels nor a proof counts twice. Connections that have proven
-// nothing yet give way to new ones, so that strangers keep no node out.
+// A node with a key asks for it on each connection, and proves that it has it: each end draws a nonce, and the
+// proof is an HMAC over both, so that neither the key travels nor a proof counts twice. Connections that have
+// proven nothing yet give way to new ones, so that strangers keep no node out.
 //
 // # What is lost
 //
@@ -223,9 +222,9 @@ func (t *Transport) Start(h Handler, local broker.Broker) {
 	}
 }
 
-// SetPeer tells where a node is; no address: that it is none of ours. The node itself is passed over. Where it is not
-// at the address, it is looked for at the others in turn: whoever answers there proves by its hello that it is the node.
-// A connection that stands at one of them goes on.
+// SetPeer tells where a node is; no address: that it is none of ours. The node itself is passed over. Where it
+// is not at the address, it is looked for at the others in turn: whoever answers there proves by its hello that
+// it is the node. A connection that stands at one of them goes on.
 func (t *Transport) SetPeer(id uint64, address string, others ...string) {
 	addresses := slices.Compact(append([]string{address}, others...))
 	t.mu.Lock()

@@ -123,7 +123,7 @@ func (s *session) open(ctx context.Context, f *servedFeed, left time.Duration, s
 	return feed, nil
 }
 
-// ended tells that a feed is over. The last batches are before it in the same lane.
+// ended tells that a feed is over. The last batches are before it in the same queue.
 func (s *session) ended(id uint64, err error) {
 	data, err := proto.MarshalOptions{}.MarshalAppend(appendNumbers(nil, id), writeError(err))
 	if err != nil {

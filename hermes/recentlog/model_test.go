@@ -182,7 +182,7 @@ func story(seed uint64) error {
 			appendEntry()
 		}
 	}
-	// What was there before the tail began.
+	// What was there before the log began.
 	for range rng.IntN(5) {
 		d.add(rng.Uint32N(topics), time, 1+rng.IntN(5), 1)
 	}

@@ -35,7 +35,7 @@ const (
 	tellMost = 64
 )
 
-// Options are a tail's.
+// Options are a recent log's.
 type Options struct {
 	Bytes   int // of messages held, and 128 for each batch; 0: 16 MiB
 	Readers int // open at once; 0: 100,000
@@ -91,7 +91,7 @@ type piece struct {
 	pushed bool
 }
 
-// New makes an empty tail.
+// New makes an empty log.
 func New(o Options) *Log {
 	t := &Log{read: o.Read, bytesMost: o.Bytes, readersMost: o.Readers, topics: map[uint32]*topic{}, ends: map[uint32]uint64{}, tellMost: tellMost}
 	if t.bytesMost == 0 {
@@ -312,7 +312,7 @@ func (t *Log) Readers(topic uint32) int {
 	return 0
 }
 
-// Usage is what a tail holds and has done.
+// Usage is what a log holds and has done.
 type Usage struct {
 	Readers int
 	Bytes   int    // held, by the measure of Options.Bytes

@@ -120,7 +120,7 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// A closed tail takes nothing more, and past the bound on readers nobody is taken (hb-D26).
+// A closed log takes nothing more, and past the bound on readers nobody is taken (hb-D26).
 func TestRefusesReaders(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{Readers: 2})

@@ -14,11 +14,11 @@ type topic struct {
 	log *Log
 	id  uint32
 
-	// With the tail's mu.
+	// With the log's mu.
 	listeners   []*listener
 	readers     int
 	live        int  // of them: those that get what is pushed
-	stirred     bool // it is in the tail's stirred
+	stirred     bool // it is in the log's stirred
 	ended       bool // deleted
 	first, last int  // of the Append under way: which runs are this topic's; first is -1 otherwise
 

@@ -177,8 +177,9 @@ func TestMatchBeyondTheLog(t *testing.T) {
 	}
 }
 
-// TestReplacedTail: a leader replaces what was never committed, and what it sends comes twice before the node has
-// handed out anything of it. Nothing of that tells of another history, to the node or to who had it acknowledged before.
+// TestReplacedTail: a leader replaces what was never committed, and what it sends comes twice before the node
+// has handed out anything of it. Nothing of that tells of another history, to the node or to who had it
+// acknowledged before.
 func TestReplacedTail(t *testing.T) {
 	c := start(t, 3)
 	leader, follower := c.elect(1), c.nodes[3]

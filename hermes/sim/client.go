@@ -114,7 +114,7 @@ func (p *producer) send(one *publish) {
 	})
 }
 
-// publish is the node's door.
+// publish is the node's API.
 func (n *node) publish(one *publish, reply func(replica.Verdict)) {
 	if n.replica == nil {
 		reply(replica.Verdict{Err: errRefused})

@@ -199,9 +199,11 @@ type Report struct {
 	Index                                               uint64 // of the last entry
 	Snapshots, Restarts                                 int
 	Sealed, Cleaned, Dropped, Joined                    int    // segments
-	Slow, Left, Worked                                  int    // members that took too long, that left, and what all of them worked on
+	// Members that took too long, that left, and what all of them worked on.
+	Slow, Left, Worked                                  int
 	Aged                                                int    // times that messages were given up for their age
-	PutBack, Refused, Regained                          int    // disks that were put back to a copy, and what became of their nodes
+	// Disks that were put back to a copy, and what became of their nodes.
+	PutBack, Refused, Regained                          int
 	Fingerprint                                         uint64 // of the log
 }
 

@@ -20,7 +20,7 @@ var (
 // Created implements [Dater].
 func (OS) Created(name string) (string, error) { return created(name) }
 
-// creations counts the files that were asked for their birth, of all file systems in memory.
+// creations counts the files that were asked when they were created, of all file systems in memory.
 var creations atomic.Uint64
 
 // Created implements [Dater].

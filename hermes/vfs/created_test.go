@@ -10,7 +10,7 @@ import (
 	"wirelab/hermes/vfs"
 )
 
-// TestCreated: a file keeps its birth under another name and with other content; a copy has one of its own.
+// TestCreated: a file keeps its time of creation under another name and with other content; a copy has another.
 func TestCreated(t *testing.T) {
 	memory := vfs.NewMemory()
 	if err := memory.MkdirAll("/d"); err != nil {

@@ -51,8 +51,9 @@ func (f *flipped) care() wal.Care { return wal.Care{Fetch: f.fetch} }
 // alone is how many entries bring messages of topic 3 only, before there are others.
 const alone = 30
 
-// newFlipped has sealed segments, of which one was dropped and one cleaned, a state ahead of its segment, a full
-// segment and one in use. Where joined is set some were cleaned so much that they are one now. Nothing of it is in memory.
+// newFlipped has sealed segments, of which one was dropped and one cleaned, a state ahead of its segment, a
+// full segment and one in use. Where joined is set some were cleaned so much that they are one now. Nothing of
+// it is in memory.
 func newFlipped(t *testing.T, joined bool) *flipped {
 	segments, first := 8, map[uint32]uint64{1: 20, 2: 20, 3: 56}
 	if joined {

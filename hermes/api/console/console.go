@@ -1,7 +1,6 @@
-// Package console is a node's page for people: its nodes, topics and groups, and
-// forms to try publishing and subscribing with. The page asks the HTTP door's own
-// API and nothing else, so it can do no more than whoever holds its token; this
-// package serves the files it is made of, and knows no broker.
+// Package console is a node's page for people: its nodes, topics and groups, and forms to try publishing and
+// subscribing with. The page asks the HTTP API's own API and nothing else, so it can do no more than whoever
+// holds its token; this package serves the files it is made of, and knows no broker.
 package console
 
 import (

@@ -31,7 +31,7 @@ const heartbeatUsual = 15 * time.Second
 // callTime is how long a question to the broker may take, unless its caller has less.
 const callTime = 30 * time.Second
 
-// Config is what a door is made of. The zero values but for Broker are usable.
+// Config is what an API is made of. The zero values but for Broker are usable.
 type Config struct {
 	Broker broker.Broker
 	// Origins are those of pages that may open WebSockets, such as
@@ -46,9 +46,8 @@ type Config struct {
 	Heartbeat time.Duration
 }
 
-// Handlers returns what makes the handlers for [Path] and [OriginPath], by these, to
-// be mounted on package rest's door. Their subscriptions end as ending does
-// (hb-D31). It refuses a Config without a broker.
+// Handlers returns what makes the handlers for [Path] and [OriginPath], by these, to be mounted on package
+// rest's API. Their subscriptions end as ending does (hb-D31). It refuses a Config without a broker.
 func Handlers(config Config) (map[string]func(ending context.Context) http.Handler, error) {
 	if config.Broker == nil {
 		return nil, status.Errorf(status.InvalidArgument, "the door has no broker")

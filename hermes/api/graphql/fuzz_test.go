@@ -12,7 +12,7 @@ import (
 	"wirelab/hermes/broker/brokertest"
 )
 
-// Whatever is asked of either schema, the door answers, and is not at fault.
+// Whatever is asked of either schema, the API answers, and is not at fault.
 func FuzzQuestions(f *testing.F) {
 	f.Add(true, `{"query":"{topics{name groups{name acked{first}}}}"}`)
 	f.Add(true, `{"query":"mutation($m:[MessageInput!]!){publish(topic:\"t\",messages:$m){offset}}","variables":{"m":[{"payloadBase64":"/w=="}]}}`)

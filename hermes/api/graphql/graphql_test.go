@@ -140,7 +140,8 @@ func TestOrigin(t *testing.T) {
 		all.next()
 	}
 	s.want(s.ask("/graphql", `mutation{publish(topic:"t",messages:[{payloadBase64:"/w=="}]){count}}`), `{"publish":{"count":1}}`)
-	s.want(all.next(), `{"id":"1","type":"next","payload":{"data":{"subscribe":{"id":"t/4","topic":"t","payload":"","payloadBase64":"/w==",`) // hb-D28
+	// hb-D28.
+	s.want(all.next(), `{"id":"1","type":"next","payload":{"data":{"subscribe":{"id":"t/4","topic":"t","payload":"","payloadBase64":"/w==",`)
 	s.memory.Lead(false)
 	s.want(s.ask("/query", `{health}`), "unavailable: ")
 	s.want(s.ask("/query", `mutation{publishBatch(topic:"t",payloads:["a"]){success}}`), "unavailable: ") // hb-D16
@@ -164,7 +165,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A group's messages come over a WebSocket, and are acknowledged by either door.
+// A group's messages come over a WebSocket, and are acknowledged by either API.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -231,7 +232,7 @@ func TestAutomaticAcks(t *testing.T) {
 	}
 }
 
-// An acknowledgement of which a part came too late says which, and the subscription goes on, also where the door
+// An acknowledgement of which a part came too late says which, and the subscription goes on, also where the API
 // acknowledges by itself.
 func TestLateAck(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,8 @@ func shownBytes(value []byte) (text, inBase64 *string) {
 
 // delivery is a message as a subscriber gets it.
 func delivery(id, topic string, b *broker.Batch, offset uint64, m *hermes.Message) *gen.Delivery {
-	d := &gen.Delivery{Subscription: id, Topic: topic, Time: timeText(b.Time), Attempt: int32(b.Attempt), Headers: []*gen.Header{}} // attempts are few
+	// Attempts are few.
+	d := &gen.Delivery{Subscription: id, Topic: topic, Time: timeText(b.Time), Attempt: int32(b.Attempt), Headers: []*gen.Header{}}
 	if b.Attempt > 0 {
 		d.Offset = &offset
 	}
@@ -101,7 +102,8 @@ func timeText(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC33
 func idText(id uint64) string { return strconv.FormatUint(id, 10) }
 
 func showVerdict(v broker.Verdict) *gen.Verdict {
-	shown := &gen.Verdict{Count: int32(v.Count), Duplicate: v.Duplicate, Provisional: v.Provisional} // at most hermes.RunMessages
+	// At most hermes.RunMessages.
+	shown := &gen.Verdict{Count: int32(v.Count), Duplicate: v.Duplicate, Provisional: v.Provisional}
 	if v.Index == 0 {
 		return shown // performance has no place in the log
 	}

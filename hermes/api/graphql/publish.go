@@ -62,8 +62,8 @@ func (r mutation) Publish(ctx context.Context, topic string, messages []*gen.Mes
 	return showVerdict(v), nil
 }
 
-// PublishBatch answers each run apart, as the other doors do: several mutations in one
-// document would not, since one that fails leaves no data of the others (hb-D16).
+// PublishBatch answers each run apart, as the other APIs do: several mutations in one document would not, since
+// one that fails leaves no data of the others (hb-D16).
 func (r mutation) PublishBatch(ctx context.Context, in []*gen.RunInput) ([]*gen.RunVerdict, error) {
 	if len(in) == 0 || len(in) > runsLimit {
 		return nil, status.Errorf(status.InvalidArgument, "%d runs; want 1 to %d", len(in), runsLimit)

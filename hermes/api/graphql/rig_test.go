@@ -29,8 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 // patience is how long a test waits for what must come.
 const patience = time.Minute
 
-// rig is a door behind the guard of package rest, as a node has it, over a broker
-// in memory.
+// rig is an API behind the guard of package rest, as a node has it, over a broker in memory.
 type rig struct {
 	*testing.T
 	memory  *brokertest.InMemory

@@ -11,7 +11,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// rangesLimit is how many ranges one acknowledgement may have, as at every door.
+// rangesLimit is how many ranges one acknowledgement may have, as at every API.
 const rangesLimit = 4096
 
 // settling finds the feed of an acknowledgement. Only the node that delivers has it.
@@ -49,8 +49,8 @@ const lateKey = "late"
 // asked for can be had.
 const nodeKey = "node"
 
-// elsewhere is why a subscription is not here: another node delivers it, and is
-// named; or it is over. It is not handed on, since nodes do not speak to each other's doors.
+// elsewhere is why a subscription is not here: another node delivers it, and is named; or it is over. It is not
+// handed on, since nodes do not speak to each other's APIs.
 func (d *api) elsewhere(ctx context.Context, id string) error {
 	at, err := register.Elsewhere(ctx, d.broker, id)
 	if err != nil {

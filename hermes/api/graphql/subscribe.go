@@ -47,8 +47,8 @@ func (r subscription) Messages(ctx context.Context, topic string, from, group *s
 	})
 }
 
-// follow subscribes, and returns the messages as gqlgen wants them, each made by
-// show. The subscription lasts as long as ctx, or the door.
+// follow subscribes, and returns the messages as gqlgen wants them, each made by show. The subscription lasts
+// as long as ctx, or the API.
 func follow[Shown any](
 	ctx context.Context, d *api, start broker.Start, autoAck bool,
 	show func(id string, b *broker.Batch, offset uint64, m *hermes.Message) Shown,
@@ -84,8 +84,8 @@ func (f *following) close() {
 	f.open.Release()
 }
 
-// items yields messages until the subscriber leaves, the feed ends, or the door
-// does. Nothing of it outlives that (hb-D30).
+// items yields messages until the subscriber leaves, the feed ends, or the API does. Nothing of it outlives
+// that (hb-D30).
 func items[Shown any](
 	ctx context.Context, f *following, show func(id string, b *broker.Batch, offset uint64, m *hermes.Message) Shown,
 ) iter.Seq2[Shown, error] {

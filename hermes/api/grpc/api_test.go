@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
-// served is a broker behind a door, and a connection to it.
+// served is a broker behind an API, and a connection to it.
 type served struct {
 	conn *grpc.ClientConn
 	stop func() // and wait
@@ -169,7 +169,7 @@ func TestPublish(t *testing.T) {
 }
 
 // Whatever bytes come, the answer to what is malformed or out of bounds is InvalidArgument, but for a frame
-// beyond the transport's bound, which grpc-go refuses itself; and the door stays up.
+// beyond the transport's bound, which grpc-go refuses itself; and the API stays up.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, memory(t), api.Options{})
@@ -226,7 +226,8 @@ func TestMalformed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err = call.SendMsg(make(frame.Raw, 2*frame.Limit)); err != nil && !errors.Is(err, io.EOF) { // the node has answered before
+		// The node has answered before.
+		if err = call.SendMsg(make(frame.Raw, 2*frame.Limit)); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		wantCode(t, path+": beyond all bounds", call.RecvMsg(&reply), codes.InvalidArgument)
@@ -376,7 +377,8 @@ func TestPublishStreamIsBounded(t *testing.T) {
 			}
 		})
 		<-full
-		if _, err := pb.NewAdminClient(s.conn).GetCluster(ctx, &pb.GetClusterRequest{}); err != nil { // time enough for more to come
+		// Time enough for more to come.
+		if _, err := pb.NewAdminClient(s.conn).GetCluster(ctx, &pb.GetClusterRequest{}); err != nil {
 			t.Error(err)
 		}
 		mu.Lock()

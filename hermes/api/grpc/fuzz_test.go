@@ -19,8 +19,8 @@ import (
 	"wirelab/hermes/record"
 )
 
-// FuzzAPI sends bytes to every call: first as the request, or the first frame of a
-// stream, then after a good first frame. No answer is Internal or Unknown, and the door stays.
+// FuzzAPI sends bytes to every call: first as the request, or the first frame of a stream, then after a good
+// first frame. No answer is Internal or Unknown, and the API stays.
 func FuzzAPI(f *testing.F) {
 	good := record.AppendMessage(nil, &hermes.Message{Payload: []byte("x"), Key: []byte("k"), Headers: []hermes.Header{{Name: "n"}}})
 	f.Add([]byte(nil))
@@ -73,7 +73,7 @@ func FuzzAPI(f *testing.F) {
 	})
 }
 
-// answered is that an error is no fault of the door.
+// answered is that an error is no fault of the API.
 func answered(t *testing.T, path string, err error) {
 	t.Helper()
 	switch code := status.Code(err); code {

@@ -12,8 +12,8 @@ import (
 // healthEvery is how often the node is asked whether it is ready.
 const healthEvery = time.Second
 
-// registerHealth registers a health that says of all services what ready does, which is
-// asked on a goroutine that ends with the door.
+// registerHealth registers a health that says of all services what ready does, which is asked on a goroutine
+// that ends with the API.
 func (d *api) registerHealth(s grpc.ServiceRegistrar, services []string, ready func(context.Context) error) {
 	h := health.NewServer()
 	grpc_health_v1.RegisterHealthServer(s, h)

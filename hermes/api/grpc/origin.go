@@ -31,7 +31,8 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 		return nil, err
 	}
 	if mode < 0 || mode > origin.DeliveryMode_PERFORMANCE {
-		return nil, status.Errorf(status.InvalidArgument, "mode %d is none of CONSISTENT, EVENTUAL and PERFORMANCE", mode) // hb-D27
+		// hb-D27.
+		return nil, status.Errorf(status.InvalidArgument, "mode %d is none of CONSISTENT, EVENTUAL and PERFORMANCE", mode)
 	}
 	var runs []broker.Run
 	run := broker.Run{Topic: topic, Mode: hermes.Mode(mode)}

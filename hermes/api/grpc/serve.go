@@ -25,10 +25,10 @@ import (
 	"wirelab/wire/status"
 )
 
-// LeaderHint is the header that names the leader's gRPC door, where another node answers.
+// LeaderHint is the header that names the leader's gRPC API, where another node answers.
 const LeaderHint = "x-leader-hint"
 
-// Options says what a door lets in.
+// Options says what an API lets in.
 type Options struct {
 	// Secure is TLS, with the endpoint's certificate.
 	Secure bool
@@ -46,7 +46,7 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// TLS goes before Secure, ClientRoots and the endpoint's certificate: see access.ServerTLS.
 	TLS *tls.Config
-	// Intake bounds the bytes of requests under way; nil: one of its own. All doors of a node share one.
+	// Intake bounds the bytes of requests under way; nil: one of its own. All APIs of a node share one.
 	Intake *intake.Intake
 }
 
@@ -136,7 +136,7 @@ func (o Options) server(at endpoint.Endpoint) ([]grpc.ServerOption, error) {
 	return append(more, grpc.Creds(metered{secure, o.Intake})), err
 }
 
-// credentials are the TLS of the door, or none.
+// credentials are the TLS of the API, or none.
 func (o Options) credentials(at endpoint.Endpoint) (credentials.TransportCredentials, error) {
 	switch {
 	case o.TLS != nil:
@@ -156,7 +156,7 @@ func (o Options) credentials(at endpoint.Endpoint) (credentials.TransportCredent
 	return credentials.NewTLS(config), nil
 }
 
-// hint is the address of the leader's door, or "" where this node leads or nobody does.
+// hint is the address of the leader's API, or "" where this node leads or nobody does.
 func (d *api) hint() string {
 	leader, ok := d.broker.Leader()
 	if !ok || leader.ID == d.self {

@@ -10,8 +10,9 @@
 // what it holds makes room for a request that is smaller even with what it asks for. Else many that each hold a little
 // and wait for more would keep every new one waiting as long as themselves.
 //
-// Requests that are half there could wait for each other for ever. One of those that wait may therefore use what is
-// set aside for the largest request; it keeps this right until it is whole. Small requests that are whole may use it too.
+// Requests that are half there could wait for each other for ever. One of those that wait may therefore use
+// what is set aside for the largest request; it keeps this right until it is whole. Small requests that are
+// whole may use it too.
 package intake
 
 import (

@@ -106,7 +106,8 @@ func TestChiefMakesNoRoom(t *testing.T) {
 	t.Parallel()
 	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
 	chief, other := in.Begin(func() {}), in.Begin(func() {})
-	for u, bytes := range map[*intake.Upload]int{chief: 1 << 20, other: intake.Least/2 - 1<<20} { // all that is not set aside
+	// All that is not set aside.
+	for u, bytes := range map[*intake.Upload]int{chief: 1 << 20, other: intake.Least/2 - 1<<20} {
 		if err := u.Take(t.Context().Done(), bytes); err != nil {
 			t.Fatal(err)
 		}

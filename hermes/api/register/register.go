@@ -1,7 +1,6 @@
-// Package register knows the subscriptions that doors of one node have open, by ids
-// that their subscribers are told, so that an acknowledgement which comes another
-// way than the messages finds them. It knows no wire. Doors that share a register
-// take each other's acknowledgements.
+// Package register knows the subscriptions that APIs of one node have open, by ids that their subscribers are
+// told, so that an acknowledgement which comes another way than the messages finds them. It knows no wire. APIs
+// that share a register take each other's acknowledgements.
 package register
 
 import (
@@ -93,9 +92,9 @@ func NodeOf(id string) (node uint64, ok bool) {
 	return node, ok && err == nil
 }
 
-// Elsewhere is the member that has the subscription of an id which this node has not:
-// only the node that delivers takes acknowledgements. NotFound: it is this node's, so
-// it is over, or that of no member whose HTTP door is known.
+// Elsewhere is the member that has the subscription of an id which this node has not: only the node that
+// delivers takes acknowledgements. NotFound: it is this node's, so it is over, or that of no member whose HTTP
+// API is known.
 func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, error) {
 	gone := status.Errorf(status.NotFound, "there is no such subscription, or it is over: what was not acknowledged comes again")
 	node, ok := NodeOf(id)
@@ -114,8 +113,7 @@ func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, 
 	return broker.Member{}, gone
 }
 
-// ErrElsewhere is what a door says of a subscription that a member has: nothing was
-// done, and there it can be.
+// ErrElsewhere is what an API says of a subscription that a member has: nothing was done, and there it can be.
 func ErrElsewhere(m broker.Member) error {
 	return status.Errorf(status.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: send them to %s", m.ID, m.HTTP)
 }

@@ -26,7 +26,7 @@ const (
 	CallTimeMax = 5 * time.Minute
 )
 
-// Config is what a door is made of. The zero values but for Broker are usable.
+// Config is what an API is made of. The zero values but for Broker are usable.
 type Config struct {
 	Broker broker.Broker
 	// Token is what callers show as bearer; "": everybody may do everything.
@@ -38,7 +38,7 @@ type Config struct {
 	TLS *tls.Config
 	// Health says how the node is; nil: it lives, and is ready while it knows a leader.
 	Health Health
-	// Traffic is what went through all doors, for the origin's /status; nil: through this one.
+	// Traffic is what went through all APIs, for the origin's /status; nil: through this one.
 	Traffic Traffic
 	// Origins are those of pages that may call from browsers, such as
 	// "https://example.com"; what has no Origin is not kept out by this.
@@ -49,17 +49,17 @@ type Config struct {
 	Names []string
 	// Log is told of faults of this service; nil: nobody is.
 	Log *slog.Logger
-	// Register is where subscriptions are noted, and bounded; nil: one of its own.
-	// Doors of a node that share one take each other's acknowledgements.
+	// Register is where subscriptions are noted, and bounded; nil: one of its own. APIs of a node that share one
+	// take each other's acknowledgements.
 	Register *register.Register
-	// Intake bounds the bytes of requests under way; nil: one of its own. All doors of a node share one.
+	// Intake bounds the bytes of requests under way; nil: one of its own. All APIs of a node share one.
 	Intake *intake.Intake
 	// Heartbeat is after how long without an event a comment is written; 0: 15 s.
 	Heartbeat time.Duration
 	// WriteTime is how long a subscriber may take to read what is written; 0: 30 s.
 	WriteTime time.Duration
-	// Mounts are further doors on the same port, by their path, behind the same
-	// guard. Each is made when [API.Handler] is, and ends as ending does.
+	// Mounts are further APIs on the same port, by their path, behind the same guard. Each is made when
+	// [API.Handler] is, and ends as ending does.
 	Mounts map[string]func(ending context.Context) http.Handler
 	// Pages are what everybody may see, without a token and from wherever they are
 	// linked, by their exact path: they must tell nothing of the broker.
@@ -81,7 +81,7 @@ type API struct {
 	self   atomic.Uint64 // this node's id, once it is known
 }
 
-// New makes a door. It refuses a Config without a broker, or with an origin that is none.
+// New makes an API. It refuses a Config without a broker, or with an origin that is none.
 func New(config Config) (*API, error) {
 	if config.Broker == nil {
 		return nil, status.Errorf(status.InvalidArgument, "the door has no broker")
@@ -167,7 +167,7 @@ func (d *API) all(ending context.Context) http.Handler {
 	})
 }
 
-// leader is the address of the leader's HTTP door, if it is another node and known.
+// leader is the address of the leader's HTTP API, if it is another node and known.
 func (d *API) leader(ctx context.Context) (address string) {
 	m, ok := d.broker.Leader()
 	if !ok || m.ID == d.node(ctx) {

@@ -16,7 +16,7 @@ import (
 	"wirelab/wire/endpoint"
 )
 
-// instant answers every publish at once, so that only the door is measured.
+// instant answers every publish at once, so that only the API is measured.
 type instant struct{ broker.Broker }
 
 func (instant) Publish(_ context.Context, run broker.Run, done func(broker.Verdict)) {

@@ -33,8 +33,8 @@ const (
 	valueLimit = 100_000
 )
 
-// hold keeps a request's body counted in the door's intake, until the request is
-// answered and no publish of its can still read it.
+// hold keeps a request's body counted in the API's intake, until the request is answered and no publish of its
+// can still read it.
 type hold struct {
 	release func()
 	users   atomic.Int32

@@ -1,8 +1,6 @@
-// Package rest is Hermes' front door for HTTP: publishing, subscribing by
-// server-sent events, acknowledging, topics, groups and the cluster. It turns
-// bytes into calls of [broker.Broker] and back; it knows neither the log nor
-// other nodes. What it serves is described by openapi.json, at
-// /v1/openapi.json, to which a test holds it.
+// Package rest is Hermes' API for HTTP: publishing, subscribing by server-sent events, acknowledging, topics,
+// groups and the cluster. It turns bytes into calls of [broker.Broker] and back; it knows neither the log nor
+// other nodes. What it serves is described by openapi.json, at /v1/openapi.json, to which a test holds it.
 //
 // # Publishing
 //

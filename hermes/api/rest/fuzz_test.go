@@ -16,8 +16,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Whatever is asked, the door answers, in a form that it describes, and is not at
-// fault.
+// Whatever is asked, the API answers, in a form that it describes, and is not at fault.
 func FuzzRequests(f *testing.F) {
 	f.Add("POST", "/v1/topics/t/messages?mode=eventual", kindJSON, "", `{"payload":"x","headers":[{"name":"n","value_base64":"AA=="}]}`)
 	f.Add("POST", "/v1/topics/t/messages?producer=1&sequence=1", kindBytes, "a=b", "\xff")

@@ -18,9 +18,9 @@ const (
 // guards reports whether callers must show who they are.
 func (d *API) guards() bool { return d.config.Access != nil || d.config.Token != "" }
 
-// handOn asks another node's door what was asked here, with the caller's own token, and answers
-// with what that says. done is false, and nothing is answered, where that door cannot be reached:
-// with TLS it must show a certificate of an authority that this machine trusts.
+// handOn asks another node's API what was asked here, with the caller's own token, and answers with what that
+// says. done is false, and nothing is answered, where that API cannot be reached: with TLS it must show a
+// certificate of an authority that this machine trusts.
 func (c *call) handOn(address string, body ackJSON) (done bool, err error) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"wirelab/hermes/api/rest"
 )
 
-// specification is the door's description, to which every exchange of every test
-// is held.
+// specification is the API's description, to which every exchange of every test is held.
 type specification struct {
 	document map[string]any
 	compiler *jsonschema.Compiler

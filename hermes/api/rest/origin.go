@@ -224,9 +224,9 @@ type (
 	}
 )
 
-// originStatus answers GET /status. What is published is what was stored, and
-// consumed what was written to subscribers, both through this door (hb-D33); the
-// first 1000 topics are shown. The numbers of the node itself are elsewhere.
+// originStatus answers GET /status. What is published is what was stored, and consumed what was written to
+// subscribers, both through this API (hb-D33); the first 1000 topics are shown. The numbers of the node itself
+// are elsewhere.
 func (c *call) originStatus() error {
 	if err := c.query.done(); err != nil {
 		return err

@@ -25,7 +25,8 @@ func TestOriginPublish(t *testing.T) {
 		t.Errorf("%q", all)
 	}
 	for _, body := range []string{
-		`{"payload":"x"}`, `{"topic":"t"}`, `{"topic":"t","payload":""}`, `{"topic":"a\u0000b","payload":"x"}`, `{"topic":"t","payload":"x","mode":3}`, // hb-D27
+		// hb-D27.
+		`{"payload":"x"}`, `{"topic":"t"}`, `{"topic":"t","payload":""}`, `{"topic":"a\u0000b","payload":"x"}`, `{"topic":"t","payload":"x","mode":3}`,
 		`{"topic":"t","payload":"x","mode":-1}`, `{"topic":"t","payload":"x","mode":0.5}`, `{`, `[]`, `null`,
 	} {
 		s.want(s.post("/publish", body), 400, "invalid_argument")

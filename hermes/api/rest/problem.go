@@ -17,7 +17,7 @@ const mediaProblem = "application/problem+json"
 // it, but logs of proxies show it. It is nginx's.
 const statusClosed = 499
 
-// statuses is the error table of this door.
+// statuses is the error table of this API.
 var statuses = [...]int{
 	status.Internal:          http.StatusInternalServerError,
 	status.InvalidArgument:   http.StatusBadRequest,
@@ -54,7 +54,7 @@ type problem struct {
 	Code   string `json:"code"` // of package status, by name
 	Detail string `json:"detail"`
 	Reason string `json:"reason,omitempty"` // what the code does not tell: out_of_range
-	Leader string `json:"leader,omitempty"` // address of the leader's HTTP door, where that helps
+	Leader string `json:"leader,omitempty"` // address of the leader's HTTP API, where that helps
 	// Late is, of an acknowledgement, what came too late and was dropped.
 	Late []rangeJSON `json:"late,omitempty"`
 }

@@ -266,7 +266,7 @@ func TestAbandonedPublish(t *testing.T) {
 	}
 }
 
-// Bodies beyond the door's memory are refused, not buffered.
+// Bodies beyond the API's memory are refused, not buffered.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	waiting := make(chan func(broker.Verdict), 1)

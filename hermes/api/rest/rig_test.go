@@ -47,7 +47,7 @@ func (a all) Run() int {
 // patience is how long a test waits for what must come.
 const patience = time.Minute
 
-// rig is a door over a broker in memory.
+// rig is an API over a broker in memory.
 type rig struct {
 	*testing.T
 	memory  *brokertest.InMemory
@@ -57,7 +57,7 @@ type rig struct {
 	header  http.Header // of every request
 }
 
-// start makes a door. What is left zero in config is the test's: a broker in memory.
+// start makes an API. What is left zero in config is the test's: a broker in memory.
 func start(t *testing.T, config rest.Config) *rig {
 	t.Helper()
 	s := &rig{T: t, spec: spec(t), header: http.Header{}}
@@ -141,7 +141,7 @@ func read[T any](s *rig, a answer) T {
 	return v
 }
 
-// serve serves the door on loopback until the test ends or stop is called.
+// serve serves the API on loopback until the test ends or stop is called.
 func (s *rig) serve() (address string, stop func()) {
 	s.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

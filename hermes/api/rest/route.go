@@ -196,7 +196,7 @@ func (c *call) callTime() (time.Duration, error) {
 	return time.Duration(millis) * time.Millisecond, nil
 }
 
-// guarded puts a mounted door behind this one's guard.
+// guarded puts a mounted API behind this one's guard.
 func (d *API) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &call{API: d, ctx: r.Context(), writer: w, request: r, route: &nowhere}

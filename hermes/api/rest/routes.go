@@ -10,7 +10,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// openAPI describes all that this door serves; a test holds it to that.
+// openAPI describes all that this API serves; a test holds it to that.
 //
 //go:embed openapi.json
 var openAPI []byte

@@ -11,7 +11,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Without the token nothing is told or done, on mounted doors neither (hb-D25).
+// Without the token nothing is told or done, on mounted APIs neither (hb-D25).
 func TestToken(t *testing.T) {
 	t.Parallel()
 	mounted := func(context.Context) http.Handler {
@@ -84,8 +84,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A page whose name was made to point here is of the same origin for its browser, and gets
-// nothing: no reply, no stream, no page, nothing from a mounted door. Whoever shows a token is no such page.
+// A page whose name was made to point here is of the same origin for its browser, and gets nothing: no reply,
+// no stream, no page, nothing from a mounted API. Whoever shows a token is no such page.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	teapot := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })

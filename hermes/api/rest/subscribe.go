@@ -107,8 +107,8 @@ func (c *call) opened(id string, start *broker.Start) []byte {
 	return data
 }
 
-// subscribe opens a feed and writes it as events until the reader leaves, the
-// feed ends, or the door does. What fails before the feed is open is a status.
+// subscribe opens a feed and writes it as events until the reader leaves, the feed ends, or the API does. What
+// fails before the feed is open is a status.
 func (c *call) subscribe(start broker.Start, f form) error {
 	if err := c.accepts(httprpc.MediaEvents); err != nil {
 		return err
@@ -135,7 +135,8 @@ func (c *call) subscribe(start broker.Start, f form) error {
 	defer c.open.Remove(id)
 
 	s := &stream{call: c, start: &start, form: f, control: http.NewResponseController(c.writer)}
-	_ = s.control.SetReadDeadline(time.Time{}) // else the server's for a request's body would pass for the reader's leaving
+	// Else the server's for a request's body would pass for the reader's leaving.
+	_ = s.control.SetReadDeadline(time.Time{})
 	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }()
 	return s.run(ctx, cancel, id, feed)
 }
@@ -292,9 +293,8 @@ func (s *stream) fail(err error) {
 	s.write(sse.AppendEvent(s.buffer[:0], "failure", "", problemOf(err, leader).encode()))
 }
 
-// acknowledge is for readers who leave that to the door: only what was written
-// is acknowledged (hb-D29). One that came too late is no failure of the stream: the message comes to
-// another reader too.
+// acknowledge is for readers who leave that to the API: only what was written is acknowledged (hb-D29). One
+// that came too late is no failure of the stream: the message comes to another reader too.
 func (s *stream) acknowledge(ctx context.Context, feed broker.Feed, b *broker.Batch) error {
 	if !s.form.autoAck || b.Attempt == 0 {
 		return nil

@@ -90,7 +90,8 @@ func TestDelivered(t *testing.T) {
 	}
 	// Messages in performance mode have no offset, and no id to go on behind.
 	s.want(s.ask("POST", "/v1/topics/t/messages?mode=performance", "p", "Content-Type", kindBytes), 200, "")
-	if d := l.message(); d.Offset != nil || d.Attempt != 0 || *d.Payload != "p" || d.ID != "2" { // the id is the last that the stream named
+	// The id is the last that the stream named.
+	if d := l.message(); d.Offset != nil || d.Attempt != 0 || *d.Payload != "p" || d.ID != "2" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -223,7 +224,7 @@ func (w *written) FlushError() error {
 }
 
 // An acknowledgement of which a part came too late says which; the stream that it is about goes on, also where
-// the door acknowledges by itself.
+// the API acknowledges by itself.
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	f := &feed{late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}, batches: []broker.Batch{

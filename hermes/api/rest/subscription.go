@@ -9,7 +9,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// rangesLimit is how many ranges one acknowledgement may have, as at every door.
+// rangesLimit is how many ranges one acknowledgement may have, as at every API.
 const rangesLimit = 4096
 
 // ackJSON is the body of an acknowledgement, and of its opposite.
@@ -89,11 +89,10 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	return nil, nil, body, c.elsewhere(id, body)
 }
 
-// elsewhere sends the caller to the node that has a subscription: by a redirect whose
-// body says the same with the code that the other doors give. One of this node is over,
-// and what was not acknowledged comes again to another member. Where callers
-// show who they are it is asked for them instead: clients do not show a token to another host
-// that they are sent to, and are right not to.
+// elsewhere sends the caller to the node that has a subscription: by a redirect whose body says the same with
+// the code that the other APIs give. One of this node is over, and what was not acknowledged comes again to
+// another member. Where callers show who they are it is asked for them instead: clients do not show a token to
+// another host that they are sent to, and are right not to.
 func (c *call) elsewhere(id string, body ackJSON) error {
 	at, err := register.Elsewhere(c.ctx, c.broker, id)
 	if err != nil {

@@ -9,15 +9,14 @@ import (
 	"wirelab/hermes/broker"
 )
 
-// Traffic is what went through all doors of a node since it began, in messages.
+// Traffic is what went through all APIs of a node since it began, in messages.
 type Traffic interface {
 	Topic(name string) (in, out uint64)
 	Total() (in, out, failed uint64)
 }
 
-// tally is what went through this door, for the origin's /status. What the topics
-// hold is the broker's to say: these numbers are this door's own, since it began.
-// With Config.Traffic they are not told.
+// tally is what went through this API, for the origin's /status. What the topics hold is the broker's to say:
+// these numbers are this API's own, since it began. With Config.Traffic they are not told.
 type tally struct {
 	began time.Time // assigned once
 

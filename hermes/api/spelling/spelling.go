@@ -1,6 +1,5 @@
-// Package spelling is how doors of text spell what a broker is asked with: modes,
-// places in a topic, ids, durations. It knows no wire. Whatever it cannot read is
-// InvalidArgument, and says what would do.
+// Package spelling is how APIs of text spell what a broker is asked with: modes, places in a topic, ids,
+// durations. It knows no wire. Whatever it cannot read is InvalidArgument, and says what would do.
 package spelling
 
 import (

@@ -60,7 +60,7 @@ func (g *group) lease(f *feed, room broker.Room, now time.Time) (broker.Batch, b
 	for _, o := range g.offsets() {
 		if h := g.leases[o]; h.lone() && h.with == nil && !now.Before(h.again) && o >= first {
 			if len(has) > 0 {
-				return broker.Batch{}, false // it gets this one when its hands are empty, and nothing before
+				return broker.Batch{}, false // it gets this one when it has nothing in flight, and nothing before
 			}
 			first, single = o, true
 			break
@@ -96,7 +96,7 @@ func (g *group) lease(f *feed, room broker.Room, now time.Time) (broker.Batch, b
 	return broker.Batch{}, false
 }
 
-// handOut puts a batch into a member's hands.
+// handOut puts a batch in flight with a member.
 func (g *group) handOut(f *feed, b broker.Batch, now time.Time) {
 	f.turn++
 	f.last = f.last[:0]
@@ -128,7 +128,7 @@ func (g *group) untried(o uint64) {
 	}
 }
 
-// has is what a member has in its hands, in order.
+// has is what a member has in flight with it, in order.
 func (g *group) has(f *feed) []uint64 {
 	var all []uint64
 	for o, h := range g.leases {

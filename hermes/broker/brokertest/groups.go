@@ -367,7 +367,7 @@ func testSeek(s *suite) {
 	s.same("after seeking", s.take(f, 2), []got{{1, "b", 1}, {2, "c", 1}})
 	g, err := s.in.SeekGroup(s.ctx, s.topic, "g", broker.Start{From: broker.FromTail})
 	s.same("at the tail", []any{g.Floor, g.Lag, err}, []any{3, 0, nil})
-	s.ack(f, broker.Range{First: 1, Last: 1}) // in nobody's hands any more
+	s.ack(f, broker.Range{First: 1, Last: 1}) // in flight with no member any more
 	s.same("floor", s.group("g").Floor, 3)
 	_, err = s.in.SeekGroup(s.ctx, s.topic, "none", broker.Start{})
 	s.refused("one that is not there", err, status.NotFound)

@@ -1,6 +1,6 @@
-// Package brokertest holds every [broker.Broker] to its contract, and has one in
-// memory that keeps it: for tests of doors and clients, which need a broker that
-// answers at once and can be told to have no leader. It knows no wire and no disk.
+// Package brokertest holds every [broker.Broker] to its contract, and has one in memory that keeps it: for
+// tests of APIs and clients, which need a broker that answers at once and can be told to have no leader. It
+// knows no wire and no disk.
 package brokertest
 
 import (
@@ -147,7 +147,7 @@ func (m *InMemory) Publish(ctx context.Context, run broker.Run, done func(broker
 }
 
 func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
-	// A real node trusts the door in this; doors are tested here, so this one does not.
+	// A real node trusts the API in this; APIs are tested here, so this one does not.
 	count, err := record.Check(run.Messages)
 	switch {
 	case err != nil:
