@@ -14,8 +14,8 @@
 //   - A group gets every message at least once, unless retention takes it first: that is counted, and told. A
 //     message that is not acknowledged within the group's ack timeout, or is refused, comes again; after the
 //     group's attempts it is stored in topic [DeadLetters], with the reason, and only then passed over. What
-//     was not sent to a member was not tried, and what a member lost beside others never counts against a
-//     message. An acknowledgement that succeeds is in the group's state on a quorum; one that came too late
+//     was not sent to a member was not tried, and what a member lost together with others never counts against
+//     a message. An acknowledgement that succeeds is in the group's state on a quorum; one that came too late
 //     says so. What a group of that topic gives up is passed over and counted, and stays where it is.
 //   - Everything is bounded. Past a bound the caller gets an error with a code
 //     of package status; nothing is buffered for him.

@@ -29,7 +29,7 @@ type Message struct {
 	Headers []Header
 }
 
-// Header is a named value beside a payload. Names may repeat; order stays.
+// Header is a named value next to a payload. Names may repeat; order stays.
 type Header struct {
 	Name  string // 1 to HeaderNameLimit bytes of UTF-8
 	Value []byte // with all other headers of its message at most HeadersLimit bytes
@@ -46,10 +46,10 @@ type Delivered struct {
 	Message
 }
 
-// Gap is messages that nobody can have any more: the offsets of the first and the last of them.
+// Gap is messages that are gone for good: the offsets of the first and the last of them.
 type Gap struct{ First, Last uint64 }
 
-// The names of headers a dead letter carries beside its own.
+// The names of headers a dead letter carries next to its own.
 const (
 	HeaderTopic    = "hermes-topic"    // where it was
 	HeaderOffset   = "hermes-offset"   // its offset there, decimal
@@ -62,9 +62,8 @@ const (
 // member and would otherwise make a header of any size.
 const reasonLimit = 1 << 10
 
-// DeadLetter is m as it is stored in topic [DeadLetters]: as it was, with where it
-// was and why nobody dealt with it in headers behind its own, which are not counted
-// against HeadersLimit.
+// DeadLetter is m as it is stored in topic [DeadLetters]: as it was, with where it was and why no one dealt
+// with it in headers behind its own, which are not counted against HeadersLimit.
 func DeadLetter(m Message, topic string, offset uint64, group string, attempts uint32, reason string) Message {
 	if reason == "" {
 		reason = "not acknowledged in time"

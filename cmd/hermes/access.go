@@ -34,8 +34,8 @@ func (w *who) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&w.insecure, "insecure", false, "listen beyond this machine without TLS or without a policy; only for networks that keep strangers out")
 }
 
-// guard loads the policy, if there is one, and refuses to serve whoever comes from
-// beyond this machine, or in the clear. (hb-D25)
+// guard loads the policy, if there is one, and refuses to serve callers that come from beyond this machine, or
+// in the clear. (hb-D25)
 func (c *config) guard(ctx context.Context, d *listeners) (*access.Policy, error) {
 	var p *access.Policy
 	if c.policy != "" {

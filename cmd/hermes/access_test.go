@@ -140,7 +140,7 @@ func issued(t *testing.T) (cert, secret, ca string) {
 	return cert, secret, ca
 }
 
-// Beyond this machine a node serves only whom it knows, unless it is told to. (hb-D25)
+// Beyond this machine a node serves only whom it knows, unless it is instructed to. (hb-D25)
 func TestBeyondThisMachine(t *testing.T) {
 	t.Parallel()
 	cert, secret, ca := issued(t)
@@ -199,7 +199,7 @@ func TestBeyondThisMachine(t *testing.T) {
 	}
 }
 
-// A node that asks nobody for a token answers to its own names alone.
+// A node that asks no other node for a token answers to its own names alone.
 func TestNamesOfANode(t *testing.T) {
 	node := start(t, 1, append(slices.Clone(dev), "--http-address", "Broker.Example:80")...).nodes[0]
 	for host, want := range map[string]int{"evil.example": 421, "broker.example:80": 200, "localhost": 200, node.HTTP: 200} {

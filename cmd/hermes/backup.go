@@ -132,8 +132,8 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 	return a.Printf("%s: %v\n", to, shown)
 }
 
-// replaceFile writes a file whole or not at all: beside its name first, and under it once it is
-// on disk. What was there stays until then.
+// replaceFile writes a file whole or not at all: next to its name first, and under it once it is on disk. What
+// was there stays until then.
 func replaceFile(name string, write func(io.Writer) error) (size int64, err error) {
 	part := name + ".part"
 	// Exclusive: two that write the same part would make a file of neither.

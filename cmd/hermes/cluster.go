@@ -159,7 +159,8 @@ func newMemberCommand[T any](a *app, use, example, short string, parse func(stri
 	return c
 }
 
-// unanswered says, of a change that no leader confirmed, what is not known and what to do; other errors stay.
+// unanswered says, of a change that no leader confirmed, whatever is not known and what to do; other errors
+// stay.
 func unanswered(command, who string, err error) error {
 	public := status.Public(err)
 	if public.Code != status.DeadlineExceeded && public.Code != status.Unavailable {

@@ -206,7 +206,7 @@ func advertised(given string, l net.Listener, flag string) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// load reads a certificate and the authority beside it.
+// load reads a certificate and the authority next to it.
 func (k keyPair) load(ctx context.Context, what string) (*tls.Certificate, *x509.CertPool, error) {
 	if k == (keyPair{}) {
 		return nil, nil, nil

@@ -20,9 +20,8 @@ import (
 	"wirelab/internal/prereq"
 )
 
-// What README.md and the pages in docs show of hermes can be typed, line by line,
-// and does what it says beside it. What runs until it is stopped runs on while the
-// lines after it do, to the end of the page.
+// What README.md and the pages in docs show of hermes can be typed, line by line, and does what it says next to
+// it. What runs until it is stopped runs on while the lines after it do, to the end of the page.
 func TestDocBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -142,7 +141,7 @@ func exitCode(err error) int {
 func (r *reader) starts(t *testing.T, words []string) {
 	t.Helper()
 	r.stops(t)
-	if words[0] == "dev" { // the ports that it takes by itself may be somebody's here
+	if words[0] == "dev" { // the ports that it takes by itself may be someone's here
 		words = append(words, "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
 	}
 	r.said = new(safeBuffer)

@@ -22,7 +22,7 @@ import (
 	"wirelab/hermes/client"
 )
 
-// limited is a node that is a process of its own, with a bound on its open files.
+// limited is a node that is a separate process, with a bound on its open files.
 type limited struct {
 	*testing.T
 	ctx context.Context
@@ -291,8 +291,8 @@ func TestManySegmentsFewFiles(t *testing.T) {
 	l.end()
 }
 
-// TestFilesTakenByStrangers: connections that say nothing may take all the files that a node may have
-// open. It stores nothing then, or its listeners left the log enough, and goes on when they are gone.
+// TestFilesTakenByStrangers: connections that say nothing may take all the files that a node may have open. It
+// stores nothing then, or its listeners left the log enough, and continues when they are gone.
 func TestFilesTakenByStrangers(t *testing.T) {
 	l := bound(t)
 	if err := l.begin(filesLeast, "--segment-bytes", "4KiB"); err != nil {

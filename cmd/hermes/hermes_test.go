@@ -61,7 +61,7 @@ func must(t *testing.T, env map[string]string, stdin string, args ...string) str
 	return out
 }
 
-// lasting is a hermes that runs until it is told to stop.
+// lasting is a hermes that runs until it is instructed to stop.
 type lasting struct {
 	nodes []running
 	stop  context.CancelFunc
@@ -310,7 +310,7 @@ func TestSubscriptionEndsWithCtrlC(t *testing.T) {
 	}
 }
 
-// hb-D25: that everybody may do everything is said where others than this machine can.
+// hb-D25: that every caller may do everything is said where others than this machine can.
 func TestOpenAddressesAreTold(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]int{"0.0.0.0": 1, "10.0.0.1": 1, "::": 1, "127.0.0.1": 0, "::1": 0} {
@@ -396,7 +396,7 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	if out := must(t, at, "", "pub", "orders", "three"); out != "published 1 to orders, offsets 2 to 2\n" {
 		t.Errorf("pub after the leader's death says %q", out)
 	}
-	// Whoever of the two that are left answers knows that the third does not.
+	// The one of the two others that answers knows that the third does not.
 	for _, n := range []int{0, 2} {
 		from := map[string]string{serverVariable: l.nodes[n].GRPC}
 		out := must(t, from, "", "status")

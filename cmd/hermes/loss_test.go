@@ -32,7 +32,7 @@ func TestRetentionIsTold(t *testing.T) {
 		default:
 		}
 	}
-	must(t, at, "", "topic", "configure", "t", "--keep-bytes", "1GiB") // it stays as it is
+	must(t, at, "", "topic", "configure", "t", "--keep-bytes", "1GiB") // it stays unchanged
 	if err := json.Unmarshal([]byte(must(t, at, "", "group", "show", "t", "g", "--json")), &group); err != nil {
 		t.Fatal(err)
 	}

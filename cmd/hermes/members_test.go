@@ -86,8 +86,8 @@ func (k *crowd) group(name string) broker.Group {
 	}
 }
 
-// A member that takes one message and goes, five times and once more: nothing that nobody handled becomes a dead
-// letter, each member gets the next message in order, and in the end each is handled. By the command, over
+// A member that takes one message and goes, five times and once more: nothing that was not handled becomes a
+// dead letter, each member gets the next message in order, and in the end each is handled. By the command, over
 // server-sent events, GraphQL and the client.
 func TestMembersThatComeAndGo(t *testing.T) {
 	k := gather(t, 1100)
@@ -285,7 +285,7 @@ func (k *crowd) oneOverGraphQL(group string) string {
 }
 
 // Members that are killed with -9, fifty times, after any number of messages: no message is lost, and none that
-// somebody could handle is a dead letter.
+// someone could handle is a dead letter.
 func TestKilledMembers(t *testing.T) {
 	k := gather(t, 20_000)
 	seed := uint64(time.Now().UnixNano())
@@ -311,7 +311,7 @@ func TestKilledMembers(t *testing.T) {
 	k.drain("killed", handled)
 }
 
-// killed runs a member as a process of its own, and kills it when it has printed so many messages. It returns
+// killed runs a member as a separate process, and kills it when it has printed so many messages. It returns
 // what was printed.
 func (k *crowd) killed(group string, count int) (printed []string) {
 	k.Helper()

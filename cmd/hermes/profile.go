@@ -15,9 +15,9 @@ import (
 	"wirelab/cmd/internal/cli"
 )
 
-// profileSocket is the name of the socket in the data directory on which a node that is told to
-// shows Go's profiles. It is no port, so that it is never beyond the machine and asks the file
-// system who may: the node's own user.
+// profileSocket is the name of the socket in the data directory on which a node that is instructed to shows
+// Go's profiles. It is no port, so that it is never beyond the machine and asks the file system who may: the
+// node's own user.
 const profileSocket = "profile.sock"
 
 // profileLimit bounds how long one profile takes.
@@ -77,7 +77,7 @@ func profiling(dir string) (serving, error) {
 		go func() {
 			defer close(stopped)
 			<-ctx.Done()
-			_ = s.Close() // nobody's work is lost with a profile
+			_ = s.Close() // no one's work is lost with a profile
 		}()
 		err := s.Serve(l)
 		if ctx.Err() != nil {

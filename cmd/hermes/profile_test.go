@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A node shows profiles when it is told to, on a socket that is its user's alone, and again
-// after one that was killed and left it; and shows none otherwise.
+// A node shows profiles when it is instructed to, on a socket that is its user's alone, and again after one
+// that was killed and left it; and shows none otherwise.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,10 +17,10 @@ import (
 // Bounds on the search for a node.
 const (
 	refusalGrace = time.Second            // for how long nodes that begin may refuse
-	refusalPause = 100 * time.Millisecond // between tries meanwhile
+	refusalPause = 100 * time.Millisecond // between tries
 )
 
-// reach sees to it that something listens at one of the addresses at least. The client itself goes on trying,
+// reach sees to it that something listens at one of the addresses at least. The client itself continues trying,
 // since a cluster may be without a leader for a while; a person who named a wrong address, or has started no
 // node yet, should learn that at once. Where --timeout is given it is tried for that long.
 func (a *app) reach(ctx context.Context, f clientFlags, addresses []string) error {

@@ -7,7 +7,7 @@ import (
 	"wirelab/internal/input"
 )
 
-// The most bytes of files that are read whole, each far above what anybody writes.
+// The most bytes of files that are read whole, each far above what anyone writes.
 const (
 	settingsLimit = 1 << 20
 	secretLimit   = 64 << 10

@@ -68,8 +68,8 @@ func readings(t *testing.T) (all []reading) {
 	return all
 }
 
-// Every command ends when it is told to, also while it waits for a file that nothing comes of. Of what has no end none
-// reads on.
+// Every command ends when it is instructed to, also while it waits for a file that nothing comes of. Of what
+// has no end none reads on.
 func TestReadingEnds(t *testing.T) {
 	t.Parallel()
 	all := readings(t)

@@ -127,7 +127,7 @@ func toldOf(dir string, s node.Survey) []string {
 		strings.Join(former, " and "), s.Node))
 }
 
-// agreed asks whoever is at the terminal.
+// agreed asks the user at the terminal.
 func (a *app) agreed(ctx context.Context) error {
 	f, ok := a.Stdin.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) {

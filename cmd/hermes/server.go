@@ -169,7 +169,7 @@ func (d *listeners) open(c *config, logger *slog.Logger) error {
 		{"http", c.httpListen, &d.http, bounds.clients},
 	} {
 		if listener.at == "" {
-			continue // nobody is to come
+			continue // no one is to come
 		}
 		l, err := config.Listen(context.Background(), "tcp", listener.at)
 		if err != nil {
@@ -282,8 +282,8 @@ func (c *config) warn(logger *slog.Logger, d *listeners) {
 	}
 }
 
-// warnOpen tells of a listener that others than this machine reach, and that asks nobody
-// who he is. (hb-D25)
+// warnOpen tells of a listener that others than this machine reach, and that asks no other node who he is.
+// (hb-D25)
 func warnOpen(logger *slog.Logger, l net.Listener, whom, flag string) {
 	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		logger.Warn("whoever reaches this address may do everything", "address", at, "meant for", whom, "secure with", flag)

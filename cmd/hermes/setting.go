@@ -19,9 +19,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// A setting is a flag that may also come from the environment or a file: --data-dir,
-// $HERMES_DATA_DIR, data_dir. There is no list of them beside the flags, so what
-// the help tells is what is read.
+// A setting is a flag that may also come from the environment or a file: --data-dir, $HERMES_DATA_DIR,
+// data_dir. There is no list of them next to the flags, so what the help tells is what is read.
 
 // configFlag names the file.
 const configFlag = "config"

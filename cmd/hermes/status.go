@@ -193,7 +193,7 @@ func (a *app) showStatus(s broker.Status, h heard, asJSON bool) error {
 		case m.Learner:
 			role = "learner"
 		}
-		if s.Node == s.Leader { // nobody else knows
+		if s.Node == s.Leader { // no other knows
 			match = strconv.FormatUint(m.Match, 10)
 		}
 		if wrong := h.state(m); wrong != "" {

@@ -76,9 +76,9 @@ func answerOf(ctx context.Context, t *testing.T, n *local.Node, path string) str
 	return string(text)
 }
 
-// Connections on which nothing is said take no descriptor that the log needs, and keep nobody out who
-// has something to say: with 700 of them at the gRPC ports of two nodes that may open 600 files, all nodes
-// live and publishes are acknowledged.
+// Connections on which nothing is said take no descriptor that the log needs, and keep out no client that has
+// something to say: with 700 of them at the gRPC ports of two nodes that may open 600 files, all nodes live and
+// publishes are acknowledged.
 func TestSilentConnections(t *testing.T) {
 	c := small(t, "600", "--segment-bytes=64KiB")
 	env := map[string]string{serverVariable: strings.Join(c.GRPC(), " ")}
@@ -197,7 +197,7 @@ func resident(t *testing.T, pid int) int64 {
 }
 
 // A thousand clients that each send a half of 2 MiB and then nothing, over each API, cost a node no more memory
-// than it was given: --memory-bytes, and what Go's limit does not count. Meanwhile others are served.
+// than it was given: --memory-bytes, and what Go's limit does not count. In the meantime others are served.
 func TestUnfinishedUploads(t *testing.T) {
 	const half, memory, slack = 1 << 20, 192 << 20, 64 << 20
 	text := strings.Repeat("x", half)

@@ -24,8 +24,8 @@ func (b *guarded) both(ctx context.Context, topics []string, first, second right
 	return nil
 }
 
-// Cut implements [broker.Archive]. Whoever takes a backup away reads all that is in it and
-// learns where every group stands, so neither right alone is enough.
+// Cut implements [broker.Archive]. A caller that takes a backup away reads all that is in it and learns where
+// every group stands, so neither right alone is enough.
 func (b *guarded) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 	if err := b.both(ctx, topics, admin, subscribe); err != nil {
 		return nil, err

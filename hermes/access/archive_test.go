@@ -8,7 +8,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Whoever reads everything must be allowed to read and to manage it; whoever brings it back, to publish.
+// Reading everything needs the right to read and to manage it; restoring needs the right to publish.
 func TestArchiveRights(t *testing.T) {
 	p, all := policy(t, `principals:
   - {name: reader, tokens: [$reader], subscribe: ["*"]}

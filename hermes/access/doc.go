@@ -31,9 +31,8 @@
 // Names that begin with "hermes." belong to the broker, and dead letters come from
 // every topic: a beginning covers them only if it begins so too, or is "*".
 //
-//   - publish: messages, and producer ids, which whoever may publish on any topic gets, up to its quota.
-//     A producer id is a number and no secret: of those who may publish on a topic, one
-//     could use another's.
+//   - publish: messages, and producer ids, which a caller that may publish on any topic gets, up to its quota.
+//     A producer id is a number and no secret: of those who may publish on a topic, one could use another's.
 //   - subscribe: messages, in any group; reading groups. A group that is not there is
 //     made by its first member, up to its quota.
 //   - admin: making, changing and deleting topics and groups.
@@ -58,6 +57,6 @@
 //
 // The others hold on one node, at its APIs: a principal that uses three nodes has thrice as much. Subscriptions
 // are 2,500 for who has no number. What may be published is a token bucket that holds one second's worth. A run
-// of more than that passes when the bucket is full, and the next ones wait until it has paid. What is refused
-// is ResourceExhausted, and so is what the broker refused afterwards counted.
+// of more than that passes when the bucket is full, and the next ones wait until it has paid. Refusals are
+// ResourceExhausted, and so is what the broker refused afterwards counted.
 package access

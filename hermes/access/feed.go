@@ -16,10 +16,10 @@ type feed struct {
 	topic  string
 	usage  *usage
 
-	ctx    context.Context //nolint:containedctx // the subscription's, whose end by a revocation is told by its cause
+	ctx    context.Context //nolint:containedctx // the subscription's, whose end by a revocation is shown by its cause
 	cancel context.CancelCauseFunc
 	over   sync.Once
-	inner  broker.Feed // assigned before anybody has the feed
+	inner  broker.Feed // assigned before any caller has the feed
 }
 
 var _ broker.Feed = (*feed)(nil)
@@ -68,8 +68,8 @@ func (b *guarded) Subscribe(ctx context.Context, start broker.Start) (broker.Fee
 	return nil, err
 }
 
-// open takes a place for a feed. It is known to the policy before its right is
-// looked at again, so that a reload meanwhile is not missed.
+// open takes a place for a feed. It is known to the policy before its right is looked at again, so that a
+// reload in the meantime is not missed.
 func (p *Policy) open(ctx context.Context, who Principal, u *usage, topic string) (*feed, error) {
 	if err := u.subscribe(); err != nil {
 		return nil, err
@@ -117,8 +117,8 @@ func (f *feed) allowed() error {
 	return g.may(f.topic, subscribe)
 }
 
-// used refuses another principal than the feed's. Whoever has the feed and names
-// nobody is taken for its own.
+// used refuses another principal than the feed's. A caller that has the feed and names none is taken for its
+// own.
 func (f *feed) used(ctx context.Context) error {
 	if who, ok := From(ctx); ok && who.name != f.who.name {
 		return status.Errorf(status.PermissionDenied, "the subscription is not one of %s", who.name)
@@ -135,7 +135,7 @@ func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error)
 	b, err := f.inner.Next(ctx, room)
 	if refused := f.allowed(); refused != nil {
 		if err == nil {
-			f.inner.Return(b.Count) // nobody is sent it
+			f.inner.Return(b.Count) // it is sent to no caller
 		}
 		return broker.Batch{}, refused
 	}

@@ -23,8 +23,8 @@ const (
 	quotaLimit      = 1 << 40
 )
 
-// reader reads a policy by hand: what the library says of an error shows the lines
-// around it, which are no place to show when somebody wrote a token there.
+// reader reads a policy by hand: what the library says of an error shows the lines around it, which are no
+// place to show when someone wrote a token there.
 type reader struct {
 	file   string
 	owners map[digest]string // of tokens

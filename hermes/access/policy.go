@@ -76,9 +76,8 @@ func Load(ctx context.Context, file string) (*Policy, error) {
 	return p, nil
 }
 
-// Reload reads the file again and reports whether it had changed. What it says counts
-// for the next call of everybody; subscriptions that are not allowed any more end. A
-// file that is wrong changes nothing.
+// Reload reads the file again and reports whether it had changed. What it says counts for the next call of
+// every caller; subscriptions that are not allowed any more end. A file that is wrong changes nothing.
 func (p *Policy) Reload(ctx context.Context) (changed bool, err error) {
 	text, err := read(ctx, p.file)
 	if err != nil {
@@ -133,11 +132,10 @@ func read(ctx context.Context, file string) ([]byte, error) {
 	return text, nil
 }
 
-// Follow loads the policy again whenever its file has changed, until ctx ends. It
-// looks at the file's bytes: times of change are coarse, and files that are links to
-// others change without them. A file must be the same at two looks, since one that is
-// half written would throw out whoever is not in it yet. logger is told what came of it; nil:
-// nobody is.
+// Follow loads the policy again whenever its file has changed, until ctx ends. It looks at the file's bytes:
+// times of change are coarse, and files that are links to others change without them. A file must be the same
+// at two looks, since one that is half written would throw out those that are not in it yet. logger learns what
+// came of it; nil: not reported.
 func (p *Policy) Follow(ctx context.Context, every time.Duration, logger *slog.Logger) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -145,7 +143,7 @@ func (p *Policy) Follow(ctx context.Context, every time.Duration, logger *slog.L
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var w watch
-	var last string // what was wrong, so that it is told once
+	var last string // what was wrong, so that it is reported once
 	for {
 		select {
 		case <-ctx.Done():
@@ -183,9 +181,8 @@ func (w *watch) look(ctx context.Context, p *Policy) (changed, settled bool, err
 	return changed, settled, err
 }
 
-// Authenticate tells whose token it is; one of nobody is Unauthenticated. All tokens
-// are compared, each in constant time, so that time tells neither whether nor where
-// one is alike.
+// Authenticate tells whose token it is; an unknown one is Unauthenticated. All tokens are compared, each in
+// constant time, so that time tells neither whether nor where one is alike.
 func (p *Policy) Authenticate(token string) (Principal, error) {
 	shown := Principal{digest: sha256.Sum256([]byte(token))}
 	tokens := p.rules.Load().tokens
@@ -200,7 +197,7 @@ func (p *Policy) Authenticate(token string) (Principal, error) {
 	return tokens[found], nil
 }
 
-// caller is what whoever calls may.
+// caller is what the caller may.
 func (p *Policy) caller(ctx context.Context) (Principal, *grant, error) {
 	who, ok := From(ctx)
 	if !ok {
@@ -210,8 +207,8 @@ func (p *Policy) caller(ctx context.Context) (Principal, *grant, error) {
 	return who, g, err
 }
 
-// granted is what a principal may now. One whose token the policy does not have any
-// more is nobody, also on a stream that it opened before.
+// granted is what a principal may now. One whose token the policy does not have any more is no caller, also on
+// a stream that it opened before.
 func (p *Policy) granted(who Principal) (*grant, error) {
 	g := p.rules.Load().grants[who.name]
 	if g == nil {
@@ -225,8 +222,8 @@ func (p *Policy) granted(who Principal) (*grant, error) {
 	return nil, errUnknown
 }
 
-// Numbers tells of which topics, and of the groups of which topics, whoever calls may see the numbers: those that it
-// sees itself, and all of them with the right metrics. Without a principal it is none.
+// Numbers tells of which topics, and of the groups of which topics, the caller may see the numbers: those that
+// it sees itself, and all of them with the right metrics. Without a principal it is none.
 func (p *Policy) Numbers(ctx context.Context) (topic, groups func(topic string) bool) {
 	_, g, err := p.caller(ctx)
 	switch {

@@ -11,8 +11,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// quota is what a principal may use: of one node what is published, 0 as much as there is, and subscriptions; of the
-// cluster groups and producers, 0 none.
+// quota is what a principal may use: of one node published messages, 0 as much as there is, and subscriptions;
+// of the cluster groups and producers, 0 none.
 type quota struct {
 	messages, bytes int64 // published per second
 	subscriptions   int64 // at once
@@ -36,7 +36,7 @@ type usage struct {
 	inFlight *semaphore.Weighted // bytes that are published and not answered
 }
 
-// overhead is what a run takes of a share beside its bytes, so that empty ones are bounded too.
+// overhead is what a run takes of a share in addition to its bytes, so that empty ones are bounded too.
 const overhead = 128
 
 // enter takes bytes of a share, as soon as there is room. A run that is larger than the share takes all of it.

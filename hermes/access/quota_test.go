@@ -119,7 +119,7 @@ func TestSubscriptionQuota(t *testing.T) {
 	third := subscribe(ctx)
 	full("a third again, though one was closed twice")
 	cancel()
-	for p.Feeds() > 1 { // the end of a context is noticed in a goroutine of its own
+	for p.Feeds() > 1 { // the end of a context is noticed in a separate goroutine
 		if t.Context().Err() != nil {
 			t.Fatal("the place is not given back")
 		}
@@ -191,7 +191,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// held is a broker that answers nothing until it is told to.
+// held is a broker that answers nothing until it is instructed to.
 type held struct {
 	broker.Broker
 	answers chan func(broker.Verdict)

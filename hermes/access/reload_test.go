@@ -72,7 +72,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// Who holds another's feed and is somebody else may not use it.
+// Who holds another's feed and is another principal may not use it.
 func TestFeedIsItsPrincipals(t *testing.T) {
 	t.Parallel()
 	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a, $a2], subscribe: [t]}\n  - {name: b, tokens: [$b], subscribe: [t]}\n")
@@ -212,7 +212,7 @@ func TestRightIsLostWhileWaiting(t *testing.T) {
 	}
 }
 
-// A file that is looked at while it is written throws nobody out.
+// A file that is looked at while it is written throws no caller out.
 func TestHalfWritten(t *testing.T) {
 	t.Parallel()
 	const both = "principals:\n  - {name: a, tokens: [$a]}\n  - {name: b, tokens: [$b]}\n"

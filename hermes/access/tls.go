@@ -23,9 +23,9 @@ const fresh = time.Second
 // ServerTLS is the TLS of an API, from files in PEM: its certificate with what leads up to its authority, the
 // key, and the authorities of clients, who must then show a certificate; "": none is asked for.
 //
-// It is TLS 1.3 or later. Files that change count from the next handshake on, at most a
-// second later; while they cannot be read, or do not belong together, what was read
-// before counts, and log is told (nil: nobody is). Connections that stand stay. ctx ends the first reading.
+// It is TLS 1.3 or later. Files that change count from the next handshake on, at most a second later; while
+// they cannot be read, or do not belong together, what was read before counts, and log is told (nil: not
+// reported). Connections that stand stay. ctx ends the first reading.
 func ServerTLS(ctx context.Context, cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
 	k := &keys{files: [3]string{cert, key, clientCA}}
 	return k.begin(ctx, log, time.Now)
@@ -54,7 +54,7 @@ type keys struct {
 	config  *tls.Config
 	texts   [3][]byte // at the last look, whether good or not
 	checked time.Time
-	failed  bool // the last look: it is told once
+	failed  bool // the last look: it is reported once
 }
 
 func (k *keys) begin(ctx context.Context, log *slog.Logger, now func() time.Time) (*tls.Config, error) {

@@ -154,8 +154,7 @@ func pool(issuers ...*issuer) *x509.CertPool {
 	return p
 }
 
-// pipe is a connection that holds what is written, as net.Pipe does not: both ends of
-// TLS may write at once.
+// pipe is a connection that holds written data, as net.Pipe does not: both ends of TLS may write at once.
 func pipe() (a, b net.Conn, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

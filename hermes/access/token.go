@@ -14,14 +14,14 @@ import (
 // in what is published find it.
 const tokenMark = "hermes_"
 
-// hashMark begins a hash in a policy. It tells a hash from a token that somebody
-// wrote there by mistake. A colon would make it a mapping for some readers of YAML.
+// hashMark begins a hash in a policy. It tells a hash from a token that someone wrote there by mistake. A colon
+// would make it a mapping for some readers of YAML.
 const hashMark = "sha256-"
 
 type digest = [sha256.Size]byte
 
-// NewToken makes a token of 256 random bits, and the hash of it that a policy has
-// for a principal's token. The token is shown to nobody again.
+// NewToken makes a token of 256 random bits, and the hash of it that a policy has for a principal's token. The
+// token is never shown again.
 func NewToken() (token, hash string) {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // it never fails: it ends the process where it would
@@ -46,7 +46,7 @@ func parseHash(text string) (d digest, ok bool) {
 	return d, err == nil
 }
 
-// Principal is who calls, as it proved by a token. The zero value is nobody.
+// Principal is who calls, as it proved by a token. The zero value is no caller.
 type Principal struct {
 	name   string
 	digest digest // of the token that it showed: with it goes what was begun with it
@@ -68,21 +68,21 @@ func With(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, key{}, p)
 }
 
-// From is who calls in a context; ok is false for nobody.
+// From is who calls in a context; ok is false for no caller.
 func From(ctx context.Context) (p Principal, ok bool) {
 	p, ok = ctx.Value(key{}).(Principal)
 	return p, ok && p.name != ""
 }
 
-// Errors of callers that nobody knows. None says more than the caller does.
+// Errors of unknown callers. None says more than the caller does.
 var (
 	errNoToken = status.Errorf(status.Unauthenticated, "this needs a token: send authorization: Bearer …")
 	errUnknown = status.Errorf(status.Unauthenticated, "the token is not known here, or no longer: ask for another")
 )
 
-// Bearer is a context in which whoever shows the values of a header
-// "authorization" calls. No value, several, another scheme than Bearer and a token
-// that nobody has are Unauthenticated. The token itself goes nowhere.
+// Bearer is a context in which the caller who shows the values of a header "authorization" calls. No value,
+// several, another scheme than Bearer and a token that no one has are Unauthenticated. The token itself goes
+// nowhere.
 func (p *Policy) Bearer(ctx context.Context, values []string) (context.Context, error) {
 	if len(values) != 1 {
 		return ctx, errNoToken

@@ -201,8 +201,8 @@ func operations() map[string]func(ctx context.Context, b broker.Broker) error {
 	}
 }
 
-// Each operation is done for whoever has the right to it on its topic, and for nobody
-// else; what a right allows is a list that is written twice, here and in the wrap.
+// Each operation is done for a caller that has the right to it on its topic, and for no other; what a right
+// allows is a list that is written twice, here and in the wrap.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	allowed := map[string][]string{
@@ -238,7 +238,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// What is not there is refused alike, so that who has no right learns nothing.
+// Whatever is not there is refused alike, so that who has no right learns nothing.
 func TestNothingIsLearnt(t *testing.T) {
 	t.Parallel()
 	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], publish: [mine]}\n")

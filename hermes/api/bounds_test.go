@@ -12,7 +12,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// beyond is what is beyond a bound: refused for good, so that no client sends it again.
+// beyond is everything beyond a bound: refused for good, so that no client sends it again.
 type beyond struct {
 	name string
 	want want
@@ -44,8 +44,8 @@ func beyonds(topic string) []beyond {
 	}
 }
 
-// What is beyond a bound is InvalidArgument at each API, names the bound and says its value. A
-// quota passes: it is ResourceExhausted, and names itself too.
+// Everything beyond a bound is InvalidArgument at each API, names the bound and says its value. A quota passes:
+// it is ResourceExhausted, and names itself too.
 func TestBoundsAreAlike(t *testing.T) {
 	c := newCluster(t)
 	leader, _ := c.leader()

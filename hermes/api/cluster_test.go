@@ -203,7 +203,7 @@ func until(t *testing.T, what string, true func() bool) {
 	}
 }
 
-// caller is somebody at one API of one node.
+// caller is a client at one API of one node.
 type caller interface {
 	// as is the same as another principal.
 	as(principal string) caller

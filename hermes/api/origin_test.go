@@ -21,9 +21,9 @@ import (
 // What the origin's benchmark and command line do, by the protocols that they do it by: they publish at any
 // node, one or many or as a stream, and subscribe at any node, to what comes, to what was, or as a group that
 // acknowledges each message. The leader stops in the middle: who reads for himself gets everything once and
-// notices nothing; a group's reader is told at once (hb-D20), comes again and gets everything, of which what it
-// had in hand may come twice. (hb-F01 to hb-F04, hb-F10 to hb-F12, hb-F15, hb-F20, hb-F21, hb-F23, hb-F28,
-// hb-F52)
+// notices nothing; a group's reader is notified at once (hb-D20), comes again and gets everything, of which
+// what it had in hand may come twice. (hb-F01 to hb-F04, hb-F10 to hb-F12, hb-F15, hb-F20, hb-F21, hb-F23,
+// hb-F28, hb-F52)
 func TestOriginsClients(t *testing.T) {
 	c := newCluster(t)
 	leader, others := c.leader()
@@ -183,8 +183,7 @@ type reader struct {
 	end  func()
 }
 
-// follow reads until the test ends. Who reads as a group subscribes anew when he is told that the
-// leader went.
+// follow reads until the test ends. Who reads as a group subscribes anew when he learns that the leader went.
 func (o originClients) follow(group string, subscribe func() reader) <-chan string {
 	got := make(chan string)
 	// Asked of the test's own context: calls were made of it, and one that was made of it later may

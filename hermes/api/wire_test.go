@@ -186,7 +186,8 @@ func (w *wire) play(file string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	// Closed at the end: what the server sends that nobody reads would reset the connection, and what it has not read.
+	// Closed at the end: what the server sends that is not read would reset the connection, and what it has not
+	// read.
 	w.Cleanup(func() { _ = conn.Close() })
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		w.Fatal(err)

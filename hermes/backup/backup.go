@@ -7,15 +7,14 @@
 //	file  = magic("hermesbk") version(u32 LE) block*
 //	block = length(u32 LE of the body) kind(1 byte) crc32c(u32 LE) body
 //
-// The crc is over the block's number, counted from 0, its length, its kind and its body: a block that
-// is missing, doubled or elsewhere is noticed like one that was changed. The first block is the
-// cut, the last one is the end, which counts what is before it; nothing follows it. A topic's block comes
-// before those of its groups and of its messages, whose offsets rise and whose times do not fall; where
-// an offset is missing between two runs, all before the second were trimmed while the backup
-// was made. In bodies numbers are
+// The crc is over the block's number, counted from 0, its length, its kind and its body: a block that is
+// missing, doubled or elsewhere is noticed like one that was changed. The first block is the cut, the last one
+// is the end, which counts everything before it; nothing follows it. A topic's block comes before those of its
+// groups and of its messages, whose offsets rise and whose times do not fall; where an offset is missing
+// between two runs, all before the second were trimmed while the backup was made. In bodies numbers are
 // uvarint, and text and messages have their length before them.
 //
-// Messages are in the form of broker.Run.Messages. Their time is kept beside them.
+// Messages are in the form of broker.Run.Messages. Their time is kept next to them.
 package backup
 
 import (
@@ -39,7 +38,7 @@ const Version = 1
 const (
 	magic       = "hermesbk"
 	headerBytes = 9
-	// bodyLimit bounds what a reader allocates for one block: a run, with room for what is beside it.
+	// bodyLimit bounds what a reader allocates for one block: a run, with room for what is next to it.
 	bodyLimit = hermes.RunLimit + 1<<16
 )
 
@@ -167,10 +166,10 @@ func numbers(b []byte, all ...uint64) []byte {
 
 func text(b []byte, s string) []byte { return append(numbers(b, uint64(len(s))), s...) }
 
-// Read reads a file and hands each item to visit, in order. It does so before it has
-// seen the end, so whoever writes anywhere by it reads the file twice, first with a visit that does
-// nothing: then a file that is cut off or changed is refused before anything is written.
-// Errors of the file are InvalidArgument and say at which byte; Unimplemented is another version.
+// Read reads a file and hands each item to visit, in order. It does so before it has seen the end, so a caller
+// that writes by it reads the file twice, first with a visit that does nothing: then a file that is cut off or
+// changed is refused before anything is written. Errors of the file are InvalidArgument and say at which byte;
+// Unimplemented is another version.
 func Read(r io.Reader, visit func(Item) error) (Totals, error) {
 	d := &decoder{r: bufio.NewReaderSize(r, 1<<20)}
 	head := make([]byte, len(magic)+4)

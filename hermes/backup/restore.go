@@ -17,8 +17,8 @@ import (
 // Contents is what a file has, known once it was read whole.
 type Contents struct {
 	Totals
-	// ID is the restore that whoever restores this file does: a sum of its bytes, so that a
-	// restore that was interrupted is known again, and one from another file is not taken for it.
+	// ID is the restore that a caller that restores this file does: a sum of its bytes, so that a restore that was
+	// interrupted is known again, and one from another file is not taken for it.
 	ID  uint64
 	All []Held
 }
@@ -104,8 +104,8 @@ func Plan(ctx context.Context, a broker.Archive, c Contents, only []string) ([]P
 	return plan, status.Errorf(status.Conflict, "nothing was restored, for the cluster has %s: delete what is not wanted any more, or name the topics to restore", names)
 }
 
-// Restore brings the topics of a plan back from the file that it was made of. Those that are
-// done already are passed over, and one that was begun goes on. progress is told what of the file was read.
+// Restore brings the topics of a plan back from the file that it was made of. Those that are done already are
+// passed over, and one that was begun continues. progress learns what of the file was read.
 func Restore(ctx context.Context, a broker.Archive, c Contents, plan []Planned, r io.Reader, progress func(Totals)) error {
 	f := filler{ctx: ctx, archive: a, id: c.ID, plan: plan}
 	var done Totals
@@ -147,7 +147,7 @@ type filler struct {
 	plan    []Planned
 
 	now    *broker.Topic // nil: what comes is passed over
-	next   uint64        // what is before it is there
+	next   uint64        // everything before it is there
 	groups []broker.Group
 	runs   []broker.Batch
 	bytes  int

@@ -88,7 +88,7 @@ func restore(t *testing.T, a broker.Archive, file []byte, only ...string) error 
 	return backup.Restore(t.Context(), a, c, plan, bytes.NewReader(file), nobody)
 }
 
-// items are what a file holds, but for the ids that each log gives of its own.
+// items are what a file holds, but for the ids that each log gives itself.
 func items(t *testing.T, file []byte) string {
 	t.Helper()
 	var all strings.Builder

@@ -16,8 +16,8 @@ type Source interface {
 	Cut(ctx context.Context, topics []string) (broker.Cut, error)
 }
 
-// Save writes topics, or all where none is named, as one cut of a broker has them. progress is
-// told what is written, after each part. What was written when it failed is not a backup: it has no end mark.
+// Save writes topics, or all where none is named, as one cut of a broker has them. progress learns of written
+// data, after each part. What was written when it failed is not a backup: it has no end mark.
 func Save(ctx context.Context, a Source, topics []string, w io.Writer, progress func(Totals)) (Totals, error) {
 	c, err := a.Cut(ctx, topics)
 	if err != nil {

@@ -9,8 +9,8 @@ type Archive interface {
 	// applied; what was acknowledged before the call is in it. NotFound: one is not there. Conflict:
 	// one is being restored. ResourceExhausted: this node has too many cuts open.
 	Cut(ctx context.Context, topics []string) (Cut, error)
-	// Restore does one step of bringing a topic back. Each may be done again, with the same
-	// outcome, so whoever got no answer repeats it.
+	// Restore does one step of bringing a topic back. Each may be done again, with the same outcome, so a caller
+	// without an answer repeats it.
 	Restore(ctx context.Context, step Restore) (Restored, error)
 }
 
@@ -23,11 +23,11 @@ type Point struct {
 // Cut is what Archive.Cut reads. It is for one goroutine; Close for any.
 type Cut interface {
 	At() Point
-	// Next is the next part: a topic, then its groups, then its messages, then the next
-	// topic; io.EOF after the last. Runs have at most limit bytes if there is more than one
-	// message, and hermes.RunMessages messages each; they stay valid. They are all of the topic between
-	// its First and its Next, but those which retention took meanwhile: these are missing before others.
-	// Unavailable: the topic was deleted meanwhile, or the node is stopping: begin anew.
+	// Next is the next part: a topic, then its groups, then its messages, then the next topic; io.EOF after the
+	// last. Runs have at most limit bytes if there is more than one message, and hermes.RunMessages messages each;
+	// they stay valid. They are all of the topic between its First and its Next, but those which retention took in
+	// the meantime: these are missing before others. Unavailable: the topic was deleted in the meantime, or the
+	// node is stopping: begin anew.
 	Next(ctx context.Context, limit int) (Part, error)
 	Close()
 }
@@ -51,11 +51,11 @@ const (
 	StepEnd               // Topic: Name, Next
 )
 
-// Restore is a step. Between StepBegin and StepEnd a topic refuses publishes, groups and
-// subscribers with Conflict; deleting it gives it up. Topic hermes.dlq alone stays open, and a dead letter
-// that comes meanwhile ends its restore.
+// Restore is a step. Between StepBegin and StepEnd a topic refuses publishes, groups and subscribers with
+// Conflict; deleting it gives it up. Topic hermes.dlq alone stays open, and a dead letter that comes in the
+// meantime ends its restore.
 type Restore struct {
-	ID    uint64 // of the restore, not 0: whoever says the same goes on with it
+	ID    uint64 // of the restore, not 0: one with the same id continues with it
 	Step  Step
 	Topic Topic
 	// Runs follow one another; those that the topic has are passed over. A gap before one says

@@ -1,5 +1,6 @@
 // Package broker is what the APIs ask of a node of Hermes: one interface, the same whether the node leads or
-// follows. It knows no wire. Package brokertest holds whoever does it to what is said here, with one in memory.
+// follows. It knows no wire. Package brokertest holds each implementation to what is said here, with one in
+// memory.
 //
 // All errors carry wirelab's codes. Unavailable: no leader now, or the one there
 // was went away; whether a publish was stored is then unknown, so publish again
@@ -28,8 +29,8 @@ type Run struct {
 	Sequence uint64 // of the first message, from 1
 }
 
-// Verdict is the answer to a run. With Err none of it was stored, but where its
-// code is Unavailable, DeadlineExceeded, Canceled or Internal: then nobody knows.
+// Verdict is the answer to a run. With Err none of it was stored, but where its code is Unavailable,
+// DeadlineExceeded, Canceled or Internal: then the outcome is unknown.
 type Verdict struct {
 	Offset      uint64 // of the first message
 	Count       int
@@ -53,7 +54,7 @@ type Broker interface {
 	Groups
 	Cluster
 	Archive
-	// OpenProducer gives a producer id that nobody else has.
+	// OpenProducer gives a producer id that no other has.
 	OpenProducer(ctx context.Context) (uint64, error)
 }
 
@@ -134,7 +135,7 @@ type Feed interface {
 	// dead letter; that was dropped, and the rest is stored. An offset that this feed was never given:
 	// InvalidArgument, and none of it is done.
 	Ack(ctx context.Context, ranges []Range) error
-	// Nack gives messages back, to come again after delay nanoseconds to anybody. Without an error the attempt and
+	// Nack gives messages back, to come again after delay nanoseconds to anyone. Without an error the attempt and
 	// the delay are in the group's state, on a quorum, so that a leader after this one heeds them. What this feed
 	// has no longer is passed over; an offset that it was never given is refused, as by Ack.
 	Nack(ctx context.Context, ranges []Range, reason string, delay int64) error
@@ -268,7 +269,7 @@ type Member struct {
 type Status struct {
 	Node, Leader, Term, Committed, Applied uint64
 	// Why callers should go to another node than this, as far as it knows at once; "": they need not.
-	Unready                                string
+	Unready string
 	// Lineage tells clusters of one name from each other, of which one was recovered from a copy of the other. Nodes
 	// tell it each other; 0: it is not told.
 	Lineage uint64
@@ -278,7 +279,7 @@ type Status struct {
 // Cluster is who takes part.
 type Cluster interface {
 	Status(ctx context.Context) (Status, error)
-	// Leader is who leads as far as this node knows, without waiting; ok is false when nobody does.
+	// Leader is who leads as far as this node knows, without waiting; ok is false when none does.
 	Leader() (m Member, ok bool)
 	// Join adds a node, as a learner first; it is promoted once it has caught up.
 	Join(ctx context.Context, m Member) (Status, error)

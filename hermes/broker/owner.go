@@ -16,7 +16,7 @@ func WithOwner(ctx context.Context, o Owner) context.Context {
 	return context.WithValue(ctx, ownerKey{}, o)
 }
 
-// OwnerOf is whose the calls of a context are; the zero Owner: nobody's.
+// OwnerOf is whose the calls of a context are; the zero Owner: of no caller.
 func OwnerOf(ctx context.Context) Owner {
 	o, _ := ctx.Value(ownerKey{}).(Owner)
 	return o

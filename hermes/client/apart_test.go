@@ -12,8 +12,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// apart is a node that leads until it is cut off from the others. From then on it knows
-// no leader, and whoever subscribes waits for one.
+// apart is a node that leads until it is cut off from the others. From then on it knows no leader, and a
+// subscriber waits for one.
 type apart struct {
 	broker.Broker
 	address string

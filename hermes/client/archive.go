@@ -21,9 +21,9 @@ var _ broker.Archive = (*Client)(nil)
 
 var backupStream = &grpc.StreamDesc{StreamName: "Backup", ServerStreams: true}
 
-// Cut begins to read topics, or all, from a node. Until it has begun, another node is tried when
-// one fails; after that, the failure of its node is the cut's: it is of that node, and no other
-// goes on with it. A node that says nothing for as long as Patience, and gives no sign of life, has failed.
+// Cut begins to read topics, or all, from a node. Until it has begun, another node is tried when one fails;
+// after that, the failure of its node is the cut's: it is of that node, and no other continues with it. A node
+// that says nothing for as long as Patience, and gives no sign of life, has failed.
 func (c *Client) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 	trying, cancel := context.WithTimeout(ctx, c.options.RetryFor)
 	defer cancel()

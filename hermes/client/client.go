@@ -60,7 +60,7 @@ func (c *Client) Close() error {
 
 var errClosed = status.Errorf(status.Canceled, "the client is closed")
 
-// Receipt is what is known of a message that was published.
+// Receipt is the known state of a message that was published.
 type Receipt struct {
 	Offset      uint64
 	Time        int64  // Unix nanoseconds
@@ -88,10 +88,9 @@ func (c *Client) Publish(ctx context.Context, topic string, mode hermes.Mode, m 
 	}
 }
 
-// Send publishes a message and returns once it is in the client's hands, which may
-// wait for room as long as ctx allows; m may be used again then. With an error it is
-// not taken. done is called once, from a goroutine that all of the client's answers
-// share, so it must not block; nil: nobody wants to know.
+// Send publishes a message and returns once it is in the client's hands, which may wait for room as long as ctx
+// allows; m may be used again then. With an error it is not taken. done is called once, from a goroutine that
+// all of the client's answers share, so it must not block; nil: not reported.
 func (c *Client) Send(ctx context.Context, topic string, mode hermes.Mode, m *hermes.Message, done func(Receipt, error)) error {
 	return c.writer.send(ctx, queueKey{topic, mode}, m, done)
 }

@@ -1,6 +1,5 @@
-// Package client is the Go client of Hermes. It speaks gRPC to any node, finds out
-// which one leads, and goes on with another where one is gone. It knows nothing of
-// how a node works.
+// Package client is the Go client of Hermes. It speaks gRPC to any node, finds out which one leads, and
+// continues with another where one is gone. It knows nothing of how a node works.
 //
 // # Publishing
 //
@@ -17,12 +16,12 @@
 //
 // # Subscribing
 //
-// [Client.Subscribe] registers before it returns. A subscription whose node is gone
-// goes on at another: one without a group behind the last message it was given, with
-// no gap and none twice; a member of a group is given again what it did not acknowledge.
+// [Client.Subscribe] registers before it returns. A subscription whose node is gone continues at another: one
+// without a group behind the last message it was given, with no gap and none twice; a member of a group is
+// given again what it did not acknowledge.
 //
 // # Errors
 //
-// All errors carry wirelab's codes. Unavailable and DeadlineExceeded of a publish mean
-// that nobody knows whether it was stored.
+// All errors carry wirelab's codes. Unavailable and DeadlineExceeded of a publish mean that it is unknown
+// whether it was stored.
 package client

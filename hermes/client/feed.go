@@ -147,7 +147,7 @@ func (s *Subscription) run(ctx context.Context, stream grpc.ClientStream, addres
 	close(s.done)
 }
 
-// changed wakes whoever waits for room or for acks; the lock is held.
+// changed wakes any waiter for room or for acks; the lock is held.
 func (s *Subscription) changed() {
 	close(s.room)
 	s.room = make(chan struct{})

@@ -60,8 +60,8 @@ func TestLeaderHint(t *testing.T) {
 	}
 }
 
-// A stream that was opened while nobody led is left for the leader's once another node leads, and
-// nothing is lost, doubled or refused by that; where the leader's address means nothing, it is kept.
+// A stream that was opened while no node led is left for the leader's once another node leads, and nothing is
+// lost, doubled or refused by that; where the leader's address means nothing, it is kept.
 func TestLeaderHintOnAStream(t *testing.T) {
 	t.Parallel()
 	for _, reachable := range []bool{true, false} {

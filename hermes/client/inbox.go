@@ -17,7 +17,7 @@ type inbox struct {
 	near  int // what was read only to have it near
 }
 
-// slip is what is known of a message but its bytes.
+// slip is the known state of a message but its bytes.
 type slip struct {
 	key    queueKey
 	queue  *sendQueue

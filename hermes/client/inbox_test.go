@@ -17,7 +17,7 @@ import (
 	"wirelab/hermes/record"
 )
 
-// Messages to many topics, sent by several goroutines in an order that nobody knows, arrive in the order of each
+// Messages to many topics, sent by several goroutines in an order that is unknown, arrive in the order of each
 // topic, whole, and each is answered once.
 func TestManyTopicsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestManyTopicsKeepTheirOrder(t *testing.T) {
 	}
 	sending.Wait()
 	select {
-	case <-all: // nobody asked for it: Flush would move what waits
+	case <-all: // it was not asked for: Flush would move what waits
 	case <-ctx.Done():
 		t.Fatalf("%d were answered, of %d", answered.Load(), each*senders)
 	}

@@ -35,8 +35,8 @@ func (f *belatedFeed) Ack(context.Context, []broker.Range) error {
 	return &broker.LateError{Ranges: f.late}
 }
 
-// An ack that came too late is told, once, with what it was; the subscription goes on. One of what never came is
-// refused.
+// An ack that came too late is told, once, with what it was; the subscription continues. One of what never came
+// is refused.
 func TestLateAcks(t *testing.T) {
 	t.Parallel()
 	m := memory(t)

@@ -327,7 +327,7 @@ func (c *Client) openAt(
 	return nil, "", err
 }
 
-// hintOf is who leads, as an answer's header says; "": its node leads, or nobody does.
+// hintOf is who leads, as an answer's header says; "": its node leads, or none does.
 func hintOf(header metadata.MD) string {
 	if said := header.Get(leaderHint); len(said) > 0 {
 		return said[0]

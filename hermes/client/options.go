@@ -18,8 +18,8 @@ type Options struct {
 	Addresses []string
 	// TLS: nil is plaintext.
 	TLS *tls.Config
-	// Token is shown to every node, as "authorization: Bearer"; "": none. Without TLS whoever
-	// is on the way can read it.
+	// Token is shown to every node, as "authorization: Bearer"; "": none. Without TLS anyone who is on the way can
+	// read it.
 	Token string
 	// Linger is how long a message may wait for others, though it could be sent.
 	Linger time.Duration
@@ -42,7 +42,7 @@ type Options struct {
 	AheadMessages, AheadBytes int
 	// Connect opens connections; nil: net.Dialer.
 	Connect func(ctx context.Context, address string) (net.Conn, error)
-	// Logger is told of connections, never of messages. nil: nothing.
+	// Logger is notified of connections, never of messages. nil: nothing.
 	Logger *slog.Logger
 }
 

@@ -221,8 +221,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// A broker that stores and says that nobody knows, or does not store and says so, or
-// answers late: every message is stored once, in order.
+// A broker that stores and says that the outcome is unknown, or does not store and says so, or answers late:
+// every message is stored once, in order.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
@@ -303,7 +303,7 @@ func TestForgottenProducer(t *testing.T) {
 	wantStored(t, m, sequence(50))
 }
 
-// A node that stops in the middle: the client goes on at another, and nothing is lost or stored twice.
+// A node that stops in the middle: the client continues at another, and nothing is lost or stored twice.
 func TestNodeStops(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
@@ -401,8 +401,8 @@ func TestFirstRunAlone(t *testing.T) {
 	wantStored(t, m, sequence(10))
 }
 
-// Everything at once: refused for certain, not known, stored and not known. What is told
-// to be stored is stored once and in order; what is refused is not; of the rest either is true, once.
+// Everything at once: refused for certain, not known, stored and not known. What is said to be stored is stored
+// once and in order; refusals are not; of the rest either is true, once.
 func TestEverythingFails(t *testing.T) {
 	t.Parallel()
 	m := memory(t)

@@ -20,7 +20,7 @@ const (
 	behindRest = 2 * time.Second // how long one that hangs is tried last
 )
 
-// pulse is what is known of whether a node lives. All who wait there share it.
+// pulse is whether a node lives. All who wait there share it.
 type pulse struct {
 	mu    sync.Mutex // held while asking, so that one asks for all
 	asked time.Time
@@ -83,8 +83,8 @@ func (n *nodes) guard(ctx context.Context, address string, silent func(since tim
 	}
 }
 
-// behind puts a node behind all others for a while, whoever names it the leader: the others
-// do so until they have elected a new one.
+// behind puts a node behind all others for a while, no matter who names it the leader: the others do so until
+// they have elected a new one.
 func (n *nodes) behind(address string) {
 	n.lost(address)
 	n.mu.Lock()

@@ -46,7 +46,7 @@ type sendQueue struct {
 	proven bool
 	// numbered is how many runs were given numbers.
 	numbered uint64
-	// gap is that a run was given up that may be stored or not: if not, the next one is told so.
+	// gap is that a run was given up that may be stored or not: if not, the next one is notified.
 	gap     bool
 	linger  *time.Timer
 	waiting []*run
@@ -189,7 +189,7 @@ func (l *sendQueue) again() {
 	l.flying = nil
 }
 
-// renew gives what is not answered a new producer and new numbers.
+// renew gives whatever is not answered a new producer and new numbers.
 func (l *sendQueue) renew() {
 	l.again()
 	for _, r := range l.waiting {
@@ -201,10 +201,9 @@ func (l *sendQueue) renew() {
 // refused decides about the first run that flies, which was refused for certain. again: it is sent once more,
 // under a new producer. Otherwise it fails, with an error that says what is known.
 //
-// A new producer is taken only where it is certain that nothing of what is sent again was
-// stored under the old one, or it would be stored twice. That is so behind a run that was
-// refused at its first try, since those behind it were tried no more often, and where a
-// run is told of the gap that one before it left.
+// A new producer is taken only where it is certain that nothing of what is sent again was stored under the old
+// one, or it would be stored twice. That is so behind a run that was refused at its first try, since those
+// behind it were tried no more often, and where a run is notified of the gap that one before it left.
 func (l *sendQueue) refused(r *run, err error) (again bool, told error) {
 	code := status.CodeOf(err)
 	switch {
@@ -224,7 +223,7 @@ func (l *sendQueue) refused(r *run, err error) (again bool, told error) {
 	case code == status.Conflict:
 		l.gap = true
 	case len(l.flying) == 0:
-		l.next = r.sequence // nobody was numbered behind it
+		l.next = r.sequence // no one was numbered behind it
 	default:
 		l.renew()
 	}

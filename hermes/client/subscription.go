@@ -36,7 +36,7 @@ type Subscription struct {
 	closing bool
 	at      bool // a node has it registered
 
-	// What is to be sent. It is bounded: credit is a sum, and acks wait at ackRanges.
+	// Whatever is to be sent. It is bounded: credit is a sum, and acks wait at ackRanges.
 	credit  credit
 	handed  credit // what the last batch took, which is the reader's now
 	most    int    // how many messages it takes in all; 0: any number
@@ -229,7 +229,7 @@ func (s *Subscription) Ack(ctx context.Context, ranges ...broker.Range) error {
 	})
 }
 
-// Nack gives messages of a group back, to come again to anybody after a delay.
+// Nack gives messages of a group back, to come again to any member after a delay.
 func (s *Subscription) Nack(ctx context.Context, reason string, delay time.Duration, ranges ...broker.Range) error {
 	if delay < 0 {
 		return status.Errorf(status.InvalidArgument, "the delay must not be negative")
@@ -308,7 +308,7 @@ func (s *Subscription) isClosing() bool {
 	return s.closing
 }
 
-// put adds what is to be told. Acks that follow one another become one.
+// put adds whatever is to be told. Acks that follow one another become one.
 func (s *Subscription) put(m *pb.SubscribeRequest, ranges []*pb.Range) {
 	s.ranges += len(ranges)
 	signal(s.work)
@@ -342,9 +342,9 @@ func (s *Subscription) wait(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// Settle waits until it is certain of every ack and nack so far. Unavailable: some went
-// with their node, and what they were about comes again; the others are stored. [broker.LateError]: some came
-// too late and were dropped; the others are stored. Each is told once.
+// Settle waits until it is certain of every ack and nack so far. Unavailable: some went with their node, and
+// what they were about comes again; the others are stored. [broker.LateError]: some came too late and were
+// dropped; the others are stored. Each is reported once.
 func (s *Subscription) Settle(ctx context.Context) error {
 	s.mu.Lock()
 	upTo := s.taken

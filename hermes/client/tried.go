@@ -39,8 +39,8 @@ func late(err error) bool {
 		(says.Message == status.Public(context.DeadlineExceeded).Message || says.Message == context.DeadlineExceeded.Error())
 }
 
-// failed is err with what was said, and err's code. Where the user ended it, or nobody was
-// asked, there is nothing to add.
+// failed is err with what was said, and err's code. Where the user ended it, or no one was asked, there is
+// nothing to add.
 func (t *tried) failed(err error) error {
 	public := status.Public(err)
 	if len(t.order) == 0 || public.Code == status.Canceled {

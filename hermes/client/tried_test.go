@@ -18,7 +18,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// TestAllDown: with nobody at any address the error names each, and what it said.
+// TestAllDown: with no node at any address the error names each, and what it said.
 func TestAllDown(t *testing.T) {
 	var addresses []string
 	for range 3 {

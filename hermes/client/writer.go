@@ -32,15 +32,15 @@ type writer struct {
 	stored   uint64 // runs
 	started  bool   // the goroutine runs
 	closed   bool
-	moving   bool      // nothing more goes on the present stream: another node leads
+	moving   bool      // nothing more continues the present stream: another node leads
 	answered time.Time // when the last verdict came, or the first of what waits was sent
 
 	work chan struct{} // 1: list is not empty
 }
 
-// streamRuns is how many runs may be unanswered on a stream. With many topics those that wait
-// grow meanwhile: a run costs a node about as much as ten of its messages. Of 1024, as many as a
-// node takes, ten thousand topics' runs had 7 messages and went no faster for their number.
+// streamRuns is how many runs may be unanswered on a stream. With many topics those that wait grow in the
+// meantime: a run costs a node about as much as ten of its messages. Of 1024, as many as a node takes, ten
+// thousand topics' runs had 7 messages and went no faster for their number.
 const streamRuns = 128
 
 // frameBytes is how much goes in one frame, but for the last run of it: with many topics a frame for
@@ -218,8 +218,8 @@ func (w *writer) told(r *run) {
 	}
 }
 
-// verdict takes an answer, and adds to calls what is to be told outside the lock. An error
-// is the end of the stream: all that is not answered is to be sent again.
+// verdict takes an answer, and adds to calls whatever is to be told outside the lock. An error is the end of
+// the stream: all that is not answered is to be sent again.
 func (w *writer) verdict(v *frame.Verdict, calls []func()) ([]func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

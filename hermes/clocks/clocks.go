@@ -44,8 +44,8 @@ func New(self uint64, bound time.Duration) *Clocks {
 	return &Clocks{self: self, bound: int64(bound), told: map[uint64]reading{}}
 }
 
-// Tell takes a reading: a node's clock is ahead of this one's, give or take within. now is of a clock that nobody sets.
-// first reports that the node had told none.
+// Tell takes a reading: a node's clock is ahead of this one's, give or take within. now is of a clock that
+// cannot be set. first reports that the node had told none.
 func (c *Clocks) Tell(id uint64, ahead, within, now int64) (first bool) {
 	was, known := c.told[id]
 	if known && now-was.at < freshFor/5 && within > 2*was.within {
@@ -58,7 +58,7 @@ func (c *Clocks) Tell(id uint64, ahead, within, now int64) (first bool) {
 // State is what the last Judge came to.
 func (c *Clocks) State() Agreement { return c.state }
 
-// Right is what is to be added to this node's clock for what is stored.
+// Right is whatever is to be added to this node's clock for stored data.
 func (a Agreement) Right() int64 {
 	if a.Skewed {
 		return a.Median

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestMedian: of clocks that differ, the cluster's time is what most say, and else what the log goes on with.
+// TestMedian: of clocks that differ, the cluster's time is what most say, and else what the log continues with.
 func TestMedian(t *testing.T) {
 	const bound, hour = int64(5 * time.Second), int64(time.Hour)
 	for _, c := range []struct {

@@ -12,8 +12,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// The commands below are bytes for record.AppendCommand. What is wrong with one is
-// told by its [Outcome].
+// The commands below are bytes for record.AppendCommand. What is wrong with one is shown by its [Outcome].
 
 // write is a command's bytes. It panics where protobuf cannot write one, which only
 // text that is not UTF-8 could make it: see text.
@@ -362,7 +361,7 @@ func (m *Machine) ack(c *command.Ack) (uint32, error) {
 	g.ack(ranges)
 	g.dead += uint64(c.GetDead())
 	if m.level > 0 {
-		if len(ranges) > 0 { // somebody is behind the gap
+		if len(ranges) > 0 { // a group is behind the gap
 			g.lostFrom, g.lostTo = 0, 0
 		}
 		m.settled(g, ranges)

@@ -1,8 +1,7 @@
-// Package core is the state machine that every node runs over the same log, so
-// that all have the same topics, offsets, producers and groups. Commands in,
-// outcomes out: no clock, no goroutine, no disk, no map order. Time is the
-// entry's. Not safe for concurrent use, but that reads change nothing: many may
-// read while nobody applies.
+// Package core is the state machine that every node runs over the same log, so that all have the same topics,
+// offsets, producers and groups. Commands in, outcomes out: no clock, no goroutine, no disk, no map order. Time
+// is the entry's. Not safe for concurrent use, but that reads change nothing: many may read while nothing is
+// applied.
 //
 // # Producers
 //
@@ -14,8 +13,8 @@
 // take is bounded: by hermes.ProducersLimit, and by 200,000 pairs of producer and
 // topic of at most 1 KiB each.
 //
-// From level 1 on each producer has an owner, and so has each group. Where all places are taken, the one silent for
-// longest goes of the owner who has most, so that nobody takes another's.
+// From level 1 on each producer has an owner, and so has each group. Where all places are taken, the one silent
+// for longest goes of the owner who has most, so that no one takes another's.
 //
 // # Levels
 //
@@ -191,8 +190,7 @@ func noTopic(id uint32) error {
 	return status.Errorf(status.NotFound, "topic %d is not there, or no longer", id)
 }
 
-// newID gives an id that nothing else ever has: hb-D13 took the clock's, and one
-// in twenty was somebody else's too.
+// newID gives an id that nothing else ever has: hb-D13 took the clock's, and one in twenty was another's too.
 func (m *Machine) newID() (uint64, error) {
 	if m.given == 1<<idBits {
 		return 0, status.Errorf(status.ResourceExhausted,

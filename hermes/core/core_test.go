@@ -24,7 +24,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Offsets are the log's: one order, whoever wrote it and whenever (hb-D08, hb-D09).
+// Offsets are the log's: one order, no matter who wrote it and whenever (hb-D08, hb-D09).
 func TestOffsets(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
@@ -287,7 +287,7 @@ func TestLimits(t *testing.T) {
 	j.done(run(topic, 0, 0, 20))
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 2}, {First: 4, Last: 4}}, 0)))
 	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), status.ResourceExhausted, "2 separate ranges")
-	j.done(does(core.Ack(g, 0, []broker.Range{{First: 4, Last: 6}}, 0)))                                           // joins
+	j.done(does(core.Ack(g, 0, []broker.Range{{First: 4, Last: 6}}, 0))) // joins
 	// The floor takes one.
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: 0}, {First: 8, Last: 8}, {First: 1, Last: 1}}, 0)))
 	// The dead letter is stored.

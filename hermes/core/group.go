@@ -111,7 +111,7 @@ func (t *topic) group(name string) (int, bool) {
 	return slices.BinarySearchFunc(t.groups, name, func(g *group, name string) int { return strings.Compare(g.name, name) })
 }
 
-// addGroup takes in a group whose name and id nobody has.
+// addGroup takes in a group whose name and id are unused.
 func (m *Machine) addGroup(g *group) {
 	i, _ := g.topic.group(g.name)
 	g.topic.groups = slices.Insert(g.topic.groups, i, g)

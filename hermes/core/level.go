@@ -86,7 +86,7 @@ func (m *Machine) quietest() *producer {
 	return m.greatest(func(o *owner) int { return o.producers }).silent.after
 }
 
-// burdened is who goes when there are too many sequences and p begins another; p itself: nobody does.
+// burdened is who goes when there are too many sequences and p begins another; p itself: none does.
 func (m *Machine) burdened(p *producer) *producer {
 	if m.level == 0 {
 		return m.silent.newer
@@ -136,7 +136,7 @@ func (m *Machine) try(g *group, all []*command.Tried) {
 		i := g.triedFrom(t.First)
 		g.tries = slices.Insert(g.tries, i, t)
 		m.tries++
-		// Somebody may have dealt with a part of it before its time was over, and the log have that first.
+		// A member may have dealt with a part of it before its time was over, and the log have that first.
 		j, _ := slices.BinarySearchFunc(g.acked, t.First, func(r broker.Range, first uint64) int {
 			if r.Last < first {
 				return -1

@@ -29,7 +29,8 @@ func (j journal) group(id uint64) broker.Group {
 	return g
 }
 
-// Before the level is reached nothing of it is in the state, whoever writes it: other nodes would pass it over.
+// Before the level is reached nothing of it is in the state, anyone who writes it: other nodes would pass it
+// over.
 func TestLevelZero(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
@@ -51,7 +52,7 @@ func TestLevelZero(t *testing.T) {
 	}
 }
 
-// Retention that passes unread messages over counts them, and tells the range until somebody is behind it.
+// Retention that passes unread messages over counts them, and tells the range until a group is behind it.
 func TestTrimmedIsCounted(t *testing.T) {
 	t.Parallel()
 	j, topic, g := raised(t)
@@ -171,7 +172,7 @@ func TestProducersShare(t *testing.T) {
 	j.done(run(topic, next, 1, 1))
 }
 
-// Sequences are shared alike: one producer on many topics takes nobody else's.
+// Sequences are shared alike: one producer on many topics takes no other's.
 func TestSequencesShare(t *testing.T) {
 	t.Parallel()
 	j := journal{t, core.Small(9, 4, 6, 5, 3, 4)}

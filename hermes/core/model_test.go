@@ -301,7 +301,7 @@ type step struct {
 	do   func(m *model, o core.Outcome) expected
 }
 
-// fresh takes an id in that must be nobody else's.
+// fresh takes an id in that must be no other's.
 func (m *model) fresh(id uint64) expected {
 	if id == 0 || m.made[id] {
 		return expected{code: 1000}
@@ -345,7 +345,7 @@ func (m *model) differs(c *core.Machine) string {
 	return ""
 }
 
-// strange tells what of tries is nobody's word, or of messages that are dealt with, or not in order.
+// strange tells what of tries is no one's word, or of messages that are dealt with, or not in order.
 func (g *modelGroup) strange(tries []core.Tried, floor, next uint64) string {
 	least := floor
 	for _, t := range tries {

@@ -6,7 +6,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// producer is somebody whose runs are known again.
+// producer is a client whose runs are known again.
 type producer struct {
 	id           uint64
 	older, newer *producer // the ring of all, by when they last spoke

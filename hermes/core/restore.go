@@ -8,12 +8,11 @@ import (
 	"wirelab/wire/status"
 )
 
-// A topic is brought back by BeginRestore, runs that are Old, RestoreGroup for each group
-// and EndRestore, each with the number of the restore, which whoever restores
-// chooses. All of them may be said again, so that a restore that was interrupted goes on. In
-// between the topic takes nothing else: a publish would take an offset that is
-// about to come, and a group would begin before its messages are there. Topic hermes.dlq
-// is the exception, since it is always open: what is published to it ends its restore.
+// A topic is brought back by BeginRestore, runs that are Old, RestoreGroup for each group and EndRestore, each
+// with the number of the restore, which a caller that restores chooses. All of them may be said again, so that
+// a restore that was interrupted continues. In between the topic takes nothing else: a publish would take an
+// offset that is about to come, and a group would begin before its messages are there. Topic hermes.dlq is the
+// exception, since it is always open: what is published to it ends its restore.
 
 // BeginRestore makes a topic of t's Name and retention, Created when t was, whose first
 // message will have offset t.First. One that is there is Conflict, but for one that the
@@ -104,9 +103,9 @@ func (t *topic) skip(to uint64) {
 	}
 }
 
-// interrupt ends a restore that is not done, since something else is stored. That can only be in
-// the topic of dead letters: one cannot be refused, for the acknowledgement beside it
-// would pass over what it is of. Further runs of the restore would not fit.
+// interrupt ends a restore that is not done, since something else is stored. That can only be in the topic of
+// dead letters: one cannot be refused, for the acknowledgement next to it would pass over what it is of.
+// Further runs of the restore would not fit.
 func (t *topic) interrupt() {
 	if t.restoring {
 		t.restore, t.restoring = 0, false

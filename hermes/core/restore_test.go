@@ -35,8 +35,8 @@ func (j journal) again() journal {
 	return journal{j.t, m}
 }
 
-// A topic is brought back with its offsets, its creation and its groups, is closed to
-// all else meanwhile, and every step may be said twice.
+// A topic is brought back with its offsets, its creation and its groups, is closed to all else in the meantime,
+// and every step may be said twice.
 func TestRestoreTopic(t *testing.T) {
 	t.Parallel()
 	j, other := begin(t)

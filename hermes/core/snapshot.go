@@ -128,9 +128,9 @@ func appendText(b []byte, text string) []byte {
 	return append(appendNumbers(b, uint64(len(text))), text...)
 }
 
-// Restore reads what Snapshot wrote. It refuses, as Internal, whatever could not have
-// been a state: a machine that goes on from one would differ from the others, and
-// silently; Unimplemented is a snapshot of another version.
+// Restore reads what Snapshot wrote. It refuses, as Internal, whatever could not have been a state: a machine
+// that continues from one would differ from the others, and silently; Unimplemented is a snapshot of another
+// version.
 func Restore(snapshot []byte) (*Machine, error) {
 	body := len(snapshot) - crc32.Size
 	switch {

@@ -69,7 +69,7 @@ func TestSnapshotForm(t *testing.T) {
 	if m.Applied() != full(t).Applied() || m.Time() != full(t).Time() {
 		t.Error("index or time is another")
 	}
-	// The producer goes on where it was, and its last runs are known.
+	// The producer continues where it was, and its last runs are known.
 	j := journal{t, m}
 	if o := j.done(run(2, 2<<12, 277, 4)); !o.Duplicate || o.Offset != 276 {
 		t.Errorf("%+v", o)
@@ -197,7 +197,7 @@ func TestSurplus(t *testing.T) {
 	}
 }
 
-// Whatever Restore takes is a state: it is written as it was read, and goes on.
+// Whatever Restore takes is a state: it is written as it was read, and continues.
 func FuzzRestore(f *testing.F) {
 	withoutSum := func(snapshot []byte) []byte { return snapshot[1 : len(snapshot)-4] }
 	f.Add(byte(1), withoutSum(full(f).Snapshot()))
@@ -244,8 +244,8 @@ func goOn(t *testing.T, m *core.Machine) {
 	}
 }
 
-// No entry makes the machine panic or leaves what is no state; one that is refused
-// whole stops the node, so what it left does not matter.
+// No entry makes the machine panic or leaves an invalid state; one that is refused whole stops the node, so
+// what it left does not matter.
 func FuzzApply(f *testing.F) {
 	f.Add(write(1, []record.Item{run(2, 2<<12, 281, 3), does(core.Trim(2, 30)), does(core.CreateTopic(broker.Topic{Name: "x"}))}), true)
 	f.Add(write(1, []record.Item{does(core.CreateGroup(2, broker.Group{Name: "h"}, 9, core.Owner{})), does(core.Ack(76<<12, 0, []broker.Range{{First: 20, Last: 23}}, 1)), does(core.SeekGroup(75<<12, 5))}), true)

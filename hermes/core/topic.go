@@ -77,8 +77,8 @@ func (t *topic) thin() {
 	t.marks, t.step = kept, 2*t.stride()
 }
 
-// trim gives up what is before an offset, which is at most next, and takes the
-// groups along: what nobody can have any longer is dealt with.
+// trim gives up everything before an offset, which is at most next, and takes the groups along: what is gone
+// for good is dealt with.
 func (t *topic) trim(before uint64) {
 	if before <= t.first {
 		return
@@ -148,7 +148,7 @@ func (t *topic) surplus() uint64 {
 	return before
 }
 
-// addTopic takes a topic in whose name and id nobody has.
+// addTopic takes a topic in whose name and id are unused.
 func (m *Machine) addTopic(t *topic) {
 	t.sequences = map[uint64]*sequence{}
 	m.topics[t.id] = t
@@ -225,7 +225,7 @@ func (m *Machine) Surplus(topic uint32) (before uint64, err error) {
 	return t.surplus(), nil
 }
 
-// checkRetention refuses what is no retention.
+// checkRetention refuses whatever is no retention.
 func checkRetention(age int64) error {
 	if age < 0 {
 		return status.Errorf(status.InvalidArgument, "a retention of %d ns is negative; 0 is for ever", age)

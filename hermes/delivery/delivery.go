@@ -1,21 +1,21 @@
 // Package delivery is what members of a group have in flight with them: who gets which message, until when it
-// is to be acknowledged, how often it was tried. The leader keeps it in memory; what is acknowledged, and what
+// is to be acknowledged, how often it was tried. The leader keeps it in memory; acknowledged messages, and what
 // was tried in vain, is in the log. No clock, no goroutine: time comes in. It knows no disk, no Raft and no
 // API.
 //
 // # How it is kept
 //
-// As spans of offsets with the same fate, and not one by one: beside a single
-// message that nobody deals with, any number of others may have been acknowledged
-// already. Every offset at or above the floor is in one of these states:
+// As spans of offsets with the same fate, and not one by one: next to a single message that is not dealt with,
+// any number of others may have been acknowledged already. Every offset at or above the floor is in one of
+// these states:
 //
 //	fresh ──Next──▶ held ──Ack──▶ sent ──Acknowledged──▶ settled
 //	                 │ ▲           └──Refused──▶ waiting
 //	     Expire,     ▼ │ Next
 //	Nack, Leave    waiting  (tried too often:) doomed ──Expire──▶ buried ──Acknowledged──▶ settled
 //
-// The floor passes over what is settled, and over nothing else (hb-D01: the
-// origin's floor was a count of acknowledgements, and skipped gaps).
+// The floor passes over settled messages, and over nothing else (hb-D01: the origin's floor was a count of
+// acknowledgements, and skipped gaps).
 //
 // # How long a member has
 //
@@ -29,7 +29,7 @@
 // A member that goes away, or does nothing for the whole time, while it has several messages in flight with it
 // does not tell which of them is to blame, and most are not. Such a loss in company never makes a dead letter.
 // A message that was lost in company twice is handed out alone, to a member that has nothing else: a loss then
-// is its own, and counts. So a message that kills its worker is found, and those beside it do not become dead
+// is its own, and counts. So a message that kills its worker is found, and those next to it do not become dead
 // letters with it.
 package delivery
 
@@ -46,8 +46,8 @@ const (
 	rangesMost = 2 * hermes.GroupRanges
 	// deadMost is how many dead letters Expire tells at once: each becomes an entry's item.
 	deadMost = 1000
-	// deadAgain is how long after a refusal a dead letter is told again, nanoseconds:
-	// what refused it once (a disk, a leader) would refuse it at once again.
+	// deadAgain is how long after a refusal a dead letter is reported again, nanoseconds: what refused it once (a
+	// disk, a leader) would refuse it at once again.
 	deadAgain = int64(1e9)
 	// reasonMost is how many bytes of a reason are kept.
 	reasonMost = 1 << 10
@@ -186,11 +186,11 @@ func (g *Group) Leave(id uint64, now int64) {
 }
 
 // Next leases a member what it may have of the offsets before next, at most most messages: those that come
-// again first, then new ones. first is the oldest offset that the topic keeps: what is before it is forgotten.
-// ok is false when there is nothing for it now: nothing there, too much in flight with it, a message there that
-// it gets alone once it has nothing in flight, or, for new ones, hermes.GroupRanges acknowledged ranges above a
-// gap, which what comes again will close, or more messages open in the whole group (up to 40,000) than could
-// leave a gap each.
+// again first, then new ones. first is the oldest offset that the topic keeps: everything before it is
+// forgotten. ok is false when there is nothing for it now: nothing there, too much in flight with it, a message
+// there that it gets alone once it has nothing in flight, or, for new ones, hermes.GroupRanges acknowledged
+// ranges above a gap, which what comes again will close, or more messages open in the whole group (up to
+// 40,000) than could leave a gap each.
 func (g *Group) Next(id uint64, next, first uint64, most int, now int64) (l Lease, ok bool) {
 	g.advance(now)
 	g.raise(first)
@@ -212,7 +212,7 @@ func (g *Group) Next(id uint64, next, first uint64, most int, now int64) (l Leas
 }
 
 // solo leases one message to a member that has nothing else. One that has takes nothing more until then; the
-// others go on meanwhile.
+// others go on in the meantime.
 func (g *Group) solo(m *member, s *span) (l Lease, ok bool) {
 	if m.held > 0 {
 		g.clearing = m
@@ -252,7 +252,7 @@ func (g *Group) again(m *member, s *span, most int) Lease {
 	return Lease{Member: m.id, First: s.first, Last: s.last, Attempt: s.tried}
 }
 
-// anew leases what nobody has had.
+// anew leases messages that no member has had.
 func (g *Group) anew(m *member, next uint64, most int) (l Lease, ok bool) {
 	// Of messages that are open, every other one could be acknowledged and make a range.
 	most = min(most, 2*(rangesMost-g.ranges)-g.open)
@@ -308,7 +308,7 @@ func (g *Group) Sent(id, first, last uint64) {
 	}
 	m.had.Add(broker.Range{First: first, Last: last})
 	if m.had.Len() > hadKept {
-		m.had.Forget(g.floor) // an acknowledgement there changes nothing, whoever's it is
+		m.had.Forget(g.floor) // an acknowledgement there changes nothing, no matter whose it is
 	}
 }
 
@@ -318,7 +318,7 @@ func (g *Group) Holds(id, offset uint64) bool {
 	return s != nil && g.has(id)(s)
 }
 
-// has passes what is in flight with a member.
+// has passes messages in flight with a member.
 func (g *Group) has(id uint64) func(*span) bool {
 	return func(s *span) bool { return s.state == held && s.lease.member.id == id }
 }
@@ -363,7 +363,7 @@ func (g *Group) expire(l *lease, reason string, company bool) {
 func (g *Group) Expire(now int64) (dead []Dead, wake int64) {
 	g.advance(now)
 	for m := g.watch.least(); m != nil && m.oldest.since+g.timeout <= g.now; m = g.watch.least() {
-		// All that is due of one member at once: what it had beside is the same for each of them.
+		// All that is due of one member at once: what it had besides is the same for each of them.
 		held, since := m.held, g.now-g.timeout
 		for l := m.oldest; l != nil && l.since <= since; l = m.oldest {
 			g.expire(l, "", held > 1 && m.settled <= l.since)
@@ -404,7 +404,7 @@ func (g *Group) next() (wake int64) {
 	return wake
 }
 
-// Seek forgets all hand-outs, and goes on at a floor.
+// Seek forgets all hand-outs, and continues at a floor.
 func (g *Group) Seek(floor uint64) {
 	g.spans, g.waiting, g.lone, g.doomed = sorted{}, sorted{}, sorted{}, sorted{}
 	g.watch, g.clearing = nil, nil
@@ -415,7 +415,7 @@ func (g *Group) Seek(floor uint64) {
 	}
 }
 
-// raise moves the floor, and forgets what is before it.
+// raise moves the floor, and forgets everything before it.
 func (g *Group) raise(floor uint64) {
 	if floor <= g.floor {
 		return

@@ -76,9 +76,9 @@ func TestMembersShare(t *testing.T) {
 	}
 }
 
-// A message that was tried as often as it may be is told as dead, stays not in flight until it is stored, and
-// is told again when that failed: it is passed over only then (hb-D19: dead letters were dropped when a channel
-// was full).
+// A message that was tried as often as it may be is reported as dead, stays not in flight until it is stored,
+// and is reported again when that failed: it is passed over only then (hb-D19: dead letters were dropped when a
+// channel was full).
 func TestDeadLetter(t *testing.T) {
 	t.Parallel()
 	g := New(Options{AckTimeout: 10 * ms, MaxAttempts: 2})
@@ -101,11 +101,11 @@ func TestDeadLetter(t *testing.T) {
 		t.Fatalf("dead %+v, wake at %d", dead, wake)
 	}
 	g.Acknowledged(only(0, 1))
-	ask(t, g, 1, 3, 10, 2*ms+deadAgain, "2-2 try 2") // 2 had expired meanwhile
+	ask(t, g, 1, 3, 10, 2*ms+deadAgain, "2-2 try 2") // 2 had expired in the meantime
 }
 
-// What was acknowledged and did not get into the log comes again, and never becomes a
-// dead letter for it; what did after all is passed over, whoever has it.
+// What was acknowledged and did not get into the log comes again, and never becomes a dead letter for it; what
+// did after all is passed over, no matter who has it.
 func TestRefusedAcknowledgement(t *testing.T) {
 	t.Parallel()
 	g := New(Options{AckTimeout: 10 * ms, MaxAttempts: 1})
@@ -272,8 +272,8 @@ func TestManyDead(t *testing.T) {
 	}
 }
 
-// No order of acknowledgements makes more ranges than the state machine takes; while
-// there are too many, only what closes gaps is handed out, and then all goes on.
+// No order of acknowledgements makes more ranges than the state machine takes; while there are too many, only
+// what closes gaps is handed out, and then all continues.
 func TestRangesAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, out := range []uint64{24_000, math.MaxUint64} {
@@ -359,7 +359,7 @@ func TestManySpans(t *testing.T) {
 	}
 }
 
-// A seek forgets what is in flight, and an acknowledgement of it is none.
+// A seek forgets messages in flight, and an acknowledgement of it is none.
 func TestSeek(t *testing.T) {
 	t.Parallel()
 	g := New(Options{})
@@ -394,7 +394,7 @@ func BenchmarkGroup(b *testing.B) {
 			}
 		})
 	}
-	// Behind one message that nobody deals with, and among ten thousand that are out.
+	// Behind one message that is not dealt with, and among ten thousand that are out.
 	b.Run("scattered", func(b *testing.B) {
 		g := New(Options{})
 		g.Join(1, 20_000)

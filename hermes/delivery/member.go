@@ -12,7 +12,7 @@ type lease struct {
 	member      *member
 	first, last uint64
 	since       int64 // when its time began: it was handed out, or the member settled something of it or got before
-	alone       bool  // the member gets nothing beside it
+	alone       bool  // the member gets nothing next to it
 	left        int   // messages still held under it; with none it is gone
 	// Of the same member, in the order of handing out, which is that of since.
 	earlier, later *lease

@@ -22,8 +22,8 @@ func take(t *testing.T, g *delivery.Group, member uint64, now int64) delivery.Le
 	return l
 }
 
-// What one leader tells of failed attempts, the next one goes on from: how often, until when, and that a message that
-// was tried too often is a dead letter.
+// What one leader tells of failed attempts, the next one continues from: how often, until when, and that a
+// message that was tried too often is a dead letter.
 func TestAttemptsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	o := delivery.Options{AckTimeout: 100, MaxAttempts: 2}
@@ -41,7 +41,7 @@ func TestAttemptsAreTakenOver(t *testing.T) {
 		t.Fatalf("%+v, want %+v", failed, want)
 	}
 	o.Tried = slices.Concat(failed, []delivery.Tried{{Range: at(3)[0], Attempts: 2}, {Range: at(4)[0], Attempts: 3, Lost: 2}})
-	o.Floor = 1 // one of them is dealt with meanwhile
+	o.Floor = 1 // one of them is dealt with in the meantime
 	g = delivery.New(o)
 	g.Join(1, 10)
 	if dead, _ := g.Expire(2); len(dead) != 1 || dead[0].Offset != 3 || dead[0].Attempts != 2 {

@@ -15,7 +15,7 @@ type reference struct {
 	floor    uint64
 	offsets  map[uint64]*ackState // those that were handed out or settled
 	members  map[uint64]*memberState
-	clearing uint64 // the member that takes nothing more until it gets a lone message; nobody: none
+	clearing uint64 // the member that takes nothing more until it gets a lone message; noMember: none
 	leases   int    // handed out so far
 	again    uint64 // redelivered
 }
@@ -119,7 +119,7 @@ func (w *reference) held(member uint64) (n int) {
 	return n
 }
 
-// raise forgets what is before a floor, and passes over what is settled.
+// raise forgets everything before a floor, and passes over settled messages.
 func (w *reference) raise(floor uint64) {
 	w.floor = max(w.floor, floor)
 	for o := range w.offsets {

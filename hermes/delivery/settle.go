@@ -9,10 +9,10 @@ import (
 // Acked is what became of an acknowledgement. Ranges are in order; what is in neither was dealt with before.
 type Acked struct {
 	Taken []broker.Range // to be written to the log now
-	Late  []broker.Range // somebody else has it, or it is a dead letter: this one counts no more
+	Late  []broker.Range // another member has it, or it is a dead letter: this one counts no more
 }
 
-// Ack takes what a member was sent out of its flight, or, if nobody has it now, out of those that wait. Taken
+// Ack takes what a member was sent out of its flight, or, if no one has it now, out of those that wait. Taken
 // is remembered as on its way to the log until Acknowledged says that it is there (or Refused that not). With
 // an offset that the member was never sent it does nothing: strange is the first such, and ok is false.
 func (g *Group) Ack(id uint64, ranges []broker.Range, now int64) (a Acked, strange uint64, ok bool) {
@@ -47,7 +47,7 @@ func (g *Group) ack(m *member, r broker.Range, a *Acked) {
 		}
 		a.Taken = append(a.Taken, broker.Range{First: s.first, Last: s.last})
 		if s.state == sent {
-			return // it is on its way, and may fail yet: whoever asks again is told by an entry of its own
+			return // it is on its way, and may fail yet: a caller that asks again is shown by a separate entry
 		}
 		if s.state == held {
 			g.progress(s.lease)
@@ -102,8 +102,8 @@ func tidy(ranges []broker.Range) []broker.Range {
 	return kept
 }
 
-// Acknowledged tells that ranges are dealt with in the log, whoever has them and
-// whether this group asked for it or a leader before it.
+// Acknowledged tells that ranges are dealt with in the log, no matter which member has them and whether this
+// group asked for it or a leader before it.
 func (g *Group) Acknowledged(ranges []broker.Range) {
 	for _, r := range ranges {
 		r.First = max(r.First, g.floor)
@@ -120,9 +120,9 @@ func (g *Group) Acknowledged(ranges []broker.Range) {
 	}
 }
 
-// Refused tells that ranges did not get into the log, or that nobody knows. What was
-// acknowledged comes again, at once; it is not held against it that it was tried.
-// What was to be a dead letter is told again by Expire, a second later.
+// Refused tells that ranges did not get into the log, or that the outcome is unknown. What was acknowledged
+// comes again, at once; it is not held against it that it was tried. What was to be a dead letter is reported
+// again by Expire, a second later.
 func (g *Group) Refused(ranges []broker.Range, now int64) {
 	g.advance(now)
 	for _, r := range ranges {

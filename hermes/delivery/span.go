@@ -28,7 +28,7 @@ type span struct {
 
 func (s *span) size() int { return int(s.last - s.first + 1) }
 
-// open tells that nobody has acknowledged it.
+// open tells that it is not acknowledged.
 func (s *span) open() bool { return s.state != sent && s.state != settled }
 
 // alike tells that two spans had as many tries, of which as many do not count.

@@ -9,8 +9,8 @@ const logMost = 256
 // writes, the listeners, what the runtime polls with.
 const Other = 64
 
-// Log is how many files the log may have open to be read under a limit of so many descriptors, where nobody says
-// otherwise: 256, or a quarter of a low limit.
+// Log is how many files the log may have open to be read under a limit of so many descriptors, where none is
+// given otherwise: 256, or a quarter of a low limit.
 func Log(limit int) int { return min(logMost, limit/4) }
 
 // Room is how many connections all listeners together may have under a limit of so many descriptors, of which the

@@ -3,10 +3,9 @@
 // to a subscriber: they are neither decoded nor copied one by one. It knows no call and no broker; what is in a
 // message is package record's to check.
 //
-// Reading copies a frame once, out of the buffers that grpc-go reads into, and lends
-// nothing back. To lend those buffers was weighed: a run would have to be held for as
-// long as anybody may still send or store it, a mistake there stores one publisher's
-// bytes as another's, and the copy costs less than a fiftieth of a frame.
+// Reading copies a frame once, out of the buffers that grpc-go reads into, and lends nothing back. To lend
+// those buffers was weighed: a run would have to be held for as long as a caller may still send or store it, a
+// mistake there stores one publisher's bytes as another's, and the copy costs less than a fiftieth of a frame.
 package frame
 
 import (

@@ -190,8 +190,8 @@ func parseRange(data []byte) (r Range, err error) {
 	return r, f.err
 }
 
-// uint32 is the current field as a number of 32 bits; what is beyond them is cut, as
-// Protocol Buffers wants it.
+// uint32 is the current field as a number of 32 bits; everything beyond them is cut, as Protocol Buffers wants
+// it.
 func (f *fields) uint32() uint32 { return uint32(f.number() & math.MaxUint32) }
 
 // ParseVerdicts reads a Verdicts or a PublishBatchReply, behind those it is given. The error is InvalidArgument.

@@ -1,6 +1,6 @@
-// Package local runs a cluster of Hermes on this machine, each node a process of
-// its own, which can be killed, paused and started again on its data. It knows
-// the program and its flags, and nothing of what is sent through it.
+// Package local runs a cluster of Hermes on this machine, each node a separate process, which can be killed,
+// paused and started again on its data. It knows the program and its flags, and nothing of what is sent through
+// it.
 package local
 
 import (
@@ -49,10 +49,10 @@ type Options struct {
 	Namespaces []*os.File
 	// Wrap is put before a node's command line, such as "ip netns exec NAME"; nil: nothing.
 	Wrap func(id int) []string
-	// Stderr gets what a node says, as it comes; nil: a file beside its data.
+	// Stderr gets what a node says, as it comes; nil: a file in addition to its data.
 	Stderr func(id int) io.Writer
-	// MayBeKilled lets Stop take a node that somebody else ended with SIGKILL as one
-	// that stopped well, as where people try what the others do then.
+	// MayBeKilled lets Stop take a node that another process ended with SIGKILL as one that stopped well, as where
+	// people try what the others do then.
 	MayBeKilled bool
 }
 
@@ -87,8 +87,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// New plans a cluster and starts nothing. Its ports are free now, but for those that were
-// given; nobody holds them until the nodes do.
+// New plans a cluster and starts nothing. Its ports are free now, but for those that were given; no process
+// holds them until the nodes do.
 func New(o Options) (*Cluster, error) {
 	if o.Nodes < 1 || o.Nodes > NodesLimit {
 		return nil, status.Errorf(status.InvalidArgument, "a cluster of %d nodes; 1 to %d are possible", o.Nodes, NodesLimit)
@@ -132,7 +132,7 @@ func (c *Cluster) Add() (*Node, error) {
 	return n, nil
 }
 
-// plan adds a node with addresses of its own, and the beginning of its command line.
+// plan adds a node with its own addresses, and the beginning of its command line.
 func (c *Cluster) plan(o *Options) (*Node, error) {
 	host, id := "127.0.0.1", len(c.Nodes)+1
 	if o.Hosts != nil {
@@ -325,8 +325,8 @@ func (n *Node) Ready() json.RawMessage {
 	return n.ready
 }
 
-// Err tells how the node ended, by itself or by somebody else's hand; nil while it
-// runs, where it ended well, and after Kill and Stop.
+// Err tells how the node ended, by itself or by another process; nil while it runs, where it ended well, and
+// after Kill and Stop.
 func (n *Node) Err() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -365,7 +365,7 @@ func (n *Node) end(by syscall.Signal) {
 	}
 	n.process.Signal(by)
 	<-n.process.Done()
-	_ = n.stdin.Close() // nobody reads it
+	_ = n.stdin.Close() // it is not read
 	n.process = nil
 }
 

@@ -12,8 +12,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// prefix begins the names of temporary directories, which hold a lock of whoever
-// made them.
+// prefix begins the names of temporary directories, which hold a lock of the process that made them.
 const prefix = "wirelab-hermes-"
 
 // Server is a cluster of one node, in a temporary directory. Its methods may be
@@ -91,12 +90,11 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(s.node.Stop(ctx), s.remove())
 }
 
-// Done is closed when the server as it runs now has ended, by whomever; nil where it
-// does not run. [Server.Err] then tells how.
+// Done is closed when the server as it runs now has ended, by any process; nil where it does not run.
+// [Server.Err] then tells how.
 func (s *Server) Done() <-chan struct{} { return s.node.Done() }
 
-// Err tells how the server ended where nobody here ended it; nil while it runs, and
-// after Stop and Kill.
+// Err tells how the server ended where this process did not end it; nil while it runs, and after Stop and Kill.
 func (s *Server) Err() error {
 	done := s.node.Done()
 	if done == nil {

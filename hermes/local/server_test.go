@@ -31,8 +31,8 @@ func build(t *testing.T) daemon.Installation {
 	return found
 }
 
-// A server keeps what it has over a kill, at the same address, tells when somebody else
-// ended it, and leaves nothing; what one whose owner was killed left is removed.
+// A server keeps what it has over a kill, at the same address, tells when another process ended it, and leaves
+// nothing; what one whose owner was killed left is removed.
 func TestServer(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	found := build(t)

@@ -29,7 +29,7 @@ type Handler struct {
 
 var _ slog.Handler = (*Handler)(nil)
 
-// limits are what is known of causes.
+// limits are the known states of causes.
 type limits struct {
 	interval time.Duration
 
@@ -108,7 +108,7 @@ func (l *limits) pass(by slog.Handler, r slog.Record) bool {
 	return false
 }
 
-// of is what is known of a cause. l.mu is held.
+// of is the known state of a cause. l.mu is held.
 func (l *limits) of(c cause, now time.Time) *seen {
 	if s := l.causes[c]; s != nil {
 		return s
@@ -141,8 +141,8 @@ func (l *limits) tell(s *seen) {
 	r := s.last.Clone()
 	r.AddAttrs(slog.Int("more_like_this", s.more), slog.Duration("within", l.interval))
 	by := s.by
-	*s = seen{began: time.Now(), shown: Burst} // while it goes on, one line in an interval is enough
-	_ = by.Handle(context.Background(), r)     // there is nobody to tell
+	*s = seen{began: time.Now(), shown: Burst} // while it continues, one line in an interval is enough
+	_ = by.Handle(context.Background(), r)     // there is none to tell
 }
 
 // Flush logs what was counted and not told, and limits nothing from then on.

@@ -57,7 +57,7 @@ func TestCausesAreLimited(t *testing.T) {
 	}
 }
 
-// The sum is told by itself, once an interval.
+// The sum is shown by itself, once an interval.
 func TestTheSumIsTold(t *testing.T) {
 	t.Parallel()
 	w := new(written)

@@ -31,10 +31,10 @@ type Options struct {
 	Topics int // and groups, with series of their own. 200
 	// Listeners tell of the connections of each listener, by its name.
 	Listeners map[string]func() Connections
-	// Requests tells of the requests under way; nil: nothing is told of them.
+	// Requests tells of the requests under way; nil: they are not shown.
 	Requests func() Requests
-	// Visible tells of which topics, and of the groups of which topics, whoever asks may see the numbers. What
-	// he may not goes to the sum. nil: all.
+	// Visible tells of which topics, and of the groups of which topics, the caller may see the numbers. What he
+	// may not goes to the sum. nil: all.
 	Visible func(ctx context.Context) (topic, groups func(topic string) bool)
 }
 
@@ -50,7 +50,7 @@ type Requests struct {
 	Full, Stalled uint64
 }
 
-// Source is the node that is told of.
+// Source is the node that is reported on.
 type Source interface {
 	Stats(ctx context.Context) (node.Stats, error)
 	Live() error
@@ -120,7 +120,7 @@ type collector struct {
 	*Metrics
 	of Source
 
-	topicSeen, groupsSeen func(topic string) bool // by whoever asks
+	topicSeen, groupsSeen func(topic string) bool // by caller
 }
 
 // Describe implements [prometheus.Collector].
@@ -205,7 +205,7 @@ func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {
 	to <- counter(scrubRepaired, float64(s.Scrub.Repaired))
 }
 
-// sums are what is told of a topic.
+// sums are the sums of a topic.
 type sums struct{ in, inBytes, out, outBytes, kept, next, subscribers float64 }
 
 func (s *sums) add(t *broker.Topic, through *through) {
@@ -261,7 +261,7 @@ func (c *collector) topics(to chan<- prometheus.Metric, all []broker.Topic) {
 }
 
 func (c *collector) groups(to chan<- prometheus.Metric, all []broker.Group) {
-	// One that lags is one that somebody looks for.
+	// One that lags is one that is looked for.
 	slices.SortStableFunc(all, func(a, b broker.Group) int { return cmp.Compare(b.Lag, a.Lag) })
 	var told []broker.Group
 	rest, more := broker.Group{Topic: Other, Name: Other}, false

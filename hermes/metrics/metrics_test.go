@@ -172,7 +172,7 @@ func TestBounds(t *testing.T) {
 	hold(t, scrape(), map[string]string{"hermes_up": "0", "hermes_ready": "0", "hermes_live": "1"})
 }
 
-// A duration counts in its bucket and all above, as often as it is told.
+// A duration counts in its bucket and all above, as often as it is counted.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{})
@@ -219,7 +219,8 @@ func BenchmarkCommitted(b *testing.B) {
 
 type askerKey struct{}
 
-// Who asks sees the numbers of what he may see, and all else in the sum; the numbers of the node are everybody's.
+// Who asks sees the numbers of what he may see, and all else in the sum; the numbers of the node are
+// everyone's.
 func TestVisible(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{Topics: 2, Visible: func(ctx context.Context) (topic, groups func(string) bool) {

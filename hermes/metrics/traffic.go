@@ -102,7 +102,7 @@ func (m *Metrics) Topic(name string) (in, out uint64) {
 	return 0, 0
 }
 
-// Total is how many messages went in and out, and how many were refused or nobody knows of.
+// Total is how many messages went in and out, and how many were refused or have an unknown outcome.
 func (m *Metrics) Total() (in, out, failed uint64) {
 	for i := range m.traffic.refused {
 		failed += m.traffic.refused[i].Load()

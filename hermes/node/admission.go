@@ -13,7 +13,7 @@ type admission struct {
 
 	mu    sync.Mutex // guards all below
 	used  int
-	freed chan struct{} // closed when something is given back; nil: nobody waits
+	freed chan struct{} // closed when something is given back; nil: there is no waiter
 }
 
 // enter waits for room; a publish larger than the limit gets in when nothing else is.

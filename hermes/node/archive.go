@@ -15,8 +15,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// cutsMost is how many cuts one node has open: each keeps all topics and groups in memory,
-// and reads the disk as fast as it is taken.
+// cutsMost is how many cuts one node has open: each keeps all topics and groups in memory, and reads the disk
+// as fast while it is taken.
 const cutsMost = 4
 
 // cut is everything as one entry left it. Topics and groups are copied, for they change;

@@ -103,7 +103,7 @@ func TestRestoreAndRestart(t *testing.T) {
 	}
 }
 
-// Retention goes on while a cut is read: what it takes is missing at the front, and nothing else.
+// Retention continues while a cut is read: what it takes is missing at the front, and nothing else.
 func TestCutWhileTrimmed(t *testing.T) {
 	fs := vfs.NewMemory()
 	n := open(t, options(fs))
@@ -141,7 +141,7 @@ func TestCutWhileTrimmed(t *testing.T) {
 	if len(got) == 0 || messages > 298 || uint64(messages) < 300-first || !strings.HasPrefix(got[len(got)-1], "299+1@") {
 		t.Errorf("%d messages, first %d: %.200s", messages, first, fmt.Sprint(got))
 	}
-	// A topic that is deleted meanwhile ends it.
+	// A topic that is deleted in the meantime ends it.
 	c, err = n.Cut(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// TestAwaitLeader: a publish that comes while there is no leader waits for one, in order, rather
-// than fail. One whose context ends first is told that.
+// TestAwaitLeader: a publish that comes while there is no leader waits for one, in order, rather than fail. One
+// whose context ends first learns that.
 func TestAwaitLeader(t *testing.T) {
 	c := newCluster(t, 3)
 	c.wait = patience

@@ -21,9 +21,9 @@ import (
 // one with an empty log takes part only once more than half of the others have noted its incarnation: any two
 // such halves share a node, which remembers the first and refuses the second.
 //
-// The price is that of a new cluster of three all nodes must have been up once, together,
-// before it begins. Asking fewer, such as whoever is there, was refused: with two of three
-// wiped or not started yet nobody is left who could tell.
+// The price is that of a new cluster of three all nodes must have been up once, together, before it begins.
+// Asking fewer, such as those that are there, was refused: with two of three wiped or not started yet no node
+// is left that could tell.
 type bootstrap struct {
 	n     *Node
 	begun atomic.Bool // this node takes part
@@ -37,8 +37,8 @@ type bootstrap struct {
 // newIncarnation is above all that stands for something.
 func newIncarnation() uint64 { return rand.Uint64N(1<<62) + metBefore + 1 }
 
-// begin tells, of a node whose log is as it is, whether it takes part at once. One that was let in
-// does: it is a learner, which no majority counts, and was asked for when it joined.
+// begin tells, of a node with its current log, whether it takes part at once. One that was let in does: it is a
+// learner, which no majority counts, and was asked for when it joined.
 func (d *bootstrap) begin(blank, joined bool) error {
 	b := d.n.membership
 	if blank && b.stored() {

@@ -19,9 +19,8 @@ func ended(t *testing.T, n *node.Node) error {
 	return n.Err()
 }
 
-// TestWipedVoter: a voter that is started again with an empty directory votes for nobody and
-// acknowledges nothing: it ends and says what to do. The others go on, and a new node
-// takes its place and has all messages.
+// TestWipedVoter: a voter that is started again with an empty directory votes for no node and acknowledges
+// nothing: it ends and says what to do. The others go on, and a new node takes its place and has all messages.
 func TestWipedVoter(t *testing.T) {
 	c := newCluster(t, 3)
 	create(t, c.nodes[c.settled()], broker.Topic{Name: "a"})
@@ -58,7 +57,7 @@ func TestWipedVoter(t *testing.T) {
 		}
 		return true
 	})
-	// Its old id is no use any more, and it is told so.
+	// Its old id is no use any more, and it is notified.
 	c.restart(gone)
 	if err := ended(t, c.nodes[gone]); status.CodeOf(err) != status.Conflict ||
 		!strings.Contains(err.Error(), "was removed") {

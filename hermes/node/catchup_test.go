@@ -14,12 +14,12 @@ import (
 )
 
 // TestCatchUpOverDamage: a leader that is to send what is damaged in its log to a follower that was away gets
-// it from the third node, and goes on leading.
+// it from the third node, and continues to lead.
 func TestCatchUpOverDamage(t *testing.T) {
 	c := planned(t, 3, 10*time.Millisecond, time.Second)
 	c.tune = func(o *node.Options) {
 		o.Log = wal.Options{SegmentBytes: 16 << 10, CacheBytes: 1}
-		o.Maintenance = time.Hour // nothing is sealed or scrubbed meanwhile
+		o.Maintenance = time.Hour // nothing is sealed or scrubbed in the meantime
 	}
 	for _, m := range c.members {
 		c.begin(m.ID)

@@ -21,7 +21,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// WrongMembership is the kind of a finding in the membership file of members, beside those of package wal.
+// WrongMembership is the kind of a finding in the membership file of members, in addition to those of package
+// wal.
 const WrongMembership wal.Kind = "wrong book of members"
 
 // Checked is what [Check] saw.

@@ -80,7 +80,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Every file's damage is told with the file's name.
+// Every file's damage is reported with the file's name.
 func TestCheckDamage(t *testing.T) {
 	fs, o := kept(t)
 	names, err := fs.List(o.Dir)

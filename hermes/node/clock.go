@@ -33,7 +33,7 @@ func (c clock) now() int64 { return c.began + int64(time.Since(c.since)) }
 // own is what this machine takes for the time.
 func (c clock) own() int64 { return c.now() + c.shift.Load() }
 
-// stamp is the time for what is stored: the machine's, or the cluster's where the machine's is off.
+// stamp is the time for stored data: the machine's, or the cluster's where the machine's is off.
 func (c clock) stamp() int64 { return c.own() + c.right.Load() }
 
 // set is how far the wall clock is ahead of own by now.

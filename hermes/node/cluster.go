@@ -156,7 +156,7 @@ func (n local) Promote(ctx context.Context, id uint64) (broker.Status, error) {
 }
 
 // Remove takes a member out. The leader may be it: it then leads until that counts. One that was taken out
-// before is no error: whoever was not answered asks again.
+// before is no error: a caller without an answer asks again.
 func (n local) Remove(ctx context.Context, id uint64) (broker.Status, error) {
 	return n.change(ctx, func(conf *raftpb.ConfState) (*raftpb.ConfChangeV2, error) {
 		switch {
@@ -204,7 +204,7 @@ func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftp
 	return s, unconfirmed(err, "the change of members")
 }
 
-// unconfirmed says what is not known of something that was asked for, where nobody waits any longer.
+// unconfirmed says what is not known of something that was asked for, where no caller waits any longer.
 func unconfirmed(err error, what string) error {
 	if err != nil && status.CodeOf(err) == status.DeadlineExceeded {
 		return status.Errorf(status.DeadlineExceeded,
@@ -239,7 +239,7 @@ func (n local) TransferLeadership(ctx context.Context, to uint64) (broker.Status
 	return s, unconfirmed(err, "the change of leader")
 }
 
-// transfer is somebody who waits for another leader.
+// transfer is a caller that waits for another leader.
 type transfer struct {
 	to, until uint64 // until: the tick at which it is given up
 	back      chan<- answer[broker.Status]

@@ -379,7 +379,7 @@ func TestAllKilled(t *testing.T) {
 	}
 }
 
-// TestGracefulStop: leadership moves away first, so that nobody waits for an election. (hb-D31)
+// TestGracefulStop: leadership moves away first, so that no client waits for an election. (hb-D31)
 func TestGracefulStop(t *testing.T) {
 	c := newCluster(t, 3)
 	old := c.settled()

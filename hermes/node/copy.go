@@ -32,8 +32,8 @@ type Survey struct {
 	Messages        uint64 // of all topics, that are kept
 }
 
-// Copy is the directory of a node that does not run, opened to be read. Nothing in it is changed, and it is locked
-// meanwhile. It is for one goroutine; its cuts are, too.
+// Copy is the directory of a node that does not run, opened to be read. Nothing in it is changed, and it is
+// locked in the meantime. It is for one goroutine; its cuts are, too.
 type Copy struct {
 	log    *wal.Log
 	state  *opened
@@ -42,9 +42,9 @@ type Copy struct {
 	end    chan struct{}
 }
 
-// OpenCopy opens a directory as a start of its node would, with what is known to be committed or, with beyond, with
-// the entries behind, too. The error is [vfs.ErrLocked] where a node runs on the directory, NotFound where there is
-// no log, a [wal.Damage], or ctx's.
+// OpenCopy opens a directory as a start of its node would, with all that is known to be committed or, with
+// beyond, with the entries behind, too. The error is [vfs.ErrLocked] where a node runs on the directory,
+// NotFound where there is no log, a [wal.Damage], or ctx's.
 func OpenCopy(ctx context.Context, files vfs.FS, dir string, beyond bool) (*Copy, error) {
 	if err := holdsLog(files, dir); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func OpenCopy(ctx context.Context, files vfs.FS, dir string, beyond bool) (*Copy
 	return c, nil
 }
 
-// look takes down what there is, and applies what is beyond the last entry that is known to be committed.
+// look takes down what there is, and applies everything beyond the last entry that is known to be committed.
 func (c *Copy) look(files vfs.FS, dir string, beyond bool, apply func(*raftpb.Entry) ([]wal.Placed, error)) error {
 	b, err := readMembership(files, dir)
 	if err != nil {

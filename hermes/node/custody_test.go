@@ -22,8 +22,8 @@ func (c *cluster) putBack(id uint64, files *vfs.Memory, blind bool) {
 	c.disks[id].blind.Store(blind)
 }
 
-// TestOlderCopyIsRefused: a node that comes back with an older copy of its directory is refused by whoever saw it
-// have more: it ends and says what to do, and the others go on.
+// TestOlderCopyIsRefused: a node that comes back with an older copy of its directory is refused by a node that
+// saw it have more: it ends and says what to do, and the others go on.
 func TestOlderCopyIsRefused(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		c := newCluster(t, 3)
@@ -87,8 +87,8 @@ func split(t *testing.T, c *cluster, blind bool) (leader, forgetful, away uint64
 	return leader, forgetful, away, want
 }
 
-// TestCopyWhileTheOtherNodeIsAway: the one node that saw more is away, and those that are there are a majority by
-// number. The node knows that its directory is a copy, so nobody leads until the other is back.
+// TestCopyWhileTheOtherNodeIsAway: the one node that saw more is away, and those that are there are a majority
+// by number. The node knows that its directory is a copy, so no node leads until the other is back.
 func TestCopyWhileTheOtherNodeIsAway(t *testing.T) {
 	c := newCluster(t, 3)
 	leader, forgetful, away, want := split(t, c, false)
@@ -150,7 +150,7 @@ func TestMovedDirectory(t *testing.T) {
 	}
 }
 
-// TestTwoHistories: where nobody could notice, two histories are acknowledged. That does not pass in silence:
+// TestTwoHistories: where no node could notice, two histories are acknowledged. That does not pass in silence:
 // the node that has the first stops and keeps it, and the leader tells too.
 func TestTwoHistories(t *testing.T) {
 	c := newCluster(t, 3)

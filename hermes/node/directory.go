@@ -17,7 +17,7 @@ type topic struct {
 	name        string
 	first, next atomic.Uint64
 	subscribers atomic.Int64
-	restoring   atomic.Bool // it takes what a restore brings, and nobody reads it
+	restoring   atomic.Bool // it takes what a restore brings, and it is not read
 
 	mu      sync.Mutex // guards members
 	members []*member  // to be told of new messages; on the leader

@@ -81,7 +81,7 @@ func (d *disk) run() {
 		err := d.store(jobs)
 		d.busy.Store(0)
 		if errors.Is(err, wal.ErrNoRoom) && d.n.ending() {
-			return // it waited for room, and was stored by nobody
+			return // it waited for room, and was stored by no one
 		}
 		if err != nil {
 			d.n.fail(err)
@@ -91,11 +91,11 @@ func (d *disk) run() {
 	}
 }
 
-// room waits, on the disk's goroutine, until it is worth trying again to make a segment; false:
-// the node ends. Meanwhile nothing is stored, so nothing is acknowledged and no vote is
-// given: to the others this node is one whose disk hangs, and they go on. What was
-// appended before stays as it is. Ending the node instead was what it did once: it then had
-// to be started by hand when there was room, and a cluster whose disks fill alike lost all its nodes.
+// room waits, on the disk's goroutine, until it is worth trying again to make a segment; false: the node ends.
+// Until then nothing is stored, so nothing is acknowledged and no vote is given: to the others this node is one
+// whose disk hangs, and they go on. What was appended before stays unchanged. Ending the node instead was what
+// it did once: it then had to be started by hand when there was room, and a cluster whose disks fill alike lost
+// all its nodes.
 func (d *disk) room(why error) bool {
 	d.noFiles.Store(errors.Is(why, wal.ErrNoFiles))
 	if !d.starved.Swap(true) {
@@ -110,8 +110,8 @@ func (d *disk) room(why error) bool {
 	return d.pause()
 }
 
-// files waits, on the loop's goroutine, until it is worth trying again to open a file; false: the node
-// ends. Nothing is applied meanwhile.
+// files waits, on the loop's goroutine, until it is worth trying again to open a file; false: the node ends.
+// Nothing is applied in the meantime.
 func (d *disk) files(why error) bool {
 	d.n.logger.Error("no more files can be opened: this node applies nothing until one can", "why", why)
 	return d.pause()
@@ -207,7 +207,7 @@ type mark struct {
 	mu    sync.Mutex // guards all below
 	at    uint64
 	ended bool
-	moved chan struct{} // closed when at rises; nil: nobody waits
+	moved chan struct{} // closed when at rises; nil: there is no waiter
 }
 
 func (m *mark) reach(index uint64) {

@@ -26,7 +26,7 @@ func (n *Node) Scrub() error {
 	}
 }
 
-// ErrBehind is what a reader is told whose node's disk is late.
+// ErrBehind is the error of a reader whose node's disk is late.
 var ErrBehind = errBehind
 
 // Level is the level that a node has applied.

@@ -21,8 +21,8 @@ const (
 	fanoutTopics = 10_000
 )
 
-// fanout hands messages in mode performance on to the subscribers of the other nodes. It
-// is the leader's, and waits for nobody.
+// fanout hands messages in mode performance on to the subscribers of the other nodes. It is the leader's, and
+// waits for none of them.
 type fanout struct {
 	n      *Node
 	ctx    context.Context // ends with the node

@@ -76,8 +76,8 @@ func (f slowFile) Sync() error {
 	return f.File.Sync()
 }
 
-// TestWatchdog: a leader whose disk hangs hands its leadership over, and meanwhile what a
-// quorum of the others has is acknowledged and delivered.
+// TestWatchdog: a leader whose disk hangs hands its leadership over, and until then what a quorum of the others
+// has is acknowledged and delivered.
 func TestWatchdog(t *testing.T) {
 	skipShort(t)
 	c := newCluster(t, 3)

@@ -21,8 +21,8 @@ func (c *cluster) exhaust(id uint64) {
 	})
 }
 
-// TestNoFiles: a node that can open no more files stores nothing and says so, hands its leadership
-// over, and goes on by itself; what was acknowledged meanwhile is there.
+// TestNoFiles: a node that can open no more files stores nothing and says so, hands its leadership over, and
+// continues by itself; what was acknowledged in the meantime is there.
 func TestNoFiles(t *testing.T) {
 	for _, name := range []string{"leader", "follower"} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// fill leaves a node's disk no room for another segment. Lying: it tells that there is plenty,
-// as one does on which somebody else has a quota or is quicker.
+// fill leaves a node's disk no room for another segment. Lying: it tells that there is plenty, as one does on
+// which another user has a quota or is quicker.
 func (c *cluster) fill(id uint64, lying bool) {
 	c.Helper()
 	c.disks[id].lies.Store(lying)
@@ -21,7 +21,7 @@ func (c *cluster) fill(id uint64, lying bool) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	const small = 1000 // what is no segment
+	const small = 1000 // whatever is no segment
 	c.fs[id].SetCapacity(1<<62 - free + small)
 }
 
@@ -104,8 +104,8 @@ func TestFollowerFull(t *testing.T) {
 	}
 }
 
-// TestLeaderFull: a leader whose disk turns out to be full hands its leadership over, and
-// what was acknowledged meanwhile is on the others.
+// TestLeaderFull: a leader whose disk turns out to be full hands its leadership over, and what was acknowledged
+// in the meantime is on the others.
 func TestLeaderFull(t *testing.T) {
 	c := newCluster(t, 3)
 	old := c.settled()
@@ -165,8 +165,8 @@ func TestFullAndStopped(t *testing.T) {
 }
 
 // TestLeaderNearlyFull: a leader with less free space than it must have hands over to a node that has room. No
-// publish is refused for the room meanwhile, and none is lost. Where nobody has room publishes are refused, and
-// the leader stays.
+// publish is refused for the room in the meantime, and none is lost. Where no node has room publishes are
+// refused, and the leader stays.
 func TestLeaderNearlyFull(t *testing.T) {
 	c := newCluster(t, 3)
 	old := c.settled()

@@ -19,7 +19,7 @@ import (
 const redeliveryTick = 20 * time.Millisecond
 
 // groups are the groups that have had members since this node leads. The log has what they acknowledged, and
-// what was handed out in vain; what is in flight with members is here, and begins anew with each leader.
+// what was handed out in vain; messages in flight with members are here, and begins anew with each leader.
 type groups struct {
 	n    *Node
 	wake chan struct{} // the redelivery loop has dead letters to make
@@ -110,7 +110,7 @@ func (s *groups) counted(id uint64, g broker.Group) broker.Group {
 	return g
 }
 
-// seek forgets what is in flight with members, and begins another generation. On the loop.
+// seek forgets messages in flight with members, and begins another generation. On the loop.
 func (s *groups) seek(id, floor, generation uint64) {
 	if h := s.find(id); h != nil {
 		h.mu.Lock()
@@ -214,7 +214,7 @@ func (s *groups) expect(at int64) {
 	}
 }
 
-// settle takes back what is due and tells all members to ask again. With mu.
+// settle takes back due messages and tells all members to ask again. With mu.
 func (h *group) settle() {
 	h.expire()
 	for _, f := range h.members {
@@ -222,7 +222,7 @@ func (h *group) settle() {
 	}
 }
 
-// expire takes back what is due and notes when that is to be done next. With mu.
+// expire takes back due messages and notes when that is to be done next. With mu.
 func (h *group) expire() {
 	dead, wake := h.g.Expire(h.n.clock.now())
 	h.due = wake
@@ -271,8 +271,8 @@ func (h *group) failed() [][]core.Tried {
 	return parts
 }
 
-// keep puts tries into the log, so that a leader after this one goes on from there. Nobody waits for it: without it
-// messages come once more.
+// keep puts tries into the log, so that a leader after this one continues from there. It is not waited for:
+// without it messages come once more.
 func (h *group) keep(parts [][]core.Tried, generation uint64) {
 	for _, part := range parts {
 		h.n.loop.propose(&proposal{
@@ -329,7 +329,7 @@ func (h *group) letter(d delivery.Dead, generation uint64, only []broker.Range) 
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(got) == 0 { // trimmed meanwhile: there is nothing to keep
+	if len(got) == 0 { // trimmed in the meantime: there is nothing to keep
 		return commands(ack(0)), 1, nil
 	}
 	var m hermes.Message

@@ -96,8 +96,8 @@ func (l *loop) put(add func(*inbox)) bool {
 	return true
 }
 
-// call has the loop do something soon; false: it has ended. A loop that ends before it
-// came to it calls do with nil, so that nobody waits for ever.
+// call has the loop do something soon; false: it has ended. A loop that ends before it came to it calls do with
+// nil, so that no call waits for ever.
 func (l *loop) call(do func(*loop)) bool {
 	return l.put(func(in *inbox) { in.calls = append(in.calls, do) })
 }
@@ -126,7 +126,7 @@ func (l *loop) take() inbox {
 	in := l.in
 	l.in = inbox{}
 	if l.n.disk.backlog.Load() > backlogBytes {
-		// The disk is behind: what is under way is finished first. The disk wakes the loop.
+		// The disk is behind: work under way is finished first. The disk wakes the loop.
 		l.in.proposals, in.proposals = in.proposals, nil
 	}
 	return in
@@ -145,8 +145,8 @@ func (l *loop) run() {
 		ticked := false
 		select {
 		case <-l.wake:
-			// Callers whose requests came by one read are all about to run: let them put theirs in
-			// first, so that the round is for all. Where nobody waits to run this is nothing.
+			// Callers whose requests came by one read are all about to run: let them put theirs in first, so that the
+			// round is for all. Where none waits to run this is nothing.
 			runtime.Gosched()
 		case <-tick.C:
 			ticked = true
@@ -168,7 +168,7 @@ func (l *loop) round(ticked bool) {
 	for _, w := range in.stored {
 		send := l.replica.Stored(w)
 		if w.Stores() {
-			l.n.standing.Store(new(l.replica.Standing())) // before anybody hears of it
+			l.n.standing.Store(new(l.replica.Standing())) // before any caller hears of it
 		}
 		l.n.net.Send(send)
 	}
@@ -228,8 +228,8 @@ func (l *loop) tick() {
 	l.compareClocks()
 	l.n.custody.saw(l.replica.Seen())
 	l.n.caught.Store(!l.replica.Doubtful())
-	// Contexts are looked at here and not each by a callback of its own, which would
-	// cost every publish for the sake of the few that end early.
+	// Contexts are looked at here and not each by a separate callback, which would cost every publish for the sake
+	// of the few that end early.
 	for _, p := range l.pending {
 		if err := p.ctx.Err(); err != nil && !p.answered {
 			p.answered = true
@@ -339,8 +339,8 @@ func (l *loop) apply(e replica.Applied) (placedEntry, error) {
 	if err := a.read(e.Entry, e.Outcomes, &l.time); err != nil {
 		return placedEntry{}, fmt.Errorf("entry %d: %w", index, err)
 	}
-	// In this order: who sees a topic's next offset finds what is before it in the recent log or, waiting for the
-	// disk to have indexed what was fed, in the log.
+	// In this order: who sees a topic's next offset finds everything before it in the recent log or, waiting for
+	// the disk to have indexed what was fed, in the log.
 	l.fed.Store(index)
 	if len(a.runs) > 0 {
 		l.n.recent.Append(l.time, a.runs)

@@ -127,7 +127,7 @@ func (n *Node) clean() error {
 	}
 }
 
-// keepSpace looks whether there is room for what is published.
+// keepSpace looks whether there is room for published messages.
 func (n *Node) keepSpace() {
 	free, err := n.options.FS.Free(n.options.Dir)
 	if err != nil {

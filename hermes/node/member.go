@@ -158,7 +158,7 @@ func (f *member) Return(count int) {
 	}
 	from := f.last.Last + 1 - min(uint64(count), f.last.Last-f.last.First+1)
 	if h.gap == nil && from == f.last.First {
-		h.gap = f.gap // nobody was told
+		h.gap = f.gap // no one was told
 	}
 	h.g.Return(f.id, from, f.last.Last)
 	f.last = broker.Range{First: 1} // none: it is given back once

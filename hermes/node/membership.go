@@ -24,7 +24,7 @@ import (
 // membershipName is the file of the members' addresses.
 const membershipName = "members.json"
 
-// membership is the members' names and addresses. Raft's log knows members by id; what it says beside of them
+// membership is the members' names and addresses. Raft's log knows members by id; what it says of them besides
 // travels in the entries that let them in, and those are dropped one day, so it is kept in a file as well. The
 // log is right about who takes part, the membership file only about how to reach him.
 type membership struct {
@@ -59,7 +59,7 @@ type page struct {
 	// Lineage tells clusters of one name from each other, of which one was recovered from a copy of the other; 0: it
 	// was not recovered. See Recover.
 	Lineage uint64 `json:",omitempty"`
-	// Recovering is a recovery that was decided on; the next start does what is left of it. nil: none was.
+	// Recovering is a recovery that was decided on; the next start does the rest of it. nil: none was.
 	Recovering *recovering `json:",omitempty"`
 }
 

@@ -18,14 +18,14 @@ import (
 // handler takes what the transport brings.
 type handler struct{ n *Node }
 
-// Step passes over what comes before the node takes part: whoever sent it repeats it.
+// Step passes over what comes before the node takes part: the sender repeats it.
 func (h handler) Step(m *raftpb.Message) {
 	if h.n.bootstrap.begun.Load() {
 		h.n.loop.step(m)
 	}
 }
 
-// Broken is told to the replica, which may stand for election over it.
+// Broken is reported to the replica, which may stand for election over it.
 func (h handler) Broken(id uint64) {
 	h.n.loop.call(func(l *loop) {
 		if l != nil && l.n.bootstrap.begun.Load() {
@@ -171,9 +171,10 @@ func (n *Node) setPeers(conf *raftpb.ConfState) {
 	}
 }
 
-// given are addresses of members that this node was told when it was started, or found them at, beside those in the
-// log: they are for when all nodes are started again at once, each at another address. Nobody could then tell the
-// others where it is. One counts until the log says anything else of its member than it did at first.
+// given are addresses of members that this node was told when it was started, or found them at, in addition to
+// those in the log: they are for when all nodes are started again at once, each at another address. No node
+// could then tell the others where it is. One counts until the log says anything else of its member than it did
+// at first.
 type given struct {
 	mu  sync.Mutex // guards all below
 	all map[uint64]*hint

@@ -17,18 +17,17 @@
 //
 // # Failing
 //
-// A write or sync that fails, damage of the log that no other node repairs and an entry that cannot be applied end the
-// node at once: [Node.Failed] is closed, everything in hand is answered with
-// Unavailable, and nothing is tried again: what is on disk then is known only
-// to the next start. (hb-D11) A disk without room for the log's next segment is no such
-// failure, since nothing was written: the node stores and acknowledges nothing until there
-// is room, hands leadership over, and says so (Ready, Stats). Where a write
-// into a segment, whose room was taken before, or a sync tells of a full disk, it ends.
+// A write or sync that fails, damage of the log that no other node repairs and an entry that cannot be applied
+// end the node at once: [Node.Failed] is closed, everything in hand is answered with Unavailable, and nothing
+// is tried again: the state on disk then is known only to the next start. (hb-D11) A disk without room for the
+// log's next segment is no such failure, since nothing was written: the node stores and acknowledges nothing
+// until there is room, hands leadership over, and says so (Ready, Stats). Where a write into a segment, whose
+// room was taken before, or a sync tells of a full disk, it ends.
 //
 // # What a node does not believe
 //
-// A directory may be an older copy of what the node had, and a machine's clock may be off. Neither is told by the
-// node alone: see custody.go and skew.go for what the others know of it.
+// A directory may be an older copy of what the node had, and a machine's clock may be off. Neither is shown by
+// the node alone: see custody.go and skew.go for what the others know of it.
 package node
 
 import (
@@ -115,7 +114,7 @@ type Node struct {
 	closing   chan struct{} // made with the first Close, closed when all is done
 	closeErr  error         // before closing is closed
 
-	reading sync.RWMutex // held by whoever reads the log on a caller's goroutine
+	reading sync.RWMutex // held by a goroutine that reads the log on a caller's goroutine
 	closed  bool         // the log is; guarded by reading
 }
 

@@ -14,7 +14,7 @@ import (
 	"wirelab/hermes/wal"
 )
 
-// Options are a node's. The zero value of each is its default, where one is told.
+// Options are a node's. The zero value of each is its default, where one is given.
 type Options struct {
 	Cluster string // its name; nodes of another are refused. "": "hermes"
 	// Self is this node: ID from 1, Name, and the addresses that others are told. It is
@@ -34,7 +34,7 @@ type Options struct {
 	FS  vfs.FS // nil: the operating system's
 	Dir string // of the log, this node's alone
 
-	// Listener is where the others dial; nil: nobody does, and the node stays alone.
+	// Listener is where the others dial; nil: not reported, and the node stays alone.
 	Listener net.Listener
 	TLS      *tls.Config // see peer.Options
 	PeerKey  []byte      // likewise, its Key
@@ -66,8 +66,8 @@ type Options struct {
 	ClockSkew time.Duration
 	// Clock is the machine's clock; nil: time.Now. For tests.
 	Clock func() time.Time
-	// Moved says that Dir is the latest that this node had, though its files are copies: it was moved here. Else
-	// a node on a copy votes for nobody until it has caught up.
+	// Moved says that Dir is the latest that this node had, though its files are copies: it was moved here. Else a
+	// node on a copy votes for no node until it has caught up.
 	Moved bool
 	// Maintenance is how often retention, cleaning, promotions and free space are looked after. 1 s
 	Maintenance time.Duration
@@ -79,7 +79,7 @@ type Options struct {
 	LeaderLimit time.Duration
 	// CloseLimit is how long Close waits for what hangs. 30 s
 	CloseLimit time.Duration
-	Observer   Observer     // nil: nobody is told how long things take
+	Observer   Observer     // nil: not reported how long things take
 	Logger     *slog.Logger // nil: nothing is logged
 }
 

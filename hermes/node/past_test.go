@@ -85,7 +85,7 @@ func (c *cluster) member(topic string) (f broker.Feed) {
 	return f
 }
 
-// A refused message does not come before its time, whoever leads then.
+// A refused message does not come before its time, no matter which node leads then.
 func TestDelaySurvivesAMove(t *testing.T) {
 	c := newCluster(t, 3)
 	raised(t, c.nodes[1], c.nodes[2], c.nodes[3])
@@ -155,7 +155,7 @@ func TestLossIsTold(t *testing.T) {
 		t.Fatalf("%+v, gap %v, %v", b.Offset, b.Gap, err)
 	}
 	told := b.Gap.Last
-	// Retention goes on, and may take more meanwhile.
+	// Retention continues, and may take more in the meantime.
 	if b, err = f.Next(c.Context(), broker.Room{Messages: 1, Bytes: 1 << 20}); err != nil || b.Gap != nil && b.Gap.First <= told {
 		t.Errorf("%+v, %v: it is told again", b.Gap, err)
 	}

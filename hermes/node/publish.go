@@ -11,7 +11,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// runOverhead is what a run takes of the admission beside its bytes, so that empty ones are bounded too.
+// runOverhead is what a run takes of the admission in addition to its bytes, so that empty ones are bounded
+// too.
 const runOverhead = 128
 
 var errStores = status.Errorf(status.Unavailable,

@@ -37,13 +37,13 @@ type Recovered struct {
 	Lineage uint64 // of the new cluster
 }
 
-// Recover makes a cluster of one of a directory whose node does not run, for when a majority of its cluster is lost
-// for ever. All entries that are there count from then on, those too of which nobody knows whether they were
-// acknowledged: to drop one that was would lose it, and one that was not may be there. Topics, offsets, groups and
-// producers stay as they are. The new cluster has a lineage of its own, by which its nodes and those of the former
-// one refuse each other.
+// Recover makes a cluster of one of a directory whose node does not run, for when a majority of its cluster is
+// lost for ever. All entries that are there count from then on, those too of which it is unknown whether they
+// were acknowledged: to drop one that was would lose it, and one that was not may be there. Topics, offsets,
+// groups and producers stay as they are. The new cluster has its own lineage, by which its nodes and those of
+// the former one refuse each other.
 //
-// confirm is told what is there before anything is changed, and its error ends it. A power cut leaves the
+// confirm learns what is there before anything is changed, and its error ends it. A power cut leaves the
 // directory as it was or, once the membership file of members says that it is decided, such that the next start
 // or Recover does the rest.
 //
@@ -106,7 +106,7 @@ func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 	return nil
 }
 
-// resume does what is left of a recovery that was decided on.
+// resume does the rest of a recovery that was decided on.
 func resume(files vfs.FS, dir string) error {
 	b, err := readMembership(files, dir)
 	if err != nil || b.page.Recovering == nil {
@@ -231,7 +231,7 @@ func (b *membership) related(id, lineage uint64) error {
 		"take that node's directory away, and let it join (hermes server --join)", id)
 }
 
-// held is a file system whose lock whoever uses it holds already.
+// held is a file system whose lock its user holds already.
 type held struct{ vfs.FS }
 
 // Lock implements [vfs.FS].

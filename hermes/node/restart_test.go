@@ -205,7 +205,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestSpare: the log's next segments have room, however little is told to be left free. (hb-D26)
+// TestSpare: the log's next segments have room, however little is said to be left free. (hb-D26)
 func TestSpare(t *testing.T) {
 	fs := vfs.NewMemory()
 	o := options(fs) // FreeBytes: 1

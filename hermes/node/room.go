@@ -51,10 +51,10 @@ type yielding struct {
 	tried uint64 // the tick of the last try; 0: there was none
 }
 
-// yield hands leadership to a node that has room, when this one's disk is nearly full. Publishes are refused only where
-// there is none, or where it does not take over: until then they wait for the new leader, or are stored as before,
-// since what must be free is more than is stored meanwhile. Who is handed leadership has room and was told
-// that this node has none, so that it does not go in circles where all are full.
+// yield hands leadership to a node that has room, when this one's disk is nearly full. Publishes are refused
+// only where there is none, or where it does not take over: until then they wait for the new leader, or are
+// stored as before, since what must be free is more than is stored in the meantime. Who is handed leadership
+// has room and was told that this node has none, so that it does not go in circles where all are full.
 func (l *loop) yield() {
 	y := &l.yielding
 	switch {

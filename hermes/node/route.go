@@ -51,10 +51,10 @@ func (n *Node) within(l *lead) bool {
 const waitersLimit = 4096
 
 // await waits for a leader, as long as ctx and Options.LeaderLimit allow: an election takes tens of
-// milliseconds, and a caller would rather have an answer late than an error that he must answer with
-// a try of his own. What was handed on before, and lost its answer with the leader, is another
-// matter: nobody here knows whether it was stored, so its caller is told at once. He
-// may repeat it with the same producer and sequence, as the Go client does.
+// milliseconds, and a caller would rather have an answer late than an error that he must answer with a try of
+// his own. What was handed on before, and lost its answer with the leader, is another matter: this node does
+// not know whether it was stored, so its caller is notified at once. He may repeat it with the same producer
+// and sequence, as the Go client does.
 func (n *Node) await(ctx context.Context) (*lead, error) {
 	if err := n.bootstrap.waits(); err != nil {
 		return nil, err // other nodes are waited for, and perhaps for minutes
@@ -93,7 +93,7 @@ func (n *Node) await(ctx context.Context) (*lead, error) {
 // news wakes those who wait for a change.
 type news struct {
 	mu    sync.Mutex
-	moved chan struct{} // guarded by mu; closed by tell; nil: nobody waits
+	moved chan struct{} // guarded by mu; closed by tell; nil: there is no waiter
 }
 
 func (w *news) next() <-chan struct{} {
@@ -176,7 +176,7 @@ func inLoop[T any](ctx context.Context, n *Node, do func(l *loop, back chan<- an
 	if err := ctx.Err(); err != nil {
 		return none, status.Public(err)
 	}
-	back := make(chan answer[T], 1) // whoever answers does not wait, though nobody may be there any more
+	back := make(chan answer[T], 1) // the answering goroutine does not wait, though the receiver may be gone any more
 	ends := func(l *loop) {
 		if l == nil {
 			back <- answer[T]{err: errStopping}
@@ -190,7 +190,7 @@ func inLoop[T any](ctx context.Context, n *Node, do func(l *loop, back chan<- an
 	return await(ctx, back)
 }
 
-// look reads the machine, as it is: on a follower behind the leader, perhaps.
+// look reads the machine, in its current state: on a follower behind the leader, perhaps.
 func look[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, error)) (T, error) {
 	return inLoop(ctx, n, func(l *loop, back chan<- answer[T]) {
 		var a answer[T]

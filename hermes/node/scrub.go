@@ -24,16 +24,15 @@ const (
 	fetchLimit = 5 * time.Second
 	// scrubRest is how many rounds of maintenance lie between two rounds over the whole log.
 	scrubRest = 60
-	// scrubGrace is how many rounds of maintenance a node goes on with damage that nobody can repair.
+	// scrubGrace is how many rounds of maintenance a node continues with damage that cannot be repaired.
 	scrubGrace = 3
 	// scrubBehind of the disk's backlog let scrubbing wait: publishers come first.
 	scrubBehind = 1 << 20
 )
 
-// scrubber looks for damage in the log, and repairs what it, or who reads, finds: index files by replaying
-// the log, entries with the copies of other nodes. Damage that nobody can repair ends the node. Where
-// a node that may have a copy cannot be reached, who reads is told to go elsewhere, the node is not
-// ready, and it is tried again.
+// scrubber looks for damage in the log, and repairs what it, or who reads, finds: index files by replaying the
+// log, entries with the copies of other nodes. Damage that cannot be repaired ends the node. Where a node that
+// may have a copy cannot be reached, who reads is sent elsewhere, the node is not ready, and it is tried again.
 type scrubber struct {
 	n      *Node
 	ctx    context.Context // ends when the node begins to end
@@ -43,9 +42,9 @@ type scrubber struct {
 	open                   atomic.Pointer[wal.Damage] // found, and not repaired yet; nil: none
 
 	turn    atomic.Uint64     // repairs that are done
-	mending chan struct{}     // of capacity 1, full while somebody repairs; guards all below
+	mending chan struct{}     // of capacity 1, full while a repair is under way; guards all below
 	turns   map[string]uint64 // the last repair of a file
-	since   int64             // when damage was found that nobody can repair; 0: there is none
+	since   int64             // when damage was found that cannot be repaired; 0: there is none
 	again   chan struct{}     // of capacity 1: something could not be repaired
 }
 
@@ -101,8 +100,8 @@ func (s *scrubber) mend(d *wal.Damage, limit time.Duration) error {
 	return s.mended(f, d.File, err)
 }
 
-// mayPass tells whether damage that nobody can repair is known for so short that the segment may yet be cleaned
-// or dropped, as it may be with those who lack the entry. With mending.
+// mayPass tells whether damage that cannot be repaired is known for so short that the segment may yet be
+// cleaned or dropped, as it may be with those who lack the entry. With mending.
 func (s *scrubber) mayPass() bool {
 	now := s.n.clock.now()
 	if s.since == 0 {
@@ -148,7 +147,7 @@ func (s *scrubber) mended(f *fetching, file string, err error) error {
 // healed reads, and again once the damage that it met is repaired.
 func (n *Node) healed(read func() error) error {
 	err := read()
-	for range 2 { // what is repaired may lead to what is not
+	for range 2 { // what is repaired may lead to whatever is not
 		d, ok := damaged(err)
 		if !ok {
 			return err
@@ -235,7 +234,7 @@ type storage struct {
 	n *Node
 }
 
-// Entries repairs what is damaged, for which the loop waits: not for longer than others wait for a leader.
+// Entries repairs damaged parts, for which the loop waits: not for longer than others wait for a leader.
 func (s storage) Entries(lo, hi, limit uint64) ([]*raftpb.Entry, error) {
 	entries, err := s.Log.Entries(lo, hi, limit)
 	d, ok := damaged(err)
@@ -290,7 +289,7 @@ func (s *scrubber) run() {
 			if more && err == nil {
 				after, rest = did.Number, 0
 			} else if s.open.Load() != nil {
-				rest = s.n.options.Maintenance // somebody was told so meanwhile
+				rest = s.n.options.Maintenance // someone was told so in the meantime
 			}
 		}
 		if !s.sleep(rest) {
@@ -336,7 +335,7 @@ func (s *scrubber) pace(bytes, rate int64) error {
 	return nil
 }
 
-// sleep waits, while no damage is told of that is to be tried again; false: the node ends.
+// sleep waits, while no damage is known that is to be tried again; false: the node ends.
 func (s *scrubber) sleep(d time.Duration) bool {
 	if d <= 0 {
 		return !s.n.ending()

@@ -102,9 +102,9 @@ func (c *cluster) filled(topic string, files int) (want []string) {
 	return want
 }
 
-// TestFlips: no bit that is flipped in a node's sealed segments, while it runs, on the leader or a follower, gives a
-// reader or a group another message, another offset or none; what is damaged is repaired meanwhile, and
-// counted.
+// TestFlips: no bit that is flipped in a node's sealed segments, while it runs, on the leader or a follower,
+// gives a reader or a group another message, another offset or none; damaged parts are repaired in the
+// meantime, and counted.
 func TestFlips(t *testing.T) {
 	c := planned(t, 3, 10*time.Millisecond, time.Second)
 	c.tune = func(o *node.Options) {
@@ -236,7 +236,7 @@ func TestNobodyRepairs(t *testing.T) {
 }
 
 // TestNotRepairedYet: a node that cannot reach those who have a copy tells its readers to go elsewhere, is not
-// ready and goes on by itself.
+// ready and continues by itself.
 func TestNotRepairedYet(t *testing.T) {
 	c := planned(t, 3, 10*time.Millisecond, time.Second)
 	c.tune = func(o *node.Options) {

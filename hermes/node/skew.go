@@ -35,7 +35,7 @@ func (s *skew) get() clocks.Agreement {
 	return s.c.State()
 }
 
-// follow sets this node's clock as the wall clock was set meanwhile, if that mends it.
+// follow sets this node's clock as the wall clock was set in the meantime, if that mends it.
 func (s *skew) follow() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (n *Node) clockOff() error {
 }
 
 // longSilence is how long a log may have been silent before a start without a warning: one of a cluster that
-// nobody used for longer is needless, and does no harm.
+// unused for longer is needless, and does no harm.
 const longSilence = int64(time.Hour)
 
 // checkStart tells of a clock that does not go on from the log's time. Others may tell better, if there are any.

@@ -82,7 +82,7 @@ func TestClockOff(t *testing.T) {
 			}
 			c.setClock(skewed, 0)
 			until(t, "the node to follow its clock", func() bool { return n.Ready(t.Context()) == nil })
-			_, _ = n.TransferLeadership(ctx, skewed) // it is told that the leader changed, at the latest
+			_, _ = n.TransferLeadership(ctx, skewed) // it learns that the leader changed, at the latest
 			until(t, "it to lead", func() bool {
 				m, ok := n.Leader()
 				return ok && m.ID == skewed
@@ -91,9 +91,9 @@ func TestClockOff(t *testing.T) {
 	}
 }
 
-// TestClockOffMustLead: a node whose clock is off leads where nobody else can: with the time of the others. No message
-// goes before its age, none is stored with a time that is off, and when all are back another leads and
-// retention goes on.
+// TestClockOffMustLead: a node whose clock is off leads where no other node can: with the time of the others.
+// No message goes before its age, none is stored with a time that is off, and when all are back another leads
+// and retention continues.
 func TestClockOffMustLead(t *testing.T) {
 	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {

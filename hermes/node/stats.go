@@ -12,8 +12,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// Observer is told how long things took. It is called on the goroutines that everybody
-// waits for, so it must not block, nor take more than some ten nanoseconds.
+// Observer gets how long things took. It is called on the goroutines that all callers waits for, so it must not
+// block, nor take more than some ten nanoseconds.
 type Observer interface {
 	// Synced is called once for every sync of the log.
 	Synced(took time.Duration)
@@ -25,7 +25,7 @@ type Observer interface {
 // timing gathers proposals that began at once, so that the observer is called for
 // each entry rather than for each of its runs.
 type timing struct {
-	to    Observer // nil: nobody is told
+	to    Observer // nil: not reported
 	now   int64
 	began int64
 	count int
@@ -61,26 +61,26 @@ func (t *timing) flush() {
 // Stats is how a node is doing.
 type Stats struct {
 	Node, Leader, Term, Committed, Applied uint64
-	Elections                              uint64        // that gave a leader, as this node saw, since it started
-	Segments                               int           // of the log, on this node
-	LogBytes                               int64         // allocated
-	OpenFiles, OpenLimit                   int           // of the log: now, and at most to be read
+	Elections                              uint64 // that gave a leader, as this node saw, since it started
+	Segments                               int    // of the log, on this node
+	LogBytes                               int64  // allocated
+	OpenFiles, OpenLimit                   int    // of the log: now, and at most to be read
 	// Of the disk, as of the last round of maintenance; 0: not known yet.
-	FreeBytes                              uint64
+	FreeBytes uint64
 	// The disk has less free space than it must: where it leads it hands over, or refuses publishes.
-	Full                                   bool
+	Full bool
 	// The disk is so full, or so many files are open, that nothing is stored here, and nothing acknowledged.
-	Starved                                bool
-	Apart                                  bool          // this node and another have committed different entries
-	Copied                                 bool          // the directory is a copy, and the node has not caught up yet
+	Starved bool
+	Apart   bool // this node and another have committed different entries
+	Copied  bool // the directory is a copy, and the node has not caught up yet
 	// The machine's clock is off the others' by more than Options.ClockSkew.
-	ClockOff                               bool
-	ClockAhead                             time.Duration // of the median of a majority; 0 where none is known
-	Scrub                                  Scrub
-	InHandBytes                            int   // of publishes without an answer
-	BacklogBytes                           int64 // handed to the disk and not stored
-	Topics                                 []broker.Topic
-	Groups                                 []broker.Group // where this node leads; else none: the leader has them all
+	ClockOff     bool
+	ClockAhead   time.Duration // of the median of a majority; 0 where none is known
+	Scrub        Scrub
+	InHandBytes  int   // of publishes without an answer
+	BacklogBytes int64 // handed to the disk and not stored
+	Topics       []broker.Topic
+	Groups       []broker.Group // where this node leads; else none: the leader has them all
 }
 
 // Scrub is what was found in the log, on this node since it started.

@@ -104,7 +104,7 @@ func TestReadyAlone(t *testing.T) {
 	}
 }
 
-// A disk that hangs longer than it may is told by Live, and no more once it goes on.
+// A disk that hangs longer than it may is shown by Live, and no more once it continues.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	disk := &slow{FS: vfs.NewMemory()}

@@ -116,7 +116,7 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 	}
 	f := &broadcast{r: r, ctx: ctx}
 	f.detach = context.AfterFunc(ctx, r.Close)
-	if n.topics.id(t.id) == nil { // deleted since: nobody would end it
+	if n.topics.id(t.id) == nil { // deleted since: it would never be ended
 		f.Close()
 		return nil, status.Errorf(status.NotFound, "topic %q was deleted", start.Topic)
 	}
@@ -168,7 +168,7 @@ func (n local) member(ctx context.Context, start broker.Start) (broker.Feed, err
 	if err != nil && status.CodeOf(err) == status.NotFound {
 		want := broker.Group{Topic: start.Topic, Name: start.Group}
 		ref, err = n.ensureGroup(ctx, want, broker.Start{From: broker.FromOldest})
-		if err != nil && status.CodeOf(err) == status.Conflict { // made by somebody meanwhile
+		if err != nil && status.CodeOf(err) == status.Conflict { // made by another call in the meantime
 			ref, err = n.find(ctx, start.Topic, start.Group)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Set) Add(r broker.Range) {
 // Len is how many ranges there are.
 func (s *Set) Len() int { return len(s.ranges) }
 
-// Forget forgets what is before an offset, and takes all of it to be in the set from now on.
+// Forget forgets everything before an offset, and takes all of it to be in the set from now on.
 func (s *Set) Forget(before uint64) {
 	s.before = max(s.before, before)
 	s.ranges = slices.Delete(s.ranges, 0, s.from(before))

@@ -97,9 +97,9 @@ func (t *Transport) enter(s *session) {
 	t.sessions[s] = struct{}{}
 }
 
-// Ask calls methods of a broker that nobody has a transport to yet, such as Join for a
-// node that knows no more than an address: over a connection of its own, which
-// is closed when do returns. o needs Cluster, ID, TLS and Dial.
+// Ask calls methods of a broker that no one has a transport to yet, such as Join for a node that knows no more
+// than an address: over a separate connection, which is closed when do returns. o needs Cluster, ID, TLS and
+// Dial.
 func Ask(ctx context.Context, o Options, address string, do func(broker.Broker) error) error {
 	o.fill()
 	c, err := dial(ctx, &o, 0, 0, address)

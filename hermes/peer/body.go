@@ -98,7 +98,7 @@ func readPublish(data []byte) (id uint64, timeout time.Duration, run broker.Run,
 	if timeout < 0 || run.Count < 0 {
 		b.bad = true
 	}
-	run.Mode = hermes.Mode(min(mode, 255)) // one that nobody knows is refused by the broker
+	run.Mode = hermes.Mode(min(mode, 255)) // one that is unknown is refused by the broker
 	return id, timeout, run, b.err()
 }
 

@@ -61,9 +61,9 @@ func newCaller(c *connection, o *Options) *caller {
 	}
 }
 
-// acquire takes room, waiting for it until ctx ends or the peer is abandoned. Where ctx has
-// ended it takes none, so that what nobody waits for is not sent: the end alone, told by
-// another goroutine, could come after the answer.
+// acquire takes room, waiting for it until ctx ends or the peer is abandoned. Where ctx has ended it takes
+// none, so that calls without a waiting caller are not sent: the end alone, told by another goroutine, could
+// come after the answer.
 func (c *caller) acquire(ctx context.Context, of *semaphore.Weighted, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return status.Public(err)
@@ -97,7 +97,7 @@ func (c *caller) acquire(ctx context.Context, of *semaphore.Weighted, n int64) e
 	return nil
 }
 
-// timeout is what is left of a context, at least a nanosecond; 0: no end.
+// timeout is the rest of a context, at least a nanosecond; 0: no end.
 func timeout(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -293,8 +293,8 @@ func (c *caller) forget(id uint64) {
 	delete(c.feeds, id)
 }
 
-// abandon answers everybody who waits. The connection stays, and so does the room
-// that publishes take until the other end is done with them.
+// abandon answers every waiter. The connection stays, and so does the room that publishes take until the other
+// end is done with them.
 func (c *caller) abandon(err error) {
 	c.mu.Lock()
 	c.why = err

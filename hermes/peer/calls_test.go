@@ -29,7 +29,7 @@ func (h held) Publish(_ context.Context, run broker.Run, done func(broker.Verdic
 	h.runs <- heldRun{run, done}
 }
 
-// pair is node 1, connected to node 2, which holds what is published.
+// pair is node 1, connected to node 2, which holds published messages.
 func pair(t *testing.T, change ...func(*peer.Options)) (a, b *node, h held) {
 	h = held{memory(t), make(chan heldRun, 1000)}
 	a, b = start(t, 1, memory(t), change...), start(t, 2, h)
@@ -92,7 +92,7 @@ func TestBytesAreTheirOwnersAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// What is published when nobody waits any more is answered so, and not sent.
+// What is published when its caller no longer waits is answered so, and not sent.
 func TestEndedIsNotSent(t *testing.T) {
 	a, _, h := pair(t)
 	ended, cancel := context.WithCancel(t.Context())
@@ -182,15 +182,15 @@ func TestNobodyWaitsForANodeThatIsGone(t *testing.T) {
 	allUnavailable(t, errs, n, "the node is gone")
 }
 
-// Once raft names another leader, nobody is to wait for the old one, which may be
-// paused with its connection standing.
+// Once raft names another leader, no caller is to wait for the old one, which may be paused with its connection
+// standing.
 func TestAbandon(t *testing.T) {
 	a, _, h := pair(t)
 	errs, n := waiters(t, a.Broker(2))
 	r := receive(t, h.runs, "the run")
 	a.Abandon(2, status.Errorf(status.Unavailable, "node 3 leads now"))
 	allUnavailable(t, errs, n, "the node leads no longer")
-	r.done(broker.Verdict{Offset: 5}) // too late: nobody is told twice
+	r.done(broker.Verdict{Offset: 5}) // too late: no caller is told twice
 	a.Broker(2).Publish(t.Context(), run(2), func(v broker.Verdict) { errs <- v.Err })
 	receive(t, h.runs, "the next run").done(broker.Verdict{})
 	if err := receive(t, errs, "the next verdict"); err != nil {
@@ -222,7 +222,7 @@ func TestAbandonWhileWaitingForRoom(t *testing.T) {
 	}
 }
 
-// A call's end travels: the other node does not go on for nobody.
+// A call's end travels: the other node does not go on for no one.
 func TestCancelReachesTheOtherNode(t *testing.T) {
 	blocked := blocking{memory(t), make(chan struct{}), make(chan error, 1)}
 	a, b := start(t, 1, memory(t)), start(t, 2, blocked)
@@ -253,7 +253,7 @@ func (b blocking) OpenProducer(ctx context.Context) (uint64, error) {
 	return 0, ctx.Err()
 }
 
-// A feed that nobody reads is sent no more than its credit, and holds nobody else up.
+// A feed that is not read is sent no more than its credit, and holds no other up.
 func TestSlowFeedIsBounded(t *testing.T) {
 	m := memory(t)
 	counted := &counting{Broker: m}
@@ -357,7 +357,7 @@ func (f countedFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, 
 	return b, err
 }
 
-// A node that knows no more than an address can ask whoever is there.
+// A node that knows no more than an address can ask the node that is there.
 func TestAsk(t *testing.T) {
 	m := memory(t)
 	b := start(t, 2, m)

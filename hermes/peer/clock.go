@@ -8,12 +8,12 @@ import (
 	"wirelab/hermes/peer/gen"
 )
 
-// Clock is how nodes compare their clocks: in the hello of whoever is dialled, and with each sign of life. The
+// Clock is how nodes compare their clocks: in the hello of the dialled node, and with each sign of life. The
 // functions are called by the transport's goroutines and must not block; with Now nil there is no comparison.
 type Clock struct {
-	Now func() int64 // Unix nanoseconds; it goes on evenly
-	// Compared is told by how much a node's clock is ahead of this one's, and how far from the truth that may
-	// be: half of the time that question and answer took.
+	Now func() int64 // Unix nanoseconds; it continues evenly
+	// Compared is shown by how much a node's clock is ahead of this one's, and how far from the truth that may be:
+	// half of the time that question and answer took.
 	Compared func(peer uint64, ahead, within int64)
 }
 

@@ -158,7 +158,7 @@ func (c *connection) readHello() (*gen.Hello, error) {
 	return h, nil
 }
 
-// greet is the dialling end's part of the handshake; to is 0 for whoever is there.
+// greet is the dialling end's part of the handshake; to is 0 for any node that is there.
 func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Silence)
 	defer cancel()
@@ -231,7 +231,7 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 	return h.GetFrom(), c.SetDeadline(time.Time{})
 }
 
-// judge tells why somebody who dialled is not welcome. The messages are read at the other end.
+// judge tells why a node that dialled is not welcome. The messages are read at the other end.
 func (o *Options) judge(h *gen.Hello) error {
 	switch {
 	case h.GetVersion() != version:

@@ -46,7 +46,7 @@ func readGroup(g *gen.Group) broker.Group {
 	}
 }
 
-// writeOwner: nobody is left away.
+// writeOwner: no one is left away.
 func writeOwner(o broker.Owner) *gen.Owner {
 	if o == (broker.Owner{}) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// A node that is not where it should be is looked for elsewhere, and another node that is there is not taken for it.
-// What is told of its address later leaves a connection that stands at that address as it is.
+// A node that is not where it should be is looked for elsewhere, and another node that is there is not taken
+// for it. A later report of its address leaves a connection that stands at that address unchanged.
 func TestElsewhere(t *testing.T) {
 	a, b, c := start(t, 1, memory(t)), start(t, 2, memory(t)), start(t, 3, memory(t))
 	a.SetPeer(2, porttest.Refusing(t), c.Addr().String(), b.Addr().String())
@@ -60,7 +60,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Nodes of two lineages refuse each other, whoever dials; who told none is asked about as one that has none.
+// Nodes of two lineages refuse each other, no matter who dials; who told none is asked about as one that has
+// none.
 func TestLineage(t *testing.T) {
 	of := func(own uint64) func(*peer.Options) {
 		return func(o *peer.Options) {

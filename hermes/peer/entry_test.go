@@ -28,8 +28,8 @@ func (l logged) Entry(_ context.Context, index, term uint64) (*raftpb.Entry, err
 	return l.entry, nil
 }
 
-// A node gets an entry of another's log, as it is there, or is told why not: that node is of a version without
-// such calls, or has another entry.
+// A node gets an entry of another's log, as it has it, or gets the reason not: that node is of a version
+// without such calls, or has another entry.
 func TestEntries(t *testing.T) {
 	e := &raftpb.Entry{Index: new(uint64(7)), Term: new(uint64(3)), Data: bytes.Repeat([]byte{1, 2, 3}, 1<<20)}
 	a, b, c := start(t, 1, memory(t)), start(t, 2, logged{memory(t), e}), start(t, 3, memory(t))

@@ -57,8 +57,8 @@ const (
 	kindClose
 )
 
-// kindGap goes before the batch that it is told with, to a node whose hello says that it knows more than none. It is
-// so far from the others that kinds may be added beside it.
+// kindGap goes before the batch that it is reported with, to a node whose hello says that it knows more than
+// none. It is so far from the others that kinds may be added next to it.
 const kindGap kind = 32
 
 // frame is what waits to be sent. Its bytes are head and then tail, or a Raft
@@ -73,8 +73,7 @@ type frame struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// outbox is what waits on one connection, by queue. It has no bound of its own: the sender of each kind of
-// frame has one.
+// outbox is what waits on one connection, by queue. It has no bound: the sender of each kind of frame has one.
 type outbox struct {
 	mu     sync.Mutex
 	queues [queues]fifo
@@ -278,8 +277,8 @@ type pending struct {
 	rest int
 }
 
-// next gives the next whole frame; its bytes are the caller's. What is not a
-// frame is an error that ends the connection: nothing after it can be trusted.
+// next gives the next whole frame; its bytes are the caller's. Whatever is not a frame is an error that ends
+// the connection: nothing after it can be trusted.
 func (r *reader) next() (kind, []byte, error) {
 	for {
 		var head [headBytes]byte

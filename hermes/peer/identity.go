@@ -20,7 +20,8 @@ type IdentityCheck struct {
 	Related func(id, lineage uint64) error
 	// Full tells whether this node's disk is so full that it should not lead; nil: others are not told.
 	Full func() bool
-	// Heard is told what a node says of its own disk with each sign of life, by any goroutine; it must not block.
+	// Heard learns what a node says of the disk it has with each sign of life, by any goroutine; it must not
+	// block.
 	Heard func(id uint64, full bool)
 	// Meet tells what to think of a node: nil, and then it is noted on disk, or why it is refused.
 	Meet func(id, incarnation uint64, begun bool) error
@@ -30,14 +31,14 @@ type IdentityCheck struct {
 	// asked of those who dial only. Raft's messages of a node come on a connection that it
 	// dialled, so nothing that it is known by can be newer than what it tells then.
 	Recall func(id uint64, s Standing) error
-	// Knows is up to which level this node knows what commands mean, and Known is told the same of each node
+	// Knows is up to which level this node knows what commands mean, and Known gets the same answer of each node
 	// that is met. A node of a version that tells none knows 0.
 	Knows uint32
 	Known func(id uint64, knows uint32)
-	// Welcomed is told of a node that has noted this one's incarnation.
+	// Welcomed is notified of a node that has noted this one's incarnation.
 	Welcomed func(id uint64)
-	// Refused is told of a node that says Conflict: this one is not who it takes itself for, or, forgotten, it has
-	// less on its disk than that node saw it have.
+	// Refused is notified of a node that says Conflict: this one is not who it takes itself for, or, forgotten, it
+	// has less on its disk than that node saw it have.
 	Refused func(id uint64, why error, forgotten bool)
 }
 

@@ -22,7 +22,7 @@ func with(key string) func(*peer.Options) {
 
 const aKey, anotherKey = "the key of a cluster", "the key of another cluster"
 
-// Nodes that have one key reach each other, and what is no node yet but has it.
+// Nodes that have one key reach each other, and whatever is no node yet but has it.
 func TestKey(t *testing.T) {
 	a, b := start(t, 1, memory(t), with(aKey)), start(t, 2, memory(t), with(aKey))
 	meet(a, 1, b, 2)

@@ -5,10 +5,10 @@
 // # Connections
 //
 // Each node dials each other node once. On the connection that A dialled travel A's Raft messages to B, A's
-// requests to B and B's replies to those; what B has to say of its own travels on the one that B dialled.
-// Frames of three queues (Raft messages, requests, snapshots) are cut into fragments that take turns, so that
-// neither a snapshot nor a batch holds a heartbeat up. Every frame has a CRC32C: TCP's sum lets one damaged
-// segment in some millions pass, and this one would go into the log.
+// requests to B and B's replies to those; what B has to say itself travels on the one that B dialled. Frames of
+// three queues (Raft messages, requests, snapshots) are cut into fragments that take turns, so that neither a
+// snapshot nor a batch holds a heartbeat up. Every frame has a CRC32C: TCP's sum lets one damaged segment in
+// some millions pass, and this one would go into the log.
 //
 // # Who gets in
 //
@@ -41,7 +41,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Options are one node's end. Zero values are the defaults, where one is told.
+// Options are one node's end. Zero values are the defaults, where one is given.
 type Options struct {
 	Cluster  string       // its name; a node of another is refused
 	ID       uint64       // this node, from 1
@@ -76,9 +76,9 @@ type Handler interface {
 	// Step takes a Raft message, which is the handler's from then on. Messages of one
 	// peer come in the order sent. What there is no room for is to be dropped.
 	Step(m *raftpb.Message)
-	// Broken tells that nobody listens at a peer's address any more: dialling was
-	// refused, or was reset twice in a row. A connection that broke and could be
-	// made again at once is not told. It is told again with each attempt.
+	// Broken tells that no one listens at a peer's address any more: dialling was refused, or was reset twice in a
+	// row. A connection that broke and could be made again at once is not told. It is reported again with each
+	// attempt.
 	Broken(peer uint64)
 	// Unreachable tells that Raft messages to a peer were lost (RawNode.ReportUnreachable),
 	// at most once until one goes out again.
@@ -223,8 +223,8 @@ func (t *Transport) Start(h Handler, local broker.Broker) {
 }
 
 // SetPeer tells where a node is; no address: that it is none of ours. The node itself is passed over. Where it
-// is not at the address, it is looked for at the others in turn: whoever answers there proves by its hello that
-// it is the node. A connection that stands at one of them goes on.
+// is not at the address, it is looked for at the others in turn: the node that answers there proves by its
+// hello that it is the node. A connection that stands at one of them continues.
 func (t *Transport) SetPeer(id uint64, address string, others ...string) {
 	addresses := slices.Compact(append([]string{address}, others...))
 	t.mu.Lock()

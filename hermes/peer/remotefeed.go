@@ -13,9 +13,9 @@ import (
 	"wirelab/wire/status"
 )
 
-// remoteFeed is a subscription at another node. What was sent ahead waits here;
-// as it is taken, credit for as many bytes goes back. Of a group nothing is sent
-// ahead: it would lie with a member who does not ask, while another could have it.
+// remoteFeed is a subscription at another node. What was sent ahead waits here; while it is taken, credit for
+// as many bytes goes back. Of a group nothing is sent ahead: it would lie with a member who does not ask, while
+// another could have it.
 type remoteFeed struct {
 	c    *caller
 	id   uint64 // set before anything comes
@@ -29,7 +29,7 @@ type remoteFeed struct {
 	owed    int           // bytes taken and not given back as credit
 	asking  bool          // pull: a batch was asked for and is not here
 	gap     *broker.Range // before the batch that comes next
-	given   uint64        // pull: messages that Next has given; the rest of what was sent is told to be untried
+	given   uint64        // pull: messages that Next has given; the rest of what was sent is said to be untried
 	err     error         // it is over
 }
 
@@ -81,7 +81,7 @@ func (f *remoteFeed) add(b broker.Batch, bytes int) error {
 	return nil
 }
 
-// skip takes what is told of a gap from the connection.
+// skip takes the report of a gap from the connection.
 func (f *remoteFeed) skip(gap broker.Range) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

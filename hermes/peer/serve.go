@@ -16,8 +16,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Bounds on what one dialler may have under way here. Ours keep below them; whoever
-// does not is cut off.
+// Bounds on what one dialler may have under way here. Ours keep below them; anyone who does not is cut off.
 const (
 	servedCalls     = 2 * callsAtOnce
 	servedFeeds     = 16 << 10

@@ -90,7 +90,7 @@ func (s *session) deliver(ctx context.Context, id uint64, f *servedFeed, left ti
 			return err
 		}
 		f.spend(&batch)
-		if ctx.Err() != nil { // closed meanwhile, by who cannot have counted it
+		if ctx.Err() != nil { // closed in the meantime, by who cannot have counted it
 			feed.Return(batch.Count)
 			return nil
 		}

@@ -40,7 +40,7 @@ func fill(v reflect.Value, r *rand.Rand) {
 		v.SetUint(math.MaxUint64 - r.Uint64N(100))
 	case reflect.Int, reflect.Int64:
 		v.SetInt(math.MaxInt64 - r.Int64N(100))
-	case reflect.Pointer: // a gap, which has a frame of its own
+	case reflect.Pointer: // a gap, which has its own frame
 	default:
 		panic("fill does not know " + v.Kind().String())
 	}

@@ -240,7 +240,7 @@ func begin(recent *Log, d *disk, rng *rand.Rand, topic uint32) (*follower, error
 	return &follower{Reader: r, topic: topic, want: at}, err
 }
 
-// held measures what is held, from the topics and not from the account.
+// held measures held messages, from the topics and not from the account.
 func held(t *Log) (bytes int) {
 	for _, p := range t.topics {
 		for i := range p.held.n {

@@ -26,8 +26,8 @@ func readersInParallel(t *testing.T, tellMost int) {
 		entries = 500
 	}
 	const topics, readers = 3, 24
-	// The disk has everything from the beginning, so that nobody changes it; Read is
-	// never asked for what was not appended, and that is checked.
+	// The disk has everything from the beginning, so that it is not changed; Read is never asked for what was not
+	// appended, and that is checked.
 	d := &disk{topics: map[uint32]*stored{}}
 	script := make([][]Run, entries)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -39,7 +39,7 @@ func readersInParallel(t *testing.T, tellMost int) {
 	recent := New(Options{Bytes: 3000, Read: d.read})
 	recent.tellMost = tellMost
 	defer recent.Close(nil)
-	var next [topics]atomic.Uint64 // a topic that nobody has open is forgotten, and its end with it
+	var next [topics]atomic.Uint64 // a topic that no reader has open is forgotten, and its end with it
 	var wg sync.WaitGroup
 	for i := range uint64(readers) {
 		wg.Go(func() {
@@ -73,7 +73,7 @@ func readersInParallel(t *testing.T, tellMost int) {
 	}
 }
 
-// follow reads a topic to its end in stretches, each with a reader of its own.
+// follow reads a topic to its end in stretches, each with its own reader.
 func follow(t *testing.T, recent *Log, d *disk, next *atomic.Uint64, topic uint32, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := d.topic(topic)

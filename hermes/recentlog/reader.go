@@ -28,10 +28,9 @@ type Reader struct {
 	turn   bool           // the last batch was a pushed one
 }
 
-// Next waits for messages, at most as many as there is room for. They are
-// shared and must not be changed; they stay valid. Errors: ctx's, as Canceled or
-// DeadlineExceeded; what ended the reader; what Options.Read answered, after which Next
-// may be called again and goes on where it was.
+// Next waits for messages, at most as many as there is room for. They are shared and must not be changed; they
+// stay valid. Errors: ctx's, as Canceled or DeadlineExceeded; what ended the reader; what Options.Read
+// answered, after which Next may be called again and continues where it was.
 func (r *Reader) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -101,8 +100,8 @@ func (r *Reader) given(b broker.Batch) broker.Batch {
 	return b
 }
 
-// Missed tells a reader, before its first Next, what it was to begin with where that is before its offset: it is
-// told of the gap.
+// Missed tells a reader, before its first Next, what it was to begin with where that is before its offset: it
+// is notified of the gap.
 func (r *Reader) Missed(from uint64) { r.want = min(r.want, from) }
 
 // cut takes what may be given of the first batch ahead.

@@ -7,11 +7,10 @@
 //
 // # Bounds
 //
-// What is held is bounded in bytes over all topics together, oldest first out.
-// One bound for each topic was not taken: with many topics it is none, and a run
-// kept for long keeps the whole Raft entry in memory that it is a part of. A
-// reader has at most the rest of one batch, or of one call of Read, to itself: one
-// that is slow reads from disk, and delays neither the writer nor other readers.
+// Held messages are bounded in bytes over all topics together, oldest first out. One bound for each topic was
+// not taken: with many topics it is none, and a run kept for long keeps the whole Raft entry in memory that it
+// is a part of. A reader has at most the rest of one batch, or of one call of Read, to itself: one that is slow
+// reads from disk, and delays neither the writer nor other readers.
 package recentlog
 
 import (
@@ -25,10 +24,10 @@ import (
 const (
 	defaultBytes   = 16 << 20
 	defaultReaders = 100_000
-	// batchCost is what a batch counts beside its bytes, so that empty ones are bounded too.
+	// batchCost is what a batch counts in addition to its bytes, so that empty ones are bounded too.
 	batchCost = 128
-	// mergeLimit is how many bytes of small runs become one batch. More would copy what is
-	// large enough to be worth a delivery of its own.
+	// mergeLimit is how many bytes of small runs become one batch. More would copy what is large enough to be
+	// worth a separate delivery.
 	mergeLimit = 16 << 10
 	// tellMost is how many listeners Append tells itself, at some 200 ns each where they
 	// wait. More are told by a goroutine: they must not hold up all other topics' messages.
@@ -53,7 +52,7 @@ type Run struct {
 	Offset   uint64 // of the first
 	Count    int
 	Messages []byte // kept, so never changed again
-	Time     int64  // Unix nanoseconds, of a run that has a time of its own; 0: that of its Append
+	Time     int64  // Unix nanoseconds, of a run that has its own time; 0: that of its Append
 }
 
 // Log is the memory. Append is for one goroutine at a time, the rest for any.
@@ -103,11 +102,10 @@ func New(o Options) *Log {
 	return t
 }
 
-// Append takes the accepted runs of one applied entry, in order; runs is the
-// caller's again afterwards, their Messages are not. Options.Read must find them
-// already (wal.Applied comes first): a reader passes over what neither has. Small
-// runs of one topic become one batch where somebody reads it: a frame for each of sixty
-// runs of one message costs each reader more than a copy costs here.
+// Append takes the accepted runs of one applied entry, in order; runs is the caller's again afterwards, their
+// Messages are not. Options.Read must find them already (wal.Applied comes first): a reader passes over what
+// neither has. Small runs of one topic become one batch where a reader reads it: a frame for each of sixty runs
+// of one message costs each reader more than a copy costs here.
 func (t *Log) Append(time int64, runs []Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,8 +175,8 @@ func (t *Log) evict() {
 	}
 }
 
-// forget removes a topic that holds nothing and has nobody. With t.mu. Whoever closes
-// twice may name one that was forgotten, while another has its place.
+// forget removes a topic that holds nothing and has no one. With t.mu. Anyone who closes twice may name one
+// that was forgotten, while another has its place.
 func (t *Log) forget(p *topic) {
 	if t.topics[p.id] != p || len(p.listeners) > 0 || p.held.n > 0 || p.pushed.n > 0 {
 		return
@@ -189,10 +187,9 @@ func (t *Log) forget(p *topic) {
 	}
 }
 
-// Push hands messages to the readers of a topic that were opened to get them, and
-// to nobody else: mode Performance. messages is copied. seers is how many readers
-// that are; with 0 nothing is kept. A pushed batch has Attempt 0 and no offset. A
-// reader so slow that the batch left memory before it came by misses it: nothing
+// Push hands messages to the readers of a topic that were opened to get them, and to no other: mode
+// Performance. messages is copied. seers is how many readers that are; with 0 nothing is kept. A pushed batch
+// has Attempt 0 and no offset. A reader so slow that the batch left memory before it came by misses it: nothing
 // waits for a reader (hb-D17).
 func (t *Log) Push(topic uint32, time int64, messages []byte, count int) (seers int) {
 	t.mu.Lock()

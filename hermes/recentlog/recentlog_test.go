@@ -20,7 +20,7 @@ type got struct {
 	err error
 }
 
-// next asks in a goroutine of its own.
+// next asks in a separate goroutine.
 func next(t *testing.T, r *Reader, limit int) <-chan got {
 	answer := make(chan got, 1)
 	go func() {
@@ -44,7 +44,7 @@ func messages(payload string) []byte {
 	return record.AppendMessage(nil, &hermes.Message{Payload: []byte(payload)})
 }
 
-// A reader that waits is woken by messages of its topic, and by no others; nobody polls.
+// A reader that waits is woken by messages of its topic, and by no others; none polls.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// A closed log takes nothing more, and past the bound on readers nobody is taken (hb-D26).
+// A closed log takes nothing more, and past the bound on readers none is taken (hb-D26).
 func TestRefusesReaders(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{Readers: 2})
@@ -141,7 +141,7 @@ func TestRefusesReaders(t *testing.T) {
 	}
 }
 
-// A read that failed is told, and the reader goes on where it was.
+// A read that failed is told, and the reader continues where it was.
 func TestReadFails(t *testing.T) {
 	t.Parallel()
 	d := &disk{topics: map[uint32]*stored{}, fail: errors.New("a disk")}
@@ -163,8 +163,8 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
-// Small runs of an entry become one batch where somebody reads the topic, whichever
-// other topics' lie between; large ones are not copied.
+// Small runs of an entry become one batch where a reader reads the topic, whichever other topics' lie between;
+// large ones are not copied.
 func TestMerges(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{})
@@ -195,8 +195,8 @@ func TestMerges(t *testing.T) {
 	}
 }
 
-// What is pushed goes to the readers that asked for it, takes turns with what is
-// stored, and never moves an offset (hb-D17: acknowledging it moved durable ones).
+// What is pushed goes to the readers that asked for it, takes turns with stored data, and never moves an offset
+// (hb-D17: acknowledging it moved durable ones).
 func TestPush(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{})
@@ -263,7 +263,7 @@ func TestSlowReaderMissesWhatIsPushed(t *testing.T) {
 	}
 }
 
-// A watch is told of every change and never holds anybody up; several tellers share a channel.
+// A watch is notified of every change and never holds anyone up; several tellers share a channel.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{})
@@ -299,8 +299,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// An offset never means two messages, and what is not held between what is (a node
-// that was given a snapshot) is read from the log.
+// An offset never means two messages, and whatever is not held between what is (a node that was given a
+// snapshot) is read from the log.
 func TestHoles(t *testing.T) {
 	t.Parallel()
 	d := &disk{topics: map[uint32]*stored{}}
@@ -371,8 +371,7 @@ func TestOpensLate(t *testing.T) {
 	}
 }
 
-// Closing twice, which a context's end and its owner may do, takes nothing from
-// whoever came between.
+// Closing twice, which a context's end and its owner may do, takes nothing from anyone who came between.
 func TestClosesTwice(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{})

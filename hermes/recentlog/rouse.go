@@ -21,9 +21,9 @@ func (t *Log) stir(p *topic) {
 	}
 }
 
-// rouse tells the listeners of all stirred topics. It holds the mutex for a portion of
-// them at a time. From the last to the first, because one that goes away is replaced by
-// the last: who moves so has been told, and whoever comes meanwhile looks for himself.
+// rouse tells the listeners of all stirred topics. It holds the mutex for a portion of them at a time. From the
+// last to the first, because one that goes away is replaced by the last: who moves so has been told, and those
+// who come in the meantime looks for himself.
 func (t *Log) rouse() {
 	var some []*listener
 	for {

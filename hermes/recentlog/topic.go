@@ -23,8 +23,8 @@ type topic struct {
 	first, last int  // of the Append under way: which runs are this topic's; first is -1 otherwise
 
 	mu sync.Mutex // guards all below, and the readers' err
-	// end is the offset that the next message gets, as far as anybody told. Of what is
-	// before it and not in held, Options.Read knows.
+	// end is the offset that the next message gets, as far as anyone told. Of everything before it and not in
+	// held, Options.Read knows.
 	end uint64
 	// held is what is in memory: held[i].Offset+held[i].Count <= held[i+1].Offset. It may
 	// have holes, where a node was given a snapshot.
@@ -33,7 +33,7 @@ type topic struct {
 	dropped uint64 // pushed batches that are no longer held: pushed[0] is number dropped
 }
 
-// listener is one who is told of messages.
+// listener is one who is notified of messages.
 type listener struct {
 	wake   chan<- struct{}
 	reader *Reader // nil: a watch
@@ -68,7 +68,7 @@ func tell(wake chan<- struct{}) {
 	}
 }
 
-// take adds this topic's chain of an Append's runs to what is held. With both mutexes.
+// take adds this topic's chain of an Append's runs to held messages. With both mutexes.
 func (p *topic) take(time int64, runs []Run, after []int) {
 	for i := p.first; i >= 0; {
 		first, bytes, count := i, len(runs[i].Messages), runs[i].Count
@@ -117,9 +117,8 @@ func (p *topic) drop(pushed bool) {
 	p.held.pop()
 }
 
-// find is what memory has for who wants an offset: a batch that begins there, or,
-// with ok false, nothing of what is before an offset. That is the wanted one itself
-// where there is nothing yet.
+// find is what memory has for who wants an offset: a batch that begins there, or, with ok false, nothing of
+// everything before an offset. That is the wanted one itself where there is nothing yet.
 func (p *topic) find(offset uint64) (b broker.Batch, before uint64, ok bool) {
 	n := p.held.n
 	ends := func(i int) bool {
@@ -127,7 +126,7 @@ func (p *topic) find(offset uint64) (b broker.Batch, before uint64, ok bool) {
 		return b.Offset+uint64(b.Count) > offset
 	}
 	i := n
-	switch { // nearly everybody wants the newest, or waits
+	switch { // nearly every reader wants the newest, or waits
 	case n == 0 || !ends(n-1):
 	case p.held.at(n-1).Offset <= offset:
 		i = n - 1

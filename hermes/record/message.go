@@ -42,12 +42,11 @@ func field(b []byte) (tag byte, value, rest []byte, ok bool) {
 	return b[0], b[1+size : end : end], b[end:], true
 }
 
-// Check counts the messages of a run in wire form, and refuses with
-// InvalidArgument what is not a sequence of field 2, what is no Message, and
-// whatever is beyond the bounds of package hermes. A run has
-// one message at least. A Message is what hermes.proto says and no more: a field
-// that it does not know, or a second payload or key, is refused rather than stored,
-// since no bound would hold for it and the readers would disagree on it.
+// Check counts the messages of a run in wire form, and refuses with InvalidArgument whatever is not a sequence
+// of field 2, whatever is no Message, and whatever is beyond the bounds of package hermes. A run has one
+// message at least. A Message is what hermes.proto says and no more: a field that it does not know, or a second
+// payload or key, is refused rather than stored, since no bound would hold for it and the readers would
+// disagree on it.
 func Check(messages []byte) (count int, err error) { return check(messages, hermes.HeadersLimit) }
 
 // CheckStored is Check for messages that were stored: a dead letter has headers beyond
@@ -291,10 +290,9 @@ func uvarintSize(n int) int {
 	return size
 }
 
-// ReadMessage reads one of Messages, which is not copied: payload, key and headers'
-// values are parts of it. m's Headers are used again. InvalidArgument is what is no
-// Message, and m is then not to be used. Bounds are Check's alone: a dead letter
-// has more headers than a publisher may send.
+// ReadMessage reads one of Messages, which is not copied: payload, key and headers' values are parts of it. m's
+// Headers are used again. InvalidArgument is whatever is no Message, and m is then not to be used. Bounds are
+// Check's alone: a dead letter has more headers than a publisher may send.
 func ReadMessage(message []byte, m *hermes.Message) error {
 	m.Payload, m.Key, m.Headers = nil, nil, m.Headers[:0]
 	for len(message) > 0 {

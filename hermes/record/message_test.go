@@ -236,7 +236,7 @@ func TestCheckBounds(t *testing.T) {
 	}
 }
 
-// What is no message is an error; a dead letter is one, though it is beyond what Check lets in.
+// Whatever is no message is an error; a dead letter is one, though it is beyond what Check lets in.
 func TestReadMessage(t *testing.T) {
 	t.Parallel()
 	var m hermes.Message

@@ -9,15 +9,13 @@
 //	          [time(uvarint: Unix ns)] count(uvarint) length(uvarint) messages(length bytes)
 //	command = length(uvarint) bytes(protobuf hermes.log.v1.Command)
 //
-// messages is the wire form of `repeated Message messages = 2` of hermes.proto:
-// for each message the byte 0x12, its length and its bytes. Flag 0x01 marks a run
-// that was cleaned: its messages are gone and nothing follows the length, but count
-// and length still count. A node that applies the cleaned run must come to the same
-// state, bytes of the topic included, as one that applied it when it was whole.
-// Flag 0x02 marks a run that a restore brings back: it has a time of its own, its producer
-// is the restore, and its sequence is the offset that its first message must get. A program
-// that does not know the flag refuses the entry, which is what it must do: it would give
-// the messages another time.
+// messages is the wire form of `repeated Message messages = 2` of hermes.proto: for each message the byte 0x12,
+// its length and its bytes. Flag 0x01 marks a run that was cleaned: its messages are gone and nothing follows
+// the length, but count and length still count. A node that applies the cleaned run must come to the same
+// state, bytes of the topic included, as one that applied it when it was whole. Flag 0x02 marks a run that a
+// restore brings back: it has its own time, its producer is the restore, and its sequence is the offset that
+// its first message must get. A program that does not know the flag refuses the entry, which is what it must
+// do: it would give the messages another time.
 //
 // An entry has no checksum: the frame it lies in has one. So what Parse finds
 // wrong is a fault in a program, or a later form, and not a worn disk.
@@ -45,11 +43,11 @@ const (
 // Run is messages of one topic that are stored together, under consecutive offsets.
 type Run struct {
 	Topic    uint32 // 1 and up
-	Producer uint64 // 0: nobody's; of an Old run the restore
+	Producer uint64 // 0: of no producer; of an Old run the restore
 	Sequence uint64 // of an Old run the offset of its first message
 	Old      bool   // brought back by a restore, with the Time it had
 	Time     int64  // Unix nanoseconds, of an Old run only; another has its entry's
-	Count    uint32 // 1 and up; said by whoever wrote the run, after Check
+	Count    uint32 // 1 and up; said by the writer the run, after Check
 	Messages []byte
 	Cleaned  bool // write or read without its messages
 	// Size is how many bytes Messages has, or had before it was cleaned; Parse sets
@@ -213,8 +211,7 @@ func (c *cursor) uvarint(what string, most uint64) uint64 {
 	return v
 }
 
-// take reads that many bytes, the capacity cut so that nobody appends into what
-// follows.
+// take reads that many bytes, the capacity cut so that no one appends into what follows.
 func (c *cursor) take(what string, n uint64) []byte {
 	if c.wrong != "" || n > uint64(len(c.data)-c.at) {
 		c.fail(what)

@@ -199,7 +199,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// Whoever stops listening is told no more.
+// A caller that stops listening is not notified any more.
 func TestParseStops(t *testing.T) {
 	t.Parallel()
 	data := append(record.AppendCommand(record.AppendEntry(nil, 1), nil), 9)

@@ -8,10 +8,9 @@ import (
 	"go.etcd.io/raft/v3/tracker"
 )
 
-// election is when this node thinks that it should lead. The timer is ours and not
-// the library's, which draws its timeouts from crypto/rand: no seed would repeat a
-// run of the simulation. The library keeps the lease: while a node hears of its leader, it
-// grants nobody a vote.
+// election is when this node thinks that it should lead. The timer is ours and not the library's, which draws
+// its timeouts from crypto/rand: no seed would repeat a run of the simulation. The library keeps the lease:
+// while a node hears of its leader, it grants no vote.
 type election struct {
 	ticks   uint64 // since New
 	elapsed int    // ticks since the leader was heard of, a vote was given or the last campaign
@@ -25,7 +24,7 @@ type election struct {
 	// nodes in no order.
 	held   *raftpb.Message
 	heldAt uint64
-	// yields: this node leads only where nobody else does for long: see Yield.
+	// yields: this node leads only where no other node does for long: see Yield.
 	yields bool
 }
 
@@ -68,7 +67,7 @@ func (r *Replica) Tick() {
 // whether it hands its own over is the owner's to say.
 func (r *Replica) Yield(yields bool) { r.yields = yields }
 
-// alone: there is nobody to wait for.
+// alone: there is no node to wait for.
 func (r *Replica) alone() bool {
 	return len(r.conf.GetVoters()) == 1 && r.conf.GetVoters()[0] == r.options.ID && len(r.conf.GetVotersOutgoing()) == 0
 }
@@ -102,7 +101,7 @@ func (r *Replica) Step(m *raftpb.Message) error {
 		return errDoubtful
 	}
 	if r.yields && m.GetType() == raftpb.MsgTimeoutNow {
-		return nil // who hands over notices that nobody takes it
+		return nil // who hands over notices that it is not taken
 	}
 	if err := r.check(m); err != nil {
 		return err
@@ -117,7 +116,7 @@ func (r *Replica) Step(m *raftpb.Message) error {
 		}
 	case raftpb.MsgReadIndex:
 		if r.unsure() {
-			return nil // whoever asks repeats it
+			return nil // the asker repeats it
 		}
 	case raftpb.MsgPreVote:
 		if r.leader != 0 {
@@ -178,11 +177,11 @@ func (r *Replica) Broken(peer uint64) {
 	}
 }
 
-// allows reports whether this node may give up the leader of a term for a broken connection now, and
-// notes that it does. One leader is given up once in an election timeout, since it may be the
-// link that fails and not he; a new leader at once, since leaders that die one after the other are
-// news each, but of those not more than a few in a row: where all links fail again
-// and again, elections would follow one another so fast that nobody leads for long.
+// allows reports whether this node may give up the leader of a term for a broken connection now, and notes that
+// it does. One leader is given up once in an election timeout, since it may be the link that fails and not he;
+// a new leader at once, since leaders that die one after the other are news each, but of those not more than a
+// few in a row: where all links fail again and again, elections would follow one another so fast that no node
+// leads for long.
 func (r *Replica) allows(term uint64) bool {
 	timeout := uint64(r.options.ElectionTicks)
 	if term == r.gaveUp && r.ticks < r.gaveUpAt+timeout || r.again > r.ticks+(brokenBurst-1)*timeout {
@@ -205,8 +204,8 @@ func (r *Replica) rank(without uint64) int {
 	return rank
 }
 
-// watchSnapshots looks, once in an election timeout, for peers that have been waiting for
-// the same snapshot all the time: the message may be lost, and nobody else would send another.
+// watchSnapshots looks, once in an election timeout, for peers that have been waiting for the same snapshot all
+// the time: the message may be lost, and no other would send another.
 func (r *Replica) watchSnapshots() {
 	if r.ticks%uint64(r.options.ElectionTicks) != 0 {
 		return

@@ -80,8 +80,8 @@ func TestBrokenLeadersInARow(t *testing.T) {
 	}
 }
 
-// Where all links to whoever leads break all the time, leaders are not deposed faster than one an election
-// timeout, but for the first few.
+// Where all links to the node that leads break all the time, leaders are not deposed faster than one an
+// election timeout, but for the first few.
 func TestEveryLinkBreaks(t *testing.T) {
 	c := start(t, 3)
 	term := c.elect(1).Status().GetTerm()

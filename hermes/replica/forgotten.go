@@ -9,13 +9,12 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// Raft builds on what a voter remembers. A node whose directory was put back from an older copy
-// has forgotten votes and acknowledgements that others counted on, and nothing in the
-// directory tells. Three things are done about it. The others keep what they saw of each node,
-// and refuse one that has less (Seen). A node that finds itself on a copy, or is told so, votes for nobody
-// until it has caught up with a leader that was elected without it (Options.Doubtful). And where it
-// was noticed by nobody, entries that were committed are never replaced: the node that has them stops,
-// and the leader refuses to count its log as a copy of its own (Diverged).
+// Raft builds on what a voter remembers. A node whose directory was put back from an older copy has forgotten
+// votes and acknowledgements that others counted on, and nothing in the directory tells. Three things are done
+// about it. The others keep what they saw of each node, and refuse one that has less (Seen). A node that finds
+// itself on a copy, or is notified, votes for no node until it has caught up with a leader that was elected
+// without it (Options.Doubtful). And where it was not noticed, entries that were committed are never replaced:
+// the node that has them stops, and the leader refuses to count its log as its own copy (Diverged).
 
 // Standing is what a node has on its disk: what it can be held to.
 type Standing struct {
@@ -59,8 +58,8 @@ type forgotten struct {
 	seen     map[uint64]Seen
 	standing Standing // as of the last Stored
 	last     uint64   // entry that was handed out to be stored, or is stored
-	// runs are the terms of the entries handed out, from an index on; what is before the first
-	// of them is as the storage says. Invariant: rising in both.
+	// runs are the terms of the entries handed out, from an index on; everything before the first of them is as
+	// the storage says. Invariant: rising in both.
 	runs []termRun
 	// doubtful: see Options. It ends once an entry of the leader's term is applied, and goal.
 	doubtful   bool
@@ -172,7 +171,7 @@ func (r *Replica) differs(index, term uint64) bool {
 	return known && is != term
 }
 
-// check refuses what would replace what is committed, and what must not be counted.
+// check refuses what would replace committed entries, and what must not be counted.
 func (r *Replica) check(m *raftpb.Message) error {
 	switch m.GetType() {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
@@ -229,8 +228,8 @@ func (r *Replica) checkLeader(m *raftpb.Message, commit uint64) error {
 	return nil
 }
 
-// checkMatch: what is no copy of the leader's log is not counted as one. Since this version the answer tells the
-// term of its entry (LogTerm, which only refusals used).
+// checkMatch: whatever is no copy of the leader's log is not counted as one. Since this version the answer
+// tells the term of its entry (LogTerm, which only refusals used).
 func (r *Replica) checkMatch(m *raftpb.Message) error {
 	index, term := m.GetIndex(), m.GetLogTerm()
 	switch {
@@ -247,7 +246,7 @@ func (r *Replica) checkMatch(m *raftpb.Message) error {
 	return nil
 }
 
-// confess tells the leader what it has not: it refuses the answer, and tells whoever watches it.
+// confess tells the leader what it has not: it refuses the answer, and tells watchers it.
 func (r *Replica) confess(to *raftpb.Message, commit uint64) {
 	term, ok := r.termAt(commit)
 	if !ok {
@@ -266,7 +265,7 @@ func (r *Replica) diverge(node uint64, why string) error {
 	return err
 }
 
-// brokenWork is what is told of a broken replica.
+// brokenWork is the report of a broken replica.
 func (r *Replica) brokenWork() Work {
 	w := Work{Err: r.broken, Leader: r.leader, Term: r.term}
 	if r.untold && r.confession != nil {
@@ -291,7 +290,7 @@ func (r *Replica) stand(w Work) {
 
 // prove adds to an acknowledgement of which term its entry is.
 func (r *Replica) prove(m *raftpb.Message) {
-	// One of an earlier term tells of entries that a later leader may have replaced meanwhile.
+	// One of an earlier term tells of entries that a later leader may have replaced in the meantime.
 	if m.GetType() != raftpb.MsgAppResp || m.GetReject() || m.GetIndex() == 0 || m.GetTerm() != r.term {
 		return
 	}
@@ -302,8 +301,8 @@ func (r *Replica) prove(m *raftpb.Message) {
 
 var errDoubtful = errors.New("replica: this node keeps from voting until it has caught up: its directory is a copy")
 
-// abstains reports whether a doubtful node must not act on a message. Of two voters the other has all that was ever
-// committed, and nobody else could elect it.
+// abstains reports whether a doubtful node must not act on a message. Of two voters the other has all that was
+// ever committed, and no other node could elect it.
 func (r *Replica) abstains(m *raftpb.Message) bool {
 	if !r.doubtful {
 		return false

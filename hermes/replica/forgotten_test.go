@@ -67,8 +67,8 @@ func (c *cluster) elects() bool {
 	return false
 }
 
-// TestDoubtful: a node that knows that its log is a copy elects nobody. It catches up with a leader that
-// was elected without it, and votes then.
+// TestDoubtful: a node that knows that its log is a copy elects no node. It catches up with a leader that was
+// elected without it, and votes then.
 func TestDoubtful(t *testing.T) {
 	c := forgetful(t, replica.Options{Doubtful: true})
 	if c.elects() {
@@ -91,7 +91,8 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// TestDoubtfulAlone: of two voters the other has all that was committed, and a single one has nobody to ask.
+// TestDoubtfulAlone: of two voters the other has all that was committed, and a single one has no other node to
+// ask.
 func TestDoubtfulAlone(t *testing.T) {
 	for n := 1; n <= 2; n++ {
 		c := start(t, n)
@@ -106,8 +107,8 @@ func TestDoubtfulAlone(t *testing.T) {
 	}
 }
 
-// TestCommittedIsNotReplaced: where nobody noticed that a node was put back, two histories are committed. The node
-// that has the first keeps it and stops, the leader does not count it, and both tell.
+// TestCommittedIsNotReplaced: where no node noticed that a node was put back, two histories are committed. The
+// node that has the first keeps it and stops, the leader does not count it, and both tell.
 func TestCommittedIsNotReplaced(t *testing.T) {
 	for more := 1; more <= 12; more += 11 { // fewer entries than the first history has, and more
 		c := forgetful(t, replica.Options{})

@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/raft/v3"
 )
 
-// silent is the logger of whoever wants none: the library's own default writes to stderr.
+// silent is the logger of callers that want none: the library's own default writes to stderr.
 type silent struct{}
 
 var _ raft.Logger = silent{}
@@ -32,10 +32,9 @@ func (silent) Panic(v ...any) { panic(fmt.Sprint(v...)) }
 // Panicf panics, as Panic does.
 func (silent) Panicf(f string, v ...any) { panic(fmt.Sprintf(f, v...)) }
 
-// Logger lets Raft's account of itself go to a slog.Logger. It holds terms, indices
-// and ids, never data. What the library calls information is for whoever debugs it: it has
-// a line for every other message under load, of which a follower wrote hundreds a second. Who
-// leads the node itself logs.
+// Logger lets Raft's account of itself go to a slog.Logger. It holds terms, indices and ids, never data. What
+// the library calls information is for debugging it: it has a line for every other message under load, of which
+// a follower wrote hundreds a second. Who leads the node itself logs.
 func Logger(to *slog.Logger) raft.Logger { return logger{to: to} }
 
 type logger struct {

@@ -75,8 +75,8 @@ func beginning(members []raft.Peer) *raftpb.ConfState {
 	return conf
 }
 
-// Change is who takes part after an entry that changes it, and conf after any other
-// entry. For whoever reads a log at the start, before there is a replica.
+// Change is who takes part after an entry that changes it, and conf after any other entry. For a log that is
+// read at the start, before there is a replica.
 func Change(conf *raftpb.ConfState, e *raftpb.Entry) (*raftpb.ConfState, error) {
 	if e.GetType() == raftpb.EntryNormal {
 		return conf, nil

@@ -192,7 +192,7 @@ func TestReadIndex(t *testing.T) {
 	}
 }
 
-// A leader that nobody answers confirms no read, whatever its lease, and says so in the end.
+// A leader that is not answered confirms no read, whatever its lease, and says so in the end.
 func TestReadIndexWithoutAQuorum(t *testing.T) {
 	c := start(t, 3)
 	n := c.elect(1)
@@ -299,7 +299,7 @@ func TestAnswerOfAnEarlierStart(t *testing.T) {
 	}
 }
 
-// Changed members come out the same for whoever replays the log without a replica.
+// Changed members come out the same when the log is replayed the log without a replica.
 func TestChangeReplaysMembers(t *testing.T) {
 	c := start(t, 3)
 	n := c.elect(1)
@@ -324,7 +324,7 @@ func TestChangeReplaysMembers(t *testing.T) {
 	}
 }
 
-// What is no message of another node's is refused and changes nothing.
+// Whatever is no message of another node's is refused and changes nothing.
 func TestStepRefuses(t *testing.T) {
 	c := start(t, 3)
 	n := c.elect(1)

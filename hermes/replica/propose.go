@@ -81,9 +81,9 @@ func (r *Replica) flushable() bool {
 	return r.node.BasicStatus().LeadTransferee == 0
 }
 
-// An entry goes while others are under way if it holds enough to be worth being one more, which
-// every node receives, stores and answers: twice as many proposals as those others, or these
-// bytes; or if those others hold so few that nobody is in a hurry but for the time that takes.
+// An entry goes while others are under way if it holds enough to be worth being one more, which every node
+// receives, stores and answers: twice as many proposals as those others, or these bytes; or if those others
+// hold so few that no caller is in a hurry but for the time that takes.
 const (
 	aheadFew   = 4
 	aheadTimes = 2
@@ -181,7 +181,7 @@ func (r *Replica) place(entries []*raftpb.Entry) {
 	r.fresh = r.fresh[:0]
 }
 
-// persisted is told what this node, as leader of a term, has on its own disk.
+// persisted learns what this node, as leader of a term, has on its own disk.
 func (r *Replica) persisted(term, index uint64) {
 	if len(r.flights) == 0 || term != r.reign {
 		return
@@ -223,9 +223,9 @@ func (r *Replica) settle(e *raftpb.Entry, outcomes []core.Outcome) {
 	}
 }
 
-// lose gives up what is under way: this node leads no longer, and whether the next
-// leader keeps it is not known here. It could be known later, when entries of those
-// indices are applied, but the callers would wait for that as long as there is no leader.
+// lose gives up work under way: this node leads no longer, and whether the next leader keeps it is not known
+// here. It could be known later, when entries of those indices are applied, but the callers would wait for that
+// as long as there is no leader.
 func (r *Replica) lose() {
 	for _, f := range r.flights {
 		r.abandon(f)

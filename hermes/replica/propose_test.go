@@ -215,7 +215,7 @@ func TestQuorumBeforeTheLeadersDisk(t *testing.T) {
 	}
 }
 
-// A leader that is deposed tells all its callers, at once, that nobody knows.
+// A leader that is deposed tells all its callers, at once, that is unknown.
 func TestDeposedLeaderAnswersAll(t *testing.T) {
 	c := start(t, 3)
 	n := c.elect(1)
@@ -256,7 +256,7 @@ func TestTransfer(t *testing.T) {
 	n := c.elect(1)
 	n.Transfer(0)
 	ticket := n.Propose(items("a"), 1, 1, false)
-	for range 10_000 { // it must not spin meanwhile
+	for range 10_000 { // it must not spin in the meantime
 		if !n.HasWork() {
 			break
 		}

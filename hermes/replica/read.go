@@ -45,9 +45,9 @@ func (r *Replica) askable() bool {
 	return r.node.BasicStatus().Lead != 0 && !r.unsure()
 }
 
-// unsure reports whether this node leads and does not know yet all that was committed
-// before: no entry of its own term is. Raft waits for that itself, but not where the leader
-// is the only voter, whose commit index on disk may be behind what it had acknowledged.
+// unsure reports whether this node leads and does not know yet all that was committed before: no entry of its
+// current term is. Raft waits for that itself, but not where the leader is the only voter, whose commit index
+// on disk may be behind what it had acknowledged.
 func (r *Replica) unsure() bool {
 	status := r.node.BasicStatus()
 	return status.RaftState == raft.StateLeader && r.lastTerm != status.GetTerm()
@@ -92,7 +92,7 @@ func (r *Replica) release() {
 	r.known = kept
 }
 
-// ageReads gives up the reads that nobody answers.
+// ageReads gives up the reads that is not answered.
 func (r *Replica) ageReads() {
 	limit := uint64(2 * r.options.ElectionTicks)
 	for _, list := range []*[]read{&r.open, &r.known} {

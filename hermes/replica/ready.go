@@ -17,8 +17,7 @@ func (r *Replica) HasWork() bool {
 	return len(r.verdicts) > 0 || r.node.HasReady() || r.flushable() || r.askable()
 }
 
-// Ready says what is to be done now. It puts what waits into the log and applies
-// what is committed.
+// Ready says whatever is to be done now. It puts what waits into the log and applies committed entries.
 func (r *Replica) Ready() Work {
 	if r.broken != nil {
 		return r.brokenWork()
@@ -79,7 +78,7 @@ func (r *Replica) follow(w *Work, rd raft.Ready) {
 	r.term, r.vote, r.commit = hard.GetTerm(), hard.GetVote(), hard.GetCommit()
 }
 
-// store takes what is to be written.
+// store takes whatever is to be written.
 func (r *Replica) store(w *Work, rd raft.Ready, m *raftpb.Message) {
 	w.Append, w.Responses = m.GetEntries(), m.GetResponses()
 	if !raft.IsEmptyHardState(rd.HardState) {
@@ -136,9 +135,8 @@ func (r *Replica) applyStored(w *Work, m *raftpb.Message) {
 	}
 }
 
-// applyTail applies what is committed and perhaps not on this node's disk yet, so that
-// a slow disk here delays nobody while a quorum is quick. It stops at a change of
-// members, which Raft wants to hand out itself.
+// applyTail applies committed entries and perhaps not on this node's disk yet, so that a slow disk here delays
+// no other while a quorum is quick. It stops at a change of members, which Raft wants to hand out itself.
 func (r *Replica) applyTail(w *Work) {
 	for len(r.tail) > 0 && r.broken == nil {
 		e := r.tail[0]
@@ -180,8 +178,8 @@ func (r *Replica) apply(w *Work, e *raftpb.Entry) {
 	r.settle(e, outcomes)
 }
 
-// Apply applies an entry of any kind to a machine: one that is no data as one
-// without items. For whoever reads a log at the start, before there is a replica.
+// Apply applies an entry of any kind to a machine: one that is no data as one without items. For a log that is
+// read at the start, before there is a replica.
 func Apply(machine *core.Machine, e *raftpb.Entry) ([]core.Outcome, error) {
 	data := e.GetData()
 	if e.GetType() != raftpb.EntryNormal {
@@ -190,8 +188,8 @@ func Apply(machine *core.Machine, e *raftpb.Entry) ([]core.Outcome, error) {
 	return machine.Apply(e.GetIndex(), data, nil)
 }
 
-// Stored is told that a Work's Append, State and Snapshot are on disk; it returns
-// the messages that waited for it. Works are given back in the order of Ready.
+// Stored learns that a Work's Append, State and Snapshot are on disk; it returns the messages that waited for
+// it. Works are given back in the order of Ready.
 func (r *Replica) Stored(w Work) (send []*raftpb.Message) {
 	r.opening.blank = false
 	r.stand(w)

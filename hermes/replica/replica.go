@@ -49,7 +49,8 @@ type Options struct {
 	// Seen is what this node saw that the others have, in earlier lives: see Replica.Seen.
 	Seen map[uint64]Seen
 	// Doubtful tells that the storage may be an older copy of what this node had: it neither stands nor votes
-	// until it has caught up with a leader that others elected. A node that is the only voter has nobody to ask.
+	// until it has caught up with a leader that others elected. A node that is the only voter has no other node to
+	// ask.
 	Doubtful bool
 }
 
@@ -212,7 +213,7 @@ func (r *Replica) Machine() *core.Machine { return r.machine }
 // Conf is who takes part after the last entry applied; not to be changed.
 func (r *Replica) Conf() *raftpb.ConfState { return r.conf }
 
-// Leader is who leads, as of the last Ready; 0: nobody that this node knows of.
+// Leader is who leads, as of the last Ready; 0: no node that this one knows of.
 func (r *Replica) Leader() uint64 { return r.leader }
 
 // Status is Raft's own account, with the followers' progress on the leader. It allocates.

@@ -32,7 +32,7 @@ type cluster struct {
 	t     testing.TB
 	nodes map[uint64]*node
 	order []uint64
-	cut   map[uint64]bool // nodes that nobody hears and that hear nobody
+	cut   map[uint64]bool // nodes that no node hears and that hear none
 	mail  []*raftpb.Message
 	lose  func(*raftpb.Message) bool
 	// ends: a node may stop. refused are what Step told of others' logs.
@@ -70,8 +70,7 @@ func (c *cluster) add(id uint64, o replica.Options) *node {
 	return n
 }
 
-// restart begins a node anew from its log, as Open of a log would: the machine is
-// made of what is committed.
+// restart begins a node anew from its log, as Open of a log would: the machine is made of committed entries.
 func (c *cluster) restart(id uint64, seed uint64) *node {
 	c.t.Helper()
 	return c.restartWith(id, replica.Options{Seed: seed})

@@ -143,7 +143,7 @@ func (p *producer) reply(one *publish, round int, v replica.Verdict) {
 		p.drop(one)
 		p.later()
 	case p.number == 0 && w.options.Sabotage != NoDedup:
-		p.drop(one) // nobody knows, and it must not be repeated
+		p.drop(one) // the outcome is unknown, and it must not be repeated
 		p.turn()
 		p.later()
 	case round == p.round:
@@ -160,7 +160,7 @@ func (p *producer) drop(one *publish) {
 	}
 }
 
-// later goes on, after a while.
+// later continues, after a while.
 func (p *producer) later() {
 	w := p.world
 	w.after(w.between(time.Millisecond, 60*time.Millisecond), p.push)

@@ -119,7 +119,7 @@ func (w *World) age() {
 // clockSlack is what is allowed beyond the bound: what a reading may be wrong by, and a leader that is paused.
 const clockSlack = 2 * skewBound
 
-// stamped: the log's time is that of a majority's clocks, and what is stored has it.
+// stamped: the log's time is that of a majority's clocks, and stored data has it.
 func (j *judge) stamped(e *raftpb.Entry, time int64, runs []landed) {
 	if j.world.options.Nodes < 3 || e.GetType() != raftpb.EntryNormal {
 		return

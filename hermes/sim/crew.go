@@ -19,8 +19,8 @@ const (
 )
 
 // crew is the members of a group that share the work on a topic. Some are slower than they may be, and some
-// leave with messages in flight with them that they were not sent, or have not looked at. That is nobody's
-// fault among the messages: none may become a dead letter, and each is worked on.
+// leave with messages in flight with them that they were not sent, or have not looked at. That is no fault of
+// the messages: none may become a dead letter, and each is worked on.
 type crew struct {
 	world    *World
 	topic    uint32
@@ -59,10 +59,10 @@ func (c *crew) at(n *node) *assignment {
 	return c.assigned
 }
 
-// later goes on, after a while.
+// later continues, after a while.
 func (k *worker) later(d time.Duration) { k.crew.world.after(d, k.act) }
 
-// lead does something at the leader; where there is none, it goes on later.
+// lead does something at the leader; where there is none, it continues later.
 func (k *worker) lead(do func(n *node, h *assignment)) {
 	w, pause := k.crew.world, 20*time.Millisecond
 	id, _ := w.Leader()
@@ -83,7 +83,7 @@ func (k *worker) lead(do func(n *node, h *assignment)) {
 		k.crew.expire(h)
 		do(n, h)
 	})
-	if !called { // it is paused, and may end before it goes on
+	if !called { // it is paused, and may end before it continues
 		w.after(2*time.Second+pause, func() {
 			if !called && n.life != life {
 				k.later(pause)

@@ -226,7 +226,7 @@ func (w *World) member() {
 	})
 }
 
-// heal ends all faults and starts whoever is down.
+// heal ends all faults and starts each node that is down.
 func (w *World) heal() {
 	w.trace("heal")
 	w.network.heal()

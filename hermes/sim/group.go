@@ -17,9 +17,9 @@ import (
 	"wirelab/wire/status"
 )
 
-// member acknowledges messages of a group's topic, out of order and more than once, as
-// members do of which each has some in hand; sometimes what it was handed before somebody
-// set the group to another offset. That it does as well, and it reads where the group is.
+// member acknowledges messages of a group's topic, out of order and more than once, as members do of which each
+// has some in hand; sometimes what it was handed before a member set the group to another offset. That it does
+// as well, and it reads where the group is.
 type member struct {
 	world *World
 	topic uint32
@@ -165,8 +165,8 @@ func (m *member) act() {
 	})
 }
 
-// fail notes that some messages were handed out in vain. It changes nothing of where the group is, and nobody waits
-// for it.
+// fail notes that some messages were handed out in vain. It changes nothing of where the group is, and no
+// caller waits for it.
 func (m *member) fail(n *node, is standing) {
 	w := m.world
 	first := is.first + w.random.Uint64N(is.next-is.first)

@@ -9,7 +9,7 @@ import (
 // network carries messages between nodes, late, out of order, twice or not at all.
 type network struct {
 	world *World
-	// cut[from][to]: what is sent that way is lost, and nobody is told.
+	// cut[from][to]: what is sent that way is lost, and no one is told.
 	cut [][]bool
 	// epoch[a][b] counts the breaks of the connection: what was under way at one is lost.
 	epoch [][]int
@@ -64,7 +64,7 @@ func (n *network) flap(a, b uint64) {
 	n.world.nodes[b-1].hears(a)
 }
 
-// drop loses what is under way between two nodes.
+// drop loses work under way between two nodes.
 func (n *network) drop(a, b uint64) {
 	n.epoch[a][b]++
 	n.epoch[b][a]++

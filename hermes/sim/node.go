@@ -254,7 +254,7 @@ func (n *node) stored(taken []job) {
 	n.serve()
 }
 
-// compact begins the log with a snapshot of the machine as it is, less the last few entries.
+// compact begins the log with a snapshot of the machine's current state, less the last few entries.
 func (n *node) compact() {
 	n.happen(func() {
 		if n.compacting || n.replica.Machine().Applied() == 0 {
@@ -288,7 +288,7 @@ func (n *node) stop(power bool) {
 	n.world.network.gone(n.id)
 }
 
-// pause stops the process for a while, as SIGSTOP does: nobody is told.
+// pause stops the process for a while, as SIGSTOP does: no one is told.
 func (n *node) pause(d time.Duration) {
 	if n.replica == nil || n.paused > n.world.now {
 		return

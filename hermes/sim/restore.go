@@ -51,7 +51,7 @@ func (n *node) putBack() {
 	n.world.judge.report.PutBack++
 }
 
-// restore makes a copy, or puts one back. A minority may forget: of a majority that does nobody could tell.
+// restore makes a copy, or puts one back. A minority may forget: of a majority that does, no node could tell.
 func (w *World) restore() {
 	if w.options.Nodes < 3 {
 		return

@@ -114,7 +114,7 @@ func TestFlappingLinkDeposesNobody(t *testing.T) {
 	}
 }
 
-// Links that flap in turn, one at a time, depose nobody either.
+// Links that flap in turn, one at a time, depose no leader either.
 func TestFlappingInTurnDeposesNobody(t *testing.T) {
 	for s := uint64(1); s <= worlds(4); s++ {
 		w := ready(t, Options{Seed: s, Nodes: 3 + 2*int(s%2)})
@@ -166,7 +166,7 @@ func TestPausedLeader(t *testing.T) {
 		n.pause(3 * time.Second)
 		verdicts := map[uint64]replica.Verdict{}
 		var read, write uint64
-		n.happen(func() { // the first thing it does when it goes on
+		n.happen(func() { // the first thing it does when it continues
 			note := func(v replica.Verdict) { verdicts[v.Ticket] = v }
 			one := w.clients[2].make()
 			write = n.replica.Propose(one.items, 1, n.time(), true)
@@ -221,8 +221,7 @@ func TestCutOffLeader(t *testing.T) {
 	}
 }
 
-// One disk that takes 20 ms to sync delays nobody while the others are quick, not
-// even the leader's.
+// One disk that takes 20 ms to sync delays no other while the others are quick, not even the leader's.
 func TestSlowDiskDelaysNobody(t *testing.T) {
 	for s := uint64(1); s <= worlds(3); s++ {
 		w := ready(t, Options{Seed: s})
@@ -303,7 +302,7 @@ func TestJoinAfterTheBeginningIsGone(t *testing.T) {
 	}
 }
 
-// A node whose disk is put back to an older copy while the one that could tell is away elects nobody: what was
+// A node whose disk is put back to an older copy while the one that could tell is away elects no node: what was
 // acknowledged stays so. When the other is back the node catches up, or is refused.
 func TestPutBackWhileTheOtherNodeIsAway(t *testing.T) {
 	for s := uint64(1); s <= worlds(12); s++ {

@@ -53,7 +53,7 @@ const (
 	NoSync             // disks say that they have synced, and have not (hb-D05)
 	NoDedup            // producers do not number their runs (hb-D12)
 	EarlyAck           // a publish is acknowledged when it was proposed (hb-D06)
-	LocalRead          // reads ask nobody
+	LocalRead          // reads ask no other node
 	Unordered          // offsets are each node's own (hb-D08)
 	Count              // a group's position is how much was acknowledged (hb-D01)
 	StaleAck           // what was handed out before a seek is acknowledged after it
@@ -69,7 +69,7 @@ const tick = 50 * time.Millisecond
 type World struct {
 	options Options
 	random  *rand.Rand
-	noise   *rand.Rand // of what goes on all the time: what is drawn of it changes nothing else
+	noise   *rand.Rand // of what happens all the time: what is drawn of it changes nothing else
 	now     time.Duration
 	queue   events
 	serial  uint64
@@ -198,13 +198,13 @@ type Report struct {
 	Elections                                           uint64 // the last term
 	Index                                               uint64 // of the last entry
 	Snapshots, Restarts                                 int
-	Sealed, Cleaned, Dropped, Joined                    int    // segments
+	Sealed, Cleaned, Dropped, Joined                    int // segments
 	// Members that took too long, that left, and what all of them worked on.
-	Slow, Left, Worked                                  int
-	Aged                                                int    // times that messages were given up for their age
+	Slow, Left, Worked int
+	Aged               int // times that messages were given up for their age
 	// Disks that were put back to a copy, and what became of their nodes.
-	PutBack, Refused, Regained                          int
-	Fingerprint                                         uint64 // of the log
+	PutBack, Refused, Regained int
+	Fingerprint                uint64 // of the log
 }
 
 // Simulate runs a whole world: work under faults, then none, until all nodes and

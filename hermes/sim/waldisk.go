@@ -16,9 +16,8 @@ import (
 	"wirelab/hermes/wal"
 )
 
-// walDisk is package wal on a file system in memory. Beside it the model keeps the
-// same writes: after each crash the log must be what some number of them make,
-// and no fewer than were synced.
+// walDisk is package wal on a file system in memory. Next to it the model keeps the same writes: after each
+// crash the log must be what some number of them make, and no fewer than were synced.
 type walDisk struct {
 	world *World
 	node  uint64
@@ -220,8 +219,8 @@ func (d *walDisk) sync() error {
 	return nil
 }
 
-// crash ends the process. Files that were open are dead; the log that had them is
-// left as it is, as a process leaves it that was killed.
+// crash ends the process. Files that were open are dead; the log that had them is left unchanged, as a process
+// leaves it that was killed.
 func (d *walDisk) crash(powerCut bool) {
 	d.fs.Fail(nil)
 	cut := vfs.Everything

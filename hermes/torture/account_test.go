@@ -26,7 +26,7 @@ type account struct {
 	answers []answer
 	failure error // the last
 	failed  atomic.Int64
-	watcher *watcher // nil: nobody subscribes
+	watcher *watcher // nil: there is no subscriber
 	grouped count    // what a group was given instead
 }
 

@@ -159,7 +159,7 @@ func (f *figures) lacks(test, why string) {
 	f.NotRun = append(f.NotRun, absent{test, why})
 }
 
-// keep writes the file, if one was named; mu is held. What cannot be written is told when all is over.
+// keep writes the file, if one was named; mu is held. What cannot be written is notified when all is over.
 func (f *figures) keep() {
 	f.Took = time.Since(f.Began).Round(time.Second).String()
 	f.Interrupted = interrupted.Err() != nil

@@ -54,14 +54,14 @@ func plug(t *testing.T, nodes int) *network {
 	return n
 }
 
-// options run a cluster in it; nobody else is there to read along.
+// options run a cluster in it; no other process is there to read along.
 func (n *network) options() local.Options {
 	return local.Options{Hosts: n.hosts, Args: []string{"--insecure"}, Wrap: func(id int) []string {
 		return []string{"ip", "netns", "exec", n.spaces[id-1]}
 	}}
 }
 
-// unplug takes a node off the network, clients and all: nothing is told to either side.
+// unplug takes a node off the network, clients and all: neither side learns of it.
 func (n *network) unplug(t *testing.T, id int, off bool) {
 	t.Helper()
 	state := "up"
@@ -109,8 +109,8 @@ func (n *network) hole(t *testing.T, from, to int, off bool) {
 	must(t, "ip", "-n", n.spaces[from-1], "route", does, "blackhole", n.hosts[to-1]+"/32")
 }
 
-// The network is cut in all ways that three nodes have, under load. Nothing acknowledged
-// is lost; a majority goes on; whoever was cut off comes back by itself.
+// The network is cut in all ways that three nodes have, under load. Nothing acknowledged is lost; a majority
+// continues; a node that was cut off comes back by itself.
 func TestPartition(t *testing.T) {
 	needs(t, netns)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
@@ -140,7 +140,7 @@ func TestPartition(t *testing.T) {
 			other := int(leader(ctx, t, c))%3 + 1
 			n.unplug(t, other, true)
 			follower.cost(t, goesOn(ctx, t, a))
-			pause(ctx, time.Second) // it would stand for election meanwhile
+			pause(ctx, time.Second) // it would stand for election in the meantime
 			goesOn(ctx, t, a)
 			n.unplug(t, other, false)
 			caughtUp(ctx, t, c)

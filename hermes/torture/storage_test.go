@@ -15,9 +15,9 @@ import (
 	"wirelab/wire/status"
 )
 
-// Every node's disk fills up under load, to what is to be left free and to the last byte, where
-// files cannot be made any more (ENOSPC). Publishes are refused with a code that says so,
-// reads go on, and once there is room publishes go on by themselves.
+// Every node's disk fills up under load, to the amount to be left free and to the last byte, where files cannot
+// be made any more (ENOSPC). Publishes are refused with a code that says so, reads go on, and once there is
+// room publishes go on by themselves.
 func TestDiskFull(t *testing.T) {
 	// It is looked at once a second, so what is left at first must be more than comes in one.
 	t.Run("free", func(t *testing.T) { fillDisks(t, 25<<20, "--free-bytes=24MiB", "--segment-bytes=4MiB") })
@@ -66,7 +66,7 @@ func fillDisks(t *testing.T, left int64, args ...string) {
 	})
 }
 
-// smallDisks gives each of three nodes a disk of its own, of 64 MiB, and names a file on each that is not there.
+// smallDisks gives each of three nodes its own disk, of 64 MiB, and names a file on each that is not there.
 func smallDisks(t *testing.T, dir string) (ballast []string) {
 	t.Helper()
 	for id := 1; id <= 3; id++ {
@@ -96,7 +96,8 @@ func fillDisk(t *testing.T, ballast string, left int64) {
 	}
 }
 
-// The leader's disk alone fills up to what is to be left free: another node leads, and no publish is refused for it.
+// The leader's disk alone fills up to the amount to be left free: another node leads, and no publish is refused
+// for it.
 func TestLeadersDiskFull(t *testing.T) {
 	needs(t, tmpfs)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*30*time.Second)
@@ -128,8 +129,8 @@ func TestLeadersDiskFull(t *testing.T) {
 	})
 }
 
-// refusal waits until a publish is refused for want of room. What was on its way when the
-// disks filled up may fail before: nobody can say whether that is stored.
+// refusal waits until a publish is refused for want of room. What was on its way when the disks filled up may
+// fail before: no one can say whether that is stored.
 func refusal(ctx context.Context, t *testing.T, a *account) {
 	t.Helper()
 	before := a.failed.Load()
@@ -152,9 +153,9 @@ func refusal(ctx context.Context, t *testing.T, a *account) {
 	t.Fatalf("no publish is refused for want of room; the last failed with: %v", last)
 }
 
-// The power goes: all nodes end at once, and of their disk only what the kernel was made
-// to write is left. That is a copy of the file behind the file system, made while it is
-// mounted. A file that nobody synced shows that this bites: it is gone.
+// The power goes: all nodes end at once, and of their disk only what the kernel was made to write is left. That
+// is a copy of the file behind the file system, made while it is mounted. A file that was not synced shows that
+// this bites: it is gone.
 func TestPowerCut(t *testing.T) {
 	needs(t, loop)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
@@ -164,7 +165,7 @@ func TestPowerCut(t *testing.T) {
 	must(t, "truncate", "-s", "600M", image)
 	must(t, "mkfs.ext4", "-q", "-F", image)
 	mount := func() {
-		// The journal is committed when somebody syncs, and not by the clock: the copy would be torn.
+		// The journal is committed when someone syncs, and not by the clock: the copy would be torn.
 		must(t, "mount", "-o", "loop,commit=300", image, disk)
 	}
 	mount()

@@ -74,9 +74,9 @@ func lead(ctx context.Context, t *testing.T, c *client.Client, id int) {
 	t.Fatalf("node %d does not lead", id)
 }
 
-// One node's disk takes 20 ms longer for every sync. A follower's does not matter, since the
-// other two are a majority; a leader's costs time and little of what is published in it. It is
-// told what that is: no test can know what a machine has to give.
+// One node's disk takes 20 ms longer for every sync. A follower's does not matter, since the other two are a
+// majority; a leader's costs time and little of what is published in it. It learns what that is: no test can
+// know what a machine has to give.
 func TestSlowDisk(t *testing.T) {
 	needs(t, traced)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+2**span)

@@ -30,8 +30,8 @@ var (
 	worlds = flag.String("worlds", "", "file that hermes/sim kept its figures in, to be told of as well")
 )
 
-// interrupted ends with the first Ctrl-C: what is under way is finished and settled, what is
-// behind it is not begun, and the figures are told.
+// interrupted ends with the first Ctrl-C: work under way is finished and settled, everything behind it is not
+// begun, and the figures are told.
 var interrupted, uninterrupt = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 
 // more reports whether to go on, having done so many of those wanted.
@@ -167,9 +167,8 @@ func whileLoadedAt(ctx context.Context, t *testing.T, c *client.Client, topic br
 	a.settle(ctx, t, c, topic.Name)
 }
 
-// The leader is killed with -9 under load, again and again. Nothing that was
-// acknowledged is lost, moved or doubled, and publishes are accepted again soon
-// (hb-M20: the origin's kills were by hand, and nobody counted).
+// The leader is killed with -9 under load, again and again. Nothing that was acknowledged is lost, moved or
+// doubled, and publishes are accepted again soon (hb-M20: the origin's kills were by hand, and no one counted).
 func TestLeaderKilled(t *testing.T) {
 	long(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*kills)*20*time.Second)
@@ -197,7 +196,7 @@ func TestLeaderKilled(t *testing.T) {
 	})
 }
 
-// The leader is paused, and goes on later as if nothing had been.
+// The leader is paused, and continues later as if nothing had been.
 func TestLeaderPaused(t *testing.T) {
 	long(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*pauses)*20*time.Second)
@@ -248,7 +247,7 @@ func goesOnSince(ctx context.Context, t *testing.T, a *account, at time.Time) ti
 	return 0
 }
 
-// caughtUp waits until every node has what is committed, a minute at most.
+// caughtUp waits until every node has all that is committed, a minute at most.
 func caughtUp(ctx context.Context, t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// created is the time of creation that the file system keeps; nobody can set it.
+// created is the time of creation that the file system keeps; it cannot be set.
 func created(name string) (string, error) {
 	var s unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, name, 0, unix.STATX_BTIME, &s); err != nil {

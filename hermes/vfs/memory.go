@@ -47,7 +47,7 @@ type change []struct {
 type inode struct {
 	seen, safe []byte
 	pending    []write
-	created    uint64 // 0: nobody asked
+	created    uint64 // 0: it was not asked for
 }
 
 // write is one that was not synced. At -1 it is a truncation to size.
@@ -243,7 +243,7 @@ func (m *Memory) open(name string, writable bool) (File, error) {
 	return &memoryFile{m: m, name: name, file: f, life: m.life, writable: writable}, nil
 }
 
-// Remove removes a file; whoever has it open keeps it.
+// Remove removes a file; a process that has it open keeps it.
 func (m *Memory) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -321,7 +321,7 @@ func (m *Memory) SyncDir(dir string) error {
 	return nil
 }
 
-// Free is what is left of the capacity.
+// Free is the rest of the capacity.
 func (m *Memory) Free(string) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,11 +28,10 @@ func (OS) MkdirAll(dir string) error {
 	return OS{}.SyncDir(filepath.Dir(filepath.Clean(dir)))
 }
 
-// Create writes the zeros and syncs them, piece by piece, rather than reserve
-// room with fallocate: a write into a block that was only reserved makes the
-// next fdatasync write the file system's journal too. Measured here with 2 KB
-// appends, each synced: zeros 0.129 ms, fallocate 0.166 ms, a growing file 0.182 ms.
-// The pieces keep the disk's queue short for whoever syncs meanwhile.
+// Create writes the zeros and syncs them, piece by piece, rather than reserve room with fallocate: a write into
+// a block that was only reserved makes the next fdatasync write the file system's journal too. Measured here
+// with 2 KB appends, each synced: zeros 0.129 ms, fallocate 0.166 ms, a growing file 0.182 ms. The pieces keep
+// the disk's queue short for others that sync in the meantime.
 func (OS) Create(name string, size int64) (File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {

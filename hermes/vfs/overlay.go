@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Overlay is a file system over another one, which it only reads: what is changed stays in memory, and is forgotten
-// with the Overlay. So a log can be opened, and its end repaired, without a change of the directory. It is
-// bounded by what is written: Create takes no memory for the zeros. Lock is the lock of the file system below, so
-// that nobody changes it meanwhile.
+// Overlay is a file system over another one, which it only reads: what is changed stays in memory, and is
+// forgotten with the Overlay. So a log can be opened, and its end repaired, without a change of the directory.
+// It is bounded by written data: Create takes no memory for the zeros. Lock is the lock of the file system
+// below, so that it is not changed in the meantime.
 type Overlay struct {
 	below FS
 

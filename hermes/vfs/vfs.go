@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ErrLocked is in the error of Lock where somebody else holds the directory.
+// ErrLocked is in the error of Lock where another process holds the directory.
 var ErrLocked = errors.New("in use by another process")
 
 // Full reports whether something was not written for want of room, or of quota.

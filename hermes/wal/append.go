@@ -43,8 +43,8 @@ func (l *Log) Append(state *raftpb.HardState, entries []*raftpb.Entry) error {
 			}
 		}
 	}
-	// The state comes after the entries: a torn write may leave entries without it,
-	// which nobody was told of, but never a commit index without its entries.
+	// The state comes after the entries: a torn write may leave entries without it, which was not reported, but
+	// never a commit index without its entries.
 	if state != nil && (state.GetTerm() != 0 || state.GetVote() != 0 || state.GetCommit() != 0) {
 		if err := l.room(int64(frameBytes(stateBytes))); err != nil {
 			return l.broken(err)
@@ -109,7 +109,7 @@ func (l *Log) insert(from uint64, slots []slot, term func(int) uint64) {
 	}
 }
 
-// flush writes what is in the buffer.
+// flush writes the buffer.
 func (l *Log) flush() error {
 	if len(l.buf) == 0 {
 		return nil
@@ -211,8 +211,8 @@ func (l *Log) discard(s *segment) error {
 // room that is only reserved 0.22 ms; with 200 KB a sync as fast as it goes: 90 and 153 MiB/s.
 const bigSync = 64 << 10
 
-// make makes a segment. It is not begun where there is not room for it: half a segment would take
-// what is left from all others on this disk, again with each try.
+// make makes a segment. It is not begun where there is not room for it: half a segment would take the leftovers
+// from all others on this disk, again with each try.
 func (l *Log) make(number uint64, size int64) (*segment, error) {
 	if free, err := l.fs.Free(l.dir); err == nil && free < uint64(size) {
 		return nil, fmt.Errorf("%w: a segment takes %d bytes, and %d are free: %w", ErrNoRoom, size, free, syscall.ENOSPC)

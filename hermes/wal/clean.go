@@ -12,10 +12,10 @@ import (
 	"wirelab/hermes/vfs"
 )
 
-// Clean rewrites one sealed segment of which at most half is still live, leaving the
-// messages of runs that are wholly gone away, or joins some that became small, or drops the oldest
-// one when nothing of it is live. done is false when there was nothing to do. It may run beside all else. With
-// ErrNoRoom, or a [Damage] of what is to be copied, all is as it was.
+// Clean rewrites one sealed segment of which at most half is still live, leaving the messages of runs that are
+// wholly gone away, or joins some that became small, or drops the oldest one when nothing of it is live. done
+// is false when there was nothing to do. It may run concurrently with everything else. With ErrNoRoom, or a
+// [Damage] of whatever is to be copied, all is as it was.
 //
 // Entries keep their indices, terms, times and commands: a follower that is
 // sent a cleaned one comes to the same offsets. Runs that were no messages (duplicates,
@@ -56,7 +56,7 @@ func (l *Log) Clean(live Live) (done bool, err error) {
 	return false, nil
 }
 
-// joinMost bounds how many segments are joined at once: whoever seals waits meanwhile.
+// joinMost bounds how many segments are joined at once: the goroutine that seals waits for it.
 const joinMost = 64
 
 // small gives segments that follow each other and that make one together. The largest of them is
@@ -154,8 +154,8 @@ func (l *Log) drop(s *segment, live Live) (bool, error) {
 	for _, d := range c.topics {
 		l.forget(d.topic, s)
 	}
-	// The terms of what is in no segment any more are needed by nobody. Those of entries that are
-	// before the first one and still in a segment go into its index file.
+	// The terms of what is in no segment any more are needed by no one. Those of entries that are before the first
+	// one and still in a segment go into its index file.
 	if n := sort.Search(len(l.terms), func(i int) bool { return l.terms[i].index > c.last+1 }); n > 1 {
 		l.terms = slices.Clone(l.terms[n-1:])
 	}
@@ -232,8 +232,8 @@ func (l *Log) rewrite(group []*segment, live Live) error {
 	return l.takeAway(base{}, group...)
 }
 
-// replace puts a segment in place of those that it was made of. They stay whole meanwhile, so
-// that readers may find the one or the others.
+// replace puts a segment in place of those that it was made of. They stay whole in the meantime, so that
+// readers may find the one or the others.
 func (l *Log) replace(group []*segment, next *segment, olds []*contents, fresh *contents) {
 	l.mu.Lock()
 	at := slices.Index(l.sealed, group[0])

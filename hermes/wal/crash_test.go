@@ -184,8 +184,8 @@ func TestDiskFull(t *testing.T) {
 	check(t, l, 1, 0, again.next[1], 1000)
 }
 
-// With somebody to wait for room, a full disk ends nothing: what could not be appended is appended
-// when there is room, sealing and preparing go on later, and a power cut finds all of it.
+// With a wait for room, a full disk ends nothing: what could not be appended is appended when there is room,
+// sealing and preparing go on later, and a power cut finds all of it.
 func TestRoomAgain(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]func(*vfs.Memory) vfs.FS{
@@ -297,7 +297,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// Whoever reads, scrubs, seals, cleans and prepares does so beside the appends.
+// A goroutine that reads, scrubs, seals, cleans and prepares does so concurrently with appends.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	entries := uint64(2000)

@@ -6,9 +6,9 @@ import (
 	"wirelab/hermes/vfs"
 )
 
-// descriptors are the files that a log has open to read: at most limit of them, whatever
-// the log's size, and beside them those that are pinned, which are written. A file is opened when
-// it is read, and closed when another one needs its place. Who is in the middle of a file keeps it.
+// descriptors are the files that a log has open to read: at most limit of them, whatever the log's size, and
+// next to them those that are pinned, which are written. A file is opened when it is read, and closed when
+// another one needs its place. Who is in the middle of a file keeps it.
 type descriptors struct {
 	fs    vfs.FS
 	limit int
@@ -17,7 +17,7 @@ type descriptors struct {
 	changed sync.Cond  // a place is free, or a file is open
 	open    int        // handles that have a place
 	pinned  int        // handles that need none
-	idle    handle     // a ring of those with a file that nobody uses, the longest unused first
+	idle    handle     // a ring of those with a file that is not in use, the longest unused first
 }
 
 // handle is a file that is open now and then.
@@ -81,8 +81,8 @@ func (h *handle) use() (vfs.File, error) {
 	return h.file, nil
 }
 
-// openIt opens the file, without mu meanwhile. Where the process or the system has no
-// descriptor left, files that nobody uses make room. With mu.
+// openIt opens the file, without mu in the meantime. Where the process or the system has no descriptor left,
+// files that is not in use make room. With mu.
 func (h *handle) openIt() error {
 	d := h.of
 	h.opening = true
@@ -124,7 +124,7 @@ func (h *handle) leave() {
 	d.changed.Broadcast()
 }
 
-// shed closes the file that nobody used for longest; false: all are in use. With mu.
+// shed closes the file that was unused for longest; false: all are in use. With mu.
 func (d *descriptors) shed() bool {
 	h := d.idle.next
 	if h == &d.idle {
@@ -137,14 +137,14 @@ func (d *descriptors) shed() bool {
 	return true
 }
 
-// spare closes a file that nobody uses, for one that is to be made; false: there is none.
+// spare closes a file that is not in use, for one that is to be made; false: there is none.
 func (d *descriptors) spare() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.shed()
 }
 
-// close closes the file, which nobody uses but for who pinned it. It may be opened again.
+// close closes the file, which is not in use but for who pinned it. It may be opened again.
 func (h *handle) close() error {
 	d := h.of
 	d.mu.Lock()

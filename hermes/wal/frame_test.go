@@ -13,7 +13,7 @@ import (
 	"wirelab/hermes/vfs"
 )
 
-// Two segments have two salts, so that nobody who sends messages can write a frame.
+// Two segments have two salts, so that no one who sends messages can write a frame.
 func TestSalt(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMemory()
@@ -106,7 +106,7 @@ func FuzzIndex(f *testing.F) {
 	}
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// The checksum is made right: what is behind it is to be tried.
+		// The checksum is made right: everything behind it is to be tried.
 		if len(b) > 4 {
 			b = sealSum(b)
 		}

@@ -25,7 +25,7 @@ type run struct {
 // next is the offset after the run.
 func (r run) next() uint64 { return r.offset + uint64(r.count) }
 
-// seal is what is known of a sealed segment without reading its index file.
+// seal is the known state of a sealed segment without reading its index file.
 type seal struct {
 	index     *handle
 	indexName string
@@ -89,11 +89,10 @@ type ahead struct {
 // place is an entry's frame: where it begins, and its body's bytes.
 type place struct{ at, size uint32 }
 
-// The form of an index file: header, terms, conf, topics, ahead, places, runs,
-// snapshot, crc32c of all that. Integers are little-endian. Places and runs are read one by one
-// long after the file was checked as a whole. A place is checked by the frame it leads to, which
-// has the entry's index and term. A run has a checksum of its own: the frame around
-// its messages does not tell their offset. Form 1 had none; Open writes such a file anew.
+// The form of an index file: header, terms, conf, topics, ahead, places, runs, snapshot, crc32c of all that.
+// Integers are little-endian. Places and runs are read one by one long after the file was checked as a whole. A
+// place is checked by the frame it leads to, which has the entry's index and term. A run has its own checksum:
+// the frame around its messages does not tell their offset. Form 1 had none; Open writes such a file anew.
 const (
 	indexMagic  = "hermesix"
 	indexForm   = 2

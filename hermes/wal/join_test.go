@@ -141,8 +141,8 @@ func TestOneOldMessage(t *testing.T) {
 	check(t, w.log, 1, last-200, last, 1000)
 }
 
-// The power is cut at every call of a cleaning that joins segments; all that is kept is there
-// after it, and the cleaning goes on.
+// The power is cut at every call of a cleaning that joins segments; all that is kept is there after it, and the
+// cleaning continues.
 func TestJoinBoundary(t *testing.T) {
 	t.Parallel()
 	late := vfs.Cut{Keep: func(_ string, at int64, n int) int { return n * int(at/512%2) }, Names: func(n int) int { return n }}
@@ -191,8 +191,8 @@ func TestJoinBoundary(t *testing.T) {
 	}
 }
 
-// Whoever reads does so beside the joining, with fewer files open than there are readers, and what he
-// is in the middle of is not taken away.
+// Reads run during the joining, with fewer files open than there are readers, and what he is in the middle of
+// is not taken away.
 func TestReadBesideJoin(t *testing.T) {
 	t.Parallel()
 	w := newTraffic(t, vfs.NewMemory(), "/log", wal.Options{SegmentBytes: 4 << 10, CacheBytes: 1, OpenFiles: 4}, 20)

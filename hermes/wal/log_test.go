@@ -117,7 +117,7 @@ func state(term, commit uint64) *raftpb.HardState {
 	return &raftpb.HardState{Term: new(term), Vote: new(uint64(1)), Commit: new(commit)}
 }
 
-// open opens a log with a machine of its own.
+// open opens a log with its own machine.
 func open(t testing.TB, fs vfs.FS, dir string, o wal.Options) (*wal.Log, *machine) {
 	t.Helper()
 	// Whatever Open takes as whole, Verify does, before anything is repaired.

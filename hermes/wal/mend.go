@@ -12,8 +12,8 @@ import (
 	"wirelab/hermes/record"
 )
 
-// mend repairs a segment in place. A power cut meanwhile leaves what was broken broken, and nothing
-// else: only what was wrong is written. current is false where the segment was cleaned or dropped meanwhile.
+// mend repairs a segment in place. A power cut in the meantime leaves what was broken broken, and nothing else:
+// only what was wrong is written. current is false where the segment was cleaned or dropped in the meantime.
 func (l *Log) mend(ctx context.Context, s *segment, h harm, care Care) (current bool, err error) {
 	frames := make([][]byte, 0, len(h.entries))
 	for _, e := range h.entries {

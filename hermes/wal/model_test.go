@@ -22,7 +22,7 @@ type step struct {
 	state *raftpb.HardState
 }
 
-// world is a log beside a model of it, on a disk that is cut at any call.
+// world is a log next to a model of it, on a disk that is cut at any call.
 type world struct {
 	t    *testing.T
 	r    *rand.Rand
@@ -179,7 +179,7 @@ func (w *world) sync() error {
 	return nil
 }
 
-// commit applies some of what is synced, as Raft does with storage that is told of.
+// commit applies some of what is synced, as Raft does with storage that it has given work to.
 func (w *world) commit() error {
 	if len(w.steps) > 0 {
 		return nil

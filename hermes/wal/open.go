@@ -292,7 +292,7 @@ func (l *Log) openOne(f files, i int, before *contents) (*contents, error) {
 			l.terms = append(l.terms, t)
 		}
 	}
-	// Nobody said yet that he reads it.
+	// No reader has announced itself yet.
 	return c, errors.Join(s.file.close(), s.index.close())
 }
 

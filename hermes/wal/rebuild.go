@@ -191,7 +191,7 @@ func (d *deriving) behind(e *raftpb.Entry, at slot) error {
 		return err
 	}
 	for _, p := range placed {
-		// One that was cleaned since was there when the file was written, and nobody looks for it any more.
+		// One that was cleaned since was there when the file was written, and nothing looks for it any more.
 		r := run{offset: p.Offset, time: p.Time, count: p.Count}
 		if p.Bytes > 0 {
 			r = runOf(p, e.GetData(), at.at)
@@ -341,8 +341,8 @@ func (l *Log) rederive(s, before *segment, b base, next *segment, until uint64) 
 	})
 }
 
-// contentsBefore are what is before a sealed segment: of another one, which is repaired first where it
-// has to be, or of the base; nil: nothing is.
+// contentsBefore are everything before a sealed segment: of another one, which is repaired first where it has
+// to be, or of the base; nil: nothing is.
 func (l *Log) contentsBefore(before *segment, b base) (*contents, error) {
 	if before != nil {
 		c, err := readIndex(before.index, before.indexName)

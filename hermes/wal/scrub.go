@@ -12,8 +12,8 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// Machine is a state machine beside the one that Open fills: what an index file tells is replayed
-// with it where the file is damaged.
+// Machine is a state machine in addition to the one that Open fills: what an index file tells is replayed with
+// it where the file is damaged.
 type Machine interface {
 	Restore(snapshot []byte, index uint64) error
 	Apply(e *raftpb.Entry) ([]Placed, error) // as of Open
@@ -22,10 +22,10 @@ type Machine interface {
 
 // Care is how damage is looked for and repaired.
 type Care struct {
-	// Fetch gets an entry that is broken here from elsewhere; nil: there is nobody to ask. What it
-	// gives is compared with what is known of the entry, and fit says why it is of no use; nil: it is.
+	// Fetch gets an entry that is broken here from elsewhere; nil: there is none to ask. What it gives is compared
+	// with what is known of the entry, and fit says why it is of no use; nil: it is.
 	Fetch func(ctx context.Context, index, term uint64, fit func(*raftpb.Entry) error) (*raftpb.Entry, error)
-	// Pace is told how many bytes are about to be read, and may wait; nil: nobody does.
+	// Pace gets how many bytes are about to be read, and may wait; nil: not reported.
 	Pace func(ctx context.Context, bytes int64) error
 }
 
@@ -64,10 +64,10 @@ type gap struct {
 // scrubBytes are read at once.
 const scrubBytes = 1 << 20
 
-// Scrub checks the oldest segment whose number is above after, with its index file, and repairs what it
-// finds: broken frames from elsewhere, the index file from the frames. ok is false when there is no
-// such segment. The error is ctx's, Pace's, of the disk, or a [Damage] that could not be repaired. Of
-// the segments that are not sealed what is applied and on disk is checked. It may run beside all else.
+// Scrub checks the oldest segment whose number is above after, with its index file, and repairs what it finds:
+// broken frames from elsewhere, the index file from the frames. ok is false when there is no such segment. The
+// error is ctx's, Pace's, of the disk, or a [Damage] that could not be repaired. Of the segments that are not
+// sealed what is applied and on disk is checked. It may run concurrently with everything else.
 func (l *Log) Scrub(ctx context.Context, after uint64, care Care) (did Scrubbed, ok bool, err error) {
 	l.mu.RLock()
 	b := l.base
@@ -159,7 +159,7 @@ func (l *Log) scrub(ctx context.Context, s *segment, care Care) (did Scrubbed, e
 			return did, err
 		}
 		if !current {
-			did.Found = was // nobody reads it any more
+			did.Found = was // it is not read any more
 			return did, nil
 		}
 		did.Repaired += len(h.found)
@@ -222,9 +222,9 @@ func (l *Log) examine(ctx context.Context, s *segment, care Care) (h harm, err e
 	return h, l.examineGaps(ctx, s, first, places, end, care, &h)
 }
 
-// guess are the places of all entries of a sealed segment whose index file is damaged: as the file tells,
-// where the frames do not tell otherwise. ok is false where that leaves one of them nowhere: then the
-// segment is left as it is, since what counts in it is not known.
+// guess are the places of all entries of a sealed segment whose index file is damaged: as the file tells, where
+// the frames do not tell otherwise. ok is false where that leaves one of them nowhere: then the segment is left
+// unchanged, since what counts in it is not known.
 func (s *segment) guess() (places []place, ok bool, err error) {
 	if s.last < s.first {
 		return nil, true, nil
@@ -288,8 +288,8 @@ func (s *segment) guess() (places []place, ok bool, err error) {
 	return places, true, nil
 }
 
-// wholeRuns are the runs of an index file that is damaged whose own records are not. What is no record
-// has no checksum of one.
+// wholeRuns are the runs of an index file that is damaged whose own records are not. Whatever is no record has
+// no checksum of one.
 func (s *segment) wholeRuns() (runs []run, err error) {
 	size, err := s.index.Size()
 	if err != nil {

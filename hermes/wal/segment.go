@@ -25,7 +25,7 @@ const (
 	blockJoined = 2
 )
 
-// segment is a file of frames, and beside a sealed one its index file.
+// segment is a file of frames, and next to a sealed one its index file.
 type segment struct {
 	number     uint64
 	generation uint32 // how often it was cleaned
@@ -76,7 +76,7 @@ func parseName(name string) (named, bool) {
 	return n, err == nil && n.number > 0 && fileName("", n.number, n.generation, n.kind) == name
 }
 
-// create makes a file. Where there is no descriptor left, files that nobody reads make room.
+// create makes a file. Where there is no descriptor left, files that is not read make room.
 func (l *Log) create(create func(string, int64) (vfs.File, error), name string, size int64) (vfs.File, error) {
 	f, err := create(name, size)
 	for vfs.Exhausted(err) && l.files.spare() {
@@ -93,7 +93,7 @@ func (l *Log) makeSegment(create func(string, int64) (vfs.File, error), s *segme
 	if err != nil {
 		return nil, noRoom(err) // Create leaves no file behind
 	}
-	// The salt is no secret that has to last: it is to be unknown to whoever sends messages.
+	// The salt is no secret that has to last: it is to be unknown to clients that send messages.
 	s.salt, s.out, s.file, s.end = rand.Uint32(), f, l.files.pin(s.name, f), blockBytes
 	s.keep()
 	if _, err = f.WriteAt(s.block(), 0); err == nil {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The methods of raft.Storage. They may be called beside all else.
+// The methods of raft.Storage. They may be called concurrently with everything else.
 
 // How much is read for one call at most: a follower that lags gets it in pieces.
 const (
@@ -228,7 +228,7 @@ func (l *Log) Snapshot() (*raftpb.Snapshot, error) {
 		err = closing
 	}
 	if err != nil {
-		// It was dropped for a later one meanwhile, or cannot be opened now: the next call tells.
+		// It was dropped for a later one in the meantime, or cannot be opened now: the next call tells.
 		l.mu.RLock()
 		defer l.mu.RUnlock()
 		if l.base.number != b.number || errors.Is(err, ErrNoFiles) {
@@ -243,11 +243,11 @@ func (l *Log) Snapshot() (*raftpb.Snapshot, error) {
 
 // cache is the newest entries, by bytes.
 type cache struct {
-	list  []*raftpb.Entry // consecutive; their data are nobody else's to change
+	list  []*raftpb.Entry // consecutive; their data are no other's to change
 	bytes int
 }
 
-const entryOverhead = 64 // what an entry takes beside its data
+const entryOverhead = 64 // what an entry takes in addition to its data
 
 // replace puts entries behind those before the first of them.
 func (c *cache) replace(entries []*raftpb.Entry, limit int) {

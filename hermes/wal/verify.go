@@ -10,17 +10,17 @@ import (
 	"wirelab/hermes/vfs"
 )
 
-// Verification is what [Verify] is given beside the directory. Restore and Apply are those
-// of [Open]. All are called on the caller's goroutine.
+// Verification is the input of [Verify] besides the directory. Restore and Apply are those of [Open]. All are
+// called on the caller's goroutine.
 type Verification struct {
 	Restore func(snapshot []byte, index uint64) error
 	Apply   func(e *raftpb.Entry) ([]Placed, error)
 	// Same tells how the state that Apply has come to differs from a snapshot; nil: it does not.
 	Same func(snapshot []byte) error
-	// Live is as of [Log.Clean], and asked once all is replayed, what is not committed too:
-	// whether anything should still be had of an oldest segment that is not there. nil: it is not asked.
+	// Live is as of [Log.Clean], and asked once all is replayed, whatever is not committed too: whether anything
+	// should still be had of an oldest segment that is not there. nil: it is not asked.
 	Live Live
-	// Progress is told how many bytes were read of how many; nil: nobody wants to know.
+	// Progress gets how many bytes were read of how many; nil: not reported.
 	Progress func(done, total int64)
 }
 
@@ -63,13 +63,12 @@ type Verified struct {
 	Skipped                   []string // files that could not be checked, for what is damaged before them
 }
 
-// Verify reads the log of a directory whole and changes nothing in it; it holds the
-// directory's lock meanwhile ([vfs.ErrLocked]: somebody else does). What Open takes as
-// harmless is so here; beyond Open it checks the frames of sealed segments, and replays
-// all entries there are: each snapshot on the way must be the state they come to, and each
-// index file must tell of the runs that they brought. It goes on behind damage where what follows can be
-// judged. The error is of reading the directory, or ctx's; what was seen until then comes
-// with it. It takes memory for one segment and its index file.
+// Verify reads the log of a directory whole and changes nothing in it; it holds the directory's lock in the
+// meantime ([vfs.ErrLocked]: another process does). What Open takes as harmless is so here; beyond Open it
+// checks the frames of sealed segments, and replays all entries there are: each snapshot on the way must be the
+// state they come to, and each index file must tell of the runs that they brought. It continues behind damage
+// where what follows can be judged. The error is of reading the directory, or ctx's; what was seen until then
+// comes with it. It takes memory for one segment and its index file.
 func Verify(ctx context.Context, fs vfs.FS, dir string, o Verification) (Verified, error) {
 	lock, err := fs.Lock(dir)
 	if err != nil {
@@ -197,7 +196,7 @@ func (v *verifier) run(ctx context.Context) error {
 	return v.open(ctx, f, newest)
 }
 
-// measure adds up what is to be read.
+// measure adds up whatever is to be read.
 func (v *verifier) measure(f files) error {
 	names := []string{}
 	if f.base > 0 {

@@ -12,7 +12,7 @@ import (
 	"wirelab/hermes/wal"
 )
 
-// verified verifies a directory with a machine of its own.
+// verified verifies a directory with its own machine.
 func verified(ctx context.Context, fs vfs.FS, dir string, live wal.Live) (wal.Verified, error) {
 	m := newMachine()
 	return wal.Verify(ctx, fs, dir, wal.Verification{

@@ -39,7 +39,7 @@ func (v *verifier) finish(ctx context.Context, newest *contents) error {
 // left: that one was not dropped then, but lost.
 func (v *verifier) alive() {
 	l := v.l
-	// What trimmed it may not be known as committed here: that is told by later entries.
+	// What trimmed it may not be known as committed here: that is shown by later entries.
 	for next := l.applied + 1; next <= l.last(); {
 		entries, err := l.Entries(next, l.last()+1, entriesBytes)
 		if err != nil {
@@ -64,7 +64,7 @@ func (v *verifier) alive() {
 	}
 }
 
-// committed replays what is committed behind the sealed segments.
+// committed replays committed entries behind the sealed segments.
 func (v *verifier) committed(ctx context.Context, where *Damage) error {
 	l := v.l
 	for !v.lost && l.applied < l.state.GetCommit() {

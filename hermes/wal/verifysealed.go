@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// sealed checks a sealed segment against its index file, and replays it. nil: the
-// index file is damaged, so that nobody knows what the next segment follows.
+// sealed checks a sealed segment against its index file, and replays it. nil: the index file is damaged, so
+// that it is unknown what the next segment follows.
 func (v *verifier) sealed(ctx context.Context, number uint64, generation uint32, before *contents) (*contents, error) {
 	v.seen.Sealed++
 	if generation > 0 {

@@ -1,7 +1,6 @@
-// Package wal is the log on disk: Raft's entries and hard state and, since those
-// entries are the messages, the messages, found by topic and offset. It knows
-// runs (package record) and Raft's entries, but no state machine and no network.
-// It has no goroutine and no clock: whoever owns the log says when.
+// Package wal is the log on disk: Raft's entries and hard state and, since those entries are the messages, the
+// messages, found by topic and offset. It knows runs (package record) and Raft's entries, but no state machine
+// and no network. It has no goroutine and no clock: the owner of the log says when.
 //
 // # Files
 //
@@ -42,13 +41,13 @@
 //
 // # Damage while the log is open
 //
-// A disk may change bytes that were right when Open read them. So whatever is read from a file has a
-// checksum that is looked at then: an entry by its frame, which must be of the index and the term that
-// were asked for; a run by that of its messages, and its record in the index file by one that
-// covers offset, time, count and where the record is; a snapshot by that of its file. [Log.Scrub] looks at what
-// nobody reads. What it finds, or who reads ([Log.Mend]), is repaired in place: an index file
-// by replaying the log, with the snapshot in the file before; an entry with another node's copy, which
-// index, term and size must fit. There is nothing to make the snapshot before the first segment of.
+// A disk may change bytes that were right when Open read them. So whatever is read from a file has a checksum
+// that is looked at then: an entry by its frame, which must be of the index and the term that were asked for; a
+// run by that of its messages, and its record in the index file by one that covers offset, time, count and
+// where the record is; a snapshot by that of its file. [Log.Scrub] looks at what no one reads. What it finds,
+// or who reads ([Log.Mend]), is repaired in place: an index file by replaying the log, with the snapshot in the
+// file before; an entry with another node's copy, which index, term and size must fit. There is nothing to make
+// the snapshot before the first segment of.
 package wal
 
 import (
@@ -70,16 +69,16 @@ type Options struct {
 	// OpenFiles are open at once to be read, whatever the log's size: 256, at least 4. A few more
 	// are open to be written.
 	OpenFiles int
-	// Room is asked when the goroutine that appends needs a next segment and the disk has no room
-	// for one, or no file can be opened. Nothing is harmed then: of what is being appended nobody was told. true: try
-	// again. It may wait as long as it likes; whoever cleans or reads goes on. nil: false, and the
-	// log ends, as by any failed write.
+	// Room is asked when the goroutine that appends needs a next segment and the disk has no room for one, or no
+	// file can be opened. Nothing is harmed then: of what is being appended no one was told. true: try again. It
+	// may wait as long as it likes; a goroutine that cleans or reads continues. nil: false, and the log ends, as
+	// by any failed write.
 	Room func(why error) (again bool)
 	// Files is asked as Room is, by who wants entries that are to be applied when no file can be
 	// opened to read them. nil: false.
 	Files func(why error) (again bool)
-	// Machine makes an empty state machine, with which the log is replayed beside all else where an
-	// index file is damaged: the file is then made again. nil: such damage is not repaired.
+	// Machine makes an empty state machine, with which the log is replayed concurrently with everything else where
+	// an index file is damaged: the file is then made again. nil: such damage is not repaired.
 	Machine func() Machine
 }
 
@@ -183,11 +182,10 @@ func (d *Damage) where() string {
 	return fmt.Sprintf("%s is damaged at byte %d: %s", d.File, d.At, d.Why)
 }
 
-// Log is an open log. One goroutine at a time appends (Append, Sync, Applied,
-// Install); Prepare, Seal and Clean may run beside it and each other; any
-// number read (the Storage methods, Read, ByTime, Usage). After a failed write or
-// sync all that writes fails with the same error, for ever: what is on disk then
-// is known only to the next Open.
+// Log is an open log. One goroutine at a time appends (Append, Sync, Applied, Install); Prepare, Seal and Clean
+// may run concurrently with it and with each other; any number read (the Storage methods, Read, ByTime, Usage).
+// After a failed write or sync all that writes fails with the same error, for ever: the state on disk then is
+// known only to the next Open.
 type Log struct {
 	fs    vfs.FS
 	dir   string
@@ -203,9 +201,8 @@ type Log struct {
 	// dangling is, while opening, the last entry that followed none, or nil.
 	dangling error
 
-	// maintain is held by whoever seals, cleans or installs; making by whoever makes the
-	// next segment, so that an append which needs it does not wait for a cleaning.
-	// Taken in this order, before mu.
+	// maintain is held by the goroutine that seals, cleans or installs; making by the goroutine that makes the
+	// next segment, so that an append which needs it does not wait for a cleaning. Taken in this order, before mu.
 	maintain, making sync.Mutex
 
 	mu     sync.RWMutex // guards all below
@@ -320,8 +317,7 @@ func (l *Log) vouch() error {
 	return l.active.out.Sync()
 }
 
-// Close syncs what was appended and lets go of the files and the directory. Nobody may be
-// using the log.
+// Close syncs what was appended and lets go of the files and the directory. No goroutine may be using the log.
 func (l *Log) Close() error {
 	l.maintain.Lock()
 	defer l.maintain.Unlock()

@@ -172,9 +172,8 @@ func (p *page) looks(name string) {
 	}
 }
 
-// A person makes a topic, publishes to it, reads it as a group, acknowledges one
-// message and gives another back, and deletes the topic. What publishers wrote
-// stays text, and the page asks nobody but its node.
+// A person makes a topic, publishes to it, reads it as a group, acknowledges one message and gives another
+// back, and deletes the topic. What publishers wrote stays text, and the page asks only its node.
 func TestConsole(t *testing.T) {
 	m := memory(t)
 	p := browse(t, serve(t, m, ""))
@@ -280,16 +279,15 @@ func TestConsoleReadsFromAnywhere(t *testing.T) {
 	p.says("#messages", "no offset")
 	p.looks("tail")
 	p.quiet()
-	// The topic goes while somebody reads it.
+	// The topic goes while a reader reads it.
 	if err := m.DeleteTopic(t.Context(), "events"); err != nil {
 		t.Fatal(err)
 	}
 	p.says("#listening.bad", "not_found")
 }
 
-// The page is for everybody; what it shows is for whoever has the token, which it
-// asks for once and keeps nowhere. A browser notes each refusal in its console, so
-// that its complaints are of no use here.
+// The page is public; what it shows is for those who have the token, which it asks for once and keeps nowhere.
+// A browser notes each refusal in its console, so that its complaints are of no use here.
 func TestConsoleAsksForTheToken(t *testing.T) {
 	m := memory(t)
 	if _, err := m.CreateTopic(t.Context(), broker.Topic{Name: "secret"}); err != nil {

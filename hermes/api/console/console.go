@@ -1,6 +1,6 @@
 // Package console is a node's page for people: its nodes, topics and groups, and forms to try publishing and
-// subscribing with. The page asks the HTTP API's own API and nothing else, so it can do no more than whoever
-// holds its token; this package serves the files it is made of, and knows no broker.
+// subscribing with. The page asks the HTTP API's own API and nothing else, so it can do no more than the holder
+// of its token; this package serves the files it is made of, and knows no broker.
 package console
 
 import (
@@ -16,9 +16,8 @@ var files embed.FS
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Pages are the page's files by their paths, the page itself at / and /console.
-// They say nothing of the broker, so they are for everybody, a token or not: it is
-// the page that asks for one.
+// Pages are the page's files by their paths, the page itself at / and /console. They say nothing of the broker,
+// so they are public, a token or not: it is the page that asks for one.
 func Pages() map[string]http.Handler {
 	const html, script = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 	page := file("console.html", html)

@@ -34,12 +34,12 @@ const callTime = 30 * time.Second
 // Config is what an API is made of. The zero values but for Broker are usable.
 type Config struct {
 	Broker broker.Broker
-	// Origins are those of pages that may open WebSockets, such as
-	// "https://example.com", beside the server's own.
+	// Origins are those of pages that may open WebSockets, such as "https://example.com", in addition to the
+	// server's own.
 	Origins []string
 	// Intake bounds the bytes of messages over WebSockets; those of bodies package rest counts. nil: none is bound.
 	Intake *intake.Intake
-	// Register is where subscriptions are noted, and bounded; nil: one of its own.
+	// Register is where subscriptions are noted, and bounded; nil: its own.
 	Register *register.Register
 	// Heartbeat is after how long without an event a subscription over server-sent events writes a
 	// comment; 0: 15 s.
@@ -123,9 +123,8 @@ type api struct {
 	ending context.Context
 }
 
-// publish publishes runs in their order and waits for their verdicts, or for the end
-// of the call: nobody knows then what became of those that are missing. The runs'
-// bytes are not used again (hb-D14).
+// publish publishes runs in their order and waits for their verdicts, or for the end of the call: no one knows
+// then what became of those that are missing. The runs' bytes are not used again (hb-D14).
 func (d *api) publish(ctx context.Context, runs ...broker.Run) []broker.Verdict {
 	type answer struct {
 		at int
@@ -133,7 +132,7 @@ func (d *api) publish(ctx context.Context, runs ...broker.Run) []broker.Verdict 
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	answers := make(chan answer, len(runs)) // each answers once, so that a late verdict waits for nobody
+	answers := make(chan answer, len(runs)) // each answers once, so that a late verdict waits for none of them
 	verdicts := make([]broker.Verdict, len(runs))
 	for i, run := range runs {
 		verdicts[i].Err = status.Errorf(status.DeadlineExceeded, "there was no answer in time")

@@ -31,7 +31,7 @@ func (s *scripted) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 	return s.subscribe(ctx, start)
 }
 
-// feed gives the batches that a test hands it, and tells what is acknowledged.
+// feed gives the batches that a test hands it, and tells the acknowledged messages.
 type feed struct {
 	batches chan broker.Batch
 	acked   chan<- []broker.Range

@@ -18,7 +18,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Publishing, in every mode and again, and what is refused.
+// Publishing, in every mode and again, and refusals.
 func TestPublish(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -99,7 +99,7 @@ func TestAdministration(t *testing.T) {
 	}
 }
 
-// Who asks in a way that is not taken is told of the path that he asked.
+// Who asks in a way that is not taken is notified of the path that he asked.
 func TestWrongMethodNamesThePath(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -211,7 +211,7 @@ func TestGroup(t *testing.T) {
 func TestAutomaticAcks(t *testing.T) {
 	t.Parallel()
 	for path, query := range map[string]string{"/graphql": `subscription{messages(topic:"t",group:"g",autoAck:true){offset}}`, "/query": `subscription{subscribe(topic:"t",groupId:"g"){id}}`} {
-		// Each has a feed of its own: the first one's reader may be there for a moment after its connection.
+		// Each has its own feed: the first one's reader may be there for a moment after its connection.
 		acked := make(chan []broker.Range, 8)
 		f := &feed{batches: make(chan broker.Batch, 8), acked: acked}
 		s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }})
@@ -232,8 +232,8 @@ func TestAutomaticAcks(t *testing.T) {
 	}
 }
 
-// An acknowledgement of which a part came too late says which, and the subscription goes on, also where the API
-// acknowledges by itself.
+// An acknowledgement of which a part came too late says which, and the subscription continues, also where the
+// API acknowledges by itself.
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	f := &feed{batches: make(chan broker.Batch, 8), late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}
@@ -285,8 +285,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Who subscribes to a topic where nothing happens is told at once that the subscription stands, and from time
-// to time that it still does (hb-D29).
+// Who subscribes to a topic where nothing happens is notified at once that the subscription stands, and from
+// time to time that it still does (hb-D29).
 func TestQuietEvents(t *testing.T) {
 	t.Parallel()
 	for heartbeat, quiet := range map[time.Duration]string{time.Hour: "", 50 * time.Millisecond: ":\n\n:\n\n"} {

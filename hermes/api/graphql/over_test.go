@@ -21,8 +21,8 @@ func (l *leaving) Nack(ctx context.Context, _ []broker.Range, _ string, _ int64)
 	return l.Ack(ctx, nil)
 }
 
-// An acknowledgement of a subscription that just ends is told the same by both APIs whether it comes before or
-// after the API takes the subscription away.
+// An acknowledgement of a subscription that just ends gets the same answer by both APIs whether it comes before
+// or after the API takes the subscription away.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	f := &leaving{feed{batches: make(chan broker.Batch, 1)}}

@@ -107,7 +107,7 @@ func (s *rig) ask(path, query string, variables ...any) string {
 	return reply(s.T, []byte(s.raw(path, query, variables...)))
 }
 
-// raw posts a question and returns the reply as it is.
+// raw posts a question and returns the reply unchanged.
 func (s *rig) raw(path, query string, variables ...any) string {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://"+s.address+path, bytes.NewReader(body(query, variables...)))

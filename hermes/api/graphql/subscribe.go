@@ -133,7 +133,7 @@ func items[Shown any](
 	}
 }
 
-// left is how many messages of a batch nobody was sent, from an offset on.
+// left is how many messages of a batch no one was sent, from an offset on.
 func left(b *broker.Batch, offset uint64) int { return b.Count - int(offset-b.Offset) }
 
 // told is why a subscription ended.

@@ -58,8 +58,8 @@ func (q *acks) add(ctx context.Context, a ack) error {
 	}
 }
 
-// put puts acks that follow one another together, so that however long the log takes
-// for one, the next takes all that came meanwhile.
+// put puts acks that follow one another together, so that however long the log takes for one, the next takes
+// all that came in the meantime.
 func (q *acks) put(a ack) {
 	q.weight += a.weight()
 	if n := len(q.queue); n > 0 && !a.back && !q.queue[n-1].back {
@@ -110,7 +110,7 @@ func (q *acks) do(
 			}
 			continue
 		}
-		// One that is late ends nothing: whoever sent it goes on with the others.
+		// One that is late ends nothing: anyone who sent it continues with the others.
 		late, err := broker.Late(a.tell(ctx, feed))
 		if done += a.frames; err == nil {
 			err = settled(done, late)

@@ -334,8 +334,8 @@ func TestPublishStreamMalformed(t *testing.T) {
 	wantCode(t, "the end", call.RecvMsg(&raw), codes.InvalidArgument)
 }
 
-// A stream that nobody answers, or whose answers nobody reads, is not read on: what it has
-// in hand is bounded. (hb-D15, hb-D26)
+// A stream that is not answered, or whose answers are not read, is not read on: what it has in hand is bounded.
+// (hb-D15, hb-D26)
 func TestPublishStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -409,7 +409,7 @@ func (s *slow) Subscribe(ctx context.Context, _ broker.Start) (broker.Feed, erro
 	return nil, status.Public(ctx.Err())
 }
 
-// A node that stops while it subscribes somebody sends him to another node too.
+// A node that stops while it subscribes a client sends it to another node too.
 func TestStopWhileSubscribing(t *testing.T) {
 	t.Parallel()
 	b := &slow{memory(t), make(chan struct{}, 2)}

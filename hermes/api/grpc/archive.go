@@ -17,8 +17,8 @@ import (
 // adminStreams are the calls of service Admin that stream.
 var adminStreams = map[string]stream{"Backup": (*api).backup}
 
-// backup sends a cut. A reader that is slow holds up nobody but itself: the next part is read
-// once the one before is on its way.
+// backup sends a cut. A reader that is slow holds up only itself: the next part is read once the one before is
+// on its way.
 func (d *api) backup(call grpc.ServerStream) error {
 	var request pb.BackupRequest
 	if err := next(call, &request); err != nil {

@@ -22,7 +22,7 @@ func (s *swallow) Publish(_ context.Context, run broker.Run, done func(broker.Ve
 	done(broker.Verdict{Offset: s.next.Add(1), Count: run.Count, Time: 1, Term: 1, Index: 1})
 }
 
-// BenchmarkUnary is a publish by a call of its own, without what a broker does.
+// BenchmarkUnary is a publish by a separate call, without what a broker does.
 func BenchmarkUnary(b *testing.B) {
 	m := brokertest.Memory()
 	defer m.Close()

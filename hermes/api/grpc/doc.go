@@ -8,7 +8,7 @@
 // frame, of as many topics, and answers each as its acknowledgement comes true, many answers in one frame; at
 // most [StreamRuns] runs and about [StreamBytes] bytes of one stream are unanswered, then the stream is not
 // read on. A frame that is malformed ends its stream with InvalidArgument, after the answers to those before
-// it; a run that is refused is answered, and the stream goes on.
+// it; a run that is refused is answered, and the stream continues.
 //
 // # Subscribing
 //

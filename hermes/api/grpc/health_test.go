@@ -12,8 +12,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Health says of every service what the node says of itself, and tells whoever watches when
-// that changes. (hb-D33)
+// Health says of every service what the node says of itself, and tells watchers when that changes. (hb-D33)
 func TestHealthOfNode(t *testing.T) {
 	t.Parallel()
 	var ready atomic.Bool

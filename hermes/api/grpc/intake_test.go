@@ -17,8 +17,8 @@ import (
 	pb "wirelab/hermes/gen"
 )
 
-// All that calls bring is taken off the count when they are answered, and one that finds no room is told
-// so, with the bound.
+// All that calls bring is taken off the count when they are answered, and one that finds no room is notified,
+// with the bound.
 func TestIntake(t *testing.T) {
 	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
 	s := serve(t, memory(t), api.Options{Intake: in})

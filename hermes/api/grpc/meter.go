@@ -12,10 +12,10 @@ import (
 	"wirelab/hermes/frame"
 )
 
-// grpc-go gives us a message when it is whole, and tells nobody how much of one that is not whole
-// it has. So its connections are read through a meter that knows just enough of HTTP/2 to say how many
-// bytes of unfinished messages each has brought. It counts them in the node's intake, and does not read
-// on where there is no room: then the client cannot send either. What is whole the handlers count.
+// grpc-go gives us a message when it is whole, and does not tell how much of one that is not whole it has. So
+// its connections are read through a meter that knows just enough of HTTP/2 to say how many bytes of unfinished
+// messages each has brought. It counts them in the node's intake, and does not read on where there is no room:
+// then the client cannot send either. What is whole the handlers count.
 //
 // A message beyond all bounds grpc-go refuses by itself, with ResourceExhausted, which says "later". It never
 // gets better, so its caller is to be told InvalidArgument. Only a handler can say that, and a handler is given only
@@ -220,7 +220,7 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// given takes what is not held any more off the count, of so many bytes before. m.mu is held.
+// given takes whatever is not held any more off the count, of so many bytes before. m.mu is held.
 func (m *meter) given(before int) (more int) {
 	more = m.held - before
 	if m.begun != (m.held > 0) {
@@ -304,7 +304,7 @@ func (m *meter) drop(id uint32) {
 	}
 }
 
-// payload takes bytes of a frame; m.in.left has them still. What is not of a call grpc-go throws away.
+// payload takes bytes of a frame; m.in.left has them still. Whatever is not of a call grpc-go throws away.
 func (m *meter) payload(p []byte) {
 	u := m.calls[m.in.id()]
 	if m.in.head[3] != frameData || u == nil || u.large && u.headed == 0 {

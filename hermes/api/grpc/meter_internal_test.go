@@ -220,7 +220,7 @@ func TestMeterServerEnds(t *testing.T) {
 	}
 }
 
-// No bytes that come make the meter fail or count what is not there.
+// No bytes that come make the meter fail or count whatever is not there.
 func FuzzMeter(f *testing.F) {
 	c := begin()
 	c.call(1)

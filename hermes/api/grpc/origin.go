@@ -41,7 +41,7 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 			return nil, status.Errorf(status.InvalidArgument, "payload %d has %d bytes; at most %d are allowed", i,
 				len(payload), hermes.PayloadLimit)
 		}
-		// A message without key and headers takes less than 16 bytes beside its payload.
+		// A message without key and headers takes less than 16 bytes in addition to its payload.
 		if run.Count == hermes.RunMessages || run.Count > 0 && len(run.Messages)+len(payload)+16 > hermes.RunLimit {
 			runs = append(runs, run)
 			run.Count, run.Messages = 0, nil

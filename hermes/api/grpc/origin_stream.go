@@ -18,15 +18,15 @@ import (
 	"wirelab/wire/status"
 )
 
-// The bounds of one PublishStream of the origin, beside [StreamBytes].
+// The bounds of one PublishStream of the origin, in addition to [StreamBytes].
 const (
-	// originFlying is how many of its runs have no answer yet. What comes meanwhile is put together into longer
-	// runs: so a stream that is faster than the disk has longer ones, and a slow one waits for nothing.
+	// originFlying is how many of its runs have no answer yet. What comes in the meantime is put together into
+	// longer runs: so a stream that is faster than the disk has longer ones, and a slow one waits for nothing.
 	originFlying = 64
 	// originPushed is how many messages in mode performance are one run: readers who are given thousands at once miss
 	// more of them.
 	originPushed = 64
-	// originOverhead is what a message costs beside its bytes, so that empty ones are bounded too.
+	// originOverhead is what a message costs in addition to its bytes, so that empty ones are bounded too.
 	originOverhead = 64
 	// originTopics is how many topics a stream remembers.
 	originTopics = 1024
@@ -48,7 +48,7 @@ type originStream struct {
 	// known has the topics to which something was published, with the place of the last run that was stored.
 	known  map[string]uint64
 	reply  origin.PublishStreamResponse
-	closed bool // nobody waits for answers any more
+	closed bool // no caller waits for answers any more
 
 	changed chan struct{} // 1: the handler has something to do
 	freed   chan struct{} // 1: bytes fell
@@ -62,8 +62,8 @@ type originRun struct {
 	bytes int    // counted for it
 }
 
-// originPublishStream publishes in order, many at once, and counts. What is stored is exact: a message that
-// nobody knows to be stored counts as failed.
+// originPublishStream publishes in order, many at once, and counts. Stored data is exact: a message that is
+// unknown to be stored counts as failed.
 func (d *api) originPublishStream(call grpc.ServerStream) error {
 	ctx, end := d.until(call.Context())
 	defer end(nil)
@@ -76,7 +76,7 @@ func (d *api) originPublishStream(call grpc.ServerStream) error {
 	if err := s.publish(ctx, ended); !errors.Is(err, io.EOF) {
 		return err
 	}
-	return call.SendMsg(&s.reply) // nobody else has it: all is answered
+	return call.SendMsg(&s.reply) // no other has it: all is answered
 }
 
 // read takes what comes. It ends with io.EOF, or with what is wrong.
@@ -189,8 +189,8 @@ func (s *originStream) publish(ctx context.Context, ended <-chan error) error {
 }
 
 // next returns the run that is to be published now; nil: none yet. It is to be stored before anything else is
-// published if nobody knows whether its topic is there, and if it was not: what comes behind must not pass it. So
-// is one in mode performance: there only the answers keep a publisher from running away from its readers.
+// published if it is unknown whether its topic is there, and if it was not: what comes behind must not pass it.
+// So is one in mode performance: there only the answers keep a publisher from running away from its readers.
 func (s *originStream) next() (run *originRun, alone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +218,7 @@ func (s *originStream) next() (run *originRun, alone bool) {
 }
 
 // store stores a run on its own, and makes its topic if that is not there, as the origin does. A run that
-// another one of its topic has passed meanwhile has failed: in its place it cannot be any more.
+// another one of its topic has passed in the meantime has failed: in its place it cannot be any more.
 func (s *originStream) store(ctx context.Context, run *originRun) {
 	s.mu.Lock()
 	if len(s.known) >= originTopics && len(s.lost) == 0 {
@@ -270,7 +270,7 @@ func (s *originStream) idle() bool {
 	return s.flying == 0 && len(s.waiting) == 0 && len(s.lost) == 0
 }
 
-// close gives back what nobody will publish any more.
+// close gives back what no one will publish any more.
 func (s *originStream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -92,7 +92,7 @@ func TestOriginStreamHasManyOnTheirWay(t *testing.T) {
 	}
 }
 
-// Whatever fails, what the origin's stream counts as stored is exactly what is stored, and in order.
+// Whatever fails, what the origin's stream counts as stored is exactly stored data, and in order.
 func TestOriginStreamCountsExactly(t *testing.T) {
 	t.Parallel()
 	m := memory(t)

@@ -39,9 +39,9 @@ func originStart(r *origin.SubscribeRequest) (broker.Start, error) {
 	return start, nil
 }
 
-// originSubscription is one Subscribe of the origin's. It has no credit: what is on its
-// way is bounded by HTTP/2's windows, and for a group by what is not acknowledged. An acknowledgement has no
-// answer there, and so one that came too late has none either: the message comes to another member too.
+// originSubscription is one Subscribe of the origin's. It has no credit: what is on its way is bounded by
+// HTTP/2's windows, and for a group by whatever is not acknowledged. An acknowledgement has no answer there,
+// and so one that came too late has none either: the message comes to another member too.
 type originSubscription struct {
 	call  grpc.ServerStream
 	start broker.Start
@@ -113,8 +113,8 @@ func (s *originSubscription) deliver(ctx context.Context, feed broker.Feed) erro
 	}
 }
 
-// originID is a message's id: its topic and offset, which nobody else has (hb-D13). One in
-// performance mode has no offset, and cannot be acknowledged.
+// originID is a message's id: its topic and offset, which no other has (hb-D13). One in performance mode has no
+// offset, and cannot be acknowledged.
 func originID(topic string, offset uint64, attempt uint32) string {
 	if attempt == 0 {
 		return ""

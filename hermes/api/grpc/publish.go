@@ -52,8 +52,8 @@ func checked(r *frame.Run) (broker.Run, error) {
 	}, nil
 }
 
-// store publishes runs and waits for all answers, or for ctx: then nobody knows. What
-// is published stays untouched, so that a broker may go on with it. (hb-D14, hb-D15)
+// store publishes runs and waits for all answers, or for ctx: then the outcome is unknown. Published messages
+// stay untouched, so that a broker may go on with it. (hb-D14, hb-D15)
 func (d *api) store(ctx context.Context, runs []broker.Run) ([]broker.Verdict, error) {
 	type answer struct {
 		at int

@@ -192,7 +192,7 @@ func (p *publishing) done(v frame.Verdict, of *held) {
 	signal(p.freed)
 }
 
-// signal wakes whoever waits on a channel that holds one signal; one that is there is enough.
+// signal wakes any waiter on a channel that holds one signal; one that is there is enough.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -38,21 +38,21 @@ type Options struct {
 	Subscriptions int
 	// NoOrigin leaves the origin's BrokerService away.
 	NoOrigin bool
-	// Access says whose token lets in; nil: everybody is. What the broker lets them do it
-	// decides itself: see access.Wrap.
+	// Access says whose token lets in; nil: every caller is. What the broker lets them do it decides itself: see
+	// access.Wrap.
 	Access *access.Policy
 	// Ready tells why the node is not worth sending callers; health says so for every service, at most
 	// some seconds late. nil: it always is.
 	Ready func(ctx context.Context) error
 	// TLS goes before Secure, ClientRoots and the endpoint's certificate: see access.ServerTLS.
 	TLS *tls.Config
-	// Intake bounds the bytes of requests under way; nil: one of its own. All APIs of a node share one.
+	// Intake bounds the bytes of requests under way; nil: its own. All APIs of a node share one.
 	Intake *intake.Intake
 }
 
-// callWorkers are goroutines that wait for calls; one more call than these has a goroutine of its
-// own, and a stream keeps one. A goroutine that is new begins with a small stack and copies it three times on its way
-// into the broker, which was a tenth of the CPU that a publish costs a leader.
+// callWorkers are goroutines that wait for calls; one more call than these has its own goroutine, and a stream
+// keeps one. A goroutine that is new begins with a small stack and copies it three times on its way into the
+// broker, which was a tenth of the CPU that a publish costs a leader.
 const callWorkers = 256
 
 const (
@@ -119,8 +119,8 @@ func (o Options) server(at endpoint.Endpoint) ([]grpc.ServerOption, error) {
 		grpc.MaxHeaderListSize(headerLimit),
 		// Of a stream whose handler waits, so much may lie unread, which nothing else counts.
 		grpc.StaticStreamWindowSize(windowBytes),
-		// With a window of its own a stream's does not grow, and neither does the connection's: that would stay at the
-		// 64 KiB that HTTP/2 begins with, below what a client has under way.
+		// With its own window a stream's does not grow, and neither does the connection's: that would stay at the 64
+		// KiB that HTTP/2 begins with, below what a client has under way.
 		grpc.StaticConnWindowSize(2 * windowBytes),
 		// TLS, the preface and the first settings: grpc-go itself gives them two minutes.
 		grpc.ConnectionTimeout(greetingTime),
@@ -156,7 +156,7 @@ func (o Options) credentials(at endpoint.Endpoint) (credentials.TransportCredent
 	return credentials.NewTLS(config), nil
 }
 
-// hint is the address of the leader's API, or "" where this node leads or nobody does.
+// hint is the address of the leader's API, or "" where this node leads or none does.
 func (d *api) hint() string {
 	leader, ok := d.broker.Leader()
 	if !ok || leader.ID == d.self {

@@ -146,8 +146,8 @@ func (s *subscription) settled(frames uint64, late []broker.Range) error {
 	return s.send(d)
 }
 
-// send sends a frame, from either goroutine. A client that does not read holds both, and
-// with them the acks that it goes on to send.
+// send sends a frame, from either goroutine. A client that does not read holds both, and with them the acks
+// that it continues to send.
 func (s *subscription) send(d *frame.Delivery) error {
 	s.sends.Lock()
 	defer s.sends.Unlock()

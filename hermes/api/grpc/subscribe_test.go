@@ -271,7 +271,7 @@ func TestFeedFails(t *testing.T) {
 	}
 }
 
-// An ack of which a part came too late is settled and says which; the stream goes on.
+// An ack of which a part came too late is settled and says which; the stream continues.
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	m := memory(t)

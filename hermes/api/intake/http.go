@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Body counts the body of a request as it is read, until release is called, once. The reader's error
-// is ResourceExhausted where there was no room.
+// Body counts the body of a request while it is read, until release is called, once. The reader's error is
+// ResourceExhausted where there was no room.
 func (i *Intake) Body(w http.ResponseWriter, r *http.Request) (release func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return func() {}

@@ -10,9 +10,9 @@
 // what it holds makes room for a request that is smaller even with what it asks for. Else many that each hold a little
 // and wait for more would keep every new one waiting as long as themselves.
 //
-// Requests that are half there could wait for each other for ever. One of those that wait may therefore use
-// what is set aside for the largest request; it keeps this right until it is whole. Small requests that are
-// whole may use it too.
+// Requests that are half there could wait for each other for ever. One of those that wait may therefore use the
+// reserve for the largest request; it keeps this right until it is whole. Small requests that are whole may use
+// it too.
 package intake
 
 import (
@@ -31,17 +31,17 @@ const (
 	Usual = 96 << 20
 	// Least is a bound with which requests of any size can be served.
 	Least = 2 * largest
-	// largest is what is set aside, which any request fits.
+	// largest is the reserve, which any request fits.
 	largest = 2 * hermes.RunLimit
 	// stall is the time in which pace bytes must come of an unfinished request, or it may be ended in favour of others,
 	// unless Options say otherwise.
 	stall = time.Second
 	pace  = 64 << 10
-	// smallBytes is a request that, when it is whole, may use what is set aside as well: it is soon gone.
+	// smallBytes is a request that, when it is whole, may use the reserve as well: it is soon gone.
 	smallBytes = 64 << 10
 	// patience is how long a request waits for room, unless Options say otherwise.
 	patience = 5 * time.Second
-	// look is how often those are looked for, while somebody waits.
+	// look is how often those are looked for, while a request waits.
 	look = 100 * time.Millisecond
 )
 
@@ -58,16 +58,16 @@ type Intake struct {
 	stall    time.Duration
 
 	total int64 // the bound as it was given
-	most  int64 // without what is set aside
+	most  int64 // without the reserve
 	used  atomic.Int64
-	short atomic.Bool // somebody waits: room goes to those first
+	short atomic.Bool // a request waits:room goes to those first
 
 	refused, ended atomic.Uint64
 
 	mu      sync.Mutex           // guards all below
 	open    map[*Upload]struct{} // that are not whole
 	waiting []*waiter            // the smallest first, and of those the oldest
-	chief   *Upload              // may use what is set aside; nil: nobody
+	chief   *Upload              // may use the reserve; nil: none
 	leaving int64                // bytes of uploads that are to end and are not released
 	looked  time.Time
 }
@@ -154,7 +154,7 @@ func (u *Upload) progress(bytes int, waited bool) {
 	}
 }
 
-// Try counts bytes that came, where there is room with what is set aside: for what is little. It does not wait.
+// Try counts bytes that came, where there is room with the reserve: for what is little. It does not wait.
 func (u *Upload) Try(bytes int) bool {
 	if u.of.used.Add(int64(bytes)) > u.of.total {
 		u.of.used.Add(int64(-bytes))
@@ -168,7 +168,7 @@ func (u *Upload) Try(bytes int) bool {
 // Give takes bytes off the count.
 func (u *Upload) Give(bytes int) {
 	u.held.Add(int64(-bytes))
-	// What is set aside comes back first. Else who takes and gives without an end would make room for all others.
+	// The reserve comes back first. Else who takes and gives without an end would make room for all others.
 	for given := false; !given; {
 		aside := u.aside.Load()
 		given = aside == 0 || u.aside.CompareAndSwap(aside, max(0, aside-int64(bytes)))
@@ -188,7 +188,7 @@ func (u *Upload) Whole() {
 	i.mu.Unlock()
 }
 
-// resign takes from an upload the right to what is set aside, if it has it. mu is held.
+// resign takes from an upload the right to the reserve, if it has it. mu is held.
 func (i *Intake) resign(u *Upload) {
 	if i.chief == u {
 		i.chief = nil
@@ -196,7 +196,7 @@ func (i *Intake) resign(u *Upload) {
 	}
 }
 
-// room is how much may be used by who does not use what is set aside. mu is held.
+// room is how much may be used by who does not use the reserve. mu is held.
 func (i *Intake) room() int64 {
 	if i.chief == nil {
 		return i.most

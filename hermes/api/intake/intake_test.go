@@ -13,8 +13,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// Unfinished requests of which nothing comes hold nobody up: they are ended, the largest first and no
-// more of them than must be, and who waits goes on.
+// Unfinished requests of which nothing comes delay no other: they are ended, the largest first and no more of
+// them than must be, and who waits continues.
 func TestIdleUploadsGiveWay(t *testing.T) {
 	t.Parallel()
 	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Hour})
@@ -26,7 +26,7 @@ func TestIdleUploadsGiveWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	chief := in.Begin(func() { ended <- 4 }) // uses what is set aside
+	chief := in.Begin(func() { ended <- 4 }) // uses the reserve
 	if err := chief.Take(t.Context().Done(), 1<<20); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestIdleUploadsGiveWay(t *testing.T) {
 	}
 }
 
-// Large requests that are half there and wait for room, one of them with what is set aside, do not keep a small one
+// Large requests that are half there and wait for room, one of them with the reserve, do not keep a small one
 // waiting: one of them is refused, and no more, since that is enough.
 func TestWaitingUploadsGiveWay(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestWaitingUploadsGiveWay(t *testing.T) {
 			u.Release()
 		})
 	}
-	if err := chief.Take(over, 7<<20); err != nil { // of what is set aside
+	if err := chief.Take(over, 7<<20); err != nil { // of the reserve
 		t.Fatal(err)
 	}
 	wait(chief, 2<<20) // more than is left of that
@@ -101,7 +101,7 @@ func TestWaitingUploadsGiveWay(t *testing.T) {
 	}
 }
 
-// Who takes of what is set aside and gives it back, again and again, makes no room for others: the bound holds.
+// Who takes of the reserve and gives it back, again and again, makes no room for others: the bound holds.
 func TestChiefMakesNoRoom(t *testing.T) {
 	t.Parallel()
 	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
@@ -125,7 +125,7 @@ func TestChiefMakesNoRoom(t *testing.T) {
 	}
 }
 
-// Who finds no room is told so by a code that says to come again, with the bound and its name.
+// Who finds no room is notified by a code that says to come again, with the bound and its name.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})

@@ -59,9 +59,8 @@ func (r *Register) Release() {
 	r.count--
 }
 
-// Add notes a feed, of a group or not, under an id that begins with the node's, as
-// [NodeOf] reads it, and has else what nobody can guess: to know it is the right to
-// acknowledge.
+// Add notes a feed, of a group or not, under an id that begins with the node's, as [NodeOf] reads it, and has
+// else a part that cannot be guessed: to know it is the right to acknowledge.
 func (r *Register) Add(node uint64, feed broker.Feed, group bool) (id string) {
 	id = strconv.FormatUint(node, 10) + "-" + strings.ToLower(rand.Text())
 	r.mu.Lock()

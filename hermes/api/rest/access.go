@@ -6,8 +6,8 @@ import (
 	"wirelab/hermes/access"
 )
 
-// recognise puts who shows a token of the policy into the request's context. Whoever
-// shows none goes on as nobody: it is identify that knows which addresses are open.
+// recognise puts who shows a token of the policy into the request's context. A caller without a token is
+// treated as an unknown caller: it is identify that knows which addresses are open.
 func (d *API) recognise(r *http.Request) *http.Request {
 	if d.config.Access == nil {
 		return r

@@ -12,7 +12,7 @@ import (
 	"wirelab/hermes/api/rest"
 )
 
-// A policy's principals do what it lets them, on mounted APIs as on this one; health is for everybody (hb-D25).
+// A policy's principals do what it lets them, on mounted APIs as on this one; health is public (hb-D25).
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	token, hash := access.NewToken()

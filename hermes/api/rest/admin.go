@@ -11,7 +11,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// noBody refuses a request that has a body, which nobody would read.
+// noBody refuses a request that has a body, which would not be read.
 func (c *call) noBody() error {
 	if c.request.ContentLength > 0 {
 		return status.Errorf(status.InvalidArgument, "%s has no body here", c.request.Method)
@@ -314,7 +314,7 @@ type memberJSON struct {
 // clusterJSON is the cluster as a node sees it.
 type clusterJSON struct {
 	Node      string       `json:"node"`
-	Leader    string       `json:"leader,omitempty"` // absent: nobody leads
+	Leader    string       `json:"leader,omitempty"` // absent: no node leads
 	Term      uint64       `json:"term"`
 	Committed uint64       `json:"committed"`
 	Applied   uint64       `json:"applied"`

@@ -29,7 +29,7 @@ const (
 // Config is what an API is made of. The zero values but for Broker are usable.
 type Config struct {
 	Broker broker.Broker
-	// Token is what callers show as bearer; "": everybody may do everything.
+	// Token is what callers show as bearer; "": every caller may do everything.
 	Token string
 	// Access says whose bearer tokens let in, instead of Token; nil: that counts. What the
 	// broker lets them do it decides itself: see access.Wrap.
@@ -47,22 +47,22 @@ type Config struct {
 	// IP addresses and localhost. Where neither Token, Access nor TLS is set, a request to any
 	// other is refused: a page whose name was made to point here would be let in (DNS rebinding).
 	Names []string
-	// Log is told of faults of this service; nil: nobody is.
+	// Log is notified of faults of this service; nil: not reported.
 	Log *slog.Logger
-	// Register is where subscriptions are noted, and bounded; nil: one of its own. APIs of a node that share one
-	// take each other's acknowledgements.
+	// Register is where subscriptions are noted, and bounded; nil: its own. APIs of a node that share one take
+	// each other's acknowledgements.
 	Register *register.Register
-	// Intake bounds the bytes of requests under way; nil: one of its own. All APIs of a node share one.
+	// Intake bounds the bytes of requests under way; nil: its own. All APIs of a node share one.
 	Intake *intake.Intake
 	// Heartbeat is after how long without an event a comment is written; 0: 15 s.
 	Heartbeat time.Duration
-	// WriteTime is how long a subscriber may take to read what is written; 0: 30 s.
+	// WriteTime is how long a subscriber may take to read written data; 0: 30 s.
 	WriteTime time.Duration
 	// Mounts are further APIs on the same port, by their path, behind the same guard. Each is made when
 	// [API.Handler] is, and ends as ending does.
 	Mounts map[string]func(ending context.Context) http.Handler
-	// Pages are what everybody may see, without a token and from wherever they are
-	// linked, by their exact path: they must tell nothing of the broker.
+	// Pages are public pages, without a token and from wherever they are linked, by their exact path: they must
+	// tell nothing of the broker.
 	Pages map[string]http.Handler
 }
 

@@ -169,8 +169,8 @@ func unreadable(err error) error {
 	return status.Errorf(status.InvalidArgument, "the body has a field that is not known here, or bytes that are not base64: see /v1/openapi.json")
 }
 
-// tooManyValues reports whether a JSON text may hold more than valueLimit
-// values. What is not JSON is judged as if it were.
+// tooManyValues reports whether a JSON text may hold more than valueLimit values. Whatever is not JSON is
+// judged as if it were.
 func tooManyValues(text []byte) bool {
 	if len(text) <= valueLimit {
 		return false // a value takes a byte

@@ -13,18 +13,17 @@
 //   - application/json: a message, or {"messages":[…]}. A payload is text
 //     ("payload") or bytes ("payload_base64"); so are keys and headers' values.
 //
-// POST /v1/publish takes JSON for several topics and says of each run whether it
-// was stored. A reply that is not a success says by its code whether nobody
-// knows: then publish again with the same producer and sequence.
+// POST /v1/publish takes JSON for several topics and says of each run whether it was stored. A reply that is
+// not a success says by its code whether the outcome is unknown: then publish again with the same producer and
+// sequence.
 //
 // # Subscribing
 //
-// GET /v1/topics/{topic}/events is a stream of server-sent events, each with
-// the message's offset as its id, so that EventSource goes on where it broke
-// off (Last-Event-ID). Comments come while nothing else does, the first at once
-// after an event "open". A stream ends with an event "failure" which says why;
-// one that ends without was cut. There is no queue here: a slow reader is waited
-// for, up to a time to write, and delays nobody else.
+// GET /v1/topics/{topic}/events is a stream of server-sent events, each with the message's offset as its id, so
+// that EventSource continues where it broke off (Last-Event-ID). Comments come while nothing else does, the
+// first at once after an event "open". A stream ends with an event "failure" which says why; one that ends
+// without was cut. There is no queue here: a slow reader is waited for, up to a time to write, and delays no
+// other.
 //
 // With a group, each message is acknowledged by POST to
 // /v1/subscriptions/{id}/ack or /nack, whose id the event "open" tells. The feed
@@ -35,11 +34,10 @@
 //
 // # Failures and numbers
 //
-// A failure is a status and a body of application/problem+json (RFC 9457) with
-// the code of package status by name. A parameter or field that nobody knows is
-// refused. Offsets and counts are JSON numbers, as they count from 0; ids of
-// producers and nodes, which may exceed 2^53, are texts. Times are RFC 3339 with
-// nanoseconds, durations such as "1m30s".
+// A failure is a status and a body of application/problem+json (RFC 9457) with the code of package status by
+// name. A parameter or field that is unknown is refused. Offsets and counts are JSON numbers, as they count
+// from 0; ids of producers and nodes, which may exceed 2^53, are texts. Times are RFC 3339 with nanoseconds,
+// durations such as "1m30s".
 //
 // The time that a call may take is [CallTime], or what the header
 // Call-Timeout-Ms says, at most [CallTimeMax].

@@ -18,7 +18,7 @@ import (
 )
 
 // A body without a length takes what came of it, and not what may come: clients that send five bytes and then
-// nothing keep nobody waiting, and as many ordinary ones as there are goroutines are all served.
+// nothing keep no other waiting, and as many ordinary ones as there are goroutines are all served.
 func TestChunkedBodiesTakeWhatCame(t *testing.T) {
 	t.Parallel()
 	// No machine is so slow that one of the ordinary ones would be ended for standing still, or for waiting.

@@ -165,7 +165,7 @@ func appendBytes(dst []byte, name string, value []byte, base64Only bool) []byte 
 	return appendText(append(dst, '"', ':'), value)
 }
 
-// appendText appends a JSON text. What is no UTF-8 must not come here.
+// appendText appends a JSON text. Whatever is no UTF-8 must not come here.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

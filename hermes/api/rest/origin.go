@@ -156,9 +156,8 @@ func (c *call) originSubscribe() error {
 	})
 }
 
-// appendOrigin appends a message as the origin writes them, its time in seconds.
-// What is no text comes as payload_base64 (hb-D28). The id is nobody else's
-// (hb-D13); of a message that is in no log it is empty.
+// appendOrigin appends a message as the origin writes them, its time in seconds. Whatever is no text comes as
+// payload_base64 (hb-D28). The id is no other's (hb-D13); of a message that is in no log it is empty.
 func appendOrigin(dst []byte, at *place, m *hermes.Message) []byte {
 	dst = append(dst, `{"id":"`...)
 	if at.attempt > 0 {
@@ -224,7 +223,7 @@ type (
 	}
 )
 
-// originStatus answers GET /status. What is published is what was stored, and consumed what was written to
+// originStatus answers GET /status. Published messages are what was stored, and consumed what was written to
 // subscribers, both through this API (hb-D33); the first 1000 topics are shown. The numbers of the node itself
 // are elsewhere.
 func (c *call) originStatus() error {

@@ -50,9 +50,8 @@ func TestOriginHint(t *testing.T) {
 	}
 }
 
-// The origin's readers get its events, and what they did not have: bytes that are
-// no text, ids that are nobody else's, a place to go on from (hb-F12, hb-D13,
-// hb-D28, hb-D29).
+// The origin's readers get its events, and what they did not have: bytes that are no text, ids that are no
+// other's, a place to go on from (hb-F12, hb-D13, hb-D28, hb-D29).
 func TestOriginSubscribe(t *testing.T) {
 	t.Parallel()
 	s := start(t, rest.Config{})

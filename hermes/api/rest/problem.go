@@ -13,8 +13,8 @@ import (
 // mediaProblem is the type of a failure's body.
 const mediaProblem = "application/problem+json"
 
-// statusClosed is what a call that its caller gave up travels as: nobody reads
-// it, but logs of proxies show it. It is nginx's.
+// statusClosed is what a call that its caller gave up travels as: it is not read, but logs of proxies show it.
+// It is nginx's.
 const statusClosed = 499
 
 // statuses is the error table of this API.
@@ -32,7 +32,7 @@ var statuses = [...]int{
 	status.Unimplemented:     http.StatusNotImplemented,
 }
 
-// refusal is a failure that HTTP has a status of its own for.
+// refusal is a failure that HTTP has its own status for.
 type refusal struct {
 	status int
 	told   error // always a *status.Error

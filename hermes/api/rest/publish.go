@@ -15,10 +15,9 @@ import (
 // runsLimit is how many runs one request may have.
 const runsLimit = 256
 
-// publish begins to publish runs in their order and waits for all verdicts, or
-// for the call's end: nobody knows then what becomes of those that are missing.
-// The runs' bytes are read until each verdict is there (hb-D14), and are counted
-// as held as long.
+// publish begins to publish runs in their order and waits for all verdicts, or for the call's end: the outcome
+// is unknown then: what becomes of those that are missing. The runs' bytes are read until each verdict is there
+// (hb-D14), and are counted as held as long.
 func (c *call) publish(runs []broker.Run) []broker.Verdict {
 	verdicts := c.attempt(runs)
 	c.count(runs, verdicts)
@@ -65,7 +64,7 @@ func (c *call) hint() {
 	}
 }
 
-// checked completes a run whose messages may come from anybody.
+// checked completes a run whose messages may come from any caller.
 func checked(run broker.Run) (broker.Run, error) {
 	if err := hermes.CheckTopic(run.Topic); err != nil {
 		return run, err
@@ -167,8 +166,8 @@ func (r *runJSON) run() (run broker.Run, err error) {
 	return checked(run)
 }
 
-// publishAll answers POST /v1/publish. Each run has a verdict of its own (hb-D16), one
-// that is wrong in itself too, and 207 says that some failed.
+// publishAll answers POST /v1/publish. Each run has its own verdict (hb-D16), one that is wrong in itself too,
+// and 207 says that some failed.
 func (c *call) publishAll() error {
 	if err := c.query.done(); err != nil {
 		return err

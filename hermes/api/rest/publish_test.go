@@ -152,7 +152,7 @@ func TestBatchTellsEach(t *testing.T) {
 	if all := s.stored("t"); len(all) != 3 {
 		t.Errorf("stored %q", all)
 	}
-	// What is no batch at all stores nothing.
+	// Whatever is no batch at all stores nothing.
 	for _, body := range []string{
 		`{"runs":[]}`, `{}`,
 		`{"runs":[` + strings.Repeat(`{"topic":"t","messages":[{"payload":"1"}]},`, 256) + `{"topic":"t","messages":[{"payload":"1"}]}]}`,
@@ -175,8 +175,8 @@ func TestBatchTellsEach(t *testing.T) {
 	}
 }
 
-// Past a bound, and outside the contract, a caller is told so by a code, and
-// nothing is stored (hb-D26, hb-D27).
+// Past a bound, and outside the contract, a caller is notified by a code, and nothing is stored (hb-D26,
+// hb-D27).
 func TestPublishRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, rest.Config{})

@@ -8,7 +8,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// query is what a URL asks beside its path. The first complaint is kept.
+// query is what a URL asks in addition to its path. The first complaint is kept.
 type query struct {
 	values map[string]string
 	err    error

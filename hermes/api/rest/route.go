@@ -99,7 +99,7 @@ type call struct {
 // nowhere stands for the route of an address that there is not.
 var nowhere = route{path: "none"}
 
-// serve answers a request. A panic is that call's failure and nobody else's.
+// serve answers a request. A panic is that call's failure and no other's.
 func (d *API) serve(ending context.Context, w http.ResponseWriter, r *http.Request) {
 	c := &call{API: d, ctx: r.Context(), ending: ending, writer: w, request: r, route: &nowhere}
 	c.hold = &hold{release: d.config.Intake.Body(w, r)}

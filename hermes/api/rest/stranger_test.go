@@ -85,7 +85,7 @@ func TestOrigins(t *testing.T) {
 }
 
 // A page whose name was made to point here is of the same origin for its browser, and gets nothing: no reply,
-// no stream, no page, nothing from a mounted API. Whoever shows a token is no such page.
+// no stream, no page, nothing from a mounted API. One that shows a token is no such page.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	teapot := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
@@ -143,7 +143,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Every reply says that it is what it says, and that nobody may keep it.
+// Every reply says that it is what it says, and that no one may keep it.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := start(t, rest.Config{})

@@ -32,7 +32,7 @@ type form struct {
 	message  func(dst []byte, at *place, m *hermes.Message) []byte
 	retry    bool
 	autoAck  bool
-	position bool // events have ids, by which a reader goes on
+	position bool // events have ids, by which a reader continues
 }
 
 // events answers GET /v1/topics/{topic}/events.
@@ -92,8 +92,7 @@ func resume(last string, start *broker.Start) error {
 	return nil
 }
 
-// opened is what a subscriber is told first. It panics if that cannot be JSON,
-// which texts never cause.
+// opened is what a subscriber gets first. It panics if that cannot be JSON, which texts never cause.
 func (c *call) opened(id string, start *broker.Start) []byte {
 	data, err := json.Marshal(struct {
 		Subscription string `json:"subscription"`
@@ -157,9 +156,8 @@ type stream struct {
 	message hermes.Message // used again for each
 }
 
-// run pumps the feed in a goroutine of its own, with no queue between: a Next
-// that a heartbeat cut short could lose what it was about to give. It waits for
-// the goroutine, however it ends (hb-D20, hb-D30).
+// run pumps the feed in a separate goroutine, with no queue between: a Next that a heartbeat cut short could
+// lose what it was about to give. It waits for the goroutine, however it ends (hb-D20, hb-D30).
 func (s *stream) run(ctx context.Context, cancel context.CancelFunc, id string, feed broker.Feed) error {
 	batches := make(chan broker.Batch)
 	var ended error // why the feed did; read once batches is closed
@@ -219,7 +217,7 @@ func (s *stream) run(ctx context.Context, cancel context.CancelFunc, id string, 
 	}
 }
 
-// retry is how long EventSource is told to wait before it comes back.
+// retry is how long EventSource is instructed to wait before it comes back.
 const retry = "retry: 1000\n\n"
 
 // begin writes what comes before the first message, and a comment, by which some

@@ -28,8 +28,7 @@ func (s *rig) put(topic string, texts ...string) {
 	}
 }
 
-// A subscriber begins where it says, has ids, and goes on behind the last one it
-// got (hb-D29).
+// A subscriber begins where it says, has ids, and continues behind the last one it got (hb-D29).
 func TestBeginnings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ why, query, last, want string }{
@@ -189,8 +188,8 @@ func TestAckRefuses(t *testing.T) {
 	}
 }
 
-// What is written is acknowledged for readers who ask for that, and not before
-// (hb-D29): a feed notes what was written when it is acknowledged.
+// Written data is acknowledged for readers who ask for that, and not before (hb-D29): a feed notes what was
+// written when it is acknowledged.
 func TestAutomaticAcks(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"/v1/topics/t/events?group=g&ack=auto", "/subscribe?topic=t&group=g"} {
@@ -223,8 +222,8 @@ func (w *written) FlushError() error {
 	return nil
 }
 
-// An acknowledgement of which a part came too late says which; the stream that it is about goes on, also where
-// the API acknowledges by itself.
+// An acknowledgement of which a part came too late says which; the stream that it is about continues, also
+// where the API acknowledges by itself.
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	f := &feed{late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}, batches: []broker.Batch{
@@ -372,8 +371,8 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// A reader that does not read is given up after its time, and its feed is closed;
-// meanwhile another gets everything.
+// A reader that does not read is given up after its time, and its feed is closed; In the meantime another gets
+// everything.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{})

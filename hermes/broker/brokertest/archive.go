@@ -224,7 +224,7 @@ func (m *InMemory) goOn(step broker.Restore) error {
 	return nil
 }
 
-// skip gives up what is before an offset that is not there yet.
+// skip gives up everything before an offset that is not there yet.
 func (t *topic) skip(to uint64) {
 	if to > t.Next {
 		t.runs, t.First, t.Next, t.Bytes = nil, to, to, 0

@@ -375,7 +375,7 @@ func testRestoreBad(s *suite) {
 	bad("runs before the beginning", status.NotFound,
 		broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
 	s.step(broker.Restore{ID: 3, Step: broker.StepBegin, Topic: topic})
-	defer func() { // or nobody could make a cut of all
+	defer func() { // or no one could make a cut of all
 		if err := s.in.DeleteTopic(s.ctx, topic.Name); err != nil {
 			s.Error(err)
 		}

@@ -40,7 +40,7 @@ func (m *InMemory) Leader() (broker.Member, bool) {
 	return m.member(), true
 }
 
-// Join implements [broker.Cluster]: nobody can join a node in memory.
+// Join implements [broker.Cluster]: no one can join a node in memory.
 func (m *InMemory) Join(_ context.Context, who broker.Member) (broker.Status, error) {
 	switch {
 	case who.ID == 0 || who.Peer == "":

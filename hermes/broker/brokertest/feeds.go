@@ -73,7 +73,7 @@ func testBeginnings(s *suite) {
 	s.same("from the next offset", s.take(ahead, 2), []got{{6, "d", 1}, {7, "d2", 1}})
 }
 
-// What is gone of what a reader wanted is told with the first batch, and once.
+// What is gone of what a reader wanted is reported with the first batch, and once.
 func testSkipped(s *suite) {
 	name := s.topic + ".gap"
 	if _, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: name, First: 7}); err != nil {
@@ -122,7 +122,7 @@ func testLimit(s *suite) {
 	s.same("messages a batch", counts, []int{1, 2, 1})
 }
 
-// testSlowReader: hb-D17, hb-D26: one that does not read delays nobody, and gets all in the end.
+// testSlowReader: hb-D17, hb-D26: one that does not read delays no other, and gets all in the end.
 func testSlowReader(s *suite) {
 	slow := s.subscribe(broker.Start{From: broker.FromTail})
 	fast := s.subscribe(broker.Start{From: broker.FromTail})
@@ -139,7 +139,7 @@ func testSlowReader(s *suite) {
 	}
 }
 
-// testFeedEnds: hb-D04, hb-D20: a feed that ends says so, at once, to whoever waits.
+// testFeedEnds: hb-D04, hb-D20: a feed that ends says so, at once, to any waiter.
 func testFeedEnds(s *suite) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()

@@ -24,12 +24,12 @@ type group struct {
 
 // leased is a message that was handed out.
 type leased struct {
-	with     *feed     // nil: nobody has it now
-	turn     int       // with somebody: of what was handed out together
-	since    time.Time // with somebody: when its time began
-	again    time.Time // with nobody: not before
+	with     *feed     // nil: no member has it now
+	turn     int       // with a member: of what was handed out together
+	since    time.Time // with a member: when its time began
+	again    time.Time // with no one: not before
 	attempts uint32
-	lost     uint32 // of these, those that do not count: its member had others beside it
+	lost     uint32 // of these, those that do not count: its member had others with it
 	reason   string
 }
 
@@ -157,7 +157,7 @@ func (g *group) acknowledge(o uint64) {
 	g.acked[o] = struct{}{}
 }
 
-// back takes a message from its member, who had it in vain; company tells that it had others, and that nobody
+// back takes a message from its member, who had it in vain; company tells that it had others, and that no one
 // can say which is to blame.
 func (g *group) back(o uint64, again time.Time, reason string, company bool) {
 	h := g.leases[o]
@@ -197,7 +197,7 @@ func (g *group) leave(f *feed) {
 	g.settle()
 }
 
-// until is when a message is taken back that somebody has.
+// until is when a message is taken back that a member has.
 func (g *group) until(h *leased) time.Time { return h.since.Add(time.Duration(g.s.AckTimeout)) }
 
 // expire takes back what was not acknowledged in time.

@@ -261,7 +261,7 @@ func testDeadLetter(s *suite) {
 	}
 	defer letters.Close()
 	want := hermes.DeadLetter(m, s.topic, 0, "g", 2, "bad")
-	for { // other tests may write dead letters beside this one
+	for { // other tests may write dead letters next to this one
 		b, err := letters.Next(s.ctx, broker.Room{Bytes: 1})
 		if err != nil {
 			s.Fatal(err)
@@ -386,7 +386,7 @@ func testDeleteGroup(s *suite) {
 	s.same("one of the same name is new", s.take(s.member("g", 0), 1), []got{{0, "a", 1}})
 }
 
-// testResume: hb-D02: a group goes on where it is, not where it was handed to.
+// testResume: hb-D02: a group continues where it is, not where it was handed to.
 func testResume(s *suite) {
 	s.publish("a", "b", "c")
 	f := s.member("g", 1)

@@ -39,8 +39,8 @@ func ahead(f broker.Feed) bool {
 	return is
 }
 
-// testLateAck: an acknowledgement after its time counts as long as nobody else has the message, and says so where
-// somebody has.
+// testLateAck: an acknowledgement after its time counts as long as no other has the message, and says so where
+// another has.
 func testLateAck(s *suite) {
 	want := broker.Group{Topic: s.topic, Name: "g", AckTimeout: int64(20 * time.Millisecond)}
 	if _, err := s.in.CreateGroup(s.ctx, want, broker.Start{From: broker.FromOldest}); err != nil {

@@ -27,12 +27,11 @@ type suite struct {
 }
 
 // Ahead is a feed that takes messages ahead of its reader, so that what its reader has not had counts as sent
-// too. Tests of what is not sent are not for it.
+// too. Tests of whatever is not sent are not for it.
 type Ahead interface{ TakesAhead() }
 
-// Run holds nodes of one broker to the contract of package broker. Each test
-// publishes at one node and reads at another, in all pairs, on topics of its own, so
-// that the nodes may be used for other things too.
+// Run holds nodes of one broker to the contract of package broker. Each test publishes at one node and reads at
+// another, in all pairs, on its own topics, so that the nodes may be used for other things too.
 func Run(t *testing.T, nodes ...broker.Broker) {
 	for i := range nodes {
 		j := (i + 1) % len(nodes)
@@ -91,7 +90,7 @@ func Payloads(messages []byte) ([]string, error) {
 func Publish(ctx context.Context, b broker.Broker, run broker.Run) broker.Verdict {
 	answered := make(chan broker.Verdict, 1)
 	b.Publish(ctx, run, func(v broker.Verdict) { answered <- v })
-	return <-answered // whoever does Publish answers when the context ends, if not before
+	return <-answered // the publish answers when the context ends, if not before
 }
 
 func (s *suite) publish(payloads ...string) broker.Verdict {

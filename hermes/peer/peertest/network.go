@@ -19,7 +19,7 @@ type Network struct {
 // way is a direction.
 type way struct{ from, to uint64 }
 
-// New is a network on which everybody reaches everybody.
+// New is a network on which every node reaches every other.
 func New() *Network {
 	return &Network{cut: map[way]bool{}, changed: make(chan struct{})}
 }
