@@ -30,8 +30,10 @@ type who struct {
 }
 
 func (w *who) register(flags *pflag.FlagSet) {
-	flags.StringVar(&w.policy, "policy", "", "`file` that says who may do what; it is read again within 10 s of a change (default: everyone may do everything)")
-	flags.BoolVar(&w.insecure, "insecure", false, "listen beyond this machine without TLS or without a policy; only for networks that keep strangers out")
+	flags.StringVar(&w.policy, "policy", "", "`file` that says who may do what; it is read again within 10 s of a "+
+		"change (default: everyone may do everything)")
+	flags.BoolVar(&w.insecure, "insecure", false, "listen beyond this machine without TLS or without a policy; only for "+
+		"networks that keep strangers out")
 }
 
 // guard loads the policy, if there is one, and refuses to serve callers that come from beyond this machine, or
@@ -66,7 +68,8 @@ func (c *config) guard(ctx context.Context, d *listeners) (*access.Policy, error
 		{"peer-listen", d.peer, c.peerTLS.cert != "", "--peer-tls-cert, --peer-tls-key and --peer-tls-ca"},
 	} {
 		if l.at != nil && !l.ok && !loopback(l.at.Addr()) {
-			return nil, cli.Usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure where the network keeps strangers out", l.flag, l.at.Addr(), l.lacks)
+			return nil, cli.Usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure where the "+
+				"network keeps strangers out", l.flag, l.at.Addr(), l.lacks)
 		}
 	}
 	return p, nil
@@ -83,7 +86,8 @@ func (c *config) peerKey(ctx context.Context) ([]byte, error) {
 	}
 	key := bytes.TrimSpace(text)
 	if len(key) < peer.KeyLeast {
-		return nil, cli.Usage("--peer-key-file %s holds %d bytes; want at least %d, such as what \"openssl rand -hex 32\" prints",
+		return nil, cli.Usage("--peer-key-file %s holds %d bytes; want at least %d, such as what \"openssl rand -hex "+
+			"32\" prints",
 			c.peerKeyFile, len(key), peer.KeyLeast)
 	}
 	return key, nil

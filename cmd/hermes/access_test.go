@@ -51,7 +51,8 @@ func TestPolicy(t *testing.T) {
 	t.Parallel()
 	admin, adminHash := newToken(t)
 	reader, readerHash := newToken(t)
-	policy := written(t, "policy.yaml", "principals:\n  - name: admin\n    tokens: ["+adminHash+"]\n    publish: [\"*\"]\n    admin: [\"*\"]\n    cluster: true\n"+
+	policy := written(t, "policy.yaml", "principals:\n  - name: admin\n    tokens: ["+adminHash+"]\n    publish: "+
+		"[\"*\"]\n    admin: [\"*\"]\n    cluster: true\n"+
 		"  - name: reader\n    tokens: ["+readerHash+"]\n    subscribe: [orders]\n")
 	l := start(t, 1, append(dev, "--policy", policy, "--log-level", "debug")...)
 	as := func(token string) map[string]string {
@@ -62,10 +63,12 @@ func TestPolicy(t *testing.T) {
 	must(t, as(admin), "", "pub", "orders", "one", "--create")
 	must(t, as(admin), "", "pub", "secrets", "two", "--create")
 	file := written(t, "token", reader+"\n")
-	if out := must(t, l.at(), "", "sub", "orders", "--from", "oldest", "--count", "1", "--token-file", file); out != "one\n" {
+	if out := must(t, l.at(), "", "sub", "orders", "--from", "oldest", "--count", "1", "--token-file",
+		file); out != "one\n" {
 		t.Errorf("sub says %q", out)
 	}
-	if out := must(t, as(reader), "", "topic", "list"); !strings.Contains(out, "orders") || strings.Contains(out, "secrets") {
+	if out := must(t, as(reader), "", "topic", "list"); !strings.Contains(out, "orders") ||
+		strings.Contains(out, "secrets") {
 		t.Errorf("the reader's topics are %q", out)
 	}
 	for what, args := range map[string][]string{
@@ -74,16 +77,19 @@ func TestPolicy(t *testing.T) {
 		"one that is not there":   {"sub", "nothing", "--from", "oldest", "--count", "1"},
 		"changing who takes part": {"cluster", "transfer", "1"},
 	} {
-		if code, _, errs := tried(t, as(reader), "", append(args, "--timeout", "1m")...); code == exitOK || !strings.Contains(errs, "no right") {
+		if code, _, errs := tried(t, as(reader), "", append(args, "--timeout", "1m")...); code == exitOK ||
+			!strings.Contains(errs, "no right") {
 			t.Errorf("%s: exit code %d: %s", what, code, errs)
 		}
 	}
 	for what, env := range map[string]map[string]string{"no token": l.at(), "another token": as(admin[:40])} {
-		if code, _, errs := tried(t, env, "", "topic", "list", "--timeout", "1m"); code == exitOK || !strings.Contains(errs, "token") || strings.Contains(errs, admin[:40]) {
+		if code, _, errs := tried(t, env, "", "topic", "list", "--timeout", "1m"); code == exitOK || !strings.Contains(errs,
+			"token") || strings.Contains(errs, admin[:40]) {
 			t.Errorf("%s: exit code %d: %s", what, code, errs)
 		}
 	}
-	for path, want := range map[string]int{"/v1/health/ready": http.StatusOK, "/v1/topics": http.StatusUnauthorized, "/graphql": http.StatusUnauthorized} {
+	for path, want := range map[string]int{"/v1/health/ready": http.StatusOK, "/v1/topics": http.StatusUnauthorized,
+		"/graphql": http.StatusUnauthorized} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.nodes[0].HTTP+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +115,8 @@ func TestPolicy(t *testing.T) {
 		}
 		text, err := io.ReadAll(reply.Body)
 		reply.Body.Close()
-		if err != nil || !strings.Contains(string(text), `{topic="orders"}`) || !strings.Contains(string(text), "go_goroutines") ||
+		if err != nil || !strings.Contains(string(text), `{topic="orders"}`) || !strings.Contains(string(text),
+			"go_goroutines") ||
 			strings.Contains(string(text), `{topic="secrets"}`) != sees {
 			t.Errorf("the metrics show the secret topic, or lack what is everybody's: %v %v", sees, err)
 		}
@@ -134,7 +141,8 @@ func issued(t *testing.T) (cert, secret, ca string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert = written(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})))
+	cert = written(t, "cert.pem",
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})))
 	secret = written(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
 	ca = written(t, "ca.pem", string(root))
 	return cert, secret, ca
@@ -145,7 +153,8 @@ func TestBeyondThisMachine(t *testing.T) {
 	t.Parallel()
 	cert, secret, ca := issued(t)
 	token, hash := newToken(t)
-	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    admin: [\"*\"]\n")
+	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    "+
+		"admin: [\"*\"]\n")
 	open := func(listener string) []string {
 		args := append([]string{}, dev...)
 		return append(args, "--"+listener+"-listen", "0.0.0.0:0", "--"+listener+"-address", "127.0.0.1:1")
@@ -155,17 +164,21 @@ func TestBeyondThisMachine(t *testing.T) {
 		args []string
 		says string
 	}{
-		"gRPC in the clear":                      {open("grpc"), "--insecure"},
-		"HTTP in the clear":                      {open("http"), "--tls-cert"},
-		"nodes in the clear":                     {open("peer"), "--peer-tls-cert"},
-		"TLS without a policy":                   {append(open("grpc"), files...), "--policy"},
-		"a policy without TLS":                   {append(open("http"), "--policy", policy), "--tls-cert"},
-		"TLS of the doors alone":                 {append(open("peer"), append(files, "--policy", policy)...), "--peer-tls-cert"},
-		"a policy and a word":                    {append(append([]string{}, dev...), "--policy", policy, "--http-token", "x"), "--http-token"},
-		"a policy, and nodes that prove nothing": {append(append([]string{}, dev...), "--policy", policy, "--peer-listen", "127.0.0.1:0"), "--peer-key-file"},
-		"a short key":                            {append(append([]string{}, dev...), "--peer-key-file", written(t, "short.key", "short")), "at least 16"},
-		"a policy that is none":                  {append(append([]string{}, dev...), "--policy", cert), "policy"},
-		"a policy that is missing":               {append(append([]string{}, dev...), "--policy", cert+"x"), "no policy"},
+		"gRPC in the clear":    {open("grpc"), "--insecure"},
+		"HTTP in the clear":    {open("http"), "--tls-cert"},
+		"nodes in the clear":   {open("peer"), "--peer-tls-cert"},
+		"TLS without a policy": {append(open("grpc"), files...), "--policy"},
+		"a policy without TLS": {append(open("http"), "--policy", policy), "--tls-cert"},
+		"TLS of the doors alone": {append(open("peer"), append(files, "--policy", policy)...),
+			"--peer-tls-cert"},
+		"a policy and a word": {append(append([]string{}, dev...), "--policy", policy, "--http-token",
+			"x"), "--http-token"},
+		"a policy, and nodes that prove nothing": {append(append([]string{}, dev...), "--policy", policy, "--peer-listen",
+			"127.0.0.1:0"), "--peer-key-file"},
+		"a short key": {append(append([]string{}, dev...), "--peer-key-file",
+			written(t, "short.key", "short")), "at least 16"},
+		"a policy that is none":    {append(append([]string{}, dev...), "--policy", cert), "policy"},
+		"a policy that is missing": {append(append([]string{}, dev...), "--policy", cert+"x"), "no policy"},
 	} {
 		if code, _, errs := tried(t, nil, "", c.args...); code != exitUsage || !strings.Contains(errs, c.says) {
 			t.Errorf("%s: exit code %d: %s", what, code, errs)
@@ -177,12 +190,14 @@ func TestBeyondThisMachine(t *testing.T) {
 	l := start(t, 1, secured...)
 	at := strings.Replace(l.nodes[0].GRPC, "[::]", "127.0.0.1", 1)
 	at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
-	must(t, map[string]string{serverVariable: at, tokenVariable: token}, "", "pub", "orders", "one", "--create", "--tls-ca", ca)
+	must(t, map[string]string{serverVariable: at, tokenVariable: token}, "", "pub", "orders", "one", "--create",
+		"--tls-ca", ca)
 	roots, err := authorities(t.Context(), "a test", ca)
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
+		ForceAttemptHTTP2: true}}
 	defer browser.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.nodes[0].HTTP+"/v1/topics", nil)
 	if err != nil {
@@ -202,7 +217,8 @@ func TestBeyondThisMachine(t *testing.T) {
 // A node that asks no other node for a token answers to its own names alone.
 func TestNamesOfANode(t *testing.T) {
 	node := start(t, 1, append(slices.Clone(dev), "--http-address", "Broker.Example:80")...).nodes[0]
-	for host, want := range map[string]int{"evil.example": 421, "broker.example:80": 200, "localhost": 200, node.HTTP: 200} {
+	for host, want := range map[string]int{"evil.example": 421, "broker.example:80": 200, "localhost": 200,
+		node.HTTP: 200} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+node.HTTP+"/v1/topics", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -224,7 +240,8 @@ func TestNamesOfANode(t *testing.T) {
 func TestPeersProveTheKey(t *testing.T) {
 	t.Parallel()
 	token, hash := newToken(t)
-	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    subscribe: [\"*\"]\n"+
+	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    "+
+		"subscribe: [\"*\"]\n"+
 		"    admin: [\"*\"]\n    cluster: true\n")
 	key := written(t, "peer.key", "the secret of this cluster\n")
 	dir := t.TempDir()
@@ -286,7 +303,8 @@ func TestHTTPTokenAlone(t *testing.T) {
 func TestStrangersDoNotFillTheLog(t *testing.T) {
 	t.Parallel()
 	key := written(t, "peer.key", "the secret of this cluster\n")
-	l := start(t, 1, "server", "--data-dir", filepath.Join(t.TempDir(), "n"), "--peer-listen", "127.0.0.1:0", "--peer-key-file", key,
+	l := start(t, 1, "server", "--data-dir", filepath.Join(t.TempDir(), "n"), "--peer-listen", "127.0.0.1:0",
+		"--peer-key-file", key,
 		"--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
 	const strangers = 500
 	for range strangers {

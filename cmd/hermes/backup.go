@@ -48,7 +48,8 @@ func newBackupCommand(a *app) *cobra.Command {
 	var only []string
 	c := &cobra.Command{
 		Use: "backup --to FILE", Short: "Write a backup of a running cluster, or verify one",
-		Long: backupText, Example: backupExample, Args: cli.Arguments(0, 0, "no arguments: name the file with --to or --verify"),
+		Long: backupText, Example: backupExample, Args: cli.Arguments(0, 0, "no arguments: name the file with --to "+
+			"or --verify"),
 	}
 	f.register(c)
 	c.Flags().StringVar(&to, "to", "", "`file` to write")
@@ -121,7 +122,8 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 	})
 	switch {
 	case err != nil && ctx.Err() == nil && totals.Cut == (backup.Cut{}) && status.Public(err).Code == status.Unavailable:
-		return fmt.Errorf("no backup was made, and %s is as it was: %w; it is not known what was acknowledged, for which a leader is needed. %s", to, err, needsMost)
+		return fmt.Errorf("no backup was made, and %s is as it was: %w; it is not known what was acknowledged, for which a "+
+			"leader is needed. %s", to, err, needsMost)
 	case err != nil:
 		return notMade(ctx, to, err)
 	}
@@ -139,7 +141,8 @@ func replaceFile(name string, write func(io.Writer) error) (size int64, err erro
 	// Exclusive: two that write the same part would make a file of neither.
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, status.Errorf(status.Conflict, "%s is there: another backup writes it, or one was killed; if none runs, remove it", part)
+		return 0, status.Errorf(status.Conflict, "%s is there: another backup writes it, or one was killed; if none runs, "+
+			"remove it", part)
 	}
 	if err != nil {
 		return 0, fault.Write(name, err)

@@ -52,7 +52,8 @@ func publishing(t *testing.T, addresses []string, topic string) (p *published, s
 		all.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				payload := fmt.Sprintf("%d-%d", w, i)
-				v, err := c.Publish(ctx, topic, hermes.Consistent, &hermes.Message{Payload: []byte(payload), Key: []byte("key"), Headers: []hermes.Header{{Name: "h", Value: []byte(payload)}}})
+				v, err := c.Publish(ctx, topic, hermes.Consistent, &hermes.Message{Payload: []byte(payload), Key: []byte("key"),
+					Headers: []hermes.Header{{Name: "h", Value: []byte(payload)}}})
 				if err != nil {
 					if ctx.Err() == nil {
 						t.Error(err)
@@ -166,19 +167,22 @@ func TestBackupWhilePublishing(t *testing.T) {
 		}
 	}
 	var was, now struct{ Floor, Lag uint64 }
-	if err := errors.Join(json.Unmarshal([]byte(groups), &was), json.Unmarshal([]byte(must(t, at, "", "group", "list", "orders", "--json")), &now)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(groups), &was),
+		json.Unmarshal([]byte(must(t, at, "", "group", "list", "orders", "--json")), &now)); err != nil {
 		t.Fatal(err)
 	}
 	if was.Floor != now.Floor || was.Floor != 700 || now.Lag != made.Messages-700 {
 		t.Errorf("the group is at %+v and was at %+v", now, was)
 	}
-	if out := must(t, at, "", "pub", "orders", "new"); out != fmt.Sprintf("published 1 to orders, offsets %d to %[1]d\n", made.Messages) {
+	if out := must(t, at, "", "pub", "orders", "new"); out != fmt.Sprintf("published 1 to orders, offsets %d to %[1]d\n",
+		made.Messages) {
 		t.Errorf("what is published then: %s", out)
 	}
 	// There is nothing to restore into it any more.
 	other := filepath.Join(dir, "other.backup")
 	must(t, at, "", "backup", "--to", other)
-	if code, _, errs := tried(t, at, "", "restore", "--from", other); code != exitUsage || !strings.Contains(errs, "the cluster has orders:") {
+	if code, _, errs := tried(t, at, "", "restore", "--from", other); code != exitUsage || !strings.Contains(errs,
+		"the cluster has orders:") {
 		t.Errorf("into a cluster that has it: %d %s", code, errs)
 	}
 }
@@ -253,7 +257,8 @@ func TestBackupCutShort(t *testing.T) {
 			ended := make(chan int, 1)
 			var errs bytes.Buffer
 			go func() {
-				ended <- run(ctx, []string{"backup", "--to", file, "--server", address, "--timeout", "5s"}, strings.NewReader(""), io.Discard, &errs, func(string) string { return "" })
+				ended <- run(ctx, []string{"backup", "--to", file, "--server", address, "--timeout", "5s"}, strings.NewReader(""),
+					io.Discard, &errs, func(string) string { return "" })
 			}()
 			<-stalled
 			if c.kill {
@@ -263,7 +268,8 @@ func TestBackupCutShort(t *testing.T) {
 			} else {
 				cancel()
 			}
-			if code := <-ended; code != c.code || !strings.Contains(errs.String(), c.says) || !strings.Contains(errs.String(), "as it was") {
+			if code := <-ended; code != c.code || !strings.Contains(errs.String(), c.says) || !strings.Contains(errs.String(),
+				"as it was") {
 				t.Errorf("exit code %d: %s", code, errs.String())
 			}
 			found, err := os.ReadDir(dir)
@@ -324,7 +330,8 @@ func TestRestoreCommand(t *testing.T) {
 	if out := must(t, at, "", "backup", "--to", good); !strings.Contains(out, "3 messages of 3 topics") {
 		t.Error(out)
 	}
-	if out := must(t, nil, "", "backup", "--verify", good); !strings.Contains(out, "is whole") || !strings.Contains(out, "orders      0 to 2") {
+	if out := must(t, nil, "", "backup", "--verify", good); !strings.Contains(out, "is whole") || !strings.Contains(out,
+		"orders      0 to 2") {
 		t.Error(out)
 	}
 	whole, err := os.ReadFile(good)
@@ -348,7 +355,8 @@ func TestRestoreCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{{"backup", "--verify", bad}, {"restore", "--from", bad, "--server", "127.0.0.1:1"}} {
-			if code, _, errs := tried(t, nil, "", args...); code != exitFailed || !strings.Contains(errs, c.says) || !strings.Contains(errs, bad) {
+			if code, _, errs := tried(t, nil, "", args...); code != exitFailed || !strings.Contains(errs, c.says) ||
+				!strings.Contains(errs, bad) {
 				t.Errorf("%s, %s: %d %s", args[0], c.name, code, errs)
 			}
 		}
@@ -366,13 +374,16 @@ func TestRestoreCommand(t *testing.T) {
 		}
 	}
 	must(t, at, "", "topic", "delete", "orders")
-	if out := must(t, at, "", "restore", "--from", good, "--only", "orders", "--dry-run"); !strings.Contains(out, "1 topics would be restored, 2 messages; nothing was changed") || !strings.Contains(out, "not there") {
+	if out := must(t, at, "", "restore", "--from", good, "--only", "orders", "--dry-run"); !strings.Contains(out,
+		"1 topics would be restored, 2 messages; nothing was changed") || !strings.Contains(out, "not there") {
 		t.Error(out)
 	}
-	if code, out, errs := tried(t, at, "", "restore", "--from", good, "--dry-run"); code != exitUsage || !strings.Contains(out, "there, and not from this backup") || !strings.Contains(errs, "has invoices") {
+	if code, out, errs := tried(t, at, "", "restore", "--from", good, "--dry-run"); code != exitUsage ||
+		!strings.Contains(out, "there, and not from this backup") || !strings.Contains(errs, "has invoices") {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
-	if out := must(t, at, "", "restore", "--from", good, "--only", "orders"); !strings.Contains(out, "1 topics are restored, 2 messages") {
+	if out := must(t, at, "", "restore", "--from", good, "--only", "orders"); !strings.Contains(out,
+		"1 topics are restored, 2 messages") {
 		t.Error(out)
 	}
 	if out := must(t, at, "", "sub", "orders", "--from", "oldest", "--count", "2"); out != "one\ntwo\n" {

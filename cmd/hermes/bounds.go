@@ -31,7 +31,8 @@ func (c *config) bounds(limit int) (bounds, error) {
 			c.connections, c.perAddress, connectionsLeast)
 	}
 	if c.requests < intake.Least {
-		return bounds{}, cli.Usage("--request-bytes is %d: want at least %d, so that the largest request can be served", c.requests, intake.Least)
+		return bounds{}, cli.Usage("--request-bytes is %d: want at least %d, so that the largest request can be served",
+			c.requests, intake.Least)
 	}
 	log, err := c.forLog(limit)
 	if err != nil {

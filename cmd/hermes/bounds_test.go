@@ -11,12 +11,14 @@ import (
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{128, 600, 1024, 4096, 1 << 20} {
-		for _, c := range []config{{connections: 10_000, requests: intake.Least}, {connections: 8, perAddress: 100, requests: intake.Least}, {connections: 1 << 30, requests: intake.Least}} {
+		for _, c := range []config{{connections: 10_000, requests: intake.Least}, {connections: 8, perAddress: 100,
+			requests: intake.Least}, {connections: 1 << 30, requests: intake.Least}} {
 			b, err := c.bounds(limit)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum := b.peer.Total + 2*b.clients.Total; sum > descriptors.Room(limit, descriptors.Log(limit)) || b.peer.Total < 1 {
+			if sum := b.peer.Total + 2*b.clients.Total; sum > descriptors.Room(limit, descriptors.Log(limit)) ||
+				b.peer.Total < 1 {
 				t.Errorf("of %d files, connections may have %d: %+v", limit, sum, b)
 			}
 			if one := b.clients.PerAddress; one < 1 || one > b.clients.Total {
@@ -24,7 +26,8 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []config{{requests: intake.Least}, {connections: 10, perAddress: -1, requests: intake.Least}, {connections: 10, requests: 1}} {
+	for _, c := range []config{{requests: intake.Least}, {connections: 10, perAddress: -1, requests: intake.Least},
+		{connections: 10, requests: 1}} {
 		if _, err := c.bounds(1024); err == nil {
 			t.Errorf("%d, %d and %d are taken", c.connections, c.perAddress, c.requests)
 		}

@@ -96,7 +96,9 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return cli.Usage("%s is a file: name a node's data directory", dir)
 	}
-	found, err := node.Check(ctx, vfs.OS{}, dir, func(done, total int64) { reading.Far(bytesOf(done) + " of " + bytesOf(total)) })
+	found, err := node.Check(ctx, vfs.OS{}, dir, func(done, total int64) {
+		reading.Far(bytesOf(done) + " of " + bytesOf(total))
+	})
 	switch {
 	case errors.Is(err, vfs.ErrLocked):
 		return cli.With(exitInterrupted, status.Errorf(status.Conflict, "a node runs on %s: stop it first, or check a copy",
@@ -155,13 +157,16 @@ func shownOf(dir string, c node.Checked, complete bool) checkShown {
 // todo is what to do about damage.
 func todo(c node.Checked) string {
 	if len(c.Others) == 0 {
-		return "The book names no other node to have the data from again: keep a copy of the directory, and restore a backup into a new one (hermes restore)."
+		return "The book names no other node to have the data from again: keep a copy of the directory, and restore a " +
+			"backup into a new one (hermes restore)."
 	}
 	var from []string
 	for _, m := range c.Others {
 		from = append(from, fmt.Sprintf("%s at %s", nameOf(m), cmp.Or(m.Peer, "an address unknown")))
 	}
-	return fmt.Sprintf("Have node %d's data from %s again, once most of the other nodes are whole: remove node %d from the cluster, take the directory away, and let a node join in its place (hermes server --id N --join %s), with a number that was not used before.",
+	return fmt.Sprintf("Have node %d's data from %s again, once most of the other nodes are whole: remove node %d from "+
+		"the cluster, take the directory away, and let a node join in its place (hermes server --id N --join %s), with a "+
+		"number that was not used before.",
 		c.Node, strings.Join(from, " or "), c.Node, cmp.Or(c.Others[0].Peer, "PEER"))
 }
 

@@ -13,7 +13,8 @@ func TestCheckCommand(t *testing.T) {
 	dir := t.TempDir()
 	l := start(t, 1, "dev", "--data-dir", dir, "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
 	must(t, nil, "", "pub", "orders", "one", "two", "--create", "--server", l.nodes[0].GRPC)
-	if code, _, errs := tried(t, nil, "", "check", dir); code != exitInterrupted || !strings.Contains(errs, "a node runs") {
+	if code, _, errs := tried(t, nil, "", "check", dir); code != exitInterrupted || !strings.Contains(errs,
+		"a node runs") {
 		t.Errorf("in use: %d %s", code, errs)
 	}
 	l.end(t)
@@ -37,7 +38,8 @@ func TestCheckCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, _ := tried(t, nil, "", "check", dir)
-	if code != exitFailed || !strings.Contains(out, "broken frame") || !strings.Contains(out, name) || !strings.Contains(out, "restore a backup") {
+	if code != exitFailed || !strings.Contains(out, "broken frame") || !strings.Contains(out, name) ||
+		!strings.Contains(out, "restore a backup") {
 		t.Errorf("damaged: %d %s", code, out)
 	}
 	if code, _, errs := tried(t, nil, "", "check", t.TempDir()); code != exitUsage || !strings.Contains(errs, "no log") {

@@ -54,7 +54,8 @@ The commands below change a running cluster, here or elsewhere.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers are better")
+	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers "+
+		"are better")
 	flags.StringVar(&f.grpcPorts, "grpc-ports", "", "gRPC `ports` of the nodes, separated by commas")
 	flags.StringVar(&f.httpPorts, "http-ports", "", "HTTP `ports` of the nodes, separated by commas")
 	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for the data; each node has its own folder in it")
@@ -74,10 +75,14 @@ The commands below change a running cluster, here or elsewhere.`,
 		return a.runCluster(c.Context(), f)
 	}
 	c.AddCommand(
-		newMemberCommand(a, "join MEMBER", "4@10.0.0.4:6000", "Add a node, given as ID@PEER[,GRPC[,HTTP]]; it becomes a full member when it has caught up", parseMember, (*client.Client).Join),
-		newMemberCommand(a, "promote NODE", "2", "Make a learner, by id or name, a full member now", parseNode, byName((*client.Client).Promote)),
-		newMemberCommand(a, "remove NODE", "2", "Remove a node, by id or name, permanently", parseNode, byName((*client.Client).Remove)),
-		newMemberCommand(a, "transfer NODE", "2", "Make another node, by id or name, the leader", parseNode, byName((*client.Client).TransferLeadership)),
+		newMemberCommand(a, "join MEMBER", "4@10.0.0.4:6000", "Add a node, given as ID@PEER[,GRPC[,HTTP]]; it becomes a "+
+			"full member when it has caught up", parseMember, (*client.Client).Join),
+		newMemberCommand(a, "promote NODE", "2", "Make a learner, by id or name, a full member now", parseNode,
+			byName((*client.Client).Promote)),
+		newMemberCommand(a, "remove NODE", "2", "Remove a node, by id or name, permanently", parseNode,
+			byName((*client.Client).Remove)),
+		newMemberCommand(a, "transfer NODE", "2", "Make another node, by id or name, the leader", parseNode,
+			byName((*client.Client).TransferLeadership)),
 	)
 	return c
 }
@@ -100,7 +105,8 @@ func parseNode(text string) (string, error) {
 }
 
 // byName lets a node be given by its id, or by its name as "hermes status" prints it.
-func byName(do func(*client.Client, context.Context, uint64) (broker.Status, error)) func(*client.Client, context.Context, string) (broker.Status, error) {
+func byName(do func(*client.Client, context.Context, uint64) (broker.Status, error)) func(*client.Client,
+	context.Context, string) (broker.Status, error) {
 	return func(c *client.Client, ctx context.Context, node string) (broker.Status, error) {
 		if id, err := strconv.ParseUint(node, 10, 64); err == nil {
 			return do(c, ctx, id)
@@ -137,10 +143,12 @@ func nodeNamed(members []broker.Member, name string) (id uint64, err error) {
 }
 
 // newMemberCommand makes a command that asks for a change and shows the cluster after it.
-func newMemberCommand[T any](a *app, use, example, short string, parse func(string) (T, error), do func(*client.Client, context.Context, T) (broker.Status, error)) *cobra.Command {
+func newMemberCommand[T any](a *app, use, example, short string, parse func(string) (T, error),
+	do func(*client.Client, context.Context, T) (broker.Status, error)) *cobra.Command {
 	var f clientFlags
 	name, what, _ := strings.Cut(use, " ")
-	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(1, 1, what), Example: "  hermes cluster " + name + " " + example}
+	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(1, 1, what), Example: "  hermes cluster " + name +
+		" " + example}
 	f.register(c)
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -167,7 +175,8 @@ func unanswered(command, who string, err error) error {
 		return err
 	}
 	return status.Errorf(public.Code, "%s %s: no leader confirmed it, so it is not known whether it was done (%s); "+
-		"see hermes status, and run the command again: it changes nothing that was done before. %s", command, who, fault.Plain(public.Message), needsMost)
+		"see hermes status, and run the command again: it changes nothing that was done before. %s", command, who,
+		fault.Plain(public.Message), needsMost)
 }
 
 // needsMost is what to do where there will be no leader any more.
@@ -318,7 +327,8 @@ func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) er
 			return nil
 		case n := <-died:
 			left--
-			a.Note("node %d ended%s; %d of %d run; start it again with: %s %s", n.ID, how(n.Err()), left, len(nodes), program, strings.Join(n.Args(), " "))
+			a.Note("node %d ended%s; %d of %d run; start it again with: %s %s", n.ID, how(n.Err()), left, len(nodes), program,
+				strings.Join(n.Args(), " "))
 		}
 	}
 	return status.Errorf(status.Unavailable, "no node is left")

@@ -80,9 +80,11 @@ func TestConsoleOfAClusterWithADeadNode(t *testing.T) {
 	p := browsertest.Open(browser, t, "http://"+l.nodes[0].HTTP+"/")
 	p.Look(1280, "light")
 	p.Do(chromedp.Navigate("http://" + l.nodes[0].HTTP + "/console"))
-	p.Until("the header says it", `(document.querySelector("#state.warn")?.textContent ?? "").includes("2 of 3 nodes reached")`)
+	p.Until("the header says it",
+		`(document.querySelector("#state.warn")?.textContent ?? "").includes("2 of 3 nodes reached")`)
 	p.Until("the dead node has no figure", `document.querySelector("#members").rows[2].cells[3].textContent === "–"`)
-	p.Until("the dead node is marked, and no other is", `[...document.querySelector("#members").rows].map((row) => row.classList.contains("dead")).join() === "false,false,true"`)
+	p.Until("the dead node is marked, and no other is",
+		`[...document.querySelector("#members").rows].map((row) => row.classList.contains("dead")).join() === "false,false,true"`)
 	if *shots != "" {
 		var picture []byte
 		p.Do(chromedp.FullScreenshot(&picture, 100))

@@ -75,7 +75,8 @@ func members(t *testing.T, name string, document any) (n int) {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if !strings.Contains(m.Peer, m.Name[len("node"):]+":") && !strings.Contains(m.Peer, m.Name[len("node"):]+".") || m.GRPC == "" || m.HTTP == "" {
+			if !strings.Contains(m.Peer, m.Name[len("node"):]+":") && !strings.Contains(m.Peer, m.Name[len("node"):]+".") ||
+				m.GRPC == "" || m.HTTP == "" {
 				t.Errorf("%s: member %+v", name, m)
 			}
 		}
@@ -105,7 +106,8 @@ func TestMetricsAndProbes(t *testing.T) {
 		t.Errorf("ready of nobody: %d %q", code, errs)
 	}
 	get := func(path string) string {
-		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, "http://"+l.nodes[0].HTTP+path, nil)
+		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet,
+			"http://"+l.nodes[0].HTTP+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +127,8 @@ func TestMetricsAndProbes(t *testing.T) {
 	get("/livez")
 	got := get("/metrics")
 	for _, line := range []string{
-		`hermes_topic_messages_in_total{topic="orders"} 2`, "hermes_raft_is_leader 1", "hermes_ready 1", "hermes_up 1", "hermes_commit_seconds_count ", "hermes_log_sync_seconds_count ", "go_goroutines ",
+		`hermes_topic_messages_in_total{topic="orders"} 2`, "hermes_raft_is_leader 1", "hermes_ready 1", "hermes_up 1",
+		"hermes_commit_seconds_count ", "hermes_log_sync_seconds_count ", "go_goroutines ",
 	} {
 		if !strings.Contains(got, "\n"+line) {
 			t.Errorf("/metrics lacks %s", line)

@@ -49,7 +49,8 @@ func TestDocBlocks(t *testing.T) {
 		"README.md":             {"one order\nanother\n"},
 		"docs/guide/brokers.md": {"one\ntwo\nthree\n"},
 		"docs/hermes.md": {
-			"one order\nanother\none order\n", "one\ntwo\nthree\n", `"payload":"one order","key":"customer-7"`, `"payload":"another"`,
+			"one order\nanother\none order\n", "one\ntwo\nthree\n", `"payload":"one order","key":"customer-7"`,
+			`"payload":"another"`,
 			`{"data":{"publish":{"offset":0}}}`, `"next": "1"`, `{"success":true}`, `{"success":true,"count":2}`,
 		},
 	} {
@@ -60,7 +61,8 @@ func TestDocBlocks(t *testing.T) {
 		}
 	}
 	if r := readers["docs/hermes.md"]; r != nil && (r.lasted < 5 || r.killed != 1) {
-		t.Errorf("%d commands ran until they were stopped, and %d nodes were killed: the wrong blocks are read", r.lasted, r.killed)
+		t.Errorf("%d commands ran until they were stopped, and %d nodes were killed: the wrong blocks are read", r.lasted,
+			r.killed)
 	}
 }
 

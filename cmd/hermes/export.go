@@ -47,7 +47,8 @@ func newExportCommand(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&to, "to", "", "`file` to write")
 	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to export, separated by commas (default all)")
-	c.Flags().BoolVar(&beyond, "include-uncommitted", false, "also the entries of the log that are not known to be committed")
+	c.Flags().BoolVar(&beyond, "include-uncommitted", false, "also the entries of the log that are not known to be "+
+		"committed")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if to == "" {
@@ -106,7 +107,8 @@ func (a *app) export(ctx context.Context, dir, to string, only []string, beyond,
 	if beyond {
 		return a.Printf("%s are in it, which node %d does not know to be committed\n", entriesBehind(survey), survey.Node)
 	}
-	return a.Printf("%s are not in it, since node %d does not know them to be committed; --include-uncommitted takes them too\n", entriesBehind(survey), survey.Node)
+	return a.Printf("%s are not in it, since node %d does not know them to be committed; --include-uncommitted takes "+
+		"them too\n", entriesBehind(survey), survey.Node)
 }
 
 // entriesBehind names the entries that are not known to be committed.

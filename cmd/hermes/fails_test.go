@@ -22,7 +22,8 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 	below, absent := filepath.Join(file, "below"), filepath.Join(dir, "absent")
 	clitest.Fails(t, newRootCommand(&app{}), map[string]map[string]int{
 		"backup": {
-			"": exitUsage, "--to " + dir + "/b" + nobody: exitFailed, "--verify " + absent: exitUsage, "--verify " + file: exitFailed,
+			"": exitUsage, "--to " + dir + "/b" + nobody: exitFailed, "--verify " + absent: exitUsage, "--verify " +
+				file: exitFailed,
 		},
 		"check":            {absent: exitUsage, dir: exitUsage, file: exitUsage},
 		"cluster":          {"nope": exitUsage, "--nodes 0": exitUsage},

@@ -34,6 +34,7 @@ func (c *config) files(logger *slog.Logger) (forLog, limit int, err error) {
 	if forLog, err = c.forLog(limit); err != nil {
 		return 0, 0, err
 	}
-	logger.Info("open files", "limit", limit, "least", max(filesLeast, c.openFiles+descriptors.Other), "for the log to read", forLog)
+	logger.Info("open files", "limit", limit, "least", max(filesLeast, c.openFiles+descriptors.Other),
+		"for the log to read", forLog)
 	return forLog, limit, nil
 }

@@ -36,8 +36,10 @@ type limited struct {
 func (l *limited) begin(files int, args ...string) error {
 	l.Helper()
 	args = append([]string{
-		"-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(files), os.Args[0], "server", "--json", "--data-dir", l.dir, "--log-level", "error",
-		"--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--peer-listen", "127.0.0.1:0", "--free-bytes", "1MiB",
+		"-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(files), os.Args[0], "server", "--json", "--data-dir", l.dir,
+		"--log-level", "error",
+		"--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--peer-listen", "127.0.0.1:0", "--free-bytes",
+		"1MiB",
 	}, args...)
 	l.command = exec.CommandContext(l.ctx, "sh", args...) //nolint:gosec // it is this program
 	l.command.Env = append(os.Environ(), playHermes+"=yes")
@@ -131,7 +133,8 @@ func TestFewFiles(t *testing.T) {
 			l.end()
 			t.Fatal("it started")
 		}
-		if said := l.errs.String(); l.command.ProcessState.ExitCode() != exitFailed || !strings.Contains(said, needs) || !strings.Contains(said, "ulimit -n") {
+		if said := l.errs.String(); l.command.ProcessState.ExitCode() != exitFailed || !strings.Contains(said, needs) ||
+			!strings.Contains(said, "ulimit -n") {
 			t.Errorf("%v: %s", err, said)
 		}
 	}
@@ -191,7 +194,9 @@ func TestOneDeadLetter(t *testing.T) {
 	if err := s.Close(l.ctx); err != nil {
 		t.Error(err)
 	}
-	l.reads(c, "t", count, func(payload []byte, offset uint64) bool { return string(payload) == fmt.Sprintf("%0*d", size, offset) })
+	l.reads(c, "t", count, func(payload []byte, offset uint64) bool {
+		return string(payload) == fmt.Sprintf("%0*d", size, offset)
+	})
 	l.end()
 	if err := l.begin(256, "--segment-bytes", "64KiB"); err != nil {
 		t.Fatalf("%v: %s", err, &l.errs)
@@ -203,14 +208,17 @@ func TestOneDeadLetter(t *testing.T) {
 	if err := l.begin(128, "--segment-bytes", "64KiB", "--open-files", "4"); err != nil {
 		t.Fatalf("%v: %s", err, &l.errs)
 	}
-	l.reads(l.client(), "t", count, func(payload []byte, offset uint64) bool { return string(payload) == fmt.Sprintf("%0*d", size, offset) })
+	l.reads(l.client(), "t", count, func(payload []byte, offset uint64) bool {
+		return string(payload) == fmt.Sprintf("%0*d", size, offset)
+	})
 	l.end()
 }
 
 // deadLetter makes one of a message that a group refuses.
 func (l *limited) deadLetter(c *client.Client) {
 	l.Helper()
-	if _, err := c.CreateGroup(l.ctx, broker.Group{Topic: "jobs", Name: "g", MaxAttempts: 1}, broker.Start{From: broker.FromOldest}); err != nil {
+	if _, err := c.CreateGroup(l.ctx, broker.Group{Topic: "jobs", Name: "g", MaxAttempts: 1},
+		broker.Start{From: broker.FromOldest}); err != nil {
 		l.Fatal(err)
 	}
 	if _, err := c.Publish(l.ctx, "jobs", hermes.Consistent, &hermes.Message{Payload: []byte("job")}); err != nil {
@@ -269,7 +277,8 @@ func TestManySegmentsFewFiles(t *testing.T) {
 	}
 	is := func(payload []byte, offset uint64) bool { return string(payload) == fmt.Sprintf("%03900d", offset) }
 	for i := range count {
-		if _, err := c.Publish(l.ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Appendf(nil, "%03900d", i)}); err != nil {
+		if _, err := c.Publish(l.ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Appendf(nil, "%03900d",
+			i)}); err != nil {
 			t.Fatalf("message %d: %v: %s", i, err, &l.errs)
 		}
 	}
@@ -337,7 +346,9 @@ func TestFilesTakenByStrangers(t *testing.T) {
 			t.Fatalf("message %d is not stored: %s", i, l.errs.String())
 		}
 	}
-	l.reads(c, "t", count, func(payload []byte, offset uint64) bool { return string(payload) == fmt.Sprintf("%03900d", offset) })
+	l.reads(c, "t", count, func(payload []byte, offset uint64) bool {
+		return string(payload) == fmt.Sprintf("%03900d", offset)
+	})
 	l.end()
 }
 

@@ -6,7 +6,8 @@ import "wirelab/cmd/internal/cli"
 var flagGroups = []cli.FlagGroup{
 	{Heading: "Addresses", Names: []string{"peer-listen", "peer-address", "grpc-address", "http-address", "http-origin"}},
 	{Heading: "TLS and access", Names: []string{
-		"tls-cert", "tls-key", "tls-client-ca", "peer-tls-cert", "peer-tls-key", "peer-tls-ca", "peer-key-file", "http-token", "policy", "insecure", "no-origin-api",
+		"tls-cert", "tls-key", "tls-client-ca", "peer-tls-cert", "peer-tls-key", "peer-tls-ca", "peer-key-file", "http-token",
+		"policy", "insecure", "no-origin-api",
 		"ca", "cert", "key", "server-name", "token",
 	}},
 	{Heading: "Limits", Names: []string{

@@ -82,7 +82,8 @@ func TestBitFlippedUnderALeader(t *testing.T) {
 			k.reads(c, broker.Start{Topic: "t", From: broker.FromGroup, Group: "g", Create: true})
 		}
 	}
-	if text := k.metrics(leader); !strings.Contains(text, "hermes_scrub_repaired_total 7") || !strings.Contains(text, "hermes_scrub_damage_open 0") {
+	if text := k.metrics(leader); !strings.Contains(text, "hermes_scrub_repaired_total 7") || !strings.Contains(text,
+		"hermes_scrub_damage_open 0") {
 		t.Errorf("metrics tell %s", slices.Collect(strings.Lines(text)))
 	}
 }

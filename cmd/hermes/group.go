@@ -52,8 +52,10 @@ func (a *app) showGroups(groups []broker.Group, asJSON bool) error {
 	for _, g := range groups {
 		if asJSON {
 			shown := groupShown{
-				Topic: g.Topic, Name: g.Name, AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor, Acked: []rangeShown{},
-				Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: g.Members, InFlight: g.InFlight, Redelivered: g.Redelivered,
+				Topic: g.Topic, Name: g.Name, AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor,
+				Acked: []rangeShown{},
+				Lag:   g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: g.Members, InFlight: g.InFlight,
+				Redelivered: g.Redelivered,
 			}
 			for _, r := range g.Acked {
 				shown.Acked = append(shown.Acked, rangeShown(r))
@@ -65,7 +67,8 @@ func (a *app) showGroups(groups []broker.Group, asJSON bool) error {
 		}
 		rows = append(rows, []string{
 			g.Topic, g.Name, strconv.FormatUint(g.Floor, 10), strconv.FormatUint(g.Lag, 10), strconv.Itoa(g.Members),
-			strconv.Itoa(g.InFlight), strconv.FormatUint(g.Redelivered, 10), strconv.FormatUint(g.Dead, 10), strconv.FormatUint(g.Trimmed, 10),
+			strconv.Itoa(g.InFlight), strconv.FormatUint(g.Redelivered, 10), strconv.FormatUint(g.Dead, 10),
+			strconv.FormatUint(g.Trimmed, 10),
 		})
 	}
 	if asJSON {
@@ -81,7 +84,8 @@ func (a *app) groupCommand(use, short string, least int, example string) (*cobra
 	if least == 1 {
 		what = "a topic"
 	}
-	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(least, least, what), Example: "  hermes group " + example}
+	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(least, least, what), Example: "  hermes group " +
+		example}
 	f.register(c)
 	return c, f, cli.JSONFlag(c)
 }
@@ -115,17 +119,21 @@ func newGroupShow(a *app) *cobra.Command {
 }
 
 func newGroupCreate(a *app) *cobra.Command {
-	c, f, asJSON := a.groupCommand("create TOPIC GROUP", "Create a group", 2, "create orders billing --from tail --ack-timeout 1m")
+	c, f, asJSON := a.groupCommand("create TOPIC GROUP", "Create a group", 2, "create orders billing --from tail "+
+		"--ack-timeout 1m")
 	from := c.Flags().String("from", "oldest", "`where` it begins: tail, oldest, an offset, or a time")
-	timeout := c.Flags().Duration("ack-timeout", hermes.AckTimeout, "deliver a message again if it is not acknowledged in this `time`")
-	attempts := c.Flags().Uint32("max-attempts", hermes.MaxAttempts, "number of `times` a message is delivered before it becomes a dead letter")
+	timeout := c.Flags().Duration("ack-timeout", hermes.AckTimeout, "deliver a message again if it is not acknowledged "+
+		"in this `time`")
+	attempts := c.Flags().Uint32("max-attempts", hermes.MaxAttempts, "number of `times` a message is delivered before "+
+		"it becomes a dead letter")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var start broker.Start
 		if err := beginning(*from, &start); err != nil {
 			return err
 		}
 		return a.ask(c.Context(), *f, func(ctx context.Context, b *client.Client) error {
-			want := broker.Group{Topic: args[0], Name: args[1], AckTimeout: int64(*timeout / time.Nanosecond), MaxAttempts: *attempts}
+			want := broker.Group{Topic: args[0], Name: args[1], AckTimeout: int64(*timeout / time.Nanosecond),
+				MaxAttempts: *attempts}
 			g, err := b.CreateGroup(ctx, want, start)
 			if err != nil {
 				return err
@@ -137,7 +145,8 @@ func newGroupCreate(a *app) *cobra.Command {
 }
 
 func newGroupSeek(a *app) *cobra.Command {
-	c, f, asJSON := a.groupCommand("seek TOPIC GROUP", "Move a group to another position", 2, "seek orders billing --to oldest")
+	c, f, asJSON := a.groupCommand("seek TOPIC GROUP", "Move a group to another position", 2,
+		"seek orders billing --to oldest")
 	to := c.Flags().String("to", "", "`where`: tail, oldest, an offset, or a time")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *to == "" {

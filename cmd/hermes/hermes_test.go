@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
 	"wirelab/cmd/internal/cli/clitest"
@@ -47,7 +46,9 @@ func tried(t *testing.T, env map[string]string, stdin string, args ...string) (c
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var out, errs bytes.Buffer
-	code = runBy(ctx, clitest.Still{}, args, strings.NewReader(stdin), &out, &errs, func(name string) string { return env[name] })
+	code = runBy(ctx, clitest.Still{}, args, strings.NewReader(stdin), &out, &errs, func(name string) string {
+		return env[name]
+	})
 	return code, out.String(), errs.String()
 }
 
@@ -93,7 +94,9 @@ func start(t *testing.T, n int, args ...string) *lasting {
 	r, w := io.Pipe()
 	l := &lasting{stop: cancel, ended: make(chan int, 1), said: new(safeBuffer)}
 	go func() {
-		code := runBy(ctx, clitest.Still{}, append(args, "--json"), strings.NewReader(""), w, l.said, func(string) string { return "" })
+		code := runBy(ctx, clitest.Still{}, append(args, "--json"), strings.NewReader(""), w, l.said, func(string) string {
+			return ""
+		})
 		w.Close()
 		l.ended <- code
 	}()
@@ -135,12 +138,14 @@ func (l *lasting) at() map[string]string {
 	return map[string]string{serverVariable: strings.Join(servers, " ")}
 }
 
-var dev = []string{"dev", "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--log-level", "error", "--free-bytes", "1MiB"}
+var dev = []string{"dev", "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--log-level", "error",
+	"--free-bytes", "1MiB"}
 
 func TestPublishAndSubscribe(t *testing.T) {
 	t.Parallel()
 	at := start(t, 1, dev...).at()
-	if out := must(t, at, "", "pub", "orders", "one", "two", "--create", "--key", "k", "--header", "kind=new"); out != "published 2 to orders, offsets 0 to 1\n" {
+	if out := must(t, at, "", "pub", "orders", "one", "two", "--create", "--key", "k", "--header",
+		"kind=new"); out != "published 2 to orders, offsets 0 to 1\n" {
 		t.Errorf("pub says %q", out)
 	}
 	must(t, at, "three\nfour\n", "pub", "orders")
@@ -149,10 +154,12 @@ func TestPublishAndSubscribe(t *testing.T) {
 		t.Errorf("sub says %q", out)
 	}
 	var shown deliveredShown
-	if err := json.Unmarshal([]byte(must(t, at, "", "sub", "orders", "--from", "oldest", "--count", "1", "--json")), &shown); err != nil {
+	if err := json.Unmarshal([]byte(must(t, at, "", "sub", "orders", "--from", "oldest", "--count", "1", "--json")),
+		&shown); err != nil {
 		t.Fatal(err)
 	}
-	if *shown.Payload != "one" || shown.Key != "k" || len(shown.Headers) != 1 || shown.Headers[0] != (headerShown{"kind", "new"}) || shown.Time == 0 {
+	if *shown.Payload != "one" || shown.Key != "k" || len(shown.Headers) != 1 ||
+		shown.Headers[0] != (headerShown{"kind", "new"}) || shown.Time == 0 {
 		t.Errorf("sub --json says %+v", shown)
 	}
 	out := must(t, at, "", "sub", "orders", "--from", "4", "--count", "1", "--json")
@@ -165,7 +172,8 @@ func TestPublishAndSubscribe(t *testing.T) {
 			t.Errorf("the group's next is %q, not %q", out, want)
 		}
 	}
-	if out := must(t, at, "", "group", "seek", "orders", "g", "--to", "oldest", "--json"); !strings.Contains(out, `"floor":0`) {
+	if out := must(t, at, "", "group", "seek", "orders", "g", "--to", "oldest", "--json"); !strings.Contains(out,
+		`"floor":0`) {
 		t.Errorf("seek says %s", out)
 	}
 	if out := must(t, at, "", "sub", "orders", "--group", "g", "--count", "1"); out != "one\n" {
@@ -187,7 +195,8 @@ func TestTopicsAndGroups(t *testing.T) {
 		{"topic list", "\na "},
 		{"topic list b --json", `"name":"b"`},
 		{"topic show a --linearizable", "2GiB"},
-		{"group create a g --from tail --ack-timeout 5s --max-attempts 3 --json", `"ack_timeout":5000000000,"max_attempts":3`},
+		{"group create a g --from tail --ack-timeout 5s --max-attempts 3 --json",
+			`"ack_timeout":5000000000,"max_attempts":3`},
 		{"group list a", "g "},
 		{"group show a g --json", `"lag":0`},
 		{"group delete a g", ""},
@@ -241,29 +250,32 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string
 	}{
-		"help":                      {nil, exitOK, ""},
-		"unknown command":           {[]string{"stauts"}, exitUsage, "did you mean status?"},
-		"unknown cluster command":   {[]string{"cluster", "jion"}, exitUsage, "did you mean join?"},
-		"unknown flag":              {[]string{"pub", "t", "--mod", "x"}, exitUsage, "hermes pub --help"},
-		"no topic":                  {[]string{"pub"}, exitUsage, "needs a topic"},
-		"unknown mode":              {[]string{"pub", "t", "m", "--mode", "fast"}, exitUsage, "known: consistent"},
-		"topic that is not there":   {[]string{"pub", "nowhere", "m"}, exitUsage, "nowhere"},
-		"name that is none":         {[]string{"topic", "create", ".x"}, exitUsage, "not beginning with a dot"},
-		"header that is none":       {[]string{"pub", "t", "m", "--header", "x"}, exitUsage, "name=value"},
-		"two beginnings":            {[]string{"sub", "t", "--group", "g", "--from", "tail"}, exitUsage, "hermes group seek"},
-		"beginning that is none":    {[]string{"sub", "t", "--from", "yesterday"}, exitUsage, "an offset or a time"},
-		"node that is none":         {[]string{"cluster", "remove", "x"}, exitUsage, "no node is named \"x\""},
-		"too many nodes":            {[]string{"cluster", "--nodes", "100"}, exitUsage, "1 to 9"},
-		"no data":                   {[]string{"server"}, exitUsage, "--data-dir"},
-		"no such file":              {[]string{"server", "--config", empty}, exitUsage, "hermes config prints one"},
-		"file that is none":         {write("a: [b"), exitUsage, "no YAML"},
-		"unknown setting":           {write("data_dri: x"), exitUsage, "did you mean data_dir? hermes config lists all "},
-		"setting that cannot be":    {write("data_dir: x\nfree_bytes: many"), exitUsage, "free_bytes"},
-		"member that is none":       {[]string{"server", "--data-dir", "x", "--id", "1", "--member", "one"}, exitUsage, "ID@PEER"},
-		"member without id":         {[]string{"server", "--data-dir", "x", "--member", "1@a:1"}, exitUsage, "--id"},
-		"half a certificate":        {[]string{"dev", "--tls-cert", "x", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, exitUsage, "both"},
-		"address of all interfaces": {[]string{"dev", "--grpc-listen", ":0", "--http-listen", "127.0.0.1:0"}, exitUsage, "--grpc-address"},
-		"exit codes":                {[]string{"help", "exit-codes"}, exitOK, ""},
+		"help":                    {nil, exitOK, ""},
+		"unknown command":         {[]string{"stauts"}, exitUsage, "did you mean status?"},
+		"unknown cluster command": {[]string{"cluster", "jion"}, exitUsage, "did you mean join?"},
+		"unknown flag":            {[]string{"pub", "t", "--mod", "x"}, exitUsage, "hermes pub --help"},
+		"no topic":                {[]string{"pub"}, exitUsage, "needs a topic"},
+		"unknown mode":            {[]string{"pub", "t", "m", "--mode", "fast"}, exitUsage, "known: consistent"},
+		"topic that is not there": {[]string{"pub", "nowhere", "m"}, exitUsage, "nowhere"},
+		"name that is none":       {[]string{"topic", "create", ".x"}, exitUsage, "not beginning with a dot"},
+		"header that is none":     {[]string{"pub", "t", "m", "--header", "x"}, exitUsage, "name=value"},
+		"two beginnings":          {[]string{"sub", "t", "--group", "g", "--from", "tail"}, exitUsage, "hermes group seek"},
+		"beginning that is none":  {[]string{"sub", "t", "--from", "yesterday"}, exitUsage, "an offset or a time"},
+		"node that is none":       {[]string{"cluster", "remove", "x"}, exitUsage, "no node is named \"x\""},
+		"too many nodes":          {[]string{"cluster", "--nodes", "100"}, exitUsage, "1 to 9"},
+		"no data":                 {[]string{"server"}, exitUsage, "--data-dir"},
+		"no such file":            {[]string{"server", "--config", empty}, exitUsage, "hermes config prints one"},
+		"file that is none":       {write("a: [b"), exitUsage, "no YAML"},
+		"unknown setting":         {write("data_dri: x"), exitUsage, "did you mean data_dir? hermes config lists all "},
+		"setting that cannot be":  {write("data_dir: x\nfree_bytes: many"), exitUsage, "free_bytes"},
+		"member that is none": {[]string{"server", "--data-dir", "x", "--id", "1", "--member", "one"}, exitUsage,
+			"ID@PEER"},
+		"member without id": {[]string{"server", "--data-dir", "x", "--member", "1@a:1"}, exitUsage, "--id"},
+		"half a certificate": {[]string{"dev", "--tls-cert", "x", "--http-listen", "127.0.0.1:0", "--grpc-listen",
+			"127.0.0.1:0"}, exitUsage, "both"},
+		"address of all interfaces": {[]string{"dev", "--grpc-listen", ":0", "--http-listen", "127.0.0.1:0"}, exitUsage,
+			"--grpc-address"},
+		"exit codes": {[]string{"help", "exit-codes"}, exitOK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, errs := tried(t, at, "", c.args...)
@@ -275,7 +287,9 @@ func TestExitCodes(t *testing.T) {
 	// Interrupted before it was done.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code := run(ctx, []string{"sub", "hermes.dlq", "--count", "1"}, nil, io.Discard, io.Discard, func(n string) string { return at[n] }); code != exitInterrupted {
+	if code := run(ctx, []string{"sub", "hermes.dlq", "--count", "1"}, nil, io.Discard, io.Discard, func(n string) string {
+		return at[n]
+	}); code != exitInterrupted {
 		t.Errorf("an interrupted sub has exit code %d", code)
 	}
 }
@@ -290,7 +304,9 @@ func TestSubscriptionEndsWithCtrlC(t *testing.T) {
 	r, w := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"sub", "orders", "--group", "g"}, nil, w, io.Discard, func(n string) string { return at[n] })
+		ended <- run(ctx, []string{"sub", "orders", "--group", "g"}, nil, w, io.Discard, func(n string) string {
+			return at[n]
+		})
 		w.Close()
 	}()
 	line := make([]byte, 4)
@@ -305,7 +321,8 @@ func TestSubscriptionEndsWithCtrlC(t *testing.T) {
 	if code := <-ended; code != exitOK {
 		t.Errorf("a subscription that was ended has exit code %d", code)
 	}
-	if out := must(t, at, "", "group", "show", "orders", "g", "--json"); !strings.Contains(out, `"floor":1`) && !strings.Contains(out, `"floor":2`) {
+	if out := must(t, at, "", "group", "show", "orders", "g", "--json"); !strings.Contains(out, `"floor":1`) &&
+		!strings.Contains(out, `"floor":2`) {
 		t.Errorf("what was printed is not acknowledged: %s", out)
 	}
 }
@@ -383,7 +400,8 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	must(t, at, "", "pub", "orders", "one", "two", "--create")
 	must(t, at, "", "cluster", "transfer", "2")
 	var s statusShown
-	if err := json.Unmarshal([]byte(must(t, at, "", "status", "--json")), &s); err != nil || s.Leader != 2 || len(s.Members) != 3 {
+	if err := json.Unmarshal([]byte(must(t, at, "", "status", "--json")), &s); err != nil || s.Leader != 2 ||
+		len(s.Members) != 3 {
 		t.Fatalf("status says %+v, %v", s, err)
 	}
 	victim, err := os.FindProcess(l.nodes[1].PID)
@@ -448,38 +466,4 @@ func TestTLS(t *testing.T) {
 	if code, _, errs := tried(t, at, "", "status", "--tls", "--timeout", "300ms"); code != exitFailed {
 		t.Errorf("with an authority that did not sign status has exit code %d: %s", code, errs)
 	}
-}
-
-// What the help shows can be typed.
-func TestExamplesAreCommands(t *testing.T) {
-	root := newRootCommand(&app{})
-	var visit func(c *cobra.Command)
-	visit = func(c *cobra.Command) {
-		if c.Short == "" || c.Example == "" && c.Name() != "exit-codes" && c.Name() != "version" {
-			t.Errorf("%s has no short text or no example", c.CommandPath())
-		}
-		for line := range strings.SplitSeq(strings.ReplaceAll(c.Example, "\\\n", " "), "\n") {
-			line, _, _ = strings.Cut(line, " <")
-			line, _, _ = strings.Cut(line, " >")
-			line, _, _ = strings.Cut(line, "     ")
-			words := strings.Fields(strings.NewReplacer("'one order'", "order").Replace(line))
-			if len(words) == 0 {
-				continue
-			}
-			found, rest, err := root.Find(words[1:])
-			if err != nil {
-				t.Errorf("%s: example %q: %v", c.CommandPath(), line, err)
-				continue
-			}
-			if err := found.ParseFlags(rest); err != nil {
-				t.Errorf("%s: example %q: %v", c.CommandPath(), line, err)
-			}
-		}
-		for _, sub := range c.Commands() {
-			if sub.Name() != "help" && sub.Name() != "completion" {
-				visit(sub)
-			}
-		}
-	}
-	visit(root)
 }

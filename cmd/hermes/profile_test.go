@@ -25,13 +25,15 @@ func TestProfiles(t *testing.T) {
 	if info, err := os.Stat(at); err != nil || info.Mode().Perm() != 0o600 || info.Mode().Type() != os.ModeSocket {
 		t.Errorf("%v, %v: others may open it", info.Mode(), err)
 	}
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", at)
 	}}}
 	t.Cleanup(client.CloseIdleConnections)
 	for path, want := range map[string]int{
 		"goroutine": http.StatusOK, "heap": http.StatusOK, "profile?seconds=1": http.StatusOK,
-		"profile?seconds=0": http.StatusBadRequest, "profile?seconds=1000000": http.StatusBadRequest, "none": http.StatusNotFound,
+		"profile?seconds=0": http.StatusBadRequest, "profile?seconds=1000000": http.StatusBadRequest,
+		"none": http.StatusNotFound,
 	} {
 		answer, err := client.Get("http://node/debug/pprof/" + path)
 		if err != nil {

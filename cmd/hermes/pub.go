@@ -171,7 +171,8 @@ type told struct {
 func (t *told) done(r client.Receipt, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	shown := receiptShown{Topic: t.topic, Offset: r.Offset, Time: r.Time, Duplicate: r.Duplicate, Provisional: r.Provisional}
+	shown := receiptShown{Topic: t.topic, Offset: r.Offset, Time: r.Time, Duplicate: r.Duplicate,
+		Provisional: r.Provisional}
 	if err != nil {
 		t.failed++
 		if t.failure == nil {

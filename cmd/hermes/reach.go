@@ -42,7 +42,8 @@ func (a *app) reach(ctx context.Context, f clientFlags, addresses []string) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Since(began) >= f.timeout, certain && time.Since(began) >= patience:
-			return status.Errorf(status.Unavailable, "no node answers: %s; start one with hermes dev, or say with --server where one is", fault.Text(err))
+			return status.Errorf(status.Unavailable, "no node answers: %s; start one with hermes dev, or say with --server "+
+				"where one is", fault.Text(err))
 		}
 		pause := time.NewTimer(min(refusalPause, patience))
 		select {
@@ -56,7 +57,9 @@ func (a *app) reach(ctx context.Context, f clientFlags, addresses []string) erro
 
 // anyListens tries all addresses at once. It is nil when one listens, and else says what they said; certain
 // tells that none may yet answer: each refused, or is not there.
-func anyListens(ctx context.Context, addresses []string, within time.Duration) (err error, certain bool) { //nolint:revive // the error is the answer
+//
+//nolint:revive // the error is the answer
+func anyListens(ctx context.Context, addresses []string, within time.Duration) (err error, certain bool) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	said := make([]error, len(addresses))

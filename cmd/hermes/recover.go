@@ -95,12 +95,14 @@ func (a *app) recover(ctx context.Context, dir string, yes, asJSON bool) error {
 		return inUse(dir, err)
 	}
 	if !asJSON {
-		return a.Printf("%s is a new cluster of one node, %d, with %d messages of %d topics at their offsets; start it with hermes server, and let others join\n",
+		return a.Printf("%s is a new cluster of one node, %d, with %d messages of %d topics at their offsets; start it "+
+			"with hermes server, and let others join\n",
 			dir, done.Node, done.Messages, done.Topics)
 	}
 	shown := recoverShown{
-		Directory: dir, Cluster: done.Cluster, Lineage: done.Lineage, Node: done.Node, Term: done.Term, Committed: done.Committed,
-		Last: done.Last, Uncommitted: done.Last - done.Committed, Newest: time.Unix(0, done.Time).UTC(),
+		Directory: dir, Cluster: done.Cluster, Lineage: done.Lineage, Node: done.Node, Term: done.Term,
+		Committed: done.Committed,
+		Last:      done.Last, Uncommitted: done.Last - done.Committed, Newest: time.Unix(0, done.Time).UTC(),
 		Topics: done.Topics, Messages: done.Messages, Former: []memberAddress{},
 	}
 	for _, m := range done.Others {
@@ -115,15 +117,18 @@ func toldOf(dir string, s node.Survey) []string {
 	for _, m := range s.Others {
 		former = append(former, nameOf(m))
 	}
-	lines := []string{fmt.Sprintf("%s is of node %d of cluster %s, with %d messages of %d topics; its newest entry is of %s, in term %d",
+	lines := []string{fmt.Sprintf("%s is of node %d of cluster %s, with %d messages of %d topics; its newest entry is "+
+		"of %s, in term %d",
 		dir, s.Node, s.Cluster, s.Messages, s.Topics, time.Unix(0, s.Time).UTC().Format(time.RFC3339), s.Term)}
 	if s.Last > s.Committed {
-		lines = append(lines, fmt.Sprintf("known to be committed are the entries to %d; %s are kept too: some of them may have been acknowledged",
+		lines = append(lines, fmt.Sprintf("known to be committed are the entries to %d; %s are kept too: some of them may "+
+			"have been acknowledged",
 			s.Committed, entriesBehind(s)))
 	} else {
 		lines = append(lines, fmt.Sprintf("all its entries, to %d, are known to be committed", s.Last))
 	}
-	return append(lines, fmt.Sprintf("what %s acknowledged after that without node %d is not here, and will be lost; their directories cannot be used in the new cluster",
+	return append(lines, fmt.Sprintf("what %s acknowledged after that without node %d is not here, and will be lost; "+
+		"their directories cannot be used in the new cluster",
 		strings.Join(former, " and "), s.Node))
 }
 

@@ -99,7 +99,8 @@ func TestRecoverOfThree(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "orders.backup")
 	var exported exportShown
 	out := must(t, nil, "", "export", left, "--to", file, "--include-uncommitted", "--json")
-	if err := json.Unmarshal([]byte(out), &exported); err != nil || exported.Node != 3 || exported.Messages < uint64(len(account)) {
+	if err := json.Unmarshal([]byte(out), &exported); err != nil || exported.Node != 3 ||
+		exported.Messages < uint64(len(account)) {
 		t.Fatalf("%s, %v", out, err)
 	}
 	if out := must(t, nil, "", "backup", "--verify", file); !strings.Contains(out, "is whole") {
@@ -108,7 +109,9 @@ func TestRecoverOfThree(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	none, said := filepath.Join(t.TempDir(), "none"), new(safeBuffer)
-	code := run(ended, []string{"export", left, "--to", none}, strings.NewReader(""), said, said, func(string) string { return "" })
+	code := run(ended, []string{"export", left, "--to", none}, strings.NewReader(""), said, said, func(string) string {
+		return ""
+	})
 	if halves, err := filepath.Glob(none + "*"); code != exitInterrupted || len(halves) > 0 || err != nil {
 		t.Errorf("interrupted: %d %s, and %v is left", code, said, halves)
 	}
@@ -116,12 +119,14 @@ func TestRecoverOfThree(t *testing.T) {
 	must(t, other.at(), "", "restore", "--from", file)
 	next := has(t, other.at(), account)
 
-	if code, _, said := tried(t, nil, "", "recover", left); code != exitUsage || !strings.Contains(said, "--yes") || !strings.Contains(said, "cluster hermes") {
+	if code, _, said := tried(t, nil, "", "recover", left); code != exitUsage || !strings.Contains(said, "--yes") ||
+		!strings.Contains(said, "cluster hermes") {
 		t.Errorf("without an answer: %d %s", code, said)
 	}
 	var recovered recoverShown
 	out = must(t, nil, "", "recover", left, "--yes", "--json")
-	if err := json.Unmarshal([]byte(out), &recovered); err != nil || recovered.Node != 3 || len(recovered.Former) != 2 || recovered.Messages != next {
+	if err := json.Unmarshal([]byte(out), &recovered); err != nil || recovered.Node != 3 || len(recovered.Former) != 2 ||
+		recovered.Messages != next {
 		t.Fatalf("%s, %v", out, err)
 	}
 	if out := must(t, nil, "", "check", left); !strings.Contains(out, "is whole") {
@@ -129,13 +134,15 @@ func TestRecoverOfThree(t *testing.T) {
 	}
 	peer := porttest.Held(t)
 	first := served(t, 3, left, peer)
-	if code, _, said := tried(t, nil, "", "recover", left, "--yes"); code != exitInterrupted || !strings.Contains(said, "a node runs") {
+	if code, _, said := tried(t, nil, "", "recover", left, "--yes"); code != exitInterrupted || !strings.Contains(said,
+		"a node runs") {
 		t.Errorf("in use: %d %s", code, said)
 	}
 	if again := has(t, first.at(), account); again != next {
 		t.Errorf("recovered it has %d messages, and its export %d", again, next)
 	}
-	if out := must(t, first.at(), "", "pub", "orders", "new"); out != fmt.Sprintf("published 1 to orders, offsets %d to %[1]d\n", next) {
+	if out := must(t, first.at(), "", "pub", "orders", "new"); out != fmt.Sprintf("published 1 to orders, offsets %d "+
+		"to %[1]d\n", next) {
 		t.Error(out)
 	}
 	for id := 1; id <= 2; id++ { // under the ids of those that were lost
@@ -148,7 +155,8 @@ func TestRecoverOfThree(t *testing.T) {
 	if out := must(t, first.at(), "", "group", "list", "orders"); !strings.Contains(out, "billing") {
 		t.Error(out)
 	}
-	if out := must(t, first.at(), "", "pub", "orders", "newer"); out != fmt.Sprintf("published 1 to orders, offsets %d to %[1]d\n", next+1) {
+	if out := must(t, first.at(), "", "pub", "orders", "newer"); out != fmt.Sprintf("published 1 to orders, offsets %d "+
+		"to %[1]d\n", next+1) {
 		t.Error(out)
 	}
 }
@@ -202,7 +210,8 @@ func TestCommandsWithoutMajority(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "b")
 	var all sync.WaitGroup
 	for args, want := range map[string]string{
-		"cluster remove 2":               "hermes cluster remove 2: no leader confirmed it, so it is not known whether it was done (",
+		"cluster remove 2": "hermes cluster remove 2: no leader confirmed it, so it is not known whether it " +
+			"was done (",
 		"cluster transfer 3":             "hermes cluster transfer 3: no leader confirmed it",
 		"cluster promote 2":              "hermes cluster promote 2: no leader confirmed it",
 		"cluster join 4@127.0.0.1:16000": "hermes cluster join 4@127.0.0.1:16000: no leader confirmed it",
@@ -210,7 +219,8 @@ func TestCommandsWithoutMajority(t *testing.T) {
 	} {
 		all.Go(func() {
 			code, _, said := tried(t, at, "", append(strings.Fields(args), "--timeout", "8s")...)
-			if code != exitFailed || !strings.Contains(said, want) || !strings.Contains(said, "hermes recover") || strings.Contains(said, "no answer in time)") {
+			if code != exitFailed || !strings.Contains(said, want) || !strings.Contains(said, "hermes recover") ||
+				strings.Contains(said, "no answer in time)") {
 				t.Errorf("%s: %d %s", args, code, said)
 			}
 		})

@@ -104,11 +104,13 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	restoring := a.Doing("restoring")
 	defer restoring.Done()
 	err = backup.Restore(ctx, c, contents, plan, file, func(t backup.Totals) {
-		restoring.Far(fmt.Sprintf("%d of %d messages read, %d of %d topics", t.Messages, contents.Messages, t.Topics, contents.Topics))
+		restoring.Far(fmt.Sprintf("%d of %d messages read, %d of %d topics", t.Messages, contents.Messages, t.Topics,
+			contents.Topics))
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted: run the same command again, and it goes on where it was; deleting the topic that is half restored gives it up"))
+		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted: run the same command again, and it "+
+			"goes on where it was; deleting the topic that is half restored gives it up"))
 	case err != nil:
 		return err
 	}

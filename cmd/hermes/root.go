@@ -52,7 +52,8 @@ func newRootCommand(a *app) *cobra.Command {
 	cli.GroupFlags(root, flagGroups)
 	words := func(all ...string) func() []string { return func() []string { return all } }
 	cli.Complete(root, map[string]func() []string{
-		"mode": words("consistent", "eventual", "performance"), "log-level": words("debug", "info", "warn", "error"), "from": words("tail", "oldest"),
+		"mode": words("consistent", "eventual", "performance"), "log-level": words("debug", "info", "warn", "error"),
+		"from": words("tail", "oldest"),
 	})
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText))
 	cli.Lasts(root, lasts())

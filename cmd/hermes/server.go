@@ -295,7 +295,8 @@ func (a *app) say(r running, asJSON bool) error {
 	if asJSON {
 		return a.PrintJSON(r)
 	}
-	a.Note("%s of cluster %s runs: gRPC at %s, HTTP at %s, data in %s; stop with Ctrl-C", r.Name, r.Cluster, r.GRPC, r.HTTP, r.Data)
+	a.Note("%s of cluster %s runs: gRPC at %s, HTTP at %s, data in %s; stop with Ctrl-C", r.Name, r.Cluster, r.GRPC,
+		r.HTTP, r.Data)
 	a.Note("try: hermes pub greetings hello --create --server %s", cli.Reachable(r.GRPC))
 	return nil
 }
@@ -319,7 +320,8 @@ func (c *config) options(ctx context.Context, members []broker.Member, logger *s
 		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure, PeerKey: key,
 		Tick: c.tick, SyncLimit: c.syncLimit, ClockSkew: c.clockSkew, Moved: c.moved,
 		Log: wal.Options{SegmentBytes: int64(c.segment), OpenFiles: forLog}, FilesLimit: limit,
-		RecentLogBytes: int(c.recentLog), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), ScrubBytes: scrub, Logger: logger,
+		RecentLogBytes: int(c.recentLog), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), ScrubBytes: scrub,
+		Logger: logger,
 	}, err
 }
 
@@ -351,7 +353,8 @@ type serving func(ctx context.Context) error
 
 // apis makes the APIs; nothing is served yet. What callers may is asked here, above the node: what it hands on
 // to others was asked where it came in.
-func (c *config) apis(n *node.Node, numbers *metrics.Metrics, d *listeners, policy *access.Policy, secured [2]*tls.Config, logger *slog.Logger) ([]serving, error) {
+func (c *config) apis(n *node.Node, numbers *metrics.Metrics, d *listeners, policy *access.Policy,
+	secured [2]*tls.Config, logger *slog.Logger) ([]serving, error) {
 	if policy != nil {
 		// A quarter: what comes through three nodes is all in the hands of the one that leads.
 		policy.Share(int64(c.inHand) / 4)
@@ -365,8 +368,9 @@ func (c *config) apis(n *node.Node, numbers *metrics.Metrics, d *listeners, poli
 	page := numbers.Handler(n)
 	mounts["/metrics"] = func(context.Context) http.Handler { return page }
 	front, err := rest.New(rest.Config{
-		Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: secured[1], Origins: c.origins, Names: c.names(),
-		Log: logger, Register: open, Intake: d.intake, Mounts: mounts, Pages: console.Pages(),
+		Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: secured[1], Origins: c.origins,
+		Names: c.names(),
+		Log:   logger, Register: open, Intake: d.intake, Mounts: mounts, Pages: console.Pages(),
 	})
 	if err != nil {
 		return nil, err

@@ -125,7 +125,8 @@ func readSettings(ctx context.Context, name string) (map[string]any, error) {
 	}
 	settings := map[string]any{}
 	if err := yaml.Unmarshal(data, &settings); err != nil {
-		return nil, cli.Usage("%s is no YAML of names and values: %s", name, strings.TrimSpace(yaml.FormatError(err, false, false)))
+		return nil, cli.Usage("%s is no YAML of names and values: %s", name,
+			strings.TrimSpace(yaml.FormatError(err, false, false)))
 	}
 	return settings, nil
 }
@@ -133,7 +134,8 @@ func readSettings(ctx context.Context, name string) (map[string]any, error) {
 // sample is a file with every setting, as comments with their defaults.
 func sample(flags *pflag.FlagSet) string {
 	var b strings.Builder
-	b.WriteString("# Settings of a node of Hermes. A flag overrides its variable in the environment,\n# and the variable overrides this file.\n")
+	b.WriteString("# Settings of a node of Hermes. A flag overrides its variable in the environment,\n# and the " +
+		"variable overrides this file.\n")
 	eachSetting(flags, func(f *pflag.Flag) {
 		_, about := pflag.UnquoteUsage(f)
 		value := f.DefValue

@@ -107,7 +107,8 @@ func TestSilentConnections(t *testing.T) {
 			t.Fatalf("node %d ended: %v", n.ID, n.Err())
 		}
 	}
-	if text := answerOf(t.Context(), t, c.Nodes[0], "/metrics"); !strings.Contains(text, `hermes_connections_refused_total{listener="grpc",reason="address"} `) ||
+	if text := answerOf(t.Context(), t, c.Nodes[0], "/metrics"); !strings.Contains(text,
+		`hermes_connections_refused_total{listener="grpc",reason="address"} `) ||
 		strings.Contains(text, `hermes_connections_refused_total{listener="grpc",reason="address"} 0`+"\n") {
 		t.Error("the metrics do not count what was refused")
 	}
@@ -205,9 +206,12 @@ func TestUnfinishedUploads(t *testing.T) {
 		to  func(*local.Node) string
 		say func(conn net.Conn, to string)
 	}{
-		"gRPC": {func(n *local.Node) string { return n.GRPC }, func(conn net.Conn, to string) { halfPublish(conn, to, half) }},
+		"gRPC": {func(n *local.Node) string { return n.GRPC }, func(conn net.Conn, to string) {
+			halfPublish(conn, to, half)
+		}},
 		"REST": {func(n *local.Node) string { return n.HTTP }, func(conn net.Conn, to string) {
-			_, _ = fmt.Fprintf(conn, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+			_, _ = fmt.Fprintf(conn, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: %s\r\nContent-Type: "+
+				"application/json\r\n"+
 				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", to, 2*half, text)
 		}},
 		"GraphQL": {func(n *local.Node) string { return n.HTTP }, func(conn net.Conn, to string) {
@@ -229,11 +233,14 @@ func TestUnfinishedUploads(t *testing.T) {
 				all.Go(func() { uploader(ctx, to, func(conn net.Conn) { c.say(conn, to) }) })
 			}
 			for full := false; !full; time.Sleep(10 * time.Millisecond) {
-				full = strings.Contains(answerOf(t.Context(), t, n, "/metrics"), `hermes_requests_refused_total{reason="stalled"} `) &&
-					!strings.Contains(answerOf(t.Context(), t, n, "/metrics"), `hermes_requests_refused_total{reason="stalled"} 0`+"\n")
+				full = strings.Contains(answerOf(t.Context(), t, n, "/metrics"),
+					`hermes_requests_refused_total{reason="stalled"} `) &&
+					!strings.Contains(answerOf(t.Context(), t, n, "/metrics"), `hermes_requests_refused_total{reason="stalled"} 0`+
+						"\n")
 			}
 			for i := range 10 { // a client that sends all it has is served at the same node
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+n.HTTP+"/v1/topics/orders/messages",
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+n.HTTP+
+					"/v1/topics/orders/messages",
 					io.MultiReader(strings.NewReader(strings.Repeat("y", 10<<10)))) // chunked
 				if err != nil {
 					t.Fatal(err)

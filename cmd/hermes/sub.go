@@ -42,9 +42,11 @@ has printed it. Without a group, every subscriber gets all messages.`,
 	}
 	f.client.register(c)
 	flags := c.Flags()
-	flags.StringVar(&f.from, "from", "", "`where` to begin: tail, oldest, an offset, or a time such as 2026-11-22T08:00:00Z (default tail)")
+	flags.StringVar(&f.from, "from", "", "`where` to begin: tail, oldest, an offset, or a time such as "+
+		"2026-11-22T08:00:00Z (default tail)")
 	flags.StringVar(&f.group, "group", "", "be a member of this `group`; a new group starts at the oldest message")
-	flags.IntVar(&f.inFlight, "in-flight", 0, "`messages` of the group to hold at once (default "+strconv.Itoa(hermes.InFlight)+")")
+	flags.IntVar(&f.inFlight, "in-flight", 0, "`messages` of the group to hold at once (default "+
+		strconv.Itoa(hermes.InFlight)+")")
 	flags.IntVar(&f.count, "count", 0, "end after that `number` of messages")
 	flags.BoolVar(&f.create, "create", false, "create the topic if it is not there")
 	flags.BoolVar(&f.noAck, "no-ack", false, "acknowledge nothing; the group gets the messages again")
@@ -95,7 +97,8 @@ func beginning(text string, start *broker.Start) error {
 	case "oldest":
 		start.From = broker.FromOldest
 	default:
-		return cli.Usage("where to begin is tail, oldest, an offset or a time such as 2026-11-22T08:00:00Z; %.100q is none", text)
+		return cli.Usage("where to begin is tail, oldest, an offset or a time such as 2026-11-22T08:00:00Z; %.100q is none",
+			text)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func newTopicCommand(a *app) *cobra.Command {
 		Example: "  hermes topic list\n  hermes topic create orders --keep-age 168h --keep-bytes 10GiB",
 	})
 	c.AddCommand(newTopicList(a),
-		newTopicChange(a, "create", "Create a topic; no error if it is there with the same retention", (*client.Client).CreateTopic),
+		newTopicChange(a, "create", "Create a topic; no error if it is there with the same retention",
+			(*client.Client).CreateTopic),
 		newTopicChange(a, "configure", "Change how long a topic keeps messages", (*client.Client).ConfigureTopic),
 		newTopicShow(a),
 		newDeleteCommand(a, "delete TOPIC", "Delete a topic with its messages and groups", "a topic", "topic delete orders",
@@ -78,7 +79,8 @@ func (a *app) showTopics(topics []broker.Topic, asJSON bool) error {
 
 func newTopicList(a *app) *cobra.Command {
 	var f clientFlags
-	c := &cobra.Command{Use: "list [PREFIX]", Short: "List topics", Args: cli.Arguments(0, 1, "a prefix"), Example: "  hermes topic list orders."}
+	c := &cobra.Command{Use: "list [PREFIX]", Short: "List topics", Args: cli.Arguments(0, 1, "a prefix"),
+		Example: "  hermes topic list orders."}
 	f.register(c)
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -104,11 +106,13 @@ func newTopicList(a *app) *cobra.Command {
 	return c
 }
 
-func newTopicChange(a *app, name, short string, do func(*client.Client, context.Context, broker.Topic) (broker.Topic, error)) *cobra.Command {
+func newTopicChange(a *app, name, short string, do func(*client.Client, context.Context,
+	broker.Topic) (broker.Topic, error)) *cobra.Command {
 	var f clientFlags
 	var age time.Duration
 	var bytes size
-	c := &cobra.Command{Use: name + " TOPIC", Short: short, Args: cli.Arguments(1, 1, "a topic"), Example: "  hermes topic " + name + " orders --keep-age 168h"}
+	c := &cobra.Command{Use: name + " TOPIC", Short: short, Args: cli.Arguments(1, 1, "a topic"),
+		Example: "  hermes topic " + name + " orders --keep-age 168h"}
 	f.register(c)
 	c.Flags().DurationVar(&age, "keep-age", 0, "how long messages are kept, as a `time`; 0: for ever")
 	c.Flags().Var(&bytes, "keep-bytes", "how much of the newest messages is kept; 0: all")
@@ -127,7 +131,8 @@ func newTopicChange(a *app, name, short string, do func(*client.Client, context.
 
 func newTopicShow(a *app) *cobra.Command {
 	var f clientFlags
-	c := &cobra.Command{Use: "show TOPIC", Short: "Show a topic", Args: cli.Arguments(1, 1, "a topic"), Example: "  hermes topic show orders --linearizable"}
+	c := &cobra.Command{Use: "show TOPIC", Short: "Show a topic", Args: cli.Arguments(1, 1, "a topic"),
+		Example: "  hermes topic show orders --linearizable"}
 	f.register(c)
 	linearizable := c.Flags().Bool("linearizable", false, "include everything that was acknowledged before")
 	asJSON := cli.JSONFlag(c)
@@ -145,7 +150,8 @@ func newTopicShow(a *app) *cobra.Command {
 
 // newDeleteCommand makes a command that deletes what its arguments name, all of which
 // must be given, and says nothing.
-func newDeleteCommand(a *app, use, short, what, example string, do func(*client.Client, context.Context, []string) error) *cobra.Command {
+func newDeleteCommand(a *app, use, short, what, example string, do func(*client.Client, context.Context,
+	[]string) error) *cobra.Command {
 	var f clientFlags
 	count := len(strings.Fields(use)) - 1
 	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(count, count, what), Example: "  hermes " + example}

@@ -103,7 +103,8 @@ func (u *usage) publish(now time.Time, messages, bytes int) error {
 		l.b.fill(l.rate, now)
 		if wait := l.b.lacks(l.rate, l.n); wait > 0 {
 			return status.Errorf(status.ResourceExhausted,
-				"you may publish %.0f %s per second at this node: publish again in %v", l.rate, l.what, max(wait.Round(time.Millisecond), time.Millisecond))
+				"you may publish %.0f %s per second at this node: publish again in %v", l.rate, l.what,
+				max(wait.Round(time.Millisecond), time.Millisecond))
 		}
 	}
 	if q.messages > 0 {

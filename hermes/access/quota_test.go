@@ -34,7 +34,8 @@ func (c *clock) pass(d time.Duration) {
 
 func TestPublishQuota(t *testing.T) {
 	t.Parallel()
-	const text = "principals:\n  - {name: a, tokens: [$a], publish: [t], quota: {messages_per_second: %d, bytes_per_second: %d}}\n"
+	const text = "principals:\n  - {name: a, tokens: [$a], publish: [t], quota: {messages_per_second: %d, " +
+		"bytes_per_second: %d}}\n"
 	p, all := policy(t, fmt.Sprintf(text, 10, 1000))
 	c := &clock{at: time.Unix(1, 0)}
 	p.SetClock(c.now)
@@ -87,7 +88,8 @@ func TestPublishQuota(t *testing.T) {
 
 func TestSubscriptionQuota(t *testing.T) {
 	t.Parallel()
-	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], subscribe: [t, u], quota: {subscriptions: 2}}\n  - {name: b, tokens: [$b], subscribe: [t]}\n")
+	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], subscribe: [t, u], quota: {subscriptions: 2}}\n  - "+
+		"{name: b, tokens: [$b], subscribe: [t]}\n")
 	b, ctx := access.Wrap(memory(t, "t"), p), all.as(t.Context(), "a")
 	subscribe := func(ctx context.Context) broker.Feed {
 		t.Helper()
@@ -155,7 +157,8 @@ func (o *owned) Subscribe(ctx context.Context, start broker.Start) (broker.Feed,
 // What takes of a pool that all share says whose it is and how many he may have; with none it is refused.
 func TestShares(t *testing.T) {
 	t.Parallel()
-	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], publish: [t], subscribe: [t], admin: [t], quota: {groups: 3, producers: 4}}\n"+
+	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], publish: [t], subscribe: [t], admin: [t], quota: "+
+		"{groups: 3, producers: 4}}\n"+
 		"  - {name: b, tokens: [$b], publish: [t], subscribe: [t], admin: [t], quota: {groups: 0, producers: 0}}\n"+
 		"  - {name: c, tokens: [$c], publish: [t]}\n")
 	o := &owned{Broker: memory(t, "t")}
@@ -186,7 +189,8 @@ func TestShares(t *testing.T) {
 	} else {
 		f.Close()
 	}
-	if _, err := b.OpenProducer(all.as(t.Context(), "c")); err != nil || o.of != (broker.Owner{Name: "c", Groups: 10_000, Producers: 10_000}) {
+	if _, err := b.OpenProducer(all.as(t.Context(), "c")); err != nil || o.of != (broker.Owner{Name: "c", Groups: 10_000,
+		Producers: 10_000}) {
 		t.Errorf("the usual: %+v, %v", o.of, err)
 	}
 }
@@ -202,7 +206,8 @@ func (h held) Publish(_ context.Context, _ broker.Run, done func(broker.Verdict)
 // A principal waits for its own answers once it has its share in the node's hands, and the others do not.
 func TestShareOfWhatIsUnanswered(t *testing.T) {
 	t.Parallel()
-	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n  - {name: b, tokens: [$b], publish: [t]}\n")
+	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n  - {name: b, tokens: [$b], "+
+		"publish: [t]}\n")
 	p.Share(1000)
 	h := held{answers: make(chan func(broker.Verdict), 100)}
 	b := access.Wrap(h, p)

@@ -17,7 +17,8 @@ import (
 // file that is wrong changes nothing.
 func TestReload(t *testing.T) {
 	t.Parallel()
-	const both = "principals:\n  - {name: a, tokens: [$a, $a2], publish: [t], subscribe: [t, u]}\n  - {name: b, tokens: [$b], subscribe: [t]}\n"
+	const both = "principals:\n  - {name: a, tokens: [$a, $a2], publish: [t], subscribe: [t, u]}\n  - {name: b, tokens: " +
+		"[$b], subscribe: [t]}\n"
 	p, all := policy(t, both)
 	m := memory(t, "t", "u")
 	b := access.Wrap(m, p)
@@ -75,7 +76,8 @@ func TestReload(t *testing.T) {
 // Who holds another's feed and is another principal may not use it.
 func TestFeedIsItsPrincipals(t *testing.T) {
 	t.Parallel()
-	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a, $a2], subscribe: [t]}\n  - {name: b, tokens: [$b], subscribe: [t]}\n")
+	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a, $a2], subscribe: [t]}\n  - {name: b, tokens: [$b], "+
+		"subscribe: [t]}\n")
 	m := memory(t, "t")
 	b, ctx := access.Wrap(m, p), all.as(t.Context(), "a")
 	f, err := b.Subscribe(ctx, broker.Start{Topic: "t", From: broker.FromGroup, Group: "g"})
@@ -110,7 +112,8 @@ func TestFeedIsItsPrincipals(t *testing.T) {
 // subscription that began before a reload outlives what it took away.
 func TestReloadMeanwhile(t *testing.T) {
 	t.Parallel()
-	const with, without = "principals:\n  - {name: a, tokens: [$a], publish: [t], subscribe: [t]}\n", "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n"
+	const with, without = "principals:\n  - {name: a, tokens: [$a], publish: [t], subscribe: [t]}\n",
+		"principals:\n  - {name: a, tokens: [$a], publish: [t]}\n"
 	p, all := policy(t, with)
 	b, ctx := access.Wrap(memory(t, "t"), p), all.as(t.Context(), "a")
 	var work sync.WaitGroup
@@ -198,7 +201,8 @@ func (s slow) Close() {}
 func TestRightIsLostWhileWaiting(t *testing.T) {
 	t.Parallel()
 	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], subscribe: [t]}\n")
-	b := access.Wrap(slow{meanwhile: func() { all.reload("principals:\n  - {name: a, tokens: [$a], subscribe: [u]}\n") }}, p)
+	b := access.Wrap(slow{meanwhile: func() { all.reload("principals:\n  - {name: a, tokens: [$a], subscribe: [u]}\n") }},
+		p)
 	ctx := all.as(t.Context(), "a")
 	f, err := b.Subscribe(ctx, broker.Start{Topic: "t"})
 	if err != nil {

@@ -252,7 +252,8 @@ func TestServerTLSOfClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := func(by *issuer) *tls.Config {
-		client := &tls.Config{RootCAs: pool(home), ServerName: "127.0.0.1", ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+		client := &tls.Config{RootCAs: pool(home), ServerName: "127.0.0.1",
+			ClientSessionCache: tls.NewLRUClientSessionCache(1)}
 		if by != nil {
 			cert, key := by.issue(t, "client")
 			pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
@@ -267,7 +268,8 @@ func TestServerTLSOfClients(t *testing.T) {
 	if _, err, err2 := shake(server, known); err != nil || err2 != nil {
 		t.Error(err, err2)
 	}
-	for what, client := range map[string]*tls.Config{"no certificate": as(nil), "another's": as(later), "the door's own": as(home)} {
+	for what, client := range map[string]*tls.Config{"no certificate": as(nil), "another's": as(later),
+		"the door's own": as(home)} {
 		if _, err, _ := shake(server, client); err == nil {
 			t.Errorf("%s lets in", what)
 		}
@@ -360,14 +362,30 @@ func TestWrongTLS(t *testing.T) {
 	other.write(t, home, "b")
 	write(t, other.ca, "no certificate")
 	for what, try := range map[string]func() (*tls.Config, error){
-		"no certificate":                   func() (*tls.Config, error) { return access.ServerTLS(t.Context(), "", f.key, "", nil) },
-		"no key":                           func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, "", "", nil) },
-		"no file":                          func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert+"x", f.key, "", nil) },
-		"another's key":                    func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, other.key, "", nil) },
-		"no authority file":                func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, f.key, f.ca+"x", nil) },
-		"an authority that is none":        func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, f.key, other.ca, nil) },
-		"nodes without an authority":       func() (*tls.Config, error) { return access.PeerTLS(t.Context(), f.cert, f.key, "", nil) },
-		"nodes whose authority is no file": func() (*tls.Config, error) { return access.PeerTLS(t.Context(), f.cert, f.key, f.ca+"x", nil) },
+		"no certificate": func() (*tls.Config, error) {
+			return access.ServerTLS(t.Context(), "", f.key, "", nil)
+		},
+		"no key": func() (*tls.Config, error) {
+			return access.ServerTLS(t.Context(), f.cert, "", "", nil)
+		},
+		"no file": func() (*tls.Config, error) {
+			return access.ServerTLS(t.Context(), f.cert+"x", f.key, "", nil)
+		},
+		"another's key": func() (*tls.Config, error) {
+			return access.ServerTLS(t.Context(), f.cert, other.key, "", nil)
+		},
+		"no authority file": func() (*tls.Config, error) {
+			return access.ServerTLS(t.Context(), f.cert, f.key, f.ca+"x", nil)
+		},
+		"an authority that is none": func() (*tls.Config, error) {
+			return access.ServerTLS(t.Context(), f.cert, f.key, other.ca, nil)
+		},
+		"nodes without an authority": func() (*tls.Config, error) {
+			return access.PeerTLS(t.Context(), f.cert, f.key, "", nil)
+		},
+		"nodes whose authority is no file": func() (*tls.Config, error) {
+			return access.PeerTLS(t.Context(), f.cert, f.key, f.ca+"x", nil)
+		},
 	} {
 		_, err := try()
 		refused(t, what, err, status.InvalidArgument)

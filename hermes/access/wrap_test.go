@@ -133,7 +133,8 @@ func (c caller) TransferLeadership(ctx context.Context, to uint64) (broker.Statu
 
 // A principal with all rights sees a broker that keeps the whole contract.
 func TestContract(t *testing.T) {
-	p, all := policy(t, "principals:\n  - {name: root, tokens: [$root], publish: [\"*\"], subscribe: [\"*\"], admin: [\"*\"], cluster: true}\n")
+	p, all := policy(t, "principals:\n  - {name: root, tokens: [$root], publish: [\"*\"], subscribe: [\"*\"], admin: "+
+		"[\"*\"], cluster: true}\n")
 	b := access.Wrap(memory(t), p)
 	brokertest.Run(t, caller{b, func(ctx context.Context) context.Context { return all.as(ctx, "root") }})
 	if n := p.Feeds(); n != 0 {
@@ -196,8 +197,11 @@ func operations() map[string]func(ctx context.Context, b broker.Broker) error {
 			_, err := b.Join(ctx, broker.Member{ID: 2, Peer: "127.0.0.1:1"})
 			return err
 		},
-		"Remove":             func(ctx context.Context, b broker.Broker) error { _, err := b.Remove(ctx, 1); return err },
-		"TransferLeadership": func(ctx context.Context, b broker.Broker) error { _, err := b.TransferLeadership(ctx, 1); return err },
+		"Remove": func(ctx context.Context, b broker.Broker) error { _, err := b.Remove(ctx, 1); return err },
+		"TransferLeadership": func(ctx context.Context, b broker.Broker) error {
+			_, err := b.TransferLeadership(ctx, 1)
+			return err
+		},
 	}
 }
 
@@ -208,7 +212,8 @@ func TestRights(t *testing.T) {
 	allowed := map[string][]string{
 		"publish":   {"Publish", "OpenProducer", "Topic"},
 		"subscribe": {"Subscribe", "SubscribeGroup", "Topic", "Group", "ListGroups"},
-		"admin":     {"CreateTopic", "ConfigureTopic", "DeleteTopic", "Topic", "CreateGroup", "SeekGroup", "DeleteGroup", "Group", "ListGroups"},
+		"admin": {"CreateTopic", "ConfigureTopic", "DeleteTopic", "Topic", "CreateGroup", "SeekGroup", "DeleteGroup",
+			"Group", "ListGroups"},
 		"cluster":   {"Join", "Promote", "Remove", "TransferLeadership"},
 		"none":      nil,
 		"elsewhere": {"OpenProducer"}, // it may publish on another topic
@@ -309,7 +314,8 @@ func TestListTopics(t *testing.T) {
 			granted = append(granted, []string{"*", "h*", "hermes.*", "hermes.dlq"}[r.IntN(4)])
 		}
 		rights := []string{"publish", "subscribe", "admin"}
-		p, all := policy(t, fmt.Sprintf("principals:\n  - name: a\n    tokens: [$a]\n    %s: [\"%s\"]\n", rights[r.IntN(3)], strings.Join(granted, `", "`)))
+		p, all := policy(t, fmt.Sprintf("principals:\n  - name: a\n    tokens: [$a]\n    %s: [\"%s\"]\n", rights[r.IntN(3)],
+			strings.Join(granted, `", "`)))
 		prefix := []string{"", "", "a", "h", "hermes", "hermes.", "ab"}[r.IntN(7)]
 		var want []string
 		for n := range names {
@@ -339,7 +345,8 @@ func TestListTopics(t *testing.T) {
 			after = page[len(page)-1].Name
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d, case %d: %q with beginning %q, %d at once:\nhave %q\nwant %q", seed, i, granted, prefix, limit, got, want)
+			t.Fatalf("seed %d, case %d: %q with beginning %q, %d at once:\nhave %q\nwant %q", seed, i, granted, prefix, limit,
+				got, want)
 		}
 	}
 }
@@ -372,7 +379,8 @@ func TestCreateOnSubscribe(t *testing.T) {
 }
 
 func BenchmarkPublish(b *testing.B) {
-	p, all := policy(b, "principals:\n  - {name: a, tokens: [$a], publish: [a, b, c, \"t.*\"], quota: {messages_per_second: 1000000000, bytes_per_second: 1000000000000}}\n")
+	p, all := policy(b, "principals:\n  - {name: a, tokens: [$a], publish: [a, b, c, \"t.*\"], quota: "+
+		"{messages_per_second: 1000000000, bytes_per_second: 1000000000000}}\n")
 	w, ctx := access.Wrap(nothing{}, p), all.as(b.Context(), "a")
 	r := run("t.x", "x")
 	for b.Loop() {

@@ -93,7 +93,8 @@ func newCluster(t *testing.T) *cluster {
 		}
 		listeners = append(listeners, l)
 		c.members = append(c.members, broker.Member{
-			ID: id + 1, Name: fmt.Sprint("node-", id+1), Peer: l[0].Addr().String(), GRPC: l[1].Addr().String(), HTTP: l[2].Addr().String(),
+			ID: id + 1, Name: fmt.Sprint("node-", id+1), Peer: l[0].Addr().String(), GRPC: l[1].Addr().String(),
+			HTTP: l[2].Addr().String(),
 		})
 	}
 	t.Cleanup(func() {
@@ -132,7 +133,8 @@ func (c *cluster) begin(id uint64, l [3]net.Listener) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	front, err := rest.New(rest.Config{Broker: b, Access: policy, Register: open, Mounts: mounts, Heartbeat: 50 * time.Millisecond})
+	front, err := rest.New(rest.Config{Broker: b, Access: policy, Register: open, Mounts: mounts,
+		Heartbeat: 50 * time.Millisecond})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -294,7 +296,8 @@ func (c *cluster) everywhere(t *testing.T, test func(t *testing.T, at caller, na
 			t.Run(d.name+" at the "+place.name, func(t *testing.T) {
 				own := *c
 				own.T = t
-				test(t, d.at(&own, c.members[place.id-1], "root"), strings.ReplaceAll(t.Name()[strings.IndexByte(t.Name(), '/')+1:], "/", "."))
+				test(t, d.at(&own, c.members[place.id-1], "root"), strings.ReplaceAll(t.Name()[strings.IndexByte(t.Name(), '/')+1:],
+					"/", "."))
 			})
 		}
 	}

@@ -105,12 +105,15 @@ func graphqlRuns(runs []run) (all []object) {
 }
 
 func (g *graphqlCaller) ask(w want) (reply, hint string, err error) {
-	v := object{"topic": w.topic, "group": w.group, "from": w.from, "age": w.age.String(), "attempts": w.attempts, "id": strconv.FormatUint(w.id, 10)}
+	v := object{"topic": w.topic, "group": w.group, "from": w.from, "age": w.age.String(), "attempts": w.attempts,
+		"id": strconv.FormatUint(w.id, 10)}
 	topic, group := (*graphqlReply).topic, (*graphqlReply).group
 	switch w.call {
 	case "publish":
-		return g.one((*graphqlReply).verdict, `mutation($topic: String!, $messages: [MessageInput!]!, $mode: Mode! = CONSISTENT, $producer: ID, $sequence: Uint64)
-			{ it: publish(topic: $topic, messages: $messages, mode: $mode, producer: $producer, sequence: $sequence) `+ofVerdict+`}`, graphqlRuns(w.runs)[0])
+		return g.one((*graphqlReply).verdict,
+			`mutation($topic: String!, $messages: [MessageInput!]!, $mode: Mode! = CONSISTENT, $producer: ID, $sequence: Uint64)
+			{ it: publish(topic: $topic, messages: $messages, mode: $mode, producer: $producer, sequence: $sequence) `+ofVerdict+
+				`}`, graphqlRuns(w.runs)[0])
 	case "batch":
 		return g.batch(w)
 	case "producer":
@@ -121,14 +124,16 @@ func (g *graphqlCaller) ask(w want) (reply, hint string, err error) {
 	case "topic":
 		return g.one(topic, `query($topic: String!){ it: topic(name: $topic, linearizable: true) `+ofTopic+`}`, v)
 	case "create", "configure":
-		return g.one(topic, `mutation($topic: String!, $age: String!){ it: `+w.call+`Topic(name: $topic, retentionAge: $age) `+ofTopic+`}`, v)
+		return g.one(topic, `mutation($topic: String!, $age: String!){ it: `+w.call+
+			`Topic(name: $topic, retentionAge: $age) `+ofTopic+`}`, v)
 	case "delete":
 		_, hint, err := g.question(`mutation($topic: String!){ it: deleteTopic(name: $topic) }`, v)
 		return "", hint, err
 	case "group":
 		return g.one(group, `query($topic: String!, $group: String!){ it: group(topic: $topic, name: $group) `+ofGroup+`}`, v)
 	case "groups":
-		return g.one(func(v *graphqlReply) string { return names(v.Groups) }, `query($topic: String!){ it: topic(name: $topic) { groups{name} } }`, v)
+		return g.one(func(v *graphqlReply) string { return names(v.Groups) },
+			`query($topic: String!){ it: topic(name: $topic) { groups{name} } }`, v)
 	case "makeGroup":
 		return g.one(group, `mutation($topic: String!, $group: String!, $age: String!, $attempts: Int!){ it: createGroup(topic: $topic, name: $group, ackTimeout: $age, maxAttempts: $attempts) `+ofGroup+`}`, v)
 	case "seek":
@@ -139,7 +144,8 @@ func (g *graphqlCaller) ask(w want) (reply, hint string, err error) {
 	case "cluster":
 		return g.one((*graphqlReply).cluster, `{ it: cluster `+ofCluster+`}`, nil)
 	case "promote":
-		return g.one(func(v *graphqlReply) string { return clusterText(0, number(v.Leader), len(v.Members)) }, `mutation($id: ID!){ it: promote(id: $id) `+ofCluster+`}`, v)
+		return g.one(func(v *graphqlReply) string { return clusterText(0, number(v.Leader), len(v.Members)) },
+			`mutation($id: ID!){ it: promote(id: $id) `+ofCluster+`}`, v)
 	}
 	g.c.Fatalf("no call %s", w.call)
 	return "", "", nil
@@ -156,7 +162,8 @@ func (g *graphqlCaller) topics(w want) (reply, hint string, err error) {
 }
 
 func (g *graphqlCaller) batch(w want) (reply, hint string, err error) {
-	data, hint, err := g.question(`mutation($runs: [RunInput!]!){ it: publishBatch(runs: $runs) { verdict `+ofVerdict+` error{code} } }`, object{"runs": graphqlRuns(w.runs)})
+	data, hint, err := g.question(`mutation($runs: [RunInput!]!){ it: publishBatch(runs: $runs) { verdict `+ofVerdict+
+		` error{code} } }`, object{"runs": graphqlRuns(w.runs)})
 	if err != nil {
 		return "", hint, err
 	}
@@ -176,7 +183,8 @@ func (g *graphqlCaller) batch(w want) (reply, hint string, err error) {
 }
 
 // one asks for one thing, which the question calls "it".
-func (g *graphqlCaller) one(show func(*graphqlReply) string, query string, variables object) (reply, hint string, err error) {
+func (g *graphqlCaller) one(show func(*graphqlReply) string, query string,
+	variables object) (reply, hint string, err error) {
 	data, hint, err := g.question(query, variables)
 	if err != nil {
 		return "", hint, err
@@ -216,10 +224,12 @@ func used(query string, variables object) object {
 }
 
 // question posts one.
-func (g *graphqlCaller) question(query string, variables object) (data map[string]json.RawMessage, hint string, err error) {
+func (g *graphqlCaller) question(query string, variables object) (data map[string]json.RawMessage, hint string,
+	err error) {
 	ctx, cancel := context.WithTimeout(g.c.Context(), patience)
 	defer cancel()
-	w, err := g.c.send(ctx, g.who, "POST", "http://"+g.m.HTTP+"/graphql", object{"query": query, "variables": used(query, variables)})
+	w, err := g.c.send(ctx, g.who, "POST", "http://"+g.m.HTTP+"/graphql",
+		object{"query": query, "variables": used(query, variables)})
 	if err != nil {
 		return nil, "", err
 	}
@@ -259,7 +269,8 @@ func (g *graphqlCaller) subscribe(s start) stream {
 	if s.group != "" {
 		variables["group"] = s.group
 	}
-	return g.follow("/graphql", `subscription($topic: String!, $from: String, $group: String, $inFlight: Int!, $auto: Boolean!)
+	return g.follow("/graphql",
+		`subscription($topic: String!, $from: String, $group: String, $inFlight: Int!, $auto: Boolean!)
 		{ it: messages(topic: $topic, from: $from, group: $group, inFlight: $inFlight, autoAck: $auto) { subscription offset attempt payload payloadBase64 headers{name value} gap{first last} } }`, variables)
 }
 
@@ -381,7 +392,10 @@ func (g *graphqlCaller) settle(id string, back bool, offsets ...uint64) (hint st
 // extensionOf is the node that an acknowledgement at a wrong one is sent to.
 func extensionOf(t *testing.T, c *cluster, address, id string) string {
 	t.Helper()
-	w, err := c.send(t.Context(), "root", "POST", "http://"+address+"/graphql", object{"query": `mutation($id: ID!){ ack(subscription: $id, ranges: [{first: 0, last: 0}]) }`, "variables": object{"id": id}})
+	w, err := c.send(t.Context(), "root", "POST", "http://"+address+"/graphql",
+		object{"query": `mutation($id: ID!){ ack(subscription: $id, ranges: [{first: 0, last: 0}]) }`, "variables": object{
+			"id": id,
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

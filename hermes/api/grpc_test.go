@@ -52,7 +52,8 @@ func (g *grpcCaller) context() context.Context {
 	return ctx
 }
 
-var modes = map[string]pb.Mode{"": pb.Mode_MODE_CONSISTENT, "consistent": pb.Mode_MODE_CONSISTENT, "eventual": pb.Mode_MODE_EVENTUAL, "performance": pb.Mode_MODE_PERFORMANCE, "sometimes": 9}
+var modes = map[string]pb.Mode{"": pb.Mode_MODE_CONSISTENT, "consistent": pb.Mode_MODE_CONSISTENT,
+	"eventual": pb.Mode_MODE_EVENTUAL, "performance": pb.Mode_MODE_PERFORMANCE, "sometimes": 9}
 
 func (g *grpcCaller) ask(w want) (reply, hint string, err error) {
 	ctx, cancel := context.WithTimeout(g.context(), patience)
@@ -76,7 +77,8 @@ func (g *grpcCaller) call(ctx context.Context, w want, o grpclib.CallOption) (st
 		if len(r.payloads) != 1 {
 			return g.batch(ctx, w, o)
 		}
-		v, err := h.Publish(ctx, &pb.PublishRequest{Topic: r.topic, Messages: r.message(r.payloads[0]), Mode: modes[r.mode], Producer: r.producer, Sequence: r.sequence}, o)
+		v, err := h.Publish(ctx, &pb.PublishRequest{Topic: r.topic, Messages: r.message(r.payloads[0]), Mode: modes[r.mode],
+			Producer: r.producer, Sequence: r.sequence}, o)
 		return verdictText(1, v.GetOffset(), v.GetDuplicate(), v.GetProvisional(), v.GetIndex() != 0), err
 	case "batch":
 		return g.batch(ctx, w, o)
@@ -85,7 +87,8 @@ func (g *grpcCaller) call(ctx context.Context, w want, o grpclib.CallOption) (st
 		return strconv.FormatUint(p.GetProducer(), 10), err
 	case "topic":
 		t, err := a.GetTopic(ctx, &pb.GetTopicRequest{Name: w.topic, Linearizable: true}, o)
-		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())), err
+		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())),
+			err
 	case "topics":
 		all, err := a.ListTopics(ctx, &pb.ListTopicsRequest{Prefix: w.topic, Limit: uint32(w.id)}, o)
 		var names []string
@@ -95,10 +98,12 @@ func (g *grpcCaller) call(ctx context.Context, w want, o grpclib.CallOption) (st
 		return strings.Join(names, " "), err
 	case "create":
 		t, err := a.CreateTopic(ctx, &pb.TopicConfig{Name: w.topic, RetentionAge: int64(w.age)}, o)
-		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())), err
+		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())),
+			err
 	case "configure":
 		t, err := a.ConfigureTopic(ctx, &pb.TopicConfig{Name: w.topic, RetentionAge: int64(w.age)}, o)
-		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())), err
+		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())),
+			err
 	case "delete":
 		_, err := a.DeleteTopic(ctx, &pb.DeleteTopicRequest{Name: w.topic}, o)
 		return "", err
@@ -121,7 +126,8 @@ func (g *grpcCaller) administer(ctx context.Context, a pb.AdminClient, w want, o
 		}
 		return strings.Join(names, " "), err
 	case "makeGroup":
-		group, err = a.CreateGroup(ctx, &pb.GroupConfig{Topic: w.topic, Name: w.group, AckTimeout: int64(w.age), MaxAttempts: uint32(w.attempts)}, o)
+		group, err = a.CreateGroup(ctx, &pb.GroupConfig{Topic: w.topic, Name: w.group, AckTimeout: int64(w.age),
+			MaxAttempts: uint32(w.attempts)}, o)
 	case "seek":
 		r := &pb.SeekGroupRequest{Topic: w.topic, Name: w.group}
 		switch offset, bad := strconv.ParseUint(w.from, 10, 64); {
@@ -145,7 +151,8 @@ func (g *grpcCaller) administer(ctx context.Context, a pb.AdminClient, w want, o
 	default:
 		g.c.Fatalf("no call %s", w.call)
 	}
-	return groupText(group.GetConfig().GetName(), group.GetFloor(), group.GetLag(), group.GetDead(), time.Duration(group.GetConfig().GetAckTimeout()), int(group.GetConfig().GetMaxAttempts())), err
+	return groupText(group.GetConfig().GetName(), group.GetFloor(), group.GetLag(), group.GetDead(),
+		time.Duration(group.GetConfig().GetAckTimeout()), int(group.GetConfig().GetMaxAttempts())), err
 }
 
 // message is one of a run's.
@@ -176,7 +183,8 @@ func (g *grpcCaller) batch(ctx context.Context, w want, o grpclib.CallOption) (s
 			all = append(all, e.GetCode())
 			continue
 		}
-		all = append(all, verdictText(int(v.GetCount()), v.GetOffset(), v.GetDuplicate(), v.GetProvisional(), v.GetIndex() != 0))
+		all = append(all, verdictText(int(v.GetCount()), v.GetOffset(), v.GetDuplicate(), v.GetProvisional(),
+			v.GetIndex() != 0))
 	}
 	if w.call == "publish" && reply.GetVerdicts()[0].GetError() != nil {
 		return "", coded(reply.GetVerdicts()[0].GetError().GetCode(), reply.GetVerdicts()[0].GetError().GetMessage())
@@ -215,7 +223,8 @@ func (g *grpcCaller) subscribe(s start) stream {
 		begin.From = &pb.Start_Replay{Replay: true}
 	}
 	// EOF: the reason is to be read.
-	if err := call.Send(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: begin}}); err != nil && !errors.Is(err, io.EOF) {
+	if err := call.Send(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: begin}}); err != nil &&
+		!errors.Is(err, io.EOF) {
 		return &grpcStream{err: wiregrpc.Decode(err), end: cancel}
 	}
 	return &grpcStream{call: call, end: cancel}
@@ -238,7 +247,8 @@ func (s *grpcStream) read() error {
 	}
 	s.done = max(s.done, d.GetSettled())
 	for i, m := range d.GetMessages() {
-		one := got{offset: d.GetOffset() + uint64(i), attempt: d.GetAttempt(), payload: string(m.GetPayload()), headers: map[string]string{}}
+		one := got{offset: d.GetOffset() + uint64(i), attempt: d.GetAttempt(), payload: string(m.GetPayload()),
+			headers: map[string]string{}}
 		if i == 0 && d.GetGap() != nil {
 			one.gap = broker.Range{First: d.GetGap().GetFirst(), Last: d.GetGap().GetLast()}
 		}

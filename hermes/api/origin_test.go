@@ -114,7 +114,8 @@ func (o originClients) publishers(at broker.Member) map[string]func(payloads ...
 		"Publish": func(payloads ...string) (err error) {
 			for i, p := range bytesOf(payloads) {
 				mode := []origin.DeliveryMode{origin.DeliveryMode_CONSISTENT, origin.DeliveryMode_EVENTUAL}[i%2]
-				err = errors.Join(err, done(old.Publish(g.context(), &origin.PublishRequest{Topic: o.topic, Payload: p, Mode: mode})))
+				err = errors.Join(err, done(old.Publish(g.context(), &origin.PublishRequest{Topic: o.topic, Payload: p,
+					Mode: mode})))
 			}
 			return err
 		},
@@ -147,7 +148,8 @@ func (o originClients) publishers(at broker.Member) map[string]func(payloads ...
 		"mutation publish": func(payloads ...string) (err error) {
 			for _, p := range payloads {
 				err = errors.Join(err, o.post(at, "/query", object{
-					"query": `mutation($t: String!, $p: String!) { publish(topic: $t, payload: $p) { success } }`, "variables": object{"t": o.topic, "p": p},
+					"query":     `mutation($t: String!, $p: String!) { publish(topic: $t, payload: $p) { success } }`,
+					"variables": object{"t": o.topic, "p": p},
 				}, `"success":true`))
 			}
 			return err
@@ -171,7 +173,8 @@ func (o originClients) post(at broker.Member, path string, body object, want str
 	}
 	defer func() { _ = w.Body.Close() }()
 	var reply json.RawMessage
-	if err := json.NewDecoder(w.Body).Decode(&reply); err != nil || w.StatusCode != http.StatusOK || !strings.Contains(string(reply), want) {
+	if err := json.NewDecoder(w.Body).Decode(&reply); err != nil || w.StatusCode != http.StatusOK ||
+		!strings.Contains(string(reply), want) {
 		return fmt.Errorf("status %d, %s, %w", w.StatusCode, reply, err)
 	}
 	return nil
@@ -243,7 +246,8 @@ func (o originClients) overGRPC(at broker.Member, group string) <-chan string {
 
 func (o originClients) overSSE(at broker.Member, group string) <-chan string {
 	return o.follow(group, func() reader {
-		s := (&restCaller{o.c, at, "root"}).follow("/subscribe?"+url.Values{"topic": {o.topic}, "group": {group}}.Encode(), "")
+		s := (&restCaller{o.c, at, "root"}).follow("/subscribe?"+url.Values{"topic": {o.topic}, "group": {group}}.Encode(),
+			"")
 		return reader{end: s.leave, next: func() (string, error) {
 			name, text := s.read()
 			var m struct{ Payload string }
@@ -260,7 +264,8 @@ func (o originClients) overSSE(at broker.Member, group string) <-chan string {
 
 func (o originClients) overGraphQL(at broker.Member, group string) <-chan string {
 	return o.follow(group, func() reader {
-		s := (&graphqlCaller{o.c, at, "root"}).follow("/query", `subscription($t: String!, $g: String) { it: subscribe(topic: $t, groupId: $g) { payload } }`,
+		s := (&graphqlCaller{o.c, at, "root"}).follow("/query",
+			`subscription($t: String!, $g: String) { it: subscribe(topic: $t, groupId: $g) { payload } }`,
 			object{"t": o.topic, "g": group})
 		return reader{end: s.leave, next: func() (string, error) {
 			v, err := s.item()

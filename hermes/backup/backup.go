@@ -100,7 +100,8 @@ func (b *Writer) Topic(t broker.Topic) error {
 // Group adds a group of the topic that was begun last.
 func (b *Writer) Group(g broker.Group) error {
 	b.totals.Groups++
-	body := numbers(text(b.body[:0], g.Name), uint64(g.AckTimeout), uint64(g.MaxAttempts), g.Floor, g.Dead, uint64(len(g.Acked)))
+	body := numbers(text(b.body[:0], g.Name), uint64(g.AckTimeout), uint64(g.MaxAttempts), g.Floor, g.Dead,
+		uint64(len(g.Acked)))
 	for _, r := range g.Acked {
 		body = numbers(body, r.First, r.Last)
 	}
@@ -177,7 +178,8 @@ func Read(r io.Reader, visit func(Item) error) (Totals, error) {
 		return d.totals, status.Errorf(status.InvalidArgument, "this is no backup of Hermes")
 	}
 	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != Version {
-		return d.totals, status.Errorf(status.Unimplemented, "the backup has form %d and this program reads form %d: run the version that wrote it, or a later one", v, Version)
+		return d.totals, status.Errorf(status.Unimplemented, "the backup has form %d and this program reads form %d: run "+
+			"the version that wrote it, or a later one", v, Version)
 	}
 	d.at = int64(len(head))
 	for {
@@ -342,7 +344,8 @@ func (d *decoder) readRun() *broker.Batch {
 		d.fail("place before any topic")
 		return nil
 	}
-	r := &broker.Batch{Offset: d.uvarint("offset", math.MaxInt64), Count: int(d.uvarint("count", math.MaxUint32)), Time: int64(d.uvarint("time", math.MaxInt64))}
+	r := &broker.Batch{Offset: d.uvarint("offset", math.MaxInt64), Count: int(d.uvarint("count", math.MaxUint32)),
+		Time: int64(d.uvarint("time", math.MaxInt64))}
 	r.Messages = d.bytes("messages")
 	if count, err := record.CheckStored(r.Messages); err != nil || count != r.Count || count == 0 {
 		d.fail("messages")
@@ -365,7 +368,8 @@ func (d *decoder) end() error {
 		Messages: d.uvarint("end", math.MaxUint64), Bytes: d.uvarint("end", math.MaxUint64),
 	}
 	if told != d.totals {
-		return d.damage("it ends with %d messages of %d topics, and had %d of %d", told.Messages, told.Topics, d.totals.Messages, d.totals.Topics)
+		return d.damage("it ends with %d messages of %d topics, and had %d of %d", told.Messages, told.Topics,
+			d.totals.Messages, d.totals.Topics)
 	}
 	if _, err := d.r.ReadByte(); err == nil {
 		return d.damage("something follows its end")

@@ -22,7 +22,9 @@ func messages(payloads ...string) (b []byte) {
 
 var wanted = []backup.Item{
 	{Topic: &broker.Topic{Name: "a", First: 5, Next: 12, Created: 3, RetentionAge: 4, RetentionBytes: 1 << 40}},
-	{Group: &broker.Group{Topic: "a", Name: "g", AckTimeout: 9, MaxAttempts: 5, Floor: 6, Acked: []broker.Range{{First: 8, Last: 8}, {First: 10, Last: 11}}, Dead: 2}},
+	{Group: &broker.Group{Topic: "a", Name: "g", AckTimeout: 9, MaxAttempts: 5, Floor: 6, Acked: []broker.Range{
+		{First: 8, Last: 8}, {First: 10, Last: 11},
+	}, Dead: 2}},
 	{Run: &broker.Batch{Offset: 5, Count: 2, Time: 100, Messages: messages("one", "two")}},
 	{Run: &broker.Batch{Offset: 9, Count: 3, Time: 101, Messages: messages("", "four", "five")}},
 	{Topic: &broker.Topic{Name: "b"}},

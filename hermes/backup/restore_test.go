@@ -32,14 +32,16 @@ func nobody(backup.Totals) {}
 func filled(t *testing.T) *brokertest.InMemory {
 	t.Helper()
 	m, ctx := memory(t), t.Context()
-	for _, topic := range []broker.Topic{{Name: "a", First: 7, RetentionBytes: 1 << 40}, {Name: "b", RetentionAge: int64(time.Hour)}, {Name: "c"}} {
+	for _, topic := range []broker.Topic{{Name: "a", First: 7, RetentionBytes: 1 << 40},
+		{Name: "b", RetentionAge: int64(time.Hour)}, {Name: "c"}} {
 		if _, err := m.CreateTopic(ctx, topic); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 30 {
 		for _, topic := range []string{"a", "b", hermes.DeadLetters} {
-			v := brokertest.Publish(ctx, m, broker.Run{Topic: topic, Messages: brokertest.Messages(fmt.Sprint(topic, i), strings.Repeat("x", 60<<10)), Count: 2})
+			v := brokertest.Publish(ctx, m, broker.Run{Topic: topic, Messages: brokertest.Messages(fmt.Sprint(topic, i),
+				strings.Repeat("x", 60<<10)), Count: 2})
 			if v.Err != nil {
 				t.Fatal(v.Err)
 			}
@@ -99,7 +101,8 @@ func items(t *testing.T, file []byte) string {
 		case item.Group != nil:
 			fmt.Fprintf(&all, "group %+v\n", *item.Group)
 		default:
-			fmt.Fprintf(&all, "run %d %d %d %x\n", item.Run.Offset, item.Run.Count, item.Run.Time, sha256.Sum256(item.Run.Messages))
+			fmt.Fprintf(&all, "run %d %d %d %x\n", item.Run.Offset, item.Run.Count, item.Run.Time,
+				sha256.Sum256(item.Run.Messages))
 		}
 		return nil
 	}); err != nil {
@@ -112,7 +115,8 @@ func items(t *testing.T, file []byte) string {
 func TestSaveAndRestore(t *testing.T) {
 	t.Parallel()
 	file := save(t, filled(t))
-	if c := contents(t, file); c.Topics != 4 || c.Groups != 1 || c.Messages != 180 || len(c.All) != 4 || c.All[0].Messages != 60 || c.ID == 0 {
+	if c := contents(t, file); c.Topics != 4 || c.Groups != 1 || c.Messages != 180 || len(c.All) != 4 ||
+		c.All[0].Messages != 60 || c.ID == 0 {
 		t.Errorf("%+v", c)
 	}
 	m := memory(t)
@@ -221,7 +225,8 @@ func TestRestoreOtherFile(t *testing.T) {
 	file := save(t, from)
 	m := memory(t)
 	left := 2
-	if err := restore(t, failing{m, &left, false}, file); !errors.Is(err, errCut) || !strings.Contains(err.Error(), "half restored") {
+	if err := restore(t, failing{m, &left, false}, file); !errors.Is(err, errCut) || !strings.Contains(err.Error(),
+		"half restored") {
 		t.Fatal(err)
 	}
 	if err := restore(t, m, save(t, from)); status.CodeOf(err) != status.Conflict {

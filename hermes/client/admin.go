@@ -229,8 +229,10 @@ func topicConfig(t broker.Topic) *pb.TopicConfig {
 
 func topic(t *pb.Topic) broker.Topic {
 	return broker.Topic{
-		Name: t.GetConfig().GetName(), ID: t.GetId(), First: t.GetFirst(), Next: t.GetNext(), Bytes: t.GetBytes(), Created: t.GetCreated(),
-		RetentionAge: t.GetConfig().GetRetentionAge(), RetentionBytes: t.GetConfig().GetRetentionBytes(), Subscribers: int(t.GetSubscribers()),
+		Name: t.GetConfig().GetName(), ID: t.GetId(), First: t.GetFirst(), Next: t.GetNext(), Bytes: t.GetBytes(),
+		Created:      t.GetCreated(),
+		RetentionAge: t.GetConfig().GetRetentionAge(), RetentionBytes: t.GetConfig().GetRetentionBytes(),
+		Subscribers: int(t.GetSubscribers()),
 	}
 }
 
@@ -248,7 +250,8 @@ func group(g *pb.Group) broker.Group {
 }
 
 func clusterStatus(c *pb.Cluster) broker.Status {
-	s := broker.Status{Node: c.GetNode(), Leader: c.GetLeader(), Term: c.GetTerm(), Committed: c.GetCommitted(), Applied: c.GetApplied(), Unready: c.GetUnready()}
+	s := broker.Status{Node: c.GetNode(), Leader: c.GetLeader(), Term: c.GetTerm(), Committed: c.GetCommitted(),
+		Applied: c.GetApplied(), Unready: c.GetUnready()}
 	for _, m := range c.GetMembers() {
 		s.Members = append(s.Members, broker.Member{
 			ID: m.GetId(), Name: m.GetName(), Peer: m.GetPeer(), GRPC: m.GetGrpc(), HTTP: m.GetHttp(),

@@ -163,7 +163,8 @@ func (r *cut) next() (broker.Part, error) {
 	case *pb.BackupPart_Runs:
 		var runs []broker.Batch
 		for _, b := range part.Runs.GetRuns() {
-			runs = append(runs, broker.Batch{Offset: b.GetOffset(), Count: int(b.GetCount()), Time: b.GetTime(), Attempt: 1, Messages: b.GetMessages()})
+			runs = append(runs, broker.Batch{Offset: b.GetOffset(), Count: int(b.GetCount()), Time: b.GetTime(), Attempt: 1,
+				Messages: b.GetMessages()})
 		}
 		return broker.Part{Runs: runs}, nil
 	case *pb.BackupPart_End:
@@ -210,17 +211,20 @@ func (c *Client) Restore(ctx context.Context, step broker.Restore) (broker.Resto
 		r.Step = &pb.RestoreRequest_Look{Look: &pb.RestoreLook{}}
 	case broker.StepBegin:
 		t := step.Topic
-		r.Step = &pb.RestoreRequest_Begin{Begin: &pb.RestoreBegin{RetentionAge: t.RetentionAge, RetentionBytes: t.RetentionBytes, First: t.First, Created: t.Created}}
+		r.Step = &pb.RestoreRequest_Begin{Begin: &pb.RestoreBegin{RetentionAge: t.RetentionAge,
+			RetentionBytes: t.RetentionBytes, First: t.First, Created: t.Created}}
 	case broker.StepRuns:
 		runs := &pb.OldRuns{}
 		for _, b := range step.Runs {
-			runs.Runs = append(runs.Runs, &pb.OldRun{Offset: b.Offset, Messages: b.Messages, Count: uint32(b.Count), Time: b.Time})
+			runs.Runs = append(runs.Runs, &pb.OldRun{Offset: b.Offset, Messages: b.Messages, Count: uint32(b.Count),
+				Time: b.Time})
 		}
 		r.Step = &pb.RestoreRequest_Runs{Runs: runs}
 	case broker.StepGroup:
 		g := step.Group
 		m := &pb.Group{
-			Config: &pb.GroupConfig{Name: g.Name, AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts}, Floor: g.Floor, Dead: g.Dead,
+			Config: &pb.GroupConfig{Name: g.Name, AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts}, Floor: g.Floor,
+			Dead: g.Dead,
 		}
 		for _, a := range g.Acked {
 			m.Acked = append(m.Acked, &pb.Range{First: a.First, Last: a.Last})

@@ -23,12 +23,13 @@ func TestRoom(t *testing.T) {
 	c := connect(t, client.Options{Addresses: []string{serve(t, silent, api.Options{}).address}, Buffer: 1 << 10})
 	var taken, answered atomic.Int64
 	send := func(ctx context.Context) error {
-		err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, func(_ client.Receipt, err error) {
-			if status.CodeOf(err) != status.Canceled {
-				t.Error(err)
-			}
-			answered.Add(1)
-		})
+		err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)},
+			func(_ client.Receipt, err error) {
+				if status.CodeOf(err) != status.Canceled {
+					t.Error(err)
+				}
+				answered.Add(1)
+			})
 		if err == nil {
 			taken.Add(1)
 		}
@@ -85,7 +86,8 @@ func TestLinger(t *testing.T) {
 		runs.Add(1)
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, Linger: time.Hour, RunMessages: 10})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, Linger: time.Hour,
+		RunMessages: 10})
 	if failed := numbers(t, c, 25); len(failed) > 0 { // Flush ends the wait
 		t.Error(failed)
 	}
@@ -108,7 +110,8 @@ func TestModes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := c.Publish(ctx, "t", hermes.Performance, &hermes.Message{Payload: []byte("fast")}); err != nil || r.Offset != 0 || r.Index != 0 {
+	if r, err := c.Publish(ctx, "t", hermes.Performance, &hermes.Message{Payload: []byte("fast")}); err != nil ||
+		r.Offset != 0 || r.Index != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if d, err := live.Next(ctx); err != nil || string(d.Payload) != "fast" || d.Attempt != 0 || d.Offset != 0 {
@@ -139,7 +142,8 @@ func TestLostAnswer(t *testing.T) {
 		}
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 1, Patience: time.Second})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 1,
+		Patience: time.Second})
 	const n = 3 * hermes.ProducerRuns
 	if failed := numbers(t, c, n); len(failed) > 0 {
 		t.Error(failed)
@@ -175,11 +179,12 @@ func TestManyTopicsGather(t *testing.T) {
 	ctx := patient(t)
 	round := func() {
 		for i := range topics {
-			if err := c.Send(ctx, strconv.Itoa(i), hermes.Consistent, &hermes.Message{Payload: []byte("x")}, func(_ client.Receipt, err error) {
-				if err != nil {
-					t.Error(err)
-				}
-			}); err != nil {
+			if err := c.Send(ctx, strconv.Itoa(i), hermes.Consistent, &hermes.Message{Payload: []byte("x")},
+				func(_ client.Receipt, err error) {
+					if err != nil {
+						t.Error(err)
+					}
+				}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -40,7 +40,8 @@ func (s *Subscription) connect(ctx context.Context, asked *tried) (grpc.ClientSt
 		s.c.nodes.guard(waiting, address, func(time.Duration) bool { return true }, func(error) { closeStream(stream) })
 	}()
 	defer func() { waited(); <-guarded }()
-	if err := stream.SendMsg(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: s.request()}}); err != nil && !errors.Is(err, io.EOF) {
+	if err := stream.SendMsg(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: s.request()}}); err != nil &&
+		!errors.Is(err, io.EOF) {
 		closeStream(stream)
 		return nil, "", decode(err)
 	}
@@ -236,7 +237,8 @@ func (s *Subscription) take(d *frame.Delivery) {
 	if len(d.Messages) == 0 {
 		return
 	}
-	b := broker.Batch{Offset: d.Offset, Time: d.Time, Attempt: d.Attempt, Messages: d.Messages, Gap: (*broker.Range)(d.Gap)}
+	b := broker.Batch{Offset: d.Offset, Time: d.Time, Attempt: d.Attempt, Messages: d.Messages,
+		Gap: (*broker.Range)(d.Gap)}
 	for range record.Messages(d.Messages) {
 		b.Count++
 	}

@@ -110,11 +110,12 @@ func TestCloseAnswersWhatWaits(t *testing.T) {
 	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}})
 	var failed [many]atomic.Int64
 	for i := range many {
-		err := c.Send(patient(t), fmt.Sprint("t", i), hermes.Consistent, &hermes.Message{}, func(_ client.Receipt, err error) {
-			if err != nil {
-				failed[i].Add(1)
-			}
-		})
+		err := c.Send(patient(t), fmt.Sprint("t", i), hermes.Consistent, &hermes.Message{},
+			func(_ client.Receipt, err error) {
+				if err != nil {
+					failed[i].Add(1)
+				}
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,16 +100,17 @@ func numbers(t *testing.T, c *client.Client, n int) map[int]error {
 	failed := map[int]error{}
 	for i := range n {
 		var once atomic.Bool
-		err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, i)}, func(_ client.Receipt, err error) {
-			if once.Swap(true) {
-				t.Errorf("message %d was answered twice", i)
-			}
-			if err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed[i] = err
-			}
-		})
+		err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, i)},
+			func(_ client.Receipt, err error) {
+				if once.Swap(true) {
+					t.Errorf("message %d was answered twice", i)
+				}
+				if err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					failed[i] = err
+				}
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +139,8 @@ func wantStored(t *testing.T, b broker.Broker, want []string) {
 	}
 	for i := range max(len(have), len(want)) {
 		if i >= len(have) || i >= len(want) || have[i] != want[i] {
-			t.Fatalf("%d messages are stored where %d were to be; they differ from %d on: %.100q, want %.100q", len(have), len(want), i, have[min(i, len(have)):], want[min(i, len(want)):])
+			t.Fatalf("%d messages are stored where %d were to be; they differ from %d on: %.100q, want %.100q", len(have),
+				len(want), i, have[min(i, len(have)):], want[min(i, len(want)):])
 		}
 	}
 }
@@ -153,12 +155,13 @@ func TestReceipts(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Add(n)
 	for i := range n {
-		if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, i)}, func(r client.Receipt, err error) {
-			defer wg.Done()
-			if receipts[i] = r; err != nil {
-				t.Errorf("message %d: %v", i, err)
-			}
-		}); err != nil {
+		if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, i)},
+			func(r client.Receipt, err error) {
+				defer wg.Done()
+				if receipts[i] = r; err != nil {
+					t.Errorf("message %d: %v", i, err)
+				}
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,12 +320,13 @@ func TestNodeStops(t *testing.T) {
 	const n = 1000
 	for i := 1; i < n; i++ {
 		wg.Add(1)
-		if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, i)}, func(_ client.Receipt, err error) {
-			defer wg.Done()
-			if err != nil {
-				t.Errorf("message %d: %v", i, err)
-			}
-		}); err != nil {
+		if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Append(nil, i)},
+			func(_ client.Receipt, err error) {
+				defer wg.Done()
+				if err != nil {
+					t.Errorf("message %d: %v", i, err)
+				}
+			}); err != nil {
 			t.Fatal(err)
 		}
 		if i == n/2 {
@@ -343,7 +347,9 @@ func TestNodeHangs(t *testing.T) {
 	m := memory(t)
 	hung := make(chan struct{})
 	var once sync.Once
-	silent := &faulty{Broker: m, publish: func(context.Context, broker.Run, func(broker.Verdict)) { once.Do(func() { close(hung) }) }}
+	silent := &faulty{Broker: m, publish: func(context.Context, broker.Run, func(broker.Verdict)) {
+		once.Do(func() { close(hung) })
+	}}
 	good := serve(t, m, api.Options{})
 	// It learns of the other as of a leader, once the first hangs.
 	silent.leader = func() (broker.Member, bool) {

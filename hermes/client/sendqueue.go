@@ -106,7 +106,8 @@ func (l *sendQueue) add(message []byte, weight int64, o *Options, done func(Rece
 func (l *sendQueue) begin(size int) *run {
 	return &run{
 		queue: l, since: time.Now(),
-		messages: make([]byte, 0, max(l.size+l.size/spare, size)), done: make([]func(Receipt, error), 0, l.count+l.count/spare),
+		messages: make([]byte, 0, max(l.size+l.size/spare, size)), done: make([]func(Receipt, error), 0,
+			l.count+l.count/spare),
 	}
 }
 

@@ -235,11 +235,13 @@ func (s *Subscription) Nack(ctx context.Context, reason string, delay time.Durat
 		return status.Errorf(status.InvalidArgument, "the delay must not be negative")
 	}
 	return s.tell(ctx, ranges, func(r []*pb.Range) *pb.SubscribeRequest {
-		return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Ranges: r, Reason: reason, Delay: int64(delay)}}}
+		return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Ranges: r, Reason: reason,
+			Delay: int64(delay)}}}
 	})
 }
 
-func (s *Subscription) tell(ctx context.Context, ranges []broker.Range, form func([]*pb.Range) *pb.SubscribeRequest) error {
+func (s *Subscription) tell(ctx context.Context, ranges []broker.Range,
+	form func([]*pb.Range) *pb.SubscribeRequest) error {
 	if s.start.From != broker.FromGroup {
 		return status.Errorf(status.InvalidArgument, "only members of a group acknowledge")
 	}
@@ -357,7 +359,8 @@ func (s *Subscription) Settle(ctx context.Context) error {
 	defer s.mu.Unlock()
 	if s.lost {
 		s.lost = false
-		return status.Errorf(status.Unavailable, "the node went away with acks that may not be stored: their messages come again")
+		return status.Errorf(status.Unavailable, "the node went away with acks that may not be stored: their messages "+
+			"come again")
 	}
 	if late := s.late; len(late) > 0 {
 		s.late = nil

@@ -37,7 +37,8 @@ func TestAllDown(t *testing.T) {
 	} {
 		var err error
 		// A slow machine may not have asked each by the end, so each attempt allows more.
-		for long := 2 * time.Second; (err == nil || strings.Count(err.Error(), "refused") < len(addresses)) && long < 2*time.Minute; long *= 4 {
+		for long := 2 * time.Second; (err == nil || strings.Count(err.Error(), "refused") < len(addresses)) &&
+			long < 2*time.Minute; long *= 4 {
 			c, failed := client.New(client.Options{Addresses: addresses, RetryFor: long})
 			if failed != nil {
 				t.Fatal(failed)

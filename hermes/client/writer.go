@@ -50,7 +50,8 @@ const frameBytes = 32 << 10
 func newWriter(c *Client) *writer {
 	return &writer{
 		c: c, room: semaphore.NewWeighted(int64(c.options.Buffer)), size: int64(c.options.Buffer),
-		queues: map[queueKey]*sendQueue{}, sent: map[uint64]*run{}, telling: map[*run]struct{}{}, work: make(chan struct{}, 1),
+		queues: map[queueKey]*sendQueue{}, sent: map[uint64]*run{}, telling: map[*run]struct{}{}, work: make(chan struct{},
+			1),
 	}
 }
 

@@ -67,7 +67,9 @@ func Trim(topic uint32, before uint64) []byte {
 
 // OpenProducer makes a producer; Outcome.Producer is its id.
 func OpenProducer(of Owner) []byte {
-	return write(&command.Command{Does: &command.Command_OpenProducer{OpenProducer: &command.OpenProducer{Owner: text(of.Name), Most: of.Most}}})
+	return write(&command.Command{Does: &command.Command_OpenProducer{OpenProducer: &command.OpenProducer{
+		Owner: text(of.Name), Most: of.Most,
+	}}})
 }
 
 // CreateGroup makes a group of g's Name, AckTimeout and MaxAttempts (0: hermes') that
@@ -90,7 +92,8 @@ func CreateGroup(topic uint32, g broker.Group, floor uint64, of Owner) []byte {
 // SeekGroup sets a group to floor, or to the topic's First where that is greater, and
 // forgets what it acknowledged, and what is yet to be: its generation rises.
 func SeekGroup(group, floor uint64) []byte {
-	return write(&command.Command{Does: &command.Command_SeekGroup{SeekGroup: &command.SeekGroup{Group: group, Floor: floor}}})
+	return write(&command.Command{Does: &command.Command_SeekGroup{SeekGroup: &command.SeekGroup{Group: group,
+		Floor: floor}}})
 }
 
 // DeleteGroup takes a group away.
@@ -155,7 +158,8 @@ func (m *Machine) command(data []byte) (o Outcome, err error) {
 	case *command.Command_Rise:
 		err = m.rise(does.Rise)
 	default:
-		return o, status.Errorf(status.Unimplemented, "entry %d has a command that this program does not know: run the version that wrote it, or a later one", m.index)
+		return o, status.Errorf(status.Unimplemented, "entry %d has a command that this program does not know: run the "+
+			"version that wrote it, or a later one", m.index)
 	}
 	return o, err
 }
@@ -170,7 +174,8 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 	if i, ok := m.named(c.GetName()); ok {
 		t := m.names[i]
 		if t.retentionAge != c.GetRetentionAge() || t.retentionBytes != c.GetRetentionBytes() {
-			return t.id, status.Errorf(status.Conflict, "topic %s is there with a retention of %d ns and %d bytes: configure it instead", t.name, t.retentionAge, t.retentionBytes)
+			return t.id, status.Errorf(status.Conflict, "topic %s is there with a retention of %d ns and %d bytes: configure "+
+				"it instead", t.name, t.retentionAge, t.retentionBytes)
 		}
 		return t.id, nil
 	}
@@ -179,7 +184,8 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 			m.limits.topics)
 	}
 	m.lastID++
-	m.addTopic(&topic{id: m.lastID, name: c.GetName(), created: m.time, retentionAge: c.GetRetentionAge(), retentionBytes: c.GetRetentionBytes()})
+	m.addTopic(&topic{id: m.lastID, name: c.GetName(), created: m.time, retentionAge: c.GetRetentionAge(),
+		retentionBytes: c.GetRetentionBytes()})
 	return m.lastID, nil
 }
 
@@ -196,7 +202,8 @@ func (m *Machine) beginTopic(c *command.BeginTopic) (uint32, error) {
 				t.name, t.first, t.next, first)
 		}
 	}
-	id, err := m.createTopic(&command.CreateTopic{Name: c.GetName(), RetentionAge: c.GetRetentionAge(), RetentionBytes: c.GetRetentionBytes()})
+	id, err := m.createTopic(&command.CreateTopic{Name: c.GetName(), RetentionAge: c.GetRetentionAge(),
+		RetentionBytes: c.GetRetentionBytes()})
 	if err != nil {
 		return id, err
 	}
@@ -273,7 +280,8 @@ func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
 	if i, ok := t.group(c.GetName()); ok {
 		g := t.groups[i]
 		if g.ackTimeout != c.GetAckTimeout() || g.maxAttempts != c.GetMaxAttempts() {
-			return g.id, status.Errorf(status.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and %d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
+			return g.id, status.Errorf(status.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and "+
+				"%d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
 		}
 		return g.id, nil
 	}
@@ -287,7 +295,8 @@ func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
 func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	switch {
 	case c.GetAckTimeout() <= 0 || c.GetMaxAttempts() == 0:
-		return 0, status.Errorf(status.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
+		return 0, status.Errorf(status.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not "+
+			"both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
 	case len(m.groups) >= m.limits.groups:
 		return 0, status.Errorf(status.ResourceExhausted, "there are %d groups; at most %d are allowed", len(m.groups),
 			m.limits.groups)
@@ -306,7 +315,8 @@ func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	if m.level > 0 {
 		of = m.owned(c.GetOwner())
 	}
-	m.addGroup(&group{owner: of, id: id, topic: t, name: c.GetName(), ackTimeout: c.GetAckTimeout(), maxAttempts: c.GetMaxAttempts(), floor: max(c.GetFloor(), t.first)})
+	m.addGroup(&group{owner: of, id: id, topic: t, name: c.GetName(), ackTimeout: c.GetAckTimeout(),
+		maxAttempts: c.GetMaxAttempts(), floor: max(c.GetFloor(), t.first)})
 	return id, nil
 }
 

@@ -102,7 +102,8 @@ func New() *Machine {
 }
 
 func empty() *Machine {
-	m := &Machine{topics: map[uint32]*topic{}, groups: map[uint64]*group{}, producers: map[uint64]*producer{}, owners: map[string]*owner{}, limits: bounds}
+	m := &Machine{topics: map[uint32]*topic{}, groups: map[uint64]*group{}, producers: map[uint64]*producer{},
+		owners: map[string]*owner{}, limits: bounds}
 	m.silent.older, m.silent.newer = &m.silent, &m.silent
 	return m
 }
@@ -211,7 +212,8 @@ func (m *Machine) Time() int64 { return m.time }
 func (g *group) view() broker.Group {
 	v := broker.Group{
 		Topic: g.topic.name, Name: g.name, AckTimeout: g.ackTimeout, MaxAttempts: g.maxAttempts,
-		Floor: g.floor, Acked: append([]broker.Range(nil), g.acked...), Dead: g.dead, Trimmed: g.trimmed, Lag: g.topic.next - g.floor,
+		Floor: g.floor, Acked: append([]broker.Range(nil), g.acked...), Dead: g.dead, Trimmed: g.trimmed,
+		Lag: g.topic.next - g.floor,
 	}
 	for _, r := range g.acked {
 		v.Lag -= r.Last - r.First + 1

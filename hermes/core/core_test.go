@@ -292,7 +292,8 @@ func TestLimits(t *testing.T) {
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: 0}, {First: 8, Last: 8}, {First: 1, Last: 1}}, 0)))
 	// The dead letter is stored.
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 1)))
-	want := broker.Group{Topic: "a", Name: "g", AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts, Floor: 3, Acked: []broker.Range{{First: 4, Last: 6}, {First: 8, Last: 8}, {First: 10, Last: 10}}, Lag: 12, Dead: 1}
+	want := broker.Group{Topic: "a", Name: "g", AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts,
+		Floor: 3, Acked: []broker.Range{{First: 4, Last: 6}, {First: 8, Last: 8}, {First: 10, Last: 10}}, Lag: 12, Dead: 1}
 	if got, _ := j.m.GroupByID(g); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -309,7 +310,8 @@ func TestGroups(t *testing.T) {
 	if made.Topic != topic || g == 0 {
 		t.Fatalf("%+v", made)
 	}
-	if again := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 7, core.Owner{}))).Group; again != g {
+	if again := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 7,
+		core.Owner{}))).Group; again != g {
 		t.Errorf("made again it is %d", again)
 	}
 	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 3, core.Owner{})), status.Conflict, "g")
@@ -405,13 +407,15 @@ func TestTrim(t *testing.T) {
 	j.refused(does(core.Trim(topic, 11)), status.InvalidArgument, "11")
 	j.refused(does(core.Trim(99, 1)), status.NotFound, "99")
 	for _, c := range []struct{ before, first, floor, bytes uint64 }{
-		{0, 0, 0, 100}, {1, 1, 1, 90}, {1, 1, 1, 90}, {2, 2, 3, 80}, {4, 4, 4, 60}, {5, 5, 7, 50}, {3, 5, 7, 50}, {10, 10, 10, 0},
+		{0, 0, 0, 100}, {1, 1, 1, 90}, {1, 1, 1, 90}, {2, 2, 3, 80}, {4, 4, 4, 60}, {5, 5, 7, 50}, {3, 5, 7, 50},
+		{10, 10, 10, 0},
 	} {
 		j.done(does(core.Trim(topic, c.before)))
 		top, _ := j.m.Topic("t")
 		b, _ := j.m.GroupByID(behind)
 		a, _ := j.m.GroupByID(ahead)
-		if top.First != c.first || top.Next != 10 || top.Bytes != c.bytes || b.Floor != c.floor || a.Floor != max(9, c.first) {
+		if top.First != c.first || top.Next != 10 || top.Bytes != c.bytes || b.Floor != c.floor ||
+			a.Floor != max(9, c.first) {
 			t.Errorf("before %d: %+v, floors %d and %d", c.before, top, b.Floor, a.Floor)
 		}
 	}

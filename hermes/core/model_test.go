@@ -317,7 +317,8 @@ func (m *model) differs(c *core.Machine) string {
 	}
 	for id, t := range m.topics {
 		got, ok := c.TopicByID(id)
-		if !ok || got.Name != t.name || got.First != t.first || got.Next != t.next || got.RetentionAge != t.age || got.Bytes != 10*(t.next-t.first) {
+		if !ok || got.Name != t.name || got.First != t.first || got.Next != t.next || got.RetentionAge != t.age ||
+			got.Bytes != 10*(t.next-t.first) {
 			return fmt.Sprintf("topic %+v, want %+v", got, t)
 		}
 	}
@@ -335,7 +336,8 @@ func (m *model) differs(c *core.Machine) string {
 		for _, r := range ranges {
 			lag -= r.Last - r.First + 1
 		}
-		if !ok || got.Name != g.name || got.Floor != floor || !slices.Equal(got.Acked, ranges) || got.Lag != lag || got.Dead != g.dead || got.Trimmed != g.trimmed || got.AckTimeout != g.timeout {
+		if !ok || got.Name != g.name || got.Floor != floor || !slices.Equal(got.Acked, ranges) || got.Lag != lag ||
+			got.Dead != g.dead || got.Trimmed != g.trimmed || got.AckTimeout != g.timeout {
 			return fmt.Sprintf("group %+v, want %+v: floor %d, %v, lag %d", got, g, floor, ranges, lag)
 		}
 		if wrong := g.strange(c.Tries(id), floor, m.topics[g.topic].next); wrong != "" {
@@ -387,7 +389,8 @@ func modelRound(t *testing.T, seed uint64, entries int) bool {
 	m := newModel()
 	var history []string
 	fail := func(format string, args ...any) bool {
-		t.Errorf("seed %d: %s\nafter:\n%s", seed, fmt.Sprintf(format, args...), strings.Join(history[max(0, len(history)-30):], "\n"))
+		t.Errorf("seed %d: %s\nafter:\n%s", seed, fmt.Sprintf(format, args...),
+			strings.Join(history[max(0, len(history)-30):], "\n"))
 		return false
 	}
 	for i := range entries {
@@ -405,7 +408,8 @@ func modelRound(t *testing.T, seed uint64, entries int) bool {
 		for k, s := range steps {
 			history = append(history, s.says)
 			want := s.do(m, out[k])
-			if got := (expected{codeOf(out[k].Err), out[k].Offset, out[k].Duplicate}); got.code != want.code || want.code == noError && items[k].Command == nil && got != want {
+			if got := (expected{codeOf(out[k].Err), out[k].Offset, out[k].Duplicate}); got.code != want.code ||
+				want.code == noError && items[k].Command == nil && got != want {
 				return fail("%s gave %+v (%v), want %+v", s.says, got, out[k].Err, want)
 			}
 		}

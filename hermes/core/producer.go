@@ -70,10 +70,12 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 		case begins == r.Sequence && run.count == r.Count:
 			return run.offset, true, nil
 		}
-		return 0, false, status.Errorf(status.Conflict, "producer %d sent %d messages from sequence %d on topic %s, where %d from sequence %d are stored: a run is published again as it was, and the next is %d",
+		return 0, false, status.Errorf(status.Conflict, "producer %d sent %d messages from sequence %d on topic %s, where "+
+			"%d from sequence %d are stored: a run is published again as it was, and the next is %d",
 			r.Producer, r.Count, r.Sequence, s.topic.name, run.count, begins, s.next)
 	}
-	return 0, false, status.Errorf(status.Conflict, "producer %d sent sequence %d on topic %s, where the last %d runs are known again and begin at %d: %d is expected",
+	return 0, false, status.Errorf(status.Conflict, "producer %d sent sequence %d on topic %s, where the last %d runs "+
+		"are known again and begin at %d: %d is expected",
 		r.Producer, r.Sequence, s.topic.name, len(s.runs), begins, s.next)
 }
 
@@ -89,7 +91,8 @@ func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	}
 	p := m.producers[r.Producer]
 	if p == nil {
-		return nil, status.Errorf(status.NotFound, "producer %d was never opened, or was silent for longest while too many others spoke: open another", r.Producer)
+		return nil, status.Errorf(status.NotFound, "producer %d was never opened, or was silent for longest while too many "+
+			"others spoke: open another", r.Producer)
 	}
 	// A sequence is never forgotten alone: its producer would begin anew, and what it
 	// publishes again would be stored twice. So whole producers go.

@@ -70,12 +70,15 @@ func TestRestoreTopic(t *testing.T) {
 	j.refused(old(id, 42, math.MaxUint64, time.Minute, 1), status.InvalidArgument, "above")
 	j.refused(does(core.EndRestore(id, 71, 42)), status.InvalidArgument, "cannot end")
 	j.refused(does(core.EndRestore(id, 80, 41)), status.Conflict, "another restore")
-	g := broker.Group{Topic: "back", Name: "g", AckTimeout: 7, MaxAttempts: 2, Floor: 71, Acked: []broker.Range{{First: 72, Last: 72}}, Dead: 3}
+	g := broker.Group{Topic: "back", Name: "g", AckTimeout: 7, MaxAttempts: 2, Floor: 71, Acked: []broker.Range{
+		{First: 72, Last: 72},
+	}, Dead: 3}
 	j.refused(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 74}, 73, 42)),
 		status.InvalidArgument, "not in topic")
 	for range 2 {
 		made := j.done(does(core.RestoreGroup(id, g, 73, 42))).Group
-		if got, _ := j.m.GroupByID(made); fmt.Sprint(got.Floor, got.Acked, got.Dead, got.AckTimeout, got.MaxAttempts) != "71 [{72 72}] 3 7 2" {
+		if got, _ := j.m.GroupByID(made); fmt.Sprint(got.Floor, got.Acked, got.Dead, got.AckTimeout,
+			got.MaxAttempts) != "71 [{72 72}] 3 7 2" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -92,7 +95,8 @@ func TestRestoreTopic(t *testing.T) {
 		t.Errorf("what is published then has offset %d", o.Offset)
 	}
 	got, _ := j.m.TopicByID(id)
-	if got.First != 70 || got.Next != 74 || got.Bytes != 40 || got.Created != 5 || got.RetentionAge != 9 || got.RetentionBytes != 1<<30 {
+	if got.First != 70 || got.Next != 74 || got.Bytes != 40 || got.Created != 5 || got.RetentionAge != 9 ||
+		got.RetentionBytes != 1<<30 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -108,11 +112,14 @@ func TestRestoreGap(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	j = j.again()
-	j.done(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 12, Acked: []broker.Range{{First: 13, Last: 40}}}, 42, 1)))
+	j.done(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 12,
+		Acked: []broker.Range{{First: 13, Last: 40}}}, 42, 1)))
 	if _, got, _ := j.m.Group("back", "g"); got.Floor != 41 || len(got.Acked) != 0 {
 		t.Errorf("%+v", got)
 	}
-	late := broker.Group{Name: "late", AckTimeout: 1, MaxAttempts: 1, Floor: 45, Acked: []broker.Range{{First: 47, Last: 48}}}
+	late := broker.Group{Name: "late", AckTimeout: 1, MaxAttempts: 1, Floor: 45, Acked: []broker.Range{
+		{First: 47, Last: 48},
+	}}
 	j.refused(does(core.RestoreGroup(id, late, 41, 1)), status.InvalidArgument, "cannot end")
 	j.refused(does(core.RestoreGroup(id, late, 44, 1)), status.InvalidArgument, "not in topic")
 	j.refused(does(core.RestoreGroup(id, late, 48, 1)), status.InvalidArgument, "end before")

@@ -76,7 +76,8 @@ func (m *Machine) Snapshot() []byte {
 
 func (t *topic) append(b []byte, form byte) []byte {
 	b = appendText(b, t.name)
-	b = appendNumbers(b, uint64(t.id), t.first, t.next, t.total, t.gone, t.step, uint64(t.created), uint64(t.retentionAge), t.retentionBytes)
+	b = appendNumbers(b, uint64(t.id), t.first, t.next, t.total, t.gone, t.step, uint64(t.created), uint64(t.retentionAge),
+		t.retentionBytes)
 	if form >= restoredVersion {
 		restoring := uint64(0)
 		if t.restoring {
@@ -137,18 +138,21 @@ func Restore(snapshot []byte) (*Machine, error) {
 	case body < 1:
 		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is cut off", len(snapshot))
 	case snapshot[0] < snapshotVersion || snapshot[0] > raisedVersion:
-		return nil, status.Errorf(status.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run the version that wrote it, or a later one", snapshot[0], raisedVersion)
+		return nil, status.Errorf(status.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run "+
+			"the version that wrote it, or a later one", snapshot[0], raisedVersion)
 	case binary.LittleEndian.Uint32(snapshot[body:]) != crc32.Checksum(snapshot[:body], castagnoli):
 		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is damaged: its checksum is another",
 			len(snapshot))
 	}
 	r := reader{data: snapshot[:body], at: 1, form: snapshot[0]}
 	m := empty()
-	m.index, m.time, m.lastID = r.number("index", math.MaxUint64>>idBits), int64(r.number("time", math.MaxInt64)), uint32(r.number("last id", math.MaxUint32))
+	m.index, m.time, m.lastID = r.number("index", math.MaxUint64>>idBits), int64(r.number("time", math.MaxInt64)),
+		uint32(r.number("last id", math.MaxUint32))
 	if r.form >= raisedVersion {
 		m.level = uint32(r.between("level", 1, math.MaxUint32))
 		if m.level > Level {
-			return nil, status.Errorf(status.Unimplemented, "a snapshot is of level %d and this program knows levels up to %d: run the version that wrote it, or a later one", m.level, Level)
+			return nil, status.Errorf(status.Unimplemented, "a snapshot is of level %d and this program knows levels up to "+
+				"%d: run the version that wrote it, or a later one", m.level, Level)
 		}
 	}
 	for range r.count("topics") {

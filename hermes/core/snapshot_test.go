@@ -16,7 +16,8 @@ import (
 	"wirelab/wire/status"
 )
 
-var update = flag.Bool("update", false, "write testdata/snapshot-1, a form that must not change any more once it shipped")
+var update = flag.Bool("update", false, "write testdata/snapshot-1, a form that must not change any more once "+
+	"it shipped")
 
 // full is a machine with some of everything.
 func full(t testing.TB) *core.Machine {
@@ -28,7 +29,8 @@ func full(t testing.TB) *core.Machine {
 		j.done(run(topic, p, 1+4*i, 4))
 	}
 	j.done(run(1, p, 7, 1))
-	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 20, core.Owner{}))).Group
+	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 20,
+		core.Owner{}))).Group
 	other := j.done(does(core.CreateGroup(topic, broker.Group{Name: "other"}, 0, core.Owner{}))).Group
 	j.done(does(core.SeekGroup(other, 0)))
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 22, Last: 22}, {First: 24, Last: 30}}, 1)))
@@ -78,7 +80,8 @@ func TestSnapshotForm(t *testing.T) {
 }
 
 func sealed(body []byte) []byte {
-	return binary.LittleEndian.AppendUint32(body[:len(body):len(body)], crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+	return binary.LittleEndian.AppendUint32(body[:len(body):len(body)],
+		crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 func TestRestoreRefuses(t *testing.T) {
@@ -223,7 +226,8 @@ func goOn(t *testing.T, m *core.Machine) {
 	}
 	var items []record.Item
 	for _, topic := range m.Topics("", "", 100) {
-		items = append(items, run(topic.ID, 0, 0, 1), run(topic.ID, 2<<12, 281, 1), does(core.Trim(topic.ID, topic.First+(topic.Next-topic.First)/2)))
+		items = append(items, run(topic.ID, 0, 0, 1), run(topic.ID, 2<<12, 281, 1),
+			does(core.Trim(topic.ID, topic.First+(topic.Next-topic.First)/2)))
 		for _, g := range m.Groups(topic.Name) {
 			id, _, _ := m.Group(topic.Name, g.Name)
 			items = append(items, does(core.Ack(id, 0, []broker.Range{{First: g.Floor, Last: g.Floor}}, 1)))
@@ -247,9 +251,13 @@ func goOn(t *testing.T, m *core.Machine) {
 // No entry makes the machine panic or leaves an invalid state; one that is refused whole stops the node, so
 // what it left does not matter.
 func FuzzApply(f *testing.F) {
-	f.Add(write(1, []record.Item{run(2, 2<<12, 281, 3), does(core.Trim(2, 30)), does(core.CreateTopic(broker.Topic{Name: "x"}))}), true)
-	f.Add(write(1, []record.Item{does(core.CreateGroup(2, broker.Group{Name: "h"}, 9, core.Owner{})), does(core.Ack(76<<12, 0, []broker.Range{{First: 20, Last: 23}}, 1)), does(core.SeekGroup(75<<12, 5))}), true)
-	f.Add(write(1, []record.Item{does(core.DeleteTopic(2)), run(2, 0, 0, 1), does(core.ConfigureTopic(broker.Topic{Name: "kept"})), does(core.DeleteGroup(76 << 12)), does(core.OpenProducer(core.Owner{}))}), false)
+	f.Add(write(1, []record.Item{run(2, 2<<12, 281, 3), does(core.Trim(2, 30)),
+		does(core.CreateTopic(broker.Topic{Name: "x"}))}), true)
+	f.Add(write(1, []record.Item{does(core.CreateGroup(2, broker.Group{Name: "h"}, 9, core.Owner{})),
+		does(core.Ack(76<<12, 0, []broker.Range{{First: 20, Last: 23}}, 1)), does(core.SeekGroup(75<<12, 5))}), true)
+	f.Add(write(1, []record.Item{does(core.DeleteTopic(2)), run(2, 0, 0, 1),
+		does(core.ConfigureTopic(broker.Topic{Name: "kept"})), does(core.DeleteGroup(76 << 12)),
+		does(core.OpenProducer(core.Owner{}))}), false)
 	snapshot := full(f).Snapshot()
 	f.Fuzz(func(t *testing.T, data []byte, some bool) {
 		m := core.New()

@@ -342,7 +342,8 @@ func (g *Group) fail(s *span, reason string, again int64, company bool) {
 func (g *Group) note(s *span, again int64) {
 	t := Tried{broker.Range{First: s.first, Last: s.last}, s.tried, s.lost, max(again, 0)}
 	if n := len(g.failed); n > 0 {
-		if last := &g.failed[n-1]; last.Last+1 == t.First && last.Attempts == t.Attempts && last.Lost == t.Lost && last.Due == t.Due {
+		if last := &g.failed[n-1]; last.Last+1 == t.First && last.Attempts == t.Attempts && last.Lost == t.Lost &&
+			last.Due == t.Due {
 			last.Last = t.Last
 			return
 		}

@@ -44,7 +44,8 @@ func compare(seed uint64) error {
 		o.Acked = append(o.Acked, s.ranges(40)...)
 	}
 	s.g = New(o)
-	s.w = &reference{timeout: o.AckTimeout, attempts: o.MaxAttempts, floor: o.Floor, offsets: map[uint64]*ackState{}, members: map[uint64]*memberState{}, clearing: noMember}
+	s.w = &reference{timeout: o.AckTimeout, attempts: o.MaxAttempts, floor: o.Floor, offsets: map[uint64]*ackState{},
+		members: map[uint64]*memberState{}, clearing: noMember}
 	s.w.acknowledged(o.Acked)
 	for range 200 {
 		did, err := s.step()

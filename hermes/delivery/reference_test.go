@@ -272,13 +272,14 @@ func (w *reference) acknowledged(ranges []broker.Range) {
 }
 
 func (w *reference) refused(ranges []broker.Range, now int64) {
-	w.each(ranges, func(f *ackState) bool { return f.state == sent || f.state == deadLettered }, func(_ uint64, f *ackState) {
-		if f.state == sent {
-			*f = ackState{state: waiting, tried: f.tried, lost: f.lost, due: now}
-		} else {
-			*f = ackState{state: doomed, tried: f.tried, lost: f.lost, reason: f.reason, due: now + deadAgain}
-		}
-	})
+	w.each(ranges, func(f *ackState) bool { return f.state == sent || f.state == deadLettered },
+		func(_ uint64, f *ackState) {
+			if f.state == sent {
+				*f = ackState{state: waiting, tried: f.tried, lost: f.lost, due: now}
+			} else {
+				*f = ackState{state: doomed, tried: f.tried, lost: f.lost, reason: f.reason, due: now + deadAgain}
+			}
+		})
 }
 
 func (w *reference) expire(now int64) (dead []Dead, wake int64) {

@@ -97,7 +97,8 @@ func soundLeases(g *Group, left map[*lease]int) error {
 		}
 	}
 	if n != len(left) || watched != len(g.watch) {
-		return fmt.Errorf("%d leases in rows, %d with spans; %d of %d members are watched", n, len(left), watched, len(g.watch))
+		return fmt.Errorf("%d leases in rows, %d with spans; %d of %d members are watched", n, len(left), watched,
+			len(g.watch))
 	}
 	for i, m := range g.watch {
 		if m.oldest.since < g.watch[(i-1)/2].oldest.since {

@@ -22,7 +22,8 @@ func seeds(f *testing.F) {
 		{0x0b, 0x0c},
 		wire(&frame.Run{Topic: "t", Messages: messages(3), Mode: 1, Producer: 1, Sequence: 2, Tag: 3}),
 		wire(&frame.Delivery{Offset: 1, Messages: messages(2), Time: 5, Attempt: 1, Live: true}),
-		wire(frame.Verdicts{{Tag: 1, Offset: 2, Count: 3, Time: 4, Duplicate: true}, {Tag: 2, Failed: true, Code: "internal", Message: "m", Leader: "l"}}),
+		wire(frame.Verdicts{{Tag: 1, Offset: 2, Count: 3, Time: 4, Duplicate: true}, {Tag: 2, Failed: true, Code: "internal",
+			Message: "m", Leader: "l"}}),
 		wire(frame.Runs{{Topic: "a", Messages: messages(1)}, {Topic: "b", Tag: 9}}),
 	} {
 		f.Add(b)
@@ -54,11 +55,13 @@ func FuzzParseRun(f *testing.F) {
 		if err != nil || proto.Unmarshal(b, &p) != nil {
 			return // a topic may not be UTF-8: the API refuses it
 		}
-		if len(p.GetMessages()) != count || p.GetTopic() != r.Topic || p.GetTag() != r.Tag || p.GetProducer() != r.Producer || p.GetSequence() != r.Sequence {
+		if len(p.GetMessages()) != count || p.GetTopic() != r.Topic || p.GetTag() != r.Tag || p.GetProducer() != r.Producer ||
+			p.GetSequence() != r.Sequence {
 			t.Fatalf("%+v of %d messages, but %v", r, count, &p)
 		}
 		back, err := frame.ParseRun(wire(&r))
-		if err != nil || !bytes.Equal(back.Messages, r.Messages) || back.Topic != r.Topic || back.Mode != r.Mode || back.Tag != r.Tag {
+		if err != nil || !bytes.Equal(back.Messages, r.Messages) || back.Topic != r.Topic || back.Mode != r.Mode ||
+			back.Tag != r.Tag {
 			t.Fatalf("%+v came back as %+v, %v", r, back, err)
 		}
 	})
@@ -88,7 +91,8 @@ func FuzzParseDelivery(f *testing.F) {
 			return
 		}
 		var p pb.Delivery
-		if proto.Unmarshal(b, &p) == nil && (p.GetOffset() != d.Offset || p.GetTime() != d.Time || p.GetAttempt() != d.Attempt || p.GetLive() != d.Live || p.GetSettled() != d.Settled) {
+		if proto.Unmarshal(b, &p) == nil && (p.GetOffset() != d.Offset || p.GetTime() != d.Time ||
+			p.GetAttempt() != d.Attempt || p.GetLive() != d.Live || p.GetSettled() != d.Settled) {
 			t.Fatalf("%+v, but %v", d, &p)
 		}
 	})
@@ -107,7 +111,8 @@ func FuzzParseVerdicts(f *testing.F) {
 			return
 		}
 		for i, v := range p.GetVerdicts() {
-			if all[i].Tag != v.GetTag() || all[i].Count != v.GetCount() || all[i].Failed != (v.GetError() != nil) || all[i].Code != v.GetError().GetCode() {
+			if all[i].Tag != v.GetTag() || all[i].Count != v.GetCount() || all[i].Failed != (v.GetError() != nil) ||
+				all[i].Code != v.GetError().GetCode() {
 				t.Fatalf("%+v, but %v", all[i], v)
 			}
 		}

@@ -19,7 +19,8 @@ func StartNull(ctx context.Context, o Options) (*Node, error) {
 	var said struct{ GRPC, HTTP string }
 	if err := json.Unmarshal(n.Ready(), &said); err != nil || said.GRPC == "" {
 		n.Kill()
-		return nil, fmt.Errorf("what hermes null said of itself is not understood: %w", errors.Join(err, errors.New(string(n.Ready()))))
+		return nil, fmt.Errorf("what hermes null said of itself is not understood: %w",
+			errors.Join(err, errors.New(string(n.Ready()))))
 	}
 	n.GRPC, n.HTTP = said.GRPC, said.HTTP
 	return n, nil

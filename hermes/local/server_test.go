@@ -21,10 +21,13 @@ import (
 func build(t *testing.T) daemon.Installation {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "hermes")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,
+		"wirelab/cmd/hermes").CombinedOutput(); err != nil {
 		t.Fatalf("build Hermes: %v\n%s", err, text)
 	}
-	found, err := local.Find(t.Context(), func(key string) string { return map[string]string{local.ProgramVariable: program}[key] })
+	found, err := local.Find(t.Context(), func(key string) string {
+		return map[string]string{local.ProgramVariable: program}[key]
+	})
 	if err != nil || found.Program != program || found.Version == "" {
 		t.Fatalf("found %+v, %v", found, err)
 	}

@@ -51,7 +51,8 @@ func TestCausesAreLimited(t *testing.T) {
 	}
 	h.Flush()
 	last := w.lines()[lograte.Burst+2+100:]
-	if len(last) != 1 || !strings.Contains(last[0], fmt.Sprint("more_like_this=", 100_000-lograte.Burst)) || !strings.Contains(last[0], "address=99999") ||
+	if len(last) != 1 || !strings.Contains(last[0], fmt.Sprint("more_like_this=", 100_000-lograte.Burst)) ||
+		!strings.Contains(last[0], "address=99999") ||
 		!strings.Contains(last[0], "node=1") {
 		t.Errorf("the sum is told by %q", last)
 	}

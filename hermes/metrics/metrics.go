@@ -78,7 +78,8 @@ func New(o Options) *Metrics {
 		o.Visible = func(context.Context) (topic, groups func(string) bool) { return all, all }
 	}
 	return &Metrics{
-		visible: o.Visible, limit: cmp.Or(o.Topics, Usual), listeners: o.Listeners, requests: o.Requests, traffic: traffic{topics: map[string]*through{}},
+		visible: o.Visible, limit: cmp.Or(o.Topics, Usual), listeners: o.Listeners, requests: o.Requests,
+		traffic:    traffic{topics: map[string]*through{}},
 		collectors: prometheus.NewRegistry(),
 	}
 }
@@ -95,14 +96,16 @@ const scrapesAtOnce = 2
 // Handler serves the metrics of a node in the formats of Prometheus, to each who asks what he may see. It is to
 // be made once.
 func (m *Metrics) Handler(of Source) http.Handler {
-	m.collectors.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.collectors.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	slots := make(chan struct{}, scrapesAtOnce)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		default:
-			http.Error(w, fmt.Sprintf("%d others are asking already: try again later", scrapesAtOnce), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("%d others are asking already: try again later", scrapesAtOnce),
+				http.StatusServiceUnavailable)
 			return
 		}
 		own := prometheus.NewRegistry() // what is told differs by who asks

@@ -57,7 +57,9 @@ func (n *Node) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 		c.closed.Store(true)
 		n.cuts.Add(-1)
 	})
-	_, err := sure(ctx, n, func(m *core.Machine) (struct{}, error) { return struct{}{}, c.read(m, topics, n.clock.stamp()) })
+	_, err := sure(ctx, n, func(m *core.Machine) (struct{}, error) {
+		return struct{}{}, c.read(m, topics, n.clock.stamp())
+	})
 	if err != nil {
 		c.close()
 		return nil, err
@@ -87,7 +89,8 @@ func (c *cut) read(m *core.Machine, names []string, now int64) error {
 	}
 	for i := range all {
 		if _, restoring := m.Restore(all[i].ID); restoring {
-			return status.Errorf(status.Conflict, "topic %q is being restored: wait until that is done, or delete it, or name the others", all[i].Name)
+			return status.Errorf(status.Conflict, "topic %q is being restored: wait until that is done, or delete it, or name "+
+				"the others", all[i].Name)
 		}
 		c.parts = append(c.parts, broker.Part{Topic: &all[i]})
 		groups := m.Groups(all[i].Name)
@@ -155,7 +158,8 @@ func (c *cut) runs(limit int) ([]broker.Batch, error) {
 	reach := func(offset uint64) error {
 		// What is missing was trimmed, or else it is lost.
 		if kept, _ := c.of.live(c.now.ID); offset > c.next && kept < offset {
-			return status.Errorf(status.Internal, "topic %q: offsets %d to %d are not to be read, though they are kept from %d on", c.now.Name, c.next, offset-1, kept)
+			return status.Errorf(status.Internal, "topic %q: offsets %d to %d are not to be read, though they are kept "+
+				"from %d on", c.now.Name, c.next, offset-1, kept)
 		}
 		return nil
 	}
@@ -241,7 +245,8 @@ func oldRuns(topic uint32, step broker.Restore) ([]byte, error) {
 			return nil, status.Errorf(status.InvalidArgument, "a run at offset %d has no messages", r.Offset)
 		}
 		items = record.AppendRun(items, record.Run{
-			Topic: topic, Producer: step.ID, Sequence: r.Offset, Old: true, Time: r.Time, Count: uint32(r.Count), Messages: r.Messages,
+			Topic: topic, Producer: step.ID, Sequence: r.Offset, Old: true, Time: r.Time, Count: uint32(r.Count),
+			Messages: r.Messages,
 		})
 	}
 	return items, nil
@@ -249,7 +254,8 @@ func oldRuns(topic uint32, step broker.Restore) ([]byte, error) {
 
 // restore puts a step into the log, within the bound that publishes are held to, and tells what
 // the topic is then.
-func (n local) restore(ctx context.Context, items []byte, count int, name string, restore uint64) (broker.Restored, error) {
+func (n local) restore(ctx context.Context, items []byte, count int, name string,
+	restore uint64) (broker.Restored, error) {
 	if err := n.refuses(); err != nil {
 		return broker.Restored{}, err
 	}

@@ -59,13 +59,17 @@ func TestRestoreAndRestart(t *testing.T) {
 	for i := range 93 { // many segments' worth
 		var runs []broker.Batch
 		for j := range 10 {
-			runs = append(runs, broker.Batch{Offset: uint64(70 + 10*i + j), Count: 1, Time: int64(1000 + i), Messages: brokertest.Messages(payload)})
+			runs = append(runs, broker.Batch{Offset: uint64(70 + 10*i + j), Count: 1, Time: int64(1000 + i),
+				Messages: brokertest.Messages(payload)})
 			want = append(want, fmt.Sprintf("%d+1@%d", 70+10*i+j, 1000+i))
 		}
 		step(t, n, broker.Restore{Step: broker.StepRuns, Topic: done, Runs: runs})
 	}
-	step(t, n, broker.Restore{Step: broker.StepRuns, Topic: half, Runs: []broker.Batch{{Offset: 3, Count: 1, Time: 7, Messages: brokertest.Messages("y")}}})
-	step(t, n, broker.Restore{Step: broker.StepGroup, Topic: done, Group: broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 700}})
+	step(t, n, broker.Restore{Step: broker.StepRuns, Topic: half, Runs: []broker.Batch{
+		{Offset: 3, Count: 1, Time: 7, Messages: brokertest.Messages("y")},
+	}})
+	step(t, n, broker.Restore{Step: broker.StepGroup, Topic: done, Group: broker.Group{Name: "g", AckTimeout: 1,
+		MaxAttempts: 1, Floor: 700}})
 	step(t, n, broker.Restore{Step: broker.StepEnd, Topic: done})
 	stop(t, n)
 	n = start(t, options(fs))

@@ -43,7 +43,8 @@ func (d *bootstrap) begin(blank, joined bool) error {
 	b := d.n.membership
 	if blank && b.stored() {
 		return status.Errorf(status.Conflict,
-			"the log in %s is gone, and %s is left of the directory: %s", d.n.options.Dir, membershipName, replaced(d.n.options.Self.ID))
+			"the log in %s is gone, and %s is left of the directory: %s", d.n.options.Dir, membershipName,
+			replaced(d.n.options.Self.ID))
 	}
 	others := len(d.n.options.Members) - 1
 	if !blank || joined || others <= 0 {
@@ -51,19 +52,22 @@ func (d *bootstrap) begin(blank, joined bool) error {
 		return nil
 	}
 	d.need = others/2 + 1
-	d.n.logger.Info("this node has an empty directory and takes part once others have noted it", "needed", d.need, "of", others)
+	d.n.logger.Info("this node has an empty directory and takes part once others have noted it", "needed", d.need, "of",
+		others)
 	return nil
 }
 
 // replaced is what to do about a member that lost its directory.
 func replaced(id uint64) string {
-	return fmt.Sprintf("take the node out (hermes cluster remove %d) and let a new one join under another id (hermes server --join)", id)
+	return fmt.Sprintf("take the node out (hermes cluster remove %d) and let a new one join under another id (hermes "+
+		"server --join)", id)
 }
 
 // identityCheck is what the transport asks and tells.
 func (d *bootstrap) identityCheck() peer.IdentityCheck {
 	return peer.IdentityCheck{
-		Incarnation: d.n.membership.incarnation(), Begun: d.begun.Load, Meet: d.n.membership.meet, Welcomed: d.welcomed, Refused: d.refused,
+		Incarnation: d.n.membership.incarnation(), Begun: d.begun.Load, Meet: d.n.membership.meet, Welcomed: d.welcomed,
+		Refused:  d.refused,
 		Standing: d.standing, Recall: d.recall, Knows: core.Level, Known: d.n.level.know,
 		Full: d.n.cramped.Load, Heard: d.n.heard,
 		Lineage: d.n.membership.lineage, Related: d.n.membership.related,
@@ -122,7 +126,8 @@ func (d *bootstrap) waits() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return status.Errorf(status.Unavailable,
-		"this node began with an empty directory and takes part once %d of the other nodes have noted it; up to now: %d", d.need, slices.Sorted(maps.Keys(d.noted)))
+		"this node began with an empty directory and takes part once %d of the other nodes have noted it; up to now: %d",
+		d.need, slices.Sorted(maps.Keys(d.noted)))
 }
 
 // refusal is why this node may know no leader; nil: it was not refused.
@@ -172,10 +177,12 @@ func (b *membership) meet(id, incarnation uint64, begun bool) error {
 		if begun {
 			return nil // it is on its way in again, or does not know yet
 		}
-		return status.Errorf(status.Conflict, "node %d was removed from this cluster: let a new one join under another id (hermes server --join)", id)
+		return status.Errorf(status.Conflict, "node %d was removed from this cluster: let a new one join under another id "+
+			"(hermes server --join)", id)
 	case met && (!begun || known != metBefore):
 		return status.Errorf(status.Conflict,
-			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: %s", id, replaced(id))
+			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in "+
+				"that one: %s", id, replaced(id))
 	case !met && !begun && len(p.Members) > 0 && !member:
 		return status.Errorf(status.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)",
 			id)

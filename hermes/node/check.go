@@ -138,7 +138,8 @@ func (s *opened) live(topic uint32) (first uint64, ok bool) {
 func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 	name := filepath.Join(dir, membershipName)
 	wrong := func(format string, args ...any) {
-		c.Findings = append(c.Findings, wal.Finding{Kind: WrongMembership, Damage: wal.Damage{File: name, Why: fmt.Sprintf(format, args...)}})
+		c.Findings = append(c.Findings, wal.Finding{Kind: WrongMembership, Damage: wal.Damage{File: name,
+			Why: fmt.Sprintf(format, args...)}})
 	}
 	b, err := readMembership(files, dir)
 	if err != nil {
@@ -172,7 +173,8 @@ func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 	if len(c.Findings) > 0 || b.page.Index > c.Applied {
 		return
 	}
-	for _, id := range slices.Concat(c.Conf.GetVoters(), c.Conf.GetLearners(), c.Conf.GetVotersOutgoing(), c.Conf.GetLearnersNext()) {
+	for _, id := range slices.Concat(c.Conf.GetVoters(), c.Conf.GetLearners(), c.Conf.GetVotersOutgoing(),
+		c.Conf.GetLearnersNext()) {
 		if _, ok := b.page.Members[id]; !ok {
 			wrong("node %d takes part by the log and has no address in the book", id)
 		}

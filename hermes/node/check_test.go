@@ -31,7 +31,8 @@ func kept(t *testing.T) (*vfs.Memory, node.Options) {
 	large := strings.Repeat("x", 1000)
 	for i := range 60 {
 		topic := []string{"a", "b"}[i%2]
-		run := broker.Run{Topic: topic, Messages: brokertest.Messages("y", large), Count: 2, Producer: producer, Sequence: uint64(i/2)*2 + 1}
+		run := broker.Run{Topic: topic, Messages: brokertest.Messages("y", large), Count: 2, Producer: producer,
+			Sequence: uint64(i/2)*2 + 1}
 		if v := brokertest.Publish(t.Context(), n, run); v.Err != nil {
 			t.Fatal(v.Err)
 		}
@@ -67,7 +68,8 @@ func TestCheck(t *testing.T) {
 	if err != nil || len(c.Findings) > 0 {
 		t.Fatal(c.Findings, err)
 	}
-	if c.Node != o.Self.ID || c.Topics != 3 || c.Messages+c.Gone != 120 || c.Segments < 3 || c.Sealed == 0 || c.Bytes != c.Total || read != c.Total {
+	if c.Node != o.Self.ID || c.Topics != 3 || c.Messages+c.Gone != 120 || c.Segments < 3 || c.Sealed == 0 ||
+		c.Bytes != c.Total || read != c.Total {
 		t.Errorf("%+v", c)
 	}
 	ended, cancel := context.WithCancel(t.Context())

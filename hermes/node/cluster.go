@@ -131,7 +131,8 @@ func (n local) Join(ctx context.Context, m broker.Member) (broker.Status, error)
 		was := n.membership.member(m.ID)
 		switch {
 		case m.Learner && slices.Contains(conf.GetVoters(), m.ID):
-			return nil, status.Errorf(status.Conflict, "member %d is here and had a log, which it has lost: remove it, and let it join under another id", m.ID)
+			return nil, status.Errorf(status.Conflict, "member %d is here and had a log, which it has lost: remove it, and "+
+				"let it join under another id", m.ID)
 		case was == plain(m):
 			return nil, nil
 		case was.Name != m.Name || m.Name == "":
@@ -178,7 +179,8 @@ func single(kind raftpb.ConfChangeType, id uint64, about []byte) *raftpb.ConfCha
 }
 
 // change proposes what which says, nil being nothing, and waits until it counts.
-func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftpb.ConfChangeV2, error)) (broker.Status, error) {
+func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftpb.ConfChangeV2, error)) (broker.Status,
+	error) {
 	if err := n.leads(ctx); err != nil {
 		return broker.Status{}, err
 	}

@@ -70,13 +70,15 @@ func planned(t *testing.T, n int, tick, syncLimit time.Duration) *cluster {
 	t.Helper()
 	c := &cluster{
 		T: t, tick: tick, syncLimit: syncLimit,
-		fs: map[uint64]*vfs.Memory{}, disks: map[uint64]*slow{}, nodes: map[uint64]*node.Node{}, listeners: map[uint64]net.Listener{},
-		ahead: map[uint64]time.Duration{}, cut: map[[2]uint64]bool{}, conns: map[[2]uint64][]net.Conn{},
+		fs: map[uint64]*vfs.Memory{}, disks: map[uint64]*slow{}, nodes: map[uint64]*node.Node{},
+		listeners: map[uint64]net.Listener{},
+		ahead:     map[uint64]time.Duration{}, cut: map[[2]uint64]bool{}, conns: map[[2]uint64][]net.Conn{},
 	}
 	for i := range n {
 		id := uint64(i + 1)
 		c.listeners[id] = c.listen(porttest.Held(t)) // where it listens again after a restart
-		c.members = append(c.members, broker.Member{ID: id, Name: fmt.Sprint("node-", id), Peer: c.listeners[id].Addr().String()})
+		c.members = append(c.members, broker.Member{ID: id, Name: fmt.Sprint("node-", id),
+			Peer: c.listeners[id].Addr().String()})
 		c.fs[id], c.disks[id] = c.disk()
 	}
 	t.Cleanup(func() {
@@ -250,7 +252,8 @@ func (c *cluster) insist(topic string, producer, sequence uint64, payload string
 	until(c.T, "an acknowledgement", func() bool {
 		for _, n := range c.nodes {
 			ctx, cancel := context.WithTimeout(c.Context(), patience/10)
-			v = brokertest.Publish(ctx, n, broker.Run{Topic: topic, Messages: brokertest.Messages(payload), Count: 1, Producer: producer, Sequence: sequence})
+			v = brokertest.Publish(ctx, n, broker.Run{Topic: topic, Messages: brokertest.Messages(payload), Count: 1,
+				Producer: producer, Sequence: sequence})
 			cancel()
 			if v.Err == nil {
 				return true
@@ -317,7 +320,8 @@ func TestPartition(t *testing.T) {
 	}
 	next(t, f, 1)
 	c.isolate(old, true)
-	v := brokertest.Publish(t.Context(), c.nodes[old], broker.Run{Topic: "a", Messages: brokertest.Messages("lost"), Count: 1})
+	v := brokertest.Publish(t.Context(), c.nodes[old], broker.Run{Topic: "a", Messages: brokertest.Messages("lost"),
+		Count: 1})
 	if v.Err == nil || status.CodeOf(v.Err) != status.Unavailable {
 		t.Fatalf("a leader without followers said %+v", v)
 	}

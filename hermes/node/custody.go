@@ -200,8 +200,10 @@ func (n *Node) doubted(copied bool) {
 	case !copied:
 	case n.loop.replica.Doubtful():
 		n.doubtful.Store(true)
-		n.logger.Warn("this directory is a copy: the node votes for nobody until it has caught up with a leader of the others. "+
-			"If the directory was only moved, and is the latest that this node had, start the node once with --moved", "dir", n.options.Dir)
+		n.logger.Warn("this directory is a copy: the node votes for nobody until it has caught up with a leader of "+
+			"the others. "+
+			"If the directory was only moved, and is the latest that this node had, start the node once with --moved", "dir",
+			n.options.Dir)
 	default:
 		n.logger.Warn("this directory is a copy, and there is no other node to compare it with: "+
 			"what was acknowledged after the copy was made is gone", "dir", n.options.Dir)

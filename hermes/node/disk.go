@@ -133,8 +133,10 @@ func (d *disk) pause() bool {
 func (d *disk) want() string {
 	if d.noFiles.Load() {
 		open, limit := d.n.log.Files()
-		return fmt.Sprintf("no more files can be opened (the process may have %d open; the log has %d, and reads at most %d): "+
-			"this node stores and acknowledges nothing until one can; raise the limit, or end connections", d.n.options.FilesLimit, open, limit)
+		return fmt.Sprintf("no more files can be opened (the process may have %d open; the log has %d, and reads at "+
+			"most %d): "+
+			"this node stores and acknowledges nothing until one can; raise the limit, or end connections",
+			d.n.options.FilesLimit, open, limit)
 	}
 	return "the disk is full: this node stores and acknowledges nothing until there is room for a segment of its log"
 }
@@ -359,7 +361,8 @@ func (n *Node) trimmed(id uint32, offset uint64) error {
 	case !kept:
 		return nil
 	}
-	n.fail(fmt.Errorf("the log in %s lacks the messages of topic %d from offset %d on, which were not trimmed: %s", n.options.Dir, id, offset, replaced(n.options.Self.ID)))
+	n.fail(fmt.Errorf("the log in %s lacks the messages of topic %d from offset %d on, which were not trimmed: %s",
+		n.options.Dir, id, offset, replaced(n.options.Self.ID)))
 	return errStopping
 }
 

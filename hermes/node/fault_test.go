@@ -318,7 +318,8 @@ func (w *work) publish(ctx context.Context, p int, producer uint64) {
 	for sequence := uint64(1); ctx.Err() == nil; {
 		payload := fmt.Sprintf("%d/%d", p, sequence)
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		v := brokertest.Publish(call, w.node(at), broker.Run{Topic: "a", Messages: brokertest.Messages(payload), Count: 1, Producer: producer, Sequence: sequence})
+		v := brokertest.Publish(call, w.node(at), broker.Run{Topic: "a", Messages: brokertest.Messages(payload), Count: 1,
+			Producer: producer, Sequence: sequence})
 		cancel()
 		if v.Err != nil {
 			at++ // elsewhere, the same again

@@ -72,7 +72,10 @@ func TestNoFiles(t *testing.T) {
 				t.Fatalf("it ended: %v", err)
 			}
 			c.fs[id].Fail(nil)
-			until(t, "it goes on", func() bool { return c.nodes[id].Ready(t.Context()) == nil && !stats(t, c.nodes[id]).Starved })
+			until(t, "it goes on", func() bool {
+				return c.nodes[id].Ready(t.Context()) == nil &&
+					!stats(t, c.nodes[id]).Starved
+			})
 			got := history(t, c.nodes[id], "a", int(sent))
 			for i, message := range got {
 				if want := fmt.Sprintf("%d:%dx", i, i+1); !strings.HasPrefix(message, want) {

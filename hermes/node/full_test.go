@@ -93,8 +93,12 @@ func TestFollowerFull(t *testing.T) {
 				t.Errorf("it acknowledged entries %d to %d, and has room for none", before.Committed+1, match(after))
 			}
 			c.empty(late)
-			until(t, "the late node", func() bool { return c.nodes[late].Ready(t.Context()) == nil && !stats(t, c.nodes[late]).Starved })
-			if got := history(t, c.nodes[late], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1, sent)) {
+			until(t, "the late node", func() bool {
+				return c.nodes[late].Ready(t.Context()) == nil &&
+					!stats(t, c.nodes[late]).Starved
+			})
+			if got := history(t, c.nodes[late], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1,
+				sent)) {
 				t.Errorf("its last message is %.20q", got[sent-1])
 			}
 			if err := c.nodes[late].Err(); err != nil {
@@ -125,12 +129,14 @@ func TestLeaderFull(t *testing.T) {
 	})
 	// Without it: what was acknowledged does not hang on its disk.
 	other := c.settled()
-	if got := history(t, c.nodes[other], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1, sent)) {
+	if got := history(t, c.nodes[other], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1,
+		sent)) {
 		t.Errorf("the last message is %.20q", got[sent-1])
 	}
 	c.empty(old)
 	until(t, "the old leader", func() bool { return c.nodes[old].Ready(t.Context()) == nil })
-	if got := history(t, c.nodes[old], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1, sent)) {
+	if got := history(t, c.nodes[old], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1,
+		sent)) {
 		t.Errorf("its last message is %.20q", got[sent-1])
 	}
 }
@@ -159,7 +165,8 @@ func TestFullAndStopped(t *testing.T) {
 	}
 	c.empty(late)
 	until(t, "the late node", func() bool { return c.nodes[late].Ready(t.Context()) == nil })
-	if got := history(t, c.nodes[late], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1, sent)) {
+	if got := history(t, c.nodes[late], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1,
+		sent)) {
 		t.Errorf("its last message is %.20q", got[sent-1])
 	}
 }
@@ -203,7 +210,8 @@ func TestLeaderNearlyFull(t *testing.T) {
 
 	c.fill(now, false)
 	until(t, "publishes to be refused", func() bool {
-		v := brokertest.Publish(t.Context(), c.nodes[now], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
+		v := brokertest.Publish(t.Context(), c.nodes[now], broker.Run{Topic: "a", Messages: brokertest.Messages("x"),
+			Count: 1})
 		return v.Err != nil && status.CodeOf(v.Err) == status.ResourceExhausted
 	})
 	before, elections := node.Ticks(c.nodes[now]), stats(t, c.nodes[now]).Elections

@@ -108,13 +108,14 @@ func (n local) ensureGroup(ctx context.Context, g broker.Group, start broker.Sta
 		return groupRef{}, err
 	}
 	of := broker.OwnerOf(ctx)
-	return propose(ctx, n.Node, commands(core.CreateGroup(t.ID, g, floor, core.Owner{Name: of.Name, Most: of.Groups})), 1, func(m *core.Machine, o []core.Outcome) (groupRef, error) {
-		made, ok := m.GroupByID(o[0].Group)
-		if !ok { // deleted by the same entry
-			return groupRef{}, status.Errorf(status.NotFound, "group %q was deleted", g.Name)
-		}
-		return groupRef{t.ID, o[0].Group, n.groups.counted(o[0].Group, made)}, nil
-	})
+	return propose(ctx, n.Node, commands(core.CreateGroup(t.ID, g, floor, core.Owner{Name: of.Name, Most: of.Groups})), 1,
+		func(m *core.Machine, o []core.Outcome) (groupRef, error) {
+			made, ok := m.GroupByID(o[0].Group)
+			if !ok { // deleted by the same entry
+				return groupRef{}, status.Errorf(status.NotFound, "group %q was deleted", g.Name)
+			}
+			return groupRef{t.ID, o[0].Group, n.groups.counted(o[0].Group, made)}, nil
+		})
 }
 
 // at is the offset that a beginning stands for.
@@ -150,11 +151,12 @@ func (n local) SeekGroup(ctx context.Context, topicName, name string, to broker.
 	if err != nil {
 		return broker.Group{}, err
 	}
-	return propose(ctx, n.Node, commands(core.SeekGroup(ref.id, floor)), 1, func(m *core.Machine, _ []core.Outcome) (broker.Group, error) {
-		g, _ := m.GroupByID(ref.id)
-		n.groups.seek(ref.id, g.Floor, m.Generation(ref.id))
-		return n.groups.counted(ref.id, g), nil
-	})
+	return propose(ctx, n.Node, commands(core.SeekGroup(ref.id, floor)), 1,
+		func(m *core.Machine, _ []core.Outcome) (broker.Group, error) {
+			g, _ := m.GroupByID(ref.id)
+			n.groups.seek(ref.id, g.Floor, m.Generation(ref.id))
+			return n.groups.counted(ref.id, g), nil
+		})
 }
 
 // DeleteGroup takes a group away on the leader.
@@ -163,10 +165,11 @@ func (n local) DeleteGroup(ctx context.Context, topicName, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = propose(ctx, n.Node, commands(core.DeleteGroup(ref.id)), 1, func(*core.Machine, []core.Outcome) (struct{}, error) {
-		n.groups.endGroup(ref.id, status.Errorf(status.NotFound, "group %q was deleted", name))
-		return struct{}{}, nil
-	})
+	_, err = propose(ctx, n.Node, commands(core.DeleteGroup(ref.id)), 1,
+		func(*core.Machine, []core.Outcome) (struct{}, error) {
+			n.groups.endGroup(ref.id, status.Errorf(status.NotFound, "group %q was deleted", name))
+			return struct{}{}, nil
+		})
 	return err
 }
 

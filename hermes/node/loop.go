@@ -249,7 +249,8 @@ func (l *loop) watch() {
 	hangs := began != 0 && time.Duration(l.n.clock.now()-began) > l.n.options.SyncLimit
 	skewed, leads := l.n.skew.get().Skewed, l.replica.Leader() == l.n.options.Self.ID
 	if (full || hangs || skewed) && leads && time.Since(l.moved) > 10*l.n.options.SyncLimit {
-		l.n.logger.Warn("leadership is handed over", "disk full", full, "disk too slow for a sync", hangs, "clock off", skewed)
+		l.n.logger.Warn("leadership is handed over", "disk full", full, "disk too slow for a sync", hangs, "clock off",
+			skewed)
 		l.moved = time.Now()
 		l.replica.Transfer(0)
 	}
@@ -411,7 +412,8 @@ func (l *loop) changed(w replica.Work) {
 	l.retireFrom()
 	l.transferred()
 	if !takesPart(l.replica.Conf(), self) && l.n.membership.removed(self) {
-		l.n.fail(status.Errorf(status.Conflict, "this node, %d, was removed from the cluster; take its directory away before it joins again", self))
+		l.n.fail(status.Errorf(status.Conflict, "this node, %d, was removed from the cluster; take its directory away "+
+			"before it joins again", self))
 	}
 }
 

@@ -52,7 +52,10 @@ func TestMembershipDamage(t *testing.T) {
 	n := start(t, o)
 	create(t, n, broker.Topic{Name: "a"})
 	publish(t, n, "a", "0")
-	until(t, "the book is kept", func() bool { return strings.Contains(string(contents(t, fs, "members.json")), `"Stored": true`) })
+	until(t, "the book is kept", func() bool {
+		return strings.Contains(string(contents(t, fs, "members.json")),
+			`"Stored": true`)
+	})
 	stop(t, n)
 	const name = "members.json"
 	whole := contents(t, fs, name)

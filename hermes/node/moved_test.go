@@ -63,7 +63,9 @@ func TestAllMoved(t *testing.T) {
 	until(t, "the new addresses", func() bool {
 		for id := range c.nodes {
 			s, err := c.nodes[id].Status(t.Context())
-			if err != nil || slices.ContainsFunc(s.Members, func(m broker.Member) bool { return m.Peer != c.members[m.ID-1].Peer }) {
+			if err != nil || slices.ContainsFunc(s.Members, func(m broker.Member) bool {
+				return m.Peer != c.members[m.ID-1].Peer
+			}) {
 				return false
 			}
 		}

@@ -122,7 +122,8 @@ func (n *Node) joinOnce(ctx context.Context) error {
 }
 
 // joinAt asks one node, or the leader that it knows of, to take a member.
-func (n *Node) joinAt(ctx context.Context, o peer.Options, address string, m broker.Member) (s broker.Status, err error) {
+func (n *Node) joinAt(ctx context.Context, o peer.Options, address string,
+	m broker.Member) (s broker.Status, err error) {
 	err = peer.Ask(ctx, o, address, func(b broker.Broker) error {
 		s, err = b.Status(ctx)
 		return err

@@ -36,7 +36,8 @@ func TestAttemptsSurviveMoves(t *testing.T) {
 	c := newCluster(t, 3)
 	raised(t, c.nodes[1], c.nodes[2], c.nodes[3])
 	create(t, c.nodes[1], broker.Topic{Name: "t"})
-	if _, err := c.nodes[1].CreateGroup(c.Context(), broker.Group{Topic: "t", Name: "g", MaxAttempts: 3}, broker.Start{From: broker.FromOldest}); err != nil {
+	if _, err := c.nodes[1].CreateGroup(c.Context(), broker.Group{Topic: "t", Name: "g", MaxAttempts: 3},
+		broker.Start{From: broker.FromOldest}); err != nil {
 		t.Fatal(err)
 	}
 	publish(t, c.nodes[1], "t", "bad")
@@ -156,7 +157,8 @@ func TestLossIsTold(t *testing.T) {
 	}
 	told := b.Gap.Last
 	// Retention continues, and may take more in the meantime.
-	if b, err = f.Next(c.Context(), broker.Room{Messages: 1, Bytes: 1 << 20}); err != nil || b.Gap != nil && b.Gap.First <= told {
+	if b, err = f.Next(c.Context(), broker.Room{Messages: 1, Bytes: 1 << 20}); err != nil || b.Gap != nil &&
+		b.Gap.First <= told {
 		t.Errorf("%+v, %v: it is told again", b.Gap, err)
 	}
 	r, err := c.nodes[at].Subscribe(c.Context(), broker.Start{Topic: "t", From: broker.FromOffset, Offset: 1})
@@ -164,7 +166,8 @@ func TestLossIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if b, err = r.Next(c.Context(), broker.Room{Bytes: 1 << 20}); err != nil || b.Gap == nil || b.Gap.First != 1 || b.Gap.Last != b.Offset-1 {
+	if b, err = r.Next(c.Context(), broker.Room{Bytes: 1 << 20}); err != nil || b.Gap == nil || b.Gap.First != 1 ||
+		b.Gap.Last != b.Offset-1 {
 		t.Errorf("a reader: %+v, gap %v, %v", b.Offset, b.Gap, err)
 	}
 	_, err = c.nodes[at].Subscribe(c.Context(), broker.Start{Topic: "t", From: broker.FromOffset, Offset: 1 << 40})

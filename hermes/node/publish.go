@@ -27,7 +27,8 @@ func (n *Node) refuses() error {
 		return errStores
 	}
 	return status.Errorf(status.ResourceExhausted,
-		"the leader's disk has %d bytes free, nothing is stored below %d, its --free-bytes, and no other node has room and takes over: "+
+		"the leader's disk has %d bytes free, nothing is stored below %d, its --free-bytes, and no other node has room and "+
+			"takes over: "+
 			"free some, or shorten a retention",
 		n.disk.free.Load(), n.options.FreeBytes)
 }
@@ -145,7 +146,8 @@ func (n local) OpenProducer(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	of := broker.OwnerOf(ctx)
-	return propose(ctx, n.Node, commands(core.OpenProducer(core.Owner{Name: of.Name, Most: of.Producers})), 1, func(_ *core.Machine, o []core.Outcome) (uint64, error) {
-		return o[0].Producer, nil
-	})
+	return propose(ctx, n.Node, commands(core.OpenProducer(core.Owner{Name: of.Name, Most: of.Producers})), 1,
+		func(_ *core.Machine, o []core.Outcome) (uint64, error) {
+			return o[0].Producer, nil
+		})
 }

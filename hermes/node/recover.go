@@ -95,13 +95,17 @@ func recoverLocked(ctx context.Context, files vfs.FS, dir string, confirm func(S
 func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 	switch {
 	case s.Node == 0:
-		return status.Errorf(status.Conflict, "%s does not say whose directory it is, for it has no %s: hermes export it, and restore that into a new cluster", dir, membershipName)
+		return status.Errorf(status.Conflict, "%s does not say whose directory it is, for it has no %s: hermes export it, "+
+			"and restore that into a new cluster", dir, membershipName)
 	case !takesPart(conf, s.Node):
-		return status.Errorf(status.Conflict, "node %d was removed from its cluster, by its own log: hermes export its directory, and restore that into a new cluster", s.Node)
+		return status.Errorf(status.Conflict, "node %d was removed from its cluster, by its own log: hermes export its "+
+			"directory, and restore that into a new cluster", s.Node)
 	case len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == s.Node && len(conf.GetLearners()) == 0:
-		return status.Errorf(status.Conflict, "node %d is the only member of its cluster: start it as it is (hermes server)", s.Node)
+		return status.Errorf(status.Conflict, "node %d is the only member of its cluster: start it as it is (hermes server)",
+			s.Node)
 	case len(conf.GetVotersOutgoing()) > 0:
-		return status.Errorf(status.Conflict, "the log of node %d ends within a change of members: hermes export its directory, and restore that into a new cluster", s.Node)
+		return status.Errorf(status.Conflict, "the log of node %d ends within a change of members: hermes export its "+
+			"directory, and restore that into a new cluster", s.Node)
 	}
 	return nil
 }
@@ -224,10 +228,12 @@ func (b *membership) related(id, lineage uint64) error {
 	case theirs:
 		return nil
 	case unrecovered:
-		return status.Errorf(status.Conflict, "node %d is of a new cluster that was recovered from a copy (hermes recover), and this node is of the former one: "+
+		return status.Errorf(status.Conflict, "node %d is of a new cluster that was recovered from a copy (hermes "+
+			"recover), and this node is of the former one: "+
 			"take this node's directory away, and let it join the new cluster (hermes server --join)", id)
 	}
-	return status.Errorf(status.Conflict, "node %d is of another cluster of this name, and this one was recovered from a copy (hermes recover): "+
+	return status.Errorf(status.Conflict, "node %d is of another cluster of this name, and this one was recovered from "+
+		"a copy (hermes recover): "+
 		"take that node's directory away, and let it join (hermes server --join)", id)
 }
 

@@ -96,7 +96,8 @@ func TestRecover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told.Node != l.survivor || told.Last < told.Committed || len(told.Others) != 2 || told.Messages < 50 || told.Time == 0 || done.Lineage < 2 {
+	if told.Node != l.survivor || told.Last < told.Committed || len(told.Others) != 2 || told.Messages < 50 ||
+		told.Time == 0 || done.Lineage < 2 {
 		t.Errorf("it tells %+v", done)
 	}
 	if c := whole(t, l.fs[l.survivor]); !slices.Equal(c.Conf.GetVoters(), []uint64{l.survivor}) || len(c.Others) != 0 {
@@ -119,7 +120,8 @@ func (l *lost) survived() {
 	if v := brokertest.Publish(l.Context(), n, run); v.Err != nil || !v.Duplicate || v.Offset != 49 {
 		l.Errorf("what the producer published last, again: %+v", v)
 	}
-	if g, err := n.Group(l.Context(), "a", "g"); err != nil || g.Floor != 1 || len(g.Acked) != 1 || g.Acked[0] != (broker.Range{First: 2, Last: 2}) {
+	if g, err := n.Group(l.Context(), "a", "g"); err != nil || g.Floor != 1 || len(g.Acked) != 1 ||
+		g.Acked[0] != (broker.Range{First: 2, Last: 2}) {
 		l.Errorf("the group is %+v, %v", g, err)
 	}
 	if v := publish(l.T, n, "a", "new"); v.Offset != 50 {
@@ -184,7 +186,8 @@ func (l *lost) returns() {
 		err = n.Err()
 		_ = n.Close(l.Context())
 	}
-	if !strings.Contains(fmt.Sprint(err), "another cluster of this name") && !strings.Contains(fmt.Sprint(err), "another directory") {
+	if !strings.Contains(fmt.Sprint(err), "another cluster of this name") && !strings.Contains(fmt.Sprint(err),
+		"another directory") {
 		l.Errorf("one that lost its directory and begins anew: %v", err)
 	}
 }
@@ -240,7 +243,9 @@ func TestRecoverCut(t *testing.T) {
 		})
 		_, err := node.Recover(t.Context(), fs, "/hermes", agree)
 		fs.Fail(nil)
-		fs.Cut(vfs.Cut{Names: func(n int) int { return n * (at % 2) }, Keep: func(_ string, _ int64, n int) int { return n * (at % 2) }})
+		fs.Cut(vfs.Cut{Names: func(n int) int { return n * (at % 2) }, Keep: func(_ string, _ int64, n int) int {
+			return n * (at % 2)
+		}})
 		if err == nil {
 			break
 		}
@@ -366,7 +371,8 @@ func TestBeyondCommit(t *testing.T) {
 	}
 	// It is stored here and nowhere else, and its outcome is unknown.
 	stored := make(chan struct{})
-	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("unknown"), Count: 1, Mode: hermes.Eventual}, func(v broker.Verdict) {
+	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("unknown"), Count: 1,
+		Mode: hermes.Eventual}, func(v broker.Verdict) {
 		if v.Provisional {
 			close(stored)
 		}

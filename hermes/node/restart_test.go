@@ -122,7 +122,9 @@ func TestManySegments(t *testing.T) {
 	})
 	until(t, "a segment that was cleaned, and perhaps joined with others since", func() bool {
 		names, err := fs.List("/hermes")
-		return err == nil && slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".log") && strings.Count(n, ".") == 2 })
+		return err == nil && slices.ContainsFunc(names, func(n string) bool {
+			return strings.HasSuffix(n, ".log") && strings.Count(n, ".") == 2
+		})
 	})
 	got := history(t, n, "kept", 300)
 	for i, m := range got {

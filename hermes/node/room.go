@@ -96,7 +96,8 @@ func (l *loop) roomiest() uint64 {
 		if !ok || id == l.n.options.Self.ID || !l.n.rooms.enough(id) || !l.n.net.Reached(id) {
 			continue
 		}
-		if p.RecentActive && p.State == tracker.StateReplicate && p.Match+promoteWithin >= l.replica.Committed() && p.Match >= most {
+		if p.RecentActive && p.State == tracker.StateReplicate && p.Match+promoteWithin >= l.replica.Committed() &&
+			p.Match >= most {
 			to, most = id, p.Match
 		}
 	}

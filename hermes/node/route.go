@@ -148,7 +148,8 @@ type answer[T any] struct {
 
 // propose puts items into the log and, once they are applied, calls read on the loop,
 // with the outcomes and the machine that is after them, whether the caller still waits or not.
-func propose[T any](ctx context.Context, n *Node, items []byte, count int, read func(*core.Machine, []core.Outcome) (T, error)) (T, error) {
+func propose[T any](ctx context.Context, n *Node, items []byte, count int,
+	read func(*core.Machine, []core.Outcome) (T, error)) (T, error) {
 	back := make(chan answer[T], 1)
 	n.loop.propose(&proposal{items: items, count: count, ctx: context.WithoutCancel(ctx), answer: func(v replica.Verdict) {
 		a := answer[T]{err: failure(v)}

@@ -210,7 +210,11 @@ func TestDamageAtRest(t *testing.T) {
 			t.Fatalf("damage %d: other messages came", n)
 		}
 		// The reader and the scrubber may both have found it.
-		until(t, "it is repaired and counted", func() bool { s := scrubbed(t, c.nodes[id]); return s.Repaired > 0 && s.Damage == s.Repaired })
+		until(t, "it is repaired and counted", func() bool {
+			s := scrubbed(t, c.nodes[id])
+			return s.Repaired > 0 &&
+				s.Damage == s.Repaired
+		})
 		ready(t, c.nodes[id])
 	}
 }
@@ -230,7 +234,8 @@ func TestNobodyRepairs(t *testing.T) {
 	flipBit(t, c.fs[1], "0000000000000001.log", 4000, 3)
 	<-c.nodes[1].Failed()
 	var d *wal.Damage
-	if err := c.nodes[1].Err(); !errors.As(err, &d) || !strings.HasSuffix(d.File, "1.log") || !strings.Contains(err.Error(), "another id") {
+	if err := c.nodes[1].Err(); !errors.As(err, &d) || !strings.HasSuffix(d.File, "1.log") ||
+		!strings.Contains(err.Error(), "another id") {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -16,7 +16,8 @@ func TestAckOverSeek(t *testing.T) {
 	n := open(t, options(disk))
 	create(t, n, broker.Topic{Name: "a"})
 	publish(t, n, "a", "0", "1", "2")
-	if _, err := n.CreateGroup(t.Context(), broker.Group{Topic: "a", Name: "g"}, broker.Start{From: broker.FromOldest}); err != nil {
+	if _, err := n.CreateGroup(t.Context(), broker.Group{Topic: "a", Name: "g"},
+		broker.Start{From: broker.FromOldest}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := n.Subscribe(t.Context(), broker.Start{Topic: "a", From: broker.FromGroup, Group: "g"})

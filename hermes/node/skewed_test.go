@@ -63,7 +63,8 @@ func TestClockOff(t *testing.T) {
 			n := c.nodes[skewed]
 			until(t, "a word of the clock", func() bool {
 				err := n.Ready(t.Context())
-				return err != nil && strings.Contains(err.Error(), "the clock of this machine is") && strings.Contains(err.Error(), "1h0m0")
+				return err != nil && strings.Contains(err.Error(), "the clock of this machine is") && strings.Contains(err.Error(),
+					"1h0m0")
 			})
 			if s := stats(t, n); !s.ClockOff || s.ClockAhead-ahead > bound || ahead-s.ClockAhead > bound {
 				t.Errorf("it tells %v, off %v", s.ClockAhead, s.ClockOff)
@@ -115,7 +116,8 @@ func TestClockOffMustLead(t *testing.T) {
 			})
 			var w broker.Verdict
 			until(t, "a message", func() bool {
-				w = brokertest.Publish(t.Context(), c.nodes[late], broker.Run{Topic: "a", Messages: brokertest.Messages("young"), Count: 1})
+				w = brokertest.Publish(t.Context(), c.nodes[late], broker.Run{Topic: "a", Messages: brokertest.Messages("young"),
+					Count: 1})
 				return w.Err == nil
 			})
 			if d := off(w.Time); d > bound || d < -bound || w.Time < v.Time {

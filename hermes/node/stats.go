@@ -116,7 +116,8 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	s.Apart, s.Copied = n.apart.err() != nil, n.doubtful.Load()
 	agreed := n.skew.get()
 	s.ClockOff, s.ClockAhead = agreed.Skewed, time.Duration(-agreed.Median)
-	s.Scrub = Scrub{n.scrubber.bytes.Load(), n.scrubber.found.Load(), n.scrubber.repaired.Load(), n.scrubber.open.Load() != nil}
+	s.Scrub = Scrub{n.scrubber.bytes.Load(), n.scrubber.found.Load(), n.scrubber.repaired.Load(),
+		n.scrubber.open.Load() != nil}
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
 	s.InHandBytes = n.admission.inUse()

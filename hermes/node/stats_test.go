@@ -49,14 +49,16 @@ func TestStats(t *testing.T) {
 	if v := brokertest.Publish(t.Context(), n, eventual); v.Err != nil {
 		t.Fatal(v.Err)
 	}
-	if _, err := n.CreateGroup(t.Context(), broker.Group{Topic: "a", Name: "g"}, broker.Start{From: broker.FromOldest}); err != nil {
+	if _, err := n.CreateGroup(t.Context(), broker.Group{Topic: "a", Name: "g"},
+		broker.Start{From: broker.FromOldest}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := n.Stats(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Node != 1 || s.Leader != 1 || s.Term == 0 || s.Applied == 0 || s.Elections != 1 || s.Segments == 0 || s.LogBytes == 0 || s.InHandBytes != 0 || s.Full {
+	if s.Node != 1 || s.Leader != 1 || s.Term == 0 || s.Applied == 0 || s.Elections != 1 || s.Segments == 0 ||
+		s.LogBytes == 0 || s.InHandBytes != 0 || s.Full {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Groups) != 1 || s.Groups[0].Lag != 21 {

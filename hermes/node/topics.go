@@ -49,7 +49,8 @@ func (n local) ConfigureTopic(ctx context.Context, t broker.Topic) (broker.Topic
 	return n.changeTopic(ctx, t, core.ConfigureTopic)
 }
 
-func (n local) changeTopic(ctx context.Context, t broker.Topic, command func(broker.Topic) []byte) (broker.Topic, error) {
+func (n local) changeTopic(ctx context.Context, t broker.Topic,
+	command func(broker.Topic) []byte) (broker.Topic, error) {
 	if err := hermes.CheckTopic(t.Name); err != nil {
 		return broker.Topic{}, err
 	}
@@ -70,9 +71,10 @@ func (n local) DeleteTopic(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = propose(ctx, n.Node, commands(core.DeleteTopic(t.ID)), 1, func(*core.Machine, []core.Outcome) (struct{}, error) {
-		return struct{}{}, nil
-	})
+	_, err = propose(ctx, n.Node, commands(core.DeleteTopic(t.ID)), 1,
+		func(*core.Machine, []core.Outcome) (struct{}, error) {
+			return struct{}{}, nil
+		})
 	return err
 }
 

@@ -33,7 +33,8 @@ func New(self broker.Member) *Broker {
 }
 
 // errNot is why something cannot be done.
-var errNot = status.Errorf(status.Unimplemented, "this node is for measuring what callers cost: it has no log, and does nothing but take messages and hand them on")
+var errNot = status.Errorf(status.Unimplemented, "this node is for measuring what callers cost: it has no log, and "+
+	"does nothing but take messages and hand them on")
 
 // topic is where messages are counted.
 type topic struct {
@@ -75,7 +76,8 @@ func (b *Broker) Publish(_ context.Context, run broker.Run, done func(broker.Ver
 		done(broker.Verdict{Err: err})
 		return
 	}
-	done(broker.Verdict{Offset: offset, Count: run.Count, Time: now, Provisional: run.Mode != hermes.Consistent, Term: 1, Index: offset + 1})
+	done(broker.Verdict{Offset: offset, Count: run.Count, Time: now, Provisional: run.Mode != hermes.Consistent, Term: 1,
+		Index: offset + 1})
 }
 
 // OpenProducer implements [broker.Broker]. Nothing that a producer sends is known again.

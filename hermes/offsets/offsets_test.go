@@ -57,7 +57,8 @@ func TestSetIsBounded(t *testing.T) {
 		t.Errorf("it keeps %d ranges, want %d", s.Len(), offsets.Most)
 	}
 	s.Forget(first + 6) // between two of them
-	if got, missing := s.Missing(broker.Range{First: 0, Last: math.MaxUint64}); !missing || got != first+6 || s.Len() != offsets.Most-3 {
+	if got, missing := s.Missing(broker.Range{First: 0, Last: math.MaxUint64}); !missing || got != first+6 ||
+		s.Len() != offsets.Most-3 {
 		t.Errorf("after forgetting, the first that is missing is %d, %v, of %d ranges", got, missing, s.Len())
 	}
 	s.Add(broker.Range{First: 0, Last: math.MaxUint64})

@@ -43,7 +43,8 @@ func writeRestore(r broker.Restore) *gen.Restore {
 // readRestore: a step beyond what a byte holds is one that no node knows.
 func readRestore(r *gen.Restore) broker.Restore {
 	return broker.Restore{
-		ID: r.GetId(), Step: broker.Step(min(r.GetStep(), 255)), Topic: readTopic(r.GetTopic()), Group: readGroup(r.GetGroup()),
+		ID: r.GetId(), Step: broker.Step(min(r.GetStep(), 255)), Topic: readTopic(r.GetTopic()),
+		Group: readGroup(r.GetGroup()),
 		Runs: each(r.GetRuns(), func(b *gen.Batch) broker.Batch {
 			return broker.Batch{Offset: b.GetOffset(), Count: int(b.GetCount()), Time: b.GetTime(), Messages: b.GetMessages()}
 		}),

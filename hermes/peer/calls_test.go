@@ -307,7 +307,8 @@ func TestBatchInParts(t *testing.T) {
 	}
 	defer f.Close()
 	one := brokertest.Messages("a")
-	if v := brokertest.Publish(t.Context(), m, broker.Run{Topic: "t", Messages: brokertest.Messages("a", "b", "c", "d", "e"), Count: 5}); v.Err != nil {
+	if v := brokertest.Publish(t.Context(), m, broker.Run{Topic: "t", Messages: brokertest.Messages("a", "b", "c", "d",
+		"e"), Count: 5}); v.Err != nil {
 		t.Fatal(v.Err)
 	}
 	for _, want := range []struct {
@@ -321,7 +322,8 @@ func TestBatchInParts(t *testing.T) {
 		}
 		payloads, err := brokertest.Payloads(got.Messages)
 		if err != nil || got.Offset != want.offset || fmt.Sprint(payloads) != want.payloads || got.Count != len(payloads) {
-			t.Errorf("with a limit of %d come %v at %d (%d), %v; want %v at %d", want.limit, payloads, got.Offset, got.Count, err, want.payloads, want.offset)
+			t.Errorf("with a limit of %d come %v at %d (%d), %v; want %v at %d", want.limit, payloads, got.Offset, got.Count,
+				err, want.payloads, want.offset)
 		}
 	}
 }

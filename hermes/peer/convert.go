@@ -17,7 +17,8 @@ func writeTopic(t broker.Topic) *gen.Topic {
 
 func readTopic(t *gen.Topic) broker.Topic {
 	return broker.Topic{
-		Name: t.GetName(), ID: t.GetId(), First: t.GetFirst(), Next: t.GetNext(), Bytes: t.GetBytes(), Created: t.GetCreated(),
+		Name: t.GetName(), ID: t.GetId(), First: t.GetFirst(), Next: t.GetNext(), Bytes: t.GetBytes(),
+		Created:      t.GetCreated(),
 		RetentionAge: t.GetRetentionAge(), RetentionBytes: t.GetRetentionBytes(), Subscribers: int(t.GetSubscribers()),
 	}
 }
@@ -40,7 +41,8 @@ func writeGroup(g broker.Group) *gen.Group {
 
 func readGroup(g *gen.Group) broker.Group {
 	return broker.Group{
-		Topic: g.GetTopic(), Name: g.GetName(), AckTimeout: g.GetAckTimeout(), MaxAttempts: g.GetMaxAttempts(), Floor: g.GetFloor(),
+		Topic: g.GetTopic(), Name: g.GetName(), AckTimeout: g.GetAckTimeout(), MaxAttempts: g.GetMaxAttempts(),
+		Floor: g.GetFloor(),
 		Acked: readRanges(g.GetAcked()), Lag: g.GetLag(), Dead: g.GetDead(), Members: int(g.GetMembers()),
 		InFlight: int(g.GetInFlight()), Redelivered: g.GetRedelivered(), Trimmed: g.GetTrimmed(),
 	}
@@ -68,7 +70,8 @@ func writeStart(s *broker.Start) *gen.Start {
 // readStart: a beginning beyond what a byte holds is one that no node knows.
 func readStart(s *gen.Start) broker.Start {
 	return broker.Start{
-		Topic: s.GetTopic(), From: broker.From(min(s.GetFrom(), 255)), Offset: s.GetOffset(), Time: s.GetTime(), Group: s.GetGroup(),
+		Topic: s.GetTopic(), From: broker.From(min(s.GetFrom(), 255)), Offset: s.GetOffset(), Time: s.GetTime(),
+		Group:    s.GetGroup(),
 		InFlight: int(s.GetInFlight()), Create: s.GetCreate(),
 	}
 }
@@ -82,8 +85,9 @@ func writeMember(m broker.Member) *gen.Member {
 
 func readMember(m *gen.Member) broker.Member {
 	return broker.Member{
-		ID: m.GetId(), Name: m.GetName(), Peer: m.GetPeer(), GRPC: m.GetGrpc(), HTTP: m.GetHttp(), Learner: m.GetLearner(), Leader: m.GetLeader(),
-		Match: m.GetMatch(), Reached: m.GetReached(),
+		ID: m.GetId(), Name: m.GetName(), Peer: m.GetPeer(), GRPC: m.GetGrpc(), HTTP: m.GetHttp(), Learner: m.GetLearner(),
+		Leader: m.GetLeader(),
+		Match:  m.GetMatch(), Reached: m.GetReached(),
 	}
 }
 

@@ -51,16 +51,17 @@ func TestRefusals(t *testing.T) {
 func TestIdentityCheck(t *testing.T) {
 	knows := func(incarnation uint64, met chan<- uint64) func(*peer.Options) {
 		return func(o *peer.Options) {
-			o.IdentityCheck = peer.IdentityCheck{Incarnation: incarnation, Begun: func() bool { return incarnation < 10 }, Meet: func(id, incarnation uint64, begun bool) error {
-				select {
-				case met <- incarnation:
-				default: // the first is enough
-				}
-				if incarnation == 66 && !begun {
-					return status.Errorf(status.Conflict, "node %d had another directory", id)
-				}
-				return nil
-			}}
+			o.IdentityCheck = peer.IdentityCheck{Incarnation: incarnation, Begun: func() bool { return incarnation < 10 },
+				Meet: func(id, incarnation uint64, begun bool) error {
+					select {
+					case met <- incarnation:
+					default: // the first is enough
+					}
+					if incarnation == 66 && !begun {
+						return status.Errorf(status.Conflict, "node %d had another directory", id)
+					}
+					return nil
+				}}
 		}
 	}
 	met := make(chan uint64, 1)
@@ -93,7 +94,9 @@ func TestIdentityCheck(t *testing.T) {
 	// A former version tells no incarnation, and has noted nothing.
 	old := start(t, 4, memory(t))
 	d := start(t, 5, memory(t), func(o *peer.Options) {
-		o.IdentityCheck = peer.IdentityCheck{Incarnation: 9, Welcomed: func(uint64) { t.Error("a former version is told as one that noted it") }}
+		o.IdentityCheck = peer.IdentityCheck{Incarnation: 9, Welcomed: func(uint64) {
+			t.Error("a former version is told as one that noted it")
+		}}
 	})
 	d.SetPeer(4, old.Addr().String())
 	reach(t, d, 4)
@@ -103,7 +106,10 @@ func TestIdentityCheck(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	stands := func(last uint64) func(*peer.Options) {
 		return func(o *peer.Options) {
-			o.IdentityCheck.Standing = func() (peer.Standing, bool) { return peer.Standing{Term: 3, Last: last, LastTerm: 2}, last != 0 }
+			o.IdentityCheck.Standing = func() (peer.Standing, bool) {
+				return peer.Standing{Term: 3, Last: last, LastTerm: 2},
+					last != 0
+			}
 			o.IdentityCheck.Recall = func(id uint64, s peer.Standing) error {
 				if s != (peer.Standing{Term: 3, Last: 9, LastTerm: 2}) {
 					return status.Errorf(status.Conflict, "node %d had more", id)
@@ -162,7 +168,8 @@ func TestClocks(t *testing.T) {
 			peer  uint64
 			ahead int64
 		}{{one, 2, ahead}, {two, 1, -ahead}} {
-			if m := receive(t, c.by, "a comparison"); m.peer != c.peer || m.ahead-c.ahead > m.within || c.ahead-m.ahead > m.within {
+			if m := receive(t, c.by, "a comparison"); m.peer != c.peer || m.ahead-c.ahead > m.within ||
+				c.ahead-m.ahead > m.within {
 				t.Fatalf("node %d is told as %+v, it is ahead by %d", c.peer, m, c.ahead)
 			}
 		}
@@ -238,11 +245,13 @@ func TestMutualTLS(t *testing.T) {
 	bare.Certificates = nil
 	stranger := theirs()
 	stranger.RootCAs = ours().RootCAs
-	for name, c := range map[string]*tls.Config{"no certificate": bare, "another authority's": stranger, "in the clear": nil} {
-		err := peer.Ask(t.Context(), peer.Options{Cluster: "test", TLS: c}, b.Addr().String(), func(other broker.Broker) error {
-			_, err := other.Status(context.WithoutCancel(t.Context()))
-			return err
-		})
+	for name, c := range map[string]*tls.Config{"no certificate": bare, "another authority's": stranger,
+		"in the clear": nil} {
+		err := peer.Ask(t.Context(), peer.Options{Cluster: "test", TLS: c}, b.Addr().String(),
+			func(other broker.Broker) error {
+				_, err := other.Status(context.WithoutCancel(t.Context()))
+				return err
+			})
 		if err == nil || status.CodeOf(err) != status.Unavailable {
 			t.Errorf("%s: a stranger is told %v", name, err)
 		}

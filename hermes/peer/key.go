@@ -80,7 +80,8 @@ func (c *connection) challenge(o *Options, hello *gen.Hello) error {
 // respond is the dialling end's part: it answers the challenge to its hello, and returns what is said then.
 func (c *connection) respond(o *Options, hello, challenge *gen.Hello) (*gen.Hello, error) {
 	nonce := challenge.GetNonce()
-	if len(nonce) != nonceBytes || !hmac.Equal(challenge.GetProof(), prove(o.Key, proofDialled, hello, challenge.GetFrom(), nonce)) {
+	if len(nonce) != nonceBytes || !hmac.Equal(challenge.GetProof(), prove(o.Key, proofDialled, hello, challenge.GetFrom(),
+		nonce)) {
 		return nil, errNoProof
 	}
 	if err := c.sendHello(&gen.Hello{

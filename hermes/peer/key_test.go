@@ -32,10 +32,11 @@ func TestKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(key string) error {
-		return peer.Ask(t.Context(), peer.Options{Cluster: "test", ID: 3, Key: []byte(key)}, b.Addr().String(), func(b broker.Broker) error {
-			_, err := b.Status(t.Context())
-			return err
-		})
+		return peer.Ask(t.Context(), peer.Options{Cluster: "test", ID: 3, Key: []byte(key)}, b.Addr().String(),
+			func(b broker.Broker) error {
+				_, err := b.Status(t.Context())
+				return err
+			})
 	}
 	if err := ask(aKey); err != nil {
 		t.Error(err)

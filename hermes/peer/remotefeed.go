@@ -187,7 +187,8 @@ func (f *remoteFeed) Ack(ctx context.Context, ranges []broker.Range) error {
 }
 
 func (f *remoteFeed) Nack(ctx context.Context, ranges []broker.Range, reason string, delay int64) error {
-	return f.ask(ctx, &gen.Call{Method: gen.Method_METHOD_NACK, Feed: f.id, Ranges: writeRanges(ranges), Reason: reason, Delay: delay})
+	return f.ask(ctx, &gen.Call{Method: gen.Method_METHOD_NACK, Feed: f.id, Ranges: writeRanges(ranges), Reason: reason,
+		Delay: delay})
 }
 
 func (f *remoteFeed) ask(ctx context.Context, request *gen.Call) error {

@@ -108,7 +108,8 @@ func (s *session) step(data []byte) error {
 		return fmt.Errorf("raft message: %w", err)
 	}
 	if s.from == 0 || m.GetFrom() != s.from || m.GetTo() != s.id {
-		return fmt.Errorf("a raft message of node %d to %d came on the connection of %d to %d", m.GetFrom(), m.GetTo(), s.from, s.id)
+		return fmt.Errorf("a raft message of node %d to %d came on the connection of %d to %d", m.GetFrom(), m.GetTo(),
+			s.from, s.id)
 	}
 	s.handler.Step(m)
 	return nil

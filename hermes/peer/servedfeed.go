@@ -43,7 +43,8 @@ func (s *session) subscribe(data []byte) error {
 		return errBody
 	}
 	ctx, cancel := context.WithCancel(broker.WithOwner(s.ctx, readOwner(start.GetOwner())))
-	f := &servedFeed{cancel: cancel, wake: make(chan struct{}, 1), credit: int64(credit), pull: start.GetFrom() == uint32(broker.FromGroup)}
+	f := &servedFeed{cancel: cancel, wake: make(chan struct{}, 1), credit: int64(credit),
+		pull: start.GetFrom() == uint32(broker.FromGroup)}
 	s.mu.Lock()
 	if s.feeds[id] != nil {
 		s.mu.Unlock()
@@ -105,7 +106,8 @@ func (s *session) deliver(ctx context.Context, id uint64, f *servedFeed, left ti
 }
 
 // open subscribes. The deadline is for that alone: the feed lives until it is closed.
-func (s *session) open(ctx context.Context, f *servedFeed, left time.Duration, start broker.Start) (broker.Feed, error) {
+func (s *session) open(ctx context.Context, f *servedFeed, left time.Duration,
+	start broker.Start) (broker.Feed, error) {
 	opening, cancel := context.WithCancel(ctx)
 	if left > 0 {
 		late := time.AfterFunc(left, cancel)

@@ -101,7 +101,8 @@ func TestBodies(t *testing.T) {
 	if id != 5 || left != time.Second || err != nil || !reflect.DeepEqual(got, run) {
 		t.Errorf("%+v comes back as %d %v %+v %v", run, id, left, got, err)
 	}
-	want := broker.Verdict{Offset: math.MaxUint64, Count: 4, Time: -1, Duplicate: true, Provisional: true, Term: 2, Index: 3}
+	want := broker.Verdict{Offset: math.MaxUint64, Count: 4, Time: -1, Duplicate: true, Provisional: true, Term: 2,
+		Index: 3}
 	if _, v, err := readVerdict(appendVerdict(nil, 5, &want)); err != nil || v != want {
 		t.Errorf("%+v comes back as %+v %v", want, v, err)
 	}
@@ -163,7 +164,8 @@ func TestFramesOfQueuesTakeTurns(t *testing.T) {
 	}{{kindAlive, nil}, {kindBatch, append([]byte("head"), tail...)}, {kindReply, nil}, {kindRaft, big}} {
 		k, body, err := r.next()
 		if err != nil || k != want.kind || !bytes.Equal(body, want.body) {
-			t.Fatalf("frame of kind %d with %d bytes, %v; want kind %d with %d bytes", k, len(body), err, want.kind, len(want.body))
+			t.Fatalf("frame of kind %d with %d bytes, %v; want kind %d with %d bytes", k, len(body), err, want.kind,
+				len(want.body))
 		}
 	}
 	if _, _, err := r.next(); !errors.Is(err, io.EOF) {
@@ -195,7 +197,8 @@ func TestAnnouncedIsNotAllocated(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add(written(f, frame{kind: kindAlive, queue: queueControl}, frame{kind: kindBatch, queue: queueCall, head: patterned(100_000, 5)}))
+	f.Add(written(f, frame{kind: kindAlive, queue: queueControl}, frame{kind: kindBatch, queue: queueCall,
+		head: patterned(100_000, 5)}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := reader{r: bufio.NewReader(bytes.NewReader(data))}

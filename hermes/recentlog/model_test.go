@@ -99,7 +99,8 @@ func (f *follower) check(s *stored, b broker.Batch, limit int) error {
 		return fmt.Errorf("topic %d: got offset %d again, wanted %d", f.topic, b.Offset, f.want)
 	}
 	if b.Offset > f.want && b.Offset > s.first {
-		return fmt.Errorf("topic %d: offsets %d to %d were skipped; trimmed are those before %d", f.topic, f.want, b.Offset-1, s.first)
+		return fmt.Errorf("topic %d: offsets %d to %d were skipped; trimmed are those before %d", f.topic, f.want, b.Offset-1,
+			s.first)
 	}
 	if len(b.Messages) > limit && b.Count > 1 {
 		return fmt.Errorf("got %d bytes in %d messages, asked for %d", len(b.Messages), b.Count, limit)

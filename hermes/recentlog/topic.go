@@ -73,12 +73,14 @@ func (p *topic) take(time int64, runs []Run, after []int) {
 	for i := p.first; i >= 0; {
 		first, bytes, count := i, len(runs[i].Messages), runs[i].Count
 		n := 1
-		for i = after[i]; i >= 0 && len(p.listeners) > 0 && bytes+len(runs[i].Messages) <= mergeLimit && follows(&runs[first], &runs[i], count); i = after[i] {
+		for i = after[i]; i >= 0 && len(p.listeners) > 0 && bytes+len(runs[i].Messages) <= mergeLimit &&
+			follows(&runs[first], &runs[i], count); i = after[i] {
 			bytes += len(runs[i].Messages)
 			count += runs[i].Count
 			n++
 		}
-		b := broker.Batch{Offset: runs[first].Offset, Count: count, Time: cmp.Or(runs[first].Time, time), Attempt: 1, Messages: runs[first].Messages}
+		b := broker.Batch{Offset: runs[first].Offset, Count: count, Time: cmp.Or(runs[first].Time, time), Attempt: 1,
+			Messages: runs[first].Messages}
 		if n > 1 {
 			b.Messages = make([]byte, 0, bytes)
 			for j := first; n > 0; j, n = after[j], n-1 {

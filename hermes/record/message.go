@@ -187,7 +187,8 @@ func header(b []byte, at int) (name, value []byte, err error) {
 func checkName[T string | []byte](name T, at int) error {
 	switch {
 	case len(name) > hermes.HeaderNameLimit:
-		return status.Errorf(status.InvalidArgument, "message %d has a header whose name has %d bytes; at most %d are allowed", at, len(name), hermes.HeaderNameLimit)
+		return status.Errorf(status.InvalidArgument, "message %d has a header whose name has %d bytes; at most %d "+
+			"are allowed", at, len(name), hermes.HeaderNameLimit)
 	case len(name) == 0:
 		return status.Errorf(status.InvalidArgument, "message %d has a header without a name", at)
 	case !utf8.ValidString(string(name)):

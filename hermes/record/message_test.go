@@ -21,7 +21,8 @@ import (
 func draw(r *rand.Rand) hermes.Message {
 	m := hermes.Message{Payload: filled(r, r.IntN(400)), Key: filled(r, r.IntN(3)*r.IntN(200))}
 	for range r.IntN(4) {
-		m.Headers = append(m.Headers, hermes.Header{Name: "né" + strings.Repeat("n", r.IntN(100)), Value: filled(r, r.IntN(200))})
+		m.Headers = append(m.Headers, hermes.Header{Name: "né" + strings.Repeat("n", r.IntN(100)),
+			Value: filled(r, r.IntN(200))})
 	}
 	return m
 }
@@ -56,7 +57,8 @@ func TestCheckMessageIsCheck(t *testing.T) {
 		case 3:
 			m.Headers = append(m.Headers, hermes.Header{Name: strings.Repeat("n", hermes.HeaderNameLimit+random.IntN(2))})
 		case 4:
-			m.Headers = append(m.Headers, hermes.Header{Name: []string{"", "\xff", "é"}[random.IntN(3)], Value: filled(random, 3)})
+			m.Headers = append(m.Headers, hermes.Header{Name: []string{"", "\xff", "é"}[random.IntN(3)],
+				Value: filled(random, 3)})
 		case 5:
 			m.Headers = append(m.Headers, hermes.Header{Name: "n", Value: make([]byte, hermes.HeadersLimit-1+random.IntN(2))})
 		}
@@ -124,7 +126,9 @@ func TestMessagesAreProtobuf(t *testing.T) {
 
 func same(a, b hermes.Message) bool {
 	return bytes.Equal(a.Payload, b.Payload) && bytes.Equal(a.Key, b.Key) &&
-		slices.EqualFunc(a.Headers, b.Headers, func(a, b hermes.Header) bool { return a.Name == b.Name && bytes.Equal(a.Value, b.Value) })
+		slices.EqualFunc(a.Headers, b.Headers, func(a, b hermes.Header) bool {
+			return a.Name == b.Name && bytes.Equal(a.Value, b.Value)
+		})
 }
 
 // parts holds Skip and Head to a run of n messages: what Head takes and Skip leaves is the run.
@@ -199,7 +203,8 @@ func TestCheckBounds(t *testing.T) {
 		{"a run too long", bytes.Repeat(mega, 4), 0, status.InvalidArgument},
 		{"an empty message", []byte{0x12, 0}, 1, 0},
 		{"empty fields that are written", one(of(1, nil), of(2, nil)), 1, 0},
-		{"fields in another order", one(of(3, of(1, []byte("n"))), of(2, []byte("k")), of(3, of(1, []byte("n"))), of(1, []byte("p"))), 1, 0},
+		{"fields in another order", one(of(3, of(1, []byte("n"))), of(2, []byte("k")), of(3, of(1, []byte("n"))),
+			of(1, []byte("p"))), 1, 0},
 		{"value before name", one(of(3, append(of(2, []byte("v")), of(1, []byte("n"))...))), 1, 0},
 		{"a length in more bytes than it needs", []byte{0x12, 0x84, 0x00, 0x0a, 0x82, 0x80, 0x00}, 0, status.InvalidArgument},
 		{"a length in more bytes, whole", []byte{0x12, 0x84, 0x00, 0x0a, 0x81, 0x00, 'x'}, 1, 0},

@@ -45,10 +45,12 @@ func write(time int64, items []record.Item) []byte {
 func TestForm(t *testing.T) {
 	t.Parallel()
 	data := record.AppendEntry(nil, 300)
-	data = record.AppendRun(data, record.Run{Topic: 1, Producer: 200, Sequence: 3, Count: 1, Messages: []byte{0x12, 0x03, 0x0a, 0x01, 'x'}})
+	data = record.AppendRun(data, record.Run{Topic: 1, Producer: 200, Sequence: 3, Count: 1, Messages: []byte{0x12, 0x03,
+		0x0a, 0x01, 'x'}})
 	data = record.AppendCommand(data, []byte("cmd"))
 	data = record.AppendRun(data, record.Run{Topic: 2, Count: 4, Messages: []byte("left away"), Cleaned: true})
-	old := record.Run{Topic: 3, Producer: 7, Sequence: 70, Old: true, Time: 129, Count: 1, Messages: []byte{0x12, 0x03, 0x0a, 0x01, 'x'}}
+	old := record.Run{Topic: 3, Producer: 7, Sequence: 70, Old: true, Time: 129, Count: 1, Messages: []byte{0x12, 0x03,
+		0x0a, 0x01, 'x'}}
 	data = record.AppendRun(data, old)
 	old.Cleaned = true
 	data = record.AppendRun(data, old)
@@ -71,14 +73,16 @@ func TestForm(t *testing.T) {
 	if run.At != 11 || !bytes.Equal(want[run.At:run.At+len(run.Messages)], run.Messages) {
 		t.Errorf("At is %d", run.At)
 	}
-	if run.Topic != 1 || run.Producer != 200 || run.Sequence != 3 || run.Count != 1 || run.Cleaned || items[0].Command != nil {
+	if run.Topic != 1 || run.Producer != 200 || run.Sequence != 3 || run.Count != 1 || run.Cleaned ||
+		items[0].Command != nil {
 		t.Errorf("%+v", items[0])
 	}
 	if string(items[1].Command) != "cmd" {
 		t.Errorf("%+v", items[1])
 	}
 	for i, cleaned := range []bool{false, true} {
-		if r := items[3+i].Run; !r.Old || r.Time != 129 || r.Producer != 7 || r.Sequence != 70 || r.Cleaned != cleaned || r.Size != 5 {
+		if r := items[3+i].Run; !r.Old || r.Time != 129 || r.Producer != 7 || r.Sequence != 70 || r.Cleaned != cleaned ||
+			r.Size != 5 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -100,7 +104,8 @@ func TestRoundTrip(t *testing.T) {
 				items = append(items, record.Item{Command: make([]byte, random.IntN(300))})
 				continue
 			}
-			run := record.Run{Topic: random.Uint32(), Producer: random.Uint64() >> random.IntN(64), Sequence: random.Uint64() >> random.IntN(64), Count: 1 + random.Uint32N(9)}
+			run := record.Run{Topic: random.Uint32(), Producer: random.Uint64() >> random.IntN(64),
+				Sequence: random.Uint64() >> random.IntN(64), Count: 1 + random.Uint32N(9)}
 			run.Size = int(2*run.Count + random.Uint32N(500))
 			if run.Cleaned = random.IntN(4) == 0; !run.Cleaned {
 				run.Messages = make([]byte, run.Size)
@@ -219,7 +224,9 @@ func TestParseStops(t *testing.T) {
 // nothing makes it panic or read outside the entry.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add(write(math.MaxInt64, []record.Item{{Command: []byte("c")}, {Run: record.Run{Topic: 1, Count: 2, Messages: []byte{0x12, 0, 0x12, 0}}}, {Run: record.Run{Topic: 2, Count: 2, Size: 4, Cleaned: true}}}))
+	f.Add(write(math.MaxInt64, []record.Item{{Command: []byte("c")},
+		{Run: record.Run{Topic: 1, Count: 2, Messages: []byte{0x12, 0, 0x12, 0}}},
+		{Run: record.Run{Topic: 2, Count: 2, Size: 4, Cleaned: true}}}))
 	f.Add([]byte{1, 0, 2, 5, 'a'})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		time, items, err := parse(data)

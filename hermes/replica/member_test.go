@@ -40,7 +40,8 @@ func TestMembers(t *testing.T) {
 	if v := change(raftpb.ConfChangeAddLearnerNode, 4); v.Err != nil {
 		t.Fatal(v.Err)
 	}
-	if topic, _ := spare.Machine().TopicByID(1); topic.Next != 1 || !slices.Equal(spare.Conf().GetLearners(), []uint64{4}) || !slices.Equal(spare.Conf().GetVoters(), []uint64{1, 2, 3}) {
+	if topic, _ := spare.Machine().TopicByID(1); topic.Next != 1 || !slices.Equal(spare.Conf().GetLearners(),
+		[]uint64{4}) || !slices.Equal(spare.Conf().GetVoters(), []uint64{1, 2, 3}) {
 		t.Errorf("who joined has %d messages and the members %v", topic.Next, spare.Conf())
 	}
 	for range 50 { // a learner never stands for election
@@ -124,7 +125,8 @@ func TestSnapshot(t *testing.T) {
 	if string(late.Machine().Snapshot()) != string(n.Machine().Snapshot()) {
 		t.Error("its state is another")
 	}
-	if first, _ := late.storage.FirstIndex(); first != half+1 || !slices.Contains(late.applied, half+1) || slices.Contains(late.applied, half) {
+	if first, _ := late.storage.FirstIndex(); first != half+1 || !slices.Contains(late.applied, half+1) ||
+		slices.Contains(late.applied, half) {
 		t.Errorf("its log begins at %d, it applied %v", first, late.applied)
 	}
 }
@@ -149,7 +151,8 @@ func TestWhatCannotBeAppliedStopsTheNode(t *testing.T) {
 	}
 	_ = c.nodes[3].Step(&raftpb.Message{
 		Type: raftpb.MsgApp.Enum(), From: new(uint64(1)), To: new(uint64(3)), Term: new(uint64(9)),
-		Index: new(c.nodes[3].Committed()), LogTerm: new(c.nodes[3].Status().GetTerm()), Commit: new(c.nodes[3].Committed() + 1),
+		Index: new(c.nodes[3].Committed()), LogTerm: new(c.nodes[3].Status().GetTerm()),
+		Commit:  new(c.nodes[3].Committed() + 1),
 		Entries: []*raftpb.Entry{{Index: new(c.nodes[3].Committed() + 1), Term: new(uint64(9)), Data: []byte("nonsense")}},
 	})
 	c.work(c.nodes[3])
@@ -263,7 +266,8 @@ func TestLearnerAsksALeaderThatIsAlone(t *testing.T) {
 	if n.Committed() >= index {
 		t.Fatal("it knows already what was committed: the test shows nothing")
 	}
-	must(t, n.Step(&raftpb.Message{Type: raftpb.MsgReadIndex.Enum(), From: new(uint64(2)), To: new(uint64(1)), Entries: []*raftpb.Entry{{Data: make([]byte, 16)}}}))
+	must(t, n.Step(&raftpb.Message{Type: raftpb.MsgReadIndex.Enum(), From: new(uint64(2)), To: new(uint64(1)),
+		Entries: []*raftpb.Entry{{Data: make([]byte, 16)}}}))
 	c.lose = func(m *raftpb.Message) bool {
 		if m.GetType() == raftpb.MsgReadIndexResp && m.GetIndex() < index {
 			t.Errorf("it answered %d; what was acknowledged is at %d", m.GetIndex(), index)
@@ -303,7 +307,8 @@ func TestAnswerOfAnEarlierStart(t *testing.T) {
 func TestChangeReplaysMembers(t *testing.T) {
 	c := start(t, 3)
 	n := c.elect(1)
-	for _, change := range []*raftpb.ConfChange{memberChange(raftpb.ConfChangeAddLearnerNode, 4), memberChange(raftpb.ConfChangeAddNode, 4), memberChange(raftpb.ConfChangeRemoveNode, 2)} {
+	for _, change := range []*raftpb.ConfChange{memberChange(raftpb.ConfChangeAddLearnerNode, 4),
+		memberChange(raftpb.ConfChangeAddNode, 4), memberChange(raftpb.ConfChangeRemoveNode, 2)} {
 		n.ProposeChange(change)
 		c.settle()
 	}
@@ -333,9 +338,11 @@ func TestStepRefuses(t *testing.T) {
 		return fmt.Sprint(s.GetTerm(), s.GetVote(), s.GetCommit(), s.Lead, s.RaftState, s.Applied)
 	}
 	before := state()
-	for _, kind := range []raftpb.MessageType{raftpb.MsgHup, raftpb.MsgBeat, raftpb.MsgCheckQuorum, raftpb.MsgUnreachable, raftpb.MsgSnapStatus, raftpb.MsgProp, raftpb.MsgStorageAppendResp, raftpb.MsgStorageApplyResp} {
+	for _, kind := range []raftpb.MessageType{raftpb.MsgHup, raftpb.MsgBeat, raftpb.MsgCheckQuorum, raftpb.MsgUnreachable,
+		raftpb.MsgSnapStatus, raftpb.MsgProp, raftpb.MsgStorageAppendResp, raftpb.MsgStorageApplyResp} {
 		for _, from := range []uint64{0, 1, 2, raft.LocalAppendThread, raft.LocalApplyThread} {
-			if err := n.Step(&raftpb.Message{Type: kind.Enum(), From: &from, To: new(uint64(1)), Index: new(uint64(1 << 40))}); err == nil {
+			if err := n.Step(&raftpb.Message{Type: kind.Enum(), From: &from, To: new(uint64(1)),
+				Index: new(uint64(1 << 40))}); err == nil {
 				t.Errorf("%s from %d was taken", kind, from)
 			}
 		}
@@ -356,7 +363,8 @@ func TestLogger(t *testing.T) {
 	l.Info("hidden")
 	l.Warningf("x%d", 3)
 	l.Errorf("y%d", 4)
-	if got := text.String(); strings.Contains(got, "hidden") || !strings.Contains(got, "shown 2") || strings.Count(got, "\n") != 4 {
+	if got := text.String(); strings.Contains(got, "hidden") || !strings.Contains(got, "shown 2") ||
+		strings.Count(got, "\n") != 4 {
 		t.Error(got)
 	}
 	defer func() {

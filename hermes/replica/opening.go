@@ -45,9 +45,11 @@ func open(o Options, storage raft.Storage, applied uint64) (*opening, error) {
 	}
 	switch {
 	case applied+1 < first:
-		return nil, fmt.Errorf("replica: the log begins at entry %d, and the machine is after %d: what is between is lost", first, applied)
+		return nil, fmt.Errorf("replica: the log begins at entry %d, and the machine is after %d: what is between is lost",
+			first, applied)
 	case applied > last || state.GetCommit() > last:
-		return nil, fmt.Errorf("replica: the log ends at entry %d, but %d is applied and %d committed: it lost its end", last, applied, state.GetCommit())
+		return nil, fmt.Errorf("replica: the log ends at entry %d, but %d is applied and %d committed: it lost its end", last,
+			applied, state.GetCommit())
 	}
 	// A commit index is not synced by itself, so what was applied may be ahead of it.
 	s.state = &raftpb.HardState{

@@ -112,7 +112,8 @@ func (r *Replica) install(w *Work, s *raftpb.Snapshot) {
 		return
 	}
 	if machine.Applied() != s.GetMetadata().GetIndex() {
-		r.broken = fmt.Errorf("replica: a snapshot said to be after entry %d is after %d", s.GetMetadata().GetIndex(), machine.Applied())
+		r.broken = fmt.Errorf("replica: a snapshot said to be after entry %d is after %d", s.GetMetadata().GetIndex(),
+			machine.Applied())
 		return
 	}
 	r.machine, r.conf, r.lastTerm = machine, s.GetMetadata().GetConfState(), s.GetMetadata().GetTerm()

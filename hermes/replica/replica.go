@@ -199,7 +199,8 @@ func (o Options) complete() (Options, error) {
 	case o.ID == 0 || raft.IsLocalMsgTarget(o.ID):
 		return o, fmt.Errorf("replica: %d cannot be a node's id", o.ID)
 	case o.HeartbeatTicks < 1 || o.ElectionTicks < 3*o.HeartbeatTicks:
-		return o, fmt.Errorf("replica: an election after %d ticks needs a heartbeat every %d at most", o.ElectionTicks, o.ElectionTicks/3)
+		return o, fmt.Errorf("replica: an election after %d ticks needs a heartbeat every %d at most", o.ElectionTicks,
+			o.ElectionTicks/3)
 	case o.InFlight < 1 || o.EntryLimit < 1:
 		return o, errors.New("replica: InFlight and EntryLimit must be positive")
 	}

@@ -60,12 +60,14 @@ func (p *producer) make() *publish {
 	w := p.world
 	run := record.Run{Topic: p.topic, Producer: p.number, Sequence: p.next, Count: uint32(1 + w.random.IntN(4))}
 	for i := range uint64(run.Count) {
-		run.Messages = record.AppendMessage(run.Messages, &hermes.Message{Payload: payload(p.id, p.next+i, w.random.IntN(100))})
+		run.Messages = record.AppendMessage(run.Messages,
+			&hermes.Message{Payload: payload(p.id, p.next+i, w.random.IntN(100))})
 	}
 	p.made++
 	one := &publish{
 		nth: p.made, first: p.next, count: int(run.Count), topic: p.topic, client: p.id, begun: w.now, ended: math.MaxInt64,
-		items: record.AppendRun(nil, run), sent: -1, eventual: p.number == 0 && w.options.Sabotage != NoDedup && w.chance(0.5),
+		items: record.AppendRun(nil, run), sent: -1, eventual: p.number == 0 && w.options.Sabotage != NoDedup &&
+			w.chance(0.5),
 	}
 	p.next += uint64(run.Count)
 	w.judge.published = append(w.judge.published, one)
@@ -83,7 +85,8 @@ func (p *producer) push() {
 	}
 	// A run whose answer was lost must be repeated before too many others came after it: no
 	// more than that many are known again.
-	for p.world.faulty && len(p.open) < window && !p.backed && (len(p.open) == 0 || p.made-p.open[0].nth < hermes.ProducerRuns-1) {
+	for p.world.faulty && len(p.open) < window && !p.backed &&
+		(len(p.open) == 0 || p.made-p.open[0].nth < hermes.ProducerRuns-1) {
 		p.open = append(p.open, p.make())
 	}
 	if p.backed {
@@ -197,7 +200,8 @@ func (p *producer) turn() {
 }
 
 func (p *producer) describe() string {
-	return fmt.Sprintf("producer %d: next %d, open %d, at node %d, round %d, backed %v", p.id, p.next, len(p.open), p.target, p.round, p.backed)
+	return fmt.Sprintf("producer %d: next %d, open %d, at node %d, round %d, backed %v", p.id, p.next, len(p.open),
+		p.target, p.round, p.backed)
 }
 
 // reader reads how long a topic is.

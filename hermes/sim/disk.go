@@ -224,7 +224,9 @@ func (d *modelDisk) durable(index, term uint64) bool {
 		d.world.fail("node %d: %v", d.node, err)
 		return false
 	}
-	return slices.ContainsFunc(append(d.had[:len(d.had):len(d.had)], d.safe), func(i *image) bool { return i.holds(index, term) })
+	return slices.ContainsFunc(append(d.had[:len(d.had):len(d.had)], d.safe), func(i *image) bool {
+		return i.holds(index, term)
+	})
 }
 
 func (i *image) holds(index, term uint64) bool {

@@ -21,7 +21,8 @@ func (j *judge) final() {
 	for index, e := range j.log {
 		for _, run := range e.runs {
 			if before, ok := where[name{run.client, run.first}]; ok {
-				j.world.fail("the run %d of client %d was stored at offset %d and, by entry %d, at %d", run.first, run.client, before.offset, index+1, run.offset)
+				j.world.fail("the run %d of client %d was stored at offset %d and, by entry %d, at %d", run.first, run.client,
+					before.offset, index+1, run.offset)
 			}
 			if run.offset != next[run.topic] {
 				j.world.fail("topic %d goes on at offset %d after %d", run.topic, run.offset, next[run.topic])
@@ -36,7 +37,8 @@ func (j *judge) final() {
 	for _, a := range j.acks {
 		run, ok := where[name{a.one.client, a.one.first}]
 		if !ok || run.offset != a.one.offset || run.count != a.one.count || run.topic != a.one.topic {
-			j.world.fail("the run %d of client %d was acknowledged at offset %d of topic %d, and is %+v (stored: %v)", a.one.first, a.one.client, a.one.offset, a.one.topic, run, ok)
+			j.world.fail("the run %d of client %d was acknowledged at offset %d of topic %d, and is %+v (stored: %v)",
+				a.one.first, a.one.client, a.one.offset, a.one.topic, run, ok)
 		}
 	}
 	for _, n := range j.world.members() {
@@ -95,7 +97,8 @@ func (j *judge) messages(n *node) {
 				return
 			}
 			if err != nil || len(batches) == 0 {
-				j.world.fail("node %d: topic %d reads %d batches at offset %d of %d: %v", n.id, id, len(batches), at, topic.Next, err)
+				j.world.fail("node %d: topic %d reads %d batches at offset %d of %d: %v", n.id, id, len(batches), at, topic.Next,
+					err)
 				return
 			}
 			for _, b := range batches {
@@ -126,6 +129,7 @@ func (j *judge) batch(n *node, topic uint32, b broker.Batch) {
 		at++
 	}
 	if at != b.Offset+uint64(b.Count) {
-		j.world.fail("node %d: topic %d: a batch of %d messages at offset %d has %d", n.id, topic, b.Count, b.Offset, at-b.Offset)
+		j.world.fail("node %d: topic %d: a batch of %d messages at offset %d has %d", n.id, topic, b.Count, b.Offset,
+			at-b.Offset)
 	}
 }

@@ -219,7 +219,8 @@ func (m *member) read() {
 	n.happen(func() {
 		answer := func() {
 			if is, ok := m.standing(n.replica.Machine()); ok {
-				m.reads = append(m.reads, porcupine.Operation{Input: change{}, Output: is, Call: int64(begun), Return: int64(w.now)})
+				m.reads = append(m.reads, porcupine.Operation{Input: change{}, Output: is, Call: int64(begun),
+					Return: int64(w.now)})
 			}
 		}
 		if w.options.Sabotage == LocalRead {
@@ -254,7 +255,8 @@ func (j *judge) moved(at place, command []byte, o core.Outcome) {
 	}
 	switch {
 	case conflict != (!i.seek && i.generation != was.generation):
-		j.world.fail("entry %d: of generation %d, where the group's is %d, came to: %v", at.index, i.generation, was.generation, o.Err)
+		j.world.fail("entry %d: of generation %d, where the group's is %d, came to: %v", at.index, i.generation,
+			was.generation, o.Err)
 	case o.Err != nil && !conflict:
 		j.world.fail("entry %d was refused: %v", at.index, o.Err)
 	}
@@ -309,11 +311,13 @@ func (j *judge) seen() {
 	for _, m := range j.world.acking {
 		history := m.reads
 		for nth, i := range j.changes(m) {
-			history = append(history, porcupine.Operation{Input: change{i, nth + 1}, Call: int64(i.begun), Return: int64(i.ended)})
+			history = append(history, porcupine.Operation{Input: change{i, nth + 1}, Call: int64(i.begun),
+				Return: int64(i.ended)})
 		}
 		j.report.Seen += len(history)
 		if porcupine.CheckOperationsTimeout(cursorModel, history, patience) == porcupine.Illegal {
-			j.world.fail("the history of acknowledgements, seeks and reads of the group of topic %d is not linearizable (%d operations)", m.topic, len(history))
+			j.world.fail("the history of acknowledgements, seeks and reads of the group of topic %d is not linearizable (%d "+
+				"operations)", m.topic, len(history))
 		}
 	}
 }

@@ -267,7 +267,8 @@ func (n *node) compact() {
 		}
 		n.waiting = append(n.waiting, job{compact: &compaction{
 			index: n.replica.Machine().Applied(), conf: n.replica.Conf(),
-			data: n.replica.Machine().Snapshot(), drop: n.replica.Droppable() - min(n.replica.Droppable(), n.world.random.Uint64N(20)),
+			data: n.replica.Machine().Snapshot(), drop: n.replica.Droppable() - min(n.replica.Droppable(),
+				n.world.random.Uint64N(20)),
 			live: live,
 		}})
 		n.serve()
@@ -314,7 +315,9 @@ func (n *node) describe() string {
 		return fmt.Sprintf("node %d: down", n.id)
 	}
 	s := n.replica.Status()
-	return fmt.Sprintf("node %d: %s of term %d, leader %d, commit %d, applied %d, voters %v learners %v, disk waits %d busy %v, paused %v\n\t%v",
+	return fmt.Sprintf("node %d: %s of term %d, leader %d, commit %d, applied %d, voters %v learners %v, disk waits %d "+
+		"busy %v, paused %v\n\t%v",
 		n.id, s.RaftState, s.GetTerm(), s.Lead, s.GetCommit(), n.replica.Machine().Applied(),
-		n.replica.Conf().GetVoters(), n.replica.Conf().GetLearners(), len(n.waiting), n.busy, n.paused > n.world.now, s.Progress)
+		n.replica.Conf().GetVoters(), n.replica.Conf().GetLearners(), len(n.waiting), n.busy, n.paused > n.world.now,
+		s.Progress)
 }

@@ -97,7 +97,8 @@ func (d *walDisk) recovered(state *raftpb.HardState) error {
 		}
 		seen += fmt.Sprintf("\n\t%d writes make entry %d of term %d, %v", kept, has, of, image.state)
 		if kept == len(d.model.writes) {
-			return fmt.Errorf("the log ends with entry %d of term %d, %v, which no number of writes makes; %d were synced:%s", last, term, state, d.model.synced, seen)
+			return fmt.Errorf("the log ends with entry %d of term %d, %v, which no number of writes makes; %d were synced:%s",
+				last, term, state, d.model.synced, seen)
 		}
 		if err := image.apply(d.model.writes[kept]); err != nil {
 			return err
@@ -126,7 +127,8 @@ func (d *walDisk) placed(e *raftpb.Entry, outcomes []core.Outcome) (placed []wal
 			if r.Old {
 				when = r.Time
 			}
-			placed = append(placed, wal.Placed{Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At, Bytes: len(r.Messages)})
+			placed = append(placed, wal.Placed{Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At,
+				Bytes: len(r.Messages)})
 		}
 	}
 	return placed, nil

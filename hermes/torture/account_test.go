@@ -69,9 +69,10 @@ func (a *account) publish(ctx context.Context, t *testing.T, c *client.Client, t
 			a.mu.Lock()
 			a.taken[id] = true
 			a.mu.Unlock()
-			err := c.Send(ctx, topic, hermes.Consistent, &hermes.Message{Payload: body(id, int(id%300))}, func(r client.Receipt, err error) {
-				a.answered(id, sent, r, err)
-			})
+			err := c.Send(ctx, topic, hermes.Consistent, &hermes.Message{Payload: body(id, int(id%300))},
+				func(r client.Receipt, err error) {
+					a.answered(id, sent, r, err)
+				})
 			if err != nil {
 				break // the end; what was not taken is tried no more
 			}

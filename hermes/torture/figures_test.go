@@ -107,7 +107,8 @@ func (f *fault) cost(t *testing.T, took time.Duration, in ...phases) {
 	f.parts = append(f.parts, in...)
 	f.sum()
 	if every := max(1, f.wanted/20); f.Times%every == 0 || f.Times == f.wanted {
-		t.Logf("%s: %d of %d; accepted again after %.0f ms, by the median %.0f, at worst %.0f", f.What, f.Times, f.wanted, milliseconds(took), f.Median, f.Worst)
+		t.Logf("%s: %d of %d; accepted again after %.0f ms, by the median %.0f, at worst %.0f", f.What, f.Times, f.wanted,
+			milliseconds(took), f.Median, f.Worst)
 		found.keep()
 	}
 }
@@ -192,14 +193,16 @@ func (f *figures) print(out io.Writer) {
 		if i := slices.IndexFunc(f.Accounts, func(c *count) bool { return c.Test == one.Test }); i >= 0 {
 			lost, doubled = fmt.Sprint(f.Accounts[i].Missing), fmt.Sprint(f.Accounts[i].Doubled)
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%.0f\t%.0f\t%.0f\t  %s\n", one.Times, lost, doubled, one.Median, one.P95, one.Worst, one.What)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%.0f\t%.0f\t%.0f\t  %s\n", one.Times, lost, doubled, one.Median, one.P95, one.Worst,
+			one.What)
 		for _, p := range one.Parts {
 			fmt.Fprintf(w, "\t\t\t%.0f\t\t%.0f\t    of that until %s\n", p.Median, p.Worst, p.What)
 		}
 	}
 	fmt.Fprint(w, "\nsent\tacknowledged\tfailed\tstored\tdelivered\tmissing\tundelivered\tdoubled\tagain\tmoved\treordered\tcorrupted\t \n")
 	for _, c := range f.Accounts {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.Sent, c.Acknowledged, c.Failed, c.Stored, c.Delivered,
+		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.Sent, c.Acknowledged, c.Failed, c.Stored,
+			c.Delivered,
 			c.Missing, c.Undelivered, c.Doubled, c.Again, c.Moved, c.Reordered, c.Corrupted, c.Test)
 	}
 	_ = w.Flush() // it is our own output
@@ -210,7 +213,8 @@ func (f *figures) print(out io.Writer) {
 	for _, a := range f.NotRun {
 		fmt.Fprintf(out, "NOT RUN: %s: %s\n", a.Test, a.Why)
 	}
-	fmt.Fprintf(out, "seed %d, %s%s\n", f.Seed, f.Took, map[bool]string{true: "; interrupted: not all that was asked for was done"}[f.Interrupted])
+	fmt.Fprintf(out, "seed %d, %s%s\n", f.Seed, f.Took, map[bool]string{true: "; interrupted: not all that was asked " +
+		"for was done"}[f.Interrupted])
 }
 
 func (f *figures) printWorlds(out io.Writer) {
@@ -220,6 +224,7 @@ func (f *figures) printWorlds(out io.Writer) {
 		Failed      []uint64
 	}
 	if len(f.Worlds) > 0 && json.Unmarshal(f.Worlds, &w) == nil {
-		fmt.Fprintf(out, "%d of %d simulated worlds, seeds from %d on; failed: %d %v\n", w.Run, w.Wanted, w.First, len(w.Failed), w.Failed)
+		fmt.Fprintf(out, "%d of %d simulated worlds, seeds from %d on; failed: %d %v\n", w.Run, w.Wanted, w.First,
+			len(w.Failed), w.Failed)
 	}
 }

@@ -77,7 +77,8 @@ func TestMembersKilled(t *testing.T) {
 	defer cancel()
 	cluster, c := begin(ctx, t, local.Options{})
 	topic(ctx, t, c, "shared")
-	if _, err := c.CreateGroup(ctx, broker.Group{Topic: "shared", Name: "g", AckTimeout: int64(time.Second)}, broker.Start{From: broker.FromOldest}); err != nil {
+	if _, err := c.CreateGroup(ctx, broker.Group{Topic: "shared", Name: "g", AckTimeout: int64(time.Second)},
+		broker.Start{From: broker.FromOldest}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -150,7 +151,8 @@ func TestMembersKilled(t *testing.T) {
 		}
 		again += max(0, times[r.Offset]-1)
 	}
-	t.Logf("%d members, %d messages acknowledged, never handled %d, handled again %d", len(all), len(a.acked), missing, again)
+	t.Logf("%d members, %d messages acknowledged, never handled %d, handled again %d", len(all), len(a.acked), missing,
+		again)
 	if missing > 0 {
 		t.Error("messages were acknowledged for the group that nobody handled")
 	}

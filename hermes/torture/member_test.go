@@ -98,7 +98,8 @@ func TestSnapshotUnderLoad(t *testing.T) {
 	install := found.does(t, "a follower gets the state of another (goes on meanwhile)", *rounds)
 	short := broker.Topic{Name: "short", RetentionBytes: 512 << 10}
 	whileLoadedAt(ctx, t, c, short, 2**rate, func(a *account) {
-		if _, err := c.CreateGroup(ctx, broker.Group{Topic: "short", Name: "g", AckTimeout: int64(time.Minute)}, broker.Start{From: broker.FromOldest}); err != nil {
+		if _, err := c.CreateGroup(ctx, broker.Group{Topic: "short", Name: "g", AckTimeout: int64(time.Minute)},
+			broker.Start{From: broker.FromOldest}); err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; more(i, *rounds); i++ {
@@ -126,7 +127,8 @@ func TestSnapshotUnderLoad(t *testing.T) {
 			lead(ctx, t, c, int(id))
 			goesOn(ctx, t, a)
 			g, err := c.Group(ctx, "short", "g")
-			if is, failed := c.Topic(ctx, "short", true); err != nil || failed != nil || g.Floor > is.Next || g.Floor < has.First {
+			if is, failed := c.Topic(ctx, "short", true); err != nil || failed != nil || g.Floor > is.Next ||
+				g.Floor < has.First {
 				t.Errorf("the group is at %+v, the topic at %+v (%v, %v)", g, is, err, failed)
 			}
 		}

@@ -142,7 +142,8 @@ func whileLoaded(ctx context.Context, t *testing.T, c *client.Client, name strin
 	whileLoadedAt(ctx, t, c, broker.Topic{Name: name}, *rate, happens)
 }
 
-func whileLoadedAt(ctx context.Context, t *testing.T, c *client.Client, topic broker.Topic, perSecond int, happens func(a *account)) {
+func whileLoadedAt(ctx context.Context, t *testing.T, c *client.Client, topic broker.Topic, perSecond int,
+	happens func(a *account)) {
 	t.Helper()
 	if _, err := c.CreateTopic(ctx, topic); err != nil {
 		t.Fatal(err)

@@ -98,7 +98,8 @@ type Counts struct {
 
 // NewMemory is an empty file system that holds any amount.
 func NewMemory() *Memory {
-	return &Memory{dirs: map[string]*directory{"/": newDirectory(), ".": newDirectory()}, locks: map[string]bool{}, capacity: 1 << 62}
+	return &Memory{dirs: map[string]*directory{"/": newDirectory(), ".": newDirectory()}, locks: map[string]bool{},
+		capacity: 1 << 62}
 }
 
 func newDirectory() *directory {
@@ -271,7 +272,8 @@ func (m *Memory) Rename(from, to string) error {
 		return err
 	}
 	if other != d {
-		return &fs.PathError{Op: "rename", Path: from, Err: fmt.Errorf("to %s, another directory: %w", to, errors.ErrUnsupported)}
+		return &fs.PathError{Op: "rename", Path: from, Err: fmt.Errorf("to %s, another directory: %w", to,
+			errors.ErrUnsupported)}
 	}
 	if _, err := m.ask(Call{Op: Rename, Name: from}); err != nil {
 		return &fs.PathError{Op: "rename", Path: from, Err: err}
@@ -362,7 +364,8 @@ func (m *Memory) String() string {
 	var lines []string
 	for dir, d := range m.dirs {
 		for name, f := range d.seen {
-			lines = append(lines, fmt.Sprintf("%s %d bytes, %d writes not synced", path.Join(dir, name), len(f.seen), len(f.pending)))
+			lines = append(lines, fmt.Sprintf("%s %d bytes, %d writes not synced", path.Join(dir, name), len(f.seen),
+				len(f.pending)))
 		}
 	}
 	slices.Sort(lines)

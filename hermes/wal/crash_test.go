@@ -20,7 +20,9 @@ import (
 func TestEveryBoundary(t *testing.T) {
 	t.Parallel()
 	const steps = 70
-	late := vfs.Cut{Keep: func(_ string, at int64, n int) int { return n * int(at/512%2) }, Names: func(n int) int { return n }}
+	late := vfs.Cut{Keep: func(_ string, at int64, n int) int { return n * int(at/512%2) }, Names: func(n int) int {
+		return n
+	}}
 	seeds, dones, cuts := []uint64{3}, []int{1, 63, 300}, []vfs.Cut{{}, vfs.Everything, late}
 	if testing.Short() {
 		dones = dones[1:2]

@@ -101,7 +101,8 @@ func newFlipped(t *testing.T, joined bool) *flipped {
 	if joined {
 		return f
 	}
-	if !slices.ContainsFunc(names, func(s string) bool { return strings.Contains(s, ".1.index") }) || strings.HasSuffix(names[1], "1.log") {
+	if !slices.ContainsFunc(names, func(s string) bool { return strings.Contains(s, ".1.index") }) ||
+		strings.HasSuffix(names[1], "1.log") {
 		t.Fatal("nothing was cleaned, or nothing dropped", names)
 	}
 	return f
@@ -186,7 +187,8 @@ func (f *flipped) readAll() (failed error) {
 			entries, err := f.l.Entries(i, last+1, 4000)
 			for _, e := range entries {
 				if want := f.entries[e.GetIndex()-1]; e.GetIndex() != i || e.GetTerm() != want.GetTerm() {
-					f.t.Fatalf("%s: entry %d of term %d came in place of %d of term %d", f.what, e.GetIndex(), e.GetTerm(), i, want.GetTerm())
+					f.t.Fatalf("%s: entry %d of term %d came in place of %d of term %d", f.what, e.GetIndex(), e.GetTerm(), i,
+						want.GetTerm())
 				}
 				i++
 			}
@@ -273,7 +275,8 @@ func flipBits(t *testing.T, f *flipped) {
 			return
 		}
 		f.also = ""
-		if other := strings.TrimSuffix(name, ".index") + ".log"; !rest && n%3 == 0 && other != name && slices.Contains(names, other) {
+		if other := strings.TrimSuffix(name, ".index") + ".log"; !rest && n%3 == 0 && other != name && slices.Contains(names,
+			other) {
 			f.also = other // both at once
 			f.alsoAt = 64 + random.Int64N(int64(len(strings.TrimRight(whole[other], "\x00")))-64)
 			f.what += fmt.Sprintf(", with byte %d of %s", f.alsoAt, other)
@@ -306,7 +309,8 @@ func flipBits(t *testing.T, f *flipped) {
 		}
 		f.renew(whole, err != nil)
 	}
-	t.Logf("of %d flips of seed %d %d were repaired, %d did no harm, %d were refused", *flips, *flipSeed, repaired, harmless, refused)
+	t.Logf("of %d flips of seed %d %d were repaired, %d did no harm, %d were refused", *flips, *flipSeed, repaired,
+		harmless, refused)
 	if hopeless > *flips/100 {
 		t.Errorf("of two damages in a segment %d times one was not repaired", hopeless)
 	}

@@ -97,7 +97,8 @@ func FuzzFrame(f *testing.F) {
 func FuzzIndex(f *testing.F) {
 	c := contents{
 		number: 3, salt: 1, end: 100, first: 5, last: 6, snapIndex: 7, terms: []termFrom{{5, 1}}, state: emptyState(),
-		conf: &raftpb.ConfState{Voters: []uint64{1}}, places: []place{{1, 2}, {3, 4}}, ahead: []ahead{{4, 1, run{}}}, snapshot: []byte("state"),
+		conf: &raftpb.ConfState{Voters: []uint64{1}}, places: []place{{1, 2}, {3, 4}}, ahead: []ahead{{4, 1, run{}}},
+		snapshot: []byte("state"),
 	}
 	c.add(1, []run{{offset: 4, count: 2, bytes: 9}, {offset: 6, count: 1}})
 	whole, err := c.encode()

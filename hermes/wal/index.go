@@ -67,7 +67,8 @@ type contents struct {
 
 // layout is where the parts of the file are, once it was encoded or decoded.
 func (c *contents) layout() offsets {
-	o, _ := layout(c.form, uint32(len(c.terms)), uint32(c.confBytes), uint32(len(c.topics)), uint32(len(c.ahead)), uint32(len(c.places)), uint32(len(c.runs)), uint64(len(c.snapshot)))
+	o, _ := layout(c.form, uint32(len(c.terms)), uint32(c.confBytes), uint32(len(c.topics)), uint32(len(c.ahead)),
+		uint32(len(c.places)), uint32(len(c.runs)), uint64(len(c.snapshot)))
 	return o
 }
 
@@ -133,7 +134,8 @@ func (c *contents) encode() ([]byte, error) {
 	b = le.AppendUint32(b, c.generation)
 	b = le.AppendUint64(b, c.number)
 	b = le.AppendUint32(le.AppendUint32(b, c.salt), c.joined)
-	for _, v := range []uint64{uint64(c.end), c.first, c.last, c.snapIndex, c.snapTerm, uint64(len(c.snapshot)), uint64(c.original)} {
+	for _, v := range []uint64{uint64(c.end), c.first, c.last, c.snapIndex, c.snapTerm, uint64(len(c.snapshot)),
+		uint64(c.original)} {
 		b = le.AppendUint64(b, v)
 	}
 	for _, n := range []int{len(c.terms), len(conf), len(c.topics), len(c.ahead), len(c.places), len(c.runs)} {
@@ -211,7 +213,8 @@ func decode(name string, b []byte) (*contents, error) {
 		if crc32.Checksum(b[:len(b)-4], castagnoli) != le.Uint32(b[len(b)-4:]) {
 			return bad("its checksum is wrong")
 		}
-		return nil, fmt.Errorf("%s has form %d, this program reads forms 1 to %d: run the version that wrote it, or a later one", name, form, indexForm)
+		return nil, fmt.Errorf("%s has form %d, this program reads forms 1 to %d: run the version that wrote it, or a "+
+			"later one", name, form, indexForm)
 	}
 	if crc32.Checksum(b[:len(b)-4], castagnoli) != le.Uint32(b[len(b)-4:]) {
 		return bad("its checksum is wrong")
@@ -223,9 +226,11 @@ func decode(name string, b []byte) (*contents, error) {
 		return bad("its parts do not fill it")
 	}
 	c := &contents{
-		form: form, generation: le.Uint32(b[12:]), number: le.Uint64(b[16:]), salt: le.Uint32(b[24:]), joined: le.Uint32(b[28:]),
-		end: int64(u64(0)), original: int64(u64(6)), first: u64(1), last: u64(2), snapIndex: u64(3), snapTerm: u64(4),
-		state: readState(b[112:]), conf: &raftpb.ConfState{}, snapshot: b[o.snapshot:o.sum:o.sum], confBytes: int(o.topics - o.conf),
+		form: form, generation: le.Uint32(b[12:]), number: le.Uint64(b[16:]), salt: le.Uint32(b[24:]),
+		joined: le.Uint32(b[28:]),
+		end:    int64(u64(0)), original: int64(u64(6)), first: u64(1), last: u64(2), snapIndex: u64(3), snapTerm: u64(4),
+		state: readState(b[112:]), conf: &raftpb.ConfState{}, snapshot: b[o.snapshot:o.sum:o.sum],
+		confBytes: int(o.topics - o.conf),
 	}
 	if err := proto.Unmarshal(b[o.conf:o.topics], c.conf); err != nil {
 		return bad("its members cannot be read")

@@ -73,7 +73,8 @@ func (w *traffic) check() {
 		entries, err := w.log.Entries(lo, last+1, 10_000)
 		must(w.t, err)
 		for _, e := range entries {
-			if term, err := w.log.Term(lo); err != nil || e.GetIndex() != lo || e.GetTerm() != 1+(lo-1)/50 || term != e.GetTerm() {
+			if term, err := w.log.Term(lo); err != nil || e.GetIndex() != lo || e.GetTerm() != 1+(lo-1)/50 ||
+				term != e.GetTerm() {
 				w.t.Fatalf("entry %d is %d of term %d, told is %d, %v", lo, e.GetIndex(), e.GetTerm(), term, err)
 			}
 			_, err := f.apply(e)
@@ -145,8 +146,11 @@ func TestOneOldMessage(t *testing.T) {
 // cleaning continues.
 func TestJoinBoundary(t *testing.T) {
 	t.Parallel()
-	late := vfs.Cut{Keep: func(_ string, at int64, n int) int { return n * int(at/512%2) }, Names: func(n int) int { return n }}
-	for i, cut := range []vfs.Cut{{}, vfs.Everything, late, {Names: func(n int) int { return n / 2 }}, {Names: func(n int) int { return min(n, 1) }}} {
+	late := vfs.Cut{Keep: func(_ string, at int64, n int) int { return n * int(at/512%2) }, Names: func(n int) int {
+		return n
+	}}
+	for i, cut := range []vfs.Cut{{}, vfs.Everything, late, {Names: func(n int) int { return n / 2 }},
+		{Names: func(n int) int { return min(n, 1) }}} {
 		t.Run(fmt.Sprint("cut=", i), func(t *testing.T) {
 			t.Parallel()
 			for n := 1; ; n++ {

@@ -131,7 +131,8 @@ func (w *world) append() error {
 		case 0:
 			e.Data = nil
 		case 1:
-			e.Data = record.AppendRun(e.Data, record.Run{Topic: 1, Producer: 1, Sequence: 7, Count: 1, Messages: messages(9, 9, 1, 10)})
+			e.Data = record.AppendRun(e.Data, record.Run{Topic: 1, Producer: 1, Sequence: 7, Count: 1,
+				Messages: messages(9, 9, 1, 10)})
 			e.Data = record.AppendCommand(e.Data, []byte("command"))
 		}
 		if e.Data == nil {
@@ -287,7 +288,8 @@ func (w *world) reopen() {
 	}
 	for n := len(w.steps); ; n-- {
 		if n < 0 {
-			w.t.Fatalf("the log goes from %d to %d, in state %v, and holds what it never held; synced were %d entries after %d, state %v, then %d steps", first, last, hs, len(w.entries), w.base, w.state, len(w.steps))
+			w.t.Fatalf("the log goes from %d to %d, in state %v, and holds what it never held; synced were %d entries after "+
+				"%d, state %v, then %d steps", first, last, hs, len(w.entries), w.base, w.state, len(w.steps))
 		}
 		entries, state := w.replayed(n)
 		if w.base+uint64(len(entries)) == last && w.same(hs, state) && w.holds(first, entries) {
@@ -327,7 +329,8 @@ func (w *world) check() {
 	follower := newMachine()
 	if snapshot, err := w.log.Snapshot(); err == nil {
 		index := snapshot.GetMetadata().GetIndex()
-		if index != first-1 || string(snapshot.Data) != w.snaps[index] || snapshot.GetMetadata().GetConfState().GetVoters()[0] != index {
+		if index != first-1 || string(snapshot.Data) != w.snaps[index] ||
+			snapshot.GetMetadata().GetConfState().GetVoters()[0] != index {
 			w.t.Fatalf("the log begins with %d and its snapshot is after %d: %s", first, index, snapshot.Data)
 		}
 		if term, err := w.log.Term(index); err != nil || term != snapshot.GetMetadata().GetTerm() {
@@ -354,7 +357,8 @@ func (w *world) check() {
 				must(w.t, err)
 				for _, p := range placed {
 					if p.Bytes == 0 && p.Offset+uint64(p.Count) > w.first[p.Topic] {
-						w.t.Fatalf("the run of topic %d at offset %d is hollow, and it is live from %d", p.Topic, p.Offset, w.first[p.Topic])
+						w.t.Fatalf("the run of topic %d at offset %d is hollow, and it is live from %d", p.Topic, p.Offset,
+							w.first[p.Topic])
 					}
 					if _, ok := got[p.Topic]; !ok {
 						got[p.Topic] = p.Offset

@@ -42,8 +42,9 @@ func (l *Log) derive(
 	s *segment, before *contents, first, last, until uint64, next start, later func(uint64) (*raftpb.Entry, slot, error),
 ) (*contents, error) {
 	d := &deriving{l: l, machine: l.o.Machine(), runs: map[uint32][]run{}, c: &contents{
-		number: s.number, generation: s.generation, salt: s.salt, joined: s.joined, first: first, last: last, snapIndex: until,
-		state: proto.CloneOf(next.state), conf: raftpb.EnsureConfState(&raftpb.ConfState{}),
+		number: s.number, generation: s.generation, salt: s.salt, joined: s.joined, first: first, last: last,
+		snapIndex: until,
+		state:     proto.CloneOf(next.state), conf: raftpb.EnsureConfState(&raftpb.ConfState{}),
 	}}
 	var snapshot []byte
 	if before != nil {
@@ -93,7 +94,8 @@ func (d *deriving) frames(s *segment, b []byte) error {
 	d.c.end = end
 	for i, w := range entries {
 		if w.index != d.c.first+uint64(i) {
-			return &Damage{File: s.name, At: int64(w.place.at), Why: fmt.Sprintf("entry %d is there, and %d should be", w.index, d.c.first+uint64(i))}
+			return &Damage{File: s.name, At: int64(w.place.at), Why: fmt.Sprintf("entry %d is there, and %d should be", w.index,
+				d.c.first+uint64(i))}
 		}
 		if n := len(d.c.terms); n == 0 || d.c.terms[n-1].term != w.term {
 			d.c.terms = append(d.c.terms, termFrom{w.index, w.term})
@@ -120,7 +122,8 @@ func (d *deriving) frames(s *segment, b []byte) error {
 		}
 	}
 	if d.c.first+uint64(len(d.c.places)) != d.c.last+1 {
-		return &Damage{File: s.name, At: end, Why: fmt.Sprintf("no whole frame is there, and entries to %d should be", d.c.last)}
+		return &Damage{File: s.name, At: end, Why: fmt.Sprintf("no whole frame is there, and entries to %d should be",
+			d.c.last)}
 	}
 	return nil
 }
@@ -128,8 +131,9 @@ func (d *deriving) frames(s *segment, b []byte) error {
 // runOf is a run of an entry whose frame is at a place.
 func runOf(p Placed, data []byte, at uint32) run {
 	return run{
-		offset: p.Offset, time: p.Time, count: p.Count, at: at + headerBytes + entryBytes + uint32(p.At), bytes: uint32(p.Bytes),
-		sum: crc32.Checksum(data[p.At:p.At+p.Bytes], castagnoli),
+		offset: p.Offset, time: p.Time, count: p.Count, at: at + headerBytes + entryBytes + uint32(p.At),
+		bytes: uint32(p.Bytes),
+		sum:   crc32.Checksum(data[p.At:p.At+p.Bytes], castagnoli),
 	}
 }
 
@@ -167,7 +171,8 @@ func (d *deriving) told(s *segment, e *raftpb.Entry, p place) error {
 		}
 		at, like := p.at+headerBytes+entryBytes+uint32(item.Run.At), alike(item.Run)
 		n := slices.IndexFunc(d.ahead, func(a ahead) bool {
-			return a.segment >= s.number && a.segment <= s.through() && a.topic == item.Run.Topic && (s.generation > 0 || a.run.at == at) &&
+			return a.segment >= s.number && a.segment <= s.through() && a.topic == item.Run.Topic &&
+				(s.generation > 0 || a.run.at == at) &&
 				run{bytes: a.run.bytes, count: a.run.count, sum: a.run.sum} == like
 		})
 		if n < 0 {

@@ -74,7 +74,8 @@ func (l *Log) collect(index uint64, snapshot []byte, conf *raftpb.ConfState) (*s
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if index > min(l.applied, l.stable) {
-		return nil, nil, fmt.Errorf("a state after entry %d is to be kept; entries are applied to %d and on disk to %d", index, l.applied, l.stable)
+		return nil, nil, fmt.Errorf("a state after entry %d is to be kept; entries are applied to %d and on disk to %d",
+			index, l.applied, l.stable)
 	}
 	s := l.full[0]
 	c := &contents{
@@ -131,7 +132,8 @@ func (c *contents) add(id uint32, runs []run) {
 	if len(runs) == 0 {
 		return
 	}
-	d := directory{topic: id, start: uint32(len(c.runs)), count: uint32(len(runs)), first: runs[0].offset, next: runs[len(runs)-1].next()}
+	d := directory{topic: id, start: uint32(len(c.runs)), count: uint32(len(runs)), first: runs[0].offset,
+		next: runs[len(runs)-1].next()}
 	for _, r := range runs {
 		d.bytes += uint64(r.bytes)
 	}

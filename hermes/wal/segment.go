@@ -128,15 +128,18 @@ func (s *segment) block() []byte {
 
 // readBlock fills salt and joined in from a block, which must be of the segment's number and generation.
 func (s *segment) readBlock(b []byte) error {
-	if len(b) < blockBytes || crc32.Checksum(b[:blockBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[blockBytes-4:]) || string(b[:8]) != blockMagic {
+	if len(b) < blockBytes || crc32.Checksum(b[:blockBytes-4],
+		castagnoli) != binary.LittleEndian.Uint32(b[blockBytes-4:]) || string(b[:8]) != blockMagic {
 		return &Damage{File: s.name, Why: "the block at the beginning is broken"}
 	}
 	if form := binary.LittleEndian.Uint32(b[8:]); form != blockForm && form != blockJoined {
-		return fmt.Errorf("%s has form %d, this program reads forms to %d: run the version that wrote it, or a later one", s.name, form, blockJoined)
+		return fmt.Errorf("%s has form %d, this program reads forms to %d: run the version that wrote it, or a later one",
+			s.name, form, blockJoined)
 	}
 	number, generation := binary.LittleEndian.Uint64(b[12:]), binary.LittleEndian.Uint32(b[20:])
 	if number != s.number || generation != s.generation {
-		return &Damage{File: s.name, Why: fmt.Sprintf("the file is segment %d of generation %d by its content", number, generation)}
+		return &Damage{File: s.name, Why: fmt.Sprintf("the file is segment %d of generation %d by its content", number,
+			generation)}
 	}
 	s.salt, s.joined = binary.LittleEndian.Uint32(b[24:]), binary.LittleEndian.Uint32(b[28:])
 	return nil

@@ -61,7 +61,8 @@ func TestVerifyWhole(t *testing.T) {
 	if len(v.Findings) > 0 {
 		t.Errorf("a whole log: %v", v.Findings)
 	}
-	if v.Segments != 4 || v.Sealed != 2 && v.Sealed != 3 || v.Cleaned != 1 || v.Bytes != v.Total || v.Bytes == 0 || v.Snapshots != v.Sealed || v.Applied != v.Last {
+	if v.Segments != 4 || v.Sealed != 2 && v.Sealed != 3 || v.Cleaned != 1 || v.Bytes != v.Total || v.Bytes == 0 ||
+		v.Snapshots != v.Sealed || v.Applied != v.Last {
 		t.Errorf("it was seen as %+v", v)
 	}
 	if want := next[1] + next[2]; v.Messages+v.Gone != want || v.Hollow == 0 {
@@ -100,7 +101,8 @@ func TestVerifyDamage(t *testing.T) {
 				change(t, fs, name, at, []byte{now[at] ^ 0x55})
 				v, err := verified(t.Context(), fs, "/log", all)
 				must(t, err)
-				if len(v.Findings) == 0 || !strings.Contains(v.Findings[0].File, name) && !strings.Contains(v.Findings[0].File, strings.TrimSuffix(name, ".log")) {
+				if len(v.Findings) == 0 || !strings.Contains(v.Findings[0].File, name) && !strings.Contains(v.Findings[0].File,
+					strings.TrimSuffix(name, ".log")) {
 					t.Errorf("byte %d of %s: %+v", at, name, v.Findings)
 				}
 			})

@@ -134,7 +134,8 @@ func (v *verifier) compare() {
 		}
 		v.seen.Snapshots++
 		if err := v.Same(p.data); err != nil {
-			v.found(WrongSnapshot, p.name, &Damage{File: p.name, At: p.at, Why: fmt.Sprintf("the snapshot after entry %d is not what the entries come to: %v", p.index, err)})
+			v.found(WrongSnapshot, p.name, &Damage{File: p.name, At: p.at, Why: fmt.Sprintf("the snapshot after entry %d is "+
+				"not what the entries come to: %v", p.index, err)})
 		}
 	}
 }

@@ -23,7 +23,8 @@ func (v *verifier) sealed(ctx context.Context, number uint64, generation uint32,
 		return nil, nil
 	}
 	if !v.adrift && c.first != v.l.slotFirst {
-		v.found(WrongOrder, "", &Damage{File: name, Why: fmt.Sprintf("it begins with entry %d, and the one before ends with %d", c.first, v.l.slotFirst-1)})
+		v.found(WrongOrder, "", &Damage{File: name, Why: fmt.Sprintf("it begins with entry %d, and the one before "+
+			"ends with %d", c.first, v.l.slotFirst-1)})
 	}
 	v.adrift = false
 	v.l.slotFirst, v.l.state = c.last+1, c.state
@@ -49,16 +50,7 @@ func (v *verifier) sealed(ctx context.Context, number uint64, generation uint32,
 
 // frames walks the frames of a sealed segment and returns the entries that count.
 func (v *verifier) frames(s *segment, name string, c, before *contents) (entries []written) {
-	if err := s.readBlock(v.buf); err != nil {
-		v.found(BrokenFrame, s.name, err)
-		return nil
-	}
-	if c.number != s.number || c.generation != s.generation || c.salt != s.salt {
-		v.found(WrongIndex, "", &Damage{File: name, Why: "it is another segment's"})
-		return nil
-	}
-	if c.end > s.size {
-		v.found(BrokenFrame, "", &Damage{File: s.name, At: s.size, Why: fmt.Sprintf("the file ends there, and had %d bytes", c.end)})
+	if !v.belongs(s, name, c) {
 		return nil
 	}
 	last, began := emptyState(), false
@@ -79,8 +71,10 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 				return damage("the first frame has %d bytes", len(f.body))
 			}
 			// A cleaned segment's does not tell: the one before may be gone by then.
-			if s.generation == 0 && before != nil && !st.installed && (st.before != before.through() || st.end != before.original) {
-				return damage("the first frame tells that it follows byte %d of segment %d, and that one is %d with %d bytes", st.end, st.before, before.through(), before.original)
+			if s.generation == 0 && before != nil && !st.installed && (st.before != before.through() ||
+				st.end != before.original) {
+				return damage("the first frame tells that it follows byte %d of segment %d, and that one is %d with %d bytes",
+					st.end, st.before, before.through(), before.original)
 			}
 			state = st.state
 		case kindState:
@@ -105,7 +99,8 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 			return damage("a frame is of kind %d, which this program does not know", f.kind)
 		}
 		if state.GetTerm() < last.GetTerm() || state.GetCommit() < last.GetCommit() {
-			return damage("a hard state of term %d with entry %d committed follows one of term %d with %d", state.GetTerm(), state.GetCommit(), last.GetTerm(), last.GetCommit())
+			return damage("a hard state of term %d with entry %d committed follows one of term %d with %d", state.GetTerm(),
+				state.GetCommit(), last.GetTerm(), last.GetCommit())
 		}
 		last = state
 		return nil
@@ -114,9 +109,28 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 	case err != nil:
 		v.found(WrongOrder, s.name, err)
 	case end < c.end:
-		v.found(BrokenFrame, "", &Damage{File: s.name, At: end, Why: fmt.Sprintf("no whole frame is there, and frames went on to byte %d", c.end)})
+		v.found(BrokenFrame, "", &Damage{File: s.name, At: end, Why: fmt.Sprintf("no whole frame is there, and frames went "+
+			"on to byte %d", c.end)})
 	}
 	return entries
+}
+
+// belongs reads a segment, and tells whether it is the one of its index file, in its whole length.
+func (v *verifier) belongs(s *segment, name string, c *contents) bool {
+	if err := s.readBlock(v.buf); err != nil {
+		v.found(BrokenFrame, s.name, err)
+		return false
+	}
+	if c.number != s.number || c.generation != s.generation || c.salt != s.salt {
+		v.found(WrongIndex, "", &Damage{File: name, Why: "it is another segment's"})
+		return false
+	}
+	if c.end > s.size {
+		v.found(BrokenFrame, "", &Damage{File: s.name, At: s.size, Why: fmt.Sprintf("the file ends there, and had %d bytes",
+			c.end)})
+		return false
+	}
+	return true
 }
 
 // places compares the entries of a segment with those its index file tells of. What
@@ -124,14 +138,17 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 func (v *verifier) places(name string, c *contents, entries []written) {
 	entries = slices.DeleteFunc(entries, func(w written) bool { return w.index > c.last })
 	if len(entries) != len(c.places) {
-		v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it tells of %d entries, and the segment has %d", len(c.places), len(entries))})
+		v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it tells of %d entries, and the segment has %d",
+			len(c.places), len(entries))})
 		return
 	}
 	for i, w := range entries {
-		if w.index != c.first+uint64(i) || w.place != c.places[i] || w.term != v.l.term(w.index) && w.index != v.l.base.index {
+		if w.index != c.first+uint64(i) || w.place != c.places[i] || w.term != v.l.term(w.index) &&
+			w.index != v.l.base.index {
 			v.found(WrongIndex, "", &Damage{
 				File: name, At: c.layout().places + int64(i)*placeBytes,
-				Why: fmt.Sprintf("it tells of entry %d of term %d at byte %d, and entry %d of term %d is at byte %d", c.first+uint64(i), v.l.term(c.first+uint64(i)), c.places[i].at, w.index, w.term, w.place.at),
+				Why: fmt.Sprintf("it tells of entry %d of term %d at byte %d, and entry %d of term %d is at byte %d",
+					c.first+uint64(i), v.l.term(c.first+uint64(i)), c.places[i].at, w.index, w.term, w.place.at),
 			})
 			return
 		}
@@ -145,12 +162,14 @@ func (v *verifier) runs(s *segment, name string, c *contents) {
 		for i, r := range c.runs[d.start : d.start+d.count] {
 			at := c.layout().runs + (int64(d.start)+int64(i))*runWidth(c.form)
 			if r.offset < next || r.next() > d.next {
-				v.found(WrongIndex, "", &Damage{File: name, At: at, Why: fmt.Sprintf("offset %d of topic %d comes behind offset %d", r.offset, d.topic, next)})
+				v.found(WrongIndex, "", &Damage{File: name, At: at, Why: fmt.Sprintf("offset %d of topic %d comes behind offset %d",
+					r.offset, d.topic, next)})
 				return
 			}
 			next = r.next()
 			if got, ok := sum(v.buf, r); !ok || got != r.sum {
-				v.found(BrokenFrame, "", &Damage{File: s.name, At: int64(r.at), Why: fmt.Sprintf("the messages of topic %d from offset %d are not what %s tells of", d.topic, r.offset, name)})
+				v.found(BrokenFrame, "", &Damage{File: s.name, At: int64(r.at), Why: fmt.Sprintf("the messages of topic %d from "+
+					"offset %d are not what %s tells of", d.topic, r.offset, name)})
 				return
 			}
 		}
@@ -190,8 +209,10 @@ func (v *verifier) replay(ctx context.Context, s *segment, name string, c *conte
 			if placed.Bytes == 0 {
 				continue // cleaned: the index file does not have it
 			}
-			if !ok || topic[at] != placed.Topic || r.offset != placed.Offset || r.count != placed.Count || r.time != placed.Time || int(r.bytes) != placed.Bytes {
-				v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it tells otherwise of the %d messages of topic %d from offset %d, which entry %d brought", placed.Count, placed.Topic, placed.Offset, i)})
+			if !ok || topic[at] != placed.Topic || r.offset != placed.Offset || r.count != placed.Count ||
+				r.time != placed.Time || int(r.bytes) != placed.Bytes {
+				v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it tells otherwise of the %d messages of topic %d "+
+					"from offset %d, which entry %d brought", placed.Count, placed.Topic, placed.Offset, i)})
 				return nil
 			}
 			delete(told, at)

@@ -91,7 +91,8 @@ func browse(t *testing.T, address string) *page {
 
 func (p *page) click(at string) {
 	p.t.Helper()
-	p.Until(at+" can be pressed", `(() => { const b = document.querySelector('`+at+`'); return b && !b.disabled && b.checkVisibility(); })()`)
+	p.Until(at+" can be pressed", `(() => { const b = document.querySelector('`+at+
+		`'); return b && !b.disabled && b.checkVisibility(); })()`)
 	p.Do(chromedp.Evaluate(`document.querySelector('`+at+`').click()`, nil))
 }
 
@@ -111,7 +112,8 @@ func (p *page) write(at, text string) {
 // says waits for a part of the page to have a text.
 func (p *page) says(at, text string) {
 	p.t.Helper()
-	p.Until(at+" says "+text, `[...document.querySelectorAll('`+at+`')].some((el) => el.textContent.includes(`+strconv.Quote(text)+`))`)
+	p.Until(at+" says "+text, `[...document.querySelectorAll('`+at+`')].some((el) => el.textContent.includes(`+
+		strconv.Quote(text)+`))`)
 }
 
 func (p *page) quiet() {
@@ -251,7 +253,8 @@ func TestConsoleReadsFromAnywhere(t *testing.T) {
 	p := browse(t, address)
 	p.click(`#topic-rows tr:has([aria-label="Delete events…"]) .link`)
 	p.says("#groups-of", "of events")
-	for _, try := range []struct{ from, offset, want string }{{"oldest", "", "3 messages"}, {"offset", "2", "1 message "}, {"offset", "1", "2 messages"}} {
+	for _, try := range []struct{ from, offset, want string }{{"oldest", "", "3 messages"}, {"offset", "2", "1 message "},
+		{"offset", "1", "2 messages"}} {
 		p.write("#from", try.from)
 		if try.offset != "" {
 			p.write("#offset", try.offset)
@@ -340,7 +343,8 @@ func TestConsoleManagesGroups(t *testing.T) {
 	}
 	long := strings.Repeat("long-", 20)
 	for _, name := range []string{"billing", long} {
-		if _, err := m.CreateGroup(t.Context(), broker.Group{Topic: "orders", Name: name}, broker.Start{Topic: "orders", From: broker.FromTail}); err != nil {
+		if _, err := m.CreateGroup(t.Context(), broker.Group{Topic: "orders", Name: name}, broker.Start{Topic: "orders",
+			From: broker.FromTail}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -459,14 +463,16 @@ func TestPages(t *testing.T) {
 	}
 	for path := range console.Pages() {
 		status, policy := ask(http.MethodGet, path, "cross-site") // a link that was followed
-		if status != http.StatusOK || !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") {
+		if status != http.StatusOK || !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy,
+			"unsafe") {
 			t.Errorf("%s: %d, %q", path, status, policy)
 		}
 		if got, _ := ask(http.MethodPost, path, "same-origin"); got != http.StatusMethodNotAllowed {
 			t.Errorf("POST %s: %d", path, got)
 		}
 	}
-	for path, want := range map[string]int{"/console/": 404, "/console/console.html": 404, "/index.html": 404, "/v1/topics": 401} {
+	for path, want := range map[string]int{"/console/": 404, "/console/console.html": 404, "/index.html": 404,
+		"/v1/topics": 401} {
 		if got, _ := ask(http.MethodGet, path, "same-origin"); got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}

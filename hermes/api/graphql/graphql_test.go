@@ -25,28 +25,39 @@ func TestPublish(t *testing.T) {
 	const publish = `mutation($m:[MessageInput!]!,$o:Mode! =CONSISTENT,$p:ID,$q:Uint64){publish(topic:"t",messages:$m,mode:$o,producer:$p,sequence:$q){count offset duplicate provisional}}`
 	one := []map[string]any{{"payload": "a"}}
 	s.want(s.ask("/graphql", publish, "m", one), "not_found: ")
-	s.want(s.ask("/graphql", `mutation{createTopic(name:"t",retentionAge:"1h"){name retentionAge next}}`), `{"createTopic":{"name":"t","retentionAge":"1h0m0s","next":0}}`)
-	s.want(s.ask("/graphql", publish, "m", one), `{"publish":{"count":1,"offset":0,"duplicate":false,"provisional":false}}`)
-	s.want(s.ask("/graphql", publish, "m", one, "o", "EVENTUAL"), `{"publish":{"count":1,"offset":null,"duplicate":false,"provisional":true}}`)
-	s.want(s.ask("/graphql", publish, "m", one, "o", "PERFORMANCE"), `{"publish":{"count":1,"offset":null,"duplicate":false,"provisional":false}}`)
+	s.want(s.ask("/graphql", `mutation{createTopic(name:"t",retentionAge:"1h"){name retentionAge next}}`),
+		`{"createTopic":{"name":"t","retentionAge":"1h0m0s","next":0}}`)
+	s.want(s.ask("/graphql", publish, "m", one),
+		`{"publish":{"count":1,"offset":0,"duplicate":false,"provisional":false}}`)
+	s.want(s.ask("/graphql", publish, "m", one, "o", "EVENTUAL"),
+		`{"publish":{"count":1,"offset":null,"duplicate":false,"provisional":true}}`)
+	s.want(s.ask("/graphql", publish, "m", one, "o", "PERFORMANCE"),
+		`{"publish":{"count":1,"offset":null,"duplicate":false,"provisional":false}}`)
 	var opened struct{ OpenProducer string }
 	if err := json.Unmarshal([]byte(s.ask("/graphql", `mutation{openProducer}`)), &opened); err != nil {
 		t.Fatal(err)
 	}
 	for _, duplicate := range []bool{false, true} {
-		s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payloadBase64": "/w=="}, {"payload": "", "key": "k", "headers": []map[string]any{{"name": "n", "valueBase64": "AA=="}}}}, "p", opened.OpenProducer, "q", 1),
+		s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payloadBase64": "/w=="}, {"payload": "", "key": "k",
+			"headers": []map[string]any{{"name": "n", "valueBase64": "AA=="}}}}, "p", opened.OpenProducer, "q", 1),
 			fmt.Sprintf(`{"publish":{"count":2,"offset":2,"duplicate":%v,`, duplicate))
 	}
 	for why, variables := range map[string][]any{
-		"a sequence alone": {"m", one, "q", 1}, "a producer alone": {"m", one, "p", "1"}, "sequence 0": {"m", one, "p", "1", "q", 0}, "an id that is none": {"m", one, "p", "x", "q", 1},
-		"no payload": {"m", []map[string]any{{"key": "k"}}}, "two payloads": {"m", []map[string]any{{"payload": "", "payloadBase64": ""}}}, "no base64": {"m", []map[string]any{{"payloadBase64": "?"}}},
-		"no messages": {"m", []any{}}, "another mode": {"m", one, "o", "BEST"}, "a field nobody knows": {"m", []map[string]any{{"payload": "", "ttl": 1}}},
+		"a sequence alone": {"m", one, "q", 1}, "a producer alone": {"m", one, "p", "1"}, "sequence 0": {"m", one, "p", "1",
+			"q", 0}, "an id that is none": {"m", one, "p", "x", "q", 1},
+		"no payload":   {"m", []map[string]any{{"key": "k"}}},
+		"two payloads": {"m", []map[string]any{{"payload": "", "payloadBase64": ""}}},
+		"no base64":    {"m", []map[string]any{{"payloadBase64": "?"}}},
+		"no messages":  {"m", []any{}}, "another mode": {"m", one, "o", "BEST"}, "a field nobody knows": {
+			"m", []map[string]any{{"payload": "", "ttl": 1}},
+		},
 	} {
 		if got := s.ask("/graphql", publish, variables...); !strings.HasPrefix(got, "invalid_argument: ") {
 			t.Errorf("%s: %s", why, got)
 		}
 	}
-	s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payload": strings.Repeat("x", 1<<20+1)}}), "invalid_argument: ")
+	s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payload": strings.Repeat("x", 1<<20+1)}}),
+		"invalid_argument: ")
 	s.memory.Lead(false)
 	s.want(s.ask("/graphql", publish, "m", one), "unavailable: ")
 	s.want(s.ask("/graphql", `{cluster{unready}}`), `{"cluster":{"unready":"this node knows no leader"}}`)
@@ -57,18 +68,23 @@ func TestAdministration(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	for _, c := range [][2]string{
-		{`mutation{a:createTopic(name:"a"){name} b:createTopic(name:"b",retentionBytes:5){retentionBytes}}`, `{"a":{"name":"a"},"b":{"retentionBytes":5}}`},
+		{`mutation{a:createTopic(name:"a"){name} b:createTopic(name:"b",retentionBytes:5){retentionBytes}}`,
+			`{"a":{"name":"a"},"b":{"retentionBytes":5}}`},
 		{`mutation{createTopic(name:"b"){name}}`, "conflict: "},
-		{`mutation{configureTopic(name:"b",retentionAge:"5s"){retentionAge retentionBytes}}`, `{"configureTopic":{"retentionAge":"5s","retentionBytes":null}}`},
+		{`mutation{configureTopic(name:"b",retentionAge:"5s"){retentionAge retentionBytes}}`,
+			`{"configureTopic":{"retentionAge":"5s","retentionBytes":null}}`},
 		{`mutation{createGroup(topic:"a",name:"g",ackTimeout:"2s",maxAttempts:3){topic name ackTimeout maxAttempts floor lag acked{first last}}}`, `{"createGroup":{"topic":"a","name":"g","ackTimeout":"2s","maxAttempts":3,"floor":0,"lag":0,"acked":[]}}`},
-		{`{topics(limit:2){name groups{name}}}`, `{"topics":[{"name":"a","groups":[{"name":"g"}]},{"name":"b","groups":[]}]}`},
+		{`{topics(limit:2){name groups{name}}}`,
+			`{"topics":[{"name":"a","groups":[{"name":"g"}]},{"name":"b","groups":[]}]}`},
 		{`{topics(after:"a",prefix:"b"){name}}`, `{"topics":[{"name":"b"}]}`},
 		{`{topic(name:"a",linearizable:true){name first next subscribers} group(topic:"a",name:"g"){dead members inFlight redelivered}}`, `{"topic":{"name":"a","first":0,"next":0,"subscribers":0},"group":{"dead":0,`},
 		{`mutation{seekGroup(topic:"a",name:"g",from:"tail"){floor}}`, `{"seekGroup":{"floor":0}}`},
 		{`mutation{deleteGroup(topic:"a",name:"g") deleteTopic(name:"a")}`, `{"deleteGroup":true,"deleteTopic":true}`},
 		{`{cluster{unready}}`, `{"cluster":{"unready":null}}`},
-		{`{cluster{node leader term members{id name peer grpc http learner leader reached}}}`, `{"cluster":{"node":"1","leader":"1","term":1,"members":[{"id":"1","name":"memory",`},
-		{`mutation{promote(id:"1"){node} transferLeadership(to:"1"){node}}`, `{"promote":{"node":"1"},"transferLeadership":{"node":"1"}}`},
+		{`{cluster{node leader term members{id name peer grpc http learner leader reached}}}`,
+			`{"cluster":{"node":"1","leader":"1","term":1,"members":[{"id":"1","name":"memory",`},
+		{`mutation{promote(id:"1"){node} transferLeadership(to:"1"){node}}`,
+			`{"promote":{"node":"1"},"transferLeadership":{"node":"1"}}`},
 		{`mutation{join(id:"2",peer:"a:1"){node}}`, "unimplemented: "},
 		{`mutation{join(id:"2",peer:""){node}}`, "invalid_argument: "},
 		{`mutation{remove(id:"7"){node}}`, "not_found: "},
@@ -114,7 +130,8 @@ func TestWrongMethodNamesThePath(t *testing.T) {
 		}
 		text, err := io.ReadAll(w.Body)
 		_ = w.Body.Close()
-		if want := path + " takes POST, not GET"; err != nil || w.StatusCode != http.StatusMethodNotAllowed || !strings.Contains(string(text), want) {
+		if want := path + " takes POST, not GET"; err != nil || w.StatusCode != http.StatusMethodNotAllowed ||
+			!strings.Contains(string(text), want) {
 			t.Errorf("%s: %s, %s, %v; want %s", path, w.Status, text, err, want)
 		}
 	}
@@ -126,10 +143,14 @@ func TestOrigin(t *testing.T) {
 	s := start(t, nil)
 	s.want(s.ask("/query", `{health}`), `{"health":"ok"}`)
 	s.want(s.ask("/query", `mutation{publish(topic:"t",payload:"GQL-1"){success}}`), `{"publish":{"success":true}}`)
-	s.want(s.ask("/query", `mutation{publish(topic:"t",payload:"x",mode:EVENTUAL){success}}`), `{"publish":{"success":true}}`)
-	s.want(s.ask("/query", `mutation{publishBatch(topic:"t",payloads:["a","b"],mode:CONSISTENT){success}}`), `{"publishBatch":{"success":true}}`)
+	s.want(s.ask("/query", `mutation{publish(topic:"t",payload:"x",mode:EVENTUAL){success}}`),
+		`{"publish":{"success":true}}`)
+	s.want(s.ask("/query", `mutation{publishBatch(topic:"t",payloads:["a","b"],mode:CONSISTENT){success}}`),
+		`{"publishBatch":{"success":true}}`)
 	for _, query := range []string{
-		`mutation{publish(topic:"t",payload:""){success}}`, `mutation{publish(topic:"",payload:"x"){success}}`, `mutation{publishBatch(topic:"t",payloads:[]){success}}`, `mutation{publish(topic:"t",payload:"x",mode:BEST){success}}`,
+		`mutation{publish(topic:"t",payload:""){success}}`, `mutation{publish(topic:"",payload:"x"){success}}`,
+		`mutation{publishBatch(topic:"t",payloads:[]){success}}`,
+		`mutation{publish(topic:"t",payload:"x",mode:BEST){success}}`,
 	} {
 		s.want(s.ask("/query", query), "invalid_argument: ")
 	}
@@ -139,7 +160,8 @@ func TestOrigin(t *testing.T) {
 	for range 3 {
 		all.next()
 	}
-	s.want(s.ask("/graphql", `mutation{publish(topic:"t",messages:[{payloadBase64:"/w=="}]){count}}`), `{"publish":{"count":1}}`)
+	s.want(s.ask("/graphql", `mutation{publish(topic:"t",messages:[{payloadBase64:"/w=="}]){count}}`),
+		`{"publish":{"count":1}}`)
 	// hb-D28.
 	s.want(all.next(), `{"id":"1","type":"next","payload":{"data":{"subscribe":{"id":"t/4","topic":"t","payload":"","payloadBase64":"/w==",`)
 	s.memory.Lead(false)
@@ -151,12 +173,14 @@ func TestOrigin(t *testing.T) {
 func TestModes(t *testing.T) {
 	t.Parallel()
 	runs := make(chan broker.Run, 1)
-	s := start(t, &scripted{Broker: memory(t), publish: func(_ context.Context, run broker.Run, done func(broker.Verdict)) {
+	s := start(t, &scripted{Broker: memory(t), publish: func(_ context.Context, run broker.Run,
+		done func(broker.Verdict)) {
 		runs <- run
 		done(broker.Verdict{Count: 1})
 	}})
 	for i, mode := range []string{"CONSISTENT", "EVENTUAL", "PERFORMANCE"} {
-		for path, query := range map[string]string{"/query": `mutation{publish(topic:"t",payload:"x",mode:%s){success}}`, "/graphql": `mutation{publish(topic:"t",messages:[{payload:"x"}],mode:%s){count}}`} {
+		for path, query := range map[string]string{"/query": `mutation{publish(topic:"t",payload:"x",mode:%s){success}}`,
+			"/graphql": `mutation{publish(topic:"t",messages:[{payload:"x"}],mode:%s){count}}`} {
 			s.want(s.ask(path, fmt.Sprintf(query, mode)), `{"publish":`)
 			if run := <-runs; int(run.Mode) != i || run.Count != 1 {
 				t.Errorf("%s %s: %+v", path, mode, run)
@@ -170,11 +194,13 @@ func TestGroup(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	s.ask("/graphql", `mutation{createTopic(name:"t"){name}}`)
-	s.want(s.ask("/graphql", `mutation{publish(topic:"t",messages:[{payload:"a",key:"k",headers:[{name:"n",value:"v"}]},{payload:"b"},{payload:"c"}]){offset}}`), `{"publish":{"offset":0}}`)
+	s.want(s.ask("/graphql",
+		`mutation{publish(topic:"t",messages:[{payload:"a",key:"k",headers:[{name:"n",value:"v"}]},{payload:"b"},{payload:"c"}]){offset}}`), `{"publish":{"offset":0}}`)
 	k := s.open("/graphql")
 	k.subscribe("x", `subscription{messages(topic:"t",group:"g",inFlight:3){subscription topic offset attempt payload key headers{name value}}}`)
 	var id string
-	for i, want := range []string{`"offset":0,"attempt":1,"payload":"a","key":"k","headers":[{"name":"n","value":"v"}]`, `"offset":1,"attempt":1,"payload":"b"`, `"offset":2,`} {
+	for i, want := range []string{`"offset":0,"attempt":1,"payload":"a","key":"k","headers":[{"name":"n","value":"v"}]`,
+		`"offset":1,"attempt":1,"payload":"b"`, `"offset":2,`} {
 		got := k.next()
 		if !strings.Contains(got, want) {
 			t.Errorf("message %d: %s", i, got)
@@ -183,7 +209,8 @@ func TestGroup(t *testing.T) {
 		id, _, _ = strings.Cut(id, `"`)
 	}
 	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id), `{"ack":true}`)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/v1/subscriptions/"+id+"/ack", strings.NewReader(`{"ranges":[{"first":1,"last":1}]}`))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/v1/subscriptions/"+id+"/ack",
+		strings.NewReader(`{"ranges":[{"first":1,"last":1}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +221,8 @@ func TestGroup(t *testing.T) {
 	}
 	w.Body.Close()
 	s.want(s.ask("/graphql", `{group(topic:"t",name:"g"){floor}}`), `{"group":{"floor":2}}`)
-	s.want(s.ask("/graphql", `mutation($s:ID!){nack(subscription:$s,ranges:[{first:2,last:2}],reason:"no")}`, "s", id), `{"nack":true}`)
+	s.want(s.ask("/graphql", `mutation($s:ID!){nack(subscription:$s,ranges:[{first:2,last:2}],reason:"no")}`, "s", id),
+		`{"nack":true}`)
 	if got := k.next(); !strings.Contains(got, `"offset":2,"attempt":2`) {
 		t.Errorf("what was given back: %s", got)
 	}
@@ -210,11 +238,16 @@ func TestGroup(t *testing.T) {
 // What was written is acknowledged by itself where the subscriber wants it (hb-D29).
 func TestAutomaticAcks(t *testing.T) {
 	t.Parallel()
-	for path, query := range map[string]string{"/graphql": `subscription{messages(topic:"t",group:"g",autoAck:true){offset}}`, "/query": `subscription{subscribe(topic:"t",groupId:"g"){id}}`} {
+	for path, query := range map[string]string{
+		"/graphql": `subscription{messages(topic:"t",group:"g",autoAck:true){offset}}`,
+		"/query":   `subscription{subscribe(topic:"t",groupId:"g"){id}}`,
+	} {
 		// Each has its own feed: the first one's reader may be there for a moment after its connection.
 		acked := make(chan []broker.Range, 8)
 		f := &feed{batches: make(chan broker.Batch, 8), acked: acked}
-		s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }})
+		s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) {
+			return f, nil
+		}})
 		k := s.open(path)
 		k.subscribe("1", query)
 		f.batches <- batch(5, "a", "b")
@@ -237,7 +270,9 @@ func TestAutomaticAcks(t *testing.T) {
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	f := &feed{batches: make(chan broker.Batch, 8), late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}
-	s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }})
+	s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) {
+		return f, nil
+	}})
 	k := s.open("/graphql")
 	k.subscribe("1", `subscription{messages(topic:"t",group:"g",autoAck:true){subscription}}`)
 	var id string
@@ -264,7 +299,8 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	s.ask("/graphql", `mutation{createTopic(name:"t"){name} publish(topic:"t",messages:[{payload:"a"}]){count}}`)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/graphql", strings.NewReader(string(body(`subscription{messages(topic:"t",from:"oldest"){payload}}`))))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/graphql",
+		strings.NewReader(string(body(`subscription{messages(topic:"t",from:"oldest"){payload}}`))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +328,8 @@ func TestQuietEvents(t *testing.T) {
 	for heartbeat, quiet := range map[time.Duration]string{time.Hour: "", 50 * time.Millisecond: ":\n\n:\n\n"} {
 		s := startBeating(t, nil, heartbeat)
 		s.ask("/graphql", `mutation{createTopic(name:"t"){name}}`)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/graphql", strings.NewReader(string(body(`subscription{messages(topic:"t"){payload}}`))))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/graphql",
+			strings.NewReader(string(body(`subscription{messages(topic:"t"){payload}}`))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +367,8 @@ func TestSocketRules(t *testing.T) {
 		{"an unknown type", func(k *socket) { k.send(`{"type":"start"}`) }, 4400},
 		{"no id", func(k *socket) { k.send(`{"type":"subscribe","payload":{"query":"{cluster{node}}"}}`) }, 4400},
 		{"an id twice", func(k *socket) { k.subscribe("1", subscribe); k.subscribe("1", subscribe) }, 4409},
-		{"a message beyond the limit", func(k *socket) { k.send(`{"type":"` + strings.Repeat("x", 8<<20) + `"}`) }, websocket.StatusMessageTooBig},
+		{"a message beyond the limit", func(k *socket) { k.send(`{"type":"` + strings.Repeat("x", 8<<20) + `"}`) },
+			websocket.StatusMessageTooBig},
 	} {
 		k := s.open("/graphql")
 		c.do(k)
@@ -372,7 +410,8 @@ func TestSocketRules(t *testing.T) {
 func TestSocketOrigins(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	for origin, status := range map[string]int{"": 101, "https://good.example": 101, "http://" + s.address: 101, "https://evil.example": 403, "https://good.example.evil.example": 403} {
+	for origin, status := range map[string]int{"": 101, "https://good.example": 101, "http://" + s.address: 101,
+		"https://evil.example": 403, "https://good.example.evil.example": 403} {
 		conn, got, _ := s.dial("/graphql", origin)
 		if got != status {
 			t.Errorf("origin %q: %d, want %d", origin, got, status)

@@ -30,7 +30,8 @@ func TestIntake(t *testing.T) {
 		k.next()
 	}
 	empty()
-	k.send(`{"id":"y","type":"subscribe","payload":{"query":"subscription{messages(topic:\"t\"){offset}}","extensions":"` + long + `"}}`)
+	k.send(`{"id":"y","type":"subscribe","payload":{"query":"subscription{messages(topic:\"t\"){offset}}","extensions":"` +
+		long + `"}}`)
 	if text := k.next(); !strings.Contains(text, "at most 65536 bytes") {
 		t.Errorf("a large subscription gets %.300s", text)
 	}
@@ -38,7 +39,8 @@ func TestIntake(t *testing.T) {
 	if err := s.intake.Admit(t.Context().Done(), intake.Least); err != nil {
 		t.Fatal(err)
 	}
-	if text := s.raw("/graphql", `{topics{name}}`); !strings.Contains(text, "RESOURCE_EXHAUSTED") && !strings.Contains(text, "resource_exhausted") ||
+	if text := s.raw("/graphql", `{topics{name}}`); !strings.Contains(text, "RESOURCE_EXHAUSTED") &&
+		!strings.Contains(text, "resource_exhausted") ||
 		!strings.Contains(text, "16777216 bytes") {
 		t.Errorf("without room a question gets %s", text)
 	}

@@ -27,7 +27,9 @@ func TestLeaving(t *testing.T) {
 	t.Parallel()
 	f := &leaving{feed{batches: make(chan broker.Batch, 1)}}
 	f.batches <- batch(0, "a")
-	s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }})
+	s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) {
+		return f, nil
+	}})
 	k := s.open("/graphql")
 	k.subscribe("x", `subscription{messages(topic:"t",group:"g"){subscription}}`)
 	_, id, _ := strings.Cut(k.next(), `"subscription":"`)
@@ -35,7 +37,8 @@ func TestLeaving(t *testing.T) {
 	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id), "not_found: ")
 	s.want(s.ask("/graphql", `mutation($s:ID!){nack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id), "not_found: ")
 	for _, does := range []string{"/ack", "/nack"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/v1/subscriptions/"+id+does, strings.NewReader(`{"ranges":[{"first":0,"last":0}]}`))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/v1/subscriptions/"+id+does,
+			strings.NewReader(`{"ranges":[{"first":0,"last":0}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,8 @@ func run(in *gen.RunInput) (broker.Run, error) {
 	return checked(run, all)
 }
 
-func (r mutation) Publish(ctx context.Context, topic string, messages []*gen.MessageInput, mode gen.Mode, producer *string, sequence *uint64) (*gen.Verdict, error) {
+func (r mutation) Publish(ctx context.Context, topic string, messages []*gen.MessageInput, mode gen.Mode,
+	producer *string, sequence *uint64) (*gen.Verdict, error) {
 	run, err := run(&gen.RunInput{Topic: topic, Messages: messages, Mode: mode, Producer: producer, Sequence: sequence})
 	if err != nil {
 		return nil, err

@@ -43,7 +43,8 @@ func (r query) Topic(ctx context.Context, name string, linearizable bool) (*gen.
 	if err := names(name); err != nil {
 		return nil, err
 	}
-	return ask(ctx, func(ctx context.Context) (broker.Topic, error) { return r.broker.Topic(ctx, name, linearizable) }, showTopic)
+	return ask(ctx, func(ctx context.Context) (broker.Topic, error) { return r.broker.Topic(ctx, name, linearizable) },
+		showTopic)
 }
 
 func (r query) Topics(ctx context.Context, prefix, after string, limit int32) ([]*gen.Topic, error) {
@@ -71,7 +72,8 @@ func (r query) Cluster(ctx context.Context) (*gen.Cluster, error) {
 
 // Groups asks for a topic's groups where a query wants them.
 func (r topic) Groups(ctx context.Context, of *gen.Topic) ([]*gen.Group, error) {
-	return ask(ctx, func(ctx context.Context) ([]broker.Group, error) { return r.broker.ListGroups(ctx, of.Name) }, showGroups)
+	return ask(ctx, func(ctx context.Context) ([]broker.Group, error) { return r.broker.ListGroups(ctx, of.Name) },
+		showGroups)
 }
 
 func (r mutation) OpenProducer(ctx context.Context) (string, error) {
@@ -93,7 +95,8 @@ func wanted(name, age string, bytes uint64) (t broker.Topic, err error) {
 	return t, err
 }
 
-func (r mutation) CreateTopic(ctx context.Context, name, retentionAge string, retentionBytes uint64) (*gen.Topic, error) {
+func (r mutation) CreateTopic(ctx context.Context, name, retentionAge string,
+	retentionBytes uint64) (*gen.Topic, error) {
 	t, err := wanted(name, retentionAge, retentionBytes)
 	if err != nil {
 		return nil, err
@@ -101,7 +104,8 @@ func (r mutation) CreateTopic(ctx context.Context, name, retentionAge string, re
 	return ask(ctx, func(ctx context.Context) (broker.Topic, error) { return r.broker.CreateTopic(ctx, t) }, showTopic)
 }
 
-func (r mutation) ConfigureTopic(ctx context.Context, name, retentionAge string, retentionBytes uint64) (*gen.Topic, error) {
+func (r mutation) ConfigureTopic(ctx context.Context, name, retentionAge string,
+	retentionBytes uint64) (*gen.Topic, error) {
 	t, err := wanted(name, retentionAge, retentionBytes)
 	if err != nil {
 		return nil, err
@@ -116,7 +120,8 @@ func (r mutation) DeleteTopic(ctx context.Context, name string) (bool, error) {
 	return done(ctx, func(ctx context.Context) error { return r.broker.DeleteTopic(ctx, name) })
 }
 
-func (r mutation) CreateGroup(ctx context.Context, topic, name, from, ackTimeout string, maxAttempts int32) (*gen.Group, error) {
+func (r mutation) CreateGroup(ctx context.Context, topic, name, from, ackTimeout string,
+	maxAttempts int32) (*gen.Group, error) {
 	if err := names(topic, name); err != nil {
 		return nil, err
 	}
@@ -132,7 +137,8 @@ func (r mutation) CreateGroup(ctx context.Context, topic, name, from, ackTimeout
 	if err := spelling.From(from, &start); err != nil {
 		return nil, err
 	}
-	return ask(ctx, func(ctx context.Context) (broker.Group, error) { return r.broker.CreateGroup(ctx, g, start) }, showGroup)
+	return ask(ctx, func(ctx context.Context) (broker.Group, error) { return r.broker.CreateGroup(ctx, g, start) },
+		showGroup)
 }
 
 func (r mutation) SeekGroup(ctx context.Context, topic, name, from string) (*gen.Group, error) {
@@ -143,7 +149,8 @@ func (r mutation) SeekGroup(ctx context.Context, topic, name, from string) (*gen
 	if err := spelling.From(from, &to); err != nil {
 		return nil, err
 	}
-	return ask(ctx, func(ctx context.Context) (broker.Group, error) { return r.broker.SeekGroup(ctx, topic, name, to) }, showGroup)
+	return ask(ctx, func(ctx context.Context) (broker.Group, error) { return r.broker.SeekGroup(ctx, topic, name, to) },
+		showGroup)
 }
 
 func (r mutation) DeleteGroup(ctx context.Context, topic, name string) (bool, error) {
@@ -167,7 +174,8 @@ func (r mutation) Join(ctx context.Context, id, name, peer, grpc, http string) (
 }
 
 // change asks for a change of the cluster about one member.
-func change(ctx context.Context, id string, call func(context.Context, uint64) (broker.Status, error)) (*gen.Cluster, error) {
+func change(ctx context.Context, id string, call func(context.Context, uint64) (broker.Status, error)) (*gen.Cluster,
+	error) {
 	number, err := spelling.ID("id", id)
 	if err != nil {
 		return nil, err

@@ -76,7 +76,8 @@ func (r mutation) Ack(ctx context.Context, subscription string, in []*gen.RangeI
 	return acked, err
 }
 
-func (r mutation) Nack(ctx context.Context, subscription string, in []*gen.RangeInput, reason, delay string) (bool, error) {
+func (r mutation) Nack(ctx context.Context, subscription string, in []*gen.RangeInput, reason,
+	delay string) (bool, error) {
 	feed, ranges, err := r.settling(ctx, subscription, in)
 	if err != nil {
 		return false, err

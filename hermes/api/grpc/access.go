@@ -34,14 +34,16 @@ func recognise(p *access.Policy) []grpc.ServerOption {
 		return ctx, wiregrpc.Encode(err)
 	}
 	return []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo,
+			handle grpc.UnaryHandler) (any, error) {
 			ctx, err := known(ctx, info.FullMethod)
 			if err != nil {
 				return nil, err
 			}
 			return handle(ctx, request)
 		}),
-		grpc.ChainStreamInterceptor(func(service any, call grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		grpc.ChainStreamInterceptor(func(service any, call grpc.ServerStream, info *grpc.StreamServerInfo,
+			handle grpc.StreamHandler) error {
 			ctx, err := known(call.Context(), info.FullMethod)
 			if err != nil {
 				return err

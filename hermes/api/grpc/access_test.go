@@ -124,7 +124,8 @@ func TestAccess(t *testing.T) {
 		{Topic: "u", Messages: slices.Repeat([]*pb.Message{{}}, 600), Tag: 2}, // ten minutes ahead
 		{Topic: "u", Messages: []*pb.Message{{}}, Tag: 3},
 	}})
-	if v := batch.GetVerdicts(); err != nil || len(v) != 3 || v[0].GetError().GetCode() != "permission_denied" || v[1].GetError() != nil || v[2].GetError().GetCode() != "resource_exhausted" {
+	if v := batch.GetVerdicts(); err != nil || len(v) != 3 || v[0].GetError().GetCode() != "permission_denied" ||
+		v[1].GetError() != nil || v[2].GetError().GetCode() != "resource_exhausted" {
 		t.Error(batch, err)
 	}
 
@@ -137,7 +138,8 @@ func TestAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte("principals:\n  - {name: b, tokens: ["+access.Hash(tokens["b"])+"], subscribe: [u]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("principals:\n  - {name: b, tokens: ["+access.Hash(tokens["b"])+
+		"], subscribe: [u]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if changed, err := policy.Reload(t.Context()); !changed || err != nil {
@@ -162,7 +164,8 @@ func TestAccessBeforeTheMessage(t *testing.T) {
 	t.Parallel()
 	policy, _, _ := granted(t, "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n")
 	s := serve(t, access.Wrap(memory(t), policy), api.Options{Access: policy})
-	for _, path := range []string{pb.Hermes_Publish_FullMethodName, pb.Hermes_PublishStream_FullMethodName, pb.Hermes_Subscribe_FullMethodName} {
+	for _, path := range []string{pb.Hermes_Publish_FullMethodName, pb.Hermes_PublishStream_FullMethodName,
+		pb.Hermes_Subscribe_FullMethodName} {
 		ctx := metadata.AppendToOutgoingContext(patient(t), "authorization", "Bearer none")
 		call, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, path)
 		if err != nil {

@@ -94,7 +94,8 @@ func (q *acks) take() (a ack, ok, closed bool) {
 // do does what comes, tells settled how many frames that was so far and what of the last came too late, and
 // ends the subscription when there will be no more, or when one fails.
 func (q *acks) do(
-	ctx context.Context, feed broker.Feed, settled func(frames uint64, late []broker.Range) error, end context.CancelCauseFunc,
+	ctx context.Context, feed broker.Feed, settled func(frames uint64, late []broker.Range) error,
+	end context.CancelCauseFunc,
 ) {
 	for done := uint64(0); ; {
 		a, ok, closed := q.take()

@@ -13,8 +13,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -142,7 +140,8 @@ func TestPublish(t *testing.T) {
 	if again, err := h.Publish(ctx, r); err != nil || !again.GetDuplicate() || again.GetOffset() != 0 {
 		t.Errorf("%v, %v", again, err)
 	}
-	if second, err := h.Publish(ctx, &pb.PublishRequest{Topic: "t", Messages: message("")}); err != nil || second.GetOffset() != 1 {
+	if second, err := h.Publish(ctx, &pb.PublishRequest{Topic: "t", Messages: message("")}); err != nil ||
+		second.GetOffset() != 1 {
 		t.Errorf("%v, %v", second, err)
 	}
 	batch, err := h.PublishBatch(ctx, &pb.PublishBatchRequest{Runs: []*pb.Run{
@@ -160,7 +159,8 @@ func TestPublish(t *testing.T) {
 		codes = append(codes, v.GetError().GetCode())
 	}
 	v := batch.GetVerdicts()
-	if len(v) != 5 || codes[0] != "" || codes[1] != "not_found" || codes[2] != "invalid_argument" || codes[3] != "invalid_argument" || codes[4] != "" {
+	if len(v) != 5 || codes[0] != "" || codes[1] != "not_found" || codes[2] != "invalid_argument" ||
+		codes[3] != "invalid_argument" || codes[4] != "" {
 		t.Fatalf("each run has its own answer (hb-D16): %v", batch) // hb-D16
 	}
 	if v[0].GetOffset() != 2 || v[0].GetCount() != 2 || v[0].GetTag() != 9 || v[2].GetTag() != 7 || v[4].GetOffset() != 4 {
@@ -190,30 +190,39 @@ func TestMalformed(t *testing.T) {
 		{"garbage", origin.BrokerService_Publish_FullMethodName, garbage, codes.InvalidArgument},
 		{"nothing", pb.Hermes_Publish_FullMethodName, nil, codes.InvalidArgument},
 		{"no message", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t"}), codes.InvalidArgument},
-		{"two messages", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t", Messages: append(good[:len(good):len(good)], good...)}), codes.InvalidArgument},
-		{"a name with NUL (hb-D27)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t\x00", Messages: good}), codes.InvalidArgument},
+		{"two messages", pb.Hermes_Publish_FullMethodName,
+			run(&frame.Run{Topic: "t", Messages: append(good[:len(good):len(good)], good...)}), codes.InvalidArgument},
+		{"a name with NUL (hb-D27)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t\x00", Messages: good}),
+			codes.InvalidArgument},
 		{"no name (hb-D27)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Messages: good}), codes.InvalidArgument},
-		{"a mode that is none (hb-D27)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t", Messages: good, Mode: 3}), codes.InvalidArgument},
-		{"sequence 0", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t", Messages: good, Producer: 1}), codes.InvalidArgument},
-		{"a message with an unknown field", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t", Messages: []byte{0x12, 2, 0x20, 1}}), codes.InvalidArgument},
+		{"a mode that is none (hb-D27)", pb.Hermes_Publish_FullMethodName,
+			run(&frame.Run{Topic: "t", Messages: good, Mode: 3}), codes.InvalidArgument},
+		{"sequence 0", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t", Messages: good, Producer: 1}),
+			codes.InvalidArgument},
+		{"a message with an unknown field", pb.Hermes_Publish_FullMethodName,
+			run(&frame.Run{Topic: "t", Messages: []byte{0x12, 2, 0x20, 1}}), codes.InvalidArgument},
 		{"a long payload (hb-D26)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{
 			Topic: "t", Messages: record.AppendMessage(nil, &hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}),
 		}), codes.InvalidArgument},
-		{"a byte beyond all bounds (hb-D26)", pb.Hermes_Publish_FullMethodName, make(frame.Raw, frame.Limit+1), codes.InvalidArgument},
-		{"far beyond all bounds", pb.Hermes_PublishBatch_FullMethodName, make(frame.Raw, 3*frame.Limit), codes.InvalidArgument},
+		{"a byte beyond all bounds (hb-D26)", pb.Hermes_Publish_FullMethodName, make(frame.Raw, frame.Limit+1),
+			codes.InvalidArgument},
+		{"far beyond all bounds", pb.Hermes_PublishBatch_FullMethodName, make(frame.Raw, 3*frame.Limit),
+			codes.InvalidArgument},
 		{"far beyond all bounds", pb.Admin_CreateTopic_FullMethodName, make(frame.Raw, 20<<20), codes.InvalidArgument},
 		{"no id", pb.Admin_Remove_FullMethodName, nil, codes.InvalidArgument},
 		{"no member", pb.Admin_Join_FullMethodName, nil, codes.InvalidArgument},
 		{"nowhere", pb.Admin_SeekGroup_FullMethodName, frame.Raw{0x0a, 1, 't', 0x12, 1, 'g'}, codes.InvalidArgument},
 	} {
 		var reply frame.Raw
-		wantCode(t, c.method+": "+c.what, s.conn.Invoke(ctx, c.method, c.request, &reply, grpc.ForceCodecV2(frame.Codec{})), c.code)
+		wantCode(t, c.method+": "+c.what, s.conn.Invoke(ctx, c.method, c.request, &reply, grpc.ForceCodecV2(frame.Codec{})),
+			c.code)
 	}
 	for _, path := range []string{
 		pb.Hermes_PublishStream_FullMethodName, pb.Hermes_Subscribe_FullMethodName,
 		origin.BrokerService_PublishStream_FullMethodName, origin.BrokerService_Subscribe_FullMethodName,
 	} {
-		call, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path, grpc.ForceCodecV2(frame.Codec{}))
+		call, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path,
+			grpc.ForceCodecV2(frame.Codec{}))
 		if err == nil {
 			err = call.SendMsg(garbage)
 		}
@@ -222,7 +231,8 @@ func TestMalformed(t *testing.T) {
 		}
 		var reply frame.Raw
 		wantCode(t, path+": garbage", call.RecvMsg(&reply), codes.InvalidArgument)
-		call, err = s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path, grpc.ForceCodecV2(frame.Codec{}))
+		call, err = s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path,
+			grpc.ForceCodecV2(frame.Codec{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +242,8 @@ func TestMalformed(t *testing.T) {
 		}
 		wantCode(t, path+": beyond all bounds", call.RecvMsg(&reply), codes.InvalidArgument)
 	}
-	if _, err := pb.NewHermesClient(s.conn).Publish(ctx, &pb.PublishRequest{Topic: "t", Messages: message("a")}); err != nil {
+	if _, err := pb.NewHermesClient(s.conn).Publish(ctx, &pb.PublishRequest{Topic: "t",
+		Messages: message("a")}); err != nil {
 		t.Error(err)
 	}
 }
@@ -312,7 +323,8 @@ func TestPublishStreamMalformed(t *testing.T) {
 		late <- func() { m.Publish(ctx, run, done) }
 	}}
 	s := serve(t, f, api.Options{})
-	call, err := s.conn.NewStream(patient(t), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, pb.Hermes_PublishStream_FullMethodName, grpc.ForceCodecV2(frame.Codec{}))
+	call, err := s.conn.NewStream(patient(t), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		pb.Hermes_PublishStream_FullMethodName, grpc.ForceCodecV2(frame.Codec{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -465,38 +477,4 @@ func TestStop(t *testing.T) {
 	_, err = call.Recv()
 	wantCode(t, "the stream", err, codes.Unavailable)
 	<-stopped
-}
-
-// Health and reflection are there for all services.
-func TestStandardServices(t *testing.T) {
-	t.Parallel()
-	s := serve(t, memory(t), api.Options{})
-	ctx := patient(t)
-	for _, name := range []string{"", "hermes.v1.Hermes", "hermes.v1.Admin", "broker.BrokerService"} {
-		r, err := grpc_health_v1.NewHealthClient(s.conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: name})
-		if err != nil || r.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-			t.Errorf("%q: %v, %v", name, r, err)
-		}
-	}
-	call, err := reflection.NewServerReflectionClient(s.conn).ServerReflectionInfo(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, symbol := range []string{"hermes.v1.Hermes", "broker.BrokerService"} {
-		if err := call.Send(&reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol}}); err != nil {
-			t.Fatal(err)
-		}
-		if r, err := call.Recv(); err != nil || len(r.GetFileDescriptorResponse().GetFileDescriptorProto()) == 0 {
-			t.Errorf("%s: %v, %v", symbol, r, err)
-		}
-	}
-	if err := call.CloseSend(); err != nil {
-		t.Error(err)
-	}
-	if _, err := call.Recv(); !errors.Is(err, io.EOF) {
-		t.Error(err)
-	}
-	without := serve(t, memory(t), api.Options{NoOrigin: true})
-	_, err = origin.NewBrokerServiceClient(without.conn).Publish(ctx, &origin.PublishRequest{})
-	wantCode(t, "the origin's service left away", err, codes.Unimplemented)
 }

@@ -22,7 +22,9 @@ import (
 // FuzzAPI sends bytes to every call: first as the request, or the first frame of a stream, then after a good
 // first frame. No answer is Internal or Unknown, and the API stays.
 func FuzzAPI(f *testing.F) {
-	good := record.AppendMessage(nil, &hermes.Message{Payload: []byte("x"), Key: []byte("k"), Headers: []hermes.Header{{Name: "n"}}})
+	good := record.AppendMessage(nil, &hermes.Message{Payload: []byte("x"), Key: []byte("k"), Headers: []hermes.Header{
+		{Name: "n"},
+	}})
 	f.Add([]byte(nil))
 	f.Add([]byte{0xff})
 	f.Add((&frame.Run{Topic: "t", Messages: good, Producer: 1, Sequence: 1, Tag: 1}).Buffers().Materialize())
@@ -34,7 +36,9 @@ func FuzzAPI(f *testing.F) {
 		&pb.ListTopicsRequest{Prefix: "t", Limit: 3}, &pb.JoinRequest{Member: &pb.Member{Id: 2, Peer: "h:1"}},
 		&origin.PublishRequest{Topic: "t", Payload: []byte("x")}, &origin.SubscribeRequest{Topic: "t", Action: "SUBSCRIBE"},
 		&pb.RestoreRequest{Restore: 1, Topic: "u", Step: &pb.RestoreRequest_Begin{Begin: &pb.RestoreBegin{First: 3}}},
-		&pb.RestoreRequest{Restore: 1, Topic: "u", Step: &pb.RestoreRequest_Runs{Runs: &pb.OldRuns{Runs: []*pb.OldRun{{Offset: 3, Messages: []byte{0x12, 0}, Count: 1, Time: 1}}}}},
+		&pb.RestoreRequest{Restore: 1, Topic: "u", Step: &pb.RestoreRequest_Runs{
+			Runs: &pb.OldRuns{Runs: []*pb.OldRun{{Offset: 3, Messages: []byte{0x12, 0}, Count: 1, Time: 1}}},
+		}},
 	} {
 		b, err := proto.Marshal(m)
 		if err != nil {
@@ -53,7 +57,9 @@ func FuzzAPI(f *testing.F) {
 		}
 	}
 	first := map[string]proto.Message{
-		pb.Hermes_Subscribe_FullMethodName:                &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}}}},
+		pb.Hermes_Subscribe_FullMethodName: &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{
+			Start: &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}},
+		}},
 		origin.BrokerService_Subscribe_FullMethodName:     &origin.SubscribeRequest{Topic: "t", Action: "SUBSCRIBE"},
 		pb.Hermes_PublishStream_FullMethodName:            alone(&pb.Run{Topic: "t", Messages: []*pb.Message{{}}}),
 		origin.BrokerService_PublishStream_FullMethodName: &origin.PublishRequest{Topic: "t"},
@@ -84,7 +90,8 @@ func answered(t *testing.T, path string, err error) {
 
 // converse sends frames, closes its half and reads until the end.
 func converse(ctx context.Context, conn *grpc.ClientConn, path string, frames ...any) error {
-	call, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path, grpc.ForceCodecV2(frame.Codec{}))
+	call, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path,
+		grpc.ForceCodecV2(frame.Codec{}))
 	if err != nil {
 		return err
 	}

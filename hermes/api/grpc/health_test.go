@@ -24,11 +24,15 @@ func TestHealthOfNode(t *testing.T) {
 	}})
 	for _, service := range []string{"hermes.v1.Hermes"} {
 		ready.Store(false)
-		watch, err := grpc_health_v1.NewHealthClient(s.conn).Watch(patient(t), &grpc_health_v1.HealthCheckRequest{Service: service})
+		watch, err := grpc_health_v1.NewHealthClient(s.conn).Watch(patient(t), &grpc_health_v1.HealthCheckRequest{
+			Service: service,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []grpc_health_v1.HealthCheckResponse_ServingStatus{grpc_health_v1.HealthCheckResponse_NOT_SERVING, grpc_health_v1.HealthCheckResponse_SERVING} {
+		for _, want := range []grpc_health_v1.HealthCheckResponse_ServingStatus{
+			grpc_health_v1.HealthCheckResponse_NOT_SERVING, grpc_health_v1.HealthCheckResponse_SERVING,
+		} {
 			for {
 				got, err := watch.Recv()
 				if err != nil {

@@ -90,7 +90,8 @@ func TestHintOnAStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, err := call.Recv()
-		if err != nil || len(v.GetVerdicts()) != 1 || v.GetVerdicts()[0].GetError() != nil || v.GetVerdicts()[0].GetLeader() != c.want {
+		if err != nil || len(v.GetVerdicts()) != 1 || v.GetVerdicts()[0].GetError() != nil ||
+			v.GetVerdicts()[0].GetLeader() != c.want {
 			t.Errorf("verdict %d names %v, not %q, %v", i, v, c.want, err)
 		}
 	}

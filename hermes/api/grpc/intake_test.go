@@ -24,7 +24,9 @@ func TestIntake(t *testing.T) {
 	s := serve(t, memory(t), api.Options{Intake: in})
 	client := pb.NewHermesClient(s.conn)
 	publish := func(bytes int) error {
-		_, err := client.Publish(patient(t), &pb.PublishRequest{Topic: "t", Messages: &pb.Message{Payload: make([]byte, bytes)}})
+		_, err := client.Publish(patient(t), &pb.PublishRequest{Topic: "t", Messages: &pb.Message{
+			Payload: make([]byte, bytes),
+		}})
 		return err
 	}
 	empty := func() {

@@ -189,7 +189,11 @@ func TestMeterServerEnds(t *testing.T) {
 		"with an answer": func(f *http2.Framer) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndStream: true, EndHeaders: true})
 		},
-		"after some data": func(f *http2.Framer) { _ = f.WriteData(1, false, make([]byte, 100)); _ = f.WriteData(1, true, nil) },
+		"after some data": func(f *http2.Framer) {
+			_ = f.WriteData(1, false, make([]byte, 100))
+			_ = f.WriteData(1, true,
+				nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			say := begin()

@@ -16,7 +16,8 @@ import (
 	"wirelab/hermes/gen/origin"
 )
 
-func originSubscribe(t *testing.T, s *served, topic, group string) grpc.BidiStreamingClient[origin.SubscribeRequest, origin.Message] {
+func originSubscribe(t *testing.T, s *served, topic, group string) grpc.BidiStreamingClient[origin.SubscribeRequest,
+	origin.Message] {
 	t.Helper()
 	call, err := origin.NewBrokerServiceClient(s.conn).Subscribe(patient(t))
 	if err != nil {
@@ -38,10 +39,12 @@ func TestOrigin(t *testing.T) {
 	t.Cleanup(m.Close)
 	s := serve(t, m, api.Options{})
 	o, ctx := origin.NewBrokerServiceClient(s.conn), patient(t)
-	if r, err := o.Publish(ctx, &origin.PublishRequest{Topic: "news", Payload: []byte("\x00\xff")}); err != nil || !r.GetSuccess() {
+	if r, err := o.Publish(ctx, &origin.PublishRequest{Topic: "news", Payload: []byte("\x00\xff")}); err != nil ||
+		!r.GetSuccess() {
 		t.Errorf("%v, %v", r, err)
 	}
-	if r, err := o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "news", Payloads: [][]byte{[]byte("b"), []byte("c")}, Mode: origin.DeliveryMode_EVENTUAL}); err != nil || !r.GetSuccess() {
+	if r, err := o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "news", Payloads: [][]byte{[]byte("b"),
+		[]byte("c")}, Mode: origin.DeliveryMode_EVENTUAL}); err != nil || !r.GetSuccess() {
 		t.Errorf("%v, %v", r, err)
 	}
 	stream, err := o.PublishStream(ctx)
@@ -84,7 +87,8 @@ func TestOrigin(t *testing.T) {
 			t.Errorf("%s: the end is %v, %v", group, got, err)
 		}
 	}
-	if g, err := m.Group(ctx, "news", "g"); err != nil || g.Floor != 2 || len(g.Acked) != 1 || g.Acked[0] != (broker.Range{First: 3, Last: 4}) {
+	if g, err := m.Group(ctx, "news", "g"); err != nil || g.Floor != 2 || len(g.Acked) != 1 ||
+		g.Acked[0] != (broker.Range{First: 3, Last: 4}) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	again := originSubscribe(t, s, "news", "g")
@@ -129,9 +133,11 @@ func TestOriginRefusals(t *testing.T) {
 	wantCode(t, "no topic (hb-D27)", err, codes.InvalidArgument)
 	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "t"})
 	wantCode(t, "an empty batch", err, codes.InvalidArgument)
-	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "t", Payloads: [][]byte{make([]byte, hermes.PayloadLimit+1)}})
+	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "t",
+		Payloads: [][]byte{make([]byte, hermes.PayloadLimit+1)}})
 	wantCode(t, "a long payload", err, codes.InvalidArgument)
-	for _, r := range []*origin.JoinRequest{{}, {NodeId: "node-2"}, {RaftAddr: "h:1"}, {NodeId: "node", RaftAddr: "h:1"}, {NodeId: "node-0", RaftAddr: "h:1"}} {
+	for _, r := range []*origin.JoinRequest{{}, {NodeId: "node-2"}, {RaftAddr: "h:1"}, {NodeId: "node", RaftAddr: "h:1"},
+		{NodeId: "node-0", RaftAddr: "h:1"}} {
 		_, err = o.Join(ctx, r)
 		wantCode(t, fmt.Sprint("join ", r), err, codes.InvalidArgument)
 	}
@@ -145,11 +151,12 @@ func TestOriginRefusals(t *testing.T) {
 	m.Lead(true)
 
 	for what, frames := range map[string][]*origin.SubscribeRequest{
-		"another action first":        {{Action: "ACK", Topic: "t"}},
-		"no topic":                    {{Action: "SUBSCRIBE"}},
-		"another action then":         {{Action: "SUBSCRIBE", Topic: "t"}, {Action: "SUBSCRIBE"}},
-		"an id of no message":         {{Action: "SUBSCRIBE", Topic: "t", GroupId: "g"}, {Action: "ACK", AckMessageId: "x"}},
-		"an id of another topic":      {{Action: "SUBSCRIBE", Topic: "t", GroupId: "g"}, {Action: "ACK", AckMessageId: "u/1"}},
+		"another action first": {{Action: "ACK", Topic: "t"}},
+		"no topic":             {{Action: "SUBSCRIBE"}},
+		"another action then":  {{Action: "SUBSCRIBE", Topic: "t"}, {Action: "SUBSCRIBE"}},
+		"an id of no message":  {{Action: "SUBSCRIBE", Topic: "t", GroupId: "g"}, {Action: "ACK", AckMessageId: "x"}},
+		"an id of another topic": {{Action: "SUBSCRIBE", Topic: "t", GroupId: "g"},
+			{Action: "ACK", AckMessageId: "u/1"}},
 		"a group's name that is none": {{Action: "SUBSCRIBE", Topic: "t", GroupId: "a b"}},
 	} {
 		call, err := o.Subscribe(ctx)
@@ -178,7 +185,8 @@ func TestOriginTail(t *testing.T) {
 		}
 	}
 	for _, mode := range []hermes.Mode{hermes.Performance, hermes.Consistent} {
-		if v := brokertest.Publish(patient(t), m, broker.Run{Topic: "t", Messages: brokertest.Messages("x"), Count: 1, Mode: mode}); v.Err != nil {
+		if v := brokertest.Publish(patient(t), m, broker.Run{Topic: "t", Messages: brokertest.Messages("x"), Count: 1,
+			Mode: mode}); v.Err != nil {
 			t.Fatal(v.Err)
 		}
 	}

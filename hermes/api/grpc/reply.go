@@ -17,7 +17,8 @@ func topicReply(t broker.Topic, err error) (*pb.Topic, error) {
 func topic(t broker.Topic) *pb.Topic {
 	return &pb.Topic{
 		Config: &pb.TopicConfig{Name: t.Name, RetentionAge: t.RetentionAge, RetentionBytes: t.RetentionBytes},
-		Id:     t.ID, First: t.First, Next: t.Next, Bytes: t.Bytes, Created: t.Created, Subscribers: uint32(max(t.Subscribers, 0)),
+		Id:     t.ID, First: t.First, Next: t.Next, Bytes: t.Bytes, Created: t.Created,
+		Subscribers: uint32(max(t.Subscribers, 0)),
 	}
 }
 
@@ -44,7 +45,8 @@ func clusterReply(s broker.Status, err error) (*pb.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := &pb.Cluster{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied, Unready: s.Unready}
+	reply := &pb.Cluster{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied,
+		Unready: s.Unready}
 	for _, m := range s.Members {
 		reply.Members = append(reply.Members, &pb.Member{
 			Id: m.ID, Name: m.Name, Peer: m.Peer, Grpc: m.GRPC, Http: m.HTTP,

@@ -130,7 +130,8 @@ func (s *subscription) deliver(ctx context.Context) error {
 			return err
 		}
 		s.credit.spend(b.Count, len(b.Messages))
-		if err := s.send(&frame.Delivery{Offset: b.Offset, Messages: b.Messages, Time: b.Time, Attempt: b.Attempt, Gap: (*frame.Range)(b.Gap)}); err != nil {
+		if err := s.send(&frame.Delivery{Offset: b.Offset, Messages: b.Messages, Time: b.Time, Attempt: b.Attempt,
+			Gap: (*frame.Range)(b.Gap)}); err != nil {
 			s.feed.Return(b.Count)
 			return err
 		}

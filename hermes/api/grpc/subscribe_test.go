@@ -49,7 +49,9 @@ func credit(messages uint32, bytes uint64) *pb.SubscribeRequest {
 }
 
 func acked(first, last uint64) *pb.SubscribeRequest {
-	return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Ack{Ack: &pb.Ack{Ranges: []*pb.Range{{First: first, Last: last}}}}}
+	return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Ack{
+		Ack: &pb.Ack{Ranges: []*pb.Range{{First: first, Last: last}}},
+	}}
 }
 
 // take receives n messages, which must be those from an offset on.
@@ -82,7 +84,8 @@ func fill(t *testing.T, b broker.Broker, n int) {
 		for j := i; j < min(i+10, n); j++ {
 			all = append(all, fmt.Sprint(j))
 		}
-		if v := brokertest.Publish(patient(t), b, broker.Run{Topic: "t", Messages: brokertest.Messages(all...), Count: len(all)}); v.Err != nil {
+		if v := brokertest.Publish(patient(t), b, broker.Run{Topic: "t", Messages: brokertest.Messages(all...),
+			Count: len(all)}); v.Err != nil {
 			t.Fatal(v.Err)
 		}
 	}
@@ -138,7 +141,9 @@ func TestAcks(t *testing.T) {
 	if d, err := call.Recv(); err != nil || d.GetSettled() != 1 {
 		t.Fatalf("%v, %v", d, err)
 	}
-	ask(t, call, &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Ranges: []*pb.Range{{First: 10, Last: 10}}, Reason: "no", Delay: 1}}})
+	ask(t, call, &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Nack{
+		Nack: &pb.Nack{Ranges: []*pb.Range{{First: 10, Last: 10}}, Reason: "no", Delay: 1},
+	}})
 	ask(t, call, acked(11, 12))
 	ask(t, call, acked(13, 18))
 	if err := call.CloseSend(); err != nil {
@@ -189,13 +194,17 @@ func TestSubscribeRefusals(t *testing.T) {
 		{"credit first", []*pb.SubscribeRequest{credit(1, 1)}, codes.InvalidArgument},
 		{"a topic that is not there", []*pb.SubscribeRequest{started(&pb.Start{Topic: "none"})}, codes.NotFound},
 		{"a name that is none", []*pb.SubscribeRequest{started(&pb.Start{Topic: "a\x00b"})}, codes.InvalidArgument},
-		{"no group's name", []*pb.SubscribeRequest{started(&pb.Start{Topic: "t", From: &pb.Start_Group{Group: hermes.Replay}})}, codes.InvalidArgument},
-		{"too much in flight", []*pb.SubscribeRequest{started(&pb.Start{Topic: "t", InFlight: 1 << 31})}, codes.InvalidArgument},
+		{"no group's name", []*pb.SubscribeRequest{
+			started(&pb.Start{Topic: "t", From: &pb.Start_Group{Group: hermes.Replay}}),
+		}, codes.InvalidArgument},
+		{"too much in flight", []*pb.SubscribeRequest{started(&pb.Start{Topic: "t", InFlight: 1 << 31})},
+			codes.InvalidArgument},
 		{"a second start", []*pb.SubscribeRequest{plain, plain}, codes.InvalidArgument},
 		{"a frame that is nothing", []*pb.SubscribeRequest{plain, {}}, codes.InvalidArgument},
 		{"an ack without a group", []*pb.SubscribeRequest{plain, acked(0, 0)}, codes.InvalidArgument},
 		{"a range the wrong way round", []*pb.SubscribeRequest{group, acked(1, 0)}, codes.InvalidArgument},
-		{"a delay below 0", []*pb.SubscribeRequest{group, {Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Delay: -1}}}}, codes.InvalidArgument},
+		{"a delay below 0", []*pb.SubscribeRequest{group, {Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Delay: -1}}}},
+			codes.InvalidArgument},
 	} {
 		call, err := pb.NewHermesClient(s.conn).Subscribe(patient(t))
 		if err != nil {
@@ -278,7 +287,8 @@ func TestLateAck(t *testing.T) {
 	fill(t, m, 2)
 	b := &faulty{Broker: m, subscribe: func(ctx context.Context, start broker.Start) (broker.Feed, error) {
 		feed, err := m.Subscribe(ctx, start)
-		return &failing{Feed: feed, ack: &broker.LateError{Ranges: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}}, err
+		return &failing{Feed: feed, ack: &broker.LateError{Ranges: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}},
+			err
 	}}
 	s := serve(t, b, api.Options{})
 	call := subscribe(t, s, &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}, Credit: &pb.Credit{Messages: 1}})

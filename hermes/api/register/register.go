@@ -95,7 +95,8 @@ func NodeOf(id string) (node uint64, ok bool) {
 // delivers takes acknowledgements. NotFound: it is this node's, so it is over, or that of no member whose HTTP
 // API is known.
 func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, error) {
-	gone := status.Errorf(status.NotFound, "there is no such subscription, or it is over: what was not acknowledged comes again")
+	gone := status.Errorf(status.NotFound, "there is no such subscription, or it is over: what was not acknowledged "+
+		"comes again")
 	node, ok := NodeOf(id)
 	if !ok {
 		return broker.Member{}, gone
@@ -114,7 +115,8 @@ func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, 
 
 // ErrElsewhere is what an API says of a subscription that a member has: nothing was done, and there it can be.
 func ErrElsewhere(m broker.Member) error {
-	return status.Errorf(status.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: send them to %s", m.ID, m.HTTP)
+	return status.Errorf(status.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: "+
+		"send them to %s", m.ID, m.HTTP)
 }
 
 // Gone is what an acknowledgement says whose feed ended between Find and its use: to the

@@ -27,11 +27,12 @@ func TestPolicy(t *testing.T) {
 	}
 	m := memory(t)
 	var caller access.Principal
-	s := start(t, rest.Config{Broker: access.Wrap(m, policy), Access: policy, Token: "counts no more", Mounts: map[string]func(context.Context) http.Handler{
-		"/graphql": func(context.Context) http.Handler {
-			return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { caller, _ = access.From(r.Context()) })
-		},
-	}})
+	s := start(t, rest.Config{Broker: access.Wrap(m, policy), Access: policy, Token: "counts no more",
+		Mounts: map[string]func(context.Context) http.Handler{
+			"/graphql": func(context.Context) http.Handler {
+				return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { caller, _ = access.From(r.Context()) })
+			},
+		}})
 	s.memory = m
 	for _, topic := range []string{"orders", "other"} {
 		open := start(t, rest.Config{Broker: m})
@@ -42,7 +43,8 @@ func TestPolicy(t *testing.T) {
 	s.want(s.ask("POST", "/v1/topics/other/messages", "x", bearer...), 403, "permission_denied")
 	s.want(s.ask("GET", "/v1/topics/orders/events", "", "Authorization", "Bearer "+token), 403, "permission_denied")
 	s.want(s.ask("POST", "/v1/topics/orders/messages", "x", "Content-Type", kindBytes), 401, "unauthenticated")
-	s.want(s.ask("POST", "/v1/topics/orders/messages", "x", "Content-Type", kindBytes, "Authorization", "Bearer counts no more"), 401, "unauthenticated")
+	s.want(s.ask("POST", "/v1/topics/orders/messages", "x", "Content-Type", kindBytes, "Authorization",
+		"Bearer counts no more"), 401, "unauthenticated")
 	s.want(s.ask("GET", "/v1/health/ready", ""), 200, "ready")
 	s.want(s.ask("POST", "/graphql", "{}", "Content-Type", kindJSON), 401, "unauthenticated")
 	s.spec = undescribed()

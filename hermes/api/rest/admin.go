@@ -199,7 +199,8 @@ type rangeJSON struct {
 func showGroup(g broker.Group) groupJSON {
 	shown := groupJSON{
 		Topic: g.Topic, Name: g.Name, AckTimeout: time.Duration(g.AckTimeout).String(), MaxAttempts: g.MaxAttempts,
-		Floor: g.Floor, Acked: []rangeJSON{}, Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: g.Members, InFlight: g.InFlight, Redelivered: g.Redelivered,
+		Floor: g.Floor, Acked: []rangeJSON{}, Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: g.Members,
+		InFlight: g.InFlight, Redelivered: g.Redelivered,
 	}
 	for _, r := range g.Acked {
 		shown.Acked = append(shown.Acked, rangeJSON{r.First, r.Last})
@@ -328,7 +329,8 @@ func (c *call) cluster(s broker.Status, err error) error {
 		return err
 	}
 	shown := clusterJSON{
-		Node: strconv.FormatUint(s.Node, 10), Term: s.Term, Committed: s.Committed, Applied: s.Applied, Unready: s.Unready, Members: []memberJSON{},
+		Node: strconv.FormatUint(s.Node, 10), Term: s.Term, Committed: s.Committed, Applied: s.Applied, Unready: s.Unready,
+		Members: []memberJSON{},
 	}
 	if s.Leader != 0 {
 		shown.Leader = strconv.FormatUint(s.Leader, 10)
@@ -374,7 +376,8 @@ func (c *call) join() error {
 		return status.Errorf(status.InvalidArgument,
 			"peer is missing: give the address at which other nodes reach the new one")
 	}
-	return c.cluster(c.broker.Join(c.ctx, broker.Member{ID: id, Name: body.Name, Peer: body.Peer, GRPC: body.GRPC, HTTP: body.HTTP}))
+	return c.cluster(c.broker.Join(c.ctx, broker.Member{ID: id, Name: body.Name, Peer: body.Peer, GRPC: body.GRPC,
+		HTTP: body.HTTP}))
 }
 
 // member reads the id in the path of a call without a body.

@@ -27,7 +27,8 @@ func TestTopics(t *testing.T) {
 	s.want(s.ask("GET", "/v1/topics/b?linearizable=true", ""), 200, `"first":0,"next":1`)
 	s.topic("ba")
 	for query, want := range map[string]string{
-		"": "a b ba hermes.dlq", "?limit=2": "a b +b", "?limit=2&after=b": "ba hermes.dlq", "?prefix=b": "b ba", "?prefix=b&after=b&limit=1": "ba", "?after=z": "",
+		"": "a b ba hermes.dlq", "?limit=2": "a b +b", "?limit=2&after=b": "ba hermes.dlq", "?prefix=b": "b ba",
+		"?prefix=b&after=b&limit=1": "ba", "?after=z": "",
 	} {
 		list := read[struct {
 			Topics []struct{ Name string }
@@ -86,7 +87,8 @@ func TestGroups(t *testing.T) {
 	put := func(name, body string) answer {
 		return s.ask("PUT", "/v1/topics/t/groups/"+name, body, "Content-Type", kindJSON)
 	}
-	s.want(put("g", `{"ack_timeout":"5s","max_attempts":2}`), 200, `"ack_timeout":"5s","max_attempts":2,"floor":0,"acked":[],"lag":3`)
+	s.want(put("g", `{"ack_timeout":"5s","max_attempts":2}`), 200,
+		`"ack_timeout":"5s","max_attempts":2,"floor":0,"acked":[],"lag":3`)
 	s.want(put("tail", `{"from":"tail"}`), 200, `"floor":3`)
 	s.want(put("one", `{"from":"1"}`), 200, `"ack_timeout":"30s","max_attempts":5,"floor":1`)
 	s.want(s.post("/v1/topics/t/groups/g/seek", `{"from":"2"}`), 200, `"floor":2`)
@@ -121,11 +123,14 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	const large = 1<<63 + 1 // beyond what JSON numbers hold
 	var joined broker.Member
-	status := broker.Status{Node: large, Leader: large, Term: 3, Committed: 9, Applied: 8, Unready: "no room", Members: []broker.Member{{ID: large, Name: "a", Leader: true, HTTP: "x:1"}, {ID: 2, Learner: true}}}
+	status := broker.Status{Node: large, Leader: large, Term: 3, Committed: 9, Applied: 8, Unready: "no room",
+		Members: []broker.Member{{ID: large, Name: "a", Leader: true, HTTP: "x:1"}, {ID: 2, Learner: true}}}
 	b := &scripted{Broker: memory(t), status: &status, join: func(m broker.Member) { joined = m }}
 	s := start(t, rest.Config{Broker: b})
-	s.want(s.ask("GET", "/v1/cluster", ""), 200, `{"node":"9223372036854775809","leader":"9223372036854775809","term":3,"committed":9,"applied":8,"unready":"no room","members":[{"id":"9223372036854775809"`)
-	s.want(s.post("/v1/cluster/members", `{"id":"9223372036854775809","name":"n","peer":"p:1","grpc":"g:1","http":"h:1"}`), 200, "")
+	s.want(s.ask("GET", "/v1/cluster", ""), 200,
+		`{"node":"9223372036854775809","leader":"9223372036854775809","term":3,"committed":9,"applied":8,"unready":"no room","members":[{"id":"9223372036854775809"`)
+	s.want(s.post("/v1/cluster/members", `{"id":"9223372036854775809","name":"n","peer":"p:1","grpc":"g:1","http":"h:1"}`),
+		200, "")
 	if joined != (broker.Member{ID: large, Name: "n", Peer: "p:1", GRPC: "g:1", HTTP: "h:1"}) {
 		t.Errorf("%+v", joined)
 	}

@@ -166,7 +166,8 @@ func unreadable(err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return status.Errorf(status.InvalidArgument, "the body is empty, or its JSON ends early")
 	}
-	return status.Errorf(status.InvalidArgument, "the body has a field that is not known here, or bytes that are not base64: see /v1/openapi.json")
+	return status.Errorf(status.InvalidArgument, "the body has a field that is not known here, or bytes that are not "+
+		"base64: see /v1/openapi.json")
 }
 
 // tooManyValues reports whether a JSON text may hold more than valueLimit values. Whatever is not JSON is

@@ -18,7 +18,8 @@ import (
 
 // Whatever is asked, the API answers, in a form that it describes, and is not at fault.
 func FuzzRequests(f *testing.F) {
-	f.Add("POST", "/v1/topics/t/messages?mode=eventual", kindJSON, "", `{"payload":"x","headers":[{"name":"n","value_base64":"AA=="}]}`)
+	f.Add("POST", "/v1/topics/t/messages?mode=eventual", kindJSON, "",
+		`{"payload":"x","headers":[{"name":"n","value_base64":"AA=="}]}`)
 	f.Add("POST", "/v1/topics/t/messages?producer=1&sequence=1", kindBytes, "a=b", "\xff")
 	f.Add("POST", "/v1/topics/t/messages", kindProto, "", "\x12\x03\x0a\x01x\x12\x00")
 	f.Add("POST", "/v1/publish", kindJSON, "", `{"runs":[{"topic":"t","messages":[{"payload":"\ud83d\ude00"}]}]}`)
@@ -97,7 +98,8 @@ func FuzzMessages(f *testing.F) {
 			}
 			return bytes.Equal(want, raw)
 		}
-		if !same(payload, d.Payload, d.PayloadBase64) || !same(key, d.Key, d.KeyBase64) || d.Headers[0].Name != name || !same(value, d.Headers[0].Value, d.Headers[0].ValueBase64) || d.Offset != 7 || d.Attempt != 2 {
+		if !same(payload, d.Payload, d.PayloadBase64) || !same(key, d.Key, d.KeyBase64) || d.Headers[0].Name != name ||
+			!same(value, d.Headers[0].Value, d.Headers[0].ValueBase64) || d.Offset != 7 || d.Attempt != 2 {
 			t.Fatalf("%q does not say what %q does", text, m)
 		}
 		// What it says can be published again.
@@ -113,7 +115,8 @@ func FuzzMessages(f *testing.F) {
 			t.Fatal(err)
 		}
 		got, err := rest.ReadMessage(back)
-		if err != nil || !bytes.Equal(got.Payload, payload) || !bytes.Equal(got.Key, key) || got.Headers[0].Name != name || !bytes.Equal(got.Headers[0].Value, value) {
+		if err != nil || !bytes.Equal(got.Payload, payload) || !bytes.Equal(got.Key, key) || got.Headers[0].Name != name ||
+			!bytes.Equal(got.Headers[0].Value, value) {
 			t.Fatalf("%q comes back as %q, %v", m, got, err)
 		}
 	})
@@ -121,7 +124,8 @@ func FuzzMessages(f *testing.F) {
 
 // A body either is read as encoding/json reads it, unaltered, or is refused by a code.
 func FuzzJSON(f *testing.F) {
-	for _, text := range []string{`{"payload":"\ud83d\ude00"}`, `{"payload":"\ud800x"}`, `{"payload_base64":"AA=="}`, `{"headers":[{}]}`, "{} ", "[", `{"payload":"\\ud800"}`} {
+	for _, text := range []string{`{"payload":"\ud83d\ude00"}`, `{"payload":"\ud800x"}`, `{"payload_base64":"AA=="}`,
+		`{"headers":[{}]}`, "{} ", "[", `{"payload":"\\ud800"}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -142,7 +146,8 @@ func FuzzJSON(f *testing.F) {
 		if got := string(m.Payload); got != plain.Payload && got != string(plain.PayloadBase64) {
 			t.Fatalf("%q is read as %q", text, got)
 		}
-		if strings.Contains(string(m.Payload), "\uFFFD") && !bytes.Contains(text, []byte("\uFFFD")) && !strings.Contains(strings.ToLower(string(text)), `\ufffd`) && plain.PayloadBase64 == nil {
+		if strings.Contains(string(m.Payload), "\uFFFD") && !bytes.Contains(text, []byte("\uFFFD")) &&
+			!strings.Contains(strings.ToLower(string(text)), `\ufffd`) && plain.PayloadBase64 == nil {
 			t.Fatalf("%q was altered", text)
 		}
 	})

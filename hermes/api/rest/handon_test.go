@@ -29,10 +29,13 @@ func TestAckHandedOn(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer other.Close()
-	status := &broker.Status{Node: 1, Leader: 1, Members: []broker.Member{{ID: 2, HTTP: strings.TrimPrefix(other.URL, "http://")}}}
+	status := &broker.Status{Node: 1, Leader: 1, Members: []broker.Member{
+		{ID: 2, HTTP: strings.TrimPrefix(other.URL, "http://")},
+	}}
 	ask := func(token, verb, marked string) *httptest.ResponseRecorder {
 		s := start(t, rest.Config{Token: token, Broker: &scripted{Broker: memory(t), status: status}})
-		r := httptest.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/subscriptions/2-x/"+verb, strings.NewReader(`{"ranges":[{"first":3,"last":4}]}`))
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/subscriptions/2-x/"+verb,
+			strings.NewReader(`{"ranges":[{"first":3,"last":4}]}`))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer secret")
 		if marked != "" {
@@ -45,10 +48,12 @@ func TestAckHandedOn(t *testing.T) {
 	if w := ask("secret", "ack", ""); w.Code != http.StatusNoContent {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if asked.URL.Path != "/v1/subscriptions/2-x/ack" || asked.Header.Get("Authorization") != "Bearer secret" || !strings.Contains(body, `"first":3,"last":4`) {
+	if asked.URL.Path != "/v1/subscriptions/2-x/ack" || asked.Header.Get("Authorization") != "Bearer secret" ||
+		!strings.Contains(body, `"first":3,"last":4`) {
 		t.Errorf("the other node is asked %s %v: %s", asked.URL.Path, asked.Header, body)
 	}
-	if w := ask("secret", "nack", ""); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "permission_denied") {
+	if w := ask("secret", "nack", ""); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(),
+		"permission_denied") {
 		t.Errorf("the other node's refusal comes as %d %s", w.Code, w.Body)
 	}
 	if w := ask("secret", "ack", "1"); w.Code != http.StatusTemporaryRedirect {

@@ -39,7 +39,8 @@ var loadSpec = sync.OnceValues(func() (*specification, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &specification{document: document.(map[string]any), compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}, asked: map[string]bool{}}
+	s := &specification{document: document.(map[string]any), compiler: jsonschema.NewCompiler(),
+		schemas: map[string]*jsonschema.Schema{}, asked: map[string]bool{}}
 	s.compiler.AssertFormat()
 	loaded = s
 	return s, s.compiler.AddResource("door.json", document)
@@ -167,7 +168,8 @@ func (s *specification) check(r *http.Request, body string, a answer) error {
 	case content != nil && !ok:
 		return fmt.Errorf("a body of type %q is not described", kind)
 	case ok && media["schema"] != nil && kind == kindJSON:
-		if err := s.valid(pointer("paths", path, method, "responses", status, "content", kind, "schema"), []byte(a.body)); err != nil {
+		if err := s.valid(pointer("paths", path, method, "responses", status, "content", kind, "schema"),
+			[]byte(a.body)); err != nil {
 			return err
 		}
 	}
@@ -213,7 +215,8 @@ func (s *specification) request(r *http.Request, path string, item, operation ma
 	if kind != kindJSON {
 		return nil
 	}
-	return s.valid(pointer("paths", path, strings.ToLower(r.Method), "requestBody", "content", kind, "schema"), []byte(body))
+	return s.valid(pointer("paths", path, strings.ToLower(r.Method), "requestBody", "content", kind, "schema"),
+		[]byte(body))
 }
 
 // Everything that is served is described, and nothing else; the description is

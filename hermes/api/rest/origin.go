@@ -253,7 +253,8 @@ func (c *call) originStatus() error {
 	for _, t := range topics {
 		n := c.through(t.Name)
 		stats.Topics[t.Name] = originTopic{
-			Published: n.stored, Consumed: n.delivered, Subscribers: t.Subscribers, PublishRate: rate(n.stored), ConsumeRate: rate(n.delivered),
+			Published: n.stored, Consumed: n.delivered, Subscribers: t.Subscribers, PublishRate: rate(n.stored),
+			ConsumeRate: rate(n.delivered),
 		}
 	}
 	name := func(id uint64) string {

@@ -14,10 +14,12 @@ import (
 func TestOriginPublish(t *testing.T) {
 	t.Parallel()
 	s := start(t, rest.Config{})
-	if a := s.want(s.post("/publish", `{"topic":"t","payload":"REST-1","mode":0}`), 200, ""); a.body != `{"success":true}` || a.header.Get("X-Leader-Hint") != "" {
+	if a := s.want(s.post("/publish", `{"topic":"t","payload":"REST-1","mode":0}`), 200,
+		""); a.body != `{"success":true}` || a.header.Get("X-Leader-Hint") != "" {
 		t.Errorf("%s %v", a.body, a.header)
 	}
-	if a := s.want(s.post("/publish/batch", `{"topic":"t","payloads":["a",""],"mode":1}`), 200, ""); a.body != `{"success":true,"count":2}` {
+	if a := s.want(s.post("/publish/batch", `{"topic":"t","payloads":["a",""],"mode":1}`), 200,
+		""); a.body != `{"success":true,"count":2}` {
 		t.Errorf("%s", a.body)
 	}
 	s.want(s.post("/publish", `{"topic":"new","payload":"x","mode":2}`), 200, "")
@@ -26,7 +28,8 @@ func TestOriginPublish(t *testing.T) {
 	}
 	for _, body := range []string{
 		// hb-D27.
-		`{"payload":"x"}`, `{"topic":"t"}`, `{"topic":"t","payload":""}`, `{"topic":"a\u0000b","payload":"x"}`, `{"topic":"t","payload":"x","mode":3}`,
+		`{"payload":"x"}`, `{"topic":"t"}`, `{"topic":"t","payload":""}`, `{"topic":"a\u0000b","payload":"x"}`,
+		`{"topic":"t","payload":"x","mode":3}`,
 		`{"topic":"t","payload":"x","mode":-1}`, `{"topic":"t","payload":"x","mode":0.5}`, `{`, `[]`, `null`,
 	} {
 		s.want(s.post("/publish", body), 400, "invalid_argument")
@@ -43,7 +46,8 @@ func TestOriginHint(t *testing.T) {
 	t.Parallel()
 	b := &scripted{Broker: memory(t), leader: &broker.Member{ID: 9, HTTP: "n9:8080"}}
 	s := start(t, rest.Config{Broker: b})
-	for target, body := range map[string]string{"/publish": `{"topic":"t","payload":"x"}`, "/publish/batch": `{"topic":"t","payloads":["x"]}`} {
+	for target, body := range map[string]string{"/publish": `{"topic":"t","payload":"x"}`,
+		"/publish/batch": `{"topic":"t","payloads":["x"]}`} {
 		if a := s.want(s.post(target, body), 200, ""); a.header.Get("X-Leader-Hint") != "n9:8080" {
 			t.Errorf("%v", a.header)
 		}
@@ -75,7 +79,8 @@ func TestOriginSubscribe(t *testing.T) {
 	live := s.listen(address, "/subscribe?topic=t")
 	s.want(s.post("/publish", `{"topic":"t","payload":"one"}`), 200, "")
 	s.put("t", "\xff")
-	if m := take(live); m.ID != "t/0" || m.Topic != "t" || m.Payload != "one" || m.Timestamp < 1.7e9 || m.Timestamp > 1e10 {
+	if m := take(live); m.ID != "t/0" || m.Topic != "t" || m.Payload != "one" || m.Timestamp < 1.7e9 ||
+		m.Timestamp > 1e10 {
 		t.Errorf("%+v", m)
 	}
 	if m := take(live); string(m.PayloadBase64) != "\xff" || m.ID != "t/1" {
@@ -107,15 +112,18 @@ func TestOriginCluster(t *testing.T) {
 	b := &scripted{Broker: m, join: func(who broker.Member) { joined = who }}
 	s := start(t, rest.Config{Broker: b})
 	s.memory = m
-	if a := s.want(s.post("/join", `{"node_id":"node-3","raft_addr":"hermes-3:6000"}`), 200, ""); a.body != "" || joined != (broker.Member{ID: 3, Name: "node-3", Peer: "hermes-3:6000"}) {
+	if a := s.want(s.post("/join", `{"node_id":"node-3","raft_addr":"hermes-3:6000"}`), 200, ""); a.body != "" ||
+		joined != (broker.Member{ID: 3, Name: "node-3", Peer: "hermes-3:6000"}) {
 		t.Errorf("%q, %+v", a.body, joined)
 	}
-	for _, body := range []string{`{}`, `{"node_id":"node-3"}`, `{"node_id":"node","raft_addr":"a:1"}`, `{"node_id":"node-0","raft_addr":"a:1"}`, `{"node_id":"n99999999999999999999","raft_addr":"a:1"}`} {
+	for _, body := range []string{`{}`, `{"node_id":"node-3"}`, `{"node_id":"node","raft_addr":"a:1"}`,
+		`{"node_id":"node-0","raft_addr":"a:1"}`, `{"node_id":"n99999999999999999999","raft_addr":"a:1"}`} {
 		s.want(s.post("/join", body), 400, "invalid_argument")
 	}
 	s.want(s.post("/publish/batch", `{"topic":"t","payloads":["a","b"]}`), 200, "")
 	s.want(s.post("/publish", `{"topic":"t","payload":"x","mode":7}`), 400, "")
-	a := s.want(s.ask("GET", "/status", ""), 200, `"node_id":"memory","is_leader":true,"leader_id":"memory","stats":{"global":{"published_total":2,"consumed_total":0,"failed_total":0,`)
+	a := s.want(s.ask("GET", "/status", ""), 200,
+		`"node_id":"memory","is_leader":true,"leader_id":"memory","stats":{"global":{"published_total":2,"consumed_total":0,"failed_total":0,`)
 	if !strings.Contains(a.body, `"t":{"published_total":2,"consumed_total":0,"active_subscribers":0,`) {
 		t.Errorf("%s", a.body)
 	}

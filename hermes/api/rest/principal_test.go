@@ -61,7 +61,9 @@ func TestAccess(t *testing.T) {
 		})
 	}
 	api, err := rest.New(rest.Config{
-		Broker: access.Wrap(m, policy), Access: policy, Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted},
+		Broker: access.Wrap(m, policy), Access: policy, Mounts: map[string]func(context.Context) http.Handler{
+			"/graphql": mounted,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +118,8 @@ func TestAccess(t *testing.T) {
 	for _, open := range []string{"/v1/health/live", "/v1/health/ready", "/v1/openapi.json"} {
 		want("", "GET", open, "", 200, "")
 	}
-	for _, path := range []string{"/v1/topics", "/v1/cluster", "/status", "/graphql", "/v1/topics/t/events", "/subscribe?topic=t"} {
+	for _, path := range []string{"/v1/topics", "/v1/cluster", "/status", "/graphql", "/v1/topics/t/events",
+		"/subscribe?topic=t"} {
 		want("", "GET", path, "", 401, "token")
 		want("nobody", "GET", path, "", 401, "token")
 	}
@@ -144,7 +147,8 @@ func TestAccess(t *testing.T) {
 	}
 	until(`"x"`)
 	want("a", "GET", "/v1/topics/t/events", "", 429, "resource_exhausted")
-	if err := os.WriteFile(file, []byte("principals:\n  - {name: b, tokens: ["+access.Hash(tokens["b"])+"], subscribe: [u]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("principals:\n  - {name: b, tokens: ["+access.Hash(tokens["b"])+
+		"], subscribe: [u]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if changed, err := policy.Reload(t.Context()); !changed || err != nil {

@@ -133,7 +133,8 @@ func (c *call) run() ([]byte, error) {
 		if body.Messages == nil {
 			return messages([]messageJSON{body.messageJSON})
 		}
-		if m := &body.messageJSON; m.Payload != nil || m.PayloadBase64 != nil || m.Key != nil || m.KeyBase64 != nil || m.Headers != nil {
+		if m := &body.messageJSON; m.Payload != nil || m.PayloadBase64 != nil || m.Key != nil || m.KeyBase64 != nil ||
+			m.Headers != nil {
 			return nil, status.Errorf(status.InvalidArgument, "the body is both a message and messages")
 		}
 		return messages(body.Messages)

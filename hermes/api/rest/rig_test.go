@@ -194,7 +194,8 @@ func (s *rig) listen(address, target string, header ...string) *listener {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = w.Body.Close() })
-	if w.StatusCode != http.StatusOK || w.Header.Get("Content-Type") != "text/event-stream" || w.Header.Get("Cache-Control") != "no-store" {
+	if w.StatusCode != http.StatusOK || w.Header.Get("Content-Type") != "text/event-stream" ||
+		w.Header.Get("Cache-Control") != "no-store" {
 		text, _ := io.ReadAll(w.Body)
 		s.Fatalf("%s: %d %v %s", target, w.StatusCode, w.Header, text)
 	}

@@ -248,7 +248,8 @@ func (d *API) admit(w http.ResponseWriter, r *http.Request) error {
 func (c *call) preflight() error {
 	h := c.writer.Header()
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Hermes-Key, Hermes-Header, Last-Event-ID, "+headerTimeout)
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Hermes-Key, Hermes-Header, Last-Event-ID, "+
+		headerTimeout)
 	h.Set("Access-Control-Max-Age", "600")
 	c.begun = true
 	c.writer.WriteHeader(http.StatusNoContent)

@@ -114,7 +114,8 @@ func (c *call) ready() error {
 			return err
 		}
 		open, limit := h.Files()
-		c.send(http.StatusOK, mediaJSON, fmt.Appendf(nil, `{"status":"ready","open_files":%d,"open_files_limit":%d}`, open, limit))
+		c.send(http.StatusOK, mediaJSON, fmt.Appendf(nil, `{"status":"ready","open_files":%d,"open_files_limit":%d}`, open,
+			limit))
 		return nil
 	}
 	c.send(http.StatusOK, mediaJSON, []byte(`{"status":"ready"}`))

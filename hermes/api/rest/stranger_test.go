@@ -18,8 +18,10 @@ func TestToken(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	}
 	s := start(t, rest.Config{Token: "secret", Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted}})
-	for _, shown := range []string{"", "Bearer ", "Bearer secret2", "Bearer secre", "Basic secret", "secret", "bearer secret"} {
-		for _, c := range [][2]string{{"POST", "/v1/publish"}, {"GET", "/v1/topics"}, {"GET", "/subscribe?topic=t"}, {"POST", "/join"}, {"GET", "/status"}, {"POST", "/graphql"}} {
+	for _, shown := range []string{"", "Bearer ", "Bearer secret2", "Bearer secre", "Basic secret", "secret",
+		"bearer secret"} {
+		for _, c := range [][2]string{{"POST", "/v1/publish"}, {"GET", "/v1/topics"}, {"GET", "/subscribe?topic=t"},
+			{"POST", "/join"}, {"GET", "/status"}, {"POST", "/graphql"}} {
 			a := s.want(s.ask(c[0], c[1], "", "Authorization", shown), 401, "unauthenticated")
 			if a.header.Get("WWW-Authenticate") == "" || strings.Contains(a.body, "secret") {
 				t.Errorf("%q: %v %s", shown, a.header, a.body)
@@ -38,7 +40,8 @@ func TestOrigins(t *testing.T) {
 	mounted := func(context.Context) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	}
-	s := start(t, rest.Config{Origins: []string{"https://good.example"}, Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted}})
+	s := start(t, rest.Config{Origins: []string{"https://good.example"},
+		Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted}})
 	for _, c := range []struct {
 		why    string
 		status int
@@ -90,15 +93,18 @@ func TestRebinding(t *testing.T) {
 	t.Parallel()
 	teapot := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	config := rest.Config{
-		Names:  []string{"broker.example"},
-		Mounts: map[string]func(context.Context) http.Handler{"/graphql": func(context.Context) http.Handler { return teapot }},
-		Pages:  map[string]http.Handler{"/console": teapot},
+		Names: []string{"broker.example"},
+		Mounts: map[string]func(context.Context) http.Handler{"/graphql": func(context.Context) http.Handler {
+			return teapot
+		}},
+		Pages: map[string]http.Handler{"/console": teapot},
 	}
 	s := start(t, config)
 	s.spec = undescribed()
 	for host, refused := range map[string]bool{
 		"evil.example": true, "evil.example:8080": true, "broker.example.evil.example": true, "": true,
-		"broker.example": false, "Broker.Example:8080": false, "localhost:8080": false, "127.0.0.1:8080": false, "[::1]:8080": false,
+		"broker.example": false, "Broker.Example:8080": false, "localhost:8080": false, "127.0.0.1:8080": false,
+		"[::1]:8080": false,
 	} {
 		for _, c := range [][2]string{
 			{"GET", "/v1/topics"},
@@ -135,7 +141,8 @@ func TestConfig(t *testing.T) {
 	if _, err := rest.New(rest.Config{}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("no broker: %v", err)
 	}
-	for _, origin := range []string{"", "*", "example.com", "https://example.com/", "https://example.com/x", "https://", "://"} {
+	for _, origin := range []string{"", "*", "example.com", "https://example.com/", "https://example.com/x", "https://",
+		"://"} {
 		if _, err := rest.New(rest.Config{Broker: memory(t), Origins: []string{origin}}); err == nil ||
 			status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("origin %q: %v", origin, err)

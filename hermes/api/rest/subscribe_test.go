@@ -70,11 +70,13 @@ func TestDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.want(s.post("/v1/topics/t/messages", `{"messages":[{"payload":`+string(text)+`,"key":"k","headers":[{"name":"\"n\"","value":"v"},{"name":"b","value_base64":"/w=="}]},{"payload_base64":"/w=="},{"payload":""}]}`), 200, "")
+	s.want(s.post("/v1/topics/t/messages", `{"messages":[{"payload":`+string(text)+
+		`,"key":"k","headers":[{"name":"\"n\"","value":"v"},{"name":"b","value_base64":"/w=="}]},{"payload_base64":"/w=="},{"payload":""}]}`), 200, "")
 	address, _ := s.serve()
 	l := s.listen(address, "/v1/topics/t/events?from=oldest")
 	one, two, three := l.message(), l.message(), l.message()
-	if *one.Payload != nasty || *one.Key != "k" || one.ID != "0" || *one.Offset != 0 || one.Attempt != 1 || one.Topic != "t" || time.Since(one.Time).Abs() > time.Hour ||
+	if *one.Payload != nasty || *one.Key != "k" || one.ID != "0" || *one.Offset != 0 || one.Attempt != 1 ||
+		one.Topic != "t" || time.Since(one.Time).Abs() > time.Hour ||
 		fmt.Sprint(one.Headers) != `[map[name:"n" value:v] map[name:b value_base64:/w==]]` {
 		t.Errorf("%+v, payload %q", one, *one.Payload)
 	}
@@ -84,7 +86,8 @@ func TestDelivered(t *testing.T) {
 	if three.Payload == nil || *three.Payload != "" {
 		t.Errorf("%+v", three)
 	}
-	if d := s.listen(address, "/v1/topics/t/events?from=oldest&encoding=base64").message(); string(d.PayloadBase64) != nasty || d.Payload != nil {
+	if d := s.listen(address,
+		"/v1/topics/t/events?from=oldest&encoding=base64").message(); string(d.PayloadBase64) != nasty || d.Payload != nil {
 		t.Errorf("%+v", d)
 	}
 	// Messages in performance mode have no offset, and no id to go on behind.
@@ -120,7 +123,8 @@ func TestGroup(t *testing.T) {
 	ack := func(id, verb, body string) answer { return s.post("/v1/subscriptions/"+id+"/"+verb, body) }
 	s.want(ack(first.id, "ack", `{"ranges":[{"first":0,"last":0}]}`), 204, "")
 	for _, verb := range []string{"ack", "nack"} { // 1 is not its own
-		s.want(ack(second.id, verb, `{"ranges":[{"first":1,"last":1},{"first":2,"last":3}]}`), 400, "offset 1 was never delivered")
+		s.want(ack(second.id, verb, `{"ranges":[{"first":1,"last":1},{"first":2,"last":3}]}`), 400,
+			"offset 1 was never delivered")
 	}
 	s.want(ack(second.id, "ack", `{"ranges":[{"first":2,"last":3}]}`), 204, "")
 	if at := floor(); at != 1 {
@@ -197,12 +201,15 @@ func TestAutomaticAcks(t *testing.T) {
 		var acked []broker.Range
 		var early bool
 		ctx, leave := context.WithCancel(t.Context())
-		f := &feed{batches: []broker.Batch{{Offset: 5, Count: 2, Attempt: 1, Messages: brokertest.Messages("x", "y")}}, ack: func(ranges []broker.Range) {
-			acked = append(acked, ranges...)
-			early = !strings.Contains(w.flushed, `"y"`)
-			leave()
+		f := &feed{batches: []broker.Batch{{Offset: 5, Count: 2, Attempt: 1, Messages: brokertest.Messages("x", "y")}},
+			ack: func(ranges []broker.Range) {
+				acked = append(acked, ranges...)
+				early = !strings.Contains(w.flushed, `"y"`)
+				leave()
+			}}
+		b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) {
+			return f, nil
 		}}
-		b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }}
 		s := start(t, rest.Config{Broker: b})
 		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "http://localhost"+target, http.NoBody))
 		if early || fmt.Sprint(acked) != "[{5 6}]" || !f.closed.Load() {
@@ -227,9 +234,13 @@ func (w *written) FlushError() error {
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	f := &feed{late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}, batches: []broker.Batch{
-		{Offset: 3, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")}, {Offset: 4, Count: 1, Attempt: 1, Messages: brokertest.Messages("y")},
+		{Offset: 3, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")}, {Offset: 4, Count: 1, Attempt: 1,
+			Messages: brokertest.Messages("y")},
 	}}
-	s := start(t, rest.Config{Broker: &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }}})
+	s := start(t, rest.Config{Broker: &scripted{Broker: memory(t), subscribe: func(context.Context,
+		broker.Start) (broker.Feed, error) {
+		return f, nil
+	}}})
 	address, _ := s.serve()
 	l := s.listen(address, "/v1/topics/t/events?group=g&ack=auto")
 	if got := l.texts(2); got != "3:x 4:y" {
@@ -266,10 +277,13 @@ func TestUnwrittenIsGivenBack(t *testing.T) {
 			{Offset: 5, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")},
 			{Offset: 6, Count: 2, Attempt: 1, Messages: brokertest.Messages(strings.Repeat("y", 300), "z")},
 		}}
-		b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }}
+		b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) {
+			return f, nil
+		}}
 		s := start(t, rest.Config{Broker: b})
 		w := &broken{httptest.NewRecorder(), left}
-		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/topics/t/events?group=g", http.NoBody))
+		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET",
+			"http://localhost/v1/topics/t/events?group=g", http.NoBody))
 		if got := f.unsent.Load(); got != want || !strings.Contains(w.Body.String(), `"x"`) {
 			t.Errorf("with %d bytes: %d messages are given back, want %d; written: %s", left, got, want, w.Body)
 		}

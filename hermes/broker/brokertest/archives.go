@@ -122,7 +122,8 @@ func testCut(s *suite) {
 		s.Fatalf("groups %+v", got.groups)
 	}
 	g := got.groups[0]
-	s.same("the group", fmt.Sprint(g.Name, int(g.Floor), g.Acked, g.AckTimeout, int(g.MaxAttempts)), fmt.Sprint("g", 0, []broker.Range{{First: 1, Last: 1}}, int64(hermes.AckTimeout), hermes.MaxAttempts))
+	s.same("the group", fmt.Sprint(g.Name, int(g.Floor), g.Acked, g.AckTimeout, int(g.MaxAttempts)),
+		fmt.Sprint("g", 0, []broker.Range{{First: 1, Last: 1}}, int64(hermes.AckTimeout), hermes.MaxAttempts))
 	whole, _ := s.cut()
 	if whole[s.topic] == nil || whole[hermes.DeadLetters] == nil {
 		s.Errorf("a cut of all has %d topics, and not these", len(whole))
@@ -260,10 +261,13 @@ func testRestore(s *suite) {
 	}
 	const id = 1 << 60
 	s.same("before", s.step(broker.Restore{ID: id, Topic: was.Topic}), broker.Restored{})
-	s.same("begun", s.step(broker.Restore{ID: id, Step: broker.StepBegin, Topic: was.Topic}), broker.Restored{State: broker.RestoreBegun})
-	s.same("runs", s.step(broker.Restore{ID: id, Step: broker.StepRuns, Topic: was.Topic, Runs: was.runs}), broker.Restored{State: broker.RestoreBegun, Next: was.Next})
+	s.same("begun", s.step(broker.Restore{ID: id, Step: broker.StepBegin, Topic: was.Topic}),
+		broker.Restored{State: broker.RestoreBegun})
+	s.same("runs", s.step(broker.Restore{ID: id, Step: broker.StepRuns, Topic: was.Topic, Runs: was.runs}),
+		broker.Restored{State: broker.RestoreBegun, Next: was.Next})
 	s.step(broker.Restore{ID: id, Step: broker.StepGroup, Topic: was.Topic, Group: was.groups[0]})
-	s.same("done", s.step(broker.Restore{ID: id, Step: broker.StepEnd, Topic: was.Topic}), broker.Restored{State: broker.RestoreDone, Next: was.Next})
+	s.same("done", s.step(broker.Restore{ID: id, Step: broker.StepEnd, Topic: was.Topic}),
+		broker.Restored{State: broker.RestoreDone, Next: was.Next})
 	s.same("to another", s.step(broker.Restore{ID: 5, Topic: was.Topic}).State, broker.RestoreOther)
 	s.synced()
 	s.same("history", s.history(n, true), history)
@@ -272,7 +276,8 @@ func testRestore(s *suite) {
 	is.ID, was.ID = 0, 0
 	is.Subscribers, was.Subscribers = 0, 0
 	s.same("topic", is.Topic, was.Topic)
-	s.same("group", fmt.Sprint(is.groups[0].Floor, is.groups[0].Acked, is.groups[0].Lag), fmt.Sprint(was.groups[0].Floor, was.groups[0].Acked, was.groups[0].Lag))
+	s.same("group", fmt.Sprint(is.groups[0].Floor, is.groups[0].Acked, is.groups[0].Lag), fmt.Sprint(was.groups[0].Floor,
+		was.groups[0].Acked, was.groups[0].Lag))
 	// By time it is found where it was.
 	at := was.runs[len(was.runs)-1]
 	f := s.subscribe(broker.Start{From: broker.FromTime, Time: at.Time})
@@ -320,7 +325,8 @@ func testRestoreAgain(s *suite) {
 func testRestoreGap(s *suite) {
 	topic := broker.Topic{Name: s.topic + ".old", First: 7}
 	s.step(broker.Restore{ID: 3, Step: broker.StepBegin, Topic: topic})
-	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a"), old(20, 2, "b", "c")}})
+	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a"),
+		old(20, 2, "b", "c")}})
 	topic.Next = 22
 	s.step(broker.Restore{ID: 3, Step: broker.StepEnd, Topic: topic})
 	s.topic = topic.Name

@@ -21,7 +21,9 @@ func (m *InMemory) member() broker.Member {
 func (m *InMemory) Status(context.Context) (broker.Status, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := broker.Status{Node: self, Term: m.term, Committed: m.index, Applied: m.index, Members: []broker.Member{m.member()}}
+	s := broker.Status{Node: self, Term: m.term, Committed: m.index, Applied: m.index, Members: []broker.Member{
+		m.member(),
+	}}
 	if m.leads {
 		s.Leader = self
 	} else {

@@ -222,7 +222,8 @@ func testCreateAtTail(s *suite) {
 		cancel()
 		f.Close()
 		if err != nil || b.Offset != 0 {
-			s.Fatalf("topic %d: the feed that made it has not its first message, but %d of offset %d: %v", i, b.Count, b.Offset, err)
+			s.Fatalf("topic %d: the feed that made it has not its first message, but %d of offset %d: %v", i, b.Count, b.Offset,
+				err)
 		}
 	}
 }

@@ -82,12 +82,15 @@ func testGroup(s *suite) {
 
 func testGroupStates(s *suite) {
 	s.publish("a", "b", "c")
-	g, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromOffset, Offset: 1})
+	g, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromOffset,
+		Offset: 1})
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.same("new", []any{g.Floor, g.AckTimeout, g.MaxAttempts, g.Lag}, []any{1, int64(hermes.AckTimeout), hermes.MaxAttempts, 2})
-	if _, err := s.out.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromOldest}); err != nil {
+	s.same("new", []any{g.Floor, g.AckTimeout, g.MaxAttempts, g.Lag}, []any{1, int64(hermes.AckTimeout),
+		hermes.MaxAttempts, 2})
+	if _, err := s.out.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"},
+		broker.Start{From: broker.FromOldest}); err != nil {
 		s.Error("the same again:", err)
 	}
 	s.same("where it was", s.group("g").Floor, 1)
@@ -106,8 +109,10 @@ func testGroupStates(s *suite) {
 	s.take(f, 2)
 	s.ack(f, broker.Range{First: 2, Last: 2})
 	g = s.group("g")
-	s.same("state", []any{g.Floor, g.Acked, g.Lag, g.Members, g.InFlight}, []any{1, []broker.Range{{First: 2, Last: 2}}, 1, 1, 1})
-	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "a"}, broker.Start{From: broker.FromTail}); err != nil {
+	s.same("state", []any{g.Floor, g.Acked, g.Lag, g.Members, g.InFlight}, []any{1, []broker.Range{{First: 2, Last: 2}}, 1,
+		1, 1})
+	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "a"},
+		broker.Start{From: broker.FromTail}); err != nil {
 		s.Fatal(err)
 	}
 	s.synced()
@@ -209,7 +214,8 @@ func testNackDelay(s *suite) {
 }
 
 func testAckTimeout(s *suite) {
-	_, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", AckTimeout: int64(50 * time.Millisecond)}, broker.Start{From: broker.FromOldest})
+	_, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", AckTimeout: int64(50 * time.Millisecond)},
+		broker.Start{From: broker.FromOldest})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -239,12 +245,16 @@ func testDeadLetter(s *suite) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 2}, broker.Start{From: broker.FromOldest})
+	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 2},
+		broker.Start{From: broker.FromOldest})
 	if err != nil {
 		s.Fatal(err)
 	}
-	m := hermes.Message{Payload: []byte("poison"), Key: []byte("k"), Headers: []hermes.Header{{Name: "own", Value: []byte("v")}}}
-	if v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: record.AppendMessage(nil, &m), Count: 1}); v.Err != nil {
+	m := hermes.Message{Payload: []byte("poison"), Key: []byte("k"), Headers: []hermes.Header{
+		{Name: "own", Value: []byte("v")},
+	}}
+	if v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: record.AppendMessage(nil, &m),
+		Count: 1}); v.Err != nil {
 		s.Fatal(v.Err)
 	}
 	f := s.member("g", 0)
@@ -255,7 +265,8 @@ func testDeadLetter(s *suite) {
 		}
 	}
 	s.until("it is passed over", func() bool { g := s.group("g"); return g.Floor == 1 && g.Dead == 1 })
-	letters, err := s.out.Subscribe(s.ctx, broker.Start{Topic: hermes.DeadLetters, From: broker.FromOffset, Offset: dead.Next})
+	letters, err := s.out.Subscribe(s.ctx, broker.Start{Topic: hermes.DeadLetters, From: broker.FromOffset,
+		Offset: dead.Next})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -282,7 +293,8 @@ func testDeadLettersOfDeadLetters(s *suite) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 1}, broker.Start{From: broker.FromOldest}); err != nil {
+	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 1},
+		broker.Start{From: broker.FromOldest}); err != nil {
 		s.Fatal(err)
 	}
 	s.publish("poison")
@@ -293,7 +305,8 @@ func testDeadLettersOfDeadLetters(s *suite) {
 	}
 	s.until("it is passed over", func() bool { return s.group("g").Dead == 1 })
 	name := s.topic // other tests may have groups there too
-	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: hermes.DeadLetters, Name: name, MaxAttempts: 1}, broker.Start{From: broker.FromOffset, Offset: dead.Next})
+	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: hermes.DeadLetters, Name: name, MaxAttempts: 1},
+		broker.Start{From: broker.FromOffset, Offset: dead.Next})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -407,7 +420,8 @@ func testGroupsApart(s *suite) {
 
 func testGroupAtTail(s *suite) {
 	s.publish("old")
-	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromTail}); err != nil {
+	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"},
+		broker.Start{From: broker.FromTail}); err != nil {
 		s.Fatal(err)
 	}
 	s.publish("new")

@@ -182,7 +182,8 @@ func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
 		return broker.Verdict{Err: err}
 	}
 	if known != nil {
-		return broker.Verdict{Offset: known.offset, Count: count, Time: known.time, Duplicate: true, Term: m.term, Index: known.index}
+		return broker.Verdict{Offset: known.offset, Count: count, Time: known.time, Duplicate: true, Term: m.term,
+			Index: known.index}
 	}
 	v := m.store(t, run.Messages, count)
 	if run.Producer != 0 {
@@ -238,7 +239,9 @@ func (m *InMemory) store(t *topic, messages []byte, count int) broker.Verdict {
 
 // read is at most limit bytes of what is at an offset, one message at least. The lock is held.
 func (t *topic) read(offset uint64, limit int) (broker.Batch, bool) {
-	i, exact := slices.BinarySearchFunc(t.runs, offset, func(b broker.Batch, o uint64) int { return cmp.Compare(b.Offset, o) })
+	i, exact := slices.BinarySearchFunc(t.runs, offset, func(b broker.Batch, o uint64) int {
+		return cmp.Compare(b.Offset, o)
+	})
 	if !exact {
 		i--
 	}
@@ -289,7 +292,8 @@ func (m *InMemory) OpenProducer(ctx context.Context) (uint64, error) {
 func (m *InMemory) create(t broker.Topic) *topic {
 	m.topicID++
 	made := &topic{groups: map[string]*group{}, feeds: map[*feed]struct{}{}, Topic: broker.Topic{
-		Name: t.Name, ID: m.topicID, First: t.First, Next: t.First, Created: m.tick(), RetentionAge: t.RetentionAge, RetentionBytes: t.RetentionBytes,
+		Name: t.Name, ID: m.topicID, First: t.First, Next: t.First, Created: m.tick(), RetentionAge: t.RetentionAge,
+		RetentionBytes: t.RetentionBytes,
 	}}
 	m.topics[t.Name] = made
 	return made

@@ -80,14 +80,15 @@ func testOrder(s *suite) {
 	var wg sync.WaitGroup
 	wg.Add(runs)
 	for i := range runs {
-		s.in.Publish(s.ctx, broker.Run{Topic: s.topic, Messages: Messages(fmt.Sprint(i), ""), Count: 2}, func(v broker.Verdict) {
-			mu.Lock()
-			defer mu.Unlock()
-			verdicts[i] = append(verdicts[i], v)
-			if len(verdicts[i]) == 1 {
-				wg.Done()
-			}
-		})
+		s.in.Publish(s.ctx, broker.Run{Topic: s.topic, Messages: Messages(fmt.Sprint(i), ""), Count: 2},
+			func(v broker.Verdict) {
+				mu.Lock()
+				defer mu.Unlock()
+				verdicts[i] = append(verdicts[i], v)
+				if len(verdicts[i]) == 1 {
+					wg.Done()
+				}
+			})
 	}
 	wg.Wait()
 	mu.Lock()
@@ -114,7 +115,8 @@ func testConcurrent(s *suite) {
 	for c := range callers {
 		wg.Go(func() {
 			for i := range each {
-				v := Publish(s.ctx, []broker.Broker{s.in, s.out}[c%2], broker.Run{Topic: s.topic, Messages: Messages(fmt.Sprintf("%d/%d", c, i)), Count: 1})
+				v := Publish(s.ctx, []broker.Broker{s.in, s.out}[c%2], broker.Run{Topic: s.topic,
+					Messages: Messages(fmt.Sprintf("%d/%d", c, i)), Count: 1})
 				if v.Err != nil {
 					s.Error(v.Err)
 					return
@@ -156,7 +158,8 @@ func testIdempotent(s *suite) {
 		s.Fatal("two producers have one id")
 	}
 	run := func(in broker.Broker, producer, sequence uint64, payloads ...string) broker.Verdict {
-		return Publish(s.ctx, in, broker.Run{Topic: s.topic, Messages: Messages(payloads...), Count: len(payloads), Producer: producer, Sequence: sequence})
+		return Publish(s.ctx, in, broker.Run{Topic: s.topic, Messages: Messages(payloads...), Count: len(payloads),
+			Producer: producer, Sequence: sequence})
 	}
 	a, b, c := run(s.in, one, 1, "a", "b"), run(s.out, one, 3, "c"), run(s.in, two, 1, "a", "b")
 	again := run(s.out, one, 1, "a", "b")
@@ -176,7 +179,8 @@ func testIdempotent(s *suite) {
 func testSequences(s *suite) {
 	p := s.producer()
 	run := func(sequence uint64, n int) error {
-		return Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages(make([]string, n)...), Count: n, Producer: p, Sequence: sequence}).Err
+		return Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages(make([]string, n)...), Count: n,
+			Producer: p, Sequence: sequence}).Err
 	}
 	if err := run(7, 2); err != nil {
 		s.Fatal("a first run may have any sequence:", err)
@@ -209,7 +213,8 @@ func testPerformance(s *suite) {
 	}
 	g := s.subscribe(broker.Start{From: broker.FromGroup, Group: "g"})
 	f := s.subscribe(broker.Start{From: broker.FromTail})
-	v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages("fast", "faster"), Count: 2, Mode: hermes.Performance})
+	v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages("fast", "faster"), Count: 2,
+		Mode: hermes.Performance})
 	if v.Err != nil || v.Offset != 0 || v.Duplicate {
 		s.Fatalf("verdict %+v", v)
 	}

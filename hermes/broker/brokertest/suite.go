@@ -201,5 +201,6 @@ func (s *suite) until(what string, ask func() bool) {
 
 // nasty is payloads that a wire or a store may spoil. (hb-D28)
 func nasty() []string {
-	return []string{"", "\x00", "a\x00b", "\xff\xfe\xfd", "a+b & c%", "\U0001F600", strings.Repeat("x", 64<<10), string(bytes.Repeat([]byte{0x12, 0}, 100))}
+	return []string{"", "\x00", "a\x00b", "\xff\xfe\xfd", "a+b & c%", "\U0001F600", strings.Repeat("x", 64<<10),
+		string(bytes.Repeat([]byte{0x12, 0}, 100))}
 }

@@ -23,7 +23,8 @@ func testCreateTopic(s *suite) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if first.ID == 0 || first.Created == 0 || first.First != 0 || first.Next != 0 || first.RetentionAge != 5e18 || first.RetentionBytes != 1<<40 {
+	if first.ID == 0 || first.Created == 0 || first.First != 0 || first.Next != 0 || first.RetentionAge != 5e18 ||
+		first.RetentionBytes != 1<<40 {
 		s.Errorf("a new topic is %+v", first)
 	}
 	again, err := s.out.CreateTopic(s.ctx, broker.Topic{Name: s.topic + ".a", RetentionAge: 5e18, RetentionBytes: 1 << 40})
@@ -172,7 +173,8 @@ func testCluster(s *suite) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if st.Node == 0 || st.Leader != leader.ID || st.Term == 0 || st.Applied > st.Committed || st.Unready != "" || len(st.Members) == 0 {
+	if st.Node == 0 || st.Leader != leader.ID || st.Term == 0 || st.Applied > st.Committed || st.Unready != "" ||
+		len(st.Members) == 0 {
 		s.Errorf("status %+v", st)
 	}
 	_, err = s.in.Remove(s.ctx, 1<<40)
