@@ -1,5 +1,5 @@
-// Package affinity is where a child process of ours lives: on which cores, and in which
-// network namespace. It chooses neither.
+// Package affinity says where a child process of ours lives: on which cores, and in which network namespace. It
+// chooses neither.
 package affinity
 
 import (
@@ -42,7 +42,7 @@ func (p Place) Do(something func() error) error {
 		runtime.LockOSThread()
 		err, back := p.do(something)
 		if back == nil {
-			runtime.UnlockOSThread() // else nobody gets this thread any more, and it ends
+			runtime.UnlockOSThread() // else no one gets this thread any more, and it ends
 		}
 		done <- errors.Join(err, back)
 	}()

@@ -34,9 +34,9 @@ func reach(all []file, roots ...string) map[string]string {
 			imported, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
 			switch {
 			case ours && imported == "":
-				imports[f.room] = append(imports[f.room], ".")
+				imports[f.dir] = append(imports[f.dir], ".")
 			case ours && imported[0] == '/':
-				imports[f.room] = append(imports[f.room], imported[1:])
+				imports[f.dir] = append(imports[f.dir], imported[1:])
 			}
 		}
 	}
@@ -45,11 +45,11 @@ func reach(all []file, roots ...string) map[string]string {
 		by[root] = ""
 	}
 	for len(next) > 0 {
-		room := next[0]
+		dir := next[0]
 		next = next[1:]
-		for _, imported := range imports[room] {
+		for _, imported := range imports[dir] {
 			if _, known := by[imported]; !known {
-				by[imported] = room
+				by[imported] = dir
 				next = append(next, imported)
 			}
 		}
@@ -58,10 +58,10 @@ func reach(all []file, roots ...string) map[string]string {
 }
 
 // chain is the way by which a package came in, from the program on.
-func chain(by map[string]string, room string) string {
+func chain(by map[string]string, dir string) string {
 	way := []string{}
-	for ; room != ""; room = by[room] {
-		way = append(way, room)
+	for ; dir != ""; dir = by[dir] {
+		way = append(way, dir)
 	}
 	slices.Reverse(way)
 	return strings.Join(way, " > ")
@@ -73,16 +73,16 @@ func TestHermesStandsAlone(t *testing.T) {
 	all := load(t)
 	roots := []string{"cmd/hermes"}
 	for _, f := range all {
-		if (f.room == "hermes" || strings.HasPrefix(f.room, "hermes/")) && !slices.Contains(roots, f.room) {
-			roots = append(roots, f.room)
+		if (f.dir == "hermes" || strings.HasPrefix(f.dir, "hermes/")) && !slices.Contains(roots, f.dir) {
+			roots = append(roots, f.dir)
 		}
 	}
 	by := reach(all, roots...)
 	used := map[string]bool{}
-	for room := range by {
-		i := slices.IndexFunc(alone, func(pattern string) bool { return matches(pattern, room) })
+	for dir := range by {
+		i := slices.IndexFunc(alone, func(pattern string) bool { return matches(pattern, dir) })
 		if i < 0 {
-			t.Errorf("Hermes needs %s: %s", room, chain(by, room))
+			t.Errorf("Hermes needs %s: %s", dir, chain(by, dir))
 			continue
 		}
 		used[alone[i]] = true
@@ -102,9 +102,9 @@ func TestReach(t *testing.T) {
 	t.Parallel()
 	all := load(t)
 	by := reach(all, "cmd/wirelab")
-	for _, room := range []string{".", "lab/stat", "results/store", "wire/status", "internal/nearest"} {
-		if _, ok := by[room]; !ok {
-			t.Errorf("cmd/wirelab is built of %s, and that is not seen", room)
+	for _, dir := range []string{".", "lab/stat", "results/store", "wire/status", "internal/nearest"} {
+		if _, ok := by[dir]; !ok {
+			t.Errorf("cmd/wirelab is built of %s, and that is not seen", dir)
 		}
 	}
 	if _, ok := by["internal/leaktest"]; ok {

@@ -21,7 +21,7 @@ const module = "wirelab"
 // file is one Go file of the project.
 type file struct {
 	path      string // from the root, with slashes
-	room      string // its folder; "." is the root
+	dir       string // its folder; "." is the root
 	test      bool
 	generated bool
 	lines     int
@@ -61,7 +61,7 @@ func load(t *testing.T) []file {
 			return err
 		}
 		all = append(all, file{
-			path: rel, room: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go"),
+			path: rel, dir: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go"),
 			generated: ast.IsGenerated(parsed), lines: strings.Count(string(text), "\n"),
 			ast: parsed, fset: fset,
 		})
@@ -76,45 +76,44 @@ func load(t *testing.T) []file {
 	return all
 }
 
-// rule says what the rooms that match a pattern may import of ours, and of
-// others'. Patterns are those of path.Match, with a last element "**" for the
-// folder and all below it.
+// rule says what the packages that match a pattern may import of ours, and of others'. Patterns are those of
+// path.Match, with a last element "**" for the folder and all below it.
 type rule struct {
-	rooms   string
-	may     []string // of our rooms
+	dirs    string
+	may     []string // of our packages
 	foreign string   // "any", "none", or modules that may be imported, separated by spaces
 	because string
 }
 
-// matches reports whether room is one of a pattern's.
-func matches(pattern, room string) bool {
+// matches reports whether a folder is one of a pattern's.
+func matches(pattern, dir string) bool {
 	if pattern == "**" {
 		return true
 	}
 	if stem, ok := strings.CutSuffix(pattern, "/**"); ok {
 		depth := strings.Count(stem, "/") + 1
-		parts := strings.Split(room, "/")
+		parts := strings.Split(dir, "/")
 		if len(parts) < depth {
 			return false
 		}
 		hit, err := path.Match(stem, strings.Join(parts[:depth], "/"))
 		return err == nil && hit
 	}
-	hit, err := path.Match(pattern, room)
+	hit, err := path.Match(pattern, dir)
 	return err == nil && hit
 }
 
-func ruleOf(room string) (rule, bool) {
-	i := slices.IndexFunc(rules, func(r rule) bool { return matches(r.rooms, room) })
+func ruleOf(dir string) (rule, bool) {
+	i := slices.IndexFunc(rules, func(r rule) bool { return matches(r.dirs, dir) })
 	if i < 0 {
 		return rule{}, false
 	}
 	return rules[i], true
 }
 
-// offence tells why a room may not import a package, or "".
-func offence(room, imported string) string {
-	r, ok := ruleOf(room)
+// offence tells why a package may not import a package, or "".
+func offence(dir, imported string) string {
+	r, ok := ruleOf(dir)
 	if !ok {
 		return "the folder belongs to no room: add it to the rules and to docs/ARCHITECTURE.md"
 	}
@@ -124,10 +123,11 @@ func offence(room, imported string) string {
 		if other == "" {
 			other = "."
 		}
-		if strings.HasPrefix(other, "cmd/") && (!strings.HasPrefix(other, "cmd/internal/") || !strings.HasPrefix(room, "cmd/")) {
+		if strings.HasPrefix(other, "cmd/") && (!strings.HasPrefix(other, "cmd/internal/") || !strings.HasPrefix(dir,
+			"cmd/")) {
 			return "cmd is imported by nobody"
 		}
-		if sibling(room, other) {
+		if sibling(dir, other) {
 			return "one workload must not know another"
 		}
 		if !slices.ContainsFunc(r.may, func(p string) bool { return matches(p, other) }) {
@@ -136,7 +136,7 @@ func offence(room, imported string) string {
 		return ""
 	}
 	if standard(imported) {
-		if strings.HasPrefix(imported, "net/http") && slices.Contains([]string{"lab/load", "lab/stat", "lab/plan"}, room) {
+		if strings.HasPrefix(imported, "net/http") && slices.Contains([]string{"lab/load", "lab/stat", "lab/plan"}, dir) {
 			return r.because
 		}
 		return ""
@@ -156,8 +156,8 @@ func offence(room, imported string) string {
 }
 
 // sibling reports whether the two are parts of different workloads.
-func sibling(room, other string) bool {
-	a, b := strings.Split(room, "/"), strings.Split(other, "/")
+func sibling(dir, other string) bool {
+	a, b := strings.Split(dir, "/"), strings.Split(other, "/")
 	return len(a) > 1 && len(b) > 1 && a[0] == "workload" && b[0] == "workload" && a[1] != b[1] && a[1] != "all"
 }
 
@@ -168,7 +168,7 @@ func standard(imported string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// Imports follow the rules. Tests may import more: they are where rooms meet.
+// Imports follow the rules. Tests may import more: they are where packages meet.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t) {
@@ -177,7 +177,7 @@ func TestImports(t *testing.T) {
 		}
 		for _, spec := range f.ast.Imports {
 			imported := strings.Trim(spec.Path.Value, `"`)
-			if why := offence(f.room, imported); why != "" {
+			if why := offence(f.dir, imported); why != "" {
 				t.Errorf("%s imports %s: %s", f.fset.Position(spec.Pos()), imported, why)
 			}
 		}
@@ -187,7 +187,7 @@ func TestImports(t *testing.T) {
 // The rules themselves refuse what they are there to refuse.
 func TestRulesRefuse(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ room, imported string }{
+	for _, c := range []struct{ dir, imported string }{
 		{".", "google.golang.org/grpc"},
 		{"lab/load", "wirelab"},
 		{"lab/load", "net/http"},
@@ -208,39 +208,39 @@ func TestRulesRefuse(t *testing.T) {
 		{"wire/endpoint", "wirelab"},
 		{"newroom", "fmt"},
 	} {
-		if offence(c.room, c.imported) == "" {
-			t.Errorf("%s may import %s", c.room, c.imported)
+		if offence(c.dir, c.imported) == "" {
+			t.Errorf("%s may import %s", c.dir, c.imported)
 		}
 	}
-	for _, c := range []struct{ room, imported string }{
+	for _, c := range []struct{ dir, imported string }{
 		{"lab/load", "wirelab/lab/stat"},
 		{"workload/routeguide/bind", "wirelab/workload/routeguide/gen"},
 		{"workload/all", "wirelab/workload/routeguide/bind"},
 		{"results/report/terminal", "wirelab/lab/result"},
 	} {
-		if why := offence(c.room, c.imported); why != "" {
-			t.Errorf("%s may not import %s: %s", c.room, c.imported, why)
+		if why := offence(c.dir, c.imported); why != "" {
+			t.Errorf("%s may not import %s: %s", c.dir, c.imported, why)
 		}
 	}
 }
 
-// Every room says what it is in a package comment.
+// Every package says what it is in a package comment.
 func TestPackageComments(t *testing.T) {
 	t.Parallel()
 	documented := map[string]bool{}
 	for _, f := range load(t) {
-		if f.generated && !documented[f.room] {
-			documented[f.room] = f.ast.Doc != nil || strings.Contains(f.room, "/gen")
+		if f.generated && !documented[f.dir] {
+			documented[f.dir] = f.ast.Doc != nil || strings.Contains(f.dir, "/gen")
 		}
-		if f.test && f.room != "internal/arch" {
+		if f.test && f.dir != "internal/arch" {
 			continue
 		}
 		text := f.ast.Doc.Text()
-		documented[f.room] = documented[f.room] || strings.HasPrefix(text, "Package ") || strings.HasPrefix(text, "Command ")
+		documented[f.dir] = documented[f.dir] || strings.HasPrefix(text, "Package ") || strings.HasPrefix(text, "Command ")
 	}
-	for room, ok := range documented {
+	for dir, ok := range documented {
 		if !ok {
-			t.Errorf("%s has no package comment that says what it knows and must not know", room)
+			t.Errorf("%s has no package comment that says what it knows and must not know", dir)
 		}
 	}
 }
@@ -274,14 +274,14 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// badNames are names of rooms that say nothing of what is in them.
+// badNames are names of packages that say nothing of what is in them.
 var badNames = regexp.MustCompile(`^(utils?|common|types|base|helpers?|misc|shared|lib)$`)
 
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t) {
 		stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(f.path), ".go"), "_test")
-		if badNames.MatchString(path.Base(f.room)) || badNames.MatchString(stem) {
+		if badNames.MatchString(path.Base(f.dir)) || badNames.MatchString(stem) {
 			t.Errorf("%s: name the room by its role and the file by its noun", f.path)
 		}
 	}
@@ -300,18 +300,18 @@ var banned = map[string]string{
 
 // mayExit reports whether a file is a program's own, whose func main exits.
 func mayExit(f file) bool {
-	return path.Base(f.path) == "main.go" && (strings.HasPrefix(f.room, "cmd/") || strings.HasPrefix(f.room, "internal/"))
+	return path.Base(f.path) == "main.go" && (strings.HasPrefix(f.dir, "cmd/") || strings.HasPrefix(f.dir, "internal/"))
 }
 
-// suite reports whether a room is for tests alone: selftest is of the product.
-func suite(room string) bool {
-	return room == "wire/conformance" || strings.HasSuffix(room, "test") && room != "cmd/internal/selftest"
+// suite reports whether a folder is for tests alone: selftest is of the product.
+func suite(dir string) bool {
+	return dir == "wire/conformance" || strings.HasSuffix(dir, "test") && dir != "cmd/internal/selftest"
 }
 
 func TestBannedCalls(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t) {
-		if f.generated || f.test || suite(f.room) {
+		if f.generated || f.test || suite(f.dir) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -396,20 +396,21 @@ func TestNoMarkersNorInit(t *testing.T) {
 func TestNoTestingInProduction(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t) {
-		if f.test || suite(f.room) {
+		if f.test || suite(f.dir) {
 			continue
 		}
 		for _, spec := range f.ast.Imports {
 			imported := strings.Trim(spec.Path.Value, `"`)
-			if imported == "testing" || imported == module+"/conformance" || strings.HasPrefix(imported, module) && suite(strings.TrimPrefix(imported, module+"/")) {
+			if imported == "testing" || imported == module+"/conformance" || strings.HasPrefix(imported, module) &&
+				suite(strings.TrimPrefix(imported, module+"/")) {
 				t.Errorf("%s imports %s", f.path, imported)
 			}
 		}
 	}
 }
 
-// The map in docs/ARCHITECTURE.md names every room.
-func TestArchitectureNamesEveryRoom(t *testing.T) {
+// The map in docs/ARCHITECTURE.md names every package.
+func TestArchitectureNamesEveryFolder(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	if err != nil {
@@ -417,7 +418,7 @@ func TestArchitectureNamesEveryRoom(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, f := range load(t) {
-		top, _, _ := strings.Cut(f.room, "/")
+		top, _, _ := strings.Cut(f.dir, "/")
 		if top == "." || seen[top] {
 			continue
 		}

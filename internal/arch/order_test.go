@@ -18,8 +18,9 @@ var order = []string{
 // rootMost is the most folders of the root.
 const rootMost = 14
 
-// upward are the imports against the order that there still are, by folder and package. What holds a child process speaks the
-// lab's lines and reads its counters: one type for a process, generic over its messages, will end that. The list may shrink.
+// upward are the imports against the order that there still are, by folder and package. What holds a child
+// process speaks the lab's lines and reads its counters: one type for a process, generic over its messages,
+// will end that. The list may shrink.
 var upward = map[string][]string{
 	"internal/process":   {"lab/probe"},
 	"pipeline/stack":     {"lab/control", "lab/probe", "lab/result", "lab/target"},
@@ -32,17 +33,19 @@ var upward = map[string][]string{
 
 // folder is what stands in order for a package: the folder of the root that it is in, or itself if it is listed
 // there. "." is the root.
-func folder(room string) string {
-	if slices.Contains(order, room) {
-		return room
+func folder(dir string) string {
+	if slices.Contains(order, dir) {
+		return dir
 	}
-	top, _, _ := strings.Cut(room, "/")
+	top, _, _ := strings.Cut(dir, "/")
 	return top
 }
 
 // program reports whether a package of internal makes or checks the project, and is imported by none.
-func program(all []file, room string) bool {
-	return strings.HasPrefix(room, "internal/") && slices.ContainsFunc(all, func(f file) bool { return f.room == room && f.ast.Name.Name == "main" })
+func program(all []file, dir string) bool {
+	return strings.HasPrefix(dir, "internal/") && slices.ContainsFunc(all, func(f file) bool {
+		return f.dir == dir && f.ast.Name.Name == "main"
+	})
 }
 
 // Imports go down, but for those that are listed; and what is listed is there.
@@ -51,7 +54,7 @@ func TestOrder(t *testing.T) {
 	all := load(t)
 	seen := map[string][]string{}
 	for _, f := range all {
-		if f.test || suite(f.room) || program(all, f.room) {
+		if f.test || suite(f.dir) || program(all, f.dir) {
 			continue
 		}
 		for _, spec := range f.ast.Imports {
@@ -62,22 +65,22 @@ func TestOrder(t *testing.T) {
 			if imported == "" {
 				imported = "."
 			}
-			from, to := slices.Index(order, folder(f.room)), slices.Index(order, folder(imported))
+			from, to := slices.Index(order, folder(f.dir)), slices.Index(order, folder(imported))
 			if from < 0 || to < 0 {
-				t.Errorf("%s: %s or %s is no folder of the order", f.path, folder(f.room), folder(imported))
+				t.Errorf("%s: %s or %s is no folder of the order", f.path, folder(f.dir), folder(imported))
 			}
 			if from > to {
-				if !slices.Contains(upward[f.room], imported) {
+				if !slices.Contains(upward[f.dir], imported) {
 					t.Errorf("%s imports %s, which stands above it in %v", f.path, imported, order)
 				}
-				seen[f.room] = append(seen[f.room], imported)
+				seen[f.dir] = append(seen[f.dir], imported)
 			}
 		}
 	}
-	for room, listed := range upward {
+	for dir, listed := range upward {
 		for _, imported := range listed {
-			if !slices.Contains(seen[room], imported) {
-				t.Errorf("%s imports %s no more: take it off the list", room, imported)
+			if !slices.Contains(seen[dir], imported) {
+				t.Errorf("%s imports %s no more: take it off the list", dir, imported)
 			}
 		}
 	}

@@ -44,7 +44,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Start returns a browser for as long as the test lasts. Where there is none the test is skipped, and that is told ([prereq]).
+// Start returns a browser for as long as the test lasts. Where there is none the test is skipped, and that is
+// reported ([prereq]).
 func Start(t *testing.T) context.Context {
 	t.Helper()
 	program := prereq.NeedChromium(t)
@@ -66,7 +67,7 @@ func launch(parent context.Context, t *testing.T, program string) (ctx context.C
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"),
-		// Its own bound of 20 s is too short for the first start, from a cold disk beside a compiler.
+		// Its own bound of 20 s is too short for the first start, from a cold disk next to a compiler.
 		chromedp.WSURLReadTimeout(patience))
 	allocated, end := chromedp.NewExecAllocator(parent, options...)
 	silent := func(string, ...any) {} // what it complains of is looked at by [Tab]
@@ -121,7 +122,8 @@ func (p *Tab) Until(what, script string) {
 	var err error
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		holds := false
-		if err = chromedp.Run(p.Ctx, chromedp.Evaluate("document.readyState === 'complete' && Boolean("+script+")", &holds)); err == nil && holds {
+		if err = chromedp.Run(p.Ctx, chromedp.Evaluate("document.readyState === 'complete' && Boolean("+script+")",
+			&holds)); err == nil && holds {
 			return
 		}
 	}

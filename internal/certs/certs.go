@@ -1,12 +1,9 @@
-// Package certs makes the certificates of one run: a fresh authority and
-// one server certificate that it signs, both gone when the run is. It keeps
-// no file and knows no protocol.
+// Package certs makes the certificates of one run: a fresh certificate authority (CA) and one server
+// certificate that it signs, both gone when the run is. It keeps no file and knows no protocol.
 //
-// Keys are ECDSA P-256 because that is what servers on the Internet mostly
-// present; the published comparison used P-521, whose handshake costs several
-// times more (docs/origins.md duh-F11). The certificate is for a server only, has a
-// random serial number, and the authority may sign nothing but leaves
-// (duh-D04).
+// Keys are ECDSA P-256 because that is what servers on the Internet mostly present; the published comparison
+// used P-521, whose handshake costs several times more (docs/origins.md duh-F11). The certificate is for a
+// server only, has a random serial number, and the CA may sign nothing but leaves (duh-D04).
 package certs
 
 import (
@@ -28,9 +25,8 @@ import (
 // a clock that is set back does not refuse them.
 const lifetime = 7 * 24 * time.Hour
 
-// Issue returns a certificate for the given host names and addresses, with
-// localhost, 127.0.0.1 and ::1 always among them, and the PEM of the authority
-// that clients must trust. The certificate is to be used with TLS 1.3.
+// Issue returns a certificate for the given host names and addresses, with localhost, 127.0.0.1 and ::1 always
+// among them, and the PEM of the CA that clients must trust. The certificate is to be used with TLS 1.3.
 func Issue(hosts ...string) (tls.Certificate, []byte, error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -72,7 +68,7 @@ func Issue(hosts ...string) (tls.Certificate, []byte, error) {
 	return tls.Certificate{Certificate: [][]byte{leafDER}, PrivateKey: key}, authorityPEM, nil
 }
 
-// Trust returns a pool that holds the authorities in pemBytes and no other.
+// Trust returns a pool that holds the CAs in pemBytes and no other.
 func Trust(pemBytes []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pemBytes) {

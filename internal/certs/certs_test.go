@@ -64,7 +64,9 @@ func TestUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err == nil {
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{
+		x509.ExtKeyUsageClientAuth,
+	}}); err == nil {
 		t.Error("the server's certificate passes as a client's")
 	}
 	other, _, err := certs.Issue()

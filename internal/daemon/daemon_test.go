@@ -112,8 +112,8 @@ func TestReclaim(t *testing.T) {
 			_, err := os.Stat(at)
 			return !errors.Is(err, os.ErrNotExist)
 		}
-		// A process that another test forks has our lock until it becomes a program of its own, so the
-		// lock can outlive what we close. Who finds it held leaves the directory to the next.
+		// A process that another test forks has our lock until it becomes its own program, so the lock can outlive
+		// what we close. Who finds it held leaves the directory to the next.
 		stays := reclaim()
 		for deadline := time.Now().Add(time.Minute); stays && !c.stays && time.Now().Before(deadline); stays = reclaim() {
 			time.Sleep(time.Millisecond)
@@ -125,8 +125,8 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// What a child is started with: never root, in a group of its own, dying with us
-// or not, and nothing of our environment.
+// What a child is started with: never root, in its own group, dying with us or not, and nothing of our
+// environment.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	as, err := daemon.Choose("A server", "no-such-user")
@@ -229,8 +229,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// How a process ended is told, and whether that was by SIGKILL; one that is gone
-// is signalled in vain.
+// How a process ended is reported, and whether that was by SIGKILL; one that is gone is signalled in vain.
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	var none *daemon.Process

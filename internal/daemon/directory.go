@@ -41,7 +41,7 @@ const staleAge = time.Minute
 func Left(parent, prefix string, now time.Time) []string {
 	names, err := filepath.Glob(filepath.Join(parent, prefix+"*"))
 	if err != nil {
-		return nil // parent holds a character with a meaning of its own: nothing is swept
+		return nil // parent holds a character with its own meaning: nothing is swept
 	}
 	var old []string
 	for _, name := range names {
@@ -53,10 +53,9 @@ func Left(parent, prefix string, now time.Time) []string {
 	return old
 }
 
-// Reclaim removes the directory of a server that was killed with who started it:
-// nobody else would. It does nothing where somebody holds the lock. Gone, asked
-// with the lock held, says whether nothing of the server is left to use it. What
-// cannot be removed is another user's, and stays.
+// Reclaim removes the directory of a server that was killed with who started it: no other would. It does
+// nothing where someone holds the lock. Gone, asked with the lock held, says whether nothing of the server is
+// left to use it. What cannot be removed is another user's, and stays.
 func Reclaim(directory string, gone func() bool) {
 	owned, err := Lock(Owned(directory))
 	if err != nil {

@@ -20,10 +20,9 @@ type Identity struct {
 // nobody is the user that every system has for what needs no rights.
 const nobody = "nobody"
 
-// Choose returns who the program, named for people, is to run as: no server
-// needs to be root and some refuse, so root gives up being that for it. Own is
-// the user that a package of the program's makes. NotFound if there is neither
-// that user nor nobody.
+// Choose returns who the program, named for people, is to run as: no server needs to be root and some refuse,
+// so root gives up being that for it. Own is the user that a package of the program's makes. NotFound if there
+// is neither that user nor "nobody".
 func Choose(program, own string) (*Identity, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // nil means as we do

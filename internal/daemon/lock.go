@@ -48,8 +48,7 @@ func Held(name string) (bool, error) {
 	return false, f.Close()
 }
 
-// pause is how long is waited between two looks at a lock, which tells nobody
-// that it is free.
+// pause is how long is waited between two looks at a lock, which tells no one that it is free.
 const pause = 5 * time.Millisecond
 
 // Released waits until a lock is free, and takes it no longer than a look does.

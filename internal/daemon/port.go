@@ -16,17 +16,17 @@ const (
 	portCount = 12_000
 )
 
-// Each process begins with another port and goes on from there: drawn one by one, the nine of a
-// cluster of three nodes would hold one twice in three of a thousand clusters, and a server that was
-// killed, to be started again, could find its own with another.
+// Each process begins with another port and continues from there: drawn one by one, the nine of a cluster of
+// three nodes would hold one twice in three of a thousand clusters, and a server that was killed, to be started
+// again, could find its own with another.
 var (
 	beginPort = rand.Uint32N(portCount)
 	tried     atomic.Uint32
 )
 
-// FreePort returns a port of 127.0.0.1 that nobody listens on and that this process was not given
-// since it was given most of the others. Nobody holds it until the server does: another process
-// may take it before. ResourceExhausted if none was found.
+// FreePort returns a port of 127.0.0.1 that no one listens on and that this process was not given since it was
+// given most of the others. No one holds it until the server does: another process may take it before.
+// ResourceExhausted if none was found.
 func FreePort() (int, error) {
 	for range 100 {
 		port := firstPort + int((beginPort+tried.Add(1))%portCount)

@@ -22,7 +22,7 @@ func TestPortsAreGivenOnce(t *testing.T) {
 	}
 }
 
-// Nobody runs out of ports, and none is one of the kernel's for clients.
+// No one runs out of ports, and none is one of the kernel's for clients.
 func TestPortsAreGivenAgain(t *testing.T) {
 	for range 20_000 {
 		if port, err := daemon.FreePort(); err != nil || port < 20_000 || port >= 32_000 {

@@ -19,8 +19,8 @@ type Process struct {
 	err     error         // how; read after ended is closed
 }
 
-// Run starts a command at a place. Whoever runs it waits for
-// [Process.Done]: until then a goroutine does that waits for the process.
+// Run starts a command at a place. Anyone who runs it waits for [Process.Done]: until then a goroutine does
+// that waits for the process.
 func Run(command *exec.Cmd, at affinity.Place) (*Process, error) {
 	if err := at.Start(command); err != nil {
 		return nil, err
@@ -53,8 +53,7 @@ func (p *Process) Err() error {
 // Signal sends a signal. One that has ended gets none, which is no error.
 func (p *Process) Signal(signal syscall.Signal) { _ = p.command.Process.Signal(signal) }
 
-// Killed reports whether SIGKILL ended the process, whoever sent it. It waits
-// for the end.
+// Killed reports whether SIGKILL ended the process, no matter who sent it. It waits for the end.
 func (p *Process) Killed() bool {
 	<-p.ended
 	status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus)

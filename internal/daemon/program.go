@@ -63,7 +63,8 @@ func (p Program) find(ctx context.Context, getenv func(string) string, self stri
 		// There are other programs of that name.
 	}
 	return Installation{}, status.Errorf(status.NotFound,
-		"the program %s is not next to this one, nor on the path; build it with make build, or name it in %s", p.File, p.Variable)
+		"the program %s is not next to this one, nor on the path; build it with make build, or name it in %s", p.File,
+		p.Variable)
 }
 
 // ask has a program say what it is. What says it in another form is not ours.

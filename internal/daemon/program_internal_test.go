@@ -25,9 +25,8 @@ var hermes = Program{File: "hermes", Title: "Hermes", Variable: "WIRELAB_HERMES"
 
 const ours = `{"version":"v1.2.3","commit":"0123","go":"go1","platform":"linux/amd64"}`
 
-// The program is the one that is named, else the one beside this one, else the first
-// on the path; a script engine of that name is none, and neither is a folder or what
-// nobody may run.
+// The program is the one that is named, else the one next to this one, else the first on the path; a script
+// engine of that name is none, and neither is a folder or what no one may run.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	engine, beside, onPath, locked, folder := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
@@ -48,7 +47,8 @@ func TestFind(t *testing.T) {
 		{"it is on the path", "", filepath.Join(engine, "wirelab"), path, far},
 		{"who knows where this program is", "", "", path, far},
 		{"nowhere", "", filepath.Join(engine, "wirelab"), engine, "make build"},
-		{"what is named is another's", filepath.Join(engine, "hermes"), filepath.Join(beside, "wirelab"), path, "which is not Hermes"},
+		{"what is named is another's", filepath.Join(engine, "hermes"), filepath.Join(beside, "wirelab"), path,
+			"which is not Hermes"},
 		{"what is named is not there", "/no/such/program", filepath.Join(beside, "wirelab"), path, "no such file"},
 	} {
 		getenv := func(key string) string { return map[string]string{hermes.Variable: c.variable, "PATH": c.path}[key] }

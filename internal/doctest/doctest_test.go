@@ -31,8 +31,10 @@ func all(t *testing.T) []doctest.Block {
 func TestBlocksHaveALanguage(t *testing.T) {
 	t.Parallel()
 	for _, b := range all(t) {
-		if !slices.Contains([]string{"sh", "console", "text", "yaml", "json", "sql", "go", "graphql", "bash", "python"}, b.Language) {
-			t.Errorf("%s:%d: a block in %q: shell commands are sh, transcripts console, other text is text", b.Page, b.Line, b.Language)
+		if !slices.Contains([]string{"sh", "console", "text", "yaml", "json", "sql", "go", "graphql", "bash", "python"},
+			b.Language) {
+			t.Errorf("%s:%d: a block in %q: shell commands are sh, transcripts console, other text is text", b.Page, b.Line,
+				b.Language)
 		}
 		if len(b.Text) == 0 {
 			t.Errorf("%s:%d: an empty block", b.Page, b.Line)
@@ -130,7 +132,7 @@ func headings(text string) []string {
 // old are words that pages and help texts have no more: there is a usual word for each.
 var old = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|everybody|meanwhile|beside|(is|are) told|goes on|of its own|as it is)\b`)
 
-// Pages and help texts use the usual word. What a program printed is left as it is.
+// Pages and help texts use the usual word. What a program printed is left unchanged.
 func TestPagesUseTheUsualWord(t *testing.T) {
 	t.Parallel()
 	pages, err := doctest.Pages(root)

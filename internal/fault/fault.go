@@ -132,7 +132,8 @@ func ofNetwork(err error) (theirs, ours string) {
 
 // inner is what [listening] says of an operation.
 func inner(operation *net.OpError) string {
-	if errors.Is(operation.Err, syscall.EADDRINUSE) || errors.Is(operation.Err, syscall.EADDRNOTAVAIL) || errors.Is(operation.Err, syscall.EACCES) {
+	if errors.Is(operation.Err, syscall.EADDRINUSE) || errors.Is(operation.Err, syscall.EADDRNOTAVAIL) ||
+		errors.Is(operation.Err, syscall.EACCES) {
 		return listening(operation.Err)
 	}
 	return operation.Err.Error()
@@ -210,7 +211,7 @@ func ofTime(err error) (theirs, ours string) {
 	return "", ""
 }
 
-// Write is the error of a file that cannot be written; err may be of a temporary file beside it.
+// Write is the error of a file that cannot be written; err may be of a temporary file next to it.
 func Write(name string, err error) error {
 	reason := ""
 	if says, ok := filing(err); ok {

@@ -56,7 +56,8 @@ func TestText(t *testing.T) {
 		if got := fault.Text(c.err); got != c.want {
 			t.Errorf("%v: %q, want %q", c.err, got, c.want)
 		}
-		if got := fault.Text(errors.New(c.err.Error())); got != c.want && !strings.Contains(c.err.Error(), "not_found") && !strings.Contains(c.err.Error(), "/a: ") {
+		if got := fault.Text(errors.New(c.err.Error())); got != c.want && !strings.Contains(c.err.Error(), "not_found") &&
+			!strings.Contains(c.err.Error(), "/a: ") {
 			t.Errorf("the text of %v: %q, want %q", c.err, got, c.want)
 		}
 	}
@@ -101,7 +102,8 @@ func TestCodes(t *testing.T) {
 		code status.Code
 		want string
 	}{
-		{fault.Listen("127.0.0.1:80", "--addr", syscall.EADDRINUSE), status.Unavailable, "cannot listen at 127.0.0.1:80: another program uses this port; choose another --addr, or port 0 for any free one"},
+		{fault.Listen("127.0.0.1:80", "--addr", syscall.EADDRINUSE), status.Unavailable, "cannot listen at 127.0.0.1:80: " +
+			"another program uses this port; choose another --addr, or port 0 for any free one"},
 		{
 			fault.Listen("nohost", "--addr", syscall.EINVAL), status.InvalidArgument,
 			`--addr "nohost" is not HOST:PORT, such as 127.0.0.1:8080`,
@@ -125,7 +127,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// An address that two layers tell is told once.
+// An address that two layers tell is reported once.
 func TestAddressOnce(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

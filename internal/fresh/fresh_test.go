@@ -56,16 +56,22 @@ func TestStale(t *testing.T) {
 		name, text string
 		want       string // "" if the code is fresh all the same
 	}{
-		"nothing":                        {"mill/other.txt", "b\n", ""},
-		"a schema":                       {"mill/schema/m.proto", "message N {}\n", "mill/schema/m.proto has changed"},
-		"a new schema":                   {"mill/schema/n.proto", "message N {}\n", "mill/schema/n.proto is new"},
-		"the version of a generator":     {"build/tools/go.mod", "module tools\nrequire example.org/buf v2\n", "build/tools/go.mod has changed"},
-		"what a generator is told":       {"mill/schema/gqlgen.yml", "models:\n  N:\n    model: wirelab/mill.M\n", "mill/schema/gqlgen.yml has changed"},
-		"a generated file":               {"mill/gen/m.pb.go", "package gen // by hand\n", "mill/gen/m.pb.go is not as it was generated"},
-		"a file among generated ones":    {"mill/gen/n.go", "package gen\n", "mill/gen/n.go was not generated"},
-		"a type that a generator reads":  {"mill/mill.go", "package mill\n\ntype M struct{ A string }\n\nfunc (M) B() int { return 1 }\n", "mill has changed"},
-		"a method that a generator sees": {"mill/mill.go", "package mill\n\ntype M struct{ A int }\n\nfunc (M) C() int { return 1 }\n", "mill has changed"},
-		"the body of a method":           {"mill/mill.go", "package mill\n\n// M is two.\ntype M struct{ A int }\n\nfunc (M) B() int { return 2 }\n", ""},
+		"nothing":      {"mill/other.txt", "b\n", ""},
+		"a schema":     {"mill/schema/m.proto", "message N {}\n", "mill/schema/m.proto has changed"},
+		"a new schema": {"mill/schema/n.proto", "message N {}\n", "mill/schema/n.proto is new"},
+		"the version of a generator": {"build/tools/go.mod", "module tools\nrequire example.org/buf v2\n",
+			"build/tools/go.mod has changed"},
+		"what a generator is told": {"mill/schema/gqlgen.yml", "models:\n  N:\n    model: wirelab/mill.M\n",
+			"mill/schema/gqlgen.yml has changed"},
+		"a generated file": {"mill/gen/m.pb.go", "package gen // by hand\n", "mill/gen/m.pb.go is not as it " +
+			"was generated"},
+		"a file among generated ones": {"mill/gen/n.go", "package gen\n", "mill/gen/n.go was not generated"},
+		"a type that a generator reads": {"mill/mill.go", "package mill\n\ntype M struct{ A string }\n\nfunc (M) B() int " +
+			"{ return 1 }\n", "mill has changed"},
+		"a method that a generator sees": {"mill/mill.go", "package mill\n\ntype M struct{ A int }\n\nfunc (M) C() int { " +
+			"return 1 }\n", "mill has changed"},
+		"the body of a method": {"mill/mill.go", "package mill\n\n// M is two.\ntype M struct{ A int }\n\nfunc " +
+			"(M) B() int { return 2 }\n", ""},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +82,8 @@ func TestStale(t *testing.T) {
 			if c.want == "" && (err != nil || said.String() != "generated code is fresh\n") {
 				t.Errorf("%v, said %q", err, &said)
 			}
-			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "make generate")) {
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(),
+				"make generate")) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
@@ -87,7 +94,8 @@ func TestStale(t *testing.T) {
 		if err := os.Remove(filepath.Join(root, "mill/gen/m.pb.go")); err != nil {
 			t.Fatal(err)
 		}
-		if err := run([]string{"-root", root}, io.Discard); err == nil || !strings.Contains(err.Error(), "mill/gen/m.pb.go is gone") {
+		if err := run([]string{"-root", root}, io.Discard); err == nil || !strings.Contains(err.Error(),
+			"mill/gen/m.pb.go is gone") {
 			t.Error(err)
 		}
 	})

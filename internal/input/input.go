@@ -1,6 +1,6 @@
-// Package input reads what a user names: files, devices, pipes and standard input. It bounds what it reads while it
-// reads, ends as soon as it is told to, and returns text as UTF-8 whichever Unicode a file is in. What the text means it
-// does not know.
+// Package input reads what a user names: files, devices, pipes and standard input. It bounds what it reads
+// while it reads, ends as soon as it is asked to, and returns text as UTF-8 whichever Unicode a file is in.
+// What the text means it does not know.
 package input
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 // File reads all of a text file, at most so many bytes, until ctx ends. The errors are those of the system, as
-// [os.PathError], that of ctx, ResourceExhausted for more bytes, InvalidArgument for what is no text, and those of [UTF8].
+// [os.PathError], that of ctx, ResourceExhausted for more bytes, InvalidArgument for whatever is no text, and
+// those of [UTF8].
 func File(ctx context.Context, name string, most int64) ([]byte, error) {
 	text, err := whole(ctx, name, most, true)
 	if err != nil {
@@ -120,7 +121,7 @@ func (o *Opened) Rewind() error {
 	return nil
 }
 
-// Close closes the file, once nobody reads.
+// Close closes the file, once no one reads.
 func (o *Opened) Close() error {
 	o.release()
 	return unix.Close(o.fd)
@@ -190,7 +191,7 @@ func (w *waiting) Read(into []byte) (n int, err error) {
 		}
 		err = again(func() error { n, err = unix.Read(w.fd, into); return err })
 		switch {
-		case errors.Is(err, unix.EAGAIN): // somebody else was faster
+		case errors.Is(err, unix.EAGAIN): // someone else was faster
 			continue
 		case err != nil:
 			return 0, err
@@ -216,10 +217,12 @@ const chunk = 1 << 20
 // head is how much of an input tells that it is no text.
 const head = 4 << 10
 
-// noText is the error of what is no text by its beginning, such as a device or a program: it need not be read further.
+// noText is the error of whatever is no text by its beginning, such as a device or a program: it need not be
+// read further.
 func noText(text []byte) error {
 	text = text[:min(len(text), head)]
-	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) || bytes.IndexByte(text, 0) < 0 {
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) ||
+		bytes.IndexByte(text, 0) < 0 {
 		return nil
 	}
 	if _, err := UTF8(text); err != nil {

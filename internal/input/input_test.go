@@ -73,8 +73,8 @@ func (c *counted) Read(into []byte) (int, error) {
 	return len(into), nil
 }
 
-// A read that waits ends with the context: of a FIFO that nobody writes to, of one whose writer says nothing, and of
-// standard input.
+// A read that waits ends with the context: of a FIFO that no one writes to, of one whose writer says nothing,
+// and of standard input.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "fifo")
@@ -192,7 +192,7 @@ func TestOpened(t *testing.T) {
 		t.Skip(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	waiting, err := input.Open(ctx, fifo) // which nobody writes to
+	waiting, err := input.Open(ctx, fifo) // which no one writes to
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"wirelab/internal/leaktest"
 )
 
-// What ends late is waited for, what does not is told.
+// What ends late is waited for; what does not end is reported.
 func TestFind(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	end, ended := make(chan struct{}), make(chan struct{})

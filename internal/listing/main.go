@@ -4,9 +4,8 @@
 // protocol; it must not import the code it lists, or a binding that does not
 // compile could not be listed, and so not be mended.
 //
-// It is run by `make generate` from the root of the module. Adding a binding
-// is thus one file, adding a workload one folder, and nothing registers itself
-// in an init whose order nobody sees.
+// It is run by `make generate` from the root of the module. Adding a binding is thus one file, adding a
+// workload one folder, and nothing registers itself in an init whose order no one sees.
 package main
 
 import (

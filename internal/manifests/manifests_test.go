@@ -1,7 +1,6 @@
-// Package manifests holds the manifests in build/deploy/ to the types of Kubernetes and the
-// compose files to their schema: a field that is not theirs, or one of another type, is an
-// error. It asks nobody. It has a module of its own, so that what it needs
-// is no part of wirelab.
+// Package manifests holds the manifests in build/deploy/ to the types of Kubernetes and the compose files to
+// their schema: a field that is not theirs, or one of another type, is an error. It asks no server. It has its
+// own module, so that what it needs is no part of wirelab.
 package manifests
 
 import (

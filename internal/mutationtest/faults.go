@@ -135,7 +135,8 @@ func directoryFaults() []Fault {
 		{
 			"create-echoes", "workload/directory/bind/netrpc.go",
 			"return netrpc.Answer(req, rep, s.service.CreatePerson)",
-			"return netrpc.Answer(req, rep, func(_ context.Context, p directory.Person) (directory.Person, error) { return p, nil })",
+			"return netrpc.Answer(req, rep, func(_ context.Context, p directory.Person) (directory.Person, error) { return " +
+				"p, nil })",
 			"directory/netrpc", "what one call creates others see (mt-D01)",
 		},
 		{

@@ -24,7 +24,8 @@ func feedFaults() []Fault {
 			"	for event, err := range s.service.StreamTransactions(call.Context(), feed) {",
 			"	var held *ledger.Event\n	for event, err := range s.service.StreamTransactions(call.Context(), feed) {\n" +
 				"		if " + one + " {\n			held = &event\n			continue\n		}\n" +
-				"		if held != nil && event.Sequence > held.Sequence+1 {\n			_ = call.Send(eventToProto(*held))\n			held = nil\n		}\n",
+				"		if held != nil && event.Sequence > held.Sequence+1 {\n			_ = call.Send(eventToProto(*held))\n			held = " +
+				"nil\n		}\n",
 			"ledger/grpc", "event 5000 of the feed comes after event 5001",
 		},
 		{

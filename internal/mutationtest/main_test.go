@@ -16,7 +16,8 @@ func TestFaultsCanBePlanted(t *testing.T) {
 		}
 		seen[f.Name] = true
 		workload, protocol := f.cell()
-		if _, err := os.Stat(filepath.Join("../../workload", workload, "bind", "conformance_test.go")); err != nil || protocol == "" {
+		if _, err := os.Stat(filepath.Join("../../workload", workload, "bind", "conformance_test.go")); err != nil ||
+			protocol == "" {
 			t.Errorf("%s: no suite judges %s/%s: %v", f.Name, workload, protocol, err)
 		}
 		source, err := os.ReadFile(filepath.Join("../..", filepath.FromSlash(f.File)))

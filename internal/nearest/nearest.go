@@ -1,6 +1,6 @@
-// Package nearest finds the known names that somebody meant by a word that is none of them: a slip of
-// the keyboard, a part of a name, or the word that others have for the same thing. It knows words and
-// no meaning: what a name stands for is the caller's.
+// Package nearest finds the known names that someone meant by a word that is none of them: a slip of the
+// keyboard, a part of a name, or the word that others have for the same thing. It knows words and no meaning:
+// what a name stands for is the caller's.
 package nearest
 
 import (

@@ -61,7 +61,8 @@ func Check(t *testing.T, handler http.Handler, but Exceptions) {
 		t.Fatal(err)
 	}
 	for _, note := range notes[1:] { // the first says where the document is
-		if name, _, out := strings.Cut(note, " is left out: its reply is a stream"); !out || !slices.Contains(but.Events, name) {
+		if name, _, out := strings.Cut(note, " is left out: its reply is a stream"); !out || !slices.Contains(but.Events,
+			name) {
 			t.Errorf("own init notes: %s", note)
 		}
 	}

@@ -10,25 +10,25 @@ import (
 	"syscall"
 )
 
-// NeedRoot goes on as root alone.
+// NeedRoot lets the test run as root alone.
 func NeedRoot(t T) {
 	t.Helper()
 	Root.Need(t, FindRoot())
 }
 
-// NeedMount goes on where a test may mount a disk in memory.
+// NeedMount lets the test run where a test may mount a disk in memory.
 func NeedMount(t T) {
 	t.Helper()
 	Mount.Need(t, FindMount())
 }
 
-// NeedNamespaces goes on where a test may put processes into a network of their own.
+// NeedNamespaces lets the test run where a test may put processes into a network of their own.
 func NeedNamespaces(t T) {
 	t.Helper()
 	Namespaces.Need(t, FindNamespaces())
 }
 
-// NeedChromium goes on where there is a browser, and returns its program.
+// NeedChromium lets the test run where there is a browser, and returns its program.
 func NeedChromium(t T) string {
 	t.Helper()
 	program, err := FindChromium()
@@ -36,7 +36,7 @@ func NeedChromium(t T) string {
 	return program
 }
 
-// NeedCurl goes on where there is a curl.
+// NeedCurl lets the test run where there is a curl.
 func NeedCurl(t T) {
 	t.Helper()
 	_, err := FindTool("curl")
@@ -120,7 +120,8 @@ func FindPython() error {
 	if err != nil {
 		return err
 	}
-	if out, err := exec.Command(program, "-c", "import ensurepip, venv, sys; sys.exit(sys.version_info < (3, 10))").CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, "-c", "import ensurepip, venv, sys; sys.exit(sys.version_info "+
+		"< (3, 10))").CombinedOutput(); err != nil {
 		return fmt.Errorf("%s is older than 3.10, or has no venv: %w %.200s", program, err, out)
 	}
 	return nil

@@ -52,7 +52,8 @@ var errShort = errors.New("with -short no server is started")
 func (x Thing) LeaveOut(missing error) int {
 	// The program lists its own tests: package testing tells them in no other way.
 	first, _, _ := strings.Cut(value("test.run"), "/")
-	names, err := exec.CommandContext(context.Background(), os.Args[0], "-test.list="+cmp.Or(first, ".")).Output() //nolint:gosec // it is this program
+	names, err := exec.CommandContext(context.Background(), os.Args[0], "-test.list="+
+		cmp.Or(first, ".")).Output() //nolint:gosec // it is this program
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "list the tests that are skipped: %v\n", err)
 		return 1
@@ -69,13 +70,14 @@ func (x Thing) skipAll(to io.Writer, names []string, missing error) error {
 	verbose := value("test.v") != "" && value("test.v") != "false"
 	for _, name := range names {
 		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") {
-			continue // a benchmark, which is run by nobody here
+			continue // a benchmark, which is run by no one here
 		}
 		if err := Note(Skip{Package: self(), Test: name, Thing: x.Name, Why: oneLine(missing)}); err != nil {
 			return fmt.Errorf("note that %s is skipped: %w", name, err)
 		}
 		if verbose {
-			if _, err := fmt.Fprintf(to, "=== RUN   %s\n    needs %s: %s\n--- SKIP: %s (0.00s)\n", name, x.Name, oneLine(missing), name); err != nil {
+			if _, err := fmt.Fprintf(to, "=== RUN   %s\n    needs %s: %s\n--- SKIP: %s (0.00s)\n", name, x.Name,
+				oneLine(missing), name); err != nil {
 				return err
 			}
 		}

@@ -1,9 +1,8 @@
-// Package prereq is how a test asks for what not every machine has: root, a
-// browser, a database server. Where it is there, the test goes on. Where it is
-// not, the test is skipped, and what was missing is noted for the runner of all
-// tests (internal/testrun), which tells it in one table. With CI set nothing may
-// be missing, so there the test fails. The package must not know what is tested,
-// nor how a server is started: postgrestest and rabbitmqtest ask for theirs here.
+// Package prereq is how a test asks for what not every machine has: root, a browser, a database server. Where
+// it is there, the test runs. Where it is not, the test is skipped, and what was missing is noted for the
+// runner of all tests (internal/testrun), which tells it in one table. With CI set nothing may be missing, so
+// there the test fails. The package must not know what is tested, nor how a server is started: postgrestest and
+// rabbitmqtest ask for theirs here.
 package prereq
 
 import (
@@ -20,15 +19,15 @@ import (
 	"wirelab"
 )
 
-// FolderVariable names the folder that each process of a test notes in what it
-// skipped, in a file of its own. Without it nothing is noted.
+// FolderVariable names the folder that each process of a test notes in what it skipped, in its own file.
+// Without it nothing is noted.
 const FolderVariable = "WIRELAB_TEST_SKIPPED"
 
 // Thing is what a test can ask for.
 type Thing struct {
 	Name     string
 	Packages []string // of Debian, that bring it; none: a package does not
-	Hint     string   // what to do beside installing packages, or ""
+	Hint     string   // what to do in addition to installing packages, or ""
 }
 
 // All that tests ask for.
@@ -69,8 +68,8 @@ func demanding(ci string) bool {
 	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(ci))
 }
 
-// Need goes on where missing is nil: the thing is there. Where it is not, the
-// test is skipped and that is noted; with CI set it fails.
+// Need lets the test run where missing is nil: the thing is there. Where it is not, the test is skipped and
+// that is noted; with CI set it fails.
 func (x Thing) Need(t T, missing error) {
 	t.Helper()
 	if missing == nil {
@@ -112,7 +111,8 @@ func Note(all ...Skip) (err error) {
 		return nil
 	}
 	// The process's own file, so that no two write to one.
-	file, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(os.Getpid())+".jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(os.Getpid())+".jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+		0o600)
 	if err != nil {
 		return err
 	}

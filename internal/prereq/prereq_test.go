@@ -18,8 +18,7 @@ func (f *fake) Name() string                      { return f.name }
 func (f *fake) Skipf(format string, args ...any)  { f.skipped = fmt.Sprintf(format, args...) }
 func (f *fake) Fatalf(format string, args ...any) { f.failed = fmt.Sprintf(format, args...) }
 
-// What is there stops no test; what is not there skips it and is noted; with CI
-// set it fails.
+// What is there stops no test; whatever is not there skips it and is noted; with CI set it fails.
 func TestNeed(t *testing.T) {
 	missing := errors.New("nowhere\n to be found")
 	for _, c := range []struct {
@@ -92,10 +91,12 @@ func TestShortLeavesOut(t *testing.T) {
 		return string(out), noted
 	}
 	out, noted := run("-test.v", "-test.short", "-test.run=^TestNeed$")
-	if !strings.Contains(out, "--- SKIP: TestNeed (") || !slices.Equal(noted, []Skip{{"wirelab/internal/prereq", "TestNeed", "RabbitMQ", errShort.Error()}}) {
+	if !strings.Contains(out, "--- SKIP: TestNeed (") ||
+		!slices.Equal(noted, []Skip{{"wirelab/internal/prereq", "TestNeed", "RabbitMQ", errShort.Error()}}) {
 		t.Errorf("with -short: noted %v\n%s", noted, out)
 	}
-	if out, noted := run("-test.v", "-test.run=^TestNeed$"); !strings.Contains(out, "--- PASS: TestNeed (") || len(noted) > 0 {
+	if out, noted := run("-test.v", "-test.run=^TestNeed$"); !strings.Contains(out, "--- PASS: TestNeed (") ||
+		len(noted) > 0 {
 		t.Errorf("without -short: noted %v\n%s", noted, out)
 	}
 	if out, noted := run("-test.short", "-test.list=^TestNeed$"); !strings.HasPrefix(out, "TestNeed\n") || len(noted) > 0 {

@@ -58,7 +58,7 @@ func (p *Party) Do(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// Leave is called by each test once, at its end: nobody waits for it any more.
+// Leave is called by each test once, at its end: no one waits for it any more.
 func (p *Party) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 	"wirelab"
 )
 
-// OfField is an error about a field of a file that [Read] has read, such as arms[1].protocol: it says the line, and shows
-// it. Where the file has nothing of the field, since it is missing, the line is that of what the field belongs to.
+// OfField is an error about a field of a file that [Read] has read, such as arms[1].protocol: it says the line,
+// and shows it. Where the file has nothing of the field, since it is missing, the line is that of what the
+// field belongs to.
 func OfField(name string, data []byte, path, message string) error {
 	if all := bodies(data); len(all) > 0 {
 		if node, found := nodeAt(all[0], path); found {

@@ -34,12 +34,13 @@ type Form struct {
 // Read reads a file of a form from YAML, of which JSON is a part. name is the file's,
 // for errors; those show the line and point at the place. T is a struct whose fields have yaml tags.
 //
-// It is stricter than YAML: unknown and repeated fields, null, a number where
-// text belongs, more than one document, anchors, aliases and tags are all refused, and what a type
-// with UnmarshalText refuses. What is written is then what was meant. Only a field of type any takes what there is.
+// It is stricter than YAML: unknown and repeated fields, null, a number where text belongs, more than one
+// document, anchors, aliases and tags are all refused, and what a type with UnmarshalText refuses. Written data
+// is then what was meant. Only a field of type any takes what there is.
 func Read[T any](f Form, name string, data []byte) (value T, err error) {
 	if len(data) > f.Limit {
-		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; a %s has at most %d", name, len(data), f.What, f.Limit)
+		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; a %s has at most %d", name, len(data), f.What,
+			f.Limit)
 	}
 	if depth(data) > depthLimit {
 		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s has lists more than %d deep", name, depthLimit)
@@ -58,7 +59,8 @@ func Read[T any](f Form, name string, data []byte) (value T, err error) {
 		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s is empty; a %s %s", name, f.What, f.Needs)
 	}
 	if len(file.Docs) > 1 {
-		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d documents; a %s is one", name, len(file.Docs), f.What)
+		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d documents; a %s is one", name, len(file.Docs),
+			f.What)
 	}
 	if err := checkShape(bodies[0], reflect.TypeFor[T](), f.What); err != nil {
 		return value, InFile(name, err)
@@ -202,7 +204,7 @@ func meant(value any) string {
 	return "text; put it in quotes"
 }
 
-// checkAny refuses what YAML has beyond JSON, which would be read as something that nobody sees.
+// checkAny refuses what YAML has beyond JSON, which would be read as something that no one sees.
 func checkAny(node ast.Node, field string) error {
 	switch n := node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode, *ast.InfinityNode, *ast.NanNode:

@@ -28,12 +28,13 @@ func MemberName(i int) string { return fmt.Sprintf("wirelab-%d", i+1) }
 // Cluster is servers of ours that replicate streams between them.
 type Cluster struct{ nodes []*Server }
 
-// StartCluster starts so many servers, each in a child process, at its own of
-// [Options.Hosts] if there are, and waits until they have a leader for their streams.
-// Each has a directory of its own, so [Options.Directory] and [Options.Port] must be empty.
+// StartCluster starts so many servers, each in a child process, at its own of [Options.Hosts] if there are, and
+// waits until they have a leader for their streams. Each has its own directory, so [Options.Directory] and
+// [Options.Port] must be empty.
 func StartCluster(ctx context.Context, command target.Command, o Options, size int) (*Cluster, error) {
 	if size < 1 || o.Directory != "" || o.Port != 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS cluster of %d with directory %q and port %d; the last two are each server's own", size, o.Directory, o.Port)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS cluster of %d with directory %q and port %d; the last "+
+			"two are each server's own", size, o.Directory, o.Port)
 	}
 	if o.Password == "" {
 		o.Password = password()
@@ -88,7 +89,8 @@ func (c *Cluster) await(ctx context.Context) error {
 	const probe = "wirelab-probe"
 	for {
 		asking, done := context.WithTimeout(ctx, 2*time.Second)
-		_, err = js.CreateStream(asking, jetstream.StreamConfig{Name: probe, Subjects: []string{probe}, Replicas: len(c.nodes)})
+		_, err = js.CreateStream(asking, jetstream.StreamConfig{Name: probe, Subjects: []string{probe},
+			Replicas: len(c.nodes)})
 		done()
 		if err == nil {
 			return js.DeleteStream(ctx, probe)

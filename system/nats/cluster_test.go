@@ -13,8 +13,8 @@ import (
 	"wirelab/system/nats"
 )
 
-// A stream with three copies goes on without one server, and has all that was
-// acknowledged after the leader was killed.
+// A stream with three copies continues without one server, and has all that was acknowledged after the leader
+// was killed.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -6,8 +6,8 @@ import (
 	"wirelab"
 )
 
-// Done returns a channel that is closed when the server as it runs now has
-// ended, by whomever; nil where it does not run. [Server.Err] then tells how.
+// Done returns a channel that is closed when the server as it runs now has ended, by any process; nil where it
+// does not run. [Server.Err] then tells how.
 func (s *Server) Done() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -17,8 +17,8 @@ func (s *Server) Done() <-chan struct{} {
 	return s.process.Done()
 }
 
-// Err tells how the server ended where nobody here ended it, with its last
-// words; nil while it runs, and after Stop and Kill.
+// Err tells how the server ended where this process did not end it, with its last words; nil while it runs, and
+// after Stop and Kill.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

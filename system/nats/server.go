@@ -51,7 +51,7 @@ func Start(ctx context.Context, command target.Command, o Options) (*Server, err
 	return s, nil
 }
 
-// run starts the child; s.mu is held, or nobody else knows s.
+// run starts the child; s.mu is held, or no other knows s.
 func (s *Server) run(ctx context.Context) error {
 	said, err := json.Marshal(s.options)
 	if err != nil {

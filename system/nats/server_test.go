@@ -22,7 +22,7 @@ import (
 	natsserver "wirelab/system/nats/server"
 )
 
-// The test binary is the child, where it is told to be.
+// The test binary is the child, where it is asked to be.
 func TestMain(m *testing.M) {
 	if os.Getenv(nats.Environment) != "" {
 		if err := natsserver.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
@@ -132,8 +132,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// Nobody is let in without the password, and the server is not to be seen from
-// elsewhere. Guards ms-D14.
+// No one is let in without the password, and the server is not to be seen from elsewhere. Guards ms-D14.
 func TestServerIsPrivate(t *testing.T) {
 	s := start(t, nats.Options{})
 	for name, url := range map[string]string{
@@ -173,7 +172,9 @@ func TestRun(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() {
 			defer close(urls)
-			if err := natsserver.Run(ctx, nats.Options{Directory: directory, SyncEvery: time.Minute}, nil, func(url string) { urls <- url }); err != nil {
+			if err := natsserver.Run(ctx, nats.Options{Directory: directory, SyncEvery: time.Minute}, nil, func(url string) {
+				urls <- url
+			}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -218,7 +219,8 @@ func TestFailures(t *testing.T) {
 		t.Logf("%s: %v", name, err)
 	}
 	bad := func(string) string { return `{"password":"verysecret"` }
-	if err := natsserver.Serve(t.Context(), bad, strings.NewReader(""), os.Stderr, nil); err == nil || strings.Contains(err.Error(), "secret") {
+	if err := natsserver.Serve(t.Context(), bad, strings.NewReader(""), os.Stderr, nil); err == nil ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("half an option: %v", err)
 	}
 }

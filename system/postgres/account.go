@@ -18,13 +18,12 @@ import (
 	"wirelab/lab/result"
 )
 
-// Account tells what a server has used so far: of its processes, where they
-// are on this host, and of what it counts itself. Whoever started the server,
-// nobody's leave is needed but a connection. It is for one goroutine at a time.
+// Account tells what a server has used so far: of its processes, where they are on this host, and of what it
+// counts itself. No matter who started the server, only a connection is needed. It is for one goroutine at a
+// time.
 //
-// The server's first process and all that descend from it are looked at. So
-// what it does for others who use it, and for itself (checkpoints, its log,
-// vacuum), is in it; the latter is told apart as far as it can be.
+// The server's first process and all that descend from it are looked at. So what it does for others who use it,
+// and for itself (checkpoints, its log, vacuum), is in it; the latter is distinguished as far as it can be.
 type Account struct {
 	config *pgx.ConnConfig
 	// counted is the database whose counts are read. The account's own
@@ -149,7 +148,7 @@ func (a *Account) Processes() (*result.DatabaseProcesses, error) {
 	}
 	used, err := a.tree.Read()
 	if errors.Is(err, os.ErrProcessDone) {
-		a.lost(context.Background()) // closing a connection to what is gone waits for nobody
+		a.lost(context.Background()) // closing a connection to what is gone waits for none of them
 		return nil, nil
 	}
 	if err != nil {
@@ -287,14 +286,14 @@ func (p *Pool) Settled() wirelab.PoolUse {
 	return p.Use()
 }
 
-// Flush has every connection of the pool that is not in use hand in its counts
-// now, so that [Account.Counts] shows what was done through it. Each does a
-// transaction for it, which is counted with what there was to hand in. It does nothing before version 15, whose counts come
-// within half a second.
+// Flush has every connection of the pool that is not in use hand in its counts now, so that [Account.Counts]
+// shows what was done through it. Each does a transaction for it, which is counted with what there was to hand
+// in. It does nothing before version 15, whose counts come within half a second.
 func (p *Pool) Flush(ctx context.Context) error {
 	var all error
 	for _, conn := range p.AcquireAllIdle(ctx) {
-		if version, err := strconv.ParseFloat(strings.Fields(conn.Conn().PgConn().ParameterStatus("server_version") + " 0")[0], 64); err == nil && version >= 15 {
+		if version, err := strconv.ParseFloat(strings.Fields(conn.Conn().PgConn().ParameterStatus("server_version") +
+			" 0")[0], 64); err == nil && version >= 15 {
 			_, err = conn.Exec(ctx, "SELECT pg_stat_force_next_flush()")
 			all = errors.Join(all, err)
 		}

@@ -19,9 +19,9 @@ import (
 	"wirelab/system/postgres/postgrestest"
 )
 
-// The account of a server: found among the processes of this host, with what
-// its connections used, those that were closed between two readings too
-// (grb-M13: nobody looked at the database, and its saturation was a guess).
+// The account of a server: found among the processes of this host, with what its connections used, those that
+// were closed between two readings too (grb-M13: no one looked at the database, and its saturation was a
+// guess).
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -87,8 +87,7 @@ func start(t *testing.T) *postgres.Server {
 	return s
 }
 
-// worked has a connection of its own work, and tells what its backend used
-// before it was closed, in ns.
+// worked lets a separate connection work, and tells what its backend used before it was closed, in ns.
 func worked(t *testing.T, dsn string) int64 {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -96,7 +95,8 @@ func worked(t *testing.T, dsn string) int64 {
 		t.Fatal(err)
 	}
 	var pid int
-	if err := conn.QueryRow(t.Context(), "SELECT pg_backend_pid() FROM (SELECT sum(i) FROM generate_series(1, 500000) i) s").Scan(&pid); err != nil {
+	if err := conn.QueryRow(t.Context(), "SELECT pg_backend_pid() FROM (SELECT sum(i) FROM generate_series(1, "+
+		"500000) i) s").Scan(&pid); err != nil {
 		t.Fatal(err)
 	}
 	used, err := probe.CPU(pid)
@@ -188,7 +188,8 @@ func TestAccountOfAServerThatIsKilled(t *testing.T) {
 		t.Errorf("the server in its place counted %v, %v", counts, err)
 	}
 	if used, err := account.Processes(); used == nil || err != nil || account.PID() != s.PID() {
-		t.Errorf("of the server in its place the account tells %v, %v; process %d, want %d", used, err, account.PID(), s.PID())
+		t.Errorf("of the server in its place the account tells %v, %v; process %d, want %d", used, err, account.PID(),
+			s.PID())
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"wirelab"
 )
 
-// Variable is the environment variable that a connection string is passed on
-// in: a command line can be read by everybody on the host.
+// Variable is the environment variable that a connection string is passed on in: a command line can be read by
+// every caller on the host.
 const Variable = "WIRELAB_DB"
 
 // Address is what may be shown of a connection string.
@@ -61,7 +61,8 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 		// The library's text quotes the string, and hides passwords only where
 		// it recognises them.
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"the connection string cannot be read; want postgres://user:password@host:port/database, with other characters than A-Z a-z 0-9 - . _ ~ in the password as %%XX")
+			"the connection string cannot be read; want postgres://user:password@host:port/database, with other characters "+
+				"than A-Z a-z 0-9 - . _ ~ in the password as %%XX")
 	}
 	return config, nil
 }

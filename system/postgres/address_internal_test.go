@@ -47,7 +47,8 @@ func TestRedact(t *testing.T) {
 	awkward := `a/b?c#d@e:f%g&h=i'j"k l\m+ü`
 	for _, text := range []string{dsn("127.0.0.1", 5433, awkward), socketDSN("/tmp/some where", 5433, awkward)} {
 		config, err := pgx.ParseConfig(text)
-		if err != nil || config.Password != awkward || config.User != owner || config.Database != database || config.Port != 5433 {
+		if err != nil || config.Password != awkward || config.User != owner || config.Database != database ||
+			config.Port != 5433 {
 			t.Errorf("a password became %v, %v", config, err)
 		}
 	}
@@ -92,14 +93,17 @@ func TestCoded(t *testing.T) {
 		{"the call ran out of time and the statement stopped", late, state("57014"), wirelab.DeadlineExceeded, false},
 		{"somebody else stopped the statement", nil, state("57014"), wirelab.Canceled, false},
 		{"the call was given up before", over, fmt.Errorf("s3cret: %w", context.Canceled), wirelab.Canceled, false},
-		{"the call ran out of time", late, fmt.Errorf("s3cret: %w", context.DeadlineExceeded), wirelab.DeadlineExceeded, false},
+		{"the call ran out of time", late, fmt.Errorf("s3cret: %w", context.DeadlineExceeded), wirelab.DeadlineExceeded,
+			false},
 		{"the call was given up while a connection broke", over, io.ErrUnexpectedEOF, wirelab.Canceled, true},
-		{"nobody listens", nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, wirelab.Unavailable, true},
+		{"nobody listens", nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+			wirelab.Unavailable, true},
 		{"reset", nil, fmt.Errorf("s3cret: %w", syscall.ECONNRESET), wirelab.Unavailable, true},
 		{"cut off", nil, fmt.Errorf("s3cret: %w", io.ErrUnexpectedEOF), wirelab.Unavailable, true},
 		{"closed", nil, fmt.Errorf("s3cret: %w", pgconn.ErrConnClosed), wirelab.Unavailable, true},
 		{"a column cannot be read", nil, errors.New("s3cret"), wirelab.Internal, false},
-		{"coded already", nil, fmt.Errorf("s3cret: %w", wirelab.Errorf(wirelab.NotFound, "no account")), wirelab.NotFound, false},
+		{"coded already", nil, fmt.Errorf("s3cret: %w", wirelab.Errorf(wirelab.NotFound, "no account")), wirelab.NotFound,
+			false},
 	} {
 		ctx := c.ctx
 		if ctx == nil {
@@ -128,14 +132,16 @@ func TestFind(t *testing.T) {
 	here, err := Find(t.Context(), os.Getenv)
 	prereq.PostgreSQL.Need(t, err)
 	none := func(string) string { return "" }
-	if _, err := find(t.Context(), none); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), "apt-get install postgresql") {
+	if _, err := find(t.Context(), none); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(),
+		"apt-get install postgresql") {
 		t.Errorf("without any: %v", err)
 	}
 	empty := t.TempDir()
 	only := func(name, value string) func(string) string {
 		return func(n string) string { return map[string]string{name: value}[n] }
 	}
-	if _, err := Find(t.Context(), only(BinVariable, empty)); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), BinVariable) {
+	if _, err := Find(t.Context(), only(BinVariable, empty)); wirelab.CodeOf(err) != wirelab.NotFound ||
+		!strings.Contains(err.Error(), BinVariable) {
 		t.Errorf("a folder without any was named: %v", err)
 	}
 	if got, err := find(t.Context(), only(BinVariable, here.Bin)); err != nil || got != here {

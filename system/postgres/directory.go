@@ -22,8 +22,9 @@ type directory string
 // data, log and the locks are what lies in a directory.
 func (d directory) data() string  { return filepath.Join(string(d), "data") }
 func (d directory) log() string   { return filepath.Join(string(d), "server.log") }
-func (d directory) owned() string { return daemon.Owned(string(d)) }                // held by who started it, too
-func (d directory) alive() string { return filepath.Join(string(d), "alive.lock") } // held by the server's processes alone
+func (d directory) owned() string { return daemon.Owned(string(d)) } // held by who started it, too
+// Held by the server's processes alone.
+func (d directory) alive() string { return filepath.Join(string(d), "alive.lock") }
 
 // postmaster is the server's own file with its process id.
 func (d directory) postmaster() string { return filepath.Join(d.data(), "postmaster.pid") }
@@ -51,9 +52,8 @@ func (d directory) socket() string {
 	return string(d)
 }
 
-// sweep removes the directories of servers whose processes are gone: killed
-// with those who started them, nobody else would. What cannot be removed is
-// another user's, and stays.
+// sweep removes the directories of servers whose processes are gone: killed with those who started them, no
+// other would. What cannot be removed is another user's, and stays.
 func sweep(parent string, now time.Time) {
 	for _, name := range daemon.Left(parent, prefix, now) {
 		if kept, err := os.Stat(filepath.Join(name, keptName)); err == nil && !kept.IsDir() {

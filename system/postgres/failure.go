@@ -13,11 +13,10 @@ import (
 	"wirelab"
 )
 
-// Coded returns an error of the driver as a [wirelab.Error]: a failure of the
-// database becomes a code that callers can decide by, and nothing of the
-// database's text, which may hold names, values and addresses, goes out. One
-// that is a wirelab.Error already stays as it is; nil stays nil. ctx is that of
-// the call: its end is why much else fails.
+// Coded returns an error of the driver as a [wirelab.Error]: a failure of the database becomes a code that
+// callers can decide by, and nothing of the database's text, which may hold names, values and addresses, goes
+// out. One that is a wirelab.Error already stays unchanged; nil stays nil. ctx is that of the call: its end is
+// why much else fails.
 func Coded(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -47,8 +46,8 @@ func Coded(ctx context.Context, err error) error {
 	return wirelab.Errorf(wirelab.Internal, "the database failed")
 }
 
-// queryCanceled is the state of a statement that somebody told to stop: mostly
-// we ourselves, when the call ended.
+// queryCanceled is the state of a statement that someone told to stop: mostly we ourselves, when the call
+// ended.
 const queryCanceled = "57014"
 
 // ofState translates an SQLSTATE. The message may name it: five characters out
@@ -72,8 +71,8 @@ func ofState(state string) (wirelab.Code, string) {
 	return wirelab.Internal, "the database failed (SQLSTATE " + state + ")"
 }
 
-// unavailable reports whether a state says that there is no server to ask: it
-// starts, stops, crashed, only reads, or lets nobody in.
+// unavailable reports whether a state says that there is no server to ask: it starts, stops, crashed, only
+// reads, or lets no one in.
 func unavailable(state string) bool {
 	switch state {
 	case "57P01", "57P02", "57P03", "57P04", "57P05", "25006":

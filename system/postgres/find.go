@@ -36,7 +36,8 @@ func find(ctx context.Context, getenv func(string) string, places ...string) (In
 		if found, ok := installed(ctx, bin); ok {
 			return found, nil
 		}
-		return Installation{}, wirelab.Errorf(wirelab.NotFound, "%s is %s, which holds no initdb and postgres that run", BinVariable, bin)
+		return Installation{}, wirelab.Errorf(wirelab.NotFound, "%s is %s, which holds no initdb and postgres that run",
+			BinVariable, bin)
 	}
 	folders := filepath.SplitList(getenv("PATH"))
 	for _, pattern := range places {
@@ -53,7 +54,8 @@ func find(ctx context.Context, getenv func(string) string, places ...string) (In
 		}
 	}
 	return Installation{}, wirelab.Errorf(wirelab.NotFound,
-		"no PostgreSQL server is installed here; install one (on Debian, as root: apt-get install postgresql), or name the folder of its binaries in %s",
+		"no PostgreSQL server is installed here; install one (on Debian, as root: apt-get install postgresql), or name the "+
+			"folder of its binaries in %s",
 		BinVariable)
 }
 

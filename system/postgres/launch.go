@@ -26,8 +26,9 @@ func attributes(as *daemon.Identity, outlive bool) *syscall.SysProcAttr {
 //
 // What is temporary need not survive a loss of power, and so is not waited for:
 // that is about its making, what is committed later is on disk.
-func initialise(bin string, d directory, as *daemon.Identity, password string, all []Setting, temporary bool) (err error) {
-	// A file, because a command line can be read by everybody.
+func initialise(bin string, d directory, as *daemon.Identity, password string, all []Setting,
+	temporary bool) (err error) {
+	// A file, because a command line can be read by every caller.
 	secret := filepath.Join(string(d), "password")
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
 		return err
@@ -48,7 +49,8 @@ func initialise(bin string, d directory, as *daemon.Identity, password string, a
 	if said, err := command.CombinedOutput(); err != nil {
 		where := ""
 		if as != nil {
-			where = fmt.Sprintf(" (run as %s, who must be able to enter %s; TMPDIR chooses another place)", as.Called(), filepath.Dir(string(d)))
+			where = fmt.Sprintf(" (run as %s, who must be able to enter %s; TMPDIR chooses another place)", as.Called(),
+				filepath.Dir(string(d)))
 		}
 		return fmt.Errorf("initdb: %w%s: %s", err, where, lastLine(said))
 	}

@@ -14,10 +14,9 @@ import (
 	"wirelab"
 )
 
-// Migrate brings a schema, which is there, to a form by migrations/*.sql of
-// files, each in a transaction with its number. The caller sees to it that
-// nobody else does so meanwhile: what holds a lock for that is his to say. An
-// error is fit to be shown after [CodedMaking].
+// Migrate brings a schema, which is there, to a form by migrations/*.sql of files, each in a transaction with
+// its number. The caller sees to it that no other does so in the meantime: what holds a lock for that is his to
+// say. An error is fit to be shown after [CodedMaking].
 func Migrate(ctx context.Context, dsn, schema string, files fs.FS, version int64) (err error) {
 	config, _, err := Configure(dsn, schema)
 	if err != nil {
@@ -28,7 +27,8 @@ func Migrate(ctx context.Context, dsn, schema string, files fs.FS, version int64
 	}
 	db := stdlib.OpenDB(*config)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true),
+		goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return err
 	}
@@ -42,12 +42,13 @@ func CreateSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
 	return err
 }
 
-// CodedMaking is [Coded] for the making of a schema, with the one failure that
-// whoever sets a database up can do something about.
+// CodedMaking is [Coded] for the making of a schema, with the one failure that anyone who sets a database up
+// can do something about.
 func CodedMaking(ctx context.Context, err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == "42501" {
-		return wirelab.Errorf(wirelab.PermissionDenied, "the database's user may not make a schema or its tables: grant CREATE on the database")
+		return wirelab.Errorf(wirelab.PermissionDenied, "the database's user may not make a schema or its tables: grant "+
+			"CREATE on the database")
 	}
 	return Coded(ctx, err)
 }

@@ -28,8 +28,8 @@ type Pooling struct {
 	Each func(context.Context, *pgx.Conn) error
 }
 
-// Pool is a pool of connections. Errors of its methods are the driver's, to be
-// passed through [Pool.Coded] before anybody sees them.
+// Pool is a pool of connections. Errors of its methods are the driver's, to be passed through [Pool.Coded]
+// before any caller sees them.
 type Pool struct {
 	*pgxpool.Pool
 }
@@ -39,7 +39,8 @@ type Pool struct {
 // errors are fit to be shown: they hold the address and never the password.
 func Open(ctx context.Context, dsn string, with Pooling) (*Pool, error) {
 	if with.Size < 1 || with.Size > wirelab.PoolLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a pool of %d connections; want 1 to %d", with.Size, wirelab.PoolLimit)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a pool of %d connections; want 1 to %d", with.Size,
+			wirelab.PoolLimit)
 	}
 	at, err := Parse(dsn)
 	if err != nil {
@@ -47,7 +48,8 @@ func Open(ctx context.Context, dsn string, with Pooling) (*Pool, error) {
 	}
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the connection string of %s holds settings of a pool that cannot be read", at)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the connection string of %s holds settings of a pool that "+
+			"cannot be read", at)
 	}
 	configure(config, with)
 	inner, err := pgxpool.NewWithConfig(ctx, config)
@@ -153,11 +155,13 @@ func opening(ctx context.Context, at Address, err error) error {
 	if errors.As(err, &refused) {
 		switch refused.Code {
 		case "28P01", "28000":
-			return wirelab.Errorf(wirelab.Unauthenticated, "PostgreSQL at %s does not let user %s in: look at user and password", at, at.User)
+			return wirelab.Errorf(wirelab.Unauthenticated, "PostgreSQL at %s does not let user %s in: look at user and password",
+				at, at.User)
 		case "3D000":
 			return wirelab.Errorf(wirelab.NotFound, "PostgreSQL at %s has no such database", at)
 		case "53300":
-			return wirelab.Errorf(wirelab.Unavailable, "PostgreSQL at %s has too few connections free: ask for fewer, or raise its max_connections", at)
+			return wirelab.Errorf(wirelab.Unavailable, "PostgreSQL at %s has too few connections free: ask for fewer, or "+
+				"raise its max_connections", at)
 		}
 		coded := wirelab.Public(Coded(ctx, err))
 		return wirelab.Errorf(coded.Code, "PostgreSQL at %s: %s", at, coded.Message)
@@ -184,9 +188,8 @@ func why(err error) string {
 	return ""
 }
 
-// Coded is [Coded] for errors of this pool's connections. When a connection was
-// lost the others were most likely, too: they are all closed, so that each does
-// not fail a call of its own.
+// Coded is [Coded] for errors of this pool's connections. When a connection was lost the others were most
+// likely, too: they are all closed, so that each does not fail a separate call.
 func (p *Pool) Coded(ctx context.Context, err error) error {
 	if lost(err) {
 		p.Reset()

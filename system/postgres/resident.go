@@ -16,8 +16,8 @@ import (
 	"wirelab/internal/daemon"
 )
 
-// Resident is a server of ours that stays when the command that started it is
-// over, until it is told to stop. One user has at most one.
+// Resident is a server of ours that stays when the command that started it is over, until it is stopped. One
+// user has at most one.
 type Resident struct {
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
@@ -71,7 +71,8 @@ func Reside(ctx context.Context, o Options) (Resident, bool, error) {
 		return Resident{}, false, err
 	}
 	r = Resident{
-		Version: s.Version(), Started: time.Now().UTC(), Directory: s.Directory(), Settings: s.Settings(), PID: s.PID(), Source: s.DSN(),
+		Version: s.Version(), Started: time.Now().UTC(), Directory: s.Directory(), Settings: s.Settings(), PID: s.PID(),
+		Source: s.DSN(),
 	}
 	err = os.WriteFile(filepath.Join(r.Directory, keptName), nil, 0o600)
 	if err == nil {
@@ -124,7 +125,8 @@ func revive(ctx context.Context, o Options, r Resident) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.run(ctx, database); err != nil {
-		err = fmt.Errorf("start PostgreSQL %s on what is in %s (wirelab db stop --discard removes it): %w", found.Version, r.Directory, err)
+		err = fmt.Errorf("start PostgreSQL %s on what is in %s (wirelab db stop --discard removes it): %w", found.Version,
+			r.Directory, err)
 		return nil, errors.Join(err, s.halt(context.WithoutCancel(ctx), syscall.SIGINT), s.owned.Close())
 	}
 	return s, nil
@@ -151,7 +153,7 @@ func Dismiss(ctx context.Context, getenv func(string) string, keep bool) (Reside
 	return r, true, os.Remove(path)
 }
 
-// end stops the server in a directory, whoever started it.
+// end stops the server in a directory, no matter who started it.
 func end(ctx context.Context, d directory) error {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
 		pid, err := d.running()
@@ -192,9 +194,8 @@ func (d directory) running() (int, error) {
 	return pid, nil
 }
 
-// StatePath returns where it is written down that there is a resident server,
-// with its connection string, for the user's eyes alone: beside the results,
-// which have a place for each user.
+// StatePath returns where it is written down that there is a resident server, with its connection string, for
+// the user's eyes alone: next to the results, which have a place for each user.
 func StatePath(getenv func(string) string) (string, error) {
 	if path := getenv("WIRELAB_STORE"); path != "" && !strings.Contains(path, "://") {
 		return strings.TrimSuffix(path, filepath.Ext(path)) + "-postgres.json", nil
@@ -254,7 +255,7 @@ func readState(path string) (Resident, bool, error) {
 		return Resident{}, false, wirelab.Errorf(wirelab.InvalidArgument, "%s cannot be read: remove it", path)
 	}
 	if _, err := os.Stat(directory(r.Directory).data()); errors.Is(err, os.ErrNotExist) {
-		return Resident{}, false, nil // somebody cleaned up
+		return Resident{}, false, nil // someone cleaned up
 	}
 	r.PID, err = directory(r.Directory).running()
 	return r, true, err

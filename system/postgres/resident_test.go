@@ -126,7 +126,7 @@ func residedOnce(t *testing.T, o postgres.Options) postgres.Resident {
 	return first
 }
 
-// execute runs a statement over a connection of its own.
+// execute runs a statement over a separate connection.
 func execute(t *testing.T, dsn, statement string) {
 	t.Helper()
 	conn, err := postgres.Connect(t.Context(), dsn, "")

@@ -41,7 +41,7 @@ type Options struct {
 	Parent string
 	// CPUs are the cores that it may run on; nil: any.
 	CPUs []int
-	// Settings are in place of, and beside, our own.
+	// Settings are in place of, and in addition to, our own.
 	Settings []Setting
 }
 
@@ -63,8 +63,8 @@ type Server struct {
 	stopped bool            // for good
 }
 
-// Start makes a server in a directory of its own and waits until it takes
-// connections. It dies with us; [Server.Stop] removes it with all it holds.
+// Start makes a server in its own directory and waits until it takes connections. It dies with us;
+// [Server.Stop] removes it with all it holds.
 func Start(ctx context.Context, o Options) (*Server, error) { return start(ctx, o, false) }
 
 func start(ctx context.Context, o Options, outlive bool) (*Server, error) {
@@ -135,9 +135,8 @@ func (s *Server) run(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = alive.Close() }() // the child has its own by then
-	// What a killed server leaves. Where nobody reaps the dead, as in many a
-	// container, the process in it seems to be there, and PostgreSQL would not
-	// start; the lock says that it is not.
+	// What a killed server leaves. Where no one reaps the dead, as in many a container, the process in it seems to
+	// be there, and PostgreSQL would not start; the lock says that it is not.
 	if err := s.at.clear(); err != nil {
 		return err
 	}
@@ -148,7 +147,8 @@ func (s *Server) run(ctx context.Context, name string) error {
 	defer func() { _ = journal.Close() }() // likewise
 	// The port again, since that of a server that is started anew may differ.
 	command := exec.Command(filepath.Join(s.found.Bin, "postgres"), "-D", s.at.data(), "-p", fmt.Sprint(s.port))
-	command.Dir, command.Env, command.SysProcAttr = string(s.at), daemon.Environment(string(s.at)), attributes(s.as, s.outlive)
+	command.Dir, command.Env, command.SysProcAttr = string(s.at), daemon.Environment(string(s.at)),
+		attributes(s.as, s.outlive)
 	command.Stdout, command.Stderr = journal, journal
 	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks
 	p, err := daemon.Run(command, affinity.Place{CPUs: s.cpus})
@@ -156,13 +156,14 @@ func (s *Server) run(ctx context.Context, name string) error {
 		return err
 	}
 	s.process = p
-	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: pause, Words: s.at.words, Try: func(ctx context.Context) (bool, error) {
-		conn, err := s.connect(ctx, name)
-		if err != nil {
-			return false, err
-		}
-		return true, conn.Close(ctx)
-	}})
+	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: pause, Words: s.at.words,
+		Try: func(ctx context.Context) (bool, error) {
+			conn, err := s.connect(ctx, name)
+			if err != nil {
+				return false, err
+			}
+			return true, conn.Close(ctx)
+		}})
 }
 
 // connect opens one connection.
@@ -258,7 +259,7 @@ func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
 	select {
-	case <-p.Done(): // by itself or by somebody else
+	case <-p.Done(): // by itself or by someone else
 		return s.gone(ctx, p, syscall.SIGKILL)
 	default:
 	}
@@ -283,9 +284,8 @@ func (s *Server) gone(ctx context.Context, p *daemon.Process, by syscall.Signal)
 	if err := daemon.Released(ctx, s.at.alive()); err != nil {
 		return fmt.Errorf("processes of PostgreSQL are still there: %w", err)
 	}
-	// When somebody else sends SIGKILL just before we would stop the server, our
-	// signal finds it dead though its end is not yet known: that is no worse than
-	// having known.
+	// When someone else sends SIGKILL just before we would stop the server, our signal finds it dead though its
+	// end is not yet known: that is no worse than having known.
 	if err := p.Err(); by == syscall.SIGINT && err != nil && !p.Killed() {
 		return fmt.Errorf("PostgreSQL ended: %w%s", err, s.at.words())
 	}

@@ -30,9 +30,9 @@ func secret(t *testing.T, s *postgres.Server) string {
 	return config.Password
 }
 
-// A server of ours runs with what it says it runs with, as nobody's root, for
-// nobody else's eyes, and leaves nothing behind (docs/origins.md grb-M13: pool and
-// settings unrecorded; grb-D14: the password on the command line).
+// A server of ours runs with what it says it runs with, as no one's root, for no other's eyes, and leaves
+// nothing behind (docs/origins.md grb-M13: pool and settings unrecorded; grb-D14: the password on the command
+// line).
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -42,11 +42,13 @@ func TestServer(t *testing.T) {
 	}
 	for _, setting := range s.Settings() {
 		var same bool
-		if err := pool.QueryRow(t.Context(), "SELECT current_setting($1) = $2", setting.Name, setting.Value).Scan(&same); err != nil || !same {
+		if err := pool.QueryRow(t.Context(), "SELECT current_setting($1) = $2", setting.Name,
+			setting.Value).Scan(&same); err != nil || !same {
 			t.Errorf("%s is not %q: %v", setting.Name, setting.Value, err)
 		}
 	}
-	for name, want := range map[string]string{"data_checksums": "on", "password_encryption": "scram-sha-256", "lc_collate": "C", "server_encoding": "UTF8"} {
+	for name, want := range map[string]string{"data_checksums": "on", "password_encryption": "scram-sha-256",
+		"lc_collate": "C", "server_encoding": "UTF8"} {
 		var got string
 		if err := pool.QueryRow(t.Context(), "SHOW "+name).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q, %v; want %q", name, got, err, want)
@@ -95,9 +97,9 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A server that was killed comes back at the same address with every commit it
-// acknowledged, and a pool goes on with it: calls fail as Unavailable while it
-// is away, and one more at most on a connection of before.
+// A server that was killed comes back at the same address with every commit it acknowledged, and a pool
+// continues with it: calls fail as Unavailable while it is away, and one more at most on a connection of
+// before.
 func TestKillAndRestart(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -116,7 +118,7 @@ func TestKillAndRestart(t *testing.T) {
 		before := s.PID()
 		if round == 0 {
 			err = s.Kill(t.Context())
-		} else { // by somebody else
+		} else { // by someone else
 			err = syscall.Kill(before, syscall.SIGKILL)
 		}
 		if err != nil {
@@ -131,11 +133,11 @@ func TestKillAndRestart(t *testing.T) {
 			return err
 		}
 		for count() == nil {
-			// Its other processes notice that the first is gone, some milliseconds
-			// after somebody else killed that.
+			// Its other processes notice that the first is gone, some milliseconds after someone else killed that.
 		}
 		for range 3 {
-			if err := count(); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable || strings.Contains(err.Error(), secret(t, s)) {
+			if err := count(); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable || strings.Contains(err.Error(),
+				secret(t, s)) {
 				t.Errorf("while it is away: %v", err)
 			}
 		}
@@ -153,8 +155,8 @@ func TestKillAndRestart(t *testing.T) {
 	}
 }
 
-// Somebody else's kill that we could not have noticed yet fails neither the
-// restart that follows it at once nor the stop.
+// Someone else's kill that we could not have noticed yet fails neither the restart that follows it at once nor
+// the stop.
 func TestRestartRightAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -207,7 +209,9 @@ func TestPoolLosesOneCall(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	postgrestest.Need(t)
-	s, err := postgres.Start(t.Context(), postgres.Options{Settings: []postgres.Setting{{Name: "max_connections", Value: "20"}}})
+	s, err := postgres.Start(t.Context(), postgres.Options{Settings: []postgres.Setting{
+		{Name: "max_connections", Value: "20"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,13 +230,17 @@ func TestOpenRefuses(t *testing.T) {
 		code      wirelab.Code
 		words     string
 	}{
-		{"a wrong password", strings.Replace(s.DSN(), password, "wrong-"+password, 1), 1, nil, wirelab.Unauthenticated, "user wirelab"},
-		{"no such user", strings.Replace(s.DSN(), "//wirelab:", "//somebody:", 1), 1, nil, wirelab.Unauthenticated, "user somebody"},
+		{"a wrong password", strings.Replace(s.DSN(), password, "wrong-"+password, 1), 1, nil, wirelab.Unauthenticated,
+			"user wirelab"},
+		{"no such user", strings.Replace(s.DSN(), "//wirelab:", "//somebody:", 1), 1, nil, wirelab.Unauthenticated,
+			"user somebody"},
 		{"no such database", strings.Replace(s.DSN(), "/wirelab?", "/other?", 1), 1, nil, wirelab.NotFound, "/other"},
-		{"nobody listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil, wirelab.Unavailable, "connection refused"},
+		{"nobody listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil, wirelab.Unavailable,
+			"connection refused"},
 		{"no such host", "postgres://me:" + password + "@nowhere.invalid/x", 1, nil, wirelab.Unavailable, "nowhere.invalid"},
 		{"no string", "s3cret:" + password, 1, nil, wirelab.InvalidArgument, "postgres://"},
-		{"a setting of a pool that is none", s.DSN() + "&pool_max_conns=many", 1, nil, wirelab.InvalidArgument, "settings of a pool"},
+		{"a setting of a pool that is none", s.DSN() + "&pool_max_conns=many", 1, nil, wirelab.InvalidArgument,
+			"settings of a pool"},
 		{"more connections than it has", s.DSN(), 40, nil, wirelab.Unavailable, "max_connections"},
 		{"none", s.DSN(), 0, nil, wirelab.InvalidArgument, "1 to 1000"},
 		{"too many", s.DSN(), 1001, nil, wirelab.InvalidArgument, "1 to 1000"},
@@ -243,7 +251,8 @@ func TestOpenRefuses(t *testing.T) {
 			ctx = t.Context()
 		}
 		_, err := postgres.Open(ctx, c.dsn, postgres.Pooling{Size: c.size})
-		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.words) || strings.Contains(err.Error(), password) {
+		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.words) ||
+			strings.Contains(err.Error(), password) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -253,7 +262,9 @@ func TestOpenRefuses(t *testing.T) {
 func TestCores(t *testing.T) {
 	t.Parallel()
 	postgrestest.Need(t)
-	s, err := postgres.Start(t.Context(), postgres.Options{CPUs: []int{0}, Settings: []postgres.Setting{{Name: "work_mem", Value: "8MB"}}})
+	s, err := postgres.Start(t.Context(), postgres.Options{CPUs: []int{0}, Settings: []postgres.Setting{
+		{Name: "work_mem", Value: "8MB"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +279,8 @@ func TestCores(t *testing.T) {
 	}
 	var backend int
 	var memory string
-	if err := conn.QueryRow(t.Context(), "SELECT pg_backend_pid(), current_setting('work_mem')").Scan(&backend, &memory); err != nil || memory != "8MB" {
+	if err := conn.QueryRow(t.Context(), "SELECT pg_backend_pid(), current_setting('work_mem')").Scan(&backend,
+		&memory); err != nil || memory != "8MB" {
 		t.Errorf("work_mem is %q, %v", memory, err)
 	}
 	for _, pid := range []int{s.PID(), backend} {
@@ -342,8 +354,8 @@ func TestNoServerOutlivesItsParent(t *testing.T) {
 	}
 }
 
-// running reports whether a process works in a server's directory; a dead one
-// that nobody waited for does not.
+// running reports whether a process works in a server's directory; a dead one that no caller waited for does
+// not.
 func running(pid int, dir string) bool {
 	where, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
 	return err == nil && where == filepath.Join(dir, "data")

@@ -44,7 +44,8 @@ func TestCluster(t *testing.T) {
 	if err := channel.Confirm(false); err != nil {
 		t.Fatal(err)
 	}
-	confirmed, err := channel.PublishWithDeferredConfirmWithContext(t.Context(), "", queue.Name, false, false, amqp.Publishing{Body: []byte("kept"), DeliveryMode: amqp.Persistent})
+	confirmed, err := channel.PublishWithDeferredConfirmWithContext(t.Context(), "", queue.Name, false, false,
+		amqp.Publishing{Body: []byte("kept"), DeliveryMode: amqp.Persistent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,8 @@ func TestCluster(t *testing.T) {
 func TestClusterRefuses(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 10} {
-		if _, err := rabbitmq.StartCluster(t.Context(), rabbitmq.Options{}, size); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if _, err := rabbitmq.StartCluster(t.Context(), rabbitmq.Options{},
+			size); wirelab.CodeOf(err) != wirelab.InvalidArgument {
 			t.Errorf("a cluster of %d: %v", size, err)
 		}
 	}

@@ -43,8 +43,8 @@ func (d directory) write(as *daemon.Identity, name, text string) error {
 	return as.Chown(d.file(name))
 }
 
-// processes are those of the server in the directory, whoever their parents are
-// by now. What has ended and was not waited for is none.
+// processes are those of the server in the directory, no matter what their parents are by now. What has ended
+// and was not waited for is none.
 func (d directory) processes() ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -59,7 +59,7 @@ func (d directory) processes() ([]int, error) {
 		}
 		has, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
 		if err != nil || !bytes.Contains(append(has, 0), wanted) {
-			continue // it ended, or is nobody's business
+			continue // it ended, or is no one's business
 		}
 		all = append(all, pid)
 	}
@@ -94,8 +94,8 @@ func (d directory) killed(ctx context.Context) error {
 	}
 }
 
-// sweep removes the directories of servers that were killed with those who
-// started them: nobody else would. What cannot be removed is another user's.
+// sweep removes the directories of servers that were killed with those who started them: no other would. What
+// cannot be removed is another user's.
 func sweep(ctx context.Context, parent string, now time.Time) {
 	for _, name := range daemon.Left(parent, prefix, now) {
 		daemon.Reclaim(name, func() bool { return directory(name).killed(ctx) == nil })

@@ -28,7 +28,8 @@ type Installation struct {
 // packages and archives put it, the latest version first, else on the path.
 // NotFound, with what to install, if there is none.
 func Find(ctx context.Context, getenv func(string) string) (Installation, error) {
-	found, err := find(getenv, "/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin", "/usr/lib/rabbitmq/bin", "/opt/rabbitmq/sbin",
+	found, err := find(getenv, "/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin", "/usr/lib/rabbitmq/bin",
+		"/opt/rabbitmq/sbin",
 		"/usr/local/lib/rabbitmq/lib/rabbitmq_server-*/sbin", "/usr/local/sbin")
 	if err != nil {
 		return Installation{}, err

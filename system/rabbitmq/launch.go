@@ -15,7 +15,7 @@ type Setting struct {
 	Value string
 }
 
-// settings are what a server of ours runs with, beside its address and user.
+// settings are what a server of ours runs with, in addition to its address and user.
 func settings() []Setting {
 	return []Setting{
 		// It refuses messages when less is free. A temporary directory may be
@@ -64,7 +64,7 @@ func configuration(all []Setting) string {
 func variables(d directory, n node) []string {
 	return append(daemon.Environment(string(d)),
 		marker+"="+string(d),
-		// The script becomes the server then, instead of waiting beside it.
+		// The script becomes the server then, instead of waiting for it.
 		"RUNNING_UNDER_SYSTEMD=true",
 		"RABBITMQ_NODENAME="+n.name(),
 		"RABBITMQ_USE_LONGNAME="+strconv.FormatBool(n.long()),
@@ -82,7 +82,8 @@ func variables(d directory, n node) []string {
 		"ERL_CRASH_DUMP_BYTES=0",
 		// What the server itself starts of Erlang starts no daemon either.
 		"ERL_ZFLAGS=-start_epmd false",
-		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+n.named()+" -kernel inet_dist_use_interface {"+strings.ReplaceAll(n.host, ".", ",")+"}",
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+n.named()+" -kernel inet_dist_use_interface {"+strings.ReplaceAll(n.host, ".",
+			",")+"}",
 	)
 }
 
@@ -115,8 +116,8 @@ func (n node) named() string {
 	return "-sname " + n.name()
 }
 
-// settings tell a member of a cluster who the others are. It waits for nobody:
-// the first makes the cluster, the others are started after it.
+// settings tell a member of a cluster who the others are. It waits for none of them: the first makes the
+// cluster, the others are started after it.
 func (n node) settings() []Setting {
 	if !n.long() {
 		return nil

@@ -42,7 +42,7 @@ type Options struct {
 	Parent string
 	// CPUs are the cores that it may run on; nil: any.
 	CPUs []int
-	// Settings are in place of, and beside, our own.
+	// Settings are in place of, and in addition to, our own.
 	Settings []Setting
 	// Hosts are those of a cluster's servers; nil: addresses of the loopback. See
 	// [StartCluster].
@@ -68,9 +68,8 @@ type Server struct {
 	stopped bool            // for good
 }
 
-// Start makes a server in a directory of its own and waits until it takes
-// connections, which takes some ten seconds. It dies with us; [Server.Stop]
-// removes it with all it holds.
+// Start makes a server in its own directory and waits until it takes connections, which takes some ten seconds.
+// It dies with us; [Server.Stop] removes it with all it holds.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	distant, err := daemon.FreePort()
 	if err != nil {
@@ -150,16 +149,18 @@ func (s *Server) run(ctx context.Context) error {
 	command.ExtraFiles = []*os.File{s.owned} // kept open for its lock
 	p, err := daemon.Run(command, affinity.Place{CPUs: s.cpus, Namespace: s.node.namespace})
 	if err != nil {
-		return fmt.Errorf("run as %s in %s, which it must be able to enter (TMPDIR chooses another place): %w", s.as.Called(), s.at, err)
+		return fmt.Errorf("run as %s in %s, which it must be able to enter (TMPDIR chooses another place): %w", s.as.Called(),
+			s.at, err)
 	}
 	s.process = p
-	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: 10 * pause, Words: s.at.words, Try: func(context.Context) (bool, error) {
-		conn, err := amqp.DialConfig(s.URL(), amqp.Config{Dial: amqp.DefaultDial(10 * time.Second)})
-		if err != nil {
-			return false, err
-		}
-		return true, conn.Close() // it let us in
-	}})
+	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: 10 * pause, Words: s.at.words,
+		Try: func(context.Context) (bool, error) {
+			conn, err := amqp.DialConfig(s.URL(), amqp.Config{Dial: amqp.DefaultDial(10 * time.Second)})
+			if err != nil {
+				return false, err
+			}
+			return true, conn.Close() // it let us in
+		}})
 }
 
 // URL returns the address of the server. It holds the password: show

@@ -128,9 +128,8 @@ func members(t *testing.T, directory string) []int {
 	return all
 }
 
-// address checks that the server listens on 127.0.0.1 alone, that it wants its
-// password, and that nobody sees it: not in a command line, not in a file that
-// others may read.
+// address checks that the server listens on 127.0.0.1 alone, that it wants its password, and that no one sees
+// it: not in a command line, not in a file that others may read.
 func address(t *testing.T, s *rabbitmq.Server) {
 	t.Helper()
 	at, err := url.Parse(s.URL())
@@ -297,7 +296,9 @@ func TestStarterKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	rabbitmqtest.Need(t)
-	if _, err := rabbitmq.Start(t.Context(), rabbitmq.Options{Parent: parent, Settings: []rabbitmq.Setting{{Name: "no.such", Value: "setting"}}}); err == nil {
+	if _, err := rabbitmq.Start(t.Context(), rabbitmq.Options{Parent: parent, Settings: []rabbitmq.Setting{
+		{Name: "no.such", Value: "setting"},
+	}}); err == nil {
 		t.Error("a server with a wrong setting started")
 	} else if !strings.Contains(err.Error(), "no.such") {
 		t.Errorf("the error does not tell which setting is wrong: %v", err)

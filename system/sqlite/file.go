@@ -32,9 +32,9 @@ type File struct {
 	Kind
 	Path    string // absolute
 	private string // directory that Close removes; "": the file was given
-	// One connection writes, so that the writers of this process take turns in
-	// order; those of others do by [Kind.Busy]. The rest of the pool reads, beside
-	// it. In a pool of one connection both are the same. nil before Connect.
+	// One connection writes, so that the writers of this process take turns in order; those of others do by
+	// [Kind.Busy]. The rest of the pool reads concurrently. In a pool of one connection both are the same. nil
+	// before Connect.
 	Write, Read *sql.DB
 	Acquired    atomic.Uint64 // connections taken out of the pool, counted by who takes them
 	closed      atomic.Bool
@@ -151,7 +151,8 @@ func (k Kind) Explain(ctx context.Context, err error) error {
 	}
 	switch Code(err) {
 	case codes.SQLITE_FULL:
-		return wirelab.Errorf(wirelab.ResourceExhausted, "no room on the disk of the %s; nothing stored before is lost", k.Holds)
+		return wirelab.Errorf(wirelab.ResourceExhausted, "no room on the disk of the %s; nothing stored before is lost",
+			k.Holds)
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
 		return wirelab.Errorf(wirelab.Unavailable, "another process has held the %s for more than %v", k.Holds, k.Busy)
 	case codes.SQLITE_NOTADB, codes.SQLITE_CORRUPT:

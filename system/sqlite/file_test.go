@@ -24,7 +24,8 @@ func located(t *testing.T, path string, mark int32, scripts ...string) *sqlite.F
 			t.Error(err)
 		}
 	})
-	if err := f.Locate(sqlite.Kind{Holds: "log", Stem: "log", Mark: mark, Migrations: files, Busy: time.Second}, path); err != nil {
+	if err := f.Locate(sqlite.Kind{Holds: "log", Stem: "log", Mark: mark, Migrations: files, Busy: time.Second},
+		path); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Connect(0); err != nil {
@@ -33,13 +34,13 @@ func located(t *testing.T, path string, mark int32, scripts ...string) *sqlite.F
 	return f
 }
 
-// A migration that fails leaves nothing of itself and what was there before; an
-// earlier form goes on where it stopped, and a later one or another's is left
-// alone (grb-D05, grb-D06, S12).
+// A migration that fails leaves nothing of itself and what was there before; an earlier form continues where it
+// stopped, and a later one or another's is left alone (grb-D05, grb-D06, S12).
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kept.db")
-	const once, half = `CREATE TABLE note (text TEXT); INSERT INTO note VALUES ('once')`, `INSERT INTO note VALUES ('half'); `
+	const once, half = `CREATE TABLE note (text TEXT); INSERT INTO note VALUES ('once')`,
+		`INSERT INTO note VALUES ('half'); `
 	for _, c := range []struct {
 		why   string
 		mark  int32
@@ -61,13 +62,14 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s: %v, want failure %v, %v", c.why, err, c.fails, c.code)
 		}
 		var notes string
-		if err := f.Read.QueryRowContext(t.Context(), `SELECT group_concat(text) FROM note`).Scan(&notes); err != nil || notes != c.notes {
+		if err := f.Read.QueryRowContext(t.Context(), `SELECT group_concat(text) FROM note`).Scan(&notes); err != nil ||
+			notes != c.notes {
 			t.Errorf("%s: notes %q, %v", c.why, notes, err)
 		}
 	}
 }
 
-// What fails once a file is shut is told as its end.
+// What fails once a file is shut is reported as its end.
 func TestShut(t *testing.T) {
 	t.Parallel()
 	f := located(t, "", 7)

@@ -11,12 +11,10 @@ import (
 	"wirelab"
 )
 
-// Migrate brings a file to the latest form, one step after the other, each in a
-// transaction that ends with its number in user_version: a process that dies
-// in between, or meets another that does the same, leaves work for the next
-// and never half a change (grb-D06, S12). A file of something else is Conflict
-// and stays as it is, one of a later wirelab Unimplemented. Its errors are fit
-// to be shown after [Kind.Explain].
+// Migrate brings a file to the latest form, one step after the other, each in a transaction that ends with its
+// number in user_version: a process that dies in between, or meets another that does the same, leaves work for
+// the next and never half a change (grb-D06, S12). A file of something else is Conflict and stays unchanged,
+// one of a later wirelab Unimplemented. Its errors are fit to be shown after [Kind.Explain].
 func (k Kind) Migrate(ctx context.Context, db *sql.DB) error {
 	names, err := fs.Glob(k.Migrations, "migrations/*.sql")
 	if err != nil {
@@ -44,7 +42,8 @@ func (k Kind) step(ctx context.Context, db *sql.DB, names []string) (done bool, 
 	}
 	if version > len(names) {
 		return false, wirelab.Errorf(wirelab.Unimplemented,
-			"the %s's file is of a later wirelab (form %d, this one knows %d); use that one, or another file", k.Holds, version, len(names))
+			"the %s's file is of a later wirelab (form %d, this one knows %d); use that one, or another file", k.Holds, version,
+			len(names))
 	}
 	script, err := fs.ReadFile(k.Migrations, names[version])
 	if err != nil {
@@ -69,7 +68,8 @@ func (k Kind) versionOf(ctx context.Context, tx *sql.Tx) (int, error) {
 	err := tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT count(*) FROM sqlite_schema), (SELECT user_version FROM pragma_user_version)`).Scan(&mark, &tables, &version)
 	if err == nil && mark != k.Mark && (mark != 0 || tables != 0 || version != 0) {
-		err = wirelab.Errorf(wirelab.Conflict, "the file is a database of something else, and stays as it is; give the %s one of its own", k.Holds)
+		err = wirelab.Errorf(wirelab.Conflict, "the file is a database of something else, and stays as it is; give the %s "+
+			"one of its own", k.Holds)
 	}
 	return version, err
 }

@@ -76,7 +76,8 @@ func TestWhileBusyEnds(t *testing.T) {
 		t.Errorf("%d tries of a file that is held: %v", tries, err)
 	}
 	tries = 0
-	if err := sqlite.WhileBusy(t.Context(), func() error { tries++; return context.Canceled }); !errors.Is(err, context.Canceled) || tries != 1 {
+	if err := sqlite.WhileBusy(t.Context(), func() error { tries++; return context.Canceled }); !errors.Is(err,
+		context.Canceled) || tries != 1 {
 		t.Errorf("%d tries: %v", tries, err)
 	}
 }

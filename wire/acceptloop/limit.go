@@ -17,7 +17,7 @@ type Limits struct {
 	Silence time.Duration
 	// Vouched makes a connection silent until [Vouch] is called with it. Without it the first byte is enough.
 	Vouched bool
-	// Told is told of each connection that is closed for a bound, and of which; nil: nothing is. It must not block.
+	// Told receives each connection that is closed for a bound, and of which; nil: nothing is. It must not block.
 	Told func(from net.Addr, why string)
 }
 
@@ -29,9 +29,9 @@ type Counts struct {
 	Silent  uint64 // closed because nothing came for Limits.Silence
 }
 
-// Limited is a listener that keeps to bounds. A connection beyond them costs another its place: the one
-// of the same address, or of all, that has been silent for longest. So those who only connect keep
-// nobody out who has something to say. Where none is silent, the new connection itself is closed at once.
+// Limited is a listener that keeps to bounds. A connection beyond them costs another its place: the one of the
+// same address, or of all, that has been silent for longest. So those who only connect keep out no client that
+// has something to say. Where none is silent, the new connection itself is closed at once.
 type Limited struct {
 	net.Listener
 	limits Limits

@@ -9,7 +9,8 @@ import (
 	"wirelab/wire/acceptloop"
 )
 
-// serve accepts and echoes until the listener is closed. Each connection that is accepted is told by its address.
+// serve accepts and echoes until the listener is closed. Each connection that is accepted is reported by its
+// address.
 func serve(t *testing.T, limits acceptloop.Limits) (l *acceptloop.Limited, accepted chan net.Conn) {
 	t.Helper()
 	l = acceptloop.Limit(listen(t, "127.0.0.1:0"), limits)
@@ -68,7 +69,8 @@ func ended(t *testing.T, c net.Conn) {
 // something stay. Beyond the bound with none that is silent, the new connection is closed.
 func TestSilentConnectionsGiveWay(t *testing.T) {
 	t.Parallel()
-	for name, limits := range map[string]acceptloop.Limits{"in all": {Total: 4}, "of one address": {Total: 100, PerAddress: 4}} {
+	for name, limits := range map[string]acceptloop.Limits{"in all": {Total: 4}, "of one address": {Total: 100,
+		PerAddress: 4}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, accepted := serve(t, limits)

@@ -62,7 +62,8 @@ func New[T any](limits Limits, schema *Schema, writers ...*Schema) (*Codec[T], e
 		if err != nil {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "what %s wrote cannot be read as %s: %v", w, schema, err)
 		}
-		c.writers = append(c.writers, writer{Schema: w, decode: decode, blind: w.shape.has(kindBytes) && schema.shape.has(kindString)})
+		c.writers = append(c.writers, writer{Schema: w, decode: decode, blind: w.shape.has(kindBytes) &&
+			schema.shape.has(kindString)})
 	}
 	return c, nil
 }
@@ -155,7 +156,8 @@ func (c *Codec[T]) read(w *writer, message []byte, header int) (v T, err error) 
 	}
 	var read T
 	if _, err := w.decode.Decode(message[header:], &read); err != nil {
-		return v, wirelab.Errorf(wirelab.InvalidArgument, "%s, written by schema %s, cannot be read as %s", place(err), w, c.schema)
+		return v, wirelab.Errorf(wirelab.InvalidArgument, "%s, written by schema %s, cannot be read as %s", place(err), w,
+			c.schema)
 	}
 	if w.blind {
 		// What the scan took for bytes may be text now, and is looked at as such.
@@ -177,7 +179,8 @@ func (c *Codec[T]) writer(fingerprint uint64) (*writer, error) {
 	for i, w := range c.writers {
 		known[i] = w.String()
 	}
-	return nil, wirelab.Errorf(wirelab.InvalidArgument, "the message's schema has the fingerprint %016x, which is not known; known: %s",
+	return nil, wirelab.Errorf(wirelab.InvalidArgument, "the message's schema has the fingerprint %016x, which is not "+
+		"known; known: %s",
 		fingerprint, strings.Join(known, ", "))
 }
 
@@ -189,8 +192,8 @@ func (c *Codec[T]) sized(size int) error {
 	return nil
 }
 
-// place says which part of a value an error of the library is about. Its text
-// names our types, which is nobody's business.
+// place says which part of a value an error of the library is about. Its text names our types, which is no
+// one's business.
 func place(err error) string {
 	var semantic *library.SemanticError
 	if errors.As(err, &semantic) && semantic.Field != "" {

@@ -147,7 +147,7 @@ func drawTree(r *rand.Rand, depth int) tree {
 	return v
 }
 
-// What is written is what the encoding's description says, and reads back.
+// Written data is what the encoding's description says, and reads back.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	codec := treeCodec(t)
@@ -245,7 +245,8 @@ func TestResolution(t *testing.T) {
 	if message, err = newCodec[mid](t, narrow).Encode(&mid{Count: 5, Name: "b", Unit: "s"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := newCodec[older](t, before, after0(t), narrow).Decode(message); err != nil || got != (older{Name: "b", Count: 5}) {
+	if got, err := newCodec[older](t, before, after0(t), narrow).Decode(message); err != nil ||
+		got != (older{Name: "b", Count: 5}) {
 		t.Errorf("a removed field: %+v, %v", got, err)
 	}
 	// The reader that does not know the newer writer says which it knows.
@@ -276,10 +277,13 @@ func TestNewRefuses(t *testing.T) {
 		{"other type", good, record(`{"name": "a", "type": "string"}, {"name": "b", "type": "string"}`), "cannot be read as"},
 		{"narrowed", good, record(`{"name": "a", "type": "string"}, {"name": "b", "type": "long"}`), "cannot be read as"},
 		{"other record", good, strings.Replace(good, "Point", "Line", 1), "cannot be read as"},
-		{"field only in the schema", record(`{"name": "a", "type": "string"}, {"name": "c", "type": "int"}`), "", "test.Point"},
+		{"field only in the schema", record(`{"name": "a", "type": "string"}, {"name": "c", "type": "int"}`), "",
+			"test.Point"},
 		{"field only in Go", record(`{"name": "a", "type": "string"}`), "", "1 fields in the schema"},
-		{"long for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "long"}`), "", "is long in the schema"},
-		{"string for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "string"}`), "", "is string in the schema"},
+		{"long for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "long"}`), "",
+			"is long in the schema"},
+		{"string for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "string"}`), "",
+			"is string in the schema"},
 		{"union for a value", record(`{"name": "a", "type": ["null", "string"]}, {"name": "b", "type": "int"}`), "", "union"},
 		{"no record", `"string"`, "", "is string in the schema"},
 	} {
@@ -295,7 +299,8 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for _, text := range []string{"", "{", `"strong"`, `{"type": "record", "name": "R"}`, `{"type": "array", "items": "R"}`} {
+	for _, text := range []string{"", "{", `"strong"`, `{"type": "record", "name": "R"}`,
+		`{"type": "array", "items": "R"}`} {
 		if _, err := avro.Parse(text); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
 			t.Errorf("schema %q: %v", text, err)
 		}
@@ -305,8 +310,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A bare message is the value alone. Nothing tells who wrote it, and what is no
-// value is refused with the place in the bytes that came.
+// A bare message is the value alone. Nothing tells who wrote it, and whatever is no value is refused with the
+// place in the bytes that came.
 func TestBare(t *testing.T) {
 	t.Parallel()
 	type id struct{ ID string }

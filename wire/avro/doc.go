@@ -1,6 +1,5 @@
-// Package avro turns values of a Go type into Avro binary and back, by schemas
-// that somebody wrote down. It knows no workload and no transport: a binding
-// takes [Codec]'s bytes to whatever carries them.
+// Package avro turns values of a Go type into Avro binary and back, by schemas that someone wrote down. It
+// knows no workload and no transport: a binding takes [Codec]'s bytes to whatever carries them.
 //
 // # The message
 //

@@ -192,7 +192,8 @@ func (s *scan) blocks(of *shape) *fault {
 		if count < 0 || count > int64(s.items) {
 			return &fault{
 				code: wirelab.ResourceExhausted,
-				text: fmt.Sprintf("a block says that it has %d items, more than the %d that a message may still have", uint64(count), s.items),
+				text: fmt.Sprintf("a block says that it has %d items, more than the %d that a message may still have",
+					uint64(count), s.items),
 			}
 		}
 		s.items -= int(count)

@@ -4,9 +4,8 @@
 // gives the [Form] of each type, a wire hands [Message] to its library and
 // takes it back, and the wire's codec, which is one for all types, calls it.
 //
-// The libraries turn what a codec says into errors of their own, Internal in
-// one and with another text in each. So a message keeps the error instead, and
-// whoever takes the value out gets it as it was.
+// The libraries turn what a codec says into errors of their own, Internal in one and with another text in each.
+// So a message keeps the error instead, and anyone who takes the value out gets it as it was.
 package codec
 
 import (
@@ -17,7 +16,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Form turns values of T into bytes and back. Its errors are the house's.
+// Form turns values of T into bytes and back. Its errors are wirelab errors.
 type Form[T any] struct {
 	// Append appends the message of a value to dst, which the error leaves as it was.
 	Append func(dst []byte, v *T) ([]byte, error)
@@ -65,7 +64,7 @@ func (m *Message[T]) Append(dst []byte) (message []byte, err error) {
 		}
 	}()
 	if message, m.err = m.form.Append(dst, &m.value); m.err != nil {
-		return message, status.Public(m.err) // what is not, libraries would tell the peer
+		return message, status.Public(m.err) // whatever is not, libraries would tell the peer
 	}
 	return message, nil
 }
@@ -81,8 +80,7 @@ func (m *Message[T]) Take(message []byte) {
 	m.value, m.err = m.form.Decode(message)
 }
 
-// Sent returns why the value could not be written, nil if it could, or if
-// nobody tried.
+// Sent returns why the value could not be written, nil if it could, or if no one tried.
 func (m *Message[T]) Sent() error { return m.err }
 
 // Request returns the value that was received as a request, or why there is
@@ -113,8 +111,8 @@ func (m *Message[T]) Reply() (T, error) {
 	return v, status.Errorf(status.Internal, "the reply cannot be read: %s", coded.Message)
 }
 
-// Ours returns own if it is the house's, else otherwise: what a form says of its
-// message goes before what a library, which knows no more, makes of it.
+// Ours returns own if it is a wirelab error, else otherwise: what a form says of its message goes before what a
+// library, which knows no more, makes of it.
 func Ours(own, otherwise error) error {
 	var coded *status.Error
 	if errors.As(own, &coded) {

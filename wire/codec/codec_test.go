@@ -113,7 +113,8 @@ func serve(t *testing.T, library string) string {
 	return served(t, func(ctx context.Context, at endpoint.Endpoint) error {
 		if library == "grpc-go" {
 			return wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
-				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.Unary("Measure", wordForm(), sizeForm(), measure.Measure)), ruler{})
+				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.Unary("Measure", wordForm(), sizeForm(),
+					measure.Measure)), ruler{})
 			})
 		}
 		mux := http.NewServeMux()
@@ -223,7 +224,9 @@ func TestStandardBesideForms(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer closeQuietly(conn)
-			health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service})
+			health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{
+				Service: service,
+			})
 			if err != nil || health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 				t.Errorf("health: %v, %v", health, err)
 			}

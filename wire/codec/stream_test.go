@@ -62,7 +62,8 @@ func serveStream(t *testing.T, library string) (address string, ended <-chan str
 	return served(t, func(ctx context.Context, at endpoint.Endpoint) error {
 		if library == "grpc-go" {
 			return wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
-				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.ServerStream("Count", wordForm(), sizeForm(), counting.Count)), counts)
+				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.ServerStream("Count", wordForm(), sizeForm(),
+					counting.Count)), counts)
 			})
 		}
 		mux := http.NewServeMux()
@@ -85,7 +86,8 @@ func dialStream(t *testing.T, library, address string) func(context.Context, wor
 	}
 	client := wireconnect.Dial(to, wireconnect.H2C)
 	t.Cleanup(func() { closeQuietly(client) })
-	return wireconnect.CallServerStream(client, client.BaseURL(), counter, subtype, wordForm(), sizeForm(), connect.WithGRPC())
+	return wireconnect.CallServerStream(client, client.BaseURL(), counter, subtype, wordForm(), sizeForm(),
+		connect.WithGRPC())
 }
 
 // Every client against every server: the items of a stream cross, and its

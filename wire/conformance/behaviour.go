@@ -72,9 +72,9 @@ func (h *held) before(ctx context.Context, _ string) error {
 // left, whole milliseconds at the coarsest.
 const deadlineSlack = 20 * time.Millisecond
 
-// deadline checks, for each operation, that the caller's deadline reaches the
-// service's context and ends it, and that the caller is told. It asks of all
-// operations at once, each with a server of its own, since each waits.
+// deadline checks, for each operation, that the caller's deadline reaches the service's context and ends it,
+// and that the caller is informed. It asks of all operations at once, each with its own server, since each
+// waits.
 func (c *cell[S]) deadline(r reporter) {
 	var all sync.WaitGroup
 	for _, o := range c.live() {
@@ -85,9 +85,8 @@ func (c *cell[S]) deadline(r reporter) {
 
 func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {
 	const last = 20 * time.Second
-	// A slow machine may use a deadline up before the service is reached, so each
-	// attempt allows more, and has a server of its own: what is late of the one
-	// before does not come to it.
+	// A slow machine may use a deadline up before the service is reached, so each attempt allows more, and has its
+	// own server: what is late of the one before does not come to it.
 	for after := 200 * time.Millisecond; after <= last; after *= 4 {
 		if c.deadlineAfter(r, o, after) {
 			return
@@ -136,7 +135,8 @@ func (c *cell[S]) deadlineAfter(r reporter, o wirelab.Operation[S], after time.D
 // service's. How long the call was on its way does not matter: it makes the
 // service's deadline later, but never leaves a call in the service more time
 // than the caller allowed in all.
-func (c *cell[S]) judgeDeadline(outside context.Context, allowed time.Duration, inside arrival, r reporter, name string, h *held) {
+func (c *cell[S]) judgeDeadline(outside context.Context, allowed time.Duration, inside arrival, r reporter, name string,
+	h *held) {
 	want, _ := outside.Deadline()
 	got, ok := inside.ctx.Deadline()
 	switch left := got.Sub(inside.at); {

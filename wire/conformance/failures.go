@@ -16,7 +16,7 @@ type failure struct {
 	want *wirelab.Error
 }
 
-// plantedSecret is the text of an error that nobody classified.
+// plantedSecret is the text of an error that no one classified.
 const plantedSecret = "planted secret: dial tcp 10.0.0.1"
 
 // failures are every code, the messages that headers and trailers carry
@@ -36,7 +36,8 @@ func failures() []failure {
 		coded("a message beyond ASCII", wirelab.NotFound, "keine Straße, 没有 🧭"),
 		coded("a message of two lines", wirelab.InvalidArgument, "one\ntwo\r\nGrpc-Status: 0"),
 		coded("a long message", wirelab.PermissionDenied, strings.Repeat("long ", 300)+"end"),
-		failure{"an error nobody classified", errors.New(plantedSecret), &wirelab.Error{Code: wirelab.Internal, Message: "internal error"}},
+		failure{"an error nobody classified", errors.New(plantedSecret), &wirelab.Error{Code: wirelab.Internal,
+			Message: "internal error"}},
 	)
 }
 

@@ -91,10 +91,12 @@ func (c *cell[S]) stamps(r reporter, g *rig[S], o wirelab.Operation[S]) {
 			r.Errorf("%s at %d/s: event %d: %v", o.Name, feedRate, read, wrong)
 			bad++
 		case s.Due < due-feedSlip || s.Due > due+feedSlip:
-			r.Errorf("%s at %d/s: event %d says to be due %v from when the rate has it", o.Name, feedRate, s.Sequence, time.Duration(s.Due-due))
+			r.Errorf("%s at %d/s: event %d says to be due %v from when the rate has it", o.Name, feedRate, s.Sequence,
+				time.Duration(s.Due-due))
 			bad++
 		case s.Sent < s.Due || s.Sent > now:
-			r.Errorf("%s at %d/s: event %d was due at %d, sent at %d and read at %d", o.Name, feedRate, s.Sequence, s.Due, s.Sent, now)
+			r.Errorf("%s at %d/s: event %d was due at %d, sent at %d and read at %d", o.Name, feedRate, s.Sequence, s.Due,
+				s.Sent, now)
 			bad++
 		}
 		return read < feedPaced && bad < 3

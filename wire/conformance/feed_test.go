@@ -12,8 +12,8 @@ import (
 	"wirelab"
 )
 
-// bell is an event of a feed of its own: the check of feeds reads stubs, and
-// needs no wire to be tried on faults that a wire would have.
+// bell is an event of its own feed: the check of feeds reads stubs, and needs no wire to be tried on faults
+// that a wire would have.
 type bell struct {
 	Tone int
 	wirelab.Stamp
@@ -94,7 +94,9 @@ func judgeFeed(fault string) []string {
 	workload := wirelab.Workload[ringer]{
 		Name: "tower", New: func() ringer { return tower{} },
 		Operations: []wirelab.Operation[ringer]{
-			wirelab.Feeding("Ring", func(*rand.Rand) ring { return ring{} }, ringer.Ring, func(rate int64) ring { return ring{rate} }),
+			wirelab.Feeding("Ring", func(*rand.Rand) ring { return ring{} }, ringer.Ring, func(rate int64) ring {
+				return ring{rate}
+			}),
 		},
 	}
 	c := &cell[ringer]{

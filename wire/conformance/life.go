@@ -100,7 +100,8 @@ func (c *cell[S]) cuts(r reporter) {
 	}
 	g.server.stop()
 	if _, ok := within(h.ended, c.patience); !ok {
-		r.Errorf("%s outlives the drain time of its server: its context is open %v after a drain of %v", o.Name, c.patience, c.quiet)
+		r.Errorf("%s outlives the drain time of its server: its context is open %v after a drain of %v", o.Name, c.patience,
+			c.quiet)
 		return
 	}
 	c.await(r, g.server)
@@ -115,11 +116,10 @@ func (c *cell[S]) cuts(r reporter) {
 	}
 }
 
-// restarts checks that a stop with an idle client connected waits for nothing,
-// that calls fail with the right code while the server is away, and that the
-// same stub works once it is back. A port that was given up may be another
-// process's the next moment, so over TCP the stub's dialler is told what the
-// kernel says of a port that nothing listens on, and then of the new server's.
+// restarts checks that a stop with an idle client connected waits for nothing, that calls fail with the right
+// code while the server is away, and that the same stub works once it is back. A port that was given up may be
+// another process's the next moment, so over TCP the stub's dialler receives what the kernel says of a port
+// that nothing listens on, and then of the new server's.
 func (c *cell[S]) restarts(r reporter) {
 	o, ok := c.simplest()
 	if !ok {

@@ -92,7 +92,8 @@ func unserved[S any](b wirelab.Binding[S]) []string {
 	var faults []string
 	switch {
 	case b.Missing == "" && (len(b.Servers) == 0 || len(b.Clients) == 0):
-		faults = append(faults, "has no server or no client: a hole too must answer, unless wirelab.Hole declares the whole protocol one")
+		faults = append(faults, "has no server or no client: a hole too must answer, unless wirelab.Hole declares the "+
+			"whole protocol one")
 	case b.Missing != "" && (len(b.Servers) > 0 || len(b.Clients) > 0 || len(b.Holes) > 0):
 		faults = append(faults, "is declared a hole as a whole, and yet has servers, clients or holes of its own")
 	}

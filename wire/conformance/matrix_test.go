@@ -22,13 +22,15 @@ func TestWholeHoleIsDeclared(t *testing.T) {
 		Run(t, w, toySuite())
 	})
 	works := []wirelab.Work{w.Erase()}
-	if got := works[0].Missing; !slices.Equal(got, []wirelab.Missing{{Protocol: protocols[1], Why: toyReason}}) || len(works[0].Cells) > 0 {
+	if got := works[0].Missing; !slices.Equal(got, []wirelab.Missing{{Protocol: protocols[1], Why: toyReason}}) ||
+		len(works[0].Cells) > 0 {
 		t.Errorf("erased to the holes %v and %d cells", got, len(works[0].Cells))
 	}
 	if absent := Absences(works, []string{protocols[1].Name}); len(absent) > 0 {
 		t.Errorf("the hole is absent: %v", absent)
 	}
-	if absent := Absences(append(works, wirelab.Work{Name: "bare"}), nil); len(absent) != 1 || !strings.Contains(absent[0], "bare has no binding of "+protocols[1].Name) {
+	if absent := Absences(append(works, wirelab.Work{Name: "bare"}), nil); len(absent) != 1 || !strings.Contains(absent[0],
+		"bare has no binding of "+protocols[1].Name) {
 		t.Errorf("a hole of one workload is owed by the next: %v", absent)
 	}
 }
@@ -58,7 +60,8 @@ func TestWholeHoleIsOnlyThat(t *testing.T) {
 		}
 	}
 	carried := toyWorkload(sound, wirelab.Hole[toy](p, toyReason)).Erase()
-	if got := Absences([]wirelab.Work{carried}, nil); len(got) != 1 || !strings.Contains(got[0], "declared a hole and carried too") {
+	if got := Absences([]wirelab.Work{carried}, nil); len(got) != 1 || !strings.Contains(got[0],
+		"declared a hole and carried too") {
 		t.Errorf("a protocol that is both: %v", got)
 	}
 }

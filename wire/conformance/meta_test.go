@@ -166,7 +166,8 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 
 // What is wrong only with large messages is not seen by requests from the first data set.
 func TestFurtherDataSetsAreAskedToo(t *testing.T) {
-	if found := judgeToy(t, toyWire{fault: "large-lost", protocol: toyProtocols()[0]}, time.Minute, "transcript"); len(found) > 0 {
+	if found := judgeToy(t, toyWire{fault: "large-lost", protocol: toyProtocols()[0]}, time.Minute,
+		"transcript"); len(found) > 0 {
 		t.Errorf("the transcript finds %q: the fault shows without the data check", found)
 	}
 }

@@ -25,7 +25,8 @@ type Pair[S any] struct {
 func (p Pair[S]) Open(t testing.TB, service S, connections int) S {
 	t.Helper()
 	address, roots := p.Serve(t, service)
-	stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{Address: address, Roots: roots, Connections: connections})
+	stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{Address: address, Roots: roots,
+		Connections: connections})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,8 @@ const driving = 5 * time.Minute
 func Drive(t testing.TB, cell wirelab.Cell, address, operation, requests string, calls int) error {
 	t.Helper()
 	const slots = 2
-	lines, err := cell.DialRaw(t.Context(), wirelab.Dialing{Address: address, Connections: slots}, slots, operation, requests, 1)
+	lines, err := cell.DialRaw(t.Context(), wirelab.Dialing{Address: address, Connections: slots}, slots, operation,
+		requests, 1)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"wirelab"
 )
 
-// Peer is a server over HTTP or gRPC as somebody sees it who has no stub of ours.
+// Peer is a server over HTTP or gRPC as someone sees it who has no stub of ours.
 type Peer struct {
 	Protocol wirelab.Protocol
 	Address  string

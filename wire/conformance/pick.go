@@ -6,8 +6,7 @@ import (
 	"wirelab"
 )
 
-// Pick returns the binding of a protocol, for what tests ask of one binding
-// beside the suite.
+// Pick returns the binding of a protocol, for what tests ask of one binding in addition to the suite.
 func Pick[S any](t testing.TB, all []wirelab.Binding[S], protocol string) wirelab.Binding[S] {
 	t.Helper()
 	var known []string

@@ -337,7 +337,8 @@ func (w toyWire) dial(_ context.Context, to wirelab.Dialing) (toy, io.Closer, er
 	case "leak":
 		go func() { <-w.leak }()
 	}
-	s := &toyStub{wire: w, client: &http.Client{Transport: transport}, base: scheme + to.Address, mu: &sync.Mutex{}, broken: new(bool)}
+	s := &toyStub{wire: w, client: &http.Client{Transport: transport}, base: scheme + to.Address, mu: &sync.Mutex{},
+		broken: new(bool)}
 	return s, toyCloser(func() error {
 		transport.CloseIdleConnections()
 		return nil

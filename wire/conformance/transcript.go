@@ -85,7 +85,8 @@ func differ(got, want answer) string {
 	}
 	switch {
 	case len(got.items) > len(want.items):
-		return fmt.Sprintf("items added: %d, want %d; the first extra is %s", len(got.items), len(want.items), short(got.items[len(want.items)]))
+		return fmt.Sprintf("items added: %d, want %d; the first extra is %s", len(got.items), len(want.items),
+			short(got.items[len(want.items)]))
 	case len(got.items) < len(want.items) && want.err == nil:
 		return fmt.Sprintf("short stream as success: %d of %d items arrived", len(got.items), len(want.items))
 	}
@@ -169,11 +170,9 @@ func (c *cell[S]) transcript(r reporter) {
 	}
 }
 
-// data asks each operation once of every data set but the first, which all
-// other checks ask of: a larger set may not fit a wire that carries the first.
-// Once, because a large reply takes long under the race detector. Replies are
-// compared as the engine does, since a transcript of ten thousand items would
-// be read by nobody.
+// data asks each operation once of every data set but the first, which all other checks ask of: a larger set
+// may not fit a wire that carries the first. Once, because a large reply takes long under the race detector.
+// Replies are compared as the engine does, since a transcript of ten thousand items would be read by no one.
 func (c *cell[S]) data(r reporter) {
 	found := &faults{r: r, seed: c.seed}
 	defer found.close()
@@ -243,7 +242,8 @@ func (c *cell[S]) concurrent(r reporter) {
 					c.exchanges.Add(1)
 					ctx, cancel := g.call()
 					if err := check(ctx, g.stub); err != nil {
-						found.add("caller %d of %d, exchange %d, %s %s: %v", worker, c.pace.workers, i, o.Name, short(printable(e.Request())), err)
+						found.add("caller %d of %d, exchange %d, %s %s: %v", worker, c.pace.workers, i, o.Name,
+							short(printable(e.Request())), err)
 					}
 					cancel()
 				}

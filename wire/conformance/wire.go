@@ -241,7 +241,8 @@ func judgeMessages(p wirelab.Protocol, all []message) []string {
 			events++
 		}
 		if !allowed(p, request) {
-			faults = append(faults, fmt.Sprintf("request %s with content type %q (accept %q), want %s", m.what, m.request, m.accept, wanted(p)))
+			faults = append(faults, fmt.Sprintf("request %s with content type %q (accept %q), want %s", m.what, m.request,
+				m.accept, wanted(p)))
 		}
 		failure := m.failed && strings.HasPrefix(p.Name, "connect") && reply == connectFailure
 		if !failure && !allowed(p, reply) {

@@ -71,7 +71,8 @@ func TestWrapperIsBlamed(t *testing.T) {
 			h.hooks.Item = nil
 			return h.List(ctx, in)
 		}}, "List: Item failed after 3 items; Read saw 1"},
-		"After when the method returns": {wrapper{list: func(h toyHooked, ctx context.Context, in area) iter.Seq2[place, error] {
+		"After when the method returns": {wrapper{list: func(h toyHooked, ctx context.Context,
+			in area) iter.Seq2[place, error] {
 			h.hooks.After("List")
 			return h.List(ctx, in)
 		}}, "List: with hooks that do nothing, one call calls the hooks [After List, Before List, After List]"},
@@ -116,7 +117,8 @@ func TestRunJudgesNoCellThroughAWrongWrapper(t *testing.T) {
 	command.Env = append(os.Environ(), inside+"=1")
 	out, err := command.CombinedOutput()
 	said := string(out)
-	if err == nil || strings.Count(said, "no cell is judged, since the suite does not see into its service: Find: ") != 1 || strings.Contains(said, "transcript") {
+	if err == nil || strings.Count(said, "no cell is judged, since the suite does not see into its "+
+		"service: Find: ") != 1 || strings.Contains(said, "transcript") {
 		t.Errorf("%v:\n%s", err, said)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// named fails unless every edge value has a name of its own and a reason.
+// named fails unless every edge value has its own name and a reason.
 func named[T any](t *testing.T, list string, values []Value[T]) {
 	t.Helper()
 	seen := map[string]bool{}

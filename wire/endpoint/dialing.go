@@ -26,9 +26,9 @@ type Dialing struct {
 	// Foreign is that the server is not one of ours, and may speak TLS 1.2, which RFC 8996
 	// allows. Ours speak TLS 1.3, so that arms stay comparable.
 	Foreign bool
-	// Secured is told what each connection over TLS negotiated; nil: nothing is.
+	// Secured learns what each connection over TLS negotiated; nil: nothing is.
 	Secured func(tls.ConnectionState)
-	// Met is told the address that each connection reached; nil: nothing is.
+	// Met receives the address that each connection reached; nil: nothing is.
 	Met func(net.Addr)
 	// Connections bounds how many connections a client that is not
 	// multiplexed may open; it keeps them all. A multiplexed client opens one.

@@ -24,7 +24,6 @@ type Protocol struct {
 // queue in one client only (docs/origins.md R4).
 const MaxStreams = 1024
 
-// MessageLimit is the size in bytes of the largest message that any wire takes
-// or sends, at both ends and in every encoding: a limit of its own would make
-// one protocol refuse what another carries.
+// MessageLimit is the size in bytes of the largest message that any wire takes or sends, at both ends and in
+// every encoding: a separate limit would make one protocol refuse what another carries.
 const MessageLimit = 8 << 20

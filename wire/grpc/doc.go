@@ -1,8 +1,6 @@
-// Package grpc is gRPC over HTTP/2: how grpc-go is set up at both ends, and
-// what users of gRPC expect beside a service (health, reflection) for servers
-// of any library. It knows no workload. How connect-go is set up is
-// wirelab/wire/connect's business; a binding that offers both libraries joins
-// the two.
+// Package grpc is gRPC over HTTP/2: how grpc-go is set up at both ends, and what users of gRPC expect in
+// addition to a service (health, reflection) for servers of any library. It knows no workload. How connect-go
+// is set up is wirelab/wire/connect's business; a binding that offers both libraries joins the two.
 //
 // # The set-up, the same for plaintext and TLS
 //

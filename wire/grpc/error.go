@@ -25,8 +25,8 @@ var sent = [...]codes.Code{
 	status.Unimplemented:     codes.Unimplemented,
 }
 
-// received is what each code of the wire is read as. gRPC has more codes than
-// the house: those that our servers never send go to the nearest.
+// received is what each code of the wire is read as. gRPC has more codes than wirelab: those that our servers
+// never send go to the nearest.
 var received = [...]status.Code{
 	codes.OK:                 status.Internal, // an error that claims success
 	codes.Canceled:           status.Canceled,
@@ -47,8 +47,8 @@ var received = [...]status.Code{
 	codes.Unauthenticated:    status.Unauthenticated,
 }
 
-// Encode returns err as the status a server sends: code by the table, message
-// whole. What is not a [status.Error] gives nothing away. Encode(nil) is nil.
+// Encode returns err as the status a server sends: code by the table, message whole. Whatever is not a
+// [status.Error] gives nothing away. Encode(nil) is nil.
 func Encode(err error) error {
 	if err == nil {
 		return nil
@@ -88,7 +88,8 @@ func raised(message string) bool {
 		"connection error: desc = ", "error reading from server: ", "name resolver error: ",
 		"stream terminated by RST_STREAM", "unexpected HTTP status code received from server: ", "transport: ",
 		"transport is closing", "the connection is draining", "the stream is rejected because server is draining",
-		"closing transport due to: ", "keepalive ping", "grpc: ", "malformed ", "server closed the stream without sending trailers",
+		"closing transport due to: ", "keepalive ping", "grpc: ", "malformed ", "server closed the stream without " +
+			"sending trailers",
 		"unexpected EOF", "EOF", "read tcp ", "write tcp ", "dial tcp ", "tls: ", "x509: ",
 	}, func(known string) bool { return strings.HasPrefix(message, known) })
 }

@@ -63,7 +63,7 @@ func CallServerStream[Req, Rep any](
 	return func(ctx context.Context, req Req) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {
 			ctx, cancel := context.WithCancel(ctx)
-			defer cancel() // which is how grpc-go is told that nobody reads on
+			defer cancel() // which is how grpc-go learns that the call is not read on
 			var none Rep
 			sent := request.Of(req)
 			call, err := conn.NewStream(ctx, described, path, speak)

@@ -19,15 +19,15 @@ import (
 	"wirelab/wire/status"
 )
 
-// Serve serves what register registers, with health beside it unless that is among
-// it, by grpc-go as the package comment says. Messages are in the encoding of a subtype, for services
-// of [Describe], or in Protocol Buffers where it is "": then there is reflection
-// too, which describes those only. It follows the contract of package endpoint;
-// when the drain time is over it ends the contexts of the calls that are left
-// and waits for their handlers, which must heed that. More options come after its
-// own, so that a server that is no row of a comparison may be set up as it needs.
+// Serve serves what register registers, with health in addition unless that is among it, by grpc-go as the
+// package comment says. Messages are in the encoding of a subtype, for services of [Describe], or in Protocol
+// Buffers where it is "": then there is reflection too, which describes those only. It follows the contract of
+// package endpoint; when the drain time is over it ends the contexts of the calls that are left and waits for
+// their handlers, which must heed that. More options come after its own, so that a server that is no row of a
+// comparison may be set up as it needs.
 func Serve(
-	ctx context.Context, at endpoint.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar), more ...grpc.ServerOption,
+	ctx context.Context, at endpoint.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar),
+	more ...grpc.ServerOption,
 ) error {
 	if at.Listener == nil {
 		return status.Errorf(status.InvalidArgument, "gRPC needs a listener")
@@ -78,7 +78,7 @@ func Serve(
 		return status.Errorf(status.Unavailable, "gRPC server stopped: %v", err)
 	case <-ctx.Done():
 	}
-	health.Shutdown() // whoever watches is told before the calls end
+	health.Shutdown() // watchers are told before the calls end
 	drain(server, listener, at.DrainTime())
 	<-served //nolint:errcheck // says that it was stopped
 	return nil

@@ -32,8 +32,7 @@ func Dial(to endpoint.Dialing, secure bool) *httprpc.Client {
 	return httprpc.Dial(to, only(), secure, to.ConnectionCount())
 }
 
-// only is the one version this room speaks: left open, a run could silently
-// negotiate another.
+// only is the one version this package speaks: left open, a run could silently negotiate another.
 func only() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)

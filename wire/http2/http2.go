@@ -6,13 +6,11 @@
 //
 // # Knobs that matter
 //
-// A client opens one connection and calls share it. The server allows
-// [wirelab.MaxStreams] of them at once (net/http's default is 250) and the
-// client obeys it by waiting, where by default it would open a second
-// connection: see package multiplex, which waits for the server's settings too.
-// Windows are net/http's: a client takes 4 MiB of a stream that nobody reads,
-// a server 1 MiB, and then the sender waits. Header tables are 4 KiB both
-// ways, so the repeated headers of a call cost a byte each.
+// A client opens one connection and calls share it. The server allows [wirelab.MaxStreams] of them at once
+// (net/http's default is 250) and the client obeys it by waiting, where by default it would open a second
+// connection: see package multiplex, which waits for the server's settings too. Windows are net/http's: a
+// client takes 4 MiB of a stream that is not read, a server 1 MiB, and then the sender waits. Header tables are
+// 4 KiB both ways, so the repeated headers of a call cost a byte each.
 package http2
 
 import (
@@ -33,8 +31,7 @@ func Dial(to wirelab.Dialing, secure bool) *httprpc.Client {
 	return httprpc.Dial(to, only(secure), secure, 1)
 }
 
-// only is the one version this room speaks: left open, a run could silently
-// negotiate another.
+// only is the one version this package speaks: left open, a run could silently negotiate another.
 func only(secure bool) *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP2(secure)

@@ -4,17 +4,13 @@
 //
 // # Knobs that matter
 //
-// A client opens one connection from one socket and calls share it. The
-// server allows [wirelab.MaxStreams] of them at once (quic-go's default is
-// 100), beyond which the client waits. No 0-RTT: a replayed call would be
-// another claim. The client keeps an idle connection alive with a packet each
-// 10 s; one whose server vanished without a word is given up after 30 s.
-// quic-go sends and receives packets in batches (GSO, recvmmsg) only on a
-// socket that is a net.UDPConn or offers its methods, so an endpoint that
-// wraps one to count bytes should pass them on. It wants socket buffers of
-// 7 MiB and takes less where the kernel's net.core.rmem_max says so. Windows
-// are quic-go's: a stream that nobody reads grows from 512 KiB to 6 MiB and
-// then its sender waits.
+// A client opens one connection from one socket and calls share it. The server allows [wirelab.MaxStreams] of
+// them at once (quic-go's default is 100), beyond which the client waits. No 0-RTT: a replayed call would be
+// another claim. The client keeps an idle connection alive with a packet each 10 s; one whose server vanished
+// without a word is given up after 30 s. quic-go sends and receives packets in batches (GSO, recvmmsg) only on
+// a socket that is a net.UDPConn or offers its methods, so an endpoint that wraps one to count bytes should
+// pass them on. It wants socket buffers of 7 MiB and takes less where the kernel's net.core.rmem_max says so.
+// Windows are quic-go's: a stream that is not read grows from 512 KiB to 6 MiB and then its sender waits.
 package http3
 
 import (
@@ -82,9 +78,9 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler) error
 	return failed
 }
 
-// refuseNew takes no more connections, and closes those that nobody has taken
-// yet: quic-go would forget them without a word, and a caller that came in that
-// moment would wait until silence tells it. Those in service live on.
+// refuseNew takes no more connections, and closes those that no one has taken yet: quic-go would forget them
+// without a word, and a caller that came in that moment would wait until silence tells it. Those in service
+// live on.
 func refuseNew(ctx context.Context, listener *quic.EarlyListener) {
 	_ = listener.Close() // its only error is that it was closed before
 	for {

@@ -29,7 +29,8 @@ func start(
 	t.Helper()
 	text := httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })
 	forms := httprpc.Forms[string]{JSON: text}
-	client, stop, sockets := serve(t, drain, httprpc.NewHandler(map[string]httprpc.Route{"/call": httprpc.Unary(forms, forms, call)}))
+	client, stop, sockets := serve(t, drain,
+		httprpc.NewHandler(map[string]httprpc.Route{"/call": httprpc.Unary(forms, forms, call)}))
 	return httprpc.CallUnary(client, "/call", text, text), stop, sockets
 }
 
@@ -54,7 +55,8 @@ func TestReachedWhereToldTo(t *testing.T) {
 }
 
 // serve is start for any handler.
-func serve(t *testing.T, drain time.Duration, handler http.Handler) (client *httprpc.Client, stop func(), sockets *int) {
+func serve(t *testing.T, drain time.Duration, handler http.Handler) (client *httprpc.Client, stop func(),
+	sockets *int) {
 	t.Helper()
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -163,7 +165,8 @@ func TestStop(t *testing.T) {
 		}
 		// QUIC learns of an absent server only by waiting for it, 5 s long.
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		if _, err := stub(short, ""); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable && wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+		if _, err := stub(short, ""); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable &&
+			wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
 			t.Errorf("without a server: %v", err)
 		}
 		cancel()
@@ -220,7 +223,9 @@ func TestResource(t *testing.T) {
 	text := httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })
 	id := []httprpc.Parameter[string]{httprpc.Text("id", func(s *string) *string { return s })}
 	client, _, _ := serve(t, 0, httprpc.NewREST(map[string][]httprpc.Route{
-		"/thing/{id}": {httprpc.Get(id, httprpc.Forms[string]{JSON: text}, func(_ context.Context, s string) (string, error) { return s, nil })},
+		"/thing/{id}": {httprpc.Get(id, httprpc.Forms[string]{JSON: text}, func(_ context.Context, s string) (string, error) {
+			return s, nil
+		})},
 	}))
 	if got, err := httprpc.CallGet(client, "/thing/{id}", id, text)(t.Context(), "ö/5"); got != "ö/5" || err != nil {
 		t.Errorf("%q, %v", got, err)

@@ -37,8 +37,9 @@ func resolve(ctx context.Context, address string) ([]*net.UDPAddr, error) {
 	return peers, nil
 }
 
-// first connects to one of several addresses: the one that answers first. Nothing says that nobody listens at a UDP port, so
-// that a name whose first address has no server would otherwise time out. Each address gets a head start on the next.
+// first connects to one of several addresses: the one that answers first. Nothing says that no one listens at a
+// UDP port, so that a name whose first address has no server would otherwise time out. Each address gets a head
+// start on the next.
 func first(
 	ctx context.Context, peers []*net.UDPAddr, dial func(context.Context, *net.UDPAddr) (*quic.Conn, error),
 ) (*quic.Conn, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Of several addresses the one that answers is taken: nobody listens at the first, and nothing says so.
+// Of several addresses the one that answers is taken: no one listens at the first, and nothing says so.
 func TestFirstThatAnswers(t *testing.T) {
 	t.Parallel()
 	silent, refusing, right := &net.UDPAddr{Port: 1}, &net.UDPAddr{Port: 2}, &net.UDPAddr{Port: 3}

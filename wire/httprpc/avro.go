@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// The error body in Avro's binary encoding, by hand: this room knows no Avro
-// library, and a record of three fields needs none. Its schema is
+// The error body in Avro's binary encoding, by hand: this package knows no Avro library, and a record of three
+// fields needs none. Its schema is
 //
 //	{"type": "record", "name": "Failure", "fields": [
 //	  {"name": "code", "type": "int"},

@@ -15,15 +15,17 @@ import (
 
 // CallServerStream returns the stub of a [ServerStream] route. Leaving its
 // loop early ends the call.
-func CallServerStream[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, Req) iter.Seq2[Rep, error] {
+func CallServerStream[Req, Rep any](c *Client, path string, request Codec[Req],
+	reply Codec[Rep]) func(context.Context, Req) iter.Seq2[Rep, error] {
 	template := c.Request(http.MethodPost, path, MediaJSON, MediaNDJSON)
 	return func(ctx context.Context, req Req) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {
 			data, err := request.Encode(req)
 			if err == nil {
-				err = c.Receive(ctx, template, MediaNDJSON, func(r *http.Request) { setBody(r, data) }, func(resp *http.Response) error {
-					return readItems(ctx, c, resp, &reply, yield, nil)
-				})
+				err = c.Receive(ctx, template, MediaNDJSON, func(r *http.Request) { setBody(r, data) },
+					func(resp *http.Response) error {
+						return readItems(ctx, c, resp, &reply, yield, nil)
+					})
 			}
 			if err != nil && !errors.Is(err, ErrLeft) {
 				var none Rep
@@ -39,7 +41,8 @@ var ErrLeft = errors.New("the consumer left")
 // Receive sends a copy of template, completed by fill, for a stream of type
 // want and passes the reply to read, under a context that ends when it
 // returns, so that what was not read is not waited for.
-func (c *Client) Receive(ctx context.Context, template *http.Request, want string, fill func(*http.Request), read func(*http.Response) error) error {
+func (c *Client) Receive(ctx context.Context, template *http.Request, want string, fill func(*http.Request),
+	read func(*http.Response) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := template.WithContext(inner)
@@ -90,7 +93,7 @@ func readItems[T any](
 	}
 }
 
-// StreamFailed is what the caller is told of a reply that broke off.
+// StreamFailed is what the caller receives of a reply that broke off.
 func (c *Client) StreamFailed(ctx context.Context, err error) error {
 	var nonsense malformed
 	if errors.As(err, &nonsense) {
@@ -101,7 +104,8 @@ func (c *Client) StreamFailed(ctx context.Context, err error) error {
 
 // CallClientStream returns the stub of a [ClientStream] route. The source runs
 // in the caller's goroutine; what it ends with is what the call ends with.
-func CallClientStream[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, iter.Seq2[Req, error]) (Rep, error) {
+func CallClientStream[Req, Rep any](c *Client, path string, request Codec[Req],
+	reply Codec[Rep]) func(context.Context, iter.Seq2[Req, error]) (Rep, error) {
 	template := c.Request(http.MethodPost, path, MediaNDJSON, MediaJSON)
 	return func(ctx context.Context, source iter.Seq2[Req, error]) (rep Rep, err error) {
 		inner, cancel := context.WithCancel(ctx)
@@ -129,9 +133,9 @@ func CallClientStream[Req, Rep any](c *Client, path string, request Codec[Req], 
 // errAnswered stops a sender whose call is over.
 var errAnswered = errors.New("the call is answered")
 
-// sendAll writes the source's items and the stream's last line to out, and
-// closes it. It sets last before it writes that line. It returns the error the source ended with, if it did; a failed
-// write only stops it, for whoever reads out knows why.
+// sendAll writes the source's items and the stream's last line to out, and closes it. It sets last before it
+// writes that line. It returns the error the source ended with, if it did; a failed write only stops it, for
+// since the reader of out knows why.
 func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, error], last *atomic.Bool) error {
 	defer func() { _ = out.Close() }() // never fails
 	lines := newLineWriter(out, codec)
@@ -159,10 +163,10 @@ func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, err
 // waiting for the very consumer this call would block.
 const sourceGrace = time.Second
 
-// CallBidi returns the stub of a [Bidi] route. The source runs in a goroutine
-// of its own while the replies are consumed, and has ended when the call has,
-// unless it slept through [sourceGrace].
-func CallBidi[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error] {
+// CallBidi returns the stub of a [Bidi] route. The source runs in a separate goroutine while the replies are
+// consumed, and has ended when the call has, unless it slept through [sourceGrace].
+func CallBidi[Req, Rep any](c *Client, path string, request Codec[Req],
+	reply Codec[Rep]) func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error] {
 	template := c.Request(http.MethodPost, path, MediaNDJSON, MediaNDJSON)
 	return func(ctx context.Context, source iter.Seq2[Req, error]) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {
@@ -171,9 +175,10 @@ func CallBidi[Req, Rep any](c *Client, path string, request Codec[Req], reply Co
 			var last atomic.Bool
 			go func() { sent <- sendAll(out, &request, source, &last) }()
 
-			err := c.Receive(ctx, template, MediaNDJSON, func(r *http.Request) { r.Body = body }, func(resp *http.Response) error {
-				return readItems(ctx, c, resp, &reply, yield, &last)
-			})
+			err := c.Receive(ctx, template, MediaNDJSON, func(r *http.Request) { r.Body = body },
+				func(resp *http.Response) error {
+					return readItems(ctx, c, resp, &reply, yield, &last)
+				})
 			body.CloseWithError(errAnswered)
 			grace := time.NewTimer(sourceGrace)
 			defer grace.Stop()

@@ -111,10 +111,12 @@ func unasked(resp *http.Response) error {
 	switch coding := resp.Header.Get("Content-Encoding"); {
 	case coding != "" && !strings.EqualFold(coding, "identity"):
 		return status.Errorf(status.Unimplemented,
-			"the reply is compressed (Content-Encoding: %.40q), though nobody asked for it; have the server send replies as they are", coding)
+			"the reply is compressed (Content-Encoding: %.40q), though nobody asked for it; have the server send replies "+
+				"as they are", coding)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
 		return status.Errorf(status.Unimplemented,
-			"status %d: the server redirects to %.200q, and redirects are not followed; name that server instead", resp.StatusCode, resp.Header.Get("Location"))
+			"status %d: the server redirects to %.200q, and redirects are not followed; name that server instead",
+			resp.StatusCode, resp.Header.Get("Location"))
 	}
 	return nil
 }
@@ -142,7 +144,7 @@ func (c *Client) readBody(resp *http.Response, use func([]byte) error) error {
 	return use(buffer.Bytes())
 }
 
-// failed is what the caller is told of a call that failed with err.
+// failed is what the caller receives of a call that failed with err.
 func (c *Client) failed(ctx context.Context, err error) error {
 	var full *multiplex.Full
 	if errors.As(err, &full) && errors.Is(full, context.DeadlineExceeded) {
@@ -170,12 +172,14 @@ func (c *Client) failed(ctx context.Context, err error) error {
 }
 
 // CallUnary returns the stub of a [Unary] route.
-func CallUnary[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
+func CallUnary[Req, Rep any](c *Client, path string, request Codec[Req],
+	reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
 	return callUnary(c, path, http.StatusOK, request, reply)
 }
 
 // CallAccepted returns the stub of a [Unary] route that is [Route.Accepted].
-func CallAccepted[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
+func CallAccepted[Req, Rep any](c *Client, path string, request Codec[Req],
+	reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
 	return callUnary(c, path, http.StatusAccepted, request, reply)
 }
 

@@ -163,9 +163,8 @@ func refusedByWeight(choice string) bool {
 	return false
 }
 
-// Codec turns values of a domain type into bytes and back in one encoding.
-// Make one with [JSONOf] or [ProtoOf]; one of [Avro] is its Encoding, Encode
-// and Decode, from whoever knows the library.
+// Codec turns values of a domain type into bytes and back in one encoding. Make one with [JSONOf] or [ProtoOf];
+// one of [Avro] is its Encoding, Encode and Decode, from anyone who knows the library.
 type Codec[T any] struct {
 	Encoding Encoding
 	Encode   func(T) ([]byte, error)
@@ -176,8 +175,8 @@ type Codec[T any] struct {
 	decodeLine func([]byte) (frame[T], error)
 }
 
-// Forms is a type's codec in every encoding a server offers. One left zero is
-// not offered: it is refused like an encoding nobody knows.
+// Forms is a type's codec in every encoding a server offers. One left zero is not offered: it is refused like
+// an encoding the outcome is unknown.
 type Forms[T any] struct{ JSON, Proto, Avro Codec[T] }
 
 // offers tells which encodings there are.

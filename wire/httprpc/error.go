@@ -22,9 +22,8 @@ const (
 	statusContent       = 513
 )
 
-// statuses is the error table of every HTTP wire: the status each code travels
-// as. Read backwards (first match) it only serves replies that do not name
-// their code, which are somebody else's.
+// statuses is the error table of every HTTP wire: the status each code travels as. Read backwards (first match)
+// it only serves replies that do not name their code, which are someone else's.
 var statuses = [...]int{
 	status.Internal:          http.StatusInternalServerError,
 	status.InvalidArgument:   http.StatusBadRequest,
@@ -74,7 +73,7 @@ func codeOfStatus(httpStatus int) status.Code {
 	return status.Internal
 }
 
-// refusal is a failure that HTTP has a status of its own for.
+// refusal is a failure that HTTP has its own status for.
 type refusal struct {
 	status int
 	told   error // always a *status.Error
@@ -100,8 +99,7 @@ type errorBody struct {
 	Details map[string]string `json:"details,omitempty"`
 }
 
-// bodyOf is what the peer is told of err. The message is made valid UTF-8,
-// which both encodings demand.
+// bodyOf is what the peer receives of err. The message is made valid UTF-8, which both encodings demand.
 func bodyOf(err error) errorBody {
 	public := status.Public(err)
 	httpStatus := statusOf(public.Code)

@@ -13,8 +13,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// pick is a request with a parameter of a form of its own: letters, of which
-// none may be a digit.
+// pick is a request with a parameter of its own form: letters, of which none may be a digit.
 type pick struct{ letters []string }
 
 func pickParameters() []httprpc.Parameter[pick] {
@@ -99,7 +98,7 @@ func TestGetStream(t *testing.T) {
 	})
 }
 
-// TestGetStreamRefuses asks for what is no stream here.
+// TestGetStreamRefuses asks for whatever is no stream here.
 func TestGetStreamRefuses(t *testing.T) {
 	t.Parallel()
 	address, _ := http1Version().start(t, httprpc.NewREST(map[string][]httprpc.Route{
@@ -143,13 +142,16 @@ func TestHealth(t *testing.T) {
 			return ctx.Err()
 		}, 503, `{"status":"unhealthy"}`},
 	} {
-		address, _ := http1Version().start(t, httprpc.NewREST(map[string][]httprpc.Route{"/health": {httprpc.Health(c.ready)}}), 0)
-		for method, limit := range map[string]string{http.MethodGet: "3600000", http.MethodHead: "200"} { // the caller's patience is not what counts
+		address, _ := http1Version().start(t,
+			httprpc.NewREST(map[string][]httprpc.Route{"/health": {httprpc.Health(c.ready)}}), 0)
+		// The caller's patience is not what counts.
+		for method, limit := range map[string]string{http.MethodGet: "3600000", http.MethodHead: "200"} {
 			got, body := ask(t, method, "http://"+address+"/health", "", "Call-Timeout-Ms", limit)
 			if method == http.MethodHead && body == "" {
 				body = c.body
 			}
-			if got.StatusCode != c.status || body != c.body || got.Header.Get("Content-Type") != "application/json" || got.Header.Get("Cache-Control") != "no-store" {
+			if got.StatusCode != c.status || body != c.body || got.Header.Get("Content-Type") != "application/json" ||
+				got.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %s is %+v, %s; want %d, %s", why, method, got, body, c.status, c.body)
 			}
 		}

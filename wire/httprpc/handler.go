@@ -106,9 +106,8 @@ func (h *Handler) Routes() []string {
 	return all
 }
 
-// ServeHTTP implements http.Handler. A panic of the service is the call's
-// failure with Internal, and nobody else's. It panics with
-// http.ErrAbortHandler to cut a reply that can no longer be told to have failed.
+// ServeHTTP implements http.Handler. A panic of the service is the call's failure with Internal, and no
+// other's. It panics with http.ErrAbortHandler to cut a reply that can no longer be told to have failed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = h.nosniff
 	c := &Call{Writer: w, Request: r, handler: h, reply: MediaJSON}
@@ -126,7 +125,7 @@ func (c *Call) answer() error {
 	r := c.Request
 	route, err := c.route()
 	if err != nil {
-		_ = c.negotiate(MediaJSON, everything) // the failure is told in a form the caller reads, if there is one
+		_ = c.negotiate(MediaJSON, everything) // the failure is reported in a form the caller reads, if there is one
 		return err
 	}
 	c.status = route.status
@@ -177,10 +176,9 @@ func (c *Call) asked() string {
 	return c.Request.URL.Path
 }
 
-// Guard calls answer and turns a panic in it into Internal. The stack goes to
-// the process's log, since the caller must not see it and nobody else would.
-// It panics only with http.ErrAbortHandler, and only if answer did: that is
-// net/http's way to cut a reply.
+// Guard calls answer and turns a panic in it into Internal. The stack goes to the process's log, since the
+// caller must not see it and no other would. It panics only with http.ErrAbortHandler, and only if answer did:
+// that is net/http's way to cut a reply.
 func Guard(ctx context.Context, answer func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -267,8 +265,8 @@ func readMessage[T any](c *Call, codec *Codec[T]) (v T, err error) {
 	return v, nil
 }
 
-// unreadable is what the caller is told of a body that could not be decoded: a
-// codec's own words if they are meant for it, never a library's.
+// unreadable is what the caller receives of a body that could not be decoded: a codec's own words if they are
+// meant for it, never a library's.
 func (c *Call) unreadable(err error, e Encoding, empty bool) error {
 	var coded *status.Error
 	switch {
@@ -352,7 +350,8 @@ func Unary[Req, Rep any](requests Forms[Req], replies Forms[Rep], call func(cont
 }
 
 // reply makes a call and answers c with what came of it.
-func reply[Req, Rep any](ctx context.Context, c *Call, replies *Forms[Rep], out Encoding, req Req, call func(context.Context, Req) (Rep, error)) error {
+func reply[Req, Rep any](ctx context.Context, c *Call, replies *Forms[Rep], out Encoding, req Req,
+	call func(context.Context, Req) (Rep, error)) error {
 	rep, err := call(ctx, req)
 	if err != nil {
 		return err

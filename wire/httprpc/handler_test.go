@@ -40,13 +40,15 @@ func TestEncodings(t *testing.T) {
 		{"no content type means JSON, as in the origin", "", inJSON, "", "application/json"},
 		{"a wildcard content type too", "*/*", inJSON, "", "application/json"},
 		{"parameters and case do not matter", "Application/JSON; charset=utf-8", inJSON, "", "application/json"},
-		{"never JSON for protobuf that accepts anything (duh-M01)", "application/protobuf", string(inProto), "", "application/protobuf"},
+		{"never JSON for protobuf that accepts anything (duh-M01)", "application/protobuf", string(inProto), "",
+			"application/protobuf"},
 		{"the older name, answered by the same", "application/x-protobuf", string(inProto), "", "application/x-protobuf"},
 		{"curl sends a wildcard", "application/protobuf", string(inProto), "*/*", "application/protobuf"},
 		{"Accept decides", "application/json", inJSON, "application/protobuf", "application/protobuf"},
 		{"by the name it uses", "application/json", inJSON, "application/x-protobuf", "application/x-protobuf"},
 		{"and the other way", "application/protobuf", string(inProto), "application/json", "application/json"},
-		{"the first known of several", "application/json", inJSON, "text/html, application/protobuf;q=0.5, application/json", "application/protobuf"},
+		{"the first known of several", "application/json", inJSON, "text/html, application/protobuf;q=0.5, application/json",
+			"application/protobuf"},
 		{"but not one with weight 0", "application/json", inJSON, "application/protobuf;q=0.0, */*", "application/json"},
 	} {
 		resp, body := ask(t, "POST", "http://"+address+"/unary", c.body, "Content-Type", c.contentType, "Accept", c.accept)
@@ -144,7 +146,8 @@ func TestOneEncoding(t *testing.T) {
 		wantType, want                  string // want is a part of the body
 	}{
 		{"/json", asJSON, inJSON, "", 200, asJSON, inJSON},
-		{"/json", asProto, inProto, "", 513, asJSON, `"content type \"application/protobuf\" is not known: application/json"`},
+		{"/json", asProto, inProto, "", 513, asJSON,
+			`"content type \"application/protobuf\" is not known: application/json"`},
 		{"/json", asJSON, inJSON, asProto, 513, asJSON, "is known: application/json\""},
 		{"/json", asJSON, inJSON, asProto + ", " + asJSON, 200, asJSON, inJSON},
 		{"/proto", asProto, inProto, "*/*", 200, asProto, inProto},
@@ -154,7 +157,8 @@ func TestOneEncoding(t *testing.T) {
 		{"/back", asJSON, inJSON, "*/*", 200, asProto, inProto},
 	} {
 		resp, body := ask(t, "POST", "http://"+address+c.path, c.body, "Content-Type", c.contentType, "Accept", c.accept)
-		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType || !strings.Contains(body, c.want) {
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType || !strings.Contains(body,
+			c.want) {
 			t.Errorf("%s, %q for %q: status %d, type %q, body %q; want %d, %q, %q",
 				c.path, c.contentType, c.accept, resp.StatusCode, got, body, c.status, c.wantType, c.want)
 		}
@@ -222,14 +226,15 @@ func TestTimeoutHeader(t *testing.T) {
 	if got := <-given; got > time.Hour+time.Millisecond || got < 59*time.Minute {
 		t.Errorf("of an hour the service has %v", got)
 	}
-	// A caller that sets no deadline of its own is told of the one it asked for.
+	// A caller that sets no deadline of its own is notified of the one it asked for.
 	late := echo{unary: func(ctx context.Context, s string) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}}.handler()
 	address, _ = http1Version().start(t, late, 0)
 	resp, body := ask(t, "POST", "http://"+address+"/unary", "{}", "Call-Timeout-Ms", "20")
-	if resp.StatusCode != 453 || !strings.Contains(body, `"message":"deadline exceeded","details":{"wirelab.code":"deadline_exceeded"}`) {
+	if resp.StatusCode != 453 || !strings.Contains(body,
+		`"message":"deadline exceeded","details":{"wirelab.code":"deadline_exceeded"}`) {
 		t.Errorf("past the deadline: %d %s", resp.StatusCode, body)
 	}
 }
@@ -294,7 +299,8 @@ func TestForeignReplies(t *testing.T) {
 		{"protobuf that is none", reply(429, "application/protobuf", "\xff\xff"), status.ResourceExhausted, "status 429"},
 		{"success of another type", reply(200, "text/html", "<p/>"), status.Internal, "text/html"},
 		{"success that is no message", reply(200, "application/json", "{"), status.Internal, "cannot be read"},
-		{"a body cut short", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{\"text\":\"x\"}", status.Unavailable, "unexpected EOF"},
+		{"a body cut short", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+			"99\r\n\r\n{\"text\":\"x\"}", status.Unavailable, "unexpected EOF"},
 		{"a redirect, which no call follows", reply(307, "text/plain", "away"), status.Internal, "away"},
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -311,7 +317,8 @@ func TestForeignReplies(t *testing.T) {
 }
 
 func reply(status int, contentType, body string) string {
-	return fmt.Sprintf("HTTP/1.1 %d x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, contentType, len(body), body)
+	return fmt.Sprintf("HTTP/1.1 %d x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, contentType, len(body),
+		body)
 }
 
 // TestIncompleteEndpoints are refused before anything is served.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// readyTime is how long a service is given to say that it is well. Whoever asks
-// for health wants an answer, and "not in time" is one.
+// readyTime is how long a service is given to say that it is well. Anyone who asks for health wants an answer,
+// and "not in time" is one.
 const readyTime = 2 * time.Second
 
 // The bodies of a [Health] route's replies.
@@ -16,9 +16,8 @@ const (
 	unhealthy = `{"status":"unhealthy"}`
 )
 
-// Health is the route that tells whether a service can answer, by ready, which
-// asks whatever it stands on: 200 or 503. Why it cannot is for its own log and
-// not for whoever asks.
+// Health is the route that tells whether a service can answer, by ready, which asks whatever it stands on: 200
+// or 503. Why it cannot is for its own log and not for anyone who asks.
 func Health(ready func(context.Context) error) Route {
 	return Route{Method: http.MethodGet, Answer: func(ctx context.Context, c *Call) error {
 		if err := c.noBody(); err != nil {

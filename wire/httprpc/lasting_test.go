@@ -28,8 +28,8 @@ func slowly(ctx context.Context, items iter.Seq2[string, error]) iter.Seq2[strin
 	}
 }
 
-// A stream may last, in each direction, whatever a server allows a request. The servers are as they are, and the clock is
-// not the machine's.
+// A stream may last, in each direction, whatever a server allows a request. The servers are as they are, and
+// the clock is not the machine's.
 func TestStreamsOfBothDirectionsOutliveTimeouts(t *testing.T) {
 	t.Parallel()
 	for _, v := range versions() {

@@ -37,7 +37,9 @@ func logbook() *httprpc.Handler {
 	}
 	return httprpc.NewREST(map[string][]httprpc.Route{
 		"/log": {
-			httprpc.Unary(words(), words(), func(_ context.Context, s string) (string, error) { return "took " + s, nil }).Accepted(),
+			httprpc.Unary(words(), words(), func(_ context.Context, s string) (string, error) {
+				return "took " + s, nil
+			}).Accepted(),
 			httprpc.Get(spanParameters(), words(), tell("read")),
 			httprpc.Delete(spanParameters(), words(), tell("removed")),
 		},
@@ -58,7 +60,8 @@ func TestLogbook(t *testing.T) {
 	}{
 		{"accepted", "POST", "/log", `{"text":"x"}`, 202, `{"text":"took x"}`},
 		{"beside it a success as usual", "POST", "/plain", `{"text":"x"}`, 200, `{"text":"x"}`},
-		{"removed", "DELETE", "/log?count=9223372036854775807", "", 200, `{"text":"removed 9223372036854775807 from ` + year1 + `"}`},
+		{"removed", "DELETE", "/log?count=9223372036854775807", "", 200, `{"text":"removed 9223372036854775807 from ` +
+			year1 + `"}`},
 		{
 			"a time in another zone", "DELETE", "/log?from=2024-01-31T12:00:00.000001%2B01:00", "", 200,
 			`{"text":"removed 0 from 2024-01-31T11:00:00.000001Z"}`,

@@ -105,7 +105,8 @@ func FuzzErrorBody(f *testing.F) {
 // FuzzAccept feeds the header parser anything: what it chooses is always a
 // type this server writes.
 func FuzzAccept(f *testing.F) {
-	for _, seed := range []string{"", "*/*", "application/json;q=0, application/x-protobuf", "text/html,;q=,,q=0", "APPLICATION/JSON"} {
+	for _, seed := range []string{"", "*/*", "application/json;q=0, application/x-protobuf", "text/html,;q=,,q=0",
+		"APPLICATION/JSON"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, accept string) {
@@ -119,8 +120,8 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// TestTableIsTotal checks that every code has a status of its own or is told
-// apart by name, and that the status alone leads back to a code that shares it.
+// TestTableIsTotal checks that every code has its own status or is distinguished by name, and that the status
+// alone leads back to a code that shares it.
 func TestTableIsTotal(t *testing.T) {
 	t.Parallel()
 	for _, code := range status.Codes() {

@@ -97,9 +97,9 @@ func Time[T any](name string, field func(*T) *time.Time) Parameter[T] {
 	)
 }
 
-// Custom is a parameter with a form of its own. write leaves it out of a query
-// by returning ""; read, which refuses with InvalidArgument what it cannot
-// read, is not called where it is absent, and must take "" for absent or refuse it.
+// Custom is a parameter with its own form. write leaves it out of a query by returning ""; read, which refuses
+// with InvalidArgument what it cannot read, is not called where it is absent, and must take "" for absent or
+// refuse it.
 func Custom[T any](name string, write func(*T) string, read func(*T, string) error) Parameter[T] {
 	return Parameter[T]{name: name, write: write, read: read}
 }
@@ -164,7 +164,7 @@ func eachPair(query string, visit func(name, value string) error) error {
 	return nil
 }
 
-// unknownParameter is the error for a query parameter nobody knows.
+// unknownParameter is the error for a query parameter the outcome is unknown.
 func unknownParameter(name string, known []string) error {
 	if len(known) == 0 {
 		return status.Errorf(status.InvalidArgument, "query parameter %.64q: none is known here", name)

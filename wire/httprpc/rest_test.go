@@ -31,7 +31,7 @@ func parameters() []httprpc.Parameter[query] {
 	}
 }
 
-// avroWord is a codec of Avro's strings, as a room that knows Avro has them.
+// avroWord is a codec of Avro's strings, as a package that knows Avro has them.
 func avroWord() httprpc.Codec[string] {
 	return httprpc.Codec[string]{
 		Encoding: httprpc.Avro,
@@ -78,8 +78,9 @@ func library() http.Handler {
 			httprpc.Get(all[2:], allWords(), tell("list")),
 			httprpc.Unary(allWords(), allWords(), func(_ context.Context, s string) (string, error) { return "add " + s, nil }),
 		},
-		"/shelf/{shelf}":             {httprpc.Get(all[:1], allWords(), tell("get"))},
-		"/shelf/{shelf}/books":       {httprpc.Get([]httprpc.Parameter[query]{all[0], all[2], all[3]}, allWords(), tell("books"))},
+		"/shelf/{shelf}": {httprpc.Get(all[:1], allWords(), tell("get"))},
+		"/shelf/{shelf}/books": {httprpc.Get([]httprpc.Parameter[query]{all[0], all[2], all[3]}, allWords(),
+			tell("books"))},
 		"/shelf/{shelf}/book/{book}": {httprpc.Get(all[:2], allWords(), tell("book"))},
 		"/shelf/best":                {httprpc.Get(all[3:], allWords(), tell("best"))},
 		"/proto":                     {httprpc.Get(all[3:], onlyProto, tell("proto"))},
@@ -97,7 +98,8 @@ func TestResources(t *testing.T) {
 	}{
 		{"without parameters", "GET", "/shelf", "", 200, `"list {Shelf: Book: After: Limit:0}"`},
 		{"with both, in any order", "GET", "/shelf?limit=7&after=%C3%B6+x%20y", "", 200, "After:ö x y Limit:7}"},
-		{"an empty one, an empty pair and an empty query", "GET", "/shelf?after=&", "", 200, "list {Shelf: Book: After: Limit:0}"},
+		{"an empty one, an empty pair and an empty query", "GET", "/shelf?after=&", "", 200,
+			"list {Shelf: Book: After: Limit:0}"},
 		{"a question mark alone", "GET", "/shelf?", "", 200, "list {Shelf: Book: After: Limit:0}"},
 		{"a variable", "GET", "/shelf/a", "", 200, "get {Shelf:a "},
 		{"escapes in it", "GET", "/shelf/a%2Fb%3F%C3%B6", "", 200, "get {Shelf:a/b?ö "},
@@ -186,12 +188,14 @@ func TestResourceMethods(t *testing.T) {
 			for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS", "BREW", "get"} {
 				resp, n := do(method, c.path) //nolint:bodyclose // do closes it
 				if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != c.allow || n == 0 {
-					t.Errorf("%s %s: %d, Allow %q, a body of %d; want 405, %q, a reason", method, c.path, resp.StatusCode, resp.Header.Get("Allow"), n, c.allow)
+					t.Errorf("%s %s: %d, Allow %q, a body of %d; want 405, %q, a reason", method, c.path, resp.StatusCode,
+						resp.Header.Get("Allow"), n, c.allow)
 				}
 			}
 		}
 		// A HEAD says all that a GET does and keeps the body to itself.
-		for _, path := range []string{"/shelf", "/shelf/a", "/shelf/none", "/shelf?x", "/nowhere", "/shelf/" + strings.Repeat("x", 10_000)} {
+		for _, path := range []string{"/shelf", "/shelf/a", "/shelf/none", "/shelf?x", "/nowhere", "/shelf/" +
+			strings.Repeat("x", 10_000)} {
 			head, none := do("HEAD", path) //nolint:bodyclose // do closes it
 			get, some := do("GET", path)   //nolint:bodyclose // do closes it
 			if head.StatusCode != get.StatusCode || none != 0 || some == 0 || head.ContentLength != some {
@@ -222,14 +226,18 @@ func TestResourceEncodings(t *testing.T) {
 		{"Avro by Accept", "GET", "/shelf/a", "", "", avro, 200, avro, "\x44get"},
 		{"by its other name", "GET", "/shelf/a", "", "", "application/avro", 200, "application/avro", "\x44get"},
 		{"by a wildcard of its kind", "GET", "/shelf/a", "", "", "text/plain, avro/*;q=0.3", 200, avro, "\x44get"},
-		{"as a browser asks", "GET", "/shelf/a", "", "", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", 200, json, `{`},
+		{"as a browser asks", "GET", "/shelf/a", "", "", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+			200, json, `{`},
 		{"as a client of the origin asks", "GET", "/shelf/a", "", "", "application/json", 200, json, `{`},
 		{"with a parameter", "GET", "/shelf/a", "", "", "application/json; charset=UTF-8", 200, json, `{`},
 		{"what only one service has", "GET", "/proto", "", "", "", 200, proto, "\n"},
-		{"and not the other", "GET", "/proto", "", "", json, 406, json, `{"code":406,"message":"nothing in Accept \"application/json\" is known: application/protobuf"`},
-		{"nothing known", "GET", "/shelf/a", "", "", "text/html", 406, json, `{"code":406,"message":"nothing in Accept \"text/html\" is known: application/json, application/protobuf, avro/binary"`},
+		{"and not the other", "GET", "/proto", "", "", json, 406, json,
+			`{"code":406,"message":"nothing in Accept \"application/json\" is known: application/protobuf"`},
+		{"nothing known", "GET", "/shelf/a", "", "", "text/html", 406, json,
+			`{"code":406,"message":"nothing in Accept \"text/html\" is known: application/json, application/protobuf, avro/binary"`},
 		{"Avro both ways", "POST", "/shelf", avro, inAvro, "", 200, avro, "\x0eadd hej"},
-		{"under the other name", "POST", "/shelf", "application/avro", inAvro, "application/*", 200, "application/avro", "\x0eadd hej"},
+		{"under the other name", "POST", "/shelf", "application/avro", inAvro, "application/*", 200, "application/avro",
+			"\x0eadd hej"},
 		{"Avro for a kind it is not of", "POST", "/shelf", avro, inAvro, "application/*", 200, json, `{"text":"add hej"}`},
 		{"JSON for Avro", "POST", "/shelf", avro, inAvro, json, 200, json, `{"text":"add hej"}`},
 		{"Avro for JSON", "POST", "/shelf", json, inJSON, avro, 200, avro, "\x0eadd hej"},
@@ -237,19 +245,23 @@ func TestResourceEncodings(t *testing.T) {
 		{"Avro for protobuf", "POST", "/shelf", proto, inProto, avro, 200, avro, "\x0eadd hej"},
 		{"JSON without a content type", "POST", "/shelf", "", inJSON, "", 200, json, `{"text":"add hej"}`},
 		{"another content type", "POST", "/shelf", "text/plain", inJSON, "", 415, json, `{"code":415,`},
-		{"Avro cut short", "POST", "/shelf", avro, "\x06he", json, 400, json, `{"code":400,"message":"the body cannot be read as avro/binary"`},
+		{"Avro cut short", "POST", "/shelf", avro, "\x06he", json, 400, json,
+			`{"code":400,"message":"the body cannot be read as avro/binary"`},
 		// code 404, then the message, whose length is announced
-		{"a failure in Avro", "GET", "/shelf/none", "", "", avro, 404, avro, "\xa8\x06\x26no shelf „none”\x02\x18wirelab.code\x12not_found\x00"},
+		{"a failure in Avro", "GET", "/shelf/none", "", "", avro, 404, avro, "\xa8\x06\x26no shelf " +
+			"„none”\x02\x18wirelab.code\x12not_found\x00"},
 		{"a failure in protobuf", "GET", "/shelf/none", "", "", proto, 404, proto, "\x08\x94\x03\x12\x13no shelf „none”\x1a"},
 		{"no path in Avro", "GET", "/x", "", "", avro, 404, avro, "\xa8\x06\x24no such method: /x\x02"},
 	} {
 		resp, body := ask(t, c.method, "http://"+address+c.path, c.body, "Content-Type", c.contentType, "Accept", c.accept)
-		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType || !strings.HasPrefix(body, c.want) {
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType ||
+			!strings.HasPrefix(body, c.want) {
 			t.Errorf("%s: %d, %q, %q; want %d, %q, %q…", c.why, resp.StatusCode, got, body, c.status, c.wantType, c.want)
 		}
 	}
 	// A list may come in several fields.
-	resp := raw(t, address, "GET /shelf/a HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nAccept: avro/binary\r\nConnection: close\r\n\r\n")
+	resp := raw(t, address, "GET /shelf/a HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nAccept: "+
+		"avro/binary\r\nConnection: close\r\n\r\n")
 	if !strings.Contains(resp, "Content-Type: avro/binary") {
 		t.Errorf("Accept in two fields: %q", resp)
 	}
@@ -359,7 +371,10 @@ func TestMistakesInResources(t *testing.T) {
 		"two variables at one place": func() {
 			httprpc.NewREST(map[string][]httprpc.Route{"/{shelf}/a": {get(all...)}, "/{book}/b": {get(all...)}})
 		},
-		"a stub without its variable": func() { httprpc.CallGet(httprpc.NewClient(nil, "http", "x", 1, nil), "/{shelf}", all[1:], jsonWord()) },
+		"a stub without its variable": func() {
+			httprpc.CallGet(httprpc.NewClient(nil, "http", "x", 1, nil), "/{shelf}",
+				all[1:], jsonWord())
+		},
 	} {
 		func() {
 			defer func() {

@@ -13,7 +13,8 @@ import (
 )
 
 // ServerStream is the route of a call with one request, in JSON, and a stream of replies.
-func ServerStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context, Req) iter.Seq2[Rep, error]) Route {
+func ServerStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context,
+	Req) iter.Seq2[Rep, error]) Route {
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
 		if err := c.streams(MediaJSON, MediaNDJSON); err != nil {
 			return err
@@ -29,7 +30,8 @@ func ServerStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(
 }
 
 // ClientStream is the route of a call with a stream of requests and one reply, in JSON.
-func ClientStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context, iter.Seq2[Req, error]) (Rep, error)) Route {
+func ClientStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context,
+	iter.Seq2[Req, error]) (Rep, error)) Route {
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
 		if err := c.streams(MediaNDJSON, MediaJSON); err != nil {
 			return err
@@ -58,7 +60,8 @@ func ClientStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(
 }
 
 // Bidi is the route of a call with streams both ways, which flow at once.
-func Bidi[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error]) Route {
+func Bidi[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context,
+	iter.Seq2[Req, error]) iter.Seq2[Rep, error]) Route {
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
 		if err := c.streams(MediaNDJSON, MediaNDJSON); err != nil {
 			return err
@@ -226,7 +229,7 @@ func items[T any](ctx context.Context, body io.Reader, codec *Codec[T]) iter.Seq
 	}
 }
 
-// readFailure is what a service is told of a request stream that failed.
+// readFailure is what a service receives of a request stream that failed.
 func readFailure(ctx context.Context, err error) error {
 	var nonsense malformed
 	switch {
@@ -247,9 +250,8 @@ type Sink[T any] interface {
 	End(error) error
 }
 
-// SendItems answers c with the items, as mediaType, in sink's framing. The
-// reply begins with the first item, so that a call that fails before it has a
-// status of its own.
+// SendItems answers c with the items, as mediaType, in sink's framing. The reply begins with the first item, so
+// that a call that fails before it has its own status.
 func SendItems[T any](ctx context.Context, c *Call, mediaType string, sink Sink[T], items iter.Seq2[T, error]) error {
 	var broken error // why the reply cannot be written on
 	err := Guard(ctx, func() error {
@@ -285,7 +287,8 @@ type lineSink[T any] struct {
 }
 
 func newLineSink[T any](c *Call, codec *Codec[T]) *lineSink[T] {
-	return &lineSink[T]{lines: newLineWriter(io.Writer(c.Writer), codec), flush: http.NewResponseController(c.Writer).Flush}
+	return &lineSink[T]{lines: newLineWriter(io.Writer(c.Writer), codec),
+		flush: http.NewResponseController(c.Writer).Flush}
 }
 
 func (s *lineSink[T]) Item(v T) error {

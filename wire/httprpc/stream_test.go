@@ -36,7 +36,8 @@ func TestStreams(t *testing.T) {
 			if got, err := collect(stub.list(t.Context(), "")); got != "" || err != nil {
 				t.Errorf("empty list: %q, %v", got, err)
 			}
-			if got, err := stub.join(t.Context(), these(nil, "a", long, "\u2028<&>\x00")); got != "a"+long+"\u2028<&>\x00" || err != nil {
+			if got, err := stub.join(t.Context(), these(nil, "a", long, "\u2028<&>\x00")); got != "a"+long+"\u2028<&>\x00" ||
+				err != nil {
 				t.Errorf("join: %d bytes, %v", len(got), err)
 			}
 			if got, err := stub.join(t.Context(), these(nil)); got != "" || err != nil {
@@ -49,7 +50,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// TestFullDuplex has a source that waits for each reply before it goes on.
+// TestFullDuplex has a source that waits for each reply before it continues.
 func TestFullDuplex(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version) {
@@ -175,7 +176,8 @@ func TestRequestStreamsThatFail(t *testing.T) {
 		{"something after the end", "{\"end\":true}\n{}", 400, "something follows"},
 		{"a bare message", "{\"text\":\"a\"}\n", 400, "cannot be read"},
 		{"a message and an end in one", "{\"result\":{},\"end\":true}\n", 400, "cannot be read"},
-		{"an error of the caller's", "{\"error\":{\"message\":\"no map\",\"details\":{\"wirelab.code\":\"not_found\"}}}\n", 404, "no map"},
+		{"an error of the caller's", "{\"error\":{\"message\":\"no map\",\"details\":{\"wirelab.code\":\"not_found\"}}}\n",
+			404, "no map"},
 		{"a line that never ends", strings.Repeat("x", endpoint.MessageLimit+1<<20), 400, "longer than a message"},
 	} {
 		resp, body := ask(t, "POST", "http://"+address+"/join", c.body, "Content-Type", "application/x-ndjson")
@@ -334,8 +336,8 @@ func TestEarlyAnswer(t *testing.T) {
 	})
 }
 
-// TestEarlyAnswerByHand looks at the same on the connection: the answer says
-// where it ends, and a caller who goes on sending is not cut off over it.
+// TestEarlyAnswerByHand looks at the same on the connection: the answer says where it ends, and a caller who
+// continues sending is not cut off over it.
 func TestEarlyAnswerByHand(t *testing.T) {
 	t.Parallel()
 	refuse := echo{join: func(context.Context, iter.Seq2[string, error]) (string, error) {
@@ -360,8 +362,10 @@ func TestEarlyAnswerByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); err != nil || resp.ContentLength != int64(len(body)) || resp.StatusCode != http.StatusForbidden || !resp.Close {
-		t.Errorf("%d, length %d, %s, %v; want 403 with its length, and the connection closed", resp.StatusCode, resp.ContentLength, body, err)
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.ContentLength != int64(len(body)) ||
+		resp.StatusCode != http.StatusForbidden || !resp.Close {
+		t.Errorf("%d, length %d, %s, %v; want 403 with its length, and the connection closed", resp.StatusCode,
+			resp.ContentLength, body, err)
 	}
 }
 

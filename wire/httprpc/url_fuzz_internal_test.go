@@ -28,7 +28,9 @@ const fuzzPath = "/a/{one}/b/{two}"
 
 func fuzzRoot() *place {
 	route := Route{Method: http.MethodGet, parameters: names(fuzzParameters())}
-	return NewREST(map[string][]Route{fuzzPath: {route}, "/a/word/b/{two}": {{Method: http.MethodGet, parameters: []string{"two"}}}}).root
+	return NewREST(map[string][]Route{fuzzPath: {route}, "/a/word/b/{two}": {
+		{Method: http.MethodGet, parameters: []string{"two"}},
+	}}).root
 }
 
 // FuzzURL feeds paths and queries anything: a reader must refuse with
@@ -36,8 +38,10 @@ func fuzzRoot() *place {
 // to, and know no query that net/url does not.
 func FuzzURL(f *testing.F) {
 	for _, seed := range []string{
-		"/a/x/b/y", "/a/x/b/y?after=z&limit=5", "/a/%2F/b/%3F?after=%26", "/a//b/", "/a/x/b/y?limit=+1", "/a/x/b/y?limit=%2B1",
-		"/a/x/b/y?&&after&", "/a/x/b/y?after=%zz", "/a/%ff/b/%00", "/a/./b/..", "/a/word/b/x?two=y", "//a", "*", "/a/x/b/y?a;b=c",
+		"/a/x/b/y", "/a/x/b/y?after=z&limit=5", "/a/%2F/b/%3F?after=%26", "/a//b/", "/a/x/b/y?limit=+1",
+		"/a/x/b/y?limit=%2B1",
+		"/a/x/b/y?&&after&", "/a/x/b/y?after=%zz", "/a/%ff/b/%00", "/a/./b/..", "/a/word/b/x?two=y", "//a", "*",
+		"/a/x/b/y?a;b=c",
 		"/a/ö/b/%C3%B6?after=ö", "/a/x/b/y?limit=9999999999999999999999",
 	} {
 		f.Add(seed)
@@ -131,7 +135,8 @@ func TestErrorBodiesInEachEncoding(t *testing.T) {
 	for why, data := range map[string]string{
 		"nothing": "", "a code beyond 32 bits": "\x80\x80\x80\x80\x20\x00\x00", "a message cut short": "\x00\x06he",
 		"a length below zero": "\x00\x01", "no end of the details": "\x00\x00", "something after": "\x00\x00\x00x",
-		"a block of too many": "\x00\x00\x80\x80\x80\x80\x10", "a block of the least number": "\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00",
+		"a block of too many":         "\x00\x00\x80\x80\x80\x80\x10",
+		"a block of the least number": "\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00",
 	} {
 		if body, err := decodeAvroError([]byte(data)); err == nil {
 			t.Errorf("%s is read %+v", why, body)

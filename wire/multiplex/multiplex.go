@@ -75,7 +75,8 @@ func New(dial func(context.Context) (net.Conn, error), address string, config *t
 	}
 	t.alone <- struct{}{}
 	t.h2 = &http2.Transport{ //nolint:staticcheck // see Transport
-		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true, ConnPool: (*pool)(t), //nolint:staticcheck // likewise
+		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true,
+		ConnPool: (*pool)(t), //nolint:staticcheck // likewise
 	}
 	return t
 }
@@ -128,8 +129,8 @@ func (h *heard) ended(err error) {
 	}
 }
 
-// hidden are the library's errors that keep to themselves what ended the connection: before it was established, and when
-// a request could not be written, which the library takes as its own wish to close the connection.
+// hidden are the library's errors that keep to themselves what ended the connection: before it was established,
+// and when a request could not be written, which the library takes as its own wish to close the connection.
 var hidden = []string{"client conn could not be established", "force closed via ClientConn.Close"}
 
 // why adds to an error of the library what ended the connection, where the library does not say so.
@@ -137,7 +138,9 @@ func (t *Transport) why(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := err.Error()
-	if t.newest != nil && t.newest.lost != nil && slices.ContainsFunc(hidden, func(h string) bool { return strings.HasSuffix(text, h) }) {
+	if t.newest != nil && t.newest.lost != nil && slices.ContainsFunc(hidden, func(h string) bool {
+		return strings.HasSuffix(text, h)
+	}) {
 		return fmt.Errorf("%w: %w", err, t.newest.lost)
 	}
 	return err
@@ -171,7 +174,8 @@ func (f *Full) Error() string {
 	if f.Limit == 0 {
 		return "waited for the server to say how many calls it takes at once (SETTINGS of HTTP/2)"
 	}
-	return fmt.Sprintf("waited for others to end: the server takes %d calls at once on a connection; more connections take more", f.Limit)
+	return fmt.Sprintf("waited for others to end: the server takes %d calls at once on a connection; more connections "+
+		"take more", f.Limit)
 }
 
 // Unwrap makes a full connection what ended the call.
@@ -369,7 +373,8 @@ func (t *Transport) Close() error {
 type pool Transport
 
 // GetClientConn implements [http2.ClientConnPool].
-func (p *pool) GetClientConn(r *http.Request, _ string) (*http2.ClientConn, error) { //nolint:staticcheck // see Transport
+func (p *pool) GetClientConn(r *http.Request,
+	_ string) (*http2.ClientConn, error) { //nolint:staticcheck // see Transport
 	t := (*Transport)(p)
 	for {
 		c, err := t.current(r.Context())

@@ -32,7 +32,8 @@ func served(t *testing.T, streams int, handler http.HandlerFunc) (*multiplex.Tra
 	s.Start()
 	var dialer net.Dialer
 	at := s.Listener.Addr().String()
-	over := multiplex.New(func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", at) }, at, nil)
+	over := multiplex.New(func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", at) }, at,
+		nil)
 	t.Cleanup(func() {
 		_ = over.Close()
 		s.Close()
@@ -96,7 +97,8 @@ func TestWhatAFullConnectionSays(t *testing.T) {
 	cancel()
 	err := <-second
 	var full *multiplex.Full
-	if !errors.As(err, &full) || !errors.Is(err, context.Canceled) || full.Limit != 1 || !strings.Contains(err.Error(), "takes 1 calls at once") {
+	if !errors.As(err, &full) || !errors.Is(err, context.Canceled) || full.Limit != 1 || !strings.Contains(err.Error(),
+		"takes 1 calls at once") {
 		t.Errorf("%v, want what it waited for", err)
 	}
 	close(let)
@@ -135,7 +137,7 @@ func TestWhatEndedTheConnectionOfOthers(t *testing.T) {
 		came <- struct{}{}
 		<-let
 	})
-	_ = listed.Close() // this test has a transport of its own
+	_ = listed.Close() // this test has its own transport
 	t.Cleanup(func() { close(let) })
 	var broken atomic.Bool
 	var dialer net.Dialer

@@ -34,7 +34,8 @@ func (l *lines) again(c *call, reason error, refused bool) {
 		most = refusalMost
 	}
 	if c.tries >= most {
-		l.finish(c, wirelab.Caused(wirelab.CauseOf(reason), wirelab.CodeOf(reason), "%s; it was sent %d times", wirelab.Public(reason).Message, c.tries+1))
+		l.finish(c, wirelab.Caused(wirelab.CauseOf(reason), wirelab.CodeOf(reason), "%s; it was sent %d times",
+			wirelab.Public(reason).Message, c.tries+1))
 		return
 	}
 	n.flying--
@@ -43,7 +44,7 @@ func (l *lines) again(c *call, reason error, refused bool) {
 	l.rest = append(l.rest, c)
 }
 
-// resume sends what rests: at once, but for what was refused beside others.
+// resume sends what rests: at once, but for what was refused together with others.
 func (l *lines) resume() {
 	if len(l.rest) == 0 {
 		return

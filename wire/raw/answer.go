@@ -18,8 +18,8 @@ import (
 // each in a driver, so that two headers are compared by their kinds' addresses.
 type kind struct{ text string }
 
-// kindsMax bounds the kinds of a driver. A header beyond it has one of its
-// own, and so its replies are checked in full.
+// kindsMax bounds the kinds of a driver. A header beyond it has its own, and so its replies are checked in
+// full.
 const kindsMax = 1024
 
 // replyHead is what a reply's header says.
@@ -44,8 +44,8 @@ type judge struct {
 	kept      int // bytes of replies that are kept to compare others with
 }
 
-// acceptedMax bounds those. A reply beyond it is checked in full: many distinct requests with large replies would else have
-// more memory than there is.
+// acceptedMax bounds those. A reply beyond it is checked in full: many distinct requests with large replies
+// would else have more memory than there is.
 const acceptedMax = 64 << 20
 
 // room reports whether so many bytes more may be kept, and counts them if so.
@@ -172,8 +172,10 @@ func (j *judge) verify(x *exchange, a *answer) error {
 	if a.same() {
 		return nil
 	}
-	body := a.whole()                                                                              // becomes the accepted one
-	if err := j.transport.replay(context.Background(), j.response(a, body), x.check); err != nil { //nolint:bodyclose // it is memory, and the stub closes it
+	// Becomes the accepted one.
+	body := a.whole()
+	if err := j.transport.replay(context.Background(), j.response(a, body),
+		x.check); err != nil { //nolint:bodyclose // it is memory, and the stub closes it
 		return err
 	}
 	more := len(body)
@@ -221,7 +223,7 @@ func headerOf(b *block) http.Header {
 	return h
 }
 
-// broken is what a call is told whose connection failed with err.
+// broken is what a call receives whose connection failed with err.
 func broken(err error) error {
 	if breached := new(wireError); errors.As(err, &breached) {
 		return wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable, "connection lost: %v", err)

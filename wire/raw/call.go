@@ -14,7 +14,7 @@ type call struct {
 	tries   uint8 // how often it was sent again
 	refused bool  // by a server that carried others: it rests until one of them ends
 
-	written int64 // when the kernel had all of it, by the clock of stamps; 0: nobody knows
+	written int64 // when the kernel had all of it, by the clock of stamps; 0: unknown
 	replied int64 // written, of the last call that ended
 	outside int64 // of the last call that ended: see wirelab.Lines
 
@@ -40,7 +40,7 @@ type protocol interface {
 	// receive takes what is whole of data and tells how much that was. An
 	// error is the connection's end.
 	receive(data []byte) (int, error)
-	// output is what is to be sent; who sends it empties it.
+	// output is whatever is to be sent; who sends it empties it.
 	output() *[]byte
 }
 

@@ -112,7 +112,7 @@ func TestClientComparesFramed(t *testing.T) {
 	}
 }
 
-// What is no reply ends the connection.
+// Whatever is no reply ends the connection.
 func TestClientRefusesFramed(t *testing.T) {
 	t.Parallel()
 	for why, said := range map[string][]byte{
@@ -147,12 +147,15 @@ func TestOneMessageIsLearnt(t *testing.T) {
 			return errLearning
 		}
 		p := &plan{slots: 1, connections: 1, tape: tape}
-		if err := p.learn(t.Context(), tape, []func(context.Context) error{check}); wirelab.CodeOf(err) != wirelab.Unimplemented {
+		if err := p.learn(t.Context(), tape, []func(context.Context) error{
+			check,
+		}); wirelab.CodeOf(err) != wirelab.Unimplemented {
 			t.Errorf("%d messages: %v", n, err)
 		}
 	}
 	p := &plan{slots: 2, connections: 1}
-	if err := p.learn(t.Context(), nil, make([]func(context.Context) error, 1)); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err := p.learn(t.Context(), nil, make([]func(context.Context) error,
+		1)); wirelab.CodeOf(err) != wirelab.InvalidArgument {
 		t.Errorf("two calls at once on one connection: %v", err)
 	}
 }

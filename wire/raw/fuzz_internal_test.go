@@ -101,7 +101,8 @@ func FuzzFrames(f *testing.F) {
 
 // FuzzNull gives a null responder what a client may say, in both versions.
 func FuzzNull(f *testing.F) {
-	f.Add(true, []byte("\xffPOST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nonePOST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"))
+	f.Add(true, []byte("\xffPOST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nonePOST /echo "+
+		"HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"))
 	w := newFrames()
 	greeting := append([]byte(preface), w.hello()...)
 	w.headers(1, false, ":method", "POST", ":path", "/echo", ":scheme", "http", "content-type", "text/plain")

@@ -109,7 +109,8 @@ func (h *conn1) step(c *call, data []byte) (int, error) {
 	h.closes = head.closes
 	c.answer.head = &head.block
 	h.body.begin(head, bodyClosed)
-	if said.status == http.StatusNoContent || said.status == http.StatusNotModified || c.exchange.method == http.MethodHead {
+	if said.status == http.StatusNoContent || said.status == http.StatusNotModified ||
+		c.exchange.method == http.MethodHead {
 		h.body = body1{}
 	}
 	h.closes = h.closes || h.body.stage == bodyClosed

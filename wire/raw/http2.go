@@ -53,8 +53,8 @@ type conn2 struct {
 	judge  *judge
 	script *script
 	ended  func(*call, error)
-	// again is told of a call that the server has not processed, for that reason, and
-	// whether it refused that call alone.
+	// again is notified of a call that the server has not processed, for that reason, and whether it refused that
+	// call alone.
 	again func(c *call, reason error, refused bool)
 
 	ring    []*call          // by stream; a power of two of places
@@ -79,7 +79,8 @@ func newConn2(j *judge, s *script, calls int, ended func(*call, error), again fu
 	for places < 4*calls {
 		places *= 2
 	}
-	h := &conn2{judge: j, script: s, ended: ended, again: again, ring: make([]*call, places), far: map[uint32]*call{}, next: 1}
+	h := &conn2{judge: j, script: s, ended: ended, again: again, ring: make([]*call, places), far: map[uint32]*call{},
+		next: 1}
 	h.session = newSession(h)
 	h.out = append(h.out, preface...)
 	h.greet(
@@ -336,14 +337,17 @@ func (h *conn2) data(stream uint32, data []byte, end bool) error {
 
 // complete judges a whole reply.
 func (h *conn2) complete(c *call) {
-	if want := c.answer.head.reply.length; want >= 0 && want != int64(c.answer.size()) && c.exchange.method != http.MethodHead { // that has none
-		h.finish(c, wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable, "reply of %d bytes, announced as %d", c.answer.size(), want))
+	// That has none.
+	if want := c.answer.head.reply.length; want >= 0 && want != int64(c.answer.size()) &&
+		c.exchange.method != http.MethodHead {
+		h.finish(c, wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable, "reply of %d bytes, announced as %d",
+			c.answer.size(), want))
 		return
 	}
 	h.finish(c, h.judge.verify(c.exchange, &c.answer))
 }
 
-// resetCode is what a call is told whose stream the server reset.
+// resetCode is what a call receives whose stream the server reset.
 func resetCode(reason uint32) wirelab.Code {
 	switch reason {
 	case reasonRefused, reasonNone:
@@ -361,7 +365,7 @@ func (h *conn2) reset(stream, reason uint32) error {
 	if c == nil {
 		return err
 	}
-	if c.queued { // there is nobody to tell
+	if c.queued { // there is none to tell
 		c.queued = false
 		h.blocked = slices.DeleteFunc(h.blocked, func(b *call) bool { return b == c })
 	}

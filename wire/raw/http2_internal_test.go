@@ -33,7 +33,8 @@ func TestClientReadsFrames(t *testing.T) {
 				b.begin(slot, slot%3)
 			}
 			wantStrings(t, "requests", b.heard(d), "settings ack=false", "0 window", "settings ack=true",
-				"1 headers /echo", "1 data 3 end=true", "3 headers /echo", "3 data 3 end=true", "5 headers /echo", "5 data 5 end=true",
+				"1 headers /echo", "1 data 3 end=true", "3 headers /echo", "3 data 3 end=true", "5 headers /echo",
+				"5 data 5 end=true",
 				"7 headers /echo", "7 data 3 end=true", "9 headers /echo", "9 data 3 end=true")
 
 			_ = f.WritePing(false, [8]byte{'p', 'i', 'n', 'g', 'p', 'i', 'n', 'g'})
@@ -41,7 +42,8 @@ func TestClientReadsFrames(t *testing.T) {
 			// In parts, with padding and a priority, and an interim reply before it.
 			f.headers(1, false, ":status", "103", "link", "x")
 			block := f.encode(":status", "200", "content-type", "text/plain", "x-long", strings.Repeat("y", 300))
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block[:5], PadLength: 9, Priority: http2.PriorityParam{StreamDep: 7}})
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block[:5], PadLength: 9,
+				Priority: http2.PriorityParam{StreamDep: 7}})
 			_ = f.WriteContinuation(1, false, block[5:5])
 			_ = f.WriteContinuation(1, true, block[5:])
 			_ = f.WriteDataPadded(1, false, []byte("on"), make([]byte, 20))
@@ -58,7 +60,8 @@ func TestClientReadsFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantStrings(t, "ends", b.ends, "1: <nil>", "0: <nil>", `2: reply 200 "", want three`,
-				"3: again, since unavailable: the server reset the stream: REFUSED_STREAM", "4: unavailable: reply of 3 bytes, announced as 4")
+				"3: again, since unavailable: the server reset the stream: REFUSED_STREAM", "4: unavailable: reply of 3 bytes, "+
+					"announced as 4")
 			wantStrings(t, "answers", b.heard(d), "ping pingping ack=true")
 		})
 	}
@@ -71,7 +74,8 @@ func TestClientObeysSettings(t *testing.T) {
 	big := strings.Repeat("x", 50_000)
 	b, f, d := newBench(t, h2c, big, "two"), newFrames(), hpack.NewDecoder(0, nil)
 	if err := b.say(f.hello(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 2},
-		http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000}, http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0}), 0); err != nil {
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000}, http2.Setting{ID: http2.SettingHeaderTableSize,
+			Val: 0}), 0); err != nil {
 		t.Fatal(err)
 	}
 	for slot := range 4 {
@@ -86,11 +90,13 @@ func TestClientObeysSettings(t *testing.T) {
 	}
 	wantStrings(t, "a wider window", b.heard(d), "1 data 500 end=false")
 
-	_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 60_000}, http2.Setting{ID: http2.SettingMaxFrameSize, Val: 20_000})
+	_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 60_000},
+		http2.Setting{ID: http2.SettingMaxFrameSize, Val: 20_000})
 	if err := b.say(f.take(), 0); err != nil {
 		t.Fatal(err)
 	}
-	wantStrings(t, "wider windows and frames", b.heard(d), "settings ack=true", "1 data 20000 end=false", "1 data 20000 end=false", "1 data 8500 end=true")
+	wantStrings(t, "wider windows and frames", b.heard(d), "settings ack=true", "1 data 20000 end=false",
+		"1 data 20000 end=false", "1 data 8500 end=true")
 
 	f.reply(3, "two") // a stream becomes free; the connection's window has 15,532 bytes left
 	if err := b.say(f.take(), 0); err != nil {
@@ -156,7 +162,8 @@ func TestClientGoesAway(t *testing.T) {
 	if err := b.say(f.take(), 0); err != nil {
 		t.Fatal(err)
 	}
-	wantStrings(t, "ends", b.ends, "2: again, since unavailable: the server goes away: NO_ERROR", "3: again, since unavailable: the server goes away: NO_ERROR",
+	wantStrings(t, "ends", b.ends, "2: again, since unavailable: the server goes away: NO_ERROR",
+		"3: again, since unavailable: the server goes away: NO_ERROR",
 		"1: <nil>", "0: <nil>")
 }
 
@@ -184,7 +191,7 @@ func TestClientUsesStreamsUp(t *testing.T) {
 	wantStrings(t, "ends", b.ends, "0: <nil>", "1: <nil>")
 }
 
-// A long call does not lose its stream to those that come and go beside it.
+// A long call does not lose its stream to those that come and go during it.
 func TestClientKeepsLongCalls(t *testing.T) {
 	t.Parallel()
 	b, f := newBench(t, h2c, "one"), newFrames()
@@ -251,10 +258,14 @@ func TestClientRefuses(t *testing.T) {
 		}},
 		{"a window that grows too large", func(f *frames) { _ = f.WriteWindowUpdate(0, windowMax) }},
 		{"a window that grows by nothing", func(f *frames) { _ = f.WriteWindowUpdate(0, 0) }},
-		{"frames that are too small", func(f *frames) { _ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1}) }},
+		{"frames that are too small", func(f *frames) {
+			_ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1})
+		}},
 		{"a ping of the wrong size", func(f *frames) { _ = f.WriteRawFrame(http2.FramePing, 0, 0, []byte("short")) }},
 		{"settings of the wrong size", func(f *frames) { _ = f.WriteRawFrame(http2.FrameSettings, 0, 0, []byte("short")) }},
-		{"padding longer than the frame", func(f *frames) { _ = f.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, 1, []byte{9, 1}) }},
+		{"padding longer than the frame", func(f *frames) {
+			_ = f.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, 1, []byte{9, 1})
+		}},
 		{"more pings than anybody reads", func(f *frames) {
 			for range 70_000 {
 				_ = f.WritePing(false, [8]byte{})

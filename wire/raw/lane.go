@@ -187,13 +187,11 @@ func (c *channel) again(b *buffers) error {
 	return c.deliver(b.plain[:copy(b.plain, c.rest)])
 }
 
-// push gives what is to be sent to write, which may take a part of it, and
-// reports whether that was all.
+// push gives whatever is to be sent to write, which may take a part of it, and reports whether that was all.
 func (c *channel) push(write func([]byte) (int, error)) (all bool, err error) {
 	out := c.end.output()
 	if c.secure != nil {
-		// While records wait, what is behind them stays as it is: the
-		// protocol counts it.
+		// While records wait, what is behind them stays unchanged: the protocol counts it.
 		if len(c.lane.out) == 0 && len(*out) > 0 {
 			if _, err := c.secure.Write(*out); err != nil {
 				return false, err

@@ -123,7 +123,8 @@ func (l *lines) Slots() int { return len(l.calls) }
 func (l *lines) Traffic() wirelab.Traffic {
 	t := &l.traffic
 	return wirelab.Traffic{
-		Sent: t.sent.Load(), Received: t.received.Load(), Opened: t.opened.Load(), Open: t.open.Load(), Payload: t.payload.Load(),
+		Sent: t.sent.Load(), Received: t.received.Load(), Opened: t.opened.Load(), Open: t.open.Load(),
+		Payload: t.payload.Load(),
 	}
 }
 

@@ -14,5 +14,6 @@ type line struct{}
 
 // openLines fails: the loop is Linux's alone.
 func openLines(context.Context, *plan) (wirelab.Lines, error) {
-	return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver waits by Linux's epoll; there is none on %s", runtime.GOOS)
+	return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver waits by Linux's epoll; there is none on %s",
+		runtime.GOOS)
 }

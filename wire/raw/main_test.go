@@ -9,7 +9,7 @@ import (
 	"wirelab/internal/leaktest"
 )
 
-// The test binary is also the server of the benchmarks, in a process of its own.
+// The test binary is also the server of the benchmarks, in a separate process.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(serveVariable); name != "" {
 		os.Exit(serveAlone(name))

@@ -11,6 +11,7 @@ import (
 
 // serveNull fails: the loop is Linux's alone.
 func serveNull(_ context.Context, at wirelab.Endpoint, _ Over, _ *responder) error {
-	_ = at.Listener.Close() // the error is told either way
-	return wirelab.Errorf(wirelab.Unimplemented, "the null responder waits by Linux's epoll; there is none on %s", runtime.GOOS)
+	_ = at.Listener.Close() // the error is reported either way
+	return wirelab.Errorf(wirelab.Unimplemented, "the null responder waits by Linux's epoll; there is none on %s",
+		runtime.GOOS)
 }

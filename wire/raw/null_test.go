@@ -67,8 +67,8 @@ func TestNullServesEveryClient(t *testing.T) {
 	}
 }
 
-// A null responder obeys its endpoint: it closes it when it is told to stop,
-// with clients connected, and before it serves with what it cannot use.
+// A null responder obeys its endpoint: it closes it when it is stopped, with clients connected, and before it
+// serves with what it cannot use.
 func TestNullEndpoint(t *testing.T) {
 	t.Parallel()
 	cell := one(t, "http2-proto", "null")
@@ -80,7 +80,8 @@ func TestNullEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	if err := cell.Serve(t.Context(), wirelab.Endpoint{Listener: listener}); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err := cell.Serve(t.Context(),
+		wirelab.Endpoint{Listener: listener}); wirelab.CodeOf(err) != wirelab.InvalidArgument {
 		t.Errorf("without a certificate: %v", err)
 	}
 
@@ -122,18 +123,21 @@ func TestNullKeepsWithinWindows(t *testing.T) {
 	framer := http2.NewFramer(conn, conn)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	const window = 100
-	if err := framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}, http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0}); err != nil {
+	if err := framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window},
+		http2.Setting{ID: http2.SettingHeaderTableSize, Val: 0}); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(stream uint32, path, body string) {
 		var block strings.Builder
 		e := hpack.NewEncoder(&block)
-		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "x"}, {"content-type", "application/json"}} {
+		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "x"},
+			{"content-type", "application/json"}} {
 			if err := e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}); err != nil {
 				t.Error(err)
 			}
 		}
-		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte(block.String()), EndHeaders: true}); err != nil {
+		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte(block.String()),
+			EndHeaders: true}); err != nil {
 			t.Error(err)
 		}
 		if err := framer.WriteData(stream, true, []byte(body)); err != nil {
@@ -195,7 +199,8 @@ func TestNullRefusesGarbage(t *testing.T) {
 		{"grpc", "GET / HTTP/1.1\r\n\r\n", "is HTTP/1.1"},
 		{"grpc", http2.ClientPreface + "\x00\x00\x00\x00\x00\x00\x00\x00\x01", "begins with DATA"},
 		{"grpc", http2.ClientPreface + "\xff\xff\xff\x04\x00\x00\x00\x00\x00", "has a frame larger than is allowed"},
-		{"grpc", http2.ClientPreface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\xff", "names an entry that is in no table"},
+		{"grpc", http2.ClientPreface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\xff",
+			"names an entry that is in no table"},
 		{"http2-proto", "GET / HTTP/1.1\r\n\r\n", "is no TLS"},
 	} {
 		t.Run(c.protocol+" "+c.why, func(t *testing.T) {
@@ -241,8 +246,10 @@ func TestNullHTTP1(t *testing.T) {
 	}{
 		{"whole", sized + "\r\n" + body, 1, 0},
 		{"byte by byte", sized + "\r\n" + body, 1, 1},
-		{"chunked", head + "Transfer-Encoding: chunked\r\n\r\n10;x=y\r\n" + body[:16] + "\r\n" + fmt.Sprintf("%x", len(body)-16) + "\r\n" + body[16:] + "\r\n0\r\nX-Tail: 1\r\n\r\n", 1, 0},
-		{"chunked in pieces", head + "Transfer-Encoding: chunked\r\n\r\n10\r\n" + body[:16] + "\r\n" + fmt.Sprintf("%x", len(body)-16) + "\r\n" + body[16:] + "\r\n0\r\n\r\n", 1, 3},
+		{"chunked", head + "Transfer-Encoding: chunked\r\n\r\n10;x=y\r\n" + body[:16] + "\r\n" + fmt.Sprintf("%x",
+			len(body)-16) + "\r\n" + body[16:] + "\r\n0\r\nX-Tail: 1\r\n\r\n", 1, 0},
+		{"chunked in pieces", head + "Transfer-Encoding: chunked\r\n\r\n10\r\n" + body[:16] + "\r\n" + fmt.Sprintf("%x",
+			len(body)-16) + "\r\n" + body[16:] + "\r\n0\r\n\r\n", 1, 3},
 		{"three at once", strings.Repeat(sized+"\r\n"+body, 3), 3, 0},
 		{"last", sized + "Connection: close\r\n\r\n" + body + sized + "\r\n" + body, 1, 0},
 		{"expects a word", sized + "Expect: 100-continue\r\n\r\n" + body, 1, 7},
@@ -270,7 +277,8 @@ func TestNullHTTP1(t *testing.T) {
 			if err != nil && !strings.Contains(err.Error(), "reset") {
 				t.Fatal(err)
 			}
-			if n := strings.Count(string(got), "Berkshire Valley"); n != c.replies || strings.Count(string(got), "HTTP/1.1 200 OK") != c.replies {
+			if n := strings.Count(string(got), "Berkshire Valley"); n != c.replies || strings.Count(string(got),
+				"HTTP/1.1 200 OK") != c.replies {
 				t.Errorf("%d right replies, want %d:\n%s", n, c.replies, got)
 			}
 			if strings.Contains(c.name, "expects") && !strings.HasPrefix(string(got), "HTTP/1.1 100 Continue\r\n\r\n") {
@@ -294,7 +302,9 @@ func TestNullAsksOnce(t *testing.T) {
 		_, _ = fmt.Fprintf(w, "%s %s", r.URL.Path, body)
 	})
 	server := start(t, false, "", nullOf(handler, "/fresh"))
-	client := http.Client{Transport: &http.Transport{Protocols: onlyHTTP1(), TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS13}}}
+	client := http.Client{Transport: &http.Transport{Protocols: onlyHTTP1(), TLSClientConfig: &tls.Config{
+		MinVersion: tls.VersionTLS13,
+	}}}
 	defer client.CloseIdleConnections()
 	for range 5 {
 		for _, path := range []string{"/kept", "/fresh", "/panics"} {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A reply that the driver leaves in the kernel is not outside for as long, and what is outside is no more than the call
-// took. The time of others beside it on a connection is not known.
+// A reply that the driver leaves in the kernel is not outside for as long, and what is outside is no more than
+// the call took. The time of other calls on the connection is not known.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestOutside(t *testing.T) {
 					}); err != nil {
 						t.Fatal(err)
 					}
-					if over == 0 { // nobody looks meanwhile
+					if over == 0 { // no one looks in the meantime
 						time.Sleep(asleep)
 					}
 				}

@@ -59,7 +59,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// Flush implements http.Flusher: there is nobody yet to send to.
+// Flush implements http.Flusher: there is no one yet to send to.
 func (w *recorder) Flush() { w.WriteHeader(http.StatusOK) }
 
 // EnableFullDuplex is what http.ResponseController looks for.

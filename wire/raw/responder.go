@@ -200,7 +200,8 @@ func (r *responder) newReply(heard *recorder) *reply {
 	if len(tail) > 0 {
 		p.tail = r.formOf(tail)
 	}
-	p.text = append(append(strconv.AppendInt([]byte("HTTP/1.1 "), int64(heard.status), 10), ' '), http.StatusText(heard.status)...)
+	p.text = append(append(strconv.AppendInt([]byte("HTTP/1.1 "), int64(heard.status), 10), ' '),
+		http.StatusText(heard.status)...)
 	for _, f := range p.head.fields {
 		if f.name[0] != ':' {
 			p.text = append(append(append(append(p.text, "\r\n"...), http.CanonicalHeaderKey(f.name)...), ": "...), f.value...)

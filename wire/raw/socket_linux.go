@@ -25,7 +25,8 @@ type socket struct {
 
 // read returns 0 and no error where there is nothing, io.EOF at the end.
 func (s socket) read(p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), 0, 0, 0)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
+		0, 0, 0)
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
 		return 0, nil
@@ -40,7 +41,8 @@ func (s socket) read(p []byte) (int, error) {
 
 // write returns how much the kernel took, which may be nothing.
 func (s socket) write(p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), unix.MSG_NOSIGNAL, 0, 0)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
+		unix.MSG_NOSIGNAL, 0, 0)
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:
 		return 0, nil
@@ -54,7 +56,8 @@ func (s socket) write(p []byte) (int, error) {
 // left reports whether the other side has ended the connection already, and sent nothing before. It reads nothing.
 func (s socket) left() bool {
 	var one [1]byte
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(&one[0])), 1, unix.MSG_PEEK, 0, 0)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(&one[0])), 1,
+		unix.MSG_PEEK, 0, 0)
 	return errno == 0 && n == 0 || errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR
 }
 
@@ -63,8 +66,7 @@ func (s socket) close() {
 	s.open.Add(^uint64(0))
 }
 
-// detach takes the socket of a connection out of Go's hands and closes what
-// is left of it.
+// detach takes the socket of a connection out of Go's hands and closes the rest of it.
 func detach(conn net.Conn, t *traffic) (socket, error) {
 	defer func() { _ = conn.Close() }() // the descriptor is a copy
 	s, ok := conn.(syscall.Conn)

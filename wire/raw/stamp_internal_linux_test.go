@@ -50,7 +50,8 @@ func TestBytesAreStampedWhenTheyCome(t *testing.T) {
 		}
 		known++
 		if stamps.at < before || stamps.at > came {
-			t.Errorf("stamped %d ns after it was sent, read when it had been there for %v", stamps.at-before, time.Duration(came-before))
+			t.Errorf("stamped %d ns after it was sent, read when it had been there for %v", stamps.at-before,
+				time.Duration(came-before))
 		}
 	}
 	if known < 10 && stamps.steps == 0 {
@@ -77,7 +78,8 @@ func TestStepsOfTheClockAreSeen(t *testing.T) {
 	for i, c := range []struct {
 		set, stopped time.Duration
 		steps        uint64
-	}{{0, 0, 0}, {0, time.Second, 0}, {time.Second, 0, 1}, {time.Second, time.Millisecond, 1}, {-time.Millisecond, 0, 2}, {-time.Millisecond, 0, 2}} {
+	}{{0, 0, 0}, {0, time.Second, 0}, {time.Second, 0, 1}, {time.Second, time.Millisecond, 1}, {-time.Millisecond, 0, 2},
+		{-time.Millisecond, 0, 2}} {
 		set, stopped = c.set, c.stopped
 		stamps.clock()
 		if stamps.steps != c.steps {

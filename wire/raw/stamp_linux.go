@@ -12,7 +12,7 @@ import (
 // stamps reads sockets together with the times at which the kernel received what is read, and the clock by which it
 // stamps. It belongs to one goroutine.
 type stamps struct {
-	at      int64 // of the last byte that the last read took; 0: nobody knows
+	at      int64 // of the last byte that the last read took; 0: unknown
 	message unix.Msghdr
 	part    unix.Iovec
 	control [stampSize]byte
@@ -44,7 +44,7 @@ func newStamps() *stamps {
 	return s
 }
 
-// stamp asks the kernel for times. Where it does not have them, nobody knows.
+// stamp asks the kernel for times. Where it does not have them, the outcome is unknown.
 func (s socket) stamp() { _ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) }
 
 // read is [socket.read], and sets at.

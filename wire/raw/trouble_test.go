@@ -46,8 +46,8 @@ func relay(t *testing.T, address string, edit func(reply []byte) (pass []byte, m
 	})
 }
 
-// accepting listens until the test ends, and gives each connection to take, which waits for nothing: what goes on beside it
-// is in the group, which is waited for.
+// accepting listens until the test ends, and gives each connection to take, which waits for nothing: what
+// happens concurrently is in the group, which is waited for.
 func accepting(t *testing.T, take func(near net.Conn, all *sync.WaitGroup)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -259,11 +259,11 @@ func newCutter(t *testing.T, address string) (string, *cutter) {
 	}), c
 }
 
-// A server that is killed and comes back: calls fail meanwhile, each once, and
-// then go on.
+// A server that is killed and comes back: calls fail in the meantime, each once, and then go on.
 func TestServerComesBack(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"http1-proto net/http", "http1-tls-proto null", "h2c-proto net/http", "grpc grpc-go", "grpc-tls null"} {
+	for _, name := range []string{"http1-proto net/http", "http1-tls-proto null", "h2c-proto net/http", "grpc grpc-go",
+		"grpc-tls null"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			protocol, library, _ := strings.Cut(name, " ")
@@ -389,7 +389,8 @@ func TestDialRefuses(t *testing.T) {
 		}
 	}
 	proto := one(t, "http1-proto", "null") // a hole makes no request at all
-	if _, err := proto.DialRaw(t.Context(), server.dialing(1), 1, "ListFeatures", "", 1); err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented {
+	if _, err := proto.DialRaw(t.Context(), server.dialing(1), 1, "ListFeatures", "", 1); err == nil ||
+		wirelab.CodeOf(err) != wirelab.Unimplemented {
 		t.Errorf("a hole: %v", err)
 	}
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never speaks
@@ -400,7 +401,8 @@ func TestDialRefuses(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	for _, protocol := range []string{"grpc", "grpc-tls"} {
-		if _, err := one(t, protocol, "null").DialRaw(ctx, wirelab.Dialing{Address: silent.Addr().String()}, 1, "GetFeature", "", 1); err == nil {
+		if _, err := one(t, protocol, "null").DialRaw(ctx, wirelab.Dialing{Address: silent.Addr().String()}, 1, "GetFeature",
+			"", 1); err == nil {
 			t.Errorf("%s: a silent server was dialled", protocol)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Own reports whether host, a request's Host with or without a port, is an IP address,
-// localhost, a name below localhost, or one of names, which are in lower case and without a port.
-// An address needs no list: whoever owns a name can point it anywhere, but nobody can point an address.
+// Own reports whether host, a request's Host with or without a port, is an IP address, localhost, a name below
+// localhost, or one of names, which are in lower case and without a port. An address needs no list: anyone who
+// owns a name can point it anywhere, but no one can point an address.
 func Own(host string, names ...string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"wirelab/wire/rebinding"
 )
 
-// Only what nobody else can point here is the server's own.
+// Only what no other can point here is the server's own.
 func TestOwn(t *testing.T) {
 	names := []string{"broker.example", "b"}
 	for _, host := range []string{
-		"localhost", "LOCALHOST:8080", "localhost.", "lab.localhost:1", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:9", "::1",
+		"localhost", "LOCALHOST:8080", "localhost.", "lab.localhost:1", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:9",
+		"::1",
 		"10.1.2.3:8080", "[fe80::1%25eth0]:1", "broker.example", "Broker.Example:443", "broker.example.:443", "b:1",
 	} {
 		if !rebinding.Own(host, names...) {

@@ -1,6 +1,5 @@
-// Package rfc3339 writes a moment as text, and reads it, for every wire whose
-// encoding has no moments of its own, so that all read and refuse the same ones.
-// It knows no message and no workload.
+// Package rfc3339 writes a time as text, and reads it, for every wire whose encoding has no times of its own,
+// so that all read and refuse the same ones. It knows no message and no workload.
 package rfc3339
 
 import (

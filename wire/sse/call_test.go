@@ -145,7 +145,8 @@ func TestRawStream(t *testing.T) {
 			t.Errorf("Accept %s: %d, %s, %q; want %q", accept, status, kind, body, want)
 		}
 	}
-	for why, status := range map[string]int{"POST ?q= */*": 405, "GET ?x= */*": 400, "GET ?q=%zz */*": 400, "GET ?q= application/json": 513} {
+	for why, status := range map[string]int{"POST ?q= */*": 405, "GET ?x= */*": 400, "GET ?q=%zz */*": 400,
+		"GET ?q= application/json": 513} {
 		ask := strings.Fields(why)
 		if got, kind, body := get(ask[0], ask[1], ask[2]); got != status || kind != "application/json" {
 			t.Errorf("%s: %d, %s, %s; want %d", why, got, kind, body, status)
@@ -156,7 +157,8 @@ func TestRawStream(t *testing.T) {
 // TestStreamsThatFail answers as no server here does.
 func TestStreamsThatFail(t *testing.T) {
 	t.Parallel()
-	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream;charset=utf-8\r\n\r\ndata: \"a\"\n\n"
+	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream;charset=utf-8\r\n\r\ndata: " +
+		"\"a\"\n\n"
 	for _, c := range []struct {
 		why, reply string
 		code       status.Code

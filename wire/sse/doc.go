@@ -13,22 +13,19 @@
 //
 // # Resuming
 //
-// EventSource connects again when a stream ends, however it did, and names the
-// last id that it saw in the header Last-Event-ID. Where a [Stream] gives its
-// events ids ([Resume]) the server goes on after that one, and our client does
-// the same as EventSource by itself, a bounded number of times: nothing is lost
-// or given twice, since an event counts once its blank line is there. The end
-// has an id too, [EndID]: who asks to go on after it is answered 204, at which
-// EventSource stops. Without ids a page must close its EventSource at the end.
+// EventSource connects again when a stream ends, however it did, and names the last id that it saw in the
+// header Last-Event-ID. Where a [Stream] gives its events ids ([Resume]) the server continues after that one,
+// and our client does the same as EventSource by itself, a bounded number of times: nothing is lost or given
+// twice, since an event counts once its blank line is there. The end has an id too, [EndID]: who asks to go on
+// after it is answered 204, at which EventSource stops. Without ids a page must close its EventSource at the
+// end.
 //
 // # Knobs that matter
 //
-// Each event is flushed by itself. A [Stream] with a Heartbeat writes a comment
-// when so long nothing came, by which proxies keep the connection and a server
-// learns of a reader that is gone; the first comes soon, so that a reader knows
-// that it is connected before there is anything to read. There is no queue: a
-// reader that is slow holds the service up, and nothing is dropped for it. What
-// cannot be written ends the stream. Comments and names nobody here knows are
-// passed over. An event of more than httprpc.MessageLimit bytes is refused;
-// bufio.Scanner, which most readers use, would stop at 64 KiB.
+// Each event is flushed by itself. A [Stream] with a Heartbeat writes a comment when so long nothing came, by
+// which proxies keep the connection and a server learns of a reader that is gone; the first comes soon, so that
+// a reader knows that it is connected before there is anything to read. There is no queue: a reader that is
+// slow holds the service up, and nothing is dropped for it. What cannot be written ends the stream. Comments
+// and names this node does not know are passed over. An event of more than httprpc.MessageLimit bytes is
+// refused; bufio.Scanner, which most readers use, would stop at 64 KiB.
 package sse

@@ -169,13 +169,13 @@ func (r *Reader) next() ([]byte, error) {
 			r.line = append(r.line, line...)
 			line = r.line
 		}
-		r.drop(end + 1) // line stays as it is until the next read
+		r.drop(end + 1) // line stays unchanged until the next read
 		return r.checked(line)
 	}
 }
 
-// checked removes the byte order mark a stream may begin with, and refuses
-// what is not UTF-8 rather than altering it.
+// checked removes the byte order mark a stream may begin with, and refuses whatever is not UTF-8 rather than
+// altering it.
 func (r *Reader) checked(line []byte) ([]byte, error) {
 	if !r.begun {
 		r.begun = true

@@ -113,7 +113,8 @@ func TestReaderLimits(t *testing.T) {
 		t.Errorf("not UTF-8: %v", err)
 	}
 	broken := errors.New("broken")
-	if _, _, err := readAll(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, _, err := readAll(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(broken))); !errors.Is(err,
+		broken) {
 		t.Errorf("a broken transport: %v", err)
 	}
 }
@@ -121,7 +122,8 @@ func TestReaderLimits(t *testing.T) {
 // FuzzReader feeds the reader anything: it must end, and read the same
 // however the bytes arrive.
 func FuzzReader(f *testing.F) {
-	for _, seed := range []string{"data: a\n\n", "event: x\r\ndata: a\rdata\n\r\n", "\uFEFFid: 1\nretry: 5\n:c\ndata:b\n\n", "\r\n\r", "data: \xff\n\n"} {
+	for _, seed := range []string{"data: a\n\n", "event: x\r\ndata: a\rdata\n\r\n",
+		"\uFEFFid: 1\nretry: 5\n:c\ndata:b\n\n", "\r\n\r", "data: \xff\n\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

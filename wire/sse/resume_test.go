@@ -91,8 +91,8 @@ func TestResumeAtEveryByte(t *testing.T) {
 	}
 }
 
-// TestResumeAgainAndAgain has every connection break after some items: as long
-// as each brings one the stream goes on.
+// TestResumeAgainAndAgain has every connection break after some items: as long as each brings one the stream
+// continues.
 func TestResumeAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	for _, v := range versions() {
@@ -225,7 +225,8 @@ func TestAllButTheEnd(t *testing.T) {
 			asked.Add(1)
 			return cutting(number{1, 1}, number{2, 2})
 		}))
-		if got, err := taken(v.counter(t, numbers(), address, nil)(t.Context(), count{limit: 2})); got != "1@1 2@2" || err != nil || asked.Load() != 1 {
+		if got, err := taken(v.counter(t, numbers(), address, nil)(t.Context(), count{limit: 2})); got != "1@1 2@2" ||
+			err != nil || asked.Load() != 1 {
 			t.Errorf("%s: %s, %v, asked %d times", v.name, got, err, asked.Load())
 		}
 	}
@@ -243,7 +244,8 @@ func TestNoIDs(t *testing.T) {
 		asked.Add(1)
 		return cutting(number{1, 1})
 	}))
-	if got, err := taken(v.counter(t, numbers(), address, nil)(t.Context(), count{})); got != "1@1" || err == nil || asked.Load() != 1 {
+	if got, err := taken(v.counter(t, numbers(), address, nil)(t.Context(), count{})); got != "1@1" || err == nil ||
+		asked.Load() != 1 {
 		t.Errorf("%s, %v, asked %d times", got, err, asked.Load())
 	}
 }

@@ -43,10 +43,9 @@ type Stream[Req, Rep any] struct {
 	Resume    *Resume[Req, Rep] // nil: a stream that broke is lost
 }
 
-// Resume is how a stream goes on where it broke.
+// Resume is how a stream continues where it broke.
 type Resume[Req, Rep any] struct {
-	// Retry is how long a reader is told to wait before it connects again, in
-	// whole milliseconds.
+	// Retry is how long a reader is instructed to wait before it connects again, in whole milliseconds.
 	Retry time.Duration
 	// ID names an item, in the header of a request: no line break, and not [EndID].
 	ID func(*Rep) string
@@ -68,7 +67,8 @@ type Query[T any] struct {
 }
 
 // ServerStream is the route of a call with one request and a stream of replies.
-func ServerStream[Req, Rep any](request Query[Req], reply httprpc.Codec[Rep], call func(context.Context, Req) iter.Seq2[Rep, error]) httprpc.Route {
+func ServerStream[Req, Rep any](request Query[Req], reply httprpc.Codec[Rep], call func(context.Context,
+	Req) iter.Seq2[Rep, error]) httprpc.Route {
 	stream := Stream[Req, Rep]{Codec: reply}
 	return httprpc.Route{Method: http.MethodGet, Answer: func(ctx context.Context, c *httprpc.Call) error {
 		if err := c.Accepts(httprpc.MediaEvents); err != nil {
@@ -93,10 +93,10 @@ func (s Stream[Req, Rep]) Framing() httprpc.Framing[Req, Rep] {
 	return httprpc.Framing[Req, Rep]{MediaType: httprpc.MediaEvents, Send: s.send}
 }
 
-// send answers c with the items that call makes of req. The reply begins with
-// the first item, so that a call that fails before it has a status of its own,
-// or with the first heartbeat.
-func (s *Stream[Req, Rep]) send(ctx context.Context, c *httprpc.Call, req Req, call func(context.Context, Req) iter.Seq2[Rep, error]) error {
+// send answers c with the items that call makes of req. The reply begins with the first item, so that a call
+// that fails before it has its own status, or with the first heartbeat.
+func (s *Stream[Req, Rep]) send(ctx context.Context, c *httprpc.Call, req Req, call func(context.Context,
+	Req) iter.Seq2[Rep, error]) error {
 	header := c.Writer.Header()
 	if s.AnyOrigin {
 		header.Set("Access-Control-Allow-Origin", "*")

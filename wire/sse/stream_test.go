@@ -86,7 +86,8 @@ func upTo(last int) func(context.Context, count) iter.Seq2[number, error] {
 }
 
 // counting is the handler of a counting service.
-func counting(stream sse.Stream[count, number], call func(context.Context, count) iter.Seq2[number, error]) http.Handler {
+func counting(stream sse.Stream[count, number], call func(context.Context,
+	count) iter.Seq2[number, error]) http.Handler {
 	return httprpc.NewREST(map[string][]httprpc.Route{"/count": {
 		httprpc.GetStream(countParameters(), call, stream.Framing(), httprpc.Lines[count](stream.Codec)),
 	}})
@@ -131,7 +132,8 @@ func (v version) start(t *testing.T, handler http.Handler) (address string, stop
 }
 
 // counter is a client's stub, over connections that connect opens.
-func (v version) counter(t *testing.T, stream sse.Stream[count, number], address string, connect func(context.Context, string, string) (net.Conn, error)) func(context.Context, count) iter.Seq2[number, error] {
+func (v version) counter(t *testing.T, stream sse.Stream[count, number], address string, connect func(context.Context,
+	string, string) (net.Conn, error)) func(context.Context, count) iter.Seq2[number, error] {
 	t.Helper()
 	client := v.dial(endpoint.Dialing{Address: address, Connect: connect}, false)
 	t.Cleanup(func() { client.Close() })
@@ -187,7 +189,8 @@ func TestIDs(t *testing.T) {
 		{"which goes before the query's", "/count?after=1", "2", 200, begin + third(1) + end},
 		{"after the last", "/count", "3", 200, begin + end},
 		{"after the end, at which EventSource stops", "/count", "(end)", 204, ""},
-		{"after what there is not", "/count", "x", 404, `{"code":404,"message":"no \"x\"","details":{"wirelab.code":"not_found"}}`},
+		{"after what there is not", "/count", "x", 404,
+			`{"code":404,"message":"no \"x\"","details":{"wirelab.code":"not_found"}}`},
 	} {
 		w := said(t, handler, "GET", c.target, "Last-Event-ID", c.last)
 		if w.Code != c.status || w.Body.String() != c.want {
@@ -196,7 +199,8 @@ func TestIDs(t *testing.T) {
 		if c.status == 200 && w.Header().Get("Content-Type") != "text/event-stream" {
 			t.Errorf("%s: type %q", c.why, w.Header().Get("Content-Type"))
 		}
-		if w.Header().Get("Access-Control-Allow-Origin") != "*" || c.status == 200 && w.Header().Get("Cache-Control") != "no-store" {
+		if w.Header().Get("Access-Control-Allow-Origin") != "*" || c.status == 200 &&
+			w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: header %v", c.why, w.Header())
 		}
 	}
@@ -236,21 +240,25 @@ func TestFramings(t *testing.T) {
 		{lines + ";q=0, */*;q=0.1", events},
 		{"Text/Event-Stream; charset=utf-8", events},
 	} {
-		if w := said(t, handler, "GET", "/count", "Accept", c.accept); w.Code != 200 || w.Header().Get("Content-Type") != c.kind {
+		if w := said(t, handler, "GET", "/count", "Accept", c.accept); w.Code != 200 ||
+			w.Header().Get("Content-Type") != c.kind {
 			t.Errorf("Accept %q: %d, %v", c.accept, w.Code, w.Header())
 		}
 	}
-	if w := said(t, handler, "GET", "/count", "Accept", "application/json"); w.Code != 406 || !strings.Contains(w.Body.String(), events+", "+lines) {
+	if w := said(t, handler, "GET", "/count", "Accept", "application/json"); w.Code != 406 ||
+		!strings.Contains(w.Body.String(), events+", "+lines) {
 		t.Errorf("Accept of neither: %d, %s", w.Code, w.Body)
 	}
-	if w := said(t, handler, "GET", "/count", "Accept", lines); w.Body.String() != "{\"result\":{\"n\":1,\"place\":1}}\n{\"end\":true}\n" {
+	if w := said(t, handler, "GET", "/count", "Accept",
+		lines); w.Body.String() != "{\"result\":{\"n\":1,\"place\":1}}\n{\"end\":true}\n" {
 		t.Errorf("lines: %q", w.Body)
 	}
 	asked := func(context.Context, count) iter.Seq2[number, error] {
 		t.Error("a HEAD has the stream made")
 		return func(func(number, error) bool) {}
 	}
-	if w := said(t, counting(numbers(), asked), "HEAD", "/count"); w.Code != 200 || w.Header().Get("Content-Type") != events {
+	if w := said(t, counting(numbers(), asked), "HEAD", "/count"); w.Code != 200 ||
+		w.Header().Get("Content-Type") != events {
 		t.Errorf("HEAD: %d, %v", w.Code, w.Header())
 	}
 }
@@ -290,7 +298,8 @@ func TestHeartbeats(t *testing.T) {
 				close(goOn)
 				rest, err := io.ReadAll(resp.Body)
 				text := strings.TrimLeft(string(rest), ":\n")
-				if err != nil || !strings.HasPrefix(text, "event: number\nid: 1\n") || !strings.HasSuffix(text, "id: (end)\ndata:{}\n\n") {
+				if err != nil || !strings.HasPrefix(text, "event: number\nid: 1\n") || !strings.HasSuffix(text,
+					"id: (end)\ndata:{}\n\n") {
 					return fmt.Errorf("%q, %w", rest, err)
 				}
 				return nil
@@ -433,7 +442,8 @@ func TestNoTimeToWrite(t *testing.T) {
 			at := endpoint.Endpoint{Listener: overseen{listener, &limited}}
 			ended <- v.serve(ctx, at, counting(numbers(), upTo(3)), false)
 		}()
-		if got, err := taken(v.counter(t, numbers(), listener.Addr().String(), nil)(t.Context(), count{})); got != "1@1 2@2 3@3" || err != nil || limited.Load() {
+		if got, err := taken(v.counter(t, numbers(), listener.Addr().String(), nil)(t.Context(),
+			count{})); got != "1@1 2@2 3@3" || err != nil || limited.Load() {
 			t.Errorf("%s: %s, %v; a time to write by: %v", v.name, got, err, limited.Load())
 		}
 		cancel()

@@ -103,7 +103,8 @@ func causeOfType(err error) Cause {
 		return Descriptors
 	case errors.Is(err, context.Canceled):
 		return GivenUp
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT), errors.As(err, &timed) && timed.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT), errors.As(err, &timed) &&
+		timed.Timeout():
 		return TimedOut
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		return Closed

@@ -14,8 +14,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// What a call met is told by type where there is one, else by the library's text; what a
-// peer answered is never read.
+// What a call met is shown by type where there is one, else by the library's text; what a peer answered is
+// never read.
 func TestCauseOf(t *testing.T) {
 	t.Parallel()
 	dial := func(err error) error {

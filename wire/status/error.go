@@ -14,18 +14,18 @@ type Code uint8
 // The codes, with the meaning they have on every wire. They are a subset of
 // the canonical codes of gRPC, which every other protocol's own set maps onto.
 const (
-	// Internal is a fault in the service. It is the zero value so that an
-	// error nobody classified is never mistaken for the caller's mistake.
+	// Internal is a fault in the service. It is the zero value so that an error no one classified is never
+	// mistaken for the caller's mistake.
 	Internal Code = iota
 	// InvalidArgument is a request outside the operation's contract.
 	InvalidArgument
 	// NotFound is a request for something that does not exist.
 	NotFound
-	// Conflict is a request that contradicts what is stored.
+	// Conflict is a request that contradicts stored data.
 	Conflict
 	// PermissionDenied is a known caller without the right.
 	PermissionDenied
-	// Unauthenticated is a caller nobody knows.
+	// Unauthenticated is a caller the outcome is unknown.
 	Unauthenticated
 	// ResourceExhausted is a request beyond a stated bound.
 	ResourceExhausted

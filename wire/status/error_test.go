@@ -11,7 +11,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Every code has a name of its own that reads back.
+// Every code has its own name that reads back.
 func TestCodesHaveNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -86,7 +86,8 @@ func TestUnknownName(t *testing.T) {
 		{"gprc", []string{"sse", "grpc", "grpc"}, nil, `unknown word "gprc"; did you mean grpc? Known: grpc, sse`},
 		{"soap", []string{"sse", "grpc"}, []string{"wirelab matrix"}, `unknown word "soap"; known: grpc, sse`},
 		{"a", []string{"grpc,client=x", "grpc"}, nil, `unknown word "a"; known: grpc; grpc,client=x`},
-		{"metric-1", many, []string{"wirelab help metrics"}, `unknown word "metric-1"; did you mean metric-01, metric-10 or metric-11? wirelab help metrics lists all 60`},
+		{"metric-1", many, []string{"wirelab help metrics"},
+			`unknown word "metric-1"; did you mean metric-01, metric-10 or metric-11? wirelab help metrics lists all 60`},
 		{"soap", many, []string{"wirelab help metrics"}, `unknown word "soap"; wirelab help metrics lists all 60`},
 		{"soap", many, nil, `unknown word "soap"; known: metric-00, metric-01, metric-02, metric-03, metric-04, metric-05, metric-06, metric-07, metric-08, metric-09, metric-10, metric-11 and 48 more`},
 	} {

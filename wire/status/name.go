@@ -17,7 +17,8 @@ const listed = 140
 // prints all of them.
 func UnknownName(what, name string, known []string, whole ...string) error {
 	return &Error{
-		Code: InvalidArgument, Message: fmt.Sprintf("unknown %s %.100q%s", what, name, Known(name, known, whole...)), Unknown: name,
+		Code: InvalidArgument, Message: fmt.Sprintf("unknown %s %.100q%s", what, name, Known(name, known, whole...)),
+		Unknown: name,
 	}
 }
 

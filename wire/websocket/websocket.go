@@ -74,7 +74,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handlers ...exchange.Handle
 	var err error
 	select {
 	case <-ctx.Done():
-		_ = at.Listener.Close() // before the drain, so that nobody new comes in
+		_ = at.Listener.Close() // before the drain, so that no new one comes in
 		err = <-served
 	case err = <-served:
 	}
@@ -97,8 +97,8 @@ func Dial(to wirelab.Dialing) *exchange.Client {
 	})
 }
 
-// dial opens one connection. Each has a transport of its own, which is how its
-// net.Conn is known and nothing idle is left behind.
+// dial opens one connection. Each has its own transport, which is how its net.Conn is known and nothing idle is
+// left behind.
 func dial(ctx context.Context, to wirelab.Dialing) (exchange.Conn, error) {
 	var stream net.Conn
 	transport := &http.Transport{
@@ -112,11 +112,12 @@ func dial(ctx context.Context, to wirelab.Dialing) (exchange.Conn, error) {
 		MaxResponseHeaderBytes: headerLimit,
 		Protocols:              http1(),
 	}
-	socket, _, err := websocket.Dial(ctx, "ws://"+to.Address+"/", &websocket.DialOptions{ //nolint:bodyclose // the body is the connection
-		HTTPClient:      &http.Client{Transport: transport},
-		Subprotocols:    []string{Subprotocol},
-		CompressionMode: websocket.CompressionDisabled,
-	})
+	socket, _, err := websocket.Dial(ctx, "ws://"+to.Address+"/",
+		&websocket.DialOptions{ //nolint:bodyclose // the body is the connection
+			HTTPClient:      &http.Client{Transport: transport},
+			Subprotocols:    []string{Subprotocol},
+			CompressionMode: websocket.CompressionDisabled,
+		})
 	if err != nil {
 		transport.CloseIdleConnections()
 		return nil, err

@@ -60,7 +60,8 @@ func dial(t *testing.T, address string, options *websocket.DialOptions) (*websoc
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	options.HTTPClient = client
-	conn, response, err := websocket.Dial(ctx, "ws://"+address+"/", options) //nolint:bodyclose // the body is the connection
+	conn, response, err := websocket.Dial(ctx, "ws://"+address+"/",
+		options) //nolint:bodyclose // the body is the connection
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +104,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no subprotocol", nil, websocket.MessageBinary, "\x01\x01\x00", "", websocket.StatusPolicyViolation},
 		{"a text message", []string{wire.Subprotocol}, websocket.MessageText, "hi", "", websocket.StatusUnsupportedData},
-		{"a message above the limit", []string{wire.Subprotocol}, websocket.MessageBinary, strings.Repeat("x", exchange.MessageLimit+1), "", websocket.StatusMessageTooBig},
-		{"a malformed message", []string{wire.Subprotocol}, websocket.MessageBinary, "\x07", "\x05\x03malformed exchange: message of kind 7", websocket.StatusNormalClosure},
+		{"a message above the limit", []string{wire.Subprotocol}, websocket.MessageBinary,
+			strings.Repeat("x", exchange.MessageLimit+1), "", websocket.StatusMessageTooBig},
+		{"a malformed message", []string{wire.Subprotocol}, websocket.MessageBinary, "\x07", "\x05\x03malformed exchange: " +
+			"message of kind 7", websocket.StatusNormalClosure},
 	}
 	for _, k := range cases {
 		t.Run(k.why, func(t *testing.T) {
@@ -121,7 +124,8 @@ func TestRefusals(t *testing.T) {
 				_, _, err = conn.Read(ctx)
 			}
 			// One that is cut while the client still writes may be a reset.
-			if status := websocket.CloseStatus(err); status != k.want && (err == nil || status != -1 || k.want != websocket.StatusMessageTooBig) {
+			if status := websocket.CloseStatus(err); status != k.want && (err == nil || status != -1 ||
+				k.want != websocket.StatusMessageTooBig) {
 				t.Errorf("closed with %v (%v), want %v", status, err, k.want)
 			}
 		})
@@ -172,7 +176,8 @@ func TestForeignServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			return
@@ -213,7 +218,8 @@ func FuzzFrames(f *testing.F) {
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(patience))
-		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: "+
+			"websocket\r\nSec-WebSocket-Version: 13\r\n"+
 			"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: %s\r\n\r\n%s", wire.Subprotocol, data)
 		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 			return

@@ -68,7 +68,8 @@ var behaviours1 = []struct {
 	{
 		name: "closes after three", say: func(c net.Conn, n int, r reply) bool { say(c, usual(r)); return n < 3 },
 		// net/http does not know whether a POST may be sent again.
-		lib: want{code: wirelab.Unavailable, texts: []string{closes, "server closed idle connection", "connection reset", "broken pipe"}, some: true},
+		lib: want{code: wirelab.Unavailable, texts: []string{closes, "server closed idle connection", "connection reset",
+			"broken pipe"}, some: true},
 	},
 	{name: "closes after each, and says so", say: func(c net.Conn, _ int, r reply) bool {
 		say(c, usual(r, "Connection: close"))
@@ -89,8 +90,10 @@ var behaviours1 = []struct {
 		return true
 	}},
 	{name: "chunks", say: func(c net.Conn, _ int, r reply) bool {
-		head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n", r.header.Get("Content-Type"))
-		say(c, fmt.Appendf(nil, "%s1;x=y\r\n%s\r\n%x\r\n%s\r\n0\r\nX: y\r\n\r\n", head, r.body[:1], len(r.body)-1, r.body[1:]))
+		head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
+			r.header.Get("Content-Type"))
+		say(c, fmt.Appendf(nil, "%s1;x=y\r\n%s\r\n%x\r\n%s\r\n0\r\nX: y\r\n\r\n", head, r.body[:1], len(r.body)-1,
+			r.body[1:]))
 		return true
 	}},
 	{name: "bare line feeds", say: func(c net.Conn, _ int, r reply) bool {
@@ -98,7 +101,10 @@ var behaviours1 = []struct {
 		say(c, append(append(bytes.ReplaceAll(head, []byte("\r\n"), []byte("\n")), "\n\n"...), body...))
 		return true
 	}},
-	{name: "folded", say: func(c net.Conn, _ int, r reply) bool { say(c, usual(r, "X-Long: a\r\n  b\r\n\tc")); return true }},
+	{name: "folded", say: func(c net.Conn, _ int, r reply) bool {
+		say(c, usual(r, "X-Long: a\r\n  b\r\n\tc"))
+		return true
+	}},
 	{
 		name: "gzip", say: func(c net.Conn, _ int, r reply) bool {
 			r.body = gzipped(r.body)

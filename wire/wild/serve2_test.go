@@ -23,7 +23,7 @@ type server2 struct {
 	right  answers
 	how    *behaviour2
 
-	mu      sync.Mutex // guards what is written, and all below
+	mu      sync.Mutex // guards written data, and all below
 	encoder *hpack.Encoder
 	block   bytes.Buffer
 	asked   int    // requests that have come
@@ -68,7 +68,8 @@ func (s *server2) headers(stream uint32, status string, fields http.Header, end 
 			_ = s.encoder.WriteField(hpack.HeaderField{Name: string(bytes.ToLower([]byte(name))), Value: value})
 		}
 	}
-	_ = s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: s.block.Bytes(), EndHeaders: true, EndStream: end})
+	_ = s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: s.block.Bytes(), EndHeaders: true,
+		EndStream: end})
 }
 
 // request is one under way.
@@ -187,9 +188,10 @@ func behaviours2() []*behaviour2 {
 	return []*behaviour2{
 		{name: "plain"},
 		{name: "takes three at once", settings: setting(http2.SettingMaxConcurrentStreams, 3), streams: 3, atOnce: 12},
-		{name: "takes none, and then five", settings: setting(http2.SettingMaxConcurrentStreams, 0), streams: 5, atOnce: 12, acked: func(s *server2) {
-			_ = s.framer.WriteSettings(setting(http2.SettingMaxConcurrentStreams, 5)...)
-		}},
+		{name: "takes none, and then five", settings: setting(http2.SettingMaxConcurrentStreams, 0), streams: 5, atOnce: 12,
+			acked: func(s *server2) {
+				_ = s.framer.WriteSettings(setting(http2.SettingMaxConcurrentStreams, 5)...)
+			}},
 		{name: "goes away after each thirty", take: func(s *server2, stream uint32) bool {
 			if s.asked == 30 {
 				s.last = stream - 2

@@ -30,8 +30,8 @@ func issued(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return certificate, roots
 }
 
-// TestTLSWithoutALPN: a server that says nothing of the protocol in its handshake speaks
-// HTTP/1.1; who wants HTTP/2 is told that it is not offered.
+// TestTLSWithoutALPN: a server that says nothing of the protocol in its handshake speaks HTTP/1.1; who wants
+// HTTP/2 learns that it is not offered.
 func TestTLSWithoutALPN(t *testing.T) {
 	t.Parallel()
 	certificate, roots := issued(t)
@@ -70,7 +70,8 @@ func TestTLS12(t *testing.T) {
 	certificate, roots := issued(t)
 	// The servers are ours, in the clear, behind a proxy that ends TLS.
 	plain := map[string]string{
-		"http1-tls-json": "http1-json", "http1-tls-proto": "http1-proto", "http2-json": "h2c-json", "http2-proto": "h2c-proto", "grpc-tls": "grpc",
+		"http1-tls-json": "http1-json", "http1-tls-proto": "http1-proto", "http2-json": "h2c-json",
+		"http2-proto": "h2c-proto", "grpc-tls": "grpc",
 	}
 	tried := map[string]bool{}
 	for _, cell := range bind.Workload().Erase().Cells {
@@ -83,7 +84,8 @@ func TestTLS12(t *testing.T) {
 		if p.Transport == "HTTP/1.1" {
 			alpn = "http/1.1"
 		}
-		config := &tls.Config{Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12, NextProtos: []string{alpn}}
+		config := &tls.Config{Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12,
+			NextProtos: []string{alpn}}
 		address := front(t, behindTLS(config, started(t, drivers(t, plain[p.Name])[0].cell)))
 		for _, d := range drivers(t, p.Name) {
 			for _, ours := range []bool{false, true} {

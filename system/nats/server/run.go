@@ -121,7 +121,7 @@ func await(ctx context.Context, s *server.Server, said *words) error {
 // words keeps what the server complains about, and passes it on. A notice for
 // each stream or client is not kept.
 type words struct {
-	to io.Writer // nil: nobody
+	to io.Writer // nil: none
 
 	mu   sync.Mutex // guards text and the writes
 	text string     // the first fatal complaint, else the last
@@ -137,7 +137,7 @@ func (w *words) say(fatal bool, format string, args []any) {
 	}
 	w.dead = w.dead || fatal
 	if w.to != nil {
-		_, _ = fmt.Fprintf(w.to, "nats: %s\n", text) // where it cannot be said nobody listens
+		_, _ = fmt.Fprintf(w.to, "nats: %s\n", text) // where it cannot be said no one listens
 	}
 }
 

@@ -30,7 +30,7 @@ func Serve(ctx context.Context, getenv func(string) string, input io.Reader, out
 		failed = Run(ctx, o, complaints, func(string) {
 			ready := control.Ready{Address: o.Address(), Broker: Version()}
 			if control.Write(output, control.Reply{Ready: &ready}) != nil {
-				stop() // nobody listens any more
+				stop() // no one listens any more
 			}
 		})
 	})

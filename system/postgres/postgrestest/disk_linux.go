@@ -13,11 +13,9 @@ import (
 	"wirelab/system/postgres"
 )
 
-// SmallDisk makes a database whose files are in a memory disk of so many MiB,
-// so that it can fill up while the server itself goes on, and returns its
-// connection string and what gives the disk another size. The server is stopped
-// when the test ends, and should be of that test alone. A test that may not
-// mount is skipped.
+// SmallDisk makes a database whose files are in a memory disk of so many MiB, so that it can fill up while the
+// server itself continues, and returns its connection string and what gives the disk another size. The server
+// is stopped when the test ends, and should be of that test alone. A test that may not mount is skipped.
 func SmallDisk(t testing.TB, s *postgres.Server, size int) (dsn string, resize func(size int)) {
 	t.Helper()
 	prereq.NeedMount(t)
@@ -29,7 +27,8 @@ func SmallDisk(t testing.TB, s *postgres.Server, size int) (dsn string, resize f
 	if !ok {
 		t.Fatal("the owner of the server's directory is not known")
 	}
-	dir, err := os.MkdirTemp("", "wirelab-small-") //nolint:usetesting // a test's own nobody else may enter, and the server is somebody else
+	dir, err := os.MkdirTemp("",
+		"wirelab-small-") //nolint:usetesting // a test's own nobody else may enter, and the server is somebody else
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +37,8 @@ func SmallDisk(t testing.TB, s *postgres.Server, size int) (dsn string, resize f
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // the server first: its files are open until it ends
-		if err := errors.Join(s.Stop(context.Background()), syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir)); err != nil {
+		if err := errors.Join(s.Stop(context.Background()), syscall.Unmount(dir, syscall.MNT_DETACH),
+			os.Remove(dir)); err != nil {
 			t.Error(err)
 		}
 	})

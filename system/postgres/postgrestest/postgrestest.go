@@ -1,7 +1,6 @@
-// Package postgrestest gives tests a real PostgreSQL server: one for a package's
-// whole run, and an empty database in it for each test. Where no server is
-// installed tests are skipped, and that is told ([prereq]). It knows nothing of
-// what is kept in a database.
+// Package postgrestest gives tests a real PostgreSQL server: one for a package's whole run, and an empty
+// database in it for each test. Where no server is installed tests are skipped, and that is reported
+// ([prereq]). It knows nothing of what is kept in a database.
 package postgrestest
 
 import (
@@ -40,13 +39,13 @@ func (s *Server) DSN() string { return s.dsn }
 // Start starts a server that keeps nothing for longer than the tests run.
 func Start(ctx context.Context) (*postgres.Server, error) {
 	return postgres.Start(ctx, postgres.Options{Settings: []postgres.Setting{
-		{Name: "fsync", Value: "off"}, // nobody pulls the plug of a test, and databases are made in a fifth of the time
+		{Name: "fsync", Value: "off"}, // no one pulls the plug of a test, and databases are made in a fifth of the time
 	}})
 }
 
-// Main runs a package's tests beside a server, which use gets before the first,
-// and returns the exit code: func TestMain(m) { os.Exit(postgrestest.Main(m, …)) }.
-// The server is that of the runner of all tests, or else the package's own.
+// Main runs a package's tests with a server, which use gets before the first, and returns the exit code: func
+// TestMain(m) { os.Exit(postgrestest.Main(m, …)) }. The server is that of the runner of all tests, or else the
+// package's own.
 func Main(m *testing.M, use func(*Server)) int {
 	if why := prereq.Short(); why != nil {
 		return prereq.PostgreSQL.LeaveOut(why)
@@ -107,10 +106,9 @@ func Database(t testing.TB, s interface{ DSN() string }) string {
 	return at.String()
 }
 
-// Guest makes a user of the server who may read a database and make nothing in
-// it, and returns the database's connection string as theirs; password is what
-// must show nowhere. Users are the server's and not a database's: each has a
-// name of its own, and stays for as long as the server.
+// Guest makes a user of the server who may read a database and make nothing in it, and returns the database's
+// connection string as theirs; password is what must show nowhere. Users are the server's and not a database's:
+// each has its own name, and stays for as long as the server.
 func Guest(t testing.TB, dsn, password string) string {
 	t.Helper()
 	at, err := url.Parse(dsn)
@@ -123,7 +121,7 @@ func Guest(t testing.TB, dsn, password string) string {
 	return at.String()
 }
 
-// run runs one statement over a connection of its own.
+// run runs one statement over a separate connection.
 func run(t testing.TB, dsn, statement string) {
 	t.Helper()
 	ctx := context.Background() // the test's ends before its cleanup

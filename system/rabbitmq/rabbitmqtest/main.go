@@ -1,6 +1,5 @@
-// Package rabbitmqtest gives tests a real RabbitMQ, one for a package's whole
-// run. Where none is installed tests are skipped, and that is told ([prereq]). It
-// knows nothing of what is sent through it.
+// Package rabbitmqtest gives tests a real RabbitMQ, one for a package's whole run. Where none is installed
+// tests are skipped, and that is reported ([prereq]). It knows nothing of what is sent through it.
 package rabbitmqtest
 
 import (
@@ -44,8 +43,8 @@ func Shared(t testing.TB) (url string) {
 	return s.URL()
 }
 
-// Main runs a package's tests beside a server, which use gets before the first,
-// and returns the exit code: func TestMain(m) { os.Exit(rabbitmqtest.Main(m, …)) }.
+// Main runs a package's tests with a server, which use gets before the first, and returns the exit code: func
+// TestMain(m) { os.Exit(rabbitmqtest.Main(m, …)) }.
 func Main(m *testing.M, use func(*rabbitmq.Server)) int {
 	if why := prereq.Short(); why != nil {
 		return prereq.RabbitMQ.LeaveOut(why)
