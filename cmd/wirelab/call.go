@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/internal/fieldnames"
 	"wirelab/internal/input"
 	"wirelab/lab/plan"
 )
@@ -125,13 +126,13 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	if callErr != nil && request == nil && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
 		return cli.Usage("--request: %s", describe(callErr)) // it was never sent
 	}
-	asked, err := camelJSON(request)
+	asked, err := fieldnames.JSON(request)
 	if err != nil {
 		return err
 	}
 	items := make([]json.RawMessage, len(reply))
 	for i, item := range reply {
-		if items[i], err = camelJSON(item); err != nil {
+		if items[i], err = fieldnames.JSON(item); err != nil {
 			return err
 		}
 	}

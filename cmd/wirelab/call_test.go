@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/internal/fieldnames"
 	"wirelab/internal/porttest"
 )
 
@@ -153,14 +154,14 @@ func TestCamelJSON(t *testing.T) {
 		PointCount: -1, Inner: &inner{ID: "<é>"}, List: []inner{{}}, Data: []byte("hi"),
 		When: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), ByName: map[string]inner{"Key": {}}, hidden: 1,
 	}
-	got, err := camelJSON(value)
+	got, err := fieldnames.JSON(value)
 	want := `{"pointCount":-1,"inner":{"id":"<é>","urlPath":"","http2On":false},"none":null,` +
 		`"list":[{"id":"","urlPath":"","http2On":false}],"empty":[],"data":"aGk=","when":"2026-01-02T03:04:05.000000006Z",` +
 		`"byName":{"Key":{"id":"","urlPath":"","http2On":false}},"any":null}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, got, want)
 	}
-	if got, err := camelJSON(nil); err != nil || string(got) != "null" {
+	if got, err := fieldnames.JSON(nil); err != nil || string(got) != "null" {
 		t.Errorf("nil is %s, %v", got, err)
 	}
 }

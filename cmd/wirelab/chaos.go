@@ -22,6 +22,7 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/pipeline/stack"
+	"wirelab/pipeline/trouble"
 	"wirelab/queue"
 	"wirelab/results/report"
 	"wirelab/workload/logging"
@@ -293,7 +294,7 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 		return nil, err
 	}
 	base.Stack.Getenv, base.Logger = a.getenv, dialLogger
-	base.Stack.Stderr, base.Stack.Faults = &together{to: a.Stderr}, true // what is ended here is no news
+	base.Stack.Stderr, base.Stack.Faults = &trouble.Together{To: a.Stderr}, true // what is ended here is no news
 	if !f.quiet {
 		base.Say = func(text string) { a.Note("  %s", text) }
 	}

@@ -16,6 +16,7 @@ import (
 	"wirelab/lab/experiment"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
+	"wirelab/pipeline/trouble"
 	"wirelab/queue"
 	"wirelab/system/rabbitmq"
 )
@@ -165,7 +166,7 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 // pipeline is what the flags ask for; it sees to it that the database is there.
 func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 	o := stack.Options{
-		Published: f.published, Origins: f.origins, Getenv: a.getenv, Stderr: &together{to: a.Stderr},
+		Published: f.published, Origins: f.origins, Getenv: a.getenv, Stderr: &trouble.Together{To: a.Stderr},
 		Listen: map[string]map[string]string{
 			stack.GatewayPart: {stack.DoorHTTP: f.addr},
 			stack.LoggerPart:  {stack.DoorHTTP: f.http, stack.DoorGRPC: f.grpc, stack.DoorRPC: f.rpc},

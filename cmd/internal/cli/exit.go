@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"wirelab/internal/fault"
 	"wirelab/wire/status"
@@ -63,25 +60,16 @@ func Code(err error) int {
 
 // Describe returns an error for the person at the terminal: in plain words, and without the code, which is
 // for programs.
-func Describe(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
-	}
-	return Bare(err)
-}
+func Describe(err error) string { return fault.Describe(unwrapped(err)) }
 
 // Bare is Describe for an error that says more of an interruption than that it was one.
-func Bare(err error) string {
-	// Only an error that is nothing but the coded one: text around it is
-	// context that somebody added on purpose.
-	bare := err
+func Bare(err error) string { return fault.Bare(unwrapped(err)) }
+
+// unwrapped is an error without its exit code.
+func unwrapped(err error) error {
 	var own *Exit
 	if errors.As(err, &own) && own.Err != nil {
-		bare = own.Err
+		return own.Err
 	}
-	if coded, ok := bare.(*status.Error); ok { //nolint:errorlint // see above
-		return fault.Plain(coded.Message)
-	}
-	// Errors that were joined may be one fault that was met several times.
-	return strings.Join(slices.Compact(strings.Split(fault.Text(bare), "\n")), "\n")
+	return err
 }

@@ -129,15 +129,7 @@ func (t *Terminal) watch(c *cobra.Command) {
 }
 
 // Both returns the first of two errors that is one, or both joined.
-func Both(err, another error) error {
-	switch {
-	case err == nil:
-		return another
-	case another == nil:
-		return err // as it is: a join would hide from Describe what it is
-	}
-	return errors.Join(err, another)
-}
+func Both(err, another error) error { return fault.Both(err, another) }
 
 // Printf writes to standard output.
 func (t *Terminal) Printf(format string, args ...any) error {

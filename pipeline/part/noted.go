@@ -1,11 +1,9 @@
-package main
+package part
 
 import (
 	"context"
-	"io"
 	"net/url"
 	"strings"
-	"sync"
 
 	"wirelab/pipeline/path"
 	"wirelab/pipeline/stack"
@@ -99,17 +97,4 @@ func secrets(config stack.Config) (all []string) {
 		}
 	}
 	return all
-}
-
-// together is a writer for several goroutines.
-type together struct {
-	mu sync.Mutex // guards to
-	to io.Writer
-}
-
-// Write implements [io.Writer].
-func (t *together) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.to.Write(p)
 }

@@ -1,4 +1,4 @@
-package main
+package part
 
 import (
 	"cmp"
@@ -113,7 +113,7 @@ const brokerPatience = 20 * time.Second
 
 // broker opens a connection to a message broker.
 func (p *part) broker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
-	look := time.NewTicker(databaseLook)
+	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for began := time.Now(); ; {
 		broker, err := p.openBroker(ctx, q)

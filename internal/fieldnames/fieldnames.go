@@ -1,4 +1,6 @@
-package main
+// Package fieldnames writes Go values as JSON with lowerCamel names of fields. It knows Go's names and JSON's, and must
+// not know what a value is about, or which wire spells it so.
+package fieldnames
 
 import (
 	"bytes"
@@ -9,10 +11,10 @@ import (
 	"unicode"
 )
 
-// camelJSON returns a domain value as JSON with lowerCamel names, as the JSON
+// JSON returns a domain value as JSON with lowerCamel names, as the JSON
 // wires spell them. encoding/json alone would print Go's names: domains have
 // no tags, since how a wire spells a name is not theirs to know.
-func camelJSON(value any) ([]byte, error) {
+func JSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	if err := writeCamel(&out, reflect.ValueOf(value)); err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func writeCamel(out *bytes.Buffer, v reflect.Value) error {
 	case reflect.Map: // its keys are data, not names
 		entries := make(map[string]json.RawMessage, v.Len())
 		for key, item := range v.Seq2() {
-			text, err := camelJSON(item.Interface())
+			text, err := JSON(item.Interface())
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,231 @@
+// Package part is what the parts of the log pipeline do: gateway, listener and logger, each behind its addresses, with
+// its broker, its database and its journal. It knows what a configuration of package stack asks of a part. It must not
+// know how a part is started, or who asks it to end.
+package part
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"wirelab"
+	"wirelab/internal/fault"
+	"wirelab/pipeline/health"
+	"wirelab/pipeline/journal"
+	"wirelab/pipeline/listener"
+	"wirelab/pipeline/logger"
+	"wirelab/pipeline/path"
+	"wirelab/pipeline/stack"
+	"wirelab/pipeline/trouble"
+	"wirelab/workload/logging"
+	"wirelab/workload/logging/bind"
+)
+
+// lookEvery is how long a part waits between two looks for a broker that may be coming back.
+const lookEvery = 200 * time.Millisecond
+
+// Ready is what a part says of itself once it can be used.
+type Ready struct {
+	Doors map[string]string // addresses, by name
+	About string            // what it stands on, with versions
+}
+
+// Child does the work of a part that is ready, until who started the part wants it to end.
+type Child func(ctx context.Context, name string, work func(context.Context) error, ready Ready) error
+
+// Run does a part's work until ctx or child ends it. What failed inside is written to errs.
+func Run(ctx context.Context, name string, config stack.Config, errs io.Writer, child Child) error {
+	p := &part{child: child, listen: config.Listen, journal: journal.New(0), ready: Ready{Doors: map[string]string{}}}
+	p.notes = trouble.New(errs, trouble.Options{Part: name, Faults: config.Faults, Secrets: secrets(config)})
+	p.closers = append(p.closers, p.notes.Close)
+	var err error
+	switch {
+	case config.Logger != nil:
+		err = p.logger(ctx, *config.Logger)
+	case config.Listener != nil:
+		err = p.listener(ctx, *config.Listener)
+	case config.Gateway != nil:
+		err = p.gateway(ctx, *config.Gateway)
+	}
+	return fault.Both(err, p.close())
+}
+
+// part is what the parts have in common.
+type part struct {
+	child   Child
+	listen  map[string]string // where the doors are to be
+	journal *journal.Journal
+	notes   *trouble.Notes
+	ready   Ready
+	closers []func() error // of what was opened, in order
+}
+
+// door opens a door.
+func (p *part) door(ctx context.Context, name string) (net.Listener, error) {
+	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.listen[name])
+	if err != nil {
+		return nil, fault.Listen(p.listen[name], "address", err)
+	}
+	p.ready.Doors[name] = at.Addr().String()
+	p.closers = append(p.closers, func() error {
+		if err := at.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil // whoever served it has closed it
+	})
+	return at, nil
+}
+
+// about adds something that the part stands on, with its version.
+func (p *part) about(what string) {
+	if p.ready.About != "" {
+		what = p.ready.About + ", " + what
+	}
+	p.ready.About = what
+}
+
+// close closes what was opened, the last first.
+func (p *part) close() error {
+	var all error
+	for _, end := range slices.Backward(p.closers) {
+		all = errors.Join(all, end())
+	}
+	return all
+}
+
+// run does the work as a child.
+func (p *part) run(ctx context.Context, name string, work func(context.Context) error) error {
+	return p.child(ctx, name, work, p.ready)
+}
+
+// database opens what entries are stored in.
+func (p *part) database(ctx context.Context, at wirelab.DatabaseAddress) (logging.Service, error) {
+	work := bind.Workload()
+	if at.Kind == "" {
+		p.about(wirelab.Memory)
+		return work.New(), nil
+	}
+	if at.Pool == 0 {
+		at.Pool = wirelab.PoolSize
+	}
+	for _, d := range work.Databases {
+		if d.Name != at.Kind {
+			continue
+		}
+		opened, err := d.Open(ctx, at, "")
+		if err != nil {
+			return nil, err
+		}
+		p.closers = append(p.closers, opened.Close)
+		p.about(opened.About)
+		return opened.Service, nil
+	}
+	return nil, wirelab.Errorf(wirelab.NotFound, "there is no database %s", at.Kind)
+}
+
+// logger is the logger behind its doors.
+func (p *part) logger(ctx context.Context, config stack.Logger) error {
+	service, err := p.database(ctx, config.Database)
+	if err != nil {
+		return err
+	}
+	o := logger.Options{Service: noted{service, p.notes}, Journal: p.journal}
+	for door, protocol := range map[string]string{stack.DoorHTTP: "http1-json", stack.DoorGRPC: "grpc", stack.DoorRPC: "netrpc"} {
+		at, err := p.door(ctx, door)
+		if err != nil {
+			return err
+		}
+		server, err := serverOf(protocol)
+		if err != nil {
+			return err
+		}
+		o.Doors = append(o.Doors, logger.Door{Name: door, Listener: at, Server: server})
+	}
+	if o.Watch, err = p.door(ctx, stack.DoorWatch); err != nil {
+		return err
+	}
+	return p.run(ctx, stack.LoggerPart, func(ctx context.Context) error { return logger.Serve(ctx, o) })
+}
+
+// serverOf is the usual server of the logger over a protocol.
+func serverOf(protocol string) (wirelab.Server[logging.Service], error) {
+	for _, b := range bind.Bindings() {
+		if b.Protocol.Name == protocol && len(b.Servers) > 0 {
+			return b.Servers[0], nil
+		}
+	}
+	return wirelab.Server[logging.Service]{}, fmt.Errorf("nothing serves logging over %s", protocol)
+}
+
+// listener takes from a broker.
+func (p *part) listener(ctx context.Context, config stack.Listener) error {
+	broker, err := p.broker(ctx, config.Queue)
+	if err != nil {
+		return err
+	}
+	p.about(broker.About())
+	o := listener.Options{Broker: broker, Queue: config.Queue.Options, Journal: p.journal}
+	check := health.Check{Name: "logger"}
+	switch {
+	case config.Database != nil:
+		service, err := p.database(ctx, *config.Database)
+		if err != nil {
+			return err
+		}
+		o.Sink, check = listener.Into(logger.Journalled(noted{service, p.notes}, p.journal)), logger.Check(service)
+	default:
+		way, err := onward(config)
+		if err != nil {
+			return err
+		}
+		p.closers = append(p.closers, way.Close)
+		way = notedPath{way, p.notes, "hand an entry to the logger"}
+		o.Sink = func(ctx context.Context, entry logging.Entry) error {
+			_, err := way.Log(ctx, entry)
+			return err
+		}
+		check.Ask = way.Check
+	}
+	watch, err := p.door(ctx, stack.DoorWatch)
+	if err != nil {
+		return err
+	}
+	queued := health.Check{Name: "broker", Ask: func(ctx context.Context) error {
+		if _, _, err := broker.Depth(ctx, config.Queue.Options); err != nil {
+			return err
+		}
+		// A queue that is there is not enough: what is accepted before somebody
+		// takes from it waits, and a new one may not be written down yet.
+		if !broker.Consuming(config.Queue.Options) {
+			return wirelab.Errorf(wirelab.Unavailable, "nothing is taken from the queue yet")
+		}
+		return nil
+	}}
+	return p.run(ctx, "listener", func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		watching := make(chan error, 1)
+		go func() {
+			err := health.Serve(ctx, watch, health.Handler(p.journal, queued, check), wirelab.DefaultDrain)
+			stop() // by itself only if it failed
+			watching <- err
+		}()
+		err := listener.Run(ctx, o)
+		p.notes.Note("take from the queue", err)
+		stop()
+		return fault.Both(err, <-watching)
+	})
+}
+
+// onward is the way to the logger that a listener takes.
+func onward(config stack.Listener) (path.Path, error) {
+	if config.HTTP != "" {
+		// As many connections as there are handlers: none waits for another's.
+		return path.HTTP(config.HTTP, path.Options{Connections: config.Queue.Options.Complete().Prefetch}), nil
+	}
+	return path.GRPC(config.GRPC, path.Options{})
+}
