@@ -1,28 +1,29 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/databases"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
+	"wirelab/lab/trust"
 	"wirelab/results/report/terminal"
 	"wirelab/system/postgres"
+	"wirelab/workload/catalog"
 )
 
 // app is what commands share: the world outside, and what there is to run.
 type app struct {
 	cli.Terminal
-	args   []string // as typed, without the program's name
-	getenv func(string) string
-	works  []wirelab.Work
-	now    func() time.Time
+	catalog.Catalog          // what can be run
+	args            []string // as typed, without the program's name
+	getenv          func(string) string
+	now             func() time.Time
 	// results is what --results says of where they are kept; see [app.openStore].
 	results string
 	// unkept is why the result that was measured is not in the store, and where it is instead. It is told last, after
@@ -38,98 +39,11 @@ type app struct {
 	full bool
 	// refused is what --show-refused says: print the values that checks refused, marked.
 	refused   bool
-	databases databases
+	databases databases.Databases
 	limits    func() probe.Limits // nil: those of this machine
 	// secured is what the files of secure say, once they were read: what was checked is what is used.
 	secure  plan.TLS
-	secured secured
-}
-
-// work finds a workload.
-func (a *app) work(name string) (wirelab.Work, error) {
-	for _, w := range a.works {
-		if w.Name == name {
-			return w, nil
-		}
-	}
-	return wirelab.Work{}, wirelab.UnknownName("workload", name, a.workloadNames(), "wirelab matrix")
-}
-
-func (a *app) workloadNames() []string {
-	names := make([]string, len(a.works))
-	for i, w := range a.works {
-		names[i] = w.Name
-	}
-	return names
-}
-
-// operation finds a workload's operation.
-func operation(w wirelab.Work, name string) (wirelab.OperationInfo, error) {
-	known := make([]string, len(w.Operations))
-	for i, o := range w.Operations {
-		if o.Name == name {
-			return o, nil
-		}
-		known[i] = o.Name
-	}
-	return wirelab.OperationInfo{}, wirelab.UnknownName("operation of "+w.Name, name, known, "wirelab matrix "+w.Name)
-}
-
-// protocolNames are the protocols of a workload, in order.
-func protocolNames(w wirelab.Work) []string {
-	var names []string
-	for _, c := range w.Cells {
-		if !slices.Contains(names, c.Protocol.Name) {
-			names = append(names, c.Protocol.Name)
-		}
-	}
-	return names
-}
-
-// cell finds a cell. An empty library means the usual one at that end. An
-// error lists the names there are.
-func (a *app) cell(workload, protocol, server, client string) (wirelab.Cell, error) {
-	w, err := a.work(workload)
-	if err != nil {
-		return wirelab.Cell{}, err
-	}
-	var cells []wirelab.Cell
-	for _, c := range w.Cells {
-		if c.Protocol.Name == protocol {
-			cells = append(cells, c)
-		}
-	}
-	for _, m := range w.Missing {
-		if m.Protocol.Name == protocol {
-			return wirelab.Cell{}, cli.Usage("%s is not carried over %s: %s", w.Name, protocol, m.Why)
-		}
-	}
-	if len(cells) == 0 {
-		return wirelab.Cell{}, wirelab.UnknownName("protocol of "+w.Name, protocol, protocolNames(w), "wirelab matrix "+w.Name)
-	}
-	where := " of " + w.Name + " over " + protocol
-	server, err = library("server library"+where, server, cells, func(c wirelab.Cell) string { return c.Server })
-	if err != nil {
-		return wirelab.Cell{}, err
-	}
-	client, err = library("client library"+where, client, cells, func(c wirelab.Cell) string { return c.Client })
-	if err != nil {
-		return wirelab.Cell{}, err
-	}
-	i := slices.IndexFunc(cells, func(c wirelab.Cell) bool { return c.Server == server && c.Client == client })
-	return cells[i], nil // every server can be called by every client
-}
-
-// library returns the name if a cell has it, and the usual one's without a name.
-func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) string) (string, error) {
-	var known []string
-	for _, c := range cells {
-		if name == "" && c.Usual || of(c) == name {
-			return of(c), nil
-		}
-		known = append(known, of(c))
-	}
-	return "", wirelab.UnknownName(what, name, known, "wirelab matrix")
+	secured trust.Secured
 }
 
 // terminal reports whether standard output is a terminal.

@@ -160,7 +160,7 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	if f.protocol == "" {
 		f.protocol = guessProtocol(f.tool, parser.Name)
 	}
-	cell, err := a.cell("routeguide", f.protocol, "", "")
+	cell, err := a.Cell("routeguide", f.protocol, "", "")
 	if err != nil {
 		return err
 	}

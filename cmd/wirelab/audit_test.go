@@ -21,7 +21,6 @@ import (
 	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
-	"wirelab/workload/all"
 )
 
 // asTool is set in processes that are to be a load generator of our own, which
@@ -95,10 +94,7 @@ func canned(t *testing.T, tool, file string) string {
 func audits(t *testing.T, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{
-		Terminal: cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}},
-		getenv:   func(string) string { return "" }, works: all.Works(), now: time.Now,
-	}
+	a := newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(string) string { return "" })
 	command := auditCommand(a, func(ctx context.Context, cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited) (audit.Output, error) {
 		f.alone = true
 		return a.runTool(ctx, t.TempDir(), "", control.Ready{Address: "127.0.0.1:1"}, cell, f, truth, tool, done)

@@ -16,6 +16,8 @@ import (
 	"wirelab/internal/fieldnames"
 	"wirelab/internal/input"
 	"wirelab/lab/plan"
+	"wirelab/lab/trust"
+	"wirelab/workload/catalog"
 )
 
 // dataLimit is the most bytes of a request given as JSON.
@@ -68,7 +70,7 @@ The time "took" in --json includes connecting. It is not a measurement.`,
 			return "write it as --protocol " + protocol + ", and an operation before it, such as routeguide.GetFeature"
 		}),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.callNames(), cobra.ShellCompDirectiveNoFileComp
+			return a.Operations(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	c.Flags().StringVar(&f.protocol, "protocol", "", "protocol to call over; see wirelab matrix")
@@ -84,17 +86,6 @@ The time "took" in --json includes connecting. It is not a measurement.`,
 	return c
 }
 
-// callNames are the operations of all workloads, as the command takes them.
-func (a *app) callNames() []string {
-	var names []string
-	for _, w := range a.works {
-		for _, o := range w.Operations {
-			names = append(names, w.Name+"."+o.Name)
-		}
-	}
-	return names
-}
-
 // call makes the call and prints what came of it.
 func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) error {
 	cell, op, err := a.callee(what, f)
@@ -103,11 +94,11 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	var version atomic.Uint32
 	to := wirelab.Dialing{Address: f.target, Foreign: true, Secured: func(state tls.ConnectionState) { version.Store(uint32(state.Version)) }}
-	secure, err := readTLS(ctx, f.secure.TLS, a.now())
+	secure, err := trust.Read(ctx, f.secure.TLS, a.now())
 	if err != nil {
 		return err
 	}
-	if err := secure.dialing(&to); err != nil {
+	if err := secure.Give(&to); err != nil {
 		return err
 	}
 	var data []byte
@@ -180,23 +171,23 @@ func (a *app) callee(what string, f callFlags) (wirelab.Cell, wirelab.OperationI
 		return wirelab.Cell{}, wirelab.OperationInfo{}, err
 	}
 	workload, name, dotted := strings.Cut(what, ".")
-	w, err := a.work(workload)
+	w, err := a.Work(workload)
 	if err != nil {
 		return fail(err)
 	}
-	op, err := operation(w, name)
+	op, err := catalog.OperationOf(w, name)
 	if err != nil {
 		return fail(err)
 	}
 	switch {
 	case !dotted:
-		return fail(cli.Usage("%.100q is not WORKLOAD.OPERATION%s", what, wirelab.Known(what, a.callNames(), "wirelab matrix")))
+		return fail(cli.Usage("%.100q is not WORKLOAD.OPERATION%s", what, wirelab.Known(what, a.Operations(), "wirelab matrix")))
 	case f.protocol == "":
-		return fail(cli.Usage("--protocol is missing; %s is carried over %s", w.Name, strings.Join(protocolNames(w), ", ")))
+		return fail(cli.Usage("--protocol is missing; %s is carried over %s", w.Name, strings.Join(catalog.ProtocolNames(w), ", ")))
 	case f.timeout <= 0:
 		return fail(cli.Usage("--timeout is %v; it must be above 0", f.timeout))
 	}
-	cell, err := a.cell(workload, f.protocol, "", f.client)
+	cell, err := a.Cell(workload, f.protocol, "", f.client)
 	if err != nil {
 		return fail(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -26,7 +27,7 @@ type capacityFlags struct {
 	json, quiet      bool
 	network          networkFlag
 	secure           secureFlags
-	database         databaseFlags
+	database         databases.Choice
 }
 
 // probeMin is the shortest probe: ten parts of it are what no timer blurs.
@@ -80,7 +81,7 @@ nothing valid to say about some arm, or the search was interrupted.`,
 	addNameFlag(flags, &f.name)
 	f.network.register(flags)
 	f.secure.register(flags)
-	f.database.register(flags)
+	registerDatabase(&f.database, flags)
 	a.addFullFlag(flags)
 	a.addRefusedFlag(flags)
 	if err := command.MarkFlagRequired("slo"); err != nil {
@@ -106,7 +107,7 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
 		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
 	}
-	if p, err = f.database.apply(ctx, a, f.network.apply(f.secure.apply(p))); err != nil {
+	if p, err = f.database.Apply(ctx, &a.databases, a.Catalog, f.network.apply(f.secure.apply(p))); err != nil {
 		return err
 	}
 	p, settings := f.search(p, objective)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/porttest"
-	"wirelab/workload/all"
 )
 
 // rude is a server that does the same to each connection.
@@ -90,7 +90,7 @@ func TestCausesAreToldApart(t *testing.T) {
 	} {
 		for _, protocol := range c.of {
 			for _, raw := range []bool{false, true} {
-				cell, err := (&app{works: all.Works()}).cell("routeguide", protocol, "", "")
+				cell, err := newApp(cli.Terminal{}, nil, nil).Cell("routeguide", protocol, "", "")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -14,6 +14,7 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/results/store"
+	"wirelab/workload/catalog"
 )
 
 // What --certificate may say.
@@ -160,11 +161,11 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 // burstPlan is the burst's complete plan, with the raw driver where there is one.
 func (a *app) burstPlan(long time.Duration) (plan.Plan, error) {
 	p := doctor.Burst(long, plan.DriverRaw)
-	cell, err := a.cell(p.Workload, p.Arms[0].Protocol, "", "")
+	cell, err := a.Cell(p.Workload, p.Arms[0].Protocol, "", "")
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if rawCarries(cell, p.Operation) != nil {
+	if catalog.RawCarries(cell, p.Operation) != nil {
 		p = doctor.Burst(long, plan.DriverClient)
 	}
 	return p.Complete()

@@ -84,7 +84,7 @@ func TestStoredCertificates(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := &app{now: func() time.Time { return now }}
+			a := with(newApp(cli.Terminal{}, nil, nil), func(a *app) { a.now = func() time.Time { return now } })
 			got, err := a.storedCertificate(t.Context(), s, here)
 			switch {
 			case err != nil:
@@ -107,7 +107,7 @@ func TestWordsForCertificates(t *testing.T) {
 	if err := s.Put(t.Context(), equals(t, probe.Environment(), now.Add(-time.Minute))); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{Terminal: cli.Terminal{Stderr: io.Discard}, now: time.Now, getenv: func(string) string { return "" }}
+	a := newApp(cli.Terminal{Stderr: io.Discard}, nil, func(string) string { return "" })
 	p := resulttest.Closed().Plan
 	if c, err := a.certificate(t.Context(), s, p, "", true); c == nil || err != nil {
 		t.Errorf("without a word: %+v, %v", c, err)

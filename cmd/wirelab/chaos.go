@@ -17,6 +17,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
+	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -40,7 +41,7 @@ type chaosFlags struct {
 	noConfirms, transient bool
 	topology              bool
 	asJSON, quiet         bool
-	database              databaseFlags
+	database              databases.Choice
 }
 
 // rateAuto is the --rate that a trial is to find.
@@ -114,7 +115,7 @@ func (f *chaosFlags) register(flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the entries (default: random)")
 	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
-	f.database.register(flags)
+	registerDatabase(&f.database, flags)
 }
 
 // chaosRun is one path with the faults of one run, as --json prints it.
@@ -339,7 +340,7 @@ func (f *chaosFlags) published(path string, brokers []stack.Broker) error {
 // chaosPath are the options of a path's runs, but for faults and database.
 func (a *app) chaosPath(one chaos.Options, path string, f chaosFlags) (chaos.Options, error) {
 	var err error
-	if one.Path, err = a.cell("logging", path, "", ""); err != nil {
+	if one.Path, err = a.Cell("logging", path, "", ""); err != nil {
 		return one, err
 	}
 	if !one.Path.Protocol.Pipeline {
@@ -437,14 +438,14 @@ func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []chaosRun) 
 	if !slices.ContainsFunc(runs, func(r chaosRun) bool { return r.Absent == "" }) {
 		return cli.Usage("there is nothing to run: %s", runs[0].Absent)
 	}
-	at, err := a.databaseFor(ctx, "logging", serveFlags{database: f.database})
+	at, err := a.databases.For(ctx, a.Catalog, "logging", f.database, false)
 	if err != nil {
 		return err
 	}
 	for i := range runs {
 		runs[i].options.Stack.Database = at
-		if at.Kind == embeddedKind {
-			if runs[i].options.Stack.Database.Source, err = a.databases.embedded(); err != nil {
+		if at.Kind == databases.Embedded {
+			if runs[i].options.Stack.Database.Source, err = a.databases.NewFile(); err != nil {
 				return err
 			}
 		}

@@ -214,7 +214,7 @@ func TestChaosIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	a := &app{Terminal: cli.Terminal{Stdout: &out}}
+	a := newApp(cli.Terminal{Stdout: &out}, nil, nil)
 	for _, r := range []chaosRun{
 		{Path: "log-nats", Faults: "broker-restart", Report: &report},
 		{Path: stack.PathName(stack.RabbitMQ, false), Faults: "burst=10x5s", Absent: "it is not installed"},

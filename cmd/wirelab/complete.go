@@ -14,6 +14,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/results/store"
+	"wirelab/workload/catalog"
 )
 
 // complete lets a shell offer the words that commands and flags take.
@@ -28,8 +29,8 @@ func (a *app) complete(root *cobra.Command) {
 	}
 	completeFormats(root)
 	cli.Complete(root, map[string]func() []string{
-		"workload":  func() []string { return append(a.callNames(), messagingWorkload) },
-		"operation": a.operationNames, "protocol": a.allProtocols, "network": networkNames,
+		"workload":  func() []string { return append(a.Operations(), catalog.Messaging) },
+		"operation": a.OperationNames, "protocol": a.AllProtocols, "network": networkNames,
 		"driver": words(plan.Drivers()...), "certificate": words("auto", "new", "none"), "pin": words("auto", "none"),
 		"db": words("postgres", "embedded", "memory"), "durability": words("fsync", "default"), "broker": func() []string { return append(ways.Started(), "none") },
 		"scenario": func() []string { return append(plan.Scenarios(), "all") }, "primary": metrics, "metric": metrics,
@@ -49,7 +50,7 @@ func (a *app) complete(root *cobra.Command) {
 		case "explain":
 			c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 				ids, _ := a.completeIDs(c, args, typed)
-				return append(a.callNames(), ids...), cobra.ShellCompDirectiveNoFileComp
+				return append(a.Operations(), ids...), cobra.ShellCompDirectiveNoFileComp
 			}
 		}
 	}
@@ -85,11 +86,11 @@ func networkNames() []string {
 
 // completeArms offers the protocols of the workload that is named, else all.
 func (a *app) completeArms(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := a.allProtocols()
+	names := a.AllProtocols()
 	if f := c.Flags().Lookup("workload"); f != nil {
 		workload, _, _ := strings.Cut(f.Value.String(), ".")
-		if w, err := a.work(workload); err == nil {
-			names = protocolNames(w)
+		if w, err := a.Work(workload); err == nil {
+			names = catalog.ProtocolNames(w)
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
@@ -100,33 +101,13 @@ func (a *app) completeServed(_ *cobra.Command, args []string, _ string) ([]strin
 	var names []string
 	switch len(args) {
 	case 0:
-		names = a.workloadNames()
+		names = a.WorkloadNames()
 	case 1:
-		if w, err := a.work(args[0]); err == nil {
-			names = protocolNames(w)
+		if w, err := a.Work(args[0]); err == nil {
+			names = catalog.ProtocolNames(w)
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) allProtocols() []string {
-	var names []string
-	for _, w := range a.works {
-		names = append(names, protocolNames(w)...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func (a *app) operationNames() []string {
-	var names []string
-	for _, w := range a.works {
-		for _, o := range w.Operations {
-			names = append(names, o.Name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // completePatience is how long a completion waits for a store.

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,15 +15,18 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/inject"
 	brokerbench "wirelab/lab/messaging/bench"
-	"wirelab/lab/pipelines"
+	bench "wirelab/lab/pipelines"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/trust"
 	"wirelab/results/report"
 	"wirelab/results/store"
+	"wirelab/workload/catalog"
 )
 
 // conductOptions are the flags that every experiment has.
@@ -37,7 +39,7 @@ type conductOptions struct {
 	name        string // of the result
 	network     networkFlag
 	secure      secureFlags
-	database    databaseFlags
+	database    databases.Choice
 	gate        gate
 	// place says of an error of the plan where it is in the plan's file; nil where there is none.
 	place func(error) error
@@ -61,19 +63,19 @@ func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 	addNameFlag(flags, &o.name)
 	o.network.register(flags)
 	o.secure.register(flags)
-	o.database.register(flags)
+	registerDatabase(&o.database, flags)
 	o.gate.register(flags)
 }
 
 // conduct runs an experiment, stores its result and prints the report. What
 // was measured is stored before anything is printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
-	o.database.dry = o.plan
+	o.database.Dry = o.plan
 	p, err := a.foreignPlan(ctx, p)
 	if err != nil {
 		return o.placed(err)
 	}
-	p, err = o.database.apply(ctx, a, o.network.apply(o.secure.apply(p)))
+	p, err = o.database.Apply(ctx, &a.databases, a.Catalog, o.network.apply(o.secure.apply(p)))
 	if err != nil {
 		return o.placed(err)
 	}
@@ -157,7 +159,7 @@ func (a *app) measureBy(
 	watch.Step("storing what was measured")
 	news.stop() // the store is for the result now
 	if err != nil {
-		return nil, untrusted(p, err)
+		return nil, trust.Untrusted(p, err)
 	}
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
@@ -184,12 +186,12 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	}
 	sources := map[string]string{}
 	for _, kind := range p.Databases() {
-		if sources[kind], err = a.databases.source(ctx, a, kind); err != nil {
+		if sources[kind], err = a.databases.Source(ctx, kind); err != nil {
 			return nil, err
 		}
 	}
 	processes.Databases(sources)
-	accounts, err := a.databases.accounts(ctx, p, processes)
+	accounts, err := a.databases.Accounts(ctx, p, processes)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +214,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 		External: service,
 		Plan:     p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Command: a.commandLine(), Trusted: secure.authority, TLS: secure.tls,
+		Command: a.commandLine(), Trusted: secure.Authority, TLS: secure.TLS,
 	}, nil
 }
 
@@ -349,18 +351,18 @@ const inMemory = "/dev/shm"
 
 // arms finds the plan's arms and describes them.
 func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
-	work, err := a.work(p.Workload)
+	work, err := a.Work(p.Workload)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range p.Loads {
-		if err := knownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
+		if err := catalog.KnownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
 			return nil, err
 		}
 		if !l.Streaming() {
 			continue
 		}
-		if err := holds(work, p.OperationOf(l)); err != nil {
+		if err := catalog.Streams(work, p.OperationOf(l)); err != nil {
 			return nil, err
 		}
 	}
@@ -369,7 +371,7 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	}
 	arms, cells := make([]result.Arm, 0, len(p.Arms)), make([]wirelab.Cell, 0, len(p.Arms))
 	for _, arm := range p.Arms {
-		cell, err := a.cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
+		cell, err := a.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
 		if err != nil {
 			return nil, err
 		}
@@ -397,7 +399,7 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
 			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
 			Floorless: experiment.Floorless(arm, cell.Null != nil || p.Messaging()),
-			Data:      dataName(work, p.DataOf(arm)),
+			Data:      catalog.DataName(work, p.DataOf(arm)),
 		}
 		if arm.Target != "" {
 			described.Server, described.Style = arm.Server, "" // of what serves there we know nothing
@@ -414,18 +416,6 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	return arms, a.checkSecure(ctx, p, cells)
 }
 
-// knownCalls tells what a workload does not know of an operation and its requests.
-func knownCalls(work wirelab.Work, name, requests string) error {
-	o, err := operation(work, name)
-	if err != nil {
-		return err
-	}
-	if requests != "" && !slices.Contains(o.Requests, requests) {
-		return wirelab.UnknownName("way to draw requests of "+o.Name, requests, o.Requests)
-	}
-	return nil
-}
-
 // carries tells why a cell, with the driver of an arm, cannot carry operations.
 func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 	for _, o := range operations {
@@ -435,7 +425,7 @@ func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 		if !arm.Raw() {
 			continue
 		}
-		if err := rawCarries(cell, o); err != nil {
+		if err := catalog.RawCarries(cell, o); err != nil {
 			return err
 		}
 	}
@@ -455,23 +445,4 @@ func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
 		return nil
 	}
 	return cli.Usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: give that name with --server-name, or leave --network out", arm.Name, host)
-}
-
-// dataName is the name of a data set, the usual one's included.
-func dataName(work wirelab.Work, data string) string {
-	if data == "" && len(work.Data) > 0 {
-		return work.Data[0]
-	}
-	return data
-}
-
-// rawCarries tells why the raw driver cannot drive an operation of a cell.
-func rawCarries(cell wirelab.Cell, operation string) error {
-	if cell.DialRaw == nil {
-		return cli.Usage("there is no raw driver for %s; leave --driver raw out, or see wirelab matrix", cell.Protocol.Name)
-	}
-	if why, hole := cell.RawHoles[operation]; hole {
-		return cli.Usage("the raw driver does not carry %s over %s: %s", operation, cell.Protocol.Name, why)
-	}
-	return nil
 }

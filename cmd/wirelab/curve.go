@@ -99,8 +99,8 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 	if p.Deadline == 0 {
 		p.Deadline = curveDeadline
 	}
-	f.conduct.database.dry = f.conduct.plan
-	p, err := f.conduct.database.apply(ctx, a, f.conduct.network.apply(f.conduct.secure.apply(p)))
+	f.conduct.database.Dry = f.conduct.plan
+	p, err := f.conduct.database.Apply(ctx, &a.databases, a.Catalog, f.conduct.network.apply(f.conduct.secure.apply(p)))
 	if err != nil {
 		return err
 	}

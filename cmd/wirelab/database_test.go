@@ -11,13 +11,13 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	report "wirelab/results/report/json"
 	"wirelab/results/store"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
-	"wirelab/workload/all"
 )
 
 // Without a word of it an experiment starts a PostgreSQL of its own, and leaves neither a
@@ -55,16 +55,13 @@ func TestWithoutPostgreSQLTheEmbeddedDatabaseIsUsed(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
 	alone := map[string]string{postgres.BinVariable: t.TempDir(), "HOME": t.TempDir()}
-	a := &app{
-		Terminal: cli.Terminal{Stderr: &said, Clock: clitest.Still{}}, works: all.Works(),
-		getenv: func(name string) string { return alone[name] },
-	}
+	a := newApp(cli.Terminal{Stderr: &said, Clock: clitest.Still{}}, nil, func(name string) string { return alone[name] })
 	p := plan.Plan{Workload: "ledger", Arms: []plan.Arm{{Protocol: "grpc", Database: wirelab.Memory}, {Protocol: "http1-json"}}}
-	p, err := new(databaseFlags).apply(t.Context(), a, p)
+	p, err := new(databases.Choice).Apply(t.Context(), &a.databases, a.Catalog, p)
 	if err := cli.Both(err, a.databases.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if p.Database != embeddedKind || p.Arms[0].Database != wirelab.Memory || !strings.Contains(said.String(), "the embedded database instead") {
+	if p.Database != databases.Embedded || p.Arms[0].Database != wirelab.Memory || !strings.Contains(said.String(), "the embedded database instead") {
 		t.Errorf("the plan's database is %q, and standard error says:\n%s", p.Database, said.String())
 	}
 }
@@ -92,7 +89,7 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	team.env["WIRELAB_STORE"] = server.DSN()
 	p := begin(t, t.TempDir(), "compare", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
 		"--db", server.DSN(), "--results", server.DSN(), "--rounds", "1000", "--slices", "1", "--rate", "200", "--slice", "3s")
-	a := &app{getenv: func(key string) string { return team.env[key] }}
+	a := newApp(cli.Terminal{}, nil, func(key string) string { return team.env[key] })
 	if err := a.withStore(ctx, func(results store.Store) error {
 		p.telling(results, does(experiment.Measuring, ""))
 		return nil

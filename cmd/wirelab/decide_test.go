@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -23,7 +24,7 @@ import (
 func (s *shell) waysStored() *result.Result {
 	s.t.Helper()
 	r := resulttest.FourWays(12)
-	a := &app{getenv: func(key string) string { return s.env[key] }}
+	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
 	if err := a.withStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
 		s.t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestDecideOnPublishedAdvice(t *testing.T) {
 		{Use: "many small calls", Says: "http1-proto", Arm: "http1-proto", Over: "grpc", Metric: plan.Throughput},
 		{Use: "browsers as clients", Says: "http1-proto", Missing: "since it is a matter of what browsers speak"},
 	}
-	a := &app{getenv: func(key string) string { return s.env[key] }}
+	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
 	if err := a.withStore(t.Context(), func(results store.Store) error { return results.Put(t.Context(), r) }); err != nil {
 		t.Fatal(err)
 	}

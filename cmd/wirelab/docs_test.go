@@ -173,7 +173,7 @@ func TestDocTranscripts(t *testing.T) {
 				continue
 			}
 			looked++
-			a := app{works: all.Works()}
+			a := app{Catalog: all.Works()}
 			command, rest, err := newRootCommand(&a).Find(words[1:])
 			if err == nil {
 				err = command.ParseFlags(rest)

@@ -27,7 +27,7 @@ func newDriveCommand(a *app) *cobra.Command {
 // driven is the cell that a conductor's order names.
 func (a *app) driven(order control.Dial) (wirelab.Cell, error) {
 	if order.External == nil {
-		return a.cell(order.Workload, order.Protocol, order.Server, order.Client)
+		return a.Cell(order.Workload, order.Protocol, order.Server, order.Client)
 	}
 	service, err := external.ParsePrepared(order.External)
 	if err != nil {

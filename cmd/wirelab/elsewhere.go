@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/lab/databases"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/pipeline/stack"
+	"wirelab/workload/catalog"
 )
 
 // describe is an error for the person at the terminal. Of a name that is not known where it was written it
@@ -39,8 +41,8 @@ func (a *app) elsewhere(name string) string {
 	var says []string
 	is := func(what string) { says = append(says, what) }
 	var carried []string
-	for _, w := range a.works {
-		if slices.Contains(protocolNames(w), name) {
+	for _, w := range a.Catalog {
+		if slices.Contains(catalog.ProtocolNames(w), name) {
 			carried = append(carried, w.Name)
 		}
 		for _, o := range w.Operations {
@@ -49,7 +51,7 @@ func (a *app) elsewhere(name string) string {
 			}
 		}
 		if w.Name == name {
-			is("a workload: --workload " + a.exampleOf(w))
+			is("a workload: --workload " + a.ExampleOf(w))
 		}
 	}
 	if len(carried) > 0 {
@@ -73,7 +75,7 @@ func (a *app) elsewhere(name string) string {
 	case slices.Contains(result.ThresholdMetrics(), name):
 		is("a metric of --fail-if")
 	}
-	if slices.Contains([]string{postgresKind, embeddedKind, "memory"}, name) {
+	if slices.Contains([]string{databases.Postgres, databases.Embedded, "memory"}, name) {
 		is("a database: --db " + name)
 	}
 	return strings.Join(says, ", and ")
@@ -85,12 +87,4 @@ func noOperation(text string) error {
 		Code: wirelab.InvalidArgument, Unknown: text,
 		Message: fmt.Sprintf("--workload: unknown operation %.100q; want WORKLOAD.OPERATION, such as routeguide.GetFeature; wirelab matrix lists them", text),
 	}
-}
-
-// exampleOf is an operation of a workload, as --workload takes it.
-func (a *app) exampleOf(w wirelab.Work) string {
-	if w.Name == messagingWorkload || len(w.Operations) == 0 {
-		return w.Name
-	}
-	return w.Name + "." + w.Operations[0].Name
 }

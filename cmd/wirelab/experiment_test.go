@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/lab/result"
@@ -350,7 +351,7 @@ func TestFullDisk(t *testing.T) {
 	s := &shell{t, map[string]string{"WIRELAB_STORE": filepath.Join(disk, "results.db")}}
 	s.stored(1)
 	filler := filepath.Join(disk, "filler")
-	a := &app{getenv: func(key string) string { return s.env[key] }}
+	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
 	err := a.withStore(t.Context(), func(results store.Store) error {
 		if err := fill(filler); err != nil {
 			t.Fatal(err)

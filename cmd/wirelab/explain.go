@@ -20,6 +20,7 @@ import (
 	"wirelab/results/report/json"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
+	"wirelab/workload/catalog"
 )
 
 // explainFlags are what is typed.
@@ -82,9 +83,9 @@ a connection.`,
 			}
 		}
 		workload, operation, dotted := strings.Cut(args[0], ".")
-		if known := slices.Contains(a.workloadNames(), workload); known && (dotted || !isFile(args[0])) {
+		if known := slices.Contains(a.WorkloadNames(), workload); known && (dotted || !isFile(args[0])) {
 			if !dotted {
-				return cli.Usage("%s is a workload: name an operation of it, such as %s", workload, a.anOperation(workload))
+				return cli.Usage("%s is a workload: name an operation of it, such as %s", workload, a.AnOperation(workload))
 			}
 			return a.runExplain(c.Context(), workload, operation, &f)
 		}
@@ -108,14 +109,6 @@ func changed(flags *pflag.FlagSet, allowed ...string) (name string) {
 		}
 	})
 	return name
-}
-
-func (a *app) anOperation(workload string) string {
-	w, err := a.work(workload)
-	if err != nil || len(w.Operations) == 0 {
-		return workload + ".OPERATION"
-	}
-	return workload + "." + w.Operations[0].Name
 }
 
 func (f *explainFlags) register(a *app, command *cobra.Command) {
@@ -150,7 +143,7 @@ func (f *explainFlags) register(a *app, command *cobra.Command) {
 	addCertificateFlag(flags, &f.conduct.certificate)
 	a.addFullFlag(flags)
 	f.conduct.network.register(flags)
-	f.conduct.database.register(flags)
+	registerDatabase(&f.conduct.database, flags)
 }
 
 // The slices of a round are fewer than a comparison's: with so many arms there
@@ -197,11 +190,11 @@ func (f *explainFlags) parse(work wirelab.Work, operation string) (p plan.Plan, 
 
 // runExplain runs a factorial and prints what it tells.
 func (a *app) runExplain(ctx context.Context, workload, name string, f *explainFlags) error {
-	work, err := a.work(workload)
+	work, err := a.Work(workload)
 	if err != nil {
 		return err
 	}
-	o, err := operation(work, name)
+	o, err := catalog.OperationOf(work, name)
 	if err != nil {
 		return err
 	}
@@ -212,8 +205,8 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if len(left) > 0 {
 		a.Note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
 	}
-	f.conduct.database.dry = f.conduct.plan
-	written, err := f.conduct.database.apply(ctx, a, f.conduct.network.apply(p))
+	f.conduct.database.Dry = f.conduct.plan
+	written, err := f.conduct.database.Apply(ctx, &a.databases, a.Catalog, f.conduct.network.apply(p))
 	if err != nil {
 		return err
 	}

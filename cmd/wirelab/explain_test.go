@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -21,7 +22,7 @@ func (s *shell) factorialStored(drop ...string) *result.Result {
 	r := resulttest.Factorial(7, resulttest.Effects{
 		"HTTP/2": 0.15, "gRPC": 0.25, "Protocol Buffers": -0.3, "Avro": -0.25, "TLS": 0.1, "gRPC × Protocol Buffers": -0.12,
 	}, drop...)
-	a := &app{getenv: func(key string) string { return s.env[key] }}
+	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
 	if err := a.withStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
 		s.t.Fatal(err)
 	}

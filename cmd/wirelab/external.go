@@ -100,7 +100,7 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	}
 	p.External = described
 	a.foreign = &foreign{of: described, service: service, prepared: lines, secrets: secrets, names: names, starts: starts}
-	a.works = append(slices.DeleteFunc(slices.Clone(a.works), func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
+	a.Catalog = append(slices.DeleteFunc(slices.Clone(a.Catalog), func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
 	return p, nil
 }
 

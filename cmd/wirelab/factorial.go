@@ -10,6 +10,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
+	"wirelab/workload/catalog"
 )
 
 // wireName is a word for a transport and framing on the command line.
@@ -132,7 +133,7 @@ func (f *factorial) arms(work wirelab.Work, operation string) (arms []plan.Arm, 
 					continue
 				}
 				if slices.Contains(f.drivers, plan.DriverRaw) {
-					if err := rawCarries(cells[0], operation); err != nil {
+					if err := catalog.RawCarries(cells[0], operation); err != nil {
 						left = append(left, fmt.Sprintf("%s with %s, TLS %s (%s)", name, code, secure, describe(err)))
 						continue
 					}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 )
 
@@ -32,7 +33,7 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 		}
 		return more
 	}
-	clitest.Fails(t, newRootCommand(&app{getenv: func(string) string { return "" }}), map[string]map[string]int{
+	clitest.Fails(t, newRootCommand(newApp(cli.Terminal{}, nil, func(string) string { return "" })), map[string]map[string]int{
 		"arrivals make": {below: exitFailed, "a b": exitUsage},
 		"arrivals show": {absent: exitUsage, file: exitUsage},
 		"audit":         {"": exitUsage, "--tool {target} --inject nope": exitUsage, "--tool nothing-to-call": exitUsage},

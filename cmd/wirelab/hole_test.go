@@ -9,21 +9,21 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/workload/catalog"
 )
 
 // holed is an app with a workload that one protocol does not carry, and one does.
 func holed(stdout *bytes.Buffer) *app {
 	grpc := wirelab.Protocol{Name: "grpc", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true}
 	netrpc := wirelab.Protocol{Name: "netrpc", Transport: "TCP", Encoding: "gob", Network: "tcp", Multiplexed: true}
-	return &app{
-		Terminal: cli.Terminal{Stdout: stdout, Stderr: stdout}, getenv: func(string) string { return "" },
-		works: []wirelab.Work{{
+	return with(newApp(cli.Terminal{Stdout: stdout, Stderr: stdout}, nil, func(string) string { return "" }), func(a *app) {
+		a.Catalog = []wirelab.Work{{
 			Name:       "mill",
 			Operations: []wirelab.OperationInfo{{Name: "Grind", Requests: []string{"drawn"}}, {Name: "Turn", Requests: []string{"drawn"}}},
 			Cells:      []wirelab.Cell{{Workload: "mill", Protocol: grpc, Server: "grpc-go", Client: "grpc-go", Usual: true}},
 			Missing:    []wirelab.Missing{{Protocol: netrpc, Why: "a mill has no gob"}},
-		}},
-	}
+		}}
+	})
 }
 
 func TestWholeHoleIsRefusedWithItsReason(t *testing.T) {
@@ -52,7 +52,7 @@ func TestWholeHoleIsInTheMatrix(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	a := holed(&out)
-	m := matrixOf(a.works[0])
+	m := catalog.MatrixOf(a.Catalog[0])
 	if row := m.Protocols[1]; len(m.Protocols) != 2 || row.Protocol != "netrpc" || row.Encoding != "gob" ||
 		row.Holes["Grind"] != "a mill has no gob" || row.Holes["Turn"] == "" || len(row.Operations) > 0 || row.Servers == nil {
 		t.Errorf("rows %+v", m.Protocols)

@@ -4,14 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/experiment"
-	"wirelab/workload/all"
 )
 
 // cannotLast are the commands that say nothing while one waits for them, and why.
@@ -34,7 +32,7 @@ func cannotLast() map[string]string {
 func TestCommandsSayWhatTheyDo(t *testing.T) {
 	t.Parallel()
 	clitest.Lasts(t, func() (*cli.Terminal, *cobra.Command) {
-		a := &app{getenv: func(string) string { return "" }, works: all.Works(), now: time.Now}
+		a := newApp(cli.Terminal{}, nil, func(string) string { return "" })
 		return &a.Terminal, newRootCommand(a)
 	}, lasts(), cannotLast())
 }
@@ -43,7 +41,7 @@ func TestCommandsSayWhatTheyDo(t *testing.T) {
 func muted(t *testing.T, want, args string, env map[string]string) (code int, stdout, stderr string) {
 	t.Helper()
 	return clitest.Interrupt(t, want, func(ctx context.Context, terminal cli.Terminal) int {
-		a := &app{Terminal: terminal, works: all.Works(), now: time.Now}
+		a := newApp(terminal, nil, nil)
 		a.getenv = func(name string) string { return env[name] }
 		return a.Execute(ctx, newRootCommand(a), strings.Fields(args), cli.Ending{Code: exitCodeOf, Describe: describe, Last: a.databases.Close})
 	})

@@ -22,11 +22,19 @@ import (
 // loadFlags are what is typed after "wirelab load".
 type loadFlags struct {
 	compareFlags
+	typed                  typedRequest
+	mayLoad, slo, drivenBy string
+	connections, pid       int
+	dry, curve, capacity   bool
+}
+
+// typedRequest is what is typed of one request to a service: each field stands for a flag.
+type typedRequest struct {
 	method, data, version, schema, rows, expect string
 	headers, importPaths, ignore                []string
-	unix, proxy, mayLoad, slo, drivenBy         string
-	messagesOf, connections, pid                int
-	cookies, dry, curve, capacity               bool
+	unix, proxy                                 string
+	messagesOf                                  int
+	cookies                                     bool
 }
 
 // loadLong is what "wirelab load --help" explains.
@@ -125,23 +133,23 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 }
 
 func (f *loadFlags) requestFlags(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.method, "method", "X", "", "method of HTTP (default GET; POST with --data)")
-	flags.StringVarP(&f.data, "data", "d", "", "what is sent: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a `header`, or metadata, as 'Name: value'")
-	flags.StringVar(&f.rows, "rows", "", "`file` of NDJSON or CSV: a request for each row, whose fields stand for {{.field}} in the URL, headers and data")
-	flags.StringVar(&f.version, "http", "", "version of HTTP: 1, 2 or 3 (default 1; 2 of gRPC)")
-	flags.StringVar(&f.schema, "proto", "", "of gRPC: .proto `file` of the service (default: reflection)")
-	flags.StringVar(&f.schema, "protoset", "", "of gRPC: `file` of compiled descriptors")
-	flags.StringSliceVar(&f.importPaths, "import-path", nil, "of gRPC: `folders` where imports of --proto are found")
-	flags.StringVar(&f.unix, "unix-socket", "", "connect to the socket at this `path` instead of the host")
-	flags.StringVar(&f.proxy, "proxy", "", "go through the HTTP proxy at this `URL`")
-	flags.BoolVar(&f.cookies, "cookies", false, "keep the cookies that replies set, for each call in flight apart")
-	flags.IntVar(&f.messagesOf, "messages", 0, "of WebSocket and event streams: how many `messages` a call reads (default 1)")
+	flags.StringVarP(&f.typed.method, "method", "X", "", "method of HTTP (default GET; POST with --data)")
+	flags.StringVarP(&f.typed.data, "data", "d", "", "what is sent: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
+	flags.StringArrayVarP(&f.typed.headers, "header", "H", nil, "a `header`, or metadata, as 'Name: value'")
+	flags.StringVar(&f.typed.rows, "rows", "", "`file` of NDJSON or CSV: a request for each row, whose fields stand for {{.field}} in the URL, headers and data")
+	flags.StringVar(&f.typed.version, "http", "", "version of HTTP: 1, 2 or 3 (default 1; 2 of gRPC)")
+	flags.StringVar(&f.typed.schema, "proto", "", "of gRPC: .proto `file` of the service (default: reflection)")
+	flags.StringVar(&f.typed.schema, "protoset", "", "of gRPC: `file` of compiled descriptors")
+	flags.StringSliceVar(&f.typed.importPaths, "import-path", nil, "of gRPC: `folders` where imports of --proto are found")
+	flags.StringVar(&f.typed.unix, "unix-socket", "", "connect to the socket at this `path` instead of the host")
+	flags.StringVar(&f.typed.proxy, "proxy", "", "go through the HTTP proxy at this `URL`")
+	flags.BoolVar(&f.typed.cookies, "cookies", false, "keep the cookies that replies set, for each call in flight apart")
+	flags.IntVar(&f.typed.messagesOf, "messages", 0, "of WebSocket and event streams: how many `messages` a call reads (default 1)")
 }
 
 func (f *loadFlags) replyFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.expect, "expect", "", "a right reply: learnt, status, or the `file` of a JSON Schema (default learnt)")
-	flags.StringSliceVar(&f.ignore, "ignore", nil, "with learnt replies: JSON `pointers` of what may differ, such as /updatedAt,/items/*/seen")
+	flags.StringVar(&f.typed.expect, "expect", "", "a right reply: learnt, status, or the `file` of a JSON Schema (default learnt)")
+	flags.StringSliceVar(&f.typed.ignore, "ignore", nil, "with learnt replies: JSON `pointers` of what may differ, such as /updatedAt,/items/*/seen")
 }
 
 // run measures what the flags ask for.
@@ -155,10 +163,11 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := f.readable(); err != nil {
 		return err
 	}
-	d, err := f.describe(ctx, a, args)
+	d, err := f.typed.describe(ctx, a, f.conduct.secure.TLS, args)
 	if err != nil {
 		return err
 	}
+	f.conduct.secure = secureFlags{} // they are the description's now
 	text, err := yaml.Marshal(d)
 	if err != nil {
 		return err
@@ -187,7 +196,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if p, err = f.comparing(ctx, a, p, d, tried); err != nil {
+	if p, err = f.typed.comparing(ctx, a, p, d, tried); err != nil {
 		return err
 	}
 	if arm.Driver == "" && a.rawWhy(p.Operation, arm, tried) == "" {
@@ -228,7 +237,7 @@ func (f *loadFlags) readable() error {
 // asked refuses a host that may not be loaded before it is asked anything: reflection is a call too.
 func (f *loadFlags) asked(d external.Description) error {
 	at, err := url.Parse(d.Wires[targetWire].Target)
-	if err != nil || f.dry || f.unix != "" || loopback(net.JoinHostPort(at.Hostname(), "1")) || f.mayLoad == at.Hostname() {
+	if err != nil || f.dry || f.typed.unix != "" || loopback(net.JoinHostPort(at.Hostname(), "1")) || f.mayLoad == at.Hostname() {
 		return nil //nolint:nilerr // what is no URL is told by the description
 	}
 	return notHere(at.Hostname())
@@ -264,7 +273,7 @@ func (a *app) tried(ctx context.Context, operation string, arm plan.Arm) (extern
 }
 
 // comparing decides how replies are compared where the user does not say: what differed between the first two is ignored.
-func (f *loadFlags) comparing(ctx context.Context, a *app, p plan.Plan, d external.Description, t external.Trial) (plan.Plan, error) {
+func (f *typedRequest) comparing(ctx context.Context, a *app, p plan.Plan, d external.Description, t external.Trial) (plan.Plan, error) {
 	if f.expect != "" || len(f.ignore) > 0 || len(t.Vary) == 0 && !t.Whole {
 		return p, nil
 	}
@@ -322,7 +331,7 @@ func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
 const targetWire = "target"
 
 // describe makes a description of what was typed.
-func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d external.Description, err error) {
+func (f *typedRequest) describe(ctx context.Context, a *app, secure plan.TLS, args []string) (d external.Description, err error) {
 	wire := external.WireText{Version: map[string]string{"": "", "1": external.HTTP1, "2": external.HTTP2, "3": external.HTTP3}[f.version], Schema: f.schema}
 	if wire.Version == "" && f.version != "" {
 		return d, cli.Usage("--http %q: want 1, 2 or 3", f.version)
@@ -350,9 +359,8 @@ func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d exte
 		return d, err
 	}
 	wire.TLS = external.TLSText{
-		CA: f.conduct.secure.CA, Cert: f.conduct.secure.Cert, Key: f.conduct.secure.Key, Name: f.conduct.secure.ServerName, Insecure: f.conduct.secure.Insecure,
+		CA: secure.CA, Cert: secure.Cert, Key: secure.Key, Name: secure.ServerName, Insecure: secure.Insecure,
 	}
-	f.conduct.secure = secureFlags{} // they are the description's now
 	wire.ImportPaths, wire.Proxy, wire.Unix, wire.Cookies = f.importPaths, f.proxy, f.unix, f.cookies
 	operation := external.OperationText{Rows: f.rows, Calls: map[string]external.CallText{targetWire: call}, Ignore: f.ignore}
 	switch external.Expect(f.expect) {
@@ -369,7 +377,7 @@ func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d exte
 }
 
 // body sets what is sent.
-func (f *loadFlags) body(ctx context.Context, a *app, call *external.CallText, kind external.Kind, grpc bool) error {
+func (f *typedRequest) body(ctx context.Context, a *app, call *external.CallText, kind external.Kind, grpc bool) error {
 	if f.data == "" {
 		return nil
 	}

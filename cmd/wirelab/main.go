@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/databases"
 	"wirelab/workload/all"
 )
 
@@ -25,9 +26,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func runBy(
 	ctx context.Context, clock cli.Clock, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string,
 ) int {
-	a := &app{
-		Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr, Clock: clock, Indented: true},
-		args:     args, getenv: getenv, works: all.Works(), now: time.Now,
-	}
+	a := newApp(cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr, Clock: clock, Indented: true}, args, getenv)
 	return a.Execute(ctx, newRootCommand(a), args, cli.Ending{Code: a.exitCode, Describe: a.describe, Last: a.last})
+}
+
+// newApp is what commands share, with all works.
+func newApp(terminal cli.Terminal, args []string, getenv func(string) string) *app {
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	a := &app{Terminal: terminal, args: args, getenv: getenv, Catalog: all.Works(), now: time.Now}
+	a.databases = databases.Databases{Getenv: getenv, Tell: cli.Teller{Terminal: &a.Terminal}}
+	return a
 }

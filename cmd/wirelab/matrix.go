@@ -1,44 +1,12 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/workload/catalog"
 )
-
-// matrixRow is a workload over a protocol, as "matrix --json" shows it.
-type matrixRow struct {
-	Protocol    string            `json:"protocol"`
-	Transport   string            `json:"transport"`
-	Encoding    string            `json:"encoding"`
-	Secure      bool              `json:"secure"`
-	Multiplexed bool              `json:"multiplexed"`
-	Style       wirelab.Style     `json:"style,omitempty"` // "" where nothing is carried
-	Servers     []string          `json:"servers"`         // the usual one first
-	Clients     []string          `json:"clients"`
-	Operations  []string          `json:"operations"`      // those it carries
-	Holes       map[string]string `json:"holes,omitempty"` // those it does not, and why
-	Raw         []string          `json:"raw"`             // operations that the raw driver carries too
-	Null        bool              `json:"null_responder"`  // whether an arm has a floor
-}
-
-// matrixWork is a workload in the same.
-type matrixWork struct {
-	Workload   string            `json:"workload"`
-	Operations []matrixOperation `json:"operations"`
-	Data       []string          `json:"data"`      // sets, the default first
-	Databases  []string          `json:"databases"` // what servers can keep it in, the default first
-	Protocols  []matrixRow       `json:"protocols"`
-}
-
-type matrixOperation struct {
-	Name     string       `json:"name"`
-	Kind     wirelab.Kind `json:"kind"`
-	Requests []string     `json:"requests"` // the default first
-}
 
 func newMatrixCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
@@ -54,22 +22,22 @@ it at each end, the data sets (--data) and the databases (--db).`,
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.workloadNames(), cobra.ShellCompDirectiveNoFileComp
+			return a.WorkloadNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		works := a.works
+		works := a.Catalog
 		if len(args) == 1 {
-			w, err := a.work(args[0])
+			w, err := a.Work(args[0])
 			if err != nil {
 				return err
 			}
 			works = []wirelab.Work{w}
 		}
-		matrix := make([]matrixWork, len(works))
+		matrix := make([]catalog.Matrix, len(works))
 		for i, w := range works {
-			matrix[i] = matrixOf(w)
+			matrix[i] = catalog.MatrixOf(w)
 		}
 		if *asJSON {
 			return a.PrintJSON(matrix)
@@ -80,56 +48,4 @@ it at each end, the data sets (--data) and the databases (--db).`,
 		return a.printMatrix(matrix)
 	}
 	return c
-}
-
-// matrixOf gathers the cells of a workload by protocol.
-func matrixOf(w wirelab.Work) matrixWork {
-	m := matrixWork{
-		Workload: w.Name, Operations: []matrixOperation{}, Protocols: []matrixRow{},
-		Data: append([]string{}, w.Data...), Databases: append(slices.Clone(w.Databases), wirelab.Memory),
-	}
-	for _, o := range w.Operations {
-		m.Operations = append(m.Operations, matrixOperation{o.Name, o.Kind, o.Requests})
-	}
-	for _, c := range w.Cells {
-		i := slices.IndexFunc(m.Protocols, func(r matrixRow) bool { return r.Protocol == c.Protocol.Name })
-		if i < 0 {
-			row := rowOf(c.Protocol)
-			row.Style, row.Holes, row.Null = c.Style, c.Holes, c.Null != nil
-			for _, o := range w.Operations {
-				if _, hole := c.Holes[o.Name]; hole {
-					continue
-				}
-				row.Operations = append(row.Operations, o.Name)
-				if rawCarries(c, o.Name) == nil {
-					row.Raw = append(row.Raw, o.Name)
-				}
-			}
-			m.Protocols = append(m.Protocols, row)
-			i = len(m.Protocols) - 1
-		}
-		row := &m.Protocols[i]
-		if !slices.Contains(row.Servers, c.Server) {
-			row.Servers = append(row.Servers, c.Server)
-		}
-		if !slices.Contains(row.Clients, c.Client) {
-			row.Clients = append(row.Clients, c.Client)
-		}
-	}
-	for _, missing := range w.Missing {
-		row := rowOf(missing.Protocol)
-		for _, o := range w.Operations {
-			row.Holes[o.Name] = missing.Why
-		}
-		m.Protocols = append(m.Protocols, row)
-	}
-	return m
-}
-
-// rowOf is the row of a protocol that carries nothing yet.
-func rowOf(p wirelab.Protocol) matrixRow {
-	return matrixRow{
-		Protocol: p.Name, Transport: p.Transport, Encoding: p.Encoding, Secure: p.Secure, Multiplexed: p.Multiplexed,
-		Servers: []string{}, Clients: []string{}, Operations: []string{}, Raw: []string{}, Holes: map[string]string{},
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/workload/catalog"
 )
 
 // columns is how wide to print: as the terminal is, at least as texts need, and 80 where nobody says.
@@ -18,7 +19,7 @@ func (a *app) columns() int {
 }
 
 // printMatrix prints all workloads in short: what can be done, and over what.
-func (a *app) printMatrix(matrix []matrixWork) error {
+func (a *app) printMatrix(matrix []catalog.Matrix) error {
 	var b strings.Builder
 	partly := false
 	for _, m := range matrix {
@@ -53,7 +54,7 @@ A comparison:         wirelab compare grpc http1-json -w routeguide.GetFeature
 }
 
 // extras are a workload's data sets and databases, where there is a choice.
-func extras(m matrixWork) [][2]string {
+func extras(m catalog.Matrix) [][2]string {
 	var lines [][2]string
 	if len(m.Data) > 1 {
 		lines = append(lines, [2]string{"data sets", strings.Join(m.Data, ", ")})
@@ -65,7 +66,7 @@ func extras(m matrixWork) [][2]string {
 }
 
 // numbered names some of a workload's operations by their numbers: "1 2 4", "all".
-func numbered(m matrixWork, some []string) string {
+func numbered(m catalog.Matrix, some []string) string {
 	switch len(some) {
 	case 0:
 		return "-"
@@ -88,7 +89,7 @@ type reasons struct {
 }
 
 // of are the numbers of the reasons why a protocol does not carry some operations: " [1] [2]".
-func (r *reasons) of(p matrixRow, m matrixWork) string {
+func (r *reasons) of(p catalog.Row, m catalog.Matrix) string {
 	var marks []string
 	for _, o := range m.Operations {
 		why, hole := p.Holes[o.Name]
@@ -111,7 +112,7 @@ func (r *reasons) of(p matrixRow, m matrixWork) string {
 }
 
 // printWorkload prints all of one workload.
-func (a *app) printWorkload(m matrixWork) error {
+func (a *app) printWorkload(m catalog.Matrix) error {
 	operations := [][]string{}
 	for i, o := range m.Operations {
 		operations = append(operations, []string{fmt.Sprintf("  %d", i+1), o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")})
@@ -139,11 +140,11 @@ func (a *app) printWorkload(m matrixWork) error {
 }
 
 // below explains the table of a workload: its words, the libraries, and what is not carried.
-func (a *app) below(m matrixWork, why *reasons) string {
+func (a *app) below(m catalog.Matrix, why *reasons) string {
 	var b strings.Builder
 	line := func(label string, indent int, text string) { b.WriteString(cli.Hang(label, indent, text, a.columns())) }
 	line("", 0, "CARRIES and RAW are numbers of the operations above; RAW: those that --driver raw can call.")
-	if slices.ContainsFunc(m.Protocols, func(p matrixRow) bool { return p.Style == wirelab.Generic }) {
+	if slices.ContainsFunc(m.Protocols, func(p catalog.Row) bool { return p.Style == wirelab.Generic }) {
 		line("~ ", 2, "generic: one code for every operation, where the others have code for each")
 	}
 	b.WriteString("\nLibraries of server and client, the usual one first:\n")

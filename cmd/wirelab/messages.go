@@ -29,10 +29,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/target"
 	"wirelab/system/nats"
+	"wirelab/workload/catalog"
 )
-
-// messagingWorkload is the workload whose loads are messages.
-const messagingWorkload = "messaging"
 
 // The hidden commands of children that send and read messages.
 const (
@@ -202,11 +200,11 @@ func (f *messageFlags) register(flags *pflag.FlagSet, p *plan.Plan) {
 func (f *messageFlags) loads(p *plan.Plan) error {
 	scenarios := f.scenarios
 	switch {
-	case p.Workload != messagingWorkload && len(scenarios) > 0:
-		return cli.Usage("--scenario needs --workload %s", messagingWorkload)
-	case p.Workload != messagingWorkload:
+	case p.Workload != catalog.Messaging && len(scenarios) > 0:
+		return cli.Usage("--scenario needs --workload %s", catalog.Messaging)
+	case p.Workload != catalog.Messaging:
 		if f.size != 0 || f.batch != 0 || f.groups != 0 || f.delay != 0 {
-			return cli.Usage("--size, --batch, --groups and --reader-delay need --workload %s", messagingWorkload)
+			return cli.Usage("--size, --batch, --groups and --reader-delay need --workload %s", catalog.Messaging)
 		}
 		return nil
 	case len(scenarios) == 0:

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 )
 
@@ -19,7 +18,7 @@ func (a *app) armArguments(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		for i, text := range args {
 			name, _, _ := strings.Cut(text, ",")
-			kind, work := a.workNamed(name)
+			kind, work := a.WorkNamed(name)
 			if kind == "" {
 				continue
 			}
@@ -42,14 +41,14 @@ func (a *app) serveArguments(c *cobra.Command, args []string) error {
 	workload, protocol := "", ""
 	wrong := ""
 	for i, name := range args {
-		kind, work := a.workNamed(name)
+		kind, work := a.WorkNamed(name)
 		switch {
 		case kind != "":
 			workload, _, _ = strings.Cut(work, ".")
 			if name != workload {
 				wrong = name + " is " + kind + "; a server has all operations of its workload"
 			}
-		case a.carrying(name) != "":
+		case a.Carrying(name) != "":
 			protocol = name
 			if i == 0 {
 				wrong = name + " is a protocol; the workload comes before it"
@@ -60,7 +59,7 @@ func (a *app) serveArguments(c *cobra.Command, args []string) error {
 		return cli.Arguments(2, 2, "a workload and a protocol, such as routeguide grpc; wirelab matrix lists them")(c, args)
 	}
 	if workload == "" {
-		workload = a.carrying(protocol)
+		workload = a.Carrying(protocol)
 	}
 	if protocol == "" {
 		protocol = "PROTOCOL"
@@ -73,35 +72,10 @@ func (a *app) serveArguments(c *cobra.Command, args []string) error {
 func (a *app) operationArgument(what string, write func(protocol string) string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		for _, name := range args {
-			if a.carrying(name) != "" && (len(args) > 1 || c.Flags().Lookup("protocol") != nil) {
+			if a.Carrying(name) != "" && (len(args) > 1 || c.Flags().Lookup("protocol") != nil) {
 				return cli.Usage("%s is a protocol, not an operation; %s", name, write(name))
 			}
 		}
 		return cli.Arguments(1, 1, what)(c, args)
 	}
-}
-
-// carrying is the first workload that a protocol carries; "" where there is no such protocol.
-func (a *app) carrying(protocol string) string {
-	at := slices.IndexFunc(a.works, func(w wirelab.Work) bool { return slices.Contains(protocolNames(w), protocol) })
-	if at < 0 {
-		return ""
-	}
-	return a.works[at].Name
-}
-
-// workNamed says what a name stands for, "an operation" or "a workload", and how --workload takes it; "" of any
-// other name. Of a workload it is one of the operations.
-func (a *app) workNamed(name string) (kind, work string) {
-	for _, w := range a.works {
-		if w.Name == name {
-			return "a workload", a.exampleOf(w)
-		}
-		for _, o := range w.Operations {
-			if o.Name == name || w.Name+"."+o.Name == name {
-				return "an operation", w.Name + "." + o.Name
-			}
-		}
-	}
-	return "", ""
 }

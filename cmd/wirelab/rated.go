@@ -8,6 +8,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/workload/catalog"
 )
 
 // ratedFlags are what the commands that try rates have in common.
@@ -33,7 +34,7 @@ func (f *ratedFlags) register(command *cobra.Command) {
 	addDeadlineFlag(flags, &f.plan.Deadline, "5s; with capacity 10 times the objective, at least 1s")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
-	f.external.register(flags)
+	registerExternal(&f.external, flags)
 }
 
 // parse returns the plan that the flags and the arms ask for, without loads.
@@ -94,8 +95,8 @@ func (a *app) rawFor(p plan.Plan, arm plan.Arm) bool {
 	if arm.Client != "" {
 		return false // a library was asked for
 	}
-	cell, err := a.cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
-	return err == nil && rawCarries(cell, p.Operation) == nil
+	cell, err := a.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
+	return err == nil && catalog.RawCarries(cell, p.Operation) == nil
 }
 
 // sayDriver tells which driver was chosen.

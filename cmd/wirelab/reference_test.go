@@ -8,6 +8,6 @@ import (
 )
 
 func TestReferenceIsFresh(t *testing.T) {
-	a := app{works: all.Works()}
+	a := app{Catalog: all.Works()}
 	clitest.Reference(t, newRootCommand(&a), "../../docs/reference/wirelab.md")
 }

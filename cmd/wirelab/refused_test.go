@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store"
 )
@@ -20,7 +21,7 @@ func TestShowRefusedIsObeyedOrRefused(t *testing.T) {
 	}
 	s := newShell(t)
 	calls, ways := resulttest.Refuse(resulttest.Closed()), resulttest.Refuse(resulttest.FourWays(12))
-	a := &app{getenv: func(key string) string { return s.env[key] }}
+	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
 	if err := a.withStore(t.Context(), func(results store.Store) error {
 		return errors.Join(results.Put(t.Context(), calls), results.Put(t.Context(), ways))
 	}); err != nil {
@@ -74,7 +75,7 @@ func TestShowRefusedIsObeyedOrRefused(t *testing.T) {
 			walk(below, first)
 		}
 	}
-	for _, c := range newRootCommand(&app{}).Commands() {
+	for _, c := range newRootCommand(newApp(cli.Terminal{}, nil, nil)).Commands() {
 		walk(c, c.Name())
 	}
 }

@@ -83,7 +83,7 @@ func TestAgreementCodes(t *testing.T) {
 		"no conclusions": {resulttest.Short(5), was, exitNoWord, "concludes nothing"},
 	} {
 		var out bytes.Buffer
-		a := &app{Terminal: cli.Terminal{Stdout: &out}, getenv: func(string) string { return "" }}
+		a := newApp(cli.Terminal{Stdout: &out}, nil, func(string) string { return "" })
 		code := exitOK
 		if err := a.tellAgreement(c.was, c.here, false); err != nil {
 			code = exitCodeOf(err)

@@ -5,12 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/probe"
-	"wirelab/workload/all"
 )
 
 // More connections than a process may have are refused before anything runs, with the numbers
@@ -29,13 +27,9 @@ func TestTooFewDescriptorsAreRefusedFirst(t *testing.T) {
 		{"capacity http1-json -w routeguide.GetFeature --slo p99<10ms", exitFailed},
 	} {
 		var stdout, stderr bytes.Buffer
-		a := &app{
-			Terminal: cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}},
-			works:    all.Works(), now: time.Now, limits: func() probe.Limits { return probe.Limits{Descriptors: 64} },
-			getenv: func(name string) string {
-				return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), certificateEnv: certificateNone}[name]
-			},
-		}
+		a := with(newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(name string) string {
+			return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), certificateEnv: certificateNone}[name]
+		}), func(a *app) { a.limits = func() probe.Limits { return probe.Limits{Descriptors: 64} } })
 		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.databases.Close})
 		said := stderr.String()
 		for _, want := range []string{"open files in one process, and the limit is 64 (ulimit -Hn)", "--ulimit nofile=", "fewer calls in flight"} {

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/certs"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/trust"
 	"wirelab/results/report"
-	"wirelab/workload/all"
 )
 
 // pair writes a client certificate and its key.
@@ -55,13 +56,13 @@ func TestClientsShowTheirCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	cert, key := pair(t)
-	secure, err := readTLS(t.Context(), plan.TLS{CA: fileOf(t, "ca.pem", ca), Cert: cert, Key: key, ServerName: "api.example"}, time.Now())
+	secure, err := trust.Read(t.Context(), plan.TLS{CA: fileOf(t, "ca.pem", ca), Cert: cert, Key: key, ServerName: "api.example"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{works: all.Works()}
+	a := newApp(cli.Terminal{}, nil, nil)
 	seen := 0
-	for _, cell := range a.works[indexOf(t, a, "routeguide")].Cells {
+	for _, cell := range a.Catalog[indexOf(t, a, "routeguide")].Cells {
 		if !cell.Protocol.Secure || cell.Protocol.Network == "udp" {
 			continue
 		}
@@ -80,7 +81,7 @@ func TestClientsShowTheirCertificate(t *testing.T) {
 				}
 			})
 			to := wirelab.Dialing{Address: at}
-			if err := secure.dialing(&to); err != nil {
+			if err := secure.Give(&to); err != nil {
 				t.Fatal(err)
 			}
 			callIn(t, cell, to, raw)
@@ -115,7 +116,7 @@ func callIn(t *testing.T, cell wirelab.Cell, to wirelab.Dialing, raw bool) {
 
 func indexOf(t *testing.T, a *app, workload string) int {
 	t.Helper()
-	for i, w := range a.works {
+	for i, w := range a.Catalog {
 		if w.Name == workload {
 			return i
 		}
@@ -173,7 +174,7 @@ func TestWrongFilesOfTLS(t *testing.T) {
 	s.run("compare", "grpc-tls", "-w", "routeguide.GetFeature", "--insecure").wants(t, exitUsage, nil, []string{"no arm has one"})
 	s.run("compare", "grpc,target=127.0.0.1:1", "-w", "routeguide.GetFeature", "--insecure").wants(t, exitUsage, nil, []string{"no arm with a target uses TLS"})
 	late := time.Now().Add(400 * 24 * time.Hour)
-	if _, err := readTLS(t.Context(), plan.TLS{Cert: cert, Key: key}, late); err == nil || !strings.Contains(err.Error(), "ended on") {
+	if _, err := trust.Read(t.Context(), plan.TLS{Cert: cert, Key: key}, late); err == nil || !strings.Contains(err.Error(), "ended on") {
 		t.Errorf("a certificate that has ended: %v", err)
 	}
 }

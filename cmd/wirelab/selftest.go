@@ -203,7 +203,7 @@ func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOp
 	if err != nil {
 		return selftest.Env{}, err
 	}
-	work, err := a.work("routeguide")
+	work, err := a.Work("routeguide")
 	if err != nil {
 		return selftest.Env{}, err
 	}

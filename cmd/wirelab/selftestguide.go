@@ -73,7 +73,7 @@ func (a *app) describedGuide(ctx context.Context) (json.RawMessage, error) {
 
 // ownSchema starts routeguide over gRPC, and asks what it serves.
 func (a *app) ownSchema(ctx context.Context, wire external.Wire, text external.WireText) (schema *grpcschema.Schema, err error) {
-	cell, err := a.cell("routeguide", "grpc", "", "")
+	cell, err := a.Cell("routeguide", "grpc", "", "")
 	if err != nil {
 		return nil, err
 	}

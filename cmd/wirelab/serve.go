@@ -10,6 +10,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 	"wirelab/lab/agent"
+	"wirelab/lab/databases"
 	"wirelab/lab/inject"
 )
 
@@ -17,7 +18,7 @@ import (
 type serveFlags struct {
 	addr, server, ca, inject, data string
 	published, null, controlled    bool
-	database                       databaseFlags
+	database                       databases.Choice
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -46,7 +47,7 @@ load generators:
   wirelab serve routeguide http1-json --inject 'frozen 1ms 500ms 5s'`,
 		Args: a.serveArguments,
 		RunE: func(command *cobra.Command, args []string) error {
-			cell, err := a.cell(args[0], args[1], f.server, "")
+			cell, err := a.Cell(args[0], args[1], f.server, "")
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ load generators:
 	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the first of the workload)")
 	flags.BoolVar(&f.published, "published", false, "directory: creating returns the person and stores nothing, as in the published service")
 	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to test clients and tools, such as 'constant 20ms'")
-	f.database.register(flags)
+	registerDatabase(&f.database, flags)
 	flags.StringVar(&f.ca, "ca", "", "`file` for the certificate authority, for protocols with TLS")
 	flags.BoolVar(&f.null, "null", false, "answer correctly with as little work as possible, to see what a client costs by itself")
 	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
@@ -84,7 +85,7 @@ load generators:
 func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err error) {
 	var database wirelab.OpenDatabase
 	if !f.null {
-		if cell, database, err = a.overDatabase(ctx, cell, f); err != nil {
+		if cell, database, err = a.databases.Over(ctx, a.Catalog, cell, f.database, f.controlled); err != nil {
 			return err
 		}
 		if database != nil {
@@ -152,7 +153,7 @@ func (a *app) sayServing(cell wirelab.Cell, address, caFile string) {
 		ca = " --ca " + caFile
 	}
 	operation := ""
-	for _, work := range a.works {
+	for _, work := range a.Catalog {
 		if work.Name == cell.Workload {
 			for _, o := range work.Operations {
 				if _, hole := cell.Holes[o.Name]; !hole && operation == "" {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 )
@@ -69,21 +68,4 @@ func parseShare(text string) (float64, error) {
 		return 0, cli.Usage("--reader %q: want 1%% to 99%%, or 100%% for as fast as can be", text)
 	}
 	return rate / 100, nil
-}
-
-// holds tells why an operation cannot be held open as a stream.
-func holds(work wirelab.Work, name string) error {
-	var feeds []string
-	for _, o := range work.Operations {
-		switch {
-		case o.Feed && o.Name == name:
-			return nil
-		case o.Feed:
-			feeds = append(feeds, o.Name)
-		}
-	}
-	if len(feeds) == 0 {
-		return cli.Usage("%s of %s cannot be held as streams: no operation of %s is a feed, whose events say when they were sent", name, work.Name, work.Name)
-	}
-	return cli.Usage("%s of %s cannot be held as streams: its replies do not say when they were sent; %s does", name, work.Name, strings.Join(feeds, ", "))
 }

@@ -11,29 +11,30 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
+	"wirelab/lab/databases"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/pipeline/stack"
 	"wirelab/results/report"
-	"wirelab/workload/all"
 )
 
 // Each command that decide and reports suggest is one that chaos takes: of each path, or a server that is called
 // directly, with each way of using a queue, with a broker from here or elsewhere, and with each database.
 func TestSuggestedChaosIsTaken(t *testing.T) {
 	t.Parallel()
-	a := &app{works: all.Works(), getenv: func(string) string { return "" }}
-	away := &app{works: a.works, getenv: func(key string) string {
+	a := newApp(cli.Terminal{}, nil, func(string) string { return "" })
+	away := newApp(cli.Terminal{}, nil, func(key string) string {
 		for _, variable := range brokerVariables() {
 			if key == variable {
 				return "there"
 			}
 		}
 		return ""
-	}}
-	work, err := a.work("logging")
+	})
+	work, err := a.Work("logging")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +54,13 @@ func TestSuggestedChaosIsTaken(t *testing.T) {
 			}
 			for _, f := range settings {
 				handover := stack.HandoverOf(who.chaosBroker(path, f))
-				for _, kind := range []string{wirelab.Memory, embeddedKind, postgresKind} {
+				for _, kind := range []string{wirelab.Memory, databases.Embedded, databases.Postgres} {
 					if kind == wirelab.Memory && strings.Contains(path, "-direct") {
 						continue // no such arm can start
 					}
 					for _, known := range []*result.Handover{handover, nil} {
 						r.Arms[0].Protocol, r.Arms[0].Handover = path, known
-						r.Plan.Arms[0].Database, r.Plan.Arms[1].Database = kind, embeddedKind
+						r.Plan.Arms[0].Database, r.Plan.Arms[1].Database = kind, databases.Embedded
 						commands += who.takesAll(t, r, &analysis)
 					}
 				}
@@ -124,7 +125,7 @@ func (a *app) takesChaos(words []string) error {
 		if err != nil {
 			return err
 		}
-		if f.database.database == wirelab.Memory && strings.HasSuffix(path, "-direct") {
+		if f.database.Kind == wirelab.Memory && strings.HasSuffix(path, "-direct") {
 			return fmt.Errorf("%s cannot store in memory", path)
 		}
 		for _, group := range groups {

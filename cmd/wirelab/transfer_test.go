@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/results/store"
@@ -136,7 +135,7 @@ func TestPushInterrupted(t *testing.T) {
 	}
 	defer func() { _ = to.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
-	a := &app{Terminal: cli.Terminal{Stderr: &bytes.Buffer{}}, now: time.Now}
+	a := newApp(cli.Terminal{Stderr: &bytes.Buffer{}}, nil, nil)
 	done := &transferred{}
 	if err := a.copyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done); err == nil || len(done.Copied) != 2 {
 		t.Errorf("%+v, %v", done, err)

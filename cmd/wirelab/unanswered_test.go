@@ -60,7 +60,7 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 			r := open(plan.ResponseP50)
 			c.change(r)
 			var out bytes.Buffer
-			a := &app{Terminal: cli.Terminal{Stdout: &out, Stderr: &out}, getenv: func(string) string { return "" }}
+			a := newApp(cli.Terminal{Stdout: &out, Stderr: &out}, nil, func(string) string { return "" })
 			o := conductOptions{}
 			if gated {
 				o.gate.failIf = []string{"errors > 0.1%", "p50 > 10s"}

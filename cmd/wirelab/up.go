@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
+	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
@@ -48,7 +49,7 @@ type upFlags struct {
 	topology                    bool
 	origins                     []string
 	asJSON                      bool
-	database                    databaseFlags
+	database                    databases.Choice
 }
 
 func newUpCommand(a *app) *cobra.Command {
@@ -128,7 +129,7 @@ $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.BoolVar(&f.topology, "published-topology", false, topologyHelp)
 	flags.StringArrayVar(&f.origins, "allow-origin", nil, "`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
-	f.database.register(flags)
+	registerDatabase(&f.database, flags)
 	return c
 }
 
@@ -193,7 +194,7 @@ func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 	if o.Program, err = experiment.Program(); err != nil {
 		return o, err
 	}
-	o.Database, err = a.databaseFor(ctx, "logging", serveFlags{database: f.database})
+	o.Database, err = a.databases.For(ctx, a.Catalog, "logging", f.database, false)
 	if err != nil {
 		return o, err
 	}

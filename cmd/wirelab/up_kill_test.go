@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/lab/databases"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
 	"wirelab/system/rabbitmq/rabbitmqtest"
@@ -68,7 +69,7 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 				Getenv: func(key string) string {
 					return cmp.Or(named[key], os.Getenv(key))
 				},
-				Database: wirelab.DatabaseAddress{Kind: embeddedKind, Source: filepath.Join(t.TempDir(), "log.db")},
+				Database: wirelab.DatabaseAddress{Kind: databases.Embedded, Source: filepath.Join(t.TempDir(), "log.db")},
 				Brokers: []stack.Broker{{Kind: c.broker, Direct: true, Queue: queue.Options{
 					Kind: c.kind, Confirms: true, Persistent: true,
 				}}},

@@ -12,6 +12,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/workload/catalog"
 	"wirelab/workload/external"
 )
 
@@ -20,14 +21,14 @@ type externalFlags struct {
 	operation, base, head, start, build, mayLoad string
 }
 
-func (f *externalFlags) register(flags *pflag.FlagSet) {
+func registerExternal(f *externalFlags, flags *pflag.FlagSet) {
 	flags.StringVar(&f.operation, "operation", "", "of an external service: the `operation` to call (default: the only one)")
 	flags.StringVar(&f.start, "start", "", "of an external service: the `command` that starts it, with $PORT; in place of its description's")
 	flags.StringVar(&f.mayLoad, "i-may-load", "", "of an external service: its `host`, where that is not this machine and you may load it")
 }
 
 // registerVersions registers what compares versions of one service.
-func (f *externalFlags) registerVersions(flags *pflag.FlagSet) {
+func registerVersions(f *externalFlags, flags *pflag.FlagSet) {
 	flags.StringVar(&f.base, "base", "", "of an external service: the `version` to compare with: git:REF, or a folder")
 	flags.StringVar(&f.head, "head", "", "of an external service: the `version` that is compared with --base: git:REF, or a folder")
 	flags.StringVar(&f.build, "build", "", "of --base and --head: the `command` that builds the service, in the folder of each")
@@ -54,7 +55,7 @@ func (f *externalFlags) work(ctx context.Context, a *app, p *plan.Plan, workload
 			return nil, cli.Usage("--workload is missing; write for example -w routeguide.GetFeature, or name an arm as shop.yaml:rest")
 		}
 		var ok bool
-		if p.Workload, p.Operation, ok = strings.Cut(workload, "."); !ok && p.Workload == messagingWorkload {
+		if p.Workload, p.Operation, ok = strings.Cut(workload, "."); !ok && p.Workload == catalog.Messaging {
 			p.Operation = "Publish"
 		} else if !ok {
 			return nil, noOperation(workload)

@@ -24,7 +24,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
-	"wirelab/workload/all"
+	"wirelab/workload/catalog"
 )
 
 func TestMain(m *testing.M) {
@@ -116,8 +116,8 @@ func (o outcome) wants(t *testing.T, code int, stdout, stderr []string) {
 // its address and, for a secure one, the file of its authority.
 func serve(t *testing.T, workload, protocol string) (address, ca string) {
 	t.Helper()
-	a := &app{works: all.Works()}
-	cell, err := a.cell(workload, protocol, "", "")
+	a := newApp(cli.Terminal{}, nil, nil)
+	cell, err := a.Cell(workload, protocol, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestMatrix(t *testing.T) {
 	}
 	o := s.run("matrix", "routeguide", "--json")
 	o.wants(t, exitOK, nil, nil)
-	matrix := decode[[]matrixWork](t, o.stdout)
+	matrix := decode[[]catalog.Matrix](t, o.stdout)
 	if len(matrix) != 1 || len(matrix[0].Operations) != 4 || len(matrix[0].Protocols) < 10 {
 		t.Fatalf("matrix %+v", matrix)
 	}
@@ -291,18 +291,18 @@ func TestPresetsCanBeRun(t *testing.T) {
 	if got := decode[[]plan.Plan](t, s.run("presets", "--json").stdout); len(got) != len(plan.Presets()) {
 		t.Errorf("%d presets in JSON", len(got))
 	}
-	a := &app{works: all.Works()}
+	a := newApp(cli.Terminal{}, nil, nil)
 	for _, p := range plan.Presets() {
 		o := s.run("presets", p.Name)
 		o.wants(t, exitOK, nil, nil)
 		if back, err := plan.Parse(p.Name, []byte(o.stdout)); err != nil || back.Seed != 0 || back.Slices == 0 {
 			t.Errorf("%s: what is printed is not a whole plan without a seed: %+v, %v", p.Name, back, err)
 		}
-		w, err := a.work(p.Workload)
+		w, err := a.Work(p.Workload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		op, err := operation(w, p.Operation)
+		op, err := catalog.OperationOf(w, p.Operation)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestPresetsCanBeRun(t *testing.T) {
 			t.Errorf("%s: %s has no requests %s", p.Name, op.Name, p.Requests)
 		}
 		for _, arm := range p.Arms {
-			cell, err := a.cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
+			cell, err := a.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
 			if err != nil {
 				t.Errorf("%s: %v", p.Name, err)
 			} else if why, hole := cell.Holes[p.Operation]; hole {
@@ -331,14 +331,14 @@ func TestVersion(t *testing.T) {
 
 func TestCell(t *testing.T) {
 	t.Parallel()
-	a := &app{works: all.Works()}
+	a := newApp(cli.Terminal{}, nil, nil)
 	for _, c := range []struct{ server, client, wantServer, wantClient string }{
 		{"", "", "grpc-go", "grpc-go"},
 		{"connect-go", "", "connect-go", "grpc-go"},
 		{"", "connect-go", "grpc-go", "connect-go"},
 		{"connect-go", "connect-go", "connect-go", "connect-go"},
 	} {
-		cell, err := a.cell("routeguide", "grpc", c.server, c.client)
+		cell, err := a.Cell("routeguide", "grpc", c.server, c.client)
 		if err != nil || cell.Server != c.wantServer || cell.Client != c.wantClient {
 			t.Errorf("server %q, client %q: %s and %s, %v", c.server, c.client, cell.Server, cell.Client, err)
 		}
@@ -347,7 +347,7 @@ func TestCell(t *testing.T) {
 
 func TestCommandLineCanBeTypedAgain(t *testing.T) {
 	t.Parallel()
-	a := &app{args: []string{"compare", "grpc,connections=4", "", "it's", "±2%", "a b"}}
+	a := newApp(cli.Terminal{}, []string{"compare", "grpc,connections=4", "", "it's", "±2%", "a b"}, nil)
 	if want := `wirelab compare grpc,connections=4 '' 'it'\''s' '±2%' 'a b'`; a.commandLine() != want {
 		t.Errorf("%s, want %s", a.commandLine(), want)
 	}
@@ -355,7 +355,7 @@ func TestCommandLineCanBeTypedAgain(t *testing.T) {
 
 func TestColourIsForTerminals(t *testing.T) {
 	t.Parallel()
-	a := &app{Terminal: cli.Terminal{Stdout: &bytes.Buffer{}}, getenv: func(string) string { return "" }}
+	a := newApp(cli.Terminal{Stdout: &bytes.Buffer{}}, nil, func(string) string { return "" })
 	if a.terminal() || a.colour() {
 		t.Error("a buffer is taken for a terminal")
 	}
@@ -373,7 +373,7 @@ func TestColourIsForTerminals(t *testing.T) {
 // stored puts samples into the shell's store.
 func (s *shell) stored(samples int) {
 	s.t.Helper()
-	a := &app{getenv: func(key string) string { return s.env[key] }}
+	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
 	err := a.withStore(s.t.Context(), func(results store.Store) error {
 		for n := range samples {
 			if err := results.Put(s.t.Context(), storetest.Sample(n)); err != nil {
@@ -397,9 +397,15 @@ func TestCommandLineHoldsNoSecret(t *testing.T) {
 		"host=db.example port=5433 user=me password=s3cret dbname=ledger",
 		"--results=host=db.example port=5433 password='s3cret' dbname=ledger",
 	} {
-		a := &app{args: []string{"compare", arg}}
+		a := newApp(cli.Terminal{}, []string{"compare", arg}, nil)
 		if line := a.commandLine(); strings.Contains(line, "s3cret") || !strings.Contains(line, "db.example:5433/ledger") {
 			t.Errorf("%s became %s", arg, line)
 		}
 	}
+}
+
+// with is what commands share, with something else of it.
+func with(a *app, set func(*app)) *app {
+	set(a)
+	return a
 }

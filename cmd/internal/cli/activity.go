@@ -373,3 +373,9 @@ func cut(text string, most int) string {
 	}
 	return string([]rune(text)[:max(most-1, 0)]) + "…"
 }
+
+// Teller is a terminal for what tells a person what it does, and knows no terminal.
+type Teller struct{ *Terminal }
+
+// Doing tells what is done until done is called.
+func (t Teller) Doing(what string) (done func()) { return t.Terminal.Doing(what).Done }

@@ -1,4 +1,4 @@
-package main
+package databases
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"wirelab/system/postgres"
 )
 
-// accounts opens what tells of the databases of a plan what they cost, by kind;
+// Accounts opens what tells of the databases of a plan what they cost, by kind;
 // an embedded one's cost is its server's. A server that was started here gets
 // cores beside the plan's servers.
-func (d *databases) accounts(ctx context.Context, p plan.Plan, bench *experiment.Processes) (map[string]experiment.Database, error) {
+func (d *Databases) Accounts(ctx context.Context, p plan.Plan, bench *experiment.Processes) (map[string]experiment.Database, error) {
 	all := map[string]experiment.Database{}
 	for _, kind := range p.Databases() {
 		all[kind] = nil
-		if kind != postgresKind {
+		if kind != Postgres {
 			continue
 		}
 		account, err := postgres.OpenAccount(ctx, d.sources[kind])

@@ -1,4 +1,4 @@
-package main
+package databases
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 
 // postgres finds a PostgreSQL: the one that was typed, that of the environment,
 // or that of "wirelab db start"; else it starts one for the time of the command.
-func (d *databases) postgres(ctx context.Context, a *app) (string, error) {
+func (d *Databases) postgres(ctx context.Context) (string, error) {
 	if d.given != "" {
 		return d.given, nil
 	}
-	if dsn := a.getenv(experiment.DatabaseVariable); dsn != "" {
+	if dsn := d.Getenv(experiment.DatabaseVariable); dsn != "" {
 		return dsn, nil
 	}
-	resident, running, err := postgres.Running(a.getenv)
+	resident, running, err := postgres.Running(d.Getenv)
 	if err != nil {
 		return "", err
 	}
 	if running {
 		return resident.Source, nil
 	}
-	defer a.Doing("starting a PostgreSQL").Done()
-	server, err := postgres.Start(ctx, postgres.Options{Getenv: a.getenv, CPUs: d.cpus})
+	defer d.Tell.Doing("starting a PostgreSQL")()
+	server, err := postgres.Start(ctx, postgres.Options{Getenv: d.Getenv, CPUs: d.cpus})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,27 @@
+// Package progress is how a person is told what is done while something is prepared or measured. It knows words and times,
+// and must not know where they are shown.
+package progress
+
+import "time"
+
+// Teller tells a person.
+type Teller interface {
+	// Note tells a line that stays.
+	Note(format string, args ...any)
+	// Doing tells what is done until done is called.
+	Doing(what string) (done func())
+	// Waiting tells what is waited for, at most so long, until done is called.
+	Waiting(what string, most time.Duration) (done func())
+}
+
+// Silent tells nothing.
+type Silent struct{}
+
+// Note implements [Teller].
+func (Silent) Note(string, ...any) {}
+
+// Doing implements [Teller].
+func (Silent) Doing(string) func() { return func() {} }
+
+// Waiting implements [Teller].
+func (Silent) Waiting(string, time.Duration) func() { return func() {} }

@@ -1,0 +1,124 @@
+// Package trust reads and checks the files with which targets are reached over TLS: an authority, a certificate to show and
+// its key. It knows PEM and what a plan says of TLS, and must not know who is called, or what is sent.
+package trust
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"time"
+
+	"wirelab"
+	"wirelab/internal/authority"
+	"wirelab/internal/fault"
+	"wirelab/internal/input"
+	"wirelab/lab/control"
+	"wirelab/lab/plan"
+)
+
+// pemLimit is the most bytes of a file in PEM: all authorities of a system take a quarter.
+const pemLimit = 1 << 20
+
+// Secured is what a driver needs to reach targets over TLS: the PEM texts of the files that
+// settings name, which are read and checked before anything runs.
+type Secured struct {
+	Authority string
+	TLS       *control.TLS
+}
+
+// Read reads the files of settings. An error says which file, and what it should be.
+func Read(ctx context.Context, t plan.TLS, now time.Time) (Secured, error) {
+	if !t.Given() {
+		return Secured{}, nil
+	}
+	if err := t.Check(); err != nil {
+		return Secured{}, err
+	}
+	ca, err := readPEM(ctx, "--ca", t.CA)
+	if err != nil {
+		return Secured{}, err
+	}
+	if t.CA != "" {
+		if _, err := authority.Trust(ca); err != nil {
+			return Secured{}, wirelab.Errorf(wirelab.InvalidArgument, "--ca %s: there is no certificate in it; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.CA)
+		}
+	}
+	cert, err := readPEM(ctx, "--cert", t.Cert)
+	if err != nil {
+		return Secured{}, err
+	}
+	key, err := readPEM(ctx, "--key", t.Key)
+	if err != nil {
+		return Secured{}, err
+	}
+	if err := checkPair(t, cert, key, now); err != nil {
+		return Secured{}, err
+	}
+	return Secured{string(ca), &control.TLS{
+		Certificate: string(cert), Key: string(key), ServerName: t.ServerName, Insecure: t.Insecure,
+	}}, nil
+}
+
+// checkPair tells what is wrong with a client certificate and its key.
+func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
+	if t.Cert == "" {
+		return nil
+	}
+	block, _ := pem.Decode(cert)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s: it does not begin with a certificate; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.Cert)
+	}
+	if block, _ := pem.Decode(key); block == nil || block.Type == "CERTIFICATE" {
+		return wirelab.Errorf(wirelab.InvalidArgument, "--key %s: there is no key in it; want a PEM file, which has -----BEGIN PRIVATE KEY-----", t.Key)
+	}
+	if _, err := authority.Show(cert, key); err != nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s and --key %s do not belong together, or the key is encrypted: %v", t.Cert, t.Key, err)
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s: %v", t.Cert, err)
+	}
+	if now.After(leaf.NotAfter) {
+		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s ended on %s; want one that is valid", t.Cert, leaf.NotAfter.UTC().Format(time.DateOnly))
+	}
+	return nil
+}
+
+// readPEM reads a file of bounded size; nil without a name.
+func readPEM(ctx context.Context, flag, name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := input.File(ctx, name, pemLimit)
+	if err != nil {
+		return nil, fault.Unread(flag, name, err)
+	}
+	return text, nil
+}
+
+// Give adds what was read to what a client needs.
+func (s Secured) Give(to *wirelab.Dialing) (err error) {
+	if s.Authority != "" {
+		if to.Roots, err = authority.Trust([]byte(s.Authority)); err != nil {
+			return err
+		}
+	}
+	if s.TLS == nil {
+		return nil
+	}
+	to.ServerName, to.Insecure = s.TLS.ServerName, s.TLS.Insecure
+	to.Certificates, err = authority.Show([]byte(s.TLS.Certificate), []byte(s.TLS.Key))
+	return err
+}
+
+// Untrusted adds to an error of TLS what to do about it, where an arm has a target. The error
+// comes from another process, as text.
+func Untrusted(p plan.Plan, err error) error {
+	if wirelab.CauseOfText(err.Error()) != wirelab.BadTLS || !slices.ContainsFunc(p.Arms, func(a plan.Arm) bool { return a.Target != "" }) {
+		return err
+	}
+	return fmt.Errorf("%w; --ca names the authority of a target, --server-name a name in its certificate, "+
+		"--cert and --key what to show; --insecure takes any certificate", err)
+}

@@ -1,0 +1,223 @@
+// Package catalog finds workloads, operations, protocols and libraries by their names in a list of works, and says what
+// the list has. It knows the vocabulary only, and must not know which works there are, or what is done with a cell.
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"wirelab"
+)
+
+// Catalog is a list of works.
+type Catalog []wirelab.Work
+
+// Messaging is the workload whose loads are messages.
+const Messaging = "messaging"
+
+// Work finds a workload.
+func (c Catalog) Work(name string) (wirelab.Work, error) {
+	for _, w := range c {
+		if w.Name == name {
+			return w, nil
+		}
+	}
+	return wirelab.Work{}, wirelab.UnknownName("workload", name, c.WorkloadNames(), "wirelab matrix")
+}
+
+func (c Catalog) WorkloadNames() []string {
+	names := make([]string, len(c))
+	for i, w := range c {
+		names[i] = w.Name
+	}
+	return names
+}
+
+// OperationOf finds a workload's operation.
+func OperationOf(w wirelab.Work, name string) (wirelab.OperationInfo, error) {
+	known := make([]string, len(w.Operations))
+	for i, o := range w.Operations {
+		if o.Name == name {
+			return o, nil
+		}
+		known[i] = o.Name
+	}
+	return wirelab.OperationInfo{}, wirelab.UnknownName("operation of "+w.Name, name, known, "wirelab matrix "+w.Name)
+}
+
+// ProtocolNames are the protocols of a workload, in order.
+func ProtocolNames(w wirelab.Work) []string {
+	var names []string
+	for _, c := range w.Cells {
+		if !slices.Contains(names, c.Protocol.Name) {
+			names = append(names, c.Protocol.Name)
+		}
+	}
+	return names
+}
+
+// Cell finds a cell. An empty library means the usual one at that end. An
+// error lists the names there are.
+func (c Catalog) Cell(workload, protocol, server, client string) (wirelab.Cell, error) {
+	w, err := c.Work(workload)
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	var cells []wirelab.Cell
+	for _, c := range w.Cells {
+		if c.Protocol.Name == protocol {
+			cells = append(cells, c)
+		}
+	}
+	for _, m := range w.Missing {
+		if m.Protocol.Name == protocol {
+			return wirelab.Cell{}, wirelab.Errorf(wirelab.InvalidArgument, "%s is not carried over %s: %s", w.Name, protocol, m.Why)
+		}
+	}
+	if len(cells) == 0 {
+		return wirelab.Cell{}, wirelab.UnknownName("protocol of "+w.Name, protocol, ProtocolNames(w), "wirelab matrix "+w.Name)
+	}
+	where := " of " + w.Name + " over " + protocol
+	server, err = library("server library"+where, server, cells, func(c wirelab.Cell) string { return c.Server })
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	client, err = library("client library"+where, client, cells, func(c wirelab.Cell) string { return c.Client })
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	i := slices.IndexFunc(cells, func(c wirelab.Cell) bool { return c.Server == server && c.Client == client })
+	return cells[i], nil // every server can be called by every client
+}
+
+// library returns the name if a cell has it, and the usual one's without a name.
+func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) string) (string, error) {
+	var known []string
+	for _, c := range cells {
+		if name == "" && c.Usual || of(c) == name {
+			return of(c), nil
+		}
+		known = append(known, of(c))
+	}
+	return "", wirelab.UnknownName(what, name, known, "wirelab matrix")
+}
+
+// Operations are the operations of all workloads, as the command takes them.
+func (c Catalog) Operations() []string {
+	var names []string
+	for _, w := range c {
+		for _, o := range w.Operations {
+			names = append(names, w.Name+"."+o.Name)
+		}
+	}
+	return names
+}
+
+func (c Catalog) AllProtocols() []string {
+	var names []string
+	for _, w := range c {
+		names = append(names, ProtocolNames(w)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (c Catalog) OperationNames() []string {
+	var names []string
+	for _, w := range c {
+		for _, o := range w.Operations {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// KnownCalls tells what a workload does not know of an operation and its requests.
+func KnownCalls(work wirelab.Work, name, requests string) error {
+	o, err := OperationOf(work, name)
+	if err != nil {
+		return err
+	}
+	if requests != "" && !slices.Contains(o.Requests, requests) {
+		return wirelab.UnknownName("way to draw requests of "+o.Name, requests, o.Requests)
+	}
+	return nil
+}
+
+// DataName is the name of a data set, the usual one's included.
+func DataName(work wirelab.Work, data string) string {
+	if data == "" && len(work.Data) > 0 {
+		return work.Data[0]
+	}
+	return data
+}
+
+// RawCarries tells why the raw driver cannot drive an operation of a cell.
+func RawCarries(cell wirelab.Cell, operation string) error {
+	if cell.DialRaw == nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "there is no raw driver for %s; leave --driver raw out, or see wirelab matrix", cell.Protocol.Name)
+	}
+	if why, hole := cell.RawHoles[operation]; hole {
+		return wirelab.Errorf(wirelab.InvalidArgument, "the raw driver does not carry %s over %s: %s", operation, cell.Protocol.Name, why)
+	}
+	return nil
+}
+
+// ExampleOf is an operation of a workload, as --workload takes it.
+func (c Catalog) ExampleOf(w wirelab.Work) string {
+	if w.Name == Messaging || len(w.Operations) == 0 {
+		return w.Name
+	}
+	return w.Name + "." + w.Operations[0].Name
+}
+
+func (c Catalog) AnOperation(workload string) string {
+	w, err := c.Work(workload)
+	if err != nil || len(w.Operations) == 0 {
+		return workload + ".OPERATION"
+	}
+	return workload + "." + w.Operations[0].Name
+}
+
+// Carrying is the first workload that a protocol carries; "" where there is no such protocol.
+func (c Catalog) Carrying(protocol string) string {
+	at := slices.IndexFunc(c, func(w wirelab.Work) bool { return slices.Contains(ProtocolNames(w), protocol) })
+	if at < 0 {
+		return ""
+	}
+	return c[at].Name
+}
+
+// WorkNamed says what a name stands for, "an operation" or "a workload", and how --workload takes it; "" of any
+// other name. Of a workload it is one of the operations.
+func (c Catalog) WorkNamed(name string) (kind, work string) {
+	for _, w := range c {
+		if w.Name == name {
+			return "a workload", c.ExampleOf(w)
+		}
+		for _, o := range w.Operations {
+			if o.Name == name || w.Name+"."+o.Name == name {
+				return "an operation", w.Name + "." + o.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// Streams tells why an operation cannot be held open as a stream.
+func Streams(work wirelab.Work, name string) error {
+	var feeds []string
+	for _, o := range work.Operations {
+		switch {
+		case o.Feed && o.Name == name:
+			return nil
+		case o.Feed:
+			feeds = append(feeds, o.Name)
+		}
+	}
+	if len(feeds) == 0 {
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s of %s cannot be held as streams: no operation of %s is a feed, whose events say when they were sent", name, work.Name, work.Name)
+	}
+	return wirelab.Errorf(wirelab.InvalidArgument, "%s of %s cannot be held as streams: its replies do not say when they were sent; %s does", name, work.Name, strings.Join(feeds, ", "))
+}
