@@ -11,6 +11,7 @@ import (
 	"wirelab/lab/databases"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
+	"wirelab/lab/services"
 	"wirelab/lab/trust"
 	"wirelab/results/report/terminal"
 	"wirelab/system/postgres"
@@ -28,13 +29,9 @@ type app struct {
 	results string
 	// unkept is why the result that was measured is not in the store, and where it is instead. It is told last, after
 	// the report.
-	unkept error
-	// foreign is the external service that is the work of this run; nil: it is of ours. given are the values that flags gave
-	// in place of variables of the environment.
-	foreign *foreign
-	given   map[string]string
-	mayLoad string // the host that the user says may be loaded
-	label   string // what the result that is being measured is to be named; see [app.named]
+	unkept   error
+	services services.Services // that are not ours
+	label    string            // what the result that is being measured is to be named; see [app.named]
 	// full is what --full says: print all that was measured.
 	full bool
 	// refused is what --show-refused says: print the values that checks refused, marked.
@@ -87,16 +84,16 @@ func (a *app) cannotMark(form, instead string) error {
 func (a *app) commandLine() string {
 	words := []string{"wirelab"}
 	for i, arg := range a.args {
-		arg = withoutQuerySecrets(withoutSecrets(arg))
+		arg = services.WithoutQuerySecrets(withoutSecrets(arg))
 		if i > 0 && (a.args[i-1] == "-H" || a.args[i-1] == "--header") {
-			arg = withoutHeaderSecret(arg)
+			arg = services.WithoutHeaderSecret(arg)
 		}
 		for _, flag := range []string{"--header=", "-H"} {
 			if header, ok := strings.CutPrefix(arg, flag); ok {
-				arg = flag + withoutHeaderSecret(header)
+				arg = flag + services.WithoutHeaderSecret(header)
 			}
 		}
-		arg = a.hidden(arg) // before it is quoted
+		arg = a.services.Hidden(arg) // before it is quoted
 		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
 			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%", r)
 		}) {

@@ -8,6 +8,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/lab/services"
 )
 
 // compareFlags are what is typed; parse makes a plan of them.
@@ -18,7 +19,7 @@ type compareFlags struct {
 	arrivals              arrivalFlags
 	streams               streamFlags
 	messages              messageFlags
-	external              externalFlags
+	external              services.Choice
 	inFlight              []int
 	conduct               conductOptions
 }
@@ -174,7 +175,7 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 func (f *compareFlags) parse(ctx context.Context, a *app, arms []string) (p plan.Plan, said string, err error) {
 	p = f.plan
 	p.Name = "compare"
-	if arms, err = f.external.work(ctx, a, &p, f.workload, arms); err != nil {
+	if arms, err = f.external.Work(ctx, &a.services, &p, f.workload, arms); err != nil {
 		return p, "", err
 	}
 	for _, text := range arms {
@@ -185,7 +186,7 @@ func (f *compareFlags) parse(ctx context.Context, a *app, arms []string) (p plan
 		p.Arms = append(p.Arms, arm)
 	}
 	p.Arms = drivenBy(p.Arms, f.drivers)
-	p.Arms, said = a.foreignArms(p)
+	p.Arms, said = a.services.Arms(p)
 	if f.until != "" {
 		var err error
 		if p.Until, err = plan.ParseUntil(f.until); err != nil {

@@ -71,7 +71,7 @@ func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 // was measured is stored before anything is printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
 	o.database.Dry = o.plan
-	p, err := a.foreignPlan(ctx, p)
+	p, err := a.services.MakePlan(ctx, p)
 	if err != nil {
 		return o.placed(err)
 	}
@@ -123,8 +123,8 @@ func (a *app) measureBy(
 		return nil, err
 	}
 	defer func() { err = cli.Both(err, results.Close()) }()
-	defer func() { err = cli.Both(err, a.foreign.release()) }()
-	if p, err = a.buildForeign(ctx, p); err != nil {
+	defer func() { err = cli.Both(err, a.services.Made.Release()) }()
+	if p, err = a.services.Build(ctx, p); err != nil {
 		return nil, err
 	}
 	a.noteRoom()
@@ -164,8 +164,8 @@ func (a *app) measureBy(
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
 	ctx = context.WithoutCancel(ctx)
-	if a.foreign != nil {
-		r.Hide(a.foreign.secrets) // first: then they are as they were given
+	if a.services.Made != nil {
+		r.Hide(a.services.Made.Secrets) // first: then they are as they were given
 	}
 	r.Harmless() // the reasons of failures may be the words of a server
 	if a.unkept = a.keep(ctx, results, r); a.unkept != nil {
@@ -205,10 +205,10 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 			return nil, err
 		}
 	}
-	over = a.withForeign(processes, over, p)
+	over = a.services.Bench(processes, over, p)
 	var service json.RawMessage
-	if a.foreign != nil && len(p.External) > 0 { // a calibration has work of ours
-		service = a.foreign.prepared
+	if a.services.Made != nil && len(p.External) > 0 { // a calibration has work of ours
+		service = a.services.Made.Prepared
 	}
 	return &experiment.Conductor{
 		External: service,
@@ -407,8 +407,8 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 				described.Floorless = "its broker runs elsewhere"
 			}
 		}
-		if a.foreign != nil && len(p.External) > 0 {
-			described.Compared = a.foreign.service.Says(arm.Protocol, p.Operation)
+		if a.services.Made != nil && len(p.External) > 0 {
+			described.Compared = a.services.Made.Service.Says(arm.Protocol, p.Operation)
 		}
 		describeDriver(&described, arm)
 		arms, cells = append(arms, described), append(cells, cell)

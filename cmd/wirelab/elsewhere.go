@@ -17,7 +17,7 @@ import (
 
 // describe is an error for the person at the terminal. Of a name that is not known where it was written it
 // says what the name stands for elsewhere: "kafka" in the place of a preset is a protocol.
-func (a *app) describe(err error) string { return a.hidden(a.described(err)) }
+func (a *app) describe(err error) string { return a.services.Hidden(a.described(err)) }
 
 func (a *app) described(err error) string {
 	text := describe(err)
@@ -79,12 +79,4 @@ func (a *app) elsewhere(name string) string {
 		is("a database: --db " + name)
 	}
 	return strings.Join(says, ", and ")
-}
-
-// noOperation is the error for what is written where WORKLOAD.OPERATION belongs.
-func noOperation(text string) error {
-	return &wirelab.Error{
-		Code: wirelab.InvalidArgument, Unknown: text,
-		Message: fmt.Sprintf("--workload: unknown operation %.100q; want WORKLOAD.OPERATION, such as routeguide.GetFeature; wirelab matrix lists them", text),
-	}
 }

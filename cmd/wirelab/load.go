@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/url"
 	"strings"
@@ -12,29 +11,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/lab/services"
 	"wirelab/workload/external"
-	"wirelab/workload/external/request"
 )
 
 // loadFlags are what is typed after "wirelab load".
 type loadFlags struct {
 	compareFlags
-	typed                  typedRequest
+	typed                  services.Typed
 	mayLoad, slo, drivenBy string
 	connections, pid       int
 	dry, curve, capacity   bool
-}
-
-// typedRequest is what is typed of one request to a service: each field stands for a flag.
-type typedRequest struct {
-	method, data, version, schema, rows, expect string
-	headers, importPaths, ignore                []string
-	unix, proxy                                 string
-	messagesOf                                  int
-	cookies                                     bool
 }
 
 // loadLong is what "wirelab load --help" explains.
@@ -133,23 +122,23 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 }
 
 func (f *loadFlags) requestFlags(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.typed.method, "method", "X", "", "method of HTTP (default GET; POST with --data)")
-	flags.StringVarP(&f.typed.data, "data", "d", "", "what is sent: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
-	flags.StringArrayVarP(&f.typed.headers, "header", "H", nil, "a `header`, or metadata, as 'Name: value'")
-	flags.StringVar(&f.typed.rows, "rows", "", "`file` of NDJSON or CSV: a request for each row, whose fields stand for {{.field}} in the URL, headers and data")
-	flags.StringVar(&f.typed.version, "http", "", "version of HTTP: 1, 2 or 3 (default 1; 2 of gRPC)")
-	flags.StringVar(&f.typed.schema, "proto", "", "of gRPC: .proto `file` of the service (default: reflection)")
-	flags.StringVar(&f.typed.schema, "protoset", "", "of gRPC: `file` of compiled descriptors")
-	flags.StringSliceVar(&f.typed.importPaths, "import-path", nil, "of gRPC: `folders` where imports of --proto are found")
-	flags.StringVar(&f.typed.unix, "unix-socket", "", "connect to the socket at this `path` instead of the host")
-	flags.StringVar(&f.typed.proxy, "proxy", "", "go through the HTTP proxy at this `URL`")
-	flags.BoolVar(&f.typed.cookies, "cookies", false, "keep the cookies that replies set, for each call in flight apart")
-	flags.IntVar(&f.typed.messagesOf, "messages", 0, "of WebSocket and event streams: how many `messages` a call reads (default 1)")
+	flags.StringVarP(&f.typed.Method, "method", "X", "", "method of HTTP (default GET; POST with --data)")
+	flags.StringVarP(&f.typed.Data, "data", "d", "", "what is sent: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
+	flags.StringArrayVarP(&f.typed.Headers, "header", "H", nil, "a `header`, or metadata, as 'Name: value'")
+	flags.StringVar(&f.typed.Rows, "rows", "", "`file` of NDJSON or CSV: a request for each row, whose fields stand for {{.field}} in the URL, headers and data")
+	flags.StringVar(&f.typed.Version, "http", "", "version of HTTP: 1, 2 or 3 (default 1; 2 of gRPC)")
+	flags.StringVar(&f.typed.Schema, "proto", "", "of gRPC: .proto `file` of the service (default: reflection)")
+	flags.StringVar(&f.typed.Schema, "protoset", "", "of gRPC: `file` of compiled descriptors")
+	flags.StringSliceVar(&f.typed.ImportPaths, "import-path", nil, "of gRPC: `folders` where imports of --proto are found")
+	flags.StringVar(&f.typed.Unix, "unix-socket", "", "connect to the socket at this `path` instead of the host")
+	flags.StringVar(&f.typed.Proxy, "proxy", "", "go through the HTTP proxy at this `URL`")
+	flags.BoolVar(&f.typed.Cookies, "cookies", false, "keep the cookies that replies set, for each call in flight apart")
+	flags.IntVar(&f.typed.MessagesOf, "messages", 0, "of WebSocket and event streams: how many `messages` a call reads (default 1)")
 }
 
 func (f *loadFlags) replyFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.typed.expect, "expect", "", "a right reply: learnt, status, or the `file` of a JSON Schema (default learnt)")
-	flags.StringSliceVar(&f.typed.ignore, "ignore", nil, "with learnt replies: JSON `pointers` of what may differ, such as /updatedAt,/items/*/seen")
+	flags.StringVar(&f.typed.Expect, "expect", "", "a right reply: learnt, status, or the `file` of a JSON Schema (default learnt)")
+	flags.StringSliceVar(&f.typed.Ignore, "ignore", nil, "with learnt replies: JSON `pointers` of what may differ, such as /updatedAt,/items/*/seen")
 }
 
 // run measures what the flags ask for.
@@ -163,7 +152,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := f.readable(); err != nil {
 		return err
 	}
-	d, err := f.typed.describe(ctx, a, f.conduct.secure.TLS, args)
+	d, err := f.typed.Describe(ctx, &a.services, f.conduct.secure.TLS, args)
 	if err != nil {
 		return err
 	}
@@ -180,26 +169,26 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := f.asked(d); err != nil {
 		return err
 	}
-	if p, err = a.foreignWork(ctx, p); err != nil {
-		return asTyped(err, args[len(args)-1])
+	if p, err = a.services.MakeWork(ctx, p); err != nil {
+		return services.AsTyped(err, args[len(args)-1])
 	}
 	if f.dry {
 		return a.printRequests(p)
 	}
-	a.mayLoad = f.mayLoad
-	if err := a.permitted(f.mayLoad); err != nil {
+	a.services.MayLoad = f.mayLoad
+	if err := a.services.Permitted(f.mayLoad); err != nil {
 		return err
 	}
 	f.capped(a, &p)
-	arm := a.reached(plan.Arm{Name: a.hidden(withoutQuerySecrets(args[len(args)-1])), Protocol: targetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
-	tried, err := a.tried(ctx, p.Operation, arm)
+	arm := a.services.Reached(plan.Arm{Name: a.services.Hidden(services.WithoutQuerySecrets(args[len(args)-1])), Protocol: services.TargetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
+	tried, err := a.services.Tried(ctx, p.Operation, arm)
 	if err != nil {
+		return cli.With(exitFailed, err)
+	}
+	if p, err = f.typed.Comparing(ctx, &a.services, p, d, tried); err != nil {
 		return err
 	}
-	if p, err = f.typed.comparing(ctx, a, p, d, tried); err != nil {
-		return err
-	}
-	if arm.Driver == "" && a.rawWhy(p.Operation, arm, tried) == "" {
+	if arm.Driver == "" && a.services.RawWhy(p.Operation, arm, tried) == "" {
 		arm.Driver = plan.DriverRaw
 	}
 	p.Arms = []plan.Arm{arm}
@@ -236,11 +225,11 @@ func (f *loadFlags) readable() error {
 
 // asked refuses a host that may not be loaded before it is asked anything: reflection is a call too.
 func (f *loadFlags) asked(d external.Description) error {
-	at, err := url.Parse(d.Wires[targetWire].Target)
-	if err != nil || f.dry || f.typed.unix != "" || loopback(net.JoinHostPort(at.Hostname(), "1")) || f.mayLoad == at.Hostname() {
+	at, err := url.Parse(d.Wires[services.TargetWire].Target)
+	if err != nil || f.dry || f.typed.Unix != "" || services.Loopback(net.JoinHostPort(at.Hostname(), "1")) || f.mayLoad == at.Hostname() {
 		return nil //nolint:nilerr // what is no URL is told by the description
 	}
-	return notHere(at.Hostname())
+	return services.NotHere(at.Hostname())
 }
 
 // rated is what the commands that try rates take of the flags.
@@ -252,58 +241,6 @@ func (f *loadFlags) rated(p plan.Plan) ratedFlags {
 	}
 	return r
 }
-
-// tried makes the call twice before all others, so that what cannot be reached is told at once, and in plain words.
-func (a *app) tried(ctx context.Context, operation string, arm plan.Arm) (external.Trial, error) {
-	ctx, cancel := context.WithTimeout(ctx, trialTime)
-	defer cancel()
-	answered := a.Waiting("a first reply of "+arm.Target, trialTime)
-	t, err := a.foreign.service.Try(ctx, arm.Protocol, wirelab.Dialing{Address: arm.Target, Foreign: true}, operation, true)
-	answered()
-	if err != nil {
-		said := ""
-		if len(t.Text) > 0 {
-			said = ": " + firstWords(t.Text)
-		}
-		coded := wirelab.Public(err)
-		return t, cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s%s%s", arm.Name, a.hidden(coded.Message), a.hidden(said),
-			hint(coded.Message+said, arm.Name)))
-	}
-	return t, nil
-}
-
-// comparing decides how replies are compared where the user does not say: what differed between the first two is ignored.
-func (f *typedRequest) comparing(ctx context.Context, a *app, p plan.Plan, d external.Description, t external.Trial) (plan.Plan, error) {
-	if f.expect != "" || len(f.ignore) > 0 || len(t.Vary) == 0 && !t.Whole {
-		return p, nil
-	}
-	o := d.Operations[p.Operation]
-	if t.Whole {
-		o.Expect = external.Status
-		a.Note("the replies to two equal calls differ, so only their status is compared; --expect FILE compares by a JSON Schema")
-	} else {
-		o.Ignore = t.Vary
-		a.Note("the replies to two equal calls differ at %s, which is not compared; --ignore says so for other places", strings.Join(t.Vary, ", "))
-	}
-	d.Operations[p.Operation] = o
-	text, err := yaml.Marshal(d)
-	if err != nil {
-		return p, err
-	}
-	p.External = []plan.External{{Text: string(text)}}
-	return a.foreignWork(ctx, p)
-}
-
-// rawWhy is why the raw driver cannot make calls as the first one was; "" if it can.
-func (a *app) rawWhy(operation string, arm plan.Arm, t external.Trial) string {
-	if why := a.foreign.service.RawWhy(operation, arm.Protocol); why != "" || t.Reply.Proto != "HTTP/1.0" {
-		return why
-	}
-	return "the server speaks HTTP/1.0, which opens a connection for each call"
-}
-
-// trialTime is how long the first call may take.
-const trialTime = 10 * time.Second
 
 // measure runs the plan as the flags say.
 func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
@@ -327,127 +264,12 @@ func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
 	return a.conduct(ctx, p, f.conduct)
 }
 
-// targetWire is the name of the one wire of a service that flags describe.
-const targetWire = "target"
-
-// describe makes a description of what was typed.
-func (f *typedRequest) describe(ctx context.Context, a *app, secure plan.TLS, args []string) (d external.Description, err error) {
-	wire := external.WireText{Version: map[string]string{"": "", "1": external.HTTP1, "2": external.HTTP2, "3": external.HTTP3}[f.version], Schema: f.schema}
-	if wire.Version == "" && f.version != "" {
-		return d, cli.Usage("--http %q: want 1, 2 or 3", f.version)
-	}
-	at, kind, err := typedTarget(args)
-	if err != nil {
-		return d, err
-	}
-	wire.Kind = kind
-	call := external.CallText{Method: f.method, Messages: f.messagesOf}
-	wire.Target = at.Scheme + "://" + at.Host
-	grpc := at.Scheme == "grpc" || at.Scheme == "grpcs" || wire.Kind == external.GRPC
-	if grpc {
-		call.Call = strings.TrimPrefix(at.Path, "/")
-	} else {
-		call.Path = a.typedQuery(typedPath(args[len(args)-1], at))
-	}
-	if at.User != nil {
-		return d, cli.Usage("a name and a password in a URL end up in logs: give -H 'Authorization: …' instead")
-	}
-	if call.Headers, err = a.typedHeaders(f.headers); err != nil {
-		return d, err
-	}
-	if err := f.body(ctx, a, &call, wire.Kind, grpc); err != nil {
-		return d, err
-	}
-	wire.TLS = external.TLSText{
-		CA: secure.CA, Cert: secure.Cert, Key: secure.Key, Name: secure.ServerName, Insecure: secure.Insecure,
-	}
-	wire.ImportPaths, wire.Proxy, wire.Unix, wire.Cookies = f.importPaths, f.proxy, f.unix, f.cookies
-	operation := external.OperationText{Rows: f.rows, Calls: map[string]external.CallText{targetWire: call}, Ignore: f.ignore}
-	switch external.Expect(f.expect) {
-	case "", external.Learnt, external.Status:
-		operation.Expect = external.Expect(f.expect)
-	default:
-		operation.Expect, operation.Schema = external.Schema, f.expect
-	}
-	return external.Description{
-		Service:    external.NameOf(at.Hostname(), "at"),
-		Wires:      map[string]external.WireText{targetWire: wire},
-		Operations: map[string]external.OperationText{operationOf(at.Path): operation},
-	}, nil
-}
-
-// body sets what is sent.
-func (f *typedRequest) body(ctx context.Context, a *app, call *external.CallText, kind external.Kind, grpc bool) error {
-	if f.data == "" {
-		return nil
-	}
-	if name, file := strings.CutPrefix(f.data, "@"); file && !grpc && kind != external.GraphQL {
-		call.File = name
-		return nil
-	}
-	data, err := a.readData(ctx, f.data)
-	if err != nil {
-		return err
-	}
-	switch {
-	case kind == external.GraphQL:
-		call.Document = string(data)
-	case grpc:
-		if err := json.Unmarshal(data, &call.Message); err != nil {
-			return cli.Usage("--data: a request of gRPC is JSON, such as '{\"sku\":\"a1\"}': %v", err)
-		}
-	default:
-		call.Body = string(data)
-	}
-	return nil
-}
-
-// typedHeaders reads headers as they are typed. The value of a secret one is kept apart, and a variable stands for it.
-func (a *app) typedHeaders(typed []string) (map[string]string, error) {
-	if len(typed) == 0 {
-		return nil, nil //nolint:nilnil // there are none
-	}
-	headers := map[string]string{}
-	for _, text := range typed {
-		name, value, ok := strings.Cut(text, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, cli.Usage("--header %q: want 'Name: value'", text)
-		}
-		value = strings.TrimSpace(value)
-		if request.Secret(name) && !strings.Contains(value, "${") {
-			value = a.keptApart("HEADER_"+name, value)
-		}
-		headers[name] = value
-	}
-	return headers, nil
-}
-
-// operationOf is a name for what is called: the last word of the path.
-func operationOf(path string) string {
-	words := strings.FieldsFunc(path, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
-	if len(words) == 0 {
-		return "call"
-	}
-	name := words[len(words)-1]
-	return name[:min(len(name), 40)]
-}
-
-// reached is an arm with the address of its wire, unless its server is started here.
-func (a *app) reached(arm plan.Arm) plan.Arm {
-	for _, w := range a.foreign.service.Wires {
-		if _, here := a.foreign.starts[w.Name]; w.Name == arm.Protocol && arm.Target == "" && !here {
-			arm.Target = w.Address
-		}
-	}
-	return arm
-}
-
 // capped gives a host that is not this machine a low rate, unless the flags say how much it is to get.
 func (f *loadFlags) capped(a *app, p *plan.Plan) {
-	for _, w := range a.foreign.service.Wires {
-		if !loopback(w.Address) && f.rate == "" && len(f.inFlight) == 0 && !f.curve && !f.capacity {
+	for _, w := range a.services.Made.Service.Wires {
+		if !services.Loopback(w.Address) && f.rate == "" && len(f.inFlight) == 0 && !f.curve && !f.capacity {
 			p.Loads = []plan.Load{{Rate: mayLoadRate}}
-			a.Note("%s is not this machine: %s; --rate or --in-flight sets another load", hostOf(w.Address), mayLoadText)
+			a.Note("%s is not this machine: %s; --rate or --in-flight sets another load", services.HostOf(w.Address), mayLoadText)
 		}
 	}
 }
@@ -469,10 +291,10 @@ func thresholdsOf(slo string) (all []string, err error) {
 
 // printRequests prints what would be sent, with secrets hidden.
 func (a *app) printRequests(p plan.Plan) error {
-	for _, o := range a.foreign.service.Operations {
-		for _, w := range a.foreign.service.Wires {
+	for _, o := range a.services.Made.Service.Operations {
+		for _, w := range a.services.Made.Service.Wires {
 			for _, text := range o.Calls[w.Name].Texts(w) {
-				if err := a.Printf("%s\n", a.hidden(text)); err != nil {
+				if err := a.Printf("%s\n", a.services.Hidden(text)); err != nil {
 					return err
 				}
 			}
@@ -482,12 +304,4 @@ func (a *app) printRequests(p plan.Plan) error {
 		}
 	}
 	return nil
-}
-
-// hidden is a text without the values of secrets.
-func (a *app) hidden(text string) string {
-	if a.foreign == nil {
-		return text
-	}
-	return wirelab.Hide(text, a.foreign.secrets)
 }

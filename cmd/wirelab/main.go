@@ -11,6 +11,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/databases"
+	"wirelab/lab/services"
 	"wirelab/workload/all"
 )
 
@@ -36,6 +37,8 @@ func newApp(terminal cli.Terminal, args []string, getenv func(string) string) *a
 		getenv = func(string) string { return "" }
 	}
 	a := &app{Terminal: terminal, args: args, getenv: getenv, Catalog: all.Works(), now: time.Now}
-	a.databases = databases.Databases{Getenv: getenv, Tell: cli.Teller{Terminal: &a.Terminal}}
+	tell := cli.Teller{Terminal: &a.Terminal}
+	a.services = services.Services{Getenv: getenv, Tell: tell, ReadFile: a.readFile, ReadData: a.readData, Works: &a.Catalog}
+	a.databases = databases.Databases{Getenv: getenv, Tell: tell}
 	return a
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"math"
-	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,23 +13,8 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
-	"wirelab/workload/external"
-	"wirelab/workload/external/discover"
+	"wirelab/lab/services"
 )
-
-// checkedCall is what "own check --json" prints of one call.
-type checkedCall struct {
-	Operation string   `json:"operation"`
-	Wire      string   `json:"wire"`
-	Status    int      `json:"status,omitempty"`
-	Bytes     int      `json:"bytes"`
-	Reply     string   `json:"reply,omitempty"`
-	Compared  string   `json:"compared,omitempty"`
-	Vary      []string `json:"vary,omitempty"`
-	Again     string   `json:"again,omitempty"` // why the same call was refused when it came again
-	Raw       string   `json:"raw,omitempty"`   // why the raw driver cannot carry it
-	Error     string   `json:"error,omitempty"`
-}
 
 func newOwnCommand(a *app) *cobra.Command {
 	own := &cobra.Command{
@@ -74,11 +57,11 @@ filled from rows.`,
 	c.Flags().StringVar(&name, "name", "", "the `name` of the service (default: from its host or file)")
 	secure.register(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		given, err := a.typedHeaders(headers)
+		given, err := a.services.TypedHeaders(headers)
 		if err != nil {
 			return err
 		}
-		d, notes, err := a.discovered(c.Context(), args, given, secure)
+		d, notes, err := a.services.Discovered(c.Context(), args, given, secure.TLS)
 		if err != nil {
 			return err
 		}
@@ -125,30 +108,6 @@ func (a *app) writeNew(name string, text []byte) error {
 	return err
 }
 
-// discovered makes a description of what a target, or a file, says.
-func (a *app) discovered(
-	ctx context.Context, args []string, headers map[string]string, secure secureFlags,
-) (d external.Description, notes []string, err error) {
-	target := args[len(args)-1]
-	at, err := url.Parse(target)
-	if err != nil || at.Host == "" {
-		data, err := a.readFile(ctx, "", target, externalFileLimit)
-		if err != nil {
-			return d, nil, err
-		}
-		return discover.File(ctx, target, data, a.readerSources(target))
-	}
-	wire := external.WireText{Target: target, Headers: headers, TLS: external.TLSText{
-		CA: secure.CA, Cert: secure.Cert, Key: secure.Key, Name: secure.ServerName, Insecure: secure.Insecure,
-	}}
-	if len(args) == 2 {
-		wire.Kind = external.Kind(args[0])
-	}
-	return discover.Target(ctx, external.NameOf(at.Hostname(), "at"), wire, a.sources(""), func(ctx context.Context, w external.Wire, text external.WireText) (*discover.Schema, error) {
-		return a.reflected(ctx, w.Address, w, text)
-	})
-}
-
 func newOwnCheckCommand(a *app) *cobra.Command {
 	var operations []string
 	var asJSON *bool
@@ -166,7 +125,7 @@ Exit code 0: each call was answered; 1: some call was not.`,
 		Args: cli.Arguments(1, 1, "the file of a description, such as shop.yaml"),
 	}
 	c.Flags().StringSliceVar(&operations, "operation", nil, "check only these `operations`")
-	c.Flags().StringVar(&a.mayLoad, "i-may-load", "", "the `host` of the service, where that is not this machine and you may call it")
+	c.Flags().StringVar(&a.services.MayLoad, "i-may-load", "", "the `host` of the service, where that is not this machine and you may call it")
 	asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.checkOwn(c.Context(), args[0], operations, *asJSON)
@@ -177,19 +136,19 @@ Exit code 0: each call was answered; 1: some call was not.`,
 // checkOwn makes each call of a description.
 func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJSON bool) error {
 	file, only := arg, ""
-	if at := strings.LastIndex(arg, ":"); at > 0 && described(arg[:at]) {
+	if at := strings.LastIndex(arg, ":"); at > 0 && services.Described(arg[:at]) {
 		file, only = arg[:at], arg[at+1:]
 	}
-	if _, err := a.foreignPlan(ctx, plan.Plan{External: []plan.External{{File: file}}}); err != nil {
+	if _, err := a.services.MakePlan(ctx, plan.Plan{External: []plan.External{{File: file}}}); err != nil {
 		return err
 	}
-	var all []checkedCall
+	var all []services.Checked
 	failed := 0
-	for _, w := range a.foreign.service.Wires {
+	for _, w := range a.services.Made.Service.Wires {
 		if only != "" && w.Name != only {
 			continue
 		}
-		calls, err := a.checkWire(ctx, w, operations)
+		calls, err := a.services.Check(ctx, w, operations)
 		if err != nil {
 			return err
 		}
@@ -220,42 +179,8 @@ func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJ
 	return nil
 }
 
-// checkWire makes the calls of one wire, before a server that is started for them where its description says how.
-func (a *app) checkWire(ctx context.Context, w external.Wire, operations []string) (all []checkedCall, err error) {
-	address := w.Address
-	if start := a.foreign.starts[w.Name]; start != nil {
-		server, err := a.launched(ctx, start, w.Name)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = cli.Both(err, server.Stop()) }()
-		address = server.Ready().Address
-	}
-	for _, o := range a.foreign.service.Operations {
-		if _, carried := o.Calls[w.Name]; !carried || len(operations) > 0 && !slices.Contains(operations, o.Name) {
-			continue
-		}
-		call := checkedCall{Operation: o.Name, Wire: w.Name, Raw: a.foreign.service.RawWhy(o.Name, w.Name), Compared: a.foreign.service.Says(w.Name, o.Name)}
-		ctx, cancel := context.WithTimeout(ctx, trialTime)
-		t, err := a.foreign.service.Try(ctx, w.Name, wirelab.Dialing{Address: address, Foreign: true}, o.Name, true)
-		cancel()
-		t.Vary = slices.DeleteFunc(t.Vary, func(at string) bool { return slices.Contains(o.Calls[w.Name].Rule.Ignore, at) })
-		call.Status, call.Bytes, call.Reply, call.Vary = t.Reply.Status, len(t.Reply.Body), a.hidden(firstWords(t.Text)), t.Vary
-		switch {
-		case err != nil && t.Once && !o.Repeatable: // as a service should refuse to make a thing twice
-			call.Again = a.hidden(wirelab.Public(err).Message)
-		case err != nil:
-			call.Error = a.hidden(wirelab.Public(err).Message)
-		case t.Whole:
-			call.Vary = []string{"(all of it)"}
-		}
-		all = append(all, call)
-	}
-	return all, nil
-}
-
 // printChecked prints one call.
-func (a *app) printChecked(c checkedCall) error {
+func (a *app) printChecked(c services.Checked) error {
 	if c.Error != "" {
 		return a.Printf("✗ %s over %s: %s\n", c.Operation, c.Wire, c.Error)
 	}
@@ -282,16 +207,4 @@ func (a *app) printChecked(c checkedCall) error {
 		}
 	}
 	return nil
-}
-
-// briefMost is how many characters of a reply a line shows.
-const briefMost = 200
-
-// firstWords is the beginning of a text, on one line.
-func firstWords(text []byte) string {
-	line := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " "))
-	if len(line) > briefMost {
-		return string(line[:briefMost-1]) + "…"
-	}
-	return plan.Harmless(string(line), false)
 }

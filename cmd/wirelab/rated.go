@@ -8,6 +8,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/lab/services"
 	"wirelab/workload/catalog"
 )
 
@@ -16,7 +17,7 @@ type ratedFlags struct {
 	plan             plan.Plan // the fields that flags set as they are
 	workload, driver string
 	inFlight         int
-	external         externalFlags
+	external         services.Choice
 }
 
 // inFlightUsual is how many calls may be under way in an open loop: so many
@@ -43,7 +44,7 @@ func (f *ratedFlags) register(command *cobra.Command) {
 func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []string) (p plan.Plan, said string, err error) {
 	p = f.plan
 	p.Name = name
-	if arms, err = f.external.work(ctx, a, &p, f.workload, arms); err != nil {
+	if arms, err = f.external.Work(ctx, &a.services, &p, f.workload, arms); err != nil {
 		return p, "", err
 	}
 	if f.driver != "" && f.driver != plan.DriverClient && f.driver != plan.DriverRaw {
@@ -76,7 +77,7 @@ func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []stri
 			}
 		}
 		if len(p.External) > 0 {
-			arm = a.reached(arm)
+			arm = a.services.Reached(arm)
 		}
 		p.Arms = append(p.Arms, arm)
 	}

@@ -77,7 +77,7 @@ func newReplayCommand(a *app) *cobra.Command {
 			return cli.Usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
 				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID, was.Capacity.Objective, was.Command)
 		}
-		if was.Plan, err = a.foreignPlan(c.Context(), was.Plan); err != nil {
+		if was.Plan, err = a.services.MakePlan(c.Context(), was.Plan); err != nil {
 			return err
 		}
 		p, err := a.replayed(c.Context(), again(was.Plan, rounds, limit))

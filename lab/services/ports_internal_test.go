@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ func TestPortsOfWires(t *testing.T) {
 	for name, start := range map[string]external.Start{"run": run, "command": command} {
 		s := started{Start: start, wires: []string{"grpc", "grpc-web", "rest"}}
 		for wire, at := range map[string]int{"rest": 2, "grpc": 4, "grpc-web": 5} {
-			words, err := s.words(wire)
+			words, err := s.Words(wire)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, wire, err)
 			}

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 const reflectTime = 10 * time.Second
 
 // schema is what a service of gRPC says of itself: its files, or its server, which is started for that where it is not running.
-func (a *app) schema(ctx context.Context, file string, start *started, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+func (s *Services) schema(ctx context.Context, file string, start *started, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
 	from := func(name string) string {
 		if filepath.IsAbs(name) {
 			return name
@@ -34,7 +34,7 @@ func (a *app) schema(ctx context.Context, file string, start *started, wire exte
 		}
 		return grpcschema.Compile(ctx, []string{from(text.Schema)}, paths)
 	case text.Schema != "" && text.Schema != "reflection":
-		data, err := a.sources(file).Read(ctx, text.Schema)
+		data, err := s.sources(file).Read(ctx, text.Schema)
 		if err != nil {
 			return nil, err
 		}
@@ -42,18 +42,18 @@ func (a *app) schema(ctx context.Context, file string, start *started, wire exte
 	}
 	address := wire.Address
 	if start != nil {
-		server, err := a.launched(ctx, start, wire.Name)
+		server, err := s.launched(ctx, start, wire.Name)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = server.Stop() }() // it was asked what it serves, and has told
 		address = server.Ready().Address
 	}
-	return a.reflected(ctx, address, wire, text)
+	return s.Reflected(ctx, address, wire, text)
 }
 
-// reflected asks a server what it serves.
-func (a *app) reflected(ctx context.Context, address string, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+// Reflected asks a server what it serves.
+func (s *Services) Reflected(ctx context.Context, address string, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
 	to := wirelab.Dialing{Address: address, Foreign: true}
 	if err := wire.Trust(&to); err != nil {
 		return nil, err
@@ -65,17 +65,17 @@ func (a *app) reflected(ctx context.Context, address string, wire external.Wire,
 	defer func() { _ = conn.Close() }() // there is nothing that could be lost
 	ctx, cancel := context.WithTimeout(ctx, reflectTime)
 	defer cancel()
-	answered := a.Waiting("what "+address+" serves", reflectTime)
+	answered := s.Tell.Waiting("what "+address+" serves", reflectTime)
 	defer answered()
 	return grpcschema.Reflect(ctx, conn, metadata.New(text.Headers))
 }
 
 // launched starts the server behind a wire, for a question.
-func (a *app) launched(ctx context.Context, s *started, wire string) (*launch.Process, error) {
-	if err := s.build(ctx, a); err != nil {
+func (s *Services) launched(ctx context.Context, start *started, wire string) (*launch.Process, error) {
+	if err := start.build(ctx, s.Tell); err != nil {
 		return nil, err
 	}
-	spec, err := s.spec(wire, wire)
+	spec, err := start.spec(wire, wire)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"net/url"
@@ -9,35 +9,55 @@ import (
 	"wirelab/workload/external/request"
 )
 
+// TypedHeaders reads headers as they are typed. The value of a secret one is kept apart, and a variable stands for it.
+func (s *Services) TypedHeaders(typed []string) (map[string]string, error) {
+	if len(typed) == 0 {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	headers := map[string]string{}
+	for _, text := range typed {
+		name, value, ok := strings.Cut(text, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--header %q: want 'Name: value'", text)
+		}
+		value = strings.TrimSpace(value)
+		if request.Secret(name) && !strings.Contains(value, "${") {
+			value = s.keptApart("HEADER_"+name, value)
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
 // notVariable is what the name of a variable has not.
 var notVariable = regexp.MustCompile(`[^A-Z0-9]+`)
 
 // keptApart keeps a secret that was typed apart, and returns the variable that stands for it.
-func (a *app) keptApart(name, value string) string {
+func (s *Services) keptApart(name, value string) string {
 	variable := notVariable.ReplaceAllString(strings.ToUpper(name), "_")
-	if a.given == nil {
-		a.given = map[string]string{}
+	if s.Given == nil {
+		s.Given = map[string]string{}
 	}
-	for other, given := a.given[variable]; given && other != value; other, given = a.given[variable] {
+	for other, given := s.Given[variable]; given && other != value; other, given = s.Given[variable] {
 		variable += "_2"
 	}
-	a.given[variable] = value
+	s.Given[variable] = value
 	return "${" + variable + "}"
 }
 
 // typedQuery is a path and a query in which variables stand for the values of parameters that are secrets by their names.
-func (a *app) typedQuery(path string) string {
+func (s *Services) typedQuery(path string) string {
 	return inQuery(path, func(name, value string) string {
 		plain, err := url.QueryUnescape(value)
 		if err != nil {
 			plain = value
 		}
-		return a.keptApart("QUERY_"+name, plain)
+		return s.keptApart("QUERY_"+name, plain)
 	})
 }
 
-// withoutQuerySecrets hides the values of such parameters of a URL.
-func withoutQuerySecrets(text string) string {
+// WithoutQuerySecrets hides the values of such parameters of a URL.
+func WithoutQuerySecrets(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
@@ -59,8 +79,8 @@ func inQuery(text string, change func(name, value string) string) string {
 	return path + "?" + strings.Join(pairs, "&")
 }
 
-// withoutHeaderSecret hides the value of a header that is a secret by its name.
-func withoutHeaderSecret(header string) string {
+// WithoutHeaderSecret hides the value of a header that is a secret by its name.
+func WithoutHeaderSecret(header string) string {
 	name, value, ok := strings.Cut(header, ":")
 	if !ok || !request.Secret(name) || strings.Contains(value, "${") {
 		return header

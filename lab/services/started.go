@@ -1,4 +1,4 @@
-package main
+package services
 
 import (
 	"context"
@@ -10,11 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/cmd/internal/cli"
+	"wirelab"
+	"wirelab/internal/fault"
 	"wirelab/lab/experiment"
 	"wirelab/lab/launch"
 	"wirelab/lab/launch/build"
 	"wirelab/lab/plan"
+	"wirelab/lab/progress"
 	"wirelab/workload/external"
 )
 
@@ -34,7 +36,7 @@ type foreignBench struct {
 }
 
 // build builds the version that is started, once.
-func (s *started) build(ctx context.Context, a *app) (err error) {
+func (s *started) build(ctx context.Context, tell progress.Teller) (err error) {
 	if s.of.From == "" || s.built != nil {
 		return nil
 	}
@@ -46,51 +48,51 @@ func (s *started) build(ctx context.Context, a *app) (err error) {
 	if command == "" {
 		command = s.Build
 	}
-	a.Note("building %s", s.of.From)
+	tell.Note("building %s", s.of.From)
 	s.built, err = build.Build(ctx, build.Spec{Repo: s.dir, Ref: ref, Command: command})
 	return err
 }
 
-// buildForeign builds the versions that a plan starts, and says in it what they are.
-func (a *app) buildForeign(ctx context.Context, p plan.Plan) (plan.Plan, error) {
+// Build builds the versions that a plan starts, and says in it what they are.
+func (s *Services) Build(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	if len(p.External) == 0 {
 		return p, nil
 	}
 	p.External = slices.Clone(p.External)
-	for _, wire := range slices.Sorted(maps.Keys(a.foreign.starts)) {
-		s := a.foreign.starts[wire]
-		if err := s.build(ctx, a); err != nil {
+	for _, wire := range slices.Sorted(maps.Keys(s.Made.starts)) {
+		start := s.Made.starts[wire]
+		if err := start.build(ctx, s.Tell); err != nil {
 			return p, err
 		}
 		for i := range p.External {
-			if s.built != nil && p.External[i].As == s.of.As && p.External[i].From == s.of.From {
-				p.External[i].Commit = s.built.Commit
+			if start.built != nil && p.External[i].As == start.of.As && p.External[i].From == start.of.From {
+				p.External[i].Commit = start.built.Commit
 			}
 		}
 	}
 	return p, nil
 }
 
-// release gives the builds back.
-func (f *foreign) release() (err error) {
+// Release gives the builds back.
+func (f *Made) Release() (err error) {
 	if f == nil {
 		return nil
 	}
 	for _, s := range f.starts {
 		if s.built != nil {
-			err = cli.Both(err, s.built.Close())
+			err = fault.Both(err, s.built.Close())
 			s.built = nil
 		}
 	}
 	return err
 }
 
-// withForeign is the bench of a plan, with external services if they are its work.
-func (a *app) withForeign(usual *experiment.Processes, over experiment.Bench, p plan.Plan) experiment.Bench {
+// Bench is the bench of a plan, with external services if they are its work.
+func (s *Services) Bench(usual *experiment.Processes, over experiment.Bench, p plan.Plan) experiment.Bench {
 	if len(p.External) == 0 {
 		return over
 	}
-	return &foreignBench{Processes: usual, starts: a.foreign.starts}
+	return &foreignBench{Processes: usual, starts: s.Made.starts}
 }
 
 // Server implements [experiment.Bench].
@@ -108,12 +110,12 @@ func (b *foreignBench) Server(ctx context.Context, arm plan.Arm) (experiment.Chi
 func (s *started) spec(name, wire string) (launch.Spec, error) {
 	spec := launch.Spec{Name: "server of " + name, Dir: s.folder(), Env: s.environ()}
 	var err error
-	if spec.Run, err = s.words(wire); err != nil {
+	if spec.Run, err = s.Words(wire); err != nil {
 		return spec, err
 	}
 	if s.Ready != "" {
 		if spec.Ready, err = launch.ParseReady(s.Ready); err != nil {
-			return spec, cli.Usage("start.ready: %v", err)
+			return spec, wirelab.Errorf(wirelab.InvalidArgument, "start.ready: %v", err)
 		}
 	}
 	return spec, nil
@@ -145,8 +147,8 @@ func (s *started) environ() []string {
 	return all
 }
 
-// words are its command, in which $PORT_REST is the port of wire rest where a service has several.
-func (s *started) words(wire string) ([]string, error) {
+// Words are its command, in which $PORT_REST is the port of wire rest where a service has several.
+func (s *started) Words(wire string) ([]string, error) {
 	ports, err := s.ports(wire)
 	if err != nil {
 		return nil, err
