@@ -2,45 +2,32 @@ package main
 
 import (
 	"strings"
-	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/databases"
-	"wirelab/lab/plan"
-	"wirelab/lab/probe"
+	"wirelab/lab/prepare"
 	"wirelab/lab/services"
-	"wirelab/lab/trust"
 	"wirelab/results/report/terminal"
 	"wirelab/system/postgres"
-	"wirelab/workload/catalog"
 )
 
 // app is what commands share: the world outside, and what there is to run.
 type app struct {
 	cli.Terminal
-	catalog.Catalog          // what can be run
-	args            []string // as typed, without the program's name
-	getenv          func(string) string
-	now             func() time.Time
+	prepare.Lab
+	args []string // as typed, without the program's name
 	// results is what --results says of where they are kept; see [app.openStore].
 	results string
 	// unkept is why the result that was measured is not in the store, and where it is instead. It is told last, after
 	// the report.
-	unkept   error
-	services services.Services // that are not ours
-	label    string            // what the result that is being measured is to be named; see [app.named]
+	unkept error
+	label  string // what the result that is being measured is to be named; see [app.named]
 	// full is what --full says: print all that was measured.
 	full bool
 	// refused is what --show-refused says: print the values that checks refused, marked.
-	refused   bool
-	databases databases.Databases
-	limits    func() probe.Limits // nil: those of this machine
-	// secured is what the files of secure say, once they were read: what was checked is what is used.
-	secure  plan.TLS
-	secured trust.Secured
+	refused bool
 }
 
 // terminal reports whether standard output is a terminal.
@@ -52,7 +39,7 @@ func (a *app) terminal() bool {
 // colour reports whether to print in colour: on a terminal that can, unless
 // NO_COLOR is set to anything (no-color.org).
 func (a *app) colour() bool {
-	return a.terminal() && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	return a.terminal() && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
 // style is how to write at the terminal there is.
@@ -93,7 +80,7 @@ func (a *app) commandLine() string {
 				arg = flag + services.WithoutHeaderSecret(header)
 			}
 		}
-		arg = a.services.Hidden(arg) // before it is quoted
+		arg = a.Services.Hidden(arg) // before it is quoted
 		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
 			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%", r)
 		}) {

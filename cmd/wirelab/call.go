@@ -94,7 +94,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	var version atomic.Uint32
 	to := wirelab.Dialing{Address: f.target, Foreign: true, Secured: func(state tls.ConnectionState) { version.Store(uint32(state.Version)) }}
-	secure, err := trust.Read(ctx, f.secure.TLS, a.now())
+	secure, err := trust.Read(ctx, f.secure.TLS, a.Now())
 	if err != nil {
 		return err
 	}
@@ -109,10 +109,10 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	began := a.now()
+	began := a.Now()
 	answered := a.Waiting("a reply of "+f.target, f.timeout)
 	request, reply, callErr := ask(ctx, cell, to, op.Name, data)
-	took := a.now().Sub(began)
+	took := a.Now().Sub(began)
 	answered()
 	if callErr != nil && request == nil && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
 		return cli.Usage("--request: %s", describe(callErr)) // it was never sent

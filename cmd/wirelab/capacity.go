@@ -107,18 +107,18 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
 		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
 	}
-	if p, err = f.database.Apply(ctx, &a.databases, a.Catalog, f.network.apply(f.secure.apply(p))); err != nil {
+	if p, err = f.database.Apply(ctx, &a.Databases, a.Catalog, f.network.apply(f.secure.apply(p))); err != nil {
 		return err
 	}
 	p, settings := f.search(p, objective)
 	if p, err = p.Complete(); err != nil {
 		return err
 	}
-	arms, err := a.arms(ctx, p)
+	arms, err := a.Arms(ctx, p)
 	if err != nil {
 		return err
 	}
-	if _, _, err := a.present(ctx, p); err != nil {
+	if _, _, err := a.Present(ctx, p); err != nil {
 		return err
 	}
 	a.sayDriver(said, f.quiet)

@@ -14,7 +14,6 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/results/store"
-	"wirelab/workload/catalog"
 )
 
 // What --certificate may say.
@@ -45,7 +44,7 @@ func addCertificateFlag(flags *pflag.FlagSet, value *string) {
 // Its errors are of the flag, of the store, and the end of ctx.
 func (a *app) certificate(ctx context.Context, results store.Store, p plan.Plan, wanted string, quiet bool) (*result.Certificate, error) {
 	if wanted == "" {
-		if wanted = a.getenv(certificateEnv); wanted == "" {
+		if wanted = a.Getenv(certificateEnv); wanted == "" {
 			wanted = certificateAuto
 		}
 	}
@@ -85,7 +84,7 @@ func (a *app) findCertificate(ctx context.Context, results store.Store, wanted s
 
 // storedCertificate returns the latest one that holds; nil if there is none.
 func (a *app) storedCertificate(ctx context.Context, results store.Store, env result.Environment) (*result.Certificate, error) {
-	now := a.now()
+	now := a.Now()
 	latest, err := results.List(ctx, store.Filter{Name: doctor.BurstName, Since: now.Add(-2 * time.Hour), Limit: 10})
 	if err != nil {
 		return nil, err
@@ -106,18 +105,19 @@ func (a *app) storedCertificate(ctx context.Context, results store.Store, env re
 // burst compares a thing with itself, stores the result with its certificate
 // and returns it.
 func (a *app) burst(ctx context.Context, results store.Store, long time.Duration, quiet bool) (*result.Result, error) {
-	p, err := a.burstPlan(long)
+	p, err := a.BurstPlan(long)
 	if err != nil {
 		return nil, err
 	}
-	arms, err := a.arms(ctx, p)
+	arms, err := a.Arms(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	conductor, err := a.conductor(ctx, p, arms)
+	conductor, err := a.Conductor(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}
+	a.identify(conductor)
 	if !quiet {
 		a.Note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol, long)
 	}
@@ -127,7 +127,7 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 		// Equal arms need no names, and how many rounds there will be time tells.
 		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
 		if e.Phase != experiment.RoundOver { // they are many, and short
-			watch.observe(e)
+			watch.Observe(e)
 		}
 	})
 	defer news.close()
@@ -156,17 +156,4 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 		return nil, fmt.Errorf("%s; see wirelab results show %s", describe(uncertified), r.ID)
 	}
 	return r, nil
-}
-
-// burstPlan is the burst's complete plan, with the raw driver where there is one.
-func (a *app) burstPlan(long time.Duration) (plan.Plan, error) {
-	p := doctor.Burst(long, plan.DriverRaw)
-	cell, err := a.Cell(p.Workload, p.Arms[0].Protocol, "", "")
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	if catalog.RawCarries(cell, p.Operation) != nil {
-		p = doctor.Burst(long, plan.DriverClient)
-	}
-	return p.Complete()
 }

@@ -84,7 +84,7 @@ func TestStoredCertificates(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := with(newApp(cli.Terminal{}, nil, nil), func(a *app) { a.now = func() time.Time { return now } })
+			a := with(newApp(cli.Terminal{}, nil, nil), func(a *app) { a.Now = func() time.Time { return now } })
 			got, err := a.storedCertificate(t.Context(), s, here)
 			switch {
 			case err != nil:
@@ -115,7 +115,7 @@ func TestWordsForCertificates(t *testing.T) {
 	if c, err := a.certificate(t.Context(), s, p, certificateNone, true); c != nil || err != nil {
 		t.Errorf("--certificate none: %+v, %v", c, err)
 	}
-	a.getenv = func(name string) string { return map[string]string{certificateEnv: certificateNone}[name] }
+	a.Getenv = func(name string) string { return map[string]string{certificateEnv: certificateNone}[name] }
 	if c, err := a.certificate(t.Context(), s, p, "", true); c != nil || err != nil {
 		t.Errorf("%s=none: %+v, %v", certificateEnv, c, err)
 	}

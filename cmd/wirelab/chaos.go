@@ -20,6 +20,7 @@ import (
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/pipeline/stack"
@@ -294,7 +295,7 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 	if base.Stack.Program, err = experiment.Program(); err != nil {
 		return nil, err
 	}
-	base.Stack.Getenv, base.Logger = a.getenv, dialLogger
+	base.Stack.Getenv, base.Logger = a.Getenv, dialLogger
 	base.Stack.Stderr, base.Stack.Faults = &trouble.Together{To: a.Stderr}, true // what is ended here is no news
 	if !f.quiet {
 		base.Say = func(text string) { a.Note("  %s", text) }
@@ -406,12 +407,12 @@ func faultsText(faults []chaos.Fault) string {
 // chaosBroker is the broker that a path leads through, if any.
 func (a *app) chaosBroker(path string, f chaosFlags) []stack.Broker {
 	name := strings.TrimSuffix(path, stack.PublishedSuffix)
-	for kind, variable := range brokerVariables() {
+	for kind, variable := range prepare.BrokerVariables() {
 		for _, direct := range []bool{false, true} {
 			if stack.PathName(kind, direct) != name {
 				continue
 			}
-			b := stack.Broker{Kind: kind, URL: a.getenv(variable), Direct: direct, Queue: queue.Options{
+			b := stack.Broker{Kind: kind, URL: a.Getenv(variable), Direct: direct, Queue: queue.Options{
 				Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient,
 			}}
 			if kind == stack.RabbitMQ {
@@ -426,7 +427,7 @@ func (a *app) chaosBroker(path string, f chaosFlags) []stack.Broker {
 // chaosAbsent is why a path's broker cannot be had; "" where it can.
 func (a *app) chaosAbsent(ctx context.Context, brokers []stack.Broker) (string, error) {
 	for _, b := range brokers {
-		if why, err := a.lacks(ctx, b.Kind); why != "" || err != nil {
+		if why, err := a.Lacks(ctx, b.Kind); why != "" || err != nil {
 			return why, err
 		}
 	}
@@ -438,14 +439,14 @@ func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []chaosRun) 
 	if !slices.ContainsFunc(runs, func(r chaosRun) bool { return r.Absent == "" }) {
 		return cli.Usage("there is nothing to run: %s", runs[0].Absent)
 	}
-	at, err := a.databases.For(ctx, a.Catalog, "logging", f.database, false)
+	at, err := a.Databases.For(ctx, a.Catalog, "logging", f.database, false)
 	if err != nil {
 		return err
 	}
 	for i := range runs {
 		runs[i].options.Stack.Database = at
 		if at.Kind == databases.Embedded {
-			if runs[i].options.Stack.Database.Source, err = a.databases.NewFile(); err != nil {
+			if runs[i].options.Stack.Database.Source, err = a.Databases.NewFile(); err != nil {
 				return err
 			}
 		}

@@ -175,7 +175,7 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 func (f *compareFlags) parse(ctx context.Context, a *app, arms []string) (p plan.Plan, said string, err error) {
 	p = f.plan
 	p.Name = "compare"
-	if arms, err = f.external.Work(ctx, &a.services, &p, f.workload, arms); err != nil {
+	if arms, err = f.external.Work(ctx, &a.Services, &p, f.workload, arms); err != nil {
 		return p, "", err
 	}
 	for _, text := range arms {
@@ -186,7 +186,7 @@ func (f *compareFlags) parse(ctx context.Context, a *app, arms []string) (p plan
 		p.Arms = append(p.Arms, arm)
 	}
 	p.Arms = drivenBy(p.Arms, f.drivers)
-	p.Arms, said = a.services.Arms(p)
+	p.Arms, said = a.Services.Arms(p)
 	if f.until != "" {
 		var err error
 		if p.Until, err = plan.ParseUntil(f.until); err != nil {

@@ -2,31 +2,23 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
-	"wirelab/lab/inject"
-	brokerbench "wirelab/lab/messaging/bench"
-	bench "wirelab/lab/pipelines"
 	"wirelab/lab/plan"
-	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/trust"
 	"wirelab/results/report"
 	"wirelab/results/store"
-	"wirelab/workload/catalog"
 )
 
 // conductOptions are the flags that every experiment has.
@@ -71,11 +63,11 @@ func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 // was measured is stored before anything is printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
 	o.database.Dry = o.plan
-	p, err := a.services.MakePlan(ctx, p)
+	p, err := a.Services.MakePlan(ctx, p)
 	if err != nil {
 		return o.placed(err)
 	}
-	p, err = o.database.Apply(ctx, &a.databases, a.Catalog, o.network.apply(o.secure.apply(p)))
+	p, err = o.database.Apply(ctx, &a.Databases, a.Catalog, o.network.apply(o.secure.apply(p)))
 	if err != nil {
 		return o.placed(err)
 	}
@@ -83,7 +75,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if p, err = p.Complete(); err != nil {
 		return o.placed(err)
 	}
-	arms, err := a.arms(ctx, p)
+	arms, err := a.Arms(ctx, p)
 	if err != nil {
 		return o.placed(err)
 	}
@@ -123,23 +115,23 @@ func (a *app) measureBy(
 		return nil, err
 	}
 	defer func() { err = cli.Both(err, results.Close()) }()
-	defer func() { err = cli.Both(err, a.services.Made.Release()) }()
-	if p, err = a.services.Build(ctx, p); err != nil {
+	defer func() { err = cli.Both(err, a.Services.Made.Release()) }()
+	if p, err = a.Services.Build(ctx, p); err != nil {
 		return nil, err
 	}
 	a.noteRoom()
-	p, absent, err := a.present(ctx, p)
+	p, absent, err := a.Present(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	if len(absent) > 0 {
-		if arms, err = a.arms(ctx, p); err != nil {
+		if arms, err = a.Arms(ctx, p); err != nil {
 			return nil, err
 		}
 		a.Note("%s; going on with the others", // also with --quiet: it is no progress
 			strings.Join(report.Absences(absent), "; "))
 	}
-	if err := a.roomFor(p, arms); err != nil {
+	if err := a.RoomFor(p, arms); err != nil {
 		return nil, err
 	}
 	certificate, err := a.certificate(ctx, results, p, wanted, quiet)
@@ -148,12 +140,13 @@ func (a *app) measureBy(
 	}
 	watch := a.watch("preparing the experiment")
 	defer watch.Done()
-	conductor, err := a.conductor(ctx, p, arms)
+	conductor, err := a.Conductor(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}
+	a.identify(conductor)
 	conductor.Absent = absent
-	news := a.watched(conductor, results, watch.observe)
+	news := a.watched(conductor, results, watch.Observe)
 	defer news.close()
 	r, err = run(conductor, ctx)
 	watch.Step("storing what was measured")
@@ -164,8 +157,8 @@ func (a *app) measureBy(
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
 	ctx = context.WithoutCancel(ctx)
-	if a.services.Made != nil {
-		r.Hide(a.services.Made.Secrets) // first: then they are as they were given
+	if a.Services.Made != nil {
+		r.Hide(a.Services.Made.Secrets) // first: then they are as they were given
 	}
 	r.Harmless() // the reasons of failures may be the words of a server
 	if a.unkept = a.keep(ctx, results, r); a.unkept != nil {
@@ -174,48 +167,10 @@ func (a *app) measureBy(
 	return r, a.beside(ctx, results, r)
 }
 
-// conductor returns one for a plan, with child processes of this program.
-func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*experiment.Conductor, error) {
-	program, err := experiment.Program()
-	if err != nil {
-		return nil, err
-	}
-	processes, err := experiment.NewProcesses(program, p)
-	if err != nil {
-		return nil, err
-	}
-	sources := map[string]string{}
-	for _, kind := range p.Databases() {
-		if sources[kind], err = a.databases.Source(ctx, kind); err != nil {
-			return nil, err
-		}
-	}
-	processes.Databases(sources)
-	accounts, err := a.databases.Accounts(ctx, p, processes)
-	if err != nil {
-		return nil, err
-	}
-	secure, err := a.readSecure(ctx, p.TLS)
-	if err != nil {
-		return nil, err
-	}
-	over := a.withPipelines(processes, program, p, sources)
-	if p.Messaging() {
-		if over, err = a.withBrokers(ctx, processes, program, p); err != nil {
-			return nil, err
-		}
-	}
-	over = a.services.Bench(processes, over, p)
-	var service json.RawMessage
-	if a.services.Made != nil && len(p.External) > 0 { // a calibration has work of ours
-		service = a.services.Made.Prepared
-	}
-	return &experiment.Conductor{
-		External: service,
-		Plan:     p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
-		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Command: a.commandLine(), Trusted: secure.Authority, TLS: secure.TLS,
-	}, nil
+// identify gives what a conductor measures an id, and says what was typed for it.
+func (a *app) identify(c *experiment.Conductor) {
+	c.ID = store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	c.Command = a.commandLine()
 }
 
 // conclude prints a result that is stored, and says by its error how it ended.
@@ -348,101 +303,3 @@ func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) e
 
 // inMemory is a folder in memory on Linux: the last place where a result can be put when all disks are full.
 const inMemory = "/dev/shm"
-
-// arms finds the plan's arms and describes them.
-func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
-	work, err := a.Work(p.Workload)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range p.Loads {
-		if err := catalog.KnownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
-			return nil, err
-		}
-		if !l.Streaming() {
-			continue
-		}
-		if err := catalog.Streams(work, p.OperationOf(l)); err != nil {
-			return nil, err
-		}
-	}
-	if err := brokerbench.Check(p); err != nil {
-		return nil, err
-	}
-	arms, cells := make([]result.Arm, 0, len(p.Arms)), make([]wirelab.Cell, 0, len(p.Arms))
-	for _, arm := range p.Arms {
-		cell, err := a.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
-		if err != nil {
-			return nil, err
-		}
-		if cell, err = cell.With(p.DataOf(arm)); err != nil {
-			return nil, err
-		}
-		if err := carries(cell, arm, p.Operations()); err != nil {
-			return nil, err
-		}
-		if _, err := inject.Parse(arm.Inject); err != nil {
-			return nil, err
-		}
-		if err := bench.Check(arm); err != nil && !p.Messaging() {
-			return nil, err
-		}
-		if arm.Inject != "" && arm.Target != "" {
-			return nil, cli.Usage("arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
-		}
-		if err := reachable(p, arm, cell); err != nil {
-			return nil, err
-		}
-		described := result.Arm{
-			Name: arm.Name, Protocol: cell.Protocol.Name,
-			Transport: cell.Protocol.Transport, Framing: cell.Protocol.Framing,
-			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
-			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
-			Floorless: experiment.Floorless(arm, cell.Null != nil || p.Messaging()),
-			Data:      catalog.DataName(work, p.DataOf(arm)),
-		}
-		if arm.Target != "" {
-			described.Server, described.Style = arm.Server, "" // of what serves there we know nothing
-			if p.Messaging() {
-				described.Floorless = "its broker runs elsewhere"
-			}
-		}
-		if a.services.Made != nil && len(p.External) > 0 {
-			described.Compared = a.services.Made.Service.Says(arm.Protocol, p.Operation)
-		}
-		describeDriver(&described, arm)
-		arms, cells = append(arms, described), append(cells, cell)
-	}
-	return arms, a.checkSecure(ctx, p, cells)
-}
-
-// carries tells why a cell, with the driver of an arm, cannot carry operations.
-func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
-	for _, o := range operations {
-		if why, hole := cell.Holes[o]; hole {
-			return cli.Usage("%s cannot carry %s: %s", arm.Protocol, o, why)
-		}
-		if !arm.Raw() {
-			continue
-		}
-		if err := catalog.RawCarries(cell, o); err != nil {
-			return err
-		}
-	}
-	return toolCarries(cell, arm, operations)
-}
-
-// reachable tells why an arm's target cannot be reached through a relay.
-func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
-	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure || p.TLS.ServerName != "" || p.TLS.Insecure {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(arm.Target)
-	if err != nil {
-		return cli.Usage("arm %s: target %q: want HOST:PORT", arm.Name, arm.Target)
-	}
-	if host == "127.0.0.1" {
-		return nil
-	}
-	return cli.Usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: give that name with --server-name, or leave --network out", arm.Name, host)
-}

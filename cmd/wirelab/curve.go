@@ -12,6 +12,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 	"wirelab/lab/result"
 	"wirelab/results/report"
 )
@@ -100,7 +101,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 		p.Deadline = curveDeadline
 	}
 	f.conduct.database.Dry = f.conduct.plan
-	p, err := f.conduct.database.Apply(ctx, &a.databases, a.Catalog, f.conduct.network.apply(f.conduct.secure.apply(p)))
+	p, err := f.conduct.database.Apply(ctx, &a.Databases, a.Catalog, f.conduct.network.apply(f.conduct.secure.apply(p)))
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 	if err := f.conduct.gate.marks(a); err != nil {
 		return err
 	}
-	if _, _, err := a.present(ctx, p); err != nil && !f.conduct.plan {
+	if _, _, err := a.Present(ctx, p); err != nil && !f.conduct.plan {
 		return err
 	}
 	if rates != nil {
@@ -121,7 +122,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 		return cli.Usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: give them")
 	}
 	// What cannot be is said before anything is run, on a rate that stands for those to come.
-	if _, err := a.checked(ctx, f.at(p, []float64{1})); err != nil {
+	if _, err := a.Checked(ctx, f.at(p, []float64{1})); err != nil {
 		return err
 	}
 	if err := f.conduct.gate.prepare(f.at(p, []float64{1}), f.conduct.json); err != nil {
@@ -182,16 +183,6 @@ func (f *curveFlags) at(p plan.Plan, rates []float64) plan.Plan {
 	return p
 }
 
-// checked completes a plan and finds its arms.
-func (a *app) checked(ctx context.Context, p plan.Plan) (plan.Plan, error) {
-	done, err := p.Complete()
-	if err != nil {
-		return p, err
-	}
-	_, err = a.arms(ctx, done)
-	return done, err
-}
-
 // calibrate looks once, shortly, at what each arm does in the closed loop with
 // few and with many calls in flight.
 func (f *curveFlags) calibrate(ctx context.Context, a *app, p plan.Plan) ([]result.Calibrated, error) {
@@ -201,29 +192,15 @@ func (f *curveFlags) calibrate(ctx context.Context, a *app, p plan.Plan) ([]resu
 		p.Loads = append(p.Loads, plan.Load{InFlight: few})
 	}
 	p.Slices, p.Slice, p.Primary = 5, plan.Duration(100*time.Millisecond), ""
-	r, err := a.look(ctx, p, "looking for the rates")
+	r, err := a.Look(ctx, p, "looking for the rates")
 	if err != nil {
 		return nil, err
 	}
-	found := calibrations(r)
+	found := prepare.Calibrations(r)
 	if len(found) == 0 {
 		return nil, errors.New("no arm answered a call in the closed loop, so there are no rates to choose")
 	}
 	return found, nil
-}
-
-// calibrations are what the arms of a result did in the closed loop.
-func calibrations(r *result.Result) []result.Calibrated {
-	var all []result.Calibrated
-	for _, round := range r.Rounds {
-		for _, t := range round.Trials {
-			if t.Window > 0 && t.Completed > 0 {
-				rate := float64(t.Completed) / time.Duration(t.Window).Seconds()
-				all = append(all, result.Calibrated{Arm: t.Arm, InFlight: r.Plan.Loads[t.Load].InFlight, Rate: rate})
-			}
-		}
-	}
-	return all
 }
 
 // conducted runs the curve's plan and prints what came of it.
@@ -233,7 +210,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	if err != nil {
 		return err
 	}
-	arms, err := a.arms(ctx, p)
+	arms, err := a.Arms(ctx, p)
 	if err != nil {
 		return err
 	}

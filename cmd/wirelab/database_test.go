@@ -57,8 +57,8 @@ func TestWithoutPostgreSQLTheEmbeddedDatabaseIsUsed(t *testing.T) {
 	alone := map[string]string{postgres.BinVariable: t.TempDir(), "HOME": t.TempDir()}
 	a := newApp(cli.Terminal{Stderr: &said, Clock: clitest.Still{}}, nil, func(name string) string { return alone[name] })
 	p := plan.Plan{Workload: "ledger", Arms: []plan.Arm{{Protocol: "grpc", Database: wirelab.Memory}, {Protocol: "http1-json"}}}
-	p, err := new(databases.Choice).Apply(t.Context(), &a.databases, a.Catalog, p)
-	if err := cli.Both(err, a.databases.Close()); err != nil {
+	p, err := new(databases.Choice).Apply(t.Context(), &a.Databases, a.Catalog, p)
+	if err := cli.Both(err, a.Databases.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if p.Database != databases.Embedded || p.Arms[0].Database != wirelab.Memory || !strings.Contains(said.String(), "the embedded database instead") {

@@ -48,7 +48,7 @@ its data.`,
 	}
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		r, started, err := postgres.Reside(c.Context(), postgres.Options{Getenv: a.getenv})
+		r, started, err := postgres.Reside(c.Context(), postgres.Options{Getenv: a.Getenv})
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ run, stop says so and does nothing. Then choose --keep or --discard.`,
 				return err
 			}
 		}
-		r, ok, err := postgres.Dismiss(c.Context(), a.getenv, keep)
+		r, ok, err := postgres.Dismiss(c.Context(), a.Getenv, keep)
 		switch {
 		case err != nil:
 			return err
@@ -104,7 +104,7 @@ run, stop says so and does nothing. Then choose --keep or --discard.`,
 
 // onlySets returns an error unless the server holds nothing but data sets.
 func (a *app) onlySets(ctx context.Context) error {
-	r, ok, err := postgres.Residing(a.getenv)
+	r, ok, err := postgres.Residing(a.Getenv)
 	if err != nil || !ok {
 		return err
 	}
@@ -158,10 +158,10 @@ type dbStatus struct {
 
 func (a *app) dbStatus(ctx context.Context) (dbStatus, error) {
 	s := dbStatus{Sets: []kept.Held{}}
-	if other := a.getenv(postgres.Variable); other != "" {
+	if other := a.Getenv(postgres.Variable); other != "" {
 		s.Other = postgres.Redact(other)
 	}
-	r, ok, err := postgres.Residing(a.getenv)
+	r, ok, err := postgres.Residing(a.Getenv)
 	if err != nil || !ok {
 		return s, err
 	}
@@ -170,7 +170,7 @@ func (a *app) dbStatus(ctx context.Context) (dbStatus, error) {
 		return s, nil
 	}
 	s.Running, s.PID, s.Started, s.Settings, s.Address = true, r.PID, &r.Started, r.Settings, postgres.Redact(r.Source)
-	if s.State, err = postgres.StatePath(a.getenv); err != nil {
+	if s.State, err = postgres.StatePath(a.Getenv); err != nil {
 		return s, err
 	}
 	sets, err := kept.Sets(ctx, r.Source)
@@ -229,7 +229,7 @@ func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
 
 // noteOtherDB says that the environment names another database.
 func (a *app) noteOtherDB() {
-	if other := a.getenv(postgres.Variable); other != "" {
+	if other := a.Getenv(postgres.Variable); other != "" {
 		a.Note("%s is set: commands use %s instead", postgres.Variable, postgres.Redact(other))
 	}
 }
@@ -293,10 +293,10 @@ func usualSet() (accounts, transactions int) {
 
 // seedSource returns the connection string of the server to write into.
 func (a *app) seedSource() (string, error) {
-	if source := a.getenv(postgres.Variable); source != "" {
+	if source := a.Getenv(postgres.Variable); source != "" {
 		return source, nil
 	}
-	r, ok, err := postgres.Running(a.getenv)
+	r, ok, err := postgres.Running(a.Getenv)
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"wirelab/lab/experiment"
+	"wirelab/lab/prepare"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
@@ -37,7 +38,7 @@ func TestPipelineCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := file.Services["pipeline"]
-	if want := []string{amqpVariable, experiment.DatabaseVariable}; !slices.Equal(slices.Sorted(maps.Keys(of.Environment)), want) {
+	if want := []string{prepare.AmqpVariable, experiment.DatabaseVariable}; !slices.Equal(slices.Sorted(maps.Keys(of.Environment)), want) {
 		t.Fatalf("it sets %v, want %q", of.Environment, want)
 	}
 	if len(of.Command) < 2 || !slices.Equal(of.Command[:2], []string{"up", "logging"}) {
@@ -48,7 +49,7 @@ func TestPipelineCompose(t *testing.T) {
 		args = append(args, anywhere.ReplaceAllString(arg, "127.0.0.1:0"))
 	}
 	postgrestest.Need(t)
-	environment := []string{amqpVariable + "=" + rabbitmqtest.Shared(t), experiment.DatabaseVariable + "=" + postgrestest.Fresh(t)}
+	environment := []string{prepare.AmqpVariable + "=" + rabbitmqtest.Shared(t), experiment.DatabaseVariable + "=" + postgrestest.Fresh(t)}
 	p, up := rise(t, environment, args...)
 	status, reply, err := post(t.Context(), up.Gateway+"/log-rabbit", logging.Entry{ID: "queued", Name: "event", Data: "<data>"})
 	if err != nil || status != http.StatusAccepted || reply.Data.ID != "queued" {

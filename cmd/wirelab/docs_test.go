@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/doctest"
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
@@ -20,7 +21,6 @@ import (
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/system/rabbitmq/rabbitmqtest"
-	"wirelab/workload/all"
 )
 
 // docBlocks returns the blocks of README.md and docs in a language. What they
@@ -173,8 +173,8 @@ func TestDocTranscripts(t *testing.T) {
 				continue
 			}
 			looked++
-			a := app{Catalog: all.Works()}
-			command, rest, err := newRootCommand(&a).Find(words[1:])
+			a := newApp(cli.Terminal{}, nil, nil)
+			command, rest, err := newRootCommand(a).Find(words[1:])
 			if err == nil {
 				err = command.ParseFlags(rest)
 			}

@@ -17,7 +17,7 @@ import (
 
 // describe is an error for the person at the terminal. Of a name that is not known where it was written it
 // says what the name stands for elsewhere: "kafka" in the place of a preset is a protocol.
-func (a *app) describe(err error) string { return a.services.Hidden(a.described(err)) }
+func (a *app) describe(err error) string { return a.Services.Hidden(a.described(err)) }
 
 func (a *app) described(err error) string {
 	text := describe(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/prepare"
 )
 
 // The exit codes, as "wirelab help exit-codes" tells them.
@@ -49,7 +50,7 @@ var errPartial = errors.New("no valid answer")
 // exitCodeOf tells the exit code of an error that a command returned.
 func exitCodeOf(err error) int {
 	var own *cli.Exit
-	if errors.Is(err, errPartial) && !errors.As(err, &own) {
+	if (errors.Is(err, errPartial) || errors.Is(err, prepare.ErrInterrupted)) && !errors.As(err, &own) {
 		return exitNoWord
 	}
 	return cli.Code(err)

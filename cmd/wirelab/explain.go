@@ -206,7 +206,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 		a.Note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
 	}
 	f.conduct.database.Dry = f.conduct.plan
-	written, err := f.conduct.database.Apply(ctx, &a.databases, a.Catalog, f.conduct.network.apply(p))
+	written, err := f.conduct.database.Apply(ctx, &a.Databases, a.Catalog, f.conduct.network.apply(p))
 	if err != nil {
 		return err
 	}
@@ -214,18 +214,18 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if p, err = written.Complete(); err != nil {
 		return err
 	}
-	arms, err := a.arms(ctx, p)
+	arms, err := a.Arms(ctx, p)
 	if err != nil {
 		return err
 	}
 	if f.conduct.plan {
 		return a.PrintJSON(p)
 	}
-	if err := a.wholly(ctx, p); err != nil {
+	if err := a.Wholly(ctx, p); err != nil {
 		return err
 	}
 	if written.Slice == 0 && !p.Loads[0].Open() {
-		slice, err := a.sliceFor(ctx, written)
+		slice, err := a.SliceFor(ctx, written)
 		if err != nil {
 			return err
 		}

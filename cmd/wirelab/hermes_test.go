@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"wirelab/hermes/local"
+	"wirelab/lab/prepare"
 	"wirelab/pipeline/stack"
 	"wirelab/system/nats"
 	"wirelab/workload/logging"
@@ -53,7 +54,7 @@ func TestUpLoggingWithHermes(t *testing.T) {
 			url = "hermes://" + part.Doors[stack.DoorGRPC]
 		}
 	}
-	other, elsewhere := rise(t, []string{hermesVariable + "=" + url, local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes", "--db", "memory")
+	other, elsewhere := rise(t, []string{prepare.HermesVariable + "=" + url, local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes", "--db", "memory")
 	if len(elsewhere.Parts) != 3 {
 		t.Errorf("beside a Hermes that runs there are %+v", elsewhere.Parts)
 	}

@@ -42,8 +42,8 @@ func muted(t *testing.T, want, args string, env map[string]string) (code int, st
 	t.Helper()
 	return clitest.Interrupt(t, want, func(ctx context.Context, terminal cli.Terminal) int {
 		a := newApp(terminal, nil, nil)
-		a.getenv = func(name string) string { return env[name] }
-		return a.Execute(ctx, newRootCommand(a), strings.Fields(args), cli.Ending{Code: exitCodeOf, Describe: describe, Last: a.databases.Close})
+		a.Getenv = func(name string) string { return env[name] }
+		return a.Execute(ctx, newRootCommand(a), strings.Fields(args), cli.Ending{Code: exitCodeOf, Describe: describe, Last: a.Databases.Close})
 	})
 }
 

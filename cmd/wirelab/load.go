@@ -152,7 +152,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := f.readable(); err != nil {
 		return err
 	}
-	d, err := f.typed.Describe(ctx, &a.services, f.conduct.secure.TLS, args)
+	d, err := f.typed.Describe(ctx, &a.Services, f.conduct.secure.TLS, args)
 	if err != nil {
 		return err
 	}
@@ -169,26 +169,26 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := f.asked(d); err != nil {
 		return err
 	}
-	if p, err = a.services.MakeWork(ctx, p); err != nil {
+	if p, err = a.Services.MakeWork(ctx, p); err != nil {
 		return services.AsTyped(err, args[len(args)-1])
 	}
 	if f.dry {
 		return a.printRequests(p)
 	}
-	a.services.MayLoad = f.mayLoad
-	if err := a.services.Permitted(f.mayLoad); err != nil {
+	a.Services.MayLoad = f.mayLoad
+	if err := a.Services.Permitted(f.mayLoad); err != nil {
 		return err
 	}
 	f.capped(a, &p)
-	arm := a.services.Reached(plan.Arm{Name: a.services.Hidden(services.WithoutQuerySecrets(args[len(args)-1])), Protocol: services.TargetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
-	tried, err := a.services.Tried(ctx, p.Operation, arm)
+	arm := a.Services.Reached(plan.Arm{Name: a.Services.Hidden(services.WithoutQuerySecrets(args[len(args)-1])), Protocol: services.TargetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
+	tried, err := a.Services.Tried(ctx, p.Operation, arm)
 	if err != nil {
 		return cli.With(exitFailed, err)
 	}
-	if p, err = f.typed.Comparing(ctx, &a.services, p, d, tried); err != nil {
+	if p, err = f.typed.Comparing(ctx, &a.Services, p, d, tried); err != nil {
 		return err
 	}
-	if arm.Driver == "" && a.services.RawWhy(p.Operation, arm, tried) == "" {
+	if arm.Driver == "" && a.Services.RawWhy(p.Operation, arm, tried) == "" {
 		arm.Driver = plan.DriverRaw
 	}
 	p.Arms = []plan.Arm{arm}
@@ -266,7 +266,7 @@ func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
 
 // capped gives a host that is not this machine a low rate, unless the flags say how much it is to get.
 func (f *loadFlags) capped(a *app, p *plan.Plan) {
-	for _, w := range a.services.Made.Service.Wires {
+	for _, w := range a.Services.Made.Service.Wires {
 		if !services.Loopback(w.Address) && f.rate == "" && len(f.inFlight) == 0 && !f.curve && !f.capacity {
 			p.Loads = []plan.Load{{Rate: mayLoadRate}}
 			a.Note("%s is not this machine: %s; --rate or --in-flight sets another load", services.HostOf(w.Address), mayLoadText)
@@ -291,10 +291,10 @@ func thresholdsOf(slo string) (all []string, err error) {
 
 // printRequests prints what would be sent, with secrets hidden.
 func (a *app) printRequests(p plan.Plan) error {
-	for _, o := range a.services.Made.Service.Operations {
-		for _, w := range a.services.Made.Service.Wires {
+	for _, o := range a.Services.Made.Service.Operations {
+		for _, w := range a.Services.Made.Service.Wires {
 			for _, text := range o.Calls[w.Name].Texts(w) {
-				if err := a.Printf("%s\n", a.services.Hidden(text)); err != nil {
+				if err := a.Printf("%s\n", a.Services.Hidden(text)); err != nil {
 					return err
 				}
 			}

@@ -11,7 +11,9 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/databases"
+	"wirelab/lab/prepare"
 	"wirelab/lab/services"
+	"wirelab/results/report"
 	"wirelab/workload/all"
 )
 
@@ -36,9 +38,13 @@ func newApp(terminal cli.Terminal, args []string, getenv func(string) string) *a
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 	}
-	a := &app{Terminal: terminal, args: args, getenv: getenv, Catalog: all.Works(), now: time.Now}
+	a := &app{Terminal: terminal, args: args}
 	tell := cli.Teller{Terminal: &a.Terminal}
-	a.services = services.Services{Getenv: getenv, Tell: tell, ReadFile: a.readFile, ReadData: a.readData, Works: &a.Catalog}
-	a.databases = databases.Databases{Getenv: getenv, Tell: tell}
+	a.Lab = prepare.Lab{
+		Catalog: all.Works(), Getenv: getenv, Tell: tell, Now: time.Now, Absences: report.Absences,
+		Watching: func(what string) prepare.Watch { return a.watch(what) },
+	}
+	a.Services = services.Services{Getenv: getenv, Tell: tell, ReadFile: a.readFile, ReadData: a.readData, Works: &a.Catalog}
+	a.Databases = databases.Databases{Getenv: getenv, Tell: tell}
 	return a
 }

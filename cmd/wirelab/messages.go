@@ -4,39 +4,23 @@ import (
 	"context"
 	"maps"
 	"net"
-	"net/url"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/brokers"
 	"wirelab/brokers/null"
 	"wirelab/brokers/ways"
 	"wirelab/cmd/internal/cli"
-	"wirelab/cmd/internal/selftest"
-	"wirelab/hermes/local"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
-	"wirelab/lab/experiment"
-	"wirelab/lab/messaging/bench"
-	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/messaging/drive"
 	"wirelab/lab/plan"
-	"wirelab/lab/target"
-	"wirelab/system/nats"
+	"wirelab/lab/prepare"
 	"wirelab/workload/catalog"
-)
-
-// The hidden commands of children that send and read messages.
-const (
-	driveMessages = "drive-messages"
-	readMessages  = "read-messages"
-	nullBroker    = "null-broker"
 )
 
 // driverGC lets the driver's memory grow to five times what it needs between
@@ -47,15 +31,15 @@ const driverGC = 400
 // newDriveMessagesCommand is the driver of messages that an experiment starts as a child.
 func newDriveMessagesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:    driveMessages,
+		Use:    prepare.DriveMessages,
 		Short:  "Send messages as an experiment's child",
 		Hidden: true,
 		Args:   cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			if a.getenv("GOGC") == "" {
+			if a.Getenv("GOGC") == "" {
 				debug.SetGCPercent(driverGC)
 			}
-			return drive.Obey(command.Context(), drive.Options{Open: a.openBroker, Outside: []string{readMessages}}, a.Stdin, a.Stdout)
+			return drive.Obey(command.Context(), drive.Options{Open: a.OpenBroker, Outside: []string{prepare.ReadMessages}}, a.Stdin, a.Stdout)
 		},
 	}
 }
@@ -63,12 +47,12 @@ func newDriveMessagesCommand(a *app) *cobra.Command {
 // newReadMessagesCommand is a reader that a driver starts, to kill it.
 func newReadMessagesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:    readMessages,
+		Use:    prepare.ReadMessages,
 		Short:  "Read messages as a driver's child",
 		Hidden: true,
 		Args:   cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return drive.Read(command.Context(), a.openBroker, a.Stdin, a.Stdout)
+			return drive.Read(command.Context(), a.OpenBroker, a.Stdin, a.Stdout)
 		},
 	}
 }
@@ -79,7 +63,7 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 	var o null.Options
 	nulls := map[string]func() *null.Server{ways.NATS: func() *null.Server { return null.NATS(o) }, ways.RabbitMQ: null.AMQP}
 	c := &cobra.Command{
-		Use:    nullBroker + " BROKER",
+		Use:    prepare.NullBroker + " BROKER",
 		Short:  "Speak a broker's protocol and do nothing, as an experiment's child",
 		Hidden: true,
 		Args:   cli.Arguments(1, 1, "a broker"),
@@ -91,7 +75,7 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 			if args[0] == ways.RabbitMQ && o != (null.Options{}) {
 				return cli.Usage("--delay and --double are of the null broker of %s only", ways.NATS)
 			}
-			if a.getenv("GOGC") == "" {
+			if a.Getenv("GOGC") == "" {
 				debug.SetGCPercent(driverGC)
 			}
 			at, err := (&net.ListenConfig{}).Listen(command.Context(), "tcp", "127.0.0.1:0")
@@ -99,85 +83,13 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 				return err
 			}
 			work := func(ctx context.Context) error { return server().Serve(ctx, at) }
-			return agent.Part(command.Context(), nullBroker, work, control.Ready{Address: at.Addr().String()}, a.Stdin, a.Stdout)
+			return agent.Part(command.Context(), prepare.NullBroker, work, control.Ready{Address: at.Addr().String()}, a.Stdin, a.Stdout)
 		},
 	}
 	c.Flags().DurationVar(&o.Delay, "delay", 0, "of NATS: how long after it came a message is acknowledged and delivered")
 	c.Flags().Uint64Var(&o.Double, "double", 0, "of NATS: one message in so many is delivered twice")
 	return c
 }
-
-// openBroker connects to a broker. One that somebody else runs, and that lets nobody
-// in without a word, is given the user and password of the URL in the environment:
-// a plan, which is shown and stored, has no place for them.
-func (a *app) openBroker(ctx context.Context, protocol string, r brokers.Reach) (brokers.Broker, error) {
-	w, err := ways.Find(protocol)
-	if err != nil {
-		return nil, err
-	}
-	variable := variableOf(w.Make)
-	if at, err := url.Parse(a.getenv(variable)); variable != "" && err == nil && at.User != nil {
-		for i, address := range r.Addresses {
-			if !strings.Contains(address, "://") {
-				mine := *at
-				mine.Host = address
-				r.Addresses[i] = mine.String()
-			}
-		}
-	}
-	return w.Open(ctx, r)
-}
-
-// variableOf is the environment variable with the URL of a broker that somebody else
-// runs; "" of a make that needs none.
-func variableOf(broker string) string {
-	return map[string]string{ways.NATS: natsVariable, ways.RabbitMQ: amqpVariable}[broker]
-}
-
-// withBrokers is the bench of a plan of messages.
-func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
-	var makes []string
-	for _, arm := range p.Arms {
-		makes = append(makes, bench.Make(arm))
-	}
-	programs, err := a.brokerPrograms(ctx, program, makes...)
-	if err != nil {
-		return nil, err
-	}
-	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Keeper: keeper(), Programs: programs}, p), nil
-}
-
-// brokerPrograms are what nodes of brokers are; a program is looked for where a broker
-// of its kind is needed.
-func (a *app) brokerPrograms(ctx context.Context, program string, makes ...string) (cluster.Programs, error) {
-	programs := cluster.Programs{Null: target.Command{Path: program, Args: []string{nullBroker}}}
-	if slices.Contains(makes, ways.Hermes) {
-		found, err := local.Find(ctx, a.getenv)
-		if err != nil {
-			return programs, err
-		}
-		programs.Hermes = found.Program
-	}
-	if slices.Contains(makes, ways.NATS) {
-		found, err := nats.Find(ctx, a.getenv)
-		if err != nil {
-			return programs, err
-		}
-		programs.NATS = found.Program
-	}
-	return programs, nil
-}
-
-// nullBrokers makes benches whose brokers are null ones with arguments, for the self-test.
-func nullBrokers(program string) selftest.Broker {
-	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
-		programs := cluster.Programs{Null: target.Command{Path: program, Args: append([]string{nullBroker}, args...)}}
-		return bench.Nulls{Bench: bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Keeper: keeper(), Programs: programs}, p)}, nil
-	}
-}
-
-// keeper are the arguments that make this program one that keeps a core from idling.
-func keeper() []string { return []string{"hog", "--idle"} }
 
 // messageFlags are those of loads of messages.
 type messageFlags struct {

@@ -16,6 +16,7 @@ import (
 	"wirelab/internal/prereq"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 	"wirelab/lab/result"
 	"wirelab/results/store"
 	"wirelab/results/store/sqlite"
@@ -224,7 +225,7 @@ func TestUpMessaging(t *testing.T) {
 		}
 		address := said.Addresses[0]
 		if at, found := strings.CutPrefix(address, "nats://"); found {
-			environment = append(environment, natsVariable+"="+address)
+			environment = append(environment, prepare.NatsVariable+"="+address)
 			s.set(environment[0])
 			_, address, _ = strings.Cut(at, "@")
 		}
@@ -270,7 +271,7 @@ func TestMessagesRefused(t *testing.T) {
 		"no workload":           {[]string{"compare", "grpc", "-w", "routeguide.GetFeature", "--scenario", "live"}, []string{"--scenario needs --workload messaging"}},
 		"up with what is none":  {[]string{"up", "messaging", "--broker", "zeromq"}, []string{"zeromq", "hermes", "nats", "rabbitmq"}},
 		"up with too many":      {[]string{"up", "messaging", "--nodes", "70"}, []string{"--nodes 70", "1 to 7"}},
-		"a late null RabbitMQ":  {[]string{nullBroker, "rabbitmq", "--delay", "1ms"}, []string{"--delay and --double", "nats"}},
+		"a late null RabbitMQ":  {[]string{prepare.NullBroker, "rabbitmq", "--delay", "1ms"}, []string{"--delay and --double", "nats"}},
 		"up with no durability": {[]string{"up", "messaging", "--durability", "none"}, []string{"none", "fsync", "default"}},
 	} {
 		o := s.run(c.args...)

@@ -31,10 +31,10 @@ func tellOf(results store.Store, running store.Running) *news {
 
 // watched makes a conductor show and tell each of its steps.
 func (a *app) watched(c *experiment.Conductor, results store.Store, show func(experiment.Event)) *news {
-	n := tellOf(results, store.StartRunning(c.ID, a.now(), c.Plan, c.Environment.Host))
+	n := tellOf(results, store.StartRunning(c.ID, a.Now(), c.Plan, c.Environment.Host))
 	c.Observe = func(e experiment.Event) {
 		show(e)
-		n.observe(e)
+		n.Observe(e)
 	}
 	return n
 }
@@ -46,8 +46,8 @@ func (n *news) test(name string, i, all int) {
 	n.reporter.Tell(n.running)
 }
 
-// observe tells of a step.
-func (n *news) observe(e experiment.Event) {
+// Observe tells of a step.
+func (n *news) Observe(e experiment.Event) {
 	r := &n.running
 	r.Phase, r.Round, r.RoundsMin, r.RoundsMax = string(e.Phase), e.Round, e.RoundsMin, e.RoundsMax
 	r.Step, r.Steps, r.Arm, r.Load = e.Step, e.Steps, e.Arm, e.Load

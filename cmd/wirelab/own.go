@@ -57,11 +57,11 @@ filled from rows.`,
 	c.Flags().StringVar(&name, "name", "", "the `name` of the service (default: from its host or file)")
 	secure.register(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		given, err := a.services.TypedHeaders(headers)
+		given, err := a.Services.TypedHeaders(headers)
 		if err != nil {
 			return err
 		}
-		d, notes, err := a.services.Discovered(c.Context(), args, given, secure.TLS)
+		d, notes, err := a.Services.Discovered(c.Context(), args, given, secure.TLS)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ Exit code 0: each call was answered; 1: some call was not.`,
 		Args: cli.Arguments(1, 1, "the file of a description, such as shop.yaml"),
 	}
 	c.Flags().StringSliceVar(&operations, "operation", nil, "check only these `operations`")
-	c.Flags().StringVar(&a.services.MayLoad, "i-may-load", "", "the `host` of the service, where that is not this machine and you may call it")
+	c.Flags().StringVar(&a.Services.MayLoad, "i-may-load", "", "the `host` of the service, where that is not this machine and you may call it")
 	asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.checkOwn(c.Context(), args[0], operations, *asJSON)
@@ -139,16 +139,16 @@ func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJ
 	if at := strings.LastIndex(arg, ":"); at > 0 && services.Described(arg[:at]) {
 		file, only = arg[:at], arg[at+1:]
 	}
-	if _, err := a.services.MakePlan(ctx, plan.Plan{External: []plan.External{{File: file}}}); err != nil {
+	if _, err := a.Services.MakePlan(ctx, plan.Plan{External: []plan.External{{File: file}}}); err != nil {
 		return err
 	}
 	var all []services.Checked
 	failed := 0
-	for _, w := range a.services.Made.Service.Wires {
+	for _, w := range a.Services.Made.Service.Wires {
 		if only != "" && w.Name != only {
 			continue
 		}
-		calls, err := a.services.Check(ctx, w, operations)
+		calls, err := a.Services.Check(ctx, w, operations)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func newPartCommand(a *app) *cobra.Command {
 		Args:   cli.Arguments(0, 1, "a name, for lists of processes"),
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			config, err := stack.ParseConfig(a.getenv(stack.Variable))
+			config, err := stack.ParseConfig(a.Getenv(stack.Variable))
 			if err != nil {
 				return err
 			}

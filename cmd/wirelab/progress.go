@@ -13,10 +13,11 @@ type watcher struct{ *cli.Activity }
 // watch shows what is done, until the watcher is done.
 func (a *app) watch(what string) watcher { return watcher{a.Doing(what)} }
 
-func (w watcher) observe(e experiment.Event) { w.show("", e) }
+// Observe shows a step.
+func (w watcher) Observe(e experiment.Event) { w.show("", e) }
 
-// observeAs is observe for what is done before an experiment: what says so.
-func (w watcher) observeAs(what string) func(experiment.Event) {
+// ObserveAs is Observe for what is done before an experiment: what says so.
+func (w watcher) ObserveAs(what string) func(experiment.Event) {
 	return func(e experiment.Event) {
 		if e.Phase != experiment.RoundOver { // it is no round of the experiment
 			w.show(what, e)

@@ -9,7 +9,6 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/lab/services"
-	"wirelab/workload/catalog"
 )
 
 // ratedFlags are what the commands that try rates have in common.
@@ -44,7 +43,7 @@ func (f *ratedFlags) register(command *cobra.Command) {
 func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []string) (p plan.Plan, said string, err error) {
 	p = f.plan
 	p.Name = name
-	if arms, err = f.external.Work(ctx, &a.services, &p, f.workload, arms); err != nil {
+	if arms, err = f.external.Work(ctx, &a.Services, &p, f.workload, arms); err != nil {
 		return p, "", err
 	}
 	if f.driver != "" && f.driver != plan.DriverClient && f.driver != plan.DriverRaw {
@@ -69,7 +68,7 @@ func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []stri
 			switch {
 			case f.driver != "":
 				arm.Driver = f.driver
-			case a.rawFor(p, arm):
+			case a.RawFor(p, arm):
 				arm.Driver = plan.DriverRaw
 				raw = append(raw, text)
 			default:
@@ -77,7 +76,7 @@ func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []stri
 			}
 		}
 		if len(p.External) > 0 {
-			arm = a.services.Reached(arm)
+			arm = a.Services.Reached(arm)
 		}
 		p.Arms = append(p.Arms, arm)
 	}
@@ -88,16 +87,6 @@ func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []stri
 		said = strings.TrimPrefix(said+"; the client library, which is later at high rates, for "+strings.Join(client, ", "), "; ")
 	}
 	return p, said, nil
-}
-
-// rawFor reports whether there is a raw driver for an arm. What is unknown is
-// told of later, by who looks at the whole plan.
-func (a *app) rawFor(p plan.Plan, arm plan.Arm) bool {
-	if arm.Client != "" {
-		return false // a library was asked for
-	}
-	cell, err := a.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
-	return err == nil && catalog.RawCarries(cell, p.Operation) == nil
 }
 
 // sayDriver tells which driver was chosen.

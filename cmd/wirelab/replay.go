@@ -77,14 +77,14 @@ func newReplayCommand(a *app) *cobra.Command {
 			return cli.Usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
 				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID, was.Capacity.Objective, was.Command)
 		}
-		if was.Plan, err = a.services.MakePlan(c.Context(), was.Plan); err != nil {
+		if was.Plan, err = a.Services.MakePlan(c.Context(), was.Plan); err != nil {
 			return err
 		}
 		p, err := a.replayed(c.Context(), again(was.Plan, rounds, limit))
 		if err != nil {
 			return err
 		}
-		arms, err := a.arms(c.Context(), p)
+		arms, err := a.Arms(c.Context(), p)
 		if err != nil {
 			return err
 		}
@@ -114,11 +114,11 @@ func again(p plan.Plan, rounds int, limit time.Duration) plan.Plan {
 // replayed is the plan of a replay, complete, with all of its arms: conclusions
 // are held against each other by their places.
 func (a *app) replayed(ctx context.Context, p plan.Plan) (plan.Plan, error) {
-	p, err := a.whole(ctx, p)
+	p, err := a.Whole(ctx, p)
 	if err != nil {
 		return p, err
 	}
-	return p, a.wholly(ctx, p)
+	return p, a.Wholly(ctx, p)
 }
 
 // checkReplay refuses flags that cannot be.

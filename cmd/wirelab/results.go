@@ -98,7 +98,7 @@ also shows the calibration runs of wirelab doctor.`, store.ListDefault),
 	all := c.Flags().Bool("all", false, "also calibration runs")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		f, err := flags.filter(a.now())
+		f, err := flags.filter(a.Now())
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
 	if file == "-" {
 		from = "standard input"
 	}
-	if err := in.Put(ctx, s, "imported from "+from, a.now()); err != nil {
+	if err := in.Put(ctx, s, "imported from "+from, a.Now()); err != nil {
 		return err
 	}
 	a.noteUnread(in.Result)

@@ -32,7 +32,7 @@ func (a *app) noteRoom() {
 }
 
 // last is what is done when a command has returned, and what is told then.
-func (a *app) last() error { return cli.Both(a.unkept, a.databases.Close()) }
+func (a *app) last() error { return cli.Both(a.unkept, a.Databases.Close()) }
 
 // exitCode is [exitCodeOf], but where a result could not be stored. That is a failure, whatever else the answer is; with
 // thresholds exit code 1 means that one is exceeded, and nothing else.

@@ -29,8 +29,8 @@ func TestTooFewDescriptorsAreRefusedFirst(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		a := with(newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(name string) string {
 			return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), certificateEnv: certificateNone}[name]
-		}), func(a *app) { a.limits = func() probe.Limits { return probe.Limits{Descriptors: 64} } })
-		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.databases.Close})
+		}), func(a *app) { a.Limits = func() probe.Limits { return probe.Limits{Descriptors: 64} } })
+		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.Databases.Close})
 		said := stderr.String()
 		for _, want := range []string{"open files in one process, and the limit is 64 (ulimit -Hn)", "--ulimit nofile=", "fewer calls in flight"} {
 			if !strings.Contains(said, want) {

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/pflag"
 
-	"wirelab"
-	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
-	"wirelab/lab/trust"
 )
 
 // secureFlags say how targets are reached over TLS. Every command that takes a target has them.
@@ -42,32 +37,4 @@ func (s *secureFlags) apply(p plan.Plan) plan.Plan {
 		}
 	}
 	return p
-}
-
-// readSecure is readTLS for an experiment, whose plan is looked at several times.
-func (a *app) readSecure(ctx context.Context, t plan.TLS) (trust.Secured, error) {
-	if t == a.secure {
-		return a.secured, nil
-	}
-	read, err := trust.Read(ctx, t, a.now())
-	if err == nil {
-		a.secure, a.secured = t, read
-	}
-	return read, err
-}
-
-// checkSecure refuses settings of TLS that no arm has a use for, and files that are not
-// what they should be.
-func (a *app) checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell) error {
-	if !p.TLS.Given() {
-		return nil
-	}
-	for i, cell := range arms {
-		if p.Arms[i].Target != "" && cell.Protocol.Secure {
-			_, err := a.readSecure(ctx, p.TLS)
-			return err
-		}
-	}
-	return cli.Usage("--ca, --cert, --key, --server-name and --insecure are for targets over TLS, and no arm with a target uses TLS; " +
-		"see wirelab matrix for the protocols that do")
 }

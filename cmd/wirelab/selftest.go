@@ -17,6 +17,7 @@ import (
 	"wirelab/cmd/internal/selftest"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/results/report/json"
@@ -209,8 +210,8 @@ func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOp
 	}
 	var saying sync.Mutex // tests say what they do from several goroutines
 	e := selftest.Env{
-		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return a.arms(ctx, p) },
-		External: a.describedGuide, Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
+		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return a.Arms(ctx, p) },
+		External: a.describedGuide, Broker: prepare.NullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
 		Loads: o.loads, Busy: o.busy, Driver: o.driver,
 		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
 		Say: func(line string) {
@@ -246,7 +247,7 @@ func (a *app) blankReport(ctx context.Context, e selftest.Env, o selfTestOptions
 	if err != nil {
 		return nil, err
 	}
-	arms, err := a.arms(ctx, p)
+	arms, err := a.Arms(ctx, p)
 	began := time.Now()
 	return &result.Result{
 		Schema: result.Schema, Minor: result.Minor, ID: store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))), Command: a.commandLine(),

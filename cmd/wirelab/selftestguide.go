@@ -88,5 +88,5 @@ func (a *app) ownSchema(ctx context.Context, wire external.Wire, text external.W
 		stop()
 		err = cli.Both(err, <-ended)
 	}()
-	return a.services.Reflected(ctx, listener.Addr().String(), wire, text)
+	return a.Services.Reflected(ctx, listener.Addr().String(), wire, text)
 }

@@ -12,6 +12,7 @@ import (
 	"wirelab/lab/agent"
 	"wirelab/lab/databases"
 	"wirelab/lab/inject"
+	"wirelab/lab/prepare"
 )
 
 // serveFlags are the flags of "serve".
@@ -85,7 +86,7 @@ load generators:
 func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err error) {
 	var database wirelab.OpenDatabase
 	if !f.null {
-		if cell, database, err = a.databases.Over(ctx, a.Catalog, cell, f.database, f.controlled); err != nil {
+		if cell, database, err = a.Databases.Over(ctx, a.Catalog, cell, f.database, f.controlled); err != nil {
 			return err
 		}
 		if database != nil {
@@ -99,7 +100,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 		case f.inject != "":
 			return cli.Usage("--null and --inject do not go together: a null responder does nothing else")
 		}
-		cell.Serve, cell.Server = cell.Null, nullResponder
+		cell.Serve, cell.Server = cell.Null, prepare.NullResponder
 	}
 	cell, injector, err := hooked(cell, f.inject)
 	if err != nil {

@@ -53,7 +53,7 @@ Ctrl-C ends streams at once and waits up to 5 s for other replies.`,
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print the address as JSON, for programs")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if f.token == "" {
-			f.token = a.getenv(tokenVariable)
+			f.token = a.Getenv(tokenVariable)
 		}
 		return a.withStore(c.Context(), func(s store.Store) error { return a.serveResults(c.Context(), s, f) })
 	}
@@ -107,7 +107,7 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 func (a *app) buildTag() string {
 	v := cli.ThisBuild()
 	if v.Dirty || v.Commit == "" {
-		return v.Commit + a.now().String()
+		return v.Commit + a.Now().String()
 	}
 	return v.Commit
 }

@@ -93,7 +93,7 @@ func (a *app) find(ctx context.Context, name string) (*result.Result, error) {
 // width is how many columns the terminal has; 0 if there is none or it does
 // not tell. COLUMNS comes first, for those who want another.
 func (a *app) width() int {
-	if n, err := strconv.Atoi(a.getenv("COLUMNS")); err == nil && n > 0 {
+	if n, err := strconv.Atoi(a.Getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
 	f, ok := cli.FileOf(a.Stdout)

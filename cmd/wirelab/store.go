@@ -42,7 +42,7 @@ func (a *app) storePlace() (string, error) {
 	if a.results != "" {
 		return a.results, nil
 	}
-	return store.DefaultPath(a.getenv)
+	return store.DefaultPath(a.Getenv)
 }
 
 // openStoreAt opens the store in a file or a database.

@@ -15,6 +15,7 @@ import (
 	"wirelab/lab/chaos"
 	"wirelab/lab/databases"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/pipeline/stack"
@@ -27,7 +28,7 @@ func TestSuggestedChaosIsTaken(t *testing.T) {
 	t.Parallel()
 	a := newApp(cli.Terminal{}, nil, func(string) string { return "" })
 	away := newApp(cli.Terminal{}, nil, func(key string) string {
-		for _, variable := range brokerVariables() {
+		for _, variable := range prepare.BrokerVariables() {
 			if key == variable {
 				return "there"
 			}

@@ -66,7 +66,7 @@ func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cob
 		panic(err) // the flag is defined above
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f, err := t.list.filter(a.now())
+		f, err := t.list.filter(a.Now())
 		if err != nil {
 			return err
 		}

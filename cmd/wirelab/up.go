@@ -15,25 +15,13 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
+	"wirelab/lab/prepare"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
 	"wirelab/pipeline/trouble"
 	"wirelab/queue"
 	"wirelab/system/rabbitmq"
 )
-
-// The environment variables that say where message brokers are: an address of
-// one may hold a password, which others see on a command line.
-const (
-	amqpVariable   = "WIRELAB_AMQP_URL"
-	natsVariable   = "WIRELAB_NATS_URL"
-	hermesVariable = "WIRELAB_HERMES_URL"
-)
-
-// brokerVariables are those variables by the broker's kind.
-func brokerVariables() map[string]string {
-	return map[string]string{stack.RabbitMQ: amqpVariable, stack.NATSServer: natsVariable, stack.Hermes: hermesVariable}
-}
 
 // noBroker is the --broker of a pipeline without one.
 const noBroker = "none"
@@ -98,14 +86,14 @@ is killed. The gateway replies before RabbitMQ has confirmed anything. Each
 listener gets each entry.
 
 Put addresses with passwords into the environment, because other users of this
-machine can see flags: $` + amqpVariable + `, $` + natsVariable + `,
-$` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
+machine can see flags: $` + prepare.AmqpVariable + `, $` + prepare.NatsVariable + `,
+$` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 		Example: `  wirelab up logging --addr 127.0.0.1:8080
   wirelab up logging --broker none --db embedded
   wirelab up logging --broker rabbitmq,nats,hermes --direct
   wirelab up logging --broker rabbitmq --queue classic --no-confirms --transient
   wirelab up logging --broker rabbitmq --published-topology
-  ` + amqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
+  ` + prepare.AmqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },
@@ -116,9 +104,9 @@ $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.StringVar(&f.grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
 	flags.StringVar(&f.rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
 	flags.StringSliceVar(&f.brokers, "broker", nil, "message `broker`: rabbitmq, nats, hermes, several separated by commas, or none (default rabbitmq, if it is installed)")
-	flags.StringVar(&f.amqp, "amqp", "", "`URL` of a running RabbitMQ (default $"+amqpVariable+", else one is started)")
-	flags.StringVar(&f.nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+natsVariable+", else one is started)")
-	flags.StringVar(&f.hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+hermesVariable+", else one is started)")
+	flags.StringVar(&f.amqp, "amqp", "", "`URL` of a running RabbitMQ (default $"+prepare.AmqpVariable+", else one is started)")
+	flags.StringVar(&f.nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
+	flags.StringVar(&f.hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+prepare.HermesVariable+", else one is started)")
 	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
 	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry; a lost entry is then not noticed")
 	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, if its queue can")
@@ -167,7 +155,7 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 // pipeline is what the flags ask for; it sees to it that the database is there.
 func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 	o := stack.Options{
-		Published: f.published, Origins: f.origins, Getenv: a.getenv, Stderr: &trouble.Together{To: a.Stderr},
+		Published: f.published, Origins: f.origins, Getenv: a.Getenv, Stderr: &trouble.Together{To: a.Stderr},
 		Listen: map[string]map[string]string{
 			stack.GatewayPart: {stack.DoorHTTP: f.addr},
 			stack.LoggerPart:  {stack.DoorHTTP: f.http, stack.DoorGRPC: f.grpc, stack.DoorRPC: f.rpc},
@@ -194,7 +182,7 @@ func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 	if o.Program, err = experiment.Program(); err != nil {
 		return o, err
 	}
-	o.Database, err = a.databases.For(ctx, a.Catalog, "logging", f.database, false)
+	o.Database, err = a.Databases.For(ctx, a.Catalog, "logging", f.database, false)
 	if err != nil {
 		return o, err
 	}
@@ -219,10 +207,10 @@ func free(ctx context.Context, flag, address string) error {
 // usualBroker is RabbitMQ, or none where that was not asked for by name and is
 // not there: the rest is of use without, and says why the path leads nowhere.
 func (a *app) usualBroker(ctx context.Context, f upFlags, o *stack.Options) ([]string, error) {
-	if a.either(f.amqp, amqpVariable) != "" {
+	if a.either(f.amqp, prepare.AmqpVariable) != "" {
 		return []string{stack.RabbitMQ}, nil
 	}
-	_, err := rabbitmq.Find(ctx, a.getenv)
+	_, err := rabbitmq.Find(ctx, a.Getenv)
 	switch {
 	case err == nil:
 		return []string{stack.RabbitMQ}, nil
@@ -252,7 +240,7 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 	for kind, given := range map[string]struct{ flag, url string }{
 		stack.RabbitMQ: {"amqp", f.amqp}, stack.NATSServer: {"nats", f.nats}, stack.Hermes: {"hermes", f.hermes},
 	} {
-		urls[kind] = a.either(given.url, brokerVariables()[kind])
+		urls[kind] = a.either(given.url, prepare.BrokerVariables()[kind])
 		if given.url != "" && !slices.Contains(names, kind) {
 			return nil, cli.Usage("--%s is the address of a broker that --broker %s does not ask for", given.flag, strings.Join(names, ","))
 		}
@@ -300,7 +288,7 @@ func (a *app) either(flag, variable string) string {
 	if flag != "" {
 		return flag
 	}
-	return a.getenv(variable)
+	return a.Getenv(variable)
 }
 
 // about is what is behind a part, for the end of a line.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/lab/prepare"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
@@ -339,7 +340,7 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = broker.Close() }()
-	p, up := rise(t, []string{natsVariable + "=" + url}, "--broker", "nats", "--db", "memory")
+	p, up := rise(t, []string{prepare.NatsVariable + "=" + url}, "--broker", "nats", "--db", "memory")
 	if len(up.Parts) != 3 || up.Parts[0].Name != stack.LoggerPart {
 		t.Errorf("up is %+v", up)
 	}

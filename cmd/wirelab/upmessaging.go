@@ -15,6 +15,7 @@ import (
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 )
 
 // upMessagingFlags are the flags of "up messaging".
@@ -71,7 +72,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	if err != nil {
 		return err
 	}
-	programs, err := a.brokerPrograms(ctx, program, f.broker)
+	programs, err := a.BrokerPrograms(ctx, program, f.broker)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (a *app) sayMessaging(s *cluster.Cluster, f upMessagingFlags) error {
 	}
 	target, environment := s.Addresses()[0], ""
 	if at, err := url.Parse(target); err == nil && at.User != nil {
-		target, environment = at.Host, variableOf(f.broker)+"="+s.Addresses()[0]+" "
+		target, environment = at.Host, prepare.VariableOf(f.broker)+"="+s.Addresses()[0]+" "
 	}
 	_, err := fmt.Fprintf(a.Stdout, "%s runs, and keeps what it is sent until it is stopped\n\nnodes      %s\nprotocols  %s\ntry        %swirelab compare %s,target=%s -w messaging --rounds 1 --max-rounds 1\n",
 		s.About(), strings.Join(s.Addresses(), "\n           "), strings.Join(protocols, ", "), environment, protocols[0], target)

@@ -59,6 +59,7 @@ var rules = []rule{
 	{"lab/trust", []string{".", "internal/certs", "internal/fault", "internal/input", "lab/control", "lab/plan"}, "none", "files of TLS are read without knowing who is called"},
 	{"lab/databases", []string{".", "internal/daemon", "internal/fault", "lab/experiment", "lab/plan", "lab/progress", "system/postgres", "workload/catalog"}, "none", "a database is found without knowing what is kept in it"},
 	{"lab/services", []string{".", "internal/fault", "internal/input", "lab/experiment", "lab/launch", "lab/launch/build", "lab/plan", "lab/progress", "wire/grpc", "workload/catalog", "workload/external/**"}, "github.com/goccy/go-yaml google.golang.org/grpc", "services of a user are made ready without knowing what is measured of them; of gRPC it needs the headers of reflection"},
+	{"lab/prepare", []string{".", "brokers", "brokers/ways", "hermes/local", "internal/fault", "lab/**", "pipeline/stack", "system/**", "workload/catalog"}, "none", "an experiment is made ready whatever was typed"},
 	{"lab/probe", []string{".", "lab/plan", "lab/result"}, "golang.org/x/sys golang.org/x/net", "reading counters needs no knowledge of the work"},
 	{"lab/control", []string{".", "lab/load", "lab/plan", "lab/result"}, "none", "the lines between conductor and child"},
 	{"internal/affinity", nil, "golang.org/x/sys", "whatever is started lives somewhere"},

@@ -1,23 +1,23 @@
-package main
+package prepare
 
 import (
 	"slices"
 
 	"wirelab/lab/experiment"
-	"wirelab/lab/pipelines"
+	bench "wirelab/lab/pipelines"
 	"wirelab/lab/plan"
 	"wirelab/pipeline/stack"
 )
 
 // withPipelines is the bench of a plan, with pipelines if any arm is a path
 // through one.
-func (a *app) withPipelines(usual *experiment.Processes, program string, p plan.Plan, sources map[string]string) experiment.Bench {
+func (l *Lab) withPipelines(usual *experiment.Processes, program string, p plan.Plan, sources map[string]string) experiment.Bench {
 	if !slices.ContainsFunc(p.Arms, func(arm plan.Arm) bool { return bench.Path(arm.Protocol) }) {
 		return usual
 	}
-	o := stack.Options{Program: program, Getenv: a.getenv}
-	for kind, variable := range brokerVariables() {
-		if url := a.getenv(variable); url != "" {
+	o := stack.Options{Program: program, Getenv: l.Getenv}
+	for kind, variable := range BrokerVariables() {
+		if url := l.Getenv(variable); url != "" {
 			o.Brokers = append(o.Brokers, stack.Broker{Kind: kind, URL: url})
 		}
 	}

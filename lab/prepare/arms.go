@@ -1,0 +1,194 @@
+package prepare
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+
+	"wirelab"
+	"wirelab/lab/experiment"
+	"wirelab/lab/inject"
+	brokerbench "wirelab/lab/messaging/bench"
+	bench "wirelab/lab/pipelines"
+	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/lab/tool"
+	"wirelab/lab/trust"
+	"wirelab/workload/catalog"
+)
+
+// Arms finds the plan's arms and describes them.
+func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
+	work, err := l.Work(p.Workload)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range p.Loads {
+		if err := catalog.KnownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
+			return nil, err
+		}
+		if !l.Streaming() {
+			continue
+		}
+		if err := catalog.Streams(work, p.OperationOf(l)); err != nil {
+			return nil, err
+		}
+	}
+	if err := brokerbench.Check(p); err != nil {
+		return nil, err
+	}
+	arms, cells := make([]result.Arm, 0, len(p.Arms)), make([]wirelab.Cell, 0, len(p.Arms))
+	for _, arm := range p.Arms {
+		cell, err := l.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
+		if err != nil {
+			return nil, err
+		}
+		if cell, err = cell.With(p.DataOf(arm)); err != nil {
+			return nil, err
+		}
+		if err := carries(cell, arm, p.Operations()); err != nil {
+			return nil, err
+		}
+		if _, err := inject.Parse(arm.Inject); err != nil {
+			return nil, err
+		}
+		if err := bench.Check(arm); err != nil && !p.Messaging() {
+			return nil, err
+		}
+		if arm.Inject != "" && arm.Target != "" {
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
+		}
+		if err := reachable(p, arm, cell); err != nil {
+			return nil, err
+		}
+		described := result.Arm{
+			Name: arm.Name, Protocol: cell.Protocol.Name,
+			Transport: cell.Protocol.Transport, Framing: cell.Protocol.Framing,
+			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
+			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
+			Floorless: experiment.Floorless(arm, cell.Null != nil || p.Messaging()),
+			Data:      catalog.DataName(work, p.DataOf(arm)),
+		}
+		if arm.Target != "" {
+			described.Server, described.Style = arm.Server, "" // of what serves there we know nothing
+			if p.Messaging() {
+				described.Floorless = "its broker runs elsewhere"
+			}
+		}
+		if l.Services.Made != nil && len(p.External) > 0 {
+			described.Compared = l.Services.Made.Service.Says(arm.Protocol, p.Operation)
+		}
+		describeDriver(&described, arm)
+		arms, cells = append(arms, described), append(cells, cell)
+	}
+	return arms, l.checkSecure(ctx, p, cells)
+}
+
+// carries tells why a cell, with the driver of an arm, cannot carry operations.
+func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
+	for _, o := range operations {
+		if why, hole := cell.Holes[o]; hole {
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s cannot carry %s: %s", arm.Protocol, o, why)
+		}
+		if !arm.Raw() {
+			continue
+		}
+		if err := catalog.RawCarries(cell, o); err != nil {
+			return err
+		}
+	}
+	return toolCarries(cell, arm, operations)
+}
+
+// reachable tells why an arm's target cannot be reached through a relay.
+func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
+	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure || p.TLS.ServerName != "" || p.TLS.Insecure {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(arm.Target)
+	if err != nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "arm %s: target %q: want HOST:PORT", arm.Name, arm.Target)
+	}
+	if host == "127.0.0.1" {
+		return nil
+	}
+	return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: give that name with --server-name, or leave --network out", arm.Name, host)
+}
+
+// RawFor reports whether there is a raw driver for an arm. What is unknown is
+// told of later, by who looks at the whole plan.
+func (l *Lab) RawFor(p plan.Plan, arm plan.Arm) bool {
+	if arm.Client != "" {
+		return false // a library was asked for
+	}
+	cell, err := l.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
+	return err == nil && catalog.RawCarries(cell, p.Operation) == nil
+}
+
+// readSecure is readTLS for an experiment, whose plan is looked at several times.
+func (l *Lab) readSecure(ctx context.Context, t plan.TLS) (trust.Secured, error) {
+	if t == l.secure {
+		return l.secured, nil
+	}
+	read, err := trust.Read(ctx, t, l.Now())
+	if err == nil {
+		l.secure, l.secured = t, read
+	}
+	return read, err
+}
+
+// checkSecure refuses settings of TLS that no arm has a use for, and files that are not
+// what they should be.
+func (l *Lab) checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell) error {
+	if !p.TLS.Given() {
+		return nil
+	}
+	for i, cell := range arms {
+		if p.Arms[i].Target != "" && cell.Protocol.Secure {
+			_, err := l.readSecure(ctx, p.TLS)
+			return err
+		}
+	}
+	return wirelab.Errorf(wirelab.InvalidArgument, "--ca, --cert, --key, --server-name and --insecure are for targets over TLS, and no arm with a target uses TLS; "+
+		"see wirelab matrix for the protocols that do")
+}
+
+// toolCarries tells why another load generator cannot drive an arm, as far as that is known before it has seen a
+// request.
+func toolCarries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
+	if arm.Null() && (cell.Null == nil || arm.Inject != "" || arm.Database != "") {
+		return wirelab.Errorf(wirelab.InvalidArgument, "server=%s: no null responder speaks %s, or it is to do more than nothing; leave server= out, "+
+			"or inject= and db=", arm.Server, arm.Protocol)
+	}
+	if arm.Tool() == "" {
+		return nil
+	}
+	if cell.Protocol.Secure || cell.Protocol.Network != "tcp" || strings.HasPrefix(arm.Target, "unix:") {
+		return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s calls over TCP without TLS only, and so not %s", arm.Driver, arm.Protocol)
+	}
+	for _, o := range operations {
+		if slices.Contains(cell.Fresh, o) {
+			return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s repeats one request, and each of %s may be made once only", arm.Driver, o)
+		}
+	}
+	_, err := tool.Named(arm.Tool())
+	return err
+}
+
+// describeDriver says of an arm who calls, and of a server that does nothing that it is that.
+func describeDriver(described *result.Arm, arm plan.Arm) {
+	if arm.Raw() {
+		described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
+	}
+	if arm.Null() {
+		described.Server = NullResponder
+	}
+	if name := arm.Tool(); name != "" {
+		described.Driver, described.Client = arm.Driver, name
+		described.Floorless = name + " tells no times to compare with a floor"
+	}
+}
+
+// NullResponder is what a server that does nothing is called.
+const NullResponder = "null responder"

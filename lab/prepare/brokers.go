@@ -1,0 +1,111 @@
+package prepare
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"wirelab/brokers"
+	"wirelab/brokers/ways"
+	"wirelab/hermes/local"
+	"wirelab/lab/experiment"
+	"wirelab/lab/messaging/bench"
+	"wirelab/lab/messaging/cluster"
+	"wirelab/lab/plan"
+	"wirelab/lab/target"
+	"wirelab/pipeline/stack"
+	"wirelab/system/nats"
+)
+
+// The hidden commands of children that send and read messages.
+const (
+	DriveMessages = "drive-messages"
+	ReadMessages  = "read-messages"
+	NullBroker    = "null-broker"
+)
+
+// OpenBroker connects to a broker. One that somebody else runs, and that lets nobody
+// in without a word, is given the user and password of the URL in the environment:
+// a plan, which is shown and stored, has no place for them.
+func (l *Lab) OpenBroker(ctx context.Context, protocol string, r brokers.Reach) (brokers.Broker, error) {
+	w, err := ways.Find(protocol)
+	if err != nil {
+		return nil, err
+	}
+	variable := VariableOf(w.Make)
+	if at, err := url.Parse(l.Getenv(variable)); variable != "" && err == nil && at.User != nil {
+		for i, address := range r.Addresses {
+			if !strings.Contains(address, "://") {
+				mine := *at
+				mine.Host = address
+				r.Addresses[i] = mine.String()
+			}
+		}
+	}
+	return w.Open(ctx, r)
+}
+
+// VariableOf is the environment variable with the URL of a broker that somebody else
+// runs; "" of a make that needs none.
+func VariableOf(broker string) string {
+	return map[string]string{ways.NATS: NatsVariable, ways.RabbitMQ: AmqpVariable}[broker]
+}
+
+// withBrokers is the bench of a plan of messages.
+func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
+	var makes []string
+	for _, arm := range p.Arms {
+		makes = append(makes, bench.Make(arm))
+	}
+	programs, err := l.BrokerPrograms(ctx, program, makes...)
+	if err != nil {
+		return nil, err
+	}
+	return bench.New(usual, bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs}, p), nil
+}
+
+// BrokerPrograms are what nodes of brokers are; a program is looked for where a broker
+// of its kind is needed.
+func (l *Lab) BrokerPrograms(ctx context.Context, program string, makes ...string) (cluster.Programs, error) {
+	programs := cluster.Programs{Null: target.Command{Path: program, Args: []string{NullBroker}}}
+	if slices.Contains(makes, ways.Hermes) {
+		found, err := local.Find(ctx, l.Getenv)
+		if err != nil {
+			return programs, err
+		}
+		programs.Hermes = found.Program
+	}
+	if slices.Contains(makes, ways.NATS) {
+		found, err := nats.Find(ctx, l.Getenv)
+		if err != nil {
+			return programs, err
+		}
+		programs.NATS = found.Program
+	}
+	return programs, nil
+}
+
+// NullBrokers makes benches whose brokers are null ones with arguments, for the self-test.
+func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
+	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
+		programs := cluster.Programs{Null: target.Command{Path: program, Args: append([]string{NullBroker}, args...)}}
+		return bench.Nulls{Bench: bench.New(usual, bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs}, p)}, nil
+	}
+}
+
+// keeper are the arguments that make this program one that keeps a core from idling.
+func keeper() []string { return []string{"hog", "--idle"} }
+
+// The environment variables that say where message brokers are: an address of
+// one may hold a password, which others see on a command line.
+const (
+	AmqpVariable   = "WIRELAB_AMQP_URL"
+	NatsVariable   = "WIRELAB_NATS_URL"
+	HermesVariable = "WIRELAB_HERMES_URL"
+)
+
+// BrokerVariables are those variables by the broker's kind.
+func BrokerVariables() map[string]string {
+	return map[string]string{stack.RabbitMQ: AmqpVariable, stack.NATSServer: NatsVariable, stack.Hermes: HermesVariable}
+}
