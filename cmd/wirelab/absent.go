@@ -15,5 +15,5 @@ func (a *app) incomplete(r *result.Result, err error) error {
 	if len(r.Absent) == 0 || err != nil && exitCodeOf(err) != exitUndecided {
 		return err
 	}
-	return cli.With(exitNoWord, fmt.Errorf("%s%s", strings.Join(report.Absences(r.Absent), "; "), a.stored("of the others the result is ", r.ID)))
+	return cli.With(exitNoWord, fmt.Errorf("%s%s", strings.Join(report.Absences(r.Absent), "; "), a.Stored("of the others the result is ", r.ID)))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/prepare"
 	"wirelab/lab/services"
+	"wirelab/results/measure"
 	"wirelab/results/report/terminal"
 	"wirelab/system/postgres"
 )
@@ -16,14 +16,8 @@ import (
 // app is what commands share: the world outside, and what there is to run.
 type app struct {
 	cli.Terminal
-	prepare.Lab
+	measure.Measurer
 	args []string // as typed, without the program's name
-	// results is what --results says of where they are kept; see [app.openStore].
-	results string
-	// unkept is why the result that was measured is not in the store, and where it is instead. It is told last, after
-	// the report.
-	unkept error
-	label  string // what the result that is being measured is to be named; see [app.named]
 	// full is what --full says: print all that was measured.
 	full bool
 	// refused is what --show-refused says: print the values that checks refused, marked.

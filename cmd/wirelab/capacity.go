@@ -122,10 +122,10 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 		return err
 	}
 	a.sayDriver(said, f.quiet)
-	if err := a.named(f.name); err != nil {
+	if err := a.Named(f.name); err != nil {
 		return err
 	}
-	r, err := a.measureBy(ctx, p, arms, f.certificate, f.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+	r, err := a.MeasureBy(ctx, p, arms, f.certificate, f.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
 		return c.SearchCapacity(ctx, settings)
 	})
 	if err != nil {
@@ -181,9 +181,9 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		return cli.With(exitNoWord, fmt.Errorf("no valid capacity of %s%s", strings.Join(unknown, "; "), a.stored("the result is ", r.ID)))
+		return cli.With(exitNoWord, fmt.Errorf("no valid capacity of %s%s", strings.Join(unknown, "; "), a.Stored("the result is ", r.ID)))
 	case len(bounds) > 0:
-		return cli.With(exitUndecided, fmt.Errorf("only a bound of %s%s", strings.Join(bounds, "; "), a.stored("the result is ", r.ID)))
+		return cli.With(exitUndecided, fmt.Errorf("only a bound of %s%s", strings.Join(bounds, "; "), a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/measure"
 	"wirelab/results/store"
 	"wirelab/results/store/sqlite"
 )
@@ -85,7 +86,7 @@ func TestStoredCertificates(t *testing.T) {
 				}
 			}
 			a := with(newApp(cli.Terminal{}, nil, nil), func(a *app) { a.Now = func() time.Time { return now } })
-			got, err := a.storedCertificate(t.Context(), s, here)
+			got, err := a.StoredCertificate(t.Context(), s, here)
 			switch {
 			case err != nil:
 				t.Fatal(err)
@@ -109,15 +110,17 @@ func TestWordsForCertificates(t *testing.T) {
 	}
 	a := newApp(cli.Terminal{Stderr: io.Discard}, nil, func(string) string { return "" })
 	p := resulttest.Closed().Plan
-	if c, err := a.certificate(t.Context(), s, p, "", true); c == nil || err != nil {
+	if c, err := a.Certificate(t.Context(), s, p, "", true); c == nil || err != nil {
 		t.Errorf("without a word: %+v, %v", c, err)
 	}
-	if c, err := a.certificate(t.Context(), s, p, certificateNone, true); c != nil || err != nil {
+	if c, err := a.Certificate(t.Context(), s, p, measure.CertificateNone, true); c != nil || err != nil {
 		t.Errorf("--certificate none: %+v, %v", c, err)
 	}
-	a.Getenv = func(name string) string { return map[string]string{certificateEnv: certificateNone}[name] }
-	if c, err := a.certificate(t.Context(), s, p, "", true); c != nil || err != nil {
-		t.Errorf("%s=none: %+v, %v", certificateEnv, c, err)
+	a.Getenv = func(name string) string {
+		return map[string]string{measure.CertificateEnv: measure.CertificateNone}[name]
+	}
+	if c, err := a.Certificate(t.Context(), s, p, "", true); c != nil || err != nil {
+		t.Errorf("%s=none: %+v, %v", measure.CertificateEnv, c, err)
 	}
 	newShell(t).run(brief(1, "--certificate", "old")...).wants(t, exitUsage, nil, []string{`unknown certificate "old"; known: auto, new, none`})
 }

@@ -118,7 +118,7 @@ func (a *app) names() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), completePatience)
 	defer cancel()
 	names := presetNames()
-	_ = a.withStore(ctx, func(s store.Store) error { // without a store there are fewer words
+	_ = a.WithStore(ctx, func(s store.Store) error { // without a store there are fewer words
 		list, err := s.List(ctx, store.Filter{})
 		for _, m := range list {
 			if m.Label != "" && !slices.Contains(names, m.Label) {

@@ -2,23 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/databases"
-	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/lab/trust"
 	"wirelab/results/report"
-	"wirelab/results/store"
 )
 
 // conductOptions are the flags that every experiment has.
@@ -85,92 +78,17 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err := o.gate.prepare(p, o.json); err != nil {
 		return err
 	}
-	if err := a.named(o.name); err != nil {
+	if err := a.Named(o.name); err != nil {
 		return err
 	}
 	if o.plan {
 		return a.PrintJSON(p)
 	}
-	r, err := a.measure(ctx, p, arms, o.certificate, o.quiet)
+	r, err := a.Measure(ctx, p, arms, o.certificate, o.quiet)
 	if err != nil {
 		return o.gate.noWord(err)
 	}
 	return a.incomplete(r, a.conclude(r, o))
-}
-
-// measure runs an experiment and stores its result, with the certificate that
-// is wanted; see [app.certificate].
-func (a *app) measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool) (*result.Result, error) {
-	return a.measureBy(ctx, p, arms, wanted, quiet, (*experiment.Conductor).Run)
-}
-
-// measureBy is [app.measure] for what a conductor can do beside running a plan.
-func (a *app) measureBy(
-	ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool,
-	run func(*experiment.Conductor, context.Context) (*result.Result, error),
-) (r *result.Result, err error) {
-	// The store is opened first: better no experiment than one with nowhere to go.
-	results, err := a.openStore(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = cli.Both(err, results.Close()) }()
-	defer func() { err = cli.Both(err, a.Services.Made.Release()) }()
-	if p, err = a.Services.Build(ctx, p); err != nil {
-		return nil, err
-	}
-	a.noteRoom()
-	p, absent, err := a.Present(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	if len(absent) > 0 {
-		if arms, err = a.Arms(ctx, p); err != nil {
-			return nil, err
-		}
-		a.Note("%s; going on with the others", // also with --quiet: it is no progress
-			strings.Join(report.Absences(absent), "; "))
-	}
-	if err := a.RoomFor(p, arms); err != nil {
-		return nil, err
-	}
-	certificate, err := a.certificate(ctx, results, p, wanted, quiet)
-	if err != nil {
-		return nil, err
-	}
-	watch := a.watch("preparing the experiment")
-	defer watch.Done()
-	conductor, err := a.Conductor(ctx, p, arms)
-	if err != nil {
-		return nil, err
-	}
-	a.identify(conductor)
-	conductor.Absent = absent
-	news := a.watched(conductor, results, watch.Observe)
-	defer news.close()
-	r, err = run(conductor, ctx)
-	watch.Step("storing what was measured")
-	news.stop() // the store is for the result now
-	if err != nil {
-		return nil, trust.Untrusted(p, err)
-	}
-	r.Certificate = certificate
-	// After Ctrl-C ctx is over, and storing what was measured must not be.
-	ctx = context.WithoutCancel(ctx)
-	if a.Services.Made != nil {
-		r.Hide(a.Services.Made.Secrets) // first: then they are as they were given
-	}
-	r.Harmless() // the reasons of failures may be the words of a server
-	if a.unkept = a.keep(ctx, results, r); a.unkept != nil {
-		return r, nil // first it is printed; see [app.unkept]
-	}
-	return r, a.beside(ctx, results, r)
-}
-
-// identify gives what a conductor measures an id, and says what was typed for it.
-func (a *app) identify(c *experiment.Conductor) {
-	c.ID = store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
-	c.Command = a.commandLine()
 }
 
 // conclude prints a result that is stored, and says by its error how it ended.
@@ -209,7 +127,7 @@ func (a *app) fewArms(r *result.Result) error {
 	if len(r.Plan.Arms) == 1 {
 		what = "the measurement was given up"
 	}
-	return fmt.Errorf("%s%s%s", what, why, a.stored("what was measured is ", r.ID))
+	return fmt.Errorf("%s%s%s", what, why, a.Stored("what was measured is ", r.ID))
 }
 
 // soFar says how far an experiment got that was interrupted.
@@ -228,7 +146,7 @@ func completeRounds(n int) string { return strings.Replace(report.Rounds(n), " r
 // interrupted is how an experiment ends that was interrupted: with what was measured, and
 // where it is.
 func (a *app) interrupted(measured, id string) error {
-	return cli.With(exitNoWord, fmt.Errorf("interrupted%s: %s", a.stored("", id), measured))
+	return cli.With(exitNoWord, fmt.Errorf("interrupted%s: %s", a.Stored("", id), measured))
 }
 
 // unanswered is the error of a result that does not answer for some arm: nil where the metric
@@ -253,9 +171,9 @@ func (a *app) unanswered(r *result.Result, found *result.Analysis) error {
 	}
 	switch {
 	case refused.n > 0:
-		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused, a.stored("the result is ", r.ID)))
+		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused, a.Stored("the result is ", r.ID)))
 	case lacking.n > 0:
-		return cli.With(exitUndecided, fmt.Errorf("too little was measured for an answer: %v%s", lacking, a.stored("the result is ", r.ID)))
+		return cli.With(exitUndecided, fmt.Errorf("too little was measured for an answer: %v%s", lacking, a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }
@@ -279,27 +197,3 @@ func (m missing) String() string {
 	}
 	return m.first
 }
-
-// keep stores a result; if the store cannot, it puts the result in a file.
-func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) error {
-	err := results.Put(ctx, r)
-	if err == nil {
-		return nil
-	}
-	for _, dir := range []string{".", os.TempDir(), inMemory} {
-		path, rescueErr := store.Rescue(dir, r)
-		if rescueErr != nil {
-			err = errors.Join(err, rescueErr)
-			continue
-		}
-		said := ""
-		if dir == inMemory {
-			said = ", which is memory, and gone when the machine is started again"
-		}
-		return cli.With(exitFailed, fmt.Errorf("%w; so the result is in %s%s, and not in the store: once that is mended, run wirelab results import %s", err, path, said, path))
-	}
-	return cli.With(exitFailed, fmt.Errorf("%w; so it is not stored: all that is left of it is what was printed", err))
-}
-
-// inMemory is a folder in memory on Linux: the last place where a result can be put when all disks are full.
-const inMemory = "/dev/shm"

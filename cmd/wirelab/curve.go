@@ -221,10 +221,10 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 		return a.PrintJSON(p)
 	}
 	a.sayDriver(said, o.quiet)
-	if err := a.named(o.name); err != nil {
+	if err := a.Named(o.name); err != nil {
 		return err
 	}
-	r, err := a.measureBy(ctx, p, arms, o.certificate, o.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+	r, err := a.MeasureBy(ctx, p, arms, o.certificate, o.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
 		r, err := c.Run(ctx)
 		if err == nil {
 			r.Calibration = calibrated
@@ -258,7 +258,7 @@ func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	}
 	if spoiled := report.CurveSpoiled(&analysis); spoiled != "" {
-		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled, a.stored("the result is ", r.ID)))
+		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled, a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }

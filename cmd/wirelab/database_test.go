@@ -90,7 +90,7 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	p := begin(t, t.TempDir(), "compare", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
 		"--db", server.DSN(), "--results", server.DSN(), "--rounds", "1000", "--slices", "1", "--rate", "200", "--slice", "3s")
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return team.env[key] })
-	if err := a.withStore(ctx, func(results store.Store) error {
+	if err := a.WithStore(ctx, func(results store.Store) error {
 		p.telling(results, does(experiment.Measuring, ""))
 		return nil
 	}); err != nil {

@@ -90,7 +90,7 @@ func addChaosFiles(c *cobra.Command, files *[]string) {
 
 // decide prints the tables of a result.
 func (a *app) decide(ctx context.Context, name string, files []string, format string) error {
-	r, err := a.find(ctx, name)
+	r, err := a.Find(ctx, name)
 	if err != nil {
 		return err
 	}

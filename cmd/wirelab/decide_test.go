@@ -25,7 +25,7 @@ func (s *shell) waysStored() *result.Result {
 	s.t.Helper()
 	r := resulttest.FourWays(12)
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	if err := a.withStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
+	if err := a.WithStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
 		s.t.Fatal(err)
 	}
 	return r
@@ -71,7 +71,7 @@ func TestDecideOnPublishedAdvice(t *testing.T) {
 		{Use: "browsers as clients", Says: "http1-proto", Missing: "since it is a matter of what browsers speak"},
 	}
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	if err := a.withStore(t.Context(), func(results store.Store) error { return results.Put(t.Context(), r) }); err != nil {
+	if err := a.WithStore(t.Context(), func(results store.Store) error { return results.Put(t.Context(), r) }); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"many small calls → http1-proto. Here: it holds (throughput of http1-proto", "browsers as clients → http1-proto. Here: no measurement tells"}

@@ -18,6 +18,7 @@ import (
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/lab/result"
+	"wirelab/results/measure"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/system/rabbitmq/rabbitmqtest"
@@ -238,7 +239,7 @@ func TestDocWorkflow(t *testing.T) {
 			`bin/wirelab() { "$WIRELAB" "$@" --rounds 1 --max-rounds 1 --slices 1 --slice 30ms -q; }`+"\n"+step.Run)
 		command.Dir = dir
 		command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB="+os.Args[0], "WIRELAB_STORE="+filepath.Join(dir, "results.db"),
-			certificateEnv+"="+certificateNone, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
+			measure.CertificateEnv+"="+measure.CertificateNone, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
 		out, err := command.CombinedOutput()
 		code := command.ProcessState.ExitCode()
 		if warned := strings.Contains(string(out), "::warning::"); code != exitOK && code != exitNoWord || warned != (code == exitOK) {
@@ -327,7 +328,7 @@ set -m
 	command := exec.CommandContext(t.Context(), "bash", "-c", prelude+block)
 	command.Dir = t.TempDir()
 	linked(t, command.Dir, "examples")
-	command.Env = append(os.Environ(), asProgram+"=1", certificateEnv+"="+certificateNone, "PORT="+address[strings.LastIndex(address, ":")+1:], "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
+	command.Env = append(os.Environ(), asProgram+"=1", measure.CertificateEnv+"="+measure.CertificateNone, "PORT="+address[strings.LastIndex(address, ":")+1:], "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
 	command.WaitDelay = 20 * time.Second // a server under the race detector takes its time to stop
 	out, err := command.CombinedOutput()
 	if err != nil {

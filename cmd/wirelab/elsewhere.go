@@ -21,8 +21,8 @@ func (a *app) describe(err error) string { return a.Services.Hidden(a.described(
 
 func (a *app) described(err error) string {
 	text := describe(err)
-	if a.unkept != nil && errors.Is(err, a.unkept) && err != a.unkept { //nolint:errorlint // it alone
-		return text + "; " + describe(a.unkept)
+	if a.Unkept != nil && errors.Is(err, a.Unkept) && err != a.Unkept { //nolint:errorlint // it alone
+		return text + "; " + describe(a.Unkept)
 	}
 	coded := new(wirelab.Error)
 	if !errors.As(err, &coded) || coded.Unknown == "" {

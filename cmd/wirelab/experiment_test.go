@@ -24,6 +24,7 @@ import (
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/lab/result"
+	"wirelab/results/measure"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
 )
@@ -52,7 +53,7 @@ func begin(t *testing.T, dir string, args ...string) *program {
 // beginWith is begin with more in the environment.
 func beginWith(t *testing.T, dir string, environment []string, args ...string) *program {
 	t.Helper()
-	p := prepared(t, dir, append([]string{certificateEnv + "=" + certificateNone}, environment...), args...)
+	p := prepared(t, dir, append([]string{measure.CertificateEnv + "=" + measure.CertificateNone}, environment...), args...)
 	p.command.Stdout = &p.stdout
 	p.start()
 	return p
@@ -352,11 +353,11 @@ func TestFullDisk(t *testing.T) {
 	s.stored(1)
 	filler := filepath.Join(disk, "filler")
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	err := a.withStore(t.Context(), func(results store.Store) error {
+	err := a.WithStore(t.Context(), func(results store.Store) error {
 		if err := fill(filler); err != nil {
 			t.Fatal(err)
 		}
-		return a.keep(t.Context(), results, storetest.Sample(1))
+		return a.Keep(t.Context(), results, storetest.Sample(1))
 	})
 	if err == nil || exitCodeOf(err) != exitFailed || !strings.Contains(describe(err), "results import") {
 		t.Fatalf("on a full disk: %v", err)

@@ -15,6 +15,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/measure"
 	"wirelab/results/report"
 	"wirelab/results/report/csv"
 	"wirelab/results/report/json"
@@ -83,13 +84,13 @@ a connection.`,
 			}
 		}
 		workload, operation, dotted := strings.Cut(args[0], ".")
-		if known := slices.Contains(a.WorkloadNames(), workload); known && (dotted || !isFile(args[0])) {
+		if known := slices.Contains(a.WorkloadNames(), workload); known && (dotted || !measure.IsFile(args[0])) {
 			if !dotted {
 				return cli.Usage("%s is a workload: name an operation of it, such as %s", workload, a.AnOperation(workload))
 			}
 			return a.runExplain(c.Context(), workload, operation, &f)
 		}
-		r, err := a.find(c.Context(), args[0])
+		r, err := a.Find(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -234,10 +235,10 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 			p.Slice = slice
 		}
 	}
-	if err := a.named(f.conduct.name); err != nil {
+	if err := a.Named(f.conduct.name); err != nil {
 		return err
 	}
-	r, err := a.measure(ctx, p, arms, f.conduct.certificate, f.conduct.quiet)
+	r, err := a.Measure(ctx, p, arms, f.conduct.certificate, f.conduct.quiet)
 	if err != nil {
 		return err
 	}
@@ -265,7 +266,7 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 		// Arms that a check refuses are left out, and said to be; without any
 		// there is no answer.
 		if why := l.Metrics[0].Why; why != "" {
-			return cli.With(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.stored("the result is ", r.ID)))
+			return cli.With(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.Stored("the result is ", r.ID)))
 		}
 	}
 	return nil

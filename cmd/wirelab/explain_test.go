@@ -23,7 +23,7 @@ func (s *shell) factorialStored(drop ...string) *result.Result {
 		"HTTP/2": 0.15, "gRPC": 0.25, "Protocol Buffers": -0.3, "Avro": -0.25, "TLS": 0.1, "gRPC × Protocol Buffers": -0.12,
 	}, drop...)
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	if err := a.withStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
+	if err := a.WithStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
 		s.t.Fatal(err)
 	}
 	return r

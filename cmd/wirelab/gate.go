@@ -183,7 +183,7 @@ is an id, "latest", or an exported file.
 		if len(g.failIf) == 0 {
 			return cli.Usage("nothing to check: give a threshold with --fail-if")
 		}
-		r, err := a.find(c.Context(), args[0])
+		r, err := a.Find(c.Context(), args[0])
 		if err != nil {
 			return g.noWord(err)
 		}

@@ -28,7 +28,7 @@ func TestUnkeptResultIsAFailure(t *testing.T) {
 		{"with thresholds", kept, []string{"--fail-if=p99"}, alone, exitNoWord, "the store is full; it is in ./r-1.json"},
 		{"with thresholds, interrupted", kept, []string{"--fail-if=p99"}, both, exitNoWord, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
 	} {
-		a := with(newApp(cli.Terminal{}, c.args, nil), func(a *app) { a.unkept = c.unkept })
+		a := with(newApp(cli.Terminal{}, c.args, nil), func(a *app) { a.Unkept = c.unkept })
 		err := c.err(a)
 		if code, says := a.exitCode(err), a.describe(err); code != c.code || says != c.says {
 			t.Errorf("%s: exit code %d, %q; want %d, %q", c.name, code, says, c.code, c.says)

@@ -40,6 +40,8 @@ func newApp(terminal cli.Terminal, args []string, getenv func(string) string) *a
 	}
 	a := &app{Terminal: terminal, args: args}
 	tell := cli.Teller{Terminal: &a.Terminal}
+	a.CommandLine, a.ReadFile = a.commandLine, a.readFile
+	a.Fail = func(err error) error { return cli.With(exitFailed, err) }
 	a.Lab = prepare.Lab{
 		Catalog: all.Works(), Getenv: getenv, Tell: tell, Now: time.Now, Absences: report.Absences,
 		Watching: func(what string) prepare.Watch { return a.watch(what) },

@@ -13,6 +13,7 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/measure"
 	"wirelab/results/store"
 	"wirelab/results/store/sqlite"
 )
@@ -147,11 +148,11 @@ func TestLooksHaveABudget(t *testing.T) {
 		Name: "many", Rounds: 12, Seed: 1, Loads: []plan.Load{{InFlight: 1}},
 		Arms: []resulttest.Arm{{Name: "a", Protocol: "grpc", ServerCPU: 1e4, ClientCPU: 1e4, Response: 1e5}},
 	})
-	n := &news{spent: 2 * time.Second}
-	if n.look(experiment.Event{Elapsed: 100 * time.Second, Result: r}) || n.running.Standing != nil {
+	n := &measure.News{Spent: 2 * time.Second}
+	if n.Look(experiment.Event{Elapsed: 100 * time.Second, Result: r}) || n.Running.Standing != nil {
 		t.Error("a look, though 2 of 100 s went into looks")
 	}
-	if !n.look(experiment.Event{Elapsed: 300 * time.Second, Result: r, Round: 12}) || n.running.Standing.Round != 12 || n.spent <= 2*time.Second {
-		t.Errorf("no look, though there is time: %v", n.spent)
+	if !n.Look(experiment.Event{Elapsed: 300 * time.Second, Result: r, Round: 12}) || n.Running.Standing.Round != 12 || n.Spent <= 2*time.Second {
+		t.Errorf("no look, though there is time: %v", n.Spent)
 	}
 }

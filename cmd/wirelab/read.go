@@ -7,9 +7,6 @@ import (
 	"wirelab/internal/input"
 )
 
-// resultLimit is the most bytes of a result's file. The largest plan that is allowed makes 200 MB, with its report.
-const resultLimit = 1 << 30
-
 // outagesLimit is the most bytes of a file of chaos runs: ten thousand of them, and far above what anybody makes.
 const outagesLimit = 64 << 20
 

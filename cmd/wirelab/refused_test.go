@@ -22,7 +22,7 @@ func TestShowRefusedIsObeyedOrRefused(t *testing.T) {
 	s := newShell(t)
 	calls, ways := resulttest.Refuse(resulttest.Closed()), resulttest.Refuse(resulttest.FourWays(12))
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	if err := a.withStore(t.Context(), func(results store.Store) error {
+	if err := a.WithStore(t.Context(), func(results store.Store) error {
 		return errors.Join(results.Put(t.Context(), calls), results.Put(t.Context(), ways))
 	}); err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func newReplayCommand(a *app) *cobra.Command {
 		if err := a.checkReplay(rounds, limit, *asJSON); err != nil {
 			return err
 		}
-		was, err := a.find(c.Context(), args[0])
+		was, err := a.Find(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func newReplayCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		here, err := a.measure(c.Context(), p, arms, certificate, quiet)
+		here, err := a.Measure(c.Context(), p, arms, certificate, quiet)
 		if err != nil {
 			return err
 		}

@@ -137,7 +137,7 @@ func (a *app) report(ctx context.Context, names []string, f reportFormat, output
 	results := make([]*result.Result, len(names))
 	for i, name := range names {
 		var err error
-		if results[i], err = a.find(ctx, name); err != nil {
+		if results[i], err = a.Find(ctx, name); err != nil {
 			return err
 		}
 	}

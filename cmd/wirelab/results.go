@@ -10,9 +10,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/doctor"
-	"wirelab/lab/result"
-	"wirelab/results/admit"
-	"wirelab/results/report"
+	"wirelab/results/measure"
 	"wirelab/results/store"
 )
 
@@ -34,20 +32,6 @@ name of the result; see wirelab results name --help.`,
 	c.AddCommand(newListCommand(a), newShowCommand(a), newNameCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a),
 		newPushCommand(a), newPullCommand(a), newRemoveCommand(a))
 	return c
-}
-
-// withStore calls do with the store, of which results are read, and closes it.
-func (a *app) withStore(ctx context.Context, do func(store.Store) error) error {
-	return a.with(ctx, a.openToRead, do)
-}
-
-// with calls do with what open opened, and closes it.
-func (a *app) with(ctx context.Context, open func(context.Context) (store.Store, error), do func(store.Store) error) error {
-	s, err := open(ctx)
-	if err != nil {
-		return err
-	}
-	return cli.Both(do(s), s.Close())
 }
 
 // listFlags choose results.
@@ -105,7 +89,7 @@ also shows the calibration runs of wirelab doctor.`, store.ListDefault),
 		if !*all && !*asJSON && f.Name == "" { // a program that reads the list gets what it always got
 			f.Hide = doctor.BurstName
 		}
-		return a.withStore(c.Context(), func(s store.Store) error {
+		return a.WithStore(c.Context(), func(s store.Store) error {
 			list, err := s.List(c.Context(), f)
 			if err != nil {
 				return err
@@ -135,7 +119,7 @@ func newRemoveCommand(a *app) *cobra.Command {
 		Args:              cli.Arguments(1, 1000, "whole ids"),
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withStore(c.Context(), func(s store.Store) error {
+			return a.WithStore(c.Context(), func(s store.Store) error {
 				for _, id := range args {
 					if err := s.Delete(c.Context(), id); err != nil {
 						return err
@@ -159,7 +143,7 @@ says of a result from where it came.`,
 		Example: "  wirelab results import r-20261121-140512-7f3a.json",
 		Args:    cli.Arguments(1, 1000, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), a.openStore, func(s store.Store) error {
+			return a.With(c.Context(), a.OpenStore, func(s store.Store) error {
 				for _, file := range args {
 					if err := a.importOne(c.Context(), s, file); err != nil {
 						return err
@@ -173,7 +157,7 @@ says of a result from where it came.`,
 
 // importOne stores the result in a file, its text as it is, so that its digest stays.
 func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
-	in, err := a.readResult(ctx, file)
+	in, err := a.ReadResult(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -184,34 +168,14 @@ func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
 	if err := in.Put(ctx, s, "imported from "+from, a.Now()); err != nil {
 		return err
 	}
-	a.noteUnread(in.Result)
+	a.NoteUnread(in.Result)
 	return a.Printf("%s\n", in.Result.ID)
-}
-
-// noteUnread says which parts of a result are of a later wirelab.
-func (a *app) noteUnread(r *result.Result) {
-	if said := report.Unread(r); said != "" {
-		a.Note("%s", said)
-	}
-}
-
-// readResult reads a result file, and checks it; "-" is standard input.
-func (a *app) readResult(ctx context.Context, name string) (*admit.Admitted, error) {
-	data, err := a.readFile(ctx, "", name, resultLimit)
-	if err != nil {
-		return nil, err
-	}
-	in, err := admit.Result(data)
-	if err != nil {
-		return nil, cli.Usage("%s: %s", name, describe(err))
-	}
-	return in, nil
 }
 
 // completeIDs completes the ids of results for a shell, as far as they can be read.
 func (a *app) completeIDs(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ids := []string{latestWord}
-	err := a.withStore(c.Context(), func(s store.Store) error {
+	ids := []string{measure.LatestWord}
+	err := a.WithStore(c.Context(), func(s store.Store) error {
 		list, err := s.List(c.Context(), store.Filter{})
 		for _, m := range list {
 			ids = append(ids, m.ID)

@@ -9,6 +9,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/probe"
+	"wirelab/results/measure"
 )
 
 // More connections than a process may have are refused before anything runs, with the numbers
@@ -28,7 +29,7 @@ func TestTooFewDescriptorsAreRefusedFirst(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		a := with(newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(name string) string {
-			return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), certificateEnv: certificateNone}[name]
+			return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), measure.CertificateEnv: measure.CertificateNone}[name]
 		}), func(a *app) { a.Limits = func() probe.Limits { return probe.Limits{Descriptors: 64} } })
 		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.Databases.Close})
 		said := stderr.String()

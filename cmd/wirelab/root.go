@@ -22,7 +22,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Long:    rootText,
 		Example: rootExample,
 	}, aboutLine())
-	root.PersistentFlags().StringVar(&a.results, resultsFlag, "",
+	root.PersistentFlags().StringVar(&a.Results, resultsFlag, "",
 		"where results are stored: a `file`, or postgres://… (default $WIRELAB_STORE, else a file in your home; see wirelab results --help)")
 	for _, build := range commands() {
 		root.AddCommand(build(a))

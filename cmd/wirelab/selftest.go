@@ -20,6 +20,7 @@ import (
 	"wirelab/lab/prepare"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/results/measure"
 	"wirelab/results/report/json"
 	"wirelab/results/report/terminal"
 	"wirelab/results/store"
@@ -137,7 +138,7 @@ func (a *app) listTests(tests []selftest.Test, asJSON bool) error {
 // selfTest runs tests one after the other, stores the report and prints it.
 func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOptions) (err error) {
 	// The store is opened first: better no test than one with nowhere to go.
-	results, err := a.openStore(ctx)
+	results, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,10 +151,10 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if err != nil {
 		return err
 	}
-	news := tellOf(results, store.StartRunning(report.ID, report.Began, report.Plan, report.Environment.Host))
-	defer news.close()
+	news := measure.TellOf(results, store.StartRunning(report.ID, report.Began, report.Plan, report.Environment.Host))
+	defer news.Close()
 	for i, t := range tests {
-		news.test(t.Name, i, len(tests))
+		news.Test(t.Name, i, len(tests))
 		e.Say(fmt.Sprintf("test %d of %d, %s: about %v", i+1, len(tests), t.Name, takes(t, o.long)))
 		testing := a.Doing(fmt.Sprintf("test %d of %d, %s", i+1, len(tests), t.Name))
 		done, err := t.Run(ctx, e)
@@ -168,10 +169,10 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 		report.SelfTest.Tests = append(report.SelfTest.Tests, done)
 		e.Say(t.Name + ": " + terminal.Tested(done) + ", " + done.Found)
 	}
-	news.stop()
+	news.Stop()
 	report.Ended = time.Now()
 	// After Ctrl-C ctx is over, and storing what was found must not be.
-	a.unkept = a.keep(context.WithoutCancel(ctx), results, report)
+	a.Unkept = a.Keep(context.WithoutCancel(ctx), results, report)
 	if o.json {
 		err = json.Write(a.Stdout, report)
 	} else {

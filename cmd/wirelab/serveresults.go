@@ -55,7 +55,7 @@ Ctrl-C ends streams at once and waits up to 5 s for other replies.`,
 		if f.token == "" {
 			f.token = a.Getenv(tokenVariable)
 		}
-		return a.withStore(c.Context(), func(s store.Store) error { return a.serveResults(c.Context(), s, f) })
+		return a.WithStore(c.Context(), func(s store.Store) error { return a.serveResults(c.Context(), s, f) })
 	}
 	return c
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,71 +23,7 @@ import (
 	"wirelab/results/report/json"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/results/store"
 )
-
-// result returns the stored result with that id, or the latest without one.
-func (a *app) result(ctx context.Context, args []string) (found *result.Result, err error) {
-	err = a.withStore(ctx, func(s store.Store) error {
-		name := latestWord
-		if len(args) > 0 {
-			name = args[0]
-		}
-		id, err := latest(ctx, s, name)
-		if err != nil {
-			return err
-		}
-		found, err = s.Get(ctx, id)
-		return err
-	})
-	if err == nil {
-		a.noteUnread(found)
-	}
-	return found, err
-}
-
-// latest returns the id of the latest result for the word "latest", and any
-// other name as it is.
-func latest(ctx context.Context, s store.Store, name string) (string, error) {
-	if name != latestWord {
-		return name, nil
-	}
-	list, err := s.List(ctx, store.Filter{Limit: 1})
-	if err != nil {
-		return "", err
-	}
-	if len(list) == 0 {
-		return "", wirelab.Errorf(wirelab.NotFound, "no results yet; wirelab presets lists experiments to run")
-	}
-	return list[0].ID, nil
-}
-
-// latestWord stands for the id of the latest result.
-const latestWord = "latest"
-
-// isFile reports whether what names a result is a file: "-", or a word that no
-// id looks like.
-func isFile(name string) bool {
-	return name == "-" || strings.ContainsAny(name, "/.")
-}
-
-// find returns the result that an id, "latest", or a file is or holds.
-func (a *app) find(ctx context.Context, name string) (*result.Result, error) {
-	if !isFile(name) {
-		return a.result(ctx, []string{name})
-	}
-	in, err := a.readResult(ctx, name)
-	if err != nil && name != "-" && ctx.Err() == nil { // a result may be named so
-		if named, sought := a.result(ctx, []string{name}); sought == nil {
-			return named, nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	a.noteUnread(in.Result)
-	return in.Result, nil
-}
 
 // width is how many columns the terminal has; 0 if there is none or it does
 // not tell. COLUMNS comes first, for those who want another.
@@ -132,7 +67,7 @@ json" does.`,
 	asJSON := cli.JSONFlag(c)
 	a.addFullFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		r, err := a.result(c.Context(), args)
+		r, err := a.Result(c.Context(), args)
 		if err != nil {
 			return err
 		}
@@ -194,7 +129,7 @@ func newExportCommand(a *app) *cobra.Command {
 			if f.name != format {
 				continue
 			}
-			r, err := a.result(c.Context(), args)
+			r, err := a.Result(c.Context(), args)
 			if err != nil {
 				return err
 			}

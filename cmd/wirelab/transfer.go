@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
+	"wirelab/results/measure"
 	"wirelab/results/store"
 )
 
@@ -79,7 +80,7 @@ func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cob
 		case len(args) == 0 && !t.all && !filtered:
 			return cli.Usage("which results? name ids, or say --all, or filters such as --since 24h")
 		}
-		own, err := a.storePlace()
+		own, err := a.StorePlace()
 		if err != nil {
 			return err
 		}
@@ -115,26 +116,26 @@ type notCopied struct {
 // transfer copies from one place to another, and says how it went.
 func (a *app) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) (err error) {
 	if from == to {
-		return cli.Usage("%s is the own store, too: give --results or $WIRELAB_STORE another one", shownPlace(to))
+		return cli.Usage("%s is the own store, too: give --results or $WIRELAB_STORE another one", measure.ShownPlace(to))
 	}
-	if !isDatabase(from) {
+	if !measure.IsDatabase(from) {
 		// Opening would make one, and find nothing in it.
 		if _, err := os.Stat(from); err != nil {
 			return fault.Read("no store to copy from", from, err)
 		}
 	}
-	source, err := openStoreAt(ctx, from)
+	source, err := measure.OpenStoreAt(ctx, from)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cli.Both(err, source.Close()) }()
-	target, err := openStoreAt(ctx, to)
+	target, err := measure.OpenStoreAt(ctx, to)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cli.Both(err, target.Close()) }()
 	done := &transferred{
-		From: shownPlace(from), To: shownPlace(to), Selected: len(ids), Copied: []string{}, Present: []string{}, Failed: []notCopied{},
+		From: measure.ShownPlace(from), To: measure.ShownPlace(to), Selected: len(ids), Copied: []string{}, Present: []string{}, Failed: []notCopied{},
 	}
 	stopped := a.copyAll(ctx, source, target, ids, f, done)
 	done.Interrupted = ctx.Err() != nil
@@ -178,7 +179,7 @@ func (a *app) copyAll(ctx context.Context, from, to store.Store, ids []string, f
 	}
 	if len(ids) > 0 {
 		for _, name := range ids {
-			id, err := latest(ctx, from, name)
+			id, err := measure.Latest(ctx, from, name)
 			if err == nil {
 				err = each(id)
 			}

@@ -16,6 +16,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/results/measure"
 	"wirelab/results/report"
 	"wirelab/results/report/verify"
 	"wirelab/results/store"
@@ -78,10 +79,10 @@ Exit code 0: everything that could be checked holds; 1: something does not.`,
 
 // verify checks one result. An error means that there was nothing to check.
 func (a *app) verify(ctx context.Context, name string) (*verify.Verification, error) {
-	if !isFile(name) {
+	if !measure.IsFile(name) {
 		return a.verifyStored(ctx, name)
 	}
-	data, err := a.readFile(ctx, "", name, resultLimit)
+	data, err := a.readFile(ctx, "", name, measure.ResultLimit)
 	if err != nil && name != "-" && ctx.Err() == nil { // a result may be named so
 		if named, sought := a.verifyStored(ctx, name); sought == nil {
 			return named, nil
@@ -131,8 +132,8 @@ func noteUnread(v *verify.Verification, r *result.Result) {
 // verifyStored checks a result in the store, and what lists say of it.
 func (a *app) verifyStored(ctx context.Context, name string) (*verify.Verification, error) {
 	var found store.Stored
-	err := a.withStore(ctx, func(s store.Store) error {
-		id, err := latest(ctx, s, name)
+	err := a.WithStore(ctx, func(s store.Store) error {
+		id, err := measure.Latest(ctx, s, name)
 		if err != nil {
 			return err
 		}

@@ -374,7 +374,7 @@ func TestColourIsForTerminals(t *testing.T) {
 func (s *shell) stored(samples int) {
 	s.t.Helper()
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	err := a.withStore(s.t.Context(), func(results store.Store) error {
+	err := a.WithStore(s.t.Context(), func(results store.Store) error {
 		for n := range samples {
 			if err := results.Put(s.t.Context(), storetest.Sample(n)); err != nil {
 				return err

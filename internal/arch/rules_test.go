@@ -142,6 +142,7 @@ var rules = []rule{
 	{"hermes/sim", []string{"hermes", "hermes/broker", "hermes/clocks", "hermes/core", "hermes/delivery", "hermes/record", "hermes/replica", "hermes/vfs", "hermes/wal", "wire/status"}, "go.etcd.io/raft github.com/anishathalye/porcupine", "what is simulated is what the node drives, and nothing real"},
 	{"internal/fault", []string{"wire/status"}, "none", "a fault has one text, whoever meets it"},
 	{"internal/input", []string{"wire/status"}, "golang.org/x/sys", "what a text means is known to who reads it"},
+	{"results/measure", []string{".", "internal/fault", "lab/**", "results/admit", "results/report", "results/store", "results/store/*", "system/postgres"}, "golang.org/x/sys", "what is measured is kept, whoever asked for it"},
 	{"results/admit", []string{".", "internal/input", "results/report/verify", "lab/result", "results/store"}, "none", "what comes from outside passes one check, whoever brings it"},
 	{"internal/paragraph", nil, "none", "how text is broken depends on nothing that it says"},
 	{"cmd/internal/cli/**", []string{"cmd/internal/cli", "internal/fault", "internal/paragraph", "wire/status"}, "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys", "what programs share knows none of their commands"},

@@ -105,6 +105,7 @@ type Lab struct {
 type Watch interface {
 	Observe(e experiment.Event)
 	ObserveAs(what string) func(e experiment.Event)
+	Step(what string)
 	Done()
 }
 

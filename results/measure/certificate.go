@@ -1,0 +1,153 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"wirelab"
+	"wirelab/internal/fault"
+	"wirelab/lab/doctor"
+	"wirelab/lab/experiment"
+	"wirelab/lab/plan"
+	"wirelab/lab/probe"
+	"wirelab/lab/result"
+	"wirelab/results/store"
+)
+
+// What --certificate may say.
+const (
+	certificateAuto = "auto" // one that is stored and holds, else a new one
+	certificateNew  = "new"
+	CertificateNone = "none"
+)
+
+// CertificateEnv is the variable that gives --certificate its default, for
+// tests and scripts that run many experiments on a machine they know.
+const CertificateEnv = "WIRELAB_CERTIFICATE"
+
+// burstTime is how long the burst before an experiment takes.
+const burstTime = 5 * time.Second
+
+// burstPatience is how many times as long as it should a burst may take.
+const burstPatience = 3
+
+// Certificate returns the certificate for an experiment that begins now, as
+// --certificate wants it ("" without the flag); nil where none is wanted or
+// none could be made. It says where the plan wants more than the machine gives.
+// Its errors are of the flag, of the store, and the end of ctx.
+func (m *Measurer) Certificate(ctx context.Context, results store.Store, p plan.Plan, wanted string, quiet bool) (*result.Certificate, error) {
+	if wanted == "" {
+		if wanted = m.Getenv(CertificateEnv); wanted == "" {
+			wanted = certificateAuto
+		}
+	}
+	c, err := m.findCertificate(ctx, results, wanted, quiet)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	if much := c.Wanting(p); much != "" && !quiet {
+		m.Tell.Note("note: %s", much)
+	}
+	return c, nil
+}
+
+func (m *Measurer) findCertificate(ctx context.Context, results store.Store, wanted string, quiet bool) (*result.Certificate, error) {
+	env := probe.Environment()
+	switch wanted {
+	case CertificateNone:
+		return nil, nil
+	case certificateAuto:
+		if c, err := m.StoredCertificate(ctx, results, env); c != nil || err != nil {
+			return c, err
+		}
+	case certificateNew:
+	default:
+		return nil, wirelab.UnknownName("certificate", wanted, []string{certificateAuto, certificateNew, CertificateNone})
+	}
+	r, err := m.burst(ctx, results, burstTime, quiet)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		m.Tell.Note("no certificate of this machine: %s", fault.Describe(err)) // the experiment itself may well succeed
+		return nil, nil
+	}
+	return r.Certificate, nil
+}
+
+// StoredCertificate returns the latest one that holds; nil if there is none.
+func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store, env result.Environment) (*result.Certificate, error) {
+	now := m.Now()
+	latest, err := results.List(ctx, store.Filter{Name: doctor.BurstName, Since: now.Add(-2 * time.Hour), Limit: 10})
+	if err != nil {
+		return nil, err
+	}
+	for _, summary := range latest {
+		r, err := results.Get(ctx, summary.ID)
+		if err != nil {
+			continue // deleted meanwhile, or damaged: another will do
+		}
+		// Made again from what was measured, not taken as it is written there.
+		if c, err := result.Certify(r); err == nil && c.Stale(env, now) == "" {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// burst compares a thing with itself, stores the result with its certificate
+// and returns it.
+func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Duration, quiet bool) (*result.Result, error) {
+	p, err := m.BurstPlan(long)
+	if err != nil {
+		return nil, err
+	}
+	arms, err := m.Arms(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	conductor, err := m.Conductor(ctx, p, arms)
+	if err != nil {
+		return nil, err
+	}
+	m.identify(conductor)
+	if !quiet {
+		m.Tell.Note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol, long)
+	}
+	watch := m.Watching("comparing a protocol with itself")
+	defer watch.Done()
+	news := m.watched(conductor, results, func(e experiment.Event) {
+		// Equal arms need no names, and how many rounds there will be time tells.
+		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
+		if e.Phase != experiment.RoundOver { // they are many, and short
+			watch.Observe(e)
+		}
+	})
+	defer news.Close()
+	// A machine on which ten rounds take so much longer than they should gets
+	// no certificate, rather than let an experiment wait for it.
+	bounded, cancel := context.WithTimeout(ctx, burstPatience*long)
+	defer cancel()
+	r, err := conductor.Run(bounded)
+	news.Stop()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx) // part of a burst is of no use to anybody
+	case err != nil:
+		return nil, err
+	}
+	var uncertified error
+	r.Certificate, uncertified = result.Certify(r)
+	if err := m.Keep(ctx, results, r); err != nil {
+		return nil, err
+	}
+	if uncertified != nil {
+		if bounded.Err() != nil {
+			return nil, fmt.Errorf("%s, and this machine is too busy for them in %v%s",
+				fault.Describe(uncertified), burstPatience*long, m.Stored("the rounds are ", r.ID))
+		}
+		return nil, fmt.Errorf("%s; see wirelab results show %s", fault.Describe(uncertified), r.ID)
+	}
+	return r, nil
+}
