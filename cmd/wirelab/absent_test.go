@@ -12,6 +12,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/results/outages"
 	"wirelab/results/report"
 	"wirelab/system/rabbitmq"
 )
@@ -151,12 +152,12 @@ func TestAbsentArmsThatAreNeeded(t *testing.T) {
 // TestChaosInterruptedKeepsWhatWasMeasured checks.
 func TestAbsentPathOfChaos(t *testing.T) {
 	t.Parallel()
-	absent := chaosRun{Path: "log-rabbit", Absent: "no broker"}
-	if err := concludeChaos(t.Context(), []chaosRun{absent, madeUpRun()}, nil); err != nil {
+	absent := outages.Run{Path: "log-rabbit", Absent: "no broker"}
+	if err := concludeChaos(t.Context(), []outages.Run{absent, madeUpRun()}, nil); err != nil {
 		t.Errorf("it was not named: %v", err)
 	}
-	absent.wanting = true
-	if err := concludeChaos(t.Context(), []chaosRun{absent, madeUpRun()}, nil); err == nil || exitCodeOf(err) != exitNoWord || !strings.Contains(describe(err), "log-rabbit") {
+	absent.Wanting = true
+	if err := concludeChaos(t.Context(), []outages.Run{absent, madeUpRun()}, nil); err == nil || exitCodeOf(err) != exitNoWord || !strings.Contains(describe(err), "log-rabbit") {
 		t.Errorf("it was named: %v", err)
 	}
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,13 +11,9 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/audit"
-	"wirelab/lab/control"
+	"wirelab/lab/audit/trial"
 	"wirelab/lab/inject"
-	"wirelab/lab/plan"
-	"wirelab/lab/target"
-	"wirelab/workload/routeguide"
-	"wirelab/workload/routeguide/gen"
-	"wirelab/workload/routeguide/schema"
+	"wirelab/lab/progress"
 )
 
 const auditText = `Audit runs another load generator against a service with known response times,
@@ -81,18 +74,15 @@ const auditDetails = `Other tools:
 
 // auditFlags are what is typed.
 type auditFlags struct {
-	tool, parser, protocol, inject string
-	rate                           string
-	length, timeout                time.Duration
-	alone                          bool
-	json, markdown, verbose        bool
+	trial.Trial
+	json, markdown, verbose bool
 }
 
-func newAuditCommand(a *app) *cobra.Command { return auditCommand(a, a.runAudited) }
+func newAuditCommand(a *app) *cobra.Command { return auditCommand(a, trial.Run) }
 
 // auditRunner runs the tool against a service, and notes what it was run as.
 type auditRunner func(
-	ctx context.Context, cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited,
+	ctx context.Context, tell progress.Teller, cell wirelab.Cell, f trial.Trial, truth inject.Truth, tool string, done *trial.Audited,
 ) (audit.Output, error)
 
 // auditCommand is the command with a way to run the tool.
@@ -109,14 +99,14 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&f.tool, "tool", "", "the tool's `command`, with placeholders (required)")
-	flags.StringVar(&f.protocol, "protocol", "", "`protocol` of the service (default: grpc for ghz and fortio -grpc, h2c-proto for h2load, else http1-json)")
-	flags.StringVar(&f.inject, "inject", "frozen 1ms 500ms 5s", "`behaviour` of the service; see wirelab serve --help")
-	flags.StringVar(&f.parser, "parser", "", "read the output as that of this `tool` (default: recognised by its command or output)")
-	flags.StringVar(&f.rate, "rate", "", "calls per `second` in all that the command asks for (default: read from its options)")
-	flags.DurationVar(&f.length, "for", 0, "how long the command sends (default: read from its options)")
-	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "stop the tool after this time")
-	flags.BoolVar(&f.alone, "alone", false, "without the 20 calls a second that wirelab makes to tell a busy machine from a wrong tool")
+	flags.StringVar(&f.Tool, "tool", "", "the tool's `command`, with placeholders (required)")
+	flags.StringVar(&f.Protocol, "protocol", "", "`protocol` of the service (default: grpc for ghz and fortio -grpc, h2c-proto for h2load, else http1-json)")
+	flags.StringVar(&f.Inject, "inject", "frozen 1ms 500ms 5s", "`behaviour` of the service; see wirelab serve --help")
+	flags.StringVar(&f.Parser, "parser", "", "read the output as that of this `tool` (default: recognised by its command or output)")
+	flags.StringVar(&f.Rate, "rate", "", "calls per `second` in all that the command asks for (default: read from its options)")
+	flags.DurationVar(&f.Length, "for", 0, "how long the command sends (default: read from its options)")
+	flags.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "stop the tool after this time")
+	flags.BoolVar(&f.Alone, "alone", false, "without the 20 calls a second that wirelab makes to tell a busy machine from a wrong tool")
 	flags.BoolVar(&f.json, "json", false, "print JSON, for programs")
 	flags.BoolVar(&f.markdown, "markdown", false, "print the rows of a Markdown table")
 	flags.BoolVar(&f.verbose, "verbose", false, "print what the tool printed, on standard error")
@@ -128,44 +118,35 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 	return command
 }
 
-// audited is one audit, as --json prints it.
-type audited struct {
-	Command  string        `json:"command"` // as run
-	Protocol string        `json:"protocol"`
-	Inject   string        `json:"inject"`
-	Took     time.Duration `json:"took_ns"`
-	Witness  *audit.Report `json:"witness,omitempty"`
-	audit.Finding
-}
-
 // audit runs the tool against the service and prints what came of it.
 func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
-	if f.timeout <= 0 {
-		return cli.Usage("--timeout %v: want more than 0", f.timeout)
+	if f.Timeout <= 0 {
+		return cli.Usage("--timeout %v: want more than 0", f.Timeout)
 	}
-	if !audit.Uses(f.tool, "target", "get", "address", "script") {
-		return cli.Usage("--tool %q: nothing in it says what to call; put {target} where the URL belongs, or {address}", f.tool)
+	if !audit.Uses(f.Tool, "target", "get", "address", "script") {
+		return cli.Usage("--tool %q: nothing in it says what to call; put {target} where the URL belongs, or {address}", f.Tool)
 	}
-	truth, err := auditTruth(f.inject)
+	truth, err := trial.Truth(f.Inject)
 	if err != nil {
 		return err
 	}
-	parser, asked, err := f.known()
+	parser, asked, err := f.Known()
 	if err != nil {
 		return err
 	}
-	if _, err := auditFiles("", "", "", parser.Name).values.Fill(f.tool); err != nil {
+	if _, err := trial.Files("", "", "", parser.Name).Values.Fill(f.Tool); err != nil {
 		return err
 	}
-	if f.protocol == "" {
-		f.protocol = guessProtocol(f.tool, parser.Name)
+	if f.Protocol == "" {
+		f.Protocol = trial.GuessProtocol(f.Tool, parser.Name)
 	}
-	cell, err := a.Cell("routeguide", f.protocol, "", "")
+	cell, err := a.Cell("routeguide", f.Protocol, "", "")
 	if err != nil {
 		return err
 	}
-	done := audited{Protocol: f.protocol, Inject: f.inject}
-	output, err := run(ctx, cell, f, truth, parser.Name, &done)
+	f.Quiet = f.json || f.markdown
+	done := trial.Audited{Protocol: f.Protocol, Inject: f.Inject}
+	output, err := run(ctx, a.Tell, cell, f.Trial, truth, parser.Name, &done)
 	if f.verbose {
 		for _, text := range []string{output.File, output.Stdout, output.Stderr} {
 			if text != "" {
@@ -176,7 +157,7 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	if err != nil {
 		return unjudged(err)
 	}
-	if f.parser == "" {
+	if f.Parser == "" {
 		if found, ok := audit.ParserOfOutput(output); ok && (parser.Name == "" || !parser.Reads(output)) {
 			parser = found
 		}
@@ -210,177 +191,4 @@ func unjudged(err error) error {
 		return cli.With(exitUsage, err)
 	}
 	return cli.With(exitNoWord, err)
-}
-
-// auditTruth returns the law of a behaviour.
-func auditTruth(text string) (inject.Truth, error) {
-	behaviour, err := inject.Parse(text)
-	if err != nil {
-		return inject.Truth{}, err
-	}
-	truth, ok := behaviour.Truth()
-	if !ok {
-		return truth, cli.Usage("--inject %q holds no call, so that there is no truth to tell; try 'frozen 1ms 500ms 5s'", text)
-	}
-	return truth, nil
-}
-
-// known returns the parser that the flags or the command name, one without a
-// name if neither does, and what the command asks for.
-func (f auditFlags) known() (parser audit.Parser, asked audit.Asked, err error) {
-	words := audit.Words(f.tool)
-	if f.parser != "" {
-		if parser, err = audit.ParserNamed(f.parser); err != nil {
-			return parser, asked, err
-		}
-	} else {
-		parser, _ = audit.ParserOf(words)
-	}
-	asked = parser.Asked(words)
-	if f.rate != "" {
-		if asked.Rate, err = plan.ParseRate(f.rate); err != nil {
-			return parser, asked, err
-		}
-	}
-	if f.length < 0 {
-		return parser, asked, cli.Usage("--for %v: want more than 0", f.length)
-	}
-	if f.length > 0 {
-		asked.For, asked.Requests = f.length, 0
-	}
-	return parser, asked, nil
-}
-
-// guessProtocol returns the protocol that a tool speaks as it is called.
-func guessProtocol(command, tool string) string {
-	switch {
-	case tool == "ghz", audit.Uses(command, "method"), strings.Contains(command, " -grpc"):
-		return "grpc"
-	case tool == "h2load" && !strings.Contains(command, "--h1"):
-		return "h2c-proto"
-	}
-	return "http1-json"
-}
-
-// runAudited serves, runs the tool and stops the server again.
-func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited) (o audit.Output, err error) {
-	folder, err := os.MkdirTemp("", "wirelab-audit-")
-	if err != nil {
-		return o, fmt.Errorf("a folder for the tool's files: %w", err)
-	}
-	defer func() { err = cli.Both(err, os.RemoveAll(folder)) }()
-	program, err := os.Executable()
-	if err != nil {
-		return o, err
-	}
-	server, err := target.Start(ctx, target.Command{
-		Name: "service to audit against", Path: program,
-		Args: []string{"serve", cell.Workload, cell.Protocol.Name, "--addr", "127.0.0.1:0", "--controlled", "--inject", f.inject},
-	})
-	if err != nil {
-		return o, err
-	}
-	defer func() {
-		// By then all is measured: a server that died of itself shows in
-		// the tool's errors, and one that is slow to stop spoils nothing.
-		if e := server.Stop(); e != nil {
-			a.Note("service to audit against: %v", e)
-		}
-	}()
-	return a.runTool(ctx, folder, program, server.Ready(), cell, f, truth, tool, done)
-}
-
-// runTool runs the tool against a service that is ready, with the witness next to it.
-func (a *app) runTool(
-	ctx context.Context, folder, program string, ready control.Ready,
-	cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited,
-) (o audit.Output, err error) {
-	files := auditFiles(folder, ready.Address, ready.Authority, tool)
-	if err := files.write(); err != nil {
-		return o, err
-	}
-	if done.Command, err = files.values.Fill(f.tool); err != nil {
-		return o, err
-	}
-	if !f.json && !f.markdown {
-		a.Note("running %s", done.Command)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout,
-		wirelab.Errorf(wirelab.DeadlineExceeded, "the tool did not end within %v and was ended; --timeout allows more", f.timeout))
-	defer cancel()
-	// Its first calls wait for an answer each: where those take long, a turn
-	// of the service is short beside them and the witness worth nothing.
-	if !f.alone && truth.Mean() < time.Second/2 {
-		w, err := beginWitness(ctx, program, cell, ready, truth)
-		if err != nil {
-			return o, err
-		}
-		defer func() {
-			var failed error
-			done.Witness, failed = w.end()
-			err = cli.Both(err, failed)
-		}()
-	}
-	ended := a.Waiting("the tool", f.timeout)
-	o, done.Took, err = audit.Execute(ctx, done.Command)
-	ended()
-	if text, e := os.ReadFile(files.values["out"]); e == nil {
-		o.File = string(text)
-	} else if !errors.Is(e, os.ErrNotExist) {
-		err = cli.Both(err, e)
-	}
-	return o, err
-}
-
-// provided is what a tool may be given: what placeholders stand for, and the
-// text of the files among it.
-type provided struct {
-	values audit.Placeholders
-	files  map[string]string // path to text
-}
-
-// auditFiles returns what the tool may be given against a service.
-func auditFiles(folder, address, authority, tool string) provided {
-	scheme := "http://"
-	if authority != "" {
-		scheme = "https://"
-	}
-	at := routeguide.Published
-	place := fmt.Sprintf("lo.latitude=%d&lo.longitude=%d&hi.latitude=%d&hi.longitude=%d", at.Latitude, at.Longitude, at.Latitude, at.Longitude)
-	body := fmt.Sprintf(`{"latitude":%d,"longitude":%d}`, at.Latitude, at.Longitude)
-	method := gen.File_route_guide_proto.Services().ByName("RouteGuide").Methods().ByName("GetFeature")
-	p := provided{values: audit.Placeholders{
-		"target": scheme + address + "/v1/route.getFeature",
-		// The one path that is asked with GET: a list, here of one place.
-		"get":      scheme + address + "/v1/route.listFeatures/events?" + place,
-		"address":  address,
-		"body":     body,
-		"data":     body,
-		"method":   string(method.FullName()),
-		"bodyfile": filepath.Join(folder, "body.json"),
-		"proto":    filepath.Join(folder, "route_guide.proto"),
-		"script":   filepath.Join(folder, "script"),
-		"ca":       filepath.Join(folder, "ca.pem"),
-		"out":      filepath.Join(folder, "out"),
-	}}
-	p.files = map[string]string{
-		p.values["bodyfile"]: body,
-		p.values["proto"]:    schema.Proto(),
-		p.values["ca"]:       authority,
-	}
-	if text, ending, ok := audit.Script(tool, p.values["target"], body); ok {
-		p.values["script"] += ending
-		p.files[p.values["script"]] = text
-	}
-	return p
-}
-
-// write writes the files.
-func (p provided) write() error {
-	for name, text := range p.files {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			return fmt.Errorf("a file for the tool: %w", err)
-		}
-	}
-	return nil
 }

@@ -19,8 +19,10 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/audit"
+	"wirelab/lab/audit/trial"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
+	"wirelab/lab/progress"
 )
 
 // asTool is set in processes that are to be a load generator of our own, which
@@ -95,9 +97,9 @@ func audits(t *testing.T, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(string) string { return "" })
-	command := auditCommand(a, func(ctx context.Context, cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited) (audit.Output, error) {
-		f.alone = true
-		return a.runTool(ctx, t.TempDir(), "", control.Ready{Address: "127.0.0.1:1"}, cell, f, truth, tool, done)
+	command := auditCommand(a, func(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f trial.Trial, truth inject.Truth, tool string, done *trial.Audited) (audit.Output, error) {
+		f.Alone = true
+		return trial.RunTool(ctx, tell, t.TempDir(), "", control.Ready{Address: "127.0.0.1:1"}, cell, f, truth, tool, done)
 	})
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetArgs(args)

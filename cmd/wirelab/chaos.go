@@ -22,10 +22,10 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/probe"
-	"wirelab/lab/result"
 	"wirelab/pipeline/stack"
 	"wirelab/pipeline/trouble"
 	"wirelab/queue"
+	"wirelab/results/outages"
 	"wirelab/results/report"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
@@ -119,27 +119,6 @@ func (f *chaosFlags) register(flags *pflag.FlagSet) {
 	registerDatabase(&f.database, flags)
 }
 
-// chaosRun is one path with the faults of one run, as --json prints it.
-type chaosRun struct {
-	Path   string `json:"path"`
-	Faults string `json:"faults"`
-	// Absent is why there is nothing to run; LeftOut are faults that the path cannot have.
-	Absent  string        `json:"absent,omitempty"`
-	LeftOut []string      `json:"left_out,omitempty"`
-	Failed  string        `json:"failed,omitempty"` // why the run did not go as it should
-	Report  *chaos.Report `json:"report,omitempty"`
-	// Handover is how the path hands entries on, and Machine where it ran: the
-	// conditions that "wirelab decide" prints.
-	Handover *result.Handover `json:"handover,omitempty"`
-	Machine  string           `json:"machine,omitempty"`
-	// Wirelab is the version that made the run.
-	Wirelab string `json:"wirelab,omitempty"`
-
-	options chaos.Options
-	// wanting is whether the path was asked for by name and cannot be had.
-	wanting bool
-}
-
 // chaosLogging makes the runs, one after the other.
 func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) error {
 	runs, err := a.chaosRuns(ctx, paths, f)
@@ -153,26 +132,26 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 		switch {
 		case r.Absent != "":
 		case ctx.Err() != nil:
-			r.Failed = notRun
+			r.Failed = outages.NotRun
 		default:
 			if !f.quiet {
-				done, all := possible(runs[:i]), possible(runs)
-				a.Note("run %d of %d: %s, %s; %s to go", done+1, all, r.Path, r.Faults, estimate(runs[i:]))
+				done, all := outages.Possible(runs[:i]), outages.Possible(runs)
+				a.Note("run %d of %d: %s, %s; %s to go", done+1, all, r.Path, r.Faults, outages.Estimate(runs[i:]))
 			}
-			running := a.Doing(fmt.Sprintf("run %d of %d: %s, %s", possible(runs[:i])+1, possible(runs), r.Path, r.Faults))
-			r.Report, err = chaos.Run(ctx, r.options)
+			running := a.Doing(fmt.Sprintf("run %d of %d: %s, %s", outages.Possible(runs[:i])+1, outages.Possible(runs), r.Path, r.Faults))
+			r.Report, err = chaos.Run(ctx, r.Options)
 			running.Done()
 			if err != nil && ctx.Err() == nil {
 				r.Failed = describe(err)
 				failed = append(failed, fmt.Errorf("%s, %s: %w", r.Path, r.Faults, err))
 			}
 			if r.Report == nil && ctx.Err() != nil {
-				r.Failed = notRun
+				r.Failed = outages.NotRun
 			}
-			agree(runs[i+1:], r)
+			outages.Agree(runs[i+1:], r)
 		}
 		if !f.asJSON {
-			if err := a.printChaos(*r); err != nil {
+			if err := outages.Print(a, *r); err != nil {
 				return err
 			}
 		}
@@ -186,74 +165,16 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 }
 
 // sayAbsent says once of each path that cannot be had that it cannot.
-func (a *app) sayAbsent(runs []chaosRun, quiet bool) {
+func (a *app) sayAbsent(runs []outages.Run, quiet bool) {
 	for i, r := range runs {
-		if !quiet && r.wanting && (i == 0 || runs[i-1].Path != r.Path) {
+		if !quiet && r.Wanting && (i == 0 || runs[i-1].Path != r.Path) {
 			a.Note("%s is absent: %s; going on with the others", r.Path, r.Absent)
 		}
 	}
 }
 
-// possible is how many runs there is something to run of.
-func possible(runs []chaosRun) (n int) {
-	for _, r := range runs {
-		if r.Absent == "" {
-			n++
-		}
-	}
-	return n
-}
-
-// notRun is why there is nothing of a run that was to come.
-const notRun = "interrupted before anything was measured"
-
-// agree lets the other runs of a path go by what the first found that it can
-// sustain: faults are then comparable, and no time is spent on another trial.
-func agree(others []chaosRun, r *chaosRun) {
-	if r.Report == nil || r.Report.Interrupted {
-		return
-	}
-	for i := range others {
-		if others[i].Path == r.Path && others[i].options.Rate == 0 {
-			others[i].options.Sustained = r.Report.Sustained
-		}
-	}
-}
-
-// estimate is how long runs will take: "about 4m", or "4m to 6m".
-func estimate(runs []chaosRun) string {
-	var least, most time.Duration
-	tried := map[string]bool{}
-	for _, r := range runs {
-		if r.Absent != "" {
-			continue
-		}
-		o := r.options
-		if tried[r.Path] && o.Rate == 0 {
-			o.Sustained = 1 // the first run of the path finds it
-		}
-		tried[r.Path] = true
-		low, high := o.Estimate()
-		least, most = least+low, most+high
-	}
-	grain := 10 * time.Second
-	if most > 3*time.Minute {
-		grain = time.Minute
-	}
-	low, high := least.Round(grain), most.Round(grain)
-	if low == high {
-		return "about " + inMinutes(high)
-	}
-	return inMinutes(low) + " to " + inMinutes(high)
-}
-
-// inMinutes is a time as it is said: "2m", "50s", "1m30s".
-func inMinutes(d time.Duration) string {
-	return strings.TrimSuffix(d.String(), "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(d.String(), "m0s")]
-}
-
 // concludeChaos is the exit code: what is lost is lost, whatever else went wrong.
-func concludeChaos(ctx context.Context, runs []chaosRun, failed []error) error {
+func concludeChaos(ctx context.Context, runs []outages.Run, failed []error) error {
 	for _, r := range runs {
 		if r.Report != nil && r.Report.Broken() > 0 && !r.Report.Interrupted {
 			failed = append(failed, wirelab.Errorf(wirelab.Internal, "%s, %s: %d entries that were accepted are missing, and %d are stored twice",
@@ -267,7 +188,7 @@ func concludeChaos(ctx context.Context, runs []chaosRun, failed []error) error {
 		return cli.With(exitNoWord, errors.New("interrupted; what was measured until then is above"))
 	}
 	for _, r := range runs {
-		if r.wanting {
+		if r.Wanting {
 			return cli.With(exitNoWord, fmt.Errorf("%s is absent: %s", r.Path, r.Absent))
 		}
 	}
@@ -276,7 +197,7 @@ func concludeChaos(ctx context.Context, runs []chaosRun, failed []error) error {
 
 // chaosRuns are the runs that are asked for. A path that cannot be had is one
 // that says so, unless it alone was asked for.
-func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]chaosRun, error) {
+func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]outages.Run, error) {
 	base, err := f.options()
 	if err != nil {
 		return nil, err
@@ -300,7 +221,7 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 	if !f.quiet {
 		base.Say = func(text string) { a.Note("  %s", text) }
 	}
-	var runs []chaosRun
+	var runs []outages.Run
 	machine, made := report.Machine(probe.Environment()), strings.TrimSpace(cli.ThisBuild().Version+" "+cli.ThisBuild().Commit)
 	for _, path := range paths {
 		one, err := a.chaosPath(base, path, f)
@@ -312,14 +233,14 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 			return nil, err
 		}
 		for _, group := range faults {
-			r := chaosRun{Path: path, Faults: faultsText(group), options: one, Absent: absent, Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made, wanting: named && absent != ""}
-			r.options.Faults, r.LeftOut = chaos.Without(path, one.Stack.Brokers, group)
-			if len(r.options.Faults) == 0 && r.Absent == "" {
+			r := outages.Run{Path: path, Faults: outages.FaultsText(group), Options: one, Absent: absent, Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made, Wanting: named && absent != ""}
+			r.Options.Faults, r.LeftOut = chaos.Without(path, one.Stack.Brokers, group)
+			if len(r.Options.Faults) == 0 && r.Absent == "" {
 				r.Absent, r.LeftOut = strings.Join(r.LeftOut, "; "), nil
 			}
-			r.options.Seed += uint64(len(runs)) // so that no id comes twice in one store
+			r.Options.Seed += uint64(len(runs)) // so that no id comes twice in one store
 			if r.Absent == "" {
-				if _, err := r.options.Complete(); err != nil {
+				if _, err := r.Options.Complete(); err != nil {
 					return nil, err
 				}
 			}
@@ -396,14 +317,6 @@ func (f *chaosFlags) runs() ([][]chaos.Fault, error) {
 	return runs, nil
 }
 
-func faultsText(faults []chaos.Fault) string {
-	words := make([]string, len(faults))
-	for i, f := range faults {
-		words[i] = f.String()
-	}
-	return strings.Join(words, "+")
-}
-
 // chaosBroker is the broker that a path leads through, if any.
 func (a *app) chaosBroker(path string, f chaosFlags) []stack.Broker {
 	name := strings.TrimSuffix(path, stack.PublishedSuffix)
@@ -435,8 +348,8 @@ func (a *app) chaosAbsent(ctx context.Context, brokers []stack.Broker) (string, 
 }
 
 // chaosDatabase gives every run its database: of embedded ones a file of its own.
-func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []chaosRun) error {
-	if !slices.ContainsFunc(runs, func(r chaosRun) bool { return r.Absent == "" }) {
+func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []outages.Run) error {
+	if !slices.ContainsFunc(runs, func(r outages.Run) bool { return r.Absent == "" }) {
 		return cli.Usage("there is nothing to run: %s", runs[0].Absent)
 	}
 	at, err := a.Databases.For(ctx, a.Catalog, "logging", f.database, false)
@@ -444,9 +357,9 @@ func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []chaosRun) 
 		return err
 	}
 	for i := range runs {
-		runs[i].options.Stack.Database = at
+		runs[i].Options.Stack.Database = at
 		if at.Kind == databases.Embedded {
-			if runs[i].options.Stack.Database.Source, err = a.Databases.NewFile(); err != nil {
+			if runs[i].Options.Stack.Database.Source, err = a.Databases.NewFile(); err != nil {
 				return err
 			}
 		}

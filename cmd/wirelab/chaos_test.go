@@ -11,17 +11,18 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
+	"wirelab/results/outages"
 	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
 // chaosOf runs "chaos logging" over paths, and returns what it printed of each.
-func chaosOf(t *testing.T, paths int, args ...string) []chaosRun {
+func chaosOf(t *testing.T, paths int, args ...string) []outages.Run {
 	t.Helper()
 	p := beginWith(t, t.TempDir(), []string{hermesProgram(t)}, append([]string{"chaos", "logging", "--json", "--db", "embedded", "--in-flight", "32", "--seed", "7"}, args...)...)
 	p.want(exitOK)
 	p.wantNoneLeft()
-	runs := decode[[]chaosRun](t, p.stdout.String())
-	if len(runs) != paths || slices.ContainsFunc(runs, func(r chaosRun) bool { return r.Report == nil || r.Failed != "" }) {
+	runs := decode[[]outages.Run](t, p.stdout.String())
+	if len(runs) != paths || slices.ContainsFunc(runs, func(r outages.Run) bool { return r.Report == nil || r.Failed != "" }) {
 		t.Fatalf("%s", p.stdout.String())
 	}
 	return runs
@@ -108,7 +109,7 @@ func TestChaosOfRabbitMQAndOfNoBroker(t *testing.T) {
 }
 
 // made are the faults that there were in a run.
-func made(r chaosRun) string {
+func made(r outages.Run) string {
 	var all []string
 	for _, e := range r.Report.Effects {
 		all = append(all, e.Fault)
@@ -118,7 +119,7 @@ func made(r chaosRun) string {
 
 // losesNothing checks a run of a path with a broker, through faults of which the second
 // is an outage of the logger.
-func losesNothing(t *testing.T, r chaosRun, faults string) {
+func losesNothing(t *testing.T, r outages.Run, faults string) {
 	t.Helper()
 	keepsItsWord(t, r.Report)
 	if got := made(r); got != faults {
@@ -162,7 +163,7 @@ func TestChaosInterruptedKeepsWhatWasMeasured(t *testing.T) {
 	p.until("logger-down=1m0s after")
 	p.interrupt()
 	p.want(exitNoWord, "interrupted", "log-rabbit is absent: ")
-	runs := decode[[]chaosRun](t, p.stdout.String())
+	runs := decode[[]outages.Run](t, p.stdout.String())
 	if len(runs) != 3 || runs[1].Report == nil || runs[2].Report != nil {
 		t.Fatalf("%s", p.stdout.String())
 	}
@@ -215,11 +216,11 @@ func TestChaosIsPrinted(t *testing.T) {
 	}
 	var out bytes.Buffer
 	a := newApp(cli.Terminal{Stdout: &out}, nil, nil)
-	for _, r := range []chaosRun{
+	for _, r := range []outages.Run{
 		{Path: "log-nats", Faults: "broker-restart", Report: &report},
 		{Path: stack.PathName(stack.RabbitMQ, false), Faults: "burst=10x5s", Absent: "it is not installed"},
 	} {
-		if err := a.printChaos(r); err != nil {
+		if err := outages.Print(a, r); err != nil {
 			t.Fatal(err)
 		}
 	}

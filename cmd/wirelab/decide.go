@@ -1,23 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/chaos"
 	"wirelab/lab/result"
-	"wirelab/pipeline/stack"
+	"wirelab/results/outages"
 	"wirelab/results/report"
 	"wirelab/results/report/html"
 	"wirelab/results/report/markdown"
@@ -166,125 +161,18 @@ func (a *app) readOutages(ctx context.Context, files []string) ([]report.Outage,
 		if err != nil {
 			return nil, err
 		}
-		runs, err := decodeChaos(data)
+		runs, err := outages.Decode(data)
 		if err != nil {
 			return nil, cli.Usage("--chaos %s: %v; want what 'wirelab chaos logging --json' writes", name, err)
 		}
 		for i := range runs {
-			all = append(all, outages(&runs[i])...)
+			all = append(all, outages.Of(&runs[i])...)
 		}
 		if len(all) > chaosLimit {
 			return nil, cli.Usage("--chaos %s: more than %d runs", name, chaosLimit)
 		}
 	}
 	return all, nil
-}
-
-// decodeChaos reads runs, and checks that they are whole and add up.
-func decodeChaos(data []byte) ([]chaosRun, error) {
-	var runs []chaosRun
-	if err := json.Unmarshal(data, &runs); err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a list of runs: %v", err)
-	}
-	if len(runs) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "no run is in it")
-	}
-	for i := range runs {
-		if err := wholeChaos(&runs[i]); err != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "run %d: %s", i+1, wirelab.Public(err).Message)
-		}
-	}
-	return runs, nil
-}
-
-// wholeChaos is nil, or what is wrong with a run.
-func wholeChaos(r *chaosRun) error {
-	if r.Path == "" || r.Faults == "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "it does not say of which path and faults it is")
-	}
-	if _, err := chaos.Parse(r.Faults); err != nil {
-		return err
-	}
-	p := r.Report
-	if p == nil {
-		if r.Absent == "" && r.Failed == "" {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: there is no report, and no word on why", r.Path, r.Faults)
-		}
-		return nil
-	}
-	refused := uint64(0)
-	for _, n := range p.Account.Refused {
-		refused += n
-	}
-	c := &p.Account
-	switch {
-	case p.Path != r.Path:
-		return wirelab.Errorf(wirelab.InvalidArgument, "a run of %s has a report of %s", r.Path, p.Path)
-	case c.Accepted+refused != c.Sent || c.Stored+c.Missing != c.Accepted:
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: the account does not add up: %d sent, %d accepted, %d refused, %d stored, %d missing",
-			r.Path, r.Faults, c.Sent, c.Accepted, refused, c.Stored, c.Missing)
-	case p.Rate < 0 || p.Limit <= 0 || p.Load <= 0:
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: rate, limit or time are not above 0", r.Path, r.Faults)
-	}
-	for _, e := range p.Effects {
-		if _, err := chaos.Parse(e.Fault); err != nil {
-			return err
-		}
-		sum := 0
-		for _, n := range e.Refused {
-			sum += n
-		}
-		if sum > e.Due || e.Due < 0 || e.P99 < 0 || e.Max < e.P99 {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: what callers saw of %s does not add up", r.Path, r.Faults, e.Fault)
-		}
-	}
-	return nil
-}
-
-// outages are what a run showed of each of its faults.
-func outages(r *chaosRun) []report.Outage {
-	faults, _ := chaos.Parse(r.Faults) // wholeChaos has found no error
-	var all []report.Outage
-	for _, f := range faults {
-		o := report.Outage{Path: r.Path, Fault: f.String(), Among: len(faults), Handover: r.Handover, Machine: r.Machine}
-		if i := effectOf(r.Report, f.String()); i >= 0 {
-			o = shown(o, r.Report, r.Report.Effects[i])
-		} else {
-			o.Why = cmp.Or(r.Absent, r.Failed, strings.Join(r.LeftOut, "; "), "the run was over before")
-		}
-		all = append(all, o)
-	}
-	return all
-}
-
-// effectOf is the place of a fault's effect in a report; -1 where there is none.
-func effectOf(p *chaos.Report, fault string) int {
-	if p == nil {
-		return -1
-	}
-	return slices.IndexFunc(p.Effects, func(e chaos.Effect) bool { return e.Fault == fault })
-}
-
-// shown fills in what a report tells of a fault.
-func shown(o report.Outage, p *chaos.Report, e chaos.Effect) report.Outage {
-	recovery := func(r chaos.Recovery) report.Recovery {
-		return report.Recovery{
-			Already: r.Already, Left: r.Left, Back: r.Back, SinceBegin: time.Duration(r.SinceBegin), SinceEnd: time.Duration(r.SinceEnd),
-		}
-	}
-	c := &p.Account
-	o.Rate, o.Limit = p.Rate, time.Duration(p.Limit)
-	o.Due, o.Refused, o.P99, o.Longest = e.Due, e.Refused, time.Duration(e.P99), time.Duration(e.Max)
-	o.Answers, o.Storage = recovery(e.Response), recovery(e.Storage)
-	o.Accepted, o.Missing, o.Doubled, o.Twice, o.Kept = c.Accepted, c.Missing, c.Duplicated, c.Twice, c.Kept
-	o.AtLeast, o.Promised, o.Interrupted = c.AtLeast, p.Promised, p.Interrupted
-	o.Database = p.About[stack.LoggerPart]
-	for _, part := range slices.Sorted(maps.Keys(p.About)) {
-		if slices.Contains(stack.Brokers(), part) {
-			o.Broker = p.About[part]
-		}
-	}
-	return o
 }
 
 // withChaos lets a form of "wirelab report" show what happens when parts fail.

@@ -16,6 +16,7 @@ import (
 	"wirelab/lab/result/resulttest"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
+	"wirelab/results/outages"
 	"wirelab/results/report"
 	"wirelab/results/store"
 )
@@ -46,8 +47,8 @@ func chaosFile(t *testing.T, runs any) string {
 }
 
 // madeUpRun is a run in which a logger was away and nothing was lost.
-func madeUpRun() chaosRun {
-	return chaosRun{
+func madeUpRun() outages.Run {
+	return outages.Run{
 		Path: "log-grpc", Faults: "logger-down=10s", Handover: stack.HandoverOf(nil), Machine: "a machine",
 		Report: &chaos.Report{
 			Path: "log-grpc", Rate: 200, Limit: plan.Duration(250 * time.Millisecond), Load: plan.Duration(30 * time.Second), Promised: true,
@@ -117,7 +118,7 @@ func TestDecide(t *testing.T) {
 	s := newShell(t)
 	r := s.waysStored()
 	s.run("decide", "latest", "--full").wants(t, exitOK, []string{"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail", "wirelab chaos logging log-rabbit"}, nil)
-	file := chaosFile(t, []chaosRun{madeUpRun(), {Path: "log-rabbit", Faults: "all", Absent: "RabbitMQ is not installed"}})
+	file := chaosFile(t, []outages.Run{madeUpRun(), {Path: "log-rabbit", Faults: "all", Absent: "RabbitMQ is not installed"}})
 	said := []string{"at 200/s callers saw 2,000 of 5,000 refused (2,000 unavailable)", "again 11.0 s after it began", "0 of 4,000 accepted lost", "RabbitMQ is not installed", "a machine"}
 	for _, format := range []string{"text", "markdown", "json"} {
 		out := s.run("decide", r.ID, "--chaos", file, "--format", format, "--full")
@@ -174,24 +175,24 @@ func TestDecideErrors(t *testing.T) {
 	s.run("decide", "r-unknown").wants(t, exitUsage, nil, []string{"r-unknown"})
 	s.run("decide", r.ID, "--format", "csv").wants(t, exitUsage, nil, []string{"csv", "markdown"})
 	s.run("decide", r.ID, "--chaos", "/nowhere/chaos.json").wants(t, exitUsage, nil, []string{"/nowhere/chaos.json"})
-	good := chaosFile(t, []chaosRun{madeUpRun()})
+	good := chaosFile(t, []outages.Run{madeUpRun()})
 	s.run("report", r.ID, "latest", "--chaos", good, "-o", t.TempDir()+"/").wants(t, exitUsage, nil, []string{"--chaos belongs to one result"})
 	s.run("report", r.ID, "--chaos", good, "--format", "csv").wants(t, exitUsage, nil, []string{"html and markdown"})
 	for name, c := range map[string]struct {
-		edit func(*chaosRun)
+		edit func(*outages.Run)
 		want string
 	}{
-		"no path":            {func(r *chaosRun) { r.Path = "" }, "run 1: it does not say of which path"},
-		"an unknown fault":   {func(r *chaosRun) { r.Faults = "earthquake" }, "earthquake"},
-		"another's report":   {func(r *chaosRun) { r.Report.Path = "log-http" }, "a run of log-grpc has a report of log-http"},
-		"one entry more":     {func(r *chaosRun) { r.Report.Account.Stored++ }, "the account does not add up"},
-		"no word on why":     {func(r *chaosRun) { r.Report = nil }, "no word on why"},
-		"more than were due": {func(r *chaosRun) { r.Report.Effects[0].Due = 1 }, "what callers saw of logger-down=10s does not add up"},
-		"no limit":           {func(r *chaosRun) { r.Report.Limit = 0 }, "not above 0"},
+		"no path":            {func(r *outages.Run) { r.Path = "" }, "run 1: it does not say of which path"},
+		"an unknown fault":   {func(r *outages.Run) { r.Faults = "earthquake" }, "earthquake"},
+		"another's report":   {func(r *outages.Run) { r.Report.Path = "log-http" }, "a run of log-grpc has a report of log-http"},
+		"one entry more":     {func(r *outages.Run) { r.Report.Account.Stored++ }, "the account does not add up"},
+		"no word on why":     {func(r *outages.Run) { r.Report = nil }, "no word on why"},
+		"more than were due": {func(r *outages.Run) { r.Report.Effects[0].Due = 1 }, "what callers saw of logger-down=10s does not add up"},
+		"no limit":           {func(r *outages.Run) { r.Report.Limit = 0 }, "not above 0"},
 	} {
 		run := madeUpRun()
 		c.edit(&run)
-		if out := s.run("decide", r.ID, "--chaos", chaosFile(t, []chaosRun{run})); out.code != exitUsage || !strings.Contains(out.stderr, c.want) || !strings.Contains(out.stderr, "wirelab chaos logging --json") || out.stdout != "" {
+		if out := s.run("decide", r.ID, "--chaos", chaosFile(t, []outages.Run{run})); out.code != exitUsage || !strings.Contains(out.stderr, c.want) || !strings.Contains(out.stderr, "wirelab chaos logging --json") || out.stdout != "" {
 			t.Errorf("%s: %d, %s%s", name, out.code, out.stdout, out.stderr)
 		}
 	}
@@ -225,14 +226,14 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 
 // decidesByChaos checks, of a real run and a real file, that what chaos prints decide
 // reads.
-func decidesByChaos(t *testing.T, run chaosRun) {
+func decidesByChaos(t *testing.T, run outages.Run) {
 	t.Helper()
 	if run.Handover == nil || run.Machine == "" {
 		t.Fatalf("a run does not tell its conditions: %+v", run)
 	}
 	s := newShell(t)
 	s.waysStored()
-	rows := decode[decisions](t, s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []chaosRun{run})).stdout).Tables[1].Rows
+	rows := decode[decisions](t, s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []outages.Run{run})).stdout).Tables[1].Rows
 	for _, d := range rows {
 		if d.Metric == run.Faults {
 			if len(d.First) != 1 || d.First[0].Early || !strings.Contains(d.First[0].Saw, "/s") || !strings.Contains(d.Holds, run.Machine) {

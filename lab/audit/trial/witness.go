@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/cmd/internal/cli"
+	"wirelab/internal/fault"
 	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
@@ -53,7 +53,7 @@ func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready 
 	}})
 	if err != nil {
 		driver.Kill()
-		return nil, cli.Both(err, driver.Stop())
+		return nil, fault.Both(err, driver.Stop())
 	}
 	w := &witness{driver: driver, slice: max(truth.Period(), time.Second), recording: load.NewRecording()}
 	ctx, w.stop = context.WithCancel(ctx)

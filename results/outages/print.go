@@ -1,4 +1,4 @@
-package main
+package outages
 
 import (
 	"fmt"
@@ -12,12 +12,18 @@ import (
 	"wirelab/lab/plan"
 )
 
-// printChaos prints a run: the account, what each fault did, and what callers saw.
-func (a *app) printChaos(r chaosRun) error {
+// printer prints to a terminal.
+type printer interface {
+	Printf(format string, args ...any) error
+	PrintTable(rows [][]string) error
+}
+
+// Print prints a run: the account, what each fault did, and what callers saw.
+func Print(a printer, r Run) error {
 	if r.Report == nil {
 		why := "failed: " + r.Failed
 		switch {
-		case r.wanting:
+		case r.Wanting:
 			why = "absent: " + r.Absent
 		case r.Absent != "":
 			why = "not there: " + r.Absent // no such part, or a path that nobody named
