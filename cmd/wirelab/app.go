@@ -102,3 +102,11 @@ func withoutSecrets(arg string) string {
 	}
 	return arg
 }
+
+// columns is how wide to print: as the terminal is, at least as texts need, and 80 where nobody says.
+func (a *app) columns() int {
+	if n := a.width(); n > 0 {
+		return max(n, 40)
+	}
+	return cli.Columns
+}

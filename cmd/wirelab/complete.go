@@ -12,6 +12,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
+	"wirelab/lab/presets"
 	"wirelab/lab/result"
 	"wirelab/results/store"
 	"wirelab/workload/catalog"
@@ -45,7 +46,7 @@ func (a *app) complete(root *cobra.Command) {
 			c.ValidArgsFunction = a.completeServed
 		case "run":
 			c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return presetNames(), cobra.ShellCompDirectiveDefault // or a file of a plan
+				return presets.Names(), cobra.ShellCompDirectiveDefault // or a file of a plan
 			}
 		case "explain":
 			c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -117,7 +118,7 @@ const completePatience = 2 * time.Second
 func (a *app) names() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), completePatience)
 	defer cancel()
-	names := presetNames()
+	names := presets.Names()
 	_ = a.WithStore(ctx, func(s store.Store) error { // without a store there are fewer words
 		list, err := s.List(ctx, store.Filter{})
 		for _, m := range list {

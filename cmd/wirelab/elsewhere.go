@@ -10,6 +10,7 @@ import (
 	"wirelab/lab/databases"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
+	"wirelab/lab/presets"
 	"wirelab/lab/result"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/catalog"
@@ -57,7 +58,7 @@ func (a *app) elsewhere(name string) string {
 	if len(carried) > 0 {
 		is("a protocol of " + strings.Join(carried, ", "))
 	}
-	if slices.Contains(presetNames(), name) {
+	if slices.Contains(presets.Names(), name) {
 		is("a preset: wirelab run " + name)
 	}
 	if slices.ContainsFunc(network.Presets(), func(p network.Preset) bool { return p.Name == name }) {

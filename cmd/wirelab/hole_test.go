@@ -57,10 +57,7 @@ func TestWholeHoleIsInTheMatrix(t *testing.T) {
 		row.Holes["Grind"] != "a mill has no gob" || row.Holes["Turn"] == "" || len(row.Operations) > 0 || row.Servers == nil {
 		t.Errorf("rows %+v", m.Protocols)
 	}
-	if err := a.printWorkload(m); err != nil {
-		t.Fatal(err)
-	}
-	if want := "[1]  netrpc: a mill has no gob"; !strings.Contains(out.String(), want) {
-		t.Errorf("%q is absent from\n%s", want, out.String())
+	if want, text := "[1]  netrpc: a mill has no gob", catalog.WorkloadText(m, 80); !strings.Contains(text, want) {
+		t.Errorf("%q is absent from\n%s", want, text)
 	}
 }

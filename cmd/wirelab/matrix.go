@@ -43,9 +43,9 @@ it at each end, the data sets (--data) and the databases (--db).`,
 			return a.PrintJSON(matrix)
 		}
 		if len(args) == 1 {
-			return a.printWorkload(matrix[0])
+			return a.Printf("%s", catalog.WorkloadText(matrix[0], a.columns()))
 		}
-		return a.printMatrix(matrix)
+		return a.Printf("%s", catalog.Text(matrix, a.columns()))
 	}
 	return c
 }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/fault"
-	"wirelab/results/measure"
 	"wirelab/results/store"
+	"wirelab/results/transfer"
 )
 
 func newPushCommand(a *app) *cobra.Command {
@@ -46,8 +43,8 @@ rather than on the command line, which others can read.
 
 Exit code 0: all results are there now; 1: some are not; 3: interrupted.`
 
-// transfer is what push and pull are told.
-type transfer struct {
+// transferFlags are what push and pull are told.
+type transferFlags struct {
 	other string // the place of the other store
 	all   bool
 	json  bool
@@ -55,7 +52,7 @@ type transfer struct {
 }
 
 func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
-	var t transfer
+	var t transferFlags
 	c.Args = cli.Arguments(0, 1000, "at most 1000 ids")
 	c.ValidArgsFunction = a.completeIDs
 	flags := c.Flags()
@@ -93,52 +90,14 @@ func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cob
 	return c
 }
 
-// transferred is the outcome of a push or pull, as JSON.
-type transferred struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-	// Selected is how many results there were to copy.
-	Selected int `json:"selected"`
-	// Copied are the ids of those that were; Present of those that were there.
-	Copied  []string `json:"copied"`
-	Present []string `json:"present"`
-	// Failed are those that could not be, and why; conflicts among them.
-	Failed      []notCopied `json:"failed"`
-	Interrupted bool        `json:"interrupted"`
-}
-
-type notCopied struct {
-	ID       string `json:"id"`
-	Conflict bool   `json:"conflict"`
-	Why      string `json:"why"`
-}
-
 // transfer copies from one place to another, and says how it went.
-func (a *app) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) (err error) {
-	if from == to {
-		return cli.Usage("%s is the own store, too: give --results or $WIRELAB_STORE another one", measure.ShownPlace(to))
-	}
-	if !measure.IsDatabase(from) {
-		// Opening would make one, and find nothing in it.
-		if _, err := os.Stat(from); err != nil {
-			return fault.Read("no store to copy from", from, err)
-		}
-	}
-	source, err := measure.OpenStoreAt(ctx, from)
+func (a *app) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) error {
+	copying := a.Doing("copying results")
+	done, stopped, err := transfer.Copy(ctx, from, to, ids, f, copying.Far)
+	copying.Done()
 	if err != nil {
 		return err
 	}
-	defer func() { err = cli.Both(err, source.Close()) }()
-	target, err := measure.OpenStoreAt(ctx, to)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cli.Both(err, target.Close()) }()
-	done := &transferred{
-		From: measure.ShownPlace(from), To: measure.ShownPlace(to), Selected: len(ids), Copied: []string{}, Present: []string{}, Failed: []notCopied{},
-	}
-	stopped := a.copyAll(ctx, source, target, ids, f, done)
-	done.Interrupted = ctx.Err() != nil
 	if asJSON {
 		if err := a.PrintJSON(done); err != nil {
 			return err
@@ -157,77 +116,7 @@ func (a *app) transfer(ctx context.Context, from, to string, ids []string, f sto
 	return nil
 }
 
-// copyAll copies ids, or what a filter selects. An error means that the rest
-// cannot be copied either.
-func (a *app) copyAll(ctx context.Context, from, to store.Store, ids []string, f store.Filter, done *transferred) error {
-	copying := a.Doing("copying results")
-	defer copying.Done()
-	each := func(id string) error {
-		whole, copied, err := store.Copy(ctx, from, to, id)
-		switch {
-		case err == nil && copied:
-			done.Copied = append(done.Copied, whole)
-		case err == nil:
-			done.Present = append(done.Present, whole)
-		case ctx.Err() != nil || !ofOneResult(err):
-			return err
-		default:
-			done.Failed = append(done.Failed, notCopied{whole, wirelab.CodeOf(err) == wirelab.Conflict, describe(err)})
-		}
-		copying.Far(fmt.Sprintf("%d of %d", len(done.Copied)+len(done.Present)+len(done.Failed), done.Selected))
-		return nil
-	}
-	if len(ids) > 0 {
-		for _, name := range ids {
-			id, err := measure.Latest(ctx, from, name)
-			if err == nil {
-				err = each(id)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	total, err := from.Total(ctx, f)
-	if err != nil {
-		return err
-	}
-	most := total.Results
-	if f.Limit > 0 {
-		most = min(most, f.Limit)
-	}
-	done.Selected = most
-	for f.Limit = min(most, transferPage); f.Limit > 0; f.Limit = min(most, transferPage) {
-		list, err := from.List(ctx, f)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		for _, m := range list {
-			if err := each(m.ID); err != nil {
-				return err
-			}
-		}
-		most -= len(list)
-		f.After = list[len(list)-1].Cursor()
-	}
-	return nil
-}
-
-// transferPage is how many results are listed at once.
-const transferPage = 500
-
-// ofOneResult reports whether an error is of one result alone, so that the
-// others may well be copied. A store that is full or away takes none of them.
-func ofOneResult(err error) bool {
-	switch wirelab.CodeOf(err) {
-	case wirelab.Conflict, wirelab.NotFound, wirelab.InvalidArgument, wirelab.Internal, wirelab.Unimplemented:
-		return true
-	}
-	return false
-}
-
-func (a *app) printTransferred(done *transferred) error {
+func (a *app) printTransferred(done *transfer.Done) error {
 	for _, f := range done.Failed {
 		a.Note("%s: %s", f.ID, f.Why)
 	}

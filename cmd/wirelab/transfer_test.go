@@ -1,27 +1,26 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"wirelab/cmd/internal/cli"
 	"wirelab/results/store"
 	"wirelab/results/store/sqlite"
 	"wirelab/results/store/storetest"
+	"wirelab/results/transfer"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 )
 
 // pushed copies with push, and returns what it says in JSON.
-func (s *shell) pushed(code int, args ...string) transferred {
+func (s *shell) pushed(code int, args ...string) transfer.Done {
 	s.t.Helper()
 	o := s.run(append([]string{"results", "push", "--json"}, args...)...)
 	o.wants(s.t, code, nil, nil)
-	return decode[transferred](s.t, o.stdout)
+	return decode[transfer.Done](s.t, o.stdout)
 }
 
 func TestPushAndPull(t *testing.T) {
@@ -135,9 +134,8 @@ func TestPushInterrupted(t *testing.T) {
 	}
 	defer func() { _ = to.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
-	a := newApp(cli.Terminal{Stderr: &bytes.Buffer{}}, nil, nil)
-	done := &transferred{}
-	if err := a.copyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done); err == nil || len(done.Copied) != 2 {
+	done := &transfer.Done{}
+	if err := transfer.CopyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done, func(string) {}); err == nil || len(done.Copied) != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	got := s.pushed(exitOK, "--to", other, "--all")

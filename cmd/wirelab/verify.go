@@ -1,25 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/experiment"
-	"wirelab/lab/plan"
-	"wirelab/lab/probe"
-	"wirelab/lab/result"
-	"wirelab/results/measure"
-	"wirelab/results/report"
+	"wirelab/results/recheck"
 	"wirelab/results/report/verify"
-	"wirelab/results/store"
 )
 
 func newVerifyCommand(a *app) *cobra.Command {
@@ -51,7 +37,7 @@ Exit code 0: everything that could be checked holds; 1: something does not.`,
 		all := make([]*verify.Verification, 0, len(args))
 		holds := true
 		for _, name := range args {
-			v, err := a.verify(c.Context(), name)
+			v, err := recheck.Verify(c.Context(), &a.Measurer, name)
 			if err != nil {
 				return err
 			}
@@ -60,7 +46,7 @@ Exit code 0: everything that could be checked holds; 1: something does not.`,
 			if *asJSON {
 				continue
 			}
-			if err := a.printVerification(name, v); err != nil {
+			if err := a.Printf("%s", recheck.Text(name, v)); err != nil {
 				return err
 			}
 		}
@@ -75,206 +61,4 @@ Exit code 0: everything that could be checked holds; 1: something does not.`,
 		return nil
 	}
 	return c
-}
-
-// verify checks one result. An error means that there was nothing to check.
-func (a *app) verify(ctx context.Context, name string) (*verify.Verification, error) {
-	if !measure.IsFile(name) {
-		return a.verifyStored(ctx, name)
-	}
-	data, err := a.readFile(ctx, "", name, measure.ResultLimit)
-	if err != nil && name != "-" && ctx.Err() == nil { // a result may be named so
-		if named, sought := a.verifyStored(ctx, name); sought == nil {
-			return named, nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	raw, _, err := verify.Split(data)
-	if err != nil {
-		return unreadable("", "", err), nil
-	}
-	r, err := store.Decode(raw)
-	if err != nil {
-		return undecoded("result", err)
-	}
-	v, err := verify.File(data, r, probe.Environment().Commit)
-	if err != nil {
-		return nil, err
-	}
-	v.From = from(r, "a file")
-	noteUnread(v, r)
-	checkOrders(v, r)
-	return v, nil
-}
-
-// from says where a result was measured, by its own word, and how it came where it is.
-func from(r *result.Result, origin string) string {
-	if origin == "" {
-		origin = "stored before wirelab noted from where results come"
-	}
-	commit := r.Environment.Commit
-	if commit == "" {
-		commit = "of an unknown commit"
-	}
-	return fmt.Sprintf("%s; by its own word measured on %s, %s, by wirelab %s", origin, cmp.Or(r.Environment.Host, "a host without a name"),
-		r.Began.UTC().Format("2006-01-02 15:04 UTC"), commit)
-}
-
-// noteUnread says what could not be checked of a result of a later wirelab.
-func noteUnread(v *verify.Verification, r *result.Result) {
-	if said := report.Unread(r); said != "" {
-		v.Unchecked = append(v.Unchecked, said)
-	}
-}
-
-// verifyStored checks a result in the store, and what lists say of it.
-func (a *app) verifyStored(ctx context.Context, name string) (*verify.Verification, error) {
-	var found store.Stored
-	err := a.WithStore(ctx, func(s store.Store) error {
-		id, err := measure.Latest(ctx, s, name)
-		if err != nil {
-			return err
-		}
-		found, err = s.Raw(ctx, id)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if found.JSON == nil {
-		return unreadable(found.Summary.ID, "result", errors.New(found.Damage)), nil
-	}
-	r, err := store.Decode(found.JSON)
-	if err != nil {
-		return undecoded("result", err)
-	}
-	v, err := verify.Stored(found.JSON, found.Digest, r)
-	if err != nil {
-		return nil, err
-	}
-	listed := store.Summarize(r)
-	listed.Bytes = found.Summary.Bytes                                        // of the packed form, which is not a fact about the result
-	listed.Label, listed.Finding = found.Summary.Label, found.Summary.Finding // kept beside it, and no part of it
-	if err := v.Compare("list", found.Summary, listed); err != nil {
-		return nil, err
-	}
-	v.From = from(r, found.Origin)
-	noteUnread(v, r)
-	checkOrders(v, r)
-	return v, nil
-}
-
-// undecoded is what is found of raw data that no result can be made of; one of
-// a later wirelab is none of ours to judge.
-func undecoded(path string, err error) (*verify.Verification, error) {
-	if wirelab.CodeOf(err) == wirelab.Unimplemented {
-		return nil, cli.Usage("%s", describe(err))
-	}
-	return unreadable("", path, err), nil
-}
-
-// unreadable is what is found of something that cannot be read at all.
-func unreadable(id, path string, err error) *verify.Verification {
-	v := &verify.Verification{ID: id, Checked: []string{}}
-	v.Add(verify.Difference{Path: path, Says: describe(err)})
-	return v
-}
-
-// checkOrders checks that slices ran in the order that the seed gives. If no
-// round agrees, a wirelab that draws otherwise may have run it; if some do and
-// some do not, it was edited.
-func checkOrders(v *verify.Verification, r *result.Result) {
-	var wrong []verify.Difference
-	right := 0
-	for n, round := range r.Rounds {
-		places := experiment.Orders(r.Plan, n, experiment.OutBefore(r, n))
-		for i, t := range round.Trials {
-			want := places[t.Arm][t.Load] // in range: store.Decode has checked
-			if slices.Equal(t.Order, want) {
-				right++
-				continue
-			}
-			wrong = append(wrong, verify.Difference{
-				Path:   fmt.Sprintf("result.rounds[%d].trials[%d].order", n, i),
-				Stored: fmt.Sprint(t.Order), Computed: fmt.Sprint(want), Says: "slices ran in another order than the seed gives",
-			})
-		}
-	}
-	switch {
-	case len(wrong) == 0 && right > 0:
-		v.Checked = append(v.Checked, fmt.Sprintf("order: the slices of all %d trials ran as seed %d gives", right, r.Plan.Seed))
-	case right == 0 && len(wrong) > 0 && r.Environment.Commit != probe.Environment().Commit:
-		v.Unchecked = append(v.Unchecked, "the order of slices: none agrees with the seed, and another build ran it, which may draw otherwise")
-	default:
-		for _, d := range wrong {
-			v.Add(d)
-		}
-	}
-}
-
-// shownDifferences is how many of each part are shown to people; JSON has more.
-const shownDifferences = 6
-
-func (a *app) printVerification(name string, v *verify.Verification) error {
-	if v.ID != "" && v.ID != name {
-		name += " (" + v.ID + ")"
-	}
-	verdict := "holds"
-	switch n := v.Total(); {
-	case n == 1:
-		verdict = "does not hold: 1 difference"
-	case n > 1:
-		verdict = fmt.Sprintf("does not hold: %d differences", n)
-	case len(v.Unchecked) > 0:
-		verdict = "holds, as far as it can be checked"
-	}
-	lines := []string{name + ": " + verdict}
-	shown, hidden := map[string]int{}, maps.Clone(v.More)
-	for _, d := range v.Differences {
-		if shown[d.Part()]++; shown[d.Part()] <= shownDifferences {
-			lines = append(lines, "  "+differenceLine(d))
-		} else {
-			hidden[d.Part()]++
-		}
-	}
-	for _, part := range slices.Sorted(maps.Keys(hidden)) {
-		lines = append(lines, fmt.Sprintf("  … and %d more in %s", hidden[part], part))
-	}
-	if v.From != "" {
-		lines = append(lines, "  from         "+v.From)
-	}
-	for _, text := range v.Checked {
-		lines = append(lines, "  checked      "+text)
-	}
-	for _, text := range v.Unchecked {
-		lines = append(lines, "  not checked  "+text)
-	}
-	for _, line := range lines {
-		if err := a.Printf("%s\n", plan.Harmless(line, true)); err != nil { // what is there may be anything
-			return err
-		}
-	}
-	return nil
-}
-
-// differenceLine says a difference: where, what is there, what should be.
-func differenceLine(d verify.Difference) string {
-	line := d.Path
-	if line == "" {
-		line = "file"
-	}
-	if d.Says != "" {
-		line += ": " + d.Says
-	}
-	switch {
-	case d.Stored != "" && d.Computed != "":
-		line += ": stored " + d.Stored + ", computed " + d.Computed
-	case d.Stored != "":
-		line += ": stored " + d.Stored + ", where nothing should be"
-	case d.Computed != "":
-		line += ": nothing stored, computed " + d.Computed
-	}
-	return line
 }

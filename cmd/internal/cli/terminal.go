@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/internal/fault"
+	"wirelab/internal/paragraph"
 )
 
 // Terminal is where a program reads and writes.
@@ -191,30 +192,8 @@ func (t *Terminal) PrintTable(rows [][]string) error {
 	return w.Flush()
 }
 
-// leastLast is how many columns the last column of a table has at least.
-const leastLast = 8
-
-// PrintFit writes rows in columns, the first as the head, in a given width: what the last column has
-// is broken into lines. The others are never broken, so they should be short.
+// PrintFit writes rows in columns, the first as the head, in a given width; see [paragraph.Table].
 func (t *Terminal) PrintFit(rows [][]string, columns int) error {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], width(cell))
-		}
-	}
-	for _, row := range rows {
-		var lead strings.Builder
-		for i, cell := range row[:len(row)-1] {
-			lead.WriteString(cell + strings.Repeat(" ", widths[i]-width(cell)+2))
-		}
-		last := row[len(row)-1]
-		if _, err := io.WriteString(t.Stdout, Hang(lead.String(), min(width(lead.String()), columns-leastLast), last, columns)); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := io.WriteString(t.Stdout, paragraph.Table(rows, columns))
+	return err
 }

@@ -9,22 +9,9 @@ import (
 // Columns is how wide texts are where nobody says how wide the terminal is.
 const Columns = 80
 
-// Hang writes a text after a label that takes so many columns, and what does not fit in a line below
-// its beginning. Where the label is longer, the text begins in the next line.
+// Hang writes a text after a label that takes so many columns; see [paragraph.Hang].
 func Hang(label string, indent int, text string, columns int) string {
-	lines := paragraph.Wrap(text, columns-indent)
-	space := strings.Repeat(" ", indent)
-	var b strings.Builder
-	b.WriteString(label)
-	if len(lines) > 0 {
-		if width(label) <= indent {
-			b.WriteString(space[width(label):])
-		} else {
-			b.WriteString("\n" + space)
-		}
-		b.WriteString(strings.Join(lines, "\n"+space))
-	}
-	return strings.TrimRight(b.String(), " ") + "\n"
+	return paragraph.Hang(label, indent, text, columns)
 }
 
 // Refold breaks the lines of a written text that are too long: paragraphs as a whole, and indented

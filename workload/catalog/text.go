@@ -1,4 +1,4 @@
-package main
+package catalog
 
 import (
 	"fmt"
@@ -6,20 +6,11 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/cmd/internal/cli"
-	"wirelab/workload/catalog"
+	"wirelab/internal/paragraph"
 )
 
-// columns is how wide to print: as the terminal is, at least as texts need, and 80 where nobody says.
-func (a *app) columns() int {
-	if n := a.width(); n > 0 {
-		return max(n, 40)
-	}
-	return cli.Columns
-}
-
-// printMatrix prints all workloads in short: what can be done, and over what.
-func (a *app) printMatrix(matrix []catalog.Matrix) error {
+// Text is all workloads in short: what can be done, and over what.
+func Text(matrix []Matrix, columns int) string {
 	var b strings.Builder
 	partly := false
 	for _, m := range matrix {
@@ -37,10 +28,10 @@ func (a *app) printMatrix(matrix []catalog.Matrix) error {
 			}
 		}
 		fmt.Fprintf(&b, "%s\n", m.Workload)
-		b.WriteString(cli.Hang("  operations", 14, strings.Join(operations, ", "), a.columns()))
-		b.WriteString(cli.Hang("  protocols", 14, strings.Join(protocols, ", "), a.columns()))
+		b.WriteString(paragraph.Hang("  operations", 14, strings.Join(operations, ", "), columns))
+		b.WriteString(paragraph.Hang("  protocols", 14, strings.Join(protocols, ", "), columns))
 		for _, line := range extras(m) {
-			b.WriteString(cli.Hang("  "+line[0], 14, line[1], a.columns()))
+			b.WriteString(paragraph.Hang("  "+line[0], 14, line[1], columns))
 		}
 		b.WriteString("\n")
 	}
@@ -50,11 +41,11 @@ func (a *app) printMatrix(matrix []catalog.Matrix) error {
 	b.WriteString(`All of one workload:  wirelab matrix routeguide
 A comparison:         wirelab compare grpc http1-json -w routeguide.GetFeature
 `)
-	return a.Printf("%s", b.String())
+	return b.String()
 }
 
 // extras are a workload's data sets and databases, where there is a choice.
-func extras(m catalog.Matrix) [][2]string {
+func extras(m Matrix) [][2]string {
 	var lines [][2]string
 	if len(m.Data) > 1 {
 		lines = append(lines, [2]string{"data sets", strings.Join(m.Data, ", ")})
@@ -66,7 +57,7 @@ func extras(m catalog.Matrix) [][2]string {
 }
 
 // numbered names some of a workload's operations by their numbers: "1 2 4", "all".
-func numbered(m catalog.Matrix, some []string) string {
+func numbered(m Matrix, some []string) string {
 	switch len(some) {
 	case 0:
 		return "-"
@@ -89,7 +80,7 @@ type reasons struct {
 }
 
 // of are the numbers of the reasons why a protocol does not carry some operations: " [1] [2]".
-func (r *reasons) of(p catalog.Row, m catalog.Matrix) string {
+func (r *reasons) of(p Row, m Matrix) string {
 	var marks []string
 	for _, o := range m.Operations {
 		why, hole := p.Holes[o.Name]
@@ -111,8 +102,8 @@ func (r *reasons) of(p catalog.Row, m catalog.Matrix) string {
 	return strings.Join(marks, "")
 }
 
-// printWorkload prints all of one workload.
-func (a *app) printWorkload(m catalog.Matrix) error {
+// WorkloadText is all of one workload.
+func WorkloadText(m Matrix, columns int) string {
 	operations := [][]string{}
 	for i, o := range m.Operations {
 		operations = append(operations, []string{fmt.Sprintf("  %d", i+1), o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")})
@@ -131,20 +122,21 @@ func (a *app) printWorkload(m catalog.Matrix) error {
 			carried = append(carried, []string{name, p.Transport, p.Encoding, secure, numbered(m, p.Raw), numbered(m, p.Operations) + marks})
 		}
 	}
-	err := cli.Both(a.Printf("%s\n", m.Workload), a.PrintFit(operations, a.columns()))
+	text := m.Workload + "\n" + paragraph.Table(operations, columns)
 	for _, line := range extras(m) {
-		err = cli.Both(err, a.Printf("%s", cli.Hang("  "+line[0]+": ", len(line[0])+4, line[1], a.columns())))
+		text += paragraph.Hang("  "+line[0]+": ", len(line[0])+4, line[1], columns)
 	}
-	err = cli.Both(err, cli.Both(a.Printf("\n"), a.PrintFit(carried, a.columns())))
-	return cli.Both(err, a.Printf("%s", a.below(m, why)))
+	return text + "\n" + paragraph.Table(carried, columns) + below(m, why, columns)
 }
 
 // below explains the table of a workload: its words, the libraries, and what is not carried.
-func (a *app) below(m catalog.Matrix, why *reasons) string {
+func below(m Matrix, why *reasons, columns int) string {
 	var b strings.Builder
-	line := func(label string, indent int, text string) { b.WriteString(cli.Hang(label, indent, text, a.columns())) }
+	line := func(label string, indent int, text string) {
+		b.WriteString(paragraph.Hang(label, indent, text, columns))
+	}
 	line("", 0, "CARRIES and RAW are numbers of the operations above; RAW: those that --driver raw can call.")
-	if slices.ContainsFunc(m.Protocols, func(p catalog.Row) bool { return p.Style == wirelab.Generic }) {
+	if slices.ContainsFunc(m.Protocols, func(p Row) bool { return p.Style == wirelab.Generic }) {
 		line("~ ", 2, "generic: one code for every operation, where the others have code for each")
 	}
 	b.WriteString("\nLibraries of server and client, the usual one first:\n")
