@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 )
 
@@ -21,7 +22,7 @@ func TestArrivalsAreShownMadeAndReplayed(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made.json")
 	s.run("arrivals", "make", made, "--rate", "1k", "--spread", "0.5", "--count", "50").wants(t, exitOK, nil, []string{"has 51 arrivals"})
 	s.run("arrivals", "make", made).wants(t, exitUsage, nil, []string{"exists"})
-	shown := decode[recordingFile](t, s.run("arrivals", "show", made, "--json").stdout)
+	shown := decode[loads.File](t, s.run("arrivals", "show", made, "--json").stdout)
 	if shown.Count != 51 || shown.Rate < 500 || shown.Rate > 2000 {
 		t.Errorf("made 50 gaps at 1000/s, shown as %+v", shown)
 	}

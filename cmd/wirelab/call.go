@@ -15,9 +15,9 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fieldnames"
 	"wirelab/internal/input"
+	"wirelab/lab/call"
 	"wirelab/lab/plan"
 	"wirelab/lab/trust"
-	"wirelab/workload/catalog"
 )
 
 // dataLimit is the most bytes of a request given as JSON.
@@ -25,30 +25,10 @@ const dataLimit = 16 << 20
 
 // callFlags are the flags of "call".
 type callFlags struct {
-	protocol, client, target, data string
-	secure                         secureFlags
-	timeout                        time.Duration
-	asJSON                         *bool
-}
-
-// callReport is what "call --json" prints.
-type callReport struct {
-	Workload  string            `json:"workload"`
-	Operation string            `json:"operation"`
-	Protocol  string            `json:"protocol"`
-	Client    string            `json:"client"`
-	Target    string            `json:"target"`
-	Request   string            `json:"request"` // in words
-	Reply     []json.RawMessage `json:"reply"`
-	Took      plan.Duration     `json:"took"`          // with connecting
-	TLS       string            `json:"tls,omitempty"` // version that was negotiated: "TLS 1.2"
-	Error     *callError        `json:"error,omitempty"`
-}
-
-type callError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Cause   string `json:"cause"` // why: "refused", "reset", "timed out", "status 503"
+	call.Request
+	data   string
+	secure secureFlags
+	asJSON *bool
 }
 
 func newCallCommand(a *app) *cobra.Command {
@@ -73,12 +53,12 @@ The time "took" in --json includes connecting. It is not a measurement.`,
 			return a.Operations(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	c.Flags().StringVar(&f.protocol, "protocol", "", "protocol to call over; see wirelab matrix")
-	c.Flags().StringVar(&f.client, "client", "", "library to call with (default: the usual one)")
-	c.Flags().StringVar(&f.target, "target", "", "HOST:PORT of the server")
+	c.Flags().StringVar(&f.Protocol, "protocol", "", "protocol to call over; see wirelab matrix")
+	c.Flags().StringVar(&f.Client, "client", "", "library to call with (default: the usual one)")
+	c.Flags().StringVar(&f.Target, "target", "", "HOST:PORT of the server")
 	c.Flags().StringVar(&f.data, "request", "", "request in JSON, - for standard input, @FILE for a file (default: a random one)")
 	f.secure.register(c.Flags())
-	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "longest time to wait, including connecting")
+	c.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Second, "longest time to wait, including connecting")
 	f.asJSON = c.Flags().Bool("json", false, "print request, reply and error as one JSON document")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.call(c.Context(), args[0], c.Flags().Changed("request"), f)
@@ -88,12 +68,12 @@ The time "took" in --json includes connecting. It is not a measurement.`,
 
 // call makes the call and prints what came of it.
 func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) error {
-	cell, op, err := a.callee(what, f)
+	cell, op, err := call.Find(a.Catalog, what, f.Request)
 	if err != nil {
 		return err
 	}
 	var version atomic.Uint32
-	to := wirelab.Dialing{Address: f.target, Foreign: true, Secured: func(state tls.ConnectionState) { version.Store(uint32(state.Version)) }}
+	to := wirelab.Dialing{Address: f.Target, Foreign: true, Secured: func(state tls.ConnectionState) { version.Store(uint32(state.Version)) }}
 	secure, err := trust.Read(ctx, f.secure.TLS, a.Now())
 	if err != nil {
 		return err
@@ -107,11 +87,11 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	began := a.Now()
-	answered := a.Waiting("a reply of "+f.target, f.timeout)
-	request, reply, callErr := ask(ctx, cell, to, op.Name, data)
+	answered := a.Waiting("a reply of "+f.Target, f.Timeout)
+	request, reply, callErr := call.Make(ctx, cell, to, op.Name, data)
 	took := a.Now().Sub(began)
 	answered()
 	if callErr != nil && request == nil && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
@@ -128,7 +108,10 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 		}
 	}
 	if callErr != nil {
-		callErr = explainCall(ctx, cell, op.Name, f, callErr)
+		callErr = call.Explain(ctx, cell, op.Name, f.Request, callErr)
+		if !errors.Is(callErr, context.Canceled) {
+			callErr = cli.With(exitFailed, callErr)
+		}
 	}
 	if !*f.asJSON {
 		if !hasData && callErr == nil {
@@ -141,66 +124,18 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 		}
 		return callErr
 	}
-	report := callReport{
+	report := call.Report{
 		Workload: cell.Workload, Operation: op.Name, Protocol: cell.Protocol.Name, Client: cell.Client,
-		Target: f.target, Request: string(asked), Reply: items, Took: plan.Duration(took),
+		Target: f.Target, Request: string(asked), Reply: items, Took: plan.Duration(took),
 	}
 	if spoken := version.Load(); spoken != 0 {
 		report.TLS = tls.VersionName(uint16(spoken))
 	}
 	if callErr != nil {
 		coded := wirelab.Public(callErr)
-		report.Error = &callError{coded.Code.String(), coded.Message, string(wirelab.CauseOf(callErr))}
+		report.Error = &call.Error{Code: coded.Code.String(), Message: coded.Message, Cause: string(wirelab.CauseOf(callErr))}
 	}
 	return cli.Both(callErr, a.PrintJSON(report))
-}
-
-// ask connects, calls once and disconnects.
-func ask(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation string, data []byte) (request any, reply []any, err error) {
-	client, err := cell.Dial(ctx, to)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = cli.Both(err, client.Close()) }()
-	return client.Call(ctx, operation, data)
-}
-
-// callee finds what is to be called, and refuses what no server need be asked.
-func (a *app) callee(what string, f callFlags) (wirelab.Cell, wirelab.OperationInfo, error) {
-	fail := func(err error) (wirelab.Cell, wirelab.OperationInfo, error) {
-		return wirelab.Cell{}, wirelab.OperationInfo{}, err
-	}
-	workload, name, dotted := strings.Cut(what, ".")
-	w, err := a.Work(workload)
-	if err != nil {
-		return fail(err)
-	}
-	op, err := catalog.OperationOf(w, name)
-	if err != nil {
-		return fail(err)
-	}
-	switch {
-	case !dotted:
-		return fail(cli.Usage("%.100q is not WORKLOAD.OPERATION%s", what, wirelab.Known(what, a.Operations(), "wirelab matrix")))
-	case f.protocol == "":
-		return fail(cli.Usage("--protocol is missing; %s is carried over %s", w.Name, strings.Join(catalog.ProtocolNames(w), ", ")))
-	case f.timeout <= 0:
-		return fail(cli.Usage("--timeout is %v; it must be above 0", f.timeout))
-	}
-	cell, err := a.Cell(workload, f.protocol, "", f.client)
-	if err != nil {
-		return fail(err)
-	}
-	if f.target == "" {
-		return fail(cli.Usage("--target is missing; start a server with wirelab serve %s %s and give its HOST:PORT", w.Name, cell.Protocol.Name))
-	}
-	if _, err := plan.ParseArm(cell.Protocol.Name + ",target=" + f.target); err != nil {
-		return fail(cli.Usage("--target: %q is not HOST:PORT, such as 127.0.0.1:9000", f.target))
-	}
-	if reason, hole := cell.Holes[op.Name]; hole {
-		return fail(cli.Usage("%s cannot carry %s: %s", cell.Protocol.Name, op.Name, reason))
-	}
-	return cell, op, nil
 }
 
 // readData returns the request from where --request says.
@@ -217,28 +152,4 @@ func (a *app) readData(ctx context.Context, data string) (text []byte, err error
 		return nil, err
 	}
 	return append([]byte{}, text...), nil // not nil: nil would be drawn
-}
-
-// explainCall says what failed and, where the server was not reached, what to
-// look at. Its exit code is that of a failure, whatever the server's code.
-func explainCall(ctx context.Context, cell wirelab.Cell, operation string, f callFlags, err error) error {
-	if errors.Is(context.Cause(ctx), context.Canceled) {
-		return context.Canceled
-	}
-	coded := wirelab.Public(err)
-	hint := ""
-	switch coded.Code {
-	case wirelab.Unavailable:
-		hint = "; check that a server of " + cell.Workload + " over " + cell.Protocol.Name + " listens there (start one: wirelab serve " + cell.Workload + " " + cell.Protocol.Name + ")"
-		if cell.Protocol.Secure {
-			hint += " and that --ca names its authority"
-			if wirelab.CauseOf(err) == wirelab.BadTLS {
-				hint += ", and --server-name a name in its certificate; --insecure takes any certificate"
-			}
-		}
-	case wirelab.DeadlineExceeded:
-		hint = "; no reply within " + f.timeout.String() + ": check that the server speaks " + cell.Protocol.Name + ", or raise --timeout"
-	}
-	return cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "%s over %s at %s: %s: %s%s",
-		operation, cell.Protocol.Name, f.target, coded.Code, coded.Message, hint))
 }

@@ -11,6 +11,7 @@ import (
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/internal/fieldnames"
 	"wirelab/internal/porttest"
+	"wirelab/lab/call"
 )
 
 const feature = `{"name":"Berkshire Valley Trailhead, Jefferson","location":{"latitude":409146138,"longitude":-746188906}}` + "\n"
@@ -64,13 +65,13 @@ func TestCallInJSON(t *testing.T) {
 	s := newShell(t)
 	address, _ := serve(t, "routeguide", "http1-json")
 	base := []string{"call", "routeguide.GetFeature", "--json", "--protocol", "http1-json", "--target", address, "--request"}
-	report := decode[callReport](t, s.run(append(base, `{"latitude": 409146138, "longitude": -746188906}`)...).stdout)
+	report := decode[call.Report](t, s.run(append(base, `{"latitude": 409146138, "longitude": -746188906}`)...).stdout)
 	if len(report.Reply) != 1 || report.Error != nil || report.Target != address || report.Request == "" {
 		t.Errorf("report %+v", report)
 	}
 	o := s.run(append(base, `{"latitude": 900000001}`)...)
 	o.wants(t, exitFailed, nil, []string{"point 900000001"})
-	report = decode[callReport](t, o.stdout)
+	report = decode[call.Report](t, o.stdout)
 	if len(report.Reply) != 0 || report.Error == nil || report.Error.Code != "invalid_argument" {
 		t.Errorf("report %+v", report)
 	}

@@ -12,6 +12,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/porttest"
+	"wirelab/lab/call"
 )
 
 // rude is a server that does the same to each connection.
@@ -116,7 +117,7 @@ func callOnce(t *testing.T, cell wirelab.Cell, at string, raw bool) error {
 	defer cancel()
 	to := wirelab.Dialing{Address: at, Connections: 1}
 	if !raw {
-		_, _, err := ask(ctx, cell, to, "GetFeature", []byte(`{"latitude": 409146138, "longitude": -746188906}`))
+		_, _, err := call.Make(ctx, cell, to, "GetFeature", []byte(`{"latitude": 409146138, "longitude": -746188906}`))
 		if err == nil {
 			t.Fatal("it was answered")
 		}

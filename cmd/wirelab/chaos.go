@@ -1,15 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,35 +13,15 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
 	"wirelab/lab/databases"
-	"wirelab/lab/experiment"
-	"wirelab/lab/plan"
-	"wirelab/lab/prepare"
-	"wirelab/lab/probe"
-	"wirelab/pipeline/stack"
-	"wirelab/pipeline/trouble"
-	"wirelab/queue"
 	"wirelab/results/outages"
-	"wirelab/results/report"
-	"wirelab/workload/logging"
-	"wirelab/workload/logging/bind"
 )
 
 // chaosFlags are what is typed after "wirelab chaos logging".
 type chaosFlags struct {
-	faults                []string
-	rate, slo, queue      string
-	whole, every          time.Duration
-	patience              time.Duration
-	inFlight              int
-	seed                  uint64
-	noConfirms, transient bool
-	topology              bool
-	asJSON, quiet         bool
-	database              databases.Choice
+	outages.Asked
+	asJSON, quiet bool
+	database      databases.Choice
 }
-
-// rateAuto is the --rate that a trial is to find.
-const rateAuto = "auto"
 
 func newChaosCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
@@ -102,18 +77,18 @@ broker of a path that you named is not installed.`,
 }
 
 func (f *chaosFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.faults, "fault", nil, "`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several joined with +, or all (default: one run for each)")
-	flags.StringVar(&f.rate, "rate", rateAuto, "`entries` per second, such as 500/s, or auto")
-	flags.DurationVar(&f.whole, "for", 0, "how long entries are sent in each run (default: until everything works again after the fault, at most 15s, or 90s after a burst)")
-	flags.StringVar(&f.slo, "slo", "p99<"+chaos.DefaultLimit.String(), "the `objective`: a limit for the 99th percentile")
-	flags.DurationVar(&f.every, "every", 0, "`time` between two rows of the report, in steps of 100ms (default 1s)")
-	flags.DurationVar(&f.patience, "patience", chaos.DefaultPatience, "if nothing more is stored for so long, accepted entries that are not there count as missing")
-	flags.IntVar(&f.inFlight, "in-flight", chaos.DefaultInFlight, "most calls in flight; further calls wait, and this time counts")
-	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
-	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry")
-	flags.BoolVar(&f.topology, "published-topology", false, topologyHelp)
-	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, if its queue can")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the entries (default: random)")
+	flags.StringSliceVar(&f.Faults, "fault", nil, "`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several joined with +, or all (default: one run for each)")
+	flags.StringVar(&f.Rate, "rate", outages.RateAuto, "`entries` per second, such as 500/s, or auto")
+	flags.DurationVar(&f.Whole, "for", 0, "how long entries are sent in each run (default: until everything works again after the fault, at most 15s, or 90s after a burst)")
+	flags.StringVar(&f.Slo, "slo", "p99<"+chaos.DefaultLimit.String(), "the `objective`: a limit for the 99th percentile")
+	flags.DurationVar(&f.Every, "every", 0, "`time` between two rows of the report, in steps of 100ms (default 1s)")
+	flags.DurationVar(&f.Patience, "patience", chaos.DefaultPatience, "if nothing more is stored for so long, accepted entries that are not there count as missing")
+	flags.IntVar(&f.InFlight, "in-flight", chaos.DefaultInFlight, "most calls in flight; further calls wait, and this time counts")
+	flags.StringVar(&f.Queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
+	flags.BoolVar(&f.NoConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry")
+	flags.BoolVar(&f.Topology, "published-topology", false, topologyHelp)
+	flags.BoolVar(&f.Transient, "transient", false, "let the broker keep entries in memory, if its queue can")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the entries (default: random)")
 	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	registerDatabase(&f.database, flags)
@@ -121,7 +96,7 @@ func (f *chaosFlags) register(flags *pflag.FlagSet) {
 
 // chaosLogging makes the runs, one after the other.
 func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) error {
-	runs, err := a.chaosRuns(ctx, paths, f)
+	runs, err := f.Plan(ctx, &a.Lab, a.Stderr, strings.TrimSpace(cli.ThisBuild().Version+" "+cli.ThisBuild().Commit), f.database, paths, f.quiet)
 	if err != nil {
 		return err
 	}
@@ -193,189 +168,4 @@ func concludeChaos(ctx context.Context, runs []outages.Run, failed []error) erro
 		}
 	}
 	return nil
-}
-
-// chaosRuns are the runs that are asked for. A path that cannot be had is one
-// that says so, unless it alone was asked for.
-func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]outages.Run, error) {
-	base, err := f.options()
-	if err != nil {
-		return nil, err
-	}
-	faults, err := f.runs()
-	if err != nil {
-		return nil, err
-	}
-	named := len(paths) > 0
-	if !named {
-		paths = []string{"log-grpc"}
-		for _, kind := range stack.Brokers() {
-			paths = append(paths, stack.PathName(kind, false))
-		}
-	}
-	if base.Stack.Program, err = experiment.Program(); err != nil {
-		return nil, err
-	}
-	base.Stack.Getenv, base.Logger = a.Getenv, dialLogger
-	base.Stack.Stderr, base.Stack.Faults = &trouble.Together{To: a.Stderr}, true // what is ended here is no news
-	if !f.quiet {
-		base.Say = func(text string) { a.Note("  %s", text) }
-	}
-	var runs []outages.Run
-	machine, made := report.Machine(probe.Environment()), strings.TrimSpace(cli.ThisBuild().Version+" "+cli.ThisBuild().Commit)
-	for _, path := range paths {
-		one, err := a.chaosPath(base, path, f)
-		if err != nil {
-			return nil, err
-		}
-		absent, err := a.chaosAbsent(ctx, one.Stack.Brokers)
-		if err != nil {
-			return nil, err
-		}
-		for _, group := range faults {
-			r := outages.Run{Path: path, Faults: outages.FaultsText(group), Options: one, Absent: absent, Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made, Wanting: named && absent != ""}
-			r.Options.Faults, r.LeftOut = chaos.Without(path, one.Stack.Brokers, group)
-			if len(r.Options.Faults) == 0 && r.Absent == "" {
-				r.Absent, r.LeftOut = strings.Join(r.LeftOut, "; "), nil
-			}
-			r.Options.Seed += uint64(len(runs)) // so that no id comes twice in one store
-			if r.Absent == "" {
-				if _, err := r.Options.Complete(); err != nil {
-					return nil, err
-				}
-			}
-			runs = append(runs, r)
-		}
-	}
-	return runs, a.chaosDatabase(ctx, f, runs)
-}
-
-// published refuses --published-topology of a path that has none: nothing would come of it.
-func (f *chaosFlags) published(path string, brokers []stack.Broker) error {
-	has := func(b stack.Broker) bool { return b.PublishedTopology && !b.Direct }
-	if f.topology && !slices.ContainsFunc(brokers, has) {
-		return cli.Usage("--published-topology is RabbitMQ's with a listener, and %s does not go that way; leave it out, or name log-rabbit alone", path)
-	}
-	return nil
-}
-
-// chaosPath are the options of a path's runs, but for faults and database.
-func (a *app) chaosPath(one chaos.Options, path string, f chaosFlags) (chaos.Options, error) {
-	var err error
-	if one.Path, err = a.Cell("logging", path, "", ""); err != nil {
-		return one, err
-	}
-	if !one.Path.Protocol.Pipeline {
-		return one, cli.Usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
-	}
-	one.Stack.Brokers = a.chaosBroker(path, f)
-	if err := f.published(path, one.Stack.Brokers); err != nil {
-		return one, err
-	}
-	for _, b := range one.Stack.Brokers {
-		one.Unpromised = one.Unpromised || b.PublishedTopology
-	}
-	one.Stack.Published = strings.HasSuffix(path, stack.PublishedSuffix)
-	return one, nil
-}
-
-// options are those that flags alone make.
-func (f *chaosFlags) options() (chaos.Options, error) {
-	o := chaos.Options{For: f.whole, Every: f.every, Patience: f.patience, InFlight: f.inFlight, Seed: cmp.Or(f.seed, rand.Uint64()), Unpromised: f.noConfirms}
-	var err error
-	if f.rate != rateAuto {
-		if o.Rate, err = plan.ParseRate(f.rate); err != nil {
-			return o, err
-		}
-	}
-	if f.topology && f.queue != "" {
-		return o, cli.Usage("--published-topology has a queue of its own for each listener; leave --queue out")
-	}
-	limit, err := time.ParseDuration(strings.TrimPrefix(f.slo, "p99<"))
-	if err != nil || limit <= 0 {
-		return o, cli.Usage("--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.slo)
-	}
-	o.Limit = limit
-	return o, checkQueue(queue.Options{Name: stack.QueueName, Kind: queue.Kind(f.queue), Confirms: !f.noConfirms, Persistent: !f.transient})
-}
-
-// runs are the faults of each run.
-func (f *chaosFlags) runs() ([][]chaos.Fault, error) {
-	var runs [][]chaos.Fault
-	for _, text := range f.faults {
-		faults, err := chaos.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, faults)
-	}
-	if len(runs) == 0 {
-		for _, fault := range chaos.All() {
-			runs = append(runs, []chaos.Fault{fault})
-		}
-	}
-	return runs, nil
-}
-
-// chaosBroker is the broker that a path leads through, if any.
-func (a *app) chaosBroker(path string, f chaosFlags) []stack.Broker {
-	name := strings.TrimSuffix(path, stack.PublishedSuffix)
-	for kind, variable := range prepare.BrokerVariables() {
-		for _, direct := range []bool{false, true} {
-			if stack.PathName(kind, direct) != name {
-				continue
-			}
-			b := stack.Broker{Kind: kind, URL: a.Getenv(variable), Direct: direct, Queue: queue.Options{
-				Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient,
-			}}
-			if kind == stack.RabbitMQ {
-				b.Queue.Kind, b.PublishedTopology = queue.Kind(f.queue), f.topology
-			}
-			return []stack.Broker{b}
-		}
-	}
-	return nil
-}
-
-// chaosAbsent is why a path's broker cannot be had; "" where it can.
-func (a *app) chaosAbsent(ctx context.Context, brokers []stack.Broker) (string, error) {
-	for _, b := range brokers {
-		if why, err := a.Lacks(ctx, b.Kind); why != "" || err != nil {
-			return why, err
-		}
-	}
-	return "", nil
-}
-
-// chaosDatabase gives every run its database: of embedded ones a file of its own.
-func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []outages.Run) error {
-	if !slices.ContainsFunc(runs, func(r outages.Run) bool { return r.Absent == "" }) {
-		return cli.Usage("there is nothing to run: %s", runs[0].Absent)
-	}
-	at, err := a.Databases.For(ctx, a.Catalog, "logging", f.database, false)
-	if err != nil {
-		return err
-	}
-	for i := range runs {
-		runs[i].Options.Stack.Database = at
-		if at.Kind == databases.Embedded {
-			if runs[i].Options.Stack.Database.Source, err = a.Databases.NewFile(); err != nil {
-				return err
-			}
-		}
-		if at.Kind == "" && strings.HasSuffix(runs[i].Path, "-direct") {
-			return cli.Usage("%s: a listener cannot store in the logger's memory; give --db postgres or embedded", runs[i].Path)
-		}
-	}
-	return nil
-}
-
-// dialLogger connects to a logger's HTTP.
-func dialLogger(ctx context.Context, address string) (logging.Service, io.Closer, error) {
-	for _, b := range bind.Bindings() {
-		if b.Protocol.Name == "http1-json" {
-			return b.Clients[0].Dial(ctx, wirelab.Dialing{Address: address})
-		}
-	}
-	panic("no binding is named http1-json") // one is, in bind
 }

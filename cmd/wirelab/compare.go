@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 	"wirelab/lab/services"
 )
@@ -16,9 +17,9 @@ type compareFlags struct {
 	plan                  plan.Plan // the fields that flags set as they are
 	drivers               []string
 	workload, until, rate string
-	arrivals              arrivalFlags
-	streams               streamFlags
-	messages              messageFlags
+	arrivals              loads.Arrivals
+	streams               loads.Streams
+	messages              loads.Messages
 	external              services.Choice
 	inFlight              []int
 	conduct               conductOptions
@@ -148,11 +149,11 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION")
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
-	f.arrivals.register(command)
+	registerArrivals(&f.arrivals, command)
 	registerExternal(&f.external, flags)
 	registerVersions(&f.external, flags)
-	f.streams.register(flags)
-	f.messages.register(flags, &f.plan)
+	registerStreams(&f.streams, flags)
+	registerMessages(&f.messages, flags, &f.plan)
 	flags.StringSliceVar(&f.drivers, "driver", nil, "which client makes the calls: client, raw, or both as `client,raw` (default client)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
@@ -226,13 +227,13 @@ func (f *compareFlags) parseLoads(p *plan.Plan) error {
 		}
 		p.Loads = append(p.Loads, plan.Load{InFlight: n})
 	}
-	loads, err := f.arrivals.loads(f.rate)
+	loads, err := f.arrivals.Loads(f.rate)
 	if err != nil {
 		return err
 	}
-	if loads, err = f.streams.loads(loads); err != nil {
+	if loads, err = f.streams.Loads(loads); err != nil {
 		return err
 	}
 	p.Loads = append(p.Loads, loads...)
-	return f.messages.loads(p)
+	return f.messages.Loads(p)
 }

@@ -10,6 +10,7 @@ import (
 
 	"wirelab/brokers/ways"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/loads"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/presets"
@@ -35,7 +36,7 @@ func (a *app) complete(root *cobra.Command) {
 		"driver": words(plan.Drivers()...), "certificate": words("auto", "new", "none"), "pin": words("auto", "none"),
 		"db": words("postgres", "embedded", "memory"), "durability": words("fsync", "default"), "broker": func() []string { return append(ways.Started(), "none") },
 		"scenario": func() []string { return append(plan.Scenarios(), "all") }, "primary": metrics, "metric": metrics,
-		"arrivals": words(plan.Poisson, plan.Constant, plan.LogNormal), "replay": words(replaySequential, replaySampled),
+		"arrivals": words(plan.Poisson, plan.Constant, plan.LogNormal), "replay": words(loads.ReplaySequential, loads.ReplaySampled),
 		"queue": words("quorum", "classic", "stream"), "name": a.names,
 	})
 	for _, c := range root.Commands() {

@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/factorial"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/results/measure"
@@ -27,7 +28,7 @@ import (
 // explainFlags are what is typed.
 type explainFlags struct {
 	compareFlags
-	factors factorial
+	factors factorial.Factors
 	corners plan.Corners
 	format  string
 }
@@ -114,18 +115,18 @@ func changed(flags *pflag.FlagSet, allowed ...string) (name string) {
 
 func (f *explainFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringSliceVar(&f.factors.transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
-	flags.StringSliceVar(&f.factors.encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default: those of json,proto,avro that the workload has)")
-	flags.StringSliceVar(&f.factors.tls, "tls", nil, "levels of TLS: off,on (default both)")
-	flags.IntSliceVar(&f.factors.connections, "connections", nil, "levels of connections, such as 1,4 (default: as many as each transport needs)")
-	flags.StringSliceVar(&f.factors.data, "data", nil, "levels of data set, such as 4,100,10000 (default: the workload's first)")
-	flags.StringSliceVar(&f.factors.drivers, "driver", nil, "levels of the driver: client,raw (default client)")
+	flags.StringSliceVar(&f.factors.Transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
+	flags.StringSliceVar(&f.factors.Encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default: those of json,proto,avro that the workload has)")
+	flags.StringSliceVar(&f.factors.Tls, "tls", nil, "levels of TLS: off,on (default both)")
+	flags.IntSliceVar(&f.factors.Connections, "connections", nil, "levels of connections, such as 1,4 (default: as many as each transport needs)")
+	flags.StringSliceVar(&f.factors.Data, "data", nil, "levels of data set, such as 4,100,10000 (default: the workload's first)")
+	flags.StringSliceVar(&f.factors.Drivers, "driver", nil, "levels of the driver: client,raw (default client)")
 	flags.StringVar(&f.corners.From, "from", "", "the arm, or protocol, where the difference starts (default: plain HTTP/1.1 with JSON)")
 	flags.StringVar(&f.corners.To, "to", "", "the arm, or protocol, where it ends (default: plain gRPC with Protocol Buffers)")
 	flags.StringVar(&f.format, "format", formatText, "what to print: "+strings.Join(explainFormats(), ", "))
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
-	f.arrivals.register(command)
+	registerArrivals(&f.arrivals, command)
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's widest interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as are needed to prove an effect; with fewer than 10 nothing is claimed)")
@@ -152,7 +153,7 @@ func (f *explainFlags) register(a *app, command *cobra.Command) {
 const explainSlices = 5
 
 // parse makes the plan; left names the combinations that it has not.
-func (f *explainFlags) parse(work wirelab.Work, operation string) (p plan.Plan, left []string, err error) {
+func (f *explainFlags) parse(a *app, work wirelab.Work, operation string) (p plan.Plan, left []string, err error) {
 	p = f.plan
 	p.Workload, p.Operation, p.Explain = work.Name, operation, f.corners
 	if f.until != "" {
@@ -163,13 +164,13 @@ func (f *explainFlags) parse(work wirelab.Work, operation string) (p plan.Plan, 
 	if err := f.parseLoads(&p); err != nil {
 		return p, nil, err
 	}
-	for _, set := range f.factors.data {
+	for _, set := range f.factors.Data {
 		if !slices.Contains(work.Data, set) {
 			return p, nil, wirelab.UnknownName("data set of "+work.Name, set, work.Data)
 		}
 	}
 	most := 0
-	for _, n := range f.factors.connections {
+	for _, n := range f.factors.Connections {
 		if n < 1 {
 			return p, nil, cli.Usage("--connections %d: want 1 or more", n)
 		}
@@ -186,7 +187,8 @@ func (f *explainFlags) parse(work wirelab.Work, operation string) (p plan.Plan, 
 	if p.Slices == 0 && (len(p.Loads) == 0 || !p.Loads[0].Open()) {
 		p.Slices = explainSlices
 	}
-	return f.factors.plan(p, work)
+	p.Name, f.factors.Works = report.ExplainPlan, a.Catalog
+	return f.factors.Plan(p, work)
 }
 
 // runExplain runs a factorial and prints what it tells.
@@ -199,7 +201,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if err != nil {
 		return err
 	}
-	p, left, err := f.parse(work, o.Name)
+	p, left, err := f.parse(a, work, o.Name)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 	f.replyFlags(flags)
 	flags.IntSliceVarP(&f.inFlight, "in-flight", "c", nil, "closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 10)")
 	flags.StringVarP(&f.rate, "rate", "r", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
-	f.arrivals.register(command)
+	registerArrivals(&f.arrivals, command)
 	flags.StringVar(&f.drivenBy, "driver", "", "which client makes the calls: `client` or raw (default: raw if it can, because it costs least)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
 	flags.DurationVarP((*time.Duration)(&f.plan.For), "for", "t", 0, "start no more rounds after this time, once the fewest rounds are done")

@@ -6,7 +6,6 @@ import (
 	"net"
 	"runtime/debug"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,10 +16,10 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
+	"wirelab/lab/loads"
 	"wirelab/lab/messaging/drive"
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
-	"wirelab/workload/catalog"
 )
 
 // driverGC lets the driver's memory grow to five times what it needs between
@@ -91,52 +90,12 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 	return c
 }
 
-// messageFlags are those of loads of messages.
-type messageFlags struct {
-	scenarios           []string
-	size, batch, groups int
-	delay               time.Duration
-}
-
-func (f *messageFlags) register(flags *pflag.FlagSet, p *plan.Plan) {
-	flags.StringSliceVar(&f.scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads; all is every scenario except disk-full")
-	flags.IntVar(&f.size, "size", 0, "with a scenario: `bytes` of each message (default 100)")
-	flags.IntVar(&f.batch, "batch", 0, "with a scenario: `messages` in each send (default 1; 100 for PublishBatch)")
-	flags.IntVar(&f.groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
-	flags.DurationVar(&f.delay, "reader-delay", 0, "with scenario slow, or one in which a broker fails: time that a reader takes for each message (default 2ms with slow)")
+func registerMessages(f *loads.Messages, flags *pflag.FlagSet, p *plan.Plan) {
+	flags.StringSliceVar(&f.Scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads; all is every scenario except disk-full")
+	flags.IntVar(&f.Size, "size", 0, "with a scenario: `bytes` of each message (default 100)")
+	flags.IntVar(&f.Batch, "batch", 0, "with a scenario: `messages` in each send (default 1; 100 for PublishBatch)")
+	flags.IntVar(&f.Groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
+	flags.DurationVar(&f.Delay, "reader-delay", 0, "with scenario slow, or one in which a broker fails: time that a reader takes for each message (default 2ms with slow)")
 	flags.StringVar(&p.Durability, "durability", "", "with a scenario: when a broker acknowledges: `fsync` (a quorum has the message on disk) or default (as its default settings say) (default fsync)")
 	flags.IntVar(&p.Nodes, "nodes", 0, "with a scenario: `nodes` of each broker (default 3)")
-}
-
-// loads are those with scenarios, for each pace that was asked for.
-func (f *messageFlags) loads(p *plan.Plan) error {
-	scenarios := f.scenarios
-	switch {
-	case p.Workload != catalog.Messaging && len(scenarios) > 0:
-		return cli.Usage("--scenario needs --workload %s", catalog.Messaging)
-	case p.Workload != catalog.Messaging:
-		if f.size != 0 || f.batch != 0 || f.groups != 0 || f.delay != 0 {
-			return cli.Usage("--size, --batch, --groups and --reader-delay need --workload %s", catalog.Messaging)
-		}
-		return nil
-	case len(scenarios) == 0:
-		scenarios = []string{plan.Live}
-	case slices.Contains(scenarios, "all"):
-		scenarios = slices.DeleteFunc(plan.Scenarios(), func(s string) bool { return s == plan.DiskFull }) // which stands alone
-	}
-	paces := p.Loads
-	if len(paces) == 0 {
-		paces = []plan.Load{{}}
-	}
-	p.Loads = nil
-	for _, pace := range paces {
-		for _, s := range scenarios {
-			pace.Scenario, pace.Size, pace.Batch, pace.Groups = s, f.size, f.batch, f.groups
-			if pace.Delay = 0; s == plan.Slow || pace.Fails() {
-				pace.Delay = plan.Duration(f.delay)
-			}
-			p.Loads = append(p.Loads, pace)
-		}
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 )
 
@@ -88,7 +89,7 @@ func (a *app) loadPlan(ctx context.Context, name string) (p plan.Plan, text []by
 		return p, nil, err
 	}
 	p.TLS = p.TLS.In(filepath.Dir(name))
-	if p, err = withRecordings(ctx, p, filepath.Dir(name)); err != nil {
+	if p, err = loads.InPlan(ctx, p, filepath.Dir(name)); err != nil {
 		return p, nil, plan.At(name, text, err)
 	}
 	return p, text, nil

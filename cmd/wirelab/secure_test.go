@@ -17,6 +17,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/certs"
+	"wirelab/lab/call"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -106,7 +107,7 @@ func callIn(t *testing.T, cell wirelab.Cell, to wirelab.Dialing, raw bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if !raw {
-		_, _, _ = ask(ctx, cell, to, "GetFeature", []byte(`{"latitude": 409146138, "longitude": -746188906}`))
+		_, _, _ = call.Make(ctx, cell, to, "GetFeature", []byte(`{"latitude": 409146138, "longitude": -746188906}`))
 		return
 	}
 	if lines, err := cell.DialRaw(ctx, to, 1, "GetFeature", "", 1); err == nil {

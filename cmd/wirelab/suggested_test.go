@@ -19,6 +19,7 @@ import (
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/pipeline/stack"
+	"wirelab/results/outages"
 	"wirelab/results/report"
 )
 
@@ -49,12 +50,12 @@ func TestSuggestedChaosIsTaken(t *testing.T) {
 	}
 	for path := range protocols {
 		for _, who := range []*app{a, away} {
-			settings := []chaosFlags{{}}
-			if len(who.chaosBroker(path, chaosFlags{})) > 0 {
+			settings := []outages.Asked{{}}
+			if len(new(outages.Asked).Broker(&who.Lab, path)) > 0 {
 				settings = queueSettings()
 			}
 			for _, f := range settings {
-				handover := stack.HandoverOf(who.chaosBroker(path, f))
+				handover := stack.HandoverOf(f.Broker(&who.Lab, path))
 				for _, kind := range []string{wirelab.Memory, databases.Embedded, databases.Postgres} {
 					if kind == wirelab.Memory && strings.Contains(path, "-direct") {
 						continue // no such arm can start
@@ -74,15 +75,15 @@ func TestSuggestedChaosIsTaken(t *testing.T) {
 }
 
 // queueSettings are all ways of using a queue.
-func queueSettings() (settings []chaosFlags) {
+func queueSettings() (settings []outages.Asked) {
 	for _, kind := range []string{"quorum", "classic"} {
 		for _, unconfirmed := range []bool{false, true} {
 			for _, transient := range []bool{false, true} {
-				settings = append(settings, chaosFlags{queue: kind, noConfirms: unconfirmed, transient: transient})
+				settings = append(settings, outages.Asked{Queue: kind, NoConfirms: unconfirmed, Transient: transient})
 			}
 		}
 	}
-	return append(settings, chaosFlags{topology: true})
+	return append(settings, outages.Asked{Topology: true})
 }
 
 var suggestedChaos = regexp.MustCompile(`wirelab chaos logging ([^>]*) > `)
@@ -112,17 +113,17 @@ func (a *app) takesChaos(words []string) error {
 	if err := flags.Parse(words); err != nil {
 		return err
 	}
-	base, err := f.options()
+	base, err := f.Options()
 	if err != nil {
 		return err
 	}
-	groups, err := f.runs()
+	groups, err := f.Runs()
 	if err != nil {
 		return err
 	}
 	runs := 0
 	for _, path := range flags.Args() {
-		one, err := a.chaosPath(base, path, f)
+		one, err := f.ForPath(&a.Lab, base, path)
 		if err != nil {
 			return err
 		}

@@ -4,40 +4,20 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/fault"
-	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/prepare"
-	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
-	"wirelab/pipeline/trouble"
-	"wirelab/queue"
-	"wirelab/system/rabbitmq"
 )
-
-// noBroker is the --broker of a pipeline without one.
-const noBroker = "none"
 
 // upFlags are the flags of "up logging".
 type upFlags struct {
-	addr, http, grpc, rpc       string
-	brokers                     []string
-	amqp, nats, hermes, queue   string
-	noConfirms, transient       bool
-	prefetch                    int
-	direct, overHTTP, published bool
-	topology                    bool
-	origins                     []string
-	asJSON                      bool
-	database                    databases.Choice
+	prepare.Pipeline
+	asJSON bool
 }
 
 func newUpCommand(a *app) *cobra.Command {
@@ -99,31 +79,31 @@ $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` of the gateway; port 0 is any free one")
-	flags.StringVar(&f.http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
-	flags.StringVar(&f.grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
-	flags.StringVar(&f.rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
-	flags.StringSliceVar(&f.brokers, "broker", nil, "message `broker`: rabbitmq, nats, hermes, several separated by commas, or none (default rabbitmq, if it is installed)")
-	flags.StringVar(&f.amqp, "amqp", "", "`URL` of a running RabbitMQ (default $"+prepare.AmqpVariable+", else one is started)")
-	flags.StringVar(&f.nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
-	flags.StringVar(&f.hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+prepare.HermesVariable+", else one is started)")
-	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
-	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry; a lost entry is then not noticed")
-	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, if its queue can")
-	flags.IntVar(&f.prefetch, "prefetch", 0, "`entries` that a listener holds at once (default 512)")
-	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores entries itself, and its path: POST /log-rabbit-direct, /log-nats-direct and so on")
-	flags.BoolVar(&f.overHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
-	flags.BoolVar(&f.published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
-	flags.BoolVar(&f.topology, "published-topology", false, topologyHelp)
-	flags.StringArrayVar(&f.origins, "allow-origin", nil, "`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
+	flags.StringVar(&f.Addr, "addr", "127.0.0.1:0", "`host:port` of the gateway; port 0 is any free one")
+	flags.StringVar(&f.Http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
+	flags.StringVar(&f.Grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
+	flags.StringVar(&f.Rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
+	flags.StringSliceVar(&f.Brokers, "broker", nil, "message `broker`: rabbitmq, nats, hermes, several separated by commas, or none (default rabbitmq, if it is installed)")
+	flags.StringVar(&f.Amqp, "amqp", "", "`URL` of a running RabbitMQ (default $"+prepare.AmqpVariable+", else one is started)")
+	flags.StringVar(&f.Nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
+	flags.StringVar(&f.Hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+prepare.HermesVariable+", else one is started)")
+	flags.StringVar(&f.Queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
+	flags.BoolVar(&f.NoConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry; a lost entry is then not noticed")
+	flags.BoolVar(&f.Transient, "transient", false, "let the broker keep entries in memory, if its queue can")
+	flags.IntVar(&f.Prefetch, "prefetch", 0, "`entries` that a listener holds at once (default 512)")
+	flags.BoolVar(&f.Direct, "direct", false, "add a listener that stores entries itself, and its path: POST /log-rabbit-direct, /log-nats-direct and so on")
+	flags.BoolVar(&f.OverHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
+	flags.BoolVar(&f.Published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
+	flags.BoolVar(&f.Topology, "published-topology", false, topologyHelp)
+	flags.StringArrayVar(&f.Origins, "allow-origin", nil, "`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
-	registerDatabase(&f.database, flags)
+	registerDatabase(&f.Database, flags)
 	return c
 }
 
 // upLogging runs the pipeline until ctx ends, which is no error, or a part dies.
 func (a *app) upLogging(ctx context.Context, f upFlags) error {
-	o, err := a.pipeline(ctx, f)
+	o, err := f.Options(ctx, &a.Lab, a.Stderr)
 	if err != nil {
 		return err
 	}
@@ -150,153 +130,6 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 		return died // how the others took it is of no more interest
 	}
 	return stopped
-}
-
-// pipeline is what the flags ask for; it sees to it that the database is there.
-func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
-	o := stack.Options{
-		Published: f.published, Origins: f.origins, Getenv: a.Getenv, Stderr: &trouble.Together{To: a.Stderr},
-		Listen: map[string]map[string]string{
-			stack.GatewayPart: {stack.DoorHTTP: f.addr},
-			stack.LoggerPart:  {stack.DoorHTTP: f.http, stack.DoorGRPC: f.grpc, stack.DoorRPC: f.rpc},
-		},
-		Say: func(p stack.Part) { a.Note("%s is up%s", p.Name, about(p)) },
-	}
-	if _, err := gateway.New(gateway.Options{Origins: f.origins}); err != nil {
-		return o, cli.Usage("--allow-origin: %s; want one such as http://localhost", describe(err))
-	}
-	var err error
-	if len(f.brokers) == 0 {
-		if f.brokers, err = a.usualBroker(ctx, f, &o); err != nil {
-			return o, err
-		}
-	}
-	if o.Brokers, err = a.brokers(f); err != nil {
-		return o, err
-	}
-	for flag, address := range map[string]string{"--addr": f.addr, "--logger-http": f.http, "--logger-grpc": f.grpc, "--logger-rpc": f.rpc} {
-		if err := free(ctx, flag, address); err != nil {
-			return o, err
-		}
-	}
-	if o.Program, err = experiment.Program(); err != nil {
-		return o, err
-	}
-	o.Database, err = a.Databases.For(ctx, a.Catalog, "logging", f.database, false)
-	if err != nil {
-		return o, err
-	}
-	if f.direct && o.Database.Kind == "" {
-		return o, cli.Usage("--direct: a listener cannot store in the logger's memory; give --db postgres or embedded")
-	}
-	return o, nil
-}
-
-// free sees to it before anything is started that an address can be listened on.
-func free(ctx context.Context, flag, address string) error {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return cli.Usage("%s %.100q is not host:port, such as 127.0.0.1:8080", flag, address)
-	}
-	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return fault.Listen(address, flag, err)
-	}
-	return at.Close()
-}
-
-// usualBroker is RabbitMQ, or none where that was not asked for by name and is
-// not there: the rest is of use without, and says why the path leads nowhere.
-func (a *app) usualBroker(ctx context.Context, f upFlags, o *stack.Options) ([]string, error) {
-	if a.either(f.amqp, prepare.AmqpVariable) != "" {
-		return []string{stack.RabbitMQ}, nil
-	}
-	_, err := rabbitmq.Find(ctx, a.Getenv)
-	switch {
-	case err == nil:
-		return []string{stack.RabbitMQ}, nil
-	case wirelab.CodeOf(err) != wirelab.NotFound || f.direct || f.topology || f.queue != "":
-		return nil, err
-	}
-	a.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing to be installed: --broker nats", describe(err))
-	o.Absent = map[string]string{stack.PathName(stack.RabbitMQ, false): describe(err)}
-	return []string{noBroker}, nil
-}
-
-// brokers are the message brokers that the flags ask for.
-func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
-	names := f.brokers
-	if slices.Contains(names, noBroker) {
-		switch {
-		case len(names) > 1:
-			return nil, cli.Usage("--broker %s: none is without others", strings.Join(names, ","))
-		case f.topology:
-			return nil, cli.Usage("--published-topology is RabbitMQ's, and --broker none is without it")
-		case f.direct:
-			return nil, cli.Usage("--direct is a listener, and without a broker there is nothing to listen to")
-		}
-		return nil, nil
-	}
-	urls := map[string]string{}
-	for kind, given := range map[string]struct{ flag, url string }{
-		stack.RabbitMQ: {"amqp", f.amqp}, stack.NATSServer: {"nats", f.nats}, stack.Hermes: {"hermes", f.hermes},
-	} {
-		urls[kind] = a.either(given.url, prepare.BrokerVariables()[kind])
-		if given.url != "" && !slices.Contains(names, kind) {
-			return nil, cli.Usage("--%s is the address of a broker that --broker %s does not ask for", given.flag, strings.Join(names, ","))
-		}
-	}
-	if err := f.checkTopology(); err != nil {
-		return nil, err
-	}
-	var all []stack.Broker
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return nil, cli.Usage("--broker names %s twice", name)
-		}
-		if _, known := urls[name]; !known {
-			return nil, wirelab.UnknownName("broker", name, append(stack.Brokers(), noBroker))
-		}
-		b := stack.Broker{Kind: name, URL: urls[name], Direct: f.direct, OverHTTP: f.overHTTP, Queue: queue.Options{
-			Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient, Prefetch: f.prefetch,
-		}}
-		if name == stack.RabbitMQ {
-			b.Queue.Kind, b.PublishedTopology = queue.Kind(f.queue), f.topology
-		} else if f.queue != "" && !slices.Contains(names, stack.RabbitMQ) {
-			return nil, cli.Usage("--queue needs --broker rabbitmq; NATS JetStream and Hermes have one kind each")
-		}
-		if err := checkQueue(b.Queue); err != nil {
-			return nil, err
-		}
-		all = append(all, b)
-	}
-	return all, nil
-}
-
-// checkQueue tells what is wrong with the queue's flags in their words.
-func checkQueue(o queue.Options) error {
-	if o.Kind != "" && o.Kind != queue.Quorum && o.Kind != queue.Classic {
-		return wirelab.UnknownName("queue", string(o.Kind), []string{string(queue.Quorum), string(queue.Classic)})
-	}
-	if err := o.Complete().Validate(); err != nil {
-		return cli.Usage("%s", describe(err))
-	}
-	return nil
-}
-
-// either is a flag's value, or else that of the environment.
-func (a *app) either(flag, variable string) string {
-	if flag != "" {
-		return flag
-	}
-	return a.Getenv(variable)
-}
-
-// about is what is behind a part, for the end of a line.
-func about(p stack.Part) string {
-	if p.About == "" {
-		return ""
-	}
-	return ": " + p.About
 }
 
 // upStatus is what runs, as --json prints it.

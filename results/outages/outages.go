@@ -1,5 +1,6 @@
 // Package outages is what runs with failing parts of the pipeline say: their form in files, what is wrong with a file of them,
-// and the words and tables that show them. It knows reports of package chaos, and must not know how a run is made.
+// and the words and tables that show them. It knows what
+// package chaos takes and reports, and must not know how a part is made to fail.
 package outages
 
 import (

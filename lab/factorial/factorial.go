@@ -1,4 +1,6 @@
-package main
+// Package factorial makes the plan of an experiment over every combination of transport, encoding, TLS and other factors.
+// It knows the protocols of a workload by what they are made of, and must not know how an effect is worked out.
+package factorial
 
 import (
 	"fmt"
@@ -6,10 +8,9 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/cmd/internal/cli"
+	"wirelab/internal/fault"
 	"wirelab/lab/plan"
 	"wirelab/lab/stat"
-	"wirelab/results/report"
 	"wirelab/workload/catalog"
 )
 
@@ -37,7 +38,8 @@ func wireNames() []wireName {
 
 // usualWires and usualEncodings are the levels that are taken by default, as
 // far as the workload has them.
-func usualWires() []string     { return []string{"http1", "http2", "grpc"} }
+func usualWires() []string { return []string{"http1", "http2", "grpc"} }
+
 func usualEncodings() []string { return []string{"json", "proto", "avro"} }
 
 // encodingNames are the words for encodings.
@@ -45,10 +47,11 @@ func encodingNames() map[string]string {
 	return map[string]string{"json": "JSON", "proto": "Protocol Buffers", "avro": "Avro", "gob": "gob"}
 }
 
-// factorial is what flags say of the factors.
-type factorial struct {
-	transports, encodings, tls, data, drivers []string
-	connections                               []int
+// Factors is what flags say of the factors.
+type Factors struct {
+	Transports, Encodings, Tls, Data, Drivers []string
+	Connections                               []int
+	Works                                     []wirelab.Work // whose protocols and encodings give words
 }
 
 // cellsOf are the usual cells of an operation that a wire, an encoding and TLS
@@ -79,7 +82,7 @@ func levels(flag string, given, usual, known []string, has func(string) bool) ([
 			return nil, wirelab.UnknownName(flag, name, known)
 		}
 		if slices.Contains(given[:i], name) {
-			return nil, cli.Usage("%s names %s twice", flag, name)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s names %s twice", flag, name)
 		}
 	}
 	return given, nil
@@ -87,7 +90,7 @@ func levels(flag string, given, usual, known []string, has func(string) bool) ([
 
 // arms makes the arms of the factorial, the plainest first, and names the
 // combinations that are left out because nothing carries them.
-func (f *factorial) arms(work wirelab.Work, operation string) (arms []plan.Arm, left []string, err error) {
+func (f *Factors) arms(work wirelab.Work, operation string) (arms []plan.Arm, left []string, err error) {
 	byName := map[string]wireName{}
 	var wires []string
 	for _, w := range wireNames() {
@@ -104,19 +107,19 @@ func (f *factorial) arms(work wirelab.Work, operation string) (arms []plan.Arm, 
 	}
 	codes := []string{"json", "proto", "avro", "gob"}
 	encodings := encodingNames()
-	transports, err := levels("--transport", f.transports, usualWires(), wires, func(name string) bool {
+	transports, err := levels("--transport", f.Transports, usualWires(), wires, func(name string) bool {
 		return slices.ContainsFunc(codes, func(e string) bool { return has(byName[name], encodings[e]) })
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	codes, err = levels("--encoding", f.encodings, usualEncodings(), codes, func(e string) bool {
+	codes, err = levels("--encoding", f.Encodings, usualEncodings(), codes, func(e string) bool {
 		return slices.ContainsFunc(transports, func(name string) bool { return has(byName[name], encodings[e]) })
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	tls, err := levels("--tls", f.tls, []string{"off", "on"}, []string{"off", "on"}, func(string) bool { return true })
+	tls, err := levels("--tls", f.Tls, []string{"off", "on"}, []string{"off", "on"}, func(string) bool { return true })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,9 +135,9 @@ func (f *factorial) arms(work wirelab.Work, operation string) (arms []plan.Arm, 
 					left = append(left, text)
 					continue
 				}
-				if slices.Contains(f.drivers, plan.DriverRaw) {
+				if slices.Contains(f.Drivers, plan.DriverRaw) {
 					if err := catalog.RawCarries(cells[0], operation); err != nil {
-						left = append(left, fmt.Sprintf("%s with %s, TLS %s (%s)", name, code, secure, describe(err)))
+						left = append(left, fmt.Sprintf("%s with %s, TLS %s (%s)", name, code, secure, fault.Describe(err)))
 						continue
 					}
 				}
@@ -147,7 +150,7 @@ func (f *factorial) arms(work wirelab.Work, operation string) (arms []plan.Arm, 
 
 // circumstances are a protocol's arms: one for each data set, number of
 // connections and driver.
-func (f *factorial) circumstances(protocol string) []plan.Arm {
+func (f *Factors) circumstances(protocol string) []plan.Arm {
 	arms := []plan.Arm{{Protocol: protocol}}
 	split := func(n int, set func(arm *plan.Arm, i int)) {
 		if n == 0 {
@@ -162,11 +165,11 @@ func (f *factorial) circumstances(protocol string) []plan.Arm {
 		}
 		arms = all
 	}
-	split(len(f.data), func(arm *plan.Arm, i int) { arm.Data = f.data[i] })
-	split(len(f.connections), func(arm *plan.Arm, i int) { arm.Connections = f.connections[i] })
-	split(len(f.drivers), func(arm *plan.Arm, i int) {
-		if f.drivers[i] != plan.DriverClient {
-			arm.Driver = f.drivers[i]
+	split(len(f.Data), func(arm *plan.Arm, i int) { arm.Data = f.Data[i] })
+	split(len(f.Connections), func(arm *plan.Arm, i int) { arm.Connections = f.Connections[i] })
+	split(len(f.Drivers), func(arm *plan.Arm, i int) {
+		if f.Drivers[i] != plan.DriverClient {
+			arm.Driver = f.Drivers[i]
 		}
 	})
 	return arms
@@ -174,8 +177,8 @@ func (f *factorial) circumstances(protocol string) []plan.Arm {
 
 // effectsOf is how many effects a factorial has at most: those of levels, and
 // of pairs of them.
-func (f *factorial) effectsOf(transports, encodings, tls int) int {
-	steps := []int{transports - 1, encodings - 1, tls - 1, len(f.connections) - 1, len(f.data) - 1, len(f.drivers) - 1}
+func (f *Factors) effectsOf(transports, encodings, tls int) int {
+	steps := []int{transports - 1, encodings - 1, tls - 1, len(f.Connections) - 1, len(f.Data) - 1, len(f.Drivers) - 1}
 	n := 0
 	for i, a := range steps {
 		n += max(a, 0)
@@ -186,19 +189,18 @@ func (f *factorial) effectsOf(transports, encodings, tls int) int {
 	return n
 }
 
-// plan makes a factorial's plan of p, which holds what other flags say.
-func (f *factorial) plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, error) {
-	p.Name = report.ExplainPlan
+// Plan makes a factorial's plan of p, which holds what other flags say.
+func (f *Factors) Plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, error) {
 	arms, left, err := f.arms(work, p.Operation)
 	if err != nil {
 		return p, nil, err
 	}
 	switch {
 	case len(arms) < 2:
-		return p, nil, cli.Usage("%s.%s has %d arms of these factors, where two are the least; left out: %s",
+		return p, nil, wirelab.Errorf(wirelab.InvalidArgument, "%s.%s has %d arms of these factors, where two are the least; left out: %s",
 			p.Workload, p.Operation, len(arms), strings.Join(left, "; "))
 	case len(arms) > armsMax:
-		return p, nil, cli.Usage("these factors make %d arms, and an experiment has at most %d: name fewer levels, such as --encoding json,proto or --tls off", len(arms), armsMax)
+		return p, nil, wirelab.Errorf(wirelab.InvalidArgument, "these factors make %d arms, and an experiment has at most %d: name fewer levels, such as --encoding json,proto or --tls off", len(arms), armsMax)
 	}
 	p.Arms = arms
 	var transports, encodings, secure []string

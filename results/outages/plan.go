@@ -1,0 +1,225 @@
+package outages
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab"
+	"wirelab/lab/chaos"
+	"wirelab/lab/databases"
+	"wirelab/lab/experiment"
+	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
+	"wirelab/lab/probe"
+	"wirelab/pipeline/stack"
+	"wirelab/pipeline/trouble"
+	"wirelab/queue"
+	"wirelab/results/report"
+	"wirelab/workload/logging"
+	"wirelab/workload/logging/bind"
+)
+
+// Asked is what runs are asked for.
+type Asked struct {
+	Faults                []string
+	Rate, Slo, Queue      string
+	Whole, Every          time.Duration
+	Patience              time.Duration
+	InFlight              int
+	Seed                  uint64
+	NoConfirms, Transient bool
+	Topology              bool
+}
+
+// RateAuto is the --rate that a trial is to find.
+const RateAuto = "auto"
+
+// chaosRuns are the runs that are asked for. A path that cannot be had is one
+// that says so, unless it alone was asked for.
+func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build string, choice databases.Choice, paths []string, quiet bool) ([]Run, error) {
+	base, err := f.Options()
+	if err != nil {
+		return nil, err
+	}
+	faults, err := f.Runs()
+	if err != nil {
+		return nil, err
+	}
+	named := len(paths) > 0
+	if !named {
+		paths = []string{"log-grpc"}
+		for _, kind := range stack.Brokers() {
+			paths = append(paths, stack.PathName(kind, false))
+		}
+	}
+	if base.Stack.Program, err = experiment.Program(); err != nil {
+		return nil, err
+	}
+	base.Stack.Getenv, base.Logger = l.Getenv, dialLogger
+	base.Stack.Stderr, base.Stack.Faults = &trouble.Together{To: errs}, true // what is ended here is no news
+	if !quiet {
+		base.Say = func(text string) { l.Tell.Note("  %s", text) }
+	}
+	var runs []Run
+	machine, made := report.Machine(probe.Environment()), build
+	for _, path := range paths {
+		one, err := f.ForPath(l, base, path)
+		if err != nil {
+			return nil, err
+		}
+		absent, err := chaosAbsent(ctx, l, one.Stack.Brokers)
+		if err != nil {
+			return nil, err
+		}
+		for _, group := range faults {
+			r := Run{Path: path, Faults: FaultsText(group), Options: one, Absent: absent, Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made, Wanting: named && absent != ""}
+			r.Options.Faults, r.LeftOut = chaos.Without(path, one.Stack.Brokers, group)
+			if len(r.Options.Faults) == 0 && r.Absent == "" {
+				r.Absent, r.LeftOut = strings.Join(r.LeftOut, "; "), nil
+			}
+			r.Options.Seed += uint64(len(runs)) // so that no id comes twice in one store
+			if r.Absent == "" {
+				if _, err := r.Options.Complete(); err != nil {
+					return nil, err
+				}
+			}
+			runs = append(runs, r)
+		}
+	}
+	return runs, chaosDatabase(ctx, l, choice, runs)
+}
+
+// published refuses --published-topology of a path that has none: nothing would come of it.
+func (f *Asked) published(path string, brokers []stack.Broker) error {
+	has := func(b stack.Broker) bool { return b.PublishedTopology && !b.Direct }
+	if f.Topology && !slices.ContainsFunc(brokers, has) {
+		return wirelab.Errorf(wirelab.InvalidArgument, "--published-topology is RabbitMQ's with a listener, and %s does not go that way; leave it out, or name log-rabbit alone", path)
+	}
+	return nil
+}
+
+// chaosPath are the options of a path's runs, but for faults and database.
+func (f *Asked) ForPath(l *prepare.Lab, one chaos.Options, path string) (chaos.Options, error) {
+	var err error
+	if one.Path, err = l.Cell("logging", path, "", ""); err != nil {
+		return one, err
+	}
+	if !one.Path.Protocol.Pipeline {
+		return one, wirelab.Errorf(wirelab.InvalidArgument, "%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
+	}
+	one.Stack.Brokers = f.Broker(l, path)
+	if err := f.published(path, one.Stack.Brokers); err != nil {
+		return one, err
+	}
+	for _, b := range one.Stack.Brokers {
+		one.Unpromised = one.Unpromised || b.PublishedTopology
+	}
+	one.Stack.Published = strings.HasSuffix(path, stack.PublishedSuffix)
+	return one, nil
+}
+
+// Options are those that flags alone make.
+func (f *Asked) Options() (chaos.Options, error) {
+	o := chaos.Options{For: f.Whole, Every: f.Every, Patience: f.Patience, InFlight: f.InFlight, Seed: cmp.Or(f.Seed, rand.Uint64()), Unpromised: f.NoConfirms}
+	var err error
+	if f.Rate != RateAuto {
+		if o.Rate, err = plan.ParseRate(f.Rate); err != nil {
+			return o, err
+		}
+	}
+	if f.Topology && f.Queue != "" {
+		return o, wirelab.Errorf(wirelab.InvalidArgument, "--published-topology has a queue of its own for each listener; leave --queue out")
+	}
+	limit, err := time.ParseDuration(strings.TrimPrefix(f.Slo, "p99<"))
+	if err != nil || limit <= 0 {
+		return o, wirelab.Errorf(wirelab.InvalidArgument, "--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.Slo)
+	}
+	o.Limit = limit
+	return o, prepare.CheckQueue(queue.Options{Name: stack.QueueName, Kind: queue.Kind(f.Queue), Confirms: !f.NoConfirms, Persistent: !f.Transient})
+}
+
+// Runs are the faults of each run.
+func (f *Asked) Runs() ([][]chaos.Fault, error) {
+	var runs [][]chaos.Fault
+	for _, text := range f.Faults {
+		faults, err := chaos.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, faults)
+	}
+	if len(runs) == 0 {
+		for _, fault := range chaos.All() {
+			runs = append(runs, []chaos.Fault{fault})
+		}
+	}
+	return runs, nil
+}
+
+// chaosBroker is the broker that a path leads through, if any.
+func (f *Asked) Broker(l *prepare.Lab, path string) []stack.Broker {
+	name := strings.TrimSuffix(path, stack.PublishedSuffix)
+	for kind, variable := range prepare.BrokerVariables() {
+		for _, direct := range []bool{false, true} {
+			if stack.PathName(kind, direct) != name {
+				continue
+			}
+			b := stack.Broker{Kind: kind, URL: l.Getenv(variable), Direct: direct, Queue: queue.Options{
+				Name: stack.QueueName, Confirms: !f.NoConfirms, Persistent: !f.Transient,
+			}}
+			if kind == stack.RabbitMQ {
+				b.Queue.Kind, b.PublishedTopology = queue.Kind(f.Queue), f.Topology
+			}
+			return []stack.Broker{b}
+		}
+	}
+	return nil
+}
+
+// chaosAbsent is why a path's broker cannot be had; "" where it can.
+func chaosAbsent(ctx context.Context, l *prepare.Lab, brokers []stack.Broker) (string, error) {
+	for _, b := range brokers {
+		if why, err := l.Lacks(ctx, b.Kind); why != "" || err != nil {
+			return why, err
+		}
+	}
+	return "", nil
+}
+
+// chaosDatabase gives every run its database: of embedded ones a file of its own.
+func chaosDatabase(ctx context.Context, l *prepare.Lab, choice databases.Choice, runs []Run) error {
+	if !slices.ContainsFunc(runs, func(r Run) bool { return r.Absent == "" }) {
+		return wirelab.Errorf(wirelab.InvalidArgument, "there is nothing to run: %s", runs[0].Absent)
+	}
+	at, err := l.Databases.For(ctx, l.Catalog, "logging", choice, false)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		runs[i].Options.Stack.Database = at
+		if at.Kind == databases.Embedded {
+			if runs[i].Options.Stack.Database.Source, err = l.Databases.NewFile(); err != nil {
+				return err
+			}
+		}
+		if at.Kind == "" && strings.HasSuffix(runs[i].Path, "-direct") {
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s: a listener cannot store in the logger's memory; give --db postgres or embedded", runs[i].Path)
+		}
+	}
+	return nil
+}
+
+// dialLogger connects to a logger's HTTP.
+func dialLogger(ctx context.Context, address string) (logging.Service, io.Closer, error) {
+	for _, b := range bind.Bindings() {
+		if b.Protocol.Name == "http1-json" {
+			return b.Clients[0].Dial(ctx, wirelab.Dialing{Address: address})
+		}
+	}
+	panic("no binding is named http1-json") // one is, in bind
+}
