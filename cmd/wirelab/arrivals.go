@@ -26,16 +26,9 @@ func registerArrivals(f *loads.Arrivals, command *cobra.Command) {
 
 func newArrivalsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
-		Use:   "arrivals",
-		Short: "Show or make recordings of arrivals, for compare --arrivals",
-		Long: `Arrivals shows what is in a recording of arrivals, or makes one.
-
-A recording is a file in one of two forms:
-
-  JSON   an object; inter_arrival_ms is a list of the times between arrivals,
-         in milliseconds
-  CSV    one column of these times; or columns with names, of which one is
-         inter_arrival_ms or timestamp (seconds since 1970, or RFC 3339)`,
+		Use:     "arrivals",
+		Short:   "Show or make recordings of arrivals, for compare --arrivals",
+		Long:    helpText("arrivals"),
 		Example: "  wirelab arrivals make --rate 500 > bursty.json\n  wirelab arrivals show bursty.json",
 	})
 	c.AddCommand(newArrivalsShowCommand(a), newArrivalsMakeCommand(a))

@@ -16,61 +16,9 @@ import (
 	"wirelab/lab/progress"
 )
 
-const auditText = `Audit runs another load generator against a service with known response times,
-and compares what the tool reports with what is true.
-
-The service answers in 1 ms, but stops for the last 500 ms of every 5 s. So the
-true median is 1 ms, and the true 95th percentile is 251 ms. A tool that waits
-for an answer before it sends the next call leaves out the slow calls, and
-reports a few milliseconds.
-
-The shell runs the command. You can use these placeholders in it:
-
-  {target}    URL that answers a POST of {body}
-  {get}       URL that answers a GET
-  {address}   host:port of the service
-  {body}      JSON request; {data} is the same
-  {bodyfile}  file that holds it
-  {method}    full name of the gRPC method
-  {proto}     .proto file of the service; it answers to reflection too
-  {script}    script for wrk, wrk2 or k6 that sends the request; k6's reads
-              RATE, DURATION, VUS and MAXVUS from k6 -e
-  {out}       file for the tool's own results, which are then read before what
-              it prints
-  {ca}        file with the authority to trust, for protocols with TLS
-
-Audit quotes the values for you. It reads the output of fortio, ghz, h2load,
-hey, k6, oha, vegeta, wrk and wrk2 (text, or JSON if the tool has it). Give the
-tool a constant rate, and run it for a multiple of 5 s.
-
-A value is true if it is at most 10 % and 1 ms too high, or 10 % and 0.1 ms too
-low; the percentile may be one point off. wirelab makes 20 calls a second of its
-own at the same time. If these have to wait too long, the machine is too busy,
-and the tool is not blamed for values that are too high.
-
-Exit code 0: the tool reports true latencies; 1: it does not; 3: it could not be
-judged; 64: the command is wrong, or the tool is not installed.`
-
 const auditExample = `  wirelab audit --tool "hey -z 20s -q 20 -c 10 -m POST -T application/json -d {body} {target}"
   wirelab audit --tool "ghz --insecure --rps 200 -c 10 -n 4000 --call {method} -d {data} {address}"
   wirelab audit --tool "k6 run -e RATE=200 -e DURATION=20s --summary-trend-stats 'avg,max,p(50),p(90),p(95),p(99)' {script}"`
-
-// auditDetails is what --help-all explains beside it.
-const auditDetails = `Other tools:
-
-  wirelab audit --tool "wrk -t 2 -c 10 -d 20s --latency -s {script} {target}"
-  wirelab audit --tool "oha --no-tui -z 20s -q 200 -c 10 -m POST -T \
-      application/json -d {body} {target}"
-  wirelab audit --tool "oha --no-tui -z 20s -q 200 -c 10 --latency-correction \
-      {get}"
-  wirelab audit --tool "echo POST {target} | vegeta attack -rate 200 -duration \
-      20s -body {bodyfile} | vegeta report"
-  wirelab audit --tool "fortio load -qps 200 -c 10 -t 20s -p \
-      50,75,90,95,99,99.9 -payload {body} {target}"
-  wirelab audit --tool "h2load -n 4000 -c 10 -m 1 --rps 20 -d {bodyfile} \
-      --log-file {out} {target}"
-  wirelab audit --tool "wrk2 -t 2 -c 10 -d 20s -R 200 --latency -s {script} \
-      {target}"`
 
 // auditFlags are what is typed.
 type auditFlags struct {
@@ -91,7 +39,7 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "audit --tool 'COMMAND with {target}'",
 		Short:   "Check whether another load generator reports true latencies",
-		Long:    auditText,
+		Long:    helpText("audit"),
 		Example: auditExample,
 		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -114,7 +62,7 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 		panic(err) // the flag is defined above
 	}
 	command.MarkFlagsMutuallyExclusive("json", "markdown")
-	cli.Explain(command, auditDetails)
+	cli.Explain(command, helpText("audit.details"))
 	return command
 }
 

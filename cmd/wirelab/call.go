@@ -34,18 +34,10 @@ type callFlags struct {
 func newCallCommand(a *app) *cobra.Command {
 	var f callFlags
 	c := &cobra.Command{
-		Use:   "call WORKLOAD.OPERATION --protocol PROTOCOL --target HOST:PORT",
-		Short: "Make one call to a server and print its reply",
-		Long: `Call makes one call over a protocol and prints the reply as JSON, one item on a
-line. The request is JSON too: an object, or an array of objects for a stream of
-requests. "-" reads the request from standard input, "@FILE" from a file. Without
---request, wirelab draws one from the data set of the workload.
-
-The time "took" in --json includes connecting. It is not a measurement.`,
-		Example: `  wirelab call routeguide.GetFeature --protocol grpc --target 127.0.0.1:9000 \
-      --request '{"latitude": 409146138, "longitude": -746188906}'
-  wirelab call routeguide.RecordRoute --protocol http1-json --target 127.0.0.1:8080 --request @route.json
-  wirelab call routeguide.ListFeatures --protocol http3-proto --target 127.0.0.1:8443 --ca authority.pem`,
+		Use:     "call WORKLOAD.OPERATION --protocol PROTOCOL --target HOST:PORT",
+		Short:   "Make one call to a server and print its reply",
+		Long:    helpText("call"),
+		Example: helpText("call.examples"),
 		Args: a.operationArgument("one WORKLOAD.OPERATION", func(protocol string) string {
 			return "write it as --protocol " + protocol + ", and an operation before it, such as routeguide.GetFeature"
 		}),

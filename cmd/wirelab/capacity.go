@@ -36,39 +36,12 @@ const probeMin = 100 * time.Millisecond
 func newCapacityCommand(a *app) *cobra.Command {
 	var f capacityFlags
 	command := &cobra.Command{
-		Use:   "capacity ARM… --slo OBJECTIVE",
-		Short: "Find the highest rate at which each arm keeps an objective",
-		Long: `Capacity finds the highest rate at which each arm keeps a service level
-objective. It prints the rate with its interval, and the ratio to the first arm.
-The progress line shows the time that is left. An objective is
-
-  p99<10ms                        a time: p50, p95, p99.9, any percentile, or mean
-  p50<2ms,p99<10ms,errors<0.1%    several; without errors it is errors<0.1%
-
-Each round starts new processes. A search begins at a quarter of the arm's
-closed-loop rate. It doubles or halves the rate until the capacity is between
-two rates, and then narrows it down to 3 %. The arms take turns in random order.
-
-Each try is a probe. It lasts 5 s, or until 100 calls are slower than the highest
-percentile of the objective. It passes if the upper end of the 95 % interval of
-each time is within its limit, and few enough calls failed. Times count from when
-a call was due; calls arrive at random (Poisson).
-
-If the limit is not found, there is no number: the capacity is at least the
-highest rate that passed, or below the lowest one that did not. If the generator
-or the machine spoils a probe, it is repeated; if that happens again, the
-capacity is marked generator-limited.
-
---probe makes probes shorter, to try things out. The result is marked.
-
-Exit code 0: every arm has a capacity; 2: some arm has only a bound; 3: there is
-nothing valid to say about some arm, or the search was interrupted.`,
-		Example: `  wirelab capacity grpc http1-json -w directory.GetPerson --slo 'p99<10ms,errors<0.1%'
-  wirelab capacity grpc connect -w routeguide.GetFeature --slo 'p50<1ms,p99<5ms' --rounds 10
-  wirelab capacity grpc -w routeguide.GetFeature --slo 'p99<20ms' --probe 1s --rounds 1
-  wirelab capacity grpc http1-json -w directory.GetPerson --slo 'p99<60ms' --network wan --json`,
-		Args: a.armArguments("an ARM, such as grpc"),
-		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
+		Use:     "capacity ARM… --slo OBJECTIVE",
+		Short:   "Find the highest rate at which each arm keeps an objective",
+		Long:    helpText("capacity"),
+		Example: helpText("capacity.examples"),
+		Args:    a.armArguments("an ARM, such as grpc"),
+		RunE:    func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(command)
 	flags := command.Flags()

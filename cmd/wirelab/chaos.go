@@ -37,40 +37,11 @@ func newChaosCommand(a *app) *cobra.Command {
 func newChaosLoggingCommand(a *app) *cobra.Command {
 	var f chaosFlags
 	c := &cobra.Command{
-		Use:   "logging [PATH…]",
-		Short: "Make parts of the log pipeline fail, and count what is lost",
-		Long: `Logging starts a new log pipeline for each path and each fault. It sends entries
-to the gateway at a constant rate, makes a part fail, and waits until no more
-entries are stored. Then it compares by id what each caller was told with what
-the logger has stored. At the start it says how long this will take.
-
-Paths are those of "up logging". Without PATH: log-grpc, and log-rabbit, log-nats
-and log-hermes if their brokers are here. The faults are:
-
-  logger-down=10s   the logger is stopped, and started again after 10 s
-  listener-kill     the listener is killed (kill -9), and started again at once
-  broker-restart    RabbitMQ, NATS or Hermes is killed, and started again at once
-  burst=10x5s       for 5 s, 10 times the entries that the path can sustain
-
-Each --fault is one run. Faults joined with + are one run, and so is "all". A path
-without a broker has no listener and no broker that could fail.
-
-The report says how long it took until the path kept its objective again: the
-99th percentile of every second is within --slo, and no call fails. It counts from
-the beginning and the end of the fault, for responses and for stored entries.
-
---rate auto measures for two seconds what the path can sustain, and sends half of
-that. A burst is a multiple of the sustained rate, or of --rate. Without --for, a
-run ends when everything has worked again for some seconds.
-
-Exit code 0: no entry is missing that the logger or the broker had promised to
-keep; 1: one is missing, or stored twice; 3: the run was interrupted, or the
-broker of a path that you named is not installed.`,
-		Example: `  wirelab chaos logging
-  wirelab chaos logging log-rabbit log-grpc --fault logger-down=10s --rate 500/s
-  wirelab chaos logging log-rabbit --fault all --rate 1200/s --for 80s
-  wirelab chaos logging log-nats --fault listener-kill+broker-restart --json`,
-		RunE: func(c *cobra.Command, args []string) error { return a.chaosLogging(c.Context(), args, f) },
+		Use:     "logging [PATH…]",
+		Short:   "Make parts of the log pipeline fail, and count what is lost",
+		Long:    helpText("chaos-logging"),
+		Example: helpText("chaos-logging.examples"),
+		RunE:    func(c *cobra.Command, args []string) error { return a.chaosLogging(c.Context(), args, f) },
 	}
 	f.register(c.Flags())
 	return c

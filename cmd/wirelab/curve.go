@@ -36,33 +36,12 @@ const (
 func newCurveCommand(a *app) *cobra.Command {
 	var f curveFlags
 	command := &cobra.Command{
-		Use:   "curve ARM…",
-		Short: "Measure response times at rising request rates, up to overload",
-		Long: `Curve sends calls to every arm at the same rates, from far below its limit to
-beyond it. For each rate it reports how many calls were answered, p50 and p99 with
-their intervals, and CPU. Times count from when a call was due. Each round starts
-new processes, and slices are in random order. The progress line shows the time
-that is left. For each arm it finds
-
-  the knee        the rate with the highest ratio of calls per second to mean
-                  response time
-  saturation      the lowest rate at which fewer calls are answered than arrive
-  collapse        a rate at which fewer calls are answered than at a lower rate
-
-In overload no call that was due is left out, so times grow as long as the slice
-lasts. A figure is refused only if the generator or the machine spoiled it.
-
-Without --rates or --to, wirelab first measures each arm in a closed loop for a
-second. Then it uses rates from 10 % to 120 % of that, the same for all arms.
-
-An ARM is a protocol, with or without settings; see wirelab compare --help. The raw
-driver makes the calls if the protocol has one; --driver client uses the library.`,
-		Example: `  wirelab curve grpc http1-json -w directory.GetPerson
-  wirelab curve grpc -w routeguide.GetFeature --rates 500,1k,2k,5k
-  wirelab curve grpc connect -w routeguide.GetFeature --to 20k --steps 8 --driver client
-  wirelab curve grpc h2c-proto -w directory.GetPerson --network cloud --json`,
-		Args: a.armArguments("an ARM, such as grpc"),
-		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
+		Use:     "curve ARM…",
+		Short:   "Measure response times at rising request rates, up to overload",
+		Long:    helpText("curve"),
+		Example: helpText("curve.examples"),
+		Args:    a.armArguments("an ARM, such as grpc"),
+		RunE:    func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(command)
 	flags := command.Flags()

@@ -17,20 +17,10 @@ import (
 
 func newDBCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
-		Use:   "db",
-		Short: "Run a private PostgreSQL server, and write data sets into it",
-		Long: `An experiment that needs PostgreSQL starts a temporary server and writes its data
-set each time. "db start" starts a server that stays. Every command uses it until
-"db stop", and each data set is written only once.
-
-The server uses the installed PostgreSQL. It listens on 127.0.0.1 and a Unix
-socket, and its data is in a temporary directory. Its password is random. The
-connection string is in a file that only you can read; "db status" names it.
-If ` + postgres.Variable + ` is set to a connection string, commands use that server instead.`,
-		Example: `  wirelab db start
-  wirelab db seed --accounts 1000000 --transactions 10000000
-  wirelab db status
-  wirelab db stop`,
+		Use:     "db",
+		Short:   "Run a private PostgreSQL server, and write data sets into it",
+		Long:    helpText("db") + postgres.Variable + ` is set to a connection string, commands use that server instead.`,
+		Example: helpText("db.examples"),
 	})
 	c.AddCommand(newDBStartCommand(a), newDBStopCommand(a), newDBStatusCommand(a), newDBSeedCommand(a))
 	return c
@@ -38,11 +28,9 @@ If ` + postgres.Variable + ` is set to a connection string, commands use that se
 
 func newDBStartCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "start",
-		Short: "Start the server if it does not run",
-		Long: `Start starts a PostgreSQL server that runs until "db stop". If it runs already,
-nothing changes. If it died, or was stopped with --keep, it is started again with
-its data.`,
+		Use:     "start",
+		Short:   "Start the server if it does not run",
+		Long:    helpText("dbstart"),
 		Example: "  wirelab db start\n  wirelab db start --json",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
@@ -68,11 +56,9 @@ its data.`,
 func newDBStopCommand(a *app) *cobra.Command {
 	var keep, discard bool
 	c := &cobra.Command{
-		Use:   "stop",
-		Short: "Stop the server and remove its data",
-		Long: `Stop stops the server and removes its data sets; "db seed" can write them again.
-If the server has other data, such as results or log entries, or if it does not
-run, stop says so and does nothing. Then choose --keep or --discard.`,
+		Use:     "stop",
+		Short:   "Stop the server and remove its data",
+		Long:    helpText("dbstop"),
 		Example: "  wirelab db stop\n  wirelab db stop --keep",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}

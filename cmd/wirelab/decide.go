@@ -27,31 +27,10 @@ func newDecideCommand(a *app) *cobra.Command {
 	var files []string
 	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "decide RESULT",
-		Short: "Show when to use a direct call and when a queue",
-		Long: `Decide prints a table "when to use which" from a result that compares paths
-through the log pipeline, such as log-grpc and log-rabbit. For each need it says
-which path is best, by how much, and under which conditions:
-
-  soonest answer, soonest stored, most per second, least CPU, nothing lost
-
-It also says which paths have no clear difference, and which have no figure and
-why. All pairs are compared. A path that answers before an entry is durable is
-marked everywhere.
-
-To show what happens when parts fail, give the files of "wirelab chaos logging
---json". These are single runs, so they are listed and not ranked. If there is no
-file, the table says which command makes it.
-
-Of a preset with published recommendations, such as ledger-balance, it prints each
-of them with what was measured here.
-
-RESULT is an id, "latest", or a file that "results export" wrote. "wirelab
-report" shows the same table as a page, with --chaos too.`,
-		Example: `  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
-  wirelab decide latest
-  wirelab chaos logging log-grpc log-rabbit --json > chaos.json
-  wirelab decide latest --chaos chaos.json --format markdown`,
+		Use:               "decide RESULT",
+		Short:             "Show when to use a direct call and when a queue",
+		Long:              helpText("decide"),
+		Example:           helpText("decide.examples"),
 		Args:              cli.Arguments(1, 1, "an id or a file of a result"),
 		ValidArgsFunction: a.completeIDs,
 	}

@@ -13,26 +13,11 @@ import (
 func newDoctorCommand(a *app) *cobra.Command {
 	var o measure.ExamineOptions
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Find what makes measurements on this machine wrong or imprecise",
-		Long: `Doctor checks what can make measurements wrong or imprecise on this machine: CPUs,
-clock, other programs, memory and limits. Each finding says what to do. It is
-
-  fine       no problem
-  warning    numbers are right, but need more rounds or care
-  bad        numbers would be wrong, or be refused
-
-Then doctor compares a server with itself, in rounds with new processes. Both arms
-are equal, so every difference comes from the machine. From this it computes the
-smallest difference that the machine can detect in 10 s, in a minute and in five
-minutes: the certificate. Experiments of the next hour show it in their reports.
-
-Exit code 0: nothing is bad; 1: something is.`,
-		Example: `  wirelab doctor
-  wirelab doctor --burst 30s          a certificate from more rounds
-  wirelab doctor --no-burst           look only
-  wirelab doctor --json`,
-		Args: cli.Arguments(0, 0, "no arguments"),
+		Use:     "doctor",
+		Short:   "Find what makes measurements on this machine wrong or imprecise",
+		Long:    helpText("doctor"),
+		Example: helpText("doctor.examples"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	asJSON := cli.JSONFlag(c)
 	c.Flags().DurationVar(&o.Burst, "burst", 10*time.Second, "how long a server is compared with itself; there are always ten rounds")

@@ -36,32 +36,10 @@ type explainFlags struct {
 func newExplainCommand(a *app) *cobra.Command {
 	var f explainFlags
 	command := &cobra.Command{
-		Use:   "explain WORKLOAD.OPERATION | RESULT",
-		Short: "Split a difference into the shares of framing, encoding and TLS",
-		Long: `Explain runs one operation over every combination of transport, encoding and TLS.
-On request it also varies connections, data sets and drivers. It measures in
-rounds, as compare does. The progress line shows the time that is left. Then it
-says what each factor does, each with its interval and a verdict:
-
-  shares          how much of the difference between two arms comes from each
-                  factor; the shares add up to the difference
-  main effects    what each factor does on average over the others
-  interactions    which factors act together
-
-If no protocol has a combination, it is left out, and the report says what is
-then unknown.
-
-With the id of a result ("latest", or a file) it explains that result and measures
-nothing. The result needs arms from which the factors can be told apart; if some
-are missing, the error names them.
-
-If there are fewer connections than calls in flight, calls over HTTP/1.1 wait for
-a connection.`,
-		Example: `  wirelab explain directory.GetPerson
-  wirelab explain directory.ListPersons --data 4,100,10000 --tls off --for 10m
-  wirelab explain directory.GetPerson --connections 1,4 --in-flight 8
-  wirelab explain directory.GetPerson --from http1-json --to grpc-tls
-  wirelab explain latest --format markdown`,
+		Use:     "explain WORKLOAD.OPERATION | RESULT",
+		Short:   "Split a difference into the shares of framing, encoding and TLS",
+		Long:    helpText("explain"),
+		Example: helpText("explain.examples"),
 		Args: a.operationArgument("an operation such as directory.GetPerson, or a result", func(protocol string) string {
 			return "explain takes an operation, such as directory.GetPerson, and chooses the protocols; to start from this one, write --from " + protocol
 		}),

@@ -28,23 +28,6 @@ type gate struct {
 	thresholds      []result.Threshold
 }
 
-// failIfText explains --fail-if in the help of the commands that have it.
-const failIfText = `--fail-if sets a threshold, and the exit code says whether it is met. It can be
-given several times:
-
-  cpu/req > +3%                       every arm, compared with the first
-  throughput < -5%                    the same, for a metric where less is worse
-  p99 > 20ms                          the value of every arm
-  throughput < 5k/s  cpu/req > 50us  allocs/req > 40  errors > 0.1%
-  grpc: p99 > 20ms @ 50 in flight     one arm under one load
-
-A threshold fails if the whole interval is beyond it, and passes if none of it
-is. Otherwise it is inconclusive, and the report says how many more rounds would
-probably decide. Failures are corrected for all comparisons (Holm).
-
-Exit code 0: all thresholds pass; 1: one fails; 3: none fails, but a value is
-invalid; 2: none of these, but one is inconclusive.`
-
 func (g *gate) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&g.failIf, "fail-if", nil, "a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; can be given several times")
 	flags.StringVar(&g.markdown, "markdown", "", "write a comment for a pull request to a `file`; - prints it instead of the report")
@@ -165,15 +148,10 @@ func (g *gate) noWord(err error) error {
 func newCheckCommand(a *app) *cobra.Command {
 	var g gate
 	c := &cobra.Command{
-		Use:   "check RESULT",
-		Short: "Check a stored result, or an exported file, against thresholds",
-		Long: `Check tests a stored result against thresholds, without measuring again. RESULT
-is an id, "latest", or an exported file.
-
-` + failIfText,
-		Example: `  wirelab results check latest --fail-if 'cpu/req > +3%'
-  wirelab results check r-20261121-140512-7f3a --fail-if 'p99 > 20ms' --junit wirelab.xml
-  wirelab results check ./result.json --fail-if 'errors > 0%' --json`,
+		Use:               "check RESULT",
+		Short:             "Check a stored result, or an exported file, against thresholds",
+		Long:              helpText("check") + helpText("fail-if"),
+		Example:           helpText("check.examples"),
 		Args:              cli.Arguments(1, 1, "one id or file"),
 		ValidArgsFunction: a.completeIDs,
 	}

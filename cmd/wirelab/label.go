@@ -18,14 +18,10 @@ func addNameFlag(flags *pflag.FlagSet, name *string) {
 
 func newNameCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "name ID [TEXT]",
-		Short: "Give a result a name, or without TEXT remove its name",
-		Long: `Name gives a result a name. Lists and reports show it, and every command that
-takes an id also takes the name. The result itself does not change, so verify
-still passes. ID is an id, its beginning, the present name, or latest.`,
-		Example: `  wirelab results name latest 'before cache'
-  wirelab results show 'before cache'
-  wirelab results name 'before cache'`,
+		Use:               "name ID [TEXT]",
+		Short:             "Give a result a name, or without TEXT remove its name",
+		Long:              helpText("name"),
+		Example:           helpText("name.examples"),
 		Args:              cli.Arguments(1, 2, "an id and a name, in quotes if it has spaces"),
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(c *cobra.Command, args []string) error {

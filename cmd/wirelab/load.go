@@ -26,42 +26,6 @@ type loadFlags struct {
 	dry, curve, capacity   bool
 }
 
-// loadLong is what "wirelab load --help" explains.
-const loadLong = `Load makes calls to one service of your own, and prints how fast it answers, what
-its calls cost, and what failed. Times count from when a call was due. If a check
-refuses a number, load prints the reason instead.
-
-TARGET is a URL. Its scheme says how the service is called:
-
-  http://localhost:8080/items            HTTP; --http 2 or 3 for other versions
-  grpc://localhost:9000/shop.Cart/Add    gRPC, by reflection or --proto
-  graphql http://localhost:8080/graphql  GraphQL; -d has the document
-  ws://localhost:8080/feed               WebSocket: sends -d, reads a message
-  sse://localhost:8080/events            event stream: reads one event
-
-A reply is right if it equals the first one to the same request; what differs
-between two calls before the load is left out. What failed is counted by its
-cause. A wrong reply makes all figures invalid. To call several operations, or to
-compare, write a description: wirelab own init TARGET.`
-
-// loadDetails is what --help-all explains as well.
-const loadDetails = `https://, grpcs:// and wss:// are the same over TLS.
-
-Replies: --expect learnt compares each with the first to the same request, but for
-what --ignore names; --expect status looks at the status only; --expect FILE has
-the JSON Schema of a right reply.
-
-Secrets: a header such as Authorization is sent, and is in no result. ${NAME} in a
-header, a path or a body stands for a variable of the environment, whose value is
-hidden in the same way.
-
-Hosts: a host that is not this machine is loaded only with --i-may-load HOST, and
-at most at ` + mayLoadText + ` unless --rate says otherwise. A call that is not
-idempotent, such as a POST, is sent again and again: --dry-run shows what is sent.
-
---curve and --capacity measure as wirelab curve and wirelab capacity do. --slo
-without --capacity is a threshold: 'p99<20ms' is --fail-if 'p99 > 20ms'.`
-
 const (
 	// mayLoadRate is how many calls per second a host that is not this machine gets unless more are asked for.
 	mayLoadRate = 100
@@ -73,20 +37,15 @@ const (
 func newLoadCommand(a *app) *cobra.Command {
 	var f loadFlags
 	command := &cobra.Command{
-		Use:   "load TARGET",
-		Short: "Load a service of your own, and measure how it answers",
-		Long:  loadLong,
-		Example: `  wirelab load http://localhost:8080/items
-  wirelab load http://localhost:8080/items -d @item.json -H 'Authorization: ${TOKEN}' --rate 500
-  wirelab load grpc://localhost:9000/shop.Cart/AddItem -d '{"sku":"a1"}' --in-flight 50
-  wirelab load graphql http://localhost:8080/graphql -d 'query { items { id } }'
-  wirelab load http://localhost:8080/items --rate 2k --slo 'p99<20ms' --fail-if 'errors > 0.1%'
-  wirelab load http://localhost:8080/items --capacity --slo 'p99<20ms'`,
-		Args: cli.Arguments(1, 2, "one URL, such as http://localhost:8080/items"),
-		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
+		Use:     "load TARGET",
+		Short:   "Load a service of your own, and measure how it answers",
+		Long:    helpText("load"),
+		Example: helpText("load.examples"),
+		Args:    cli.Arguments(1, 2, "one URL, such as http://localhost:8080/items"),
+		RunE:    func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(a, command)
-	cli.Explain(command, loadDetails)
+	cli.Explain(command, helpText("load.details")+mayLoadText+helpText("load.details.2"))
 	return command
 }
 

@@ -10,12 +10,9 @@ import (
 
 func newMatrixCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "matrix [WORKLOAD]",
-		Short: "Show the workloads, protocols, operations and libraries",
-		Long: `Matrix lists the workloads with their operations and the protocols that carry them.
-With a WORKLOAD it shows all of one: what each protocol is made of, which
-operations it carries and why it does not carry others, the libraries that speak
-it at each end, the data sets (--data) and the databases (--db).`,
+		Use:     "matrix [WORKLOAD]",
+		Short:   "Show the workloads, protocols, operations and libraries",
+		Long:    helpText("matrix"),
 		Example: "  wirelab matrix\n  wirelab matrix routeguide\n  wirelab matrix routeguide --json",
 		Args:    cli.Arguments(0, 1, "at most one workload"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -18,14 +18,10 @@ import (
 
 func newOwnCommand(a *app) *cobra.Command {
 	own := &cobra.Command{
-		Use:   "own",
-		Short: "Describe a service of your own, and check the description",
-		Long: `A description of a service is a file in YAML: where the service runs or how it is
-started, its wires, its operations with their requests, and what a right reply is.
-With it wirelab compares wires, services and versions: see wirelab compare --help.`,
-		Example: `  wirelab own init grpc://localhost:9000 -o shop.yaml
-  wirelab own check shop.yaml
-  wirelab compare shop.yaml:rest shop.yaml:grpc --operation list`,
+		Use:     "own",
+		Short:   "Describe a service of your own, and check the description",
+		Long:    helpText("own"),
+		Example: helpText("own.examples"),
 	}
 	own.AddCommand(newOwnInitCommand(a), newOwnCheckCommand(a))
 	return own
@@ -36,21 +32,11 @@ func newOwnInitCommand(a *app) *cobra.Command {
 	var to, name string
 	var secure secureFlags
 	c := &cobra.Command{
-		Use:   "init TARGET|FILE",
-		Short: "Write a description of a service from what it, or a file, says of itself",
-		Long: `Init writes the description of a service. It asks
-
-  grpc://HOST:PORT        by server reflection
-  http://HOST:PORT        for its OpenAPI document at the usual paths
-  http://HOST/graphql     by introspection, after the word graphql
-
-or reads a file: OpenAPI, .proto, a protoset, HAR, curl command lines, or .http.
-Values come from examples in it; what has no example is left as {{.name}}, to be
-filled from rows.`,
-		Example: `  wirelab own init grpc://localhost:9000 -o shop.yaml
-  wirelab own init graphql http://localhost:8080/graphql
-  wirelab own init openapi.yaml -o shop.yaml`,
-		Args: cli.Arguments(1, 2, "one URL or file, such as grpc://localhost:9000 or openapi.yaml"),
+		Use:     "init TARGET|FILE",
+		Short:   "Write a description of a service from what it, or a file, says of itself",
+		Long:    helpText("own-init"),
+		Example: helpText("own-init.examples"),
+		Args:    cli.Arguments(1, 2, "one URL or file, such as grpc://localhost:9000 or openapi.yaml"),
 	}
 	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "a `header`, or metadata of gRPC, as 'Name: value'; can be given several times")
 	c.Flags().StringVarP(&to, "output", "o", "", "write to this `file`, which must not exist (default: standard output)")
@@ -114,12 +100,7 @@ func newOwnCheckCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE[:WIRE]",
 		Short: "Make each call of a description once, and print what came",
-		Long: `Check makes each call of a description twice, one after the other, and prints what
-came. It says what differs from one reply to the next, and has to be ignored where
-replies are compared. A call that may not be made twice, such as a POST, may be refused
-the second time. A service that its description starts is started for that.
-
-Exit code 0: each call was answered; 1: some call was not.`,
+		Long:  helpText("own-check"),
 		Example: `  wirelab own check shop.yaml
   wirelab own check shop.yaml:rest --operation list --json`,
 		Args: cli.Arguments(1, 1, "the file of a description, such as shop.yaml"),

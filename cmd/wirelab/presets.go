@@ -10,11 +10,9 @@ import (
 
 func newPresetsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "presets [NAME]",
-		Short: "List the experiments that are ready to run, or show one's plan",
-		Long: `Presets lists the experiments that come with wirelab, what each one answers, and
-about how long it takes. With a name it prints the whole plan as JSON, with all
-defaults. That is a plan file for "wirelab run", and a start for your own.`,
+		Use:     "presets [NAME]",
+		Short:   "List the experiments that are ready to run, or show one's plan",
+		Long:    helpText("presets"),
 		Example: "  wirelab presets\n  wirelab run quick\n  wirelab presets quick > mine.json",
 		Args:    cli.Arguments(0, 1, "at most one name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -19,19 +19,7 @@ import (
 // networkText explains --network in the help of the commands that have it.
 func networkText() string {
 	var text strings.Builder
-	text.WriteString(`NETWORK is a name, settings, or a name followed by settings:
-
-  rtt=40ms          time of a round trip, half of it each way; 0 to 10s
-  jitter=2ms        how much a round trip may differ from that; at most rtt
-  loss=1%           share of the packets lost, each way; 0% to 50%
-  bandwidth=1Gbit   bits per second each way (kbit, Mbit, Gbit)
-  via=relay         how it is made: by a relay in user space, which works
-                    everywhere, or by netem (Linux with netem, as root)
-
-A relay models loss, windows and handshakes of TCP. Reports describe the model,
-and say what the relay itself adds. The names are:
-
-`)
+	text.WriteString(helpText("network"))
 	for _, p := range network.Presets() {
 		fmt.Fprintf(&text, "  %-8s %s (%s)\n", p.Name, p.About, p.Spec)
 	}
@@ -64,17 +52,11 @@ type relayFlags struct {
 func newRelayCommand(a *app) *cobra.Command {
 	var f relayFlags
 	c := &cobra.Command{
-		Use:   "relay --network NETWORK --to HOST:PORT",
-		Short: "Put a slow or lossy network in front of a server until Ctrl-C",
-		Long: `Relay passes TCP connections on to a server, with the delay, bandwidth and loss of
-a network. With --udp it passes datagrams on. Experiments do the same with
---network; relay is for your own clients and servers.
-
-` + networkText(),
-		Example: `  wirelab relay --network wan --to 127.0.0.1:8080
-  wirelab relay --network mobile,loss=2% --to 127.0.0.1:8443 --udp
-  wirelab relay --network rtt=5ms,bandwidth=10Mbit --to 10.0.0.7:80 --listen 127.0.0.1:8081`,
-		Args: cli.Arguments(0, 0, "no arguments"),
+		Use:     "relay --network NETWORK --to HOST:PORT",
+		Short:   "Put a slow or lossy network in front of a server until Ctrl-C",
+		Long:    helpText("relay") + networkText(),
+		Example: helpText("relay.examples"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.relay(c.Context(), f)
 		},

@@ -21,40 +21,16 @@ type replayed struct {
 	Agreement result.Agreement `json:"agreement"`
 }
 
-// replayText is what "wirelab replay --help" explains.
-const replayText = `Replay runs the same plan with the same seed on this machine, and stores a new
-result. Then it compares the conclusions, primary metric first. It also lists how
-the machines and builds differ.
-
-Better or worse: the conclusion holds if the same is claimed again. It is
-contradicted if the opposite is claimed, or if the arms are equivalent now and the
-two intervals do not overlap.
-
-Equivalent: the conclusion holds if the new interval is within the margin. It is
-contradicted if the whole interval is outside.
-
-Otherwise the conclusion is not decided. --rounds and --for make a replay shorter
-than the original; fewer than 10 rounds decide nothing.
-
-RESULT is an id, "latest", or an exported file. A result of wirelab capacity
-cannot be replayed, because its rates depend on what is measured.
-
-Exit code 0: every primary conclusion holds and none is contradicted; 1: some
-conclusion is contradicted; 3: none is contradicted, but a primary conclusion is
-not decided, or the original has none.`
-
 func newReplayCommand(a *app) *cobra.Command {
 	var rounds int
 	var limit time.Duration
 	var quiet bool
 	var certificate string
 	c := &cobra.Command{
-		Use:   "replay RESULT",
-		Short: "Measure a result again here, and see which conclusions hold",
-		Long:  replayText,
-		Example: `  wirelab replay latest
-  wirelab replay ./theirs.json --rounds 10
-  wirelab replay r-20261121-140512-7f3a --for 2m --json`,
+		Use:               "replay RESULT",
+		Short:             "Measure a result again here, and see which conclusions hold",
+		Long:              helpText("replay"),
+		Example:           helpText("replay.examples"),
 		Args:              cli.Arguments(1, 1, "one id or file"),
 		ValidArgsFunction: a.completeIDs,
 	}

@@ -56,35 +56,10 @@ func newReportCommand(a *app) *cobra.Command {
 		names = append(names, f.name)
 	}
 	c := &cobra.Command{
-		Use:   "report RESULT...",
-		Short: "Write the report of a result as a page to open, share and print",
-		Long: `Report writes the report of each RESULT: an id, "latest", or a file that "results
-export" wrote ("-" is standard input).
-
-The page is one file that needs no network: first the verdict, then the checks,
-the tables, the charts with their data, and how it was measured. Every number is
-computed from the stored result. To see the interval, rounds and checks of a
-number, point at it, or use the arrow keys in a chart or table.
-
-Formats:
-
-  html       the page; it is written to ID.html in this folder, or to -o
-  markdown   the report for a pull request
-  csv        a row for each arm, load, round and metric
-  json       everything, as "results export" writes it
-  benchstat  Go's benchmark format
-  jmh        the JSON of Java's JMH, for its viewers; values that a check
-             refused are left out and listed on standard error
-  svg        a picture of the first verdict, for a README or a slide; it follows
-             the reader's light or dark setting
-
-All formats except html go to standard output, or to -o. For several results -o
-is a folder; each file is named ID with the ending of the format.`,
-		Example: `  wirelab report latest
-  wirelab report latest --open
-  wirelab report r-20261121-140512-7f3a -o report.html
-  wirelab report latest ./theirs.json -o site/
-  wirelab report latest --format jmh -o result.jmh.json`,
+		Use:               "report RESULT...",
+		Short:             "Write the report of a result as a page to open, share and print",
+		Long:              helpText("report"),
+		Example:           helpText("report.examples"),
 		Args:              cli.Arguments(1, 1000, "ids or files of results"),
 		ValidArgsFunction: a.completeIDs,
 	}

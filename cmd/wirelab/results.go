@@ -16,18 +16,10 @@ import (
 
 func newResultsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
-		Use:   "results",
-		Short: "List, show, name, check, export, copy and remove results",
-		Long: `Results are stored in a file, or in a PostgreSQL database that a team shares
-(postgres://user@host/database). --results or $WIRELAB_STORE selects it. The
-default is $XDG_DATA_HOME/wirelab/results.db, or without that variable
-~/.local/share/wirelab/results.db. docs/results.md has examples for SQL.
-
-In place of an id you can give its beginning, if only one result begins so, or the
-name of the result; see wirelab results name --help.`,
-		Example: `  wirelab results list --protocol grpc
-  wirelab results show
-  wirelab results export r-20261121-140512-7f3a --format markdown -o REPORT.md`,
+		Use:     "results",
+		Short:   "List, show, name, check, export, copy and remove results",
+		Long:    helpText("results"),
+		Example: helpText("results.examples"),
 	})
 	c.AddCommand(newListCommand(a), newShowCommand(a), newNameCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a),
 		newPushCommand(a), newPullCommand(a), newRemoveCommand(a))
@@ -68,15 +60,11 @@ func (f *listFlags) filter(now time.Time) (store.Filter, error) {
 func newListCommand(a *app) *cobra.Command {
 	var flags listFlags
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the latest results",
-		Long: fmt.Sprintf(`List shows results, the latest first: what was compared, what was found, and
-whether the figures are valid. It shows %d results; --limit changes that. --all
-also shows the calibration runs of wirelab doctor.`, store.ListDefault),
-		Example: `  wirelab results list
-  wirelab results list --workload routeguide --since 48h --json
-  wirelab results list --results postgres://me@lab-db/results --host lab-1`,
-		Args: cli.Arguments(0, 0, "no arguments"),
+		Use:     "list",
+		Short:   "List the latest results",
+		Long:    fmt.Sprintf(helpText("list"), store.ListDefault),
+		Example: helpText("list.examples"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	flags.register(c.Flags())
 	all := c.Flags().Bool("all", false, "also calibration runs")
@@ -134,12 +122,9 @@ func newRemoveCommand(a *app) *cobra.Command {
 
 func newImportCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "import FILE...",
-		Short: "Import result files into the store; - reads standard input",
-		Long: `Import reads files that "results export --format json" wrote on this or another
-machine, or that were written because the store was full. It refuses a file whose
-digest does not fit its data, and data that contradicts itself. "wirelab verify"
-says of a result from where it came.`,
+		Use:     "import FILE...",
+		Short:   "Import result files into the store; - reads standard input",
+		Long:    helpText("import"),
 		Example: "  wirelab results import r-20261121-140512-7f3a.json",
 		Args:    cli.Arguments(1, 1000, "files"),
 		RunE: func(c *cobra.Command, args []string) error {

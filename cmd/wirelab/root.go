@@ -9,18 +9,13 @@ import (
 const rootText = `wirelab runs the same work over each protocol and measures what each one costs.
 If a validity check fails, it prints the reason instead of the number.`
 
-const rootExample = `  wirelab compare grpc http1-json --workload routeguide.GetFeature
-  wirelab run quick                    an experiment that comes with wirelab
-  wirelab results show                 the latest result
-  wirelab matrix                       what can be compared`
-
 // newRootCommand assembles the program.
 func newRootCommand(a *app) *cobra.Command {
 	root := cli.Root(&cobra.Command{
 		Use:     "wirelab",
 		Short:   "Compare ways for services to talk",
 		Long:    rootText,
-		Example: rootExample,
+		Example: helpText("root.examples"),
 	}, aboutLine())
 	root.PersistentFlags().StringVar(&a.Results, resultsFlag, "",
 		"where results are stored: a `file`, or postgres://… (default $WIRELAB_STORE, else a file in your home; see wirelab results --help)")
@@ -29,7 +24,7 @@ func newRootCommand(a *app) *cobra.Command {
 	}
 	cli.GroupFlags(root, flagGroups)
 	a.complete(root)
-	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText),
+	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", helpText("exit-codes")),
 		cli.Topic("metrics", "The names of metrics, for --fail-if and --primary", metricsText()))
 	cli.Lasts(root, lasts())
 	return root

@@ -23,19 +23,11 @@ func newRunCommand(a *app) *cobra.Command {
 	var seed uint64
 	var deadline plan.Duration
 	command := &cobra.Command{
-		Use:   "run PRESET|FILE",
-		Short: "Run a preset, or the plan in a file",
-		Long: `Run runs a preset (see wirelab presets) or a plan in YAML. A word without a slash
-or a dot is a preset; anything else is a file. docs/plan.schema.json describes the
-fields of a plan.
-
-` + failIfText,
-		Example: `  wirelab run quick
-  wirelab run route-serial --seed 7
-  wirelab run hermes-eventual-sustained --slice 10m
-  wirelab run ./my-plan.yaml --for 5m
-  wirelab run ./my-plan.yaml --fail-if 'p99 > 20ms' --junit wirelab.xml`,
-		Args: cli.Arguments(1, 1, "the name of a preset or a plan file; wirelab presets lists them"),
+		Use:     "run PRESET|FILE",
+		Short:   "Run a preset, or the plan in a file",
+		Long:    helpText("run") + helpText("fail-if"),
+		Example: helpText("run.examples"),
+		Args:    cli.Arguments(1, 1, "the name of a preset or a plan file; wirelab presets lists them"),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, text, err := a.loadPlan(command.Context(), args[0])
 			if err != nil {

@@ -38,31 +38,11 @@ type selfTestOptions struct {
 func newSelfTestCommand(a *app) *cobra.Command {
 	var o selfTestOptions
 	c := &cobra.Command{
-		Use:   "selftest",
-		Short: "Check wirelab against servers with known behaviour",
-		Long: `Selftest measures things with a known answer, in the same way as every experiment,
-and compares what it finds with the truth:
-
-  - servers with known response times, over every protocol, and as services of your own
-  - two equal arms, which must not be called different
-  - a server that uses 5 µs more CPU time
-  - a generator without enough CPU, and a server that is stopped
-  - replies with a wrong digit, a broker that delivers twice, edited files
-
-It says for each test about how long the test takes. --long runs longer tests. The
-report is stored like any result. Ctrl-C keeps what was found.
-
-If the machine is busy, the checks refuse numbers, as they should. A test that
-shows nothing for this reason is called refused.
-
-Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
-		Example: `  wirelab selftest
-  wirelab selftest --gates
-  wirelab selftest --gates --driver raw --loads bimodal,2s --busy driver,server
-  wirelab selftest --only truth,stopped
-  wirelab selftest --list
-  wirelab selftest --long --json`,
-		Args: cli.Arguments(0, 0, "no arguments"),
+		Use:     "selftest",
+		Short:   "Check wirelab against servers with known behaviour",
+		Long:    helpText("self-test"),
+		Example: helpText("self-test.examples"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().BoolVar(&o.long, "long", false, "run longer tests")
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")

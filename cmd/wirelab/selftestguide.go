@@ -16,34 +16,6 @@ import (
 	"wirelab/workload/routeguide/gen"
 )
 
-// guideText is routeguide as a user would describe it. Its wires have the names of ours, so that our servers answer. Of
-// WebSocket it is the message that a client of ours sends.
-const guideText = `
-service: routeguide
-wires:
-  http1-json: {target: "http://localhost:1"}
-  h2c-json: {target: "http://localhost:1", version: http2}
-  http2-json: {target: "https://localhost:1", version: http2, tls: {insecure: true}}
-  http3-proto: {target: "https://localhost:1", version: http3, tls: {insecure: true}}
-  grpc: {target: "grpc://localhost:1"}
-  graphql: {target: "http://localhost:1/graphql", kind: graphql}
-  websocket: {target: "ws://localhost:1"}
-  sse: {target: "sse://localhost:1"}
-operations:
-  GetFeature:
-    calls:
-      http1-json: %[1]s
-      h2c-json: %[1]s
-      http2-json: %[1]s
-      http3-proto: {method: POST, path: /v1/route.getFeature, headers: {Content-Type: application/protobuf}, file: point}
-      grpc: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 409146138, longitude: -746188906}}
-      graphql: {document: "{ getFeature(at: {latitude: 409146138, longitude: -746188906}) { name } }"}
-      websocket: {headers: {Sec-WebSocket-Protocol: exchange.v1.wirelab}, send: [{base64: "%[2]s"}]}
-  ListFeatures:
-    calls:
-      sse: {path: "/v1/route.listFeatures/events?lo.latitude=400000000&lo.longitude=-750000000&hi.latitude=420000000&hi.longitude=-730000000"}
-`
-
 // guideJSON is the call over HTTP, whatever its version.
 const guideJSON = `{path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}`
 
@@ -54,7 +26,7 @@ func (a *app) describedGuide(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	call := append([]byte{1, 1, 0}, point...) // a call, of the first operation, without a deadline
-	d, err := external.Parse("", fmt.Appendf(nil, guideText, guideJSON, base64.StdEncoding.EncodeToString(call)))
+	d, err := external.Parse("", fmt.Appendf(nil, helpText("guide"), guideJSON, base64.StdEncoding.EncodeToString(call)))
 	if err != nil {
 		return nil, err
 	}

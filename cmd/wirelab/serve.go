@@ -25,28 +25,11 @@ type serveFlags struct {
 func newServeCommand(a *app) *cobra.Command {
 	var f serveFlags
 	command := &cobra.Command{
-		Use:   "serve WORKLOAD PROTOCOL",
-		Short: "Serve a workload over a protocol until Ctrl-C",
-		Long: `Serve starts a server of a workload over one protocol. You can call it with
-wirelab, with your own client, or with tools such as curl and grpcurl.
-
-It listens on 127.0.0.1, or at --addr. With TLS it makes a new certificate at every
-start, and writes the authority to trust to the file --ca. Ctrl-C waits up to 5 s
-for calls in flight.
-
-With --inject the server behaves in a known way, so that you can test clients and
-load generators:
-
-` + inject.Help(),
-		Example: `  wirelab serve routeguide grpc --addr 127.0.0.1:50051
-  wirelab serve routeguide http1-json --addr 127.0.0.1:8080
-  wirelab serve routeguide grpc --server connect-go --addr 127.0.0.1:50051
-  wirelab serve routeguide grpc --null --addr 127.0.0.1:50051
-  wirelab serve routeguide grpc-tls --addr 127.0.0.1:50052 --ca ca.pem
-  wirelab serve ledger http1-json --addr 127.0.0.1:8080 --db embedded
-  wirelab serve directory http1-json --addr 127.0.0.1:8080 --published
-  wirelab serve routeguide http1-json --inject 'frozen 1ms 500ms 5s'`,
-		Args: a.serveArguments,
+		Use:     "serve WORKLOAD PROTOCOL",
+		Short:   "Serve a workload over a protocol until Ctrl-C",
+		Long:    helpText("serve") + inject.Help(),
+		Example: helpText("serve.examples"),
+		Args:    a.serveArguments,
 		RunE: func(command *cobra.Command, args []string) error {
 			cell, err := a.Cell(args[0], args[1], f.server, "")
 			if err != nil {

@@ -27,25 +27,11 @@ type serveResultsFlags struct {
 func newServeResultsCommand(a *app) *cobra.Command {
 	var f serveResultsFlags
 	c := &cobra.Command{
-		Use:   "serve-results",
-		Short: "Serve stored results as web pages and an API until Ctrl-C",
-		Long: `Serve-results shows stored results in a browser. The pages list, filter, open and
-compare results, and show histories and what runs now. There is also an API under
-/api/v1; /api/v1/openapi.json describes it.
-
-It listens on 127.0.0.1 and answers only to localhost. --addr changes that.
-Everyone who can reach it can read. To let clients write, start it with a token of
-16 characters or more. Clients send the token as Authorization: Bearer TOKEN, and
-can then add results (POST /api/v1/results) and delete them. Put the token into
-` + tokenVariable + `, because other users of this machine can see --token. There is no
-TLS; on a network, put a proxy with TLS in front of it.
-
-Ctrl-C ends streams at once and waits up to 5 s for other replies.`,
-		Example: `  wirelab serve-results --open
-  wirelab serve-results --addr 127.0.0.1:8090 --json
-  wirelab serve-results --results postgres://localhost/wirelab --addr 0.0.0.0:8090
-  ` + tokenVariable + `=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
-		Args: cli.Arguments(0, 0, "no arguments"),
+		Use:     "serve-results",
+		Short:   "Serve stored results as web pages and an API until Ctrl-C",
+		Long:    helpText("serve-results") + tokenVariable + helpText("serve-results.2"),
+		Example: helpText("serve-results.examples") + tokenVariable + `=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	c.Flags().StringVar(&f.token, "token", "", "let clients with this `text` as their token add and delete results (default $"+tokenVariable+"; without a token no client can)")

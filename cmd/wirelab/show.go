@@ -53,12 +53,9 @@ func (a *app) show(r *result.Result) error {
 
 func newShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "show [ID]",
-		Short: "Show a result; the latest without an id",
-		Long: `Show prints the claims and main figures of a result on one screen, and with
---full everything that was measured. All of it is computed again from the stored
-result. --json prints the same and the whole result, as "results export --format
-json" does.`,
+		Use:               "show [ID]",
+		Short:             "Show a result; the latest without an id",
+		Long:              helpText("show"),
 		Example:           "  wirelab results show\n  wirelab results show r-20261121-14",
 		Args:              cli.Arguments(0, 1, "at most one id"),
 		ValidArgsFunction: a.completeIDs,
@@ -110,13 +107,7 @@ func newExportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export [ID]",
 		Short: "Write a result in a form for other programs; the latest without an id",
-		Long: `Export writes a result in one of these formats:
-
-  json       the whole result, with histograms and claims; "results import"
-             reads it
-  csv        a row for each arm, load, round and metric, for spreadsheets and R
-  markdown   the report, for a pull request
-  benchstat  Go's benchmark format, for benchstat`,
+		Long:  helpText("export"),
 		Example: `  wirelab results export --format markdown
   wirelab results export r-20261121-140512-7f3a --format json -o result.json`,
 		Args:              cli.Arguments(0, 1, "at most one id"),

@@ -14,12 +14,10 @@ import (
 
 func newPushCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
-		Use:   "push [ID...]",
-		Short: "Copy results to another store, such as that of a team",
-		Long:  "Push copies results from your store to another one.\n\n" + transferText,
-		Example: `  wirelab results push --to postgres://me@lab-db/results --all
-  wirelab results push --to postgres://me@lab-db/results --since 24h --name quick
-  wirelab results push --to backup.db r-20261121-140512-7f3a`,
+		Use:     "push [ID...]",
+		Short:   "Copy results to another store, such as that of a team",
+		Long:    "Push copies results from your store to another one.\n\n" + helpText("transfer"),
+		Example: helpText("push.examples"),
 	}, "to", "the store to copy to: postgres://… or a `file`")
 }
 
@@ -27,21 +25,11 @@ func newPullCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "pull [ID...]",
 		Short: "Copy results from another store into yours",
-		Long:  "Pull copies results from another store into yours.\n\n" + transferText,
+		Long:  "Pull copies results from another store into yours.\n\n" + helpText("transfer"),
 		Example: `  wirelab results pull --from postgres://me@lab-db/results --workload ledger --since 168h
   wirelab results pull --from postgres://me@lab-db/results r-20261121-140512-7f3a`,
 	}, "from", "the store to copy from: postgres://… or a `file`")
 }
-
-const transferText = `Your store is that of --results, else of $WIRELAB_STORE. Name the results
-("latest" is one), or give --all or filters. The latest is copied first.
-
-A result that is already there is not changed. So after an interruption, run the
-command again; it continues. If another result has the same id, neither is
-changed, and the exit code is 1. Keep a password in ~/.pgpass or PGPASSWORD
-rather than on the command line, which others can read.
-
-Exit code 0: all results are there now; 1: some are not; 3: interrupted.`
 
 // transferFlags are what push and pull are told.
 type transferFlags struct {

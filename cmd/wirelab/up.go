@@ -26,9 +26,7 @@ func newUpCommand(a *app) *cobra.Command {
 		Short: "Run a whole pipeline of services until Ctrl-C",
 		Long: `Up starts services that work together, each in its own process. Ctrl-C stops them
 in order.`,
-		Example: `  wirelab up messaging --broker hermes --nodes 3
-  wirelab up logging
-  wirelab up logging --broker none`,
+		Example: helpText("up.examples"),
 	})
 	c.AddCommand(newUpLoggingCommand(a))
 	c.AddCommand(newUpMessagingCommand(a))
@@ -40,40 +38,9 @@ func newUpLoggingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logging",
 		Short: "Run the log pipeline: gateway, message broker, listener, logger",
-		Long: `Logging runs the log pipeline, each part in its own process. It waits until all
-parts are ready, and prints their addresses:
-
-  gateway    takes entries over HTTP and passes them on, by the path in the
-             address: POST /log-http, /log-grpc, /log-rpc, /log-rabbit,
-             /log-nats or /log-hermes. On its page, GET /, you can try each
-  broker     RabbitMQ, NATS JetStream or Hermes; it is started here, unless you
-             give an address
-  listener   takes entries from the queue of the broker and passes them to the
-             logger
-  logger     stores entries; it is called over HTTP, gRPC and net/rpc
-
-Each part records what happened to each entry (GET /journal), and says whether it
-is ready (GET /health). Ctrl-C stops the gateway first and the broker last. If a
-part dies, up prints its last output and stops the others. Brokers and databases
-that were started here are deleted at the end.
-
-With --published-topology RabbitMQ is used as the published log pipeline uses it,
-so that its services and these hear each other: a topic exchange "logs_topic", key
-"log.INFO", and a queue for each listener that ends with it. That loses entries:
-those sent while no listener is connected, those in the queue when a listener or
-RabbitMQ ends, and those that a listener has taken and not yet handed on when it
-is killed. The gateway replies before RabbitMQ has confirmed anything. Each
-listener gets each entry.
-
-Put addresses with passwords into the environment, because other users of this
-machine can see flags: $` + prepare.AmqpVariable + `, $` + prepare.NatsVariable + `,
+		Long: helpText("up-logging") + prepare.AmqpVariable + `, $` + prepare.NatsVariable + `,
 $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
-		Example: `  wirelab up logging --addr 127.0.0.1:8080
-  wirelab up logging --broker none --db embedded
-  wirelab up logging --broker rabbitmq,nats,hermes --direct
-  wirelab up logging --broker rabbitmq --queue classic --no-confirms --transient
-  wirelab up logging --broker rabbitmq --published-topology
-  ` + prepare.AmqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
+		Example: helpText("up-logging.examples") + prepare.AmqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },

@@ -28,27 +28,12 @@ type upMessagingFlags struct {
 func newUpMessagingCommand(a *app) *cobra.Command {
 	var f upMessagingFlags
 	c := &cobra.Command{
-		Use:   "messaging",
-		Short: "Run a cluster of a message broker",
-		Long: `Messaging runs a cluster of a message broker, each node in its own process. It
-waits until the cluster is ready, prints its address, and stops it at Ctrl-C. The
-data is then deleted. wirelab compare starts such clusters by itself; to use this
-one, give it the printed address with target=.
-
-  hermes    Hermes; the program hermes is next to this one, on the PATH, or
-            named by $WIRELAB_HERMES
-  nats      NATS JetStream; the program wirelab-nats is next to this one, on the
-            PATH, or named by $WIRELAB_NATS
-  rabbitmq  RabbitMQ, which must be installed
-
-With --durability fsync, NATS writes each message to disk before it acknowledges.
-With --durability default, it has its default settings and writes every two
-minutes. Hermes and RabbitMQ's quorum queues always write first.`,
-		Example: `  wirelab up messaging --broker hermes --nodes 3
-  wirelab up messaging --broker nats --durability default
-  wirelab compare nats-jetstream,target=ADDRESS -w messaging`,
-		Args: cli.Arguments(0, 0, "no arguments"),
-		RunE: func(c *cobra.Command, _ []string) error { return a.upMessaging(c.Context(), f) },
+		Use:     "messaging",
+		Short:   "Run a cluster of a message broker",
+		Long:    helpText("up-messaging"),
+		Example: helpText("up-messaging.examples"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
+		RunE:    func(c *cobra.Command, _ []string) error { return a.upMessaging(c.Context(), f) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Started(), ", "))
