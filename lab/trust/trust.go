@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
+	"wirelab/internal/certs"
 	"wirelab/internal/fault"
 	"wirelab/internal/input"
 	"wirelab/lab/control"
@@ -41,7 +41,7 @@ func Read(ctx context.Context, t plan.TLS, now time.Time) (Secured, error) {
 		return Secured{}, err
 	}
 	if t.CA != "" {
-		if _, err := authority.Trust(ca); err != nil {
+		if _, err := certs.Trust(ca); err != nil {
 			return Secured{}, wirelab.Errorf(wirelab.InvalidArgument, "--ca %s: there is no certificate in it; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.CA)
 		}
 	}
@@ -73,7 +73,7 @@ func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 	if block, _ := pem.Decode(key); block == nil || block.Type == "CERTIFICATE" {
 		return wirelab.Errorf(wirelab.InvalidArgument, "--key %s: there is no key in it; want a PEM file, which has -----BEGIN PRIVATE KEY-----", t.Key)
 	}
-	if _, err := authority.Show(cert, key); err != nil {
+	if _, err := certs.Show(cert, key); err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s and --key %s do not belong together, or the key is encrypted: %v", t.Cert, t.Key, err)
 	}
 	leaf, err := x509.ParseCertificate(block.Bytes)
@@ -101,7 +101,7 @@ func readPEM(ctx context.Context, flag, name string) ([]byte, error) {
 // Give adds what was read to what a client needs.
 func (s Secured) Give(to *wirelab.Dialing) (err error) {
 	if s.Authority != "" {
-		if to.Roots, err = authority.Trust([]byte(s.Authority)); err != nil {
+		if to.Roots, err = certs.Trust([]byte(s.Authority)); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func (s Secured) Give(to *wirelab.Dialing) (err error) {
 		return nil
 	}
 	to.ServerName, to.Insecure = s.TLS.ServerName, s.TLS.Insecure
-	to.Certificates, err = authority.Show([]byte(s.TLS.Certificate), []byte(s.TLS.Key))
+	to.Certificates, err = certs.Show([]byte(s.TLS.Certificate), []byte(s.TLS.Key))
 	return err
 }
 
