@@ -1,6 +1,8 @@
-// Command stubs writes the code that follows from a workload's Service alone:
-// for each method the one that puts the hooks around it, and the stub of the
-// wires that speak package exchange. It reads the source with go/parser and
+// Command stubs writes the code that follows from a workload's Service: for
+// each method the one that puts the hooks around it; and, with the schema of
+// Protocol Buffers and the converters in bind, the checks before a call, and
+// the server and the client of the operation over net/rpc, gRPC, Connect, and
+// the wires that speak package exchange. It reads the source with go/parser and
 // knows no workload. It must not import the code that it reads: a workload
 // that lacks a method does not compile, and could not be generated.
 //

@@ -43,7 +43,7 @@ func Generate(tree fs.FS) ([]generated.File, error) {
 			continue
 		}
 		folder := path.Join("workload", entry.Name())
-		methods, byHand, err := read(tree, folder)
+		methods, byHand, validated, err := read(tree, folder)
 		if err != nil {
 			return nil, err
 		}
@@ -55,42 +55,44 @@ func Generate(tree fs.FS) ([]generated.File, error) {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
 		files = append(files, generated.File{Path: path.Join(folder, "hooked"+suffix), Content: text})
-		stub, carries, err := exchanged(tree, entry.Name(), methods)
+		stubs, err := bound(tree, entry.Name(), methods, validated)
 		if err != nil {
 			return nil, err
 		}
-		if carries {
-			files = append(files, stub)
-		}
+		files = append(files, stubs...)
 	}
 	return files, nil
 }
 
-// read returns the methods of a package's Service, and which of them hooked has
-// by hand: nil if the package has no type hooked.
-func read(tree fs.FS, folder string) (methods []method, byHand map[string]bool, err error) {
+// read returns the methods of a package's Service, which of them hooked has by
+// hand, nil if the package has no type hooked, and which types have a Validate.
+func read(tree fs.FS, folder string) (methods []method, byHand, validated map[string]bool, err error) {
 	names, err := fs.Glob(tree, folder+"/*.go")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	written, isHooked := map[string]bool{}, false
+	validated = map[string]bool{}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, suffix) {
 			continue
 		}
 		source, err := fs.ReadFile(tree, name)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		for _, d := range file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				if d.Recv != nil && text(d.Recv.List[0].Type) == "hooked" {
 					written[d.Name.Name] = true
+				}
+				if d.Recv != nil && d.Name.Name == "Validate" {
+					validated[text(d.Recv.List[0].Type)] = true
 				}
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
@@ -101,7 +103,7 @@ func read(tree fs.FS, folder string) (methods []method, byHand map[string]bool, 
 					isHooked = isHooked || declared.Name.Name == "hooked"
 					if service, ok := declared.Type.(*ast.InterfaceType); ok && declared.Name.Name == "Service" {
 						if methods, err = methodsOf(service); err != nil {
-							return nil, nil, fmt.Errorf("%s: %w", name, err)
+							return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
 						}
 					}
 				}
@@ -109,9 +111,9 @@ func read(tree fs.FS, folder string) (methods []method, byHand map[string]bool, 
 		}
 	}
 	if !isHooked {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
-	return methods, written, nil
+	return methods, written, validated, nil
 }
 
 // methodsOf reads M(ctx, request) (reply, error), where request and reply may be streams.

@@ -18,8 +18,9 @@ func TestStubsAreFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) < 4 {
-		t.Errorf("%d files, want one for each workload with a hooked service", len(files))
+	if len(files) < 4+4*5 {
+		t.Errorf("%d files, want one for each workload with a hooked service, and five for the wires of each with a schema",
+			len(files))
 	}
 	for _, file := range files {
 		got, err := os.ReadFile(filepath.Join(moduleRoot, filepath.FromSlash(file.Path)))
@@ -66,32 +67,134 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-func TestExchange(t *testing.T) {
-	t.Parallel()
-	tree := fstest.MapFS{
+// mill is a workload with a schema: the files that its wires follow from.
+func mill() fstest.MapFS {
+	return fstest.MapFS{
 		"workload/mill/mill.go": {Data: []byte("package mill\ntype hooked struct{}\ntype Service interface {\n" +
 			"Grind(ctx context.Context, g Grain) (Flour, error)\n" +
 			"Talk(ctx context.Context, in iter.Seq2[Say, error]) iter.Seq2[Say, error]\n" +
-			"Sell(ctx context.Context, g Grain) (Flour, error)\n}\n")},
-		"workload/mill/bind/exchange.go": {Data: []byte("package bind\nfunc grind() {}\nfunc talk() {}\n" +
-			"func (s *exchangeCalls) Talk() {}\n")},
+			"Sell(ctx context.Context, g Grain) (Flour, error)\n}\n" +
+			"func (g Grain) Validate() error { return nil }\n")},
+		"workload/mill/schema/mill.proto": {Data: []byte("service Miller {\n" +
+			"  rpc Grind(Grain) returns (Flour) {}\n  rpc Talk(stream Say) returns (stream Say) {}\n}\n")},
+		"workload/mill/bind/convert.go": {Data: []byte("package bind\n" +
+			"func grainToProto(mill.Grain) *gen.Grain\nfunc grainFromProto(*gen.Grain) (mill.Grain, error)\n" +
+			"func flourToProto(mill.Flour) *gen.Flour\nfunc flourFromProto(*gen.Flour) mill.Flour\n" +
+			"func sayToProto(mill.Say) *gen.Say\nfunc sayFromProto(*gen.Say) mill.Say\n")},
 	}
+}
+
+// What each wire gets of an operation: once by the Service, and nothing of a
+// method that the schema does not have.
+func TestWires(t *testing.T) {
+	t.Parallel()
+	tree := mill()
+	tree["workload/mill/bind/form.go"] = &fstest.MapFile{Data: []byte("package bind\ntype forms struct {\n" +
+		"name string\ngrain form.Form[mill.Grain]\nflour form.Form[mill.Flour]\nsay form.Form[mill.Say]\n}\n")}
 	files, err := Generate(tree)
-	if err != nil || len(files) != 2 || files[1].Path != "workload/mill/bind/exchange_gen.go" {
-		t.Fatalf("%v, %v", files, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	got := string(files[1].Content)
-	for _, want := range []string{
-		"grind().Unary(service.Grind),", "talk().BidiStream(service.Talk),", "exchange.Operation[mill.Grain, mill.Flour]",
-		"return s.grind.Call(ctx, s.client, g)",
+	made := map[string]string{}
+	for _, f := range files {
+		made[strings.TrimPrefix(f.Path, "workload/mill/")] = string(f.Content)
+	}
+	for name, wanted := range map[string][]string{
+		"bind/stub_gen.go": {"if err := g.Validate(); err != nil {", "grind: func(context.Context, mill.Grain) (mill.Flour, error)"},
+		"bind/exchange_gen.go": {
+			"grind().Unary(service.Grind),", "talk().BidiStream(service.Talk),", "exchange.CheckedProtoOf(grainToProto, grainFromProto)",
+			"exchange.ProtoOf(sayToProto, sayFromProto)", "return s.grind.Call(ctx, s.client, g)", "// Given: 2",
+		},
+		"bind/netrpc_gen.go": {
+			"return netrpc.Answer(req, rep, s.service.Grind)", `netrpcName+".Grind", g)`, `"Talk": netrpc.NoStreams`,
+		},
+		"bind/connect_gen.go": {
+			"genconnect.MillerGrindProcedure", "g, err := grainFromProto(message.Msg)", "return flourFromProto(reply.Msg), nil",
+			"_ = call.Send(nil)",
+		},
+		"bind/grpc_gen.go":      {"gen.UnimplementedMillerServer", "g, err := grainFromProto(message)", "CloseSend: call.CloseSend"},
+		"bind/grpc_form_gen.go": {`wiregrpc.Unary("Grind", f.grain, f.flour, mill.Service.Grind)`},
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("lacks %s:\n%s", want, got)
+		for _, want := range wanted {
+			if !strings.Contains(made[name], want) {
+				t.Errorf("%s lacks %s:\n%s", name, want, made[name])
+			}
+		}
+		if strings.Contains(made[name], "Sell") {
+			t.Errorf("%s has an operation that the schema has not:\n%s", name, made[name])
 		}
 	}
-	for _, not := range []string{"Sell", "func (s *exchangeCalls) Talk", "CallBidiStream"} {
-		if strings.Contains(got, not) {
-			t.Errorf("has %s, which is by hand or no operation:\n%s", not, got)
+}
+
+// A number that an operation has is for ever, and one that was given is not
+// given again, though its operation is gone.
+func TestNumbersStay(t *testing.T) {
+	t.Parallel()
+	tree := mill()
+	files, err := Generate(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "workload/mill/bind/exchange_gen.go"
+	for _, f := range files {
+		if f.Path == name {
+			moved := strings.Replace(string(f.Content), "Number:  1,", "Number:  7,", 1)
+			moved = strings.Replace(moved, "func talk()", "func gone()", 1)
+			tree[name] = &fstest.MapFile{Data: []byte(strings.Replace(moved, "Given: 2", "Given: 9", 1))}
+		}
+	}
+	files, err = Generate(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Path != name {
+			continue
+		}
+		for _, want := range []string{"Number:  7,", "Number:  10,", "Given: 10"} {
+			if !strings.Contains(string(f.Content), want) {
+				t.Errorf("lacks %s:\n%s", want, f.Content)
+			}
+		}
+	}
+}
+
+func TestByHand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ why, add, has, not string }{
+		{"a stub's method", "func (s stub) Grind() {}", "func (s stub) Talk(", "func (s stub) Grind("},
+		{"a whole stub", "type stub struct{ calls }", "type functions struct", "func (s stub)"},
+	} {
+		tree := mill()
+		tree["workload/mill/bind/hand.go"] = &fstest.MapFile{Data: []byte("package bind\n" + c.add)}
+		files, err := Generate(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			got := string(f.Content)
+			if strings.HasSuffix(f.Path, "stub_gen.go") && (!strings.Contains(got, c.has) || strings.Contains(got, c.not)) {
+				t.Errorf("%s: has no %q, or %q:\n%s", c.why, c.has, c.not, got)
+			}
+		}
+	}
+}
+
+// What a wire needs and does not have is named.
+func TestWiresFail(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ why, file, old, new, says string }{
+		{"no converter", "bind/convert.go", "func flourFromProto", "func flourFrom", "FromProto(*gen.Flour) mill.Flour"},
+		{"one way in the schema", "schema/mill.proto", "returns (stream Say)", "returns (Say)", "differ in what is a stream"},
+		{"items that fail", "bind/convert.go", "sayFromProto(*gen.Say) mill.Say", "sayFromProto(*gen.Say) (mill.Say, error)", "sayFromProto can fail"},
+		{"no form", "bind/convert.go", "package bind", "package bind\ntype forms struct{ say form.Form[mill.Say] }", "form.Form[mill.Grain]"},
+		{"not Go", "bind/convert.go", "package bind", "func", "convert.go"},
+	} {
+		tree := mill()
+		file := tree["workload/mill/"+c.file]
+		file.Data = []byte(strings.Replace(string(file.Data), c.old, c.new, 1))
+		if _, err := Generate(tree); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.why, err, c.says)
 		}
 	}
 }

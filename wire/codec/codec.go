@@ -111,6 +111,16 @@ func (m *Message[T]) Reply() (T, error) {
 	return v, status.Errorf(status.Internal, "the reply cannot be read: %s", coded.Message)
 }
 
+// Read returns what a stub has read of a reply that arrived. One that cannot be
+// read is the server's fault, whatever the code its reader gave it.
+func Read[T any](v T, err error) (T, error) {
+	if err != nil {
+		var none T
+		return none, status.Errorf(status.Internal, "the reply cannot be read: %v", err)
+	}
+	return v, nil
+}
+
 // Ours returns own if it is a wirelab error, else otherwise: what a form says of its message goes before what a
 // library, which knows no more, makes of it.
 func Ours(own, otherwise error) error {

@@ -39,8 +39,11 @@ type Service[S any] struct {
 	// gRPC where speak says so and else by the Connect protocol.
 	GRPC    func(*grpc.ClientConn) S
 	Connect func(client connect.HTTPClient, url string, speak ...connect.ClientOption) S
-	// RawHoles are the operations that the raw driver does not carry, and
-	// Fresh the paths that [raw.Null] leaves to the handler.
+	// Procedures are the paths of the operations.
+	Procedures map[string]string
+	// RawHoles are the operations that the raw driver does not carry. [raw.Null]
+	// leaves those to the handler, by their paths and those of Fresh: a reply
+	// that differs from call to call cannot be made beforehand at either end.
 	RawHoles map[string]string
 	Fresh    []string
 }
@@ -125,10 +128,17 @@ func (s Service[S]) handler(service S) *http.ServeMux {
 	return mux
 }
 
-// fresh are the paths of Fresh, those of aliases among them.
+// fresh are the paths of what the raw driver does not carry and those of Fresh,
+// those of aliases among them.
 func (s Service[S]) fresh() []string {
-	all := slices.Clone(s.Fresh)
-	for _, path := range s.Fresh {
+	own := slices.Clone(s.Fresh)
+	for operation, path := range s.Procedures {
+		if _, hole := s.RawHoles[operation]; hole {
+			own = append(own, path)
+		}
+	}
+	all := slices.Clone(own)
+	for _, path := range own {
 		for _, a := range s.Aliases {
 			all = append(all, a.Paths(path)...)
 		}

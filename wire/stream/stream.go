@@ -33,6 +33,29 @@ func Items[M, T any](receive func() (M, error), convert func(M) T, translate fun
 	}
 }
 
+// Valid passes items on up to the first that is not valid, which it replaces by
+// its error: an item that wires would carry differently reaches none of them.
+func Valid[T interface{ Validate() error }](items iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range items {
+			if err == nil {
+				err = item.Validate()
+			}
+			if !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Failed is the stream that holds nothing but an error.
+func Failed[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
+}
+
 // Duplex is one call with streams both ways, as a library gives it to a
 // client. Send and CloseSend are called by one goroutine, the others by
 // another.

@@ -200,7 +200,7 @@ func TestAvroHostileReplies(t *testing.T) {
 			evil.list.Append = func(dst []byte, _ *directory.PersonList) ([]byte, error) { return append(dst, message...), nil }
 			server := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
 				return wiregrpc.Serve(ctx, at, false, "avro", func(to grpc.ServiceRegistrar) {
-					to.RegisterService(evil.describe(), directory.New())
+					evil.register(to, directory.New())
 				})
 			})
 			for _, client := range GRPCAvro().Clients {

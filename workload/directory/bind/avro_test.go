@@ -210,7 +210,7 @@ func TestAvroEvolutionOverGRPC(t *testing.T) {
 			}
 			server := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
 				return wiregrpc.Serve(ctx, at, false, f.name, func(to grpc.ServiceRegistrar) {
-					to.RegisterService(f.describe(), directory.New())
+					f.register(to, directory.New())
 				})
 			})
 			conn, err := wiregrpc.Dial(wirelab.Dialing{Address: server.address}, false)

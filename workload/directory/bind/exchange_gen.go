@@ -9,6 +9,44 @@ import (
 	"wirelab/workload/directory"
 )
 
+// What the wires that speak package exchange share: the operations by number,
+// in the schema's messages. The numbers are for ever, like those of fields: the
+// generator reads them here, and gives a new operation the next.
+//
+// Given: 4
+
+func listPersons() exchange.Operation[directory.Page, directory.PersonList] {
+	return exchange.Operation[directory.Page, directory.PersonList]{
+		Number:  1,
+		Request: exchange.ProtoOf(pageToProto, pageFromProto),
+		Reply:   exchange.ProtoOf(listToProto, listFromProto),
+	}
+}
+
+func getPerson() exchange.Operation[directory.PersonID, directory.Person] {
+	return exchange.Operation[directory.PersonID, directory.Person]{
+		Number:  2,
+		Request: exchange.ProtoOf(idToProto, idFromProto),
+		Reply:   exchange.ProtoOf(personToProto, personFromProto),
+	}
+}
+
+func getPersonLinks() exchange.Operation[directory.PersonID, directory.PersonLinkList] {
+	return exchange.Operation[directory.PersonID, directory.PersonLinkList]{
+		Number:  3,
+		Request: exchange.ProtoOf(idToProto, idFromProto),
+		Reply:   exchange.ProtoOf(linksToProto, linksFromProto),
+	}
+}
+
+func createPerson() exchange.Operation[directory.Person, directory.Person] {
+	return exchange.Operation[directory.Person, directory.Person]{
+		Number:  4,
+		Request: exchange.ProtoOf(personToProto, personFromProto),
+		Reply:   exchange.ProtoOf(personToProto, personFromProto),
+	}
+}
+
 // exchangeHandlers are the operations, for wires that speak package exchange.
 func exchangeHandlers(service directory.Service) []exchange.Handler {
 	return []exchange.Handler{
@@ -17,6 +55,11 @@ func exchangeHandlers(service directory.Service) []exchange.Handler {
 		getPersonLinks().Unary(service.GetPersonLinks),
 		createPerson().Unary(service.CreatePerson),
 	}
+}
+
+// newExchangeStub returns the stub over a client.
+func newExchangeStub(client *exchange.Client) directory.Service {
+	return stub{newExchangeCalls(client)}
 }
 
 // exchangeCalls makes the calls.
@@ -38,28 +81,28 @@ func newExchangeCalls(client *exchange.Client) *exchangeCalls {
 	}
 }
 
-// ListPersons implements [directory.Service].
+// ListPersons implements calls.
 func (s *exchangeCalls) ListPersons(
 	ctx context.Context, page directory.Page,
 ) (directory.PersonList, error) {
 	return s.listPersons.Call(ctx, s.client, page)
 }
 
-// GetPerson implements [directory.Service].
+// GetPerson implements calls.
 func (s *exchangeCalls) GetPerson(
 	ctx context.Context, id directory.PersonID,
 ) (directory.Person, error) {
 	return s.getPerson.Call(ctx, s.client, id)
 }
 
-// GetPersonLinks implements [directory.Service].
+// GetPersonLinks implements calls.
 func (s *exchangeCalls) GetPersonLinks(
 	ctx context.Context, id directory.PersonID,
 ) (directory.PersonLinkList, error) {
 	return s.getPersonLinks.Call(ctx, s.client, id)
 }
 
-// CreatePerson implements [directory.Service].
+// CreatePerson implements calls.
 func (s *exchangeCalls) CreatePerson(
 	ctx context.Context, person directory.Person,
 ) (directory.Person, error) {

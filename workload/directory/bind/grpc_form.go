@@ -3,18 +3,15 @@ package bind
 import (
 	"net/http"
 
-	"connectrpc.com/connect"
 	"google.golang.org/grpc"
 
 	"wirelab"
 	"wirelab/wire/avro"
 	"wirelab/wire/codec"
-	wireconnect "wirelab/wire/connect"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/grpcbind"
 	"wirelab/wire/httprpc"
 	"wirelab/workload/directory"
-	"wirelab/workload/directory/gen/genconnect"
 )
 
 // GRPCAvro carries the directory over gRPC in Avro: calls, paths and names are
@@ -101,65 +98,4 @@ func inAvroForms() grpcbind.Service[directory.Service] {
 		handlePublished(mux, service)
 	}
 	return s
-}
-
-// inForms is the directory on gRPC in an encoding of its own, named by its subtype.
-// Its forms are made when it is served or called.
-func inForms(subtype string, in func() forms) grpcbind.Service[directory.Service] {
-	return grpcbind.Service[directory.Service]{
-		Names: []string{genconnect.PersonServiceName}, Subtype: subtype,
-		Register: func(to grpc.ServiceRegistrar, service directory.Service) {
-			to.RegisterService(in().describe(), service)
-		},
-		Handle: func(mux *http.ServeMux, service directory.Service) { in().handle(mux, service) },
-		GRPC:   func(conn *grpc.ClientConn) directory.Service { return in().grpcStub(conn) },
-		Connect: func(client connect.HTTPClient, url string, speak ...connect.ClientOption) directory.Service {
-			return in().connectStub(client, url, speak...)
-		},
-		RawHoles: rawHoles(), Fresh: []string{genconnect.PersonServiceCreatePersonProcedure},
-	}
-}
-
-// describe is the service as grpc-go serves it.
-func (f forms) describe() *grpc.ServiceDesc {
-	return wiregrpc.Describe(
-		genconnect.PersonServiceName, f.name,
-		wiregrpc.Unary("ListPersons", f.page, f.list, directory.Service.ListPersons),
-		wiregrpc.Unary("GetPerson", f.id, f.person, directory.Service.GetPerson),
-		wiregrpc.Unary("GetPersonLinks", f.id, f.links, directory.Service.GetPersonLinks),
-		wiregrpc.Unary("CreatePerson", f.person, f.person, directory.Service.CreatePerson),
-	)
-}
-
-// handle has connect-go serve.
-func (f forms) handle(mux *http.ServeMux, service directory.Service) {
-	mux.Handle(genconnect.PersonServiceListPersonsProcedure, wireconnect.HandleUnary(
-		genconnect.PersonServiceListPersonsProcedure, f.name, f.page, f.list, service.ListPersons))
-	mux.Handle(genconnect.PersonServiceGetPersonProcedure, wireconnect.HandleUnary(
-		genconnect.PersonServiceGetPersonProcedure, f.name, f.id, f.person, service.GetPerson))
-	mux.Handle(genconnect.PersonServiceGetPersonLinksProcedure, wireconnect.HandleUnary(
-		genconnect.PersonServiceGetPersonLinksProcedure, f.name, f.id, f.links, service.GetPersonLinks))
-	mux.Handle(genconnect.PersonServiceCreatePersonProcedure, wireconnect.HandleUnary(
-		genconnect.PersonServiceCreatePersonProcedure, f.name, f.person, f.person, service.CreatePerson))
-}
-
-// grpcStub calls through grpc-go.
-func (f forms) grpcStub(conn *grpc.ClientConn) directory.Service {
-	const service = genconnect.PersonServiceName
-	return stub{&restCalls{
-		listPersons:    wiregrpc.CallUnary(conn, service, "ListPersons", f.name, f.page, f.list),
-		getPerson:      wiregrpc.CallUnary(conn, service, "GetPerson", f.name, f.id, f.person),
-		getPersonLinks: wiregrpc.CallUnary(conn, service, "GetPersonLinks", f.name, f.id, f.links),
-		createPerson:   wiregrpc.CallUnary(conn, service, "CreatePerson", f.name, f.person, f.person),
-	}}
-}
-
-// connectStub calls through connect-go.
-func (f forms) connectStub(client connect.HTTPClient, baseURL string, speak ...connect.ClientOption) directory.Service {
-	return stub{&restCalls{
-		listPersons:    wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceListPersonsProcedure, f.name, f.page, f.list, speak...),
-		getPerson:      wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceGetPersonProcedure, f.name, f.id, f.person, speak...),
-		getPersonLinks: wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceGetPersonLinksProcedure, f.name, f.id, f.links, speak...),
-		createPerson:   wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceCreatePersonProcedure, f.name, f.person, f.person, speak...),
-	}}
 }

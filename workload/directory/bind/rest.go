@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"context"
 	"net/http"
 
 	"wirelab"
@@ -80,39 +79,11 @@ func restHandler(service directory.Service) http.Handler {
 	})
 }
 
-// restCalls makes the calls.
-type restCalls struct {
-	listPersons    func(context.Context, directory.Page) (directory.PersonList, error)
-	getPerson      func(context.Context, directory.PersonID) (directory.Person, error)
-	getPersonLinks func(context.Context, directory.PersonID) (directory.PersonLinkList, error)
-	createPerson   func(context.Context, directory.Person) (directory.Person, error)
-}
-
-// ListPersons implements calls.
-func (c *restCalls) ListPersons(ctx context.Context, page directory.Page) (directory.PersonList, error) {
-	return c.listPersons(ctx, page)
-}
-
-// GetPerson implements calls.
-func (c *restCalls) GetPerson(ctx context.Context, id directory.PersonID) (directory.Person, error) {
-	return c.getPerson(ctx, id)
-}
-
-// GetPersonLinks implements calls.
-func (c *restCalls) GetPersonLinks(ctx context.Context, id directory.PersonID) (directory.PersonLinkList, error) {
-	return c.getPersonLinks(ctx, id)
-}
-
-// CreatePerson implements calls.
-func (c *restCalls) CreatePerson(ctx context.Context, person directory.Person) (directory.Person, error) {
-	return c.createPerson(ctx, person)
-}
-
 // restStub calls every operation in one encoding.
 func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
 	c := newRESTCodecs()
 	person, list, links := *c.person.In(encoding), *c.list.In(encoding), *c.links.In(encoding)
-	return stub{&restCalls{
+	return stub{&functions{
 		listPersons:    httprpc.CallGet(client, pathPersons, pageParameters(), list),
 		getPerson:      httprpc.CallGet(client, pathPerson, idParameters(), person),
 		getPersonLinks: httprpc.CallGet(client, pathLinks, idParameters(), links),

@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"iter"
-
 	"wirelab"
 	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
@@ -175,22 +173,4 @@ func eventFromProto(e *gen.TransactionEvent) (ledger.Event, error) {
 		},
 		Stamp: wirelab.Stamp{Sequence: e.GetSequence(), Due: e.GetDueUnixNano(), Sent: e.GetSentUnixNano()},
 	}, err
-}
-
-// read returns what a stub has read of a reply that arrived. One that cannot be
-// read is the server's fault, whatever the code its reader gave it.
-func read[T any](v T, err error) (T, error) {
-	if err != nil {
-		var none T
-		return none, wirelab.Errorf(wirelab.Internal, "the reply cannot be read: %v", err)
-	}
-	return v, nil
-}
-
-// failed is the stream that holds nothing but an error.
-func failed[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var zero T
-		yield(zero, err)
-	}
 }

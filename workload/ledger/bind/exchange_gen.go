@@ -10,6 +10,52 @@ import (
 	"wirelab/workload/ledger"
 )
 
+// What the wires that speak package exchange share: the operations by number,
+// in the schema's messages. The numbers are for ever, like those of fields: the
+// generator reads them here, and gives a new operation the next.
+//
+// Given: 5
+
+func getBalance() exchange.Operation[ledger.AccountID, ledger.Balance] {
+	return exchange.Operation[ledger.AccountID, ledger.Balance]{
+		Number:  1,
+		Request: exchange.ProtoOf(idToProto, idFromProto),
+		Reply:   exchange.CheckedProtoOf(balanceToProto, balanceFromProto),
+	}
+}
+
+func getBalances() exchange.Operation[ledger.AccountIDs, ledger.Balances] {
+	return exchange.Operation[ledger.AccountIDs, ledger.Balances]{
+		Number:  2,
+		Request: exchange.ProtoOf(idsToProto, idsFromProto),
+		Reply:   exchange.CheckedProtoOf(balancesToProto, balancesFromProto),
+	}
+}
+
+func getTransactions() exchange.Operation[ledger.Page, ledger.TransactionList] {
+	return exchange.Operation[ledger.Page, ledger.TransactionList]{
+		Number:  3,
+		Request: exchange.CheckedProtoOf(pageToProto, pageFromProto),
+		Reply:   exchange.CheckedProtoOf(listToProto, listFromProto),
+	}
+}
+
+func postTransaction() exchange.Operation[ledger.Posting, ledger.Transaction] {
+	return exchange.Operation[ledger.Posting, ledger.Transaction]{
+		Number:  4,
+		Request: exchange.ProtoOf(postingToProto, postingFromProto),
+		Reply:   exchange.CheckedProtoOf(transactionToProto, transactionFromProto),
+	}
+}
+
+func streamTransactions() exchange.Operation[ledger.Feed, ledger.Event] {
+	return exchange.Operation[ledger.Feed, ledger.Event]{
+		Number:  5,
+		Request: exchange.CheckedProtoOf(feedToProto, feedFromProto),
+		Reply:   exchange.CheckedProtoOf(eventToProto, eventFromProto),
+	}
+}
+
 // exchangeHandlers are the operations, for wires that speak package exchange.
 func exchangeHandlers(service ledger.Service) []exchange.Handler {
 	return []exchange.Handler{
@@ -19,6 +65,11 @@ func exchangeHandlers(service ledger.Service) []exchange.Handler {
 		postTransaction().Unary(service.PostTransaction),
 		streamTransactions().ServerStream(service.StreamTransactions),
 	}
+}
+
+// newExchangeStub returns the stub over a client.
+func newExchangeStub(client *exchange.Client) ledger.Service {
+	return stub{newExchangeCalls(client)}
 }
 
 // exchangeCalls makes the calls.
@@ -42,35 +93,35 @@ func newExchangeCalls(client *exchange.Client) *exchangeCalls {
 	}
 }
 
-// GetBalance implements [ledger.Service].
+// GetBalance implements calls.
 func (s *exchangeCalls) GetBalance(
 	ctx context.Context, id ledger.AccountID,
 ) (ledger.Balance, error) {
 	return s.getBalance.Call(ctx, s.client, id)
 }
 
-// GetBalances implements [ledger.Service].
+// GetBalances implements calls.
 func (s *exchangeCalls) GetBalances(
 	ctx context.Context, ids ledger.AccountIDs,
 ) (ledger.Balances, error) {
 	return s.getBalances.Call(ctx, s.client, ids)
 }
 
-// GetTransactions implements [ledger.Service].
+// GetTransactions implements calls.
 func (s *exchangeCalls) GetTransactions(
 	ctx context.Context, page ledger.Page,
 ) (ledger.TransactionList, error) {
 	return s.getTransactions.Call(ctx, s.client, page)
 }
 
-// PostTransaction implements [ledger.Service].
+// PostTransaction implements calls.
 func (s *exchangeCalls) PostTransaction(
 	ctx context.Context, posting ledger.Posting,
 ) (ledger.Transaction, error) {
 	return s.postTransaction.Call(ctx, s.client, posting)
 }
 
-// StreamTransactions implements [ledger.Service].
+// StreamTransactions implements calls.
 func (s *exchangeCalls) StreamTransactions(
 	ctx context.Context, feed ledger.Feed,
 ) iter.Seq2[ledger.Event, error] {

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"context"
-	"iter"
 	"net/http"
 
 	"wirelab"
@@ -101,42 +100,6 @@ func restHandler(service ledger.Service) http.Handler {
 	return httprpc.NewREST(resources)
 }
 
-// restCalls makes the calls.
-type restCalls struct {
-	getBalance         func(context.Context, ledger.AccountID) (ledger.Balance, error)
-	getBalances        func(context.Context, ledger.AccountIDs) (ledger.Balances, error)
-	getTransactions    func(context.Context, ledger.Page) (ledger.TransactionList, error)
-	postTransaction    func(context.Context, ledger.Posting) (ledger.Transaction, error)
-	streamTransactions func(context.Context, ledger.Feed) iter.Seq2[ledger.Event, error]
-}
-
-var _ ledger.Service = (*restCalls)(nil)
-
-// GetBalance implements [ledger.Service].
-func (c *restCalls) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.Balance, error) {
-	return c.getBalance(ctx, id)
-}
-
-// GetBalances implements [ledger.Service].
-func (c *restCalls) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledger.Balances, error) {
-	return c.getBalances(ctx, ids)
-}
-
-// GetTransactions implements [ledger.Service].
-func (c *restCalls) GetTransactions(ctx context.Context, page ledger.Page) (ledger.TransactionList, error) {
-	return c.getTransactions(ctx, page)
-}
-
-// PostTransaction implements [ledger.Service].
-func (c *restCalls) PostTransaction(ctx context.Context, posting ledger.Posting) (ledger.Transaction, error) {
-	return c.postTransaction(ctx, posting)
-}
-
-// StreamTransactions implements [ledger.Service].
-func (c *restCalls) StreamTransactions(ctx context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error] {
-	return c.streamTransactions(ctx, feed)
-}
-
 // noFraming is why a protocol whose client asks in an encoding carries no
 // stream; "" where it does.
 func noFraming(encoding httprpc.Encoding) string {
@@ -154,38 +117,18 @@ func noFraming(encoding httprpc.Encoding) string {
 // restStub calls every operation in one encoding; the stream is one of JSON alone.
 func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
 	c := newRESTCodecs()
-	calls := &restCalls{
+	calls := &functions{
 		getBalance:      httprpc.CallGet(client, pathBalance, idParameters(), *c.balance.In(encoding)),
 		getBalances:     httprpc.CallGet(client, pathBalances, idsParameters(), *c.balances.In(encoding)),
 		getTransactions: httprpc.CallGet(client, pathTransactions, pageParameters(), *c.list.In(encoding)),
 		postTransaction: httprpc.CallUnary(client, pathTransactions, *c.posting.In(encoding), *c.transaction.In(encoding)),
 	}
 	if why := noFraming(encoding); why != "" {
-		calls.streamTransactions = holesStub(why).streamTransactions
+		calls.streamTransactions = unimplemented(why).streamTransactions
 	} else {
 		calls.streamTransactions = httprpc.CallGetStream(client, pathStream, feedParameters(), c.event)
 	}
 	return stub{calls}
-}
-
-// holesStub answers every operation with Unimplemented and why.
-func holesStub(why string) *restCalls {
-	hole := wirelab.Errorf(wirelab.Unimplemented, "%s", why)
-	return &restCalls{
-		getBalance: func(context.Context, ledger.AccountID) (ledger.Balance, error) { return ledger.Balance{}, hole },
-		getBalances: func(context.Context, ledger.AccountIDs) (ledger.Balances, error) {
-			return ledger.Balances{}, hole
-		},
-		getTransactions: func(context.Context, ledger.Page) (ledger.TransactionList, error) {
-			return ledger.TransactionList{}, hole
-		},
-		postTransaction: func(context.Context, ledger.Posting) (ledger.Transaction, error) {
-			return ledger.Transaction{}, hole
-		},
-		streamTransactions: func(context.Context, ledger.Feed) iter.Seq2[ledger.Event, error] {
-			return failed[ledger.Event](hole)
-		},
-	}
 }
 
 // restBinding is the ledger over a protocol of plain HTTP.

@@ -28,7 +28,7 @@ func SSEH2C() wirelab.Binding[ledger.Service] {
 func sseBinding(c httpbind.Carriage, plain string) wirelab.Binding[ledger.Service] {
 	why := "server-sent events are a stream: a call with one reply is plain HTTP, as in " + plain
 	b := restOver(c, func(client *httprpc.Client) ledger.Service {
-		calls := holesStub(why)
+		calls := unimplemented(why)
 		calls.streamTransactions = sse.Call(client, pathStream, feedParameters(), eventStream(newRESTCodecs().event))
 		return stub{calls}
 	})

@@ -112,13 +112,3 @@ func deletedToProto(d logging.Deleted) *gen.DeleteEntriesResponse {
 func deletedFromProto(d *gen.DeleteEntriesResponse) logging.Deleted {
 	return logging.Deleted{Count: d.GetCount()}
 }
-
-// read returns what a stub has read of a reply that arrived. One that cannot be
-// read is the server's fault, whatever the code its reader gave it.
-func read[T any](v T, err error) (T, error) {
-	if err != nil {
-		var none T
-		return none, wirelab.Errorf(wirelab.Internal, "the reply cannot be read: %v", err)
-	}
-	return v, nil
-}

@@ -9,6 +9,44 @@ import (
 	"wirelab/workload/logging"
 )
 
+// What the wires that speak package exchange share: the operations by number,
+// in the schema's messages. The numbers are for ever, like those of fields: the
+// generator reads them here, and gives a new operation the next.
+//
+// Given: 4
+
+func writeLog() exchange.Operation[logging.Entry, logging.Written] {
+	return exchange.Operation[logging.Entry, logging.Written]{
+		Number:  1,
+		Request: exchange.CheckedProtoOf(entryToProto, entryFromProto),
+		Reply:   exchange.ProtoOf(writtenToProto, writtenFromProto),
+	}
+}
+
+func getEntry() exchange.Operation[logging.EntryID, logging.Stored] {
+	return exchange.Operation[logging.EntryID, logging.Stored]{
+		Number:  2,
+		Request: exchange.ProtoOf(idToProto, idFromProto),
+		Reply:   exchange.CheckedProtoOf(storedToProto, storedFromProto),
+	}
+}
+
+func listEntries() exchange.Operation[logging.Query, logging.EntryList] {
+	return exchange.Operation[logging.Query, logging.EntryList]{
+		Number:  3,
+		Request: exchange.CheckedProtoOf(queryToProto, queryFromProto),
+		Reply:   exchange.CheckedProtoOf(listToProto, listFromProto),
+	}
+}
+
+func deleteEntries() exchange.Operation[logging.Retention, logging.Deleted] {
+	return exchange.Operation[logging.Retention, logging.Deleted]{
+		Number:  4,
+		Request: exchange.CheckedProtoOf(retentionToProto, retentionFromProto),
+		Reply:   exchange.ProtoOf(deletedToProto, deletedFromProto),
+	}
+}
+
 // exchangeHandlers are the operations, for wires that speak package exchange.
 func exchangeHandlers(service logging.Service) []exchange.Handler {
 	return []exchange.Handler{
@@ -17,6 +55,11 @@ func exchangeHandlers(service logging.Service) []exchange.Handler {
 		listEntries().Unary(service.ListEntries),
 		deleteEntries().Unary(service.DeleteEntries),
 	}
+}
+
+// newExchangeStub returns the stub over a client.
+func newExchangeStub(client *exchange.Client) logging.Service {
+	return stub{newExchangeCalls(client)}
 }
 
 // exchangeCalls makes the calls.
@@ -38,28 +81,28 @@ func newExchangeCalls(client *exchange.Client) *exchangeCalls {
 	}
 }
 
-// WriteLog implements [logging.Service].
+// WriteLog implements calls.
 func (s *exchangeCalls) WriteLog(
 	ctx context.Context, entry logging.Entry,
 ) (logging.Written, error) {
 	return s.writeLog.Call(ctx, s.client, entry)
 }
 
-// GetEntry implements [logging.Service].
+// GetEntry implements calls.
 func (s *exchangeCalls) GetEntry(
 	ctx context.Context, id logging.EntryID,
 ) (logging.Stored, error) {
 	return s.getEntry.Call(ctx, s.client, id)
 }
 
-// ListEntries implements [logging.Service].
+// ListEntries implements calls.
 func (s *exchangeCalls) ListEntries(
 	ctx context.Context, query logging.Query,
 ) (logging.EntryList, error) {
 	return s.listEntries.Call(ctx, s.client, query)
 }
 
-// DeleteEntries implements [logging.Service].
+// DeleteEntries implements calls.
 func (s *exchangeCalls) DeleteEntries(
 	ctx context.Context, retention logging.Retention,
 ) (logging.Deleted, error) {

@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"iter"
-
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"
 )
@@ -53,28 +51,5 @@ func summaryFromProto(s *gen.RouteSummary) routeguide.RouteSummary {
 	return routeguide.RouteSummary{
 		PointCount: s.GetPointCount(), FeatureCount: s.GetFeatureCount(),
 		Distance: s.GetDistance(), ElapsedTime: s.GetElapsedTime(),
-	}
-}
-
-// failed is the stream that holds nothing but an error.
-func failed[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var zero T
-		yield(zero, err)
-	}
-}
-
-// validNotes passes notes on up to the first that no wire should see, which it
-// replaces by its error. See [routeguide.RouteNote.Validate].
-func validNotes(notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
-	return func(yield func(routeguide.RouteNote, error) bool) {
-		for n, err := range notes {
-			if err == nil {
-				err = n.Validate()
-			}
-			if !yield(n, err) || err != nil {
-				return
-			}
-		}
 	}
 }

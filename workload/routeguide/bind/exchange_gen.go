@@ -10,6 +10,44 @@ import (
 	"wirelab/workload/routeguide"
 )
 
+// What the wires that speak package exchange share: the operations by number,
+// in the schema's messages. The numbers are for ever, like those of fields: the
+// generator reads them here, and gives a new operation the next.
+//
+// Given: 4
+
+func getFeature() exchange.Operation[routeguide.Point, routeguide.Feature] {
+	return exchange.Operation[routeguide.Point, routeguide.Feature]{
+		Number:  1,
+		Request: exchange.ProtoOf(pointToProto, pointFromProto),
+		Reply:   exchange.ProtoOf(featureToProto, featureFromProto),
+	}
+}
+
+func listFeatures() exchange.Operation[routeguide.Rectangle, routeguide.Feature] {
+	return exchange.Operation[routeguide.Rectangle, routeguide.Feature]{
+		Number:  2,
+		Request: exchange.ProtoOf(rectangleToProto, rectangleFromProto),
+		Reply:   exchange.ProtoOf(featureToProto, featureFromProto),
+	}
+}
+
+func recordRoute() exchange.Operation[routeguide.Point, routeguide.RouteSummary] {
+	return exchange.Operation[routeguide.Point, routeguide.RouteSummary]{
+		Number:  3,
+		Request: exchange.ProtoOf(pointToProto, pointFromProto),
+		Reply:   exchange.ProtoOf(summaryToProto, summaryFromProto),
+	}
+}
+
+func routeChat() exchange.Operation[routeguide.RouteNote, routeguide.RouteNote] {
+	return exchange.Operation[routeguide.RouteNote, routeguide.RouteNote]{
+		Number:  4,
+		Request: exchange.ProtoOf(noteToProto, noteFromProto),
+		Reply:   exchange.ProtoOf(noteToProto, noteFromProto),
+	}
+}
+
 // exchangeHandlers are the operations, for wires that speak package exchange.
 func exchangeHandlers(service routeguide.Service) []exchange.Handler {
 	return []exchange.Handler{
@@ -18,6 +56,11 @@ func exchangeHandlers(service routeguide.Service) []exchange.Handler {
 		recordRoute().ClientStream(service.RecordRoute),
 		routeChat().BidiStream(service.RouteChat),
 	}
+}
+
+// newExchangeStub returns the stub over a client.
+func newExchangeStub(client *exchange.Client) routeguide.Service {
+	return stub{newExchangeCalls(client)}
 }
 
 // exchangeCalls makes the calls.
@@ -39,23 +82,30 @@ func newExchangeCalls(client *exchange.Client) *exchangeCalls {
 	}
 }
 
-// GetFeature implements [routeguide.Service].
+// GetFeature implements calls.
 func (s *exchangeCalls) GetFeature(
 	ctx context.Context, at routeguide.Point,
 ) (routeguide.Feature, error) {
 	return s.getFeature.Call(ctx, s.client, at)
 }
 
-// ListFeatures implements [routeguide.Service].
+// ListFeatures implements calls.
 func (s *exchangeCalls) ListFeatures(
 	ctx context.Context, in routeguide.Rectangle,
 ) iter.Seq2[routeguide.Feature, error] {
 	return s.listFeatures.CallServerStream(ctx, s.client, in)
 }
 
-// RecordRoute implements [routeguide.Service].
+// RecordRoute implements calls.
 func (s *exchangeCalls) RecordRoute(
 	ctx context.Context, points iter.Seq2[routeguide.Point, error],
 ) (routeguide.RouteSummary, error) {
 	return s.recordRoute.CallClientStream(ctx, s.client, points)
+}
+
+// RouteChat implements calls.
+func (s *exchangeCalls) RouteChat(
+	ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error],
+) iter.Seq2[routeguide.RouteNote, error] {
+	return s.routeChat.CallBidiStream(ctx, s.client, notes)
 }

@@ -12,6 +12,7 @@ import (
 	"wirelab/wire/graphql"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/raw"
+	"wirelab/wire/stream"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen/gengraphql"
 )
@@ -158,5 +159,5 @@ func (graphqlStub) RecordRoute(context.Context, iter.Seq2[routeguide.Point, erro
 
 // RouteChat implements [routeguide.Service]: a hole.
 func (graphqlStub) RouteChat(context.Context, iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
-	return failed[routeguide.RouteNote](wirelab.Errorf(wirelab.Unimplemented, "RouteChat: GraphQL has no streams both ways"))
+	return stream.Failed[routeguide.RouteNote](wirelab.Errorf(wirelab.Unimplemented, "RouteChat: GraphQL has no streams both ways"))
 }

@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"context"
-	"iter"
 	"net/http"
 
 	"wirelab"
@@ -119,88 +117,35 @@ func restHandler(service routeguide.Service) http.Handler {
 	})
 }
 
-// restStub is a client of the route guide. A hole's function answers with the
-// hole's reason.
-type restStub struct {
-	getFeature   func(context.Context, routeguide.Point) (routeguide.Feature, error)
-	listFeatures func(context.Context, routeguide.Rectangle) iter.Seq2[routeguide.Feature, error]
-	recordRoute  func(context.Context, iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error)
-	routeChat    func(context.Context, iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error]
-}
-
-var _ routeguide.Service = (*restStub)(nil)
-
-// GetFeature implements [routeguide.Service].
-func (s *restStub) GetFeature(ctx context.Context, at routeguide.Point) (routeguide.Feature, error) {
-	return s.getFeature(ctx, at)
-}
-
-// ListFeatures implements [routeguide.Service].
-func (s *restStub) ListFeatures(ctx context.Context, in routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
-	return s.listFeatures(ctx, in)
-}
-
-// RecordRoute implements [routeguide.Service].
-func (s *restStub) RecordRoute(ctx context.Context, points iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
-	return s.recordRoute(ctx, points)
-}
-
-// RouteChat implements [routeguide.Service].
-func (s *restStub) RouteChat(ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
-	return s.routeChat(ctx, notes)
-}
-
 // noFraming is why the protobuf protocols carry no stream.
 const noFraming = "there is no agreed framing of a stream of protobuf messages in a plain HTTP body; " +
 	"the agreed ones are gRPC's and Connect's, which are protocols of their own here"
 
 // jsonStub calls every operation in JSON.
-func jsonStub(client *httprpc.Client) *restStub {
+func jsonStub(client *httprpc.Client) routeguide.Service {
 	c := newRESTCodecs()
-	chat := httprpc.CallBidi(client, pathRouteChat, c.note, c.note)
-	return &restStub{
+	return stub{&functions{
 		getFeature:   httprpc.CallUnary(client, pathGetFeature, c.point.JSON, c.feature.JSON),
 		listFeatures: httprpc.CallServerStream(client, pathListFeatures, c.rectangle, c.feature.JSON),
 		recordRoute:  httprpc.CallClientStream(client, pathRecordRoute, c.point.JSON, c.summary),
-		routeChat: func(ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
-			return chat(ctx, validNotes(notes))
-		},
-	}
+		routeChat:    httprpc.CallBidi(client, pathRouteChat, c.note, c.note),
+	}}
 }
 
 // protoStub calls GetFeature in protobuf.
-func protoStub(client *httprpc.Client) *restStub {
+func protoStub(client *httprpc.Client) routeguide.Service {
 	c := newRESTCodecs()
-	stub := holesStub(noFraming)
-	stub.getFeature = httprpc.CallUnary(client, pathGetFeature, c.point.Proto, c.feature.Proto)
-	return stub
-}
-
-// holesStub answers every operation with Unimplemented and why.
-func holesStub(why string) *restStub {
-	hole := wirelab.Errorf(wirelab.Unimplemented, "%s", why)
-	return &restStub{
-		getFeature: func(context.Context, routeguide.Point) (routeguide.Feature, error) {
-			return routeguide.Feature{}, hole
-		},
-		listFeatures: func(context.Context, routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
-			return failed[routeguide.Feature](hole)
-		},
-		recordRoute: func(context.Context, iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
-			return routeguide.RouteSummary{}, hole
-		},
-		routeChat: func(context.Context, iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
-			return failed[routeguide.RouteNote](hole)
-		},
-	}
+	calls := unimplemented(noFraming)
+	calls.getFeature = httprpc.CallUnary(client, pathGetFeature, c.point.Proto, c.feature.Proto)
+	return stub{calls}
 }
 
 // restBinding is the route guide over a protocol of plain HTTP, by the stub of
 // its encoding. The protocol's encoding decides the holes.
-func restBinding(c httpbind.Carriage, stub func(*httprpc.Client) *restStub, holes map[string]string) wirelab.Binding[routeguide.Service] {
+func restBinding(c httpbind.Carriage, stub func(*httprpc.Client) routeguide.Service, holes map[string]string) wirelab.Binding[routeguide.Service] {
 	b := httpbind.Service[routeguide.Service]{
 		Handler: restHandler, RawHoles: rawHoles(), Fresh: []string{pathRouteChat},
-	}.Over(c, func(client *httprpc.Client) routeguide.Service { return stub(client) })
+	}.Over(c, stub)
 	b.Holes = holes
 	return b
 }

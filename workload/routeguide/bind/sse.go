@@ -27,12 +27,12 @@ func SSEH2C() wirelab.Binding[routeguide.Service] {
 func sseBinding(c httpbind.Carriage, plain string) wirelab.Binding[routeguide.Service] {
 	const oneWay = "server-sent events are a stream of replies to a GET: they carry no stream of requests"
 	unary := "server-sent events are a stream: a call with one reply is plain HTTP, as in " + plain
-	call := func(client *httprpc.Client) *restStub {
+	call := func(client *httprpc.Client) routeguide.Service {
 		c := newRESTCodecs()
-		stub := holesStub(oneWay)
-		stub.getFeature = holesStub(unary).getFeature
-		stub.listFeatures = sse.CallServerStream(client, pathFeatureFeed, rectangleQuery(), c.feature.JSON)
-		return stub
+		calls := unimplemented(oneWay)
+		calls.getFeature = unimplemented(unary).getFeature
+		calls.listFeatures = sse.CallServerStream(client, pathFeatureFeed, rectangleQuery(), c.feature.JSON)
+		return stub{calls}
 	}
 	return restBinding(c, call, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay})
 }
