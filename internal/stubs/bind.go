@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"path"
 	"regexp"
@@ -28,9 +26,10 @@ type binding struct {
 	Workload   string
 	Services   []service
 	Operations []operation
-	Given      int // the highest number that package exchange has for an operation
+	Asks       []ask // the operations that the schema of GraphQL has
+	Given      int   // the highest number that package exchange has for an operation
 
-	byHand map[string]bool   // "type" or "type.Method" that bind has by hand
+	byHand map[string]bool   // "type", "type.Method" or "function" that bind has by hand
 	forms  map[string]string // the fields of the type forms, by what they are the form of
 }
 
@@ -64,7 +63,7 @@ type converters struct {
 
 // bound returns the generated files of a workload's folder bind: none where
 // the workload has no schema of Protocol Buffers or no such folder.
-func bound(tree fs.FS, name string, methods []method, validated map[string]bool) ([]generated.File, error) {
+func bound(tree fs.FS, name string, d domain) ([]generated.File, error) {
 	folder := path.Join("workload", name, "bind")
 	if _, err := fs.Stat(tree, folder); err != nil {
 		return nil, nil //nolint:nilerr // such a workload has no wires
@@ -79,7 +78,7 @@ func bound(tree fs.FS, name string, methods []method, validated map[string]bool)
 	}
 	numbers, given := readNumbers(tree, folder)
 	b := binding{Workload: name, byHand: hand.declared, forms: hand.forms}
-	for _, m := range methods {
+	for _, m := range d.methods {
 		p, ok := procedures[m.name]
 		if !ok {
 			continue // made of others, as a composition is
@@ -88,7 +87,7 @@ func bound(tree fs.FS, name string, methods []method, validated map[string]bool)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", folder, m.name, err)
 		}
-		o.Validates = validated[m.request]
+		o.Validates = d.validated[m.request]
 		if o.Number = numbers[o.Lower]; o.Number == 0 {
 			given++
 			o.Number = given
@@ -101,9 +100,17 @@ func bound(tree fs.FS, name string, methods []method, validated map[string]bool)
 		b.Services = append(b.Services, service{Name: s, Operations: own})
 	}
 	var files []generated.File
+	asks, err := b.asks(tree, d)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	b.Asks = asks
 	names := []string{"stub", "exchange", "netrpc", "connect", "grpc"}
 	if b.forms != nil {
 		names = append(names, "grpc_form")
+	}
+	if len(b.Asks) > 0 {
+		names = append(names, "graphql")
 	}
 	for _, name := range names {
 		content, err := b.write(name)
@@ -241,11 +248,7 @@ func readBind(tree fs.FS, folder string) (found bindFolder, err error) {
 		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, suffix) {
 			continue
 		}
-		source, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return found, err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
+		file, err := parse(tree, name)
 		if err != nil {
 			return found, err
 		}
@@ -272,6 +275,7 @@ func (b *bindFolder) function(f *ast.FuncDecl) {
 		b.declared[strings.TrimPrefix(text(f.Recv.List[0].Type), "*")+"."+f.Name.Name] = true
 		return
 	}
+	b.declared[f.Name.Name] = true
 	if f.Type.Params.NumFields() != 1 || f.Type.Results.NumFields() == 0 {
 		return
 	}
@@ -320,14 +324,17 @@ var imports = [][]string{
 	{"connectrpc.com/connect", "google.golang.org/grpc"},
 	{
 		"wirelab", "wireconnect wirelab/wire/connect", "wirelab/wire/exchange", "wirelab/wire/form",
-		"wiregrpc wirelab/wire/grpc", "wirelab/wire/grpcbind", "wirelab/wire/netrpc", "wirelab/wire/stream",
+		"wirelab/wire/graphql", "wiregrpc wirelab/wire/grpc", "wirelab/wire/grpcbind", "wirelab/wire/httprpc",
+		"wirelab/wire/moment", "wirelab/wire/netrpc", "wirelab/wire/stream",
 		"wirelab/workload/X", "wirelab/workload/X/gen", "wirelab/workload/X/gen/genconnect",
 	},
 }
 
 // write returns the file of the template of that name.
 func (b binding) write(name string) ([]byte, error) {
-	functions := template.FuncMap{"lower": lower, "hand": func(name string) bool { return b.byHand[name] }}
+	functions := template.FuncMap{
+		"lower": lower, "quoted": quoted, "hand": func(name string) bool { return b.byHand[name] },
+	}
 	all, err := template.New("").Funcs(functions).ParseFS(templates, "templates/*.tmpl")
 	if err != nil {
 		return nil, err
@@ -364,3 +371,17 @@ func qualified(name, typ string) string {
 
 // lower makes getFeature of GetFeature.
 func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
+
+// quoted is a text as Go has it, in lines that are not too long.
+func quoted(long string) string {
+	const most = 80
+	var lines []string
+	for len(long) > most {
+		cut := strings.LastIndexByte(long[:most], ' ') + 1
+		if cut == 0 {
+			break
+		}
+		lines, long = append(lines, strconv.Quote(long[:cut])), long[cut:]
+	}
+	return strings.Join(append(lines, strconv.Quote(long)), " +\n")
+}

@@ -43,19 +43,19 @@ func Generate(tree fs.FS) ([]generated.File, error) {
 			continue
 		}
 		folder := path.Join("workload", entry.Name())
-		methods, byHand, validated, err := read(tree, folder)
+		d, err := read(tree, folder)
 		if err != nil {
 			return nil, err
 		}
-		if byHand == nil {
+		if d.byHand == nil {
 			continue
 		}
-		text, err := hooks(entry.Name(), methods, byHand)
+		text, err := hooks(entry.Name(), d.methods, d.byHand)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
 		files = append(files, generated.File{Path: path.Join(folder, "hooked"+suffix), Content: text})
-		stubs, err := bound(tree, entry.Name(), methods, validated)
+		stubs, err := bound(tree, entry.Name(), d)
 		if err != nil {
 			return nil, err
 		}
@@ -64,56 +64,88 @@ func Generate(tree fs.FS) ([]generated.File, error) {
 	return files, nil
 }
 
-// read returns the methods of a package's Service, which of them hooked has by
-// hand, nil if the package has no type hooked, and which types have a Validate.
-func read(tree fs.FS, folder string) (methods []method, byHand, validated map[string]bool, err error) {
+// domain is what a workload's package says.
+type domain struct {
+	methods   []method
+	byHand    map[string]bool    // methods that hooked has by hand; nil if there is no type hooked
+	validated map[string]bool    // types that have a method Validate
+	structs   map[string][]field // by the name of the type
+}
+
+// field is one of a struct.
+type field struct{ name, typ string }
+
+// read returns what the package in a folder says.
+func read(tree fs.FS, folder string) (domain, error) {
+	d := domain{validated: map[string]bool{}, structs: map[string][]field{}}
 	names, err := fs.Glob(tree, folder+"/*.go")
 	if err != nil {
-		return nil, nil, nil, err
+		return d, err
 	}
 	written, isHooked := map[string]bool{}, false
-	validated = map[string]bool{}
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, suffix) {
 			continue
 		}
-		source, err := fs.ReadFile(tree, name)
+		file, err := parse(tree, name)
 		if err != nil {
-			return nil, nil, nil, err
+			return d, err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		for _, d := range file.Decls {
-			switch d := d.(type) {
+		for _, declared := range file.Decls {
+			switch declared := declared.(type) {
 			case *ast.FuncDecl:
-				if d.Recv != nil && text(d.Recv.List[0].Type) == "hooked" {
-					written[d.Name.Name] = true
+				if declared.Recv == nil {
+					continue
 				}
-				if d.Recv != nil && d.Name.Name == "Validate" {
-					validated[text(d.Recv.List[0].Type)] = true
+				switch receiver := text(declared.Recv.List[0].Type); {
+				case receiver == "hooked":
+					written[declared.Name.Name] = true
+				case declared.Name.Name == "Validate":
+					d.validated[receiver] = true
 				}
 			case *ast.GenDecl:
-				for _, spec := range d.Specs {
+				for _, spec := range declared.Specs {
 					declared, ok := spec.(*ast.TypeSpec)
 					if !ok {
 						continue
 					}
 					isHooked = isHooked || declared.Name.Name == "hooked"
-					if service, ok := declared.Type.(*ast.InterfaceType); ok && declared.Name.Name == "Service" {
-						if methods, err = methodsOf(service); err != nil {
-							return nil, nil, nil, fmt.Errorf("%s: %w", name, err)
-						}
+					if err := d.typed(declared); err != nil {
+						return d, fmt.Errorf("%s: %w", name, err)
 					}
 				}
 			}
 		}
 	}
-	if !isHooked {
-		return nil, nil, nil, nil
+	if isHooked {
+		d.byHand = written
 	}
-	return methods, written, validated, nil
+	return d, nil
+}
+
+// typed notes a struct's fields, or the Service's methods.
+func (d *domain) typed(t *ast.TypeSpec) (err error) {
+	switch is := t.Type.(type) {
+	case *ast.InterfaceType:
+		if t.Name.Name == "Service" {
+			d.methods, err = methodsOf(is)
+		}
+	case *ast.StructType:
+		for _, f := range is.Fields.List {
+			for _, name := range f.Names {
+				d.structs[t.Name.Name] = append(d.structs[t.Name.Name], field{name.Name, text(f.Type)})
+			}
+		}
+	}
+	return err
+}
+
+func parse(tree fs.FS, name string) (*ast.File, error) {
+	source, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	return parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 }
 
 // methodsOf reads M(ctx, request) (reply, error), where request and reply may be streams.

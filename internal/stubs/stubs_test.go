@@ -100,10 +100,12 @@ func TestWires(t *testing.T) {
 		made[strings.TrimPrefix(f.Path, "workload/mill/")] = string(f.Content)
 	}
 	for name, wanted := range map[string][]string{
-		"bind/stub_gen.go": {"if err := g.Validate(); err != nil {", "grind: func(context.Context, mill.Grain) (mill.Flour, error)"},
+		"bind/stub_gen.go": {
+			"if err := g.Validate(); err != nil {", "grind: func(context.Context, mill.Grain) (mill.Flour, error)",
+		},
 		"bind/exchange_gen.go": {
-			"grind().Unary(service.Grind),", "talk().BidiStream(service.Talk),", "exchange.CheckedProtoOf(grainToProto, grainFromProto)",
-			"exchange.ProtoOf(sayToProto, sayFromProto)", "return s.grind.Call(ctx, s.client, g)", "// Given: 2",
+			"grind().Unary(service.Grind),", "talk().BidiStream(service.Talk),",
+			"exchange.CheckedProtoOf(grainToProto, grainFromProto)", "exchange.ProtoOf(sayToProto, sayFromProto)", "return s.grind.Call(ctx, s.client, g)", "// Given: 2",
 		},
 		"bind/netrpc_gen.go": {
 			"return netrpc.Answer(req, rep, s.service.Grind)", `netrpcName+".Grind", g)`, `"Talk": netrpc.NoStreams`,
@@ -112,7 +114,9 @@ func TestWires(t *testing.T) {
 			"genconnect.MillerGrindProcedure", "g, err := grainFromProto(message.Msg)", "return flourFromProto(reply.Msg), nil",
 			"_ = call.Send(nil)",
 		},
-		"bind/grpc_gen.go":      {"gen.UnimplementedMillerServer", "g, err := grainFromProto(message)", "CloseSend: call.CloseSend"},
+		"bind/grpc_gen.go": {
+			"gen.UnimplementedMillerServer", "g, err := grainFromProto(message)", "CloseSend: call.CloseSend",
+		},
 		"bind/grpc_form_gen.go": {`wiregrpc.Unary("Grind", f.grain, f.flour, mill.Service.Grind)`},
 	} {
 		for _, want := range wanted {
@@ -186,8 +190,14 @@ func TestWiresFail(t *testing.T) {
 	for _, c := range []struct{ why, file, old, new, says string }{
 		{"no converter", "bind/convert.go", "func flourFromProto", "func flourFrom", "FromProto(*gen.Flour) mill.Flour"},
 		{"one way in the schema", "schema/mill.proto", "returns (stream Say)", "returns (Say)", "differ in what is a stream"},
-		{"items that fail", "bind/convert.go", "sayFromProto(*gen.Say) mill.Say", "sayFromProto(*gen.Say) (mill.Say, error)", "sayFromProto can fail"},
-		{"no form", "bind/convert.go", "package bind", "package bind\ntype forms struct{ say form.Form[mill.Say] }", "form.Form[mill.Grain]"},
+		{
+			"items that fail", "bind/convert.go", "sayFromProto(*gen.Say) mill.Say",
+			"sayFromProto(*gen.Say) (mill.Say, error)", "sayFromProto can fail",
+		},
+		{
+			"no form", "bind/convert.go", "package bind",
+			"package bind\ntype forms struct{ say form.Form[mill.Say] }", "form.Form[mill.Grain]",
+		},
 		{"not Go", "bind/convert.go", "package bind", "func", "convert.go"},
 	} {
 		tree := mill()
@@ -196,5 +206,68 @@ func TestWiresFail(t *testing.T) {
 		if _, err := Generate(tree); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.why, err, c.says)
 		}
+	}
+}
+
+// asked is the mill with a schema of GraphQL, of which gqlgen made a resolver.
+func asked(argument, resolver string) fstest.MapFS {
+	tree := mill()
+	file := tree["workload/mill/mill.go"]
+	file.Data = append(file.Data, "type Grain struct { Kind string; At time.Time }\n"...)
+	tree["workload/mill/schema/mill.graphqls"] = &fstest.MapFile{Data: []byte("type Sack { weight: Int! }\n" +
+		"type Flour { kind: String! sacks: [Sack!]! }\ntype Query { grind(" + argument + "): Flour! }\n")}
+	tree["workload/mill/gen/gengraphql/exec.go"] = &fstest.MapFile{Data: []byte("package gengraphql\n" +
+		"type QueryResolver interface { Grind(ctx context.Context, " + resolver + ") (*mill.Flour, error) }\n")}
+	return tree
+}
+
+func TestGraphQL(t *testing.T) {
+	t.Parallel()
+	tree := asked("kind: String! at: String!", "kind string, at string")
+	files, err := Generate(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	for _, f := range files {
+		if strings.HasSuffix(f.Path, "graphql_gen.go") {
+			got = string(f.Content)
+		}
+	}
+	// The text is cut into lines.
+	whole := strings.ReplaceAll(got, "\" +\n\t\"", "")
+	for _, want := range []string{
+		`"query Grind($kind: String!, $at: String!) { grind(kind: $kind, at: $at) { kind sacks { weight } } }"`,
+		"func (r graphqlResolver) Grind(", "atTime, err := moment.Parse(at)", "At:   moment.Text(g.At),",
+		"calls.grind = graphqlGrind(client)",
+	} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("lacks %s:\n%s", want, got)
+		}
+	}
+}
+
+func TestGraphQLFails(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ why, argument, resolver, hand, says string }{
+		{"an argument that is no field", "colour: String!", "colour string", "", "colour is no field of mill.Grain"},
+		{"an argument of another type", "kind: Int!", "kind int32", "", "the argument kind is int32"},
+		{"a whole request", "g: String!", "g mill.Grain", "", "write the function graphqlGrind"},
+		{"a whole request by hand", "g: String!", "g mill.Grain", "func graphqlGrind() {}", ""},
+	} {
+		tree := asked(c.argument, c.resolver)
+		tree["workload/mill/bind/hand.go"] = &fstest.MapFile{Data: []byte("package bind\n" + c.hand)}
+		_, err := Generate(tree)
+		if c.says == "" && err == nil {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.why, err, c.says)
+		}
+	}
+	tree := asked("kind: String!", "kind string")
+	tree["workload/mill/gen/gengraphql/exec.go"].Data = []byte("package gengraphql\n")
+	if _, err := Generate(tree); err == nil || !strings.Contains(err.Error(), "has made no resolver of grind") {
+		t.Errorf("before gqlgen: %v", err)
 	}
 }

@@ -135,3 +135,11 @@ func (r response[Data]) result() (data Data, err error) {
 	}
 	return *r.Data, nil
 }
+
+// OrZero is what an argument says that may be absent, or null: then nothing.
+func OrZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

@@ -83,24 +83,6 @@ func (r graphqlResolver) Query() gengraphql.QueryResolver { return r }
 // Mutation implements [gengraphql.ResolverRoot].
 func (r graphqlResolver) Mutation() gengraphql.MutationResolver { return graphqlMutation(r) }
 
-// ListPersons implements [gengraphql.QueryResolver].
-func (r graphqlResolver) ListPersons(ctx context.Context, after string, limit int32) (*directory.PersonList, error) {
-	list, err := r.service.ListPersons(ctx, directory.Page{After: after, Limit: limit})
-	return &list, graphql.Told(err)
-}
-
-// GetPerson implements [gengraphql.QueryResolver].
-func (r graphqlResolver) GetPerson(ctx context.Context, id string) (*directory.Person, error) {
-	person, err := r.service.GetPerson(ctx, directory.PersonID{ID: id})
-	return &person, graphql.Told(err)
-}
-
-// GetPersonLinks implements [gengraphql.QueryResolver].
-func (r graphqlResolver) GetPersonLinks(ctx context.Context, id string) (*directory.PersonLinkList, error) {
-	links, err := r.service.GetPersonLinks(ctx, directory.PersonID{ID: id})
-	return &links, graphql.Told(err)
-}
-
 // graphqlMutation answers for service.
 type graphqlMutation struct{ service directory.Service }
 
@@ -109,23 +91,10 @@ func (graphqlMutation) Query(context.Context) (*gengraphql.Query, error) {
 	return &gengraphql.Query{}, nil
 }
 
-// CreatePerson implements [gengraphql.MutationResolver].
-func (m graphqlMutation) CreatePerson(ctx context.Context, person directory.Person) (*directory.Person, error) {
-	created, err := m.service.CreatePerson(ctx, person)
-	return &created, graphql.Told(err)
-}
-
-// The texts of the operations, each of exactly the fields of its reply.
+// The composition's text is by hand: no method of the schema has it.
 const (
 	graphqlPersonFields = "{ id name { title first last } gender location { street city state postCode } " +
 		"email picture { large medium thumbnail } }"
-	graphqlListFields  = "{ persons " + graphqlPersonFields + " count next }"
-	graphqlLinksFields = "{ links { p1 " + graphqlPersonFields + " p2 " + graphqlPersonFields + " } count }"
-
-	listPersonsQuery    = "query ListPersons($after: String!, $limit: Int!) { listPersons(after: $after, limit: $limit) " + graphqlListFields + " }"
-	getPersonQuery      = "query GetPerson($id: ID!) { getPerson(id: $id) " + graphqlPersonFields + " }"
-	getPersonLinksQuery = "query GetPersonLinks($id: ID!) { getPersonLinks(id: $id) " + graphqlLinksFields + " }"
-	createPersonQuery   = "mutation CreatePerson($person: PersonInput!) { createPerson(person: $person) " + graphqlPersonFields + " }"
 
 	// compositionQuery asks in the order of the eight calls. The fields of a
 	// mutation run one after the other and stop at the first that fails, so
@@ -141,20 +110,10 @@ const (
 		"fragment Whole on Person " + graphqlPersonFields
 )
 
-// The variables and results of the operations. The results are read into the
+// The variables and the result of a composition. The results are read into the
 // domain's types: JSON does not mind the case of names, but variables must have
 // the schema's.
 type (
-	graphqlPage struct {
-		After string `json:"after"`
-		Limit int32  `json:"limit"`
-	}
-	graphqlID struct {
-		ID string `json:"id"`
-	}
-	graphqlCreate struct {
-		Person personJSON `json:"person"`
-	}
 	graphqlCompose struct {
 		Limit   int32      `json:"limit"`
 		Person1 string     `json:"person1"`
@@ -164,18 +123,6 @@ type (
 		Links1  string     `json:"links1"`
 		Links2  string     `json:"links2"`
 		New     personJSON `json:"new"`
-	}
-	graphqlListed struct {
-		List directory.PersonList `json:"listPersons"`
-	}
-	graphqlGot struct {
-		Person directory.Person `json:"getPerson"`
-	}
-	graphqlLinked struct {
-		Links directory.PersonLinkList `json:"getPersonLinks"`
-	}
-	graphqlCreated struct {
-		Person directory.Person `json:"createPerson"`
 	}
 	graphqlComposed struct {
 		Query struct {
@@ -191,52 +138,24 @@ type (
 	}
 )
 
-// graphqlCalls are the calls as a client makes them.
-type graphqlCalls struct {
-	list   func(context.Context, graphqlPage) (graphqlListed, error)
-	get    func(context.Context, graphqlID) (graphqlGot, error)
-	links  func(context.Context, graphqlID) (graphqlLinked, error)
-	create func(context.Context, graphqlCreate) (graphqlCreated, error)
-}
-
-var _ calls = graphqlCalls{}
-
-func newGraphQLStub(client *httprpc.Client) stub {
-	return stub{graphqlCalls{
-		list:   graphql.Ask[graphqlPage, graphqlListed](client, "ListPersons", listPersonsQuery),
-		get:    graphql.Ask[graphqlID, graphqlGot](client, "GetPerson", getPersonQuery),
-		links:  graphql.Ask[graphqlID, graphqlLinked](client, "GetPersonLinks", getPersonLinksQuery),
-		create: graphql.Ask[graphqlCreate, graphqlCreated](client, "CreatePerson", createPersonQuery),
-	}}
-}
-
-// ListPersons implements [calls].
-func (c graphqlCalls) ListPersons(ctx context.Context, page directory.Page) (directory.PersonList, error) {
-	listed, err := c.list(ctx, graphqlPage(page))
-	return listed.List, err
-}
-
-// GetPerson implements [calls].
-func (c graphqlCalls) GetPerson(ctx context.Context, id directory.PersonID) (directory.Person, error) {
-	got, err := c.get(ctx, graphqlID(id))
-	return got.Person, err
-}
-
-// GetPersonLinks implements [calls].
-func (c graphqlCalls) GetPersonLinks(ctx context.Context, id directory.PersonID) (directory.PersonLinkList, error) {
-	linked, err := c.links(ctx, graphqlID(id))
-	return linked.Links, err
-}
-
-// CreatePerson implements [calls].
-func (c graphqlCalls) CreatePerson(ctx context.Context, person directory.Person) (directory.Person, error) {
-	created, err := c.create(ctx, graphqlCreate{personToJSON(person)})
-	return created.Person, err
+// graphqlCreatePerson is by hand, since its variable is the person in JSON.
+func graphqlCreatePerson(client *httprpc.Client) func(context.Context, directory.Person) (directory.Person, error) {
+	type variables struct {
+		Person personJSON `json:"person"`
+	}
+	type result struct {
+		Reply directory.Person `json:"createPerson"`
+	}
+	ask := graphql.Ask[variables, result](client, "CreatePerson", createPersonQuery)
+	return func(ctx context.Context, person directory.Person) (directory.Person, error) {
+		created, err := ask(ctx, variables{personToJSON(person)})
+		return created.Reply, err
+	}
 }
 
 // composedStub is the service as a client sees it who asks for a composition at once.
 type composedStub struct {
-	stub
+	directory.Service
 	compose func(context.Context, graphqlCompose) (graphqlComposed, error)
 }
 
@@ -244,7 +163,7 @@ var _ directory.Service = composedStub{}
 
 func newComposedStub(client *httprpc.Client) composedStub {
 	return composedStub{
-		stub:    newGraphQLStub(client),
+		Service: newGraphQLStub(client),
 		compose: graphql.Ask[graphqlCompose, graphqlComposed](client, "ProgramComposition", compositionQuery),
 	}
 }

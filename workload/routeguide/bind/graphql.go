@@ -12,7 +12,6 @@ import (
 	"wirelab/wire/graphql"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/raw"
-	"wirelab/wire/stream"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen/gengraphql"
 )
@@ -66,36 +65,8 @@ func (r graphqlResolver) Query() gengraphql.QueryResolver { return r }
 // Subscription implements [gengraphql.ResolverRoot].
 func (r graphqlResolver) Subscription() gengraphql.SubscriptionResolver { return r }
 
-// GetFeature implements [gengraphql.QueryResolver].
-func (r graphqlResolver) GetFeature(ctx context.Context, at *routeguide.Point) (*routeguide.Feature, error) {
-	feature, err := r.service.GetFeature(ctx, orZero(at))
-	if err != nil {
-		return nil, graphql.Told(err)
-	}
-	return &feature, nil
-}
-
-// ListFeatures implements [gengraphql.SubscriptionResolver].
-func (r graphqlResolver) ListFeatures(ctx context.Context, in *routeguide.Rectangle) (<-chan *routeguide.Feature, error) {
-	return graphql.Stream(ctx, r.service.ListFeatures(ctx, orZero(in)))
-}
-
-func orZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
-// The texts of the operations, and their variables and results. The results
-// are read into the domain's types: JSON does not mind the case of names.
-const (
-	getFeatureQuery = "query GetFeature($at: PointInput) " +
-		"{ getFeature(at: $at) { name location { latitude longitude } } }"
-	listFeaturesQuery = "subscription ListFeatures($in: RectangleInput) " +
-		"{ listFeatures(in: $in) { name location { latitude longitude } } }"
-)
-
+// The variables, which must have the schema's names. What a point has is the
+// same in both; a rectangle is converted.
 type (
 	graphqlPoint struct {
 		Latitude  int32 `json:"latitude"`
@@ -105,59 +76,42 @@ type (
 		Lo graphqlPoint `json:"lo"`
 		Hi graphqlPoint `json:"hi"`
 	}
-	graphqlAt struct {
-		At graphqlPoint `json:"at"`
-	}
-	graphqlIn struct {
-		In graphqlRectangle `json:"in"`
-	}
-	graphqlGot struct {
-		Feature routeguide.Feature `json:"getFeature"`
-	}
-	graphqlListed struct {
-		Feature routeguide.Feature `json:"listFeatures"`
-	}
 )
 
-// graphqlStub is the service as a client sees it.
-type graphqlStub struct {
-	get  func(context.Context, graphqlAt) (graphqlGot, error)
-	list func(context.Context, graphqlIn) iter.Seq2[graphqlListed, error]
-}
-
-var _ routeguide.Service = graphqlStub{}
-
-func newGraphQLStub(client *httprpc.Client) graphqlStub {
-	return graphqlStub{
-		get:  graphql.Ask[graphqlAt, graphqlGot](client, "GetFeature", getFeatureQuery),
-		list: graphql.Subscribe[graphqlIn, graphqlListed](client, "ListFeatures", listFeaturesQuery),
+// graphqlGetFeature is by hand, since its variable has the schema's names.
+func graphqlGetFeature(client *httprpc.Client) func(context.Context, routeguide.Point) (routeguide.Feature, error) {
+	type variables struct {
+		At graphqlPoint `json:"at"`
+	}
+	type result struct {
+		Reply routeguide.Feature `json:"getFeature"`
+	}
+	ask := graphql.Ask[variables, result](client, "GetFeature", getFeatureQuery)
+	return func(ctx context.Context, at routeguide.Point) (routeguide.Feature, error) {
+		got, err := ask(ctx, variables{graphqlPoint(at)})
+		return got.Reply, err
 	}
 }
 
-// GetFeature implements [routeguide.Service].
-func (s graphqlStub) GetFeature(ctx context.Context, at routeguide.Point) (routeguide.Feature, error) {
-	got, err := s.get(ctx, graphqlAt{graphqlPoint(at)})
-	return got.Feature, err
-}
-
-// ListFeatures implements [routeguide.Service].
-func (s graphqlStub) ListFeatures(ctx context.Context, in routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
-	listed := s.list(ctx, graphqlIn{graphqlRectangle{Lo: graphqlPoint(in.Lo), Hi: graphqlPoint(in.Hi)}})
-	return func(yield func(routeguide.Feature, error) bool) {
-		for item, err := range listed {
-			if !yield(item.Feature, err) {
-				return
+// graphqlListFeatures is by hand, since its variable has the schema's names.
+func graphqlListFeatures(
+	client *httprpc.Client,
+) func(context.Context, routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
+	type variables struct {
+		In graphqlRectangle `json:"in"`
+	}
+	type result struct {
+		Reply routeguide.Feature `json:"listFeatures"`
+	}
+	ask := graphql.Subscribe[variables, result](client, "ListFeatures", listFeaturesQuery)
+	return func(ctx context.Context, in routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
+		listed := ask(ctx, variables{graphqlRectangle{Lo: graphqlPoint(in.Lo), Hi: graphqlPoint(in.Hi)}})
+		return func(yield func(routeguide.Feature, error) bool) {
+			for item, err := range listed {
+				if !yield(item.Reply, err) {
+					return
+				}
 			}
 		}
 	}
-}
-
-// RecordRoute implements [routeguide.Service]: a hole.
-func (graphqlStub) RecordRoute(context.Context, iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
-	return routeguide.RouteSummary{}, wirelab.Errorf(wirelab.Unimplemented, "RecordRoute: GraphQL has no client streams")
-}
-
-// RouteChat implements [routeguide.Service]: a hole.
-func (graphqlStub) RouteChat(context.Context, iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
-	return stream.Failed[routeguide.RouteNote](wirelab.Errorf(wirelab.Unimplemented, "RouteChat: GraphQL has no streams both ways"))
 }
