@@ -32,7 +32,16 @@ type method struct {
 }
 
 // Generate returns the generated files of every workload that has a type hooked.
-func Generate(tree fs.FS) ([]generated.File, error) {
+func Generate(tree fs.FS) ([]generated.File, error) { return generate(tree, bound) }
+
+// Hooks returns those that put the hooks around a service, and no others.
+func Hooks(tree fs.FS) ([]generated.File, error) {
+	return generate(tree, func(fs.FS, string, domain) ([]generated.File, error) { return nil, nil })
+}
+
+func generate(
+	tree fs.FS, wires func(tree fs.FS, workload string, d domain) ([]generated.File, error),
+) ([]generated.File, error) {
 	entries, err := fs.ReadDir(tree, "workload")
 	if err != nil {
 		return nil, err
@@ -55,7 +64,7 @@ func Generate(tree fs.FS) ([]generated.File, error) {
 			return nil, fmt.Errorf("%s: %w", folder, err)
 		}
 		files = append(files, generated.File{Path: path.Join(folder, "hooked"+suffix), Content: text})
-		stubs, err := bound(tree, entry.Name(), d)
+		stubs, err := wires(tree, entry.Name(), d)
 		if err != nil {
 			return nil, err
 		}

@@ -270,4 +270,7 @@ func TestGraphQLFails(t *testing.T) {
 	if _, err := Generate(tree); err == nil || !strings.Contains(err.Error(), "has made no resolver of grind") {
 		t.Errorf("before gqlgen: %v", err)
 	}
+	if files, err := Hooks(tree); err != nil || len(files) != 1 {
+		t.Errorf("the hooks, which gqlgen needs: %v, %v", files, err)
+	}
 }
