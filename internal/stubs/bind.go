@@ -323,9 +323,9 @@ var imports = [][]string{
 	{"context", "errors", "io", "iter", "net/http"},
 	{"connectrpc.com/connect", "google.golang.org/grpc"},
 	{
-		"wirelab", "wireconnect wirelab/wire/connect", "wirelab/wire/exchange", "wirelab/wire/form",
+		"wirelab", "wireconnect wirelab/wire/connect", "wirelab/wire/exchange", "wirelab/wire/codec",
 		"wirelab/wire/graphql", "wiregrpc wirelab/wire/grpc", "wirelab/wire/grpcbind", "wirelab/wire/httprpc",
-		"wirelab/wire/moment", "wirelab/wire/netrpc", "wirelab/wire/stream",
+		"wirelab/wire/rfc3339", "wirelab/wire/netrpc", "wirelab/wire/stream",
 		"wirelab/workload/X", "wirelab/workload/X/gen", "wirelab/workload/X/gen/genconnect",
 	},
 }

@@ -9,8 +9,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"wirelab/wire/codec"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/form"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen"
 	"wirelab/workload/ledger/gen/genconnect"
@@ -146,7 +146,7 @@ func (s connectCalls) GetBalance(
 	if err != nil {
 		return ledger.Balance{}, wireconnect.Decode(err)
 	}
-	return form.Read(balanceFromProto(reply.Msg))
+	return codec.Read(balanceFromProto(reply.Msg))
 }
 
 // GetBalances implements calls.
@@ -157,7 +157,7 @@ func (s connectCalls) GetBalances(
 	if err != nil {
 		return ledger.Balances{}, wireconnect.Decode(err)
 	}
-	return form.Read(balancesFromProto(reply.Msg))
+	return codec.Read(balancesFromProto(reply.Msg))
 }
 
 // GetTransactions implements calls.
@@ -168,7 +168,7 @@ func (s connectCalls) GetTransactions(
 	if err != nil {
 		return ledger.TransactionList{}, wireconnect.Decode(err)
 	}
-	return form.Read(listFromProto(reply.Msg))
+	return codec.Read(listFromProto(reply.Msg))
 }
 
 // PostTransaction implements calls.
@@ -179,7 +179,7 @@ func (s connectCalls) PostTransaction(
 	if err != nil {
 		return ledger.Transaction{}, wireconnect.Decode(err)
 	}
-	return form.Read(transactionFromProto(reply.Msg))
+	return codec.Read(transactionFromProto(reply.Msg))
 }
 
 // StreamTransactions implements calls.
@@ -197,7 +197,7 @@ func (s connectCalls) StreamTransactions(
 		// Resets the stream if its end was not read, else keeps the connection.
 		defer func() { _ = call.Close() }()
 		for call.Receive() {
-			item, err := form.Read(eventFromProto(call.Msg()))
+			item, err := codec.Read(eventFromProto(call.Msg()))
 			if !yield(item, err) || err != nil {
 				return
 			}

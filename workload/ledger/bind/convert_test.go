@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab"
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen"
 )
@@ -107,7 +107,7 @@ func TestBalancesThatDoNotFit(t *testing.T) {
 		"a balance for nobody":   {Balances: []*gen.Balance{balance}, Verdicts: []*gen.Verdict{{AccountId: "a"}}},
 		"a balance without time": {Balances: []*gen.Balance{{AccountId: "a", Timestamp: "?"}}, Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}}},
 	} {
-		if got, err := form.Read(balancesFromProto(m)); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
+		if got, err := codec.Read(balancesFromProto(m)); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
 			t.Errorf("%s: %v, %v", why, got, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"wirelab/wire/graphql"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/moment"
+	"wirelab/wire/rfc3339"
 	"wirelab/workload/ledger"
 )
 
@@ -67,7 +67,7 @@ const getTransactionsQuery = "query GetTransactions($after: ID!, $account: ID!, 
 func (r graphqlResolver) GetTransactions(
 	ctx context.Context, after string, account string, since string, limit int32,
 ) (*ledger.TransactionList, error) {
-	sinceTime, err := moment.Parse(since)
+	sinceTime, err := rfc3339.Parse(since)
 	if err != nil {
 		return nil, graphql.Told(err)
 	}
@@ -97,7 +97,7 @@ func graphqlGetTransactions(
 		got, err := ask(ctx, variables{
 			After:   page.After,
 			Account: page.Account,
-			Since:   moment.Text(page.Since),
+			Since:   rfc3339.Text(page.Since),
 			Limit:   page.Limit,
 		})
 		return got.Reply, err
@@ -127,7 +127,7 @@ const streamTransactionsQuery = "subscription StreamTransactions($after: ID!, $a
 func (r graphqlResolver) StreamTransactions(
 	ctx context.Context, after string, account string, since string, rate int64, limit int64, follow bool,
 ) (<-chan *ledger.Event, error) {
-	sinceTime, err := moment.Parse(since)
+	sinceTime, err := rfc3339.Parse(since)
 	if err != nil {
 		return nil, graphql.Told(err)
 	}
@@ -160,7 +160,7 @@ func graphqlStreamTransactions(
 		replies := ask(ctx, variables{
 			After:   feed.After,
 			Account: feed.Account,
-			Since:   moment.Text(feed.Since),
+			Since:   rfc3339.Text(feed.Since),
 			Rate:    feed.Rate,
 			Limit:   feed.Limit,
 			Follow:  feed.Follow,

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/grpcbind"
 	"wirelab/wire/stream"
@@ -136,7 +136,7 @@ func (s grpcCalls) GetBalance(
 	if err != nil {
 		return ledger.Balance{}, wiregrpc.Decode(err)
 	}
-	return form.Read(balanceFromProto(reply))
+	return codec.Read(balanceFromProto(reply))
 }
 
 // GetBalances implements calls.
@@ -147,7 +147,7 @@ func (s grpcCalls) GetBalances(
 	if err != nil {
 		return ledger.Balances{}, wiregrpc.Decode(err)
 	}
-	return form.Read(balancesFromProto(reply))
+	return codec.Read(balancesFromProto(reply))
 }
 
 // GetTransactions implements calls.
@@ -158,7 +158,7 @@ func (s grpcCalls) GetTransactions(
 	if err != nil {
 		return ledger.TransactionList{}, wiregrpc.Decode(err)
 	}
-	return form.Read(listFromProto(reply))
+	return codec.Read(listFromProto(reply))
 }
 
 // PostTransaction implements calls.
@@ -169,7 +169,7 @@ func (s grpcCalls) PostTransaction(
 	if err != nil {
 		return ledger.Transaction{}, wiregrpc.Decode(err)
 	}
-	return form.Read(transactionFromProto(reply))
+	return codec.Read(transactionFromProto(reply))
 }
 
 // StreamTransactions implements calls.

@@ -8,8 +8,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	"wirelab/wire/codec"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/form"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/gen"
 	"wirelab/workload/logging/gen/genconnect"
@@ -137,7 +137,7 @@ func (s connectCalls) GetEntry(
 	if err != nil {
 		return logging.Stored{}, wireconnect.Decode(err)
 	}
-	return form.Read(storedFromProto(reply.Msg))
+	return codec.Read(storedFromProto(reply.Msg))
 }
 
 // ListEntries implements calls.
@@ -148,7 +148,7 @@ func (s connectCalls) ListEntries(
 	if err != nil {
 		return logging.EntryList{}, wireconnect.Decode(err)
 	}
-	return form.Read(listFromProto(reply.Msg))
+	return codec.Read(listFromProto(reply.Msg))
 }
 
 // DeleteEntries implements calls.

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab/wire/form"
+	"wirelab/wire/codec"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/grpcbind"
 	"wirelab/workload/logging"
@@ -128,7 +128,7 @@ func (s grpcCalls) GetEntry(
 	if err != nil {
 		return logging.Stored{}, wiregrpc.Decode(err)
 	}
-	return form.Read(storedFromProto(reply))
+	return codec.Read(storedFromProto(reply))
 }
 
 // ListEntries implements calls.
@@ -139,7 +139,7 @@ func (s grpcCalls) ListEntries(
 	if err != nil {
 		return logging.EntryList{}, wiregrpc.Decode(err)
 	}
-	return form.Read(listFromProto(reply))
+	return codec.Read(listFromProto(reply))
 }
 
 // DeleteEntries implements calls.
