@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"wirelab/lab/result"
 	"wirelab/results/report/block"
@@ -237,9 +238,15 @@ func CountTable(l *result.LoadAnalysis) *block.Table {
 		}
 		columns = append(columns, column)
 	}
-	return armTable(l, block.Table{
+	t := armTable(l, block.Table{
 		ID: "counts", Title: "What the database did", File: "database", Data: append([][]string{heads}, data...),
 	}, columns)
+	if t != nil {
+		for i, c := range t.Columns {
+			t.Columns[i].Short = strings.Replace(c.Name(), "database", "db", 1)
+		}
+	}
+	return t
 }
 
 // StepTable is how long each call of a chain takes, over all rounds; nil where calls are single ones.

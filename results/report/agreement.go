@@ -6,7 +6,72 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/report/block"
 )
+
+// AgreementBlocks are which conclusions of an experiment hold in another, here: what differs between machines and
+// builds, the sentence, and a line for each conclusion.
+func AgreementBlocks(was, here *result.Result, a *result.Agreement) []block.Block {
+	was, _ = Marked(was, nil)
+	facts := block.Facts{}
+	for _, one := range []struct {
+		name string
+		r    *result.Result
+	}{{"original", was}, {"here", here}} {
+		text := fmt.Sprintf("%s, %s, seed %d", one.r.ID, Rounds(len(one.r.Rounds)), one.r.Plan.Seed)
+		facts = append(facts, block.Fact{Name: one.name, Text: text})
+	}
+	machine := block.Fact{Name: "machine", Text: "the same machine and build, as far as is recorded"}
+	if len(a.Environment) > 0 {
+		machine.Text = "it is not the same machine or build, so conclusions may rightly differ:"
+		machine.Tone = block.Open
+	}
+	facts = append(facts, machine)
+	for _, c := range a.Environment {
+		facts = append(facts, block.Fact{Text: c.What + ": " + c.Was + ", here " + c.Here})
+	}
+	all := []block.Block{
+		block.Heading{Text: "Replay"}, facts, block.Pause{}, block.Notes{Kind: block.Claim, Lines: []string{Agreed(a)}},
+	}
+	hidden := 0
+	var t *block.Table
+	var last *result.Conclusion
+	for i := range a.Conclusions {
+		c := &a.Conclusions[i]
+		m, err := result.MetricByID(c.Metric)
+		if err != nil {
+			continue // not reached: conclusions are made from metrics
+		}
+		if !c.Primary && c.Holding == result.Holds && !c.Apart {
+			hidden++ // of other metrics what simply holds is not worth telling
+			continue
+		}
+		if last == nil || last.Metric != c.Metric || last.Load != c.Load {
+			t = &block.Table{
+				ID: "conclusions", Title: m.Title + ", " + LoadName(was.Plan, c.Load) + choose(c.Primary, " (primary)", ""),
+				Columns: block.Columns("arm", "original", "", "here", "conclusion"),
+			}
+			all = append(all, block.Pause{}, t)
+		}
+		last = c
+		row := block.Texts(was.ArmName(c.Arm), Word(m, c.Was.Verdict), Found(&c.Was), Found(&c.Here), Held(c))
+		row[2].Short, row[3].Short = FoundBriefly(&c.Was), FoundBriefly(&c.Here)
+		row[4].Tone = map[result.Holding]block.Tone{result.Holds: block.Good, result.Contradicted: block.Bad}[c.Holding]
+		if row[4].Tone == block.Plain {
+			row[4].Tone = block.Open
+		}
+		t.Add(row...)
+	}
+	if hidden > 0 {
+		text := fmt.Sprintf("Conclusions of other metrics that hold are not shown (%d); --json lists them.", hidden)
+		all = append(all, block.Pause{}, block.Notes{Kind: block.Method, Lines: []string{text}})
+	}
+	all = append(all, notesOf(block.Mark, EarlyLegend(was))...)
+	if notes := AgreedNotes(was.Plan, a, was.ArmName); len(notes) > 0 {
+		all = append(all, block.Pause{}, block.Notes{Lines: notes})
+	}
+	return all
+}
 
 // Agreed says in sentences how many of an experiment's conclusions hold in
 // another: of the primary metrics first, which decide, then of the others.

@@ -75,7 +75,7 @@ func CapacityTable(c *result.CapacityAnalysis) *block.Table {
 		row := block.Texts(a.Name, CapacityCell(a), "", "", "", RateOf(a.Closed), "", CapacityRounds(a))
 		row[2].Text, row[3].Text = CapacityRatio(a.Difference)
 		if a.Difference != nil {
-			row[4] = block.Cell{Text: CapacityWord(a.Difference), Tone: toneOf(a.Difference.Verdict)}
+			row[4] = block.Cell{Text: CapacityWord(a.Difference), Tone: ToneOf(a.Difference.Verdict)}
 		}
 		probes := 0
 		for _, round := range a.Rounds {
@@ -110,8 +110,8 @@ func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
 	return t
 }
 
-// toneOf is whether a verdict is good or bad for the arm.
-func toneOf(v result.Verdict) block.Tone {
+// ToneOf is whether a verdict is good or bad for the arm.
+func ToneOf(v result.Verdict) block.Tone {
 	switch v {
 	case result.Better:
 		return block.Good

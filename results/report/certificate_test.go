@@ -38,12 +38,12 @@ func TestResolves(t *testing.T) {
 	if got := report.Resolves(slow); !strings.Contains(got, "a round takes 20s") {
 		t.Errorf("of a very slow machine: %q", got)
 	}
-	rows := report.Resolutions(c)
-	if len(rows) < 6 || len(rows[0].Widths) != 3 || len(report.StretchNames()) != 3 || !strings.HasPrefix(rows[0].Widths[1], "±") {
+	rows := report.ResolutionTable(c).Rows
+	if len(rows) < 6 || len(rows[0]) != 7 || !strings.HasPrefix(rows[0][3].Text, "±") {
 		t.Errorf("%+v", rows)
 	}
 	for _, row := range rows {
-		if strings.Contains(row.Metric, "sent") {
+		if strings.Contains(row[0].Text, "sent") {
 			t.Error("bytes that never differ have a row")
 		}
 	}

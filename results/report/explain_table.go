@@ -16,7 +16,7 @@ func ShareTable(r *result.Result, m result.Metric, at *result.Attribution) *bloc
 	add := func(name, step string, s *result.Share) {
 		amount, interval := ShareAmount(s.Amount, at.Base.Value, unit)
 		row := block.Texts(name, step, Points(s), Interval(s.Difference), amount, interval, Verdict(m, s.Difference))
-		row[6].Tone = toneOf(s.Difference.Verdict)
+		row[6].Tone = ToneOf(s.Difference.Verdict)
 		t.Add(row...)
 	}
 	for i := range at.Shares {
@@ -34,7 +34,7 @@ func EffectTable(e *result.Explanation, m result.Metric, x *result.MetricExplana
 		if d == nil {
 			return block.Cell{Text: "cannot be told", Tone: block.Quiet}
 		}
-		return block.Cell{Text: Verdict(m, d), Tone: toneOf(d.Verdict)}
+		return block.Cell{Text: Verdict(m, d), Tone: ToneOf(d.Verdict)}
 	})
 }
 
@@ -44,7 +44,7 @@ func InteractionTable(e *result.Explanation, x *result.MetricExplanation) *block
 	return effectTable(e, t, "interaction", x.Interactions, func(d *result.Difference) block.Cell {
 		c := block.Cell{Text: Interacts(d), Tone: block.Quiet}
 		if d != nil {
-			if c.Tone = toneOf(d.Verdict); d.Verdict == result.Better || d.Verdict == result.Worse {
+			if c.Tone = ToneOf(d.Verdict); d.Verdict == result.Better || d.Verdict == result.Worse {
 				c.Tone = block.Claimed
 			}
 		}

@@ -10,16 +10,26 @@ import (
 	"strings"
 )
 
-// Block is one of [Heading], [Facts], [Notes], [Table], [Figure] and [Pause].
+// Block is one of [Heading], [Facts], [Notes], [Table], [Metrics], [Figure] and [Pause].
 type Block interface{ block() }
 
-// Heading begins a part of a report.
-type Heading struct{ Text string }
+// Part is blocks that belong together: "load", "method".
+type Part struct {
+	ID     string
+	Blocks []Block
+}
 
-// Fact is something that is known, with its name.
+// Heading begins a part of a report.
+type Heading struct {
+	Text string
+	Name bool // it is a name, which is written as it is in the middle of a line too
+}
+
+// Fact is something that is known, with its name. One without a name belongs to the fact above it.
 type Fact struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+	Tone Tone   `json:"-"`
 }
 
 // Facts are named.
@@ -30,6 +40,7 @@ type Notes struct {
 	Kind  Kind
 	Title string // over the notes, where they need one
 	Lines []string
+	Tone  Tone // of all lines, where it is not that of the kind
 }
 
 // Kind is what a note is for.
@@ -55,6 +66,8 @@ const (
 	// Setting says how calls came, Method how a part is to be read.
 	Setting
 	Method
+	// Prose is a sentence like any other.
+	Prose
 )
 
 // Table is rows of cells under heads of as many.
@@ -86,7 +99,8 @@ func (c Column) Name() string { return strings.TrimSpace(c.Head + " " + c.Unit) 
 
 // Cell is a place in a table.
 type Cell struct {
-	Text string
+	Text  string
+	Short string // the text where there is little room; "" for the same
 	// Why is why the figure is refused, where it is.
 	Why string
 	// Tone is what the text says of the arm; the text says it too.
@@ -111,18 +125,61 @@ const (
 	Claimed // neither good nor bad
 )
 
+// Metrics are figures of arms, each with its difference from the first arm's. A form has a column or rows for each
+// metric.
+type Metrics struct {
+	ID      string
+	Arms    []Arm
+	Columns []Metric
+}
+
+// Arm is what is compared.
+type Arm struct {
+	Name, About, Place string
+	Floored            bool // it is known what it would do before a server that does nothing
+}
+
+// Metric is what arms have a figure of.
+type Metric struct {
+	ID, Title, Short, Unit string
+	// Primary is the one that decides. Counted is one of which there are no differences to show, all being 0 or not.
+	Primary, Counted bool
+	Figures          []Measured // one of each arm
+}
+
+// Name is the short name with the unit.
+func (m Metric) Name() string { return strings.TrimSpace(m.Short + " " + m.Unit) }
+
+// Measured is a figure of an arm.
+type Measured struct {
+	Value, Marks string // without the unit
+	Text         string // with unit and marks
+	Bounds       string // its own interval
+	// Change, Interval and Verdict are the difference, Sign the verdict in a character and Tone what it says of the arm.
+	Change, Interval, Verdict, Sign string
+	Tone                            Tone
+	Floor                           string // the same before a server that does nothing; "" where there is none
+	FloorText                       string // with the unit
+	Why                             string // why the figure is refused, where it is
+	Key                             string // where the analysis has it
+}
+
+// Claimed reports whether a difference is claimed.
+func (m Measured) Claimed() bool { return m.Sign == "*" }
+
 // Figure is a drawing of what it is of. Only forms that can draw show it; its figures stand in a table too.
 type Figure struct{ Of any }
 
 // Pause parts blocks where a form has no margins.
 type Pause struct{}
 
-func (Heading) block() {}
-func (Facts) block()   {}
-func (Notes) block()   {}
-func (*Table) block()  {}
-func (Figure) block()  {}
-func (Pause) block()   {}
+func (Heading) block()  {}
+func (Facts) block()    {}
+func (Notes) block()    {}
+func (*Table) block()   {}
+func (*Metrics) block() {}
+func (Figure) block()   {}
+func (Pause) block()    {}
 
 // Columns are columns with such heads: of figures where a head begins with ">", of words where not.
 func Columns(heads ...string) []Column {
@@ -185,6 +242,16 @@ func Said(b Block) []string {
 		}
 	case Notes:
 		all = append([]string{b.Title}, b.Lines...)
+	case *Metrics:
+		for _, m := range b.Columns {
+			all = append(all, m.Title, m.Short)
+			for i, f := range m.Figures {
+				all = append(all, b.Arms[i].Name, f.Value+f.Marks, f.Verdict, f.Floor)
+				if f.Claimed() {
+					all = append(all, f.Change, f.Interval)
+				}
+			}
+		}
 	case *Table:
 		for _, c := range b.Columns {
 			all = append(all, c.Head)

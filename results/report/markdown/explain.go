@@ -24,7 +24,7 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 	for i := range e.Loads {
 		p.explained(r, e, &e.Loads[i])
 	}
-	p.early(r)
+	p.notes(block.Notes{Lines: report.EarlyLegend(r)})
 	p.blocks(report.RefusedBlocks(r, a))
 	p.blocks([]block.Block{
 		block.Heading{Text: "How it was measured"},
@@ -37,12 +37,10 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 func (p *page) explained(r *result.Result, e *result.Explanation, l *result.LoadExplanation) {
 	p.line("### " + escape(report.LoadName(r.Plan, l.Load)))
 	p.line("")
-	p.notes(block.Notes{Kind: block.Claim, Lines: report.Explained(r, e, l)})
-	p.line("")
+	p.notes(block.Notes{Kind: block.Point, Lines: report.Explained(r, e, l)})
 	p.shares(r, l)
 	p.effects(e, l)
 	p.notes(block.Notes{Lines: report.ExplainedNotes(r, e, l)})
-	p.line("")
 }
 
 // shares writes the shares of every difference in every metric.

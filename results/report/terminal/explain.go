@@ -33,8 +33,8 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 		p.notes(block.Notes{Lines: report.ExplainedNotes(r, e, l)})
 	}
 	p.blank()
-	p.early(r)
-	p.wrapped("", report.ExplainMethod(r), faint)
+	p.notes(block.Notes{Kind: block.Mark, Lines: report.EarlyLegend(r)})
+	p.notes(block.Notes{Kind: block.Method, Lines: []string{report.ExplainMethod(r)}})
 	return p.out.Flush() // remembers the first error of all writes
 }
 
@@ -97,7 +97,7 @@ func (p *page) otherShares(l *result.LoadExplanation, a int) {
 }
 
 func shareCell(s *result.Share) cell {
-	return cell{text: report.Points(s) + " " + spaced(mark(s.Difference.Verdict)), in: of(s.Difference.Verdict), right: true}
+	return cell{text: report.Points(s) + " " + spaced(report.Sign(s.Difference.Verdict)), in: toneInk(report.ToneOf(s.Difference.Verdict)), right: true}
 }
 
 // spaced is a mark, or as much room.
@@ -141,7 +141,7 @@ func (p *page) otherEffects(e *result.Explanation, l *result.LoadExplanation) {
 		for k := range x.Effects {
 			c := cell{text: report.Absent + "  ", right: true}
 			if d := x.Effects[k].Difference; d != nil && d.Known {
-				c = cell{text: report.Change(d) + " " + spaced(mark(d.Verdict)), in: of(d.Verdict), right: true}
+				c = cell{text: report.Change(d) + " " + spaced(report.Sign(d.Verdict)), in: toneInk(report.ToneOf(d.Verdict)), right: true}
 			}
 			column = append(column, c)
 		}
@@ -151,7 +151,7 @@ func (p *page) otherEffects(e *result.Explanation, l *result.LoadExplanation) {
 		p.blank()
 		p.inBlocks(grid(columns), 1)
 	}
-	p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
+	p.wrapped("", report.SignsLegend, faint)
 }
 
 // grid makes a table of columns, the first cell of each its head.

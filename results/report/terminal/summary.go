@@ -20,10 +20,10 @@ func WriteSummary(w io.Writer, s report.Summary, style Style) error {
 		p.style.Width = max(style.Width, leastSummary)
 	}
 	if s.Verdict != "" {
-		p.wrapped("", s.Verdict, ofOutcome(s.Outcome))
+		p.wrapped("", s.Verdict, toneInk(report.OutcomeTone(s.Outcome)))
 	}
 	for _, text := range s.Findings {
-		p.wrapped("· ", text, ofOutcome(s.Outcome))
+		p.wrapped("· ", text, toneInk(report.OutcomeTone(s.Outcome)))
 	}
 	for _, text := range s.Answer {
 		p.wrapped("", text, bold)
@@ -232,7 +232,7 @@ func inkOf(v report.SummaryCell) ink {
 	case v.Verdict == "":
 		return plain
 	}
-	return of(v.Verdict)
+	return toneInk(report.ToneOf(v.Verdict))
 }
 
 func padded(text string, columns int) string {

@@ -106,3 +106,46 @@ func cut(text string, most int) string {
 	}
 	return string([]rune(text)[:most-1]) + "…"
 }
+
+// drop leaves out a table's last columns, but for so many, as far as it is too wide.
+func (p *page) drop(t table, least int) {
+	for n := len(t.head[0]); p.over(t) > 0 && n > least; n-- {
+		t.without(n-1, n)
+	}
+}
+
+// middles shortens a column of names as far as the table is too wide, to no less than least.
+func (p *page) middles(t table, column, least int) {
+	if n := p.over(t); n > 0 {
+		most := max(t.widths()[column]-n, least)
+		for _, row := range t.body {
+			row[column].text = middleCut(row[column].text, most)
+		}
+	}
+}
+
+// inBlocks writes a table. What is too wide for the page is broken into blocks of columns, each with the first columns
+// again, so that a row always says whose it is.
+func (p *page) inBlocks(t table, keys int) {
+	widths := t.widths()
+	for from := keys; from < len(widths); {
+		if from > keys {
+			p.blank()
+		}
+		used, to := sum(widths[:keys])+gap*keys, from
+		for to < len(widths) && (to == from || used+widths[to] <= p.style.Width) {
+			used += widths[to] + gap
+			to++
+		}
+		part := func(rows [][]cell) (all [][]cell) {
+			for _, row := range rows {
+				all = append(all, append(row[:keys:keys], row[from:to]...))
+			}
+			return all
+		}
+		one := table{head: part(t.head), body: part(t.body)}
+		p.shorten(one, 0, shortestName)
+		p.table(one)
+		from = to
+	}
+}

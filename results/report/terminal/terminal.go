@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"wirelab/internal/paragraph"
+	"wirelab/lab/doctor"
 	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
@@ -44,49 +45,95 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) e
 	if s.Refused {
 		a = a.WithRefused()
 	}
-	if r.SelfTest != nil {
-		p.selfTest(r)
-		return p.out.Flush()
-	}
-	p.head(r, a)
-	p.scenarios(r, a)
-	if a.Capacity != nil {
-		p.blank()
-		p.capacity(r, a.Capacity)
-	}
-	for i := range a.Curves {
-		p.blank()
-		p.letters = 0
-		p.blocks(report.CurveBlocks(r, &a.Curves[i]))
-	}
 	compared := false
-	for l := range a.Loads {
-		if !report.InCurve(a, a.Loads[l].Load) {
-			compared = true
-			p.blank()
-			p.load(r, &a.Loads[l])
+	for i, part := range report.Document(r, a, nil) {
+		switch compared = compared || part.ID == "load"; part.ID {
+		case "absent": // the head says it
+			continue
+		case "method":
+			if !compared { // no load has differences
+				continue
+			}
 		}
-	}
-	if tables := report.Decisions(r, a, nil); len(tables) > 0 {
-		p.blank()
-		p.decisions(tables)
-	}
-	if all := report.PublishedBlocks(r, a); len(all) > 0 {
-		p.blank()
-		p.blocks(all)
-	}
-	if compared {
-		p.blank()
-		p.wrapped("", report.Method(r), faint)
+		if i > 0 {
+			p.blank()
+		}
+		p.blocks(part.Blocks)
 	}
 	return p.out.Flush() // remembers the first error of all writes
+}
+
+// write writes blocks alone.
+func write(w io.Writer, blocks []block.Block, s Style) error {
+	p := newPage(w, s)
+	p.blocks(blocks)
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+// WriteJudgement writes how a result stands against thresholds: the verdict, and for each threshold a line for every
+// arm and load it is for. The error is w's.
+func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
+	return write(w, append([]block.Block{block.Heading{Text: "Thresholds"}}, report.JudgedBlocks(r, j)...), s)
+}
+
+// WriteCheck is [WriteJudgement] for a screen: the answer first, no line wider than the style says, and what has no
+// room gives way from the least to the most important. The error is w's.
+func WriteCheck(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
+	p := newPage(w, s)
+	p.brief = true
+	p.blocks(report.JudgedBlocks(r, j))
+	return p.out.Flush()
+}
+
+// WriteAgreement writes which conclusions of an experiment hold in another, here. The error is w's.
+func WriteAgreement(w io.Writer, was, here *result.Result, a *result.Agreement, s Style) error {
+	return write(w, report.AgreementBlocks(was, here, a), s)
+}
+
+// Examination writes what a doctor found. The error is w's.
+func Examination(w io.Writer, e doctor.Examination, s Style) error {
+	return write(w, report.ExaminationBlocks(e), s)
+}
+
+// WriteDecisions writes the tables of when to use which. The error is w's.
+func WriteDecisions(w io.Writer, tables []report.DecisionTable, s Style) error {
+	var all []block.Block
+	for i, t := range tables {
+		if i > 0 {
+			all = append(all, block.Pause{})
+		}
+		all = append(all, report.DecisionBlocks(t)...)
+	}
+	return write(w, all, s)
+}
+
+// WriteRefused lists what was measured and refused by a check, each value marked and with its reason, after what has
+// no table of them: an explanation, a replay. The error is w's.
+func WriteRefused(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
+	r, a = report.Marked(r, a)
+	all := report.RefusedBlocks(r, a.WithRefused())
+	if len(all) == 0 {
+		all = []block.Block{block.Notes{Kind: block.Prose, Lines: []string{"No check refused a figure."}}}
+	}
+	return write(w, append([]block.Block{block.Pause{}}, all...), s)
 }
 
 // page is what is being written.
 type page struct {
 	out     *bufio.Writer
 	style   Style
-	letters int // of a curve's arms, so far
+	letters int         // of a curve's arms, so far
+	of      []block.Arm // of the load that is being written
+	brief   bool        // no line may be too wide, whatever gives way
+}
+
+// newPage returns a page of a width that can be written on.
+func newPage(w io.Writer, s Style) *page {
+	if s.Width == 0 {
+		s.Width = usualWidth
+	}
+	s.Width = max(s.Width, leastWidth)
+	return &page{out: bufio.NewWriter(w), style: s}
 }
 
 // ink is an ANSI sequence; "" is plain.
@@ -101,21 +148,6 @@ const (
 	yellow ink = "33"
 	blue   ink = "34"
 )
-
-// of is the ink of a verdict.
-func of(v result.Verdict) ink {
-	switch v {
-	case result.Better:
-		return green
-	case result.Worse, result.Invalid, result.Unsteady:
-		return red
-	case result.Equivalent:
-		return blue
-	case result.Inconclusive, result.TooFew:
-		return yellow
-	}
-	return faint
-}
 
 func (p *page) paint(text string, in ink) string {
 	if !p.style.Color || in == plain || strings.TrimSpace(text) == "" {
@@ -140,95 +172,20 @@ func (p *page) wrapped(label, text string, in ink) {
 	}
 }
 
-func (p *page) head(r *result.Result, a *result.Analysis) {
-	if r.Label != "" {
-		p.wrapped("name      ", r.Label, bold)
-	}
-	for _, f := range report.Facts(r, a) {
-		in := plain
-		if f.Name == "question" {
-			in = bold
-		}
-		p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, in)
-	}
-	widest := 0
-	for i := range r.Plan.Arms {
-		widest = max(widest, width(r.ArmName(i)))
-	}
-	for _, absent := range r.Absent {
-		widest = max(widest, width(absent.Name()))
-	}
-	for i := range len(r.Plan.Arms) + len(r.Absent) {
-		label := "          "
-		if i == 0 {
-			label = "arms      "
-		}
-		name, about := r.ArmName(i), report.Arm(r, i)
-		if n := i - len(r.Plan.Arms); n >= 0 {
-			name, about = r.Absent[n].Name(), report.AbsentWhy(r.Absent[n])
-		}
-		if about == "" || widest > p.style.Width/2 {
-			p.wrapped(label, name, plain)
-			if about != "" {
-				p.wrapped("            ", about, plain)
-			}
-			continue
-		}
-		p.wrapped(label+name+strings.Repeat(" ", widest-width(name))+"  ", about, plain)
-	}
-}
-
 // title writes a heading over the whole width.
 func (p *page) title(text string) {
 	p.line(p.paint("── "+text+" "+strings.Repeat("─", max(0, p.style.Width-width(text)-4)), bold))
 }
 
-// load writes what was found under one load.
-func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
-	p.title(report.LoadName(r.Plan, l.Load))
-	p.wrapped("", report.Sentence(r.Plan, l), bold)
-	notes := report.LoadNotes(r, l)
-	if !report.Empty(l) {
-		p.blank()
-		p.groups(l, mainGroups(l))
-		p.blank()
-		others := secondaryGroups(l)
-		switch {
-		case l.Streams > 0:
-			streams := report.StreamTable(l)
-			p.groups(l, columnGroups(l, streams))
-			p.wrapped("", streams.Caption, faint)
-			p.blank()
-		case l.Open:
-			others = append(rateGroups(l), others...)
+// labelled writes lines with a label before the first of them.
+func (p *page) labelled(label string, lines []string, in ink) {
+	for i, line := range lines {
+		if i > 0 {
+			label = strings.Repeat(" ", width(label))
 		}
-		p.groups(l, append(others, countGroups(l)...))
-		if len(l.Arms) > 1 {
-			p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
-		}
-		for _, n := range notes {
-			if n.Kind == block.Mark || n.Kind == block.RefusedMark {
-				p.notes(n)
-			}
-		}
-		p.blank()
-		for _, t := range report.Accounts(l) {
-			p.account(l, t)
-		}
-	}
-	for _, n := range notes {
-		if n.Kind != block.Mark && n.Kind != block.RefusedMark {
-			p.notes(n)
-		}
+		p.wrapped(label, line, in)
 	}
 }
 
-// labelled writes lines with a label before the first of them.
-func (p *page) labelled(label string, lines []string) {
-	for i, line := range lines {
-		if i > 0 {
-			label = strings.Repeat(" ", len(label))
-		}
-		p.wrapped(label, line, plain)
-	}
-}
+// Tested is [report.Tested].
+func Tested(t result.Tested) string { return report.Tested(t) }

@@ -1,0 +1,190 @@
+package report
+
+import (
+	"strings"
+
+	"wirelab/lab/result"
+	"wirelab/results/report/block"
+)
+
+// Document is a whole report: each part made once, for every form. A form chooses which parts come first, and leaves
+// out what it has no room for. r and a are as [Marked] returns them.
+func Document(r *result.Result, a *result.Analysis, outages []Outage) []block.Part {
+	if r.SelfTest != nil {
+		return []block.Part{{ID: "self-test", Blocks: SelfTestBlocks(r)}}
+	}
+	all := []block.Part{{ID: "head", Blocks: head(r, a)}, {ID: "absent", Blocks: notesOf(block.Remark, AbsentNotes(r))}}
+	add := func(id string, blocks ...block.Block) {
+		if len(blocks) > 0 {
+			all = append(all, block.Part{ID: id, Blocks: blocks})
+		}
+	}
+	if t := ScenarioTable(r, a); t != nil {
+		add("scenarios", append([]block.Block{block.Heading{Text: "All scenarios"}, t},
+			notesOf(block.Mark, EarlyLegend(r))...)...)
+	}
+	if a.Capacity != nil {
+		objective := strings.ReplaceAll(a.Capacity.Objective, ",", ", ")
+		add("capacity", append([]block.Block{
+			block.Heading{Text: "Capacity"}, block.Facts{{Name: "under", Text: objective}},
+		}, CapacityBlocks(r, a.Capacity)...)...)
+	}
+	for i := range a.Curves {
+		add("curve", CurveBlocks(r, &a.Curves[i])...)
+	}
+	for i := range a.Loads {
+		if !InCurve(a, a.Loads[i].Load) {
+			add("load", LoadBlocks(r, &a.Loads[i])...)
+		}
+	}
+	for _, t := range Decisions(r, a, outages) {
+		add("decisions", DecisionBlocks(t)...)
+	}
+	add("published", PublishedBlocks(r, a)...)
+	if len(a.Loads) > 0 {
+		add("method", notesOf(block.Method, []string{Method(r)})...)
+	}
+	return all
+}
+
+// notesOf are notes as blocks; none of no lines.
+func notesOf(kind block.Kind, lines []string) []block.Block {
+	if len(lines) == 0 {
+		return nil
+	}
+	return []block.Block{block.Notes{Kind: kind, Lines: lines}}
+}
+
+// head is what is to be known of an experiment, and of its arms.
+func head(r *result.Result, a *result.Analysis) []block.Block {
+	facts := block.Facts(Facts(r, a))
+	for i := range facts {
+		if facts[i].Name == "question" {
+			facts[i].Tone = block.Claimed
+		}
+	}
+	if r.Label != "" {
+		facts = append(block.Facts{{Name: "name", Text: r.Label, Tone: block.Claimed}}, facts...)
+	}
+	return []block.Block{facts, ArmTable(r)}
+}
+
+// ArmTable is what each arm is, and why those that are absent are.
+func ArmTable(r *result.Result) *block.Table {
+	t := &block.Table{ID: "arms", Title: "Arms", Columns: block.Columns("arm", "what it is")}
+	for i := range r.Plan.Arms {
+		t.Add(block.Texts(r.ArmName(i), Arm(r, i))...)
+	}
+	for _, absent := range r.Absent {
+		t.Add(block.Texts(absent.Name(), AbsentWhy(absent))...)
+	}
+	return t
+}
+
+// LoadBlocks are what was found under one load.
+func LoadBlocks(r *result.Result, l *result.LoadAnalysis) []block.Block {
+	all := []block.Block{
+		block.Heading{Text: LoadName(r.Plan, l.Load), Name: true},
+		block.Notes{Kind: block.Claim, Lines: []string{Sentence(r.Plan, l)}},
+	}
+	var marks, rest []block.Block
+	for _, n := range LoadNotes(r, l) {
+		switch {
+		case len(n.Lines) == 0:
+		case n.Kind == block.Mark || n.Kind == block.RefusedMark:
+			marks = append(marks, n)
+		default:
+			rest = append(rest, n)
+		}
+	}
+	if Empty(l) {
+		return append(all, rest...)
+	}
+	add := func(tables ...*block.Table) {
+		for _, t := range tables {
+			if t != nil {
+				all = append(all, t)
+			}
+		}
+	}
+	all = append(all, block.Pause{}, MainMetrics(r, l), block.Pause{})
+	add(StreamTable(l), RateTable(l))
+	all = append(all, OtherMetrics(r, l))
+	add(CountTable(l))
+	all = append(append(all, marks...), block.Pause{})
+	add(append(Accounts(l), ClientTable(l))...)
+	return append(all, rest...)
+}
+
+// DecisionBlocks are a table of when to use which.
+func DecisionBlocks(t DecisionTable) []block.Block {
+	rows := &block.Table{
+		ID: "decisions", Columns: block.Columns("what is wanted", "first", "behind", "no figure", "to know", "holds for"),
+	}
+	rows.Columns[5].Short = "for"
+	if t.Load < 0 {
+		rows.Columns[2].Head = "each run"
+	}
+	for i, d := range t.Rows {
+		others := d.Others
+		if t.Load < 0 {
+			others = d.First // of failures no way is first
+		}
+		rows.Add(block.Cell{Text: d.Need}, block.Cell{Text: d.Lead, Strong: t.Load >= 0, Tone: podiumTone(d.State)},
+			block.Cell{List: Texts(others)}, block.Cell{List: t.Refusals(i)}, block.Cell{List: d.Notes},
+			block.Cell{Text: d.Holds})
+	}
+	all := []block.Block{block.Heading{Text: "When to use which: " + t.Title}}
+	if len(t.Conditions) > 0 {
+		all = append(all, block.Facts(t.Conditions), block.Pause{})
+	}
+	all = append(append(all, rows, block.Pause{}), notesOf(block.Remark, t.Promises)...)
+	return append(all, block.Notes{Kind: block.Method, Lines: []string{t.Method}})
+}
+
+// podiumTone is what may be said of a row. Its words say the same.
+func podiumTone(state string) block.Tone {
+	switch result.PodiumState(state) {
+	case result.PodiumClear:
+		return block.Good
+	case result.PodiumAlike:
+		return block.Same
+	case result.PodiumShared, result.PodiumFew:
+		return block.Open
+	case result.PodiumEmpty, result.PodiumAlone:
+		return block.Quiet
+	}
+	return block.Plain
+}
+
+// JudgedBlocks are how a result stands against thresholds: the verdict, each threshold with its findings, the notes.
+func JudgedBlocks(r *result.Result, j *result.Judgement) []block.Block {
+	j = MarkedJudgement(r, j)
+	all := []block.Block{block.Notes{
+		Kind: block.Claim, Lines: []string{Judged(r.Plan, j)}, Tone: OutcomeTone(j.Outcome),
+	}}
+	t := &block.Table{ID: "findings", Columns: block.Columns("threshold", "arm", "load", ">found", "95 % CI", "outcome")}
+	for i := range j.Findings {
+		f := &j.Findings[i]
+		value, interval := Figure(f)
+		row := block.Texts(f.Threshold, f.ArmName, f.LoadName, value, interval, OutcomeWords(f))
+		row[5].Strong, row[5].Tone, row[5].Short = f.Outcome != result.Passed, OutcomeTone(f.Outcome), string(f.Outcome)
+		t.Add(row...)
+	}
+	if len(t.Rows) > 0 {
+		all = append(all, t)
+	}
+	all = append(append(all, block.Pause{}), notesOf(block.Mark, EarlyLegend(r))...)
+	return append(all, notesOf(block.Remark, JudgedNotes(j))...)
+}
+
+// OutcomeTone is whether an outcome is good.
+func OutcomeTone(o result.Outcome) block.Tone {
+	switch o {
+	case result.Passed:
+		return block.Good
+	case result.Crossed, result.Spoiled:
+		return block.Bad
+	}
+	return block.Open
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+
+	"wirelab/lab/result"
+	"wirelab/results/report/block"
+)
+
+// MainMetrics are the metrics that a load is judged by, and OtherMetrics the rest.
+func MainMetrics(r *result.Result, l *result.LoadAnalysis) *block.Metrics {
+	return metricsBlock(r, l, "main", Shown(l))
+}
+
+// OtherMetrics are described at [MainMetrics].
+func OtherMetrics(r *result.Result, l *result.LoadAnalysis) *block.Metrics {
+	return metricsBlock(r, l, "others", Secondary(l))
+}
+
+func metricsBlock(r *result.Result, l *result.LoadAnalysis, id string, metrics []result.Metric) *block.Metrics {
+	b := &block.Metrics{ID: id}
+	for a := range l.Arms {
+		arm := block.Arm{Name: l.Arms[a].Name, About: Arm(r, a), Floored: l.Arms[a].Floor.Known}
+		if len(l.Arms) > 1 {
+			arm.Place = Place(l, a)
+		}
+		b.Arms = append(b.Arms, arm)
+	}
+	for _, m := range metrics {
+		row := l.Row(m.ID)
+		unit := RowUnit(m, row)
+		column := block.Metric{
+			ID: m.ID, Title: m.Title, Short: m.Short, Unit: unit.Name, Primary: row.Primary, Counted: m.Counted,
+		}
+		for a, c := range row.Cells {
+			column.Figures = append(column.Figures, measuredOf(l, m, unit, a, c))
+		}
+		b.Columns = append(b.Columns, column)
+	}
+	return b
+}
+
+// measuredOf is an arm's figure of a metric with all that forms say of it.
+func measuredOf(l *result.LoadAnalysis, m result.Metric, unit Unit, a int, c result.Cell) block.Measured {
+	arm := &l.Arms[a]
+	f := block.Measured{
+		Value: Value(c.Estimate, unit), Marks: Marks(arm, m), Bounds: BoundsOf(c.Estimate, unit),
+		Floor: FloorText(arm, m, unit), Key: fmt.Sprintf("%d/%d/%s", l.Load, a, m.ID),
+	}
+	f.Text = With(c.Estimate, unit) + f.Marks
+	if f.Floor != "" {
+		v, _ := Floor(arm, m)
+		f.FloorText = With(result.Estimate{Known: true, Value: v}, unit)
+		if _, refused := IsRefused(f.Floor); refused {
+			f.FloorText = Refused(f.FloorText)
+		}
+	}
+	if !c.Estimate.Known {
+		f.Why = c.Estimate.Why
+	}
+	switch d := c.Difference; {
+	case d != nil:
+		f.Change, f.Interval, f.Verdict = Change(d), Interval(d), Verdict(m, d)
+		f.Tone, f.Sign = ToneOf(d.Verdict), Sign(d.Verdict)
+	case !c.Estimate.Known && arm.Spoiled(m) != "":
+		f.Verdict, f.Tone = string(arm.Spoiled(m)), block.Bad
+	}
+	return f
+}
+
+// BoundsOf is what bounds an estimate: "[23.5, 24.6]", "exact", "" for none.
+func BoundsOf(e result.Estimate, u Unit) string {
+	switch {
+	case !e.Interval():
+		return ""
+	case e.Low == e.High:
+		return "exact"
+	}
+	return "[" + Significant(e.Low/u.Size, 3) + ", " + Significant(e.High/u.Size, 3) + "]"
+}
+
+// SignsLegend says what the signs of verdicts mean.
+const SignsLegend = "* difference claimed, = equivalent, ? undecided, ! nothing claimed"
+
+// Sign is a verdict in one character.
+func Sign(v result.Verdict) string {
+	switch v {
+	case result.Better, result.Worse:
+		return "*"
+	case result.Equivalent:
+		return "="
+	case result.Inconclusive:
+		return "?"
+	case result.Unmeasured:
+		return ""
+	}
+	return "!"
+}
+
+// RateTable is what an open loop was asked for and did; nil of other loads.
+func RateTable(l *result.LoadAnalysis) *block.Table {
+	if !l.Open || l.Streams > 0 {
+		return nil
+	}
+	planned, answered := armColumn{head: "planned /s"}, armColumn{head: "answered /s"}
+	if l.Scenario != "" {
+		answered.head = "acknowledged /s" // of sends: each may carry many messages
+	}
+	for a := range l.Arms {
+		planned.cells = append(planned.cells, Significant(l.Arms[a].Planned, 3))
+		answered.cells = append(answered.cells, Answered(&l.Arms[a]))
+	}
+	return armTable(l, block.Table{ID: "rates", Title: "Rates"}, []armColumn{planned, answered})
+}
