@@ -41,6 +41,7 @@ func examples() map[string]*result.Result {
 		"chained": resulttest.Chained(), "ledger": resulttest.Ledger(), "pipeline": resulttest.Pipeline(),
 		"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(),
 		"capacity": resulttest.Capacity(), "curves": resulttest.Curves(), "absent": resulttest.Absent(),
+		"decisions": resulttest.FourWays(12),
 	}
 }
 

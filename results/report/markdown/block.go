@@ -202,6 +202,6 @@ func (p *page) notes(n block.Notes) {
 			continue
 		}
 		p.line(lead + escape(line) + end)
-		p.open = true
+		p.open = paragraph
 	}
 }

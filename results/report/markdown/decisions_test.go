@@ -1,8 +1,6 @@
 package markdown_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,25 +31,5 @@ func TestDecisions(t *testing.T) {
 	if !strings.Contains(whole.String(), alone.String()) {
 		t.Error("the report has another table than there is by itself")
 	}
-	cells := 0
-	for line := range strings.Lines(alone.String()) {
-		n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
-		switch {
-		case n > 0 && cells > 0 && n != cells:
-			t.Errorf("%d cells beside %d: %s", n-1, cells-1, line)
-		case n == 0:
-			cells = 0
-		default:
-			cells = n
-		}
-	}
-	file := filepath.Join("testdata", "decisions.md")
-	if *update {
-		if err := os.WriteFile(file, []byte(alone.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(file); err != nil || alone.String() != string(want) {
-		t.Errorf("%s differs (%v); -update writes:\n%s", file, err, alone.String())
-	}
+	golden(t, "decisions", alone.String())
 }

@@ -36,7 +36,7 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, outages []report.O
 type page struct {
 	out     *bufio.Writer
 	outages []report.Outage // what runs showed in which parts failed
-	open    bool            // the last line was one of a list, which ends with a blank one
+	open    int             // what the last line belongs to
 }
 
 // report writes the whole report: first what was found, last how it was measured.
@@ -74,10 +74,10 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 	p.blocks(append([]block.Block{block.Heading{Text: "How it was measured"}, facts}, method...))
 }
 
-// line writes a line; a blank one before it where a list is open.
+// line writes a line; a blank one before it where a list or a paragraph is open.
 func (p *page) line(text string) {
-	if p.open {
-		p.open = false
+	if p.open != nothing {
+		p.open = nothing
 		fmt.Fprintln(p.out)
 	}
 	fmt.Fprintln(p.out, text)
@@ -85,9 +85,19 @@ func (p *page) line(text string) {
 
 // item writes a line of a list. Lists that follow each other are one.
 func (p *page) item(text string) {
+	if p.open == paragraph {
+		fmt.Fprintln(p.out)
+	}
 	fmt.Fprintln(p.out, text)
-	p.open = true
+	p.open = list
 }
+
+// What may be open: it ends with a blank line once something else follows.
+const (
+	nothing = iota
+	list
+	paragraph
+)
 
 // row writes a row of a table.
 func (p *page) row(cells []string) { p.line("| " + strings.Join(cells, " | ") + " |") }

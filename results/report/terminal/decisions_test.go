@@ -1,8 +1,6 @@
 package terminal_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -49,14 +47,6 @@ func TestDecisions(t *testing.T) {
 		if !strings.Contains(whole.String(), alone.String()) {
 			t.Error("the report has another table than there is by itself")
 		}
-		file := filepath.Join("testdata", "decisions-80.txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(alone.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want, err := os.ReadFile(file); err != nil || alone.String() != string(want) {
-			t.Errorf("%s differs (%v); -update writes:\n%s", file, err, alone.String())
-		}
+		golden(t, "decisions-80", alone.String())
 	}
 }
