@@ -161,8 +161,8 @@ func (p *historyPage) row(i int) historyRow {
 	e := result.Estimate{Known: one.Known, Value: one.Value, Low: one.Low, High: one.High}
 	if one.Known {
 		row.Value, row.Why = report.With(e, p.Unit), ""
-		if e.Interval() && e.Low != e.High {
-			row.Interval = "[" + report.Significant(e.Low/p.Unit.Size, 3) + ", " + report.Significant(e.High/p.Unit.Size, 3) + "]"
+		if e.Low != e.High {
+			row.Interval = report.BoundsOf(e, p.Unit)
 		}
 	}
 	if s := h.Parts[part]; s.From == i && s.Begins == "change" {

@@ -274,8 +274,8 @@ func cellOf(i int, m result.Metric, unit report.Unit, e result.Estimate, from, s
 		c.Refused = e.Why
 		return c
 	}
-	if e.Interval() && e.Low != e.High {
-		c.Interval = "[" + report.Significant(e.Low/unit.Size, 3) + ", " + report.Significant(e.High/unit.Size, 3) + "]"
+	if e.Low != e.High {
+		c.Interval = report.BoundsOf(e, unit)
 	}
 	if from != nil && from.Known {
 		c.From = report.Change(from) + " from " + first

@@ -23,7 +23,7 @@ func Absences(arms []result.Absent) []string {
 			is = " are "
 		}
 		if !said[a.Why] {
-			all = append(all, list(who)+is+AbsentWhy(a))
+			all = append(all, List(who)+is+AbsentWhy(a))
 		}
 		said[a.Why] = true
 	}

@@ -135,23 +135,14 @@ func FoundBriefly(d *result.Difference) string {
 // AgreedNotes say why conclusions do not hold here.
 func AgreedNotes(p plan.Plan, a *result.Agreement, name func(arm int) string) []string {
 	type reason struct{ metric, why string }
-	who := map[reason][]string{}
-	var order []reason
+	var who Groups[reason, string]
 	for i := range a.Conclusions {
 		c := &a.Conclusions[i]
 		m, err := result.MetricByID(c.Metric)
 		if err != nil || c.Holding == result.Holds {
 			continue
 		}
-		key := reason{m.Short, string(c.Holding) + ": " + c.Why}
-		if who[key] == nil {
-			order = append(order, key)
-		}
-		who[key] = append(who[key], name(c.Arm)+" ("+p.Loads[c.Load].String()+")")
+		who.Add(reason{m.Short, string(c.Holding) + ": " + c.Why}, name(c.Arm)+" ("+p.Loads[c.Load].String()+")")
 	}
-	notes := make([]string, 0, len(order))
-	for _, key := range order {
-		notes = append(notes, key.metric+" of "+list(who[key])+": "+key.why)
-	}
-	return notes
+	return who.Each(func(of reason, names []string) string { return of.metric + " of " + List(names) + ": " + of.why })
 }

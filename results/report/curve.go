@@ -194,19 +194,15 @@ func CurveNotes(r *result.Result, c *result.Curve) []string {
 	var notes []string
 	for i := range c.Arms {
 		a := &c.Arms[i]
-		count, first := map[result.Gate]int{}, map[result.Gate]string{}
-		var order []result.Gate
+		var why Groups[result.Gate, string]
 		for _, p := range a.Points {
-			if p.Why == "" {
-				continue
-			}
-			if count[p.Gate]++; count[p.Gate] == 1 {
-				order, first[p.Gate] = append(order, p.Gate), p.Why
+			if p.Why != "" {
+				why.Add(p.Gate, p.Why)
 			}
 		}
-		for _, gate := range order {
-			notes = append(notes, fmt.Sprintf("%s: figures refused at %d of %d rates, first: %s", a.Name, count[gate], len(c.Levels), first[gate]))
-		}
+		notes = append(notes, why.Each(func(_ result.Gate, all []string) string {
+			return fmt.Sprintf("%s: figures refused at %d of %d rates, first: %s", a.Name, len(all), len(c.Levels), all[0])
+		})...)
 	}
 	if few := fewCalls(c); few != "" {
 		notes = append(notes, few)

@@ -10,35 +10,20 @@ import (
 // Database says in a line what servers kept their data in, where that ran and
 // how they reached it; "" where all was in memory.
 func Database(r *result.Result) string {
-	who := map[string][]string{}
-	var order []string
+	var who Groups[string, string]
+	var memory []string
 	for i, a := range r.Arms {
 		if a.Database == "" {
+			memory = append(memory, r.ArmName(i))
 			continue
 		}
-		text := a.Database + placeOf(r, i)
-		if who[text] == nil {
-			order = append(order, text)
-		}
-		who[text] = append(who[text], r.ArmName(i))
+		who.Add(a.Database+placeOf(r, i), r.ArmName(i))
 	}
-	parts := make([]string, 0, len(order)+1)
-	for _, text := range order {
-		if len(who[text]) < len(r.Arms) {
-			text += " (" + list(who[text]) + ")"
-		}
-		parts = append(parts, text)
-	}
-	if n := len(parts); n > 0 && len(who) > 0 {
-		memory := []string{}
-		for i, a := range r.Arms {
-			if a.Database == "" {
-				memory = append(memory, r.ArmName(i))
-			}
-		}
-		if len(memory) > 0 {
-			parts = append(parts, "memory ("+list(memory)+")")
-		}
+	parts := who.Each(func(text string, arms []string) string {
+		return text + choose(len(arms) < len(r.Arms), " ("+List(arms)+")", "")
+	})
+	if len(parts) > 0 && len(memory) > 0 {
+		parts = append(parts, "memory ("+List(memory)+")")
 	}
 	return strings.Join(parts, "; ")
 }

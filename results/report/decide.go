@@ -101,7 +101,7 @@ func (t DecisionTable) Refusals(row int) []string {
 	}
 	texts := Texts(fresh)
 	if len(again) > 0 {
-		texts = append(texts, list(again)+": as above")
+		texts = append(texts, List(again)+": as above")
 	}
 	return texts
 }
@@ -124,7 +124,7 @@ func Texts(ways []Way) []string {
 		case w.Why == "" || w.Refused != "":
 			all = append(all, w.Text())
 		case len(together) > 0:
-			all = append(all, list(together)+": "+w.Why)
+			all = append(all, List(together)+": "+w.Why)
 			delete(who, w.Why)
 		}
 	}
@@ -303,11 +303,11 @@ func leads(c result.Contest, p result.Podium, m result.Metric, way func(int) Way
 	case result.PodiumClear:
 		return ways[0] + "; " + phrase(decided(m), way(p.Next).Label(), p.Lead)
 	case result.PodiumAlike:
-		return list(ways) + ": equivalent " + Margin(marginOf(c, p))
+		return List(ways) + ": equivalent " + Margin(marginOf(c, p))
 	case result.PodiumFew:
-		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed, list(ways))
+		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed, List(ways))
 	}
-	return "undecided between " + list(ways)
+	return "undecided between " + List(ways)
 }
 
 // marginOf is the margin of equivalence by which the first are alike.
@@ -404,7 +404,7 @@ func kept(r *result.Result, l *result.LoadAnalysis) Decision {
 	for _, w := range d.First {
 		ways = append(ways, w.Label()+" ("+w.Figure+")")
 	}
-	d.Lead = cmp.Or(list(ways), "none of them")
+	d.Lead = cmp.Or(List(ways), "none of them")
 	d.Notes = append(d.Notes, "counted while nothing failed; bounds hold with 95 % confidence")
 	d.Holds = holds(r, l, sound)
 	d.Says = sentences(d)

@@ -115,26 +115,17 @@ func earlyOf(l *result.LoadAnalysis) []string {
 }
 
 func earlyLegend(arms int, name, early func(arm int) string) []string {
-	who := map[string][]string{}
-	var order, lines []string
+	var who Groups[string, string]
 	marked := 0
 	for a := range arms {
-		why := early(a)
-		if why == "" {
-			continue
+		if why := early(a); why != "" {
+			who.Add(why, strings.TrimSuffix(name(a), earlyMark))
+			marked++
 		}
-		if who[why] == nil {
-			order = append(order, why)
-		}
-		who[why] = append(who[why], strings.TrimSuffix(name(a), earlyMark))
-		marked++
 	}
-	for i, why := range order {
-		line := earlyMark + " " + list(who[why]) + ": " + why
-		if i == len(order)-1 && marked < arms {
-			line += "; arms without the mark acknowledge when a quorum has it there, so that a place among both compares different promises"
-		}
-		lines = append(lines, line)
+	lines := who.Each(func(why string, names []string) string { return earlyMark + " " + List(names) + ": " + why })
+	if len(lines) > 0 && marked < arms {
+		lines[len(lines)-1] += "; arms without the mark acknowledge when a quorum has it there, so that a place among both compares different promises"
 	}
 	return lines
 }
@@ -151,5 +142,5 @@ func promises(l *result.LoadAnalysis) string {
 	if len(why) == 0 {
 		return ""
 	}
-	return " (" + earlyMark + ": " + list(why) + ")"
+	return " (" + earlyMark + ": " + List(why) + ")"
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -97,13 +98,13 @@ func attributed(r *result.Result, m result.Metric, at *result.Attribution) strin
 	}
 	var parts []string
 	if len(claimed) > 0 {
-		parts = append(parts, list(claimed))
+		parts = append(parts, List(claimed))
 	}
 	if same := groups[result.Equivalent]; len(same) > 0 {
-		parts = append(parts, list(same)+": nothing that shows within "+Margin(at.Shares[0].Difference.Margin))
+		parts = append(parts, List(same)+": nothing that shows within "+Margin(at.Shares[0].Difference.Margin))
 	}
 	if open := groups[result.Inconclusive]; len(open) > 0 {
-		parts = append(parts, list(open)+": undecided")
+		parts = append(parts, List(open)+": undecided")
 	}
 	if len(parts) == 0 {
 		return whole + ", nothing is known of its parts."
@@ -176,7 +177,7 @@ func effects(e *result.Explanation, m result.Metric, x *result.MetricExplanation
 		return "no factor's effect can be told."
 	}
 	if len(doubtful) > 0 {
-		parts = append(parts, "what is said of "+list(doubtful)+" holds only if there is no interaction of "+list(hidden)+", which cannot be told")
+		parts = append(parts, "what is said of "+List(doubtful)+" holds only if there is no interaction of "+List(hidden)+", which cannot be told")
 	}
 	return "on average over the other factors, " + strings.Join(parts, "; ") + "."
 }
@@ -370,7 +371,7 @@ func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExpla
 				add("%s cannot be told: %s", EffectName(e, &f), f.Why)
 			}
 			if len(f.Assumes) > 0 {
-				add("%s: told only if there is no interaction of %s", EffectName(e, &f), list(pairs(e, &f)))
+				add("%s: told only if there is no interaction of %s", EffectName(e, &f), List(pairs(e, &f)))
 			}
 		}
 		for _, at := range x.Attributions {
@@ -391,40 +392,28 @@ func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExpla
 // leftOut says which arms were not used: of those that one check refuses, the
 // reason of the first.
 func leftOut(r *result.Result, left []result.LeftArm) []string {
-	who, order := map[string][]result.LeftArm{}, []string{}
+	var who Groups[string, result.LeftArm]
 	for _, one := range left {
-		key := string(one.Gate)
-		if key == "" {
-			key = one.Why
-		}
-		if who[key] == nil {
-			order = append(order, key)
-		}
-		who[key] = append(who[key], one)
+		who.Add(cmp.Or(string(one.Gate), one.Why), one)
 	}
-	var said []string
-	for _, key := range order {
+	return who.Each(func(_ string, arms []result.LeftArm) string {
 		var names []string
-		for _, one := range who[key] {
+		for _, one := range arms {
 			names = append(names, r.ArmName(one.Arm))
 		}
-		first, of := who[key][0].Why, list(names)
+		first, of := arms[0].Why, List(names)
 		if len(names) > listed {
 			of = fmt.Sprintf("%d arms", len(names))
 		}
 		if len(names) == len(r.Plan.Arms) {
 			of = "none of the arms"
 		}
-		if len(names) > 1 && who[key][0].Gate != "" {
+		if len(names) > 1 && arms[0].Gate != "" {
 			first = names[0] + ": " + first
 		}
-		verb := " may not be used: "
-		if len(names) == len(r.Plan.Arms) {
-			verb = " may be used: "
-		}
-		said = append(said, of+verb+first)
-	}
-	return said
+		verb := choose(len(names) == len(r.Plan.Arms), " may be used: ", " may not be used: ")
+		return of + verb + first
+	})
 }
 
 // told writes a share of the variation, and never "all" of it.

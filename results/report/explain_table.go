@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strconv"
+
 	"wirelab/lab/result"
 	"wirelab/results/report/block"
 )
@@ -13,7 +15,12 @@ func ShareTable(r *result.Result, m result.Metric, at *result.Attribution) *bloc
 		Columns: block.Columns("share", "from → to", ">points", "95 % CI", ">amount", "95 % CI", "verdict"),
 	}
 	t.Columns[4].Unit, t.Columns[4].Short = unit.Name, unit.Name
+	t.Data = [][]string{{"share", "from", "to", "points", "low", "high", "amount", "unit"}}
 	add := func(name, step string, s *result.Share) {
+		t.Data = append(t.Data, []string{
+			name, s.LevelFrom, s.LevelTo, Exact(s.Points.Value), Exact(s.Points.Low), Exact(s.Points.High),
+			Exact(s.Amount.Value), BaseUnit(m.Dimension),
+		})
 		amount, interval := ShareAmount(s.Amount, at.Base.Value, unit)
 		row := block.Texts(name, step, Points(s), Interval(s.Difference), amount, interval, Verdict(m, s.Difference))
 		row[6].Tone = ToneOf(s.Difference.Verdict)
@@ -60,8 +67,18 @@ func effectTable(
 		return nil
 	}
 	t.Columns = block.Columns(head, ">change", "95 % CI", "verdict")
+	t.Data = [][]string{{"factor", "ratio", "low", "high", "verdict", "p_adjusted", "rounds", "why"}}
 	for i := range all {
 		d := all[i].Difference
+		line := make([]string, len(t.Data[0]))
+		line[0], line[7] = EffectName(e, &all[i]), all[i].Why
+		if d != nil {
+			line[4], line[6] = string(d.Verdict), strconv.Itoa(d.Rounds)
+		}
+		if d != nil && d.Known {
+			line[1], line[2], line[3], line[5] = Exact(d.Ratio), Exact(d.Low), Exact(d.High), Exact(d.Adjusted)
+		}
+		t.Data = append(t.Data, line)
 		t.Add(append(block.Texts(EffectName(e, &all[i]), Change(d), Interval(d)), verdict(d))...)
 	}
 	return &t

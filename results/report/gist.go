@@ -93,9 +93,9 @@ func GistOf(r *result.Result, a *result.Analysis) Gist {
 func selfTestInShort(t *result.SelfTest) string {
 	switch failed, refused := t.Failed(), t.Refused(); {
 	case len(failed) > 0:
-		return "failed: " + list(failed)
+		return "failed: " + List(failed)
 	case len(refused) > 0:
-		return "could show nothing: " + list(refused)
+		return "could show nothing: " + List(refused)
 	}
 	return fmt.Sprintf("all %d tests passed", len(t.Tests))
 }
@@ -129,7 +129,7 @@ func shortLoads(p plan.Plan) string {
 	if len(flights) == 1 && flights[0] == "1" {
 		return "1 call in flight"
 	}
-	return list(flights) + " calls in flight"
+	return List(flights) + " calls in flight"
 }
 
 // validityInShort counts the main figures that a check refuses.

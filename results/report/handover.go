@@ -99,22 +99,13 @@ func conditions(r *result.Result, a *result.Analysis, l *result.LoadAnalysis) []
 
 // brokers are those on the ways of arms, each with its queue and the arms.
 func brokers(r *result.Result) string {
-	who := map[string][]string{}
-	var order []string
+	var who Groups[string, string]
 	for i := range r.Arms {
-		text := through(r, i)
-		if text == "" {
-			continue
+		if text := through(r, i); text != "" {
+			who.Add(text, r.ArmName(i))
 		}
-		if who[text] == nil {
-			order = append(order, text)
-		}
-		who[text] = append(who[text], r.ArmName(i))
 	}
-	for i, text := range order {
-		order[i] = text + " (" + list(who[text]) + ")"
-	}
-	return strings.Join(order, "; ")
+	return strings.Join(who.Each(func(text string, arms []string) string { return text + " (" + List(arms) + ")" }), "; ")
 }
 
 // through is the broker on an arm's way, with its queue; "" for none.
@@ -144,7 +135,7 @@ func holds(r *result.Result, l *result.LoadAnalysis, arms []int) string {
 			queues = append(queues, text)
 		}
 	}
-	parts := []string{LoadName(r.Plan, l.Load), list(databases)}
+	parts := []string{LoadName(r.Plan, l.Load), List(databases)}
 	if c := r.Environment; c.CPUs > 0 {
 		queues = append(queues, fmt.Sprintf("%d CPUs", c.CPUs))
 	}

@@ -391,8 +391,7 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 		}
 		return nil
 	}
-	who := map[string][]string{}
-	var order []string
+	var who Groups[string, string]
 	short := "" // one reason for all that have too few calls: only their numbers differ
 	for a, c := range row.Cells {
 		arm, d, why := &l.Arms[a], c.Difference, ""
@@ -410,19 +409,11 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 		case d.Verdict == result.Inconclusive:
 			why = fmt.Sprintf("is undecided: %s for %s; this run would have seen %s", MoreRounds(d.More), Margin(d.Margin), Percent(d.Detectable))
 		}
-		if why == "" {
-			continue
+		if why != "" {
+			who.Add(why, arm.Name)
 		}
-		if _, ok := who[why]; !ok {
-			order = append(order, why)
-		}
-		who[why] = append(who[why], arm.Name)
 	}
-	var notes []string
-	for _, why := range order {
-		notes = append(notes, m.Short+" of "+list(who[why])+" "+why)
-	}
-	return notes
+	return who.Each(func(why string, names []string) string { return m.Short + " of " + List(names) + " " + why })
 }
 
 // opened says whether connections were opened while measuring, of arms that all have no such
@@ -440,7 +431,7 @@ func opened(l *result.LoadAnalysis, row *result.Row) []string {
 		}
 	}
 	if len(some) > 0 {
-		return []string{"connections were opened while measuring, by " + list(some)}
+		return []string{"connections were opened while measuring, by " + List(some)}
 	}
 	return []string{"no connection was opened while measuring"}
 }

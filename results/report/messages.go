@@ -425,7 +425,7 @@ func askedOfBrokers(r *result.Result) string {
 		case len(arms) == len(r.Plan.Arms):
 			asked = append(asked, d.words)
 		case len(arms) > 0:
-			asked = append(asked, d.words+" ("+list(arms)+")")
+			asked = append(asked, d.words+" ("+List(arms)+")")
 		}
 	}
 	if r.Plan.Plays(plan.DiskFull) {

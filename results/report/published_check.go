@@ -88,7 +88,7 @@ func unequalConnections(s scene) finding {
 	if slices.Max(counts) == slices.Min(counts) {
 		return finding{gone, fmt.Sprintf("each arm held %s", counted(int(counts[0]), "connection"))}
 	}
-	return finding{here, "connections held: " + list(held)}
+	return finding{here, "connections held: " + List(held)}
 }
 
 // closedLoop is of callers that wait for a reply before they ask again.
@@ -289,7 +289,7 @@ func unequalSecurity(s scene) finding {
 		}
 	}
 	if len(secure) > 0 && len(clear) > 0 {
-		return finding{here, "TLS on " + list(secure) + " and not on " + list(clear)}
+		return finding{here, "TLS on " + List(secure) + " and not on " + List(clear)}
 	}
 	return finding{gone, "all wires are secured alike"}
 }
@@ -308,7 +308,7 @@ func unlikeLibraries(s scene) finding {
 	}
 	slices.Sort(servers)
 	if len(slices.Compact(servers)) > 1 {
-		return finding{here, list(said)}
+		return finding{here, List(said)}
 	}
 	return finding{gone, servers[0] + " serves all arms"}
 }

@@ -89,7 +89,7 @@ func said(p plan.Plan, of func(plan.Published) string) string {
 		return texts[0]
 	}
 	for i, text := range texts {
-		texts[i] = text + " (" + list(arms[text]) + ")"
+		texts[i] = text + " (" + List(arms[text]) + ")"
 	}
 	return strings.Join(texts, "; ")
 }

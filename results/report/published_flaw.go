@@ -138,7 +138,7 @@ func flawParts(r *result.Result, a *result.Analysis) []PublishedPart {
 		for where, arms := range who {
 			subject := ""
 			if len(arms) < publishedArms(r.Plan) {
-				subject = list(arms) + ": "
+				subject = List(arms) + ": "
 			}
 			lines[where] = append(lines[where], subject+flawWords(id)+". Here: "+evidenceOf(scenes[id], said[where], r)+".")
 		}
@@ -179,7 +179,7 @@ func evidenceOf(scenes []scene, said map[string][]string, r *result.Result) stri
 			if len(said) == 1 {
 				return evidence
 			}
-			parts = append(parts, evidence+" ("+list(arms)+")")
+			parts = append(parts, evidence+" ("+List(arms)+")")
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -145,7 +145,7 @@ func order(r *result.Result, group []figure) (string, pairing) {
 	}
 	text := line + fmt.Sprintf("Here %d of %s are the same", len(said[sameOrder]), counted(pairs, "pair"))
 	if len(said[otherOrder]) > 0 {
-		text += "; the other way round: " + list(said[otherOrder])
+		text += "; the other way round: " + List(said[otherOrder])
 	}
 	if n := len(said[notApart]); n > 0 {
 		text += fmt.Sprintf("; %d cannot be told apart", n)
@@ -248,10 +248,10 @@ func lacking(r *result.Result, group []figure) string {
 	}
 	var parts []string
 	if len(refused) > 0 {
-		parts = append(parts, "there is no valid figure of "+list(refused))
+		parts = append(parts, "there is no valid figure of "+List(refused))
 	}
 	if len(without) > 0 {
-		parts = append(parts, list(without)+choose(len(without) > 1, " were", " was")+" not measured")
+		parts = append(parts, List(without)+choose(len(without) > 1, " were", " was")+" not measured")
 	}
 	if len(parts) == 0 {
 		return fmt.Sprintf("fewer than %d rounds", result.MinRounds)

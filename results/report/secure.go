@@ -19,30 +19,22 @@ func unchecked(r *result.Result) string {
 // secured says which versions of TLS targets negotiated, and whether arms differ in it. Our
 // own servers speak 1.3 only, which then says nothing.
 func secured(r *result.Result) string {
-	var versions []string
-	arms := map[string][]string{}
+	var arms Groups[string, string]
 	told := false
 	for i, arm := range r.Arms {
 		if len(arm.TLS) == 0 {
 			continue
 		}
 		told = told || r.Plan.Arms[i].Target != ""
-		version := strings.Join(arm.TLS, " and ")
-		if arms[version] == nil {
-			versions = append(versions, version)
-		}
-		arms[version] = append(arms[version], arm.Name)
+		arms.Add(strings.Join(arm.TLS, " and "), arm.Name)
 	}
 	if !told {
 		return ""
 	}
-	slices.Sort(versions)
-	var parts []string
-	for _, version := range versions {
-		parts = append(parts, version+" with "+list(arms[version]))
-	}
+	slices.Sort(arms.Keys)
+	parts := arms.Each(func(version string, names []string) string { return version + " with " + List(names) })
 	text := strings.Join(parts, ", ")
-	if len(versions) > 1 {
+	if len(parts) > 1 {
 		text += "; what these versions cost is part of the difference"
 	}
 	return text
@@ -57,7 +49,7 @@ func reached(target string, addresses []string) string {
 		return ""
 	}
 	shown := addresses[:min(len(addresses), addressesShown)]
-	text := " (connected to " + list(shown)
+	text := " (connected to " + List(shown)
 	if more := len(addresses) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -46,7 +46,7 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	case best > 0:
 		start += fmt.Sprintf("%s %s; against %s (%s), ", l.Arms[best].Name, top, l.Arms[0].Name, figure)
 	case len(shared) > 1 && len(shared) < len(l.Arms):
-		start += fmt.Sprintf("%s share the first place; against %s (%s), ", list(names(l, shared)), l.Arms[0].Name, figure)
+		start += fmt.Sprintf("%s share the first place; against %s (%s), ", List(names(l, shared)), l.Arms[0].Name, figure)
 	default:
 		start += fmt.Sprintf("against %s (%s), ", l.Arms[0].Name, figure)
 	}
@@ -76,8 +76,8 @@ func names(l *result.LoadAnalysis, arms []int) []string {
 	return all
 }
 
-// list joins words: "a, b and c".
-func list(words []string) string {
+// List joins words: "a, b and c".
+func List(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
@@ -113,7 +113,7 @@ func others(l *result.LoadAnalysis, row *result.Row, w worded) []string {
 			}
 		}
 		if len(named) > 0 {
-			said = append(said, Word(m, v)+": "+list(named))
+			said = append(said, Word(m, v)+": "+List(named))
 		}
 	}
 	return said

@@ -130,7 +130,7 @@ func slowSentence(p plan.Plan, l *result.LoadAnalysis) string {
 			if first {
 				first, of = false, " of the events due by the end of a slice"
 			}
-			said = append(said, arm.Name+" had"+of+" "+list([]string{
+			said = append(said, arm.Name+" had"+of+" "+List([]string{
 				"read " + part(b.Decoded, b.Due), "buffered " + part(b.Buffered, b.Due),
 				"pushed back " + part(b.PushedBack, b.Due), "dropped " + part(b.Dropped, b.Due),
 			}))

@@ -147,11 +147,11 @@ func (s *summary) aloneUnder(l *result.LoadAnalysis) string {
 	case len(did) == 0 && len(times) == 0:
 		return fmt.Sprintf("%s, %s%s.%s", Load(s.r.Plan, l.Load), nothingShown(&l.Arms[0]), s.aloneWhy(l), costs(l, known))
 	case len(did) == 0:
-		text = name + " answers " + strings.Replace(list(times), "of them", "of its calls", 1)
+		text = name + " answers " + strings.Replace(List(times), "of them", "of its calls", 1)
 	case len(times) == 0:
 		text = name + " " + did[0]
 	default:
-		text = name + " " + did[0] + ", " + list(times)
+		text = name + " " + did[0] + ", " + List(times)
 	}
 	return Load(s.r.Plan, l.Load) + ", " + text + "." + costs(l, known)
 }
@@ -187,7 +187,7 @@ func (s *summary) aloneWhy(l *result.LoadAnalysis) string {
 	if len(marks) == 0 {
 		return ""
 	}
-	return " (" + list(marks) + " below)"
+	return " (" + List(marks) + " below)"
 }
 
 // aloneFailed says what failed where that refuses nothing: a check says it otherwise.
@@ -205,5 +205,5 @@ func aloneFailed(l *result.LoadAnalysis) string {
 	if len(parts) > shownFindings {
 		parts = append(parts[:shownFindings], "others")
 	}
-	return fmt.Sprintf("%s failed: %s.", counted(int(total), "call"), list(parts)) //nolint:gosec // so many calls are never made
+	return fmt.Sprintf("%s failed: %s.", counted(int(total), "call"), List(parts)) //nolint:gosec // so many calls are never made
 }

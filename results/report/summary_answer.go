@@ -143,7 +143,7 @@ func (s *summary) ranked(l *result.LoadAnalysis, m result.Metric, row *result.Ro
 		}
 		parts = append(parts, text)
 	case len(shared) > 1 && len(shared) <= listed && len(shared) < len(l.Arms):
-		parts = append(parts, fmt.Sprintf("%s %s, with no clear difference between them", list(names(l, shared)), strings.Replace(top, "is ", "are ", 1)))
+		parts = append(parts, fmt.Sprintf("%s %s, with no clear difference between them", List(names(l, shared)), strings.Replace(top, "is ", "are ", 1)))
 	case len(shared) > 1:
 		parts = append(parts, fmt.Sprintf("%d of %d arms share the first place in %s", len(shared), len(l.Arms), m.Title))
 	}
@@ -189,7 +189,7 @@ func counts(row *result.Row) string {
 			parts = append(parts, fmt.Sprintf("%d arms have %s", p.n, p.what))
 		}
 	}
-	return list(parts)
+	return List(parts)
 }
 
 func withVerdict(l *result.LoadAnalysis, row *result.Row, v result.Verdict) []string {
@@ -206,7 +206,7 @@ func fewNames(all []string) string {
 	if len(all) > listed {
 		return fmt.Sprintf("%d arms", len(all))
 	}
-	return list(all)
+	return List(all)
 }
 
 // extreme is the arm that is furthest from the first by a verdict; 0 if none has it.
@@ -352,8 +352,7 @@ func capitalisedUnlessName(text, name string) string {
 
 // many says of many loads under how many each arm is first.
 func (s *summary) many(loads []*result.LoadAnalysis) []string {
-	won := map[string][]string{}
-	var order []string
+	var won Groups[string, string]
 	none := 0
 	for _, l := range loads {
 		best, _ := champion(l)
@@ -361,30 +360,23 @@ func (s *summary) many(loads []*result.LoadAnalysis) []string {
 			none++
 			continue
 		}
-		name := l.Arms[best].Name
-		if won[name] == nil {
-			order = append(order, name)
-		}
 		under := LoadName(s.r.Plan, l.Load)
 		if l.Scenario != "" {
 			under = scenarioOf(s.r.Plan, l.Load)
 		}
-		won[name] = append(won[name], under)
+		won.Add(l.Arms[best].Name, under)
 	}
-	if len(order) == 0 {
+	if len(won.Keys) == 0 {
 		return []string{fmt.Sprintf("No arm is alone in the first place under any of the %d loads.", len(loads))}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return len(won[b]) - len(won[a]) })
-	var parts []string
-	for _, name := range order {
-		text := fmt.Sprintf("%s is first under %d of %d loads", name, len(won[name]), len(loads))
-		if n := len(won[name]); n == len(loads) {
-			text = fmt.Sprintf("%s is first under all %d loads", name, n)
-		} else if n <= listed {
-			text += " (" + list(won[name]) + ")"
+	slices.SortStableFunc(won.Keys, func(a, b string) int { return len(won.Of[b]) - len(won.Of[a]) })
+	parts := won.Each(func(name string, under []string) string {
+		if len(under) == len(loads) {
+			return fmt.Sprintf("%s is first under all %d loads", name, len(under))
 		}
-		parts = append(parts, text)
-	}
+		text := fmt.Sprintf("%s is first under %d of %d loads", name, len(under), len(loads))
+		return text + choose(len(under) <= listed, " ("+List(under)+")", "")
+	})
 	if none > 0 {
 		parts = append(parts, fmt.Sprintf("under %d no arm is alone in the first place", none))
 	}

@@ -80,7 +80,7 @@ func (s *summary) attributed(m result.Metric, at *result.Attribution, where stri
 	}
 	switch {
 	case len(parts) > 0:
-		text += ". Of that: " + list(parts)
+		text += ". Of that: " + List(parts)
 	case at.Total.Difference.Verdict.Claim():
 		text += ". No part of it can be claimed by itself"
 	}

@@ -61,7 +61,7 @@ func (s *summary) curve(c *result.Curve) {
 	case len(silent) == len(c.Arms):
 		s.Answer = append(s.Answer, "Nothing can be claimed of "+c.Operation+": at no rate are there valid figures.")
 	case len(bears) > 0:
-		s.Answer = append(s.Answer, "Highest rates of "+c.Operation+" kept up with: "+list(bears)+".")
+		s.Answer = append(s.Answer, "Highest rates of "+c.Operation+" kept up with: "+List(bears)+".")
 	default:
 		s.Answer = append(s.Answer, "Every arm kept up with every rate of "+c.Operation+" that has valid figures.")
 	}
@@ -119,25 +119,22 @@ func (s *summary) curveDash(c *result.Curve, a *result.ArmCurve, column int, hea
 
 // curveRefused says why figures of a curve are missing: one line for each check.
 func (s *summary) curveRefused(c *result.Curve) {
-	count, first := map[result.Gate]int{}, map[result.Gate]string{}
+	var why Groups[result.Gate, string]
 	who := map[result.Gate][]string{}
-	var order []result.Gate
 	for i := range c.Arms {
 		for _, p := range c.Arms[i].Points {
 			if p.Why == "" {
 				continue
 			}
-			if count[p.Gate]++; count[p.Gate] == 1 {
-				order, first[p.Gate] = append(order, p.Gate), p.Why
-			}
+			why.Add(p.Gate, p.Why)
 			if !slices.Contains(who[p.Gate], c.Arms[i].Name) {
 				who[p.Gate] = append(who[p.Gate], c.Arms[i].Name)
 			}
 		}
 	}
-	for _, gate := range order {
+	for _, gate := range why.Keys {
 		text := fmt.Sprintf("refused: %d of %d points of %s, first: %s",
-			count[gate], len(c.Levels)*len(c.Arms), fewNames(who[gate]), trimmedStop(first[gate]))
+			len(why.Of[gate]), len(c.Levels)*len(c.Arms), fewNames(who[gate]), trimmedStop(why.Of[gate][0]))
 		if !s.refusals.say(curveKey(c, gate), text) {
 			s.Refused = append(s.Refused, text)
 		}
@@ -192,7 +189,7 @@ func (s *summary) capacity() {
 		s.Answer = append(s.Answer, "Nothing can be claimed yet of which arm bears more.")
 	}
 	if found > 0 {
-		s.Answer = append(s.Answer, fmt.Sprintf("With %s kept, %s.", strings.ReplaceAll(c.Objective, ",", " and "), list(first)))
+		s.Answer = append(s.Answer, fmt.Sprintf("With %s kept, %s.", strings.ReplaceAll(c.Objective, ",", " and "), List(first)))
 	}
 	for i := range c.Arms {
 		if d := c.Arms[i].Difference; d != nil && d.Verdict.Claim() {

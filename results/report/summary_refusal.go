@@ -128,11 +128,11 @@ func (r *refusal) line(of int, alone bool) string {
 			}
 		}
 	}
-	what := list(whats)
+	what := List(whats)
 	if r.check != nil && r.check.Gate.Whole() {
 		what = "every figure"
 	}
-	who := " of " + list(arms)
+	who := " of " + List(arms)
 	switch {
 	case alone:
 		who = ""
@@ -141,7 +141,7 @@ func (r *refusal) line(of int, alone bool) string {
 	}
 	at := ""
 	if len(loads) < of {
-		at = " (" + list(loads) + ")"
+		at = " (" + List(loads) + ")"
 		if len(loads) > 3 {
 			at = fmt.Sprintf(" (under %d loads)", len(loads))
 		}

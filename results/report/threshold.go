@@ -164,23 +164,13 @@ func Judged(p plan.Plan, j *result.Judgement) string {
 // adjusted for each other.
 func JudgedNotes(j *result.Judgement) []string {
 	type reason struct{ threshold, why string }
-	who := map[reason][]string{}
-	var order []reason
+	var who Groups[reason, string]
 	for i := range j.Findings {
-		f := &j.Findings[i]
-		key := reason{f.Threshold, f.Why}
-		if f.Why == "" {
-			continue
+		if f := &j.Findings[i]; f.Why != "" {
+			who.Add(reason{f.Threshold, f.Why}, f.ArmName+" ("+f.LoadName+")")
 		}
-		if who[key] == nil {
-			order = append(order, key)
-		}
-		who[key] = append(who[key], f.ArmName+" ("+f.LoadName+")")
 	}
-	notes := make([]string, 0, len(order)+1)
-	for _, key := range order {
-		notes = append(notes, key.threshold+", "+list(who[key])+": "+key.why)
-	}
+	notes := who.Each(func(of reason, names []string) string { return of.threshold + ", " + List(names) + ": " + of.why })
 	if j.Compared > 1 {
 		notes = append(notes, fmt.Sprintf("failures are adjusted for %d comparisons (Holm); to pass, each interval alone must keep its limit", j.Compared))
 	}

@@ -168,24 +168,15 @@ func apart(a, b float64, show func(v float64, digits int) string) (string, strin
 
 // grouped collects lines of arms, each with the names of those it is so of.
 func grouped(l *result.LoadAnalysis, of func(*result.ArmState) []string) []string {
-	who := map[string][]string{}
-	var order []string
+	var who Groups[string, string]
 	for a := range l.Arms {
 		for _, text := range of(&l.Arms[a]) {
-			if who[text] == nil {
-				order = append(order, text)
-			}
-			who[text] = append(who[text], l.Arms[a].Name)
+			who.Add(text, l.Arms[a].Name)
 		}
 	}
-	lines := make([]string, len(order))
-	for i, text := range order {
-		lines[i] = list(who[text]) + text
-		if len(l.Arms) > listed && len(who[text]) == len(l.Arms) {
-			lines[i] = "all arms" + text
-		}
-	}
-	return lines
+	return who.Each(func(text string, arms []string) string {
+		return choose(len(l.Arms) > listed && len(arms) == len(l.Arms), "all arms", List(arms)) + text
+	})
 }
 
 // spoiled says which figures are invalid, why, and what to change: of what

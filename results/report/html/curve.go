@@ -146,11 +146,7 @@ func (s *sheet) curveCell(key, what string, d result.Dimension, e result.Estimat
 }
 
 func estimateInterval(d result.Dimension, e result.Estimate) string {
-	if !e.Interval() {
-		return ""
-	}
-	u := report.UnitFor(d, e.Value)
-	return "[" + report.Significant(e.Low/u.Size, 3) + ", " + report.Significant(e.High/u.Size, 3) + "]"
+	return report.BoundsOf(e, report.UnitFor(d, e.Value))
 }
 
 // curvePlot is the plot of a curve.

@@ -1,12 +1,14 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 	"wirelab/results/report/svg"
 )
 
@@ -19,11 +21,30 @@ func (s *sheet) factors() []*figure {
 	}
 	var all []*figure
 	for _, l := range e.Loads {
+		name := report.LoadName(s.r.Plan, l.Load)
 		for i := range l.Metrics {
-			if x := &l.Metrics[i]; x.Primary && x.Why == "" {
-				all = append(all, s.effects(e, l, x), s.interactions(e, l, x))
-				all = append(all, s.shares(l, x)...)
+			x := &l.Metrics[i]
+			if !x.Primary || x.Why != "" {
+				continue
 			}
+			m := result.MustMetric(x.Metric)
+			what := &figure{
+				ID: fmt.Sprintf("effects-%d", l.Load+1), Title: "What each factor does to " + m.Title + ": " + name,
+				Caption: fmt.Sprintf("All other factors the same, and on average over their levels. Main effects and interactions "+
+					"of two account for %s of the variation between the arms.%s", report.Percent(x.Explained), logarithmic),
+				Notes: l.Notes,
+			}
+			for _, left := range x.Left {
+				what.Refused = append(what.Refused, s.r.ArmName(left.Arm)+": "+left.Why)
+			}
+			with := &figure{
+				ID: fmt.Sprintf("interactions-%d", l.Load+1), Title: "Which factors act together: " + name,
+				Caption: "How many times more the first factor's step does where the second has its other level. 0 % is: they do " +
+					"not act together." + logarithmic,
+			}
+			all = append(all, s.factorPlot(what, m, report.EffectTable(e, m, x), x.Effects, "step"),
+				s.factorPlot(with, m, report.InteractionTable(e, x), x.Interactions, "pair of steps"))
+			all = append(all, s.shares(m, l, x)...)
 		}
 	}
 	return slices.DeleteFunc(all, func(f *figure) bool { return f == nil })
@@ -40,22 +61,16 @@ func counted(n int, what string) string {
 // known leaves only the rows of a plot that have a difference, and says of the others in one sentence
 // for each reason why they have none: an axis with nothing on it is no chart.
 func (f *figure) known(plot *forest, what string) {
-	count, order := map[string]int{}, []string{}
+	var unknown report.Groups[string, string]
 	plot.rows = slices.DeleteFunc(plot.rows, func(row effect) bool {
-		if row.d.Known {
-			return false
+		if !row.d.Known {
+			unknown.Add(row.why, row.name)
 		}
-		if count[row.why] == 0 {
-			order = append(order, row.why)
-		}
-		count[row.why]++
-		return true
+		return !row.d.Known
 	})
-	var reasons []string
-	for _, why := range order {
-		reasons = append(reasons, counted(count[why], what)+" not known: "+strings.TrimPrefix(strings.TrimPrefix(why, "refused: "), "not known: "))
-	}
-	f.Refused = append(f.Refused, briefly(reasons)...)
+	f.Refused = append(f.Refused, briefly(unknown.Each(func(why string, rows []string) string {
+		return counted(len(rows), what) + " not known: " + why
+	}))...)
 }
 
 // explanation tells why arms differ; nil where they differ in less than two
@@ -87,99 +102,33 @@ func (s *sheet) explanations() []said {
 	return all
 }
 
-// named is a level of a factor against another: "encoding: JSON instead of Avro".
-func named(e *result.Explanation, x result.FactorEffect) string {
-	var parts []string
-	for i, f := range x.Factors {
-		if f >= len(e.Factors) {
-			return ""
-		}
-		of := e.Factors[f]
-		parts = append(parts, fmt.Sprintf("%s: %s, not %s", of.Name, of.Levels[x.Levels[i]], of.Levels[x.Against[i]]))
-	}
-	return strings.Join(parts, " × ")
-}
-
-// effects shows what each level of each factor does by itself.
-func (s *sheet) effects(e *result.Explanation, l result.LoadExplanation, x *result.MetricExplanation) *figure {
-	m, err := result.MetricByID(x.Metric)
-	if err != nil || len(x.Effects) == 0 {
+// factorPlot completes a figure of effects by their table; nil of none.
+func (s *sheet) factorPlot(
+	f *figure, m result.Metric, t *block.Table, all []result.FactorEffect, what string,
+) *figure {
+	if t == nil {
 		return nil
 	}
-	f := &figure{ID: fmt.Sprintf("effects-%d", l.Load+1), Title: "What each factor does to " + m.Title + ": " + report.LoadName(s.r.Plan, l.Load)}
-	f.Caption = fmt.Sprintf("All other factors the same, and on average over their levels. Main effects and interactions of two account for %s of the variation between the arms.%s", report.Percent(x.Explained), logarithmic)
-	f.Head = []string{"factor", "difference", "95 % CI", "verdict", "rounds", ""}
-	raw := [][]string{{"factor", "ratio", "low", "high", "verdict", "p_adjusted", "rounds", "why"}}
+	t.File = f.ID
+	f.tabled(s.table(nil, t))
 	plot := forest{practical: practical(s.r)}
 	var desc []string
-	for _, one := range x.Effects {
-		row := s.effectRow(m, named(e, one), one.Difference, one.Why)
-		plot.rows = append(plot.rows, row)
-		desc = append(desc, row.name+": "+row.change()+" "+row.word)
-		f.Rows = append(f.Rows, []cell{words(row.name), figures(report.Change(row.d)), figures(report.Interval(row.d)), words(row.word), figures(itoa(row.d.Rounds)), words(row.why)})
-		line := []string{row.name, "", "", "", string(row.d.Verdict), "", itoa(row.d.Rounds), row.why}
-		if row.d.Known {
-			line[1], line[2], line[3], line[5] = exact(row.d.Ratio), exact(row.d.Low), exact(row.d.High), exact(row.d.Adjusted)
-		}
-		raw = append(raw, line)
-	}
-	f.data(s.file(f.ID, nil), raw)
-	f.Notes = l.Notes
-	f.known(&plot, "step")
-	if len(plot.rows) > 0 {
-		plot.scan()
-		f.draw(strings.Join(desc, "; "), plot.paint)
-	}
-	for _, left := range x.Left {
-		f.Refused = append(f.Refused, s.r.ArmName(left.Arm)+": "+left.Why)
-	}
-	return f
-}
-
-// effectRow is an effect as a row of a forest plot.
-func (s *sheet) effectRow(m result.Metric, name string, d *result.Difference, why string) effect {
-	row := effect{name: name, d: orNone(d), tone: "none"}
-	if d == nil || !d.Known {
-		row.d = &result.Difference{Verdict: result.Unmeasured}
-		row.why = "not known: " + why
-		if d != nil && d.Why != "" {
-			row.why = "refused: " + d.Why
-		}
-		return row
-	}
-	row.word, row.tone = report.Verdict(m, d), toneOf(number{d: d})
-	row.attrs = []svg.Attr{s.tip(name + "\n" + difference(m, d) + "\n" + plural(d.Rounds, "round"))}
-	return row
-}
-
-// interactions is the matrix of which factors act together.
-func (s *sheet) interactions(e *result.Explanation, l result.LoadExplanation, x *result.MetricExplanation) *figure {
-	m, err := result.MetricByID(x.Metric)
-	if err != nil || len(x.Interactions) == 0 {
-		return nil
-	}
-	f := &figure{ID: fmt.Sprintf("interactions-%d", l.Load+1), Title: "Which factors act together: " + report.LoadName(s.r.Plan, l.Load)}
-	f.Caption = "How many times more the first factor's step does where the second has its other level. 0 % is: they do not act together." + logarithmic
-	f.Head = []string{"factors", "difference of differences", "95 % CI", "verdict", ""}
-	raw := [][]string{{"factors", "ratio", "low", "high", "verdict", "why"}}
-	plot := forest{practical: practical(s.r)}
-	var desc []string
-	for _, one := range x.Interactions {
-		row := s.effectRow(m, named(e, one), one.Difference, one.Why)
-		if row.d.Known && row.d.Verdict.Claim() && row.d.Verdict != result.Equivalent {
-			row.word = map[bool]string{true: "they add more", false: "they add less"}[row.d.Ratio > 1]
+	for i, one := range all {
+		d, verdict := orNone(one.Difference), t.Rows[i][len(t.Columns)-1]
+		row := effect{name: t.Rows[i][0].Text, d: d, tone: "none"}
+		switch {
+		case one.Difference == nil || !d.Known && d.Why == "":
+			row.why = one.Why
+		case !d.Known:
+			row.why = d.Why
+		default:
+			row.word, row.tone = verdict.Text, toneOf(number{d: d})
+			row.attrs = []svg.Attr{s.tip(row.name + "\n" + difference(m, d) + "\n" + plural(d.Rounds, "round"))}
 		}
 		plot.rows = append(plot.rows, row)
 		desc = append(desc, row.name+": "+row.change()+" "+row.word)
-		f.Rows = append(f.Rows, []cell{words(row.name), figures(report.Change(row.d)), figures(report.Interval(row.d)), words(row.word), words(row.why)})
-		line := []string{row.name, "", "", "", string(row.d.Verdict), row.why}
-		if row.d.Known {
-			line[1], line[2], line[3] = exact(row.d.Ratio), exact(row.d.Low), exact(row.d.High)
-		}
-		raw = append(raw, line)
 	}
-	f.data(s.file(f.ID, nil), raw)
-	f.known(&plot, "pair of steps")
+	f.known(&plot, what)
 	if len(plot.rows) > 0 {
 		plot.scan()
 		f.draw(strings.Join(desc, "; "), plot.paint)
@@ -188,39 +137,32 @@ func (s *sheet) interactions(e *result.Explanation, l result.LoadExplanation, x 
 }
 
 // shares take the difference between two arms apart.
-func (s *sheet) shares(l result.LoadExplanation, x *result.MetricExplanation) []*figure {
-	m, err := result.MetricByID(x.Metric)
-	if err != nil {
-		return nil
-	}
+func (s *sheet) shares(m result.Metric, l result.LoadExplanation, x *result.MetricExplanation) []*figure {
 	var all []*figure
 	for i, at := range x.Attributions {
-		title := fmt.Sprintf("From %s to %s: whose share of the difference is whose", s.r.ArmName(at.From), s.r.ArmName(at.To))
+		from := s.r.ArmName(at.From)
+		title := fmt.Sprintf("From %s to %s: whose share of the difference is whose", from, s.r.ArmName(at.To))
 		if at.Where != "" {
 			title += ", " + at.Where
 		}
 		f := &figure{ID: fmt.Sprintf("shares-%d-%d", l.Load+1, i+1), Title: title, Notes: at.Notes}
-		f.Caption = fmt.Sprintf("Of %s, under %s. Shares add up to the whole, in percent of %s's figure; each is an average over the orders in which the factors can be changed.", m.Title, report.LoadName(s.r.Plan, l.Load), s.r.ArmName(at.From))
+		f.Caption = fmt.Sprintf("Of %s, under %s. Shares add up to the whole, in percent of %s's figure; each is an average "+
+			"over the orders in which the factors can be changed.", m.Title, report.LoadName(s.r.Plan, l.Load), from)
+		all = append(all, f)
 		if at.Total == nil {
 			f.Refused = []string{at.Why}
-			all = append(all, f)
 			continue
 		}
-		f.Head = []string{"share", "from", "to", "points", "95 % CI"}
-		raw := [][]string{{"share", "from", "to", "points", "low", "high", "amount", "unit"}}
+		t := report.ShareTable(s.r, m, &at)
+		t.File = f.ID
+		f.tabled(s.table(nil, t))
 		plot := waterfall{tip: s.tip}
 		for _, one := range append([]result.Share{*at.Total}, at.Shares...) {
-			name := one.Factor
-			if name == "" {
-				name = "the whole difference"
-			}
-			plot.rows = append(plot.rows, fall{name: name, detail: strings.Trim(one.LevelFrom+" → "+one.LevelTo, " →"), points: one.Points, whole: one.Factor == ""})
-			f.Rows = append(f.Rows, []cell{words(name), words(one.LevelFrom), words(one.LevelTo), figures(points(one.Points.Value)), figures("[" + points(one.Points.Low) + ", " + points(one.Points.High) + "]")})
-			raw = append(raw, []string{name, one.LevelFrom, one.LevelTo, exact(one.Points.Value), exact(one.Points.Low), exact(one.Points.High), exact(one.Amount.Value), report.BaseUnit(m.Dimension)})
+			name := cmp.Or(one.Factor, "the whole difference")
+			step := strings.Trim(one.LevelFrom+" → "+one.LevelTo, " →")
+			plot.rows = append(plot.rows, fall{name: name, detail: step, points: one.Points, whole: one.Factor == ""})
 		}
-		f.data(s.file(f.ID, nil), raw)
 		f.draw(plot.describe(), plot.paint)
-		all = append(all, f)
 	}
 	return all
 }

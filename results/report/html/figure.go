@@ -69,6 +69,9 @@ func (f *figure) draw(desc string, paint func(d *svg.Drawing)) {
 	}
 }
 
+// tabled gives a figure the table and the data of another.
+func (f *figure) tabled(t *figure) { f.Head, f.Rows, f.File, f.Data = t.Head, t.Rows, t.File, t.Data }
+
 // data makes the figure's download from rows of text, the first being heads.
 func (f *figure) data(file string, rows [][]string) {
 	var text strings.Builder

@@ -144,7 +144,7 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, o options) error {
 	}
 	p.Charted = len(p.Across)+len(p.Undrawn) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
-	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
+	text, err := template.New("page").Funcs(template.FuncMap{"toneClass": toneClass, "tied": tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func title(r *result.Result) string {
 // work names what was measured: "routeguide.GetFeature".
 func work(r *result.Result) string {
 	if operations := r.Plan.Operations(); len(operations) > 1 {
-		return strings.Trim(r.Plan.Workload+": "+joined(operations), ": ")
+		return strings.Trim(r.Plan.Workload+": "+report.List(operations), ": ")
 	}
 	return strings.Trim(r.Plan.Workload+"."+r.Plan.Operation, ".")
 }
@@ -188,7 +188,7 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 		return p
 	}
 	shown := s.shownLoad(l)
-	p.Main, p.Numbers, p.Counts = s.mainTable(shown), s.allNumbers(shown), s.table(shown, report.CountTable(shown))
+	p.Main, p.Numbers, p.Counts = s.mainTable(shown, report.MainMetrics(s.r, shown)), s.allNumbers(shown), s.table(shown, report.CountTable(shown))
 	p.Limits = block.Lines(notes, block.Limit)
 	for _, t := range report.Accounts(shown) {
 		p.Accounts = append(p.Accounts, s.table(shown, t))

@@ -57,15 +57,7 @@ func refusedUnit(e result.Estimate, u report.Unit) report.Unit {
 }
 
 // interval is what bounds the figure: "[23.5, 24.6]", "exact", "" for none.
-func (n number) interval() string {
-	switch {
-	case !n.e.Interval():
-		return ""
-	case n.e.Low == n.e.High:
-		return "exact"
-	}
-	return "[" + report.Significant(n.e.Low/n.unit.Size, 3) + ", " + report.Significant(n.e.High/n.unit.Size, 3) + "]"
-}
+func (n number) interval() string { return report.BoundsOf(n.e, n.unit) }
 
 // refused is why there is no figure; "" if there is one.
 func (n number) refused() string {

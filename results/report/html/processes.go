@@ -16,8 +16,7 @@ func (s *sheet) processBars(l *result.LoadAnalysis) *figure {
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("process-bars-%d", l.Load+1), Title: "CPU time per entry, by process", Caption: report.ProcessCaption}
-	table := s.table(l, report.ProcessTable(l))
-	f.Head, f.Rows, f.File, f.Data = table.Head, table.Rows, table.File, table.Data
+	f.tabled(s.table(l, report.ProcessTable(l)))
 	c := processChart{p: p}
 	var desc []string
 	for a := range l.Arms {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 
 	"wirelab/lab/result"
+	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
 
@@ -45,37 +46,14 @@ func (s *sheet) legend(arms []int) []entry {
 
 // shown splits the arms of a load by whether a metric of theirs has a figure.
 func shown(l *result.LoadAnalysis, known func(arm int) (ok bool, why string)) (arms []int, refused []string) {
-	who := map[string][]string{}
-	var order []string
+	var who report.Groups[string, string]
 	for a := range l.Arms {
 		ok, why := known(a)
 		if ok {
 			arms = append(arms, a)
 			continue
 		}
-		if who[why] == nil {
-			order = append(order, why)
-		}
-		who[why] = append(who[why], l.Arms[a].Name)
+		who.Add(why, l.Arms[a].Name)
 	}
-	for _, why := range order {
-		refused = append(refused, joined(who[why])+": "+why)
-	}
-	return arms, refused
-}
-
-// joined lists names: "a, b and c".
-func joined(names []string) string {
-	text := ""
-	for i, name := range names {
-		switch {
-		case i == 0:
-		case i == len(names)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += name
-	}
-	return text
+	return arms, who.Each(func(why string, names []string) string { return report.List(names) + ": " + why })
 }

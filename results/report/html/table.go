@@ -3,7 +3,6 @@ package html
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,83 +15,55 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func itoa64(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// grid is the table of a load: a line for each arm, a column for each of its
-// main metrics.
+// grid is the table of a load: a line for each arm, a column for each of its main metrics.
 type grid struct {
-	Heads []head
-	Arms  []line
-	// Many is whether there are so many columns that no room is left for what an
-	// arm is: that stands below, in About.
-	Many  bool
-	About []report.Fact
+	*block.Metrics
+	OnlyRefused []bool // of each column: there is no figure but refused ones
+	Cells       [][]cell
+	// Many is whether there are so many columns that no room is left for what an arm is: that stands below.
+	Many bool
 }
 
 // many is the number of columns from which a table is one of many.
 const many = 7
 
-// head is a column: a metric with its unit.
-type head struct {
-	Name, Unit string
-	Primary    bool
-	Refused    bool // there is no figure but refused ones
-}
-
-// line is an arm.
-type line struct {
-	Name, About, Place string
-	Series             int
-	Reference          bool
-	Cells              []lineCell
-}
-
-// lineCell is a figure with its difference below it.
-type lineCell struct {
-	cell
-	Change, Interval, Verdict, Tone string
-	Metric                          string // for narrow pages, where there are no heads
-	Floor                           string
-}
-
 // mainTable shows the main metrics.
-func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
-	var g grid
-	metrics := report.Shown(l)
-	columns := make([][]number, len(metrics))
-	g.Many = len(metrics) >= many || l.Scenario != "" && len(metrics) == many-1 // brokers have long descriptions
-	for i, m := range metrics {
-		columns[i] = s.numbers(l, m)
-		g.Heads = append(g.Heads, head{
-			Name: m.Short, Unit: columns[i][0].unit.Name, Primary: m.ID == l.Primary,
-			Refused: m.ID != l.Primary && !slices.ContainsFunc(columns[i], func(n number) bool { return n.e.Known && (!m.Counted || n.e.Value > 0) }),
-		})
-	}
-	for a := range l.Arms {
-		one := line{Name: l.Arms[a].Name, About: report.Arm(s.r, a), Series: a, Reference: a == 0 && len(l.Arms) > 1}
-		if g.Many {
-			g.About = append(g.About, report.Fact{Name: one.Name, Text: one.About})
-		}
-		if len(l.Arms) > 1 {
-			one.Place = report.Place(l, a)
-		}
-		for i, m := range metrics {
-			n := columns[i][a]
-			c := lineCell{cell: n.cell(report.Value(n.e, n.unit) + report.Marks(n.state(), m)), Metric: m.Short, Tone: toneOf(n)}
-			switch d := n.d; {
-			case d != nil && d.Known:
-				c.Change, c.Interval, c.Verdict = report.Change(d), report.Interval(d), report.Verdict(m, d)
-			case d != nil:
-				c.Verdict = report.Verdict(m, d)
-			case a == 0:
-				c.Interval, c.Verdict = n.interval(), n.verdict()
+func (s *sheet) mainTable(l *result.LoadAnalysis, b *block.Metrics) grid {
+	n := len(b.Columns)
+	g := grid{Metrics: b, Cells: make([][]cell, len(b.Arms))}
+	g.Many = n >= many || l.Scenario != "" && n == many-1 // brokers have long descriptions
+	for i, m := range b.Columns {
+		metric, _ := l.Metric(m.ID) // known: it is one of the load's
+		refused := !m.Primary
+		for a, number := range s.numbers(l, metric) {
+			refused = refused && !(number.e.Known && (!m.Counted || number.e.Value > 0))
+			f := &b.Columns[i].Figures[a]
+			if f.Change == report.Absent {
+				f.Change = ""
 			}
-			if floor, ok := report.Floor(n.state(), m); ok && n.e.Known {
-				c.Floor = "floor " + report.Significant(floor/n.unit.Size, 3)
+			if !number.e.Known {
+				f.Floor = ""
 			}
-			one.Cells = append(one.Cells, c)
+			g.Cells[a] = append(g.Cells[a], number.cell(f.Value+f.Marks))
 		}
-		g.Arms = append(g.Arms, one)
+		g.OnlyRefused = append(g.OnlyRefused, refused)
 	}
 	return g
+}
+
+// toneClass is the class of a figure's verdict.
+func toneClass(f block.Measured) string {
+	switch {
+	case f.Tone == block.Good:
+		return "better"
+	case f.Tone == block.Bad && f.Claimed():
+		return "worse"
+	case f.Tone == block.Same:
+		return "same"
+	case f.Tone == block.Open:
+		return "open"
+	}
+	return "none"
 }
 
 // manyNumbers is how many numbers a page shows in tables. Of ten times as many it would be too large to open.

@@ -110,19 +110,15 @@ func Refused(r *result.Result) []string {
 	for i := range a.Loads {
 		l := &a.Loads[i]
 		for arm := range l.Arms {
-			who := map[string][]string{}
-			var order []string
+			var who report.Groups[string, string]
 			for _, row := range l.Rows {
 				if e := row.Cells[arm].Estimate; !e.Known {
-					if who[e.Why] == nil {
-						order = append(order, e.Why)
-					}
-					who[e.Why] = append(who[e.Why], row.Metric)
+					who.Add(e.Why, row.Metric)
 				}
 			}
-			for _, why := range order {
-				all = append(all, fmt.Sprintf("left out: %s of %s, %s: %s", strings.Join(who[why], ", "), l.Arms[arm].Name, l.Name, why))
-			}
+			all = append(all, who.Each(func(why string, metrics []string) string {
+				return fmt.Sprintf("left out: %s of %s, %s: %s", strings.Join(metrics, ", "), l.Arms[arm].Name, l.Name, why)
+			})...)
 		}
 	}
 	return all

@@ -1,0 +1,27 @@
+package report
+
+// Groups are values by what they have in common, in the order in which that was met.
+type Groups[K comparable, V any] struct {
+	Keys []K
+	Of   map[K][]V
+}
+
+// Add adds a value to a group.
+func (g *Groups[K, V]) Add(key K, value V) {
+	if g.Of == nil {
+		g.Of = map[K][]V{}
+	}
+	if g.Of[key] == nil {
+		g.Keys = append(g.Keys, key)
+	}
+	g.Of[key] = append(g.Of[key], value)
+}
+
+// Each returns a text for each group.
+func (g *Groups[K, V]) Each(text func(key K, values []V) string) []string {
+	all := make([]string, len(g.Keys))
+	for i, key := range g.Keys {
+		all[i] = text(key, g.Of[key])
+	}
+	return all
+}
