@@ -14,7 +14,8 @@ import (
 	"wirelab/results/report/block"
 )
 
-var update = flag.Bool("update", false, "write what is got into testdata; understand the difference before committing it")
+var update = flag.Bool("update", false,
+	"write what is got into testdata; understand the difference before committing it")
 
 // What reports say of each kind of result is as it was looked at: once, for every form. Forms have tests of their
 // layout, and one that they leave nothing out.

@@ -199,16 +199,6 @@ func Texts(texts ...string) []Cell {
 	return row
 }
 
-// Lines are the lines of the notes of such kinds, in the order of the notes.
-func Lines(all []Notes, kinds ...Kind) (lines []string) {
-	for _, n := range all {
-		if slices.Contains(kinds, n.Kind) {
-			lines = append(lines, n.Lines...)
-		}
-	}
-	return lines
-}
-
 // Without returns the table without the columns that have such heads, and where told is true without those that are.
 func (t *Table) Without(told bool, heads ...string) *Table {
 	short := *t
@@ -227,43 +217,3 @@ func (t *Table) Without(told bool, heads ...string) *Table {
 
 // Add adds a row.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
-
-// Said are all texts of a block in the order of reading, those that are empty left out. The title of a table is not
-// among them, since it stands only where several tables follow each other; nor are units, which stand in the head or
-// with the figure.
-func Said(b Block) []string {
-	var all []string
-	switch b := b.(type) {
-	case Heading:
-		all = []string{b.Text}
-	case Facts:
-		for _, f := range b {
-			all = append(all, f.Name, f.Text)
-		}
-	case Notes:
-		all = append([]string{b.Title}, b.Lines...)
-	case *Metrics:
-		for _, m := range b.Columns {
-			all = append(all, m.Title, m.Short)
-			for i, f := range m.Figures {
-				all = append(all, b.Arms[i].Name, f.Value+f.Marks, f.Verdict, f.Floor)
-				if f.Claimed() {
-					all = append(all, f.Change, f.Interval)
-				}
-			}
-		}
-	case *Table:
-		for _, c := range b.Columns {
-			all = append(all, c.Head)
-		}
-		for _, row := range b.Rows {
-			for _, c := range row {
-				all = append(append(all, c.Text), c.List...)
-			}
-		}
-		if all = append(all, b.Caption); b.Notes.Kind != Source {
-			all = append(all, b.Notes.Lines...)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.TrimSpace(text) == "" })
-}

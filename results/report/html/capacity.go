@@ -40,7 +40,7 @@ func (s *sheet) first() []said {
 	}
 	if c := s.a.Capacity; c != nil {
 		all = append(all, said{
-			Title: "Capacity: the highest rate that keeps " + c.Objective, Tone: "claim", Sentences: report.CapacitySentences(c),
+			Title: "Capacity: the highest rate that keeps " + strings.ReplaceAll(c.Objective, ",", ", "), Tone: "claim", Sentences: report.CapacitySentences(c),
 			Figure: s.capacity(c), Notes: append(report.CapacityNotes(s.r, c), report.CapacityMethod(s.r)),
 		})
 	}

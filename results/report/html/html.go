@@ -90,13 +90,12 @@ type load struct {
 	Empty              bool
 	Folded             bool // said here, and not among the verdicts
 	Main               grid
-	Streams, Clients   *figure  // of loads that hold streams
+	Streams            *figure  // of loads that hold streams
 	Legend             []string // what marks mean
 	Notes              []string
 	Limits             []string  // what limited arms with a database
 	Accounts           []*figure // what became of what was sent, and what each process used and each step took
-	Numbers            *figure   // every metric, in a table of its own
-	Counts             *figure   // what databases did for a call
+	Closed             []*figure // tables that are folded away: every metric, each stream, counts, rates
 	Figures            []*figure
 	Undrawn            []string // those that would be empty, and why
 }
@@ -177,23 +176,46 @@ func work(r *result.Result) string {
 	return strings.Trim(r.Plan.Workload+"."+r.Plan.Operation, ".")
 }
 
-// load makes the part of one load.
+// load makes the part of one load: what is said by its analysis, tables with the refused values to be seen.
 func (s *sheet) load(l *result.LoadAnalysis) load {
-	notes := report.LoadNotes(s.r, l)
-	p := load{
-		ID: "load-" + itoa(l.Load+1) + "-more", Key: "load-" + itoa(l.Load+1), Name: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Empty: report.Empty(l),
-		Legend: block.Lines(notes, block.Mark), Notes: block.Lines(notes, block.Remark),
+	id := "load-" + itoa(l.Load+1)
+	p := load{ID: id + "-more", Key: id, Name: report.LoadName(s.r.Plan, l.Load), Empty: report.Empty(l)}
+	for _, b := range report.LoadBlocks(s.r, l) {
+		n, _ := b.(block.Notes)
+		switch n.Kind {
+		case block.Claim:
+			p.Sentence = strings.Join(n.Lines, " ")
+		case block.Mark:
+			p.Legend = append(p.Legend, n.Lines...)
+		case block.Limit:
+			p.Limits = append(p.Limits, n.Lines...)
+		case block.Remark:
+			p.Notes = append(p.Notes, n.Lines...)
+		}
 	}
 	if p.Empty {
 		return p
 	}
 	shown := s.shownLoad(l)
-	p.Main, p.Numbers, p.Counts = s.mainTable(shown, report.MainMetrics(s.r, shown)), s.allNumbers(shown), s.table(shown, report.CountTable(shown))
-	p.Limits = block.Lines(notes, block.Limit)
-	for _, t := range report.Accounts(shown) {
-		p.Accounts = append(p.Accounts, s.table(shown, t))
+	for _, b := range report.LoadBlocks(s.r, shown) {
+		switch b := b.(type) {
+		case *block.Metrics:
+			if b.ID == "main" {
+				p.Main = s.mainTable(shown, b)
+			} else {
+				p.Closed = append(p.Closed, s.allNumbers(shown))
+			}
+		case *block.Table:
+			switch f := s.table(shown, b); b.ID {
+			case "streams":
+				p.Streams = f
+			case "clients", "counts", "rates":
+				p.Closed = append(p.Closed, f)
+			default:
+				p.Accounts = append(p.Accounts, f)
+			}
+		}
 	}
-	p.Streams, p.Clients = s.table(shown, report.StreamTable(shown)), s.table(shown, report.ClientTable(shown))
 	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
 		return p // so many rates are shown as a curve
 	}
