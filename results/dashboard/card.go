@@ -122,7 +122,7 @@ func (c *card) gates(r store.Running) {
 			}
 		}
 	}
-	c.Gates = fmt.Sprintf("after %s: %s hold, %d failed", plural(r.Standing.Round, "round"), plural(held, "check"), len(c.Failed))
+	c.Gates = fmt.Sprintf("after %s: %s hold, %d failed", report.Plural(r.Standing.Round, "round"), report.Plural(held, "check"), len(c.Failed))
 	if held == 1 {
 		c.Gates = strings.Replace(c.Gates, "hold", "holds", 1)
 	}
@@ -138,11 +138,4 @@ func clock(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%d h %d min", s/3600, s/60%60)
 	}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

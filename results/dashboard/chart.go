@@ -10,6 +10,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/results/report"
+	"wirelab/results/report/html"
 	"wirelab/results/report/svg"
 )
 
@@ -62,25 +63,17 @@ func (d *Dashboard) historyPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.Unit = report.UnitFor(h.metric.Dimension, known...)
 	if h.metric.ID != "" {
-		p.Title = capitalTitle(h.metric.Title)
+		p.Title = report.Titled(h.metric.Title)
 	}
 	p.describe(len(known))
 	if len(known) > 0 {
-		p.Charts = p.draw()
+		p.Charts = html.Draw("history", p.Title+" over time", "The values are in the table below.", html.Widths(), p.paint)
 	}
 	for i := range h.Points {
 		p.Rows = append(p.Rows, p.row(i))
 	}
 	slices.Reverse(p.Rows)
 	return d.render(w, http.StatusOK, "history", p)
-}
-
-// capitalTitle begins a title with a capital; "p99 response time" stays.
-func capitalTitle(text string) string {
-	if len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
-		return text
-	}
-	return capital(text)
 }
 
 // describe says what was found.
@@ -102,7 +95,7 @@ func (p *historyPage) describe(known int) {
 		for _, s := range h.Parts {
 			longest = max(longest, s.Points)
 		}
-		text := fmt.Sprintf("No change was found in %s.", plural(known, "value"))
+		text := fmt.Sprintf("No change was found in %s.", report.Plural(known, "value"))
 		if longest < 2*h.Rule.Least {
 			text = fmt.Sprintf("Nothing can be said of changes yet: it takes %d values without a break, there are %d.", 2*h.Rule.Least, longest)
 		}
@@ -175,21 +168,6 @@ func (p *historyPage) row(i int) historyRow {
 		row.Marks = append(row.Marks, mark{"build", "none", "build: " + changesText(one.Built)})
 	}
 	return row
-}
-
-// draw draws the history for pages of three widths.
-func (p *historyPage) draw() []template.HTML {
-	var all []template.HTML
-	for _, v := range []struct {
-		class string
-		width float64
-	}{{"narrow", 328}, {"middle", 640}, {"wide", 1040}} {
-		title := p.Title + " over time"
-		drawing := svg.New("history-"+v.class, v.class, title, "The values are in the table below.", v.width)
-		p.paint(drawing)
-		all = append(all, drawing.HTML())
-	}
-	return all
 }
 
 const smallSize = 12

@@ -134,7 +134,7 @@ func headOf(letter string, c *comparedResult) compareHead {
 	s := c.Summary
 	h := compareHead{
 		Letter: letter, ID: s.ID, Title: c.r.Plan.About, Work: workOf(s.Workload, s.Operations), Began: day(s.Began) + " UTC",
-		Machine: report.Machine(c.Environment), Host: s.Host, Build: fmt.Sprintf("%.12s", c.Environment.Commit), Rounds: plural(s.Rounds, "round"), Resolves: report.Resolves(c.Certificate),
+		Machine: report.Machine(c.Environment), Host: s.Host, Build: fmt.Sprintf("%.12s", c.Environment.Commit), Rounds: report.Plural(s.Rounds, "round"), Resolves: report.Resolves(c.Certificate),
 	}
 	if h.Title == "" {
 		h.Title = h.Work
@@ -153,7 +153,7 @@ func workOf(workload string, operations []string) string {
 func (c *comparison) pairOf(i int) comparePair {
 	s := &c.Pairs[i].Sittings
 	p := comparePair{
-		Letters: "A and " + letter(i+1), Comparable: s.Comparable, Why: capital(s.Why) + ".", Machine: s.Machine, Plan: s.Plan, Builds: s.Builds,
+		Letters: "A and " + letter(i+1), Comparable: s.Comparable, Why: report.Capitalised(s.Why) + ".", Machine: s.Machine, Plan: s.Plan, Builds: s.Builds,
 		Mark: "not comparable",
 	}
 	switch {
@@ -290,11 +290,4 @@ func cellOf(i int, m result.Metric, unit report.Unit, e result.Estimate, from, s
 		c.Note = shift.Why
 	}
 	return c
-}
-
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }

@@ -386,15 +386,15 @@ func (d *Dashboard) historyCSV(w http.ResponseWriter, r *http.Request) error {
 		part := h.partOf(i)
 		value, low, high := "", "", ""
 		if p.Known {
-			value = exact(p.Value)
+			value = report.Exact(p.Value)
 			if p.High > 0 {
-				low, high = exact(p.Low), exact(p.High)
+				low, high = report.Exact(p.Low), report.Exact(p.High)
 			}
 		}
 		s := h.Parts[part]
 		rows = append(rows, []string{
 			p.ID, p.Began.Format(time.RFC3339), p.Name, h.Of.Metric, value, low, high, h.Unit, p.Why,
-			strconv.Itoa(part + 1), s.Begins, exact(s.Mean), p.Commit,
+			strconv.Itoa(part + 1), s.Begins, report.Exact(s.Mean), p.Commit,
 		})
 	}
 	return table.WriteAll(rows)
@@ -404,5 +404,3 @@ func (d *Dashboard) historyCSV(w http.ResponseWriter, r *http.Request) error {
 func (h *history) partOf(point int) int {
 	return slices.IndexFunc(h.Parts, func(s stretch) bool { return point >= s.From && point < s.To })
 }
-
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/doctor"
+	"wirelab/results/report"
 	"wirelab/results/report/html"
 	"wirelab/results/store"
 )
@@ -48,7 +49,7 @@ func newPages() (*pages, error) {
 	code := p.add("script", ".js", "text/javascript; charset=utf-8", script)
 	p.templates, err = template.New("").Funcs(template.FuncMap{
 		"style": func() string { return style }, "script": func() string { return code },
-		"day": day, "join": strings.Join, "plural": plural, "differ": differ, "tie": tie, "pick": pick,
+		"day": day, "join": strings.Join, "plural": report.Plural, "differ": differ, "tie": html.Tied, "pick": pick,
 		"blank": func() card { return card{Done: -1} },
 	}).ParseFS(files, "pages/*.gohtml")
 	return p, err
@@ -204,9 +205,4 @@ func day(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2 Jan 2006 15:04")
-}
-
-// tie keeps a number and its unit on one line.
-func tie(text string) string {
-	return strings.NewReplacer(" %", "\u00a0%", " µs", "\u00a0µs", " ms", "\u00a0ms", " ns", "\u00a0ns", " kB", "\u00a0kB").Replace(text)
 }

@@ -415,7 +415,7 @@ func kept(r *result.Result, l *result.LoadAnalysis) Decision {
 func decisionMethod(r *result.Result, l *result.LoadAnalysis) string {
 	text := fmt.Sprintf("First is who was proved better than each other way: every pair is compared within every round, interval and sign-flip test agree, "+
 		"the difference is at least %s, and it stands after Holm's correction over the pairs of its row and Benjamini and Hochberg's over all of the table. "+
-		"Who cannot be told apart from the first is named beside it. Intervals are 95 %%.", given(practical(r)))
+		"Who cannot be told apart from the first is named beside it. Intervals are 95 %%.", given(Practical(r)))
 	if slices.ContainsFunc(l.Contests, func(c result.Contest) bool {
 		return slices.ContainsFunc(c.Entrants, func(e result.Entrant) bool { return !e.Durable })
 	}) {

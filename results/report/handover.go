@@ -142,8 +142,8 @@ func holds(r *result.Result, l *result.LoadAnalysis, arms []int) string {
 	return strings.Join(filled(append(parts, queues...)...), "; ")
 }
 
-// practical is the smallest difference called one, as a share.
-func practical(r *result.Result) float64 {
+// Practical is the smallest difference called one, as a share.
+func Practical(r *result.Result) float64 {
 	if p := r.Plan.Practical; p > 0 && p < 10 {
 		return p
 	}

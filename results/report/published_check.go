@@ -86,7 +86,7 @@ func unequalConnections(s scene) finding {
 		held = append(held, plan.Thousands(most)+" of "+s.r.ArmName(arm))
 	}
 	if slices.Max(counts) == slices.Min(counts) {
-		return finding{gone, fmt.Sprintf("each arm held %s", counted(int(counts[0]), "connection"))}
+		return finding{gone, fmt.Sprintf("each arm held %s", Plural(int(counts[0]), "connection"))}
 	}
 	return finding{here, "connections held: " + List(held)}
 }
@@ -124,7 +124,7 @@ func oneRun(s scene) finding {
 // fewProcesses is of fewer runs than an interval can be claimed from.
 func fewProcesses(s scene) finding {
 	n := s.rounds()
-	evidence := fmt.Sprintf("%s of fresh processes; a claim needs %d", counted(n, "round"), result.MinRounds)
+	evidence := fmt.Sprintf("%s of fresh processes; a claim needs %d", Plural(n, "round"), result.MinRounds)
 	return whether(n < result.MinRounds, evidence)
 }
 
@@ -162,7 +162,7 @@ func sharedCores(s scene) finding {
 	if len(server) > 0 && len(driver) > 0 && !slices.ContainsFunc(server, both) {
 		return finding{gone, "server and driver have cores of their own"}
 	}
-	return finding{here, fmt.Sprintf("they share the %s of this machine", counted(max(s.r.Environment.CPUs, 1), "CPU"))}
+	return finding{here, fmt.Sprintf("they share the %s of this machine", Plural(max(s.r.Environment.CPUs, 1), "CPU"))}
 }
 
 // oneMachine is of everything on one machine.

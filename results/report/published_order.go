@@ -143,7 +143,7 @@ func order(r *result.Result, group []figure) (string, pairing) {
 	case len(said[unknownPair]) == pairs:
 		return line + "Here nothing can be said of it: " + lacking(r, group) + ".", unknownPair
 	}
-	text := line + fmt.Sprintf("Here %d of %s are the same", len(said[sameOrder]), counted(pairs, "pair"))
+	text := line + fmt.Sprintf("Here %d of %s are the same", len(said[sameOrder]), Plural(pairs, "pair"))
 	if len(said[otherOrder]) > 0 {
 		text += "; the other way round: " + List(said[otherOrder])
 	}

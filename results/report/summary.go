@@ -227,11 +227,11 @@ func signOf(v result.Verdict) string {
 // trust is how many answers were checked, how long it took, and what the run
 // could have seen.
 func (s *summary) trust(loads []*result.LoadAnalysis) {
-	text := capitalised(checkedBriefly(s.a))
+	text := Capitalised(checkedBriefly(s.a))
 	if how := Compared(s.r); how != "" {
 		text += ": " + how
 	}
-	text += ". " + counted(s.a.Rounds, "round")
+	text += ". " + Plural(s.a.Rounds, "round")
 	if took := s.r.Ended.Sub(s.r.Began); took > 0 && !s.r.Began.IsZero() {
 		text += " in " + roughly(took)
 	}
@@ -251,7 +251,7 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 	}
 	text += "."
 	if n := notes(s.r, loads) + s.hidden; n > 0 {
-		text += " " + capitalised(counted(n, "note")) + ": see --full."
+		text += " " + Capitalised(Plural(n, "note")) + ": see --full."
 	}
 	if s.r.Label != "" {
 		text = "“" + s.r.Label + "”: " + text
@@ -267,7 +267,7 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 		s.Trust = append(s.Trust, "TLS "+text+".")
 	}
 	if text := unchecked(s.r); text != "" {
-		s.Trust = append(s.Trust, capitalised(text)+".")
+		s.Trust = append(s.Trust, Capitalised(text)+".")
 	}
 	if c := s.r.Certificate; c != nil && c.Noise.Loudness() != "quiet" {
 		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
@@ -287,8 +287,8 @@ func checkedBriefly(a *result.Analysis) string {
 	return text
 }
 
-// counted is so many of a thing: "1 round", "1,200 notes".
-func counted(n int, what string) string {
+// Plural is so many of a thing: "1 round", "1,200 notes".
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -307,7 +307,8 @@ func roughly(d time.Duration) string {
 	return text
 }
 
-func capitalised(text string) string {
+// Capitalised begins with a capital.
+func Capitalised(text string) string {
 	if text == "" {
 		return text
 	}

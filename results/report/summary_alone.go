@@ -205,5 +205,5 @@ func aloneFailed(l *result.LoadAnalysis) string {
 	if len(parts) > shownFindings {
 		parts = append(parts[:shownFindings], "others")
 	}
-	return fmt.Sprintf("%s failed: %s.", counted(int(total), "call"), List(parts)) //nolint:gosec // so many calls are never made
+	return fmt.Sprintf("%s failed: %s.", Plural(int(total), "call"), List(parts)) //nolint:gosec // so many calls are never made
 }

@@ -45,7 +45,7 @@ func (s *summary) answer(loads []*result.LoadAnalysis) {
 	}
 	s.Answer = append(said, s.Answer...)
 	if s.r.Ending == result.Interrupted {
-		s.Answer = append(s.Answer, "The run was interrupted after "+counted(s.a.Rounds, "round")+".")
+		s.Answer = append(s.Answer, "The run was interrupted after "+Plural(s.a.Rounds, "round")+".")
 	}
 }
 
@@ -347,7 +347,7 @@ func capitalisedUnlessName(text, name string) string {
 	if strings.HasPrefix(text, name) {
 		return text
 	}
-	return capitalised(text)
+	return Capitalised(text)
 }
 
 // many says of many loads under how many each arm is first.

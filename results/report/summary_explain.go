@@ -88,7 +88,7 @@ func (s *summary) attributed(m result.Metric, at *result.Attribution, where stri
 	if !table {
 		return
 	}
-	t := SummaryTable{Title: capitalised(m.Title) + " from " + from + " to " + to}
+	t := SummaryTable{Title: Capitalised(m.Title) + " from " + from + " to " + to}
 	columns := []SummaryColumn{{Head: "points"}, {Head: "95 % CI"}, {Head: "from → to"}}
 	for _, share := range append(append([]result.Share{}, at.Shares...), *at.Total) {
 		name, step := share.Factor, share.LevelFrom+" → "+share.LevelTo
@@ -124,7 +124,7 @@ func actTogether(x *result.MetricExplanation) string {
 
 // effectsTable is what each factor does on average over the others.
 func effectsTable(e *result.Explanation, m result.Metric, x *result.MetricExplanation) (SummaryTable, bool) {
-	t := SummaryTable{Title: capitalised(m.Title) + ": each factor, on average over the others"}
+	t := SummaryTable{Title: Capitalised(m.Title) + ": each factor, on average over the others"}
 	columns := []SummaryColumn{{Head: "change"}, {Head: "95 % CI"}}
 	for i := range x.Effects {
 		if i == shownRows {
@@ -150,7 +150,7 @@ func SummariseAgreement(was, here *result.Result, a *result.Agreement) Summary {
 	marked, _ := Marked(was, nil)
 	s := Summary{Answer: []string{Agreed(a)}}
 	if n := len(a.Environment); n > 0 {
-		s.Answer = append(s.Answer, fmt.Sprintf("It is not the same machine or build (%s), so conclusions may rightly differ.", counted(n, "difference")))
+		s.Answer = append(s.Answer, fmt.Sprintf("It is not the same machine or build (%s), so conclusions may rightly differ.", Plural(n, "difference")))
 	}
 	t := SummaryTable{Title: "Primary conclusions"}
 	columns := []SummaryColumn{{Head: "original"}, {Head: "here"}, {Head: "conclusion"}}
@@ -178,7 +178,7 @@ func SummariseAgreement(was, here *result.Result, a *result.Agreement) Summary {
 		s.Tables = append(s.Tables, t)
 	}
 	s.Refused = unheld(a)
-	s.Trust = []string{fmt.Sprintf("Original %s, %s; here %s, %s.", was.ID, counted(len(was.Rounds), "round"), here.ID, counted(len(here.Rounds), "round"))}
+	s.Trust = []string{fmt.Sprintf("Original %s, %s; here %s, %s.", was.ID, Plural(len(was.Rounds), "round"), here.ID, Plural(len(here.Rounds), "round"))}
 	if here.ID != "" {
 		s.Next = []Step{{"wirelab results show " + here.ID, "what was measured here"}, {"wirelab results show " + here.ID + " --full", "every figure"}}
 	}
@@ -209,7 +209,7 @@ func unheld(a *result.Agreement) []string {
 		count[order[shownFindings]] = rest
 	}
 	for i, why := range order {
-		order[i] = counted(count[why], "conclusion") + " " + why
+		order[i] = Plural(count[why], "conclusion") + " " + why
 	}
 	return order
 }
@@ -251,7 +251,7 @@ func SummariseDecisions(id string, tables []DecisionTable) Summary {
 			s.Points = append(append(s.Points, "When to use which: "+t.Title), rows...)
 		}
 		if untried > 0 {
-			s.Refused = append(s.Refused, fmt.Sprintf("not measured: what happens in %s of parts; --full says which commands measure it", counted(untried, "failure")))
+			s.Refused = append(s.Refused, fmt.Sprintf("not measured: what happens in %s of parts; --full says which commands measure it", Plural(untried, "failure")))
 		}
 	}
 	if early {

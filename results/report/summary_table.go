@@ -65,7 +65,7 @@ func tableTitle(p plan.Plan, load int) string {
 	for _, calls := range []string{"call ", "calls "} {
 		name = strings.Replace(name, calls+"in flight", "in flight", 1)
 	}
-	return capitalised(name)
+	return Capitalised(name)
 }
 
 // rowsOf are the arms in the order that they are shown: as they were named, and of
@@ -200,7 +200,7 @@ func (s *summary) matrix(loads []*result.LoadAnalysis) {
 		}
 	}
 	if m, err := loads[0].Metric(same); err == nil {
-		t.Title = capitalised(m.Title)
+		t.Title = Capitalised(m.Title)
 	}
 	decides := SummaryColumn{Head: "decided by"}
 	pace := samePace(s.r.Plan, loads)

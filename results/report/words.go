@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -237,4 +239,14 @@ func phrase(w worded, name string, d *result.Difference) string {
 // unsigned writes a ratio as a change in percent without its sign.
 func unsigned(ratio float64, decimals int) string {
 	return strings.TrimLeft(change(ratio, decimals), "+−")
+}
+
+// Titled writes a text with a capital at its beginning, unless its first word
+// is a name of its own: "p99 response time" stays.
+func Titled(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if next, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsDigit(next) {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }

@@ -47,11 +47,11 @@ func (s *sheet) behindOf(l *result.LoadAnalysis, arm int) behind {
 	b := behind{arm: arm}
 	var all [][]int64
 	coarsest := 1
-	for _, t := range s.trials(l.Load, arm) {
+	for _, t := range report.Trials(s.r, l.Load, arm) {
 		coarsest = max(coarsest, mergedOf(t))
 	}
 	b.every = time.Duration(coarsest) * result.BacklogEvery
-	for _, t := range s.trials(l.Load, arm) {
+	for _, t := range report.Trials(s.r, l.Load, arm) {
 		lists, drained := backlogsOf(t)
 		for _, one := range lists {
 			if len(one) > 0 {
@@ -162,19 +162,15 @@ func (bp *backlogPlot) paint(d *svg.Drawing) {
 		left = max(left, svg.Width(countLabel(t), smallSize))
 	}
 	left += 12
-	const high, head, foot, gap = 120.0, 34.0, 26.0, 18.0
-	columns := max(1, min(4, len(bp.arms), int((d.Width()-left)/200)))
-	wide := (d.Width() - left - float64(columns-1)*gap) / float64(columns)
-	for i, b := range bp.arms {
-		px, py := float64(i%columns), float64(i/columns)
-		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
-		p.right, p.bottom = p.left+wide, p.top+high
-		p.title(d, bp.name(b.arm), wide-4)
+	ps := panels{left: left, least: 200, most: 4, high: 120, head: 34, foot: 26, gap: 18}
+	d.Tall(2 + ps.draw(d, len(bp.arms), func(i int, p panel, first bool) {
+		b := bp.arms[i]
+		p.title(d, bp.name(b.arm), p.right-p.left-4)
 		_, top := scale.Ends()
 		y, x := svg.Linear(0, top, p.bottom, p.top), svg.Linear(0, long, p.left, p.right)
 		for _, t := range y.Ticks(4) {
 			d.Line(p.left, y.At(t), p.right, y.At(t), svg.Class("grid"))
-			if px == 0 {
+			if first {
 				d.Text(p.left-8, y.At(t)+4, smallSize, svg.End, countLabel(t), svg.Class("muted"))
 			}
 		}
@@ -194,9 +190,7 @@ func (bp *backlogPlot) paint(d *svg.Drawing) {
 			d.Line(from, p.top, from, p.bottom, svg.Class("disturbance"))
 		}
 		bp.arm(d, b, x, y, p)
-	}
-	rows := (len(bp.arms) + columns - 1) / columns
-	d.Tall(float64(rows)*(high+head+foot) + 2)
+	}))
 }
 
 // countLabel writes a number of entries on an axis.

@@ -291,7 +291,7 @@ func (s *sheet) groupedBars() []*figure {
 		if err != nil {
 			continue
 		}
-		f := &figure{ID: "bars-" + id, Title: capital(m.Title) + ", side by side", Caption: "From 0, with 95 % intervals. "}
+		f := &figure{ID: "bars-" + id, Title: report.Titled(m.Title) + ", side by side", Caption: "From 0, with 95 % intervals. "}
 		f.Caption += map[bool]string{true: "Longer is better.", false: "Shorter is better."}[m.Higher]
 		c := &barChart{}
 		var desc []string

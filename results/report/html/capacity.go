@@ -48,7 +48,7 @@ func (s *sheet) first() []said {
 	for i := range s.a.Curves {
 		c := &s.a.Curves[i]
 		all = append(all, said{
-			Title: capital(report.CurveTitle(c)), Tone: "claim", Sentences: append(report.CurveSentences(c), report.CurveSetting(c)),
+			Title: report.Titled(report.CurveTitle(c)), Tone: "claim", Sentences: append(report.CurveSentences(c), report.CurveSetting(c)),
 			Figure: s.curve(i), Notes: append(report.CurveNotes(s.r, c), report.CurveLegend),
 		})
 	}
@@ -135,7 +135,7 @@ func (c *capacities) paint(d *svg.Drawing) {
 		d.Text(d.Width()-4, y+15, smallSize, svg.End, report.CapacityOf(a), svg.Class("muted"))
 		at := y + 22
 		if a.Rate.Known {
-			d.Group(svg.Class("mark bar "+series(i)), svg.Attr{Name: "data-n", Value: "capacity/" + itoa(i)}, c.tip(a.Name+"\ncapacity "+report.CapacityOf(a)+"\n"+plural(len(a.Rounds), "round")))
+			d.Group(svg.Class("mark bar "+series(i)), svg.Attr{Name: "data-n", Value: "capacity/" + itoa(i)}, c.tip(a.Name+"\ncapacity "+report.CapacityOf(a)+"\n"+report.Plural(len(a.Rounds), "round")))
 			d.Rect(x.At(0), at, x.At(a.Rate.Value)-x.At(0), thick, svg.Class("fill"))
 			if a.Rate.Interval() {
 				d.Line(x.At(a.Rate.Low), at+thick/2, x.At(a.Rate.High), at+thick/2, svg.Class("error"))
@@ -146,7 +146,7 @@ func (c *capacities) paint(d *svg.Drawing) {
 		}
 		for _, r := range a.Rounds {
 			if v, ok := r.Found.Value(); ok {
-				d.Mark(shape(i), x.At(v), at+thick+5, 2.4, svg.Class("dot hover "+series(i)), c.tip(a.Name+", round "+itoa(r.Round)+"\n"+report.Rate(v, 3)+"\n"+plural(r.Probes, "probe")))
+				d.Mark(shape(i), x.At(v), at+thick+5, 2.4, svg.Class("dot hover "+series(i)), c.tip(a.Name+", round "+itoa(r.Round)+"\n"+report.Rate(v, 3)+"\n"+report.Plural(r.Probes, "probe")))
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func (s *sheet) curveCell(key, what string, d result.Dimension, e result.Estimat
 		c.Low, c.High = exact(e.Low), exact(e.High)
 		tip += "  95 % CI " + estimateInterval(d, e)
 	}
-	c.Tip = s.tip(tip + "\n" + plural(e.Rounds, "round")).Value
+	c.Tip = s.tip(tip + "\n" + report.Plural(e.Rounds, "round")).Value
 	return c
 }
 
@@ -207,20 +207,15 @@ func (c *curvePlot) paint(d *svg.Drawing) {
 		d.Tall(p.bottom + 42)
 		return
 	}
-	columns := max(1, min(3, int((d.Width()-left)/220)))
-	const high, head, foot, gap = 120.0, 34.0, 26.0, 14.0
-	wide := (d.Width() - left - float64(columns-1)*gap) / float64(columns)
-	for i, a := range c.arms {
-		px, py := float64(i%columns), float64(i/columns)
-		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
-		p.right, p.bottom = p.left+wide, p.top+high
-		p.title(d, c.curve.Arms[a].Name, wide)
-		x, y := c.axes(d, p, px == 0)
-		c.arm(d, a, x, y, p)
-	}
-	rows := (len(c.arms) + columns - 1) / columns
-	d.Text((left+d.Width())/2, float64(rows)*(high+head+foot)+10, smallSize, svg.Middle, "offered, calls per second", svg.Class("muted"))
-	d.Tall(float64(rows)*(high+head+foot) + 18)
+	ps := panels{left: left, least: 220, most: 3, high: 120, head: 34, foot: 26, gap: 14}
+	bottom := ps.draw(d, len(c.arms), func(i int, p panel, first bool) {
+		p.title(d, c.curve.Arms[c.arms[i]].Name, p.right-p.left)
+		x, y := c.axes(d, p, first)
+		c.arm(d, c.arms[i], x, y, p)
+	})
+	middle := (left + d.Width()) / 2
+	d.Text(middle, bottom+10, smallSize, svg.Middle, "offered, calls per second", svg.Class("muted"))
+	d.Tall(bottom + 18)
 }
 
 // axes draws a panel's axes, and the lines of the objective.
@@ -296,7 +291,7 @@ func (c *curvePlot) arm(d *svg.Drawing, a int, x, y svg.Scale, p panel) {
 				d.Mark(0, at, y.At(e.Value), 8, svg.Class("ring "+series(a)))
 			}
 			tip := fmt.Sprintf("%s at %s offered\n%s %s %s\nanswered %s\n%s", arm.Name, perSecond(c.curve.Levels[k].Offered), one.name,
-				report.With(e, report.UnitFor(result.Time, e.Value)), estimateInterval(result.Time, e), report.With(point.Achieved, report.UnitFor(result.Frequency, 1)), plural(e.Rounds, "round"))
+				report.With(e, report.UnitFor(result.Time, e.Value)), estimateInterval(result.Time, e), report.With(point.Achieved, report.UnitFor(result.Frequency, 1)), report.Plural(e.Rounds, "round"))
 			d.Mark(shape(a), at, y.At(e.Value), 3.2, svg.Class("dot hover "+series(a)), c.tip(tip))
 		}
 	}

@@ -31,7 +31,7 @@ func (s *sheet) decisionTables(outages []report.Outage) []decisionTable {
 	var all []decisionTable
 	shown := report.Decisions(s.r, s.shown, outages)
 	for i, t := range report.Decisions(s.r, s.a, outages) {
-		t.Title = capital(t.Title)
+		t.Title = report.Titled(t.Title)
 		all = append(all, decisionTable{DecisionTable: t, ID: itoa(i + 1), Failures: t.Load < 0, Shown: shown[i].Rows})
 	}
 	return all

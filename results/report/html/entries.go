@@ -52,7 +52,7 @@ func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
 	one := staged{arm: arm}
 	for _, st := range stages(l) {
 		var all []*stat.Histogram
-		for _, t := range s.trials(l.Load, arm) {
+		for _, t := range report.Trials(s.r, l.Load, arm) {
 			if h := st.of(t); h != nil {
 				all = append(all, h)
 			}
@@ -176,19 +176,13 @@ func (sp *stagePlot) paint(d *svg.Drawing) {
 		named = max(named, svg.BoldWidth(st.name, smallSize))
 	}
 	named += 16
-	const high, head, foot, gap = 150.0, 34.0, 26.0, 8.0
-	columns := max(1, min(3, len(sp.arms), int((d.Width()-left)/270)))
-	wide := (d.Width() - left - float64(columns-1)*gap) / float64(columns)
-	for i, one := range sp.arms {
-		px, py := float64(i%columns), float64(i/columns)
-		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
-		p.right, p.bottom = p.left+wide-named, p.top+high
-		p.title(d, sp.name(one.arm), wide-4)
-		x, y := sp.lines.axes(d, p, px == 0, true)
-		sp.arm(d, one, x, y, p)
-	}
-	rows := (len(sp.arms) + columns - 1) / columns
-	d.Tall(float64(rows)*(high+head+foot) + 2)
+	ps := panels{left: left, least: 270, most: 3, high: 150, head: 34, foot: 26, gap: 8}
+	d.Tall(2 + ps.draw(d, len(sp.arms), func(i int, p panel, first bool) {
+		p.title(d, sp.name(sp.arms[i].arm), p.right-p.left-4)
+		p.right -= named
+		x, y := sp.lines.axes(d, p, first, true)
+		sp.arm(d, sp.arms[i], x, y, p)
+	}))
 }
 
 // arm draws an arm's lines, each with its name at its end.

@@ -111,7 +111,7 @@ func (s *sheet) factorPlot(
 	}
 	t.File = f.ID
 	f.tabled(s.table(nil, t))
-	plot := forest{practical: practical(s.r)}
+	plot := forest{practical: report.Practical(s.r)}
 	var desc []string
 	for i, one := range all {
 		d, verdict := orNone(one.Difference), t.Rows[i][len(t.Columns)-1]
@@ -123,7 +123,7 @@ func (s *sheet) factorPlot(
 			row.why = d.Why
 		default:
 			row.word, row.tone = verdict.Text, toneOf(number{d: d})
-			row.attrs = []svg.Attr{s.tip(row.name + "\n" + difference(m, d) + "\n" + plural(d.Rounds, "round"))}
+			row.attrs = []svg.Attr{s.tip(row.name + "\n" + difference(m, d) + "\n" + report.Plural(d.Rounds, "round"))}
 		}
 		plot.rows = append(plot.rows, row)
 		desc = append(desc, row.name+": "+row.change()+" "+row.word)

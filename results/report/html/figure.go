@@ -34,10 +34,10 @@ type entry struct {
 	Series int
 }
 
-// view is one of the widths that every chart is drawn in. A chart that is only
+// View is one of the widths that every chart is drawn in. A chart that is only
 // scaled is unreadable on a phone or clumsy on a desk; so each is drawn for
 // both, and for what is between, and the style sheet shows the one that fits.
-type view struct {
+type View struct {
 	class string
 	width float64
 }
@@ -52,21 +52,31 @@ const (
 )
 
 // views are the widths of a chart over the whole page, or over half of it.
-func views(half bool) []view {
-	wide := view{"wide", wideWidth}
+func views(half bool) []View {
+	wide := View{"wide", wideWidth}
 	if half {
 		wide.width = halfWidth
 	}
-	return []view{{"narrow", narrowWidth}, {"middle", middleWidth}, wide}
+	return []View{{"narrow", narrowWidth}, {"middle", middleWidth}, wide}
 }
+
+// Widths are those of a chart over the whole page.
+func Widths() []View { return views(false) }
 
 // draw makes the views of a figure.
 func (f *figure) draw(desc string, paint func(d *svg.Drawing)) {
-	for _, v := range views(f.Half) {
-		d := svg.New(f.ID+"-"+v.class, v.class, f.Title, desc, v.width)
+	f.Views = append(f.Views, Draw(f.ID, f.Title, desc, views(f.Half), paint)...)
+}
+
+// Draw draws a chart in each of such widths.
+func Draw(id, title, desc string, widths []View, paint func(d *svg.Drawing)) []template.HTML {
+	var all []template.HTML
+	for _, v := range widths {
+		d := svg.New(id+"-"+v.class, v.class, title, desc, v.width)
 		paint(d)
-		f.Views = append(f.Views, d.HTML())
+		all = append(all, d.HTML())
 	}
+	return all
 }
 
 // tabled gives a figure the table and the data of another.

@@ -65,9 +65,9 @@ func tone(l *result.LoadAnalysis) string {
 func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 	ns := s.numbers(l, m)
 	reference := ns[0]
-	f := &figure{ID: fmt.Sprintf("forest-%d", l.Load+1), Title: fmt.Sprintf("%s against %s", capital(m.Title), l.Arms[0].Name)}
+	f := &figure{ID: fmt.Sprintf("forest-%d", l.Load+1), Title: fmt.Sprintf("%s against %s", report.Titled(m.Title), l.Arms[0].Name)}
 	f.Caption = fmt.Sprintf("Dot: the difference from %s (%s); bar: its 95 %% interval. Shaded: ±%s, below which no difference is claimed. Left of the line is less.%s",
-		l.Arms[0].Name, reference.value(), strings.TrimPrefix(report.Margin(practical(s.r)), "±"), logarithmic)
+		l.Arms[0].Name, reference.value(), strings.TrimPrefix(report.Margin(report.Practical(s.r)), "±"), logarithmic)
 	forest, ns := s.against(l, m)
 	if forest.empty() {
 		f.Caption = "" // there is no dot and no axis
@@ -76,11 +76,7 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 	for i, n := range ns {
 		desc[i] = n.state().Name + ": " + difference(m, orNone(n.d))
 	}
-	for _, v := range views(false)[:2] {
-		d := svg.New(f.ID+"-"+v.class, v.class, f.Title, strings.Join(desc, "; "), v.width)
-		forest.paint(d)
-		f.Views = append(f.Views, d.HTML())
-	}
+	f.Views = Draw(f.ID, f.Title, strings.Join(desc, "; "), views(false)[:2], forest.paint)
 	f.Head = []string{"place", "arm", m.Short, "95 % CI", "difference", "95 % CI", "verdict", "p, adjusted", "rounds"}
 	raw := [][]string{{"place", "arm", "metric", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p", "p_adjusted", "rounds"}}
 	for _, n := range append([]number{reference}, ns...) {
@@ -106,7 +102,7 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 func (s *sheet) against(l *result.LoadAnalysis, m result.Metric) (forest, []number) {
 	ns := slices.Clone(s.numbers(l, m)[1:])
 	slices.SortStableFunc(ns, func(a, b number) int { return byEffect(a, b, m.Higher) })
-	plot := forest{practical: practical(s.r)}
+	plot := forest{practical: report.Practical(s.r)}
 	for _, n := range ns {
 		one := effect{name: n.state().Name, word: n.verdict(), tone: toneOf(n), attrs: n.attrs(), d: orNone(n.d)}
 		if !one.d.Known {

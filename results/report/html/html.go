@@ -17,11 +17,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"wirelab/lab/result"
-	"wirelab/lab/stat"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -143,7 +140,7 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, o options) error {
 	}
 	p.Charted = len(p.Across)+len(p.Undrawn) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
-	text, err := template.New("page").Funcs(template.FuncMap{"toneClass": toneClass, "tied": tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
+	text, err := template.New("page").Funcs(template.FuncMap{"toneClass": toneClass, "tied": Tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
 	if err != nil {
 		return err
 	}
@@ -264,24 +261,6 @@ func (s *sheet) across() []*figure {
 		all = append(all, f)
 	}
 	return append(all, s.factors()...)
-}
-
-// practical is the share below which a difference is not called one.
-func practical(r *result.Result) float64 {
-	if p := r.Plan.Practical; p > 0 && p < 10 {
-		return p
-	}
-	return stat.DefaultPractical
-}
-
-// capital writes a text with a capital at its beginning, unless its first word
-// is a name of its own: "p99 response time" stays.
-func capital(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if next, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsDigit(next) {
-		return text
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // file is the name of a download: of what, of which result and load.

@@ -111,7 +111,7 @@ func (s *sheet) messagesBacklog(l *result.LoadAnalysis, f *figure) {
 func (s *sheet) spans(l *result.LoadAnalysis, arm int) []report.Span {
 	all := report.Spans(&l.Arms[arm])
 	head := time.Duration(0)
-	for _, t := range s.trials(l.Load, arm) {
+	for _, t := range report.Trials(s.r, l.Load, arm) {
 		head = time.Duration(s.r.Plan.Slice) - time.Duration(t.Window)/time.Duration(max(len(t.Order), 1))
 		break
 	}

@@ -89,7 +89,7 @@ func (n number) gates() string {
 
 // rounds is from how many rounds the figure is, and of how many calls.
 func (n number) rounds() string {
-	return plural(max(n.e.Rounds, 0), "round") + ", " + result.Thousands(n.state().Requests) + map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
+	return report.Plural(max(n.e.Rounds, 0), "round") + ", " + result.Thousands(n.state().Requests) + map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
 }
 
 // verdict is the difference in words: "costlier".
@@ -191,10 +191,3 @@ func figures(text string) cell { return cell{Text: text, Right: true} }
 
 // exact writes a number so that it is read back the same.
 func exact(v float64) string { return report.Exact(v) }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return result.Thousands(uint64(max(n, 0))) + " " + what + "s"
-}

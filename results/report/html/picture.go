@@ -87,7 +87,7 @@ func (s *sheet) pictureHead(sentence string) *svg.Drawing {
 }
 
 func (s *sheet) pictureForest(l *result.LoadAnalysis, m result.Metric) *svg.Drawing {
-	caption := fmt.Sprintf("%s, compared with %s. Dot: the difference. Bar: its 95 %% interval.", capital(m.Title), l.Arms[0].Name)
+	caption := fmt.Sprintf("%s, compared with %s. Dot: the difference. Bar: its 95 %% interval.", report.Titled(m.Title), l.Arms[0].Name)
 	d := s.picturePart("caption-1", caption)
 	plot, _ := s.against(l, m)
 	y := lines(d, 12, smallSize, caption, "muted")
@@ -137,7 +137,7 @@ func (s *sheet) pictureFoot(l *result.LoadAnalysis) *svg.Drawing {
 		rounds = max(rounds, l.Arms[a].Rounds)
 	}
 	text := fmt.Sprintf("%s; %s; %s calls, every reply checked%s. Result %s. Absolute figures are those of one machine.",
-		report.LoadName(s.r.Plan, l.Load), plural(rounds, "round"), result.Thousands(replies), told, s.r.ID)
+		report.LoadName(s.r.Plan, l.Load), report.Plural(rounds, "round"), result.Thousands(replies), told, s.r.ID)
 	d.Tall(lines(d, 16, smallSize, text, "muted") - 10)
 	return d
 }

@@ -21,7 +21,7 @@ func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error 
 func refusable(text, instead, why string) template.HTML {
 	value, refused := report.IsRefused(text)
 	if !refused {
-		return template.HTML(template.HTMLEscapeString(tied(text)))
+		return template.HTML(template.HTMLEscapeString(Tied(text)))
 	}
 	if instead == "" {
 		instead = report.Absent
@@ -32,7 +32,7 @@ func refusable(text, instead, why string) template.HTML {
 	}
 	escape := template.HTMLEscapeString
 	return template.HTML(`<span class="instead">` + escape(instead) + `</span><s class="refused-value" tabindex="0" title="` + escape(said) + `">` +
-		escape(tied(value)) + `<span class="unseen"> (` + escape(said) + `)</span></s>`)
+		escape(Tied(value)) + `<span class="unseen"> (` + escape(said) + `)</span></s>`)
 }
 
 // anyRefused reports whether there is a value that the switch would show.

@@ -100,7 +100,7 @@ func (s *sheet) rounds(l *result.LoadAnalysis) *figure {
 	ns := s.numbers(l, m)
 	f := &figure{ID: fmt.Sprintf("rounds-%d", l.Load+1), Title: "Round by round: " + m.Title + " against " + l.Arms[0].Name}
 	f.Caption = "Each dot is one round's paired difference, in the order they ran; the band is the interval of all. A slope would be drift; hollow dots are rounds in which a check failed by itself."
-	rp := roundPlot{practical: practical(s.r), rounds: len(s.r.Rounds), name: s.r.ArmName}
+	rp := roundPlot{practical: report.Practical(s.r), rounds: len(s.r.Rounds), name: s.r.ArmName}
 	raw := [][]string{{"round", "arm", "ratio", "clean", "seed"}}
 	f.Head = []string{"arm", "rounds", "smallest", "largest", "all rounds", "95 % CI", "verdict"}
 	for a := 1; a < len(l.Arms); a++ {
@@ -127,7 +127,7 @@ func (s *sheet) rounds(l *result.LoadAnalysis) *figure {
 	}
 	rp.scan()
 	f.data(s.file("rounds", l), raw)
-	f.draw(fmt.Sprintf("Paired differences of %s in %s, one panel for each arm.", plural(len(rp.arms), "arm"), plural(rp.rounds, "round")), rp.paint)
+	f.draw(fmt.Sprintf("Paired differences of %s in %s, one panel for each arm.", report.Plural(len(rp.arms), "arm"), report.Plural(rp.rounds, "round")), rp.paint)
 	return f
 }
 
@@ -163,22 +163,14 @@ func (rp *roundPlot) paint(d *svg.Drawing) {
 		left = max(left, svg.Width(ratioLabel(r), smallSize))
 	}
 	left += 16
-	columns := max(1, min(len(rp.arms), 3, int((d.Width()-left)/220)))
-	const head, foot, gap = 34.0, 22.0, 16.0
-	high := 92.0
+	ps := panels{left: left, least: 220, most: 3, high: 92, head: 34, foot: 22, gap: 16}
 	if len(rp.arms) == 1 {
-		high = 150
+		ps.high = 150
 	}
-	wide := (d.Width() - left - float64(columns-1)*gap) / float64(columns)
-	for i, one := range rp.arms {
-		px, py := float64(i%columns), float64(i/columns)
-		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
-		p.right, p.bottom = p.left+wide, p.top+high
-		p.title(d, rp.name(one.n.arm), wide)
-		rp.panel(d, p, one, px == 0)
-	}
-	rows := (len(rp.arms) + columns - 1) / columns
-	d.Tall(float64(rows)*(high+head+foot) + 8)
+	d.Tall(8 + ps.draw(d, len(rp.arms), func(i int, p panel, first bool) {
+		p.title(d, rp.name(rp.arms[i].n.arm), p.right-p.left)
+		rp.panel(d, p, rp.arms[i], first)
+	}))
 }
 
 // panel draws one arm's rounds.

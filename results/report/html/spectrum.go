@@ -47,20 +47,6 @@ func quantiles(n uint64) []float64 {
 	return all
 }
 
-// trials are those of an arm under a load, one at most of each round.
-func (s *sheet) trials(load, arm int) []*result.Trial {
-	var all []*result.Trial
-	for n := range s.r.Rounds {
-		for i := range s.r.Rounds[n].Trials {
-			if t := &s.r.Rounds[n].Trials[i]; t.Load == load && t.Arm == arm {
-				all = append(all, t)
-				break
-			}
-		}
-	}
-	return all
-}
-
 // spectrumOf computes a line: what a gate refuses is not on it.
 func spectrumOf(arm *result.ArmState, histograms []*stat.Histogram, service bool) []spectral {
 	var calls uint64
@@ -100,7 +86,7 @@ func (s *sheet) spectraOf(l *result.LoadAnalysis, arm int) spectra {
 	one := spectra{arm: arm}
 	var response, service []*stat.Histogram
 	floor := &stat.Histogram{}
-	for _, t := range s.trials(l.Load, arm) {
+	for _, t := range report.Trials(s.r, l.Load, arm) {
 		response, service = append(response, t.Response), append(service, t.Service)
 		if t.Floor != nil {
 			floor.Merge(t.Floor.Service)
@@ -279,15 +265,13 @@ func (sp *spectrum) axisWidth() float64 {
 // panels draws a panel for each arm, with all others in grey behind it.
 func (sp *spectrum) panels(d *svg.Drawing) {
 	left := sp.axisWidth()
-	columns := max(1, min(4, int((d.Width()-left)/135)))
-	wide := (d.Width() - left - float64(columns-1)*12) / float64(columns)
-	const high, head, foot = 104.0, 34.0, 24.0
+	ps := panels{top: 4, left: left, least: 135, most: 4, high: 104, head: 34, foot: 24, gap: 12}
 	behind := sp.id + "-" + itoa(int(d.Width())) + "-all"
-	for i, one := range sp.lines {
-		px, py := float64(i%columns), float64(i/columns)
-		p := panel{left: left + px*(wide+12), top: 4 + head + py*(high+head+foot)}
-		p.right, p.bottom = p.left+wide, p.top+high
+	var origin panel
+	d.Tall(ps.draw(d, len(sp.lines), func(i int, p panel, first bool) {
+		one := sp.lines[i]
 		if i == 0 {
+			origin = p
 			d.Define(behind)
 			x, y := sp.scales(p)
 			for _, other := range sp.lines {
@@ -295,23 +279,12 @@ func (sp *spectrum) panels(d *svg.Drawing) {
 			}
 			d.Defined()
 		}
-		p.title(d, sp.name(one.arm), wide)
-		x, y := sp.axes(d, p, px == 0, true)
-		d.Use(behind, svg.Attr{Name: "transform", Value: fmt.Sprintf("translate(%.1f %.1f)", px*(wide+12), py*(high+head+foot))})
+		p.title(d, sp.name(one.arm), p.right-p.left)
+		x, y := sp.axes(d, p, first, true)
+		moved := fmt.Sprintf("translate(%.1f %.1f)", p.left-origin.left, p.top-origin.top)
+		d.Use(behind, svg.Attr{Name: "transform", Value: moved})
 		sp.arm(d, one, x, y, true)
-	}
-	rows := (len(sp.lines) + columns - 1) / columns
-	d.Tall(4 + float64(rows)*(high+head+foot))
-}
-
-// panel is a part of a drawing with axes of its own.
-type panel struct{ left, right, top, bottom float64 }
-
-// title writes what a panel is of above it, in two lines that are so wide at most.
-func (p panel) title(d *svg.Drawing, text string, wide float64) {
-	for i, line := range svg.WrapBold(text, smallSize, wide, 2) {
-		d.Text(p.left, p.top-18+12*float64(i), smallSize, svg.Start, line, svg.Class("strong"))
-	}
+	}))
 }
 
 func (sp *spectrum) scales(p panel) (x, y svg.Scale) {

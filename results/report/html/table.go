@@ -161,8 +161,8 @@ func short(v float64, digits int) string {
 	return text
 }
 
-// tied ties units to their numbers, and names of intervals together, where a
+// Tied ties units to their numbers, and names of intervals together, where a
 // browser would break a line between them.
-func tied(text string) string { return tie.Replace(text) }
+func Tied(text string) string { return tie.Replace(text) }
 
 var tie = strings.NewReplacer(" %", "\u00a0%", " CI", "\u00a0CI", " µs", "\u00a0µs", " ms", "\u00a0ms", " ns", "\u00a0ns", " kB", "\u00a0kB", " ×", "\u00a0×")

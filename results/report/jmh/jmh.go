@@ -126,7 +126,7 @@ func Refused(r *result.Result) []string {
 
 // entries are those of an arm under a load: one for each mode that has a figure.
 func entries(r *result.Result, l *result.LoadAnalysis, arm int) []Benchmark {
-	trials := trialsOf(r, l.Load, arm)
+	trials := report.Trials(r, l.Load, arm)
 	if len(trials) == 0 {
 		return nil
 	}
@@ -166,20 +166,6 @@ func entries(r *result.Result, l *result.LoadAnalysis, arm int) []Benchmark {
 			}
 		}
 		all = append(all, one)
-	}
-	return all
-}
-
-// trialsOf are those of an arm under a load, at most one of each round.
-func trialsOf(r *result.Result, load, arm int) []*result.Trial {
-	var all []*result.Trial
-	for n := range r.Rounds {
-		for i := range r.Rounds[n].Trials {
-			if t := &r.Rounds[n].Trials[i]; t.Load == load && t.Arm == arm {
-				all = append(all, t)
-				break
-			}
-		}
 	}
 	return all
 }

@@ -1,0 +1,17 @@
+package report
+
+import "wirelab/lab/result"
+
+// Trials are those of an arm under a load, one at most of each round.
+func Trials(r *result.Result, load, arm int) []*result.Trial {
+	var all []*result.Trial
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			if t := &r.Rounds[n].Trials[i]; t.Load == load && t.Arm == arm {
+				all = append(all, t)
+				break
+			}
+		}
+	}
+	return all
+}
