@@ -14,6 +14,16 @@ type Database[S any] struct {
 	// schema is there and it holds the data set data ("" is the first), written
 	// if need be. Several processes may open one at once.
 	Open func(ctx context.Context, at DatabaseAddress, data string) (Opened[S], error)
+	// Script returns the statements that the service runs for an operation over a data set, with requests drawn at
+	// random, in the form that pgbench reads: what the database does without a service before it. It is Unimplemented
+	// for an operation that has none. nil: the database has no such program.
+	Script func(data, operation, requests string) (Script, error)
+}
+
+// Script is what a database does for an operation: statements, in the form that pgbench reads.
+type Script struct {
+	Schema string // that the statements look names up in
+	Text   string
 }
 
 // DatabaseAddress says where a database is.
@@ -94,6 +104,30 @@ func (w Workload[S]) database(name string) (Database[S], error) {
 		return Database[S]{}, Errorf(InvalidArgument, "%s keeps its data in memory; leave the database out", w.Name)
 	}
 	return Database[S]{}, UnknownName("database of "+w.Name, name, known, "wirelab matrix "+w.Name)
+}
+
+// direct is the workload's database without a service, as a cell that nothing serves: see [Cell.Script].
+func (w Workload[S]) direct(d Database[S]) Cell {
+	cell := Cell{
+		Workload: w.Name, Protocol: Protocol{Name: d.Name, Network: "tcp", Transport: "TCP", Framing: d.Name, Encoding: d.Name},
+		Usual: true, Style: Idiomatic,
+		Script: func(operation, requests string) (Script, error) { return d.Script(w.data, operation, requests) },
+	}
+	cell.with = func(data string) (Cell, error) {
+		other, err := w.With(data)
+		if err != nil {
+			return Cell{}, err
+		}
+		return other.direct(d), nil
+	}
+	cell.over = func(ctx context.Context, at DatabaseAddress) (Cell, OpenDatabase, error) {
+		opened, err := w.open(ctx, at, w.data)
+		if err != nil {
+			return Cell{}, nil, err
+		}
+		return w.direct(d), openDatabase{Closer: opened.Closer, about: opened.About, pool: opened.Pool}, nil
+	}
+	return cell
 }
 
 // open opens a database and returns the workload whose servers serve from it.

@@ -109,6 +109,7 @@ type Work struct {
 	Databases []string
 	Cells     []Cell
 	Missing   []Missing // protocols that nothing carries it over
+	Direct    []Cell    // its databases without a service before them, of those that have a [Database.Script]
 }
 
 // Missing is a protocol declared not to carry a workload: see [Hole].
@@ -154,11 +155,19 @@ type Cell struct {
 	// Null serves as [Binding.Null] does; nil where there is none.
 	Null func(ctx context.Context, at Endpoint) error
 
+	// Script returns the statements of an operation, of a database without a service before it: see [Database.Script].
+	// nil of every other cell; of one that has it Serve, Dial and DialRaw are nil.
+	Script func(operation, requests string) (Script, error)
+	// Database is where that database is. Who finds the cell sets it.
+	Database DatabaseAddress
+
 	// serveHooked is Serve with hooks; nil where the workload has no Wrap.
 	serveHooked func(ctx context.Context, at Endpoint, hooks Hooks) error
 	// with is the cell over another data set, over the one over a database.
 	with func(data string) (Cell, error)
 	over func(context.Context, DatabaseAddress) (Cell, OpenDatabase, error)
+	// onward is the cell over what its own client reaches.
+	onward func(ctx context.Context, to Dialing) (Cell, io.Closer, error)
 	// asPublished is the cell with the published service; nil where the workload has no Published.
 	asPublished func() Cell
 }
@@ -180,6 +189,15 @@ func (c Cell) With(data string) (Cell, error) {
 // and hooks after.
 func (c Cell) Over(ctx context.Context, at DatabaseAddress) (Cell, OpenDatabase, error) {
 	return c.over(ctx, at)
+}
+
+// Onward returns the cell whose Serve answers each call by making it again, with the cell's client, at another server:
+// one more hop on the way. Close it once the cell has been served.
+func (c Cell) Onward(ctx context.Context, to Dialing) (Cell, io.Closer, error) {
+	if c.onward == nil {
+		return c, nil, Errorf(Unimplemented, "%s is not ours, and cannot be one more hop", c.Workload)
+	}
+	return c.onward(ctx, to)
 }
 
 // AsPublished returns the cell whose Serve and Null serve as the published
@@ -249,6 +267,9 @@ func (w Workload[S]) Erase() Work {
 	}
 	for _, d := range w.Databases {
 		work.Databases = append(work.Databases, d.Name)
+		if d.Script != nil {
+			work.Direct = append(work.Direct, w.direct(d))
+		}
 	}
 	for _, o := range w.Operations {
 		work.Operations = append(work.Operations, OperationInfo{
@@ -309,6 +330,7 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 		served.served = func() S { return opened.Service }
 		return served.cell(b, server, client, usual), openDatabase{Closer: opened.Closer, about: opened.About, pool: opened.Pool}, nil
 	}
+	cell.onward = w.onward(b, server, client, usual)
 	if w.Published != nil {
 		cell.asPublished = func() Cell {
 			other := w
@@ -322,19 +344,39 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 		}
 	}
 	if b.Raw != nil {
-		cell.RawHoles = b.Raw.Holes
-		cell.DialRaw = func(ctx context.Context, to Dialing, slots int, operation, requests string, seed uint64) (Lines, error) {
-			series, err := w.series(operation, requests, seed)
-			if err != nil {
-				return nil, err
-			}
-			return b.Raw.Dial(ctx, to, slots, series)
-		}
+		cell.RawHoles, cell.DialRaw = b.Raw.Holes, w.dialRaw(b.Raw)
 	}
 	if b.Null != nil {
 		cell.Null = func(ctx context.Context, at Endpoint) error { return b.Null(ctx, at, w.dressed(w.New())) }
 	}
 	return cell
+}
+
+// dialRaw makes a cell's DialRaw.
+func (w Workload[S]) dialRaw(
+	driver *Raw[S],
+) func(ctx context.Context, to Dialing, slots int, operation, requests string, seed uint64) (Lines, error) {
+	return func(ctx context.Context, to Dialing, slots int, operation, requests string, seed uint64) (Lines, error) {
+		series, err := w.series(operation, requests, seed)
+		if err != nil {
+			return nil, err
+		}
+		return driver.Dial(ctx, to, slots, series)
+	}
+}
+
+// onward makes the cell's [Cell.Onward].
+func (w Workload[S]) onward(
+	b Binding[S], server Server[S], client Dialer[S], usual bool,
+) func(context.Context, Dialing) (Cell, io.Closer, error) {
+	return func(ctx context.Context, to Dialing) (Cell, io.Closer, error) {
+		stub, closer, err := client.Dial(ctx, to)
+		if err != nil {
+			return Cell{}, nil, err
+		}
+		w.served = func() S { return stub } // of this copy of w
+		return w.cell(b, server, client, usual), closer, nil
+	}
 }
 
 // series draws the requests that a caller repeats, each with its check.

@@ -7,6 +7,8 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
+	"wirelab/lab/experiment"
+	"wirelab/lab/plan"
 	"wirelab/workload/external"
 )
 
@@ -26,10 +28,35 @@ func newDriveCommand(a *app) *cobra.Command {
 
 // driven is the cell that a conductor's order names.
 func (a *app) driven(order control.Dial) (wirelab.Cell, error) {
+	if len(order.Seen) > 0 {
+		return observed(order)
+	}
 	if order.External == nil {
-		return a.Cell(order.Workload, order.Protocol, order.Server, order.Client)
+		arm := plan.Arm{Protocol: order.Protocol, Server: order.Server, Client: order.Client}
+		cell, err := a.ArmCell(order.Workload, arm)
+		if err == nil && arm.Direct() {
+			cell.Database = wirelab.DatabaseAddress{Kind: cell.Protocol.Name, Source: a.Getenv(experiment.DatabaseVariable)}
+		}
+		return cell, err
 	}
 	service, err := external.ParsePrepared(order.External)
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	return service.Cell(order.Protocol)
+}
+
+// observed is the cell of a service that is described by what its client was seen to send.
+func observed(order control.Dial) (wirelab.Cell, error) {
+	seen := map[string][]external.Observed{}
+	for operation, all := range order.Seen {
+		for _, r := range all {
+			seen[operation] = append(seen[operation], external.Observed{
+				Method: r.Method, URL: r.URL, Header: r.Header, Body: r.Body, HTTP2: r.HTTP2, Schema: r.Schema,
+			})
+		}
+	}
+	service, err := external.Observe(order.Workload, order.Protocol, seen)
 	if err != nil {
 		return wirelab.Cell{}, err
 	}

@@ -18,8 +18,10 @@ import (
 // serveFlags are the flags of "serve".
 type serveFlags struct {
 	addr, server, ca, inject, data string
-	published, null, controlled    bool
-	database                       databases.Choice
+
+	onward                      string // address of a server that each call is passed on to
+	published, null, controlled bool
+	database                    databases.Choice
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -59,8 +61,11 @@ func newServeCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.ca, "ca", "", "`file` for the certificate authority, for protocols with TLS")
 	flags.BoolVar(&f.null, "null", false, "answer correctly with as little work as possible, to see what a client costs by itself")
 	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
-	if err := flags.MarkHidden("controlled"); err != nil {
-		panic(err) // the flag is named two lines above
+	flags.StringVar(&f.onward, "onward", "", "make each call again at this `address` (an experiment's child)")
+	for _, name := range []string{"controlled", "onward"} {
+		if err := flags.MarkHidden(name); err != nil {
+			panic(err) // the flags are named above
+		}
 	}
 	return command
 }
@@ -75,6 +80,15 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 		if database != nil {
 			defer func() { err = cli.Both(err, database.Close()) }()
 		}
+	}
+	if f.onward != "" {
+		// As many connections as a wire may need that has one for each call.
+		next, calls, err := cell.Onward(ctx, wirelab.Dialing{Address: f.onward, Connections: 256})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = calls.Close() }() // what it called was answered
+		cell = next
 	}
 	if f.null {
 		switch {

@@ -68,6 +68,12 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 	if order.Tool != "" {
 		return dialTool(ctx, cell, to, order, self)
 	}
+	if order.Described {
+		if cell, err = describe(ctx, find, cell, to, order); err != nil {
+			return nil, err
+		}
+		to.Foreign, order.Raw = true, true
+	}
 	f := newFollower(order)
 	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
 		return prepareClients(ctx, cell, to, order, l, seeds, f)

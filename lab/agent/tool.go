@@ -38,11 +38,17 @@ func dialTool(
 		return nil, err
 	}
 	seeds := rand.New(rand.NewPCG(order.Seed, 0x6472697665)) // as in dialCell
+	prepare := prepareTool
+	if cell.Script != nil {
+		prepare = prepareScript
+	}
 	for i, l := range order.Loads {
-		one, err := prepareTool(ctx, cell, to, order, l, seeds)
+		one, err := prepare(ctx, cell, to, order, l, seeds)
 		if err != nil {
 			return loads, underLoad(i, len(order.Loads), err)
 		}
+		one.load.Rate = rateOf(l)
+		one.load = by.Fit(one.request, one.load)
 		one.tool, one.self = by, self
 		if why := by.Refuses(one.request, one.load); why != "" {
 			return loads, wirelab.Errorf(wirelab.Unimplemented,
@@ -67,10 +73,30 @@ type shown struct {
 // prepareTool has our own client make calls, and looks at the first.
 func prepareTool(
 	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand,
-) (_ *shown, err error) {
-	between, err := tool.Watch(order.Address)
+) (*shown, error) {
+	seen, pace, err := watch(ctx, cell, to, order, l, seeds, 1)
 	if err != nil {
 		return nil, err
+	}
+	if len(seen) == 0 {
+		return nil, wirelab.Errorf(wirelab.Unimplemented,
+			"%s cannot drive %s: it is not HTTP without TLS", order.Tool, cell.Protocol.Name)
+	}
+	return &shown{
+		toolLoad: toolLoad{
+			load: tool.Load{InFlight: l.InFlight, Connections: l.Connections, Threads: runtime.NumCPU()}, pace: pace,
+		},
+		request: seen[0],
+	}, nil
+}
+
+// watch has our own client make calls, whose replies are checked, and returns the first requests that it sends.
+func watch(
+	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand, most int,
+) (seen []tool.Request, pace time.Duration, err error) {
+	between, err := tool.Watch(order.Address, most)
+	if err != nil {
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, between.Close()) }()
 	to.Address, to.Next = between.Address(), nil
@@ -81,23 +107,44 @@ func prepareTool(
 		defer func() { err = errors.Join(err, closeAll(p.open)) }()
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	p.Plan.Deadline = time.Duration(order.Deadline)
 	if err := p.golden(ctx); err != nil {
+		return nil, 0, err
+	}
+	for range most - goldenCalls { // a chain may have sent several in each
+		if err := p.call(ctx, 0); err != nil {
+			return nil, 0, err
+		}
+	}
+	return between.Requests(), p.pace, nil
+}
+
+// prepareScript has the statements of an operation ready, and the tables that they are of.
+func prepareScript(
+	ctx context.Context, cell wirelab.Cell, _ wirelab.Dialing, _ control.Dial, l control.Load, _ *rand.Rand,
+) (*shown, error) {
+	script, err := cell.Script(l.Operation, l.Requests)
+	if err != nil {
 		return nil, err
 	}
-	seen := between.Request()
-	if seen == nil {
-		return nil, wirelab.Errorf(wirelab.Unimplemented,
-			"%s cannot drive %s: it is not HTTP without TLS", order.Tool, cell.Protocol.Name)
+	_, database, err := cell.Over(ctx, cell.Database)
+	if err != nil {
+		return nil, err
 	}
 	return &shown{
-		toolLoad: toolLoad{
-			load: tool.Load{InFlight: l.InFlight, Connections: l.Connections, Threads: runtime.NumCPU()}, pace: p.pace,
-		},
-		request: *seen,
-	}, nil
+		toolLoad: toolLoad{load: tool.Load{InFlight: l.InFlight, Connections: l.Connections, Threads: runtime.NumCPU()}},
+		request:  tool.Request{Script: script.Text, SearchPath: script.Schema, Database: cell.Database.Source},
+	}, database.Close()
+}
+
+// rateOf is the rate of a load; 0 of a closed loop.
+func rateOf(l control.Load) float64 {
+	if l.Schedule == nil {
+		return 0
+	}
+	return l.Schedule.Stages[0].From // a plan with tools has one, of one rate
 }
 
 // Pace implements [Pacer].
@@ -128,6 +175,9 @@ func (t *toolLoad) Slice(ctx context.Context, order control.Slice) (*control.Mea
 	r := load.NewRecording()
 	r.Began, r.Window, r.Workers = time.Now().Add(-told.Elapsed), told.Elapsed, t.load.InFlight
 	r.OK, r.CompletedInWindow, r.Sent = told.Right, told.Right, told.Right+told.Wrong
+	if t.load.Rate > 0 {
+		r.Planned = r.Sent // what else was due a tool does not say; the rate is held to the plan's
+	}
 	if told.Wrong > 0 {
 		r.Errors = map[string]uint64{result.ToldWrong: told.Wrong}
 	}

@@ -87,17 +87,21 @@ type Ready struct {
 
 // Dial says which cell to drive, where its server is, and the loads to prepare.
 type Dial struct {
-	Workload  string `json:"workload"`
-	Protocol  string `json:"protocol"`
-	Server    string `json:"server,omitempty"` // library, to name the cell
-	Client    string `json:"client,omitempty"` // library
-	Raw       bool   `json:"raw,omitempty"`    // by the raw driver, no library
-	Tool      string `json:"tool,omitempty"`   // by this program of others, as package tool knows it
-	Own       bool   `json:"own,omitempty"`    // the driver has a core of its own
-	Data      string `json:"data,omitempty"`   // set; "" is the workload's first
-	Address   string `json:"address"`
-	Authority string `json:"authority,omitempty"`
-	TLS       *TLS   `json:"tls,omitempty"` // of a target
+	Workload string `json:"workload"`
+	Protocol string `json:"protocol"`
+	Server   string `json:"server,omitempty"` // library, to name the cell
+	Client   string `json:"client,omitempty"` // library
+	Raw      bool   `json:"raw,omitempty"`    // by the raw driver, no library
+	Tool     string `json:"tool,omitempty"`   // by this program of others, as package tool knows it
+	// Described is that the raw driver sends what the protocol's own client was seen to send, as to a service that is
+	// not ours. Seen is what that was, by operation: the driver itself finds it out.
+	Described bool              `json:"described,omitempty"`
+	Seen      map[string][]Seen `json:"-"`
+	Own       bool              `json:"own,omitempty"`  // the driver has a core of its own
+	Data      string            `json:"data,omitempty"` // set; "" is the workload's first
+	Address   string            `json:"address"`
+	Authority string            `json:"authority,omitempty"`
+	TLS       *TLS              `json:"tls,omitempty"` // of a target
 	// External is the service at Address where it is not one of ours: what package workload/external
 	// prepared. Workload and Protocol name it, and its wire. nil: it is of ours.
 	External json.RawMessage `json:"external,omitempty"`
@@ -123,6 +127,15 @@ type Dial struct {
 	// Deadline is what each call gets.
 	Deadline plan.Duration `json:"deadline"`
 	Loads    []Load        `json:"loads"`
+}
+
+// Seen is a request of HTTP that a client was seen to send.
+type Seen struct {
+	Method, URL string
+	Header      map[string][]string
+	Body        []byte
+	HTTP2       bool   // and else HTTP/1.1
+	Schema      []byte // the file descriptor set, of a call of gRPC
 }
 
 // TLS is how a server that somebody else runs is reached over TLS. Authority says which to

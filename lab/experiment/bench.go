@@ -162,6 +162,7 @@ func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
 	if arm.Server != "" {
 		args = append(args, "--server", arm.Server)
 	}
+	hop := slices.Clone(args)
 	if arm.Inject != "" {
 		args = append(args, "--inject", arm.Inject)
 	}
@@ -170,7 +171,11 @@ func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
 		command.Args = append(command.Args, "--db", kind, "--pool", strconv.Itoa(b.plan.Pool))
 		command.Env = append(command.Env, DatabaseVariable+"="+b.sources[kind])
 	}
-	return start(ctx, command)
+	server, err := start(ctx, command)
+	if err != nil || arm.Hops == 0 {
+		return server, err
+	}
+	return b.hop(ctx, arm, server, hop)
 }
 
 // Null implements [Bench].
@@ -224,9 +229,13 @@ func (b *Processes) Shape(ctx context.Context, path network.Spec) (undo func(), 
 
 // Driver implements [Bench].
 func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
-	driver, err := start(ctx, target.Command{
+	command := target.Command{
 		Name: "load generator of " + arm.Name, Path: b.program, Args: []string{"drive"}, CPUs: b.place.DriverCPUs,
-	})
+	}
+	if arm.Direct() {
+		command.Env = append(command.Env, DatabaseVariable+"="+b.sources[b.plan.DatabaseOf(arm)])
+	}
+	driver, err := start(ctx, command)
 	if err != nil || arm.Tool() == "" {
 		return driver, err
 	}

@@ -196,13 +196,15 @@ func serverCPU(t *result.Trial) plan.Duration {
 // start starts an arm's server and driver and connects them.
 func (w *round) start(ctx context.Context, a *armRun) error {
 	reach := control.Ready{Address: a.plan.Target, Authority: w.c.trusted(a.plan)}
-	if a.plan.Target != "" {
+	switch {
+	case a.plan.Direct(): // it has no server
+	case a.plan.Target != "":
 		server, err := w.attach(ctx, a)
 		if err != nil {
 			return err
 		}
 		a.server = server
-	} else {
+	default:
 		err := within(ctx, w.c.patience(), "server not ready", func(ctx context.Context) (err error) {
 			a.server, err = w.c.Bench.Server(ctx, a.plan)
 			return err

@@ -187,11 +187,12 @@ func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loa
 	p := w.c.Plan
 	order := control.Dial{
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Library(), Client: a.plan.Client, Raw: a.plan.Raw(), Tool: a.plan.Tool(),
-		External: w.c.External,
-		Own:      w.own(),
-		Data:     p.DataOf(a.plan),
-		Broker:   w.broker(a, reach),
-		Address:  reach.Address, Authority: reach.Authority, Journals: reach.Journals, Stores: reach.Stores,
+		Described: a.plan.Described(),
+		External:  w.c.External,
+		Own:       w.own(),
+		Data:      p.DataOf(a.plan),
+		Broker:    w.broker(a, reach),
+		Address:   reach.Address, Authority: reach.Authority, Journals: reach.Journals, Stores: reach.Stores,
 		Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
 	if foreign || w.c.External != nil {

@@ -134,8 +134,16 @@ func (c called) Ready() control.Ready {
 	return ready
 }
 
-// Parts implements [experiment.Parted]: it is the logger, and nobody else is there.
+// Parts implements [experiment.Parted]: it is the logger, and whatever is on the way to it.
 func (c called) Parts() (map[string]time.Duration, error) {
+	if way, ok := c.Child.(experiment.Parted); ok { // others are on the way to it
+		parts, err := way.Parts()
+		if used, there := parts["server"]; there {
+			delete(parts, "server")
+			parts[stack.LoggerPart] = used
+		}
+		return parts, err
+	}
 	used, err := c.CPU()
 	return map[string]time.Duration{stack.LoggerPart: used}, err
 }

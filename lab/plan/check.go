@@ -28,6 +28,7 @@ const (
 	slicesMax      = 1000
 	inFlightMax    = 10_000
 	connectionsMax = 10_000
+	hopsMax        = 3
 	coresMax       = 1024
 	pidMax         = 1 << 22 // of Linux
 	textMax        = 100     // characters
@@ -259,7 +260,9 @@ func (a Arm) check() error {
 		inForm("queue", a.Queue, queueForm, "classic+unconfirmed"),
 		oneOf("durability", a.Durability, DurabilityFsync, DurabilityDefault),
 		a.checkRaw(),
+		a.checkDirect(),
 		inRange("connections", a.Connections, 1, connectionsMax),
+		a.checkHops(),
 		readable("name", a.Name, armNameMax),
 		checkTarget(a.Target),
 		a.checkPID(),
@@ -271,10 +274,18 @@ func (a Arm) checkRaw() error {
 	if a.Tool() != "" && a.Client != "" {
 		return bad("client", a.Client, "left out with driver "+a.Driver+", which is a client of its own")
 	}
-	if a.Raw() && a.Client != "" {
-		return bad("client", a.Client, "left out with driver raw, which is a client of its own")
+	if (a.Raw() || a.Described()) && a.Client != "" {
+		return bad("client", a.Client, "left out with driver "+a.Driver+", which is a client of its own")
 	}
 	return nil
+}
+
+// checkHops checks that what is to stand on the way can.
+func (a Arm) checkHops() error {
+	if a.Hops != 0 && (a.Target != "" || a.Null() || a.Direct()) {
+		return bad("hops", a.Hops, "left out with target, with server "+ServerNull+" and without a server")
+	}
+	return inRange("hops", a.Hops, 1, hopsMax)
 }
 
 // checkPID checks that the process that is named is that of a target.

@@ -41,7 +41,9 @@ const (
 
 	DriverClient = "client"
 	DriverRaw    = "raw"
-	DriverTool   = "tool:" // with the name of another load generator behind it
+	// DriverDescribed is the raw driver, with requests that it saw the client send, and replies that it learns.
+	DriverDescribed = "described"
+	DriverTool      = "tool:" // with the name of another load generator behind it
 
 	FloorAuto = "auto"
 	FloorNone = "none"
@@ -99,8 +101,10 @@ func (p Plan) Complete() (Plan, error) {
 		setDefault(&p.Primary, p.messagePrimary())
 	case p.Streaming():
 		setDefault(&p.Primary, p.streamPrimary())
-	case open:
+	case open && !p.tooled():
 		setDefault(&p.Primary, ResponseP99)
+	case open && p.unseen():
+		setDefault(&p.Primary, ClientCPU)
 	case p.unseen():
 		// Of a server that runs elsewhere only the wire's end is seen.
 		setDefault(&p.Primary, Throughput)
@@ -162,6 +166,8 @@ func (p Plan) unseen() bool {
 // checkSeen refuses a primary metric that cannot be known of an arm.
 func (p Plan) checkSeen(cpu, allocations string) error {
 	switch {
+	case p.Primary == cpu && slices.ContainsFunc(p.Arms, Arm.Direct):
+		return bad("primary", p.Primary, "something that an arm without a server has too, such as "+Throughput+" or "+DatabaseCPU)
 	case p.unseen() && p.Primary == cpu:
 		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours: or give its process, pid= beside target=")
 	case p.remote() && p.Primary == allocations:
@@ -199,6 +205,9 @@ func (p Plan) completeLoads() []Load {
 		l.completeMessages(p.OperationOf(*l), p.messagesOpen())
 		if l.Open() {
 			setDefault(&l.InFlight, defaultInFlightOpen)
+			if law := p.toolLaw(); law != "" && l.Arrivals == "" && !l.Recording.Given() {
+				l.Arrivals = law
+			}
 			l.completeArrivals()
 		} else {
 			setDefault(&l.InFlight, 1)

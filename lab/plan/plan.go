@@ -114,7 +114,8 @@ type Arm struct {
 	Server string `json:"server,omitempty" yaml:"server,omitempty"`
 	Client string `json:"client,omitempty" yaml:"client,omitempty"`
 	// Driver is "client", the library that a user would use, "raw", our own
-	// minimal client, or "tool:" and the name of another load generator: see [Tools]. Empty: client.
+	// minimal client, "described", the same as wirelab load drives a service that is not ours,
+	// or "tool:" and the name of another load generator: see [Tools]. Empty: client.
 	Driver string `json:"driver,omitempty" yaml:"driver,omitempty"`
 	// Inject is what the server is made to do beside its work, as room inject
 	// reads it: "constant 20ms", "spin 2us". Empty: nothing.
@@ -132,6 +133,9 @@ type Arm struct {
 	// Connections is how many the driver holds. 0: one on a multiplexed
 	// protocol, one for each call in flight on the others.
 	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`
+	// Hops are processes between driver and server, each of which takes a call by the arm's protocol and libraries and
+	// makes it again: what one more process on the way costs. 0 to 3.
+	Hops int `json:"hops,omitempty" yaml:"hops,omitempty"`
 	// Target is the address of a server that somebody else runs; empty: one
 	// is started here. Its allocations are then unknown, and so is its CPU without a PID.
 	Target string `json:"target,omitempty" yaml:"target,omitempty"`
@@ -152,8 +156,8 @@ func (a Arm) Library() string {
 // Null reports whether a server that does nothing serves the arm, so that what is measured is the driver.
 func (a Arm) Null() bool { return a.Target == "" && a.Server == ServerNull }
 
-// Seen reports whether what the server uses can be known: it is started here, or its process is named.
-func (a Arm) Seen() bool { return a.Target == "" || a.PID != 0 }
+// Seen reports whether what the server uses can be known: there is one, and it is started here, or its process is named.
+func (a Arm) Seen() bool { return !a.Direct() && (a.Target == "" || a.PID != 0) }
 
 // Load is how an arm is driven: closed loop (InFlight) or open loop (Rate or
 // Stages), and with which calls.
@@ -224,6 +228,9 @@ type Duration time.Duration
 
 // Raw reports whether the raw driver drives the arm.
 func (a Arm) Raw() bool { return a.Driver == DriverRaw }
+
+// Described reports whether the raw driver drives the arm as a service that is not ours.
+func (a Arm) Described() bool { return a.Driver == DriverDescribed }
 
 // Tool is the load generator of others that drives the arm; "" if one of ours does.
 func (a Arm) Tool() string {

@@ -79,6 +79,7 @@ func (a Arm) settings() string {
 		{"queue", a.Queue},
 		{"durability", a.Durability},
 		{"connections", counted(a.Connections)},
+		{"hops", counted(a.Hops)},
 		{"target", a.Target},
 		{"pid", counted(a.PID)},
 	} {
@@ -98,8 +99,8 @@ func counted(n int) string {
 }
 
 // ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, driver, inject, data, db, queue, durability, connections, target, pid, name. Everything
-// after "name=" is the name, commas too. Whether the protocol and libraries
+// each at most once: server, client, driver, inject, data, db, queue, durability, connections, hops, target, pid, name.
+// Everything after "name=" is the name, commas too. Whether the protocol and libraries
 // exist is not known here.
 func ParseArm(text string) (Arm, error) {
 	protocol, rest, more := strings.Cut(text, ",")
@@ -160,6 +161,12 @@ func (a *Arm) set(key, value string) error {
 		a.PID = n
 	case "name":
 		a.Name = value
+	case "hops":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return bad("hops", value, fmt.Sprintf("1 to %d", hopsMax))
+		}
+		a.Hops = n
 	case "connections":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {

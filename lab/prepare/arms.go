@@ -40,14 +40,14 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	}
 	arms, cells := make([]result.Arm, 0, len(p.Arms)), make([]wirelab.Cell, 0, len(p.Arms))
 	for _, arm := range p.Arms {
-		cell, err := l.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
+		cell, err := l.ArmCell(p.Workload, arm)
 		if err != nil {
 			return nil, err
 		}
 		if cell, err = cell.With(p.DataOf(arm)); err != nil {
 			return nil, err
 		}
-		if err := carries(cell, arm, p.Operations()); err != nil {
+		if err := carries(cell, arm, p); err != nil {
 			return nil, err
 		}
 		if _, err := inject.Parse(arm.Inject); err != nil {
@@ -58,6 +58,11 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 		}
 		if arm.Inject != "" && arm.Target != "" {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
+		}
+		if arm.Hops > 0 && (cell.Protocol.Pipeline || cell.Protocol.Secure || cell.Protocol.Network != "tcp" ||
+			p.Messaging() || l.Services.Made != nil) {
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has hops: they can stand before a server of "+
+				"ours that is called over TCP without TLS, and not before this one", arm.Name)
 		}
 		if err := reachable(p, arm, cell); err != nil {
 			return nil, err
@@ -86,8 +91,8 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 }
 
 // carries tells why a cell, with the driver of an arm, cannot carry operations.
-func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
-	for _, o := range operations {
+func carries(cell wirelab.Cell, arm plan.Arm, p plan.Plan) error {
+	for _, o := range p.Operations() {
 		if why, hole := cell.Holes[o]; hole {
 			return wirelab.Errorf(wirelab.InvalidArgument, "%s cannot carry %s: %s", arm.Protocol, o, why)
 		}
@@ -98,7 +103,7 @@ func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 			return err
 		}
 	}
-	return toolCarries(cell, arm, operations)
+	return toolCarries(cell, arm, p)
 }
 
 // reachable tells why an arm's target cannot be reached through a relay.
@@ -156,7 +161,10 @@ func (l *Lab) checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell)
 
 // toolCarries tells why another load generator cannot drive an arm, as far as that is known before it has seen a
 // request.
-func toolCarries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
+func toolCarries(cell wirelab.Cell, arm plan.Arm, p plan.Plan) error {
+	if cell.Script != nil {
+		return scripted(cell, p)
+	}
 	if arm.Null() && (cell.Null == nil || arm.Inject != "" || arm.Database != "") {
 		return wirelab.Errorf(wirelab.InvalidArgument, "server=%s: no null responder speaks %s, or it is to do more than nothing; leave server= out, "+
 			"or inject= and db=", arm.Server, arm.Protocol)
@@ -167,13 +175,40 @@ func toolCarries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 	if cell.Protocol.Secure || cell.Protocol.Network != "tcp" || strings.HasPrefix(arm.Target, "unix:") {
 		return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s calls over TCP without TLS only, and so not %s", arm.Driver, arm.Protocol)
 	}
-	for _, o := range operations {
+	for _, o := range p.Operations() {
 		if slices.Contains(cell.Fresh, o) {
 			return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s repeats one request, and each of %s may be made once only", arm.Driver, o)
 		}
 	}
 	_, err := tool.Named(arm.Tool())
 	return err
+}
+
+// ArmCell finds the cell of an arm. That of one without a server is a database of the workload.
+func (l *Lab) ArmCell(workload string, arm plan.Arm) (wirelab.Cell, error) {
+	if !arm.Direct() {
+		return l.Cell(workload, arm.Protocol, arm.Library(), arm.Client)
+	}
+	w, err := l.Work(workload)
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	at := slices.IndexFunc(w.Direct, func(c wirelab.Cell) bool { return c.Protocol.Name == arm.Protocol })
+	if at < 0 {
+		return wirelab.Cell{}, wirelab.Errorf(wirelab.InvalidArgument,
+			"%s has no statements that %s could run; ledger and logging have", w.Name, arm.Tool())
+	}
+	return w.Direct[at], nil
+}
+
+// scripted tells which statements of a plan a database has no script of.
+func scripted(cell wirelab.Cell, p plan.Plan) error {
+	for _, l := range p.Loads {
+		if _, err := cell.Script(p.OperationOf(l), p.RequestsOf(l)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // describeDriver says of an arm who calls, and of a server that does nothing that it is that.
@@ -186,6 +221,9 @@ func describeDriver(described *result.Arm, arm plan.Arm) {
 	}
 	if name := arm.Tool(); name != "" {
 		described.Driver, described.Client = arm.Driver, name
+		if arm.Direct() {
+			described.Server, described.Style = "", ""
+		}
 		described.Floorless = name + " tells no times to compare with a floor"
 	}
 }

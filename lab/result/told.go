@@ -2,7 +2,10 @@ package result
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"wirelab/lab/plan"
 )
@@ -59,7 +62,39 @@ func (s *subject) told(tool string) {
 		Fix: "run the arm with a driver of ours, which says what was wrong (--driver client)",
 	})
 	s.state.Tool = tool
+	s.toldRate(tool)
 	s.state.Notes = append(s.state.Notes, toldNote(tool))
+}
+
+// toldRateShare of the plan's rate is what a tool may be off. Its starts and its last call are in the time that it tells.
+const toldRateShare = 0.02
+
+// toldRate compares the rate of a tool's calls with the plan's. What was due at which moment a tool does not tell.
+func (s *subject) toldRate(tool string) {
+	if !s.load.Open() || s.load.Rate <= 0 {
+		return
+	}
+	most := func(window time.Duration, slices int) float64 {
+		_, slack := s.expected(window, slices)
+		return max(slack, toldRateShare*s.load.Rate*window.Seconds())
+	}
+	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
+		window := time.Duration(max(t.Window, 0))
+		off := math.Abs(float64(t.Sent) - s.load.Rate*window.Seconds())
+		return finite(off), off <= most(window, len(t.Order)), t.Window > 0
+	})
+	due := s.load.Rate * s.all.window.Seconds()
+	off := math.Abs(float64(s.all.sent) - due)
+	c := Check{
+		Gate: Schedule, OK: enough(failed, len(readings)), Value: off, Limit: most(s.all.window, s.all.slices),
+		Unit: "calls from the plan", Rounds: readings,
+		Detail: fmt.Sprintf("%s made %s calls, where the rate gives %s", tool, Thousands(s.all.sent), Thousands(uint64(due))),
+		Fix:    "a lower --rate, or more calls in flight at most",
+	}
+	if !c.OK {
+		c.Detail = "the rate was not kept: " + c.Detail
+	}
+	s.add(c)
 }
 
 // toldNote says what is not known of an arm that a tool drives.

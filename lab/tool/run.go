@@ -31,6 +31,8 @@ type Run struct {
 	program string
 	request Request
 	folder  string // of its files
+	// environment is what its process knows beside what ours does.
+	environment []string
 }
 
 // Told is what a run came to.
@@ -48,7 +50,14 @@ func (t Tool) Prepare(program string, r Request) (*Run, error) {
 		return nil, err
 	}
 	run := &Run{tool: t, program: program, request: r, folder: folder}
-	for name, data := range t.files(r) {
+	files, err := t.files(r)
+	if err == nil && t.environment != nil {
+		run.environment, err = t.environment(r)
+	}
+	if err != nil {
+		return nil, errors.Join(err, run.Close())
+	}
+	for name, data := range files {
 		if err := os.WriteFile(run.at(name), data, 0o600); err != nil {
 			return nil, errors.Join(err, run.Close())
 		}
@@ -68,6 +77,7 @@ func (r *Run) Do(ctx context.Context, l Load) (Told, error) {
 	defer cancel()
 	command := exec.Command(r.program, r.tool.args(r.request, l, r.at)...) //nolint:gosec // the user chose the program
 	command.Dir = r.folder
+	command.Env = append(os.Environ(), r.environment...)
 	output, err := audit.RunProgram(ctx, r.tool.Name, command, outputLimit)
 	if err != nil {
 		return Told{}, err
@@ -79,6 +89,9 @@ func (r *Run) Do(ctx context.Context, l Load) (Told, error) {
 
 // read reads a report. That no right answer is in it is an error.
 func (t Tool) read(o audit.Output) (Told, error) {
+	if t.report != nil {
+		return t.report(o)
+	}
 	parser, err := t.parser()
 	if err != nil {
 		return Told{}, err

@@ -1,6 +1,6 @@
-// Package tool has other people's load generators as drivers: it finds the program of one, has it repeat a request as
-// fast as it is answered, accounts for its processes, and reads its report. It knows how each is told what to do, and
-// not what is measured with it: the request is given, and what is made of the report is the caller's.
+// Package tool has other people's load generators as drivers: it finds the program of one, has it repeat a request, as
+// fast as it is answered or at a rate, accounts for its processes, and reads its report. It knows how each is told what
+// to do, and not what is measured with it: the request is given, and what is made of the report is the caller's.
 package tool
 
 import (
@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 // Installed is the folder, below the one that a command runs in, that build/scripts/rivals installs programs to.
 const Installed = ".cache/rivals/bin"
 
-// Request is what a tool repeats.
+// Request is what a tool repeats: a request of HTTP or gRPC, or statements of SQL.
 type Request struct {
 	Method string
 	URL    string // http://HOST:PORT/PATH
@@ -29,7 +28,14 @@ type Request struct {
 	HTTP2  bool // over HTTP/2 without TLS, and else over HTTP/1.1
 	// Schema is the file descriptor set of the service, if it is a call of gRPC; nil: nobody knows it.
 	Schema []byte
+	// Script are statements that PostgreSQL runs instead, in the form that pgbench reads; Database is the URL of where, and
+	// SearchPath the schema that they look names up in.
+	Script, SearchPath string
+	Database           string
 }
+
+// SQL reports whether it is statements of a database, and no call.
+func (r Request) SQL() bool { return r.Script != "" }
 
 // GRPC reports whether it is a call of gRPC.
 func (r Request) GRPC() bool {
@@ -39,7 +45,8 @@ func (r Request) GRPC() bool {
 // Load is how often it is in flight at once, over how many connections, and for how long.
 type Load struct {
 	InFlight, Connections int
-	Threads               int // most, of tools that have any
+	Threads               int     // most, of tools that have any
+	Rate                  float64 // per second, of all connections; 0: as fast as answers come
 	For                   time.Duration
 }
 
@@ -48,17 +55,29 @@ type Tool struct {
 	Name string
 	// Untold is what it does not tell of calls that were wrong.
 	Untold string
+	// Arrivals is the law of the calls that it makes at a rate, as plans name it; "": it cannot keep a rate.
+	Arrivals string
+	// Install is what makes its program available; "": build/scripts/rivals does.
+	Install string
 	// step is what its run is a multiple of.
 	step time.Duration
+	// single is whether it keeps one call in flight on each connection.
+	single func(Request) bool
 	// refuses tells why it cannot repeat a request; "" if it can.
 	refuses func(Request, Load) string
 	// files are what it reads, by name, and args its command line, given where those are.
-	files func(Request) map[string][]byte
+	files func(Request) (map[string][]byte, error)
 	args  func(r Request, l Load, at func(name string) string) []string
+	// environment is what its process knows beside what ours does; nil: nothing.
+	environment func(Request) ([]string, error)
+	// report reads what it printed; nil: as package audit does.
+	report func(audit.Output) (Told, error)
+	// places are folders that its program may be in, beside the path; nil: none.
+	places func() []string
 }
 
 // tools are all.
-func tools() []Tool { return []Tool{wrk(), h2load(), ghz()} }
+func tools() []Tool { return []Tool{wrk(), h2load(), ghz(), k6(), pgbench()} }
 
 // Names are the names of all tools.
 func Names() []string {
@@ -86,16 +105,41 @@ func (t Tool) Find() (string, error) {
 	if path, err := exec.LookPath("./" + filepath.Join(Installed, t.Name)); err == nil {
 		return filepath.Abs(path)
 	}
+	if t.places != nil {
+		for _, folder := range t.places() {
+			if path, err := exec.LookPath(filepath.Join(folder, t.Name)); err == nil {
+				return filepath.Abs(path)
+			}
+		}
+	}
+	if t.Install != "" {
+		return "", wirelab.Errorf(wirelab.NotFound, "the program %s is not on the PATH; %s", t.Name, t.Install)
+	}
 	return "", wirelab.Errorf(wirelab.NotFound,
 		"the program %s is neither on the PATH nor in %s; "+
 			"in the repository of wirelab, build/scripts/rivals %s installs it there",
 		t.Name, Installed, t.Name)
 }
 
+// Fit is a load as the tool can make it. At a rate the calls in flight are only a bound, which is lower where each
+// connection carries one call.
+func (t Tool) Fit(r Request, l Load) Load {
+	if l.Rate > 0 && t.single(r) {
+		l.InFlight = l.Connections
+	}
+	return l
+}
+
+// always is whatever is asked.
+func always(Request) bool { return true }
+
 // Refuses tells why the tool cannot repeat a request under a load; "" if it can.
 func (t Tool) Refuses(r Request, l Load) string {
-	if l.Connections < 1 || l.InFlight < l.Connections {
+	switch {
+	case l.Connections < 1 || l.InFlight < l.Connections:
 		return fmt.Sprintf("%d connections for %d calls in flight: each connection needs a call", l.Connections, l.InFlight)
+	case l.Rate > 0 && t.Arrivals == "":
+		return "it cannot keep a rate"
 	}
 	return t.refuses(r, l)
 }
@@ -106,93 +150,6 @@ func (t Tool) Rounded(d time.Duration) time.Duration {
 		d += t.step - over
 	}
 	return max(t.step, d)
-}
-
-func wrk() Tool {
-	return Tool{
-		Name: "wrk", Untold: "it looks at the status only", step: time.Second,
-		refuses: func(r Request, l Load) string {
-			switch {
-			case r.HTTP2:
-				return "it speaks HTTP/1.1 only; take h2load"
-			case l.Connections != l.InFlight:
-				return onePerConnection(l)
-			}
-			return ""
-		},
-		files: func(r Request) map[string][]byte { return map[string][]byte{"request.lua": []byte(luaScript(r))} },
-		args: func(r Request, l Load, at func(string) string) []string {
-			return []string{
-				"-t" + strconv.Itoa(threads(l)), "-c" + strconv.Itoa(l.Connections),
-				"-d" + strconv.Itoa(int(l.For/time.Second)) + "s", "-s", at("request.lua"), r.URL,
-			}
-		},
-	}
-}
-
-func h2load() Tool {
-	return Tool{
-		Name: "h2load", Untold: "it looks at the status of HTTP only", step: time.Second,
-		refuses: func(r Request, l Load) string {
-			switch {
-			case !r.HTTP2 && l.Connections != l.InFlight:
-				return onePerConnection(l)
-			case l.InFlight%l.Connections != 0:
-				return fmt.Sprintf("%d calls in flight do not spread evenly over %d connections", l.InFlight, l.Connections)
-			}
-			return ""
-		},
-		files: func(r Request) map[string][]byte { return map[string][]byte{"body": r.Body} },
-		args: func(r Request, l Load, at func(string) string) []string {
-			args := []string{
-				"-t" + strconv.Itoa(threads(l)), "-c" + strconv.Itoa(l.Connections),
-				"-m" + strconv.Itoa(l.InFlight/l.Connections), "-D" + strconv.Itoa(int(l.For/time.Second)),
-			}
-			if !r.HTTP2 {
-				args = append(args, "--h1")
-			}
-			usual := http.MethodGet
-			if len(r.Body) > 0 {
-				args, usual = append(args, "-d", at("body")), http.MethodPost
-			}
-			if r.Method != usual {
-				args = append(args, "-H", ":method: "+r.Method)
-			}
-			for _, h := range headers(r) {
-				args = append(args, "-H", strings.ToLower(h.name)+": "+h.value)
-			}
-			return append(args, r.URL)
-		},
-	}
-}
-
-// grpcPrefix is the length of what is before a message of gRPC: whether it is compressed, and its length.
-const grpcPrefix = 5
-
-func ghz() Tool {
-	return Tool{
-		Name: "ghz", Untold: "it looks at the status of gRPC only", step: 100 * time.Millisecond,
-		refuses: func(r Request, _ Load) string {
-			switch {
-			case !r.GRPC() || len(r.Body) < grpcPrefix:
-				return "it calls gRPC only; take wrk or h2load"
-			case len(r.Schema) == 0:
-				return "it needs the schema of the service, which is not known of this one"
-			}
-			return ""
-		},
-		files: func(r Request) map[string][]byte {
-			return map[string][]byte{"message": r.Body[grpcPrefix:], "schema.protoset": r.Schema}
-		},
-		args: func(r Request, l Load, at func(string) string) []string {
-			host, path, _ := strings.Cut(strings.TrimPrefix(r.URL, "http://"), "/")
-			return []string{ // without the templates a call is three times as cheap
-				"--insecure", "--protoset", at("schema.protoset"), "--call", path, "--binary-file", at("message"),
-				"--disable-template-data", "--disable-template-functions", "-c", strconv.Itoa(l.InFlight),
-				"--connections", strconv.Itoa(l.Connections), "-z", l.For.String(), "--duration-stop", "wait", host,
-			}
-		},
-	}
 }
 
 // threads is how many share a load evenly: wrk opens as many connections in each, and leaves out the rest.
@@ -222,34 +179,6 @@ func headers(r Request) []header {
 	}
 	slices.SortFunc(all, func(a, b header) int { return strings.Compare(a.name+a.value, b.name+b.value) })
 	return all
-}
-
-// luaScript has wrk repeat a request.
-func luaScript(r Request) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "wrk.method = %s\n", luaText([]byte(r.Method)))
-	if len(r.Body) > 0 {
-		fmt.Fprintf(&text, "wrk.body = %s\n", luaText(r.Body))
-	}
-	for _, h := range headers(r) {
-		fmt.Fprintf(&text, "wrk.headers[%s] = %s\n", luaText([]byte(h.name)), luaText([]byte(h.value)))
-	}
-	return text.String()
-}
-
-// luaText is bytes as a string of Lua 5.1, which has no escapes in hexadecimal.
-func luaText(data []byte) string {
-	var text strings.Builder
-	text.WriteByte('"')
-	for _, b := range data {
-		if b < ' ' || b > '~' || b == '"' || b == '\\' {
-			fmt.Fprintf(&text, `\%03d`, b)
-			continue
-		}
-		text.WriteByte(b)
-	}
-	text.WriteByte('"')
-	return text.String()
 }
 
 // parser reads the tool's report.

@@ -22,6 +22,11 @@ func TestPlanKnowsTheTools(t *testing.T) {
 	if !slices.Equal(plan.Tools(), tool.Names()) {
 		t.Errorf("plan knows %v, and there are %v", plan.Tools(), tool.Names())
 	}
+	for _, name := range tool.Names() {
+		if by, err := tool.Named(name); err != nil || by.Arrivals != plan.ToolArrivals(name) {
+			t.Errorf("%s makes calls at a rate by %q, and plan knows %q, %v", name, by.Arrivals, plan.ToolArrivals(name), err)
+		}
+	}
 	if _, err := tool.Named("ab"); err == nil || !strings.Contains(err.Error(), "wrk") {
 		t.Errorf("error %v, want the names of those that are known", err)
 	}
@@ -59,6 +64,7 @@ func TestWhatToolsCannotRepeat(t *testing.T) {
 	call.Body, call.Schema = make([]byte, 9), []byte("schema")
 	unknown := call
 	unknown.Schema = nil
+	sql := tool.Request{Script: "SELECT 1;"}
 	for _, c := range []struct {
 		tool    string
 		request tool.Request
@@ -76,6 +82,18 @@ func TestWhatToolsCannotRepeat(t *testing.T) {
 		{"ghz", plain, tool.Load{InFlight: 1, Connections: 1}, "gRPC only"},
 		{"ghz", call, tool.Load{InFlight: 5, Connections: 2}, ""},
 		{"ghz", unknown, tool.Load{InFlight: 1, Connections: 1}, "schema"},
+		{"ghz", call, tool.Load{InFlight: 5, Connections: 2, Rate: 0.5}, "whole calls"},
+		{"wrk", plain, tool.Load{InFlight: 4, Connections: 4, Rate: 10}, "cannot keep a rate"},
+		{"k6", plain, tool.Load{InFlight: 4, Connections: 4, Rate: 10}, ""},
+		{"k6", plain, tool.Load{InFlight: 4, Connections: 2}, "a connection of its own"},
+		{"k6", second, tool.Load{InFlight: 1, Connections: 1}, "HTTP/1.1 and gRPC"},
+		{"k6", call, tool.Load{InFlight: 2, Connections: 2}, ""},
+		{"k6", unknown, tool.Load{InFlight: 1, Connections: 1}, "schema"},
+		{"k6", sql, tool.Load{InFlight: 1, Connections: 1}, "pgbench"},
+		{"wrk", sql, tool.Load{InFlight: 1, Connections: 1}, "pgbench"},
+		{"pgbench", sql, tool.Load{InFlight: 4, Connections: 4, Rate: 10}, ""},
+		{"pgbench", sql, tool.Load{InFlight: 4, Connections: 2}, "a connection of its own"},
+		{"pgbench", plain, tool.Load{InFlight: 1, Connections: 1}, "statements of PostgreSQL"},
 	} {
 		by, err := tool.Named(c.tool)
 		if err != nil {
@@ -83,6 +101,26 @@ func TestWhatToolsCannotRepeat(t *testing.T) {
 		}
 		if why := by.Refuses(c.request, c.load); (why == "") != (c.want == "") || !strings.Contains(why, c.want) {
 			t.Errorf("%s, %+v: %q, want %q", c.tool, c.load, why, c.want)
+		}
+	}
+}
+
+// At a rate the calls in flight are a bound: a tool with one on each connection has as many as connections.
+func TestLoadsAtARateFit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tool string
+		rate float64
+		http bool
+		want int
+	}{{"h2load", 9, false, 4}, {"h2load", 9, true, 256}, {"h2load", 0, false, 256}, {"k6", 9, true, 4}, {"ghz", 9, true, 256}} {
+		by, err := tool.Named(c.tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := by.Fit(tool.Request{HTTP2: c.http}, tool.Load{InFlight: 256, Connections: 4, Rate: c.rate})
+		if l.InFlight != c.want {
+			t.Errorf("%+v: %d calls in flight", c, l.InFlight)
 		}
 	}
 }
@@ -161,11 +199,11 @@ func TestWatch(t *testing.T) {
 	defer server.Close()
 	address := server.Listener.Addr().String()
 	for _, second := range []bool{false, true} {
-		between, err := tool.Watch(address)
+		between, err := tool.Watch(address, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if between.Request() != nil {
+		if len(between.Requests()) > 0 {
 			t.Error("it has seen a request that nobody made")
 		}
 		var by http.Protocols
@@ -188,12 +226,16 @@ func TestWatch(t *testing.T) {
 			}
 			_ = reply.Body.Close()
 		}
-		seen := between.Request()
+		all := between.Requests()
 		transport.CloseIdleConnections()
 		if err := between.Close(); err != nil {
 			t.Error(err)
 		}
-		if seen == nil || seen.Method != http.MethodPost || seen.URL != "http://"+address+"/a/b?c=d" ||
+		if len(all) != 1 {
+			t.Fatalf("%d requests seen, want the first", len(all))
+		}
+		seen := all[0]
+		if seen.Method != http.MethodPost || seen.URL != "http://"+address+"/a/b?c=d" ||
 			string(seen.Body) != "first" || seen.HTTP2 != second {
 			t.Fatalf("seen %+v", seen)
 		}

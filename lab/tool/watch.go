@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,7 +18,7 @@ import (
 // requestLimit is how large a request may be, in bytes.
 const requestLimit = 16 << 20
 
-// Watcher stands between a client and a server of HTTP without TLS, and remembers the first request that passes. So
+// Watcher stands between a client and a server of HTTP without TLS, and remembers the first requests that pass. So
 // what a tool is to repeat is what the client of a protocol sends, whichever protocol that is.
 type Watcher struct {
 	address string // of the server
@@ -25,17 +26,18 @@ type Watcher struct {
 	at      net.Listener
 	serving sync.WaitGroup
 
-	mu    sync.Mutex // guards first
-	first *Request
+	most int        // requests to remember
+	mu   sync.Mutex // guards seen
+	seen []Request
 }
 
-// Watch begins to stand before the server at an address.
-func Watch(address string) (*Watcher, error) {
+// Watch begins to stand before the server at an address, and remembers so many requests.
+func Watch(address string, most int) (*Watcher, error) {
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{address: address, at: at}
+	w := &Watcher{address: address, at: at, most: most}
 	var both, second http.Protocols
 	both.SetHTTP1(true)
 	both.SetUnencryptedHTTP2(true)
@@ -84,11 +86,11 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // Address is where it stands.
 func (w *Watcher) Address() string { return w.at.Addr().String() }
 
-// saw remembers the first request.
+// saw remembers a request.
 func (w *Watcher) saw(r *http.Request, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.first != nil || r.Header.Get("Upgrade") != "" { // what follows an upgrade is no HTTP
+	if len(w.seen) >= w.most || r.Header.Get("Upgrade") != "" { // what follows an upgrade is no HTTP
 		return
 	}
 	kept := r.Header.Clone()
@@ -98,19 +100,20 @@ func (w *Watcher) saw(r *http.Request, body []byte) {
 	} {
 		kept.Del(own)
 	}
-	w.first = &Request{
+	seen := Request{
 		Method: r.Method, URL: "http://" + w.address + r.URL.RequestURI(), Header: kept, Body: body, HTTP2: r.ProtoMajor == 2,
 	}
-	if w.first.GRPC() {
-		w.first.Schema = schema(r.URL.Path)
+	if seen.GRPC() {
+		seen.Schema = schema(r.URL.Path)
 	}
+	w.seen = append(w.seen, seen)
 }
 
-// Request is the first that passed; nil: none did.
-func (w *Watcher) Request() *Request {
+// Requests are the first that passed, in their order.
+func (w *Watcher) Requests() []Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.first
+	return slices.Clone(w.seen)
 }
 
 // Close ends it, once calls that pass have ended.

@@ -120,6 +120,11 @@ func (s *Set) Seed() string { return fmt.Sprintf("v%d %s", SeedVersion, s.Name()
 // Size returns how many accounts and transactions there are.
 func (s *Set) Size() (accounts, transactions int) { return s.accounts, s.transactions }
 
+// Known returns the ids that requests of [Known] are drawn from: a stem, with the numbers of an inclusive range behind it.
+func (s *Set) Known() (stem string, first, last int) {
+	return accountStem, firstAccount, firstAccount + s.accounts - s.Aside() - 1
+}
+
 // Accounts returns every account with its balance, in the order of their ids' numbers.
 func (s *Set) Accounts() iter.Seq[Balance] {
 	return func(yield func(Balance) bool) {

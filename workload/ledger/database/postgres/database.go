@@ -15,7 +15,7 @@ const Kind = "postgres"
 // Database returns the ledger in a PostgreSQL database. Its source is a
 // connection string.
 func Database() wirelab.Database[ledger.Service] {
-	return wirelab.Database[ledger.Service]{Name: Kind, Open: open}
+	return wirelab.Database[ledger.Service]{Name: Kind, Open: open, Script: script}
 }
 
 // open makes the data set ready and opens the ledger over it.

@@ -17,7 +17,7 @@ const Kind = "postgres"
 // Database returns the logger in a PostgreSQL database. Its source is a
 // connection string.
 func Database() wirelab.Database[logging.Service] {
-	return wirelab.Database[logging.Service]{Name: Kind, Open: open}
+	return wirelab.Database[logging.Service]{Name: Kind, Open: open, Script: script}
 }
 
 // open makes the tables ready and opens the logger over them.
