@@ -111,26 +111,36 @@ faults: ## put faults into the bindings; the tests must find each
 bench: ## measure what one call and one sample cost, in ns and allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./lab/stat ./lab/load ./pipeline/gateway ./workload/...
 
+# These run presets, whose results are stored: "wirelab results list" shows them. What cannot be had here is left out, and
+# said; a preset that ends without an answer does not keep the others from being run.
+PRESETS = set -o pipefail; worst=0; for preset in $(1); do bin/wirelab run $$preset $(BENCHFLAGS) || worst=$$?; done; exit $$worst
+
 .PHONY: bench-rivals
 bench-rivals: build ## compare the raw driver with other load generators
 	@build/scripts/rivals
-	$(GO) run ./internal/rivals -wirelab bin/wirelab
+	@$(call PRESETS,generators-http1 generators-grpc generators-grpc-1 generators-grpc-go)
 
 .PHONY: bench-database
-bench-database: build tools ## compare the ledger with pgbench on the same database
-	$(GO) run ./internal/pgbench -wirelab bin/wirelab
+bench-database: build tools ## compare ledger and logger with pgbench on the same database
+	@$(call PRESETS,database-balance database-entries)
 
 .PHONY: bench-queue
-bench-queue: build ## compare the AMQP path with a bare client on the same RabbitMQ
-	$(GO) run ./internal/queuebench -wirelab bin/wirelab
+bench-queue: build ## compare the AMQP path with a bare client of RabbitMQ
+	@$(call PRESETS,queue-clients queue-paths queue-paths-embedded)
+	$(GO) test -run '^$$' -bench BareClient -benchtime 5s -timeout 30m ./system/rabbitmq
 
 .PHONY: bench-gateway
 bench-gateway: build ## compare the gateway of the log pipeline with one more hop
-	$(GO) run ./internal/gatewaybench -wirelab bin/wirelab
+	@$(call PRESETS,gateway-rpc gateway-grpc gateway-http)
 
 .PHONY: bench-brokers
 bench-brokers: build tools ## compare Hermes with NATS and RabbitMQ; see docs/hermes.md
-	$(GO) run ./internal/brokerbench -hermes bin/hermes $(BENCHFLAGS)
+	@$(call PRESETS,brokers-stream-100 brokers-stream-1024 brokers-callers-60 brokers-callers-150 \
+		brokers-end-to-end brokers-backlog)
+
+.PHONY: bench-hermes
+bench-hermes: ## measure Hermes with 10,000 topics, and with a slow disk
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./hermes/local
 
 .PHONY: torture
 torture: ## torture Hermes for most of an hour, as root; ARGS='--seed N'

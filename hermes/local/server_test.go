@@ -18,7 +18,7 @@ import (
 )
 
 // build makes the program from this source.
-func build(t *testing.T) daemon.Installation {
+func build(t testing.TB) daemon.Installation {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "hermes")
 	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,

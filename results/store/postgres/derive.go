@@ -176,9 +176,15 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 			allocated = nil // older results have 0 where nobody counted
 		}
 	}
-	driverAllocations := int64(0) // the driver is ours, and always tells
+	driverAllocations := int64(0) // a driver of ours always tells
 	if n := allocations(t.Driver); n != nil {
 		driverAllocations = *n
+	}
+	ours := func(v any) any { // what another program does not tell of its calls is NULL
+		if t.Told != nil {
+			return nil
+		}
+		return v
 	}
 	var mean *float64
 	if t.Response.Count() > 0 {
@@ -195,10 +201,11 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 		return new(of.Quantile(q))
 	}
 	all.table.add(id, round, t.Arm, t.Load, place, rate, outcome,
-		t.Steady, t.Drifting, int64(t.Window), count(t.Planned), count(t.Sent), count(t.OK), count(t.Completed), count(t.Unsent), count(t.Late),
+		ours(t.Steady), ours(t.Drifting), int64(t.Window), ours(count(t.Planned)), count(t.Sent), count(t.OK), count(t.Completed),
+		ours(count(t.Unsent)), ours(count(t.Late)),
 		object(t.Errors), count(t.Calls()), cpu, allocated, resident,
-		int64(t.Driver.CPU), int64(benchmark.Wall(t)), driverAllocations, count(t.Driver.ResidentBytes),
-		count(t.WireSent), count(t.WireReceived), count(t.Connections), count(t.Open),
+		int64(t.Driver.CPU), int64(benchmark.Wall(t)), ours(driverAllocations), count(t.Driver.ResidentBytes),
+		ours(count(t.WireSent)), ours(count(t.WireReceived)), ours(count(t.Connections)), ours(count(t.Open)),
 		mean, at(t.Response, 0.5), at(t.Response, 0.9), at(t.Response, 0.99), at(t.Service, 0.5), at(t.Service, 0.99))
 }
 

@@ -44,10 +44,11 @@ func runs(r *result.Result, a *result.Analysis) []*table {
 func row(id string, u *benchmark.Run, l *result.LoadAnalysis) []any {
 	var driver, watched time.Duration
 	var planned, unsent uint64
-	var server *int64
+	var server, due, never *int64
+	told := false
 	errors := map[string]uint64{}
 	for _, t := range u.Trials {
-		planned, unsent = planned+t.Planned, unsent+t.Unsent
+		planned, unsent, told = planned+t.Planned, unsent+t.Unsent, told || t.Told != nil
 		for kind, n := range t.Errors {
 			errors[kind] += n
 		}
@@ -59,10 +60,13 @@ func row(id string, u *benchmark.Run, l *result.LoadAnalysis) []any {
 			*server += int64(t.Server.CPU)
 		}
 	}
+	if !told { // another program does not tell what was due
+		due, never = new(count(planned)), new(count(unsent))
+	}
 	all, f := u.Totals(), u.Figures(l)
 	return []any{
 		id, u.Arm, u.Load, len(u.Trials), int64(all.Window),
-		count(planned), count(all.Sent), count(all.OK), count(all.Completed), count(unsent), object(errors),
+		due, count(all.Sent), count(all.OK), count(all.Completed), never, object(errors),
 		f.Throughput, f.Mean, f.P50, f.P90, f.P99, f.P999, nanos(f.Least), nanos(f.Most),
 		server, int64(driver), int64(watched), all.Resident, count(all.Peak),
 		reason(f.Refused), f.CPUWithheld, f.TimesWithheld,
