@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/brokers/ways"
+	"wirelab/broker/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/loads"
 	"wirelab/lab/network"

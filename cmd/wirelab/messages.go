@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/brokers/null"
-	"wirelab/brokers/ways"
+	"wirelab/broker/null"
+	"wirelab/broker/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"

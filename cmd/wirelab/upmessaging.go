@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/brokers"
-	"wirelab/brokers/ways"
+	"wirelab/broker"
+	"wirelab/broker/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/cluster"
@@ -38,17 +38,17 @@ func newUpMessagingCommand(a *app) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Started(), ", "))
 	flags.IntVar(&f.nodes, "nodes", plan.DefaultNodes, fmt.Sprintf("`nodes` of the cluster, 1 to %d", plan.NodesMax))
-	flags.StringVar(&f.durability, "durability", string(brokers.Synced), "what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
+	flags.StringVar(&f.durability, "durability", string(broker.Synced), "what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
 	return c
 }
 
 // upMessaging runs a cluster until ctx ends.
 func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
-	switch brokers.Durability(f.durability) {
-	case brokers.Synced, brokers.AsShipped:
+	switch broker.Durability(f.durability) {
+	case broker.Synced, broker.AsShipped:
 	default:
-		return wirelab.UnknownName("--durability", f.durability, brokers.Durabilities())
+		return wirelab.UnknownName("--durability", f.durability, broker.Durabilities())
 	}
 	if f.nodes < 1 || f.nodes > plan.NodesMax {
 		return cli.Usage("--nodes %d: want 1 to %d", f.nodes, plan.NodesMax)
@@ -62,7 +62,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 		return err
 	}
 	s, err := cluster.Start(ctx, cluster.Options{
-		Make: f.broker, Nodes: f.nodes, Durability: brokers.Durability(f.durability), Programs: programs,
+		Make: f.broker, Nodes: f.nodes, Durability: broker.Durability(f.durability), Programs: programs,
 	})
 	if err != nil {
 		if ctx.Err() != nil { // err tells of every node that it did not come up

@@ -7,8 +7,8 @@ import "slices"
 var slow = []string{
 	"wirelab/cmd/wirelab", "wirelab/queue/amqp", "wirelab/workload/ledger/bind", "wirelab/workload/directory/bind",
 	"wirelab/lab/messaging/bench", "wirelab/workload/routeguide/bind", "wirelab/results/report/html", "wirelab/system/rabbitmq",
-	"wirelab/results/store/postgres", "wirelab/lab/messaging/drive", "wirelab/results/dashboard", "wirelab/brokers/rabbitmq",
-	"wirelab/workload/logging/bind", "wirelab/lab/result", "wirelab/hermes/sim", "wirelab/wire/raw", "wirelab/brokers/hermes",
+	"wirelab/results/store/postgres", "wirelab/lab/messaging/drive", "wirelab/results/dashboard", "wirelab/broker/rabbitmq",
+	"wirelab/workload/logging/bind", "wirelab/lab/result", "wirelab/hermes/sim", "wirelab/wire/raw", "wirelab/broker/hermes",
 	"wirelab/cmd/hermes", "wirelab/queue/jetstream", "wirelab/wire/conformance", "wirelab/workload/ledger/database/postgres",
 }
 

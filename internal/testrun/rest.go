@@ -33,7 +33,7 @@ func experiments() []apart {
 			"TestCommandsWithoutMajority", "TestKilledMembers", "TestManySegmentsFewFiles", "TestMembersThatComeAndGo", "TestOlderCopyOfADirectory",
 			"TestOneDeadLetter", "TestRecoverOfThree", "TestSilentConnections", "TestSlowMember", "TestUnfinishedUploads",
 		}},
-		{dir: "brokers/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
+		{dir: "broker/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
 		{dir: "lab/messaging/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/brokers"
-	"wirelab/brokers/ways"
+	"wirelab/broker"
+	"wirelab/broker/ways"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/cluster"
@@ -68,7 +68,7 @@ func Check(p plan.Plan) error {
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)
 		case p.Messaging():
-			if err := way.Check(brokers.Reach{Variant: arm.Queue, Durability: brokers.Durability(p.DurabilityOf(arm))}); err != nil {
+			if err := way.Check(broker.Reach{Variant: arm.Queue, Durability: broker.Durability(p.DurabilityOf(arm))}); err != nil {
 				return fmt.Errorf("arm %s: %w", arm.Name, err)
 			}
 		}
@@ -79,7 +79,7 @@ func Check(p plan.Plan) error {
 // Server implements [experiment.Bench].
 func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	o := cluster.Options{
-		Make: Make(arm), Nodes: b.plan.Nodes, Durability: brokers.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
+		Make: Make(arm), Nodes: b.plan.Nodes, Durability: broker.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
 		CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
 		Small: b.plan.Plays(plan.DiskFull), Apart: b.plan.Plays(plan.Partition),
 	}

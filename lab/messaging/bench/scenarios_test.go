@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/brokers"
-	"wirelab/brokers/brokertest"
-	"wirelab/brokers/null"
-	"wirelab/brokers/ways"
+	"wirelab/broker"
+	"wirelab/broker/brokertest"
+	"wirelab/broker/null"
+	"wirelab/broker/ways"
 	"wirelab/internal/prereq"
 	"wirelab/internal/programtest"
 	"wirelab/lab/agent"
@@ -92,7 +92,7 @@ func serveNull(ctx context.Context, kind string) error {
 
 // openFaulty connects to a broker and does wrong by one message in 500 that it
 // delivers, in each way.
-func openFaulty(ctx context.Context, protocol string, r brokers.Reach) (brokers.Broker, error) {
+func openFaulty(ctx context.Context, protocol string, r broker.Reach) (broker.Broker, error) {
 	b, err := ways.Open(ctx, protocol, r)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func clusters(t *testing.T, kind string, nodes int) *cluster.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	s, err := cluster.Start(ctx, cluster.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
+	s, err := cluster.Start(ctx, cluster.Options{Make: kind, Nodes: nodes, Durability: broker.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
 	if err != nil {
 		t.Fatal(err)
 	}

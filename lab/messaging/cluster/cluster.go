@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/brokers"
-	"wirelab/brokers/hermes"
-	"wirelab/brokers/rabbitmq"
-	"wirelab/brokers/ways"
+	"wirelab/broker"
+	"wirelab/broker/hermes"
+	"wirelab/broker/rabbitmq"
+	"wirelab/broker/ways"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
 	"wirelab/lab/network/kernel"
@@ -31,7 +31,7 @@ import (
 type Options struct {
 	Make       string // one of [ways.Started]
 	Nodes      int
-	Durability brokers.Durability
+	Durability broker.Durability
 	Variant    string // of how topics are kept, for what an acknowledgement promises
 	CPUs       []int  // that the nodes may run on; nil: any
 	Programs
@@ -42,7 +42,7 @@ type Options struct {
 	// cut off from the others; this takes root.
 	Apart bool
 	// Nothing starts what speaks the make's protocol and does nothing, in the place of its
-	// nodes: see package brokers/null.
+	// nodes: see package broker/null.
 	Nothing bool
 
 	hosts []affinity.Host // where the nodes are; nil: on the loopback
@@ -164,7 +164,7 @@ func handoverOf(o Options, about string) *result.Handover {
 		}
 	case ways.NATS:
 		h.Broker, h.Queue = "NATS JetStream", "stream"
-		if o.Durability == brokers.AsShipped {
+		if o.Durability == broker.AsShipped {
 			h.Sync = result.SyncLater
 		}
 	case ways.RabbitMQ:

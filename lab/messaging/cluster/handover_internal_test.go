@@ -3,9 +3,9 @@ package cluster
 import (
 	"testing"
 
-	"wirelab/brokers"
-	"wirelab/brokers/rabbitmq"
-	"wirelab/brokers/ways"
+	"wirelab/broker"
+	"wirelab/broker/rabbitmq"
+	"wirelab/broker/ways"
 	"wirelab/lab/result"
 )
 
@@ -20,8 +20,8 @@ func TestHandovers(t *testing.T) {
 	}{
 		{Options{Make: ways.Hermes, Nodes: 3}, "Hermes, 3 nodes", result.SyncFirst, false},
 		{Options{Make: ways.Hermes, Nodes: 3, Variant: "eventual"}, "Hermes, 3 nodes", result.SyncLater, false},
-		{Options{Make: ways.NATS, Nodes: 3, Durability: brokers.Synced}, "NATS JetStream 2.15.2", result.SyncFirst, false},
-		{Options{Make: ways.NATS, Nodes: 3, Durability: brokers.AsShipped}, "NATS JetStream 2.15.2", result.SyncLater, false},
+		{Options{Make: ways.NATS, Nodes: 3, Durability: broker.Synced}, "NATS JetStream 2.15.2", result.SyncFirst, false},
+		{Options{Make: ways.NATS, Nodes: 3, Durability: broker.AsShipped}, "NATS JetStream 2.15.2", result.SyncLater, false},
 		{Options{Make: ways.RabbitMQ, Nodes: 3}, "RabbitMQ 4.1.0", result.SyncFirst, false},
 		{Options{Make: ways.RabbitMQ, Nodes: 3, Variant: rabbitmq.Classic}, "RabbitMQ 3.10.8", result.SyncFirst, true},
 		{Options{Make: ways.RabbitMQ, Nodes: 1, Variant: rabbitmq.Classic}, "RabbitMQ 3.10.8", result.SyncFirst, false},

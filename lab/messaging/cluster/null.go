@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"wirelab"
-	"wirelab/brokers/ways"
+	"wirelab/broker/ways"
 	"wirelab/hermes/local"
 	"wirelab/lab/target"
 )

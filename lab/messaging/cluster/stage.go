@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/brokers/ways"
+	"wirelab/broker/ways"
 	"wirelab/internal/affinity"
 	"wirelab/internal/fault"
 	"wirelab/lab/control"

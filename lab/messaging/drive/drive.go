@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/brokers"
+	"wirelab/broker"
 	"wirelab/internal/fault"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
@@ -21,7 +21,7 @@ import (
 )
 
 // Opener connects to a broker by a protocol's name.
-type Opener func(ctx context.Context, protocol string, r brokers.Reach) (brokers.Broker, error)
+type Opener func(ctx context.Context, protocol string, r broker.Reach) (broker.Broker, error)
 
 // Options says how a driver works.
 type Options struct {
@@ -61,8 +61,8 @@ type prepared struct {
 	agent.Meter
 	*dialled
 	what       control.Messages
-	broker     brokers.Broker
-	publishers []brokers.Publisher
+	broker     broker.Broker
+	publishers []broker.Publisher
 	lines      *lines
 	stage      *stage
 }
@@ -72,9 +72,9 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 	if order.Broker == nil {
 		return nil, errors.New("told to drive what is no message broker")
 	}
-	reach := brokers.Reach{
+	reach := broker.Reach{
 		Addresses:  strings.Split(order.Address, ","),
-		Durability: brokers.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Brief: order.Broker.Brief,
+		Durability: broker.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Brief: order.Broker.Brief,
 	}
 	d := &dialled{
 		options: o,
@@ -95,7 +95,7 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 }
 
 // connect opens the publishers of a load.
-func (p *prepared) connect(ctx context.Context, order control.Dial, reach brokers.Reach, l control.Load) (err error) {
+func (p *prepared) connect(ctx context.Context, order control.Dial, reach broker.Reach, l control.Load) (err error) {
 	sockets := &probe.Sockets{}
 	p.Traffic = sockets.Count
 	p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Cause: agent.Cause, Tell: fault.Text, Own: order.Own}

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/brokers"
-	"wirelab/brokers/brokertest"
-	"wirelab/brokers/memory"
+	"wirelab/broker"
+	"wirelab/broker/brokertest"
+	"wirelab/broker/memory"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/messaging/account"
@@ -83,9 +83,9 @@ func dialled(m control.Messages, rate float64) *control.Dial {
 }
 
 // opens has a driver drive b, whatever it is told to connect to.
-func opens(b brokers.Broker) drive.Options {
+func opens(b broker.Broker) drive.Options {
 	return drive.Options{
-		Open:     func(context.Context, string, brokers.Reach) (brokers.Broker, error) { return b, nil },
+		Open:     func(context.Context, string, broker.Reach) (broker.Broker, error) { return b, nil },
 		Patience: 3 * time.Second, // waited for where something is lost; a machine with much to do may be silent for a second
 	}
 }

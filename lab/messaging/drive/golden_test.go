@@ -6,19 +6,19 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"wirelab/brokers"
-	"wirelab/brokers/memory"
+	"wirelab/broker"
+	"wirelab/broker/memory"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
 )
 
 // repeats is a broker that delivers every eighth message twice.
 type repeats struct {
-	brokers.Broker
+	broker.Broker
 	count atomic.Uint64
 }
 
-func (r *repeats) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
+func (r *repeats) Subscribe(ctx context.Context, s broker.Subscription, handle func([]byte) bool) (broker.Subscriber, error) {
 	return r.Broker.Subscribe(ctx, s, func(body []byte) bool {
 		return (r.count.Add(1)%8 != 0 || handle(body)) && handle(body)
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/brokers"
+	"wirelab/broker"
 	"wirelab/lab/load"
 	"wirelab/lab/messaging/account"
 )
@@ -60,7 +60,7 @@ type order struct {
 }
 
 // newLines returns lines of so many slots over publishers, which it does not close.
-func newLines(publishers []brokers.Publisher, slots int, deadline time.Duration) *lines {
+func newLines(publishers []broker.Publisher, slots int, deadline time.Duration) *lines {
 	l := &lines{deadline: deadline, alarm: load.NewAlarm(), slots: make([]slot, slots), wake: make(chan struct{}, 1)}
 	senders := make([]int, len(publishers))
 	for i, p := range publishers {
@@ -208,7 +208,7 @@ type sender struct {
 	lines     *lines
 	index     int
 	sends     uint64 // the loop's alone
-	publisher brokers.Publisher
+	publisher broker.Publisher
 	wake      chan struct{} // holds one once orders or stopped changed
 
 	mu      sync.Mutex // guards orders and stopped

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"wirelab/brokers"
+	"wirelab/broker"
 	"wirelab/lab/load"
 	"wirelab/lab/messaging/account"
 )
@@ -22,9 +22,9 @@ import (
 // Reading is what a reader in a process of its own is told, as the first line of
 // its standard input. It reads until that ends.
 type Reading struct {
-	Protocol     string               `json:"protocol"`
-	Reach        brokers.Reach        `json:"reach"`
-	Subscription brokers.Subscription `json:"subscription"`
+	Protocol     string              `json:"protocol"`
+	Reach        broker.Reach        `json:"reach"`
+	Subscription broker.Subscription `json:"subscription"`
 }
 
 // Read is what such a process does: it writes each message to out, four bytes of its
@@ -138,7 +138,7 @@ func (o *outside) read(from io.Reader, a *account.Audience, registered chan stru
 			return
 		}
 		n := binary.LittleEndian.Uint32(length[:])
-		if n > brokers.BodyLimit {
+		if n > broker.BodyLimit {
 			o.ended(fmt.Errorf("a frame of %d bytes", n))
 			return
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"wirelab/brokers"
+	"wirelab/broker"
 	"wirelab/lab/plan"
 )
 
@@ -45,13 +45,13 @@ func (r *run) attach(audience int, to reader) {
 }
 
 // subscription is what an audience reads.
-func (r *run) subscription(audience int) brokers.Subscription {
+func (r *run) subscription(audience int) broker.Subscription {
 	topic := r.topics[audience/r.load.Groups]
-	s := brokers.Subscription{Topic: topic.Name, Group: topic.Groups[audience%r.load.Groups]}
+	s := broker.Subscription{Topic: topic.Name, Group: topic.Groups[audience%r.load.Groups]}
 	if r.load.Delay > 0 {
 		// As many as a reader deals with in a second, so that what a broker holds
 		// ready for a slow one stays small.
-		s.Prefetch = max(1, min(brokers.PrefetchUsual, int(time.Second/time.Duration(r.load.Delay))))
+		s.Prefetch = max(1, min(broker.PrefetchUsual, int(time.Second/time.Duration(r.load.Delay))))
 	}
 	return s
 }
@@ -73,7 +73,7 @@ func (r *run) read(ctx context.Context, audience int) (reader, error) {
 }
 
 // inside is a reader in this process.
-type inside struct{ brokers.Subscriber }
+type inside struct{ broker.Subscriber }
 
 func (i inside) close(ctx context.Context) error { return i.Close(ctx) }
 func (i inside) failed() error                   { return i.Failed() }

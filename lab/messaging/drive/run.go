@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/brokers"
+	"wirelab/broker"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/messaging/account"
@@ -21,9 +21,9 @@ import (
 // run is one slice, warm-up or check: topics of its own, their readers, and the
 // account of what is sent.
 type run struct {
-	broker brokers.Broker
+	broker broker.Broker
 	load   control.Messages
-	topics []brokers.Topic
+	topics []broker.Topic
 	ledger *account.Ledger
 	clock  load.SystemClock
 
@@ -62,13 +62,13 @@ func topicsOf(scenario string) int {
 }
 
 // begin makes the topics of a run of lines, whose name nobody else has.
-func begin(ctx context.Context, broker brokers.Broker, l *lines, what control.Messages, seed uint64) (*run, error) {
-	r := &run{broker: broker, load: what, opened: make(chan struct{})}
+func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages, seed uint64) (*run, error) {
+	r := &run{broker: b, load: what, opened: make(chan struct{})}
 	r.sends, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	name := "w" + strconv.FormatUint(seed, 36) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	options := account.Options{Run: seed ^ uint64(time.Now().UnixNano()), Size: what.Size, Topics: topicsOf(what.Scenario)}
 	for t := range options.Topics {
-		topic := brokers.Topic{Name: fmt.Sprintf("%s-%c", name, 'a'+t)}
+		topic := broker.Topic{Name: fmt.Sprintf("%s-%c", name, 'a'+t)}
 		for g := range what.Groups {
 			topic.Groups = append(topic.Groups, fmt.Sprintf("g%d", g+1))
 			options.Audiences = append(options.Audiences, t)
@@ -85,7 +85,7 @@ func begin(ctx context.Context, broker brokers.Broker, l *lines, what control.Me
 		return nil, err
 	}
 	for _, topic := range r.topics {
-		if err := broker.Make(ctx, topic); err != nil {
+		if err := b.Make(ctx, topic); err != nil {
 			return nil, errors.Join(fmt.Errorf("make a topic: %w", err), r.remove(ctx))
 		}
 	}

@@ -5,18 +5,18 @@ import (
 	"sync/atomic"
 
 	"wirelab"
-	"wirelab/brokers"
+	"wirelab/broker"
 )
 
 // crosses is a broker that takes the messages of every topic for the first one's.
-type crosses struct{ brokers.Broker }
+type crosses struct{ broker.Broker }
 
 type crossing struct {
-	brokers.Publisher
+	broker.Publisher
 	waits bool
 }
 
-func (c crosses) Publisher(ctx context.Context, width int) (brokers.Publisher, error) {
+func (c crosses) Publisher(ctx context.Context, width int) (broker.Publisher, error) {
 	p, err := c.Broker.Publisher(ctx, width)
 	return crossing{p, width > 1}, err
 }
@@ -30,16 +30,16 @@ func (c crossing) Send(ctx context.Context, topic string, bodies [][]byte, done 
 
 // refuses is a broker that refuses what it is sent once it is on.
 type refuses struct {
-	brokers.Broker
+	broker.Broker
 	on atomic.Bool
 }
 
 type refusing struct {
-	brokers.Publisher
+	broker.Publisher
 	broker *refuses
 }
 
-func (r *refuses) Publisher(ctx context.Context, width int) (brokers.Publisher, error) {
+func (r *refuses) Publisher(ctx context.Context, width int) (broker.Publisher, error) {
 	p, err := r.Broker.Publisher(ctx, width)
 	return refusing{p, r}, err
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/brokers"
-	"wirelab/brokers/ways"
+	"wirelab/broker"
+	"wirelab/broker/ways"
 	"wirelab/workload/messaging"
 )
 
@@ -32,7 +32,7 @@ func brokerBinding(w ways.Way) wirelab.Binding[messaging.Service] {
 			return wirelab.Errorf(wirelab.Unimplemented, "%s is spoken by a cluster of several processes; wirelab up messaging --broker %s runs one", w.Protocol.Name, w.Make)
 		}}},
 		Clients: []wirelab.Dialer[messaging.Service]{{Library: w.Client, Dial: func(ctx context.Context, to wirelab.Dialing) (messaging.Service, io.Closer, error) {
-			b, err := w.Open(ctx, brokers.Reach{Addresses: strings.Split(to.Address, ","), Connect: to.Connect})
+			b, err := w.Open(ctx, broker.Reach{Addresses: strings.Split(to.Address, ","), Connect: to.Connect})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -44,10 +44,10 @@ func brokerBinding(w ways.Way) wirelab.Binding[messaging.Service] {
 
 // stub makes calls of a broker.
 type stub struct {
-	broker brokers.Broker
+	broker broker.Broker
 
 	mu        sync.Mutex // guards all below
-	publisher brokers.Publisher
+	publisher broker.Publisher
 	known     map[string]bool // topics that are there
 }
 
@@ -65,7 +65,7 @@ func (s *stub) makes(ctx context.Context, topic, group string) error {
 	if known {
 		return nil
 	}
-	err := s.broker.Make(ctx, brokers.Topic{Name: topic, Groups: slices.Compact([]string{readers, group})})
+	err := s.broker.Make(ctx, broker.Topic{Name: topic, Groups: slices.Compact([]string{readers, group})})
 	if err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *stub) Deliver(ctx context.Context, r messaging.Reading) iter.Seq2[messa
 // holds back until it is closed, and has not dealt with. An error was not yielded.
 func (s *stub) read(ctx context.Context, r messaging.Reading, yield func(messaging.Delivered, error) bool) (err error) {
 	next, over := make(chan []byte), make(chan struct{})
-	sub, err := s.broker.Subscribe(ctx, brokers.Subscription{Topic: r.Topic, Group: r.Group, Prefetch: 1}, func(body []byte) bool {
+	sub, err := s.broker.Subscribe(ctx, broker.Subscription{Topic: r.Topic, Group: r.Group, Prefetch: 1}, func(body []byte) bool {
 		select {
 		case next <- append([]byte(nil), body...):
 			return true

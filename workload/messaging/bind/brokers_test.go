@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/brokers/memory"
+	"wirelab/broker/memory"
 	"wirelab/workload/messaging"
 )
 

@@ -1,3 +1,3 @@
 // Package bind carries messaging over each way to a message broker. Publishing and
-// reading is room brokers' with each broker; what is here makes one call of it.
+// reading is package broker' with each broker; what is here makes one call of it.
 package bind

@@ -1,0 +1,117 @@
+package hermes
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"wirelab"
+	"wirelab/broker"
+	"wirelab/hermes"
+	api "wirelab/hermes/broker"
+	"wirelab/hermes/gen"
+	wiregrpc "wirelab/wire/grpc"
+)
+
+// refusedPause is how long a caller waits after a node could not be asked, so that a
+// loop of calls does not spin while a cluster has no leader.
+const refusedPause = 10 * time.Millisecond
+
+// turns goes through nodes: the one that is asked, until it cannot be.
+type turns struct {
+	at    atomic.Int64
+	count int
+}
+
+func (t *turns) now() int { return int(t.at.Load()) % t.count }
+
+// next goes on from a node that could not be asked, unless somebody has.
+func (t *turns) next(from int) {
+	at := t.at.Load()
+	if int(at)%t.count == from {
+		t.at.CompareAndSwap(at, at+1)
+	}
+}
+
+// failed tells of a send that a node did not answer well. It is not tried again:
+// without a producer's number it could be stored twice.
+func (t *turns) failed(ctx context.Context, node int, err error) error {
+	switch wirelab.CodeOf(err) {
+	case wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.Internal:
+		t.next(node)
+		pause := time.NewTimer(refusedPause)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+	}
+	return err
+}
+
+// caller publishes by unary calls, over one connection to each node that it asks.
+type caller struct {
+	turns
+	conns []*grpc.ClientConn
+	stubs []gen.HermesClient
+	mode  hermes.Mode
+}
+
+func newCaller(b *Broker, members []api.Member) (broker.Publisher, error) {
+	c := &caller{mode: b.mode}
+	for _, m := range members {
+		conn, err := wiregrpc.Dial(wirelab.Dialing{Address: m.GRPC, Connect: b.reach.Connect}, false)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		c.conns, c.stubs = append(c.conns, conn), append(c.stubs, gen.NewHermesClient(conn))
+	}
+	c.count = len(c.stubs)
+	return c, nil
+}
+
+// Calls implements [broker.Publisher].
+func (*caller) Calls() bool { return true }
+
+// Send implements [broker.Publisher].
+func (c *caller) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
+	node := c.now()
+	if err := c.call(ctx, c.stubs[node], topic, bodies); err != nil {
+		done(c.failed(ctx, node, wiregrpc.Decode(err)))
+		return
+	}
+	done(nil)
+}
+
+func (c *caller) call(ctx context.Context, stub gen.HermesClient, topic string, bodies [][]byte) error {
+	if len(bodies) == 1 {
+		_, err := stub.Publish(ctx, &gen.PublishRequest{Topic: topic, Messages: &gen.Message{Payload: bodies[0]}, Mode: gen.Mode(c.mode)})
+		return err
+	}
+	run := &gen.Run{Topic: topic, Mode: gen.Mode(c.mode)}
+	for _, body := range bodies {
+		run.Messages = append(run.Messages, &gen.Message{Payload: body})
+	}
+	reply, err := stub.PublishBatch(ctx, &gen.PublishBatchRequest{Runs: []*gen.Run{run}})
+	if err != nil {
+		return err
+	}
+	for _, v := range reply.GetVerdicts() {
+		if v.GetError() != nil {
+			code, _ := wirelab.ParseCode(v.GetError().GetCode())
+			return wirelab.Errorf(code, "%s", v.GetError().GetMessage())
+		}
+	}
+	return nil
+}
+
+// Close implements [broker.Publisher].
+func (c *caller) Close() (all error) {
+	for _, conn := range c.conns {
+		all = errors.Join(all, conn.Close())
+	}
+	return all
+}

@@ -1,0 +1,192 @@
+package hermes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"wirelab"
+	"wirelab/hermes"
+	api "wirelab/hermes/broker"
+)
+
+// web publishes over HTTP/1.1, and keeps a connection for each send under way: a
+// reply is read to its end, or the next send would have to connect (docs/origins.md hb-M07).
+type web struct {
+	turns
+	form      form
+	urls      []string
+	client    *http.Client
+	transport *http.Transport
+}
+
+// form is how a send is put into a request.
+type form interface {
+	path(topic string) string
+	body(topic string, bodies [][]byte) ([]byte, error)
+	// failure reads a reply: nil only if every message was stored.
+	failure(status int, reply []byte) error
+}
+
+func newWeb(b *Broker, members []api.Member, width int, f form) *web {
+	w := &web{form: f, transport: &http.Transport{
+		DialContext: b.reach.Connect, DisableCompression: true, MaxConnsPerHost: width, MaxIdleConnsPerHost: width,
+	}}
+	for _, m := range members {
+		w.urls = append(w.urls, "http://"+m.HTTP)
+	}
+	w.count = len(w.urls)
+	w.client = &http.Client{Transport: w.transport}
+	return w
+}
+
+// Calls implements [broker.Publisher].
+func (*web) Calls() bool { return true }
+
+// Send implements [broker.Publisher].
+func (w *web) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
+	node := w.now()
+	if err := w.post(ctx, w.urls[node], topic, bodies); err != nil {
+		done(w.failed(ctx, node, err))
+		return
+	}
+	done(nil)
+}
+
+// replyLimit is the most bytes of a reply: a verdict, or a page of problems.
+const replyLimit = 1 << 20
+
+func (w *web) post(ctx context.Context, node, topic string, bodies [][]byte) error {
+	body, err := w.form.body(topic, bodies)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, node+w.form.path(topic), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := w.client.Do(request)
+	if err != nil {
+		return w.broken(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	reply, err := io.ReadAll(io.LimitReader(response.Body, replyLimit))
+	if err != nil {
+		return w.broken(ctx, err)
+	}
+	return w.form.failure(response.StatusCode, reply)
+}
+
+func (*web) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return wirelab.Public(ctx.Err())
+	}
+	return wirelab.Errorf(wirelab.Unavailable, "a node could not be asked: %v", err)
+}
+
+// Close implements [broker.Publisher].
+func (w *web) Close() error {
+	w.transport.CloseIdleConnections()
+	return nil
+}
+
+// messageJSON is a message in a request. encoding/json writes bytes in base64.
+type messageJSON struct {
+	Payload []byte `json:"payload_base64"`
+}
+
+// restForm is POST /v1/topics/TOPIC/messages.
+type restForm struct{ mode hermes.Mode }
+
+func (f restForm) path(topic string) string {
+	return "/v1/topics/" + url.PathEscape(topic) + "/messages?mode=" + modeName(f.mode)
+}
+
+func (restForm) body(_ string, bodies [][]byte) ([]byte, error) {
+	if len(bodies) == 1 {
+		return json.Marshal(messageJSON{bodies[0]})
+	}
+	all := make([]messageJSON, len(bodies))
+	for i, body := range bodies {
+		all[i].Payload = body
+	}
+	return json.Marshal(map[string]any{"messages": all})
+}
+
+func (restForm) failure(status int, reply []byte) error {
+	if status == http.StatusOK {
+		return nil
+	}
+	var problem struct{ Code, Detail, Title string }
+	if json.Unmarshal(reply, &problem) != nil {
+		return wirelab.Errorf(wirelab.Unavailable, "the node answered %d: %.100s", status, reply)
+	}
+	code, known := wirelab.ParseCode(problem.Code)
+	if !known {
+		code = wirelab.Unavailable
+	}
+	return wirelab.Errorf(code, "%s %s", problem.Title, problem.Detail)
+}
+
+// modeName is a mode as the doors spell it.
+func modeName(m hermes.Mode) string {
+	switch m {
+	case hermes.Eventual:
+		return Eventual
+	case hermes.Performance:
+		return Performance
+	}
+	return Consistent
+}
+
+// graphqlForm is the mutation publish.
+type graphqlForm struct{ mode hermes.Mode }
+
+func (graphqlForm) path(string) string { return "/graphql" }
+
+// publishMutation names its variables, so that the server reads the text once. The
+// mode is always there: the origin's tool left it out (docs/origins.md hb-M11).
+const publishMutation = `mutation($topic:String!,$messages:[MessageInput!]!,$mode:Mode!){publish(topic:$topic,messages:$messages,mode:$mode){count}}`
+
+func (f graphqlForm) body(topic string, bodies [][]byte) ([]byte, error) {
+	type input struct {
+		Payload []byte `json:"payloadBase64"`
+	}
+	all := make([]input, len(bodies))
+	for i, body := range bodies {
+		all[i].Payload = body
+	}
+	return json.Marshal(map[string]any{"query": publishMutation, "variables": map[string]any{
+		"topic": topic, "messages": all, "mode": strings.ToUpper(modeName(f.mode)),
+	}})
+}
+
+// failure looks at what is in the reply: resolvers fail with status 200 (docs/origins.md hb-M10).
+func (graphqlForm) failure(status int, reply []byte) error {
+	var answer struct {
+		Data   struct{ Publish *struct{ Count int } }
+		Errors []struct {
+			Message    string
+			Extensions struct{ Code string }
+		}
+	}
+	if err := json.Unmarshal(reply, &answer); err != nil {
+		return wirelab.Errorf(wirelab.Unavailable, "the node answered %d: %.100s", status, reply)
+	}
+	if len(answer.Errors) > 0 {
+		code, known := wirelab.ParseCode(answer.Errors[0].Extensions.Code)
+		if !known {
+			code = wirelab.Internal
+		}
+		return wirelab.Errorf(code, "%s", answer.Errors[0].Message)
+	}
+	if status != http.StatusOK || answer.Data.Publish == nil {
+		return wirelab.Errorf(wirelab.Unavailable, "the node answered %d without a verdict", status)
+	}
+	return nil
+}
