@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/brokers"
-	"wirelab/brokers/ways"
+	"wirelab/broker"
+	"wirelab/broker/ways"
 	"wirelab/hermes/local"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/bench"
@@ -28,7 +28,7 @@ const (
 // OpenBroker connects to a broker. One that somebody else runs, and that lets nobody
 // in without a word, is given the user and password of the URL in the environment:
 // a plan, which is shown and stored, has no place for them.
-func (l *Lab) OpenBroker(ctx context.Context, protocol string, r brokers.Reach) (brokers.Broker, error) {
+func (l *Lab) OpenBroker(ctx context.Context, protocol string, r broker.Reach) (broker.Broker, error) {
 	w, err := ways.Find(protocol)
 	if err != nil {
 		return nil, err
