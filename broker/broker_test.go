@@ -7,10 +7,10 @@ import (
 )
 
 // A cluster of one has one node, and not one nodes.
-func TestAbout(t *testing.T) {
+func TestNodesName(t *testing.T) {
 	t.Parallel()
 	for members, want := range map[int]string{0: "Kafka, 0 brokers", 1: "Kafka, 1 broker", 3: "Kafka, 3 brokers"} {
-		if got := broker.About("Kafka", members, "broker"); got != want {
+		if got := broker.NodesName("Kafka", members, "broker"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

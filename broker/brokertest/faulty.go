@@ -38,10 +38,10 @@ type Faulty struct {
 }
 
 // Subscribe implements [broker.Broker].
-func (f *Faulty) Subscribe(ctx context.Context, s broker.Subscription, handle func([]byte) bool) (broker.Subscriber, error) {
+func (f *Faulty) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
 	var mu sync.Mutex // guards held, though one reader has no need of it
-	var held []byte
-	return f.Broker.Subscribe(ctx, s, func(body []byte) bool {
+	var held *broker.Delivery
+	return f.Broker.Subscribe(ctx, s, func(ctx context.Context, d broker.Delivery) broker.Disposition {
 		mu.Lock()
 		defer mu.Unlock()
 		// While one is held back no other is: given out now it might yet come in order.
@@ -49,23 +49,25 @@ func (f *Faulty) Subscribe(ctx context.Context, s broker.Subscription, handle fu
 			f.Done.Add(1)
 			switch f.Fault {
 			case Lose:
-				return true
+				return broker.Ack()
 			case Double:
-				handle(body)
+				handle(ctx, d)
 			case Reorder:
-				held = append([]byte(nil), body...)
-				return true
+				later := d
+				later.Body = bytes.Clone(d.Body)
+				held = &later
+				return broker.Ack()
 			case Corrupt:
-				body = append([]byte(nil), body...)
-				body[len(body)/2] ^= 1
+				d.Body = bytes.Clone(d.Body)
+				d.Body[len(d.Body)/2] ^= 1
 			}
 		}
-		dealt := handle(body)
+		said := handle(ctx, d)
 		// The same one again, which another fault may make of it, is no later one.
-		if held != nil && f.Sender(held) == f.Sender(body) && !bytes.Equal(held, body) {
-			handle(held)
+		if held != nil && f.Sender(held.Body) == f.Sender(d.Body) && !bytes.Equal(held.Body, d.Body) {
+			handle(ctx, *held)
 			held = nil
 		}
-		return dealt
+		return said
 	})
 }

@@ -33,7 +33,7 @@ func Killed(t *testing.T, of broker.Broker, kill func(context.Context) error) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if n := b.missing(); n > 0 {
-		t.Errorf("%d of %d acknowledged messages did not arrive; the subscriber says %v", n, len(b.acknowledged), sub.Failed())
+		t.Errorf("%d of %d acknowledged messages did not arrive; the subscriber says %v", n, len(b.acknowledged), sub.Err())
 	}
 	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()
@@ -53,11 +53,11 @@ type book struct {
 	seen, acknowledged map[string]bool
 }
 
-func (b *book) arrived(body []byte) bool {
+func (b *book) arrived(_ context.Context, d broker.Delivery) broker.Disposition {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.seen[string(body)] = true
-	return true
+	b.seen[string(d.Body)] = true
+	return broker.Ack()
 }
 
 func (b *book) answered(body string, err error) {
@@ -90,7 +90,7 @@ func (b *book) missing() (n int) {
 // answer.
 func (x *trial) sendThrough(topic string, b *book, kill func(context.Context) error) {
 	x.Helper()
-	p, err := x.broker.Publisher(x.ctx, 1)
+	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})
 	x.must(err)
 	var open sync.WaitGroup
 	killed := make(chan error, 1)
@@ -111,7 +111,7 @@ func (x *trial) sendThrough(topic string, b *book, kill func(context.Context) er
 		body := fmt.Sprintf("m-%06d", n)
 		open.Add(1)
 		sending, done := context.WithTimeout(x.ctx, 5*time.Second)
-		p.Send(sending, topic, [][]byte{[]byte(body)}, func(err error) {
+		p.Send(sending, topic, broker.Messages([]byte(body)), func(_ broker.Receipt, err error) {
 			b.answered(body, err)
 			done()
 			open.Done()

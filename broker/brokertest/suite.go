@@ -39,6 +39,11 @@ func Run(t *testing.T, open func(t *testing.T) broker.Broker) {
 		{"a topic that is there", (*trial).conflict},
 		{"a topic that is not there", (*trial).absent},
 		{"a topic removed", (*trial).removed},
+		{"a topic made unless it is there", (*trial).absentOnly},
+		{"ids and publishers of one topic", (*trial).named},
+		{"how much a group has", (*trial).counted},
+		{"what is retried comes again", (*trial).retried},
+		{"several handlers at once", (*trial).abreast},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := &trial{T: t, broker: open(t)}
@@ -73,11 +78,11 @@ func (x *trial) must(err error) {
 func (x *trial) topic(groups ...string) broker.Topic {
 	x.Helper()
 	t := broker.Topic{Name: "t-" + strings.ToLower(rand.Text()), Groups: groups}
-	x.must(x.broker.Make(x.ctx, t))
+	x.must(x.broker.CreateTopic(x.ctx, t))
 	x.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if err := x.broker.Remove(ctx, t); err != nil {
+		if err := x.broker.DeleteTopic(ctx, t); err != nil {
 			x.Errorf("remove: %v", err)
 		}
 	})
@@ -87,14 +92,14 @@ func (x *trial) topic(groups ...string) broker.Topic {
 // send sends bodies one after the other, each a send of its own, and waits for all.
 func (x *trial) send(topic string, bodies ...string) {
 	x.Helper()
-	p, err := x.broker.Publisher(x.ctx, 1)
+	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})
 	x.must(err)
 	var all sync.WaitGroup
 	var mu sync.Mutex // guards failed
 	var failed error
 	for _, body := range bodies {
 		all.Add(1)
-		p.Send(x.ctx, topic, [][]byte{[]byte(body)}, func(err error) {
+		p.Send(x.ctx, topic, broker.Messages([]byte(body)), func(_ broker.Receipt, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -119,12 +124,12 @@ func (x *trial) read(topic, group string, ahead int, handle func(string)) *reade
 	x.Helper()
 	r := &reader{trial: x, got: make(chan string, 100_000)}
 	var err error
-	r.sub, err = x.broker.Subscribe(x.ctx, broker.Subscription{Topic: topic, Group: group, Prefetch: ahead}, func(body []byte) bool {
+	r.sub, err = x.broker.Subscribe(x.ctx, broker.Subscription{Topic: topic, Group: group, Prefetch: ahead}, func(_ context.Context, d broker.Delivery) broker.Disposition {
 		if handle != nil {
-			handle(string(body))
+			handle(string(d.Body))
 		}
-		r.got <- string(body)
-		return true
+		r.got <- string(d.Body)
+		return broker.Ack()
 	})
 	x.must(err)
 	return r
@@ -141,7 +146,7 @@ func (r *reader) take(n int) []string {
 		case body := <-r.got:
 			all = append(all, body)
 		case <-limit.C:
-			r.Fatalf("%d of %d messages came; the subscriber says %v", len(all), n, r.sub.Failed())
+			r.Fatalf("%d of %d messages came; the subscriber says %v", len(all), n, r.sub.Err())
 		}
 	}
 	return all
@@ -246,12 +251,14 @@ func (x *trial) undealt() {
 	x.send(t.Name, want...)
 	refused := make(chan struct{})
 	given := 0
-	sub, err := x.broker.Subscribe(x.ctx, broker.Subscription{Topic: t.Name, Group: "g", Prefetch: 4}, func([]byte) bool {
-		given++
+	sub, err := x.broker.Subscribe(x.ctx, broker.Subscription{Topic: t.Name, Group: "g", Prefetch: 4}, func(context.Context, broker.Delivery) broker.Disposition {
+		if given++; given < 6 {
+			return broker.Ack()
+		}
 		if given == 6 {
 			close(refused)
 		}
-		return given < 6
+		return broker.Stop()
 	})
 	x.must(err)
 	select {
@@ -277,13 +284,13 @@ func (x *trial) crowd() {
 	const senders, each = 8, 50
 	t := x.topic("g")
 	r := x.read(t.Name, "g", 0, nil)
-	p, err := x.broker.Publisher(x.ctx, senders)
+	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{MaxInFlight: senders})
 	x.must(err)
 	var all sync.WaitGroup
 	answers := make(chan error, senders*each)
 	work := func(from string) {
 		for _, body := range series(from, each) {
-			p.Send(x.ctx, t.Name, [][]byte{[]byte(body)}, func(err error) { answers <- err })
+			p.Send(x.ctx, t.Name, broker.Messages([]byte(body)), func(_ broker.Receipt, err error) { answers <- err })
 		}
 	}
 	for i := range senders {
@@ -311,7 +318,7 @@ func (x *trial) crowd() {
 
 func (x *trial) batches() {
 	t := x.topic("g")
-	p, err := x.broker.Publisher(x.ctx, 1)
+	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})
 	x.must(err)
 	want := series("b", broker.BatchLimit)
 	bodies := make([][]byte, len(want))
@@ -319,7 +326,7 @@ func (x *trial) batches() {
 		bodies[i] = []byte(b)
 	}
 	answered := make(chan error, 1)
-	p.Send(x.ctx, t.Name, bodies, func(err error) { answered <- err })
+	p.Send(x.ctx, t.Name, broker.Messages(bodies...), func(_ broker.Receipt, err error) { answered <- err })
 	x.must(<-answered)
 	x.must(p.Close())
 	r := x.read(t.Name, "g", 0, nil)
@@ -363,34 +370,34 @@ func (x *trial) topics() {
 
 func (x *trial) conflict() {
 	t := x.topic("g")
-	if err := x.broker.Make(x.ctx, t); wirelab.CodeOf(err) != wirelab.Conflict {
+	if err := x.broker.CreateTopic(x.ctx, t); wirelab.CodeOf(err) != wirelab.Conflict {
 		x.Errorf("a topic that is there: %v, want Conflict", err)
 	}
-	if err := x.broker.Make(x.ctx, broker.Topic{Name: "no spaces"}); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err := x.broker.CreateTopic(x.ctx, broker.Topic{Name: "no spaces"}); wirelab.CodeOf(err) != wirelab.InvalidArgument {
 		x.Errorf("a name with a space: %v, want InvalidArgument", err)
 	}
 }
 
 func (x *trial) absent() {
-	if _, err := x.broker.Subscribe(x.ctx, broker.Subscription{Topic: "nobody-made-it", Group: "g"}, func([]byte) bool { return true }); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := x.broker.Subscribe(x.ctx, broker.Subscription{Topic: "nobody-made-it", Group: "g"}, acks); wirelab.CodeOf(err) != wirelab.NotFound {
 		x.Errorf("subscribing to it: %v, want NotFound", err)
 	}
-	p, err := x.broker.Publisher(x.ctx, 1)
+	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})
 	x.must(err)
 	answered := make(chan error, 1)
-	p.Send(x.ctx, "nobody-made-it", [][]byte{{1}}, func(err error) { answered <- err })
+	p.Send(x.ctx, "nobody-made-it", broker.Messages([]byte{1}), func(_ broker.Receipt, err error) { answered <- err })
 	if err := <-answered; err == nil {
 		x.Error("a message under it was acknowledged")
 	}
 	x.must(p.Close())
-	x.must(x.broker.Remove(x.ctx, broker.Topic{Name: "nobody-made-it", Groups: []string{"g"}}))
+	x.must(x.broker.DeleteTopic(x.ctx, broker.Topic{Name: "nobody-made-it", Groups: []string{"g"}}))
 }
 
 func (x *trial) removed() {
 	t := x.topic("g")
 	x.send(t.Name, "old")
-	x.must(x.broker.Remove(x.ctx, t))
-	x.must(x.broker.Make(x.ctx, t))
+	x.must(x.broker.DeleteTopic(x.ctx, t))
+	x.must(x.broker.CreateTopic(x.ctx, t))
 	x.send(t.Name, "new")
 	r := x.read(t.Name, "g", 0, nil)
 	if got := r.take(1); got[0] != "new" {

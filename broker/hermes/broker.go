@@ -1,13 +1,37 @@
-// Package hermes drives Hermes as package broker asks of any broker, by each of its
-// doors: gRPC calls, a gRPC stream, REST, GraphQL, and the three kinds of calls in
-// turns. Only publishing differs: topics are made, and groups read, by the Go client,
-// over gRPC. It knows no node but by its doors.
+// Package hermes is package broker's Broker with Hermes, by each of its APIs: gRPC calls,
+// a gRPC stream, REST, GraphQL, and the three kinds of calls in turns. Only publishing
+// differs: topics are made, and groups read, by the Go client, over gRPC. It knows a
+// cluster by the addresses of its nodes.
+//
+// # What differs from other brokers
+//
+//   - A topic has one kind, [broker.Quorum]. In mode consistent every message is on disk,
+//     fsync included, on a majority of nodes before it is confirmed. Transient topics and
+//     messages are kept as others are.
+//   - By the stream, what was written when the connection broke is published again with
+//     its number and stored once: nothing comes twice because of a publisher, and no send
+//     is lost to it.
+//   - Written is when the client had the message, whose own goroutine sends it at
+//     once, together with whatever else waits.
+//   - Deliveries are counted by the leader, in memory: under a new leader a message
+//     begins at its first attempt again.
+//   - The groups of work queues have attempts without end, since whoever consumes counts
+//     them: Hermes's own dead letters, topic hermes.dlq, are shared by all, and the end of a
+//     consumer would make one of a message that may not fail once. The acknowledgement's
+//     time is a day: whether a consumer's process lives tells the connection, or, if it
+//     hangs, gRPC's keepalive after half a minute.
+//   - A log keeps what was acknowledged until the topic's retention takes it. A topic that
+//     is made here has none. A node whose disk is nearly full refuses to publish.
 package hermes
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,113 +63,221 @@ const (
 
 // modeOf is the mode of a variant, if that promises what durability says.
 func modeOf(variant string, durability broker.Durability) (hermes.Mode, error) {
-	modes := map[string]hermes.Mode{"": hermes.Consistent, Consistent: hermes.Consistent, Eventual: hermes.Eventual, Performance: hermes.Performance}
+	modes := map[string]hermes.Mode{
+		"": hermes.Consistent, Consistent: hermes.Consistent, Eventual: hermes.Eventual, Performance: hermes.Performance,
+	}
 	mode, known := modes[variant]
 	if !known {
 		return mode, wirelab.UnknownName("mode of Hermes", variant, []string{Consistent, Eventual, Performance})
 	}
 	if mode != hermes.Consistent && durability == broker.Synced {
 		return mode, wirelab.Errorf(wirelab.InvalidArgument,
-			"mode %s acknowledges before a quorum has a message on disk, and durability is %s: ask for durability %s, which says so in the report", variant, durability, broker.AsShipped)
+			"mode %s acknowledges before a quorum has a message on disk, and durability is %s: "+
+				"ask for durability %s, which says so in the report", variant, durability, broker.VendorDefault)
 	}
 	return mode, nil
 }
 
-// Check returns what is wrong with a reach's variant and durability, if anything.
-func Check(r broker.Reach) error {
-	_, err := modeOf(r.Variant, r.Durability)
+// Check returns what is wrong with a variant and durability, if anything.
+func Check(c broker.Config) error {
+	_, err := modeOf(c.Variant, c.Durability)
 	return err
+}
+
+const (
+	openLimit    = 5 * time.Second // of a patient broker, to find a node
+	requestLimit = 2 * time.Second // of what is asked to see whether a node is there
+	// tryFor is how long a patient client tries anything again: whoever waits has a
+	// context that ends, and what nobody waits for was promised to be tried.
+	tryFor = 365 * 24 * time.Hour
+	// patience has a node asked for a sign of life that it may take 2 s to give, as
+	// long as NATS's pings. With the client's own, half a second, a busy machine makes
+	// a consumer look for another node, and what it has in hand come twice.
+	patience = 20 * time.Second
+)
+
+// Scheme begins the address of a cluster.
+const Scheme = "hermes://"
+
+// Parse reads the address of a cluster, hermes://[TOKEN@]HOST:PORT[,HOST:PORT…].
+func Parse(address string) (nodes []string, token string, err error) {
+	rest, ok := strings.CutPrefix(address, Scheme)
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		token, rest = rest[:at], rest[at+1:]
+	}
+	nodes = strings.Split(strings.TrimSuffix(rest, "/"), ",")
+	for _, node := range nodes {
+		host, port, failed := net.SplitHostPort(node)
+		ok = ok && failed == nil && host != "" && port != ""
+	}
+	if !ok {
+		// The address may hold a token, and stays out of the message.
+		return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
+			"the address of Hermes is like hermes://token@host:9090,other:9090, the gRPC listeners of one node or more")
+	}
+	return nodes, token, nil
 }
 
 // Broker is a connection to a cluster of Hermes.
 type Broker struct {
-	reach  broker.Reach
+	config broker.Config
 	mode   hermes.Mode
 	way    Way
-	client *client.Client // makes topics and reads
-	about  string
+	client *client.Client // makes topics and reads, and publishes for who shares it
+	name   string
 
-	mu   sync.Mutex // guards made
-	made int        // publishers, for turns
+	watching sync.WaitGroup
+	stop     context.CancelFunc // ends watching
+
+	mu      sync.Mutex // guards all below
+	made    int        // publishers, for turns
+	open    int        // connections to nodes
+	up      bool       // a node answered, and a connection has stood since
+	closed  bool
+	changed chan struct{} // closed, and made anew, when one of the two above changes
 }
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Open connects to the gRPC doors of a cluster's nodes. Its variants are the modes.
-func Open(ctx context.Context, r broker.Reach, way Way) (*Broker, error) {
-	r, err := r.Complete()
+// Open connects to a cluster by the gRPC listeners of its nodes, as host:port or as one
+// address like [Parse]'s; one node is enough, the others are learnt. Its variants are the
+// modes. A patient broker's Open takes at most 5 s.
+func Open(ctx context.Context, c broker.Config, way Way) (*Broker, error) {
+	if len(c.Addresses) == 1 && strings.HasPrefix(c.Addresses[0], Scheme) {
+		var err error
+		if c.Addresses, c.Token, err = Parse(c.Addresses[0]); err != nil {
+			return nil, err
+		}
+	}
+	c, err := c.Complete()
 	if err != nil {
 		return nil, err
 	}
-	mode, err := modeOf(r.Variant, r.Durability)
+	mode, err := modeOf(c.Variant, c.Durability)
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{reach: r, mode: mode, way: way}
-	if b.client, err = b.dial(); err != nil {
+	if err := ctx.Err(); err != nil {
+		return nil, wirelab.Public(err)
+	}
+	b := &Broker{config: c, mode: mode, way: way, changed: make(chan struct{})}
+	if b.client, err = b.dial(b.connect); err != nil {
 		return nil, err
 	}
-	status, err := b.client.Status(ctx)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if c.Patient {
+		limited, cancel = context.WithTimeout(ctx, openLimit)
+	}
+	defer cancel()
+	status, err := b.client.Status(limited)
 	if err != nil {
-		_ = b.client.Close() // the status' error says it
-		return nil, err
+		if code := wirelab.CodeOf(err); ctx.Err() != nil {
+			err = wirelab.Public(ctx.Err())
+		} else if code == wirelab.DeadlineExceeded || code == wirelab.Canceled {
+			err = wirelab.Errorf(wirelab.Unavailable, "%s", wirelab.Public(err).Message)
+		}
+		return nil, errors.Join(fmt.Errorf("connect to Hermes: %w", err), b.client.Close())
 	}
-	b.about = broker.About("Hermes", len(status.Members), "node")
+	b.name = broker.NodesName("Hermes", len(status.Members), "node")
+	var life context.Context
+	life, b.stop = context.WithCancel(context.WithoutCancel(ctx))
+	b.arrived()
+	b.watching.Go(func() { b.watch(life) })
 	return b, nil
 }
 
-func (b *Broker) dial() (*client.Client, error) {
-	return client.New(client.Options{Addresses: b.reach.Addresses, Connect: func(ctx context.Context, address string) (net.Conn, error) {
-		return b.reach.Connect(ctx, "tcp", address)
-	}})
+// dial makes a client.
+func (b *Broker) dial(connect func(ctx context.Context, address string) (net.Conn, error)) (*client.Client, error) {
+	o := client.Options{Addresses: b.config.Addresses, Token: b.config.Token, Connect: connect}
+	if b.config.Patient {
+		o.RetryFor, o.Patience = tryFor, patience
+	}
+	return client.New(o)
 }
 
-// Close implements [broker.Broker].
-func (b *Broker) Close() error { return b.client.Close() }
+// plain opens a connection that is not counted.
+func (b *Broker) plain(ctx context.Context, address string) (net.Conn, error) {
+	return b.config.Connect(ctx, "tcp", address)
+}
 
-// About implements [broker.Broker].
-func (b *Broker) About() string { return b.about }
+// Name implements [broker.Broker]: the nodes do not tell their version.
+func (b *Broker) Name() string { return b.name }
 
-// Make implements [broker.Broker].
-func (b *Broker) Make(ctx context.Context, t broker.Topic) error {
+// CreateTopic implements [broker.Broker].
+func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	// To Hermes a topic that is there with the same settings is no conflict.
-	_, err := b.client.Topic(ctx, t.Name, true)
-	if err == nil {
-		return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
+	if t.Kind != "" && t.Kind != broker.Quorum {
+		return wirelab.Errorf(wirelab.Unimplemented, "Hermes has no %s queues, only %s", t.Kind, broker.Quorum)
 	}
-	if wirelab.CodeOf(err) != wirelab.NotFound {
-		return err
+	if !t.IfAbsent { // to Hermes a topic that is there with the same settings is no conflict
+		_, err := b.client.Topic(ctx, t.Name, true)
+		if err == nil {
+			return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
+		}
+		if wirelab.CodeOf(err) != wirelab.NotFound {
+			return b.coded(ctx, err)
+		}
 	}
-	if _, err := b.client.CreateTopic(ctx, api.Topic{Name: t.Name}); err != nil {
-		return err
+	_, err := b.client.CreateTopic(ctx, api.Topic{Name: t.Name})
+	if err != nil && t.IfAbsent && wirelab.CodeOf(err) == wirelab.Conflict {
+		_, err = b.client.Topic(ctx, t.Name, true) // it was given a retention, which is its owner's to decide
+	}
+	if err != nil {
+		return b.coded(ctx, err)
 	}
 	for _, name := range t.Groups {
-		if _, err := b.client.CreateGroup(ctx, api.Group{Topic: t.Name, Name: name}, api.Start{Topic: t.Name, From: api.FromOldest}); err != nil {
-			return err
+		g := api.Group{Topic: t.Name, Name: name}
+		if broker.IsQueue(t.Name) {
+			g.AckTimeout, g.MaxAttempts = int64(ackTimeout), math.MaxUint32
+		}
+		if _, err := b.client.CreateGroup(ctx, g, api.Start{Topic: t.Name, From: api.FromOldest}); err != nil {
+			return b.coded(ctx, err)
 		}
 	}
 	return nil
 }
 
-// Remove implements [broker.Broker].
-func (b *Broker) Remove(ctx context.Context, t broker.Topic) error {
-	if err := b.client.DeleteTopic(ctx, t.Name); err != nil && wirelab.CodeOf(err) != wirelab.NotFound {
-		return err
+// ackTimeout is when a message comes again that a member of a work queue holds. A handler
+// may take as long as it likes.
+const ackTimeout = 24 * time.Hour
+
+// DeleteTopic implements [broker.Broker].
+func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
+	err := b.client.DeleteTopic(ctx, t.Name)
+	if err != nil && (ctx.Err() != nil || wirelab.CodeOf(err) != wirelab.NotFound) {
+		return b.coded(ctx, err)
 	}
 	return nil
 }
 
-// Publisher implements [broker.Broker].
-func (b *Broker) Publisher(ctx context.Context, width int) (broker.Publisher, error) {
+// Depth implements [broker.Broker].
+func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
+	g, err := b.client.Group(ctx, topic, group)
+	if err != nil {
+		return 0, b.coded(ctx, err)
+	}
+	return int(min(g.Lag, math.MaxInt32)), nil
+}
+
+// Publisher implements [broker.Broker]. One that shares the broker's connection publishes
+// by the stream.
+func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broker.Publisher, error) {
+	if c.Topic != "" {
+		if _, err := b.client.Topic(ctx, c.Topic, true); err != nil {
+			return nil, b.coded(ctx, err)
+		}
+	}
+	if c.Shared {
+		return &streamer{broker: b, config: c, client: b.client, mode: b.mode}, nil
+	}
 	if b.way == Stream {
-		c, err := b.dial()
+		own, err := b.dial(b.plain)
 		if err != nil {
 			return nil, err
 		}
-		return &streamer{client: c, mode: b.mode}, nil
+		return &streamer{broker: b, config: c, client: own, mode: b.mode}, nil
 	}
 	members, err := b.members(ctx)
 	if err != nil {
@@ -161,6 +293,7 @@ func (b *Broker) Publisher(ctx context.Context, width int) (broker.Publisher, er
 		}
 		return 1
 	})
+	width := max(c.MaxInFlight, 1)
 	switch b.turn() {
 	case REST:
 		return newWeb(b, members, width, restForm{b.mode}), nil

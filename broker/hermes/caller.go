@@ -63,7 +63,7 @@ type caller struct {
 func newCaller(b *Broker, members []api.Member) (broker.Publisher, error) {
 	c := &caller{mode: b.mode}
 	for _, m := range members {
-		conn, err := wiregrpc.Dial(wirelab.Dialing{Address: m.GRPC, Connect: b.reach.Connect}, false)
+		conn, err := wiregrpc.Dial(wirelab.Dialing{Address: m.GRPC, Connect: b.config.Connect}, false)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
@@ -77,23 +77,23 @@ func newCaller(b *Broker, members []api.Member) (broker.Publisher, error) {
 func (*caller) Calls() bool { return true }
 
 // Send implements [broker.Publisher].
-func (c *caller) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
+func (c *caller) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
 	node := c.now()
-	if err := c.call(ctx, c.stubs[node], topic, bodies); err != nil {
-		done(c.failed(ctx, node, wiregrpc.Decode(err)))
+	if err := c.call(ctx, c.stubs[node], topic, batch); err != nil {
+		done(broker.Receipt{}, c.failed(ctx, node, wiregrpc.Decode(err)))
 		return
 	}
-	done(nil)
+	done(broker.Receipt{}, nil)
 }
 
-func (c *caller) call(ctx context.Context, stub gen.HermesClient, topic string, bodies [][]byte) error {
-	if len(bodies) == 1 {
-		_, err := stub.Publish(ctx, &gen.PublishRequest{Topic: topic, Messages: &gen.Message{Payload: bodies[0]}, Mode: gen.Mode(c.mode)})
+func (c *caller) call(ctx context.Context, stub gen.HermesClient, topic string, batch []broker.Message) error {
+	if len(batch) == 1 {
+		_, err := stub.Publish(ctx, &gen.PublishRequest{Topic: topic, Messages: wireMessage(&batch[0]), Mode: gen.Mode(c.mode)})
 		return err
 	}
 	run := &gen.Run{Topic: topic, Mode: gen.Mode(c.mode)}
-	for _, body := range bodies {
-		run.Messages = append(run.Messages, &gen.Message{Payload: body})
+	for i := range batch {
+		run.Messages = append(run.Messages, wireMessage(&batch[i]))
 	}
 	reply, err := stub.PublishBatch(ctx, &gen.PublishBatchRequest{Runs: []*gen.Run{run}})
 	if err != nil {
@@ -107,6 +107,18 @@ func (c *caller) call(ctx context.Context, stub gen.HermesClient, topic string, 
 	}
 	return nil
 }
+
+// wireMessage is a message as gRPC has it.
+func wireMessage(m *broker.Message) *gen.Message {
+	w := &gen.Message{Payload: m.Body}
+	if m.ID != "" {
+		w.Key = []byte(m.ID)
+	}
+	return w
+}
+
+// Away implements [broker.Publisher]: each call finds out.
+func (*turns) Away() (error, <-chan struct{}) { return nil, nil }
 
 // Close implements [broker.Publisher].
 func (c *caller) Close() (all error) {

@@ -62,7 +62,7 @@ func cluster(t *testing.T, nodes int) *local.Cluster {
 	return c
 }
 
-func open(t *testing.T, r broker.Reach, way driver.Way) broker.Broker {
+func open(t *testing.T, r broker.Config, way driver.Way) broker.Broker {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -87,12 +87,12 @@ func TestContract(t *testing.T) {
 	one, three := cluster(t, 1), cluster(t, 3)
 	for name, way := range ways() {
 		t.Run(name, func(t *testing.T) {
-			brokertest.Run(t, func(t *testing.T) broker.Broker { return open(t, broker.Reach{Addresses: one.GRPC()}, way) })
+			brokertest.Run(t, func(t *testing.T) broker.Broker { return open(t, broker.Config{Addresses: one.GRPC()}, way) })
 		})
 	}
 	t.Run("three nodes", func(t *testing.T) {
 		brokertest.Run(t, func(t *testing.T) broker.Broker {
-			return open(t, broker.Reach{Addresses: three.GRPC()}, driver.Stream)
+			return open(t, broker.Config{Addresses: three.GRPC()}, driver.Stream)
 		})
 	})
 }
@@ -107,16 +107,19 @@ func TestModesAreKept(t *testing.T) {
 			// What mode performance acknowledges is kept for nobody: a group that reads
 			// later finds what was published in the other modes and no more.
 			for variant, kept := range map[string]bool{"": true, driver.Eventual: true, driver.Performance: false} {
-				b := open(t, broker.Reach{Addresses: c.GRPC(), Variant: variant, Durability: broker.AsShipped}, way)
+				b := open(t, broker.Config{Addresses: c.GRPC(), Variant: variant, Durability: broker.VendorDefault}, way)
 				topic := broker.Topic{Name: fmt.Sprintf("m-%s-%s", name, variant), Groups: []string{"g"}}
-				if err := b.Make(t.Context(), topic); err != nil {
+				if err := b.CreateTopic(t.Context(), topic); err != nil {
 					t.Fatal(err)
 				}
 				for range 3 { // one of each kind of publishers
 					publish(t, b, topic.Name)
 				}
 				var got atomic.Int64
-				s, err := b.Subscribe(t.Context(), broker.Subscription{Topic: topic.Name, Group: "g"}, func([]byte) bool { return got.Add(1) > 0 })
+				s, err := b.Subscribe(t.Context(), broker.Subscription{Topic: topic.Name, Group: "g"}, func(context.Context, broker.Delivery) broker.Disposition {
+					got.Add(1)
+					return broker.Ack()
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -143,7 +146,7 @@ func TestModesAreKept(t *testing.T) {
 		})
 	}
 	for _, variant := range []string{driver.Eventual, driver.Performance, "quorum"} {
-		if _, err := driver.Open(t.Context(), broker.Reach{Addresses: c.GRPC(), Variant: variant}, driver.GRPC); err == nil {
+		if _, err := driver.Open(t.Context(), broker.Config{Addresses: c.GRPC(), Variant: variant}, driver.GRPC); err == nil {
 			t.Errorf("mode %s passed for one that syncs first", variant)
 		}
 	}
@@ -151,12 +154,12 @@ func TestModesAreKept(t *testing.T) {
 
 func publish(t *testing.T, b broker.Broker, topic string) {
 	t.Helper()
-	p, err := b.Publisher(t.Context(), 1)
+	p, err := b.Publisher(t.Context(), broker.PublisherConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	answered := make(chan error, 1)
-	p.Send(t.Context(), topic, [][]byte{{1, 2, 3}}, func(err error) { answered <- err })
+	p.Send(t.Context(), topic, broker.Messages([]byte{1, 2, 3}), func(_ broker.Receipt, err error) { answered <- err })
 	if err := <-answered; err != nil {
 		t.Fatal(err)
 	}
@@ -172,22 +175,22 @@ func TestConnectionsAreKept(t *testing.T) {
 	c := cluster(t, 1)
 	for name, way := range map[string]driver.Way{"rest": driver.REST, "graphql": driver.GraphQL, "grpc": driver.GRPC} {
 		var dialled atomic.Int64
-		b := open(t, broker.Reach{Addresses: c.GRPC(), Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
+		b := open(t, broker.Config{Addresses: c.GRPC(), Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
 			dialled.Add(1)
 			var d net.Dialer
 			return d.DialContext(ctx, network, address)
 		}}, way)
 		topic := broker.Topic{Name: "kept-" + name, Groups: []string{"g"}}
-		if err := b.Make(t.Context(), topic); err != nil {
+		if err := b.CreateTopic(t.Context(), topic); err != nil {
 			t.Fatal(err)
 		}
-		p, err := b.Publisher(t.Context(), 1)
+		p, err := b.Publisher(t.Context(), broker.PublisherConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := dialled.Load()
 		for range 50 {
-			p.Send(t.Context(), topic.Name, [][]byte{{1}}, func(err error) {
+			p.Send(t.Context(), topic.Name, broker.Messages([]byte{1}), func(_ broker.Receipt, err error) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -207,13 +210,13 @@ func TestRefusalIsAnError(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 1)
 	for name, way := range ways() {
-		b := open(t, broker.Reach{Addresses: c.GRPC()}, way)
-		p, err := b.Publisher(t.Context(), 1)
+		b := open(t, broker.Config{Addresses: c.GRPC()}, way)
+		p, err := b.Publisher(t.Context(), broker.PublisherConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		answered := make(chan error, 1)
-		p.Send(t.Context(), "nobody-made-it", [][]byte{{1}}, func(err error) { answered <- err })
+		p.Send(t.Context(), "nobody-made-it", broker.Messages([]byte{1}), func(_ broker.Receipt, err error) { answered <- err })
 		if err := <-answered; wirelab.CodeOf(err) != wirelab.NotFound {
 			t.Errorf("%s: %v, want NotFound", name, err)
 		}
@@ -233,7 +236,7 @@ func TestNodeKilled(t *testing.T) {
 	for name, way := range all {
 		t.Run(name, func(t *testing.T) {
 			c := cluster(t, 3)
-			brokertest.Killed(t, open(t, broker.Reach{Addresses: c.GRPC()}, way), func(ctx context.Context) error {
+			brokertest.Killed(t, open(t, broker.Config{Addresses: c.GRPC()}, way), func(ctx context.Context) error {
 				for _, n := range c.Nodes {
 					if leads(ctx, t, n) {
 						n.Kill()

@@ -2,45 +2,115 @@ package hermes
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"wirelab"
 	"wirelab/broker"
 	"wirelab/hermes"
 	"wirelab/hermes/client"
 )
 
-// streamer publishes over a stream, by the Go client, which gathers what waits.
+// streamer publishes over a stream, by the Go client, which gathers what waits, numbers it,
+// and sends it again if its node went away.
 type streamer struct {
-	client *client.Client
+	broker *Broker
+	config broker.PublisherConfig
+	client *client.Client // its own, or the broker's
 	mode   hermes.Mode
+	once   sync.Once
 }
 
 // Calls implements [broker.Publisher].
 func (*streamer) Calls() bool { return false }
 
 // Send implements [broker.Publisher].
-func (s *streamer) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	if len(bodies) == 1 {
-		if err := s.client.Send(ctx, topic, s.mode, &hermes.Message{Payload: bodies[0]}, func(_ client.Receipt, err error) { done(err) }); err != nil {
-			done(err)
-		}
+func (s *streamer) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
+	answer := broker.Together(len(batch), done)
+	for i := range batch {
+		s.one(ctx, topic, &batch[i], answer)
+	}
+}
+
+func (s *streamer) one(ctx context.Context, topic string, m *broker.Message, answer func(broker.Receipt, error)) {
+	var written time.Time
+	if s.config.Shared {
+		written = time.Now()
+	}
+	if s.config.Unconfirmed {
+		err := s.client.Send(ctx, topic, s.mode, envelope(m), nil)
+		answer(broker.Receipt{Written: written}, s.coded(ctx, err))
 		return
 	}
-	answer := broker.Together(len(bodies), done)
-	for _, body := range bodies {
-		if err := s.client.Send(ctx, topic, s.mode, &hermes.Message{Payload: body}, func(_ client.Receipt, err error) { answer(err) }); err != nil {
-			answer(err)
+	err := s.client.Send(ctx, topic, s.mode, envelope(m), func(_ client.Receipt, err error) {
+		r := broker.Receipt{Written: written}
+		if err == nil && s.config.Shared {
+			r.Confirmed = time.Now()
 		}
+		answer(r, s.coded(ctx, err))
+	})
+	if err != nil {
+		answer(broker.Receipt{}, s.coded(ctx, err))
 	}
+}
+
+// coded tells who looked for the topic when it began that it is gone.
+func (s *streamer) coded(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case s.config.Topic == "":
+		return err
+	case ctx.Err() == nil && wirelab.CodeOf(err) == wirelab.NotFound:
+		return wirelab.Errorf(wirelab.Unavailable, "the message is taken by no queue: it is gone")
+	}
+	return s.broker.coded(ctx, err)
+}
+
+// Away implements [broker.Publisher]. The client of a publisher alone tries by itself.
+func (s *streamer) Away() (error, <-chan struct{}) {
+	up, closed, changed := s.broker.state()
+	switch {
+	case closed:
+		return broker.ErrClosed, changed
+	case s.config.Shared && !up:
+		return errAway, changed
+	}
+	return nil, changed
 }
 
 // closeLimit is how long a publisher waits for answers when it is closed.
 const closeLimit = 10 * time.Second
 
-// Close implements [broker.Publisher].
-func (s *streamer) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
-	defer cancel()
-	_ = s.client.Flush(ctx) // who was not answered is told so by Close
-	return s.client.Close()
+// Close implements [broker.Publisher]. Of a shared one, what is not confirmed is stored
+// first, as far as that is soon.
+func (s *streamer) Close() (err error) {
+	s.once.Do(func() {
+		limit := closeLimit
+		if s.config.Shared {
+			up, closed, _ := s.broker.state()
+			if limit = requestLimit; !s.config.Unconfirmed || !up || closed {
+				return
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		_ = s.client.Flush(ctx) // who was not answered is told so by Close
+		if !s.config.Shared {
+			err = s.client.Close()
+		}
+	})
+	return err
+}
+
+// envelope is a message as Hermes has it: its id is the key.
+func envelope(m *broker.Message) *hermes.Message {
+	e := &hermes.Message{Payload: m.Body}
+	if m.ID != "" {
+		e.Key = []byte(m.ID)
+	}
+	for name, value := range m.Headers {
+		e.Headers = append(e.Headers, hermes.Header{Name: name, Value: []byte(value)})
+	}
+	return e
 }

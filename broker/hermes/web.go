@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/broker"
 	"wirelab/hermes"
 	api "wirelab/hermes/broker"
 )
@@ -27,14 +28,14 @@ type web struct {
 // form is how a send is put into a request.
 type form interface {
 	path(topic string) string
-	body(topic string, bodies [][]byte) ([]byte, error)
+	body(topic string, batch []broker.Message) ([]byte, error)
 	// failure reads a reply: nil only if every message was stored.
 	failure(status int, reply []byte) error
 }
 
 func newWeb(b *Broker, members []api.Member, width int, f form) *web {
 	w := &web{form: f, transport: &http.Transport{
-		DialContext: b.reach.Connect, DisableCompression: true, MaxConnsPerHost: width, MaxIdleConnsPerHost: width,
+		DialContext: b.config.Connect, DisableCompression: true, MaxConnsPerHost: width, MaxIdleConnsPerHost: width,
 	}}
 	for _, m := range members {
 		w.urls = append(w.urls, "http://"+m.HTTP)
@@ -48,20 +49,20 @@ func newWeb(b *Broker, members []api.Member, width int, f form) *web {
 func (*web) Calls() bool { return true }
 
 // Send implements [broker.Publisher].
-func (w *web) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
+func (w *web) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
 	node := w.now()
-	if err := w.post(ctx, w.urls[node], topic, bodies); err != nil {
-		done(w.failed(ctx, node, err))
+	if err := w.post(ctx, w.urls[node], topic, batch); err != nil {
+		done(broker.Receipt{}, w.failed(ctx, node, err))
 		return
 	}
-	done(nil)
+	done(broker.Receipt{}, nil)
 }
 
 // replyLimit is the most bytes of a reply: a verdict, or a page of problems.
 const replyLimit = 1 << 20
 
-func (w *web) post(ctx context.Context, node, topic string, bodies [][]byte) error {
-	body, err := w.form.body(topic, bodies)
+func (w *web) post(ctx context.Context, node, topic string, batch []broker.Message) error {
+	body, err := w.form.body(topic, batch)
 	if err != nil {
 		return err
 	}
@@ -98,6 +99,7 @@ func (w *web) Close() error {
 // messageJSON is a message in a request. encoding/json writes bytes in base64.
 type messageJSON struct {
 	Payload []byte `json:"payload_base64"`
+	Key     []byte `json:"key_base64,omitempty"`
 }
 
 // restForm is POST /v1/topics/TOPIC/messages.
@@ -107,13 +109,13 @@ func (f restForm) path(topic string) string {
 	return "/v1/topics/" + url.PathEscape(topic) + "/messages?mode=" + modeName(f.mode)
 }
 
-func (restForm) body(_ string, bodies [][]byte) ([]byte, error) {
-	if len(bodies) == 1 {
-		return json.Marshal(messageJSON{bodies[0]})
+func (restForm) body(_ string, batch []broker.Message) ([]byte, error) {
+	if len(batch) == 1 {
+		return json.Marshal(messageJSON{batch[0].Body, []byte(batch[0].ID)})
 	}
-	all := make([]messageJSON, len(bodies))
-	for i, body := range bodies {
-		all[i].Payload = body
+	all := make([]messageJSON, len(batch))
+	for i, m := range batch {
+		all[i] = messageJSON{m.Body, []byte(m.ID)}
 	}
 	return json.Marshal(map[string]any{"messages": all})
 }
@@ -153,13 +155,14 @@ func (graphqlForm) path(string) string { return "/graphql" }
 // mode is always there: the origin's tool left it out (docs/origins.md hb-M11).
 const publishMutation = `mutation($topic:String!,$messages:[MessageInput!]!,$mode:Mode!){publish(topic:$topic,messages:$messages,mode:$mode){count}}`
 
-func (f graphqlForm) body(topic string, bodies [][]byte) ([]byte, error) {
+func (f graphqlForm) body(topic string, batch []broker.Message) ([]byte, error) {
 	type input struct {
 		Payload []byte `json:"payloadBase64"`
+		Key     []byte `json:"keyBase64,omitempty"`
 	}
-	all := make([]input, len(bodies))
-	for i, body := range bodies {
-		all[i].Payload = body
+	all := make([]input, len(batch))
+	for i, m := range batch {
+		all[i] = input{m.Body, []byte(m.ID)}
 	}
 	return json.Marshal(map[string]any{"query": publishMutation, "variables": map[string]any{
 		"topic": topic, "messages": all, "mode": strings.ToUpper(modeName(f.mode)),

@@ -1,189 +1,302 @@
-// Package jetstream drives NATS JetStream as package broker asks of any broker: a topic
-// is a stream in files with one subject, a group a durable consumer that acknowledges
-// each message. It knows the servers by their addresses.
+// Package jetstream is package broker's Broker with NATS JetStream: a topic is a stream
+// in files with one subject, a group a durable consumer that acknowledges each message and
+// that all who read the group share. It knows the servers by their addresses.
 //
-// What an acknowledgement promises is the servers' sync policy, which no client can
-// choose: with sync_interval "always" a quorum has the message on disk, by default
-// in its memory. A reader that died is noticed by its silence, after [ackWait].
+// # What differs from other brokers
+//
+//   - What an acknowledgement promises is the servers' sync policy, which no client can
+//     choose: with sync_interval "always" a quorum has the message on disk, by default
+//     in its memory.
+//   - A reader that died is noticed by its silence: what it had comes again after
+//     [Settings.AckWait], and not at once as where a connection is the sign. Handlers
+//     that run at the same time as others may take longer: the server is told so.
+//   - Transient is the topic's property, so that topics made with and without it are two
+//     kinds, and CreateTopic of one as the other is Conflict. A transient topic confirms
+//     messages before it has written them to its file.
+//   - Deliveries are counted by the server, so that one whose consumer died or
+//     ended is an attempt, too.
+//   - The server writes down what was acknowledged ten times a second: a killed one
+//     gives what it had not written down again. There is no fsync for several
+//     messages at once either, as databases have: each confirmation costs one.
+//   - Nats-Msg-Id is left off, but for [broker.Message.Once]: by it the server drops an id
+//     that it has seen in the last two minutes. That would hide here what other brokers
+//     double, for two minutes; cost it the memory of every id; and lose the second of two
+//     messages that only share an id.
+//   - Unconfirmed, the server drops what comes faster than it can store, above
+//     100,000 messages or 128 MiB that it has read, and tells no client.
+//   - What waits for its next attempt is remembered by the server one by one; with more
+//     than 100,000 a work queue stands still until some are due.
+//   - What a work queue's consumers acknowledged they trim from its stream, so that it
+//     does not stay on the disk.
 package jetstream
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"net/url"
+	"math"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
 	"wirelab/broker"
 )
 
-// The times of a connection. A server that does not answer two pings is away.
+// Settings are what this broker alone has. Zero values mean what is said here.
+type Settings struct {
+	// AckWait is how long the server waits for a word about a message before it
+	// gives it to another consumer; 0: 5 s. NATS's own default is 30 s, for which a
+	// killed consumer's messages would be away. The last CreateTopic counts.
+	AckWait time.Duration
+	// InFlight is how many messages of one publisher may be unconfirmed; 0: 4096. Twice as
+	// many were no faster, and a server that is behind drops none of these.
+	InFlight int
+}
+
 const (
-	dialLimit     = 5 * time.Second
-	pingEvery     = 2 * time.Second
-	pingsMissed   = 2
-	reconnectWait = 50 * time.Millisecond
-	askLimit      = 10 * time.Second
-	// ackWait is how long the server waits for a word about a message before it
-	// gives it to somebody else. NATS's own is 30 s, for which a killed reader's
-	// messages would be away.
-	ackWait = 5 * time.Second
+	defaultAckWait  = 5 * time.Second
+	defaultInFlight = 4096
 )
 
 // Broker is a connection to a NATS server, or a cluster.
 type Broker struct {
-	reach broker.Reach
-	conn  *nats.Conn
-	js    jetstream.JetStream
+	config   broker.Config
+	settings Settings
+	*link
+	name string
+
+	children sync.Map // *link, of what has a connection of its own
 }
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Check returns what is wrong with a reach's variant, if anything.
-func Check(r broker.Reach) error {
-	if r.Variant != "" && r.Variant != "stream" {
-		return wirelab.Errorf(wirelab.Unimplemented, "NATS JetStream keeps streams, and no %s; leave queue= out", r.Variant)
+// Check returns what is wrong with a variant, if anything.
+func Check(c broker.Config) error {
+	if c.Variant != "" && c.Variant != string(broker.Stream) {
+		return wirelab.Errorf(wirelab.Unimplemented, "NATS JetStream keeps streams, and no %s; leave queue= out", c.Variant)
 	}
 	return nil
 }
 
 // Open connects to servers, each host:port or nats://user:password@host:port.
-func Open(ctx context.Context, r broker.Reach) (*Broker, error) {
-	r, err := r.Complete()
+func Open(ctx context.Context, c broker.Config) (*Broker, error) { return OpenWith(ctx, c, Settings{}) }
+
+// OpenWith is Open with settings.
+func OpenWith(ctx context.Context, c broker.Config, s Settings) (*Broker, error) {
+	c, err := c.Complete()
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(r); err != nil {
+	if err := Check(c); err != nil {
 		return nil, err
 	}
-	b := &Broker{reach: r}
-	if b.conn, b.js, err = b.dial(); err != nil {
+	if s.AckWait == 0 {
+		s.AckWait = defaultAckWait
+	}
+	if s.InFlight == 0 {
+		s.InFlight = defaultInFlight
+	}
+	if s.AckWait < time.Millisecond || s.InFlight < 1 {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "settings %+v", s)
+	}
+	b := &Broker{config: c, settings: s}
+	if b.link, err = b.dial(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := b.js.AccountInfo(ctx); err != nil {
-		b.conn.Close()
-		return nil, wirelab.Errorf(wirelab.Unavailable, "the server answers, but JetStream does not: start it with JetStream enabled: %v", err)
+		ended := ctx.Err()
+		b.close()
+		if ended != nil {
+			return nil, wirelab.Public(ended)
+		}
+		return nil, wirelab.Errorf(wirelab.Unavailable,
+			"the server answers, but JetStream does not: start it with JetStream enabled: %v", err)
 	}
+	b.name = "NATS JetStream " + b.conn.ConnectedServerVersion()
 	return b, nil
 }
 
-// dialer opens connections where they are counted.
-type dialer struct {
-	connect func(ctx context.Context, network, address string) (net.Conn, error)
-}
-
-// Dial implements nats.CustomDialer.
-func (d dialer) Dial(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialLimit)
-	defer cancel()
-	return d.connect(ctx, network, address)
-}
-
-func (b *Broker) dial() (*nats.Conn, jetstream.JetStream, error) {
-	var urls []string
-	for _, a := range b.reach.Addresses {
-		if !strings.Contains(a, "://") {
-			a = "nats://" + a
-		}
-		if u, err := url.Parse(a); err != nil || u.Host == "" {
-			// The address may hold a password, and stays out of the message.
-			return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS server's address is like host:4222 or nats://user:password@host:4222")
-		}
-		urls = append(urls, a)
-	}
-	conn, err := nats.Connect(strings.Join(urls, ","),
-		nats.Name("wirelab"), nats.Timeout(dialLimit), nats.SetCustomDialer(dialer{b.reach.Connect}),
-		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsMissed),
-		// For ever: whoever waits has a context that ends.
-		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait), nats.IgnoreAuthErrorAbort(),
-		// None: a send fails while the server is away, and is not kept to be sent later.
-		nats.ReconnectBufSize(-1),
-		// By default it writes to standard error.
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
-	)
-	if err != nil {
-		return nil, nil, wirelab.Errorf(wirelab.Unavailable, "connect to NATS: %v", err)
-	}
-	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(askLimit))
-	if err != nil {
-		conn.Close()
-		return nil, nil, err
-	}
-	return conn, js, nil
-}
+// Name names the server as it was when the connection was made.
+func (b *Broker) Name() string { return b.name }
 
 // Close implements [broker.Broker].
 func (b *Broker) Close() error {
-	b.conn.Close()
+	b.children.Range(func(child, _ any) bool {
+		child.(*link).close()
+		return true
+	})
+	b.close()
 	return nil
 }
 
-// About implements [broker.Broker].
-func (b *Broker) About() string {
-	return fmt.Sprintf("NATS JetStream %s", b.conn.ConnectedServerVersion())
+// own opens a connection for one publisher or subscriber, which drop closes.
+func (b *Broker) own(ctx context.Context) (*link, error) {
+	if _, closed, _ := b.state(); closed {
+		return nil, broker.ErrClosed
+	}
+	l, err := b.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.children.Store(l, nil)
+	if _, closed, _ := b.state(); closed { // meanwhile
+		l.close()
+	}
+	return l, nil
 }
 
-// duplicates is the shortest window that a server has for ids that it has seen; no
-// message here has one.
-const duplicates = 100 * time.Millisecond
+func (b *Broker) drop(l *link) {
+	b.children.Delete(l)
+	l.close()
+}
 
-// Make implements [broker.Broker].
-func (b *Broker) Make(ctx context.Context, t broker.Topic) error {
+const (
+	// duplicates is the shortest window that a server has for ids that it has seen; no
+	// message of a topic has one.
+	duplicates = 100 * time.Millisecond
+	// forgetting is how long the server remembers the ids of dead letters.
+	forgetting = 2 * time.Minute
+	// pendingLimit is how many messages of a work queue may be with consumers, or wait for
+	// their next attempt: the server remembers each. It cannot be the prefetch, since
+	// those that wait count, too, and would hold up the others.
+	pendingLimit = 100_000
+)
+
+// subjectOf is a topic's subject.
+func subjectOf(topic string) string {
+	if name, ok := strings.CutPrefix(topic, broker.QueuePrefix); ok {
+		return "wirelab.queue." + name
+	}
+	if name, ok := strings.CutPrefix(topic, broker.DeadPrefix); ok {
+		return "wirelab.dead." + name
+	}
+	return topic
+}
+
+// stream is what a topic's stream is made of.
+func (b *Broker) streamOf(t broker.Topic) jetstream.StreamConfig {
+	s := jetstream.StreamConfig{
+		Name: t.Name, Subjects: []string{subjectOf(t.Name)}, Storage: jetstream.FileStorage, Replicas: b.config.Replicas,
+		Retention: jetstream.LimitsPolicy, // see trim
+	}
+	switch {
+	case strings.HasPrefix(t.Name, broker.DeadPrefix):
+		s.Duplicates = forgetting
+	case !broker.IsQueue(t.Name):
+		s.Duplicates = duplicates
+	case t.Transient:
+		s.PersistMode = jetstream.AsyncPersistMode
+	}
+	return s
+}
+
+// CreateTopic implements [broker.Broker].
+func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	if _, err := b.js.Stream(ctx, t.Name); !errors.Is(err, jetstream.ErrStreamNotFound) {
+	if t.Kind != "" && t.Kind != broker.Stream {
+		return wirelab.Errorf(wirelab.Unimplemented, "NATS has no %s queues, only %s", t.Kind, broker.Stream)
+	}
+	if !t.IfAbsent {
+		_, err := b.stream(ctx, t.Name)
 		if err == nil {
 			return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
 		}
-		return coded(err)
+		if wirelab.CodeOf(err) != wirelab.NotFound {
+			return err
+		}
 	}
-	stream, err := b.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: t.Name, Subjects: []string{t.Name}, Replicas: b.reach.Copies, Storage: jetstream.FileStorage, Duplicates: duplicates,
-	})
-	if err != nil {
-		return coded(err)
+	config := b.streamOf(t)
+	if err := b.ask(ctx, func(ctx context.Context) error {
+		_, err := b.js.CreateStream(ctx, config)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return wirelab.Errorf(wirelab.Conflict, "the queue %q is there, and was declared otherwise", t.Name)
+		}
+		return err
+	}); err != nil {
+		return err
 	}
 	for _, group := range t.Groups {
-		if _, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-			Durable: group, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, DeliverPolicy: jetstream.DeliverAllPolicy,
-			MaxAckPending: 2 * broker.PrefetchUsual, MaxDeliver: -1, Replicas: b.reach.Copies,
+		consumer := jetstream.ConsumerConfig{
+			Durable: group, AckPolicy: jetstream.AckExplicitPolicy, AckWait: b.settings.AckWait,
+			DeliverPolicy: jetstream.DeliverAllPolicy, MaxDeliver: -1, MaxAckPending: 2 * broker.PrefetchUsual,
+		}
+		if broker.IsQueue(t.Name) {
+			consumer.MaxAckPending = pendingLimit
+		} else {
+			consumer.Replicas = b.config.Replicas
+		}
+		if err := b.ask(ctx, func(ctx context.Context) error {
+			_, err := b.js.CreateOrUpdateConsumer(ctx, t.Name, consumer)
+			return err
 		}); err != nil {
-			return coded(err)
+			return err
 		}
 	}
 	return nil
 }
 
-// Remove implements [broker.Broker].
-func (b *Broker) Remove(ctx context.Context, t broker.Topic) error {
-	if err := b.js.DeleteStream(ctx, t.Name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return coded(err)
-	}
-	return nil
+// DeleteTopic implements [broker.Broker].
+func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
+	return b.ask(ctx, func(ctx context.Context) error {
+		err := b.js.DeleteStream(ctx, t.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil
+		}
+		return err
+	})
 }
 
-// coded gives the library's errors their codes.
-func coded(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return wirelab.Public(err)
-	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrNoStreamResponse):
-		return wirelab.Errorf(wirelab.NotFound, "NATS: %v", err)
-	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse), errors.Is(err, jetstream.ErrConsumerExists):
-		return wirelab.Errorf(wirelab.Conflict, "NATS: %v", err)
-	case errors.Is(err, nats.ErrMaxPayload):
-		return wirelab.Errorf(wirelab.InvalidArgument, "NATS: %v", err)
-	case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrAsyncPublishTimeout):
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "NATS: %v", err)
+// Depth asks what the consumer has not acknowledged. The server counts while it answers
+// others: what was confirmed or acknowledged just now may not be counted yet.
+func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
+	about, err := b.consumer(ctx, topic, group)
+	if err != nil {
+		return 0, err
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "NATS: %v", err)
+	return int(min(about.NumPending, math.MaxInt32)) + about.NumAckPending, nil
+}
+
+// stream returns a stream with its state as it is now.
+func (l *link) stream(ctx context.Context, name string) (stream jetstream.Stream, err error) {
+	err = l.ask(ctx, func(ctx context.Context) (err error) {
+		stream, err = l.js.Stream(ctx, name)
+		return err
+	})
+	return stream, err
+}
+
+// consumer returns the state of a group's durable consumer as it is now.
+func (l *link) consumer(ctx context.Context, topic, group string) (about *jetstream.ConsumerInfo, err error) {
+	err = l.ask(ctx, func(ctx context.Context) error {
+		c, err := l.js.Consumer(ctx, topic, group)
+		if err == nil {
+			about = c.CachedInfo()
+		}
+		return err
+	})
+	return about, err
+}
+
+// trim removes from a work queue's stream what all its consumers have acknowledged, up to
+// the first message that they have not. A work queue of NATS's own would remove each
+// message by itself as it is acknowledged, and with that bring its disk up to date
+// each time: acknowledgements then cost as much as confirmations, fall behind
+// where much is published, and messages come again that were acknowledged long ago.
+func (l *link) trim(ctx context.Context, topic, group string, trimmed uint64) (uint64, error) {
+	about, err := l.consumer(ctx, topic, group)
+	if err != nil || about.AckFloor.Stream <= trimmed {
+		return trimmed, err
+	}
+	stream, err := l.stream(ctx, topic)
+	if err != nil {
+		return trimmed, err
+	}
+	floor := about.AckFloor.Stream
+	return floor, l.ask(ctx, func(ctx context.Context) error {
+		return stream.Purge(ctx, jetstream.WithPurgeSequence(floor+1))
+	})
 }

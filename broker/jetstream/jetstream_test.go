@@ -57,7 +57,7 @@ func open(t *testing.T, addresses ...string) broker.Broker {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	b, err := jetstream.Open(ctx, broker.Reach{Addresses: addresses})
+	b, err := jetstream.Open(ctx, broker.Config{Addresses: addresses})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestSilenceHoldsUpNothing(t *testing.T) {
 	s := start(t)
 	b := open(t, s.URL())
 	defer func() { _ = b.Close() }()
-	if err := b.Make(t.Context(), broker.Topic{Name: "answers", Groups: []string{"g"}}); err != nil {
+	if err := b.CreateTopic(t.Context(), broker.Topic{Name: "answers", Groups: []string{"g"}}); err != nil {
 		t.Fatal(err)
 	}
 	mute, err := natsgo.Connect(s.URL())
@@ -128,16 +128,16 @@ func TestSilenceHoldsUpNothing(t *testing.T) {
 	if err := mute.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	p, err := b.Publisher(t.Context(), 1)
+	p, err := b.Publisher(t.Context(), broker.PublisherConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	order := make(chan string, 2)
-	said := func(who string) func(error) {
-		return func(err error) { order <- fmt.Sprintf("%s, failed: %v", who, err != nil) }
+	said := func(who string) func(broker.Receipt, error) {
+		return func(_ broker.Receipt, err error) { order <- fmt.Sprintf("%s, failed: %v", who, err != nil) }
 	}
-	p.Send(t.Context(), "silence", [][]byte{[]byte("one")}, said("silence"))
-	p.Send(t.Context(), "answers", [][]byte{[]byte("two"), []byte("three")}, said("answers"))
+	p.Send(t.Context(), "silence", broker.Messages([]byte("one")), said("silence"))
+	p.Send(t.Context(), "answers", broker.Messages([]byte("two"), []byte("three")), said("answers"))
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
@@ -148,10 +148,10 @@ func TestSilenceHoldsUpNothing(t *testing.T) {
 
 func TestVariant(t *testing.T) {
 	t.Parallel()
-	if _, err := jetstream.Open(t.Context(), broker.Reach{Addresses: []string{"127.0.0.1:4222"}, Variant: "classic"}); err == nil {
+	if _, err := jetstream.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:4222"}, Variant: "classic"}); err == nil {
 		t.Error("JetStream has no classic queues")
 	}
-	if _, err := jetstream.Open(t.Context(), broker.Reach{Addresses: []string{"://"}}); err == nil {
+	if _, err := jetstream.Open(t.Context(), broker.Config{Addresses: []string{"://"}}); err == nil {
 		t.Error("that is no address")
 	}
 }

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -13,63 +14,140 @@ import (
 )
 
 const (
-	// pendingLimit is how many messages of a publisher may be unanswered; the next
-	// waits. Twice as many were no faster, and a server that is behind drops none of
-	// these.
-	pendingLimit = 4096
-	// answerLimit is how long an acknowledgement is waited for.
+	// answerLimit is how long an acknowledgement is waited for, and room for a message.
 	answerLimit = 10 * time.Second
+	// patientLimit is the former for a patient broker: a caller's deadline is nearly always
+	// sooner, and what was given up is not remembered for ever.
+	patientLimit = time.Minute
+	// stallLimit is the latter for whoever would rather look at its context than wait.
+	stallLimit = 200 * time.Millisecond
 )
 
+// idHeader has a message's id.
+const idHeader = "Wirelab-Id"
+
 // Publisher implements [broker.Broker].
-func (b *Broker) Publisher(context.Context, int) (broker.Publisher, error) {
-	conn, _, err := b.dial()
-	if err != nil {
-		return nil, err
+func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broker.Publisher, error) {
+	if c.Topic != "" {
+		stream, err := b.stream(ctx, c.Topic)
+		if err != nil {
+			return nil, err
+		}
+		if !c.Transient && stream.CachedInfo().Config.PersistMode != jetstream.DefaultPersistMode {
+			return nil, wirelab.Errorf(wirelab.Conflict,
+				"the queue %q was declared without Persistent, and cannot promise it", c.Topic)
+		}
 	}
-	p := &publisher{conn: conn, under: map[*nats.Msg]func(error){}}
-	p.js, err = jetstream.New(conn,
-		jetstream.WithPublishAsyncMaxPending(pendingLimit), jetstream.WithPublishAsyncTimeout(answerLimit),
+	p := &publisher{broker: b, config: c, link: b.link, under: map[*nats.Msg]*sent{}}
+	if !c.Shared {
+		var err error
+		if p.link, err = b.own(ctx); err != nil {
+			return nil, err
+		}
+	}
+	limit := answerLimit
+	if b.config.Patient {
+		limit = patientLimit
+	}
+	var err error
+	p.js, err = jetstream.New(p.conn, // its own: acknowledgements are matched there
+		jetstream.WithPublishAsyncMaxPending(b.settings.InFlight), jetstream.WithPublishAsyncTimeout(limit),
 		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) { p.answered(m, nil) }),
-		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.answered(m, coded(err)) }))
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.answered(m, err) }))
 	if err != nil {
-		conn.Close()
-		return nil, err
+		if !c.Shared {
+			b.drop(p.link)
+		}
+		return nil, p.coded(ctx, err)
 	}
 	return p, nil
 }
 
-// publisher publishes over a connection of its own. Each answer is taken as it comes:
-// waiting for them in the order of the sends costs as much, and had one that a killed
-// leader owed hold up for ten seconds all that its successor gave.
+// publisher publishes over a connection of its own, or the broker's. Each answer is taken
+// as it comes: waiting for them in the order of the sends costs as much, and had one that a
+// killed leader owed hold up for ten seconds all that its successor gave.
 type publisher struct {
-	conn *nats.Conn
+	broker *Broker
+	config broker.PublisherConfig
+	*link
 	js   jetstream.JetStream
 	open sync.WaitGroup // messages that are not answered
+	once sync.Once      // of Close
 
-	mu    sync.Mutex                // guards under
-	under map[*nats.Msg]func(error) // told what became of each
+	mu    sync.Mutex // guards all below
+	under map[*nats.Msg]*sent
+	ended bool
+}
+
+// sent is a message on its way. It is answered when it was both written and answered for.
+type sent struct {
+	answer  func(broker.Receipt, error)
+	written time.Time
+	known   bool // err is what became of it
+	err     error
 }
 
 // Calls implements [broker.Publisher].
 func (*publisher) Calls() bool { return false }
 
+// Away implements [broker.Publisher].
+func (p *publisher) Away() (error, <-chan struct{}) { return p.away() }
+
 // Send implements [broker.Publisher].
-func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	answer := done
-	if len(bodies) > 1 {
-		answer = broker.Together(len(bodies), done)
+func (p *publisher) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
+	answer, subject := broker.Together(len(batch), done), subjectOf(topic)
+	for i := range batch {
+		m := envelope(subject, &batch[i])
+		if p.config.Unconfirmed {
+			err := ctx.Err()
+			if err == nil {
+				err = p.conn.PublishMsg(m)
+			}
+			p.say(answer, time.Now(), err)
+			continue
+		}
+		p.one(ctx, m, answer)
 	}
-	for _, body := range bodies {
-		m := &nats.Msg{Subject: topic, Data: body}
-		p.mu.Lock()
-		p.under[m] = answer // before it is sent: its answer may be here first
+}
+
+// one sends a message that is to be confirmed.
+func (p *publisher) one(ctx context.Context, m *nats.Msg, answer func(broker.Receipt, error)) {
+	p.mu.Lock()
+	if p.ended {
 		p.mu.Unlock()
-		p.open.Add(1)
-		if err := ctx.Err(); err != nil {
-			p.answered(m, wirelab.Public(err))
-		} else if _, err := p.js.PublishMsgAsync(m, jetstream.WithStallWait(answerLimit)); err != nil {
-			p.answered(m, coded(err))
+		answer(broker.Receipt{}, broker.ErrClosed)
+		return
+	}
+	s := &sent{answer: answer}
+	p.under[m] = s // before it is sent: its answer may be here first
+	p.mu.Unlock()
+	p.open.Add(1)
+	err := ctx.Err()
+	if err == nil {
+		err = p.publish(ctx, m)
+	}
+	if err != nil {
+		p.answered(m, err)
+	}
+	p.mu.Lock()
+	s.written = time.Now()
+	known := s.known
+	p.mu.Unlock()
+	if known {
+		p.finish(m, s)
+	}
+}
+
+// publish hands a message to the library, which waits for room.
+func (p *publisher) publish(ctx context.Context, m *nats.Msg) error {
+	if !p.config.FailFast {
+		_, err := p.js.PublishMsgAsync(m, jetstream.WithStallWait(answerLimit))
+		return err
+	}
+	for {
+		_, err := p.js.PublishMsgAsync(m, jetstream.WithStallWait(stallLimit))
+		if !errors.Is(err, jetstream.ErrTooManyStalledMsgs) || ctx.Err() != nil {
+			return err
 		}
 	}
 }
@@ -77,19 +155,108 @@ func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, don
 // answered takes what became of a message; the first word on it counts.
 func (p *publisher) answered(m *nats.Msg, err error) {
 	p.mu.Lock()
-	answer := p.under[m]
+	s := p.under[m]
+	if s == nil || s.known {
+		p.mu.Unlock()
+		return
+	}
+	s.known, s.err = true, err
+	written := !s.written.IsZero()
+	p.mu.Unlock()
+	if written {
+		p.finish(m, s)
+	}
+}
+
+// finish tells the sender.
+func (p *publisher) finish(m *nats.Msg, s *sent) {
+	p.mu.Lock()
+	mine := p.under[m] == s
 	delete(p.under, m)
 	p.mu.Unlock()
-	if answer != nil {
-		answer(err)
+	if mine {
+		p.say(s.answer, s.written, s.err)
 		p.open.Done()
 	}
 }
 
-// Close implements [broker.Publisher]. It waits for what is not answered, which the
-// library gives up in time.
+func (p *publisher) say(answer func(broker.Receipt, error), written time.Time, err error) {
+	r := broker.Receipt{Written: written}
+	switch {
+	case err != nil:
+		answer(broker.Receipt{}, p.failed(err))
+		return
+	case !p.config.Unconfirmed:
+		r.Confirmed = time.Now()
+	}
+	answer(r, nil)
+}
+
+// failed gives the error of a send its code.
+func (p *publisher) failed(err error) error {
+	var known *wirelab.Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return wirelab.Public(err)
+	case broken(err):
+		return broker.ErrLost
+	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
+		if p.config.Topic != "" { // it was there when the publisher looked
+			return wirelab.Errorf(wirelab.Unavailable, "the message is taken by no queue: it is gone, or JetStream is not ready")
+		}
+		return wirelab.Errorf(wirelab.NotFound, "NATS: %v", err)
+	case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrAsyncPublishTimeout):
+		return wirelab.Errorf(wirelab.DeadlineExceeded, "NATS: %v", err)
+	}
+	if _, closed, _ := p.state(); closed {
+		return broker.ErrClosed
+	}
+	return p.told(err)
+}
+
+// Close implements [broker.Publisher]. One with a connection of its own waits for what is
+// not answered, which the library gives up in time; one that shares it ends that, and has
+// what is unconfirmed written first.
 func (p *publisher) Close() error {
-	p.open.Wait()
-	p.conn.Close()
+	p.once.Do(func() {
+		if !p.config.Shared {
+			p.open.Wait()
+			p.broker.drop(p.link)
+			return
+		}
+		p.js.CleanupPublisher()
+		if up, _, _ := p.state(); p.config.Unconfirmed && up {
+			_ = p.conn.FlushTimeout(requestLimit) // unconfirmed messages are promised nothing
+		}
+		p.mu.Lock()
+		p.ended = true
+		left := p.under
+		p.under = map[*nats.Msg]*sent{}
+		p.mu.Unlock()
+		for _, s := range left {
+			s.answer(broker.Receipt{}, broker.ErrClosed)
+			p.open.Done()
+		}
+	})
 	return nil
+}
+
+// envelope is a message as it is sent.
+func envelope(subject string, m *broker.Message) *nats.Msg {
+	e := &nats.Msg{Subject: subject, Data: m.Body}
+	if m.ID != "" || m.Once != "" || len(m.Headers) > 0 {
+		e.Header = nats.Header{}
+	}
+	for name, value := range m.Headers {
+		e.Header[name] = []string{value}
+	}
+	if m.ID != "" {
+		e.Header[idHeader] = []string{m.ID}
+	}
+	if m.Once != "" {
+		e.Header[jetstream.MsgIDHeader] = []string{m.Once}
+	}
+	return e
 }

@@ -4,7 +4,11 @@
 //
 // A producer is idempotent and waits for all replicas in sync. Whether they have a
 // message on disk by then is the brokers' log.flush.interval.messages, which no client
-// sees: what an acknowledgement promises is not known.
+// sees: what an acknowledgement promises is not known. Unconfirmed and transient messages
+// are sent like others.
+//
+// Kafka has no word for one message of a group: a message that is retried is given to its
+// handler again by the reader that has it, and those behind it are committed after it.
 package kafka
 
 import (
@@ -36,32 +40,32 @@ const (
 
 // Broker is a connection to a Kafka cluster.
 type Broker struct {
-	reach  broker.Reach
+	config broker.Config
 	client *kgo.Client
 	admin  *kadm.Client
-	about  string
+	name   string
 }
 
 var _ broker.Broker = (*Broker)(nil)
 
 // Check returns what is wrong with a reach's variant, if anything.
-func Check(r broker.Reach) error {
-	if r.Variant != "" {
-		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s; leave queue= out", r.Variant)
+func Check(c broker.Config) error {
+	if c.Variant != "" {
+		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s; leave queue= out", c.Variant)
 	}
 	return nil
 }
 
 // Open connects to brokers, each host:port.
-func Open(ctx context.Context, r broker.Reach) (*Broker, error) {
-	r, err := r.Complete()
+func Open(ctx context.Context, c broker.Config) (*Broker, error) {
+	c, err := c.Complete()
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(r); err != nil {
+	if err := Check(c); err != nil {
 		return nil, err
 	}
-	b := &Broker{reach: r}
+	b := &Broker{config: c}
 	if b.client, err = b.dial(); err != nil {
 		return nil, err
 	}
@@ -71,14 +75,14 @@ func Open(ctx context.Context, r broker.Reach) (*Broker, error) {
 		b.client.Close()
 		return nil, coded(err)
 	}
-	b.reach.Copies = min(b.reach.Copies, len(found.Brokers))
-	b.about = broker.About("Kafka", len(found.Brokers), "broker")
+	b.config.Replicas = min(b.config.Replicas, len(found.Brokers))
+	b.name = broker.NodesName("Kafka", len(found.Brokers), "broker")
 	return b, nil
 }
 
 func (b *Broker) dial(more ...kgo.Opt) (*kgo.Client, error) {
 	client, err := kgo.NewClient(append([]kgo.Opt{
-		kgo.SeedBrokers(b.reach.Addresses...), kgo.Dialer(b.reach.Connect), kgo.UnknownTopicRetries(unknownTries),
+		kgo.SeedBrokers(b.config.Addresses...), kgo.Dialer(b.config.Connect), kgo.UnknownTopicRetries(unknownTries),
 	}, more...)...)
 	if err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "Kafka: %v", err)
@@ -92,23 +96,30 @@ func (b *Broker) Close() error {
 	return nil
 }
 
-// About implements [broker.Broker].
-func (b *Broker) About() string { return b.about }
+// Name implements [broker.Broker].
+func (b *Broker) Name() string { return b.name }
 
-// Make implements [broker.Broker]. Groups need no making: each begins at the beginning.
-func (b *Broker) Make(ctx context.Context, t broker.Topic) error {
+// CreateTopic implements [broker.Broker]. Groups need no making: each begins at the beginning.
+func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	made, err := b.admin.CreateTopic(ctx, 1, int16(b.reach.Copies), map[string]*string{"max.message.bytes": kadm.StringPtr(fmt.Sprint(broker.BatchBytes))}, t.Name)
+	if t.Kind != "" {
+		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s", t.Kind)
+	}
+	most := kadm.StringPtr(fmt.Sprint(broker.BatchBytes))
+	made, err := b.admin.CreateTopic(ctx, 1, int16(b.config.Replicas), map[string]*string{"max.message.bytes": most}, t.Name)
+	if t.IfAbsent && (errors.Is(err, kerr.TopicAlreadyExists) || errors.Is(made.Err, kerr.TopicAlreadyExists)) {
+		return nil
+	}
 	if err != nil {
 		return coded(err)
 	}
 	return coded(made.Err)
 }
 
-// Remove implements [broker.Broker].
-func (b *Broker) Remove(ctx context.Context, t broker.Topic) error {
+// DeleteTopic implements [broker.Broker].
+func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
 	removed, err := b.admin.DeleteTopics(ctx, t.Name)
 	if err == nil {
 		err = removed[t.Name].Err
@@ -142,8 +153,43 @@ func coded(err error) error {
 	return wirelab.Errorf(wirelab.Unavailable, "Kafka: %v", err)
 }
 
+// Depth implements [broker.Broker].
+func (b *Broker) Depth(ctx context.Context, topic, group string) (int, error) {
+	if err := b.exists(ctx, topic); err != nil {
+		return 0, err
+	}
+	ends, err := b.admin.ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return 0, coded(err)
+	}
+	end, _ := ends.Lookup(topic, 0)
+	read, err := b.admin.FetchOffsets(ctx, groupOf(topic, group))
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return 0, coded(err)
+	}
+	at, _ := read.Lookup(topic, 0) // 0 of a group that has read nothing
+	return int(end.Offset - max(at.At, 0)), nil
+}
+
+// exists is NotFound for a topic that is not there.
+func (b *Broker) exists(ctx context.Context, topic string) error {
+	topics, err := b.admin.ListTopics(ctx, topic)
+	if err == nil {
+		err = topics[topic].Err
+	}
+	return coded(err)
+}
+
 // Publisher implements [broker.Broker].
-func (b *Broker) Publisher(context.Context, int) (broker.Publisher, error) {
+func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broker.Publisher, error) {
+	if c.Topic != "" {
+		if err := b.exists(ctx, c.Topic); err != nil {
+			return nil, err
+		}
+	}
 	client, err := b.dial(
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.MaxBufferedRecords(pendingLimit), kgo.RecordDeliveryTimeout(answerLimit),
 		kgo.ProducerLinger(0), kgo.ProducerBatchMaxBytes(broker.BatchBytes), kgo.RecordPartitioner(kgo.ManualPartitioner()),
@@ -161,12 +207,33 @@ type publisher struct{ client *kgo.Client }
 func (*publisher) Calls() bool { return false }
 
 // Send implements [broker.Publisher].
-func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	answer := broker.Together(len(bodies), done)
-	for _, body := range bodies {
-		p.client.Produce(ctx, &kgo.Record{Topic: topic, Value: body}, func(_ *kgo.Record, err error) { answer(coded(err)) })
+func (p *publisher) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
+	answer := broker.Together(len(batch), done)
+	for _, m := range batch {
+		p.client.Produce(ctx, record(topic, m), func(_ *kgo.Record, err error) {
+			if err != nil {
+				answer(broker.Receipt{}, coded(err))
+				return
+			}
+			answer(broker.Receipt{}, nil)
+		})
 	}
 }
+
+// record is a message as Kafka has it: its id is the key.
+func record(topic string, m broker.Message) *kgo.Record {
+	r := &kgo.Record{Topic: topic, Value: m.Body}
+	if m.ID != "" {
+		r.Key = []byte(m.ID)
+	}
+	for name, value := range m.Headers {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	}
+	return r
+}
+
+// Away implements [broker.Publisher]: the library tells nothing of it, and tries.
+func (*publisher) Away() (error, <-chan struct{}) { return nil, nil }
 
 // Close implements [broker.Publisher].
 func (p *publisher) Close() error {

@@ -24,7 +24,7 @@ func TestContract(t *testing.T) {
 	brokertest.Run(t, func(t *testing.T) broker.Broker {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		b, err := kafka.Open(ctx, broker.Reach{Addresses: cluster.ListenAddrs()})
+		b, err := kafka.Open(ctx, broker.Config{Addresses: cluster.ListenAddrs()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,12 +34,12 @@ func TestContract(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := kafka.Open(t.Context(), broker.Reach{Addresses: []string{"127.0.0.1:1"}, Variant: "quorum"}); err == nil {
+	if _, err := kafka.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:1"}, Variant: "quorum"}); err == nil {
 		t.Error("Kafka has no kinds of topics")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := kafka.Open(ctx, broker.Reach{Addresses: []string{"127.0.0.1:1"}}); err == nil {
+	if _, err := kafka.Open(ctx, broker.Config{Addresses: []string{"127.0.0.1:1"}}); err == nil {
 		t.Error("nobody is there")
 	}
 }

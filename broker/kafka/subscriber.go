@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -12,13 +13,9 @@ import (
 
 // Subscribe implements [broker.Broker]. It returns once the group has given the
 // reader the topic.
-func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle func([]byte) bool) (broker.Subscriber, error) {
-	topics, err := b.admin.ListTopics(ctx, s.Topic)
-	if err == nil {
-		err = topics[s.Topic].Err
-	}
-	if err != nil {
-		return nil, coded(err)
+func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+	if err := b.exists(ctx, s.Topic); err != nil {
+		return nil, err
 	}
 	assigned := make(chan struct{})
 	var once sync.Once
@@ -30,7 +27,7 @@ func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle fu
 	if err != nil {
 		return nil, err
 	}
-	r := &subscriber{client: client, handle: handle, ahead: min(s.Ahead(), pollLimit), over: make(chan struct{})}
+	r := &subscriber{client: client, handle: handle, of: s, over: make(chan struct{}), done: make(chan struct{})}
 	r.reads, r.stop = context.WithCancel(context.Background())
 	go r.read() // ends with Close, which waits for it
 	select {
@@ -47,11 +44,12 @@ func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle fu
 // subscriber reads a group by a client of its own.
 type subscriber struct {
 	client *kgo.Client
-	handle func([]byte) bool
-	ahead  int
+	handle broker.Handler
+	of     broker.Subscription
 	reads  context.Context //nolint:containedctx // the life of its goroutine
 	stop   context.CancelFunc
 	over   chan struct{} // closed when read has returned
+	done   chan struct{} // closed if it ended by itself
 
 	mu  sync.Mutex // guards err
 	err error
@@ -61,16 +59,13 @@ type subscriber struct {
 func (r *subscriber) read() {
 	defer close(r.over)
 	for r.reads.Err() == nil {
-		fetched := r.client.PollRecords(r.reads, r.ahead)
+		fetched := r.client.PollRecords(r.reads, min(r.of.Ahead(), pollLimit))
 		if fetched.IsClientClosed() {
 			return
 		}
 		fetched.EachError(func(_ string, _ int32, err error) {
 			if code := wirelab.CodeOf(coded(err)); code == wirelab.NotFound {
-				r.mu.Lock()
-				r.err = coded(err)
-				r.mu.Unlock()
-				r.stop()
+				r.fail(coded(err))
 			}
 		})
 		r.deal(fetched.Records())
@@ -78,25 +73,74 @@ func (r *subscriber) read() {
 	}
 }
 
-// deal handles messages, and commits those that were dealt with.
-func (r *subscriber) deal(records []*kgo.Record) {
-	dealt := 0
-	for _, record := range records {
-		if r.reads.Err() != nil {
-			break
-		}
-		if !r.handle(record.Value) {
-			r.stop() // nothing more
-			break
-		}
-		dealt++
+// fail notes why nothing is given any more.
+func (r *subscriber) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil && r.reads.Err() == nil {
+		r.err = err
+		close(r.done)
 	}
-	if dealt == 0 {
+	r.stop()
+}
+
+// deal handles messages, and commits those that were dealt with, up to the first that
+// was not.
+func (r *subscriber) deal(records []*kgo.Record) {
+	dealt := make([]bool, len(records))
+	if r.of.Handlers() == 1 {
+		for i := range records {
+			if dealt[i] = r.one(records[i]); !dealt[i] {
+				break
+			}
+		}
+	} else {
+		places := make(chan struct{}, r.of.Handlers())
+		var handlers sync.WaitGroup
+		for i := range records {
+			places <- struct{}{} // handlers end
+			handlers.Go(func() {
+				defer func() { <-places }()
+				dealt[i] = r.one(records[i])
+			})
+		}
+		handlers.Wait()
+	}
+	n := 0
+	for n < len(dealt) && dealt[n] {
+		n++
+	}
+	if n == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.reads), answerLimit)
 	defer cancel()
-	_ = r.client.CommitRecords(ctx, records[:dealt]...) // what could not be committed comes again
+	_ = r.client.CommitRecords(ctx, records[:n]...) // what could not be committed comes again
+}
+
+// one handles a message until it is dealt with, or the reader is to stop.
+func (r *subscriber) one(record *kgo.Record) bool {
+	d := broker.Delivery{
+		Message: broker.Message{ID: string(record.Key), Body: record.Value}, Place: uint64(record.Offset) + 1,
+	}
+	for r.reads.Err() == nil {
+		said := r.handle(r.reads, d)
+		switch said.Do {
+		case broker.Acknowledge:
+			return true
+		case broker.StopReading:
+			r.stop()
+			return false
+		}
+		d.Failures++
+		pause := time.NewTimer(said.After)
+		select {
+		case <-pause.C:
+		case <-r.reads.Done():
+			pause.Stop()
+		}
+	}
+	return false
 }
 
 // Close implements [broker.Subscriber].
@@ -111,9 +155,16 @@ func (r *subscriber) Close(ctx context.Context) error {
 	}
 }
 
-// Failed implements [broker.Subscriber].
-func (r *subscriber) Failed() error {
+// Done implements [broker.Subscriber].
+func (r *subscriber) Done() <-chan struct{} { return r.done }
+
+// Err implements [broker.Subscriber].
+func (r *subscriber) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
+
+// Ready implements [broker.Subscriber]: the group gave it the topic, and the library tells
+// nothing of a cluster that is away.
+func (r *subscriber) Ready() bool { return r.reads.Err() == nil }

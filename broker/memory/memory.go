@@ -1,191 +1,311 @@
 // Package memory is a message broker in the memory of this process: the reference for
 // what package broker says, in tests; it knows no network and no process. It keeps what is
-// sent until it is removed, and no longer than it lives.
+// sent until it is removed, and no longer than it lives. A test can kill it, and cut off
+// one that is connected.
 package memory
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"wirelab"
 	"wirelab/broker"
 )
 
-// Broker keeps topics in memory. Make one with [New].
-type Broker struct {
-	mu     sync.Mutex // guards topics
-	topics map[string]*topic
+// Server keeps topics in memory. Make one with [NewServer].
+type Server struct {
+	mu      sync.Mutex // guards all below, and all that brokers and groups have
+	killed  bool
+	changed chan struct{} // closed and replaced at every change
+	topics  map[string]*topic
 }
 
-var _ broker.Broker = (*Broker)(nil)
+// NewServer returns an empty server.
+func NewServer() *Server {
+	return &Server{changed: make(chan struct{}), topics: map[string]*topic{}}
+}
 
-// New returns an empty broker.
-func New() *Broker { return &Broker{topics: map[string]*topic{}} }
+// New returns a broker with a server of its own.
+func New() *Broker { return NewServer().Connect() }
 
-// Close implements [broker.Broker].
-func (*Broker) Close() error { return nil }
+// Connect returns a connection to the server.
+func (s *Server) Connect() *Broker { return &Broker{server: s} }
 
-// About implements [broker.Broker].
-func (*Broker) About() string { return "memory" }
+// tell wakes all who wait; the lock is held.
+func (s *Server) tell() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Kill ends the server: it answers nobody, and what subscribers had is nobody's.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.killed = true
+	s.release(func(*subscriber) bool { return true })
+}
+
+// Revive starts it again with what it kept.
+func (s *Server) Revive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.killed = false
+	s.tell()
+}
+
+// release gives back what those subscribers hold; the lock is held.
+func (s *Server) release(whose func(*subscriber) bool) {
+	for _, t := range s.topics {
+		for _, g := range t.groups {
+			for it, holder := range g.held {
+				if whose(holder) {
+					delete(g.held, it)
+					g.put(it)
+				}
+			}
+		}
+	}
+	s.tell()
+}
 
 // topic is what is kept of a topic.
 type topic struct {
+	of     broker.Topic
 	groups map[string]*group
+	next   uint64 // the place of the next message
 }
 
 // group is what a group has not dealt with.
 type group struct {
-	mu      sync.Mutex // guards waiting
-	waiting [][]byte
-	more    chan struct{} // holds one once waiting has grown
+	ready []*item // by place
+	held  map[*item]*subscriber
+	later int // waiting for their next attempt
 }
 
-func (g *group) put(bodies ...[]byte) {
-	g.mu.Lock()
-	g.waiting = append(g.waiting, bodies...)
-	g.mu.Unlock()
-	select {
-	case g.more <- struct{}{}:
-	default:
-	}
+// item is a message in a group.
+type item struct {
+	broker.Message
+	place              uint64
+	attempts, failures int
 }
 
-// take takes what waits away; putBack puts it in front again.
-func (g *group) take() [][]byte {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	all := g.waiting
-	g.waiting = nil
-	return all
+// put makes a message one that is ready, in its place.
+func (g *group) put(it *item) {
+	at, _ := slices.BinarySearchFunc(g.ready, it.place, func(other *item, place uint64) int {
+		return int(other.place) - int(place)
+	})
+	g.ready = slices.Insert(g.ready, at, it)
 }
 
-func (g *group) putBack(bodies [][]byte) {
-	if len(bodies) == 0 {
-		return
-	}
-	g.mu.Lock()
-	g.waiting = append(append([][]byte(nil), bodies...), g.waiting...)
-	g.mu.Unlock()
-	g.put() // for the next reader to look
+// Broker is a connection to a server.
+type Broker struct {
+	server          *Server
+	severed, closed bool // guarded by the server's mu
 }
 
-// Make implements [broker.Broker].
-func (b *Broker) Make(_ context.Context, t broker.Topic) error {
-	if err := t.Validate(); err != nil {
-		return err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if _, there := b.topics[t.Name]; there {
-		return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
-	}
-	made := &topic{groups: map[string]*group{}}
-	for _, name := range t.Groups {
-		made.groups[name] = &group{more: make(chan struct{}, 1)}
-	}
-	b.topics[t.Name] = made
+var _ broker.Broker = (*Broker)(nil)
+
+// Sever cuts the connection off, as if this process had been killed.
+func (b *Broker) Sever() {
+	s := b.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.severed = true
+	s.release(func(holder *subscriber) bool { return holder.broker == b })
+}
+
+// Close implements [broker.Broker].
+func (b *Broker) Close() error {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	b.closed = true
+	b.server.tell()
 	return nil
 }
 
-// Remove implements [broker.Broker].
-func (b *Broker) Remove(_ context.Context, t broker.Topic) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.topics, t.Name)
-	return nil
+// Name implements [broker.Broker].
+func (*Broker) Name() string { return "memory" }
+
+// away reports whether the server cannot be reached; the lock is held.
+func (b *Broker) away() bool { return b.server.killed || b.severed }
+
+func errAway() error { return wirelab.Errorf(wirelab.Unavailable, "the broker is away") }
+
+// reach waits until the server can be reached, and holds its lock where it returns nil.
+func (b *Broker) reach(ctx context.Context) error {
+	s := b.server
+	for {
+		s.mu.Lock()
+		away, closed, changed := b.away(), b.closed, s.changed
+		switch {
+		case closed:
+			s.mu.Unlock()
+			return broker.ErrClosed
+		case ctx.Err() != nil:
+			s.mu.Unlock()
+			if away && wirelab.CodeOf(ctx.Err()) == wirelab.DeadlineExceeded {
+				return errAway()
+			}
+			return wirelab.Public(ctx.Err())
+		case !away:
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
 }
 
-func (b *Broker) find(name string) (*topic, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t, there := b.topics[name]
+// find is reach, and the topic; the lock is held where it returns nil.
+func (b *Broker) find(ctx context.Context, name string) (*topic, error) {
+	if err := b.reach(ctx); err != nil {
+		return nil, err
+	}
+	t, there := b.server.topics[name]
 	if !there {
-		return nil, wirelab.Errorf(wirelab.NotFound, "no topic %s", name)
+		b.server.mu.Unlock()
+		return nil, errNoTopic(name)
 	}
 	return t, nil
 }
 
-// Publisher implements [broker.Broker].
-func (b *Broker) Publisher(context.Context, int) (broker.Publisher, error) { return publisher{b}, nil }
+func errNoTopic(name string) error { return wirelab.Errorf(wirelab.NotFound, "no topic %s", name) }
 
-type publisher struct{ broker *Broker }
-
-func (publisher) Close() error { return nil }
-
-func (publisher) Calls() bool { return false }
-
-func (p publisher) Send(ctx context.Context, name string, bodies [][]byte, done func(error)) {
-	t, err := p.broker.find(name)
-	if ctx.Err() != nil {
-		err = wirelab.Public(ctx.Err())
+// CreateTopic implements [broker.Broker].
+func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
+	if err := t.Validate(); err != nil {
+		return err
 	}
-	if err == nil {
-		for _, g := range t.groups {
-			g.put(bodies...)
+	if t.Kind != "" && t.Kind != broker.Stream {
+		return wirelab.Errorf(wirelab.Unimplemented, "memory keeps streams only, and no %s", t.Kind)
+	}
+	if err := b.reach(ctx); err != nil {
+		return err
+	}
+	defer b.server.mu.Unlock()
+	if there := b.server.topics[t.Name]; there != nil {
+		if t.IfAbsent && there.of.Transient == t.Transient {
+			return nil
 		}
+		return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
 	}
-	done(err)
+	made := &topic{of: t, groups: map[string]*group{}, next: 1}
+	for _, name := range t.Groups {
+		made.groups[name] = &group{held: map[*item]*subscriber{}}
+	}
+	b.server.topics[t.Name] = made
+	return nil
 }
 
-// Subscribe implements [broker.Broker].
-func (b *Broker) Subscribe(_ context.Context, s broker.Subscription, handle func([]byte) bool) (broker.Subscriber, error) {
-	t, err := b.find(s.Topic)
+// DeleteTopic implements [broker.Broker].
+func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
+	if err := b.reach(ctx); err != nil {
+		return err
+	}
+	defer b.server.mu.Unlock()
+	delete(b.server.topics, t.Name)
+	b.server.tell()
+	return nil
+}
+
+// Depth implements [broker.Broker].
+func (b *Broker) Depth(ctx context.Context, name, group string) (int, error) {
+	t, err := b.find(ctx, name)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	g, there := t.groups[s.Group]
-	if !there {
-		return nil, wirelab.Errorf(wirelab.NotFound, "no group %s of topic %s", s.Group, s.Topic)
+	defer b.server.mu.Unlock()
+	g := t.groups[group]
+	if g == nil {
+		return 0, errNoGroup(name, group)
 	}
-	sub := &subscriber{stop: make(chan struct{})}
-	sub.reading.Go(func() { sub.read(g, handle) })
-	return sub, nil
+	return len(g.ready) + len(g.held) + g.later, nil
 }
 
-type subscriber struct {
-	stop    chan struct{} // closed by Close
-	once    sync.Once
-	reading sync.WaitGroup
+func errNoGroup(topic, group string) error {
+	return wirelab.Errorf(wirelab.NotFound, "no group %s of topic %s", group, topic)
 }
 
-func (s *subscriber) read(g *group, handle func([]byte) bool) {
-	for {
-		select {
-		case <-s.stop:
-			return
-		case <-g.more:
+// Publisher implements [broker.Broker].
+func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broker.Publisher, error) {
+	if c.Topic != "" {
+		if _, err := b.find(ctx, c.Topic); err != nil {
+			return nil, err
 		}
-		all := g.take()
-		for i, body := range all {
-			select {
-			case <-s.stop:
-				g.putBack(all[i:])
-				return
-			default:
-			}
-			if !handle(body) {
-				g.putBack(all[i:])
-				return
-			}
+		b.server.mu.Unlock()
+	}
+	return &publisher{broker: b, config: c}, nil
+}
+
+type publisher struct {
+	broker *Broker
+	config broker.PublisherConfig
+	closed bool // guarded by the server's mu
+}
+
+// Close implements [broker.Publisher].
+func (p *publisher) Close() error {
+	p.broker.server.mu.Lock()
+	defer p.broker.server.mu.Unlock()
+	p.closed = true
+	return nil
+}
+
+// Calls implements [broker.Publisher].
+func (*publisher) Calls() bool { return false }
+
+// Away implements [broker.Publisher].
+func (p *publisher) Away() (error, <-chan struct{}) {
+	s := p.broker.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case p.closed || p.broker.closed:
+		return broker.ErrClosed, s.changed
+	case p.broker.away():
+		return errAway(), s.changed
+	}
+	return nil, s.changed
+}
+
+// Send implements [broker.Publisher].
+func (p *publisher) Send(ctx context.Context, name string, batch []broker.Message, done func(broker.Receipt, error)) {
+	r := broker.Receipt{Written: time.Now()}
+	err := p.take(ctx, name, batch)
+	switch {
+	case err != nil:
+		r = broker.Receipt{}
+	case !p.config.Unconfirmed:
+		r.Confirmed = time.Now()
+	}
+	done(r, err)
+}
+
+func (p *publisher) take(ctx context.Context, name string, batch []broker.Message) error {
+	s := p.broker.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.topics[name]
+	switch {
+	case p.closed || p.broker.closed:
+		return broker.ErrClosed
+	case ctx.Err() != nil:
+		return wirelab.Public(ctx.Err())
+	case p.broker.away():
+		return broker.ErrLost
+	case t == nil:
+		return errNoTopic(name)
+	}
+	for _, m := range batch {
+		for _, g := range t.groups {
+			g.ready = append(g.ready, &item{Message: m, place: t.next})
 		}
+		t.next++
 	}
+	s.tell()
+	return nil
 }
-
-// Close implements [broker.Subscriber]. It waits for the handler, at most until ctx ends.
-func (s *subscriber) Close(ctx context.Context) error {
-	s.once.Do(func() { close(s.stop) })
-	ended := make(chan struct{})
-	go func() { // ends with the handler, which its owner ends
-		s.reading.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return broker.ErrStuck()
-	}
-}
-
-// Failed implements [broker.Subscriber].
-func (*subscriber) Failed() error { return nil }

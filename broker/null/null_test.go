@@ -19,14 +19,14 @@ import (
 // kinds are the nulls, each with the client that is put before it.
 func kinds() map[string]struct {
 	server *null.Server
-	open   func(context.Context, broker.Reach) (broker.Broker, error)
+	open   func(context.Context, broker.Config) (broker.Broker, error)
 } {
 	return map[string]struct {
 		server *null.Server
-		open   func(context.Context, broker.Reach) (broker.Broker, error)
+		open   func(context.Context, broker.Config) (broker.Broker, error)
 	}{
-		"nats": {null.NATS(null.Options{}), func(ctx context.Context, r broker.Reach) (broker.Broker, error) { return jetstream.Open(ctx, r) }},
-		"amqp": {null.AMQP(), func(ctx context.Context, r broker.Reach) (broker.Broker, error) { return rabbitmq.Open(ctx, r) }},
+		"nats": {null.NATS(null.Options{}), func(ctx context.Context, r broker.Config) (broker.Broker, error) { return jetstream.Open(ctx, r) }},
+		"amqp": {null.AMQP(), func(ctx context.Context, r broker.Config) (broker.Broker, error) { return rabbitmq.Open(ctx, r) }},
 	}
 }
 
@@ -57,16 +57,16 @@ func TestEachArrives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			b, err := kind.open(ctx, broker.Reach{Addresses: []string{serve(t, kind.server)}, Brief: true})
+			b, err := kind.open(ctx, broker.Config{Addresses: []string{serve(t, kind.server)}, Ephemeral: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = b.Close() }()
 			topic := broker.Topic{Name: "t", Groups: []string{"one", "two"}}
-			if err := b.Make(ctx, topic); err != nil {
+			if err := b.CreateTopic(ctx, topic); err != nil {
 				t.Fatal(err)
 			}
-			if err := b.Make(ctx, topic); wirelab.CodeOf(err) != wirelab.Conflict {
+			if err := b.CreateTopic(ctx, topic); wirelab.CodeOf(err) != wirelab.Conflict {
 				t.Errorf("made twice: %v", err)
 			}
 			const sends, batch = 3000, 3
@@ -78,10 +78,10 @@ func TestEachArrives(t *testing.T) {
 					t.Errorf("group %s: %d messages out of order", group, all.turned.Load())
 				}
 			}
-			if err := b.Remove(ctx, topic); err != nil {
+			if err := b.DeleteTopic(ctx, topic); err != nil {
 				t.Error(err)
 			}
-			if err := b.Remove(ctx, topic); err != nil {
+			if err := b.DeleteTopic(ctx, topic); err != nil {
 				t.Errorf("removed twice: %v", err)
 			}
 		})
@@ -106,14 +106,14 @@ func reads(ctx context.Context, t *testing.T, b broker.Broker, topic broker.Topi
 	for _, group := range topic.Groups {
 		a := &arrivals{}
 		all[group] = a
-		sub, err := b.Subscribe(ctx, broker.Subscription{Topic: topic.Name, Group: group}, func(body []byte) bool {
+		sub, err := b.Subscribe(ctx, broker.Subscription{Topic: topic.Name, Group: group}, func(_ context.Context, d broker.Delivery) broker.Disposition {
 			var n int64
-			_, _ = fmt.Sscan(string(body), &n) // 0 of what is no number
+			_, _ = fmt.Sscan(string(d.Body), &n) // 0 of what is no number
 			if n != a.last.Swap(n)+1 {
 				a.turned.Add(1)
 			}
 			a.count.Add(1)
-			return true
+			return broker.Ack()
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func reads(ctx context.Context, t *testing.T, b broker.Broker, topic broker.Topi
 // publish sends and waits until all is acknowledged.
 func publish(ctx context.Context, t *testing.T, b broker.Broker, topic string, sends, batch int) {
 	t.Helper()
-	p, err := b.Publisher(ctx, 1)
+	p, err := b.Publisher(ctx, broker.PublisherConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func publish(ctx context.Context, t *testing.T, b broker.Broker, topic string, s
 			bodies = append(bodies, fmt.Append(nil, n))
 		}
 		open.Add(1)
-		p.Send(ctx, topic, bodies, func(err error) {
+		p.Send(ctx, topic, broker.Messages(bodies...), func(_ broker.Receipt, err error) {
 			if err != nil {
 				t.Error(err)
 			}

@@ -1,19 +1,13 @@
-// Package rabbitmq drives RabbitMQ as package broker asks of any broker: a topic is a
-// durable fanout exchange, a group a queue that is bound to it, so that each message
-// is kept once for every group. It knows the servers by their addresses.
-//
-// Quorum queues are on the disks of a majority before they confirm; a classic queue
-// is durable and on one node's. Messages are persistent in both.
 package rabbitmq
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,227 +17,349 @@ import (
 	"wirelab/broker"
 )
 
-// The variants: the kinds of queues.
-const (
-	Quorum  = "quorum"
-	Classic = "classic"
-)
-
-// The times of a connection. A server that is silent for two heartbeats is away.
-const (
-	dialLimit   = 5 * time.Second
-	heartbeat   = 2 * time.Second
-	dialPause   = 50 * time.Millisecond
-	dialPauseUp = time.Second
-)
-
-// Broker is a connection to a RabbitMQ server, or a cluster.
+// Broker is a RabbitMQ server, or a cluster. It may be used by several goroutines. It holds
+// up to two connections, one for publishers that share it, which the server may hold back,
+// and one for the rest; each subscriber, and each other publisher, has one of its own.
 type Broker struct {
-	reach broker.Reach
-	about string
-	major int          // of its version
-	at    atomic.Int64 // the address that is tried first
+	config  broker.Config
+	urls    []string     // with passwords: never shown
+	address string       // host:port of the first
+	at      atomic.Int64 // the URL that is tried first
+	product string       // "RabbitMQ 3.10.8"
+	major   int          // 3
+	publish *link
+	control *link
+
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+	mu      sync.Mutex // guards closed, that running only grows before it, and known
+	closed  bool
+	known   map[string]bool // work queues that were there when we looked
+	running sync.WaitGroup  // what Close waits for
 }
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Check returns what is wrong with a reach's variant, if anything.
-func Check(r broker.Reach) error {
-	if known := []string{Quorum, Classic}; r.Variant != "" && !slices.Contains(known, r.Variant) {
-		return wirelab.UnknownName("kind of queues of RabbitMQ", r.Variant, known)
+// Check returns what is wrong with a variant, if anything.
+func Check(c broker.Config) error {
+	if known := []string{string(broker.Quorum), string(broker.Classic)}; c.Variant != "" && !slices.Contains(known, c.Variant) {
+		return wirelab.UnknownName("kind of queues of RabbitMQ", c.Variant, known)
 	}
 	return nil
 }
 
 // Open connects to servers, each host:port, for user guest, or
-// amqp://user:password@host:port. Connections are opened for each thing that is
-// asked: on a channel an error ends what else it is used for.
-func Open(_ context.Context, r broker.Reach) (*Broker, error) {
-	r, err := r.Complete()
+// amqp://user:password@host:port/vhost, or amqps. InvalidArgument where an address is none,
+// Unauthenticated where user or password are wrong, Unavailable where nobody answers.
+func Open(ctx context.Context, c broker.Config) (*Broker, error) {
+	c, err := c.Complete()
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(r); err != nil {
+	if err := Check(c); err != nil {
 		return nil, err
 	}
-	if r.Variant == "" {
-		r.Variant = Quorum
-	}
-	b := &Broker{reach: r}
-	conn, err := b.dial()
-	if err != nil {
-		return nil, err
-	}
-	version := fmt.Sprint(conn.Properties["version"])
-	b.about = fmt.Sprintf("%v %s", conn.Properties["product"], version)
-	b.major, _ = strconv.Atoi(strings.SplitN(version, ".", 2)[0]) // 0 of a version that is no number
-	return b, coded(conn.Close())
-}
-
-// dial connects to the first server that takes connections.
-func (b *Broker) dial() (*amqp.Connection, error) {
-	var last error
-	for range b.reach.Addresses {
-		at := b.at.Load()
-		address := b.reach.Addresses[int(at)%len(b.reach.Addresses)]
-		if !strings.Contains(address, "://") {
-			address = "amqp://guest:guest@" + address
+	b := &Broker{config: c, known: map[string]bool{}}
+	for _, url := range c.Addresses {
+		if !strings.Contains(url, "://") && strings.Contains(url, ":") {
+			url = "amqp://guest:guest@" + url
 		}
-		conn, err := amqp.DialConfig(address, amqp.Config{Heartbeat: heartbeat, Dial: b.connect})
-		if err == nil {
-			return conn, nil
+		at, err := amqp.ParseURI(url)
+		if err != nil {
+			// Its text has the address with the password.
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"a RabbitMQ server's address is like host:5672 or amqp://user:password@host:5672/")
 		}
-		last = err
-		b.at.CompareAndSwap(at, at+1)
+		if b.urls = append(b.urls, url); b.address == "" {
+			b.address = fmt.Sprintf("%s:%d", at.Host, at.Port)
+		}
 	}
-	if _, err := amqp.ParseURI(b.reach.Addresses[0]); strings.Contains(b.reach.Addresses[0], "://") && err != nil {
-		// The address may hold a password, and stays out of the message.
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a RabbitMQ server's address is like host:5672 or amqp://user:password@host:5672")
-	}
-	return nil, wirelab.Errorf(wirelab.Unavailable, "connect to RabbitMQ: %v", last)
-}
-
-// connect opens a connection where it is counted. The library takes the deadline off
-// once the handshake is over.
-func (b *Broker) connect(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialLimit)
-	defer cancel()
-	conn, err := b.reach.Connect(ctx, network, address)
+	b.publish, b.control = newLink(b, "publishers"), newLink(b, "control")
+	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
+	conn, err := b.control.get(ctx)
 	if err != nil {
+		b.end()
 		return nil, err
 	}
-	return conn, conn.SetDeadline(time.Now().Add(dialLimit))
+	product, _ := conn.Properties["product"].(string)
+	version, _ := conn.Properties["version"].(string)
+	b.product = strings.TrimSpace(product + " " + version)
+	first, _, _ := strings.Cut(version, ".")
+	b.major, _ = strconv.Atoi(first) // 0 where it is no number: as of old
+	return b, nil
 }
 
-// Close implements [broker.Broker].
-func (*Broker) Close() error { return nil }
+// Name implements [broker.Broker].
+func (b *Broker) Name() string { return b.product }
 
-// About implements [broker.Broker].
-func (b *Broker) About() string { return b.about }
+// Close ends all consumers and publishers, and the connections.
+func (b *Broker) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.end()
+	var closing sync.WaitGroup
+	closing.Go(b.publish.close)
+	closing.Go(b.control.close)
+	closing.Wait()
+	b.running.Wait()
+	return nil
+}
 
-// channel opens a channel on a connection of its own and has f use it: a server that
-// does not answer within dialLimit, as one that is still starting, is given up.
-func (b *Broker) channel(f func(*amqp.Channel) error) (*amqp.Connection, *amqp.Channel, error) {
-	conn, err := b.dial()
-	if err != nil {
-		return nil, nil, err
+// begin notes that something runs that Close is to wait for, until done is called.
+func (b *Broker) begin() (done func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, broker.ErrClosed
 	}
-	late := time.AfterFunc(dialLimit, func() { _ = conn.CloseDeadline(time.Now().Add(dialLimit)) })
-	defer late.Stop()
+	b.running.Add(1)
+	return b.running.Done, nil
+}
+
+// queueName is the name of the work queue that a topic is.
+func queueName(topic string) (string, bool) { return strings.CutPrefix(topic, broker.QueuePrefix) }
+
+// queueOf is the queue of a topic's group.
+func queueOf(topic, group string) string {
+	if name, ok := queueName(topic); ok {
+		return name
+	}
+	if name, ok := strings.CutPrefix(topic, broker.DeadPrefix); ok {
+		return letters(name)
+	}
+	return topic + "." + group
+}
+
+// targetOf is where a topic's messages are published to.
+func targetOf(topic string) target {
+	if broker.IsQueue(topic) {
+		return target{key: queueOf(topic, "")}
+	}
+	return target{exchange: topic}
+}
+
+// The names of what belongs to a work queue. A dot is in no queue's own name.
+func retries(name string) string { return name + ".retry" }
+func letters(name string) string { return name + ".dead" }
+func asking(name string) string  { return name + ".ask" }
+
+// with runs something on a channel of its own, for as long as ctx lasts. The library's
+// calls know no context: one that the server leaves unanswered goes on by itself, and ends
+// with its connection.
+func (b *Broker) with(ctx context.Context, on *link, do func(*amqp.Channel) error) error {
+	done, err := b.begin()
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		done()
+		return over(ctx, true, "RabbitMQ at %s was not asked", b.address)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		defer done()
+		ended <- b.coded(onChannel(ctx, on, do))
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return over(ctx, true, "RabbitMQ at %s does not answer", b.address)
+	}
+}
+
+func onChannel(ctx context.Context, on *link, do func(*amqp.Channel) error) error {
+	conn, err := on.get(ctx)
+	if err != nil {
+		return err
+	}
 	channel, err := conn.Channel()
-	if err == nil {
-		err = f(channel)
-	}
 	if err != nil {
-		_ = conn.CloseDeadline(time.Now().Add(dialLimit)) // the error before says it
-		return nil, nil, err
+		return err
 	}
-	return conn, channel, nil
+	err = do(channel)
+	if left := channel.Close(); err == nil {
+		err = left // closed by the server: it says why
+	}
+	return err
 }
 
-// with runs f with a channel of its own, on a connection of its own.
-func (b *Broker) with(f func(*amqp.Channel) error) error {
-	conn, _, err := b.channel(f)
-	if err != nil {
-		return coded(err)
+// arguments are those that a queue of a kind is declared with, of so many replicas; 0: as
+// many as the server makes.
+func (b *Broker) arguments(kind broker.Kind, replicas int) amqp.Table {
+	table := amqp.Table{amqp.QueueTypeArg: string(kind)}
+	if kind != broker.Quorum {
+		return table
 	}
-	if err := conn.CloseDeadline(time.Now().Add(dialLimit)); !errors.Is(err, amqp.ErrClosed) {
-		return coded(err)
+	if replicas > 0 {
+		table["x-quorum-initial-group-size"] = replicas
+	}
+	if b.major >= 4 {
+		// From version 4 on the server itself would drop a message that came back
+		// 20 times; attempts are counted by consumers.
+		table["x-delivery-limit"] = int32(-1)
+	}
+	return table
+}
+
+// kindOf is the kind in which a topic is kept.
+func (b *Broker) kindOf(t broker.Topic) (broker.Kind, error) {
+	kind := t.Kind
+	if kind == "" {
+		kind = broker.Kind(b.config.Variant)
+	}
+	switch kind {
+	case "":
+		return broker.Quorum, nil
+	case broker.Quorum, broker.Classic:
+		return kind, nil
+	}
+	return kind, wirelab.Errorf(wirelab.Unimplemented,
+		"RabbitMQ's queues are %s or %s here; its streams have neither retries nor dead letters", broker.Quorum, broker.Classic)
+}
+
+// registered is how long a new queue is left alone. RabbitMQ writes down that
+// there is one only later: Erlang's disk_log holds back what it has for up to two
+// seconds, and the table of the library for Raft saves itself after half a second
+// of rest. Killed before, it forgets the queue with every message that it
+// confirmed: seen with 3.10.8, a quorum queue up to 1.2 s after its declaration
+// and, once in some twenty on a busy machine, a classic one 1.7 s after.
+const registered = 2500 * time.Millisecond
+
+// CreateTopic implements [broker.Broker]. Unless the use is ephemeral a new one takes it
+// 2.5 s longer than the server does, so that what is confirmed is kept from the first
+// message on.
+func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	kind, err := b.kindOf(t)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(t.Name, broker.DeadPrefix) {
+		return b.with(ctx, b.control, func(*amqp.Channel) error { return nil }) // with its queue
+	}
+	name, work := queueName(t.Name)
+	b.mu.Lock()
+	known := work && b.known[name]
+	b.mu.Unlock()
+	if !work {
+		b.control.prefer() // a queue is led where it was declared, and whoever is to find it looks there
+	}
+	if !known {
+		err := b.with(ctx, b.control, func(channel *amqp.Channel) error { return b.there(channel, t) })
+		switch {
+		case err == nil && !t.IfAbsent:
+			return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
+		case err == nil:
+			known = true
+		case wirelab.CodeOf(err) != wirelab.NotFound:
+			return err
+		}
+	}
+	if err := b.with(ctx, b.control, func(channel *amqp.Channel) error {
+		if work {
+			return b.declareQueue(channel, name, kind)
+		}
+		return b.declareTopic(channel, t, kind)
+	}); err != nil {
+		return err
+	}
+	if !known && !b.config.Ephemeral {
+		wait(ctx, registered)
+		if ctx.Err() != nil {
+			return over(ctx, false, "RabbitMQ at %s may not have written down that there is a queue %s", b.address, t.Name)
+		}
+	}
+	if work {
+		b.mu.Lock()
+		b.known[name] = true
+		b.mu.Unlock()
 	}
 	return nil
 }
 
-// queueOf is a group's queue.
-func queueOf(topic, group string) string { return topic + "." + group }
+// there is NotFound unless a topic is there.
+func (b *Broker) there(channel *amqp.Channel, t broker.Topic) error {
+	if broker.IsQueue(t.Name) {
+		_, err := inspect(channel, queueOf(t.Name, ""))
+		return err
+	}
+	return channel.ExchangeDeclarePassive(t.Name, amqp.ExchangeFanout, true, false, false, false, nil)
+}
 
-// registered is how long a new queue is left alone: killed earlier, a server forgets
-// it with every message that it confirmed (see package queue/amqp, which saw it 1.7 s
-// after a declaration).
-const registered = 2500 * time.Millisecond
+// declareQueue sends the four declarations of a work queue at once, the queue's own last:
+// where it is, the others are.
+func (b *Broker) declareQueue(channel *amqp.Channel, name string, kind broker.Kind) error {
+	const durable, unasked = true, true
+	err := channel.ExchangeDeclare(asking(name), amqp.ExchangeFanout, durable, false, false, unasked, nil)
+	for _, other := range []string{letters(name), retries(name)} {
+		if err == nil {
+			_, err = channel.QueueDeclare(other, durable, false, false, unasked, b.arguments(broker.Quorum, 0))
+		}
+	}
+	if err == nil {
+		_, err = channel.QueueDeclare(name, durable, false, false, !unasked, b.arguments(kind, 0))
+	}
+	return err
+}
 
-// Make implements [broker.Broker]. Unless the use is brief it takes 2.5 s longer than
-// the server does, so that what is acknowledged is kept from the first message on.
-func (b *Broker) Make(ctx context.Context, t broker.Topic) error {
+// declareTopic declares an exchange and the queues behind it.
+func (b *Broker) declareTopic(channel *amqp.Channel, t broker.Topic, kind broker.Kind) error {
+	const durable = true
+	if err := channel.ExchangeDeclare(t.Name, amqp.ExchangeFanout, durable, false, false, false, nil); err != nil {
+		return err
+	}
+	for _, group := range t.Groups {
+		queue := queueOf(t.Name, group)
+		arguments := b.arguments(kind, b.config.Replicas)
+		if _, err := channel.QueueDeclare(queue, durable, false, false, false, arguments); err != nil {
+			return err
+		}
+		if err := channel.QueueBind(queue, "", t.Name, false, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inspect tells of a queue that must be there.
+func inspect(channel *amqp.Channel, name string) (amqp.Queue, error) {
+	return channel.QueueDeclarePassive(name, true, false, false, false, nil)
+}
+
+// DeleteTopic implements [broker.Broker]. The queue goes before what is around it, into
+// which nothing comes then.
+func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
-	b.at.Store(0) // a queue is led where it was declared, and whoever is to find it looks there
-	err := b.with(func(channel *amqp.Channel) error {
-		return channel.ExchangeDeclarePassive(t.Name, amqp.ExchangeFanout, true, false, false, false, nil)
-	})
-	if err == nil {
-		return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
-	}
-	if wirelab.CodeOf(err) != wirelab.NotFound {
-		return err
-	}
-	arguments := amqp.Table{"x-queue-type": b.reach.Variant}
-	if b.reach.Variant == Quorum {
-		arguments["x-quorum-initial-group-size"] = b.reach.Copies
-		if b.major >= 4 {
-			// From version 4 on the server itself would drop a message that came back 20 times.
-			arguments["x-delivery-limit"] = int32(-1)
-		}
-	}
-	err = b.with(func(channel *amqp.Channel) error {
-		if err := channel.ExchangeDeclare(t.Name, amqp.ExchangeFanout, true, false, false, false, nil); err != nil {
-			return err
-		}
-		for _, group := range t.Groups {
-			queue := queueOf(t.Name, group)
-			if _, err := channel.QueueDeclare(queue, true, false, false, false, arguments); err != nil {
-				return err
-			}
-			if err := channel.QueueBind(queue, "", t.Name, false, nil); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil || b.reach.Brief {
-		return err
-	}
-	rest := time.NewTimer(registered)
-	defer rest.Stop()
-	select {
-	case <-rest.C:
-		return nil
-	case <-ctx.Done():
-		return wirelab.Public(ctx.Err())
-	}
-}
-
-// Remove implements [broker.Broker].
-func (b *Broker) Remove(_ context.Context, t broker.Topic) error {
-	return b.with(func(channel *amqp.Channel) error {
-		for _, group := range t.Groups {
-			if _, err := channel.QueueDelete(queueOf(t.Name, group), false, false, false); err != nil {
-				return err
-			}
-		}
-		return channel.ExchangeDelete(t.Name, false, false)
-	})
-}
-
-// coded gives the library's errors their codes.
-func coded(err error) error {
-	var refused *amqp.Error
+	queues, exchange := []string(nil), t.Name
+	name, work := queueName(t.Name)
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return wirelab.Public(err)
-	case errors.As(err, &refused):
-		switch refused.Code {
-		case amqp.NotFound:
-			return wirelab.Errorf(wirelab.NotFound, "RabbitMQ: %s", refused.Reason)
-		case amqp.PreconditionFailed, amqp.ResourceLocked:
-			return wirelab.Errorf(wirelab.Conflict, "RabbitMQ: %s", refused.Reason)
+	case work:
+		b.mu.Lock()
+		delete(b.known, name)
+		b.mu.Unlock()
+		queues, exchange = []string{name, retries(name), letters(name)}, asking(name)
+	case broker.IsQueue(t.Name):
+		queues, exchange = []string{queueOf(t.Name, "")}, ""
+	default:
+		for _, group := range t.Groups {
+			queues = append(queues, queueOf(t.Name, group))
 		}
 	}
-	var known *wirelab.Error
-	if errors.As(err, &known) {
-		return err
-	}
-	return wirelab.Errorf(wirelab.Unavailable, "RabbitMQ: %v", err)
+	return b.with(ctx, b.control, func(channel *amqp.Channel) error {
+		var all error
+		for _, queue := range queues {
+			_, err := channel.QueueDelete(queue, false, false, false)
+			all = errors.Join(all, err)
+		}
+		if exchange == "" {
+			return all
+		}
+		return errors.Join(all, channel.ExchangeDelete(exchange, false, false))
+	})
 }

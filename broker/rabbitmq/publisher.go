@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -11,193 +12,357 @@ import (
 	"wirelab/broker"
 )
 
-// pendingLimit is how many messages of a publisher may be unconfirmed; the next
+// pendingLimit is how many messages of a publisher may be unanswered; the next
 // waits, and so does the server's memory.
 const pendingLimit = 4096
 
-// Publisher implements [broker.Broker].
-func (b *Broker) Publisher(context.Context, int) (broker.Publisher, error) {
-	p := &publisher{broker: b, room: make(chan struct{}, pendingLimit)}
-	return p, p.connect(context.Background())
-}
-
-// publisher publishes over a connection of its own, which it opens again when it is lost.
+// publisher publishes on an outlet, opened again when it broke.
 type publisher struct {
-	broker    *Broker
-	room      chan struct{} // holds one for each message that is not answered
-	listening sync.WaitGroup
-	link      *link // the sender's alone
-	closed    bool  // likewise
+	broker *Broker
+	config broker.PublisherConfig
+	link   *link           // the broker's, or its own
+	life   context.Context // ends with Close, or the broker's
+	end    context.CancelFunc
+	ended  chan struct{} // closed when keep has returned
+	done   func()
+	again  func(*outlet) error // what an outlet that replaces one is prepared by; nil: nothing
+	turn   chan struct{}       // held by who takes room for a send
+	room   chan struct{}       // holds one for each message that is not answered
+
+	mu      sync.Mutex    // guards all below
+	out     *outlet       // nil: the server is away
+	changed chan struct{} // closed and replaced when out changes
+	why     error         // what was wrong at the last try
 }
 
-// link is a connection with its channel and what is not answered on it.
-type link struct {
-	conn    *amqp.Connection
-	channel *amqp.Channel
-	room    chan struct{}
-
-	mu   sync.Mutex          // guards open and lost
-	open map[uint64]*sending // by delivery tag
-	next uint64              // the tag of the next message
-	lost error               // set: nothing is answered any more
+// Publisher implements [broker.Broker].
+func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broker.Publisher, error) {
+	p, err := b.newPublisher(c)
+	if err != nil {
+		return nil, err
+	}
+	var check func(*outlet) error
+	if c.Topic != "" {
+		// What is published unconfirmed to a queue that is not there would vanish unseen.
+		check = func(out *outlet) error { return b.there(out.channel, broker.Topic{Name: c.Topic}) }
+	}
+	if err := p.begin(ctx, check); err != nil {
+		if !c.Shared {
+			p.link.drop()
+		}
+		return nil, err
+	}
+	return p, nil
 }
 
-// sending is a send that is not answered.
-type sending struct {
-	left   int
-	failed error
-	done   func(error)
+// begin opens the first outlet, and keeps that there is one.
+func (p *publisher) begin(ctx context.Context, check func(*outlet) error) error {
+	out, err := p.open(ctx, check)
+	if err != nil {
+		p.end()
+		p.done()
+		return err
+	}
+	p.set(out, nil)
+	go p.keep(out) // Close waits for it
+	return nil
+}
+
+// newPublisher returns a publisher whose outlet is somebody's to keep.
+func (b *Broker) newPublisher(c broker.PublisherConfig) (*publisher, error) {
+	done, err := b.begin()
+	if err != nil {
+		return nil, err
+	}
+	p := &publisher{
+		broker: b, config: c, link: b.publish, ended: make(chan struct{}), done: done, changed: make(chan struct{}),
+		turn: make(chan struct{}, 1), room: make(chan struct{}, pendingLimit),
+	}
+	if !c.Shared {
+		p.link = newLink(b, "publisher")
+	}
+	p.life, p.end = context.WithCancel(b.life)
+	return p, nil
+}
+
+// open opens an outlet and, where it is to be looked at, does so. The library's
+// calls know no context: one that the server leaves unanswered is left to end by
+// itself, and what it opened is closed.
+func (p *publisher) open(ctx context.Context, check func(*outlet) error) (*outlet, error) {
+	if ctx.Err() != nil {
+		return nil, over(ctx, true, "RabbitMQ at %s was not asked", p.broker.address)
+	}
+	done, err := p.broker.begin()
+	if err != nil {
+		return nil, err
+	}
+	type opened struct {
+		out *outlet
+		err error
+	}
+	result := make(chan opened)
+	go func() {
+		defer done()
+		out, err := p.openUnbounded(ctx, check)
+		select {
+		case result <- opened{out, err}:
+		case <-ctx.Done():
+			if err == nil {
+				out.close()
+			}
+		}
+	}()
+	select {
+	case r := <-result:
+		return r.out, r.err
+	case <-ctx.Done():
+		return nil, over(ctx, true, "RabbitMQ at %s does not answer", p.broker.address)
+	}
+}
+
+func (p *publisher) openUnbounded(ctx context.Context, check func(*outlet) error) (*outlet, error) {
+	conn, err := p.link.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.broker.openOutlet(conn, !p.config.Unconfirmed, p.room)
+	if err != nil || check == nil {
+		return out, err
+	}
+	if err := check(out); err != nil {
+		out.close()
+		return nil, p.broker.coded(err)
+	}
+	return out, nil
+}
+
+// set makes an outlet the one to use, nil: there is none.
+func (p *publisher) set(out *outlet, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out, p.why = out, why
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// keep sees to it that there is an outlet, as long as the publisher lives.
+func (p *publisher) keep(out *outlet) {
+	defer close(p.ended)
+	defer p.set(nil, broker.ErrClosed)
+	pause := firstPause
+	for {
+		if out != nil {
+			select {
+			case <-out.gone:
+				p.set(nil, broker.ErrLost)
+				out.close()
+				out, pause = nil, firstPause
+			case <-p.life.Done():
+				p.leave(out)
+				return
+			}
+		}
+		next, err := p.open(p.life, p.again)
+		switch {
+		case err == nil:
+			out = next
+			p.set(out, nil)
+		case p.life.Err() != nil:
+			p.done()
+			return
+		default:
+			p.set(nil, err)
+			pause = rest(p.life, pause)
+		}
+	}
+}
+
+// leave closes the last outlet. A server that does not answer is waited for no
+// longer than a moment; the broker's Close is what ends the rest.
+func (p *publisher) leave(out *outlet) {
+	closed := make(chan struct{})
+	go func() {
+		defer p.done()
+		defer close(closed)
+		out.close()
+	}()
+	limit := time.NewTimer(closeLimit)
+	defer limit.Stop()
+	select {
+	case <-closed:
+	case <-limit.C:
+	}
+}
+
+// answersLimit is how long a publisher with a connection of its own waits for answers
+// when it is closed.
+const answersLimit = 10 * time.Second
+
+// Close implements [broker.Publisher]. One with a connection of its own waits for what is
+// not answered; calls of the others that wait fail.
+func (p *publisher) Close() error {
+	if p.life.Err() == nil && !p.config.Shared {
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for until := time.Now().Add(answersLimit); len(p.room) > 0 && !p.gone() && time.Now().Before(until); {
+			<-look.C
+		}
+	}
+	p.end()
+	<-p.ended
+	if !p.config.Shared {
+		p.link.drop()
+	}
+	return nil
 }
 
 // Calls implements [broker.Publisher].
 func (*publisher) Calls() bool { return false }
 
-// connect opens a link, trying again with pauses until ctx ends.
-func (p *publisher) connect(ctx context.Context) error {
-	for pause := dialPause; ; pause = min(2*pause, dialPauseUp) {
-		l, err := p.open()
-		if err == nil {
-			p.link = l
-			return nil
+// gone reports whether there is no outlet.
+func (p *publisher) gone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out == nil || p.out.isLost()
+}
+
+// state returns the outlet, if the server takes messages on it; else why it does not. The
+// channel is closed when that may have changed.
+func (p *publisher) state() (out *outlet, why error, changed <-chan struct{}) {
+	held := p.link.held()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.life.Err() != nil:
+		return nil, broker.ErrClosed, p.changed
+	case p.out != nil && held != nil:
+		return nil, wirelab.Errorf(wirelab.Unavailable,
+			"RabbitMQ at %s takes no messages: it is short of memory or disk", p.broker.address), held
+	case p.out != nil && !p.out.isLost():
+		return p.out, nil, p.changed
+	case p.why != nil && !errors.Is(p.why, broker.ErrLost):
+		return nil, wirelab.Errorf(wirelab.Unavailable,
+			"RabbitMQ at %s is away: %s", p.broker.address, wirelab.Public(p.why).Message), p.changed
+	}
+	return nil, wirelab.Errorf(wirelab.Unavailable, "RabbitMQ at %s is away", p.broker.address), p.changed
+}
+
+// Away implements [broker.Publisher].
+func (p *publisher) Away() (error, <-chan struct{}) {
+	_, why, changed := p.state()
+	return why, changed
+}
+
+// outlet waits for an outlet that the server takes messages from, or if that is not
+// wanted fails.
+func (p *publisher) outlet(ctx context.Context) (*outlet, error) {
+	for {
+		out, why, changed := p.state()
+		switch {
+		case out != nil:
+			return out, nil
+		case errors.Is(why, broker.ErrClosed):
+			return nil, why
+		case p.config.FailFast:
+			return nil, broker.ErrLost
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
+		case <-changed:
 		case <-ctx.Done():
-			timer.Stop()
-			return coded(err)
-		}
-		if ctx.Done() == nil {
-			return coded(err) // nobody gives an end to it
+			return nil, over(ctx, true, "%s", wirelab.Public(why).Message)
 		}
 	}
 }
 
-func (p *publisher) open() (*link, error) {
-	conn, channel, err := p.broker.channel(func(c *amqp.Channel) error { return c.Confirm(false) })
+// Send implements [broker.Publisher].
+func (p *publisher) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
+	messages := make([]amqp.Publishing, len(batch))
+	for i := range batch {
+		messages[i] = p.publishing(&batch[i])
+	}
+	p.hand(ctx, &sending{to: targetOf(topic), messages: messages, left: len(messages), done: done})
+}
+
+// publishing is a message as AMQP has it.
+func (p *publisher) publishing(m *broker.Message) amqp.Publishing {
+	as := amqp.Publishing{MessageId: m.ID, Body: m.Body, DeliveryMode: amqp.Persistent}
+	if p.config.Transient {
+		as.DeliveryMode = amqp.Transient
+	}
+	if len(m.Headers) > 0 {
+		as.Headers = amqp.Table{}
+	}
+	for name, value := range m.Headers {
+		as.Headers[name] = value
+		if name == failuresHeader { // a number, as those who retry write it
+			as.Headers[name] = failuresOf(value)
+		}
+	}
+	return as
+}
+
+// hand hands a send over. What cannot be handed over fails at once.
+func (p *publisher) hand(ctx context.Context, s *sending) {
+	if ctx.Err() != nil {
+		s.done(broker.Receipt{}, wirelab.Public(ctx.Err()))
+		return
+	}
+	out, err := p.outlet(ctx)
+	if err == nil {
+		err = p.reserve(ctx, len(s.messages))
+	}
 	if err != nil {
-		return nil, err
+		s.done(broker.Receipt{}, err)
+		return
 	}
-	l := &link{conn: conn, channel: channel, room: p.room, open: map[uint64]*sending{}, next: 1}
-	confirms := channel.NotifyPublish(make(chan amqp.Confirmation, pendingLimit))
-	ended := channel.NotifyClose(make(chan *amqp.Error, 1))
-	p.listening.Go(func() { l.listen(confirms, ended) })
-	return l, nil
+	out.send(ctx, s)
 }
 
-// listen tells of confirmations until the channel ends, and then of what has none.
-func (l *link) listen(confirms <-chan amqp.Confirmation, ended <-chan *amqp.Error) {
-	for c := range confirms {
-		var err error
-		if !c.Ack {
-			err = wirelab.Errorf(wirelab.Unavailable, "RabbitMQ refused the message")
-		}
-		l.answer(c.DeliveryTag, err)
-	}
-	err := wirelab.Errorf(wirelab.Unavailable, "RabbitMQ: the connection is lost")
-	if why, told := <-ended; told && why != nil {
-		err = coded(why)
-	}
-	l.mu.Lock()
-	l.lost = err
-	open := l.open
-	l.open = map[uint64]*sending{}
-	l.mu.Unlock()
-	for _, s := range open {
-		l.settle(s, err)
-	}
-	_ = l.conn.CloseDeadline(time.Now().Add(dialLimit)) // a channel that ended leaves its connection, which nobody uses
-}
-
-func (l *link) answer(tag uint64, err error) {
-	l.mu.Lock()
-	s := l.open[tag]
-	delete(l.open, tag)
-	l.mu.Unlock()
-	if s != nil {
-		l.settle(s, err)
-	}
-}
-
-// settle counts one message of a send. Messages of a send are counted by one goroutine
-// at a time: the listener, or the sender of what it could not write.
-func (l *link) settle(s *sending, err error) {
-	<-l.room
-	l.mu.Lock()
-	if err != nil {
-		s.failed = err
-	}
-	s.left--
-	over, failed := s.left == 0, s.failed
-	l.mu.Unlock()
-	if over {
-		s.done(failed)
-	}
-}
-
-// expect notes that the next message is about to be written; false once the link is lost.
-func (l *link) expect(s *sending) (tag uint64, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lost != nil {
-		return 0, false
-	}
-	tag = l.next
-	l.next++
-	l.open[tag] = s
-	return tag, true
-}
-
-// Send implements [broker.Publisher]. What could not be written fails at once; the
-// next send opens another connection.
-func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	if p.link.gone() {
-		if err := p.connect(ctx); err != nil {
-			done(err)
-			return
+// reserve takes room for so many messages. One does at a time: two that had half of what
+// they need would wait for each other.
+func (p *publisher) reserve(ctx context.Context, n int) error {
+	if n == 1 { // which cannot wait with half
+		select {
+		case p.room <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return wirelab.Public(ctx.Err())
 		}
 	}
-	l := p.link
-	s := &sending{left: len(bodies), done: done}
-	for _, body := range bodies {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return wirelab.Public(ctx.Err())
+	}
+	for taken := range n {
 		select {
 		case p.room <- struct{}{}:
 		case <-ctx.Done():
-			p.room <- struct{}{} // answers make room, or the link is lost and makes it
-			l.settle(s, wirelab.Public(ctx.Err()))
-			continue
-		}
-		tag, ok := l.expect(s)
-		if !ok {
-			l.settle(s, wirelab.Errorf(wirelab.Unavailable, "RabbitMQ: the connection is lost"))
-			continue
-		}
-		if err := l.channel.PublishWithContext(ctx, topic, "", false, false, amqp.Publishing{Body: body, DeliveryMode: amqp.Persistent}); err != nil {
-			l.answer(tag, coded(err))
-			_ = l.conn.CloseDeadline(time.Now().Add(dialLimit)) // tags are counted by what was written, and this may have been or not
+			for range taken {
+				<-p.room
+			}
+			return wirelab.Public(ctx.Err())
 		}
 	}
-}
-
-func (l *link) gone() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lost != nil
-}
-
-// closeLimit is how long a publisher waits for answers when it is closed.
-const closeLimit = 10 * time.Second
-
-// Close implements [broker.Publisher].
-func (p *publisher) Close() error {
-	if p.closed {
-		return nil
-	}
-	p.closed = true
-	for until := time.Now().Add(closeLimit); len(p.room) > 0 && !p.link.gone() && time.Now().Before(until); {
-		time.Sleep(time.Millisecond) // closing is no place to be fast
-	}
-	_ = p.link.conn.CloseDeadline(time.Now().Add(dialLimit)) // what is not answered is told so
-	p.listening.Wait()
 	return nil
+}
+
+// await publishes one message and waits until it is kept, again if the connection broke.
+func (p *publisher) await(ctx context.Context, to target, m amqp.Publishing) error {
+	for {
+		answered := make(chan error, 1) // bounded by the one answer
+		p.hand(ctx, &sending{
+			to: to, messages: []amqp.Publishing{m}, left: 1,
+			done: func(_ broker.Receipt, err error) { answered <- err },
+		})
+		select {
+		case err := <-answered:
+			if !errors.Is(err, broker.ErrLost) || ctx.Err() != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return wirelab.Public(ctx.Err())
+		}
+	}
 }

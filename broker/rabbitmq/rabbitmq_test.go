@@ -32,7 +32,7 @@ func start(t *testing.T) *rabbitmq.Server {
 	return s
 }
 
-func open(t *testing.T, r broker.Reach) *driver.Broker {
+func open(t *testing.T, r broker.Config) *driver.Broker {
 	t.Helper()
 	b, err := driver.Open(t.Context(), r)
 	if err != nil {
@@ -43,11 +43,10 @@ func open(t *testing.T, r broker.Reach) *driver.Broker {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	url := rabbitmqtest.Shared(t)
-	for _, kind := range []string{driver.Quorum, driver.Classic} {
+	for _, kind := range []string{string(broker.Quorum), string(broker.Classic)} {
 		t.Run(kind, func(t *testing.T) {
 			brokertest.Run(t, func(t *testing.T) broker.Broker {
-				return open(t, broker.Reach{Addresses: []string{url}, Variant: kind, Brief: true})
+				return open(t, broker.Config{Addresses: []string{server.URL()}, Variant: kind, Ephemeral: true})
 			})
 		})
 	}
@@ -66,7 +65,7 @@ func TestServerKilled(t *testing.T) {
 		}
 		return s.Restart(ctx)
 	}
-	kinds := []string{driver.Quorum, driver.Classic}
+	kinds := []string{string(broker.Quorum), string(broker.Classic)}
 	share := together.New(len(kinds)) // it takes seconds to be there again
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -76,17 +75,17 @@ func TestServerKilled(t *testing.T) {
 				t.Cleanup(share.Leave)
 				kill = func(ctx context.Context) error { return share.Do(ctx, again) }
 			}
-			brokertest.Killed(t, open(t, broker.Reach{Addresses: []string{s.URL()}, Variant: kind}), kill)
+			brokertest.Killed(t, open(t, broker.Config{Addresses: []string{s.URL()}, Variant: kind}), kill)
 		})
 	}
 }
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := driver.Open(t.Context(), broker.Reach{Addresses: []string{"127.0.0.1:1"}, Variant: "stream"}); err == nil {
+	if _, err := driver.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:1"}, Variant: "stream"}); err == nil {
 		t.Error("a kind of queues that is not driven passed")
 	}
-	if _, err := driver.Open(t.Context(), broker.Reach{Addresses: []string{"127.0.0.1:1"}}); wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := driver.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:1"}}); wirelab.CodeOf(err) != wirelab.Unavailable {
 		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -2,137 +2,125 @@ package rabbitmq
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"wirelab"
 	"wirelab/broker"
 )
 
-// Subscribe implements [broker.Broker].
-func (b *Broker) Subscribe(_ context.Context, s broker.Subscription, handle func([]byte) bool) (broker.Subscriber, error) {
-	r := &subscriber{broker: b, of: s, handle: handle}
-	f, err := r.open()
-	if err != nil {
-		return nil, coded(err)
-	}
-	r.reads, r.stop = context.WithCancel(context.Background())
-	r.over = make(chan struct{})
-	go r.read(f) // ends with Close, which waits for it
-	return r, nil
-}
-
-// subscriber reads a group, over one connection after another.
+// subscriber reads a group, over one connection after the other.
 type subscriber struct {
-	broker *Broker
-	of     broker.Subscription
-	handle func([]byte) bool
-	reads  context.Context //nolint:containedctx // the life of its goroutine
-	stop   context.CancelFunc
-	over   chan struct{} // closed when read has returned
+	broker   *Broker
+	of       broker.Subscription
+	handle   broker.Handler
+	work     string        // the name of the work queue that is read, or ""
+	again    *publisher    // of a work queue: to the retries and back; nil of others
+	slots    chan struct{} // one is held by each handler that runs
+	handlers sync.WaitGroup
+	reads    context.Context //nolint:containedctx // the life of its goroutine
+	stop     context.CancelFunc
+	over     chan struct{} // closed when nothing of it runs
+	done     chan struct{} // closed if it ended by itself
+	ready    atomic.Bool   // the server knows of it
 
 	mu  sync.Mutex // guards err
 	err error
 }
 
-// feed is a consumer on a connection of its own.
-type feed struct {
-	conn     *amqp.Connection
-	channel  *amqp.Channel
-	messages <-chan amqp.Delivery
-}
+// waitingLimit is how many messages a subscriber of a work queue holds at once that wait
+// for their next attempt. Those behind wait in their queue, for as long as these.
+const waitingLimit = 1000
 
-func (r *subscriber) open() (*feed, error) {
-	f := &feed{}
-	var err error
-	f.conn, f.channel, err = r.broker.channel(func(c *amqp.Channel) error {
-		if err := c.Qos(r.of.Ahead(), 0, false); err != nil {
-			return err
-		}
-		f.messages, err = c.Consume(queueOf(r.of.Topic, r.of.Group), "", false, false, false, false, nil)
-		return err
-	})
+// Subscribe implements [broker.Broker].
+func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+	done, err := b.begin()
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	r := &subscriber{
+		broker: b, of: s, handle: handle, slots: make(chan struct{}, s.Handlers()),
+		over: make(chan struct{}), done: make(chan struct{}),
+	}
+	r.work, _ = queueName(s.Topic)
+	r.reads, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	opening, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(b.life, cancel)()
+	first, err := r.open(opening)
+	if err == nil && r.work != "" {
+		if r.again, err = b.newPublisher(broker.PublisherConfig{Shared: true}); err != nil {
+			first.close()
+		}
+	}
+	if err != nil {
+		r.stop()
+		done()
+		return nil, b.coded(err)
+	}
+	forget := context.AfterFunc(b.life, func() { r.fail(broker.ErrClosed) })
+	r.ready.Store(true)
+	go func() { // Close waits for it
+		defer done()
+		defer close(r.over)
+		defer forget()
+		r.read(first)
+	}()
+	return r, nil
 }
 
-// ackBatch is how many messages are acknowledged at once, at most, and ackAfter how
-// long one waits for others: each acknowledgement of a quorum queue is an entry in
-// its log.
-const (
-	ackBatch = 64
-	ackAfter = 5 * time.Millisecond
-)
+// read is the subscriber's goroutine.
+func (r *subscriber) read(first *session) {
+	var keeping sync.WaitGroup
+	if r.again != nil {
+		keeping.Go(func() { r.again.keep(nil) })
+		defer keeping.Wait()
+		defer r.again.end()
+	}
+	r.run(first)
+	r.stop()
+	r.handlers.Wait()
+}
 
-// read handles messages until it is stopped, and opens another connection when one is lost.
-func (r *subscriber) read(f *feed) {
-	defer close(r.over)
-	for pause := dialPause; ; pause = min(2*pause, dialPauseUp) {
-		if f != nil {
-			r.take(f)
-			_ = f.conn.CloseDeadline(time.Now().Add(dialLimit)) // what was not acknowledged goes back to the queue
-			pause = dialPause
+// run reads until the subscriber is to end, or for a reason that will not go away.
+func (r *subscriber) run(s *session) {
+	for pause := firstPause; ; {
+		if s != nil {
+			r.ready.Store(true)
+			s.run(r.reads)
+			r.ready.Store(false)
+			s.close()
+			pause = firstPause
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-r.reads.Done():
-			timer.Stop()
+		if r.reads.Err() != nil {
 			return
-		case <-timer.C:
 		}
 		var err error
-		if f, err = r.open(); err != nil && wirelab.CodeOf(coded(err)) == wirelab.NotFound {
-			r.mu.Lock()
-			r.err = coded(err)
-			r.mu.Unlock()
+		if s, err = r.open(r.reads); err == nil {
+			continue
+		}
+		if err = r.broker.coded(err); final(err) {
+			r.fail(err)
 			return
 		}
-		if err != nil {
-			f = nil
-		}
+		pause = rest(r.reads, pause)
 	}
 }
 
-// take handles what a feed brings until it ends or the subscriber is stopped.
-func (r *subscriber) take(f *feed) {
-	var last uint64
-	open := 0
-	flush := func() {
-		if open > 0 {
-			_ = f.channel.Ack(last, true) // lost with the connection, they come again
-			open = 0
-		}
+// fail notes why nothing is given any more, unless the subscriber was closed.
+func (r *subscriber) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil && r.reads.Err() == nil {
+		r.err = err
+		close(r.done)
 	}
-	defer flush()
-	late := time.NewTicker(ackAfter)
-	defer late.Stop()
-	for {
-		select {
-		case <-r.reads.Done():
-			return
-		case <-late.C:
-			flush()
-		case m, more := <-f.messages:
-			if !more {
-				return
-			}
-			if r.reads.Err() != nil {
-				return
-			}
-			if !r.handle(m.Body) {
-				r.stop() // nothing more
-				return
-			}
-			last = m.DeliveryTag
-			if open++; open == ackBatch {
-				flush()
-			}
-		}
-	}
+	r.stop()
 }
 
 // Close implements [broker.Subscriber]. Closing the connection waits for the server,
@@ -147,9 +135,300 @@ func (r *subscriber) Close(ctx context.Context) error {
 	}
 }
 
-// Failed implements [broker.Subscriber].
-func (r *subscriber) Failed() error {
+// Done implements [broker.Subscriber].
+func (r *subscriber) Done() <-chan struct{} { return r.done }
+
+// Err implements [broker.Subscriber].
+func (r *subscriber) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
+}
+
+// Ready implements [broker.Subscriber].
+func (r *subscriber) Ready() bool { return r.ready.Load() && r.reads.Err() == nil }
+
+// session is a subscriber's time with one connection.
+type session struct {
+	*subscriber
+	id      string
+	conn    *wire
+	channel *amqp.Channel
+	life    context.Context // ends with the connection
+	end     context.CancelFunc
+	// All three come over one channel, whose delivery tags number them in the
+	// order in which the server sent them.
+	messages, waiting, asks <-chan amqp.Delivery
+	closed                  <-chan *amqp.Error
+	acks                    *acks
+	asked                   uint64 // questions that came
+	running                 sync.WaitGroup
+}
+
+// open begins to consume over a new connection.
+func (r *subscriber) open(ctx context.Context) (*session, error) {
+	conn, err := r.broker.dial(ctx, "consumer")
+	if err != nil {
+		return nil, err
+	}
+	// The library's calls know no context.
+	forget := context.AfterFunc(ctx, func() { hang(conn) })
+	s := &session{subscriber: r, id: rand.Text(), conn: conn}
+	err = s.begin()
+	if !forget() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		hang(conn)
+		return nil, err
+	}
+	s.life, s.end = context.WithCancel(r.reads)
+	s.running.Go(func() { s.acks.run(s.life) })
+	return s, nil
+}
+
+// begin asks for messages. The questions last: a consumer that can be asked is
+// one that the server counts.
+func (s *session) begin() (err error) {
+	name := queueOf(s.of.Topic, s.of.Group)
+	if s.channel, err = s.conn.Channel(); err != nil {
+		return err
+	}
+	s.acks = newAcks(s.channel, s.conn.out)
+	s.closed = s.channel.NotifyClose(make(chan *amqp.Error, 1))
+	if s.work != "" {
+		if _, err = inspect(s.channel, name); err != nil {
+			return err
+		}
+	}
+	// Not global: it holds for each consumer that comes after it.
+	if err = s.channel.Qos(s.of.Ahead(), 0, false); err != nil {
+		return err
+	}
+	if s.messages, err = s.channel.Consume(name, "messages", false, false, false, false, nil); err != nil || s.work == "" {
+		return err
+	}
+	if err = s.channel.Qos(waitingLimit, 0, false); err != nil {
+		return err
+	}
+	if s.waiting, err = s.channel.Consume(retries(name), "retries", false, false, false, false, nil); err != nil {
+		return err
+	}
+	own, err := s.channel.QueueDeclare("", false, true, true, false, nil)
+	if err != nil {
+		return err
+	}
+	if err = s.channel.QueueBind(own.Name, "", asking(name), false, nil); err != nil {
+		return err
+	}
+	s.asks, err = s.channel.Consume(own.Name, "questions", true, true, false, false, nil)
+	return err
+}
+
+// close ends the connection: what is not acknowledged goes back.
+func (s *session) close() {
+	s.end()
+	s.acks.flush()
+	hang(s.conn)
+	s.running.Wait()
+}
+
+// run deals with what comes until the connection is lost or, once ctx has ended,
+// until no handler runs.
+func (s *session) run(ctx context.Context) {
+	var next []amqp.Delivery // at most the prefetch
+	var idle chan struct{}   // closed when no handler runs
+	ended := ctx.Done()
+	for {
+		slots := s.slots
+		if len(next) == 0 {
+			slots = nil
+		}
+		select {
+		case slots <- struct{}{}:
+			d := next[0]
+			next = next[1:]
+			s.handlers.Go(func() {
+				defer func() { <-s.slots }()
+				s.deal(ctx, d)
+			})
+		case d, ok := <-s.messages:
+			if !ok {
+				return // the connection is lost, or the queue deleted
+			}
+			switch {
+			case idle != nil: // it goes back
+			case s.of.Handlers() == 1 && s.work == "":
+				s.deal(ctx, d) // in order, and so here
+			default:
+				next = append(next, d)
+			}
+		case d, ok := <-s.waiting:
+			if !ok {
+				return
+			}
+			s.running.Go(func() { s.restore(d) })
+		case d, ok := <-s.asks:
+			if !ok {
+				return
+			}
+			s.answer(d)
+		case <-s.closed: //nolint:errcheck // why it closed makes no difference
+			return
+		case <-ended:
+			// Those that run are waited for, and what they finish is acknowledged.
+			ended, next, idle = nil, nil, make(chan struct{})
+			s.running.Go(func() {
+				s.handlers.Wait()
+				close(idle)
+			})
+		case <-idle:
+			return
+		}
+	}
+}
+
+// deal gives a message to the handler, and acts upon what it says.
+func (s *session) deal(ctx context.Context, d amqp.Delivery) {
+	if ctx.Err() != nil {
+		return // it goes back with the connection
+	}
+	failures, returns := count(d, failuresHeader), count(d, returnsHeader)
+	delivery := broker.Delivery{
+		Message: broker.Message{ID: d.MessageId, Body: d.Body}, Redelivered: d.Redelivered,
+		Attempt: 1 + int(failures+returns), Failures: int(failures),
+	}
+	if s.work == "" {
+		delivery.Failures = int(returns) // as far as the server tells
+	}
+	if _, counted := d.Headers[returnsHeader]; !counted && d.Redelivered {
+		delivery.Attempt = 0 // how often it came back is not counted
+	}
+	said := s.handle(ctx, delivery)
+	switch said.Do {
+	case broker.Acknowledge:
+		s.acks.done(d.DeliveryTag)
+	case broker.StopReading:
+		s.stop() // the message goes back with the connection
+	default:
+		s.retry(d, failures+1, said.After)
+	}
+}
+
+// retry has a message come again after a pause. Of a work queue it waits among the
+// retries, and of others here.
+func (s *session) retry(d amqp.Delivery, failures int64, after time.Duration) {
+	if s.work == "" {
+		s.running.Go(func() {
+			wait(s.life, after)
+			if s.life.Err() == nil {
+				s.acks.back(d)
+			}
+		})
+		return
+	}
+	copied := copied(d)
+	copied.Headers[failuresHeader] = failures
+	copied.Headers[dueHeader] = time.Now().Add(after).UnixMilli()
+	s.move(d, retries(s.work), copied)
+}
+
+// move puts a copy of a message into another queue, and then takes the message
+// away. Where that fails the message goes back, after a while.
+func (s *session) move(d amqp.Delivery, to string, message amqp.Publishing) {
+	if err := s.again.await(s.life, target{key: to}, message); err != nil {
+		wait(s.life, s.of.Retry)
+		if s.life.Err() == nil {
+			s.acks.back(d)
+		}
+		return
+	}
+	s.acks.done(d.DeliveryTag)
+}
+
+// restore puts a message that waits back into its queue when it is due.
+func (s *session) restore(d amqp.Delivery) {
+	// By the clock of whose handler failed; should it be another's and wrong, it
+	// is no later than by our own.
+	due := time.UnixMilli(number(d, dueHeader))
+	timer := time.NewTimer(min(time.Until(due), s.of.Retry))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		message := copied(d)
+		delete(message.Headers, dueHeader)
+		s.move(d, s.work, message)
+	case <-s.life.Done():
+	}
+}
+
+// answer tells who asks how many messages the server has sent this consumer, and
+// of how many it was told that they are done. The tag numbers all that was sent.
+func (s *session) answer(ask amqp.Delivery) {
+	sent := ask.DeliveryTag - 1 - s.asked
+	s.asked++
+	s.acks.none(ask.DeliveryTag)
+	reply := amqp.Publishing{
+		MessageId: s.id, CorrelationId: ask.CorrelationId,
+		Body: fmt.Appendf(nil, "%d %d", sent, min(sent, s.acks.settled.Load())),
+	}
+	s.running.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, answerLimit)
+		defer cancel()
+		_ = s.again.await(ctx, target{key: ask.ReplyTo}, reply) // who asked may have gone
+	})
+}
+
+// The headers that are ours, and RabbitMQ's count of how often a quorum queue
+// got a message back.
+const (
+	failuresHeader = "wirelab-failures"
+	dueHeader      = "wirelab-due" // Unix milliseconds
+	codeHeader     = "wirelab-code"
+	returnsHeader  = "x-delivery-count"
+)
+
+// number reads a header; 0 if it is none, or below.
+func number(d amqp.Delivery, header string) int64 {
+	switch n := d.Headers[header].(type) {
+	case int64:
+		return max(n, 0)
+	case int32:
+		return max(int64(n), 0)
+	}
+	return 0
+}
+
+// count reads a header that counts. Whoever may publish to the queue may write
+// any, and none is to make a message come again for ever.
+func count(d amqp.Delivery, header string) int64 {
+	const most = 1 << 30
+	return min(number(d, header), most)
+}
+
+// copied is a message to be published again, with no headers but ours: its queue
+// added some, and those of a stranger could be as long as a frame, so that ours
+// beside them would end the connection, each time anew.
+func copied(d amqp.Delivery) amqp.Publishing {
+	headers := amqp.Table{}
+	for _, name := range []string{failuresHeader, dueHeader, codeHeader} {
+		switch value := d.Headers[name].(type) {
+		case int64, int32:
+			headers[name] = value
+		case string:
+			headers[name] = fmt.Sprintf("%.64s", value)
+		}
+	}
+	return amqp.Publishing{
+		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode,
+		CorrelationId: d.CorrelationId, MessageId: d.MessageId, Timestamp: d.Timestamp, Type: d.Type, Body: d.Body,
+	}
+}
+
+// failuresOf is the number in a header of a message that is published.
+func failuresOf(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	return text
 }

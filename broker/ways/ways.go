@@ -35,8 +35,8 @@ type Way struct {
 	// made as are to be under way.
 	Calls bool
 	// Check tells what is wrong with a reach's variant and durability, before anybody connects.
-	Check func(broker.Reach) error
-	Open  func(ctx context.Context, r broker.Reach) (broker.Broker, error)
+	Check func(broker.Config) error
+	Open  func(ctx context.Context, c broker.Config) (broker.Broker, error)
 }
 
 // All returns all ways, those of one make together.
@@ -49,20 +49,20 @@ func All() []Way {
 		hermesWay("hermes-all", "HTTP/2, HTTP/1.1", "gRPC, HTTP and GraphQL in turns", "Protocol Buffers, JSON", "grpc-go, net/http", hermes.All),
 		{
 			Protocol: protocol("nats-jetstream", "TCP", "NATS", "bytes", true), Make: NATS, Client: "nats.go", Check: jetstream.Check,
-			Open: func(ctx context.Context, r broker.Reach) (broker.Broker, error) {
-				return opened(jetstream.Open(ctx, r))
+			Open: func(ctx context.Context, c broker.Config) (broker.Broker, error) {
+				return opened(jetstream.Open(ctx, c))
 			},
 		},
 		{
 			Protocol: protocol("rabbitmq", "TCP", "AMQP 0-9-1", "bytes", true), Make: RabbitMQ, Client: "amqp091-go", Check: rabbitmq.Check,
-			Open: func(ctx context.Context, r broker.Reach) (broker.Broker, error) {
-				return opened(rabbitmq.Open(ctx, r))
+			Open: func(ctx context.Context, c broker.Config) (broker.Broker, error) {
+				return opened(rabbitmq.Open(ctx, c))
 			},
 		},
 		{
 			Protocol: protocol("kafka", "TCP", "Kafka", "bytes", true), Make: Kafka, Client: "franz-go", Check: kafka.Check,
-			Open: func(ctx context.Context, r broker.Reach) (broker.Broker, error) {
-				return opened(kafka.Open(ctx, r))
+			Open: func(ctx context.Context, c broker.Config) (broker.Broker, error) {
+				return opened(kafka.Open(ctx, c))
 			},
 		},
 	}
@@ -80,8 +80,8 @@ func hermesWay(name, transport, framing, encoding, client string, way hermes.Way
 	return Way{
 		Protocol: protocol(name, transport, framing, encoding, way == hermes.Stream || way == hermes.GRPC),
 		Make:     Hermes, Client: client, Calls: way != hermes.Stream, Check: hermes.Check,
-		Open: func(ctx context.Context, r broker.Reach) (broker.Broker, error) {
-			return opened(hermes.Open(ctx, r, way))
+		Open: func(ctx context.Context, c broker.Config) (broker.Broker, error) {
+			return opened(hermes.Open(ctx, c, way))
 		},
 	}
 }
@@ -106,10 +106,10 @@ func Find(protocol string) (Way, error) {
 }
 
 // Open connects to a broker by a protocol's name.
-func Open(ctx context.Context, protocol string, r broker.Reach) (broker.Broker, error) {
+func Open(ctx context.Context, protocol string, c broker.Config) (broker.Broker, error) {
 	w, err := Find(protocol)
 	if err != nil {
 		return nil, err
 	}
-	return w.Open(ctx, r)
+	return w.Open(ctx, c)
 }

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/broker/workqueue"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/pipeline/stack"
-	"wirelab/queue"
 	"wirelab/results/outages"
 	"wirelab/results/report"
 	"wirelab/results/store"
@@ -214,7 +214,7 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 		}
 	}
 	for _, broker := range stack.Brokers() {
-		h := stack.HandoverOf([]stack.Broker{{Kind: broker, Queue: queue.Options{Confirms: true, Persistent: true}}})
+		h := stack.HandoverOf([]stack.Broker{{Kind: broker, Queue: workqueue.Options{Confirms: true, Persistent: true}}})
 		if !h.OnDisk() || h.Queue == "" || h.Broker == "" {
 			t.Errorf("%s: %+v", broker, h)
 		}

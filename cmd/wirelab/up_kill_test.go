@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/lab/databases"
 	"wirelab/pipeline/stack"
-	"wirelab/queue"
 	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
 )
@@ -48,10 +48,10 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 	}
 	for _, c := range []struct {
 		broker string
-		kind   queue.Kind
+		kind   workqueue.Kind
 	}{
 		{stack.NATSServer, ""},
-		{stack.RabbitMQ, queue.Classic},
+		{stack.RabbitMQ, workqueue.Classic},
 		{stack.Hermes, ""},
 	} {
 		t.Run(c.broker, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 					return cmp.Or(named[key], os.Getenv(key))
 				},
 				Database: wirelab.DatabaseAddress{Kind: databases.Embedded, Source: filepath.Join(t.TempDir(), "log.db")},
-				Brokers: []stack.Broker{{Kind: c.broker, Direct: true, Queue: queue.Options{
+				Brokers: []stack.Broker{{Kind: c.broker, Direct: true, Queue: workqueue.Options{
 					Kind: c.kind, Confirms: true, Persistent: true,
 				}}},
 			})

@@ -18,11 +18,12 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker"
+	"wirelab/broker/jetstream"
+	"wirelab/broker/workqueue"
 	"wirelab/lab/prepare"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
-	"wirelab/queue"
-	"wirelab/queue/jetstream"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
 	"wirelab/system/postgres/postgrestest"
@@ -335,11 +336,11 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	broker, err := jetstream.Open(t.Context(), url, jetstream.Settings{})
+	there, err := jetstream.Open(t.Context(), broker.Config{Addresses: []string{url}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = broker.Close() }()
+	defer func() { _ = there.Close() }()
 	p, up := rise(t, []string{prepare.NatsVariable + "=" + url}, "--broker", "nats", "--db", "memory")
 	if len(up.Parts) != 3 || up.Parts[0].Name != stack.LoggerPart {
 		t.Errorf("up is %+v", up)
@@ -354,7 +355,7 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 	})
 	p.interrupt()
 	p.want(exitOK)
-	if waiting, dead, err := broker.Depth(t.Context(), queue.Options{Name: stack.QueueName, Confirms: true, Persistent: true}); err != nil || waiting != 0 || dead != 0 {
+	if waiting, dead, err := workqueue.New(there).Depth(t.Context(), workqueue.Options{Name: stack.QueueName, Confirms: true, Persistent: true}); err != nil || waiting != 0 || dead != 0 {
 		t.Errorf("the queue holds %d and %d dead, %v", waiting, dead, err)
 	}
 }

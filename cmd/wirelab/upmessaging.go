@@ -46,7 +46,7 @@ func newUpMessagingCommand(a *app) *cobra.Command {
 // upMessaging runs a cluster until ctx ends.
 func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	switch broker.Durability(f.durability) {
-	case broker.Synced, broker.AsShipped:
+	case broker.Synced, broker.VendorDefault:
 	default:
 		return wirelab.UnknownName("--durability", f.durability, broker.Durabilities())
 	}

@@ -19,7 +19,7 @@ var alone = []string{
 }
 
 // labs are the folders that alone may not name.
-var labs = []string{".", "broker", "lab", "pipeline", "queue", "results", "system", "workload"}
+var labs = []string{".", "broker", "lab", "pipeline", "results", "system", "workload"}
 
 // reach tells what the packages named roots are built of: each of ours that they import, or that those import,
 // and so on, with the package that was first found to import it. Build tags are not looked at, so that the

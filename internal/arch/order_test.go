@@ -11,7 +11,7 @@ import (
 // make and check the project stand outside. Below the root is what it has in common with programs that need
 // nothing of the lab.
 var order = []string{
-	"cmd", "results", "lab", "pipeline", "workload", "broker", "queue", "hermes", "system", "wire", "internal", ".",
+	"cmd", "results", "lab", "pipeline", "workload", "broker", "hermes", "system", "wire", "internal", ".",
 	"wire/endpoint", "wire/status",
 }
 

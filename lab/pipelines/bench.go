@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/pipeline/stack"
-	"wirelab/queue"
 )
 
 // Bench is an experiment's bench with pipelines. Make one with [New].
@@ -42,7 +42,7 @@ func Check(arm plan.Arm) error {
 	if broker, _ := brokerOf(path); broker == "" {
 		return wirelab.Errorf(wirelab.InvalidArgument, "arm %s has a queue, and %s leads through none", arm.Name, arm.Protocol)
 	}
-	_, err := queue.ParseOptions(arm.Queue)
+	_, err := workqueue.ParseOptions(arm.Queue)
 	return err
 }
 
@@ -89,7 +89,7 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 			}
 		}
 		var err error
-		if needed.Queue, err = queue.ParseOptions(arm.Queue); err != nil {
+		if needed.Queue, err = workqueue.ParseOptions(arm.Queue); err != nil {
 			return nil, err
 		}
 		o.Brokers = []stack.Broker{needed}

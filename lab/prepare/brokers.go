@@ -28,7 +28,7 @@ const (
 // OpenBroker connects to a broker. One that somebody else runs, and that lets nobody
 // in without a word, is given the user and password of the URL in the environment:
 // a plan, which is shown and stored, has no place for them.
-func (l *Lab) OpenBroker(ctx context.Context, protocol string, r broker.Reach) (broker.Broker, error) {
+func (l *Lab) OpenBroker(ctx context.Context, protocol string, r broker.Config) (broker.Broker, error) {
 	w, err := ways.Find(protocol)
 	if err != nil {
 		return nil, err

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/internal/fault"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
 	"wirelab/pipeline/trouble"
-	"wirelab/queue"
 	"wirelab/system/rabbitmq"
 )
 
@@ -153,11 +153,11 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 		if _, known := urls[name]; !known {
 			return nil, wirelab.UnknownName("broker", name, append(stack.Brokers(), noBroker))
 		}
-		b := stack.Broker{Kind: name, URL: urls[name], Direct: f.Direct, OverHTTP: f.OverHTTP, Queue: queue.Options{
+		b := stack.Broker{Kind: name, URL: urls[name], Direct: f.Direct, OverHTTP: f.OverHTTP, Queue: workqueue.Options{
 			Name: stack.QueueName, Confirms: !f.NoConfirms, Persistent: !f.Transient, Prefetch: f.Prefetch,
 		}}
 		if name == stack.RabbitMQ {
-			b.Queue.Kind, b.PublishedTopology = queue.Kind(f.Queue), f.Topology
+			b.Queue.Kind, b.PublishedTopology = workqueue.Kind(f.Queue), f.Topology
 		} else if f.Queue != "" && !slices.Contains(names, stack.RabbitMQ) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--queue needs --broker rabbitmq; NATS JetStream and Hermes have one kind each")
 		}
@@ -170,9 +170,9 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 }
 
 // CheckQueue tells what is wrong with the queue's flags in their words.
-func CheckQueue(o queue.Options) error {
-	if o.Kind != "" && o.Kind != queue.Quorum && o.Kind != queue.Classic {
-		return wirelab.UnknownName("queue", string(o.Kind), []string{string(queue.Quorum), string(queue.Classic)})
+func CheckQueue(o workqueue.Options) error {
+	if o.Kind != "" && o.Kind != workqueue.Quorum && o.Kind != workqueue.Classic {
+		return wirelab.UnknownName("queue", string(o.Kind), []string{string(workqueue.Quorum), string(workqueue.Classic)})
 	}
 	if err := o.Complete().Validate(); err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s", fault.Describe(err))

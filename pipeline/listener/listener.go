@@ -1,6 +1,6 @@
 // Package listener takes log entries from a message broker and hands each to a
 // [Sink]: a logger behind a wire, or one it stores with itself. It knows neither
-// the brokers nor the wires: they come as [queue.Broker] and [logging.Service].
+// the brokers nor the wires: they come as [workqueue.Queues] and [logging.Service].
 //
 // # What it promises
 //
@@ -23,9 +23,9 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/message"
-	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
@@ -55,8 +55,8 @@ const (
 
 // Options say how to listen.
 type Options struct {
-	Broker queue.Broker
-	Queue  queue.Options // declared when the listener starts
+	Broker workqueue.Queues
+	Queue  workqueue.Options // declared when the listener starts
 	Sink   Sink
 	// Journal is where it is noted that a message came, or can never be stored;
 	// that it was stored notes who stores it. nil: nowhere.
@@ -95,7 +95,7 @@ func (l *listener) declare(ctx context.Context) error {
 }
 
 // handle deals with one message. What it returns is the broker's to act upon.
-func (l *listener) handle(ctx context.Context, d queue.Delivery) error {
+func (l *listener) handle(ctx context.Context, d workqueue.Delivery) error {
 	l.Journal.Note(d.ID, journal.Received, time.Now())
 	entry, err := message.Decode(d.Message)
 	if err == nil {
@@ -150,7 +150,7 @@ func away(err error) bool {
 }
 
 // fatal reports whether a broker puts a message that failed so with the dead
-// letters at once; see package queue.
+// letters at once; see package workqueue.
 func fatal(err error) bool {
 	code := wirelab.CodeOf(err)
 	return code == wirelab.InvalidArgument || code == wirelab.Conflict

@@ -12,31 +12,31 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/internal/leaktest"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/listener"
-	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
-func message(id, text string) queue.Message { return queue.Message{ID: id, Body: []byte(text)} }
+func message(id, text string) workqueue.Message { return workqueue.Message{ID: id, Body: []byte(text)} }
 
-func entryMessage(e logging.Entry) queue.Message {
+func entryMessage(e logging.Entry) workqueue.Message {
 	text, err := json.Marshal(map[string]string{"id": e.ID, "name": e.Name, "data": e.Data})
 	if err != nil {
 		panic(err) // a map of strings
 	}
-	return queue.Message{ID: e.ID, Body: text}
+	return workqueue.Message{ID: e.ID, Body: text}
 }
 
 // fake is a broker in memory, as far as a listener needs one: it hands out a
 // list of messages and keeps what the handler said of each. It keeps the
-// contract's bound, as the real ones are held to by queuetest.
+// contract's bound, as the real ones are held to by brokertest.
 type fake struct {
-	queue.Broker
-	messages []queue.Message
+	workqueue.Queues
+	messages []workqueue.Message
 	away     int // times that Declare fails
 	declare  error
 
@@ -47,7 +47,7 @@ type fake struct {
 	most     int
 }
 
-func (f *fake) Declare(context.Context, queue.Options) error {
+func (f *fake) Declare(context.Context, workqueue.Options) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.declared++
@@ -57,7 +57,7 @@ func (f *fake) Declare(context.Context, queue.Options) error {
 	return f.declare
 }
 
-func (f *fake) Consume(ctx context.Context, o queue.Options, handle func(context.Context, queue.Delivery) error) error {
+func (f *fake) Consume(ctx context.Context, o workqueue.Options, handle workqueue.Handler) error {
 	places := make(chan struct{}, o.Prefetch)
 	var handlers sync.WaitGroup
 	for _, m := range f.messages {
@@ -66,7 +66,7 @@ func (f *fake) Consume(ctx context.Context, o queue.Options, handle func(context
 			defer func() { <-places }()
 			f.count(1)
 			defer f.count(-1)
-			err := handle(ctx, queue.Delivery{Message: m, Attempt: 1})
+			err := handle(ctx, workqueue.Delivery{Message: m, Attempt: 1})
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if f.said == nil {
@@ -103,7 +103,7 @@ func run(t *testing.T, f *fake, j *journal.Journal, prefetch int, sink listener.
 		return err
 	}
 	return listener.Run(ctx, listener.Options{
-		Broker: f, Queue: queue.Options{Name: "q", Prefetch: prefetch}, Sink: watched, Journal: j,
+		Broker: f, Queue: workqueue.Options{Name: "q", Prefetch: prefetch}, Sink: watched, Journal: j,
 	})
 }
 
@@ -168,7 +168,7 @@ func TestALoggerThatIsAway(t *testing.T) {
 	for _, code := range []wirelab.Code{wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.ResourceExhausted, wirelab.Canceled} {
 		t.Run(code.String(), func(t *testing.T) {
 			t.Parallel()
-			f := &fake{messages: []queue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
+			f := &fake{messages: []workqueue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
 			asked := 0
 			err := run(t, f, nil, 4, func(context.Context, logging.Entry) error {
 				if asked++; asked < 4 {
@@ -194,7 +194,7 @@ func TestAFault(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
-			f := &fake{messages: []queue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
+			f := &fake{messages: []workqueue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
 			j := journal.New(8)
 			if err := run(t, f, j, 4, func(context.Context, logging.Entry) error { return fault }, func() bool { return true }); err != nil {
 				t.Fatal(err)
@@ -209,7 +209,7 @@ func TestAFault(t *testing.T) {
 // A stop lets nobody wait for a logger that does not come back.
 func TestStopWhileTheLoggerIsAway(t *testing.T) {
 	t.Parallel()
-	f := &fake{messages: []queue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
+	f := &fake{messages: []workqueue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
 	err := run(t, f, nil, 4, func(context.Context, logging.Entry) error {
 		return wirelab.Errorf(wirelab.Unavailable, "gone for good")
 	}, func() bool { return true })
@@ -223,13 +223,13 @@ func TestStopWhileTheLoggerIsAway(t *testing.T) {
 func TestTheStart(t *testing.T) {
 	t.Parallel()
 	f := &fake{declare: wirelab.Errorf(wirelab.Conflict, "the queue is of another kind")}
-	err := listener.Run(t.Context(), listener.Options{Broker: f, Queue: queue.Options{Name: "q"}})
+	err := listener.Run(t.Context(), listener.Options{Broker: f, Queue: workqueue.Options{Name: "q"}})
 	if err == nil || wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "queue q") {
 		t.Errorf("%v, want Conflict, and which queue", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := listener.Run(ctx, listener.Options{Broker: &fake{away: 1 << 30}, Queue: queue.Options{Name: "q"}}); err != nil {
+	if err := listener.Run(ctx, listener.Options{Broker: &fake{away: 1 << 30}, Queue: workqueue.Options{Name: "q"}}); err != nil {
 		t.Errorf("a stop before the broker came: %v", err)
 	}
 }

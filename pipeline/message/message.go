@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab"
-	"wirelab/queue"
+	"wirelab/broker/workqueue"
 	"wirelab/wire/jsontext"
 	"wirelab/workload/logging"
 )
@@ -23,7 +23,7 @@ type body struct {
 }
 
 // Encode returns the body that carries an entry. One that is longer than
-// [queue.BodyLimit] is InvalidArgument; the entry itself is not checked.
+// [workqueue.BodyLimit] is InvalidArgument; the entry itself is not checked.
 func Encode(entry logging.Entry) ([]byte, error) {
 	var text written
 	encoder := json.NewEncoder(&text)
@@ -32,7 +32,7 @@ func Encode(entry logging.Entry) ([]byte, error) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the entry cannot be written as JSON")
 	}
 	text = text[:len(text)-1] // Encode's newline
-	if len(text) > queue.BodyLimit {
+	if len(text) > workqueue.BodyLimit {
 		return nil, tooLong(len(text))
 	}
 	return text, nil
@@ -46,13 +46,13 @@ type published struct {
 
 // EncodePublished returns the body that the published pipeline puts into its
 // queue: the name and the data, indented by tabs, with <, > and & escaped. The id
-// is not in it. One that is longer than [queue.BodyLimit] is InvalidArgument.
+// is not in it. One that is longer than [workqueue.BodyLimit] is InvalidArgument.
 func EncodePublished(entry logging.Entry) ([]byte, error) {
 	text, err := json.MarshalIndent(published{Name: entry.Name, Data: entry.Data}, "", "\t")
 	if err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the entry cannot be written as JSON")
 	}
-	if len(text) > queue.BodyLimit {
+	if len(text) > workqueue.BodyLimit {
 		return nil, tooLong(len(text))
 	}
 	return text, nil
@@ -60,7 +60,7 @@ func EncodePublished(entry logging.Entry) ([]byte, error) {
 
 // tooLong is what is told of an entry that a queue has no room for.
 func tooLong(size int) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "the entry is %d bytes as JSON; want at most %d", size, queue.BodyLimit)
+	return wirelab.Errorf(wirelab.InvalidArgument, "the entry is %d bytes as JSON; want at most %d", size, workqueue.BodyLimit)
 }
 
 // written keeps what is written, without bytes.Buffer's doubling.
@@ -76,7 +76,7 @@ func (w *written) Write(p []byte) (int, error) {
 // the message's, or absent. What is not one is InvalidArgument, never an empty
 // entry (ms-D05), and never another text than was sent. Unknown fields are let
 // pass, as at the gateway.
-func Decode(m queue.Message) (logging.Entry, error) {
+func Decode(m workqueue.Message) (logging.Entry, error) {
 	// The decoder would write U+FFFD for what is not UTF-8, and for half a
 	// character, and so store something else than was sent.
 	if !utf8.Valid(m.Body) {

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/pipeline/message"
-	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
-func of(id, text string) queue.Message { return queue.Message{ID: id, Body: []byte(text)} }
+func of(id, text string) workqueue.Message { return workqueue.Message{ID: id, Body: []byte(text)} }
 
 // Nothing but an entry is an entry: neither an empty record is stored for what
 // cannot be read nor a name dropped without a word (ms-D05), and nothing is
@@ -20,7 +20,7 @@ func TestDecode(t *testing.T) {
 	long := strings.Repeat("x", logging.NameLimit+1)
 	cases := []struct {
 		why     string
-		message queue.Message
+		message workqueue.Message
 		want    logging.Entry // none: InvalidArgument
 	}{
 		{"an entry", of("a", `{"id":"a","name":"n","data":"d"}`), logging.Entry{ID: "a", Name: "n", Data: "d"}},
@@ -72,7 +72,7 @@ func TestEncode(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	fits := logging.Entry{ID: "i", Name: "n", Data: strings.Repeat("\"", logging.DataLimit-30)}
-	if text, err := message.Encode(fits); err != nil || len(text) > queue.BodyLimit {
+	if text, err := message.Encode(fits); err != nil || len(text) > workqueue.BodyLimit {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 	_, err = message.Encode(logging.Entry{ID: "i", Name: "n", Data: strings.Repeat("\"", logging.DataLimit)})
@@ -89,7 +89,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("a", []byte(`{"name":"\ud83d\ude00","\\":"\u0001"}`))
 	f.Add("", []byte("[[[["))
 	f.Fuzz(func(t *testing.T, id string, text []byte) {
-		entry, err := message.Decode(queue.Message{ID: id, Body: text})
+		entry, err := message.Decode(workqueue.Message{ID: id, Body: text})
 		if err != nil {
 			if wirelab.CodeOf(err) != wirelab.InvalidArgument {
 				t.Errorf("%v, want InvalidArgument", err)
@@ -107,7 +107,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return // too long, once its text is escaped
 		}
-		if back, err := message.Decode(queue.Message{ID: id, Body: again}); err != nil || back != entry {
+		if back, err := message.Decode(workqueue.Message{ID: id, Body: again}); err != nil || back != entry {
 			t.Errorf("%+v came back as %+v, %v", entry, back, err)
 		}
 	})
@@ -121,11 +121,11 @@ func TestEncodePublished(t *testing.T) {
 	if err != nil || string(body) != want {
 		t.Errorf("%s, %v", body, err)
 	}
-	entry, err := message.Decode(queue.Message{ID: "an-id", Body: body})
+	entry, err := message.Decode(workqueue.Message{ID: "an-id", Body: body})
 	if want := (logging.Entry{ID: "an-id", Name: "event", Data: "some <kind> of data"}); err != nil || entry != want {
 		t.Errorf("%+v, %v", entry, err)
 	}
-	long := logging.Entry{Name: "event", Data: strings.Repeat("<", queue.BodyLimit/3)}
+	long := logging.Entry{Name: "event", Data: strings.Repeat("<", workqueue.BodyLimit/3)}
 	if _, err := message.EncodePublished(long); wirelab.CodeOf(err) != wirelab.InvalidArgument {
 		t.Errorf("too long: %v", err)
 	}

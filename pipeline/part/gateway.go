@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker"
+	"wirelab/broker/hermes"
+	"wirelab/broker/jetstream"
+	"wirelab/broker/rabbitmq"
+	"wirelab/broker/workqueue"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/path"
 	"wirelab/pipeline/stack"
-	"wirelab/queue"
-	"wirelab/queue/amqp"
-	"wirelab/queue/hermes"
-	"wirelab/queue/jetstream"
 	"wirelab/workload/logging"
 )
 
@@ -101,7 +102,7 @@ func (w watched) Check(ctx context.Context) error {
 }
 
 // published makes a queue, unless its listener has, and a publisher to it.
-func published(ctx context.Context, broker queue.Broker, o queue.Options) (queue.Publisher, error) {
+func published(ctx context.Context, broker workqueue.Queues, o workqueue.Options) (workqueue.Publisher, error) {
 	if err := broker.Declare(ctx, o); err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func published(ctx context.Context, broker queue.Broker, o queue.Options) (queue
 const brokerPatience = 20 * time.Second
 
 // broker opens a connection to a message broker.
-func (p *part) broker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
+func (p *part) broker(ctx context.Context, q stack.Queue) (workqueue.Queues, error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for began := time.Now(); ; {
@@ -132,52 +133,31 @@ func (p *part) broker(ctx context.Context, q stack.Queue) (queue.Broker, error) 
 	}
 }
 
-func (p *part) openBroker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
-	switch q.Broker {
-	case stack.RabbitMQ:
-		if q.PublishedTopology {
-			return p.openTopic(ctx, q.URL)
+func (p *part) openBroker(ctx context.Context, q stack.Queue) (workqueue.Queues, error) {
+	config := broker.Config{Addresses: []string{q.URL}, Patient: true}
+	switch {
+	case q.PublishedTopology:
+		exchange, err := rabbitmq.OpenExchange(ctx, config, rabbitmq.Topology{
+			Exchange: stack.PublishedExchange, Key: stack.PublishedKey, Keys: stack.PublishedKeys(), NewID: logging.NewID,
+		})
+		if err != nil {
+			return nil, err
 		}
-		return openRabbitMQ(ctx, q.URL)
-	case stack.NATSServer:
-		return openNATS(ctx, q.URL)
-	case stack.Hermes:
-		return openHermes(ctx, q.URL)
+		return workqueue.Letterless(exchange, func(err error) { p.notes.Note("keep an entry", err) }), nil
+	case q.Broker == stack.RabbitMQ:
+		return queuesOf(rabbitmq.Open(ctx, config))
+	case q.Broker == stack.NATSServer:
+		return queuesOf(jetstream.Open(ctx, config))
+	case q.Broker == stack.Hermes:
+		return queuesOf(hermes.Open(ctx, config, hermes.Stream))
 	}
 	return nil, wirelab.UnknownName("broker", q.Broker, stack.Brokers())
 }
 
-func openRabbitMQ(ctx context.Context, url string) (queue.Broker, error) {
-	broker, err := amqp.Open(ctx, url)
+// queuesOf are the work queues of a broker that could be opened.
+func queuesOf[B broker.Broker](b B, err error) (workqueue.Queues, error) {
 	if err != nil {
-		return nil, err // as it is: an interface of a nil pointer is not nil
+		return nil, err
 	}
-	return broker, nil
-}
-
-func (p *part) openTopic(ctx context.Context, url string) (queue.Broker, error) {
-	broker, err := amqp.OpenTopic(ctx, url, amqp.Topic{
-		Exchange: stack.PublishedExchange, Key: stack.PublishedKey, Keys: stack.PublishedKeys(),
-		NewID: logging.NewID, Lost: func(err error) { p.notes.Note("keep an entry", err) },
-	})
-	if err != nil {
-		return nil, err // as it is: an interface of a nil pointer is not nil
-	}
-	return broker, nil
-}
-
-func openNATS(ctx context.Context, url string) (queue.Broker, error) {
-	broker, err := jetstream.Open(ctx, url, jetstream.Settings{})
-	if err != nil {
-		return nil, err // as it is: an interface of a nil pointer is not nil
-	}
-	return broker, nil
-}
-
-func openHermes(ctx context.Context, url string) (queue.Broker, error) {
-	broker, err := hermes.Open(ctx, url, hermes.Settings{})
-	if err != nil {
-		return nil, err // as it is: an interface of a nil pointer is not nil
-	}
-	return broker, nil
+	return workqueue.New(b), nil
 }

@@ -167,7 +167,7 @@ func (p *part) listener(ctx context.Context, config stack.Listener) error {
 	if err != nil {
 		return err
 	}
-	p.about(broker.About())
+	p.about(broker.Name())
 	o := listener.Options{Broker: broker, Queue: config.Queue.Options, Journal: p.journal}
 	check := health.Check{Name: "logger"}
 	switch {

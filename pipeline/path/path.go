@@ -34,15 +34,15 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/pipeline/message"
-	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
 // Path is one way onward. It may be used by several goroutines.
 type Path interface {
 	// Log hands an entry over, and returns when whoever it was handed to has
-	// said so: the logger that it is stored, a broker as [queue.Publisher] says.
+	// said so: the logger that it is stored, a broker as [workqueue.Publisher] says.
 	// Errors are coded. An entry whose Log failed may yet be stored.
 	Log(ctx context.Context, entry logging.Entry) (Receipt, error)
 	// Check asks whether the peer is there, without logging anything.
@@ -112,7 +112,7 @@ func Check(entry logging.Entry) error {
 		return err
 	}
 	const frame = 64 + logging.IDLimit + escapeMax*logging.NameLimit // what is around the data, at most
-	if frame+escapeMax*len(entry.Data) <= queue.BodyLimit {
+	if frame+escapeMax*len(entry.Data) <= workqueue.BodyLimit {
 		return nil
 	}
 	if entry.ID == "" {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/internal/porttest"
 	"wirelab/pipeline/path"
-	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
@@ -92,7 +92,7 @@ func TestBadEntries(t *testing.T) {
 		{"not UTF-8", logging.Entry{Name: "n\xff"}},
 		{"an id with a slash", logging.Entry{ID: "a/b", Name: "n"}},
 		{"data above the limit", logging.Entry{Name: "n", Data: strings.Repeat("x", logging.DataLimit+1)}},
-		{"too long once it is JSON", logging.Entry{Name: "n", Data: strings.Repeat("\x01", queue.BodyLimit/6)}},
+		{"too long once it is JSON", logging.Entry{Name: "n", Data: strings.Repeat("\x01", workqueue.BodyLimit/6)}},
 	} {
 		want := path.Check(c.entry)
 		if want == nil || wirelab.CodeOf(want) != wirelab.InvalidArgument {
@@ -114,7 +114,7 @@ func everyPath(t *testing.T) map[string]path.Path {
 	address := porttest.Refusing(t)
 	all := map[string]path.Path{
 		"queue":                   path.Queue(&publisher{}, path.Options{}),
-		"queue per call":          path.QueuePerCall(&broker{}, queue.Options{Name: "q"}, path.Options{}),
+		"queue per call":          path.QueuePerCall(&broker{}, workqueue.Options{Name: "q"}, path.Options{}),
 		"http, as was published":  path.HTTP(address, path.Options{AsPublished: true}),
 		"rpc, as was published":   path.RPC(address, path.Options{AsPublished: true}),
 		"another, with no bounds": path.HTTP(address, path.Options{Connections: 1}),

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/pipeline/message"
-	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
@@ -14,13 +14,13 @@ const noBroker = "the message broker does not answer"
 
 // byQueue publishes to a queue through one long-lived publisher.
 type byQueue struct {
-	publisher queue.Publisher
+	publisher workqueue.Publisher
 	options   Options
 }
 
 // Queue returns the path that publishes messages (see [message.Encode]), whose ids are
 // the entries'. Close closes the publisher.
-func Queue(publisher queue.Publisher, o Options) Path {
+func Queue(publisher workqueue.Publisher, o Options) Path {
 	return &byQueue{publisher, o}
 }
 
@@ -35,7 +35,7 @@ func (p *byQueue) Log(ctx context.Context, entry logging.Entry) (Receipt, error)
 }
 
 // publish publishes an entry that was checked.
-func (o Options) publish(ctx context.Context, publisher queue.Publisher, entry logging.Entry) (Receipt, error) {
+func (o Options) publish(ctx context.Context, publisher workqueue.Publisher, entry logging.Entry) (Receipt, error) {
 	encode := message.Encode
 	if o.PublishedForm {
 		encode = message.EncodePublished
@@ -44,7 +44,7 @@ func (o Options) publish(ctx context.Context, publisher queue.Publisher, entry l
 	if err != nil {
 		return Receipt{}, err
 	}
-	handed, err := publisher.Publish(ctx, queue.Message{ID: entry.ID, Body: body})
+	handed, err := publisher.Publish(ctx, workqueue.Message{ID: entry.ID, Body: body})
 	receipt := Receipt{ID: entry.ID, Written: handed.Written, Confirmed: handed.Confirmed}
 	if err != nil {
 		return receipt, unpublished(ctx, err)
@@ -82,8 +82,8 @@ func ready(ctx context.Context, o Options) error {
 
 // queuePerCall declares and opens for each message, as was published.
 type queuePerCall struct {
-	broker  queue.Broker
-	queue   queue.Options
+	broker  workqueue.Queues
+	queue   workqueue.Options
 	options Options
 }
 
@@ -91,7 +91,7 @@ type queuePerCall struct {
 // opens a publisher and so a channel, publishes, and closes it: the published
 // client's way, five round trips for one message (ms-M02). The broker stays the
 // caller's: Close leaves it open.
-func QueuePerCall(broker queue.Broker, q queue.Options, o Options) Path {
+func QueuePerCall(broker workqueue.Queues, q workqueue.Options, o Options) Path {
 	return &queuePerCall{broker, q, o}
 }
 

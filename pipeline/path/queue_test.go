@@ -10,26 +10,26 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/pipeline/message"
 	"wirelab/pipeline/path"
-	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
 // publisher is a queue's end that keeps what it is given.
 type publisher struct {
-	receipt queue.Receipt
+	receipt workqueue.Receipt
 	fails   error
-	taken   []queue.Message
+	taken   []workqueue.Message
 	closed  int
 	wait    bool // until the context ends
 }
 
-func (p *publisher) Publish(ctx context.Context, m queue.Message) (queue.Receipt, error) {
+func (p *publisher) Publish(ctx context.Context, m workqueue.Message) (workqueue.Receipt, error) {
 	p.taken = append(p.taken, m)
 	if p.wait {
 		<-ctx.Done()
-		return queue.Receipt{}, cmp.Or(p.fails, ctx.Err())
+		return workqueue.Receipt{}, cmp.Or(p.fails, ctx.Err())
 	}
 	return p.receipt, p.fails
 }
@@ -38,18 +38,18 @@ func (p *publisher) Close() error { p.closed++; return nil }
 
 // broker notes what it is asked; methods that no path calls are not there.
 type broker struct {
-	queue.Broker
+	workqueue.Queues
 	end   publisher
 	asked []string
 	fails map[string]error
 }
 
-func (b *broker) Declare(_ context.Context, o queue.Options) error {
+func (b *broker) Declare(_ context.Context, o workqueue.Options) error {
 	b.asked = append(b.asked, "declare "+o.Name)
 	return b.fails["declare"]
 }
 
-func (b *broker) Publisher(_ context.Context, o queue.Options) (queue.Publisher, error) {
+func (b *broker) Publisher(_ context.Context, o workqueue.Options) (workqueue.Publisher, error) {
 	b.asked = append(b.asked, "publisher "+o.Name)
 	if err := b.fails["publisher"]; err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (b *broker) Publisher(_ context.Context, o queue.Options) (queue.Publisher,
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
-	end := &publisher{receipt: queue.Receipt{Written: at, Confirmed: at.Add(time.Millisecond)}}
+	end := &publisher{receipt: workqueue.Receipt{Written: at, Confirmed: at.Add(time.Millisecond)}}
 	p := path.Queue(end, path.Options{})
 	receipt, err := p.Log(t.Context(), logging.Entry{ID: "i", Name: "<n>", Data: "d"})
 	if err != nil {
@@ -114,7 +114,7 @@ func TestQueueFails(t *testing.T) {
 func TestQueuePerCall(t *testing.T) {
 	t.Parallel()
 	b := &broker{}
-	p := path.QueuePerCall(b, queue.Options{Name: "q"}, path.Options{})
+	p := path.QueuePerCall(b, workqueue.Options{Name: "q"}, path.Options{})
 	for _, fails := range []error{nil, wirelab.Errorf(wirelab.Unavailable, "nacked")} {
 		b.end.fails = fails
 		if _, err := p.Log(t.Context(), logging.Entry{Name: "n"}); (err == nil) != (fails == nil) {
@@ -140,7 +140,7 @@ func TestQueuePerCall(t *testing.T) {
 func FuzzMessage(f *testing.F) {
 	f.Add("", "n", "d")
 	f.Add("a.b~c", "\u2028", "<&>\"\\\x01\u2029\U0001F600")
-	f.Add("i", "n", strings.Repeat("\u2028", queue.BodyLimit/6))
+	f.Add("i", "n", strings.Repeat("\u2028", workqueue.BodyLimit/6))
 	f.Add("i", "n", strings.Repeat("x", logging.DataLimit))
 	f.Add("/", "\x00", "\xff")
 	f.Fuzz(func(t *testing.T, id, name, data string) {
@@ -158,10 +158,10 @@ func FuzzMessage(f *testing.F) {
 		if err != nil {
 			t.Fatalf("checked, but: %v", err)
 		}
-		if len(body) > queue.BodyLimit {
+		if len(body) > workqueue.BodyLimit {
 			t.Fatalf("%d bytes", len(body))
 		}
-		if back, err := message.Decode(queue.Message{ID: entry.ID, Body: body}); err != nil || back != entry {
+		if back, err := message.Decode(workqueue.Message{ID: entry.ID, Body: body}); err != nil || back != entry {
 			t.Fatalf("%q came back as %q, %v", entry, back, err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"wirelab"
-	"wirelab/queue"
+	"wirelab/broker/workqueue"
 )
 
 // Variable is the environment variable that tells a child which part it is to
@@ -68,9 +68,9 @@ type Gateway struct {
 
 // Queue is a queue at a broker.
 type Queue struct {
-	Broker  string        `json:"broker"` // one of [Brokers]
-	URL     string        `json:"url"`
-	Options queue.Options `json:"options"`
+	Broker  string            `json:"broker"` // one of [Brokers]
+	URL     string            `json:"url"`
+	Options workqueue.Options `json:"options"`
 	// PublishedTopology is [Broker.PublishedTopology].
 	PublishedTopology bool `json:"published_topology,omitempty"`
 }

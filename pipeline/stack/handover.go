@@ -3,8 +3,8 @@ package stack
 import (
 	"cmp"
 
+	"wirelab/broker/workqueue"
 	"wirelab/lab/result"
-	"wirelab/queue"
 )
 
 // HandoverOf is how a path through one of brokers hands an entry on; through
@@ -22,14 +22,14 @@ func HandoverOf(brokers []Broker) *result.Handover {
 	}
 	switch b.Kind {
 	case RabbitMQ:
-		h.Broker, h.Queue = productRabbitMQ, string(cmp.Or(b.Queue.Kind, queue.Quorum))
+		h.Broker, h.Queue = productRabbitMQ, string(cmp.Or(b.Queue.Kind, workqueue.Quorum))
 	case NATSServer:
-		h.Broker, h.Queue = productNATS, string(cmp.Or(b.Queue.Kind, queue.Stream))
+		h.Broker, h.Queue = productNATS, string(cmp.Or(b.Queue.Kind, workqueue.Stream))
 	case Hermes:
-		h.Broker, h.Queue = productHermes, string(cmp.Or(b.Queue.Kind, queue.Quorum))
+		h.Broker, h.Queue = productHermes, string(cmp.Or(b.Queue.Kind, workqueue.Quorum))
 	}
 	if b.PublishedTopology {
-		h.Queue, h.Confirms, h.Persistent = string(queue.Classic), false, false
+		h.Queue, h.Confirms, h.Persistent = string(workqueue.Classic), false, false
 	}
 	if b.URL != "" {
 		h.Sync = result.SyncUnknown

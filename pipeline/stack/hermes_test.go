@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/hermes/local"
 	"wirelab/pipeline/stack"
-	"wirelab/queue"
 )
 
 // Hermes is a broker as the others are: started first, accounted for, told to all who
@@ -21,7 +21,7 @@ func TestHermes(t *testing.T) {
 	t.Setenv(endings, filepath.Join(t.TempDir(), "endings"))
 	o := options(t, "a file")
 	t.Setenv("TMPDIR", t.TempDir())
-	o.Brokers = []stack.Broker{{Kind: stack.Hermes, Queue: queue.Options{Prefetch: 7}, Direct: true}}
+	o.Brokers = []stack.Broker{{Kind: stack.Hermes, Queue: workqueue.Options{Prefetch: 7}, Direct: true}}
 	var said []string
 	o.Say = func(p stack.Part) { said = append(said, p.Name) }
 	s, err := stack.Start(t.Context(), o)

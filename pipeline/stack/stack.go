@@ -20,10 +20,10 @@ import (
 	"sync"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/hermes/local"
 	"wirelab/lab/probe"
 	"wirelab/lab/target"
-	"wirelab/queue"
 	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
 )
@@ -88,7 +88,7 @@ type Broker struct {
 	Kind string // one of [Brokers]
 	URL  string // of one that runs elsewhere; "": one is started
 	// Queue says how the queue is used; Name "" is [QueueName].
-	Queue queue.Options
+	Queue workqueue.Options
 	// Direct adds a queue of its own whose listener stores by itself.
 	Direct bool
 	// OverHTTP is whether the other listener hands on by HTTP, as the published

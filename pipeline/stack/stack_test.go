@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/hermes/local"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/programtest"
@@ -26,7 +27,6 @@ import (
 	"wirelab/lab/control"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/stack"
-	"wirelab/queue"
 	"wirelab/system/nats"
 )
 
@@ -118,8 +118,8 @@ func options(t *testing.T, source string) stack.Options {
 	return stack.Options{
 		Getenv: programs(t), Program: os.Args[0], Database: wirelab.DatabaseAddress{Kind: "embedded", Source: source}, Published: true,
 		Brokers: []stack.Broker{
-			{Kind: stack.NATSServer, Queue: queue.Options{Prefetch: 7}, Direct: true},
-			{Kind: stack.RabbitMQ, URL: "amqp://elsewhere", Queue: queue.Options{Name: "other"}, OverHTTP: true},
+			{Kind: stack.NATSServer, Queue: workqueue.Options{Prefetch: 7}, Direct: true},
+			{Kind: stack.RabbitMQ, URL: "amqp://elsewhere", Queue: workqueue.Options{Name: "other"}, OverHTTP: true},
 		},
 	}
 }
@@ -353,7 +353,7 @@ func TestRefusals(t *testing.T) {
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	good := stack.Config{Listen: map[string]string{"http": "127.0.0.1:0"}, Gateway: &stack.Gateway{HTTP: "a:1", Queues: map[string]stack.Queue{
-		"log-nats": {Broker: "nats", URL: "nats://x", Options: queue.Options{Name: "q", Confirms: true, Retry: time.Second}},
+		"log-nats": {Broker: "nats", URL: "nats://x", Options: workqueue.Options{Name: "q", Confirms: true, Retry: time.Second}},
 	}}}
 	text, err := json.Marshal(good)
 	if err != nil {

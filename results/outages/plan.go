@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker/workqueue"
 	"wirelab/lab/chaos"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
@@ -18,7 +19,6 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/pipeline/stack"
 	"wirelab/pipeline/trouble"
-	"wirelab/queue"
 	"wirelab/results/report"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
@@ -140,7 +140,7 @@ func (f *Asked) Options() (chaos.Options, error) {
 		return o, wirelab.Errorf(wirelab.InvalidArgument, "--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.Slo)
 	}
 	o.Limit = limit
-	return o, prepare.CheckQueue(queue.Options{Name: stack.QueueName, Kind: queue.Kind(f.Queue), Confirms: !f.NoConfirms, Persistent: !f.Transient})
+	return o, prepare.CheckQueue(workqueue.Options{Name: stack.QueueName, Kind: workqueue.Kind(f.Queue), Confirms: !f.NoConfirms, Persistent: !f.Transient})
 }
 
 // Runs are the faults of each run.
@@ -169,11 +169,11 @@ func (f *Asked) Broker(l *prepare.Lab, path string) []stack.Broker {
 			if stack.PathName(kind, direct) != name {
 				continue
 			}
-			b := stack.Broker{Kind: kind, URL: l.Getenv(variable), Direct: direct, Queue: queue.Options{
+			b := stack.Broker{Kind: kind, URL: l.Getenv(variable), Direct: direct, Queue: workqueue.Options{
 				Name: stack.QueueName, Confirms: !f.NoConfirms, Persistent: !f.Transient,
 			}}
 			if kind == stack.RabbitMQ {
-				b.Queue.Kind, b.PublishedTopology = queue.Kind(f.Queue), f.Topology
+				b.Queue.Kind, b.PublishedTopology = workqueue.Kind(f.Queue), f.Topology
 			}
 			return []stack.Broker{b}
 		}

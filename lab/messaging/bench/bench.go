@@ -68,7 +68,7 @@ func Check(p plan.Plan) error {
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)
 		case p.Messaging():
-			if err := way.Check(broker.Reach{Variant: arm.Queue, Durability: broker.Durability(p.DurabilityOf(arm))}); err != nil {
+			if err := way.Check(broker.Config{Variant: arm.Queue, Durability: broker.Durability(p.DurabilityOf(arm))}); err != nil {
 				return fmt.Errorf("arm %s: %w", arm.Name, err)
 			}
 		}

@@ -31,7 +31,7 @@ func TestBoundsAgree(t *testing.T) {
 	}
 	for name, all := range map[string][]string{
 		"synced":     {plan.DurabilityFsync, string(broker.Synced)},
-		"as shipped": {plan.DurabilityDefault, string(broker.AsShipped)},
+		"as shipped": {plan.DurabilityDefault, string(broker.VendorDefault)},
 	} {
 		if all[0] != all[1] {
 			t.Errorf("durability %s: %q", name, all)

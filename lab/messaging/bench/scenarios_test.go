@@ -92,8 +92,8 @@ func serveNull(ctx context.Context, kind string) error {
 
 // openFaulty connects to a broker and does wrong by one message in 500 that it
 // delivers, in each way.
-func openFaulty(ctx context.Context, protocol string, r broker.Reach) (broker.Broker, error) {
-	b, err := ways.Open(ctx, protocol, r)
+func openFaulty(ctx context.Context, protocol string, c broker.Config) (broker.Broker, error) {
+	b, err := ways.Open(ctx, protocol, c)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,6 @@ import (
 	"wirelab"
 	"wirelab/broker"
 	"wirelab/broker/hermes"
-	"wirelab/broker/rabbitmq"
 	"wirelab/broker/ways"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
@@ -164,15 +163,15 @@ func handoverOf(o Options, about string) *result.Handover {
 		}
 	case ways.NATS:
 		h.Broker, h.Queue = "NATS JetStream", "stream"
-		if o.Durability == broker.AsShipped {
+		if o.Durability == broker.VendorDefault {
 			h.Sync = result.SyncLater
 		}
 	case ways.RabbitMQ:
 		h.Broker = "RabbitMQ"
 		if h.Queue == "" {
-			h.Queue = rabbitmq.Quorum
+			h.Queue = string(broker.Quorum)
 		}
-		if h.Queue == rabbitmq.Classic {
+		if h.Queue == string(broker.Classic) {
 			h.Alone = o.Nodes > 1
 			if !strings.HasPrefix(about, syncsClassic) {
 				h.Sync = result.SyncLater

@@ -77,7 +77,7 @@ func (c hermesCluster) nodes() (all []node) {
 }
 
 func (c hermesCluster) addresses() []string            { return c.GRPC() }
-func (c hermesCluster) about() string                  { return broker.About("Hermes", len(c.Nodes), "node") }
+func (c hermesCluster) about() string                  { return broker.NodesName("Hermes", len(c.Nodes), "node") }
 func (c hermesCluster) stop(ctx context.Context) error { return c.Stop(ctx) }
 
 func (c hermesCluster) leader(ctx context.Context, _ string) (int, error) {
@@ -140,7 +140,7 @@ type natsCluster struct {
 func startNATS(ctx context.Context, o Options, dir string) (cluster, error) {
 	options := nats.Options{Parent: dir, Hosts: o.hosts}
 	command := target.Command{Name: "NATS server", Path: o.NATS, CPUs: o.CPUs}
-	if o.Durability == broker.AsShipped {
+	if o.Durability == broker.VendorDefault {
 		options.SyncEvery = natsSync
 	}
 	if o.Nodes == 1 { // a cluster of one finds nobody to agree with

@@ -21,7 +21,7 @@ import (
 )
 
 // Opener connects to a broker by a protocol's name.
-type Opener func(ctx context.Context, protocol string, r broker.Reach) (broker.Broker, error)
+type Opener func(ctx context.Context, protocol string, c broker.Config) (broker.Broker, error)
 
 // Options says how a driver works.
 type Options struct {
@@ -72,19 +72,19 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 	if order.Broker == nil {
 		return nil, errors.New("told to drive what is no message broker")
 	}
-	reach := broker.Reach{
+	config := broker.Config{
 		Addresses:  strings.Split(order.Address, ","),
-		Durability: broker.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Brief: order.Broker.Brief,
+		Durability: broker.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Ephemeral: order.Broker.Brief,
 	}
 	d := &dialled{
 		options: o,
 		seeds:   rand.New(rand.NewPCG(order.Seed, 0x6d657373)), // the second word separates this use of the seed
-		reading: Reading{Protocol: order.Protocol, Reach: reach},
+		reading: Reading{Protocol: order.Protocol, Config: config},
 	}
 	for i, l := range order.Loads {
 		p := &prepared{dialled: d, Meter: agent.Meter{Self: self}, what: l.Messages, stage: newStage(order.Broker.Stage)}
 		loads = append(loads, p)
-		if err = p.connect(ctx, order, reach, l); err == nil {
+		if err = p.connect(ctx, order, config, l); err == nil {
 			err = p.golden(ctx)
 		}
 		if err != nil {
@@ -95,17 +95,17 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 }
 
 // connect opens the publishers of a load.
-func (p *prepared) connect(ctx context.Context, order control.Dial, reach broker.Reach, l control.Load) (err error) {
+func (p *prepared) connect(ctx context.Context, order control.Dial, config broker.Config, l control.Load) (err error) {
 	sockets := &probe.Sockets{}
 	p.Traffic = sockets.Count
 	p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Cause: agent.Cause, Tell: fault.Text, Own: order.Own}
-	reach.Connect = sockets.Connect
-	if p.broker, err = p.options.Open(ctx, order.Protocol, reach); err != nil {
+	config.Connect = sockets.Connect
+	if p.broker, err = p.options.Open(ctx, order.Protocol, config); err != nil {
 		return err
 	}
 	connections := min(max(l.Connections, 1), l.InFlight)
 	for i := range connections {
-		publisher, err := p.broker.Publisher(ctx, width(l.InFlight, connections, i))
+		publisher, err := p.broker.Publisher(ctx, broker.PublisherConfig{MaxInFlight: width(l.InFlight, connections, i)})
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func dialled(m control.Messages, rate float64) *control.Dial {
 // opens has a driver drive b, whatever it is told to connect to.
 func opens(b broker.Broker) drive.Options {
 	return drive.Options{
-		Open:     func(context.Context, string, broker.Reach) (broker.Broker, error) { return b, nil },
+		Open:     func(context.Context, string, broker.Config) (broker.Broker, error) { return b, nil },
 		Patience: 3 * time.Second, // waited for where something is lost; a machine with much to do may be silent for a second
 	}
 }

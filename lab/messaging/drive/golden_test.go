@@ -18,9 +18,12 @@ type repeats struct {
 	count atomic.Uint64
 }
 
-func (r *repeats) Subscribe(ctx context.Context, s broker.Subscription, handle func([]byte) bool) (broker.Subscriber, error) {
-	return r.Broker.Subscribe(ctx, s, func(body []byte) bool {
-		return (r.count.Add(1)%8 != 0 || handle(body)) && handle(body)
+func (r *repeats) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+	return r.Broker.Subscribe(ctx, s, func(ctx context.Context, d broker.Delivery) broker.Disposition {
+		if r.count.Add(1)%8 == 0 {
+			handle(ctx, d)
+		}
+		return handle(ctx, d)
 	})
 }
 

@@ -275,15 +275,15 @@ func (s *sender) send(o order) {
 	}
 	lane, topic := r.laneOf(s.index, s.sends)
 	s.sends++
-	first, bodies := write(r.ledger, lane, o.due, o.recorded, r.load.Batch)
+	first, batch := write(r.ledger, lane, o.due, o.recorded, r.load.Batch)
 	sent := s.lines.clock.Now()
 	s.open.Add(1)
-	s.publisher.Send(ctx, topic, bodies, func(err error) {
-		for i := range bodies {
+	s.publisher.Send(ctx, topic, batch, func(_ broker.Receipt, err error) {
+		for i := range batch {
 			r.ledger.Answered(lane, first+uint64(i), err == nil)
 		}
 		if err == nil {
-			r.acknowledged(len(bodies), sent)
+			r.acknowledged(len(batch), sent)
 		}
 		s.lines.finish(ending{slot: o.slot, age: o.age, err: err})
 		if cancel != nil {
@@ -297,16 +297,16 @@ func (s *sender) send(o order) {
 }
 
 // write returns the next messages of a lane and the first one's number.
-func write(l *account.Ledger, lane int, due int64, recorded bool, n int) (first uint64, bodies [][]byte) {
-	bodies = make([][]byte, n)
-	for i := range bodies {
+func write(l *account.Ledger, lane int, due int64, recorded bool, n int) (first uint64, batch []broker.Message) {
+	batch = make([]broker.Message, n)
+	for i := range batch {
 		number, body := l.Write(lane, due, recorded)
 		if i == 0 {
 			first = number
 		}
-		bodies[i] = body
+		batch[i].Body = body
 	}
-	return first, bodies
+	return first, batch
 }
 
 // classify names a send that failed: by its code.

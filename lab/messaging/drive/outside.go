@@ -23,7 +23,7 @@ import (
 // its standard input. It reads until that ends.
 type Reading struct {
 	Protocol     string              `json:"protocol"`
-	Reach        broker.Reach        `json:"reach"`
+	Config       broker.Config       `json:"config"`
 	Subscription broker.Subscription `json:"subscription"`
 }
 
@@ -37,18 +37,18 @@ func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err er
 	if err := decoder.Decode(&what); err != nil {
 		return fmt.Errorf("what is to be read: %w", err)
 	}
-	broker, err := open(ctx, what.Protocol, what.Reach)
+	from, err := open(ctx, what.Protocol, what.Config)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, broker.Close()) }()
+	defer func() { err = errors.Join(err, from.Close()) }()
 	broken := make(chan error, 1)
-	sub, err := broker.Subscribe(ctx, what.Subscription, func(body []byte) bool {
-		err := writeFramed(out, body)
-		if err != nil {
+	sub, err := from.Subscribe(ctx, what.Subscription, func(_ context.Context, d broker.Delivery) broker.Disposition {
+		if err := writeFramed(out, d.Body); err != nil {
 			broken <- err // it is given nothing more, so that this is the only one
+			return broker.Stop()
 		}
-		return err == nil
+		return broker.Ack()
 	})
 	if err != nil {
 		return err

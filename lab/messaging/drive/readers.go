@@ -59,12 +59,12 @@ func (r *run) subscription(audience int) broker.Subscription {
 // read has an audience read from within this process.
 func (r *run) read(ctx context.Context, audience int) (reader, error) {
 	a, delay := r.ledger.Audience(audience), time.Duration(r.load.Delay)
-	sub, err := r.broker.Subscribe(ctx, r.subscription(audience), func(body []byte) bool {
-		a.Arrived(body, r.clock.Now())
+	sub, err := r.broker.Subscribe(ctx, r.subscription(audience), func(_ context.Context, d broker.Delivery) broker.Disposition {
+		a.Arrived(d.Body, r.clock.Now())
 		if delay > 0 {
 			time.Sleep(delay)
 		}
-		return true
+		return broker.Ack()
 	})
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (r *run) read(ctx context.Context, audience int) (reader, error) {
 type inside struct{ broker.Subscriber }
 
 func (i inside) close(ctx context.Context) error { return i.Close(ctx) }
-func (i inside) failed() error                   { return i.Failed() }
+func (i inside) failed() error                   { return i.Err() }
 
 // sick is why one of the readers reads no more; nil while all do.
 func (r *run) sick() error {

@@ -85,7 +85,7 @@ func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages
 		return nil, err
 	}
 	for _, topic := range r.topics {
-		if err := b.Make(ctx, topic); err != nil {
+		if err := b.CreateTopic(ctx, topic); err != nil {
 			return nil, errors.Join(fmt.Errorf("make a topic: %w", err), r.remove(ctx))
 		}
 	}
@@ -234,7 +234,7 @@ const teardownLimit = 30 * time.Second
 
 func (r *run) remove(ctx context.Context) (all error) {
 	for _, topic := range r.topics {
-		if err := r.broker.Remove(ctx, topic); err != nil {
+		if err := r.broker.DeleteTopic(ctx, topic); err != nil {
 			all = errors.Join(all, fmt.Errorf("remove a topic: %w", err))
 		}
 	}

@@ -16,16 +16,16 @@ type crossing struct {
 	waits bool
 }
 
-func (c crosses) Publisher(ctx context.Context, width int) (broker.Publisher, error) {
-	p, err := c.Broker.Publisher(ctx, width)
-	return crossing{p, width > 1}, err
+func (c crosses) Publisher(ctx context.Context, o broker.PublisherConfig) (broker.Publisher, error) {
+	p, err := c.Broker.Publisher(ctx, o)
+	return crossing{p, o.MaxInFlight > 1}, err
 }
 
 // Calls makes a publisher of one at a time one that does not wait.
 func (c crossing) Calls() bool { return c.waits }
 
-func (c crossing) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	c.Publisher.Send(ctx, topic[:len(topic)-1]+"a", bodies, done)
+func (c crossing) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
+	c.Publisher.Send(ctx, topic[:len(topic)-1]+"a", batch, done)
 }
 
 // refuses is a broker that refuses what it is sent once it is on.
@@ -39,15 +39,15 @@ type refusing struct {
 	broker *refuses
 }
 
-func (r *refuses) Publisher(ctx context.Context, width int) (broker.Publisher, error) {
-	p, err := r.Broker.Publisher(ctx, width)
+func (r *refuses) Publisher(ctx context.Context, o broker.PublisherConfig) (broker.Publisher, error) {
+	p, err := r.Broker.Publisher(ctx, o)
 	return refusing{p, r}, err
 }
 
-func (r refusing) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
+func (r refusing) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
 	if r.broker.on.Load() {
-		done(wirelab.Errorf(wirelab.Unavailable, "not now"))
+		done(broker.Receipt{}, wirelab.Errorf(wirelab.Unavailable, "not now"))
 		return
 	}
-	r.Publisher.Send(ctx, topic, bodies, done)
+	r.Publisher.Send(ctx, topic, batch, done)
 }

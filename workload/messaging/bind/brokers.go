@@ -32,7 +32,7 @@ func brokerBinding(w ways.Way) wirelab.Binding[messaging.Service] {
 			return wirelab.Errorf(wirelab.Unimplemented, "%s is spoken by a cluster of several processes; wirelab up messaging --broker %s runs one", w.Protocol.Name, w.Make)
 		}}},
 		Clients: []wirelab.Dialer[messaging.Service]{{Library: w.Client, Dial: func(ctx context.Context, to wirelab.Dialing) (messaging.Service, io.Closer, error) {
-			b, err := w.Open(ctx, broker.Reach{Addresses: strings.Split(to.Address, ","), Connect: to.Connect})
+			b, err := w.Open(ctx, broker.Config{Addresses: strings.Split(to.Address, ","), Connect: to.Connect})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -65,7 +65,7 @@ func (s *stub) makes(ctx context.Context, topic, group string) error {
 	if known {
 		return nil
 	}
-	err := s.broker.Make(ctx, broker.Topic{Name: topic, Groups: slices.Compact([]string{readers, group})})
+	err := s.broker.CreateTopic(ctx, broker.Topic{Name: topic, Groups: slices.Compact([]string{readers, group})})
 	if err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
 		return err
 	}
@@ -108,11 +108,11 @@ func (s *stub) send(ctx context.Context, b messaging.Batch, answered chan<- erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.publisher == nil {
-		if s.publisher, err = s.broker.Publisher(ctx, 1); err != nil {
+		if s.publisher, err = s.broker.Publisher(ctx, broker.PublisherConfig{}); err != nil {
 			return err
 		}
 	}
-	s.publisher.Send(ctx, b.Topic, b.Bodies, func(err error) { answered <- err })
+	s.publisher.Send(ctx, b.Topic, broker.Messages(b.Bodies...), func(_ broker.Receipt, err error) { answered <- err })
 	return nil
 }
 
@@ -140,12 +140,12 @@ func (s *stub) Deliver(ctx context.Context, r messaging.Reading) iter.Seq2[messa
 // holds back until it is closed, and has not dealt with. An error was not yielded.
 func (s *stub) read(ctx context.Context, r messaging.Reading, yield func(messaging.Delivered, error) bool) (err error) {
 	next, over := make(chan []byte), make(chan struct{})
-	sub, err := s.broker.Subscribe(ctx, broker.Subscription{Topic: r.Topic, Group: r.Group, Prefetch: 1}, func(body []byte) bool {
+	sub, err := s.broker.Subscribe(ctx, broker.Subscription{Topic: r.Topic, Group: r.Group, Prefetch: 1}, func(_ context.Context, d broker.Delivery) broker.Disposition {
 		select {
-		case next <- append([]byte(nil), body...):
-			return true
+		case next <- append([]byte(nil), d.Body...):
+			return broker.Ack()
 		case <-over:
-			return false
+			return broker.Stop()
 		}
 	})
 	if err != nil {

@@ -1,0 +1,213 @@
+package jetstream_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	library "github.com/nats-io/nats.go/jetstream"
+
+	"wirelab"
+	"wirelab/broker/brokertest"
+	"wirelab/broker/jetstream"
+	"wirelab/broker/workqueue"
+	"wirelab/system/nats"
+)
+
+// A handler may take longer than the server waits for a word: it is given one.
+func TestLongHandler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	t.Parallel()
+	b := queues(t, within(t, nats.Options{}), jetstream.Settings{AckWait: 3 * time.Second})
+	p := declare(t, b, safe)
+	publish(t, p, "long")
+	ctx, stop := context.WithCancel(t.Context())
+	var calls int // by one handler at a time, or the race detector sees it
+	var consuming sync.WaitGroup
+	consuming.Go(func() {
+		defer stop()
+		if err := b.Consume(ctx, safe, func(ctx context.Context, d workqueue.Delivery) error {
+			calls++
+			// Three times what the server would wait.
+			long := time.NewTimer(9 * time.Second)
+			defer long.Stop()
+			<-long.C
+			stop()
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	consuming.Wait()
+	settle(t, b, safe, 0, 0)
+	if calls != 1 {
+		t.Errorf("called %d times", calls)
+	}
+}
+
+// unavailable to the publisher, who checked when it began.
+func TestDeletedWhileUsed(t *testing.T) {
+	t.Parallel()
+	b := queues(t, within(t, nats.Options{}), jetstream.Settings{})
+	p := declare(t, b, safe)
+	got, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- b.Consume(t.Context(), safe, func(_ context.Context, d workqueue.Delivery) error { got <- d.ID; return nil })
+	}()
+	publish(t, p, "one")
+	<-got
+	if err := b.Delete(t.Context(), safe); err != nil {
+		t.Fatal(err)
+	}
+	coded(t, "the consumer", <-ended, wirelab.NotFound)
+	_, err := p.Publish(t.Context(), workqueue.Message{ID: "two", Body: []byte("two")})
+	coded(t, "the publisher", err, wirelab.Unavailable)
+}
+
+// one message waits among many that are done.
+func TestTrimmed(t *testing.T) {
+	t.Parallel()
+	address := within(t, nats.Options{})
+	b := queues(t, address, jetstream.Settings{})
+	o := safe
+	o.Retry = time.Hour
+	p := declare(t, b, o)
+	conn, err := client.Connect(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := library.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		publish(t, p, "a"+strconv.Itoa(i))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var consuming sync.WaitGroup
+	defer consuming.Wait()
+	defer stop()
+	consuming.Go(func() {
+		if err := b.Consume(ctx, o, func(_ context.Context, d workqueue.Delivery) error {
+			if d.ID == "a60" {
+				return errors.New("not now")
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		stream, err := js.Stream(patience, "wirelab-queue-entries")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Up to the one that waits: what is behind it goes when it does.
+		if state := stream.CachedInfo().State; state.FirstSeq == 61 && state.Msgs == 40 {
+			break
+		}
+		select {
+		case <-look.C:
+		case <-patience.Done():
+			t.Fatalf("the stream has %+v", stream.CachedInfo().State)
+		}
+	}
+	settle(t, b, o, 1, 0)
+}
+
+// its way: here whatever it forgot would be away for an hour.
+func TestEndsInMidstream(t *testing.T) {
+	t.Parallel()
+	const n = 400
+	b := queues(t, within(t, nats.Options{}), jetstream.Settings{AckWait: time.Hour})
+	o := safe
+	o.Prefetch, o.Attempts = 32, 1000
+	p := declare(t, b, o)
+	account := brokertest.NewAccount()
+	var publishing sync.WaitGroup
+	for i := range 8 {
+		publishing.Go(func() {
+			for j := range n / 8 {
+				m := workqueue.Message{ID: strconv.Itoa(i*100 + j), Body: []byte("x")}
+				account.Published(m)
+				if _, err := p.Publish(t.Context(), m); err != nil {
+					t.Error(err)
+					return
+				}
+				account.Confirmed(m.ID)
+			}
+		})
+	}
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	rounds := 0
+	for left := n; left > 0 && patience.Err() == nil; rounds++ {
+		ctx, stop := context.WithCancel(patience)
+		before := account.Tally().Delivered
+		if err := b.Consume(ctx, o, func(_ context.Context, d workqueue.Delivery) error {
+			left := n - account.Delivered(d.Message)
+			if left == 0 || n-left >= before+5 {
+				stop()
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		left = n - account.Tally().Delivered
+	}
+	publishing.Wait()
+	sum := account.Tally()
+	if sum.Delivered != n || sum.Duplicated > 0 || len(sum.Missing) > 0 {
+		t.Errorf("in %d rounds: %v", rounds, sum)
+	}
+	t.Logf("%d consumers, one after the other", rounds)
+}
+
+// would be away for another one, here for an hour.
+func TestHoldsNothingReady(t *testing.T) {
+	t.Parallel()
+	b := queues(t, within(t, nats.Options{}), jetstream.Settings{AckWait: time.Hour})
+	o := safe
+	o.Prefetch = 4
+	p := declare(t, b, o)
+	for i := range 12 {
+		publish(t, p, "a"+strconv.Itoa(i))
+	}
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ctx, stop := context.WithCancel(patience)
+	entered := make(chan string, 12)
+	var consuming sync.WaitGroup
+	defer consuming.Wait()
+	defer stop()
+	for range 3 {
+		consuming.Go(func() {
+			if err := b.Consume(ctx, o, func(ctx context.Context, d workqueue.Delivery) error {
+				entered <- d.ID
+				<-ctx.Done()
+				return ctx.Err()
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		for range 4 {
+			select {
+			case <-entered:
+			case <-patience.Done():
+				t.Fatal("a consumer has messages that it does not handle")
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package memory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"wirelab/broker"
+)
+
+// Subscribe implements [broker.Broker].
+func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+	t, err := b.find(ctx, s.Topic)
+	if err != nil {
+		return nil, err
+	}
+	defer b.server.mu.Unlock()
+	if t.groups[s.Group] == nil {
+		return nil, errNoGroup(s.Topic, s.Group)
+	}
+	r := &subscriber{broker: b, of: s, handle: handle, done: make(chan struct{}), ended: make(chan struct{})}
+	r.reads, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go r.read() // Close waits for it
+	return r, nil
+}
+
+// subscriber reads a group.
+type subscriber struct {
+	broker   *Broker
+	of       broker.Subscription
+	handle   broker.Handler
+	reads    context.Context //nolint:containedctx // the life of its goroutine
+	stop     context.CancelFunc
+	handlers sync.WaitGroup
+	done     chan struct{} // closed if it ended by itself
+	ended    chan struct{} // closed when nothing of it runs
+
+	// Guarded by the server's mu.
+	running int
+	err     error
+}
+
+// read takes messages until it is closed, or there is nothing to read any more.
+func (r *subscriber) read() {
+	defer close(r.ended)
+	for r.reads.Err() == nil {
+		g, it, changed, err := r.next()
+		if err != nil {
+			r.fail(err)
+			break
+		}
+		if it == nil {
+			select {
+			case <-changed:
+			case <-r.reads.Done():
+			}
+			continue
+		}
+		d := broker.Delivery{
+			Message: it.Message, Attempt: it.attempts, Redelivered: it.attempts > 1, Failures: it.failures, Place: it.place,
+		}
+		if r.of.Handlers() == 1 {
+			r.settle(g, it, r.handle(r.reads, d)) // in order, and so here
+			continue
+		}
+		r.handlers.Go(func() { r.settle(g, it, r.handle(r.reads, d)) })
+	}
+	r.handlers.Wait()
+}
+
+// next takes a message if there is one, and there may be one more handler.
+func (r *subscriber) next() (g *group, it *item, changed <-chan struct{}, err error) {
+	s := r.broker.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.broker.closed {
+		return nil, nil, nil, broker.ErrClosed
+	}
+	if r.broker.away() {
+		return nil, nil, s.changed, nil
+	}
+	t := s.topics[r.of.Topic]
+	if t == nil {
+		return nil, nil, nil, errNoTopic(r.of.Topic)
+	}
+	g = t.groups[r.of.Group]
+	if r.running == r.of.Handlers() || len(g.ready) == 0 {
+		return nil, nil, s.changed, nil
+	}
+	it, g.ready = g.ready[0], g.ready[1:]
+	g.held[it] = r
+	it.attempts++
+	r.running++
+	return g, it, nil, nil
+}
+
+// settle does what a handler said with its message.
+func (r *subscriber) settle(g *group, it *item, said broker.Disposition) {
+	s := r.broker.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.tell()
+	r.running--
+	if g.held[it] != r {
+		return // it was taken away, and is somebody else's
+	}
+	delete(g.held, it)
+	switch said.Do {
+	case broker.RetryLater:
+		it.failures++
+		g.later++
+		time.AfterFunc(said.After, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			g.later--
+			g.put(it)
+			s.tell()
+		})
+	case broker.StopReading:
+		it.attempts-- // it did not fail
+		g.put(it)
+		r.stop()
+	}
+}
+
+func (r *subscriber) fail(err error) {
+	r.broker.server.mu.Lock()
+	r.err = err
+	r.broker.server.mu.Unlock()
+	close(r.done)
+}
+
+// Close implements [broker.Subscriber].
+func (r *subscriber) Close(ctx context.Context) error {
+	r.stop()
+	select {
+	case <-r.ended:
+		return nil
+	case <-ctx.Done():
+		return broker.ErrStuck()
+	}
+}
+
+// Done implements [broker.Subscriber].
+func (r *subscriber) Done() <-chan struct{} { return r.done }
+
+// Err implements [broker.Subscriber].
+func (r *subscriber) Err() error {
+	r.broker.server.mu.Lock()
+	defer r.broker.server.mu.Unlock()
+	return r.err
+}
+
+// Ready implements [broker.Subscriber].
+func (r *subscriber) Ready() bool {
+	r.broker.server.mu.Lock()
+	defer r.broker.server.mu.Unlock()
+	return r.reads.Err() == nil && r.err == nil && !r.broker.away() && !r.broker.closed
+}
