@@ -42,12 +42,12 @@ import (
 	"wirelab/hermes/client"
 )
 
-// Way is how messages are published.
-type Way int
+// API is how messages are published.
+type API int
 
-// The ways.
+// The APIs.
 const (
-	Stream  Way = iota // PublishStream: many messages under way on one stream
+	Stream  API = iota // PublishStream: many messages under way on one stream
 	GRPC               // a unary call for each send
 	REST               // POST with JSON over HTTP/1.1
 	GraphQL            // a mutation over HTTP/1.1
@@ -122,7 +122,7 @@ func Parse(address string) (nodes []string, token string, err error) {
 type Broker struct {
 	config broker.Config
 	mode   hermes.Mode
-	way    Way
+	api    API
 	client *client.Client // makes topics and reads, and publishes for who shares it
 	name   string
 
@@ -142,7 +142,7 @@ var _ broker.Broker = (*Broker)(nil)
 // Open connects to a cluster by the gRPC listeners of its nodes, as host:port or as one
 // address like [Parse]'s; one node is enough, the others are learnt. Its variants are the
 // modes. A patient broker's Open takes at most 5 s.
-func Open(ctx context.Context, c broker.Config, way Way) (*Broker, error) {
+func Open(ctx context.Context, c broker.Config, by API) (*Broker, error) {
 	if len(c.Addresses) == 1 && strings.HasPrefix(c.Addresses[0], Scheme) {
 		var err error
 		if c.Addresses, c.Token, err = Parse(c.Addresses[0]); err != nil {
@@ -160,7 +160,7 @@ func Open(ctx context.Context, c broker.Config, way Way) (*Broker, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, wirelab.Public(err)
 	}
-	b := &Broker{config: c, mode: mode, way: way, changed: make(chan struct{})}
+	b := &Broker{config: c, mode: mode, api: by, changed: make(chan struct{})}
 	if b.client, err = b.dial(b.connect); err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	if c.Shared {
 		return &streamer{broker: b, config: c, client: b.client, mode: b.mode}, nil
 	}
-	if b.way == Stream {
+	if b.api == Stream {
 		own, err := b.dial(b.plain)
 		if err != nil {
 			return nil, err
@@ -324,13 +324,13 @@ func (b *Broker) members(ctx context.Context) ([]api.Member, error) {
 	}
 }
 
-// turn is the way of the next publisher.
-func (b *Broker) turn() Way {
-	if b.way != All {
-		return b.way
+// turn is the API of the next publisher.
+func (b *Broker) turn() API {
+	if b.api != All {
+		return b.api
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.made++
-	return []Way{GRPC, REST, GraphQL}[(b.made-1)%3]
+	return []API{GRPC, REST, GraphQL}[(b.made-1)%3]
 }

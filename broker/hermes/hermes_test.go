@@ -62,7 +62,7 @@ func cluster(t *testing.T, nodes int) *local.Cluster {
 	return c
 }
 
-func open(t *testing.T, r broker.Config, way driver.Way) broker.Broker {
+func open(t *testing.T, r broker.Config, way driver.API) broker.Broker {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -73,8 +73,8 @@ func open(t *testing.T, r broker.Config, way driver.Way) broker.Broker {
 	return b
 }
 
-func ways() map[string]driver.Way {
-	return map[string]driver.Way{
+func ways() map[string]driver.API {
+	return map[string]driver.API{
 		"stream": driver.Stream, "grpc": driver.GRPC, "rest": driver.REST, "graphql": driver.GraphQL, "all": driver.All,
 	}
 }
@@ -173,7 +173,7 @@ func publish(t *testing.T, b broker.Broker, topic string) {
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 1)
-	for name, way := range map[string]driver.Way{"rest": driver.REST, "graphql": driver.GraphQL, "grpc": driver.GRPC} {
+	for name, way := range map[string]driver.API{"rest": driver.REST, "graphql": driver.GraphQL, "grpc": driver.GRPC} {
 		var dialled atomic.Int64
 		b := open(t, broker.Config{Addresses: c.GRPC(), Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
 			dialled.Add(1)
@@ -231,7 +231,7 @@ func TestNodeKilled(t *testing.T) {
 	t.Parallel()
 	all := ways()
 	if testing.Short() {
-		all = map[string]driver.Way{"stream": driver.Stream}
+		all = map[string]driver.API{"stream": driver.Stream}
 	}
 	for name, way := range all {
 		t.Run(name, func(t *testing.T) {

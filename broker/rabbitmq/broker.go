@@ -117,8 +117,13 @@ func (b *Broker) begin() (done func(), err error) {
 	return b.running.Done, nil
 }
 
-// queueName is the name of the work queue that a topic is.
-func queueName(topic string) (string, bool) { return strings.CutPrefix(topic, broker.QueuePrefix) }
+// queueName is the name of the work queue that a topic is; "" of another topic.
+func queueName(topic string) (name string, work bool) {
+	if name, work = strings.CutPrefix(topic, broker.QueuePrefix); !work {
+		name = ""
+	}
+	return name, work
+}
 
 // queueOf is the queue of a topic's group.
 func queueOf(topic, group string) string {

@@ -293,5 +293,10 @@ func (l *link) drop() {
 }
 
 // hang ends a connection, politely if the server answers. That it does not is
-// no fault of who is done with it.
-func hang(conn *wire) { _ = conn.CloseDeadline(time.Now().Add(closeLimit)) }
+// no fault of who is done with it. The library's deadline is not enough: the heartbeats of
+// a server that takes no messages put it off.
+func hang(conn *wire) {
+	late := time.AfterFunc(closeLimit, func() { _ = conn.out.Conn.Close() })
+	defer late.Stop()
+	_ = conn.CloseDeadline(time.Now().Add(closeLimit))
+}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/loads"
 	"wirelab/lab/network"
@@ -34,7 +34,7 @@ func (a *app) complete(root *cobra.Command) {
 		"workload":  func() []string { return append(a.Operations(), catalog.Messaging) },
 		"operation": a.OperationNames, "protocol": a.AllProtocols, "network": networkNames,
 		"driver": words(plan.Drivers()...), "certificate": words("auto", "new", "none"), "pin": words("auto", "none"),
-		"db": words("postgres", "embedded", "memory"), "durability": words("fsync", "default"), "broker": func() []string { return append(ways.Started(), "none") },
+		"db": words("postgres", "embedded", "memory"), "durability": words("fsync", "default"), "broker": func() []string { return append(drivers.Started(), "none") },
 		"scenario": func() []string { return append(plan.Scenarios(), "all") }, "primary": metrics, "metric": metrics,
 		"arrivals": words(plan.Poisson, plan.Constant, plan.LogNormal), "replay": words(loads.ReplaySequential, loads.ReplaySampled),
 		"queue": words("quorum", "classic", "stream"), "name": a.names,

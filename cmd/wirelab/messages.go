@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/broker/drivers"
+	"wirelab/broker/kinds"
 	"wirelab/broker/null"
-	"wirelab/broker/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
@@ -60,7 +61,7 @@ func newReadMessagesCommand(a *app) *cobra.Command {
 // by themselves.
 func newNullBrokerCommand(a *app) *cobra.Command {
 	var o null.Options
-	nulls := map[string]func() *null.Server{ways.NATS: func() *null.Server { return null.NATS(o) }, ways.RabbitMQ: null.AMQP}
+	nulls := map[string]func() *null.Server{drivers.NATS: func() *null.Server { return null.NATS(o) }, drivers.RabbitMQ: null.AMQP}
 	c := &cobra.Command{
 		Use:    prepare.NullBroker + " BROKER",
 		Short:  "Speak a broker's protocol and do nothing, as an experiment's child",
@@ -71,8 +72,8 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 			if !known {
 				return wirelab.UnknownName("null broker", args[0], slices.Sorted(maps.Keys(nulls)))
 			}
-			if args[0] == ways.RabbitMQ && o != (null.Options{}) {
-				return cli.Usage("--delay and --double are of the null broker of %s only", ways.NATS)
+			if args[0] == drivers.RabbitMQ && o != (null.Options{}) {
+				return cli.Usage("--delay and --double are of the null broker of %s only", drivers.NATS)
 			}
 			if a.Getenv("GOGC") == "" {
 				debug.SetGCPercent(driverGC)

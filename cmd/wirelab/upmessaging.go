@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/broker"
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/cluster"
@@ -36,7 +36,7 @@ func newUpMessagingCommand(a *app) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return a.upMessaging(c.Context(), f) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Started(), ", "))
+	flags.StringVar(&f.broker, "broker", drivers.Hermes, "message `broker`: "+strings.Join(drivers.Started(), ", "))
 	flags.IntVar(&f.nodes, "nodes", plan.DefaultNodes, fmt.Sprintf("`nodes` of the cluster, 1 to %d", plan.NodesMax))
 	flags.StringVar(&f.durability, "durability", string(broker.Synced), "what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
@@ -62,7 +62,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 		return err
 	}
 	s, err := cluster.Start(ctx, cluster.Options{
-		Make: f.broker, Nodes: f.nodes, Durability: broker.Durability(f.durability), Programs: programs,
+		Kind: f.broker, Nodes: f.nodes, Durability: broker.Durability(f.durability), Programs: programs,
 	})
 	if err != nil {
 		if ctx.Err() != nil { // err tells of every node that it did not come up
@@ -83,8 +83,8 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 // sayMessaging tells how the cluster is reached.
 func (a *app) sayMessaging(s *cluster.Cluster, f upMessagingFlags) error {
 	var protocols []string
-	for _, w := range ways.All() {
-		if w.Make == f.broker {
+	for _, w := range drivers.All() {
+		if w.Kind == f.broker {
 			protocols = append(protocols, w.Protocol.Name)
 		}
 	}

@@ -7,6 +7,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,8 +171,10 @@ func (r *running) Ready() control.Ready {
 			if part.About != wirelab.Memory {
 				ready.Database = part.About
 			}
-		case stack.RabbitMQ, stack.NATSServer, stack.Hermes:
-			ready.Broker = part.About
+		default:
+			if slices.Contains(stack.Brokers(), part.Name) {
+				ready.Broker = part.About
+			}
 		}
 		if part.Journal != "" {
 			ready.Journals = append(ready.Journals, part.Journal)

@@ -50,7 +50,7 @@ func (l *Lab) Present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Abs
 	for i, arm := range p.Arms {
 		broker := bench.Broker(arm)
 		if p.Messaging() {
-			broker = brokerbench.Make(arm)
+			broker = brokerbench.Kind(arm)
 		}
 		lacks, err := l.Lacks(ctx, broker)
 		if err == nil && lacks == "" {

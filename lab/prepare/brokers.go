@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"wirelab/broker"
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
+	"wirelab/broker/kinds"
 	"wirelab/hermes/local"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/bench"
 	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
 	"wirelab/lab/target"
-	"wirelab/pipeline/stack"
 	"wirelab/system/nats"
 )
 
@@ -29,11 +29,11 @@ const (
 // in without a word, is given the user and password of the URL in the environment:
 // a plan, which is shown and stored, has no place for them.
 func (l *Lab) OpenBroker(ctx context.Context, protocol string, r broker.Config) (broker.Broker, error) {
-	w, err := ways.Find(protocol)
+	w, err := drivers.Find(protocol)
 	if err != nil {
 		return nil, err
 	}
-	variable := VariableOf(w.Make)
+	variable := VariableOf(w.Kind)
 	if at, err := url.Parse(l.Getenv(variable)); variable != "" && err == nil && at.User != nil {
 		for i, address := range r.Addresses {
 			if !strings.Contains(address, "://") {
@@ -47,16 +47,23 @@ func (l *Lab) OpenBroker(ctx context.Context, protocol string, r broker.Config) 
 }
 
 // VariableOf is the environment variable with the URL of a broker that somebody else
-// runs; "" of a make that needs none.
+// runs; "" of a kind that needs none.
 func VariableOf(broker string) string {
-	return map[string]string{ways.NATS: NatsVariable, ways.RabbitMQ: AmqpVariable}[broker]
+	if broker == kinds.Hermes { // an address of it has no user
+		return ""
+	}
+	kind, err := kinds.Find(broker)
+	if err != nil {
+		return ""
+	}
+	return kind.Variable
 }
 
 // withBrokers is the bench of a plan of messages.
 func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
 	var makes []string
 	for _, arm := range p.Arms {
-		makes = append(makes, bench.Make(arm))
+		makes = append(makes, bench.Kind(arm))
 	}
 	programs, err := l.BrokerPrograms(ctx, program, makes...)
 	if err != nil {
@@ -69,14 +76,14 @@ func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 // of its kind is needed.
 func (l *Lab) BrokerPrograms(ctx context.Context, program string, makes ...string) (cluster.Programs, error) {
 	programs := cluster.Programs{Null: target.Command{Path: program, Args: []string{NullBroker}}}
-	if slices.Contains(makes, ways.Hermes) {
+	if slices.Contains(makes, drivers.Hermes) {
 		found, err := local.Find(ctx, l.Getenv)
 		if err != nil {
 			return programs, err
 		}
 		programs.Hermes = found.Program
 	}
-	if slices.Contains(makes, ways.NATS) {
+	if slices.Contains(makes, drivers.NATS) {
 		found, err := nats.Find(ctx, l.Getenv)
 		if err != nil {
 			return programs, err
@@ -107,5 +114,9 @@ const (
 
 // BrokerVariables are those variables by the broker's kind.
 func BrokerVariables() map[string]string {
-	return map[string]string{stack.RabbitMQ: AmqpVariable, stack.NATSServer: NatsVariable, stack.Hermes: HermesVariable}
+	all := map[string]string{}
+	for _, k := range kinds.All() {
+		all[k.Name] = k.Variable
+	}
+	return all
 }

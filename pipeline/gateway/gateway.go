@@ -49,6 +49,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/broker/kinds"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/path"
 	"wirelab/wire/panics"
@@ -61,7 +62,11 @@ const DefaultLimit = 4096
 // Known are the paths that a gateway has a route for even where nothing is
 // behind it, in the order of the page.
 func Known() []string {
-	return []string{"log-http", "log-grpc", "log-rpc", "log-rabbit", "log-rabbit-direct", "log-nats", "log-nats-direct", "log-hermes", "log-hermes-direct"}
+	paths := []string{"log-http", "log-grpc", "log-rpc"}
+	for _, k := range kinds.All() {
+		paths = append(paths, "log-"+k.Path, "log-"+k.Path+"-direct")
+	}
+	return paths
 }
 
 // handlePath is the path that POST /handle takes, as was published (ms-F12).
@@ -252,13 +257,10 @@ func (g *Gateway) absent(name string) error {
 
 // wordsOf is the message of a success: ms-F13 to F15.
 func wordsOf(name string) string {
-	switch {
-	case strings.HasPrefix(name, "log-rabbit"):
-		return "logged via rabbitmq"
-	case strings.HasPrefix(name, "log-nats"):
-		return "logged via nats"
-	case strings.HasPrefix(name, "log-hermes"):
-		return "logged via hermes"
+	for _, k := range kinds.All() {
+		if strings.HasPrefix(name, "log-"+k.Path) {
+			return "logged via " + k.Name
+		}
 	}
 	return "logged"
 }

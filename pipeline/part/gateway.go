@@ -8,8 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/broker"
-	"wirelab/broker/hermes"
-	"wirelab/broker/jetstream"
+	"wirelab/broker/drivers"
 	"wirelab/broker/rabbitmq"
 	"wirelab/broker/workqueue"
 	"wirelab/pipeline/gateway"
@@ -134,30 +133,14 @@ func (p *part) broker(ctx context.Context, q stack.Queue) (workqueue.Queues, err
 }
 
 func (p *part) openBroker(ctx context.Context, q stack.Queue) (workqueue.Queues, error) {
-	config := broker.Config{Addresses: []string{q.URL}, Patient: true}
-	switch {
-	case q.PublishedTopology:
-		exchange, err := rabbitmq.OpenExchange(ctx, config, rabbitmq.Topology{
+	if q.PublishedTopology {
+		exchange, err := rabbitmq.OpenExchange(ctx, broker.Config{Addresses: []string{q.URL}, Patient: true}, rabbitmq.Topology{
 			Exchange: stack.PublishedExchange, Key: stack.PublishedKey, Keys: stack.PublishedKeys(), NewID: logging.NewID,
 		})
 		if err != nil {
 			return nil, err
 		}
 		return workqueue.Letterless(exchange, func(err error) { p.notes.Note("keep an entry", err) }), nil
-	case q.Broker == stack.RabbitMQ:
-		return queuesOf(rabbitmq.Open(ctx, config))
-	case q.Broker == stack.NATSServer:
-		return queuesOf(jetstream.Open(ctx, config))
-	case q.Broker == stack.Hermes:
-		return queuesOf(hermes.Open(ctx, config, hermes.Stream))
 	}
-	return nil, wirelab.UnknownName("broker", q.Broker, stack.Brokers())
-}
-
-// queuesOf are the work queues of a broker that could be opened.
-func queuesOf[B broker.Broker](b B, err error) (workqueue.Queues, error) {
-	if err != nil {
-		return nil, err
-	}
-	return workqueue.New(b), nil
+	return drivers.Queues(ctx, q.Broker, q.URL)
 }

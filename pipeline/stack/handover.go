@@ -3,6 +3,7 @@ package stack
 import (
 	"cmp"
 
+	"wirelab/broker/kinds"
 	"wirelab/broker/workqueue"
 	"wirelab/lab/result"
 )
@@ -20,13 +21,8 @@ func HandoverOf(brokers []Broker) *result.Handover {
 		// RabbitMQ and Hermes always so, NATS since SyncEvery is left at 0.
 		Sync: result.SyncFirst,
 	}
-	switch b.Kind {
-	case RabbitMQ:
-		h.Broker, h.Queue = productRabbitMQ, string(cmp.Or(b.Queue.Kind, workqueue.Quorum))
-	case NATSServer:
-		h.Broker, h.Queue = productNATS, string(cmp.Or(b.Queue.Kind, workqueue.Stream))
-	case Hermes:
-		h.Broker, h.Queue = productHermes, string(cmp.Or(b.Queue.Kind, workqueue.Quorum))
+	if kind, err := kinds.Find(b.Kind); err == nil {
+		h.Broker, h.Queue = kind.Product, string(cmp.Or(b.Queue.Kind, kind.Queues[0]))
 	}
 	if b.PublishedTopology {
 		h.Queue, h.Confirms, h.Persistent = string(workqueue.Classic), false, false
@@ -36,10 +32,3 @@ func HandoverOf(brokers []Broker) *result.Handover {
 	}
 	return h
 }
-
-// The names of what is behind parts.
-const (
-	productRabbitMQ = "RabbitMQ"
-	productNATS     = "NATS JetStream"
-	productHermes   = "Hermes"
-)

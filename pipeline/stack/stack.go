@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"wirelab"
+	"wirelab/broker/kinds"
 	"wirelab/broker/workqueue"
 	"wirelab/hermes/local"
 	"wirelab/lab/probe"
@@ -30,13 +31,13 @@ import (
 
 // The brokers.
 const (
-	RabbitMQ   = "rabbitmq"
-	NATSServer = "nats"
-	Hermes     = "hermes"
+	RabbitMQ   = kinds.RabbitMQ
+	NATSServer = kinds.NATS
+	Hermes     = kinds.Hermes
 )
 
 // Brokers are the kinds of brokers there are.
-func Brokers() []string { return []string{RabbitMQ, NATSServer, Hermes} }
+func Brokers() []string { return kinds.Names() }
 
 // The parts that are always there. A listener's name is "listener-" and its path's
 // without "log-": "listener-rabbit", "listener-nats-direct".
@@ -195,23 +196,27 @@ func (s *Stack) planBroker(b Broker) error {
 		s.brokers[b.Kind] = func() string { return b.URL }
 		return nil
 	}
-	r := &served{name: b.Kind}
+	kind, err := kinds.Find(b.Kind)
+	if err != nil {
+		return err
+	}
+	r := &served{name: b.Kind, product: kind.Product}
 	switch b.Kind {
 	case RabbitMQ:
-		r.product, r.door = productRabbitMQ, DoorAMQP
+		r.door = DoorAMQP
 		r.make = func(ctx context.Context) (server, error) {
 			return rabbitmq.Start(ctx, rabbitmq.Options{Getenv: s.options.Getenv, CPUs: s.options.CPUs})
 		}
 	case NATSServer:
-		r.product, r.door = productNATS, DoorNATS
+		r.door = DoorNATS
 		r.make = func(ctx context.Context) (server, error) {
 			return startNATS(ctx, s.options)
 		}
 	case Hermes:
-		r.product, r.door = productHermes, DoorGRPC
+		r.door = DoorGRPC
 		r.make = func(ctx context.Context) (server, error) { return startHermes(ctx, s.options) }
 	default:
-		return wirelab.UnknownName("broker", b.Kind, Brokers())
+		return wirelab.Errorf(wirelab.Unimplemented, "no %s is started here; give the URL of one that runs", kind.Product)
 	}
 	s.brokers[b.Kind] = r.url
 	s.pieces = append(s.pieces, r)
@@ -248,8 +253,8 @@ func startHermes(ctx context.Context, o Options) (server, error) {
 // PathName is the gateway's path to a broker: "log-rabbit", "log-nats-direct", "log-hermes".
 func PathName(broker string, direct bool) string {
 	name := "log-" + broker
-	if broker == RabbitMQ {
-		name = "log-rabbit"
+	if kind, err := kinds.Find(broker); err == nil {
+		name = "log-" + kind.Path
 	}
 	if direct {
 		name += "-direct"

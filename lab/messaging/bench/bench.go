@@ -14,7 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/broker"
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/cluster"
@@ -43,27 +43,27 @@ func New(usual *experiment.Processes, programs Programs, p plan.Plan) *Bench {
 	return &Bench{Processes: usual, programs: programs, plan: p}
 }
 
-// Make is the make of broker that an arm needs to be started; "" if none is, as where
+// Kind is the make of broker that an arm needs to be started; "" if none is, as where
 // it runs elsewhere.
-func Make(arm plan.Arm) string {
-	w, err := ways.Find(arm.Protocol)
+func Kind(arm plan.Arm) string {
+	w, err := drivers.Find(arm.Protocol)
 	if err != nil || arm.Target != "" {
 		return ""
 	}
-	return w.Make
+	return w.Kind
 }
 
 // Check returns InvalidArgument for a plan whose arms and loads do not go together.
 func Check(p plan.Plan) error {
 	for i, arm := range p.Arms {
-		way, err := ways.Find(arm.Protocol)
+		way, err := drivers.Find(arm.Protocol)
 		switch {
 		case err != nil && p.Messaging():
 			return err
 		case err == nil && !p.Messaging():
 			return wirelab.Errorf(wirelab.InvalidArgument,
 				"%s is a message broker: it belongs to the workload messaging, and not to %s; write --workload messaging", arm.Protocol, p.Workload)
-		case p.Messaging() && arm.Target == "" && !slices.Contains(ways.Started(), Make(arm)):
+		case p.Messaging() && arm.Target == "" && !slices.Contains(drivers.Started(), Kind(arm)):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092", arm.Name, arm.Protocol)
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)
@@ -79,7 +79,7 @@ func Check(p plan.Plan) error {
 // Server implements [experiment.Bench].
 func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	o := cluster.Options{
-		Make: Make(arm), Nodes: b.plan.Nodes, Durability: broker.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
+		Kind: Kind(arm), Nodes: b.plan.Nodes, Durability: broker.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
 		CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
 		Small: b.plan.Plays(plan.DiskFull), Apart: b.plan.Plays(plan.Partition),
 	}
@@ -99,7 +99,7 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 // Null implements [experiment.Bench].
 func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	s, err := cluster.Start(ctx, cluster.Options{
-		Make: Make(arm), Nothing: true, Variant: arm.Queue, CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
+		Kind: Kind(arm), Nothing: true, Variant: arm.Queue, CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
 	})
 	if err != nil {
 		return nil, err

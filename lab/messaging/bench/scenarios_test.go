@@ -12,8 +12,8 @@ import (
 
 	"wirelab/broker"
 	"wirelab/broker/brokertest"
+	"wirelab/broker/drivers"
 	"wirelab/broker/null"
-	"wirelab/broker/ways"
 	"wirelab/internal/prereq"
 	"wirelab/internal/programtest"
 	"wirelab/lab/agent"
@@ -55,7 +55,7 @@ func run(m *testing.M) (code int, err error) {
 	case len(os.Args) > 2 && os.Args[1] == nullBroker:
 		return 0, serveNull(ctx, os.Args[2])
 	case len(os.Args) > 1 && os.Args[1] == reader:
-		open := drive.Opener(ways.Open)
+		open := drive.Opener(drivers.Open)
 		if len(os.Args) > 2 {
 			open = openFaulty
 		}
@@ -80,7 +80,7 @@ func run(m *testing.M) (code int, err error) {
 // serveNull is the null broker of a make.
 func serveNull(ctx context.Context, kind string) error {
 	server := null.NATS(null.Options{})
-	if kind == ways.RabbitMQ {
+	if kind == drivers.RabbitMQ {
 		server = null.AMQP()
 	}
 	at, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,7 +93,7 @@ func serveNull(ctx context.Context, kind string) error {
 // openFaulty connects to a broker and does wrong by one message in 500 that it
 // delivers, in each way.
 func openFaulty(ctx context.Context, protocol string, c broker.Config) (broker.Broker, error) {
-	b, err := ways.Open(ctx, protocol, c)
+	b, err := drivers.Open(ctx, protocol, c)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func clusters(t *testing.T, kind string, nodes int) *cluster.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	s, err := cluster.Start(ctx, cluster.Options{Make: kind, Nodes: nodes, Durability: broker.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
+	s, err := cluster.Start(ctx, cluster.Options{Kind: kind, Nodes: nodes, Durability: broker.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func failing() []string {
 // done is told.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
-	s := clusters(t, ways.Hermes, 3)
+	s := clusters(t, drivers.Hermes, 3)
 	all := failing()
 	if testing.Short() {
 		all = []string{plan.Crash}
@@ -212,7 +212,7 @@ func TestNothingIsLost(t *testing.T) {
 	for _, scenario := range all {
 		t.Run(scenario, func(t *testing.T) {
 			skip(t, scenario)
-			c := drives(t, s, "hermes-grpc-stream", drive.Options{Open: ways.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 200)
+			c := drives(t, s, "hermes-grpc-stream", drive.Options{Open: drivers.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 200)
 			length := 3 * time.Second
 			if scenario == plan.LeaderKill {
 				length = 12 * time.Second // long enough to see all as before, on most machines
@@ -251,7 +251,7 @@ func TestFaultsAreCaughtThroughFailures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; make test runs it")
 	}
-	s := clusters(t, ways.Hermes, 3)
+	s := clusters(t, drivers.Hermes, 3)
 	// What is lost is waited for; a failure of Hermes is over sooner.
 	faulty := drive.Options{Open: openFaulty, Outside: []string{reader, "faulty"}, Patience: 4 * time.Second}
 	for _, scenario := range failing() {
@@ -275,15 +275,15 @@ func TestFaultsAreCaughtThroughFailures(t *testing.T) {
 // TestNulls: a driver runs before what does nothing as it does before each broker, and
 // nothing is lost there either.
 func TestNulls(t *testing.T) {
-	for _, way := range ways.All() {
-		if way.Make == ways.Kafka {
+	for _, way := range drivers.All() {
+		if way.Kind == drivers.Kafka {
 			continue // none is started here
 		}
 		t.Run(way.Protocol.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			s, err := cluster.Start(ctx, cluster.Options{Make: way.Make, Nothing: true, Programs: programs})
+			s, err := cluster.Start(ctx, cluster.Options{Kind: way.Kind, Nothing: true, Programs: programs})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +292,7 @@ func TestNulls(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			c := drives(t, s, way.Protocol.Name, drive.Options{Open: ways.Open}, control.Messages{Scenario: plan.Live, Size: 100, Batch: 2, Groups: 2}, 500)
+			c := drives(t, s, way.Protocol.Name, drive.Options{Open: drivers.Open}, control.Messages{Scenario: plan.Live, Size: 100, Batch: 2, Groups: 2}, 500)
 			var m *control.Measured
 			for window := 500 * time.Millisecond; window < time.Minute; window *= 4 { // a machine that stands still completes none
 				m = c.must(control.Order{Slice: &control.Slice{For: plan.Duration(window), Seed: 2}}).Slice

@@ -16,8 +16,8 @@ import (
 
 	"wirelab"
 	"wirelab/broker"
+	"wirelab/broker/drivers"
 	"wirelab/broker/hermes"
-	"wirelab/broker/ways"
 	"wirelab/internal/affinity"
 	"wirelab/internal/daemon"
 	"wirelab/lab/network/kernel"
@@ -28,7 +28,7 @@ import (
 
 // Options say what is started.
 type Options struct {
-	Make       string // one of [ways.Started]
+	Kind       string // one of [drivers.Started]
 	Nodes      int
 	Durability broker.Durability
 	Variant    string // of how topics are kept, for what an acknowledgement promises
@@ -40,7 +40,7 @@ type Options struct {
 	// Apart puts each node on a host of its own, in a network namespace, so that it can be
 	// cut off from the others; this takes root.
 	Apart bool
-	// Nothing starts what speaks the make's protocol and does nothing, in the place of its
+	// Nothing starts what speaks the kind's protocol and does nothing, in the place of its
 	// nodes: see package broker/null.
 	Nothing bool
 
@@ -115,16 +115,16 @@ func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
 		o.hosts = s.segment.Hosts
 	}
 	switch {
-	case o.Nothing && slices.Contains(ways.Started(), o.Make):
+	case o.Nothing && slices.Contains(drivers.Started(), o.Kind):
 		s.cluster, err = startNull(ctx, o, s.dir)
-	case o.Make == ways.Hermes:
+	case o.Kind == drivers.Hermes:
 		s.cluster, err = startHermes(ctx, o, s.dir)
-	case o.Make == ways.NATS:
+	case o.Kind == drivers.NATS:
 		s.cluster, err = startNATS(ctx, o, s.dir)
-	case o.Make == ways.RabbitMQ:
+	case o.Kind == drivers.RabbitMQ:
 		s.cluster, err = startRabbitMQ(ctx, o, s.dir)
 	default:
-		err = wirelab.UnknownName("message broker", o.Make, ways.Started())
+		err = wirelab.UnknownName("message broker", o.Kind, drivers.Started())
 	}
 	if err != nil {
 		return nil, err
@@ -152,8 +152,8 @@ const syncsClassic = "RabbitMQ 3."
 // handoverOf is what an acknowledgement of a broker of a name promises that is started so.
 func handoverOf(o Options, about string) *result.Handover {
 	h := &result.Handover{Confirms: true, Persistent: true, Sync: result.SyncFirst, Queue: o.Variant}
-	switch o.Make {
-	case ways.Hermes:
+	switch o.Kind {
+	case drivers.Hermes:
 		h.Broker = "Hermes"
 		if h.Queue == "" {
 			h.Queue = hermes.Consistent
@@ -161,12 +161,12 @@ func handoverOf(o Options, about string) *result.Handover {
 		if h.Queue != hermes.Consistent {
 			h.Sync, h.Persistent = result.SyncLater, h.Queue != hermes.Performance
 		}
-	case ways.NATS:
+	case drivers.NATS:
 		h.Broker, h.Queue = "NATS JetStream", "stream"
 		if o.Durability == broker.VendorDefault {
 			h.Sync = result.SyncLater
 		}
-	case ways.RabbitMQ:
+	case drivers.RabbitMQ:
 		h.Broker = "RabbitMQ"
 		if h.Queue == "" {
 			h.Queue = string(broker.Quorum)

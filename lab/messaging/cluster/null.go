@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"wirelab"
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
 	"wirelab/hermes/local"
 	"wirelab/lab/target"
 )
 
-// nullCluster is a server that speaks a make's protocol and does nothing.
+// nullCluster is a server that speaks a kind's protocol and does nothing.
 type nullCluster struct {
 	node    node
 	address string
@@ -20,21 +20,21 @@ type nullCluster struct {
 // startNull starts one: the doors of Hermes with nothing behind them, or a child of
 // this program that is told whose protocol it speaks.
 func startNull(ctx context.Context, o Options, dir string) (cluster, error) {
-	if o.Make == ways.Hermes {
+	if o.Kind == drivers.Hermes {
 		n, err := local.StartNull(ctx, local.Options{Program: o.Hermes, Dir: dir})
 		if err != nil {
 			return nil, err
 		}
-		return nullCluster{nullHermes{hermesNode{n}}, n.GRPC, o.Make, n.Stop}, nil
+		return nullCluster{nullHermes{hermesNode{n}}, n.GRPC, o.Kind, n.Stop}, nil
 	}
 	command := o.Null
 	command.Name = "null broker"
-	command.Args = append(append([]string(nil), command.Args...), o.Make)
+	command.Args = append(append([]string(nil), command.Args...), o.Kind)
 	p, err := target.Start(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	return nullCluster{nullChild{p, dir}, p.Ready().Address, o.Make, func(context.Context) error { return p.Stop() }}, nil
+	return nullCluster{nullChild{p, dir}, p.Ready().Address, o.Kind, func(context.Context) error { return p.Stop() }}, nil
 }
 
 func (c nullCluster) nodes() []node                  { return []node{c.node} }

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
 	"wirelab/internal/affinity"
 	"wirelab/internal/fault"
 	"wirelab/lab/control"
@@ -111,7 +111,7 @@ func (s *Cluster) Use() (use control.Use, err error) {
 // count of what is written in this one says nothing of the broker.
 func (s *Cluster) flushes() bool {
 	h := s.Handover()
-	return h.Sync == result.SyncFirst || s.options.Make == ways.Hermes && h.Persistent
+	return h.Sync == result.SyncFirst || s.options.Kind == drivers.Hermes && h.Persistent
 }
 
 func (s *Cluster) use() (control.Use, error) {

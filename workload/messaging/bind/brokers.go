@@ -12,24 +12,24 @@ import (
 
 	"wirelab"
 	"wirelab/broker"
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
 	"wirelab/workload/messaging"
 )
 
 // Brokers carry messaging over each way to a broker.
 func Brokers() []wirelab.Binding[messaging.Service] {
 	var all []wirelab.Binding[messaging.Service]
-	for _, w := range ways.All() {
+	for _, w := range drivers.All() {
 		all = append(all, brokerBinding(w))
 	}
 	return all
 }
 
-func brokerBinding(w ways.Way) wirelab.Binding[messaging.Service] {
+func brokerBinding(w drivers.Driver) wirelab.Binding[messaging.Service] {
 	return wirelab.Binding[messaging.Service]{
 		Protocol: w.Protocol, Style: wirelab.Idiomatic,
-		Servers: []wirelab.Server[messaging.Service]{{Library: w.Make, Serve: func(context.Context, wirelab.Endpoint, messaging.Service) error {
-			return wirelab.Errorf(wirelab.Unimplemented, "%s is spoken by a cluster of several processes; wirelab up messaging --broker %s runs one", w.Protocol.Name, w.Make)
+		Servers: []wirelab.Server[messaging.Service]{{Library: w.Kind, Serve: func(context.Context, wirelab.Endpoint, messaging.Service) error {
+			return wirelab.Errorf(wirelab.Unimplemented, "%s is spoken by a cluster of several processes; wirelab up messaging --broker %s runs one", w.Protocol.Name, w.Kind)
 		}}},
 		Clients: []wirelab.Dialer[messaging.Service]{{Library: w.Client, Dial: func(ctx context.Context, to wirelab.Dialing) (messaging.Service, io.Closer, error) {
 			b, err := w.Open(ctx, broker.Config{Addresses: strings.Split(to.Address, ","), Connect: to.Connect})
