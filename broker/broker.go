@@ -107,7 +107,8 @@ const (
 	BatchLimit  = 1_000   // messages of one send
 	BatchBytes  = 3 << 20 // bytes of one send
 	GroupsLimit = 64      // of a topic
-	NameLimit   = 120     // bytes of a topic's or a group's name: A-Z a-z 0-9 _ -
+	NameLimit   = 64      // bytes of a topic's or a group's name: A-Z a-z 0-9 _ -
+	QueueLimit  = 100     // bytes of a work queue's name, without the topic's prefix
 )
 
 // Message is what is passed on.
@@ -155,9 +156,12 @@ type Topic struct {
 // Validate returns InvalidArgument for names outside the contract.
 func (t Topic) Validate() error {
 	for _, name := range append([]string{t.Name}, t.Groups...) {
-		if name == "" || len(name) > NameLimit || strings.Trim(name, nameBytes) != "" {
-			return wirelab.Errorf(wirelab.InvalidArgument,
-				"name %.80q is not 1 to %d of A-Z a-z 0-9 _ -", name, NameLimit)
+		limit := NameLimit
+		if IsQueue(name) {
+			limit = len(QueuePrefix) + QueueLimit
+		}
+		if name == "" || len(name) > limit || strings.Trim(name, nameBytes) != "" {
+			return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q is not 1 to %d of A-Z a-z 0-9 _ -", name, limit)
 		}
 	}
 	if len(t.Groups) > GroupsLimit {

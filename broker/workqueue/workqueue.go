@@ -44,9 +44,9 @@ import (
 
 // The bounds of the contract.
 const (
-	BodyLimit = broker.BodyLimit // bytes of a message's body
-	IDLimit   = broker.IDLimit   // bytes of a message's id: printable ASCII without spaces
-	NameLimit = 100              // bytes of a queue's name
+	BodyLimit = broker.BodyLimit  // bytes of a message's body
+	IDLimit   = broker.IDLimit    // bytes of a message's id: printable ASCII without spaces
+	NameLimit = broker.QueueLimit // bytes of a queue's name
 )
 
 // What is passed on, and how it is kept.

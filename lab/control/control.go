@@ -162,9 +162,9 @@ type Dialled struct {
 // Broker says how a message broker is to be used.
 type Broker struct {
 	Durability string `json:"durability"`
-	Variant    string `json:"variant,omitempty"` // of how it keeps a topic
-	Brief      bool   `json:"brief,omitempty"`   // no node is going to be killed
-	Stage      string `json:"stage,omitempty"`   // as in Ready
+	Variant    string `json:"variant,omitempty"`   // of how it keeps a topic
+	Ephemeral  bool   `json:"ephemeral,omitempty"` // no node is going to be killed
+	Stage      string `json:"stage,omitempty"`     // as in Ready
 }
 
 // Load is a load to prepare.

@@ -217,7 +217,7 @@ func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 	if !p.Messaging() {
 		return nil
 	}
-	return &control.Broker{Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Brief: !p.Fails(), Stage: reach.Stage}
+	return &control.Broker{Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Ephemeral: !p.Fails(), Stage: reach.Stage}
 }
 
 // once tells an arm's driver in this round apart from every other's. All arms

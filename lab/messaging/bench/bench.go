@@ -43,7 +43,7 @@ func New(usual *experiment.Processes, programs Programs, p plan.Plan) *Bench {
 	return &Bench{Processes: usual, programs: programs, plan: p}
 }
 
-// Kind is the make of broker that an arm needs to be started; "" if none is, as where
+// Kind is the kind of broker that an arm needs to be started; "" if none is, as where
 // it runs elsewhere.
 func Kind(arm plan.Arm) string {
 	w, err := drivers.Find(arm.Protocol)

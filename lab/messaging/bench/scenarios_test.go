@@ -77,7 +77,7 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// serveNull is the null broker of a make.
+// serveNull is the null broker of a kind.
 func serveNull(ctx context.Context, kind string) error {
 	server := null.NATS(null.Options{})
 	if kind == drivers.RabbitMQ {

@@ -1,4 +1,4 @@
-// Package cluster runs message brokers of our own: it starts a cluster of one make,
+// Package cluster runs message brokers of our own: it starts a cluster of one kind,
 // accounts for its processes, does to them what is asked, and stops them. It sends
 // nothing to them but what it takes to find out who leads.
 package cluster
@@ -51,7 +51,7 @@ type Options struct {
 type Programs struct {
 	Hermes string         // the program of Hermes
 	NATS   string         // the program of a NATS server
-	Null   target.Command // one that is the null of the make that is its last argument
+	Null   target.Command // one that is the null of the kind that is its last argument
 }
 
 // Cluster is a running cluster.
@@ -69,7 +69,7 @@ type Cluster struct {
 	stage *stage
 }
 
-// cluster is the nodes of one make.
+// cluster is the nodes of one kind.
 type cluster interface {
 	nodes() []node
 	addresses() []string
@@ -217,7 +217,7 @@ const (
 	kept   = "nodes"
 )
 
-// settle makes the directory, and removes those of stands that were killed: nobody else
+// settle makes the directory, and removes those of clusters that were killed: nobody else
 // would.
 func (s *Cluster) settle() (err error) {
 	for _, left := range daemon.Left(os.TempDir(), prefix, time.Now()) {

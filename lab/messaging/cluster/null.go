@@ -13,7 +13,7 @@ import (
 type nullCluster struct {
 	node    node
 	address string
-	make    string
+	kind    string
 	end     func(context.Context) error
 }
 
@@ -39,7 +39,7 @@ func startNull(ctx context.Context, o Options, dir string) (cluster, error) {
 
 func (c nullCluster) nodes() []node                  { return []node{c.node} }
 func (c nullCluster) addresses() []string            { return []string{c.address} }
-func (c nullCluster) about() string                  { return "null broker of " + c.make }
+func (c nullCluster) about() string                  { return "null broker of " + c.kind }
 func (c nullCluster) stop(ctx context.Context) error { return c.end(ctx) }
 
 func (nullCluster) leader(context.Context, string) (int, error) { return 0, nil }

@@ -74,7 +74,7 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 	}
 	config := broker.Config{
 		Addresses:  strings.Split(order.Address, ","),
-		Durability: broker.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Ephemeral: order.Broker.Brief,
+		Durability: broker.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Ephemeral: order.Broker.Ephemeral,
 	}
 	d := &dialled{
 		options: o,
