@@ -42,7 +42,8 @@ type Tally struct {
 
 // String gives the numbers of all, and the first few ids of what is wrong.
 func (t Tally) String() string {
-	return fmt.Sprintf("%d published, %d confirmed, %d delivered, %d duplicated, %d reordered, missing %v, unknown %v, altered %v",
+	return fmt.Sprintf("%d published, %d confirmed, %d delivered, %d duplicated, %d reordered, "+
+		"missing %v, unknown %v, altered %v",
 		t.Published, t.Confirmed, t.Delivered, t.Duplicated, t.Reordered, few(t.Missing), few(t.Unknown), few(t.Altered))
 }
 

@@ -38,7 +38,9 @@ type Faulty struct {
 }
 
 // Subscribe implements [broker.Broker].
-func (f *Faulty) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (f *Faulty) Subscribe(
+	ctx context.Context, s broker.Subscription, handle broker.Handler,
+) (broker.Subscriber, error) {
 	var mu sync.Mutex // guards held, though one reader has no need of it
 	var held *broker.Delivery
 	return f.Broker.Subscribe(ctx, s, func(ctx context.Context, d broker.Delivery) broker.Disposition {

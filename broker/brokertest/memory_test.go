@@ -374,7 +374,11 @@ func (b *memoryBroker) Consume(ctx context.Context, o workqueue.Options, handle 
 		q.held[it] = b
 		it.deliveries++
 		running++
-		d := workqueue.Delivery{Message: workqueue.Message{ID: it.ID, Body: bytes.Clone(it.Body)}, Attempt: it.deliveries, Redelivered: it.deliveries > 1}
+		d := workqueue.Delivery{
+			Message:     workqueue.Message{ID: it.ID, Body: bytes.Clone(it.Body)},
+			Attempt:     it.deliveries,
+			Redelivered: it.deliveries > 1,
+		}
 		b.mu.Unlock()
 		handlers.Go(func() {
 			err := handle(ctx, d)
@@ -415,7 +419,9 @@ func (b *memoryBroker) done(ctx context.Context, q *memoryQueue, it *item, o wor
 		allowed--
 	}
 	code := wirelab.CodeOf(err)
-	if hopeless := code == wirelab.InvalidArgument || code == wirelab.Conflict; it.failures >= allowed || hopeless && b.fault != retriesHopeless {
+	if hopeless := code == wirelab.InvalidArgument ||
+		code == wirelab.Conflict; it.failures >= allowed ||
+		hopeless && b.fault != retriesHopeless {
 		letter := it.Message
 		if b.fault == forgetsBody {
 			letter.Body = []byte("?")

@@ -132,7 +132,8 @@ func (x *trial) named() {
 		x.Errorf("a broker that is there is away: %v", why)
 	}
 	answered := make(chan error, 1)
-	p.Send(x.ctx, t.Name, []broker.Message{{ID: "an-id", Body: []byte("one")}}, func(_ broker.Receipt, err error) { answered <- err })
+	one := []broker.Message{{ID: "an-id", Body: []byte("one")}}
+	p.Send(x.ctx, t.Name, one, func(_ broker.Receipt, err error) { answered <- err })
 	x.must(<-answered)
 	x.must(p.Close())
 	got := make(chan broker.Delivery, 2)

@@ -80,7 +80,8 @@ func alone() []check {
 	return []check{{"nothing is left behind", checkLeaks}}
 }
 
-// RunQueue holds work queues to the contract of package workqueue, over any broker. start starts a fresh server, once; the test that calls RunQueue
+// RunQueue holds work queues to the contract of package workqueue, over any broker.
+// start starts a fresh server, once; the test that calls RunQueue
 // must not run beside others, since goroutines are counted.
 func RunQueue(t *testing.T, start func(t *testing.T) *Server) {
 	t.Helper()
@@ -152,14 +153,18 @@ func newBench(tb testing.TB, s *Server, kind workqueue.Kind) *bench {
 	if patience == 0 {
 		patience = 5 * time.Minute
 	}
-	ctx, cancel := context.WithTimeoutCause(tb.Context(), patience, wirelab.Errorf(wirelab.DeadlineExceeded, "it did not happen within %v", patience))
+	ctx, cancel := context.WithTimeoutCause(tb.Context(), patience,
+		wirelab.Errorf(wirelab.DeadlineExceeded, "it did not happen within %v", patience))
 	tb.Cleanup(cancel)
 	return &bench{TB: tb, server: s, kind: kind, patience: patience, ctx: ctx}
 }
 
 // options are those of a queue of its own, completed and safe.
 func (b *bench) options() workqueue.Options {
-	o := workqueue.Options{Name: "t-" + strings.ToLower(rand.Text()[:12]), Kind: b.kind, Confirms: true, Persistent: true, Retry: 20 * time.Millisecond}
+	o := workqueue.Options{
+		Name: "t-" + strings.ToLower(rand.Text()[:12]), Kind: b.kind, Confirms: true, Persistent: true,
+		Retry: 20 * time.Millisecond,
+	}
 	return o.Complete()
 }
 

@@ -68,7 +68,8 @@ func checkWhole(b *bench) {
 // faultless checks that every message came once, whole.
 func (b *bench) faultless(a *Account) {
 	b.Helper()
-	if sum := a.Tally(); sum.Delivered != sum.Published || sum.Duplicated+len(sum.Missing)+len(sum.Unknown)+len(sum.Altered) > 0 {
+	if sum := a.Tally(); sum.Delivered != sum.Published ||
+		sum.Duplicated+len(sum.Missing)+len(sum.Unknown)+len(sum.Altered) > 0 {
 		b.Errorf("%v", sum)
 	}
 }

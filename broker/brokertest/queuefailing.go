@@ -28,8 +28,16 @@ func (c *calls) note(b *bench, d workqueue.Delivery) int {
 	}
 	c.of[d.ID]++
 	n := c.of[d.ID]
-	if before := c.last[d.ID]; n > 1 && d.Attempt != 0 && d.Attempt <= before.Attempt || n > 1 && d.Attempt == 0 && !d.Redelivered {
-		b.Errorf("%q came for the %dth time as attempt %d, redelivered %v; before as attempt %d", d.ID, n, d.Attempt, d.Redelivered, before.Attempt)
+	if before := c.last[d.ID]; n > 1 && d.Attempt != 0 && d.Attempt <= before.Attempt ||
+		n > 1 && d.Attempt == 0 && !d.Redelivered {
+		b.Errorf(
+			"%q came for the %dth time as attempt %d, redelivered %v; before as attempt %d",
+			d.ID,
+			n,
+			d.Attempt,
+			d.Redelivered,
+			before.Attempt,
+		)
 	}
 	c.last[d.ID] = d
 	return n

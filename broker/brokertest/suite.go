@@ -124,7 +124,8 @@ func (x *trial) read(topic, group string, ahead int, handle func(string)) *reade
 	x.Helper()
 	r := &reader{trial: x, got: make(chan string, 100_000)}
 	var err error
-	r.sub, err = x.broker.Subscribe(x.ctx, broker.Subscription{Topic: topic, Group: group, Prefetch: ahead}, func(_ context.Context, d broker.Delivery) broker.Disposition {
+	of := broker.Subscription{Topic: topic, Group: group, Prefetch: ahead}
+	r.sub, err = x.broker.Subscribe(x.ctx, of, func(_ context.Context, d broker.Delivery) broker.Disposition {
 		if handle != nil {
 			handle(string(d.Body))
 		}
@@ -251,7 +252,8 @@ func (x *trial) undealt() {
 	x.send(t.Name, want...)
 	refused := make(chan struct{})
 	given := 0
-	sub, err := x.broker.Subscribe(x.ctx, broker.Subscription{Topic: t.Name, Group: "g", Prefetch: 4}, func(context.Context, broker.Delivery) broker.Disposition {
+	of := broker.Subscription{Topic: t.Name, Group: "g", Prefetch: 4}
+	sub, err := x.broker.Subscribe(x.ctx, of, func(context.Context, broker.Delivery) broker.Disposition {
 		if given++; given < 6 {
 			return broker.Ack()
 		}
@@ -373,13 +375,15 @@ func (x *trial) conflict() {
 	if err := x.broker.CreateTopic(x.ctx, t); wirelab.CodeOf(err) != wirelab.Conflict {
 		x.Errorf("a topic that is there: %v, want Conflict", err)
 	}
-	if err := x.broker.CreateTopic(x.ctx, broker.Topic{Name: "no spaces"}); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	err := x.broker.CreateTopic(x.ctx, broker.Topic{Name: "no spaces"})
+	if wirelab.CodeOf(err) != wirelab.InvalidArgument {
 		x.Errorf("a name with a space: %v, want InvalidArgument", err)
 	}
 }
 
 func (x *trial) absent() {
-	if _, err := x.broker.Subscribe(x.ctx, broker.Subscription{Topic: "nobody-made-it", Group: "g"}, acks); wirelab.CodeOf(err) != wirelab.NotFound {
+	absent := broker.Subscription{Topic: "nobody-made-it", Group: "g"}
+	if _, err := x.broker.Subscribe(x.ctx, absent, acks); wirelab.CodeOf(err) != wirelab.NotFound {
 		x.Errorf("subscribing to it: %v, want NotFound", err)
 	}
 	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{})

@@ -53,15 +53,18 @@ func All() []Driver {
 		hermesDriver("hermes-grpc-stream", "HTTP/2", "gRPC stream", "Protocol Buffers", "hermes client", hermes.Stream),
 		hermesDriver("hermes-rest", "HTTP/1.1", "HTTP", "JSON", "net/http", hermes.REST),
 		hermesDriver("hermes-graphql", "HTTP/1.1", "GraphQL", "JSON", "net/http", hermes.GraphQL),
-		hermesDriver("hermes-all", "HTTP/2, HTTP/1.1", "gRPC, HTTP and GraphQL in turns", "Protocol Buffers, JSON", "grpc-go, net/http", hermes.All),
+		hermesDriver("hermes-all", "HTTP/2, HTTP/1.1", "gRPC, HTTP and GraphQL in turns",
+			"Protocol Buffers, JSON", "grpc-go, net/http", hermes.All),
 		{
-			Protocol: protocol("nats-jetstream", "TCP", "NATS", "bytes", true), Kind: NATS, Client: "nats.go", Check: jetstream.Check,
+			Protocol: protocol("nats-jetstream", "TCP", "NATS", "bytes", true),
+			Kind:     NATS, Client: "nats.go", Check: jetstream.Check,
 			Open: func(ctx context.Context, c broker.Config) (broker.Broker, error) {
 				return opened(jetstream.Open(ctx, c))
 			},
 		},
 		{
-			Protocol: protocol("rabbitmq", "TCP", "AMQP 0-9-1", "bytes", true), Kind: RabbitMQ, Client: "amqp091-go", Check: rabbitmq.Check,
+			Protocol: protocol("rabbitmq", "TCP", "AMQP 0-9-1", "bytes", true),
+			Kind:     RabbitMQ, Client: "amqp091-go", Check: rabbitmq.Check,
 			Open: func(ctx context.Context, c broker.Config) (broker.Broker, error) {
 				return opened(rabbitmq.Open(ctx, c))
 			},
@@ -96,7 +99,8 @@ func hermesDriver(name, transport, framing, encoding, client string, api hermes.
 // protocol is one that no server of a cell speaks, since a cluster does.
 func protocol(name, transport, framing, encoding string, multiplexed bool) wirelab.Protocol {
 	return wirelab.Protocol{
-		Name: name, Transport: transport, Framing: framing, Encoding: encoding, Network: "tcp", Multiplexed: multiplexed, Pipeline: true,
+		Name: name, Transport: transport, Framing: framing, Encoding: encoding,
+		Network: "tcp", Multiplexed: multiplexed, Pipeline: true,
 	}
 }
 

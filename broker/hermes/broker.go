@@ -319,7 +319,8 @@ func (b *Broker) members(ctx context.Context) ([]api.Member, error) {
 		case <-pause.C:
 		case <-ctx.Done():
 			pause.Stop()
-			return nil, wirelab.Errorf(wirelab.Unavailable, "a node of the cluster has not told its addresses: %v", context.Cause(ctx))
+			return nil, wirelab.Errorf(wirelab.Unavailable,
+				"a node of the cluster has not told its addresses: %v", context.Cause(ctx))
 		}
 	}
 }

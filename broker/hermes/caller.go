@@ -88,7 +88,9 @@ func (c *caller) Send(ctx context.Context, topic string, batch []broker.Message,
 
 func (c *caller) call(ctx context.Context, stub gen.HermesClient, topic string, batch []broker.Message) error {
 	if len(batch) == 1 {
-		_, err := stub.Publish(ctx, &gen.PublishRequest{Topic: topic, Messages: wireMessage(&batch[0]), Mode: gen.Mode(c.mode)})
+		_, err := stub.Publish(ctx, &gen.PublishRequest{
+			Topic: topic, Messages: wireMessage(&batch[0]), Mode: gen.Mode(c.mode),
+		})
 		return err
 	}
 	run := &gen.Run{Topic: topic, Mode: gen.Mode(c.mode)}

@@ -116,10 +116,14 @@ func TestModesAreKept(t *testing.T) {
 					publish(t, b, topic.Name)
 				}
 				var got atomic.Int64
-				s, err := b.Subscribe(t.Context(), broker.Subscription{Topic: topic.Name, Group: "g"}, func(context.Context, broker.Delivery) broker.Disposition {
-					got.Add(1)
-					return broker.Ack()
-				})
+				s, err := b.Subscribe(
+					t.Context(),
+					broker.Subscription{Topic: topic.Name, Group: "g"},
+					func(context.Context, broker.Delivery) broker.Disposition {
+						got.Add(1)
+						return broker.Ack()
+					},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -175,11 +179,15 @@ func TestConnectionsAreKept(t *testing.T) {
 	c := cluster(t, 1)
 	for name, way := range map[string]driver.API{"rest": driver.REST, "graphql": driver.GraphQL, "grpc": driver.GRPC} {
 		var dialled atomic.Int64
-		b := open(t, broker.Config{Addresses: c.GRPC(), Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
-			dialled.Add(1)
-			var d net.Dialer
-			return d.DialContext(ctx, network, address)
-		}}, way)
+		b := open(
+			t,
+			broker.Config{Addresses: c.GRPC(), Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
+				dialled.Add(1)
+				var d net.Dialer
+				return d.DialContext(ctx, network, address)
+			}},
+			way,
+		)
 		topic := broker.Topic{Name: "kept-" + name, Groups: []string{"g"}}
 		if err := b.CreateTopic(t.Context(), topic); err != nil {
 			t.Fatal(err)
@@ -216,7 +224,12 @@ func TestRefusalIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		answered := make(chan error, 1)
-		p.Send(t.Context(), "nobody-made-it", broker.Messages([]byte{1}), func(_ broker.Receipt, err error) { answered <- err })
+		p.Send(
+			t.Context(),
+			"nobody-made-it",
+			broker.Messages([]byte{1}),
+			func(_ broker.Receipt, err error) { answered <- err },
+		)
 		if err := <-answered; wirelab.CodeOf(err) != wirelab.NotFound {
 			t.Errorf("%s: %v, want NotFound", name, err)
 		}

@@ -145,7 +145,8 @@ func TestLeaderIsKilled(t *testing.T) {
 	consuming.Wait()
 	sum := account.Tally()
 	t.Logf("through a killed leader: %v", sum)
-	if sum.Confirmed != callers*each || sum.Delivered != callers*each || len(sum.Missing)+len(sum.Altered)+len(sum.Unknown) > 0 {
+	if sum.Confirmed != callers*each || sum.Delivered != callers*each ||
+		len(sum.Missing)+len(sum.Altered)+len(sum.Unknown) > 0 {
 		t.Errorf("%v", sum)
 	}
 }
@@ -196,7 +197,12 @@ func TestBesideTheContract(t *testing.T) {
 	if state, err := admin.Topic(t.Context(), topic, true); err != nil || state.RetentionAge != int64(time.Hour) {
 		t.Errorf("the retention is %d, %v", state.RetentionAge, err)
 	}
-	if _, err := admin.Publish(t.Context(), topic, vocabulary.Consistent, &vocabulary.Message{Payload: []byte("somebody's")}); err != nil {
+	if _, err := admin.Publish(
+		t.Context(),
+		topic,
+		vocabulary.Consistent,
+		&vocabulary.Message{Payload: []byte("somebody's")},
+	); err != nil {
 		t.Fatal(err)
 	}
 	once := safe
@@ -205,7 +211,11 @@ func TestBesideTheContract(t *testing.T) {
 	defer cancel()
 	var consuming sync.WaitGroup
 	consuming.Go(func() {
-		if err := b.Consume(ctx, once, func(context.Context, workqueue.Delivery) error { panic("at the disco") }); err != nil {
+		if err := b.Consume(
+			ctx,
+			once,
+			func(context.Context, workqueue.Delivery) error { panic("at the disco") },
+		); err != nil {
 			t.Error(err)
 		}
 	})

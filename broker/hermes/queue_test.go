@@ -18,7 +18,10 @@ import (
 // start runs a cluster of processes for the test.
 func start(t *testing.T, nodes int) *local.Cluster {
 	t.Helper()
-	c, err := local.Start(t.Context(), local.Options{Program: program, Nodes: nodes, Dir: t.TempDir(), Args: []string{"--free-bytes=1MiB"}})
+	c, err := local.Start(
+		t.Context(),
+		local.Options{Program: program, Nodes: nodes, Dir: t.TempDir(), Args: []string{"--free-bytes=1MiB"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,9 @@ const rangesAtOne = 1000
 
 // Subscribe implements [broker.Broker]. One of several handlers is given at most
 // [hermes.GroupRanges] messages at once.
-func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (b *Broker) Subscribe(
+	ctx context.Context, s broker.Subscription, handle broker.Handler,
+) (broker.Subscriber, error) {
 	// A group that is not there would be made.
 	if _, err := b.client.Group(ctx, s.Topic, s.Group); err != nil {
 		return nil, b.coded(ctx, err)

@@ -153,7 +153,8 @@ func (graphqlForm) path(string) string { return "/graphql" }
 
 // publishMutation names its variables, so that the server reads the text once. The
 // mode is always there: the origin's tool left it out (docs/origins.md hb-M11).
-const publishMutation = `mutation($topic:String!,$messages:[MessageInput!]!,$mode:Mode!){publish(topic:$topic,messages:$messages,mode:$mode){count}}`
+const publishMutation = `mutation($topic:String!,$messages:[MessageInput!]!,$mode:Mode!)` +
+	`{publish(topic:$topic,messages:$messages,mode:$mode){count}}`
 
 func (f graphqlForm) body(topic string, batch []broker.Message) ([]byte, error) {
 	type input struct {

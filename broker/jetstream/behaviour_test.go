@@ -220,7 +220,10 @@ func TestServerWithDefaultPayload(t *testing.T) {
 	p := declare(t, b, safe)
 	_, err = p.Publish(t.Context(), workqueue.Message{ID: "longest", Body: make([]byte, workqueue.BodyLimit)})
 	coded(t, "the longest body", err, wirelab.ResourceExhausted)
-	if _, err := p.Publish(t.Context(), workqueue.Message{ID: "long", Body: make([]byte, workqueue.BodyLimit-256)}); err != nil {
+	if _, err := p.Publish(
+		t.Context(),
+		workqueue.Message{ID: "long", Body: make([]byte, workqueue.BodyLimit-256)},
+	); err != nil {
 		t.Errorf("a body just below: %v", err)
 	}
 }

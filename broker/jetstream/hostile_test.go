@@ -36,7 +36,10 @@ func TestHostileMessages(t *testing.T) {
 		{"Status": {"100"}},
 		{},
 	} {
-		if _, err := conn.RequestMsg(&client.Msg{Subject: "wirelab.queue." + o.Name, Header: headers}, time.Minute); err != nil {
+		if _, err := conn.RequestMsg(
+			&client.Msg{Subject: "wirelab.queue." + o.Name, Header: headers},
+			time.Minute,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

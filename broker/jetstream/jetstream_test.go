@@ -148,7 +148,10 @@ func TestSilenceHoldsUpNothing(t *testing.T) {
 
 func TestVariant(t *testing.T) {
 	t.Parallel()
-	if _, err := jetstream.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:4222"}, Variant: "classic"}); err == nil {
+	if _, err := jetstream.Open(
+		t.Context(),
+		broker.Config{Addresses: []string{"127.0.0.1:4222"}, Variant: "classic"},
+	); err == nil {
 		t.Error("JetStream has no classic queues")
 	}
 	if _, err := jetstream.Open(t.Context(), broker.Config{Addresses: []string{"://"}}); err == nil {

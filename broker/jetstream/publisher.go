@@ -52,7 +52,9 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	var err error
 	p.js, err = jetstream.New(p.conn, // its own: acknowledgements are matched there
 		jetstream.WithPublishAsyncMaxPending(b.settings.InFlight), jetstream.WithPublishAsyncTimeout(limit),
-		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) { p.answered(m, nil) }),
+		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) {
+			p.answered(m, nil)
+		}),
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.answered(m, err) }))
 	if err != nil {
 		if !c.Shared {

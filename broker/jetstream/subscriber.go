@@ -60,7 +60,9 @@ type subscriber struct {
 }
 
 // Subscribe implements [broker.Broker].
-func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (b *Broker) Subscribe(
+	ctx context.Context, s broker.Subscription, handle broker.Handler,
+) (broker.Subscriber, error) {
 	l, err := b.own(ctx)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,8 @@ var _ broker.Broker = (*Broker)(nil)
 // Check returns what is wrong with a reach's variant, if anything.
 func Check(c broker.Config) error {
 	if c.Variant != "" {
-		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s; leave queue= out", c.Variant)
+		return wirelab.Errorf(wirelab.Unimplemented,
+			"Kafka keeps topics in one way, and not as %s; leave queue= out", c.Variant)
 	}
 	return nil
 }
@@ -108,7 +109,8 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s", t.Kind)
 	}
 	most := kadm.StringPtr(fmt.Sprint(broker.BatchBytes))
-	made, err := b.admin.CreateTopic(ctx, 1, int16(b.config.Replicas), map[string]*string{"max.message.bytes": most}, t.Name)
+	options := map[string]*string{"max.message.bytes": most}
+	made, err := b.admin.CreateTopic(ctx, 1, int16(b.config.Replicas), options, t.Name)
 	if t.IfAbsent && (errors.Is(err, kerr.TopicAlreadyExists) || errors.Is(made.Err, kerr.TopicAlreadyExists)) {
 		return nil
 	}

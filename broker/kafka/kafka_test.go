@@ -34,7 +34,10 @@ func TestContract(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := kafka.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:1"}, Variant: "quorum"}); err == nil {
+	if _, err := kafka.Open(
+		t.Context(),
+		broker.Config{Addresses: []string{"127.0.0.1:1"}, Variant: "quorum"},
+	); err == nil {
 		t.Error("Kafka has no kinds of topics")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

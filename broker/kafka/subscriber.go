@@ -13,16 +13,21 @@ import (
 
 // Subscribe implements [broker.Broker]. It returns once the group has given the
 // reader the topic.
-func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (b *Broker) Subscribe(
+	ctx context.Context, s broker.Subscription, handle broker.Handler,
+) (broker.Subscriber, error) {
 	if err := b.exists(ctx, s.Topic); err != nil {
 		return nil, err
 	}
 	assigned := make(chan struct{})
 	var once sync.Once
 	client, err := b.dial(
-		kgo.ConsumerGroup(groupOf(s.Topic, s.Group)), kgo.ConsumeTopics(s.Topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumerGroup(groupOf(s.Topic, s.Group)), kgo.ConsumeTopics(s.Topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(), kgo.SessionTimeout(silence), kgo.HeartbeatInterval(silence/3),
-		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) { once.Do(func() { close(assigned) }) }),
+		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) {
+			once.Do(func() { close(assigned) })
+		}),
 	)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,9 @@ import (
 )
 
 // Subscribe implements [broker.Broker].
-func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (b *Broker) Subscribe(
+	ctx context.Context, s broker.Subscription, handle broker.Handler,
+) (broker.Subscriber, error) {
 	t, err := b.find(ctx, s.Topic)
 	if err != nil {
 		return nil, err

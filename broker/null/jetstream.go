@@ -24,7 +24,12 @@ func (c *natsConn) ask(words []string, reply string, body []byte) {
 	stream, consumer := at(2), at(3)
 	switch at(0) + "." + at(1) {
 	case "INFO.":
-		c.answer(reply, []byte(`{"type":"io.nats.jetstream.api.v1.account_info_response","limits":{"max_memory":-1,"max_storage":-1,"max_streams":-1,"max_consumers":-1},"api":{"total":0,"errors":0}}`))
+		c.answer(
+			reply,
+			[]byte(
+				`{"type":"io.nats.jetstream.api.v1.account_info_response","limits":{"max_memory":-1,"max_storage":-1,"max_streams":-1,"max_consumers":-1},"api":{"total":0,"errors":0}}`,
+			),
+		)
 	case "STREAM.INFO":
 		if !c.server.has(stream) {
 			c.answer(reply, []byte(natsMissing))
@@ -52,7 +57,14 @@ func (c *natsConn) ask(words []string, reply string, body []byte) {
 			c.answer(reply, []byte(natsNobody))
 			return
 		}
-		c.answer(reply, consumerInfo(stream, consumer, json.RawMessage(`{"durable_name":`+strconv.Quote(consumer)+`,"ack_policy":"explicit"}`)))
+		c.answer(
+			reply,
+			consumerInfo(
+				stream,
+				consumer,
+				json.RawMessage(`{"durable_name":`+strconv.Quote(consumer)+`,"ack_policy":"explicit"}`),
+			),
+		)
 	case "CONSUMER.MSG":
 		// CONSUMER.MSG.NEXT.STREAM.CONSUMER
 		c.pull(at(3), at(4), reply, body)
@@ -85,8 +97,13 @@ func consumerInfo(stream, name string, config json.RawMessage) []byte {
 	}
 	none := map[string]int{"consumer_seq": 0, "stream_seq": 0}
 	text, _ := json.Marshal(map[string]any{ // of what is valid
-		"type": "io.nats.jetstream.api.v1.consumer_create_response", "stream_name": stream, "name": name, "created": natsCreated,
-		"config": config, "delivered": none, "ack_floor": none,
+		"type":        "io.nats.jetstream.api.v1.consumer_create_response",
+		"stream_name": stream,
+		"name":        name,
+		"created":     natsCreated,
+		"config":      config,
+		"delivered":   none,
+		"ack_floor":   none,
 	})
 	return text
 }

@@ -12,7 +12,13 @@ import (
 // JetStream's what makes streams and consumers, acknowledges and is pulled.
 func NATS(o Options) *Server {
 	return newServer(o, func(s *Server, in io.Reader, out *writer) error {
-		c := &natsConn{server: s, out: out, in: bufio.NewReaderSize(in, 1<<16), subjects: map[string]string{}, pulls: map[string]*reader{}}
+		c := &natsConn{
+			server:   s,
+			out:      out,
+			in:       bufio.NewReaderSize(in, 1<<16),
+			subjects: map[string]string{},
+			pulls:    map[string]*reader{},
+		}
 		return c.speak()
 	})
 }
@@ -155,7 +161,11 @@ func (c *natsConn) subscription(subject string) string {
 		if pattern == subject {
 			return id
 		}
-		if before, any := strings.CutSuffix(pattern, "*"); any && strings.HasPrefix(subject, before) && !strings.Contains(subject[len(before):], ".") {
+		if before, any := strings.CutSuffix(
+			pattern,
+			"*",
+		); any && strings.HasPrefix(subject, before) &&
+			!strings.Contains(subject[len(before):], ".") {
 			return id
 		}
 	}

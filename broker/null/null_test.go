@@ -25,8 +25,14 @@ func kinds() map[string]struct {
 		server *null.Server
 		open   func(context.Context, broker.Config) (broker.Broker, error)
 	}{
-		"nats": {null.NATS(null.Options{}), func(ctx context.Context, r broker.Config) (broker.Broker, error) { return jetstream.Open(ctx, r) }},
-		"amqp": {null.AMQP(), func(ctx context.Context, r broker.Config) (broker.Broker, error) { return rabbitmq.Open(ctx, r) }},
+		"nats": {
+			null.NATS(null.Options{}),
+			func(ctx context.Context, r broker.Config) (broker.Broker, error) { return jetstream.Open(ctx, r) },
+		},
+		"amqp": {
+			null.AMQP(),
+			func(ctx context.Context, r broker.Config) (broker.Broker, error) { return rabbitmq.Open(ctx, r) },
+		},
 	}
 }
 
@@ -106,15 +112,19 @@ func reads(ctx context.Context, t *testing.T, b broker.Broker, topic broker.Topi
 	for _, group := range topic.Groups {
 		a := &arrivals{}
 		all[group] = a
-		sub, err := b.Subscribe(ctx, broker.Subscription{Topic: topic.Name, Group: group}, func(_ context.Context, d broker.Delivery) broker.Disposition {
-			var n int64
-			_, _ = fmt.Sscan(string(d.Body), &n) // 0 of what is no number
-			if n != a.last.Swap(n)+1 {
-				a.turned.Add(1)
-			}
-			a.count.Add(1)
-			return broker.Ack()
-		})
+		sub, err := b.Subscribe(
+			ctx,
+			broker.Subscription{Topic: topic.Name, Group: group},
+			func(_ context.Context, d broker.Delivery) broker.Disposition {
+				var n int64
+				_, _ = fmt.Sscan(string(d.Body), &n) // 0 of what is no number
+				if n != a.last.Swap(n)+1 {
+					a.turned.Add(1)
+				}
+				a.count.Add(1)
+				return broker.Ack()
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,9 +170,19 @@ func publish(ctx context.Context, t *testing.T, b broker.Broker, topic string, s
 
 // FuzzConversation: whatever a client says, a null goes on for the others.
 func FuzzConversation(f *testing.F) {
-	f.Add(true, []byte("CONNECT {}\r\nPING\r\nSUB _INBOX.a.* 1\r\nPUB $JS.API.STREAM.CREATE.t _INBOX.a.1 12\r\n{\"name\":\"t\"}\r\nPUB t _INBOX.a.2 1\r\nx\r\n"))
+	f.Add(
+		true,
+		[]byte(
+			"CONNECT {}\r\nPING\r\nSUB _INBOX.a.* 1\r\nPUB $JS.API.STREAM.CREATE.t _INBOX.a.1 12\r\n{\"name\":\"t\"}\r\nPUB t _INBOX.a.2 1\r\nx\r\n",
+		),
+	)
 	f.Add(true, []byte("HPUB t 4 5\r\nabcde\r\nPUB $JS.API.CONSUMER.MSG.NEXT 0\r\n\r\nUNSUB 1\r\n"))
-	f.Add(false, []byte("AMQP\x00\x00\x09\x01\x01\x00\x01\x00\x00\x00\x05\x00\x14\x00\x0a\x00\xce\x01\x00\x01\x00\x00\x00\x04\x00\x3c\x00\x28\xce"))
+	f.Add(
+		false,
+		[]byte(
+			"AMQP\x00\x00\x09\x01\x01\x00\x01\x00\x00\x00\x05\x00\x14\x00\x0a\x00\xce\x01\x00\x01\x00\x00\x00\x04\x00\x3c\x00\x28\xce",
+		),
+	)
 	servers := map[bool]*null.Server{true: null.NATS(null.Options{}), false: null.AMQP()}
 	at := map[bool]string{true: serve(f, servers[true]), false: serve(f, servers[false])}
 	f.Fuzz(func(t *testing.T, nats bool, said []byte) {

@@ -42,7 +42,8 @@ var _ broker.Broker = (*Broker)(nil)
 
 // Check returns what is wrong with a variant, if anything.
 func Check(c broker.Config) error {
-	if known := []string{string(broker.Quorum), string(broker.Classic)}; c.Variant != "" && !slices.Contains(known, c.Variant) {
+	known := []string{string(broker.Quorum), string(broker.Classic)}
+	if c.Variant != "" && !slices.Contains(known, c.Variant) {
 		return wirelab.UnknownName("kind of queues of RabbitMQ", c.Variant, known)
 	}
 	return nil
@@ -221,7 +222,8 @@ func (b *Broker) kindOf(t broker.Topic) (broker.Kind, error) {
 		return kind, nil
 	}
 	return kind, wirelab.Errorf(wirelab.Unimplemented,
-		"RabbitMQ's queues are %s or %s here; its streams have neither retries nor dead letters", broker.Quorum, broker.Classic)
+		"RabbitMQ's queues are %s or %s here; its streams have neither retries nor dead letters",
+		broker.Quorum, broker.Classic)
 }
 
 // registered is how long a new queue is left alone. RabbitMQ writes down that
@@ -244,7 +246,7 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 		return err
 	}
 	if strings.HasPrefix(t.Name, broker.DeadPrefix) {
-		return b.with(ctx, b.control, func(*amqp.Channel) error { return nil }) // with its queue
+		return b.usable(ctx) // it is declared with its queue
 	}
 	name, work := queueName(t.Name)
 	b.mu.Lock()
@@ -282,6 +284,19 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 		b.mu.Lock()
 		b.known[name] = true
 		b.mu.Unlock()
+	}
+	return nil
+}
+
+// usable tells of an end of ctx, or of the broker.
+func (b *Broker) usable(ctx context.Context) error {
+	done, err := b.begin()
+	if err != nil {
+		return err
+	}
+	done()
+	if ctx.Err() != nil {
+		return over(ctx, true, "RabbitMQ at %s was not asked", b.address)
 	}
 	return nil
 }

@@ -108,7 +108,11 @@ func TestReturned(t *testing.T) {
 	if err := b.Declare(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := p.Publish(t.Context(), workqueue.Message{ID: "1", Body: []byte("x")}); err != nil || r.Confirmed.IsZero() {
+	if r, err := p.Publish(
+		t.Context(),
+		workqueue.Message{ID: "1", Body: []byte("x")},
+	); err != nil ||
+		r.Confirmed.IsZero() {
 		t.Errorf("publish to a queue that is there again: %v %v", r, err)
 	}
 }
@@ -235,7 +239,10 @@ func TestBlocked(t *testing.T) {
 		t.Skip("it starts a server of its own")
 	}
 	rabbitmqtest.Need(t)
-	full, err := rabbitmq.Start(t.Context(), rabbitmq.Options{Settings: []rabbitmq.Setting{{Name: "disk_free_limit.absolute", Value: "900000GB"}}})
+	full, err := rabbitmq.Start(
+		t.Context(),
+		rabbitmq.Options{Settings: []rabbitmq.Setting{{Name: "disk_free_limit.absolute", Value: "900000GB"}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

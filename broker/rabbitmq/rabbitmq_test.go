@@ -82,10 +82,18 @@ func TestServerKilled(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := driver.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:1"}, Variant: "stream"}); err == nil {
+	if _, err := driver.Open(
+		t.Context(),
+		broker.Config{Addresses: []string{"127.0.0.1:1"}, Variant: "stream"},
+	); err == nil {
 		t.Error("a kind of queues that is not driven passed")
 	}
-	if _, err := driver.Open(t.Context(), broker.Config{Addresses: []string{"127.0.0.1:1"}}); wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := driver.Open(
+		t.Context(),
+		broker.Config{Addresses: []string{"127.0.0.1:1"}},
+	); wirelab.CodeOf(
+		err,
+	) != wirelab.Unavailable {
 		t.Errorf("nobody there: %v", err)
 	}
 }

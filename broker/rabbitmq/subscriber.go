@@ -38,7 +38,9 @@ type subscriber struct {
 const waitingLimit = 1000
 
 // Subscribe implements [broker.Broker].
-func (b *Broker) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (b *Broker) Subscribe(
+	ctx context.Context, s broker.Subscription, handle broker.Handler,
+) (broker.Subscriber, error) {
 	done, err := b.begin()
 	if err != nil {
 		return nil, err

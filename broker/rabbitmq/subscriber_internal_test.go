@@ -10,8 +10,19 @@ import (
 // header makes a header's value of each kind that the library reads.
 func header(kind uint8, number int64, text string) any {
 	kinds := []any{
-		nil, number, int32(number), int16(number), int8(number), byte(number), uint32(number), uint16(number), number&1 == 0, text, []byte(text),
-		float32(number), math.Float64frombits(uint64(number)),
+		nil,
+		number,
+		int32(number),
+		int16(number),
+		int8(number),
+		byte(number),
+		uint32(number),
+		uint16(number),
+		number&1 == 0,
+		text,
+		[]byte(text),
+		float32(number),
+		math.Float64frombits(uint64(number)),
 		amqp.Decimal{Scale: byte(number), Value: int32(number)},
 		amqp.Table{text: number},
 		[]any{number, text, amqp.Table{"count": text}},
@@ -26,8 +37,15 @@ func FuzzHeaders(f *testing.F) {
 	f.Add(uint8(2), int64(math.MinInt64), "three", "wirelab-code")
 	f.Fuzz(func(t *testing.T, kind uint8, value int64, text, name string) {
 		d := amqp.Delivery{Headers: amqp.Table{
-			failuresHeader: header(kind, value, text), returnsHeader: header(kind>>1, value, text), dueHeader: header(kind>>2, value, text),
-			codeHeader: header(kind>>3, value, text), name: header(kind>>4, value, text),
+			failuresHeader: header(
+				kind,
+				value,
+				text,
+			),
+			returnsHeader: header(kind>>1, value, text),
+			dueHeader:     header(kind>>2, value, text),
+			codeHeader:    header(kind>>3, value, text),
+			name:          header(kind>>4, value, text),
 		}}
 		failures, returns := count(d, failuresHeader), count(d, returnsHeader)
 		if failures < 0 || returns < 0 || int(failures+returns)+1 < 1 || failures+1 <= failures || number(d, dueHeader) < 0 {

@@ -106,7 +106,9 @@ func (p topicPublisher) Send(ctx context.Context, _ string, batch []broker.Messa
 
 // Subscribe implements [broker.Broker]. What was taken is dealt with before Close returns;
 // where that takes longer than [drainLimit], the rest is lost, which is Unavailable.
-func (x *Exchange) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (x *Exchange) Subscribe(
+	ctx context.Context, s broker.Subscription, handle broker.Handler,
+) (broker.Subscriber, error) {
 	done, err := x.broker.begin()
 	if err != nil {
 		return nil, err

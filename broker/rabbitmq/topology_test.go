@@ -116,7 +116,8 @@ func TestPublishedTopology(t *testing.T) {
 	if d := <-heard; d.ID != "ours" || string(d.Body) != body {
 		t.Errorf("heard %+v here", d)
 	}
-	if d := <-theirs; string(d.Body) != body || d.ContentType != "text/plain" || d.DeliveryMode != 0 || d.RoutingKey != "log.INFO" {
+	if d := <-theirs; string(d.Body) != body || d.ContentType != "text/plain" || d.DeliveryMode != 0 ||
+		d.RoutingKey != "log.INFO" {
 		t.Errorf("heard %+v there", d)
 	}
 	for _, key := range []string{"log.ERROR", "log.WARNING", "log.INFO"} {
@@ -278,7 +279,12 @@ func TestTheOriginsBytes(t *testing.T) {
 	}
 	for _, frame := range recorded(t, "broker.txt") {
 		if strings.HasPrefix(frame, "02") { // the content header: flags, and the id behind the type
-			frame = strings.Replace(strings.TrimSuffix(frame, "ce")+hex.EncodeToString([]byte("\x05an-id"))+"ce", "8000", "8080", 1)
+			frame = strings.Replace(
+				strings.TrimSuffix(frame, "ce")+hex.EncodeToString([]byte("\x05an-id"))+"ce",
+				"8000",
+				"8080",
+				1,
+			)
 			frame = strings.Replace(frame, "0200000019", "020000001f", 1)
 		}
 		waitFor(t, "frame "+frame, func() bool { return w.sent(frame) })

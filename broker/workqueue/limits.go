@@ -34,7 +34,8 @@ func Check(m Message) error {
 		}
 	}
 	if len(m.Body) == 0 || len(m.Body) > BodyLimit {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a message's body has 1 to %d bytes, this one %d", BodyLimit, len(m.Body))
+		return wirelab.Errorf(wirelab.InvalidArgument, "a message's body has 1 to %d bytes, this one %d",
+			BodyLimit, len(m.Body))
 	}
 	return nil
 }
@@ -60,7 +61,8 @@ func (o Options) Complete() Options {
 // Validate reports whether completed options can be used: nil or InvalidArgument.
 func (o Options) Validate() error {
 	if len(o.Name) == 0 || len(o.Name) > NameLimit {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a queue's name has 1 to %d bytes, this one %d", NameLimit, len(o.Name))
+		return wirelab.Errorf(wirelab.InvalidArgument, "a queue's name has 1 to %d bytes, this one %d",
+			NameLimit, len(o.Name))
 	}
 	for i := range len(o.Name) {
 		if c := o.Name[i]; (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
@@ -70,7 +72,8 @@ func (o Options) Validate() error {
 	switch o.Kind {
 	case "", Quorum, Classic, Stream:
 	default:
-		return wirelab.Errorf(wirelab.InvalidArgument, "a queue's kind is %s, %s or %s, not %q", Quorum, Classic, Stream, o.Kind)
+		return wirelab.Errorf(wirelab.InvalidArgument, "a queue's kind is %s, %s or %s, not %q",
+			Quorum, Classic, Stream, o.Kind)
 	}
 	for _, n := range []struct {
 		what       string

@@ -76,7 +76,16 @@ func TestComplete(t *testing.T) {
 	if got := (workqueue.Options{Name: "a"}).Complete(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	said := workqueue.Options{Name: "a", Kind: workqueue.Classic, Confirms: true, Persistent: true, Prefetch: 1, Attempts: 1, Retry: time.Second, Buffer: 1}
+	said := workqueue.Options{
+		Name:       "a",
+		Kind:       workqueue.Classic,
+		Confirms:   true,
+		Persistent: true,
+		Prefetch:   1,
+		Attempts:   1,
+		Retry:      time.Second,
+		Buffer:     1,
+	}
 	if got := said.Complete(); got != said {
 		t.Errorf("got %+v, want %+v", got, said)
 	}

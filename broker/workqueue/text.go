@@ -35,7 +35,8 @@ func ParseOptions(text string) (Options, error) {
 			number, ok := strings.CutPrefix(word, "prefetch-")
 			n, err := strconv.Atoi(number)
 			if !ok {
-				return Options{}, wirelab.UnknownName("word of a queue", word, []string{"quorum", "classic", "stream", "unconfirmed", "transient", "prefetch-N"})
+				return Options{}, wirelab.UnknownName("word of a queue", word,
+					[]string{"quorum", "classic", "stream", "unconfirmed", "transient", "prefetch-N"})
 			}
 			if err != nil || n < 1 || n > prefetchLimit {
 				return Options{}, wirelab.Errorf(wirelab.InvalidArgument, "queue %.40q: prefetch is 1 to %d", word, prefetchLimit)

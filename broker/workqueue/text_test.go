@@ -29,7 +29,10 @@ func TestParseOptions(t *testing.T) {
 		"prefetch":            "unknown word",
 		"+":                   "unknown word",
 	} {
-		if _, err := workqueue.ParseOptions(text); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), want) {
+		if _, err := workqueue.ParseOptions(
+			text,
+		); wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

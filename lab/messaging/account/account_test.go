@@ -56,8 +56,16 @@ func TestAllIsWell(t *testing.T) {
 	if !w.ledger.Complete() || w.ledger.Backlog() != 0 {
 		t.Errorf("complete %v, backlog %d", w.ledger.Complete(), w.ledger.Backlog())
 	}
-	if times := w.ledger.Audience(0).Times(); times.Delivered.Count() != 40_000 || times.InWindow != 40_000 || times.After != 0 || times.Delivered.Quantile(0.5) != 10 {
-		t.Errorf("%d times, %d in the window, %d after it, median %d", times.Delivered.Count(), times.InWindow, times.After, times.Delivered.Quantile(0.5))
+	if times := w.ledger.Audience(0).
+		Times(); times.Delivered.Count() != 40_000 || times.InWindow != 40_000 || times.After != 0 ||
+		times.Delivered.Quantile(0.5) != 10 {
+		t.Errorf(
+			"%d times, %d in the window, %d after it, median %d",
+			times.Delivered.Count(),
+			times.InWindow,
+			times.After,
+			times.Delivered.Quantile(0.5),
+		)
 	}
 }
 
@@ -136,7 +144,9 @@ func TestDealtWith(t *testing.T) {
 	w.arrive(0, fresh)
 	w.ledger.Disturb(account.During)
 	w.arrive(0, old, late, fresh) // again and late without reason, and again with one
-	w.want(account.Account{Sent: 4, Acknowledged: 4, Expected: 4, Delivered: 4, Duplicated: 1, Redelivered: 1, Reordered: 1})
+	w.want(
+		account.Account{Sent: 4, Acknowledged: 4, Expected: 4, Delivered: 4, Duplicated: 1, Redelivered: 1, Reordered: 1},
+	)
 }
 
 func TestGap(t *testing.T) {
@@ -157,7 +167,9 @@ func TestStampIsRead(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
-		l, err := account.New(account.Options{Run: r.Uint64(), Size: account.StampSize + r.IntN(300), Lanes: []int{0}, Topics: 1})
+		l, err := account.New(
+			account.Options{Run: r.Uint64(), Size: account.StampSize + r.IntN(300), Lanes: []int{0}, Topics: 1},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +187,9 @@ func TestStampIsRead(t *testing.T) {
 }
 
 func FuzzArrived(f *testing.F) {
-	l, err := account.New(account.Options{Run: 1, Size: account.StampSize, Lanes: []int{0}, Topics: 1, Audiences: []int{0}})
+	l, err := account.New(
+		account.Options{Run: 1, Size: account.StampSize, Lanes: []int{0}, Topics: 1, Audiences: []int{0}},
+	)
 	if err != nil {
 		f.Fatal(err)
 	}

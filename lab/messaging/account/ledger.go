@@ -49,7 +49,13 @@ type Options struct {
 // New returns an empty account.
 func New(o Options) (*Ledger, error) {
 	if o.Size < StampSize || o.Size > SizeLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "messages of %d bytes; %d to %d can be followed", o.Size, StampSize, SizeLimit)
+		return nil, wirelab.Errorf(
+			wirelab.InvalidArgument,
+			"messages of %d bytes; %d to %d can be followed",
+			o.Size,
+			StampSize,
+			SizeLimit,
+		)
 	}
 	l := &Ledger{run: o.Run, size: o.Size, filling: newFilling(o.Size, o.Run), acked: make([]atomic.Int64, o.Topics)}
 	for _, topic := range append(append([]int(nil), o.Lanes...), o.Audiences...) {

@@ -61,14 +61,29 @@ func Check(p plan.Plan) error {
 		case err != nil && p.Messaging():
 			return err
 		case err == nil && !p.Messaging():
-			return wirelab.Errorf(wirelab.InvalidArgument,
-				"%s is a message broker: it belongs to the workload messaging, and not to %s; write --workload messaging", arm.Protocol, p.Workload)
+			return wirelab.Errorf(
+				wirelab.InvalidArgument,
+				"%s is a message broker: it belongs to the workload messaging, and not to %s; write --workload messaging",
+				arm.Protocol,
+				p.Workload,
+			)
 		case p.Messaging() && arm.Target == "" && !slices.Contains(drivers.Started(), Kind(arm)):
-			return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092", arm.Name, arm.Protocol)
+			return wirelab.Errorf(
+				wirelab.InvalidArgument,
+				"arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092",
+				arm.Name,
+				arm.Protocol,
+			)
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
-			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)
+			return wirelab.Errorf(
+				wirelab.InvalidArgument,
+				"arms[%d] has inject, data or db, for which a message broker has no place",
+				i,
+			)
 		case p.Messaging():
-			if err := way.Check(broker.Config{Variant: arm.Queue, Durability: broker.Durability(p.DurabilityOf(arm))}); err != nil {
+			if err := way.Check(
+				broker.Config{Variant: arm.Queue, Durability: broker.Durability(p.DurabilityOf(arm))},
+			); err != nil {
 				return fmt.Errorf("arm %s: %w", arm.Name, err)
 			}
 		}

@@ -42,7 +42,15 @@ func TestBoundsAgree(t *testing.T) {
 // The workload takes the names that brokers take.
 func TestNamesAgree(t *testing.T) {
 	t.Parallel()
-	names := []string{"", strings.Repeat("n", broker.NameLimit), strings.Repeat("n", broker.NameLimit+1), "a b", "a.b", "aé", "a\x00"}
+	names := []string{
+		"",
+		strings.Repeat("n", broker.NameLimit),
+		strings.Repeat("n", broker.NameLimit+1),
+		"a b",
+		"a.b",
+		"aé",
+		"a\x00",
+	}
 	for b := range 256 {
 		names = append(names, string([]byte{byte(b)}), string([]byte{'a', byte(b), 'z'}))
 	}

@@ -87,7 +87,14 @@ func serveNull(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	return agent.Part(ctx, nullBroker, func(ctx context.Context) error { return server.Serve(ctx, at) }, control.Ready{Address: at.Addr().String()}, os.Stdin, os.Stdout)
+	return agent.Part(
+		ctx,
+		nullBroker,
+		func(ctx context.Context) error { return server.Serve(ctx, at) },
+		control.Ready{Address: at.Addr().String()},
+		os.Stdin,
+		os.Stdout,
+	)
 }
 
 // openFaulty connects to a broker and does wrong by one message in 500 that it
@@ -130,7 +137,14 @@ func (c *conductor) must(o control.Order) control.Reply {
 
 // drives has a driver drive a cluster under one load, at a rate: what is asked of it here
 // takes no saturated cluster.
-func drives(t *testing.T, s *cluster.Cluster, protocol string, o drive.Options, what control.Messages, rate float64) *conductor {
+func drives(
+	t *testing.T,
+	s *cluster.Cluster,
+	protocol string,
+	o drive.Options,
+	what control.Messages,
+	rate float64,
+) *conductor {
 	t.Helper()
 	in, orders := io.Pipe()
 	replies, out := io.Pipe()
@@ -159,9 +173,21 @@ func drives(t *testing.T, s *cluster.Cluster, protocol string, o drive.Options, 
 		addresses += "," + a
 	}
 	c.must(control.Order{Dial: &control.Dial{
-		Workload: "messaging", Protocol: protocol, Address: addresses, Seed: 1, Deadline: plan.Duration(10 * time.Second),
-		Broker: &control.Broker{Durability: plan.DurabilityFsync, Stage: stage},
-		Loads:  []control.Load{{Operation: "Publish", InFlight: 64, Connections: 1, Messages: what, Schedule: &load.Schedule{Stages: []load.Stage{{From: rate, To: rate}}}}},
+		Workload: "messaging",
+		Protocol: protocol,
+		Address:  addresses,
+		Seed:     1,
+		Deadline: plan.Duration(10 * time.Second),
+		Broker:   &control.Broker{Durability: plan.DurabilityFsync, Stage: stage},
+		Loads: []control.Load{
+			{
+				Operation:   "Publish",
+				InFlight:    64,
+				Connections: 1,
+				Messages:    what,
+				Schedule:    &load.Schedule{Stages: []load.Stage{{From: rate, To: rate}}},
+			},
+		},
 	}})
 	return c
 }
@@ -170,7 +196,17 @@ func clusters(t *testing.T, kind string, nodes int) *cluster.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	s, err := cluster.Start(ctx, cluster.Options{Kind: kind, Nodes: nodes, Durability: broker.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
+	s, err := cluster.Start(
+		ctx,
+		cluster.Options{
+			Kind:       kind,
+			Nodes:      nodes,
+			Durability: broker.Synced,
+			Apart:      prereq.FindNamespaces() == nil,
+			Small:      prereq.FindMount() == nil,
+			Programs:   programs,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +248,14 @@ func TestNothingIsLost(t *testing.T) {
 	for _, scenario := range all {
 		t.Run(scenario, func(t *testing.T) {
 			skip(t, scenario)
-			c := drives(t, s, "hermes-grpc-stream", drive.Options{Open: drivers.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 200)
+			c := drives(
+				t,
+				s,
+				"hermes-grpc-stream",
+				drive.Options{Open: drivers.Open, Outside: []string{reader}},
+				control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1},
+				200,
+			)
 			length := 3 * time.Second
 			if scenario == plan.LeaderKill {
 				length = 12 * time.Second // long enough to see all as before, on most machines
@@ -230,7 +273,8 @@ func TestNothingIsLost(t *testing.T) {
 			if m.Faults() > 0 || m.Acknowledged < 100 {
 				t.Errorf("%+v", m)
 			}
-			if len(m.Done) != 1 || m.Done[0].What != scenario || m.Done[0].Who == "" || m.Done[0].Over <= m.Done[0].Began || m.Done[0].Began < plan.Duration(900*time.Millisecond) {
+			if len(m.Done) != 1 || m.Done[0].What != scenario || m.Done[0].Who == "" || m.Done[0].Over <= m.Done[0].Began ||
+				m.Done[0].Began < plan.Duration(900*time.Millisecond) {
 				t.Errorf("done: %+v", m.Done)
 			}
 			if again := m.Done[0].Again; again != 0 && again < m.Done[0].Over || again == 0 && scenario == plan.LeaderKill {
@@ -257,16 +301,32 @@ func TestFaultsAreCaughtThroughFailures(t *testing.T) {
 	for _, scenario := range failing() {
 		t.Run(scenario, func(t *testing.T) {
 			skip(t, scenario)
-			c := drives(t, s, "hermes-grpc-stream", faulty, control.Messages{Scenario: scenario, Size: 100, Batch: 20, Groups: 1}, 100)
+			c := drives(
+				t,
+				s,
+				"hermes-grpc-stream",
+				faulty,
+				control.Messages{Scenario: scenario, Size: 100, Batch: 20, Groups: 1},
+				100,
+			)
 			var all *result.Messages
 			unseen := func() bool {
 				return all.Missing == 0 || all.Duplicated == 0 || all.Reordered == 0 || all.Corrupted == 0
 			}
 			for deadline := time.Now().Add(2 * time.Minute); all == nil || (all.Acknowledged < 5000 || unseen()) && time.Now().Before(deadline); {
-				all = all.Add(*c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages)
+				all = all.Add(
+					*c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages,
+				)
 			}
 			if unseen() {
-				t.Errorf("of %d messages %d missing, %d duplicated, %d reordered, %d corrupted", all.Acknowledged, all.Missing, all.Duplicated, all.Reordered, all.Corrupted)
+				t.Errorf(
+					"of %d messages %d missing, %d duplicated, %d reordered, %d corrupted",
+					all.Acknowledged,
+					all.Missing,
+					all.Duplicated,
+					all.Reordered,
+					all.Corrupted,
+				)
 			}
 		})
 	}
@@ -292,7 +352,14 @@ func TestNulls(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			c := drives(t, s, way.Protocol.Name, drive.Options{Open: drivers.Open}, control.Messages{Scenario: plan.Live, Size: 100, Batch: 2, Groups: 2}, 500)
+			c := drives(
+				t,
+				s,
+				way.Protocol.Name,
+				drive.Options{Open: drivers.Open},
+				control.Messages{Scenario: plan.Live, Size: 100, Batch: 2, Groups: 2},
+				500,
+			)
 			var m *control.Measured
 			for window := 500 * time.Millisecond; window < time.Minute; window *= 4 { // a machine that stands still completes none
 				m = c.must(control.Order{Slice: &control.Slice{For: plan.Duration(window), Seed: 2}}).Slice

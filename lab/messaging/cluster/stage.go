@@ -46,7 +46,10 @@ func (s *Cluster) Stage() (string, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+base+"/do", s.answerFault)
 	mux.HandleFunc("GET "+base+"/use", s.answerUse)
-	g := &stage{url: "http://" + listener.Addr().String() + base, server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
+	g := &stage{
+		url:    "http://" + listener.Addr().String() + base,
+		server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second},
+	}
 	g.serving.Go(func() { g.failed = g.server.Serve(listener) })
 	s.stage = g
 	return g.url, nil

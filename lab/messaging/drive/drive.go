@@ -73,8 +73,12 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 		return nil, errors.New("told to drive what is no message broker")
 	}
 	config := broker.Config{
-		Addresses:  strings.Split(order.Address, ","),
-		Durability: broker.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Ephemeral: order.Broker.Ephemeral,
+		Addresses: strings.Split(order.Address, ","),
+		Durability: broker.Durability(
+			order.Broker.Durability,
+		),
+		Variant:   order.Broker.Variant,
+		Ephemeral: order.Broker.Ephemeral,
 	}
 	d := &dialled{
 		options: o,
@@ -98,7 +102,14 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 func (p *prepared) connect(ctx context.Context, order control.Dial, config broker.Config, l control.Load) (err error) {
 	sockets := &probe.Sockets{}
 	p.Traffic = sockets.Count
-	p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Cause: agent.Cause, Tell: fault.Text, Own: order.Own}
+	p.Plan = load.Plan{
+		Schedule: l.Schedule,
+		Deadline: time.Duration(order.Deadline),
+		Classify: classify,
+		Cause:    agent.Cause,
+		Tell:     fault.Text,
+		Own:      order.Own,
+	}
 	config.Connect = sockets.Connect
 	if p.broker, err = p.options.Open(ctx, order.Protocol, config); err != nil {
 		return err

@@ -121,14 +121,18 @@ func TestScenarios(t *testing.T) {
 			t.Run(name+" "+loop, func(t *testing.T) {
 				c := drives(t, opens(memory.New()))
 				c.must(control.Order{Dial: dialled(what, rate)})
-				if w := c.must(control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(100 * time.Millisecond)}}).Warm; w == nil || w.Windows < 20 {
+				if w := c.must(
+					control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(100 * time.Millisecond)}},
+				).Warm; w == nil ||
+					w.Windows < 20 {
 					t.Errorf("warmed up by %+v", w)
 				}
 				var m *control.Measured
 				// A machine that stands still may send or read nothing within a window.
 				for window := plan.Duration(300 * time.Millisecond); window < plan.Duration(time.Minute); window *= 4 {
 					m = c.must(control.Order{Slice: &control.Slice{Load: 0, For: window, Head: window / 10, Seed: 2}}).Slice
-					if m.Messages.Sent >= 100 && m.Recording.OK > 0 && (what.Scenario != plan.Live || m.Messages.DeliveredInWindow > 0) {
+					if m.Messages.Sent >= 100 && m.Recording.OK > 0 &&
+						(what.Scenario != plan.Live || m.Messages.DeliveredInWindow > 0) {
 						break
 					}
 				}
@@ -163,7 +167,8 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 	if m.AcceptedAfter.Count() != rec.Sent {
 		t.Errorf("%d sends timed until accepted, of %d", m.AcceptedAfter.Count(), rec.Sent)
 	}
-	if what.Scenario == plan.Disk && (m.DeliveredInWindow != 0 || m.DrainedMessages != m.Delivered || m.DeliveryOutage < plan.Duration(250*time.Millisecond)) {
+	if what.Scenario == plan.Disk &&
+		(m.DeliveredInWindow != 0 || m.DrainedMessages != m.Delivered || m.DeliveryOutage < plan.Duration(250*time.Millisecond)) {
 		t.Errorf("nobody was to read within the window: %+v", m)
 	}
 	if readers := what.Scenario; readers == plan.Live && m.DeliveredInWindow == 0 {
@@ -192,7 +197,9 @@ func TestEachFaultIsCaught(t *testing.T) {
 				c.must(control.Order{Dial: dial})
 				var all *result.Messages
 				for deadline := time.Now().Add(3 * time.Minute); faulty.Done.Load() < 3 && time.Now().Before(deadline); {
-					m := c.must(control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(400 * time.Millisecond), Seed: 2}}).Slice
+					m := c.must(
+						control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(400 * time.Millisecond), Seed: 2}},
+					).Slice
 					all = all.Add(*m.Messages)
 				}
 				caught := map[brokertest.Fault]uint64{
@@ -218,7 +225,9 @@ func TestIsolationSendsUnderEachTopic(t *testing.T) {
 		dial := dialled(scenes()[plan.Isolation], 0)
 		dial.Loads[0].Connections, dial.Loads[0].InFlight = 1, width
 		c.must(control.Order{Dial: dial})
-		m := c.must(control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(100 * time.Millisecond), Seed: 2}}).Slice.Messages
+		m := c.must(
+			control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(100 * time.Millisecond), Seed: 2}},
+		).Slice.Messages
 		if m.Misrouted == 0 || m.Missing < m.Misrouted || m.Delivered == 0 {
 			t.Errorf("%d under way: %+v, want half of the messages misrouted", width, m)
 		}
@@ -256,7 +265,8 @@ func TestBrokerThatRefuses(t *testing.T) {
 	c.must(control.Order{Dial: dialled(scenes()[plan.Isolation], 2000)})
 	refusing.on.Store(true)
 	m := c.must(control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(200 * time.Millisecond), Seed: 2}}).Slice
-	if n := m.Recording.Errors["unavailable"]; n == 0 || n != m.Recording.Sent || m.Messages.Unsure != m.Messages.Sent || m.Messages.Faults() != 0 {
+	if n := m.Recording.Errors["unavailable"]; n == 0 || n != m.Recording.Sent || m.Messages.Unsure != m.Messages.Sent ||
+		m.Messages.Faults() != 0 {
 		t.Errorf("%v of %d sends failed; %+v", m.Recording.Errors, m.Recording.Sent, m.Messages)
 	}
 }

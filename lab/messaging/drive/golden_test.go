@@ -18,7 +18,11 @@ type repeats struct {
 	count atomic.Uint64
 }
 
-func (r *repeats) Subscribe(ctx context.Context, s broker.Subscription, handle broker.Handler) (broker.Subscriber, error) {
+func (r *repeats) Subscribe(
+	ctx context.Context,
+	s broker.Subscription,
+	handle broker.Handler,
+) (broker.Subscriber, error) {
 	return r.Broker.Subscribe(ctx, s, func(ctx context.Context, d broker.Delivery) broker.Disposition {
 		if r.count.Add(1)%8 == 0 {
 			handle(ctx, d)

@@ -118,7 +118,10 @@ func startOutside(ctx context.Context, arguments []string, what Reading, a *acco
 	case <-ctx.Done():
 	}
 	if err := o.failed(); err != nil || ctx.Err() != nil {
-		return nil, errors.Join(fmt.Errorf("a reader in a process of its own did not begin: %w", errors.Join(err, ctx.Err())), o.kill())
+		return nil, errors.Join(
+			fmt.Errorf("a reader in a process of its own did not begin: %w", errors.Join(err, ctx.Err())),
+			o.kill(),
+		)
 	}
 	return o, nil
 }

@@ -59,13 +59,17 @@ func (r *run) subscription(audience int) broker.Subscription {
 // read has an audience read from within this process.
 func (r *run) read(ctx context.Context, audience int) (reader, error) {
 	a, delay := r.ledger.Audience(audience), time.Duration(r.load.Delay)
-	sub, err := r.broker.Subscribe(ctx, r.subscription(audience), func(_ context.Context, d broker.Delivery) broker.Disposition {
-		a.Arrived(d.Body, r.clock.Now())
-		if delay > 0 {
-			time.Sleep(delay)
-		}
-		return broker.Ack()
-	})
+	sub, err := r.broker.Subscribe(
+		ctx,
+		r.subscription(audience),
+		func(_ context.Context, d broker.Delivery) broker.Disposition {
+			a.Arrived(d.Body, r.clock.Now())
+			if delay > 0 {
+				time.Sleep(delay)
+			}
+			return broker.Ack()
+		},
+	)
 	if err != nil {
 		return nil, err
 	}

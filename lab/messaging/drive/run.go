@@ -190,7 +190,11 @@ func (r *run) drain(ctx context.Context, patience time.Duration) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
-			return fmt.Errorf("%d messages had still to be read %v after the last was sent: send fewer (--rate, --slice), or have readers take less time (--reader-delay)", r.ledger.Backlog(), drainLimit)
+			return fmt.Errorf(
+				"%d messages had still to be read %v after the last was sent: send fewer (--rate, --slice), or have readers take less time (--reader-delay)",
+				r.ledger.Backlog(),
+				drainLimit,
+			)
 		case <-look.C:
 		}
 		if n := r.ledger.Arrivals(); n != seen {
