@@ -56,7 +56,7 @@ type Config struct {
 	// Patient says that what is asked is tried until its context ends, and that a node
 	// that is slow is not left for another one: a service waits, and a load is told.
 	Patient bool
-	// Token is what says who connects, where a broker wants one beside its address.
+	// Token is what says who connects, where a broker wants one as well as its address.
 	Token string
 	// Connect opens connections, and is where bytes are counted. nil: net.Dialer.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
@@ -321,7 +321,7 @@ type Subscriber interface {
 	// with for good if the broker can be told before ctx ends. Without an end of ctx it
 	// waits for handlers as long as they take, and for the broker no longer than a moment.
 	Close(ctx context.Context) error
-	// Done is closed once nothing is given any more, though nobody closed it.
+	// Done is closed once nothing is given any more, though it was not closed.
 	Done() <-chan struct{}
 	// Err is why; nil while all is well.
 	Err() error

@@ -14,14 +14,14 @@ import (
 // goroutines.
 type Account struct {
 	mu       sync.Mutex // guards all below
-	messages map[string]*fate
+	messages map[string]*outcome
 	next     int // place of the next published
 	furthest int // place of the furthest delivered
 	tally    Tally
 }
 
-// fate is what happened to one message.
-type fate struct {
+// outcome is what happened to one message.
+type outcome struct {
 	place     int // when it was first published: 1, 2, …
 	body      []byte
 	confirmed bool
@@ -55,7 +55,7 @@ func few(ids []string) string {
 }
 
 // NewAccount returns an account of nothing.
-func NewAccount() *Account { return &Account{messages: map[string]*fate{}} }
+func NewAccount() *Account { return &Account{messages: map[string]*outcome{}} }
 
 // Published notes that a message is about to be handed to a publisher.
 func (a *Account) Published(m workqueue.Message) {
@@ -65,7 +65,7 @@ func (a *Account) Published(m workqueue.Message) {
 		return
 	}
 	a.next++
-	a.messages[m.ID] = &fate{place: a.next, body: m.Body}
+	a.messages[m.ID] = &outcome{place: a.next, body: m.Body}
 	a.tally.Published++
 }
 

@@ -15,7 +15,7 @@
 //     once, together with whatever else waits.
 //   - Deliveries are counted by the leader, in memory: under a new leader a message
 //     begins at its first attempt again.
-//   - The groups of work queues have attempts without end, since whoever consumes counts
+//   - The groups of work queues have attempts without end, since the consumer counts
 //     them: Hermes's own dead letters, topic hermes.dlq, are shared by all, and the end of a
 //     consumer would make one of a message that may not fail once. The acknowledgement's
 //     time is a day: whether a consumer's process lives tells the connection, or, if it

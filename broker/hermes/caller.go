@@ -28,7 +28,7 @@ type turns struct {
 
 func (t *turns) now() int { return int(t.at.Load()) % t.count }
 
-// next goes on from a node that could not be asked, unless somebody has.
+// next goes on from a node that could not be asked, unless another call has.
 func (t *turns) next(from int) {
 	at := t.at.Load()
 	if int(at)%t.count == from {

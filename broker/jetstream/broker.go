@@ -141,7 +141,7 @@ func (b *Broker) own(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	b.children.Store(l, nil)
-	if _, closed, _ := b.state(); closed { // meanwhile
+	if _, closed, _ := b.state(); closed { // it was closed during the dial
 		l.close()
 	}
 	return l, nil

@@ -236,7 +236,7 @@ func (r *subscriber) ask() {
 
 // ofServer reports whether a message is the server's own word, and none of a
 // stream: those have where to acknowledge them. Headers decide nothing, since
-// whoever publishes may write a Status of its own.
+// any publisher may write a Status.
 func ofServer(m *nats.Msg) bool { return m.Reply == "" && len(m.Data) == 0 }
 
 // hears hears what the server says of a request.
@@ -251,7 +251,7 @@ func (r *subscriber) hears(m *nats.Msg, status string) error {
 	case "400":
 		return wirelab.Errorf(wirelab.Internal, "NATS refuses to give messages: %s", m.Header.Get("Description"))
 	}
-	// The consumer is gone, or moves, or nobody listens: which, it will tell itself.
+	// The consumer is gone, or moves, or no server listens: which, it will tell itself.
 	r.pause = time.Now().Add(again)
 	if err := r.exists(r.reads); err != nil && r.reads.Err() == nil {
 		return err

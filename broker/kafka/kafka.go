@@ -1,4 +1,4 @@
-// Package kafka drives a Kafka that somebody else runs as package broker asks of any
+// Package kafka drives a running Kafka as package broker asks of any
 // broker: a topic has one partition, so that it has one order; a group is a consumer
 // group that begins at the topic's beginning. It knows the brokers by their addresses.
 //
@@ -48,7 +48,7 @@ type Broker struct {
 
 var _ broker.Broker = (*Broker)(nil)
 
-// Check returns what is wrong with a reach's variant, if anything.
+// Check returns what is wrong with a variant, if anything.
 func Check(c broker.Config) error {
 	if c.Variant != "" {
 		return wirelab.Errorf(wirelab.Unimplemented,
@@ -127,7 +127,7 @@ func (b *Broker) DeleteTopic(ctx context.Context, t broker.Topic) error {
 		err = removed[t.Name].Err
 	}
 	for _, group := range t.Groups {
-		_, _ = b.admin.DeleteGroup(ctx, groupOf(t.Name, group)) // one that nobody read is not there
+		_, _ = b.admin.DeleteGroup(ctx, groupOf(t.Name, group)) // one that was never read is not there
 	}
 	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
 		return coded(err)

@@ -39,7 +39,7 @@ func (s *Server) tell() {
 	s.changed = make(chan struct{})
 }
 
-// Kill ends the server: it answers nobody, and what subscribers had is nobody's.
+// Kill ends the server: it answers no call, and what subscribers had is given back.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

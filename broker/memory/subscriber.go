@@ -104,7 +104,7 @@ func (r *subscriber) settle(g *group, it *item, said broker.Disposition) {
 	defer s.tell()
 	r.running--
 	if g.held[it] != r {
-		return // it was taken away, and is somebody else's
+		return // it was taken away, and another subscriber has it
 	}
 	delete(g.held, it)
 	switch said.Do {

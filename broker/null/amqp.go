@@ -216,7 +216,7 @@ func (of *amqpChannel) settled(tag uint64, multiple bool) {
 }
 
 // queue finds a queue by its name, or makes one. It is a group of each exchange that it
-// is bound to, and before of a topic that nobody publishes under.
+// is bound to, and before of a topic that has no publisher.
 func (c *amqpConn) queue(name string) *group { return c.server.topic(queuesTopic).group(name) }
 
 // queuesTopic has all queues as its groups; no exchange that is published to has its name.

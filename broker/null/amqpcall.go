@@ -52,7 +52,7 @@ func (c *amqpConn) connection(class, method uint16) error {
 		return errUnknown
 	}
 	switch method {
-	case 11: // start-ok: whoever comes is let in
+	case 11: // start-ok: every client is let in
 		c.say(0, 10, 30, func(b []byte) []byte { // tune: channels, bytes of a frame, heartbeat
 			b = binary.BigEndian.AppendUint16(b, amqpChannels)
 			b = binary.BigEndian.AppendUint32(b, amqpFrame)

@@ -44,7 +44,7 @@ func (c *natsConn) speak() error {
 	for {
 		line, err := c.in.ReadSlice('\n')
 		if err != nil {
-			return err // a line longer than the buffer is nobody's here either
+			return err // a line longer than the buffer is no client's here either
 		}
 		verb, rest, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" "))
 		if err := c.obey(string(verb), string(rest)); err != nil {

@@ -2,9 +2,9 @@
 // acknowledge what is published at once, and hand it to the groups that read it, in
 // the memory of one process. What a driver does before one is the driver's own, so
 // that an experiment can tell when it is the driver that it measures. They know as
-// much of their protocol as the clients in package broker say, and answer nobody else.
+// much of their protocol as the clients in package broker say, and answer no other client.
 //
-// Nothing survives, nothing comes again, and what nobody takes is refused beyond
+// Nothing survives, nothing comes again, and what is not taken is refused beyond
 // [waitingLimit]. The null of Hermes is in its own program: its doors are its own.
 package null
 

@@ -23,16 +23,16 @@ type acks struct {
 
 	mu   sync.Mutex // guards below
 	low  uint64     // what became of all tags up to it is known to the server
-	next []fate     // of the tags from low+1 on; bounded by what the server sends unacknowledged
+	next []ackState // of the tags from low+1 on; bounded by what the server sends unacknowledged
 }
 
-// fate is what became of a message as far as the server is concerned.
-type fate uint8
+// ackState is what became of a message as far as the server is concerned.
+type ackState uint8
 
 const (
-	open  fate = iota // it waits for our word
-	done              // it is to be acknowledged
-	known             // it waits for none: it was given back, or never had to be acknowledged
+	open  ackState = iota // it waits for our word
+	done                  // it is to be acknowledged
+	known                 // it waits for none: it was given back, or never had to be acknowledged
 )
 
 // linger is how long a message that is done waits for those before it, to be
@@ -64,7 +64,7 @@ func (a *acks) back(d amqp.Delivery) {
 // none notes that nobody waits for word of a message.
 func (a *acks) none(tag uint64) { a.note(tag, known) }
 
-func (a *acks) note(tag uint64, is fate) {
+func (a *acks) note(tag uint64, is ackState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	place := int(tag - a.low - 1)

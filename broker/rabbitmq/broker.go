@@ -51,7 +51,7 @@ func Check(c broker.Config) error {
 
 // Open connects to servers, each host:port, for user guest, or
 // amqp://user:password@host:port/vhost, or amqps. InvalidArgument where an address is none,
-// Unauthenticated where user or password are wrong, Unavailable where nobody answers.
+// Unauthenticated where user or password are wrong, Unavailable where no server answers.
 func Open(ctx context.Context, c broker.Config) (*Broker, error) {
 	c, err := c.Complete()
 	if err != nil {
@@ -151,7 +151,7 @@ func letters(name string) string { return name + ".dead" }
 func asking(name string) string  { return name + ".ask" }
 
 // with runs something on a channel of its own, for as long as ctx lasts. The library's
-// calls know no context: one that the server leaves unanswered goes on by itself, and ends
+// calls know no context: one that the server leaves unanswered continues by itself, and ends
 // with its connection.
 func (b *Broker) with(ctx context.Context, on *link, do func(*amqp.Channel) error) error {
 	done, err := b.begin()
@@ -253,7 +253,7 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	known := work && b.known[name]
 	b.mu.Unlock()
 	if !work {
-		b.control.prefer() // a queue is led where it was declared, and whoever is to find it looks there
+		b.control.prefer() // a queue is led where it was declared, and who looks for it looks there
 	}
 	if !known {
 		err := b.with(ctx, b.control, func(channel *amqp.Channel) error { return b.there(channel, t) })

@@ -50,17 +50,17 @@ func wait(ctx context.Context, long time.Duration) {
 }
 
 // bounded is a connection whose writes take no longer than [writeLimit]. The
-// library's take as long as the server likes, and hold locks meanwhile.
+// library's take as long as the server likes, and hold locks all that time.
 //
 // The library writes each message and each acknowledgement by itself, and a
 // system call costs more than either. Who has several holds the connection
-// meanwhile: what is written is kept, and goes out as one when it is released.
+// for that time: what is written is kept, and goes out as one when it is released.
 type bounded struct {
 	net.Conn
 
 	mu   sync.Mutex // guards all below, and is held during a write: the order is that of the calls
 	held int        // by how many
-	kept []byte     // of those who wrote meanwhile; at most keptLimit
+	kept []byte     // of those who wrote while it was held; at most keptLimit
 }
 
 // keptLimit is how many bytes are kept at most; more go out at once.
@@ -270,7 +270,7 @@ func (l *link) held() <-chan struct{} {
 
 // close closes the connection; the broker's life is over by then.
 func (l *link) close() {
-	l.turn <- struct{}{} // whoever dials ends with the broker's life
+	l.turn <- struct{}{} // who dials ends with the broker's life
 	defer func() { <-l.turn }()
 	l.mu.Lock()
 	conn := l.conn

@@ -16,7 +16,7 @@ import (
 // waits, and so does the server's memory.
 const pendingLimit = 4096
 
-// publisher publishes on an outlet, opened again when it broke.
+// publisher publishes on a confirm channel, opened again when it broke.
 type publisher struct {
 	broker *Broker
 	config broker.PublisherConfig
@@ -25,14 +25,14 @@ type publisher struct {
 	end    context.CancelFunc
 	ended  chan struct{} // closed when keep has returned
 	done   func()
-	again  func(*outlet) error // what an outlet that replaces one is prepared by; nil: nothing
-	turn   chan struct{}       // held by who takes room for a send
-	room   chan struct{}       // holds one for each message that is not answered
+	again  func(*confirmChannel) error // what a confirm channel that replaces one is prepared by; nil: nothing
+	turn   chan struct{}               // held by who takes room for a send
+	room   chan struct{}               // holds one for each message that is not answered
 
-	mu      sync.Mutex    // guards all below
-	out     *outlet       // nil: the server is away
-	changed chan struct{} // closed and replaced when out changes
-	why     error         // what was wrong at the last try
+	mu      sync.Mutex      // guards all below
+	out     *confirmChannel // nil: the server is away
+	changed chan struct{}   // closed and replaced when out changes
+	why     error           // what was wrong at the last try
 }
 
 // Publisher implements [broker.Broker].
@@ -41,10 +41,10 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	if err != nil {
 		return nil, err
 	}
-	var check func(*outlet) error
+	var check func(*confirmChannel) error
 	if c.Topic != "" {
 		// What is published unconfirmed to a queue that is not there would vanish unseen.
-		check = func(out *outlet) error { return b.there(out.channel, broker.Topic{Name: c.Topic}) }
+		check = func(out *confirmChannel) error { return b.there(out.channel, broker.Topic{Name: c.Topic}) }
 	}
 	if err := p.begin(ctx, check); err != nil {
 		if !c.Shared {
@@ -55,8 +55,8 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 	return p, nil
 }
 
-// begin opens the first outlet, and keeps that there is one.
-func (p *publisher) begin(ctx context.Context, check func(*outlet) error) error {
+// begin opens the first confirm channel, and keeps that there is one.
+func (p *publisher) begin(ctx context.Context, check func(*confirmChannel) error) error {
 	out, err := p.open(ctx, check)
 	if err != nil {
 		p.end()
@@ -68,7 +68,7 @@ func (p *publisher) begin(ctx context.Context, check func(*outlet) error) error 
 	return nil
 }
 
-// newPublisher returns a publisher whose outlet is somebody's to keep.
+// newPublisher returns a publisher whose confirm channel its caller has to keep.
 func (b *Broker) newPublisher(c broker.PublisherConfig) (*publisher, error) {
 	done, err := b.begin()
 	if err != nil {
@@ -85,10 +85,10 @@ func (b *Broker) newPublisher(c broker.PublisherConfig) (*publisher, error) {
 	return p, nil
 }
 
-// open opens an outlet and, where it is to be looked at, does so. The library's
+// open opens a confirm channel and, where it is to be looked at, does so. The library's
 // calls know no context: one that the server leaves unanswered is left to end by
 // itself, and what it opened is closed.
-func (p *publisher) open(ctx context.Context, check func(*outlet) error) (*outlet, error) {
+func (p *publisher) open(ctx context.Context, check func(*confirmChannel) error) (*confirmChannel, error) {
 	if ctx.Err() != nil {
 		return nil, over(ctx, true, "RabbitMQ at %s was not asked", p.broker.address)
 	}
@@ -97,7 +97,7 @@ func (p *publisher) open(ctx context.Context, check func(*outlet) error) (*outle
 		return nil, err
 	}
 	type opened struct {
-		out *outlet
+		out *confirmChannel
 		err error
 	}
 	result := make(chan opened)
@@ -120,12 +120,12 @@ func (p *publisher) open(ctx context.Context, check func(*outlet) error) (*outle
 	}
 }
 
-func (p *publisher) openUnbounded(ctx context.Context, check func(*outlet) error) (*outlet, error) {
+func (p *publisher) openUnbounded(ctx context.Context, check func(*confirmChannel) error) (*confirmChannel, error) {
 	conn, err := p.link.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.broker.openOutlet(conn, !p.config.Unconfirmed, p.room)
+	out, err := p.broker.openConfirmChannel(conn, !p.config.Unconfirmed, p.room)
 	if err != nil || check == nil {
 		return out, err
 	}
@@ -136,8 +136,8 @@ func (p *publisher) openUnbounded(ctx context.Context, check func(*outlet) error
 	return out, nil
 }
 
-// set makes an outlet the one to use, nil: there is none.
-func (p *publisher) set(out *outlet, why error) {
+// set makes a confirm channel the one to use, nil: there is none.
+func (p *publisher) set(out *confirmChannel, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out, p.why = out, why
@@ -145,8 +145,8 @@ func (p *publisher) set(out *outlet, why error) {
 	p.changed = make(chan struct{})
 }
 
-// keep sees to it that there is an outlet, as long as the publisher lives.
-func (p *publisher) keep(out *outlet) {
+// keep sees to it that there is a confirm channel, as long as the publisher lives.
+func (p *publisher) keep(out *confirmChannel) {
 	defer close(p.ended)
 	defer p.set(nil, broker.ErrClosed)
 	pause := firstPause
@@ -177,9 +177,9 @@ func (p *publisher) keep(out *outlet) {
 	}
 }
 
-// leave closes the last outlet. A server that does not answer is waited for no
+// leave closes the last confirm channel. A server that does not answer is waited for no
 // longer than a moment; the broker's Close is what ends the rest.
-func (p *publisher) leave(out *outlet) {
+func (p *publisher) leave(out *confirmChannel) {
 	closed := make(chan struct{})
 	go func() {
 		defer p.done()
@@ -219,16 +219,16 @@ func (p *publisher) Close() error {
 // Calls implements [broker.Publisher].
 func (*publisher) Calls() bool { return false }
 
-// gone reports whether there is no outlet.
+// gone reports whether there is no confirm channel.
 func (p *publisher) gone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out == nil || p.out.isLost()
 }
 
-// state returns the outlet, if the server takes messages on it; else why it does not. The
+// state returns the confirm channel, if the server takes messages on it; else why it does not. The
 // channel is closed when that may have changed.
-func (p *publisher) state() (out *outlet, why error, changed <-chan struct{}) {
+func (p *publisher) state() (out *confirmChannel, why error, changed <-chan struct{}) {
 	held := p.link.held()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -253,9 +253,9 @@ func (p *publisher) Away() (error, <-chan struct{}) {
 	return why, changed
 }
 
-// outlet waits for an outlet that the server takes messages from, or if that is not
+// confirmChannel waits for one that the server takes messages from, or if that is not
 // wanted fails.
-func (p *publisher) outlet(ctx context.Context) (*outlet, error) {
+func (p *publisher) confirmChannel(ctx context.Context) (*confirmChannel, error) {
 	for {
 		out, why, changed := p.state()
 		switch {
@@ -307,7 +307,7 @@ func (p *publisher) hand(ctx context.Context, s *sending) {
 		s.done(broker.Receipt{}, wirelab.Public(ctx.Err()))
 		return
 	}
-	out, err := p.outlet(ctx)
+	out, err := p.confirmChannel(ctx)
 	if err == nil {
 		err = p.reserve(ctx, len(s.messages))
 	}

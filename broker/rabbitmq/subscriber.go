@@ -401,7 +401,7 @@ func number(d amqp.Delivery, header string) int64 {
 	return 0
 }
 
-// count reads a header that counts. Whoever may publish to the queue may write
+// count reads a header that counts. Any publisher to the queue may write
 // any, and none is to make a message come again for ever.
 func count(d amqp.Delivery, header string) int64 {
 	const most = 1 << 30
@@ -410,7 +410,7 @@ func count(d amqp.Delivery, header string) int64 {
 
 // copied is a message to be published again, with no headers but ours: its queue
 // added some, and those of a stranger could be as long as a frame, so that ours
-// beside them would end the connection, each time anew.
+// with them would end the connection, each time anew.
 func copied(d amqp.Delivery) amqp.Publishing {
 	headers := amqp.Table{}
 	for _, name := range []string{failuresHeader, dueHeader, codeHeader} {

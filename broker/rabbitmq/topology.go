@@ -88,7 +88,7 @@ func (x *Exchange) Publisher(ctx context.Context, c broker.PublisherConfig) (bro
 		return nil, err
 	}
 	// The first finds what CreateTopic made. Those after it follow a server that may be new.
-	p.again = func(out *outlet) error { return x.declare(out.channel) }
+	p.again = func(out *confirmChannel) error { return x.declare(out.channel) }
 	if err := p.begin(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (x *Exchange) Subscribe(
 	if err != nil {
 		return nil, err
 	}
-	e := &ear{
+	e := &listener{
 		Exchange: x, of: s, handle: handle, slots: make(chan struct{}, s.Handlers()),
 		over: make(chan struct{}), done: make(chan struct{}),
 	}

@@ -29,7 +29,7 @@
 //
 // # Who counts attempts
 //
-// The broker does, or its client in a header, as [broker.Delivery] tells. Whoever consumes
+// The broker does, or its client in a header, as [broker.Delivery] tells. The consumer
 // decides that a message is dead: it publishes it to the dead letters, and acknowledges it
 // once that is confirmed. A process that dies between the two leaves it in both.
 package workqueue

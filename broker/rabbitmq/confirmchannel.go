@@ -12,10 +12,10 @@ import (
 	"wirelab/broker"
 )
 
-// outlet is a channel that messages are published on. Two goroutines are its
+// confirmChannel is a channel that messages are published on. Two goroutines are its
 // own: one writes, so that a caller whose context ends need not wait for the
 // socket, and one listens to what the server says of them.
-type outlet struct {
+type confirmChannel struct {
 	broker   *Broker
 	wire     *bounded
 	channel  *amqp.Channel
@@ -54,8 +54,8 @@ type sending struct {
 	told    bool
 }
 
-// openOutlet opens a channel on a connection.
-func (b *Broker) openOutlet(conn *wire, confirms bool, room chan struct{}) (*outlet, error) {
+// openConfirmChannel opens a channel on a connection.
+func (b *Broker) openConfirmChannel(conn *wire, confirms bool, room chan struct{}) (*confirmChannel, error) {
 	channel, err := conn.Channel()
 	if err != nil {
 		return nil, b.coded(err)
@@ -66,7 +66,7 @@ func (b *Broker) openOutlet(conn *wire, confirms bool, room chan struct{}) (*out
 			return nil, b.coded(err)
 		}
 	}
-	out := &outlet{
+	out := &confirmChannel{
 		broker: b, wire: conn.out, channel: channel, confirms: confirms, room: room,
 		writes: make(chan *sending), gone: make(chan struct{}), open: map[uint64]flight{}, next: 1,
 	}
@@ -84,7 +84,11 @@ func (b *Broker) openOutlet(conn *wire, confirms bool, room chan struct{}) (*out
 }
 
 // listen tells of confirmations until the channel ends, and then of what has none.
-func (o *outlet) listen(closed <-chan *amqp.Error, returned <-chan amqp.Return, confirmed <-chan amqp.Confirmation) {
+func (o *confirmChannel) listen(
+	closed <-chan *amqp.Error,
+	returned <-chan amqp.Return,
+	confirmed <-chan amqp.Confirmation,
+) {
 	var why *amqp.Error
 	for closed != nil || confirmed != nil {
 		select {
@@ -132,7 +136,7 @@ func errorOf(why *amqp.Error) error {
 
 // returned notes that the server found no queue for a message. That is rare, and it does
 // not say of which: of all with its id.
-func (o *outlet) returned(id string) {
+func (o *confirmChannel) returned(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for tag, f := range o.open {
@@ -144,7 +148,7 @@ func (o *outlet) returned(id string) {
 }
 
 // answer takes the server's word on a message.
-func (o *outlet) answer(tag uint64, taken bool) {
+func (o *confirmChannel) answer(tag uint64, taken bool) {
 	o.mu.Lock()
 	f, there := o.open[tag]
 	delete(o.open, tag)
@@ -161,7 +165,7 @@ func (o *outlet) answer(tag uint64, taken bool) {
 }
 
 // settle notes what became of one message of a send.
-func (o *outlet) settle(s *sending, err error) {
+func (o *confirmChannel) settle(s *sending, err error) {
 	o.mu.Lock()
 	if err != nil {
 		s.failed = err
@@ -198,7 +202,7 @@ func (s *sending) tell(confirmed bool) {
 }
 
 // write writes what callers hand over, until the channel is gone.
-func (o *outlet) write() {
+func (o *confirmChannel) write() {
 	var batch []*sending
 	for {
 		select {
@@ -216,7 +220,7 @@ const togetherMost = 256
 
 // together writes a send and those that wait by now, and tells all of them once all are
 // written. batch is room for them.
-func (o *outlet) together(s *sending, batch []*sending) []*sending {
+func (o *confirmChannel) together(s *sending, batch []*sending) []*sending {
 	// Callers come in crowds: one confirmation lets many go. This lets those who
 	// are about to wait do so, and costs a lone caller nothing that counts.
 	runtime.Gosched()
@@ -251,7 +255,7 @@ func (o *outlet) together(s *sending, batch []*sending) []*sending {
 }
 
 // one writes a message.
-func (o *outlet) one(s *sending, m *amqp.Publishing) {
+func (o *confirmChannel) one(s *sending, m *amqp.Publishing) {
 	if !o.expect(s, m.MessageId) {
 		o.settle(s, broker.ErrLost)
 		return
@@ -271,8 +275,8 @@ func (o *outlet) one(s *sending, m *amqp.Publishing) {
 	}
 }
 
-// expect notes that the next message is about to be written; false once the outlet is lost.
-func (o *outlet) expect(s *sending, id string) bool {
+// expect notes that the next message is about to be written; false once the confirm channel is lost.
+func (o *confirmChannel) expect(s *sending, id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.lost != nil {
@@ -286,17 +290,17 @@ func (o *outlet) expect(s *sending, id string) bool {
 }
 
 // isLost reports whether the channel is gone.
-func (o *outlet) isLost() bool { return o.channel.IsClosed() }
+func (o *confirmChannel) isLost() bool { return o.channel.IsClosed() }
 
 // close closes the channel, which it tells the server, and waits for what is
-// the outlet's own.
-func (o *outlet) close() {
+// the confirm channel's own.
+func (o *confirmChannel) close() {
 	_ = o.channel.Close() // it may be broken
 	o.running.Wait()
 }
 
 // send hands a send to the writer, for which there is room.
-func (o *outlet) send(ctx context.Context, s *sending) {
+func (o *confirmChannel) send(ctx context.Context, s *sending) {
 	var err error
 	select {
 	case o.writes <- s:

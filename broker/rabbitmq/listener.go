@@ -14,8 +14,8 @@ import (
 // drainLimit is how long a subscriber that ends has for what it took.
 const drainLimit = 5 * time.Second
 
-// ear is a subscriber of an exchange, over one connection after the other.
-type ear struct {
+// listener is a subscriber of an exchange, over one connection after the other.
+type listener struct {
 	*Exchange
 	of     broker.Subscription
 	handle broker.Handler
@@ -39,7 +39,7 @@ type ear struct {
 }
 
 // run listens until the subscriber is to end, or for a reason that will not go away.
-func (e *ear) run(h *hearing) {
+func (e *listener) run(h *listening) {
 	for pause := firstPause; ; {
 		if h != nil {
 			e.ready.Store(true)
@@ -64,7 +64,7 @@ func (e *ear) run(h *hearing) {
 }
 
 // fail notes why nothing is given any more, unless the subscriber was closed.
-func (e *ear) fail(err error) {
+func (e *listener) fail(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err == nil && e.reads.Err() == nil {
@@ -75,7 +75,7 @@ func (e *ear) fail(err error) {
 }
 
 // finish deals with what is left.
-func (e *ear) finish() {
+func (e *listener) finish() {
 	limit := time.AfterFunc(drainLimit, e.drop)
 	defer limit.Stop()
 	for _, d := range e.next {
@@ -87,7 +87,7 @@ func (e *ear) finish() {
 }
 
 // Close implements [broker.Subscriber].
-func (e *ear) Close(ctx context.Context) error {
+func (e *listener) Close(ctx context.Context) error {
 	e.stop()
 	select {
 	case <-e.over:
@@ -101,20 +101,20 @@ func (e *ear) Close(ctx context.Context) error {
 }
 
 // Done implements [broker.Subscriber].
-func (e *ear) Done() <-chan struct{} { return e.done }
+func (e *listener) Done() <-chan struct{} { return e.done }
 
 // Err implements [broker.Subscriber].
-func (e *ear) Err() error {
+func (e *listener) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.err
 }
 
 // Ready implements [broker.Subscriber].
-func (e *ear) Ready() bool { return e.ready.Load() && e.reads.Err() == nil }
+func (e *listener) Ready() bool { return e.ready.Load() && e.reads.Err() == nil }
 
 // start gives a message to a handler, for whom a slot is held.
-func (e *ear) start(d amqp.Delivery) {
+func (e *listener) start(d amqp.Delivery) {
 	e.handlers.Go(func() {
 		defer func() { <-e.slots }()
 		e.deal(d)
@@ -122,7 +122,7 @@ func (e *ear) start(d amqp.Delivery) {
 }
 
 // deal gives a message to the handler until that has dealt with it or gives up.
-func (e *ear) deal(d amqp.Delivery) {
+func (e *listener) deal(d amqp.Delivery) {
 	delivery := broker.Delivery{Message: broker.Message{ID: d.MessageId, Body: d.Body}}
 	if delivery.ID == "" {
 		delivery.ID = e.topology.NewID()
@@ -147,9 +147,9 @@ func (e *ear) deal(d amqp.Delivery) {
 	}
 }
 
-// hearing is an ear's time with one connection.
-type hearing struct {
-	*ear
+// listening is a listener's time with one connection.
+type listening struct {
+	*listener
 	conn     *wire
 	channel  *amqp.Channel
 	queue    string               // its name, which the server chose
@@ -160,14 +160,14 @@ type hearing struct {
 }
 
 // open begins to listen over a new connection.
-func (e *ear) open(ctx context.Context) (*hearing, error) {
+func (e *listener) open(ctx context.Context) (*listening, error) {
 	conn, err := e.broker.dial(ctx, "consumer")
 	if err != nil {
 		return nil, err
 	}
 	// The library's calls know no context.
 	forget := context.AfterFunc(ctx, func() { hang(conn) })
-	h := &hearing{ear: e, conn: conn}
+	h := &listening{listener: e, conn: conn}
 	err = h.begin()
 	if !forget() && err == nil {
 		err = context.Cause(ctx)
@@ -180,7 +180,7 @@ func (e *ear) open(ctx context.Context) (*hearing, error) {
 }
 
 // begin makes the queue and asks for its messages.
-func (h *hearing) begin() (err error) {
+func (h *listening) begin() (err error) {
 	if h.channel, err = h.conn.Channel(); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (h *hearing) begin() (err error) {
 const tag = "messages"
 
 // consume asks for messages, which the server then forgets as it sends them.
-func (h *hearing) consume() (err error) {
+func (h *listening) consume() (err error) {
 	const autoAck = true
 	h.messages, err = h.channel.Consume(h.queue, tag, autoAck, false, false, false, nil)
 	h.held = false
@@ -214,7 +214,7 @@ func (h *hearing) consume() (err error) {
 }
 
 // hold tells the server to send no more: messages is closed when it has stopped.
-func (h *hearing) hold() {
+func (h *listening) hold() {
 	if h.held {
 		return
 	}
@@ -223,21 +223,21 @@ func (h *hearing) hold() {
 }
 
 // close ends the connection, and the queue with it.
-func (h *hearing) close() {
+func (h *listening) close() {
 	hang(h.conn)
 	h.running.Wait()
 }
 
 // run takes messages until the connection is lost or, once ctx has ended, the
 // server sends no more.
-func (h *hearing) run(ctx context.Context) {
+func (h *listening) run(ctx context.Context) {
 	ended := ctx.Done()
 	var limit <-chan time.Time // of what is under way after that
 	for {
 		if h.messages == nil && ended == nil {
 			return
 		}
-		// Whoever is at its limit takes again when half of that is done.
+		// One that is at its limit takes again when half of that is done.
 		if h.messages == nil && len(h.next) <= h.of.Ahead()/2 && h.consume() != nil {
 			return
 		}
