@@ -12,7 +12,6 @@ import (
 
 	"wirelab"
 	"wirelab/broker/drivers"
-	"wirelab/broker/kinds"
 	"wirelab/broker/null"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/agent"

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/broker/kinds"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/prepare"
