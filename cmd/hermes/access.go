@@ -53,7 +53,7 @@ func (c *config) guard(ctx context.Context, d *listeners) (*access.Policy, error
 		return p, nil
 	}
 	if p != nil && d.peer != nil && c.peerTLS.cert == "" && c.peerKeyFile == "" {
-		return nil, cli.Usage("--policy guards callers, and whoever reaches --peer-listen %s could do everything as a node: "+
+		return nil, cli.Usage("--policy guards callers, and anyone who reaches --peer-listen %s could do everything as a node: "+
 			"give all nodes the same --peer-key-file, or --peer-tls-cert, --peer-tls-key and --peer-tls-ca; "+
 			"or --insecure where the network keeps strangers out", d.peer.Addr())
 	}
@@ -119,7 +119,7 @@ func following(p *access.Policy, logger *slog.Logger) serving {
 // listenerTLS is the TLS of the gRPC API and of the HTTP API, which asks for no certificate: a browser has
 // none. Both nil: in the clear.
 func (c *config) listenerTLS(ctx context.Context, logger *slog.Logger) (forGRPC, forHTTP *tls.Config, err error) {
-	certificate, _, err := c.tls.load(ctx, "of the doors")
+	certificate, _, err := c.tls.load(ctx, "of the APIs")
 	if err != nil || certificate == nil {
 		return nil, nil, err
 	}

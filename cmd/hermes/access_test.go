@@ -169,7 +169,7 @@ func TestBeyondThisMachine(t *testing.T) {
 		"nodes in the clear":   {open("peer"), "--peer-tls-cert"},
 		"TLS without a policy": {append(open("grpc"), files...), "--policy"},
 		"a policy without TLS": {append(open("http"), "--policy", policy), "--tls-cert"},
-		"TLS of the doors alone": {append(open("peer"), append(files, "--policy", policy)...),
+		"TLS of the APIs alone": {append(open("peer"), append(files, "--policy", policy)...),
 			"--peer-tls-cert"},
 		"a policy and a word": {append(append([]string{}, dev...), "--policy", policy, "--http-token",
 			"x"), "--http-token"},

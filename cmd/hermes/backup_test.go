@@ -319,8 +319,8 @@ func TestReplaceFile(t *testing.T) {
 	}
 }
 
-// Files that are damaged, cut off or something else are told, before anything is asked of a
-// cluster; and what a restore would do is told without doing it.
+// Files that are damaged, cut off or something else are reported, before anything is asked of a
+// cluster; and what a restore would do is reported without doing it.
 func TestRestoreCommand(t *testing.T) {
 	l := start(t, 1, "dev", "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
 	at, dir := l.at(), t.TempDir()

@@ -157,7 +157,7 @@ func shownOf(dir string, c node.Checked, complete bool) checkShown {
 // todo is what to do about damage.
 func todo(c node.Checked) string {
 	if len(c.Others) == 0 {
-		return "The book names no other node to have the data from again: keep a copy of the directory, and restore a " +
+		return "The membership file names no other node to have the data from again: keep a copy of the directory, and restore a " +
 			"backup into a new one (hermes restore)."
 	}
 	var from []string
@@ -211,7 +211,7 @@ func (a *app) showCheck(s checkShown) error {
 		return err
 	}
 	for _, file := range s.Skipped {
-		if err := a.Printf("not checked, for what is damaged before it: %s\n", file); err != nil {
+		if err := a.Printf("not checked, for damage before it: %s\n", file); err != nil {
 			return err
 		}
 	}

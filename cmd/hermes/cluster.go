@@ -199,7 +199,7 @@ func (f *clusterFlags) ports(flag, text string, seen map[int]bool) (all []int, e
 		case err != nil || port < 1 || port > 65535:
 			return nil, cli.Usage("%s has %.40q; a port is a number from 1 to 65535", flag, word)
 		case seen[port]:
-			return nil, cli.Usage("port %d is given twice: each node needs a gRPC port and an HTTP port of its own", port)
+			return nil, cli.Usage("port %d is given twice: each node needs its own gRPC port and HTTP port", port)
 		}
 		seen[port] = true
 		all = append(all, port)

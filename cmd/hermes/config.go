@@ -188,7 +188,7 @@ func parseMember(text string) (broker.Member, error) {
 func (c *config) roster() ([]broker.Member, error) {
 	if c.id == 0 {
 		if len(c.members) > 0 || len(c.join) > 0 {
-			return nil, cli.Usage("a node among others needs a number of its own: --id")
+			return nil, cli.Usage("a node among others needs its own number: --id")
 		}
 		c.id = 1
 	}
@@ -224,7 +224,7 @@ func fallback(s *string, to string) {
 	}
 }
 
-// advertised is the address that others are told of a listener.
+// advertised is the address that others get of a listener.
 func advertised(given string, l net.Listener, flag string) (string, error) {
 	if given != "" {
 		return given, nil

@@ -103,7 +103,7 @@ func TestMetricsAndProbes(t *testing.T) {
 		t.Errorf("ready says %q", out)
 	}
 	if code, _, errs := tried(t, nil, "", "ready", "--http", "127.0.0.1:1"); code != exitFailed || errs == "" {
-		t.Errorf("ready of nobody: %d %q", code, errs)
+		t.Errorf("ready of no one: %d %q", code, errs)
 	}
 	get := func(path string) string {
 		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet,

@@ -18,19 +18,19 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 	if err := os.WriteFile(file, []byte("something else"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const nobody = " --server 127.0.0.1:1 --timeout 50ms"
+	const nowhere = " --server 127.0.0.1:1 --timeout 50ms"
 	below, absent := filepath.Join(file, "below"), filepath.Join(dir, "absent")
 	clitest.Fails(t, newRootCommand(&app{}), map[string]map[string]int{
 		"backup": {
-			"": exitUsage, "--to " + dir + "/b" + nobody: exitFailed, "--verify " + absent: exitUsage, "--verify " +
+			"": exitUsage, "--to " + dir + "/b" + nowhere: exitFailed, "--verify " + absent: exitUsage, "--verify " +
 				file: exitFailed,
 		},
 		"check":            {absent: exitUsage, dir: exitUsage, file: exitUsage},
 		"cluster":          {"nope": exitUsage, "--nodes 0": exitUsage},
-		"cluster join":     {"nope" + nobody: exitUsage, "2@127.0.0.1:1" + nobody: exitFailed},
-		"cluster promote":  {"0" + nobody: exitUsage, "nope" + nobody: exitFailed, "2" + nobody: exitFailed},
-		"cluster remove":   {"0" + nobody: exitUsage, "nope" + nobody: exitFailed, "2" + nobody: exitFailed},
-		"cluster transfer": {"0" + nobody: exitUsage, "nope" + nobody: exitFailed, "2" + nobody: exitFailed},
+		"cluster join":     {"nope" + nowhere: exitUsage, "2@127.0.0.1:1" + nowhere: exitFailed},
+		"cluster promote":  {"0" + nowhere: exitUsage, "nope" + nowhere: exitFailed, "2" + nowhere: exitFailed},
+		"cluster remove":   {"0" + nowhere: exitUsage, "nope" + nowhere: exitFailed, "2" + nowhere: exitFailed},
+		"cluster transfer": {"0" + nowhere: exitUsage, "nope" + nowhere: exitFailed, "2" + nowhere: exitFailed},
 		"config":           {"nope": exitUsage},
 		"dev":              {"nope": exitUsage, "--data-dir " + below: exitFailed, "--mode nope": exitUsage},
 		"export": {
@@ -39,33 +39,33 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 			dir + " --to " + dir + "/b":    exitUsage,
 			file + " --to " + dir + "/b":   exitUsage,
 		},
-		"group create": {"t" + nobody: exitUsage, "t g" + nobody: exitFailed},
-		"group delete": {"t" + nobody: exitUsage, "t g" + nobody: exitFailed},
-		"group list":   {nobody: exitUsage, "t" + nobody: exitFailed},
-		"group seek":   {"t g --to nope" + nobody: exitUsage, "t g --to oldest" + nobody: exitFailed},
-		"group show":   {"t" + nobody: exitUsage, "t g" + nobody: exitFailed},
+		"group create": {"t" + nowhere: exitUsage, "t g" + nowhere: exitFailed},
+		"group delete": {"t" + nowhere: exitUsage, "t g" + nowhere: exitFailed},
+		"group list":   {nowhere: exitUsage, "t" + nowhere: exitFailed},
+		"group seek":   {"t g --to nope" + nowhere: exitUsage, "t g --to oldest" + nowhere: exitFailed},
+		"group show":   {"t" + nowhere: exitUsage, "t g" + nowhere: exitFailed},
 		"pub": {
-			nobody:                     exitUsage,
-			"t m --mode nope" + nobody: exitUsage,
-			"t m" + nobody:             exitFailed,
-			"t m --server nope":        exitUsage,
+			nowhere:                     exitUsage,
+			"t m --mode nope" + nowhere: exitUsage,
+			"t m" + nowhere:             exitFailed,
+			"t m --server nope":         exitUsage,
 		},
 		"ready":   {"nope": exitUsage, "--http 127.0.0.1:1": exitFailed},
 		"recover": {"": exitUsage, absent: exitUsage, dir + " --yes": exitUsage, file: exitUsage},
 		"restore": {
-			nobody:                      exitUsage,
-			"--from " + absent + nobody: exitUsage,
-			"--from " + file + nobody:   exitFailed,
+			nowhere:                      exitUsage,
+			"--from " + absent + nowhere: exitUsage,
+			"--from " + file + nowhere:   exitFailed,
 		},
 		"server":          {"": exitUsage, "--config " + absent: exitUsage, "--data-dir " + below: exitFailed},
-		"status":          {"nope" + nobody: exitUsage, nobody: exitFailed},
-		"sub":             {"t --from nope" + nobody: exitUsage, "t" + nobody: exitFailed},
+		"status":          {"nope" + nowhere: exitUsage, nowhere: exitFailed},
+		"sub":             {"t --from nope" + nowhere: exitUsage, "t" + nowhere: exitFailed},
 		"token":           {"nope": exitUsage},
-		"topic configure": {nobody: exitUsage, "t" + nobody: exitFailed},
-		"topic create":    {nobody: exitUsage, "t" + nobody: exitFailed},
-		"topic delete":    {nobody: exitUsage, "t" + nobody: exitFailed},
-		"topic list":      {"a b" + nobody: exitUsage, nobody: exitFailed},
-		"topic show":      {nobody: exitUsage, "t" + nobody: exitFailed},
+		"topic configure": {nowhere: exitUsage, "t" + nowhere: exitFailed},
+		"topic create":    {nowhere: exitUsage, "t" + nowhere: exitFailed},
+		"topic delete":    {nowhere: exitUsage, "t" + nowhere: exitFailed},
+		"topic list":      {"a b" + nowhere: exitUsage, nowhere: exitFailed},
+		"topic show":      {nowhere: exitUsage, "t" + nowhere: exitFailed},
 		"version":         {"nope": exitUsage},
 	}, func(args ...string) (int, string) {
 		both := new(clitest.Output)

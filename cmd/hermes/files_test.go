@@ -330,7 +330,7 @@ func TestFilesTakenByStrangers(t *testing.T) {
 	for len(done) < count && !strings.Contains(l.errs.String(), "no more files") && l.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	t.Logf("of %d messages %d were stored beside %d strangers; %s", count, len(done), len(strangers), l.errs.String())
+	t.Logf("of %d messages %d were stored despite %d strangers; %s", count, len(done), len(strangers), l.errs.String())
 	for _, conn := range strangers {
 		if err := conn.Close(); err != nil {
 			t.Error(err)

@@ -211,7 +211,7 @@ func TestTopicsAndGroups(t *testing.T) {
 	// hb-D34: the address that was given is the one that is asked.
 	code, _, errs := tried(t, at, "", "status", "--server", "127.0.0.1:1", "--timeout", "200ms")
 	if code != exitFailed {
-		t.Errorf("status of nobody has exit code %d: %s", code, errs)
+		t.Errorf("status of no one has exit code %d: %s", code, errs)
 	}
 	if code := l.end(t); code != exitOK {
 		t.Errorf("a node that was stopped has exit code %d: %s", code, l.said)

@@ -147,7 +147,7 @@ func (k *crowd) settled(s *client.Subscription, group string, handled map[string
 	}
 	for i := range k.n {
 		if !handled[strconv.Itoa(i)] {
-			k.Fatalf("%s: message %d was handled by nobody", group, i)
+			k.Fatalf("%s: message %d was not handled", group, i)
 		}
 	}
 	if g := k.group(group); g.Dead != 0 || g.Lag != 0 {

@@ -22,10 +22,10 @@ import (
 func newNullCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "null",
-		Short: "Run the doors with no broker behind them, until standard input ends",
-		Long: `Null opens the gRPC and the HTTP door of a node on this machine, and acknowledges
+		Short: "Run the APIs with no broker behind them, until standard input ends",
+		Long: `Null opens the gRPC and the HTTP API of a node on this machine, and acknowledges
 whatever is published at once: nothing is kept, and groups are handed what comes. It
-shows what callers and doors cost by themselves.`,
+shows what callers and APIs cost by themselves.`,
 		Example: `  hermes null --json`,
 		Args:    cli.Arguments(0, 0, "no arguments"),
 		Hidden:  true,

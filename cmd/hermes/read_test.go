@@ -32,7 +32,7 @@ func readings(t *testing.T) (all []reading) {
 	t.Helper()
 	cert, secret, ca := issued(t)
 	// What a flag is of no use without.
-	beside := map[string]string{
+	others := map[string]string{
 		"tls-cert": "--tls-key " + secret, "tls-key": "--tls-cert " + cert, "tls-client-ca": "--tls-cert " + cert +
 			" --tls-key " + secret,
 		"peer-tls-cert": "--peer-tls-key " + secret + " --peer-tls-ca " + ca, "peer-tls-key": "--peer-tls-cert " + cert +
@@ -64,7 +64,7 @@ func readings(t *testing.T) (all []reading) {
 			if more := needs[name]; f.Name != "verify" && f.Name != "from" {
 				line += " " + more
 			}
-			all = append(all, reading{line + " " + beside[f.Name]})
+			all = append(all, reading{line + " " + others[f.Name]})
 		})
 	}
 	walk(newRootCommand(&app{getenv: func(string) string { return "" }}))

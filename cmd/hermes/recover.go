@@ -136,7 +136,7 @@ func toldOf(dir string, s node.Survey) []string {
 func (a *app) agreed(ctx context.Context) error {
 	f, ok := a.Stdin.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) {
-		return cli.Usage("nothing was changed, for nobody can be asked here: run it at a terminal, or give --yes")
+		return cli.Usage("nothing was changed, for there is no terminal to ask at: run it at a terminal, or give --yes")
 	}
 	defer a.Doing("").Done() // nothing is drawn into what is typed
 	if _, err := fmt.Fprint(a.Stderr, "Make a new cluster of it? Type yes: "); err != nil {

@@ -200,7 +200,7 @@ func TestCommandsWithoutMajority(t *testing.T) {
 	}
 	at := map[string]string{serverVariable: l.nodes[0].GRPC}
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if strings.HasPrefix(must(t, at, "", "status"), "nobody leads") {
+		if strings.HasPrefix(must(t, at, "", "status"), "no node leads") {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -110,7 +110,7 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted: run the same command again, and it "+
-			"goes on where it was; deleting the topic that is half restored gives it up"))
+			"continues where it was; deleting the topic that is half restored gives it up"))
 	case err != nil:
 		return err
 	}

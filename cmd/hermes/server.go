@@ -286,7 +286,7 @@ func (c *config) warn(logger *slog.Logger, d *listeners) {
 // (hb-D25)
 func warnOpen(logger *slog.Logger, l net.Listener, whom, flag string) {
 	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
-		logger.Warn("whoever reaches this address may do everything", "address", at, "meant for", whom, "secure with", flag)
+		logger.Warn("anyone who reaches this address may do everything", "address", at, "meant for", whom, "secure with", flag)
 	}
 }
 
@@ -325,7 +325,7 @@ func (c *config) options(ctx context.Context, members []broker.Member, logger *s
 	}, err
 }
 
-// self is this node as others are told of it.
+// self is this node as others are notified of it.
 func (c *config) self(d *listeners) (broker.Member, error) {
 	peer, err := advertised(c.peerAddress, d.peer, "peer-address")
 	grpcAt, err2 := advertised(c.grpcAddress, d.grpc, "grpc-address")

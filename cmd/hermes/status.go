@@ -168,7 +168,7 @@ func (a *app) showStatus(s broker.Status, h heard, asJSON bool) error {
 		}
 		return a.PrintJSON(shown)
 	}
-	leader := "nobody leads"
+	leader := "no node leads"
 	if s.Leader != 0 {
 		leader = fmt.Sprintf("node %d leads", s.Leader)
 	}

@@ -166,7 +166,7 @@ func halfPublish(conn net.Conn, to string, bytesOf int) {
 	_, _ = conn.Write(out.Bytes()) // the node may not read it
 }
 
-// uploader sends the first half of a request, again and again as often as it is sent away, until ctx ends.
+// uploader sends the first half of a request, again and again whenever it is sent away, until ctx ends.
 func uploader(ctx context.Context, to string, half func(net.Conn)) {
 	for ctx.Err() == nil {
 		conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", to)

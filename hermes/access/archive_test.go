@@ -36,7 +36,7 @@ func TestArchiveRights(t *testing.T) {
 		}
 		if err == nil {
 			if _, err := cut.Next(all.as(t.Context(), "reader"), 1); status.CodeOf(err) != status.PermissionDenied {
-				t.Errorf("%s goes on with another's: %v", c.who, err)
+				t.Errorf("%s continues with another's: %v", c.who, err)
 			}
 			cut.Close()
 		}

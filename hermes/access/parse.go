@@ -50,7 +50,7 @@ func parse(file string, text []byte) (*rules, error) {
 	if err != nil {
 		var placed yaml.Error
 		if errors.As(err, &placed) && placed.GetToken() != nil {
-			return nil, status.Errorf(status.InvalidArgument, "%s:%d: this is no YAML; a * of its own goes in quotes", file,
+			return nil, status.Errorf(status.InvalidArgument, "%s:%d: this is no YAML; a single * goes in quotes", file,
 				placed.GetToken().Position.Line)
 		}
 		return nil, r.wrong(nil, "this is no YAML")

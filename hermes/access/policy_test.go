@@ -255,7 +255,7 @@ func TestTokens(t *testing.T) {
 		t.Error(who, ok, err)
 	}
 	if _, ok := access.From(access.With(t.Context(), access.Principal{})); ok {
-		t.Error("nobody is a principal")
+		t.Error("no one is a principal")
 	}
 }
 

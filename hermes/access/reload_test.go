@@ -159,7 +159,7 @@ func TestFollow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	following.Go(func() { p.Follow(ctx, time.Millisecond, said.logger()) })
-	write(t, all.file, "principals: nobody")
+	write(t, all.file, "principals: none")
 	said.wait(t, "cannot be read")
 	all.write("principals:\n  - {name: b, tokens: [$b]}\n")
 	said.wait(t, "was read again")
@@ -183,7 +183,7 @@ func TestFollow(t *testing.T) {
 type slow struct {
 	broker.Broker
 	broker.Feed
-	meanwhile func()
+	inBetween func()
 }
 
 func (s slow) Subscribe(context.Context, broker.Start) (broker.Feed, error) { return s, nil }
@@ -191,7 +191,7 @@ func (s slow) Subscribe(context.Context, broker.Start) (broker.Feed, error) { re
 func (s slow) Return(int) {}
 
 func (s slow) Next(context.Context, broker.Room) (broker.Batch, error) {
-	s.meanwhile()
+	s.inBetween()
 	return broker.Batch{Count: 1, Messages: brokertest.Messages("x")}, nil
 }
 
@@ -201,7 +201,7 @@ func (s slow) Close() {}
 func TestRightIsLostWhileWaiting(t *testing.T) {
 	t.Parallel()
 	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], subscribe: [t]}\n")
-	b := access.Wrap(slow{meanwhile: func() { all.reload("principals:\n  - {name: a, tokens: [$a], subscribe: [u]}\n") }},
+	b := access.Wrap(slow{inBetween: func() { all.reload("principals:\n  - {name: a, tokens: [$a], subscribe: [u]}\n") }},
 		p)
 	ctx := all.as(t.Context(), "a")
 	f, err := b.Subscribe(ctx, broker.Start{Topic: "t"})

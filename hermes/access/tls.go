@@ -24,7 +24,7 @@ const fresh = time.Second
 // key, and the authorities of clients, who must then show a certificate; "": none is asked for.
 //
 // It is TLS 1.3 or later. Files that change count from the next handshake on, at most a second later; while
-// they cannot be read, or do not belong together, what was read before counts, and log is told (nil: not
+// they cannot be read, or do not belong together, what was read before counts, and log learns it (nil: not
 // reported). Connections that stand stay. ctx ends the first reading.
 func ServerTLS(ctx context.Context, cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
 	k := &keys{files: [3]string{cert, key, clientCA}}

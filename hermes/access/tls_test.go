@@ -69,7 +69,7 @@ func (n *notes) wait(t *testing.T, what string) {
 		select {
 		case <-news:
 		case <-ctx.Done():
-			t.Fatalf("nobody told %q:\n%s", what, n.text())
+			t.Fatalf("the log lacks %q:\n%s", what, n.text())
 		}
 	}
 }

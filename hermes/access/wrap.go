@@ -144,7 +144,7 @@ func (b *guarded) ListTopics(ctx context.Context, prefix, after string, limit in
 		}
 		all = append(all, some...)
 	}
-	// Each pattern gave the first of its own, so the first of all are among them.
+	// Each pattern gave its own first, so the first of all are among them.
 	slices.SortFunc(all, func(a, b broker.Topic) int { return strings.Compare(a.Name, b.Name) })
 	all = slices.CompactFunc(all, func(a, b broker.Topic) bool { return a.Name == b.Name })
 	return all[:min(len(all), max(limit, 0))], nil

@@ -239,7 +239,7 @@ func TestRights(t *testing.T) {
 			}
 		}
 		b := access.Wrap(memory(t, "t"), p)
-		refused(t, name+" by nobody", do(t.Context(), b), status.Unauthenticated)
+		refused(t, name+" by no one", do(t.Context(), b), status.Unauthenticated)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestStatus(t *testing.T) {
 	}
 	s, err = b.Status(t.Context())
 	if err != nil || s.Members != nil || s.Node != 1 || s.Leader != 1 {
-		t.Errorf("nobody is told %+v, %v", s, err)
+		t.Errorf("a caller without a token gets %+v, %v", s, err)
 	}
 	if m, ok := b.Leader(); !ok || m.ID != 1 {
 		t.Error(m, ok)

@@ -120,8 +120,8 @@ func publishes(topic string, producer uint64) []try {
 	gap.sequence = 3
 	stray := again
 	stray.sequence = 0
-	nobody := again
-	nobody.producer = 0
+	unowned := again
+	unowned.producer = 0
 	foreign := again
 	foreign.producer = math.MaxUint64
 	mode := func(name string) run { return run{topic: topic, mode: name, payloads: [][]byte{[]byte(name)}} }
@@ -158,8 +158,8 @@ func publishes(topic string, producer uint64) []try {
 		{"a producer's first again", "-", publish(again), "ok", "1 at 8 again"},
 		{"a producer's third before its second", "-", publish(gap), "conflict", ""},
 		{"a producer without a sequence", "-", publish(stray), invalid, ""},
-		{"a sequence without a producer", "-", publish(nobody), invalid, ""},
-		{"a producer that nobody was given", "-", publish(foreign), missing, ""},
+		{"a sequence without a producer", "-", publish(unowned), invalid, ""},
+		{"a producer that was not given out", "-", publish(foreign), missing, ""},
 
 		{
 			"a batch with one bad message", "-",
@@ -185,7 +185,7 @@ func administration(topic string, leader uint64) []try {
 		{"a bad group", "-", want{call: "group", topic: topic, group: "a b"}, invalid, ""},
 		{"the replay as a group", "-", want{call: "makeGroup", topic: topic, group: hermes.Replay}, invalid, ""},
 
-		{"nobody", "", publish(of(topic, []byte("a"))), "unauthenticated", ""},
+		{"stranger", "", publish(of(topic, []byte("a"))), "unauthenticated", ""},
 		{"no right to publish", "reader", publish(of("news.x", []byte("a"))), denied, ""},
 		{"no right to look", "reader", want{call: "topic", topic: topic}, denied, ""},
 		{"no right to make", "reader", want{call: "create", topic: "news.y"}, denied, ""},
@@ -211,7 +211,7 @@ func administration(topic string, leader uint64) []try {
 
 		{"the cluster", "-", want{call: "cluster"}, "ok", ""},
 		{"promote who is a voter", "-", want{call: "promote", id: leader}, "ok", clusterText(0, leader, 3)},
-		{"promote nobody", "-", want{call: "promote", id: 99}, missing, ""},
+		{"promote no one", "-", want{call: "promote", id: 99}, missing, ""},
 		{"promote no id", "-", want{call: "promote"}, invalid, ""},
 		{"delete the topic", "-", want{call: "delete", topic: topic}, "ok", ""},
 		{"it is gone", "-", publish(of(topic, []byte("a"))), missing, ""},

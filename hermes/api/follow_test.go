@@ -84,7 +84,7 @@ func TestBeginningsAreAlike(t *testing.T) {
 				status.InvalidArgument,
 			},
 			{"in flight without a group", at, start{topic: topic, inFlight: 1}, status.InvalidArgument},
-			{"nobody", at.as(""), start{topic: topic}, status.Unauthenticated},
+			{"stranger", at.as(""), start{topic: topic}, status.Unauthenticated},
 			{"no right", at.as("few"), start{topic: topic}, status.PermissionDenied},
 		} {
 			_, err := try.at.subscribe(try.s).next()
@@ -207,7 +207,7 @@ func TestAckAtAnotherNode(t *testing.T) {
 	if _, err := (&graphqlCaller{c, here, "root"}).settle(s.id, false, 1); err != nil {
 		t.Errorf("GraphQL at the node: %v", err)
 	}
-	for _, id := range []string{"1-nobody", "99-nobody", "x"} {
+	for _, id := range []string{"1-stranger", "99-stranger", "x"} {
 		_, err := (&restCaller{c, here, "root"}).settle(id, false, 0)
 		is(t, "REST "+id, err, status.NotFound)
 		_, err = (&graphqlCaller{c, here, "root"}).settle(id, false, 0)

@@ -9,7 +9,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// What retention took is told before the first message behind it, and once; and an offset beyond the end is out
+// What retention took is reported before the first message behind it, and once; and an offset beyond the end is out
 // of range, at any API.
 func TestGapsAreTold(t *testing.T) {
 	c := newCluster(t)

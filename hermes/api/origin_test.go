@@ -71,7 +71,7 @@ func TestOriginsClients(t *testing.T) {
 		for len(want) > 0 {
 			var id string
 			select {
-			case id = <-got: // closed where a subscriber failed, which is told
+			case id = <-got: // closed where a subscriber failed, which is reported
 			case <-late.Done():
 			}
 			if id == "" {

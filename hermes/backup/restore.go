@@ -136,7 +136,7 @@ func Restore(ctx context.Context, a broker.Archive, c Contents, plan []Planned, 
 		err = f.end()
 	}
 	if err != nil && f.now != nil {
-		return fmt.Errorf("topic %s is half restored, and closed to all until the same restore was run again (it goes on "+
+		return fmt.Errorf("topic %s is half restored, and closed to all until the same restore was run again (it continues "+
 			"where it was) or the topic is deleted: %w", f.now.Name, err)
 	}
 	return err

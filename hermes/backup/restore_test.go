@@ -26,7 +26,7 @@ func memory(t *testing.T) *brokertest.InMemory {
 	return m
 }
 
-func nobody(backup.Totals) {}
+func noProgress(backup.Totals) {}
 
 // filled is a broker with topics a, b and c, a group on a, and a dead letter of b.
 func filled(t *testing.T) *brokertest.InMemory {
@@ -64,7 +64,7 @@ func filled(t *testing.T) *brokertest.InMemory {
 func save(t *testing.T, a broker.Archive, only ...string) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	if _, err := backup.Save(t.Context(), a, only, &file, nobody); err != nil {
+	if _, err := backup.Save(t.Context(), a, only, &file, noProgress); err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -87,7 +87,7 @@ func restore(t *testing.T, a broker.Archive, file []byte, only ...string) error 
 	if err != nil {
 		return err
 	}
-	return backup.Restore(t.Context(), a, c, plan, bytes.NewReader(file), nobody)
+	return backup.Restore(t.Context(), a, c, plan, bytes.NewReader(file), noProgress)
 }
 
 // items are what a file holds, but for the ids that each log gives itself.
@@ -232,7 +232,7 @@ func TestRestoreOtherFile(t *testing.T) {
 	if err := restore(t, m, save(t, from)); status.CodeOf(err) != status.Conflict {
 		t.Errorf("from another file: %v", err)
 	}
-	if _, err := backup.Save(t.Context(), m, nil, io.Discard, nobody); status.CodeOf(err) != status.Conflict {
+	if _, err := backup.Save(t.Context(), m, nil, io.Discard, noProgress); status.CodeOf(err) != status.Conflict {
 		t.Errorf("a backup of what is half restored: %v", err)
 	}
 }
@@ -241,7 +241,7 @@ func TestRestoreOtherFile(t *testing.T) {
 func TestSaveFails(t *testing.T) {
 	t.Parallel()
 	m := filled(t)
-	if _, err := backup.Save(t.Context(), m, nil, full{}, nobody); !errors.Is(err, errCut) {
+	if _, err := backup.Save(t.Context(), m, nil, full{}, noProgress); !errors.Is(err, errCut) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

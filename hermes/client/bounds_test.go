@@ -45,7 +45,7 @@ func TestRoom(t *testing.T) {
 		t.Errorf("%d were taken, then %v", taken.Load(), err)
 	}
 	if err := c.Flush(ctx); err == nil {
-		t.Error("flushed what nobody answered")
+		t.Error("flushed unanswered messages")
 	}
 	// What can never go is refused at once, also where there is no room for it.
 	if err := c.Send(patient(t), "no such name", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)},
@@ -71,10 +71,10 @@ func TestNoNode(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := c.Status(patient(t)); err == nil {
-		t.Error("the status of nobody")
+		t.Error("the status of no one")
 	}
 	if _, err := c.Subscribe(patient(t), broker.Start{Topic: "t"}); err == nil {
-		t.Error("a subscription to nobody")
+		t.Error("a subscription to no one")
 	}
 }
 

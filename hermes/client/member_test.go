@@ -35,7 +35,7 @@ func (f *belatedFeed) Ack(context.Context, []broker.Range) error {
 	return &broker.LateError{Ranges: f.late}
 }
 
-// An ack that came too late is told, once, with what it was; the subscription continues. One of what never came
+// An ack that came too late is reported, once, with what it was; the subscription continues. One of what never came
 // is refused.
 func TestLateAcks(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestLateAcks(t *testing.T) {
 		t.Errorf("a late ack is said to be %v", err)
 	}
 	if err := s.Settle(ctx); err != nil {
-		t.Errorf("it is told twice: %v", err)
+		t.Errorf("it is reported twice: %v", err)
 	}
 	for _, r := range []broker.Range{{First: 2, Last: 2}, {First: 1, Last: 2}, {First: 0, Last: ^uint64(0)}} {
 		if err := s.Ack(ctx, r); status.CodeOf(err) != status.InvalidArgument {

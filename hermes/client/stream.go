@@ -33,7 +33,7 @@ func (w *writer) run() {
 		if ctx.Err() != nil {
 			return
 		}
-		w.c.options.Logger.DebugContext(ctx, "publishing goes on at another node", "error", err)
+		w.c.options.Logger.DebugContext(ctx, "publishing continues at another node", "error", err)
 		w.mu.Lock()
 		if w.stored != before { // else a node that takes and fails would be asked without a pause
 			p.reset()

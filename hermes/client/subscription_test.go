@@ -100,7 +100,7 @@ func TestSubscriptionGoesOn(t *testing.T) {
 }
 
 // A group's member whose connection is cut gets each message at least once, in the end
-// all are dealt with, and acks that were lost are told. (hb-D01, hb-M18)
+// all are dealt with, and acks that were lost are reported. (hb-D01, hb-M18)
 func TestMemberGoesOn(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
@@ -314,7 +314,7 @@ func (f *stuckFeed) Ack(ctx context.Context, _ []broker.Range) error {
 	return ctx.Err()
 }
 
-// Acks that went with their stream are told, once. (hb-M18)
+// Acks that went with their stream are reported, once. (hb-M18)
 func TestLostAcks(t *testing.T) {
 	t.Parallel()
 	m := memory(t)

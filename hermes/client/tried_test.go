@@ -44,7 +44,7 @@ func TestAllDown(t *testing.T) {
 				t.Fatal(failed)
 			}
 			if err = do(c); err == nil {
-				t.Fatalf("%s: nobody is there", what)
+				t.Fatalf("%s: no one is there", what)
 			}
 			_ = c.Close()
 		}
@@ -59,20 +59,20 @@ func TestAllDown(t *testing.T) {
 	}
 }
 
-// What a node said before is told, although it said at last that time is over, and said so before our clock did.
+// What a node said before is reported, although it said at last that time is over, and said so before our clock did.
 func TestSaidBeforeTimeWasOver(t *testing.T) {
 	t.Parallel()
 	for _, over := range []string{context.DeadlineExceeded.Error(), status.Public(context.DeadlineExceeded).Message} {
 		var asked atomic.Int64
 		address := answering(t, func(grpc.ServerStream) error {
 			if asked.Add(1) == 1 {
-				return grpcstatus.Error(codes.Unavailable, "nobody leads")
+				return grpcstatus.Error(codes.Unavailable, "no node leads")
 			}
 			return grpcstatus.Error(codes.DeadlineExceeded, over)
 		})
 		c := connect(t, client.Options{Addresses: []string{address}})
 		_, err := c.Status(patient(t))
-		if err == nil || !strings.Contains(err.Error(), address+": nobody leads") ||
+		if err == nil || !strings.Contains(err.Error(), address+": no node leads") ||
 			status.CodeOf(err) != status.DeadlineExceeded {
 			t.Errorf("%v", err)
 		}

@@ -271,7 +271,7 @@ func (w *writer) refusals(l *sendQueue, calls []func()) []func() {
 			calls = append(calls, w.finish(r, nil, told))
 		}
 		if len(l.flying) == 0 {
-			w.forget(l) // what was sent under the old producer is refused, whenever that is told
+			w.forget(l) // what was sent under the old producer is refused, whenever that is reported
 		}
 	}
 	return calls

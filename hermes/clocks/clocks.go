@@ -143,5 +143,5 @@ func (a Agreement) String() string {
 	if a.Sure {
 		return text + " the median of a majority"
 	}
-	return text + " the other that can be reached, which goes on from the time of the log"
+	return text + " the other that can be reached, which continues from the time of the log"
 }

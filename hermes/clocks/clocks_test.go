@@ -40,10 +40,10 @@ func TestClocks(t *testing.T) {
 	const second, hour = int64(time.Second), int64(time.Hour)
 	c, voters := New(1, 5*time.Second), []uint64{1, 2, 3}
 	if _, is := c.Judge(voters, 0, 0); is != (Agreement{}) {
-		t.Errorf("told by nobody: %+v", is)
+		t.Errorf("told by no one: %+v", is)
 	}
 	if !c.Tell(2, -hour, second, 0) || c.Tell(2, -hour, second, 1) {
-		t.Error("the first reading is told as another")
+		t.Error("the first reading is reported as another")
 	}
 	if _, is := c.Judge(voters, 0, 0); is.Sure {
 		t.Errorf("two that differ are sure: %+v", is)
@@ -68,7 +68,7 @@ func TestClocks(t *testing.T) {
 		t.Errorf("set right: %+v", is)
 	}
 	if _, is := c.Judge(voters, hour, 0); is.Sure {
-		t.Errorf("an hour later, told by nobody: %+v", is)
+		t.Errorf("an hour later, told by no one: %+v", is)
 	}
 	if _, is := New(1, time.Second).Judge([]uint64{1}, 0, -hour); !is.Sure || is.Skewed {
 		t.Errorf("alone: %+v", is)

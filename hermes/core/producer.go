@@ -57,7 +57,7 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 	}
 	if r.Sequence > s.next {
 		return 0, false, status.Errorf(status.Conflict,
-			"producer %d sent sequence %d on topic %s, where %d is expected: what is between never came, or failed",
+			"producer %d sent sequence %d on topic %s, where %d is expected: the messages between never came, or failed",
 			r.Producer, r.Sequence, s.topic.name, s.next)
 	}
 	begins := s.next

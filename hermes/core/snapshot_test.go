@@ -244,7 +244,7 @@ func goOn(t *testing.T, m *core.Machine) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(m.Snapshot(), again.Snapshot()) {
-		t.Fatal("what was restored goes on otherwise")
+		t.Fatal("what was restored continues otherwise")
 	}
 }
 

@@ -221,7 +221,7 @@ func TestSlowMemberIsNotLate(t *testing.T) {
 }
 
 // What comes too late and is in flight with no member counts; what another has, or was given up, does not, and
-// is told.
+// is reported.
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	g := New(Options{AckTimeout: 10 * ms, MaxAttempts: 1})
@@ -247,7 +247,7 @@ func TestLateAck(t *testing.T) {
 	}
 }
 
-// Dead letters are told in portions.
+// Dead letters are reported in portions.
 func TestManyDead(t *testing.T) {
 	t.Parallel()
 	g := New(Options{AckTimeout: ms, MaxAttempts: 1})

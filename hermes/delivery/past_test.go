@@ -53,7 +53,7 @@ func TestAttemptsAreTakenOver(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	if _, ok := g.Next(1, 10, 0, 1, 2); ok {
-		t.Error("something beside a message that goes alone")
+		t.Error("something together with a message that goes alone")
 	}
 	if a, _, ok := g.Ack(1, at(4), 2); !ok || len(a.Taken) != 1 {
 		t.Errorf("%+v", a)
@@ -66,7 +66,7 @@ func TestAttemptsAreTakenOver(t *testing.T) {
 	}
 }
 
-// A member that goes away fails what it had, and that is told in few ranges.
+// A member that goes away fails what it had, and that is reported in few ranges.
 func TestLossIsToldTogether(t *testing.T) {
 	t.Parallel()
 	g := delivery.New(delivery.Options{AckTimeout: 100})

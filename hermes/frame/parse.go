@@ -79,7 +79,7 @@ func (g *gather) take(f *fields) {
 	case f.typ != protowire.BytesType:
 		f.fail("its messages have another type")
 	case f.tag != 1:
-		f.fail("a message's field number is not in its shortest form") // it is stored as it is
+		f.fail("a message's field number is not in its shortest form") // it is stored unchanged
 	case g.apart != nil:
 		g.apart = append(g.apart, f.data[f.from:f.at]...)
 	case g.end == 0:

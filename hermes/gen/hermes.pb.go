@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: hermes.proto
 
-// Hermes' own door. A run is one topic's part of a batch. In every message of
+// Hermes' own API. A run is one topic's part of a batch. In every message of
 // this file that carries messages they are field 2, so that their bytes travel
 // from a publisher's frame to the log and from the log to a subscriber's frame as
 // they are, neither decoded nor copied one by one.
@@ -486,7 +486,7 @@ func (x *Run) GetTag() uint64 {
 
 type Runs struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"` // each has a verdict of its own
+	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"` // each has its own verdict
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -538,8 +538,8 @@ type Verdict struct {
 	Provisional   bool                   `protobuf:"varint,6,opt,name=provisional,proto3" json:"provisional,omitempty"`
 	Term          uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`
 	Index         uint64                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
-	Error         *Error                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`    // set: none of the run was stored, or, where code says so, nobody knows
-	Leader        string                 `protobuf:"bytes,10,opt,name=leader,proto3" json:"leader,omitempty"` // of a stream: the leader's gRPC door, if it is at another node and was not named before
+	Error         *Error                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`    // set: none of the run was stored, or, where code says so, the outcome is unknown
+	Leader        string                 `protobuf:"bytes,10,opt,name=leader,proto3" json:"leader,omitempty"` // of a stream: the leader's gRPC API, if it is at another node and was not named before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -646,9 +646,9 @@ func (x *Verdict) GetLeader() string {
 
 type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"` // as on every door: not_found, resource_exhausted, ...
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"` // as on every API: not_found, resource_exhausted, ...
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Leader        string                 `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"` // the address of the leader's same door, where that helps
+	Leader        string                 `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"` // the address of the leader's same API, where that helps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3221,7 +3221,7 @@ func (x *OldRun) GetTime() int64 {
 
 type RestoreRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
-	Restore uint64                 `protobuf:"varint,1,opt,name=restore,proto3" json:"restore,omitempty"` // which one, not 0; whoever says the same goes on with it
+	Restore uint64                 `protobuf:"varint,1,opt,name=restore,proto3" json:"restore,omitempty"` // which one, not 0; one with the same number continues it
 	Topic   string                 `protobuf:"bytes,2,opt,name=topic,proto3" json:"topic,omitempty"`
 	// Types that are valid to be assigned to Step:
 	//

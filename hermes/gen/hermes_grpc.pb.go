@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: hermes.proto
 
-// Hermes' own door. A run is one topic's part of a batch. In every message of
+// Hermes' own API. A run is one topic's part of a batch. In every message of
 // this file that carries messages they are field 2, so that their bytes travel
 // from a publisher's frame to the log and from the log to a subscriber's frame as
 // they are, neither decoded nor copied one by one.

@@ -16,7 +16,7 @@ const (
 	Burst = 10
 	// Interval is that of New, if it is not given another.
 	Interval = 10 * time.Second
-	// causesLimit is on the causes that are told apart; the rest count as one.
+	// causesLimit is on the causes that are distinguished; the rest count as one.
 	causesLimit = 256
 )
 

@@ -54,7 +54,7 @@ func TestCausesAreLimited(t *testing.T) {
 	if len(last) != 1 || !strings.Contains(last[0], fmt.Sprint("more_like_this=", 100_000-lograte.Burst)) ||
 		!strings.Contains(last[0], "address=99999") ||
 		!strings.Contains(last[0], "node=1") {
-		t.Errorf("the sum is told by %q", last)
+		t.Errorf("the sum is reported by %q", last)
 	}
 }
 

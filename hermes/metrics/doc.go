@@ -7,7 +7,7 @@
 //
 // At most Options.Topics topics and as many groups have series of their own: the oldest topics, and the groups
 // with the most lag. The rest is summed as topic ".other" and group ".other", which can be no topic's or
-// group's name. What a deleted topic had counted goes there too, so that sums never fall. Groups are told by
+// group's name. What a deleted topic had counted goes there too, so that sums never fall. Groups are reported by
 // the leader alone, or three nodes' sum would be three times the lag. Who asks and may not see a topic or a
 // group finds it in the sum as well (Options.Visible), so that sums are the node's for every caller.
 package metrics

@@ -108,7 +108,7 @@ func (m *Metrics) Handler(of Source) http.Handler {
 				http.StatusServiceUnavailable)
 			return
 		}
-		own := prometheus.NewRegistry() // what is told differs by who asks
+		own := prometheus.NewRegistry() // the numbers differ by who asks
 		c := &collector{Metrics: m, of: of}
 		c.topicSeen, c.groupsSeen = m.visible(r.Context())
 		own.MustRegister(c)

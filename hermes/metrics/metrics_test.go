@@ -173,7 +173,7 @@ func TestBounds(t *testing.T) {
 	hold(t, scrape(), map[string]string{"hermes_up": "0", "hermes_ready": "0", "hermes_live": "1"})
 }
 
-// A duration counts in its bucket and all above, as often as it is counted.
+// A duration counts in its bucket and all above, once each time it is observed.
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{})
@@ -254,7 +254,7 @@ func TestVisible(t *testing.T) {
 			`hermes_raft_term`: "7",
 			`hermes_topics`:    "3",
 		},
-		"nobody": {
+		"stranger": {
 			`hermes_topic_messages_in_total{topic="orders"}`:           "",
 			`hermes_topic_messages_in_total{topic=".other"}`:           "4",
 			`hermes_group_lag_messages{group=".other",topic=".other"}`: "6",

@@ -11,7 +11,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return d
 }
 
-// What is told. Rates are Prometheus's to make, of counters.
+// The metrics. Rates are Prometheus's to make, of counters.
 var (
 	up         = describe("up", "1 if the node could say how it is doing.")
 	live       = describe("live", "1 if nothing of the node is stuck, as /livez tells.")
@@ -34,7 +34,7 @@ var (
 		"topic", "group")
 	dead     = describe("group_dead_messages_total", "Messages that became dead letters.", "topic", "group")
 	members  = describe("group_members", "Members of a group.", "topic", "group")
-	inFlight = describe("group_in_flight_messages", "Messages in members' hands.", "topic", "group")
+	inFlight = describe("group_in_flight_messages", "Messages in flight with members.", "topic", "group")
 	refused  = describe("refused_messages_total", "Messages whose publish failed, by the code of the failure.",
 		"code")
 	syncSeconds   = describe("log_sync_seconds", "How long syncs of the log took.")

@@ -121,7 +121,7 @@ func TestBeginLate(t *testing.T) {
 			return err != nil && strings.Contains(err.Error(), fmt.Sprint([]uint64{3 - id}))
 		})
 		if _, ok := c.nodes[id].Leader(); ok {
-			t.Error("two of three have begun: the third could be told apart by nobody")
+			t.Error("two of three have begun: the third could be distinguished by no one")
 		}
 	}
 	if v := brokertest.Publish(t.Context(), c.nodes[1], broker.Run{

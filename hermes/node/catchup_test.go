@@ -99,6 +99,6 @@ func TestSnapshotDamaged(t *testing.T) {
 		t.Errorf("the leader ended with %v", err)
 	}
 	c.halt(leader)
-	publish(t, c.nodes[c.settled()], "a", "goes on")
+	publish(t, c.nodes[c.settled()], "a", "continues")
 	ready(t, c.nodes[away])
 }

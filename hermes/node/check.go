@@ -176,12 +176,12 @@ func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 	for _, id := range slices.Concat(c.Conf.GetVoters(), c.Conf.GetLearners(), c.Conf.GetVotersOutgoing(),
 		c.Conf.GetLearnersNext()) {
 		if _, ok := b.page.Members[id]; !ok {
-			wrong("node %d takes part by the log and has no address in the book", id)
+			wrong("node %d takes part by the log and has no address in the membership file", id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(b.page.Removed)) {
 		if b.page.Removed[id] && takesPart(c.Conf, id) {
-			wrong("node %d was removed by the book, and takes part by the log", id)
+			wrong("node %d was removed by the membership file, and takes part by the log", id)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestNoWallClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.HasSuffix(name, "_test.go") && name != "clock.go" && strings.Contains(string(text), "UnixNano()") {
-			t.Errorf("%s asks the wall clock: a node has a clock of its own", name)
+			t.Errorf("%s asks the wall clock: a node has its own clock", name)
 		}
 	}
 }

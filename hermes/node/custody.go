@@ -190,7 +190,7 @@ func (n *Node) keepCustody() {
 		return
 	}
 	if err := errors.Join(c.touch(), c.write()); err != nil {
-		n.logger.Warn("what is known of the other nodes cannot be written", "why", err)
+		n.logger.Warn("the state of the other nodes cannot be written", "why", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func (n *Node) doubted(copied bool) {
 	case !copied:
 	case n.loop.replica.Doubtful():
 		n.doubtful.Store(true)
-		n.logger.Warn("this directory is a copy: the node votes for nobody until it has caught up with a leader of "+
+		n.logger.Warn("this directory is a copy: the node votes for no node until it has caught up with a leader of "+
 			"the others. "+
 			"If the directory was only moved, and is the latest that this node had, start the node once with --moved", "dir",
 			n.options.Dir)
@@ -227,7 +227,7 @@ func (n *Node) regained() {
 }
 
 var errCopied = status.Errorf(status.Unavailable,
-	"this node's directory is a copy: it votes for nobody until it has caught up with a leader of the others; "+
+	"this node's directory is a copy: it votes for no node until it has caught up with a leader of the others; "+
 		"if the directory was only moved, and is the latest that the node had, start it once with --moved")
 
 // apart is nodes that have committed other entries than this one.

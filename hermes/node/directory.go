@@ -84,7 +84,7 @@ func (d *directory) advance(id uint32, next uint64) {
 
 // set takes a topic's state over. The next offset is taken over only from a machine
 // that is not ahead of what was told by advance: one that applies several entries at once
-// is, while they are told of one by one. A topic that is new begins at its first offset at least,
+// is, while they are notified of one by one. A topic that is new begins at its first offset at least,
 // which is not 0 for one that was restored.
 func (d *directory) set(s broker.Topic, restoring, next bool) {
 	t := d.id(s.ID)

@@ -147,7 +147,7 @@ func (d *disk) sated() {
 		if d.noFiles.Swap(false) {
 			d.n.full.Store(false) // maintenance looks whether the disk is
 		}
-		d.n.logger.Warn("what was to be stored could be: this node goes on")
+		d.n.logger.Warn("the disk stores again: this node continues")
 	}
 }
 

@@ -72,7 +72,7 @@ func TestNoFiles(t *testing.T) {
 				t.Fatalf("it ended: %v", err)
 			}
 			c.fs[id].Fail(nil)
-			until(t, "it goes on", func() bool {
+			until(t, "it continues", func() bool {
 				return c.nodes[id].Ready(t.Context()) == nil &&
 					!stats(t, c.nodes[id]).Starved
 			})

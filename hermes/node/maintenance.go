@@ -153,7 +153,7 @@ func (n *Node) keepMembership() {
 		return
 	}
 	if err := n.membership.keep(); err != nil {
-		n.logger.Warn("the book of members cannot be written", "why", err)
+		n.logger.Warn("the membership file cannot be written", "why", err)
 	}
 }
 

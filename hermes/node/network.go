@@ -87,7 +87,7 @@ func (n *Node) connect() (network, error) {
 // joinEvery is how long to wait before the nodes are asked again.
 const joinEvery = 200 * time.Millisecond
 
-// join asks the nodes that are told, one after the other and again, to let this one in,
+// join asks the given nodes, one after the other and again, to let this one in,
 // until one does, one says no, or ctx ends.
 func (n *Node) join(ctx context.Context) error {
 	again := time.NewTicker(joinEvery)
@@ -109,7 +109,7 @@ func (n *Node) joinOnce(ctx context.Context) error {
 	blank := n.options.Self
 	blank.Learner = true // it has no log, see local.Join
 	stranger := n.peerOptions()
-	stranger.IdentityCheck = peer.IdentityCheck{} // of which cluster it is going to be it is told
+	stranger.IdentityCheck = peer.IdentityCheck{} // of which cluster it is going to be it learns there
 	var failed []error
 	for _, address := range n.options.Join {
 		s, err := n.joinAt(ctx, stranger, address, blank)

@@ -17,7 +17,7 @@ import (
 // Options are a node's. The zero value of each is its default, where one is given.
 type Options struct {
 	Cluster string // its name; nodes of another are refused. "": "hermes"
-	// Self is this node: ID from 1, Name, and the addresses that others are told. It is
+	// Self is this node: ID from 1, Name, and the addresses that others are notified. It is
 	// written into the cluster's log when the node begins or joins it.
 	Self broker.Member
 	// Members begin a new cluster, this node among them; each must be started with the

@@ -159,7 +159,7 @@ func TestLossIsTold(t *testing.T) {
 	// Retention continues, and may take more in the meantime.
 	if b, err = f.Next(c.Context(), broker.Room{Messages: 1, Bytes: 1 << 20}); err != nil || b.Gap != nil &&
 		b.Gap.First <= told {
-		t.Errorf("%+v, %v: it is told again", b.Gap, err)
+		t.Errorf("%+v, %v: it is reported again", b.Gap, err)
 	}
 	r, err := c.nodes[at].Subscribe(c.Context(), broker.Start{Topic: "t", From: broker.FromOffset, Offset: 1})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// unrecovered is the lineage of a cluster that is as it began, as others are told it. Nodes of versions that knew of
+// unrecovered is the lineage of a cluster that is as it began, as others know it. Nodes of versions that knew of
 // no lineages tell none.
 const unrecovered = 1
 
@@ -101,7 +101,7 @@ func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 		return status.Errorf(status.Conflict, "node %d was removed from its cluster, by its own log: hermes export its "+
 			"directory, and restore that into a new cluster", s.Node)
 	case len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == s.Node && len(conf.GetLearners()) == 0:
-		return status.Errorf(status.Conflict, "node %d is the only member of its cluster: start it as it is (hermes server)",
+		return status.Errorf(status.Conflict, "node %d is the only member of its cluster: start it without recovery (hermes server)",
 			s.Node)
 	case len(conf.GetVotersOutgoing()) > 0:
 		return status.Errorf(status.Conflict, "the log of node %d ends within a change of members: hermes export its "+
@@ -214,7 +214,7 @@ func secession(conf *raftpb.ConfState, self uint64, r recovering) ([]*raftpb.Ent
 	return all, nil
 }
 
-// lineage is what others are told.
+// lineage is what others know.
 func (b *membership) lineage() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -164,12 +164,12 @@ func (l *lost) returns() {
 	l.Helper()
 	id := l.survivor%3 + 1
 	l.restart(id)
-	until(l.T, "the former node is told why", func() bool {
+	until(l.T, "the former node learns why", func() bool {
 		err := l.nodes[id].Ready(l.Context())
 		return err != nil && strings.Contains(err.Error(), "recovered from a copy") && strings.Contains(err.Error(), "--join")
 	})
 	if v := publish(l.T, l.nodes[l.survivor], "a", "last"); v.Offset != 53 {
-		l.Errorf("beside a former node: %+v", v)
+		l.Errorf("with a former node: %+v", v)
 	}
 	if s, err := l.nodes[id].Topic(l.Context(), "a", false); err != nil || s.Next != 50 {
 		l.Errorf("the former node has %d messages, %v", s.Next, err)
@@ -199,7 +199,7 @@ func TestRecoverRefused(t *testing.T) {
 	no := errors.New("no")
 	before := fs.String()
 	if _, err := node.Recover(t.Context(), fs, "/hermes", func(node.Survey) error { return no }); !errors.Is(err, no) {
-		t.Errorf("who says no is told %v", err)
+		t.Errorf("who says no is notified %v", err)
 	}
 	if fs.String() != before {
 		t.Error("the directory is another, though the answer was no")
@@ -356,7 +356,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestBeyondCommit: entries that a node has and does not know to be committed are told; an export takes them where that
+// TestBeyondCommit: entries that a node has and does not know to be committed are reported; an export takes them where that
 // is asked for, and recover keeps them, since some may have been acknowledged.
 func TestBeyondCommit(t *testing.T) {
 	c := newCluster(t, 3)

@@ -59,7 +59,7 @@ func TestRestart(t *testing.T) {
 	}
 	defer f.Close()
 	if got := next(t, f, 2); !slices.Equal(got, []string{"1:1", "4:4"}) {
-		t.Errorf("the group goes on with %v", got)
+		t.Errorf("the group continues with %v", got)
 	}
 }
 

@@ -47,7 +47,7 @@ func (n *Node) within(l *lead) bool {
 	return l.leader == n.options.Self.ID || l.leader != 0 && n.net.Reached(l.leader)
 }
 
-// waitersLimit is how many callers may wait for a leader at one node; more are told at once.
+// waitersLimit is how many callers may wait for a leader at one node; more are notified at once.
 const waitersLimit = 4096
 
 // await waits for a leader, as long as ctx and Options.LeaderLimit allow: an election takes tens of

@@ -258,7 +258,7 @@ func TestNotRepairedYet(t *testing.T) {
 	for at := range int64(5) { // an entry is among them
 		flipBit(t, c.fs[id], "0000000000000001.log", 4000+41*at, 3)
 	}
-	until(t, "the damage is told", func() bool {
+	until(t, "the damage is reported", func() bool {
 		s, err := n.Status(t.Context())
 		return err == nil && strings.Contains(s.Unready, "0000000000000001.log") || scrubOpen(t, n, want)
 	})

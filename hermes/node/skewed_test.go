@@ -160,7 +160,7 @@ func TestClockAlone(t *testing.T) {
 	}
 }
 
-// TestClockJumps: a clock that does not go on from the log's time is told at the start.
+// TestClockJumps: a clock that does not go on from the log's time is reported at the start.
 func TestClockJumps(t *testing.T) {
 	fs := vfs.NewMemory()
 	o := options(fs)
@@ -182,7 +182,7 @@ func TestClockJumps(t *testing.T) {
 		n := start(t, o)
 		stop(t, n)
 		if text := said.String(); (c.says == "") != (text == "") || !strings.Contains(text, c.says) {
-			t.Errorf("a clock that is ahead by %v is told as %q", c.ahead, text)
+			t.Errorf("a clock that is ahead by %v is reported as %q", c.ahead, text)
 		}
 	}
 }

@@ -242,7 +242,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if time.Since(r.at) < readyFor {
 		return r.err
 	}
-	// Not with the caller's context: others are told what he is told.
+	// Not with the caller's context: others receive what he receives.
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 	defer cancel()
 	r.err = n.caughtUp(asking)

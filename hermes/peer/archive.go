@@ -10,7 +10,7 @@ import (
 
 // Cut implements [broker.Archive]. No node asks another for it: each has all messages.
 func (r remote) Cut(context.Context, []string) (broker.Cut, error) {
-	return nil, status.Errorf(status.Unimplemented, "a node is read as a whole through its own door")
+	return nil, status.Errorf(status.Unimplemented, "a node is read as a whole through its own API")
 }
 
 // Restore implements [broker.Archive].

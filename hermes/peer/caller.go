@@ -194,7 +194,7 @@ func (c *caller) ask(feed *remoteFeed) (uint64, *asked, error) {
 	return c.last, a, nil
 }
 
-// answer waits for a reply. When ctx ends first, the other end is told.
+// answer waits for a reply. When ctx ends first, the other end is notified.
 func (c *caller) answer(ctx context.Context, id uint64, a *asked) (*gen.Reply, error) {
 	select {
 	case <-a.done:
@@ -300,7 +300,7 @@ func (c *caller) abandon(err error) {
 	c.why = err
 	close(c.abandoned)
 	c.abandoned = make(chan struct{})
-	publishes := slices.Sorted(maps.Keys(c.publishes)) // those who published first are told first
+	publishes := slices.Sorted(maps.Keys(c.publishes)) // those who published first are notified first
 	waiting := c.asked
 	feeds := c.feeds
 	c.asked, c.feeds = map[uint64]*asked{}, map[uint64]*remoteFeed{}

@@ -107,7 +107,7 @@ func TestEndedIsNotSent(t *testing.T) {
 	a.Broker(2).Publish(t.Context(), run(201), func(broker.Verdict) {})
 	r := receive(t, h.runs, "a run")
 	if r.Sequence != 201 {
-		t.Errorf("run %d came, which nobody waited for", r.Sequence)
+		t.Errorf("run %d came, which no caller waited for", r.Sequence)
 	}
 	r.done(broker.Verdict{})
 }
@@ -166,7 +166,7 @@ func allUnavailable(t *testing.T, errs chan error, n int, what string) {
 	t.Helper()
 	for range n {
 		if err := receive(t, errs, "an answer"); err == nil || status.CodeOf(err) != status.Unavailable {
-			t.Errorf("%s: who waited is told %v", what, err)
+			t.Errorf("%s: who waited gets %v", what, err)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestAbandon(t *testing.T) {
 	r := receive(t, h.runs, "the run")
 	a.Abandon(2, status.Errorf(status.Unavailable, "node 3 leads now"))
 	allUnavailable(t, errs, n, "the node leads no longer")
-	r.done(broker.Verdict{Offset: 5}) // too late: no caller is told twice
+	r.done(broker.Verdict{Offset: 5}) // too late: no caller is notified twice
 	a.Broker(2).Publish(t.Context(), run(2), func(v broker.Verdict) { errs <- v.Err })
 	receive(t, h.runs, "the next run").done(broker.Verdict{})
 	if err := receive(t, errs, "the next verdict"); err != nil {
@@ -215,7 +215,7 @@ func TestAbandonWhileWaitingForRoom(t *testing.T) {
 		case err := <-errs:
 			answered++
 			if status.CodeOf(err) != status.Unavailable {
-				t.Fatalf("who waited is told %v", err)
+				t.Fatalf("who waited gets %v", err)
 			}
 		default:
 		}
@@ -287,7 +287,7 @@ func TestSlowFeedIsBounded(t *testing.T) {
 	read(quick)
 	// The slow one has at most its credit and one batch more; the quick one has all.
 	if got := counted.bytes(); got > len(messages)*n+500_000 {
-		t.Fatalf("%d bytes were taken for a feed that nobody reads", got-len(messages)*n)
+		t.Fatalf("%d bytes were taken for a feed without a reader", got-len(messages)*n)
 	}
 	read(slow)
 	slow.Close()
@@ -370,7 +370,7 @@ func TestAsk(t *testing.T) {
 		return got
 	}
 	if err := peer.Ask(t.Context(), o, "127.0.0.1:1", join); status.CodeOf(err) != status.Unavailable {
-		t.Fatalf("who asks at nobody's address is told %v", err)
+		t.Fatalf("who asks at an unused address gets %v", err)
 	}
 	// In memory there is one node for ever: it says so, and that is the answer to the join.
 	_, want := m.Join(t.Context(), broker.Member{ID: 3, Peer: "x:1"})

@@ -243,7 +243,7 @@ func (o *Options) judge(h *gen.Hello) error {
 	case h.GetTo() != 0 && h.GetTo() != o.ID:
 		return status.Errorf(status.NotFound, "this is node %d, not %d: check the addresses of peers", o.ID, h.GetTo())
 	case h.GetFrom() == o.ID:
-		return status.Errorf(status.Conflict, "node %d is here already: give each node an id of its own", o.ID)
+		return status.Errorf(status.Conflict, "node %d is here already: give each node its own id", o.ID)
 	}
 	return nil
 }

@@ -22,11 +22,11 @@ func TestElsewhere(t *testing.T) {
 	}
 	a.SetPeer(2, porttest.Refusing(t))
 	if a.Reached(2) {
-		t.Error("a connection goes on at an address where the node is not to be any more")
+		t.Error("a connection continues at an address where the node is not to be any more")
 	}
 }
 
-// Nodes tell each other at once whether they have room, and those that say nothing of it are told as nothing.
+// Nodes tell each other at once whether they have room, and those that say nothing of it are reported as nothing.
 func TestRoom(t *testing.T) {
 	var full atomic.Bool
 	type said struct {
@@ -52,7 +52,7 @@ func TestRoom(t *testing.T) {
 	b.Tell()
 	for got := range heard {
 		if got.id != 2 {
-			t.Fatalf("who says nothing of it is told as %+v", got)
+			t.Fatalf("who says nothing of it is reported as %+v", got)
 		}
 		if got.full {
 			break
@@ -86,12 +86,12 @@ func TestLineage(t *testing.T) {
 			a := start(t, 1, memory(t), c.lineage)
 			a.SetPeer(2, b.Addr().String())
 			if _, err := a.Broker(2).Status(t.Context()); err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("the dialler is told %v", err)
+				t.Errorf("the dialler gets %v", err)
 			}
 			back := start(t, 3, memory(t), of(5))
 			back.SetPeer(1, a.Addr().String())
 			if _, err := back.Broker(1).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "is of lineage ") {
-				t.Errorf("whoever dials it is told %v", err)
+				t.Errorf("the one that dials it gets %v", err)
 			}
 		})
 	}

@@ -289,7 +289,7 @@ func (r *reader) next() (kind, []byte, error) {
 		rest := int(binary.LittleEndian.Uint32(head[8:]))
 		k, l := kind(head[12]), queue(head[13])
 		if l >= queues || length > fragmentBytes || rest > cmp.Or(r.most, frameLimit) || rest > 0 && length == 0 {
-			return 0, nil, fmt.Errorf("not a fragment: kind %d, lane %d, %d bytes, %d to come", k, l, length, rest)
+			return 0, nil, fmt.Errorf("not a fragment: kind %d, queue %d, %d bytes, %d to come", k, l, length, rest)
 		}
 		p := &r.pending[l]
 		switch {

@@ -38,10 +38,10 @@ func TestRefusals(t *testing.T) {
 			a.SetPeer(c.to, b.Addr().String())
 			_, err := a.Broker(c.to).Status(t.Context())
 			if err == nil || status.CodeOf(err) != c.want || !strings.Contains(err.Error(), c.says) {
-				t.Fatalf("the dialler is told %v", err)
+				t.Fatalf("the dialler gets %v", err)
 			}
 			if a.Reached(c.to) {
-				t.Fatal("a refused node is told as reached")
+				t.Fatal("a refused node is reported as reached")
 			}
 		})
 	}
@@ -69,22 +69,22 @@ func TestIdentityCheck(t *testing.T) {
 	a.SetPeer(2, b.Addr().String())
 	reach(t, a, 2)
 	if incarnation := <-met; incarnation != 5 {
-		t.Errorf("the directory's birth is told as %d", incarnation)
+		t.Errorf("the directory's birth is reported as %d", incarnation)
 	}
 	refused := make(chan error, 100)
 	c := start(t, 3, memory(t), knows(66, nil), func(o *peer.Options) {
 		o.IdentityCheck.Refused = func(_ uint64, why error, forgotten bool) {
 			if forgotten {
-				t.Error("a strange directory is told as an older one")
+				t.Error("a strange directory is reported as an older one")
 			}
 			refused <- why
 		}
-		o.IdentityCheck.Welcomed = func(uint64) { t.Error("who refused is told as one that noted it") }
+		o.IdentityCheck.Welcomed = func(uint64) { t.Error("who refused is reported as one that noted it") }
 	})
 	c.SetPeer(2, b.Addr().String())
 	if err := <-refused; status.CodeOf(err) != status.Conflict ||
 		!strings.Contains(err.Error(), "node 3 had another directory") {
-		t.Errorf("the one who dialled is told %v", err)
+		t.Errorf("the one who dialled gets %v", err)
 	}
 	b.SetPeer(3, c.Addr().String())
 	if _, err := b.Broker(3).Status(t.Context()); status.CodeOf(err) != status.Unavailable ||
@@ -95,7 +95,7 @@ func TestIdentityCheck(t *testing.T) {
 	old := start(t, 4, memory(t))
 	d := start(t, 5, memory(t), func(o *peer.Options) {
 		o.IdentityCheck = peer.IdentityCheck{Incarnation: 9, Welcomed: func(uint64) {
-			t.Error("a former version is told as one that noted it")
+			t.Error("a former version is reported as one that noted it")
 		}}
 	})
 	d.SetPeer(4, old.Addr().String())
@@ -126,14 +126,14 @@ func TestForgotten(t *testing.T) {
 	c := start(t, 3, memory(t), stands(8), func(o *peer.Options) {
 		o.IdentityCheck.Refused = func(_ uint64, why error, forgotten bool) {
 			if !forgotten {
-				t.Error("an older directory is told as a strange one")
+				t.Error("an older directory is reported as a strange one")
 			}
 			refused <- why
 		}
 	})
 	c.SetPeer(2, b.Addr().String())
 	if err := <-refused; status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "node 3 had more") {
-		t.Errorf("the one who dialled is told %v", err)
+		t.Errorf("the one who dialled gets %v", err)
 	}
 	old := start(t, 4, memory(t), stands(0))
 	old.SetPeer(2, b.Addr().String())
@@ -170,7 +170,7 @@ func TestClocks(t *testing.T) {
 		}{{one, 2, ahead}, {two, 1, -ahead}} {
 			if m := receive(t, c.by, "a comparison"); m.peer != c.peer || m.ahead-c.ahead > m.within ||
 				c.ahead-m.ahead > m.within {
-				t.Fatalf("node %d is told as %+v, it is ahead by %d", c.peer, m, c.ahead)
+				t.Fatalf("node %d is reported as %+v, it is ahead by %d", c.peer, m, c.ahead)
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func TestClocks(t *testing.T) {
 	reach(t, a, 3)
 	for len(one) > 0 {
 		if m := <-one; m.peer == 3 {
-			t.Errorf("one without a clock is told as %+v", m)
+			t.Errorf("one without a clock is reported as %+v", m)
 		}
 	}
 }
@@ -253,7 +253,7 @@ func TestMutualTLS(t *testing.T) {
 				return err
 			})
 		if err == nil || status.CodeOf(err) != status.Unavailable {
-			t.Errorf("%s: a stranger is told %v", name, err)
+			t.Errorf("%s: a stranger gets %v", name, err)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (a *IdentityCheck) know(id uint64, h *gen.Hello) {
 	}
 }
 
-// greeted takes the answer of a node that was dialled. One that tells no incarnation of its own is of a former
+// greeted takes the answer of a node that was dialled. One that tells no incarnation is of a former
 // version, and has noted nothing.
 func (a *IdentityCheck) greeted(id uint64, h *gen.Hello) error {
 	if err := readError(h.GetError()); err != nil {

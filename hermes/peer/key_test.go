@@ -66,7 +66,7 @@ func TestOtherKeys(t *testing.T) {
 			a.SetPeer(2, b.Addr().String())
 			_, err := a.Broker(2).Status(t.Context())
 			if status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("the dialler is told: %v", err)
+				t.Errorf("the dialler gets %v", err)
 			}
 			if a.Reached(2) {
 				t.Error("they reach each other")

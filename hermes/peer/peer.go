@@ -92,7 +92,7 @@ type Handler interface {
 //
 //	t, err := peer.New(options)
 //	t.Start(handler, local)
-//	t.SetPeer(2, "10.0.0.2:7000")     // who is told to go: t.SetPeer(2, "")
+//	t.SetPeer(2, "10.0.0.2:7000")     // it moved: t.SetPeer(2, "")
 //	t.Send(messages)                  // never blocks
 //	t.Broker(leader).Publish(…)       // what a follower hands on
 //	t.Abandon(leader, err)            // raft named another leader

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 // patience is how long anything here may take before it is taken to hang.
 const patience = time.Minute
 
-// node is a Handler that keeps what it is told.
+// node is a Handler that keeps what it receives.
 type node struct {
 	*peer.Transport
 	steps       chan *raftpb.Message
@@ -182,7 +182,7 @@ func TestSnapshotBesideHeartbeats(t *testing.T) {
 		t.Fatal("the snapshot is another than was sent")
 	}
 	if !receive(t, a.snapshots, "word of the snapshot") {
-		t.Fatal("a snapshot that arrived is told as lost")
+		t.Fatal("a snapshot that arrived is reported as lost")
 	}
 }
 
@@ -199,18 +199,18 @@ func TestMessagesThatDoNotFitAreToldAsLost(t *testing.T) {
 		a.Send([]*raftpb.Message{message(raftpb.MsgApp, 1, 2, i, 500)})
 	}
 	if id := receive(t, a.unreachable, "word of what was lost"); id != 2 {
-		t.Fatalf("node %d is told as unreachable", id)
+		t.Fatalf("node %d is reported as unreachable", id)
 	}
 	network.Heal(1, 2)
 }
 
-// A snapshot that cannot be sent is told, or Raft would wait for it for ever.
+// A snapshot that cannot be sent is reported, or Raft would wait for it for ever.
 func TestSnapshotToNobody(t *testing.T) {
 	a := start(t, 1, nil)
 	a.SetPeer(2, "127.0.0.1:1")
 	a.Send([]*raftpb.Message{message(raftpb.MsgSnap, 1, 2, 7, 0)})
 	if receive(t, a.snapshots, "word of the snapshot") {
-		t.Fatal("a snapshot to nobody is told as sent")
+		t.Fatal("a snapshot to no one is reported as sent")
 	}
 }
 
@@ -222,10 +222,10 @@ func TestRefusedIsToldAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if id := receive(t, a.broken, "word of the broken connection"); id != 2 {
-		t.Fatalf("node %d is told as broken", id)
+		t.Fatalf("node %d is reported as broken", id)
 	}
 	if a.Reached(2) {
-		t.Fatal("a node that refuses is told as reached")
+		t.Fatal("a node that refuses is reported as reached")
 	}
 }
 
@@ -249,7 +249,7 @@ func TestReconnectedIsNotTold(t *testing.T) {
 	reach(t, a, 2)
 	select {
 	case <-a.broken:
-		t.Fatal("a node that lives is told as broken")
+		t.Fatal("a node that lives is reported as broken")
 	default:
 	}
 }

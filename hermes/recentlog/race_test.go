@@ -112,7 +112,7 @@ func follow(t *testing.T, recent *Log, d *disk, next *atomic.Uint64, topic uint3
 	return nil
 }
 
-// Who waits among thousands is told, however many come and go while they are told.
+// who waits among thousands is notified, however many come and go while they are notified.
 func TestManyWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestManyWait(t *testing.T) {
 			synctest.Wait() // all wait
 			got.Store(0)
 			recent.Append(1, []Run{{Topic: 1, Offset: i, Count: 1, Messages: messages("x")}})
-			gone := 0 // while the others are told
+			gone := 0 // while the others are notified
 			for r := range readers {
 				if gone++; gone > rng.IntN(2*portion) {
 					break
@@ -158,7 +158,7 @@ func TestManyWait(t *testing.T) {
 				}
 			}
 			if got.Load() == 0 {
-				t.Fatalf("round %d: nobody got anything", i)
+				t.Fatalf("round %d: no reader got anything", i)
 			}
 		}
 		recent.Close(nil)

@@ -30,7 +30,7 @@ const (
 	// worth a separate delivery.
 	mergeLimit = 16 << 10
 	// tellMost is how many listeners Append tells itself, at some 200 ns each where they
-	// wait. More are told by a goroutine: they must not hold up all other topics' messages.
+	// wait. More are notified by a goroutine: they must not hold up all other topics' messages.
 	tellMost = 64
 )
 

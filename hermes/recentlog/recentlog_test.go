@@ -141,7 +141,7 @@ func TestRefusesReaders(t *testing.T) {
 	}
 }
 
-// A read that failed is told, and the reader continues where it was.
+// A read that failed is reported, and the reader continues where it was.
 func TestReadFails(t *testing.T) {
 	t.Parallel()
 	d := &disk{topics: map[uint32]*stored{}, fail: errors.New("a disk")}
@@ -191,7 +191,7 @@ func TestMerges(t *testing.T) {
 		t.Fatalf("topic 1 has %d batches, want a+c, the large one, e and f", n)
 	}
 	if n := recent.topics[2].held.n; n != 2 {
-		t.Fatalf("topic 2, which nobody reads, has %d batches", n)
+		t.Fatalf("topic 2, without a reader, has %d batches", n)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestMerges(t *testing.T) {
 func TestPush(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{})
-	if n := recent.Push(1, 1, messages("nobody's"), 1); n != 0 {
+	if n := recent.Push(1, 1, messages("not kept"), 1); n != 0 {
 		t.Fatalf("%d see it", n)
 	}
 	live, still := open(t, recent, 1, 0, 0, true), open(t, recent, 1, 0, 0, false)
@@ -352,7 +352,7 @@ func TestOpensLate(t *testing.T) {
 	recent := New(Options{Bytes: 1, Read: d.read})
 	recent.Append(1, []Run{d.add(1, 1, 3, 1)})
 	if len(recent.topics) != 0 {
-		t.Fatal("a topic that nobody reads is kept")
+		t.Fatal("a topic without readers is kept")
 	}
 	r := open(t, recent, 1, 2, 2, false)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -1,6 +1,6 @@
 package recentlog
 
-// portion is how many listeners are told between two looks at the list of them.
+// portion is how many listeners are notified between two looks at the list of them.
 const portion = 256
 
 // stir has a topic's listeners told: at once when they are few, else by a goroutine that

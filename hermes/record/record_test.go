@@ -158,7 +158,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a later form", []byte{2, 0}, "form 2", status.Unimplemented},
 		{"no time", []byte{1}, "time", status.Internal},
 		{"a time past int64", []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "time", status.Internal},
-		{"a kind nobody knows", []byte{1, 0, 9}, "kind of item", status.Internal},
+		{"an unknown kind", []byte{1, 0, 9}, "kind of item", status.Internal},
 		{"a command cut off", []byte{1, 0, 2, 5, 'a'}, "command", status.Internal},
 		{
 			"a command of 2^63 bytes",
@@ -166,7 +166,7 @@ func TestParseRefuses(t *testing.T) {
 			"command",
 			status.Internal,
 		},
-		{"flags nobody knows", run(func(b []byte) { b[4] = 4 }), "flags", status.Internal},
+		{"unknown flags", run(func(b []byte) { b[4] = 4 }), "flags", status.Internal},
 		{"no message", run(func(b []byte) { b[7] = 0 }), "count", status.Internal},
 		{"more messages than bytes for them", run(func(b []byte) { b[7] = 2 }), "messages", status.Internal},
 		{"a cleaned run that had fewer bytes than messages", []byte{1, 0, 1, 1, 1, 0, 0, 2, 3}, "messages", status.Internal},
@@ -177,7 +177,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: %v and %d items, want %v that says %q", c.name, err, len(items), c.code, c.says)
 		}
 	}
-	// The items before the fault are whole, and it is told last.
+	// The items before the fault are whole, and it is reported last.
 	data := append(record.AppendCommand(record.AppendEntry(nil, 1), []byte("first")), 9)
 	if _, items, err := parse(data); err == nil || len(items) != 1 || string(items[0].Command) != "first" {
 		t.Errorf("%v %v", items, err)

@@ -53,7 +53,7 @@ type Diverged struct {
 
 func (d *Diverged) Error() string { return fmt.Sprintf("replica: node %d: %s", d.Node, d.Why) }
 
-// forgotten is what this node knows of what others have, and of its own log.
+// forgotten is what this node knows of what others have, and of this log here.
 type forgotten struct {
 	seen     map[uint64]Seen
 	standing Standing // as of the last Stored

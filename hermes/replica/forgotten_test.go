@@ -102,7 +102,7 @@ func TestDoubtfulAlone(t *testing.T) {
 		last := c.restartWith(uint64(n), replica.Options{Seed: 9, Doubtful: true})
 		c.elect(1)
 		if n == 1 && last.Doubtful() {
-			t.Error("a single voter asks nobody")
+			t.Error("a single voter asks no other node")
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestCommittedIsNotReplaced(t *testing.T) {
 	for more := 1; more <= 12; more += 11 { // fewer entries than the first history has, and more
 		c := forgetful(t, replica.Options{})
 		if !c.elects() {
-			t.Fatal("nobody leads")
+			t.Fatal("no node leads")
 		}
 		leader := c.nodes[c.nodes[2].leader]
 		for i := range more {
@@ -135,7 +135,7 @@ func TestCommittedIsNotReplaced(t *testing.T) {
 		c.settle()
 		var why *replica.Diverged
 		if !errors.As(first.err, &why) || why.Node != leader.id || !strings.Contains(why.Why, "committed") {
-			t.Errorf("with %d: node 1 goes on: %v", more, first.err)
+			t.Errorf("with %d: node 1 continues: %v", more, first.err)
 		}
 		if is, err := first.storage.Term(last); err != nil || is != term {
 			t.Errorf("with %d: entry %d of node 1 was of term %d and is of term %d, %v", more, last, term, is, err)

@@ -80,13 +80,13 @@ func TestChangesAreChecked(t *testing.T) {
 	c.store(n)
 	c.settle()
 	if v := n.one(t, second); status.CodeOf(v.Err) != status.Conflict {
-		t.Errorf("a second change meanwhile came to %+v", v)
+		t.Errorf("a second change in between came to %+v", v)
 	}
 	if v := n.one(t, first); v.Err != nil || !slices.Equal(n.Conf().GetLearners(), []uint64{2}) {
 		t.Errorf("the first came to %+v, members %v", v, n.Conf())
 	}
 	if v := n.one(t, data); v.Err != nil || len(v.Outcomes) != 1 {
-		t.Errorf("data beside it came to %+v", v)
+		t.Errorf("data with it came to %+v", v)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestWhatCannotBeAppliedStopsTheNode(t *testing.T) {
 		t.Error("a snapshot of nonsense was installed")
 	}
 	if w := c.nodes[2].Ready(); w.Err == nil || len(w.Send) > 0 || c.nodes[2].HasWork() {
-		t.Error("a broken node goes on")
+		t.Error("a broken node continues")
 	}
 	_ = c.nodes[3].Step(&raftpb.Message{
 		Type: raftpb.MsgApp.Enum(), From: new(uint64(1)), To: new(uint64(3)), Term: new(uint64(9)),

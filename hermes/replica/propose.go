@@ -77,7 +77,7 @@ func (r *Replica) flushable() bool {
 		return false
 	}
 	// While leadership is being handed over nothing new is taken: it either goes, and
-	// then the callers are told, or stays.
+	// then the callers are notified, or stays.
 	return r.node.BasicStatus().LeadTransferee == 0
 }
 

@@ -236,7 +236,7 @@ func TestDeposedLeaderAnswersAll(t *testing.T) {
 		c.settle()
 	}
 	if c.nodes[2].leader == 1 || c.nodes[2].leader == 0 {
-		t.Fatal("nobody took over")
+		t.Fatal("no node took over")
 	}
 	c.cut = map[uint64]bool{}
 	c.tick(3)
@@ -251,7 +251,7 @@ func TestDeposedLeaderAnswersAll(t *testing.T) {
 	}
 }
 
-// While leadership is handed over proposals wait, and are told if it goes.
+// While leadership is handed over proposals wait, and are notified if it goes.
 func TestTransfer(t *testing.T) {
 	c := start(t, 3)
 	n := c.elect(1)

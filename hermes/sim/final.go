@@ -25,7 +25,7 @@ func (j *judge) final() {
 					before.offset, index+1, run.offset)
 			}
 			if run.offset != next[run.topic] {
-				j.world.fail("topic %d goes on at offset %d after %d", run.topic, run.offset, next[run.topic])
+				j.world.fail("topic %d continues at offset %d after %d", run.topic, run.offset, next[run.topic])
 			}
 			next[run.topic] += uint64(run.count)
 			where[name{run.client, run.first}] = run
@@ -103,7 +103,7 @@ func (j *judge) messages(n *node) {
 			}
 			for _, b := range batches {
 				if b.Offset != at {
-					j.world.fail("node %d: topic %d goes on at offset %d after %d", n.id, id, b.Offset, at)
+					j.world.fail("node %d: topic %d continues at offset %d after %d", n.id, id, b.Offset, at)
 					return
 				}
 				at += uint64(b.Count)

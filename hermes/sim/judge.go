@@ -217,7 +217,7 @@ func (j *judge) landings(a replica.Applied) (runs []landed) {
 		}
 		client, first, ok := identify(item.Run)
 		if !ok {
-			j.world.fail("entry %d holds messages that nobody published", a.Entry.GetIndex())
+			j.world.fail("entry %d holds messages that were not published", a.Entry.GetIndex())
 		}
 		runs = append(runs, landed{item.Run.Topic, outcome.Offset, int(item.Run.Count), client, first})
 	}

@@ -9,7 +9,7 @@ import (
 // network carries messages between nodes, late, out of order, twice or not at all.
 type network struct {
 	world *World
-	// cut[from][to]: what is sent that way is lost, and no one is told.
+	// cut[from][to]: what is sent that way is lost, and no one is notified.
 	cut [][]bool
 	// epoch[a][b] counts the breaks of the connection: what was under way at one is lost.
 	epoch [][]int
@@ -55,7 +55,7 @@ func (n *network) send(from, to uint64, m *raftpb.Message) {
 // cutOff makes everything sent from one to another vanish.
 func (n *network) cutOff(from, to uint64, off bool) { n.cut[from][to] = off }
 
-// flap breaks the connections between two nodes; both are told, and new ones stand
+// flap breaks the connections between two nodes; both are notified, and new ones stand
 // at once.
 func (n *network) flap(a, b uint64) {
 	n.world.trace("flap %d-%d", a, b)

@@ -289,7 +289,7 @@ func (n *node) stop(power bool) {
 	n.world.network.gone(n.id)
 }
 
-// pause stops the process for a while, as SIGSTOP does: no one is told.
+// pause stops the process for a while, as SIGSTOP does: no one is notified.
 func (n *node) pause(d time.Duration) {
 	if n.replica == nil || n.paused > n.world.now {
 		return

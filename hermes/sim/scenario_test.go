@@ -71,7 +71,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		{"hb-D05: what is acknowledged is not synced", NoSync, 1},
 		{"hb-D12: what is published again is stored again", NoDedup, 10},
 		{"hb-D06: acknowledged before it is in the log", EarlyAck, 10},
-		{"a read that asks nobody", LocalRead, 10},
+		{"a read that asks no other node", LocalRead, 10},
 		{"hb-D08: offsets are each node's own", Unordered, 1},
 		{"hb-D01: a count of acknowledgements stands for an offset", Count, 1},
 		{"hb-D01: an acknowledgement of before a seek moves the group", StaleAck, 10},
@@ -158,7 +158,7 @@ func TestDeadLeaderIsReplacedAtOnce(t *testing.T) {
 }
 
 // A leader that was stopped for a while (SIGSTOP) finds itself deposed: it
-// acknowledges nothing and answers no read in between, and its callers are told.
+// acknowledges nothing and answers no read in between, and its callers are notified.
 func TestPausedLeader(t *testing.T) {
 	for s := uint64(1); s <= worlds(4); s++ {
 		w := ready(t, Options{Seed: s})
@@ -176,7 +176,7 @@ func TestPausedLeader(t *testing.T) {
 		})
 		run(t, w, 2*time.Second)
 		if now, at := w.Leader(); now == old || at <= term {
-			t.Fatalf("seed %d: nobody took over from a leader that stands still", s)
+			t.Fatalf("seed %d: no node took over from a leader that stands still", s)
 		}
 		run(t, w, 5*time.Second)
 		if v := verdicts[write]; v.Err == nil || status.CodeOf(v.Err) != status.Unavailable {
@@ -216,7 +216,7 @@ func TestCutOffLeader(t *testing.T) {
 			}
 		}
 		if n.replica.Status().Lead == id {
-			t.Errorf("seed %d: a leader that nobody hears still leads", s)
+			t.Errorf("seed %d: a leader that no node hears still leads", s)
 		}
 		settle(t, w)
 	}

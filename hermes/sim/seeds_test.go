@@ -16,7 +16,7 @@ var (
 	from    = flag.Uint64("from", 1, "the first of their seeds")
 	workers = flag.Int("workers", 1, "how many run at once")
 	seed    = flag.Uint64("seed", 0, "run this world alone, with its trace")
-	file    = flag.String("figures", "", "file to write what TestSeeds did to, as JSON, and as it goes on")
+	file    = flag.String("figures", "", "file to write what TestSeeds did to, as JSON, and as it continues")
 )
 
 // world is a seed's options: the seed draws how many nodes there are and what goes wrong.

@@ -51,7 +51,7 @@ func body(id uint64, size int) []byte {
 // read is the id of a body, if it is whole.
 func read(b []byte) (uint64, error) {
 	if len(b) < 16 || binary.LittleEndian.Uint32(b[8:]) != crc32.ChecksumIEEE(b[16:]) {
-		return 0, fmt.Errorf("a body of %d bytes that nobody wrote", len(b))
+		return 0, fmt.Errorf("a body of %d bytes that was not written", len(b))
 	}
 	return binary.LittleEndian.Uint64(b), nil
 }
@@ -238,7 +238,7 @@ func leader(ctx context.Context, t *testing.T, c *client.Client) uint64 {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatal("nobody leads")
+			t.Fatal("no node leads")
 		case <-again.C:
 		}
 	}

@@ -154,7 +154,7 @@ func TestMembersKilled(t *testing.T) {
 	t.Logf("%d members, %d messages acknowledged, never handled %d, handled again %d", len(all), len(a.acked), missing,
 		again)
 	if missing > 0 {
-		t.Error("messages were acknowledged for the group that nobody handled")
+		t.Error("messages were acknowledged for the group that did not handle them")
 	}
 	a.grouped = count{Delivered: handled, Undelivered: missing, Again: again}
 	a.settle(ctx, t, c, "shared")

@@ -73,7 +73,7 @@ func TestMembersReplaced(t *testing.T) {
 			select {
 			case <-old.Done():
 			case <-ctx.Done():
-				t.Fatal("a node that was removed goes on")
+				t.Fatal("a node that was removed continues")
 			}
 			if err := old.Stop(ctx); err == nil || !strings.Contains(err.Error(), "removed from the cluster") {
 				t.Errorf("a node that was removed ended with: %v", err)
@@ -95,7 +95,7 @@ func TestSnapshotUnderLoad(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
 	defer cancel()
 	cluster, c := begin(ctx, t, local.Options{Args: []string{"--segment-bytes=256KiB"}})
-	install := found.does(t, "a follower gets the state of another (goes on meanwhile)", *rounds)
+	install := found.does(t, "a follower gets the state of another (continues in between)", *rounds)
 	short := broker.Topic{Name: "short", RetentionBytes: 512 << 10}
 	whileLoadedAt(ctx, t, c, short, 2**rate, func(a *account) {
 		if _, err := c.CreateGroup(ctx, broker.Group{Topic: "short", Name: "g", AckTimeout: int64(time.Minute)},

@@ -124,7 +124,7 @@ func TestFailingDisk(t *testing.T) {
 			select {
 			case <-n.Done():
 			case <-ctx.Done():
-				t.Fatal("a node whose disk failed goes on")
+				t.Fatal("a node whose disk failed continues")
 			}
 			ended.cost(t, goesOn(ctx, t, a))
 			err := n.Stop(ctx)

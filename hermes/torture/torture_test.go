@@ -24,14 +24,14 @@ var (
 	pauses = flag.Int("pauses", 1, "how often the leader is paused")
 	rounds = flag.Int("rounds", 1, "how often everything else is done")
 	span   = flag.Duration("span", time.Second, "how long a rate is measured")
-	rate   = flag.Int("rate", 2000, "messages a second meanwhile")
-	seed   = flag.Uint64("seed", 0, "of what is drawn: which link, when and for how long; 0: any, and it is told")
+	rate   = flag.Int("rate", 2000, "messages a second")
+	seed   = flag.Uint64("seed", 0, "of what is drawn: which link, when and for how long; 0: any, and it is reported")
 	keepIn = flag.String("figures", "", "file to keep what was found in, as JSON, from the first fault on")
 	worlds = flag.String("worlds", "", "file that hermes/sim kept its figures in, to be told of as well")
 )
 
 // interrupted ends with the first Ctrl-C: work under way is finished and settled, everything behind it is not
-// begun, and the figures are told.
+// begun, and the figures are reported.
 var interrupted, uninterrupt = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 
 // more reports whether to go on, having done so many of those wanted.

@@ -372,7 +372,7 @@ func (s *segment) copy(b []byte, to *segment, c, fresh *contents, kept func(uint
 }
 
 // hollowEntry writes an entry again. Its data were at one place and will be at another,
-// and the runs that are kept are told.
+// and the runs that are kept are reported.
 func hollowEntry(e *raftpb.Entry, was, will int64, kept func(uint32) (int, bool), runs []run) (*raftpb.Entry, error) {
 	var n int
 	return cleanEntry(e, func(r record.Run) (ok bool) {
@@ -381,7 +381,7 @@ func hollowEntry(e *raftpb.Entry, was, will int64, kept func(uint32) (int, bool)
 	}, func(at int) { runs[n].at = uint32(will + int64(at)) })
 }
 
-// cleanEntry writes an entry again without the messages of runs that keep refuses. Of each that it keeps, moved is told
+// cleanEntry writes an entry again without the messages of runs that keep refuses. Of each that it keeps, moved is called
 // right after where in the new data the messages begin.
 func cleanEntry(e *raftpb.Entry, keep func(record.Run) bool, moved func(at int)) (*raftpb.Entry, error) {
 	time, items, err := record.Parse(e.GetData())

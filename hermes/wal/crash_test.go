@@ -311,7 +311,7 @@ func TestBeside(t *testing.T) {
 	first := uint64(0)
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
-	beside := func(do func() error) {
+	concurrently := func(do func() error) {
 		wg.Go(func() {
 			for {
 				select {
@@ -326,7 +326,7 @@ func TestBeside(t *testing.T) {
 			}
 		})
 	}
-	beside(func() error {
+	concurrently(func() error {
 		mu.Lock()
 		index, snapshot := m.index, m.snapshot()
 		first = m.next[1] / 2
@@ -348,7 +348,7 @@ func TestBeside(t *testing.T) {
 		return err
 	})
 	after := uint64(0)
-	beside(func() error {
+	concurrently(func() error {
 		did, ok, err := l.Scrub(t.Context(), after, wal.Care{})
 		if after = did.Number; !ok {
 			after = 0
@@ -359,7 +359,7 @@ func TestBeside(t *testing.T) {
 		return err
 	})
 	for id := range uint32(3) {
-		beside(func() error {
+		concurrently(func() error {
 			mu.Lock()
 			from := first + (m.next[1]-first)/2
 			mu.Unlock()

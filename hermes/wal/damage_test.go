@@ -110,7 +110,7 @@ func TestDamage(t *testing.T) {
 			}
 			var d *wal.Damage
 			if !errors.As(err, &d) || !strings.Contains(d.File, c.where) || !strings.Contains(err.Error(), "byte") {
-				t.Errorf("damage in %s is told as %v", c.where, err)
+				t.Errorf("damage in %s is reported as %v", c.where, err)
 			}
 		})
 	}

@@ -119,7 +119,7 @@ func TestOneOldMessage(t *testing.T) {
 		}
 		w.log, w.m = open(t, fs, "/log", w.o)
 		if open := fs.Counts().Open; open > 4 {
-			t.Errorf("%d files are open, and nobody has read", open)
+			t.Errorf("%d files are open, and no reader has read", open)
 		}
 		w.check()
 	}

@@ -431,7 +431,7 @@ func TestModel(t *testing.T) {
 						t.Fatal(err)
 					}
 					if again := w.log.Sync(); !errors.Is(again, syscall.EIO) {
-						t.Fatalf("after %v the log goes on: %v", err, again)
+						t.Fatalf("after %v the log continues: %v", err, again)
 					}
 					w.end()
 				} else if w.r.IntN(30) == 0 {

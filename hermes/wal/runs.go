@@ -32,14 +32,14 @@ type openRun struct {
 }
 
 // Applied tells that an entry was applied and what runs of it are messages, from
-// when on Read finds them. Entries are told in order, those without runs too. An error is a
+// when on Read finds them. Entries are reported in order, those without runs too. An error is a
 // placement outside the entry, a mistake of the caller, or a failed read of the entry.
 func (l *Log) Applied(index uint64, placed []Placed) error {
 	l.mu.RLock()
 	e, ok := l.cache.get(index), index >= l.slotFirst && index <= l.last()
 	l.mu.RUnlock()
 	if !ok {
-		return fmt.Errorf("entry %d is told to be applied and is not in the log's open segments", index)
+		return fmt.Errorf("entry %d is said to be applied and is not in the log's open segments", index)
 	}
 	var data []byte
 	if e != nil {

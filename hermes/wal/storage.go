@@ -69,7 +69,7 @@ func (l *Log) term(i uint64) uint64 {
 
 // Entries gives entries from lo on and before hi, as many as fit into limit bytes and
 // into a bound of this log's own, one at least. The newest come from memory. Where no file can be
-// opened, entries that were applied are told to be raft.ErrCompacted: the library, which
+// opened, entries that were applied are answered with raft.ErrCompacted: the library, which
 // panics over other errors, then sends them to a follower later. Those that are to be applied are
 // waited for with Options.Files.
 func (l *Log) Entries(lo, hi, limit uint64) ([]*raftpb.Entry, error) {

@@ -123,7 +123,7 @@ func TestVerifyDamage(t *testing.T) {
 	}
 }
 
-// A snapshot that is whole and wrong is told.
+// A snapshot that is whole and wrong is reported.
 func TestVerifyWrongSnapshot(t *testing.T) {
 	t.Parallel()
 	fs, _, _ := built(t)

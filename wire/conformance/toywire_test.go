@@ -331,14 +331,13 @@ func (w toyWire) dial(_ context.Context, to wirelab.Dialing) (toy, io.Closer, er
 			transport.TLSClientConfig.MaxVersion = tls.VersionTLS12
 		}
 	}
-	switch w.fault {
-	case "connection-limit-ignored":
+	if w.is("connection-limit-ignored") {
 		transport.MaxConnsPerHost = 0
-	case "leak":
+	} else if w.is("leak") {
 		go func() { <-w.leak }()
 	}
-	s := &toyStub{wire: w, client: &http.Client{Transport: transport}, base: scheme + to.Address, mu: &sync.Mutex{},
-		broken: new(bool)}
+	client := &http.Client{Transport: transport}
+	s := &toyStub{wire: w, client: client, base: scheme + to.Address, mu: &sync.Mutex{}, broken: new(bool)}
 	return s, toyCloser(func() error {
 		transport.CloseIdleConnections()
 		return nil

@@ -407,9 +407,9 @@ func TestConsoleShowsFailures(t *testing.T) {
 	p.write("#publish-topic", "events")
 	p.click("#send")
 	p.says("#published.bad", "unavailable")
-	p.says("#verdict", "Nobody knows whether it was stored.")
+	p.says("#verdict", "It is unknown whether it was stored.")
 	p.says("#nodes-note", "This node is not ready: this node knows no leader.")
-	p.says("#state.bad", "nobody leads; this one is not ready") // looked at again at once, since something was done
+	p.says("#state.bad", "no node leads; this one is not ready") // looked at again at once, since something was done
 	p.looks("failed")
 }
 
@@ -443,7 +443,7 @@ func TestConsoleTurnsPages(t *testing.T) {
 	p.quiet()
 }
 
-// The files are told apart by exact path, run nothing of others, and need no token.
+// The files are distinguished by exact path, run nothing of others, and need no token.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	address := serve(t, memory(t), "open sesame")

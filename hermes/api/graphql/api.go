@@ -50,7 +50,7 @@ type Config struct {
 // rest's API. Their subscriptions end as ending does (hb-D31). It refuses a Config without a broker.
 func Handlers(config Config) (map[string]func(ending context.Context) http.Handler, error) {
 	if config.Broker == nil {
-		return nil, status.Errorf(status.InvalidArgument, "the door has no broker")
+		return nil, status.Errorf(status.InvalidArgument, "the API has no broker")
 	}
 	if config.Register == nil {
 		config.Register = register.New(0)

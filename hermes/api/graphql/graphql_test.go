@@ -48,7 +48,7 @@ func TestPublish(t *testing.T) {
 		"no payload":   {"m", []map[string]any{{"key": "k"}}},
 		"two payloads": {"m", []map[string]any{{"payload": "", "payloadBase64": ""}}},
 		"no base64":    {"m", []map[string]any{{"payloadBase64": "?"}}},
-		"no messages":  {"m", []any{}}, "another mode": {"m", one, "o", "BEST"}, "a field nobody knows": {
+		"no messages":  {"m", []any{}}, "another mode": {"m", one, "o", "BEST"}, "an unknown field": {
 			"m", []map[string]any{{"payload": "", "ttl": 1}},
 		},
 	} {
@@ -137,7 +137,7 @@ func TestWrongMethodNamesThePath(t *testing.T) {
 	}
 }
 
-// The origin's clients ask as they did, and are told the truth.
+// The origin's clients ask as they did, and get the truth.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -30,7 +30,7 @@ func (r subscription) Messages(ctx context.Context, topic string, from, group *s
 		return nil, status.Errorf(status.InvalidArgument, "inFlight is %d; want 0 to %d", inFlight, hermes.GroupRanges)
 	case group != nil && from != nil:
 		return nil, status.Errorf(status.InvalidArgument,
-			"from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
+			"from and group are both given: a group continues where it is; seek it, or create it from elsewhere")
 	case group != nil:
 		if err := hermes.CheckGroup(*group); err != nil {
 			return nil, err

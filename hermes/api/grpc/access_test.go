@@ -90,7 +90,7 @@ func TestAccess(t *testing.T) {
 	want("health", err, codes.OK)
 	for what, ctx := range map[string]context.Context{
 		"no token":      patient(t),
-		"a wrong token": as("nobody"),
+		"a wrong token": as("stranger"),
 		"two tokens":    metadata.AppendToOutgoingContext(as("a"), "authorization", "Bearer "+tokens["b"]),
 	} {
 		want(what+", publish", publish(ctx, "t"), codes.Unauthenticated)

@@ -37,7 +37,7 @@ func (d *api) registerHealth(s grpc.ServiceRegistrar, services []string, ready f
 			select {
 			case <-tick.C:
 			case <-d.stop.Done():
-				h.Shutdown() // watchers are told before the calls end
+				h.Shutdown() // watchers are notified before the calls end
 				return
 			}
 		}

@@ -145,7 +145,7 @@ func (o Options) credentials(at endpoint.Endpoint) (credentials.TransportCredent
 		return insecure.NewCredentials(), nil
 	case !o.Secure || at.Certificate == nil && o.ClientRoots != nil:
 		return nil, status.Errorf(status.InvalidArgument,
-			"clients can show certificates only to a door with TLS: give it one of its own")
+			"clients can show certificates only to an API with TLS: give it a certificate")
 	case at.Certificate == nil:
 		return nil, status.Errorf(status.InvalidArgument, "gRPC over TLS needs a certificate")
 	}

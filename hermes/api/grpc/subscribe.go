@@ -96,7 +96,7 @@ func handshake(err error) error {
 }
 
 // run delivers until the first of: the feed fails, an ack fails, the client is done or
-// gone, the server stops. What ended it is what the client is told. (hb-D20)
+// gone, the server stops. What ended it is what the client receives. (hb-D20)
 func (s *subscription) run(ctx context.Context, d *api) error {
 	d.readers.Go(func() { s.read(ctx) })
 	acking := make(chan struct{})

@@ -34,7 +34,7 @@ func TestIdleUploadsGiveWay(t *testing.T) {
 	go func() {
 		i := <-ended
 		if err := uploads[i].Take(nil, 1); status.CodeOf(err) != status.ResourceExhausted {
-			t.Errorf("an upload that was ended goes on: %v", err)
+			t.Errorf("an upload that was ended continues: %v", err)
 		}
 		uploads[i].Release()
 		done <- i

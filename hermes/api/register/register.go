@@ -14,7 +14,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Usual is how many subscriptions a node takes at once, unless it is told otherwise.
+// Usual is how many subscriptions a node takes at once, unless configured otherwise.
 const Usual = 10_000
 
 // Register holds subscriptions. Make one with [New].

@@ -164,7 +164,7 @@ func (i ill) Live() error                 { return i.live }
 func (i ill) Ready(context.Context) error { return i.ready }
 func (ill) Files() (open, limit int)      { return 9, 64 }
 
-// What a node says of itself is told, with the reason (hb-D33).
+// What a node says of itself is reported, with the reason (hb-D33).
 func TestHealthOfNode(t *testing.T) {
 	t.Parallel()
 	behind := status.Errorf(status.Unavailable, "this node is behind")

@@ -84,7 +84,7 @@ type API struct {
 // New makes an API. It refuses a Config without a broker, or with an origin that is none.
 func New(config Config) (*API, error) {
 	if config.Broker == nil {
-		return nil, status.Errorf(status.InvalidArgument, "the door has no broker")
+		return nil, status.Errorf(status.InvalidArgument, "the API has no broker")
 	}
 	config.Heartbeat = cmp.Or(config.Heartbeat, heartbeatUsual)
 	config.WriteTime = cmp.Or(config.WriteTime, writeTimeUsual)
@@ -184,7 +184,7 @@ func (d *API) node(ctx context.Context) uint64 {
 	if id := d.self.Load(); id != 0 {
 		return id
 	}
-	// Also for a call whose time is over: what it is told must still be right.
+	// Also for a call whose time is over: what it receives must still be right.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusTime)
 	defer cancel()
 	status, err := d.broker.Status(ctx)

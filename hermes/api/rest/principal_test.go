@@ -121,7 +121,7 @@ func TestAccess(t *testing.T) {
 	for _, path := range []string{"/v1/topics", "/v1/cluster", "/status", "/graphql", "/v1/topics/t/events",
 		"/subscribe?topic=t"} {
 		want("", "GET", path, "", 401, "token")
-		want("nobody", "GET", path, "", 401, "token")
+		want("stranger", "GET", path, "", 401, "token")
 	}
 	want("b", "GET", "/graphql", "", 200, "b")
 	want("a", "POST", "/v1/topics/t/messages", `{"payload":"x"}`, 200, "offset")

@@ -11,7 +11,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Without the token nothing is told or done, on mounted APIs neither (hb-D25).
+// Without the token nothing is said or done, on mounted APIs neither (hb-D25).
 func TestToken(t *testing.T) {
 	t.Parallel()
 	mounted := func(context.Context) http.Handler {

@@ -53,7 +53,7 @@ func (c *call) events() error {
 	switch {
 	case start.Group != "" && from != "":
 		return status.Errorf(status.InvalidArgument,
-			"from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
+			"from and group are both given: a group continues where it is; seek it, or create it from elsewhere")
 	case start.Group != "":
 		if err := hermes.CheckGroup(start.Group); err != nil {
 			return err
@@ -236,7 +236,7 @@ func (s *stream) begin(id string) bool {
 func (s *stream) batch(b *broker.Batch) (written int, ok bool) {
 	at := place{topic: s.start.Topic, offset: b.Offset, time: b.Time, attempt: b.Attempt}
 	out := s.buffer[:0]
-	if b.Gap != nil && s.form.position { // who is told no offsets could do nothing with them
+	if b.Gap != nil && s.form.position { // one without offsets could do nothing with them
 		out = sse.AppendEvent(out, "gap", "", fmt.Appendf(nil, `{"first":%d,"last":%d}`, b.Gap.First, b.Gap.Last))
 	}
 	for message := range record.Messages(b.Messages) {

@@ -477,7 +477,7 @@ func TestSubscribeRefuses(t *testing.T) {
 		{"in_flight without a group", to + "?in_flight=1", 400, nil},
 		{"in_flight beyond its bound", to + "?group=g&in_flight=10001", 400, nil},
 		{"another way to acknowledge", to + "?group=g&ack=never", 400, nil},
-		{"what nobody knows", to + "?groups=g", 400, nil},
+		{"unknown parameter", to + "?groups=g", 400, nil},
 		{"an id that is none", to, 400, []string{"Last-Event-ID", "x"}},
 		{"an id at the end", to, 400, []string{"Last-Event-ID", "18446744073709551615"}},
 		{"another type", to, 406, []string{"Accept", "application/json"}},

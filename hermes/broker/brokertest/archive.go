@@ -202,7 +202,7 @@ func (m *InMemory) goOn(step broker.Restore) error {
 		case hermes.CheckGroup(g.Name) != nil:
 			return hermes.CheckGroup(g.Name)
 		case step.Topic.Next < t.Next || g.Floor > step.Topic.Next || g.AckTimeout <= 0 || g.MaxAttempts == 0:
-			return status.Errorf(status.InvalidArgument, "group %q cannot be as it is said to be", g.Name)
+			return status.Errorf(status.InvalidArgument, "group %q cannot have the state that is given", g.Name)
 		}
 		t.skip(step.Topic.Next)
 		g.Topic = t.Name

@@ -37,7 +37,7 @@ func testTail(s *suite) {
 	_, err := f.Next(short, broker.Room{Bytes: 1})
 	s.refused("nothing more", err, status.DeadlineExceeded)
 	s.publish("more")
-	s.same("the feed goes on", s.take(f, 1), []got{{2, "more", 1}})
+	s.same("the feed continues", s.take(f, 1), []got{{2, "more", 1}})
 }
 
 func testBeginnings(s *suite) {
@@ -99,7 +99,7 @@ func testSkipped(s *suite) {
 		}
 		s.same(fmt.Sprint("the gap from ", offset), *first.Gap, want)
 		if then, err := f.Next(s.ctx, broker.Room{Messages: 1, Bytes: 1}); err != nil || then.Offset != 8 || then.Gap != nil {
-			s.Fatal("it is told again, or nothing follows:", then, err)
+			s.Fatal("it is reported again, or nothing follows:", then, err)
 		}
 		f.Close()
 	}

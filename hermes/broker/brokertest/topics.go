@@ -178,11 +178,11 @@ func testCluster(s *suite) {
 		s.Errorf("status %+v", st)
 	}
 	_, err = s.in.Remove(s.ctx, 1<<40)
-	s.refused("removing nobody", err, status.NotFound)
+	s.refused("removing no one", err, status.NotFound)
 	_, err = s.in.Promote(s.ctx, 1<<40)
-	s.refused("promoting nobody", err, status.NotFound)
+	s.refused("promoting no one", err, status.NotFound)
 	_, err = s.in.TransferLeadership(s.ctx, 1<<40)
-	s.refused("leadership to nobody", err, status.NotFound)
+	s.refused("leadership to no one", err, status.NotFound)
 	_, err = s.in.Join(s.ctx, broker.Member{})
 	s.refused("joining without an id", err, status.InvalidArgument)
 }

@@ -4,9 +4,9 @@
 // 	protoc        (unknown)
 // source: command.proto
 
-// Commands as they lie in the log, beside the runs of messages. Every node applies
+// Commands as they lie in the log, next to the runs of messages. Every node applies
 // them, of whatever version it is: a field is never given another meaning, and
-// defaults are filled in by whoever writes the command, so that they can change.
+// defaults are filled in by the writer of the command, so that they can change.
 
 package command
 
@@ -1018,7 +1018,7 @@ func (x *Rise) GetLevel() uint32 {
 }
 
 // BeginTopic makes a topic that is not there, whose first message will have an
-// offset: a backup's topic is then what it was. It is a command of its own, since a node that passed
+// offset: a backup's topic is then what it was. It is a separate command, since a node that passed
 // over a field of CreateTopic would number otherwise than the others.
 type BeginTopic struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`

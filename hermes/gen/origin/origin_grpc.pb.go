@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: origin.proto
 
-// The door of the broker that Hermes descends from, as its clients know it: field
+// The API of the broker that Hermes descends from, as its clients know it: field
 // numbers and names are theirs. What it promised and did not hold is held behind it.
 
 package origin

@@ -184,7 +184,7 @@ type Hello struct {
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Cluster       string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	From          uint64                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`           // 0: not a node yet
-	To            uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`               // 0: whoever it is
+	To            uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`               // 0: any node
 	Error         *Error                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`          // of the answer: why the connection is refused
 	Birth         uint64                 `protobuf:"varint,6,opt,name=birth,proto3" json:"birth,omitempty"`         // of the sender's directory; 0: not told
 	Begun         bool                   `protobuf:"varint,7,opt,name=begun,proto3" json:"begun,omitempty"`         // the sender takes part already: its log is not empty, or it was let in
@@ -388,7 +388,7 @@ func (x *Standing) GetLastTerm() uint64 {
 	return 0
 }
 
-// Alive is in a sign of life, which had no body once and is read by nobody of then.
+// Alive is in a sign of life, which had no body once, so that nodes of then do not read it.
 type Alive struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Clock         int64                  `protobuf:"varint,1,opt,name=clock,proto3" json:"clock,omitempty"`                         // of the sender when it sent this: Unix nanoseconds

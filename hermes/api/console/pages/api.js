@@ -4,7 +4,7 @@
 let token = "";
 let asking = null; // the question for a token that is open, so that calls share it
 let left = 0; // how often a person left that question
-let ask = async () => null; // set by whoever shows the question
+let ask = async () => null; // set by the part that shows the question
 
 /** onTokenWanted sets what asks the person: it gives a token, or null for none. */
 export const onTokenWanted = (question) => {
@@ -23,7 +23,7 @@ export const wantToken = (why) => {
 	return asking;
 };
 
-/** send sends a request with the token, and asks for one if the node wants it. quiet: nobody is asked. */
+/** send sends a request with the token, and asks for one if the node wants it. quiet: the user is not asked. */
 export const send = async (method, path, options = {}) => {
 	for (let tries = 0; ; tries++) {
 		const used = token;
@@ -34,10 +34,10 @@ export const send = async (method, path, options = {}) => {
 			method, headers, body: options.body, signal: options.signal, cache: "no-store", credentials: "omit",
 		});
 		if (reply.status !== 401 || options.quiet) return reply;
-		if (used !== token) continue; // somebody gave one meanwhile
+		if (used !== token) continue; // the user gave one in the meantime
 		const why = used ? "The node does not take this token: " : "The node asks who you are: ";
 		const problem = await problemOf(reply.clone());
-		if (leftBefore !== left) return reply; // the person left the question that another call asked meanwhile
+		if (leftBefore !== left) return reply; // the person left the question that another call asked in the meantime
 		if (!await wantToken(why + problem.detail)) return reply;
 	}
 };

@@ -62,7 +62,7 @@ const lookAtNodes = async () => {
 	put(of("nodes-note"), "Term " + cluster.term + ", " + count(cluster.committed) + " entries of the log committed, " + count(cluster.applied) + " applied here." +
 		(cluster.unready ? " This node is not ready: " + cluster.unready + "." : "") +
 		(known ? "" : " Who is reached, and how far behind, the leader’s console tells."));
-	const leads = leader ? (leader.name || "node " + leader.id) + " leads " + cluster.members.length + (cluster.members.length === 1 ? " node" : " nodes") : "nobody leads";
+	const leads = leader ? (leader.name || "node " + leader.id) + " leads " + cluster.members.length + (cluster.members.length === 1 ? " node" : " nodes") : "no node leads";
 	// A follower does not know whether the others live: then the light is neither green nor amber.
 	const reached = cluster.members.filter((member) => member.id === cluster.node || member.reached).length;
 	const lacking = known && reached < cluster.members.length;
@@ -82,7 +82,7 @@ const watch = (topic, now) => {
 	return { next: topic.next, at: now, rate: before && (topic.next - before.next) * 1000 / (now - before.at) };
 };
 
-// own reports whether a topic is the broker's own, such as hermes.dlq: nothing that somebody made, and
+// own reports whether a topic is the broker's own, such as hermes.dlq: nothing that a user made, and
 // nothing to be deleted by a slip.
 const own = (topic) => topic.name === "hermes.dlq";
 

@@ -58,7 +58,7 @@ const publish = async () => {
 		badge.textContent = of("mode").value === "performance" ? "handed on" : verdict.provisional ? "on the leader’s disk" : "stored at offset " + verdict.offset;
 	} catch (error) {
 		badge.textContent = error.code ?? "failed";
-		text = error.message + (unknown.includes(error.code) ? "\n\nNobody knows whether it was stored." : "\n\nIt was not stored.");
+		text = error.message + (unknown.includes(error.code) ? "\n\nIt is unknown whether it was stored." : "\n\nIt was not stored.");
 	}
 	changed();
 	badge.className = kind;
@@ -183,7 +183,7 @@ of("subscribing").addEventListener("submit", async (event) => {
 	try {
 		await listen(own.signal);
 	} catch (error) {
-		if (own.signal.aborted) say("Not subscribed any more" + (byHand() ? "; what was not acknowledged comes again, to anybody of the group." : "."));
+		if (own.signal.aborted) say("Not subscribed any more" + (byHand() ? "; what was not acknowledged comes again, to any member of the group." : "."));
 		else say((error.code ?? "failed") + ": " + error.message, "bad");
 	}
 	changed();

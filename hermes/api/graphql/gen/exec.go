@@ -1004,7 +1004,7 @@ type Failure {
   "As in extensions.code of an error."
   code: String!
   message: String!
-  "Address of the leader's HTTP door, where that helps."
+  "Address of the leader's HTTP API, where that helps."
   leader: String
 }
 
@@ -1020,7 +1020,7 @@ type Header {
   valueBase64: String
 }
 
-"Messages that nobody can have any more: the offsets of the first and the last of them."
+"Messages that are gone for good: the offsets of the first and the last of them."
 type Gap {
   first: Uint64!
   last: Uint64!

@@ -41,11 +41,11 @@ type Failure struct {
 	// As in extensions.code of an error.
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Address of the leader's HTTP door, where that helps.
+	// Address of the leader's HTTP API, where that helps.
 	Leader *string `json:"leader,omitempty"`
 }
 
-// Messages that nobody can have any more: the offsets of the first and the last of them.
+// Messages that are gone for good: the offsets of the first and the last of them.
 type Gap struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
