@@ -62,8 +62,8 @@ const (
 // member and would otherwise make a header of any size.
 const reasonLimit = 1 << 10
 
-// DeadLetter is m in the form in which it is stored in topic [DeadLetters]: as it was, with where it was and why no one dealt
-// with it in headers behind its own, which are not counted against HeadersLimit.
+// DeadLetter is m in the form in which it is stored in topic [DeadLetters]: as it was, with where it was and
+// why no one dealt with it in headers behind its own, which are not counted against HeadersLimit.
 func DeadLetter(m Message, topic string, offset uint64, group string, attempts uint32, reason string) Message {
 	if reason == "" {
 		reason = "not acknowledged in time"

@@ -100,7 +100,7 @@ func (c *config) alone() bool {
 		return false
 	}
 	knows, err := node.KnowsOthers(c.dataDir, cmp.Or(c.id, 1))
-	return err != nil || !knows // what is wrong with the directory the node tells when it opens it
+	return err != nil || !knows // faults of the directory are reported by the node when it opens it
 }
 
 func loopback(at net.Addr) bool {

@@ -118,7 +118,7 @@ func TestPolicy(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), `{topic="orders"}`) || !strings.Contains(string(text),
 			"go_goroutines") ||
 			strings.Contains(string(text), `{topic="secrets"}`) != sees {
-			t.Errorf("the metrics show the secret topic, or lack what is everybody's: %v %v", sees, err)
+			t.Errorf("the metrics show the secret topic, or lack the public part: %v %v", sees, err)
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()

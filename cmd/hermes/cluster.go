@@ -95,7 +95,7 @@ func parseID(text string) (uint64, error) {
 	return id, nil
 }
 
-// parseNode refuses what is neither an id nor a name.
+// parseNode refuses a text that is neither an id nor a name.
 func parseNode(text string) (string, error) {
 	if _, err := strconv.ParseUint(text, 10, 64); err == nil || text == "" {
 		_, err := parseID(text)

@@ -2,7 +2,7 @@ package main
 
 import "wirelab/cmd/internal/cli"
 
-// flagGroups say under which heading a flag stands that few people need. What is in none is common.
+// flagGroups say under which heading a flag stands that few people need. Flags in no group are common.
 var flagGroups = []cli.FlagGroup{
 	{Heading: "Addresses", Names: []string{"peer-listen", "peer-address", "grpc-address", "http-address", "http-origin"}},
 	{Heading: "TLS and access", Names: []string{

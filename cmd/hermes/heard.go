@@ -64,7 +64,7 @@ func (a *app) askOne(ctx context.Context, f clientFlags, address string) (s brok
 	return s, err
 }
 
-// state is what is wrong with a member, or "".
+// state is the fault of a member, or "".
 func (h heard) state(m broker.Member) string {
 	answers, asked := h.answers[m.ID]
 	reached, known := false, false

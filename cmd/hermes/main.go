@@ -20,7 +20,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return runBy(ctx, nil, args, stdin, stdout, stderr, getenv)
 }
 
-// runBy is run with another clock for what is said while one waits.
+// runBy is run with another clock for the messages while one waits.
 func runBy(
 	ctx context.Context, clock cli.Clock, args []string, stdin io.Reader, stdout, stderr io.Writer,
 	getenv func(string) string,

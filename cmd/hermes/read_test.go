@@ -143,7 +143,7 @@ func opened(t *testing.T, fifo string, ended <-chan int, errs *bytes.Buffer) *os
 	}
 }
 
-// Who publishes what is typed, or what another program writes, can end it while nothing comes.
+// Who publishes typed text, or what another program writes, can end it while nothing comes.
 func TestPublishingOfInputEnds(t *testing.T) {
 	t.Parallel()
 	at := start(t, 1, dev...).at()

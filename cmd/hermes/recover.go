@@ -138,7 +138,7 @@ func (a *app) agreed(ctx context.Context) error {
 	if !ok || !isatty.IsTerminal(f.Fd()) {
 		return cli.Usage("nothing was changed, for there is no terminal to ask at: run it at a terminal, or give --yes")
 	}
-	defer a.Doing("").Done() // nothing is drawn into what is typed
+	defer a.Doing("").Done() // nothing is drawn into the typed text
 	if _, err := fmt.Fprint(a.Stderr, "Make a new cluster of it? Type yes: "); err != nil {
 		return err
 	}

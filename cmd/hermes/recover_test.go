@@ -86,8 +86,8 @@ func ready(t *testing.T, l *lasting) {
 	}
 }
 
-// Two of three directories are lost. What is left becomes a new cluster, in which each acknowledged message is at its
-// offset; nodes join it, and it takes more. Its export, restored into another cluster, has the same.
+// Two of three directories are lost. The rest becomes a new cluster, in which each acknowledged message is at
+// its offset; nodes join it, and it takes more. Its export, restored into another cluster, has the same.
 func TestRecoverOfThree(t *testing.T) {
 	dir, account := stoppedCluster(t)
 	left := filepath.Join(dir, "node-3")

@@ -185,7 +185,7 @@ func (d *listeners) open(c *config, logger *slog.Logger) error {
 	return nil
 }
 
-// close closes what is open; listeners that others closed are no error.
+// close closes the open listeners; listeners that others closed are no error.
 func (d *listeners) close() error {
 	var all error
 	for _, l := range []net.Listener{d.peer, d.grpc, d.http} {
@@ -268,7 +268,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	return a.hold(ctx, n, serving)
 }
 
-// warn tells of what is open that may not be meant to be.
+// warn warns of open listeners that may not be meant to be open.
 func (c *config) warn(logger *slog.Logger, d *listeners) {
 	if d.peer != nil && c.peerTLS.cert == "" {
 		warnOpen(logger, d.peer, "other nodes", "--peer-tls-cert")

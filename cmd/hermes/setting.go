@@ -20,7 +20,7 @@ import (
 )
 
 // A setting is a flag that may also come from the environment or a file: --data-dir, $HERMES_DATA_DIR,
-// data_dir. There is no list of them next to the flags, so what the help tells is what is read.
+// data_dir. There is no list of them next to the flags, so the help shows the flags that are read.
 
 // configFlag names the file.
 const configFlag = "config"

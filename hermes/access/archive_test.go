@@ -14,7 +14,7 @@ func TestArchiveRights(t *testing.T) {
   - {name: reader, tokens: [$reader], subscribe: ["*"]}
   - {name: maker, tokens: [$maker], admin: ["*"]}
   - {name: some, tokens: [$some], subscribe: ["a*"], admin: ["a*"], publish: ["a*"]}
-  - {name: keeper, tokens: [$keeper], subscribe: ["*"], admin: ["*"]}
+  - {name: archivist, tokens: [$archivist], subscribe: ["*"], admin: ["*"]}
 `)
 	b := access.Wrap(memory(t, "abc", "other"), p)
 	for _, c := range []struct {
@@ -28,7 +28,7 @@ func TestArchiveRights(t *testing.T) {
 		{"some", nil, status.PermissionDenied},
 		{"some", []string{"abc", "other"}, status.PermissionDenied},
 		{"some", []string{"abc"}, 0},
-		{"keeper", nil, 0},
+		{"archivist", nil, 0},
 	} {
 		cut, err := b.Cut(all.as(t.Context(), c.who), c.topics)
 		if c.code == 0 && err != nil || c.code != 0 && status.CodeOf(err) != c.code {
@@ -42,7 +42,7 @@ func TestArchiveRights(t *testing.T) {
 		}
 	}
 	for who, topics := range map[string]map[string]bool{
-		"keeper": {"new": false}, "maker": {"new": false}, "some": {"anew": true, "new": false},
+		"archivist": {"new": false}, "maker": {"new": false}, "some": {"anew": true, "new": false},
 	} {
 		for topic, may := range topics {
 			_, err := b.Restore(all.as(t.Context(), who), broker.Restore{ID: 1, Step: broker.StepBegin, Topic: broker.Topic{

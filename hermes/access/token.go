@@ -10,8 +10,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// tokenMark begins every token of [NewToken], so that those who look for secrets
-// in what is published find it.
+// tokenMark begins every token of [NewToken], so that those who look for secrets in published messages find it.
 const tokenMark = "hermes_"
 
 // hashMark begins a hash in a policy. It tells a hash from a token that someone wrote there by mistake. A colon

@@ -83,7 +83,7 @@ func (b *guarded) OpenProducer(ctx context.Context) (uint64, error) {
 	return b.inner.OpenProducer(g.owning(ctx))
 }
 
-// owning is a context in which what is made is the principal's.
+// owning is a context in which each new object is the principal's.
 func (g *grant) owning(ctx context.Context) context.Context {
 	return broker.WithOwner(ctx, broker.Owner{Name: g.name, Groups: uint32(g.quota.groups),
 		Producers: uint32(g.quota.producers)})

@@ -97,7 +97,7 @@ func hintOf(c *cluster, test string, leader uint64) string {
 	return c.members[leader-1].HTTP
 }
 
-// try is a call and what is to come of it.
+// try is a call and its expected result.
 type try struct {
 	name  string
 	who   string // "-": who asks is root

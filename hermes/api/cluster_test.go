@@ -209,10 +209,10 @@ func until(t *testing.T, what string, true func() bool) {
 type caller interface {
 	// as is the same as another principal.
 	as(principal string) caller
-	// ask does one of the unary calls: a want's name with its arguments. It returns what is common to the APIs'
-	// replies, as text, and the hint at the leader.
+	// ask does one of the unary calls: a want's name with its arguments. It returns the part that is common to the
+	// APIs' replies, as text, and the hint at the leader.
 	ask(want want) (reply, hint string, err error)
-	// subscribe begins a subscription; what is wrong with it may come with the first message.
+	// subscribe begins a subscription; its refusal may come with the first message.
 	subscribe(s start) stream
 }
 

@@ -50,8 +50,7 @@ func reads(t *testing.T, s stream, offsets ...uint64) []got {
 	return all
 }
 
-// A subscription begins where it is instructed to, at any API of any node, and what is wrong with it has the
-// same code.
+// A subscription begins where it is instructed to, at any API of any node, and each refusal has the same code.
 func TestBeginningsAreAlike(t *testing.T) {
 	c := newCluster(t)
 	c.everywhere(t, func(t *testing.T, at caller, name string) {

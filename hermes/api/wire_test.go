@@ -257,7 +257,7 @@ func (w *wire) replies(conn net.Conn, plain bool) func(want string) error {
 	}
 }
 
-// sameData compares one gRPC message with what is wanted.
+// sameData compares one gRPC message with the expected one.
 func sameData(got []byte, want string) error {
 	if id, is := strings.CutPrefix(want, "message "); is {
 		var m origin.Message

@@ -38,7 +38,7 @@ const Version = 1
 const (
 	magic       = "hermesbk"
 	headerBytes = 9
-	// bodyLimit bounds what a reader allocates for one block: a run, with room for what is next to it.
+	// bodyLimit bounds what a reader allocates for one block: a run, with room for the parts next to it.
 	bodyLimit = hermes.RunLimit + 1<<16
 )
 

@@ -30,7 +30,7 @@ var wanted = []backup.Item{
 	{Topic: &broker.Topic{Name: "b"}},
 }
 
-// written is a file of what is wanted.
+// written is a file of the wanted parts.
 func written(t testing.TB) []byte {
 	t.Helper()
 	var file bytes.Buffer

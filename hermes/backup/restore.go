@@ -101,7 +101,7 @@ func Plan(ctx context.Context, a broker.Archive, c Contents, only []string) ([]P
 	if len(there) > most {
 		names += fmt.Sprintf(" and %d more", len(there)-most)
 	}
-	return plan, status.Errorf(status.Conflict, "nothing was restored, for the cluster has %s: delete what is not "+
+	return plan, status.Errorf(status.Conflict, "nothing was restored, for the cluster has %s: delete those that are not "+
 		"wanted any more, or name the topics to restore", names)
 }
 

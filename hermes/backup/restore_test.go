@@ -233,7 +233,7 @@ func TestRestoreOtherFile(t *testing.T) {
 		t.Errorf("from another file: %v", err)
 	}
 	if _, err := backup.Save(t.Context(), m, nil, io.Discard, noProgress); status.CodeOf(err) != status.Conflict {
-		t.Errorf("a backup of what is half restored: %v", err)
+		t.Errorf("a backup of a half restored topic: %v", err)
 	}
 }
 

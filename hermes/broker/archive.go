@@ -39,7 +39,7 @@ type Part struct {
 	Runs  []Batch
 }
 
-// Step is what is done of a restore.
+// Step is one step of a restore.
 type Step uint8
 
 // The steps, in the order in which they are taken. StepRuns and StepGroup repeat.
@@ -58,8 +58,8 @@ type Restore struct {
 	ID    uint64 // of the restore, not 0: one with the same id continues with it
 	Step  Step
 	Topic Topic
-	// Runs follow one another; those that the topic has are passed over. A gap before one says
-	// that what is missing was trimmed. Together they have at most hermes.RunLimit bytes, and there are at most
+	// Runs follow one another; those that the topic has are passed over. A gap before one says that the missing
+	// messages were trimmed. Together they have at most hermes.RunLimit bytes, and there are at most
 	// hermes.RunMessages. Their times are at most the cluster's.
 	Runs  []Batch
 	Group Group // Name, AckTimeout, MaxAttempts, Floor, Acked, Dead

@@ -1,6 +1,6 @@
 // Package broker is what the APIs ask of a node of Hermes: one interface, the same whether the node leads or
-// follows. It knows no wire. Package brokertest holds each implementation to what is said here, with one in
-// memory.
+// follows. It knows no wire. Package brokertest holds each implementation to the contract given here, with one
+// in memory.
 //
 // All errors carry wirelab's codes. Unavailable: no leader now, or the one there
 // was went away; whether a publish was stored is then unknown, so publish again
@@ -63,7 +63,7 @@ type From uint8
 
 // The beginnings.
 const (
-	FromTail   From = iota // what is published from now on
+	FromTail   From = iota // messages from now on
 	FromOffset             // Start.Offset; one that was trimmed: the oldest kept; beyond the end: OutOfRangeError
 	FromTime               // the first message at or after Start.Time
 	FromOldest
@@ -124,11 +124,10 @@ type Room struct {
 
 // Feed is a subscription. Next is for one goroutine at a time; the rest for any.
 type Feed interface {
-	// Next waits for messages, never more than there is room for. A group's member that is given
-	// them is taken to be sent them: what is given counts as an attempt, and nothing more does. The
-	// batch stays valid. Closed, or its context ended: Canceled or DeadlineExceeded.
-	// NotFound: the topic or the group was deleted. Unavailable: the node is stopping, or, for a group, leads
-	// no longer: subscribe again, anywhere.
+	// Next waits for messages, never more than there is room for. A group's member that is given them is taken to
+	// be sent them: each delivery counts as an attempt, and nothing more does. The batch stays valid. Closed, or
+	// its context ended: Canceled or DeadlineExceeded. NotFound: the topic or the group was deleted. Unavailable:
+	// the node is stopping, or, for a group, leads no longer: subscribe again, anywhere.
 	Next(ctx context.Context, room Room) (Batch, error)
 	// Ack is for groups. Without an error all of it is in the group's state, on a quorum. A message that this feed
 	// was given and that is in flight with no member now counts too. [LateError]: some is in another's hands, or a

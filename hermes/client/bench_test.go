@@ -16,7 +16,7 @@ import (
 	"wirelab/hermes/client"
 )
 
-// swallow answers at once and stores nothing, so that what is measured is API and client.
+// swallow answers at once and stores nothing, so that only API and client are measured.
 type swallow struct {
 	broker.Broker
 	next atomic.Uint64

@@ -3,10 +3,10 @@
 //
 // # Publishing
 //
-// [Client.Publish] waits for one message's acknowledgement; [Client.Send] does not,
-// and tells it later. Both gather messages by back-pressure: what is handed over
-// while runs are on their way goes into the next run, so that an idle client adds no
-// delay and a busy one sends large runs. [Options.Linger] adds a wait, and is 0.
+// [Client.Publish] waits for one message's acknowledgement; [Client.Send] does not, and tells it later. Both
+// gather messages by back-pressure: messages that are handed over while runs are on their way goes into the
+// next run, so that an idle client adds no delay and a busy one sends large runs. [Options.Linger] adds a wait,
+// and is 0.
 //
 // A publish is tried again, on any node, until it is answered for certain or
 // [Options.RetryFor] is over. Messages of modes consistent and eventual are numbered, so that

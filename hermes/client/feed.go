@@ -89,7 +89,7 @@ func receive(stream grpc.ClientStream) (frame.Delivery, error) {
 	return d, nil
 }
 
-// request is the start of a stream. What is here and not read counts against the credit.
+// request is the start of a stream. Received and unread messages count against the credit.
 func (s *Subscription) request() *pb.Start {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ type slip struct {
 	done   func(Receipt, error)
 }
 
-// Bounds of an inbox. What is touched for so many messages fits a processor's second cache.
+// Bounds of an inbox. The memory touched for so many messages fits a processor's second cache.
 const (
 	inboxMessages = 256
 	inboxBytes    = 64 << 10
@@ -66,7 +66,7 @@ func (in *inbox) empty() {
 	}
 }
 
-// spread puts what is in the inbox into its queues. w.mu is held.
+// spread puts the inbox's messages into its queues. w.mu is held.
 func (w *writer) spread() {
 	in := &w.inbox
 	for i := range in.slips {

@@ -407,8 +407,8 @@ func TestFirstRunAlone(t *testing.T) {
 	wantStored(t, m, sequence(10))
 }
 
-// Everything at once: refused for certain, not known, stored and not known. What is said to be stored is stored
-// once and in order; refusals are not; of the rest either is true, once.
+// Everything at once: refused for certain, not known, stored and not known. A message that is reported as
+// stored is stored once and in order; refusals are not; of the rest either is true, once.
 func TestEverythingFails(t *testing.T) {
 	t.Parallel()
 	m := memory(t)

@@ -136,9 +136,9 @@ func (l *sendQueue) ready(o *Options) bool {
 	return len(l.flying) < window && !l.ahead() && (len(l.waiting) > 0 || l.open != nil && (o.Linger == 0 || l.due))
 }
 
-// ahead reports whether the next run would be so far ahead of the oldest one that is not
-// answered that this one would not be known again, if it was stored and is sent once more.
-// Answers need not come in order, so that a bound on what is flying does not see to it.
+// ahead reports whether the next run would be so far ahead of the oldest one that is not answered that this one
+// would not be known again, if it was stored and is sent once more. Answers need not come in order, so that a
+// bound on runs in flight does not see to it.
 func (l *sendQueue) ahead() bool {
 	if l.key.mode == hermes.Performance || len(l.flying) == 0 || len(l.waiting) > 0 && l.waiting[0].sequence != 0 {
 		return false
@@ -181,7 +181,7 @@ func (l *sendQueue) land(r *run) {
 	}
 }
 
-// again puts what is flying back before what waits, in order.
+// again puts runs in flight back before the waiting ones, in order.
 func (l *sendQueue) again() {
 	for _, r := range l.flying {
 		r.refusal = nil
@@ -202,7 +202,7 @@ func (l *sendQueue) renew() {
 // refused decides about the first run that flies, which was refused for certain. again: it is sent once more,
 // under a new producer. Otherwise it fails, with an error that says what is known.
 //
-// A new producer is taken only where it is certain that nothing of what is sent again was stored under the old
+// A new producer is taken only where it is certain that none of the runs sent again was stored under the old
 // one, or it would be stored twice. That is so behind a run that was refused at its first try, since those
 // behind it were tried no more often, and where a run is notified of the gap that one before it left.
 func (l *sendQueue) refused(r *run, err error) (again bool, told error) {

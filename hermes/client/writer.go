@@ -261,7 +261,7 @@ func (w *writer) goOn() {
 }
 
 // refusals deals with the runs of a queue that were refused for certain, from the front on. One behind a run
-// that is not answered yet waits: it may be refused for the other's sake, and what is in front of it may be
+// that is not answered yet waits: it may be refused for the other's sake, and the run in front of it may be
 // stored, and so must keep its numbers.
 func (w *writer) refusals(l *sendQueue, calls []func()) []func() {
 	for len(l.flying) > 0 && l.flying[0].refusal != nil {
@@ -286,8 +286,8 @@ func (w *writer) forget(l *sendQueue) {
 	}
 }
 
-// broke puts all that was sent back, and gives up what is too old or may not be sent again;
-// after an error that is certain, everything.
+// broke puts all that was sent back, and gives up runs that are too old or may not be sent again; after an
+// error that is certain, everything.
 func (w *writer) broke(err error) {
 	w.mu.Lock()
 	w.spread()

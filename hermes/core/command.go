@@ -12,7 +12,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// The commands below are bytes for record.AppendCommand. What is wrong with one is shown by its [Outcome].
+// The commands below are bytes for record.AppendCommand. A fault in one is shown by its [Outcome].
 
 // write is a command's bytes. It panics where protobuf cannot write one, which only
 // text that is not UTF-8 could make it: see text.
@@ -89,8 +89,8 @@ func CreateGroup(topic uint32, g broker.Group, floor uint64, of Owner) []byte {
 	return write(&command.Command{Does: &command.Command_CreateGroup{CreateGroup: c}})
 }
 
-// SeekGroup sets a group to floor, or to the topic's First where that is greater, and
-// forgets what it acknowledged, and what is yet to be: its generation rises.
+// SeekGroup sets a group to floor, or to the topic's First where that is greater, and forgets what it
+// acknowledged, and messages yet to be: its generation rises.
 func SeekGroup(group, floor uint64) []byte {
 	return write(&command.Command{Does: &command.Command_SeekGroup{SeekGroup: &command.SeekGroup{Group: group,
 		Floor: floor}}})

@@ -114,7 +114,7 @@ func TestTriesAreKept(t *testing.T) {
 	}
 }
 
-// Tries are bounded, for a group and for all; what is too much is passed over.
+// Tries are bounded, for a group and for all; the excess is passed over.
 func TestTriesAreBounded(t *testing.T) {
 	t.Parallel()
 	j := journal{t, core.Small(4, 4, 4, 8, 3, 4)}
@@ -240,7 +240,7 @@ func raisedOfAll(t testing.TB) []byte {
 	return j.m.Snapshot()
 }
 
-// A snapshot of level 1 that shipped reads for ever, and is what is written still.
+// A snapshot of level 1 that shipped reads for ever, and equals the bytes written today.
 func TestRaisedSnapshotForm(t *testing.T) {
 	t.Parallel()
 	want := shipped(t, "testdata/snapshot-3", raisedOfAll(t))

@@ -385,7 +385,7 @@ func modelRound(t *testing.T, seed uint64, entries int) bool {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
 	machine := core.Small(modelTopics, modelGroups, modelProducers, modelSequences, modelRuns, modelRanges)
-	twin := core.Small(modelTopics, modelGroups, modelProducers, modelSequences, modelRuns, modelRanges)
+	copied := core.Small(modelTopics, modelGroups, modelProducers, modelSequences, modelRuns, modelRanges)
 	m := newModel()
 	var history []string
 	fail := func(format string, args ...any) bool {
@@ -423,18 +423,18 @@ func modelRound(t *testing.T, seed uint64, entries int) bool {
 		if random.IntN(2) == 0 {
 			data = write(machine.Time(), items)
 		}
-		if _, err := twin.Apply(uint64(i+1), data, nil); err != nil {
+		if _, err := copied.Apply(uint64(i+1), data, nil); err != nil {
 			return fail("%v", err)
 		}
 		snapshot := machine.Snapshot()
-		if !bytes.Equal(snapshot, twin.Snapshot()) {
+		if !bytes.Equal(snapshot, copied.Snapshot()) {
 			return fail("two machines over one log differ")
 		}
 		if random.IntN(10) == 0 {
-			if twin, err = core.Like(machine, snapshot); err != nil {
+			if copied, err = core.Like(machine, snapshot); err != nil {
 				return fail("%v", err)
 			}
-			if wrong := m.differs(twin); wrong != "" {
+			if wrong := m.differs(copied); wrong != "" {
 				return fail("restored: %s", wrong)
 			}
 		}

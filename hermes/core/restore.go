@@ -12,7 +12,7 @@ import (
 // with the number of the restore, which a caller that restores chooses. All of them may be said again, so that
 // a restore that was interrupted continues. In between the topic takes nothing else: a publish would take an
 // offset that is about to come, and a group would begin before its messages are there. Topic hermes.dlq is the
-// exception, since it is always open: what is published to it ends its restore.
+// exception, since it is always open: a publish to it ends its restore.
 
 // BeginRestore makes a topic of t's Name and retention, Created when t was, whose first
 // message will have offset t.First. One that is there is Conflict, but for one that the
@@ -37,7 +37,7 @@ func RestoreGroup(topic uint32, g broker.Group, next, restore uint64) []byte {
 	return write(&command.Command{Does: &command.Command_RestoreGroup{RestoreGroup: c}})
 }
 
-// EndRestore opens a topic; next will be the offset of what is published next.
+// EndRestore opens a topic; next will be the offset of the next message.
 func EndRestore(topic uint32, next, restore uint64) []byte {
 	return write(&command.Command{Does: &command.Command_EndRestore{EndRestore: &command.EndRestore{Topic: topic,
 		Next: next, Restore: restore}}})

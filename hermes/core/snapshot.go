@@ -25,9 +25,9 @@ import (
 //	sequence  = topic next run*       by topic
 //	run       = offset count          oldest first, the offset less the end of the one before
 //
-// Topics and groups are by name. Numbers are uvarint, text has its length before it,
-// and so have the stars their count. What is in brackets is in forms 2 and 3, restoring being 0 or 1; what is in
-// braces is in form 3 alone. lost is lostTo less lostFrom.
+// Topics and groups are by name. Numbers are uvarint, text has its length before it, and so have the stars
+// their count. The part in brackets is in forms 2 and 3, restoring being 0 or 1; the part in braces is in form
+// 3 alone. lost is lostTo less lostFrom.
 const (
 	snapshotVersion = 1
 	restoredVersion = 2
@@ -202,8 +202,8 @@ func (r *reader) between(what string, least, most uint64) uint64 {
 
 func (r *reader) number(what string, most uint64) uint64 { return r.between(what, 0, most) }
 
-// count reads how many things follow. Each takes a byte at least, so that what is
-// allocated is bounded by what is there; none follow what is wrong.
+// count reads how many things follow. Each takes a byte at least, so that what is allocated is bounded by the
+// remaining bytes; none is made for a wrong length.
 func (r *reader) count(what string) int {
 	return int(r.number(what, uint64(len(r.data)-r.at)))
 }

@@ -39,7 +39,7 @@ func full(t testing.TB) *core.Machine {
 	return j.m
 }
 
-// shipped is a snapshot as it shipped, which is to be what is written still.
+// shipped is a snapshot as it shipped, which is to be equal to the bytes written today.
 func shipped(t *testing.T, file string, got []byte) []byte {
 	t.Helper()
 	if *update {
@@ -57,7 +57,7 @@ func shipped(t *testing.T, file string, got []byte) []byte {
 	return want
 }
 
-// A snapshot that shipped reads for ever, and is what is written still.
+// A snapshot that shipped reads for ever, and equals the bytes written today.
 func TestSnapshotForm(t *testing.T) {
 	t.Parallel()
 	want := shipped(t, "testdata/snapshot-1", full(t).Snapshot())

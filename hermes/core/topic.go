@@ -77,8 +77,8 @@ func (t *topic) thin() {
 	t.marks, t.step = kept, 2*t.stride()
 }
 
-// trim gives up everything before an offset, which is at most next, and takes the groups along: what is gone
-// for good is dealt with.
+// trim gives up everything before an offset, which is at most next, and takes the groups along: messages that
+// are gone for good are dealt with.
 func (t *topic) trim(before uint64) {
 	if before <= t.first {
 		return

@@ -351,7 +351,7 @@ func (g *Group) note(s *span, again int64) {
 	g.failed = append(g.failed, t)
 }
 
-// expire gives back what is held under a lease.
+// expire gives back messages held under a lease.
 func (g *Group) expire(l *lease, reason string, company bool) {
 	g.each(broker.Range{First: l.first, Last: l.last}, func(s *span) bool { return s.lease == l }, func(s *span) {
 		g.fail(s, reason, math.MinInt64, company) // with all that is due at once in the order of offsets

@@ -145,8 +145,8 @@ func TestReturnAndLeave(t *testing.T) {
 	ask(t, g, 2, 10, 9, 5, "7-9 try 1")
 }
 
-// Losses in company make no dead letter, however many there are: after two the messages are handed out alone, one
-// at a time, and only what is lost then counts. The one that kills its members is found, and no other with it.
+// Losses in company make no dead letter, however many there are: after two the messages are handed out alone,
+// one at a time, and only losses then count. The one that kills its members is found, and no other with it.
 func TestLossesInCompany(t *testing.T) {
 	t.Parallel()
 	g := New(Options{MaxAttempts: 2})

@@ -6,7 +6,7 @@ import (
 	"wirelab/hermes/broker"
 )
 
-// Acked is what became of an acknowledgement. Ranges are in order; what is in neither was dealt with before.
+// Acked is what became of an acknowledgement. Ranges are in order; messages in neither were dealt with before.
 type Acked struct {
 	Taken []broker.Range // to be written to the log now
 	Late  []broker.Range // another member has it, or it is a dead letter: this one counts no more

@@ -5,7 +5,7 @@ package descriptors
 // logMost is what the log has to read where the limit is not low: descriptors.
 const logMost = 256
 
-// Other is what is neither a connection that Room counts nor a file that the log reads: what the log
+// Other counts descriptors of neither a connection that Room counts nor a file that the log reads: what the log
 // writes, the listeners, what the runtime polls with.
 const Other = 64
 

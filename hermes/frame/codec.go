@@ -6,8 +6,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Codec is Protocol Buffers for grpc-go, but that a [Frame] is sent unchanged, and what is received into a
-// *[Raw] is left unread: the reader says InvalidArgument where grpc-go would have said Internal.
+// Codec is Protocol Buffers for grpc-go, but that a [Frame] is sent unchanged, and bytes received into a *[Raw]
+// is left unread: the reader says InvalidArgument where grpc-go would have said Internal.
 type Codec struct{}
 
 var _ encoding.CodecV2 = Codec{}

@@ -1,7 +1,7 @@
 // Package frame is those messages of hermes.proto that carry a topic's messages, in their wire form, for both
 // ends of the gRPC API. A frame's messages stay one piece of bytes from a publisher to the log and from the log
-// to a subscriber: they are neither decoded nor copied one by one. It knows no call and no broker; what is in a
-// message is package record's to check.
+// to a subscriber: they are neither decoded nor copied one by one. It knows no call and no broker; the content
+// of a message is package record's to check.
 //
 // Reading copies a frame once, out of the buffers that grpc-go reads into, and lends nothing back. To lend
 // those buffers was weighed: a run would have to be held for as long as a caller may still send or store it, a

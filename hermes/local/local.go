@@ -1,6 +1,6 @@
 // Package local runs a cluster of Hermes on this machine, each node a separate process, which can be killed,
-// paused and started again on its data. It knows the program and its flags, and nothing of what is sent through
-// it.
+// paused and started again on its data. It knows the program and its flags, and nothing of the data sent
+// through it.
 package local
 
 import (

@@ -20,7 +20,7 @@ const (
 	causesLimit = 256
 )
 
-// Handler passes records on to another handler. What is below [slog.LevelInfo] it does not limit: who asks for
+// Handler passes records on to another handler. A record below [slog.LevelInfo] it does not limit: who asks for
 // that wants all of it.
 type Handler struct {
 	inner  slog.Handler

@@ -79,7 +79,7 @@ func TestTheSumIsTold(t *testing.T) {
 	}
 }
 
-// However many causes there are, what is kept of them is bounded, and none is lost.
+// However many causes there are, the memory for them is bounded, and none is lost.
 func TestManyCauses(t *testing.T) {
 	t.Parallel()
 	w := new(written)

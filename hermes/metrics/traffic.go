@@ -27,7 +27,7 @@ const codes = 16
 type traffic struct {
 	refused [codes]atomic.Uint64 // messages by code
 
-	mu     sync.RWMutex // guards the map, not what is in it
+	mu     sync.RWMutex // guards the map, not its values
 	topics map[string]*through
 	gone   through // of topics that are counted no more
 	total  through
@@ -61,8 +61,8 @@ func (t *traffic) find(topic string) *through {
 	return t.topics[topic]
 }
 
-// forget lets go of topics that are not there any more. What is counted for one at this very
-// moment may be lost to the sum.
+// forget lets go of topics that are not there any more. A count for one at this very moment may be lost to the
+// sum.
 func (t *traffic) forget(there map[string]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -45,8 +45,8 @@ func step(t *testing.T, n broker.Broker, s broker.Restore) {
 	}
 }
 
-// What was restored, and what is being restored, is so after a restart too, from the log and
-// from sealed segments, from memory and from disk.
+// Restored topics, and topics being restored, are so after a restart too, from the log and from sealed
+// segments, from memory and from disk.
 func TestRestoreAndRestart(t *testing.T) {
 	fs := vfs.NewMemory()
 	n := start(t, options(fs))
@@ -93,7 +93,7 @@ func TestRestoreAndRestart(t *testing.T) {
 		Topic: "half", Messages: brokertest.Messages("z"),
 		Count: 1,
 	}); status.CodeOf(v.Err) != status.Conflict {
-		t.Errorf("a publish to what is half restored: %+v", v)
+		t.Errorf("a publish to a half restored topic: %+v", v)
 	}
 	half.Next = 4
 	step(t, n, broker.Restore{Step: broker.StepEnd, Topic: half})

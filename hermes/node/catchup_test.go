@@ -13,7 +13,7 @@ import (
 	"wirelab/hermes/wal"
 )
 
-// TestCatchUpOverDamage: a leader that is to send what is damaged in its log to a follower that was away gets
+// TestCatchUpOverDamage: a leader that is to send damaged entries of its log to a follower that was away gets
 // it from the third node, and continues to lead.
 func TestCatchUpOverDamage(t *testing.T) {
 	c := planned(t, 3, 10*time.Millisecond, time.Second)

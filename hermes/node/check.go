@@ -35,9 +35,9 @@ type Checked struct {
 }
 
 // Check reads the directory of a node that does not run, and changes nothing: the log, as wal.Verify says, with
-// the machine that a node runs over it, and the membership file of members. What is wrong is in Findings. The
-// error is [vfs.ErrLocked] where a node runs on the directory, NotFound where there is no log, or ctx's; then
-// Checked is what was seen until then.
+// the machine that a node runs over it, and the membership file of members. Faults are in Findings. The error
+// is [vfs.ErrLocked] where a node runs on the directory, NotFound where there is no log, or ctx's; then Checked
+// is what was seen until then.
 func Check(ctx context.Context, files vfs.FS, dir string, progress func(done, total int64)) (Checked, error) {
 	if err := holdsLog(files, dir); err != nil {
 		return Checked{}, err

@@ -92,7 +92,7 @@ func TestCheckDamage(t *testing.T) {
 	tried := 0
 	for _, name := range names {
 		if name == "birthmark" {
-			continue // what is in it means nothing
+			continue // its content means nothing
 		}
 		path := o.Dir + "/" + name
 		f, err := fs.Open(path)

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// clock tells Unix nanoseconds that go on evenly: the wall clock's when it began, and since
-// then the monotonic one's. A wall clock that is set back would keep what is timed from
-// ending, and one set forward would end all at once. Where wall clocks are set, this one
-// follows with the next start of the node, but see skew.
+// clock tells Unix nanoseconds that go on evenly: the wall clock's when it began, and since then the monotonic
+// one's. A wall clock that is set back would keep timers from ending, and one set forward would end all at
+// once. Where wall clocks are set, this one follows with the next start of the node, but see skew.
 type clock struct {
 	wall  func() time.Time
 	began int64

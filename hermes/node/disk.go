@@ -284,7 +284,7 @@ var errNoFiles = status.Errorf(status.Unavailable, "this node can open no more f
 var errBehind = status.Errorf(status.Unavailable, "this node's disk is behind, or it is stopping: go on at another")
 
 // readLog reads messages for the recent log. An entry is applied when a quorum has it, which may be before this
-// node's own disk does: what is missing then is waited for, or readers would take it for trimmed.
+// node's own disk does: missing entries are then waited for, or readers would take it for trimmed.
 func (n *Node) readLog(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
 	n.reading.RLock()
 	defer n.reading.RUnlock()

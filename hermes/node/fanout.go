@@ -17,7 +17,7 @@ const (
 	// fanoutQuiet is how long a node that had no subscriber of a topic is not sent more of it:
 	// one that comes within that time misses what a subscriber of this mode may miss.
 	fanoutQuiet = 100 * time.Millisecond
-	// fanoutTopics bounds what is remembered of that.
+	// fanoutTopics bounds the memory for that.
 	fanoutTopics = 10_000
 )
 

@@ -122,7 +122,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestBehindDisk: what is acknowledged by the others' disks and neither in this node's memory any
+// TestBehindDisk: a message that is acknowledged by the others' disks and neither in this node's memory any
 // more nor on its disk yet is waited for, not passed over. (hb-D03)
 func TestBehindDisk(t *testing.T) {
 	skipShort(t)

@@ -19,7 +19,7 @@ import (
 // is full in a tenth of a second.
 const logEvery = 50 * time.Millisecond
 
-// maintain owns the log's maintenance, and what is done once in a while.
+// maintain owns the log's maintenance, and periodic work.
 func (n *Node) maintain() {
 	var last time.Time
 	n.every(min(logEvery, n.options.Maintenance), func() {
@@ -191,7 +191,8 @@ type surplus struct {
 // retainPage is how many topics the loop is asked about at once.
 const retainPage = 1000
 
-// retain trims what is older, or more, than topics keep. By age only where a majority agrees on the time.
+// retain trims messages that are older, or more, than topics keep. By age only where a majority agrees on the
+// time.
 func (n *Node) retain() {
 	agreed := n.skew.get()
 	aged, now := agreed.Sure && !agreed.Skewed, n.clock.stamp()

@@ -271,7 +271,7 @@ func (p *page) learn(entries []*raftpb.Entry) (changed bool, err error) {
 	return changed, nil
 }
 
-// readChange is the members and what is said of them in an entry that changes them.
+// readChange is the members and the data on them in an entry that changes them.
 func readChange(e *raftpb.Entry) (context []byte, changes []*raftpb.ConfChangeSingle, err error) {
 	var c raftpb.ConfChangeV2
 	if e.GetType() == raftpb.EntryConfChange {

@@ -82,8 +82,8 @@ func TestAllMoved(t *testing.T) {
 	}
 }
 
-// TestPerformanceElsewhere: subscribers of any node get what is published in mode
-// performance at any node. (hb-D17, hb-D20)
+// TestPerformanceElsewhere: subscribers of any node get messages published in mode performance at any node.
+// (hb-D17, hb-D20)
 func TestPerformanceElsewhere(t *testing.T) {
 	c := newCluster(t, 3)
 	create(t, c.nodes[c.settled()], broker.Topic{Name: "a"})

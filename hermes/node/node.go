@@ -92,7 +92,7 @@ type Node struct {
 
 	scrubber *scrubber
 
-	standing atomic.Pointer[replica.Standing] // what is on disk; nil: nothing is known yet
+	standing atomic.Pointer[replica.Standing] // the state on disk; nil: nothing is known yet
 	doubtful atomic.Bool                      // the directory is a copy, and the node has not caught up
 	caught   atomic.Bool                      // the replica has
 	apart    apart

@@ -91,7 +91,7 @@ func recoverLocked(ctx context.Context, files vfs.FS, dir string, confirm func(S
 	return done, b.recover()
 }
 
-// recoverable refuses what is better done otherwise.
+// recoverable refuses cases with a better way.
 func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 	switch {
 	case s.Node == 0:

@@ -356,8 +356,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestBeyondCommit: entries that a node has and does not know to be committed are reported; an export takes them where that
-// is asked for, and recover keeps them, since some may have been acknowledged.
+// TestBeyondCommit: entries that a node has and does not know to be committed are reported; an export takes
+// them where that is asked for, and recover keeps them, since some may have been acknowledged.
 func TestBeyondCommit(t *testing.T) {
 	c := newCluster(t, 3)
 	l := &lost{cluster: c, survivor: c.settled()}

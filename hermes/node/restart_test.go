@@ -103,7 +103,7 @@ func failedBy(t *testing.T, n interface {
 	return n.Failed()
 }
 
-// TestManySegments: what is in sealed segments is read, trimmed and given back.
+// TestManySegments: the content of sealed segments is read, trimmed and given back.
 func TestManySegments(t *testing.T) {
 	fs := vfs.NewMemory()
 	o := options(fs)

@@ -147,7 +147,7 @@ func (s *scrubber) mended(f *fetching, file string, err error) error {
 // healed reads, and again once the damage that it met is repaired.
 func (n *Node) healed(read func() error) error {
 	err := read()
-	for range 2 { // what is repaired may lead to whatever is not
+	for range 2 { // repaired entries may lead to damaged ones
 		d, ok := damaged(err)
 		if !ok {
 			return err

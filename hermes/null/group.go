@@ -10,8 +10,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// waitingLimit is how many bytes wait for a group's members, at most; what is
-// published beyond that is refused.
+// waitingLimit is how many bytes wait for a group's members, at most; a publish beyond that is refused.
 const waitingLimit = 256 << 20
 
 // group is what waits for its members.
@@ -174,10 +173,10 @@ func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error)
 // Ack implements [broker.Feed]: there is nothing to be remembered.
 func (*feed) Ack(context.Context, []broker.Range) error { return nil }
 
-// Nack implements [broker.Feed]: what is given back is gone.
+// Nack implements [broker.Feed]: messages given back are gone.
 func (*feed) Nack(context.Context, []broker.Range, string, int64) error { return nil }
 
-// Return implements [broker.Feed]: what is given back is gone.
+// Return implements [broker.Feed]: messages given back are gone.
 func (*feed) Return(int) {}
 
 // Close implements [broker.Feed].

@@ -1,7 +1,7 @@
-// Package null is a broker with no log behind it: it acknowledges what is published at once and hands it to the
-// groups that are there, on one node, without a disk. What a caller does before it is the caller's and the
-// APIs' own, so that a benchmark can tell how much of its figure is Hermes'. It keeps no promise of package
-// broker but that calls return: nothing survives, nothing comes again, and what no one takes is refused.
+// Package null is a broker with no log behind it: it acknowledges publishes at once and hands it to the groups
+// that are there, on one node, without a disk. What a caller does before it is the caller's and the APIs' own,
+// so that a benchmark can tell how much of its figure is Hermes'. It keeps no promise of package broker but
+// that calls return: nothing survives, nothing comes again, and what no one takes is refused.
 package null
 
 import (

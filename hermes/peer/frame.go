@@ -21,8 +21,8 @@ import (
 const (
 	headBytes     = 14
 	fragmentBytes = 64 << 10 // what one queue sends before another may
-	// frameLimit is on a frame that is read: a snapshot with as many producers as
-	// may be stays below. What is announced is allocated as it comes, not before.
+	// frameLimit is on a frame that is read: a snapshot with as many producers as may be stays below. Announced
+	// bytes are allocated as it comes, not before.
 	frameLimit = 1 << 30
 	growBytes  = 2 << 20
 )

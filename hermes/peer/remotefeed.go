@@ -95,7 +95,7 @@ func (f *remoteFeed) signal() {
 	}
 }
 
-// end ends the feed from the other side. What is here already is still given out, unless at once.
+// end ends the feed from the other side. Messages here already are still given out, unless at once.
 func (f *remoteFeed) end(err error, atOnce bool) {
 	f.c.forget(f.id)
 	f.mu.Lock()
@@ -152,7 +152,7 @@ func (f *remoteFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, 
 	}
 }
 
-// take gives what is here and there is room for.
+// take gives the messages here for which there is room.
 func (f *remoteFeed) take(room broker.Room) (b broker.Batch, ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -29,7 +29,7 @@ func (t *Log) Fetch(dst []broker.Batch, topic uint32, offset, before uint64, lim
 			continue
 		}
 		if len(dst) > had {
-			return dst, nil // what is there goes out before the disk is asked
+			return dst, nil // found messages go out before the disk is asked
 		}
 		if hole == offset || hole > before {
 			hole = before

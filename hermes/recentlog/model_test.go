@@ -52,7 +52,7 @@ func (d *disk) add(id uint32, time int64, count, pad int) Run {
 	return r
 }
 
-// read does what is said of Options.Read, in one of the ways that it leaves open.
+// read follows the contract of Options.Read, in one of the ways that it leaves open.
 func (d *disk) read(id uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
 	if d.during != nil {
 		d.during()

@@ -26,8 +26,8 @@ const (
 	defaultReaders = 100_000
 	// batchCost is what a batch counts in addition to its bytes, so that empty ones are bounded too.
 	batchCost = 128
-	// mergeLimit is how many bytes of small runs become one batch. More would copy what is large enough to be
-	// worth a separate delivery.
+	// mergeLimit is how many bytes of small runs become one batch. More would copy runs that are large enough to
+	// be worth a separate delivery.
 	mergeLimit = 16 << 10
 	// tellMost is how many listeners Append tells itself, at some 200 ns each where they
 	// wait. More are notified by a goroutine: they must not hold up all other topics' messages.
@@ -210,10 +210,9 @@ func (t *Log) Push(topic uint32, time int64, messages []byte, count int) (seers 
 	return seers
 }
 
-// Open begins to read a topic at an offset, which may be beyond its end. next is
-// the topic's next offset as far as Options.Read finds messages; a greater one that
-// Append told counts. live asks for what is pushed from now on, too.
-// ResourceExhausted: too many readers. Unavailable: closed.
+// Open begins to read a topic at an offset, which may be beyond its end. next is the topic's next offset as far
+// as Options.Read finds messages; a greater one that Append told counts. live asks for messages pushed from now
+// on, too. ResourceExhausted: too many readers. Unavailable: closed.
 func (t *Log) Open(topic uint32, offset, next uint64, live bool) (*Reader, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -299,8 +299,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// An offset never means two messages, and whatever is not held between what is (a node that was given a
-// snapshot) is read from the log.
+// An offset never means two messages, and whatever is not held between those (a node that was given a snapshot)
+// is read from the log.
 func TestHoles(t *testing.T) {
 	t.Parallel()
 	d := &disk{topics: map[uint32]*stored{}}

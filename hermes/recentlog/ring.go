@@ -1,7 +1,7 @@
 package recentlog
 
-// ring is a queue that grows and shrinks with what is in it: ten thousand topics
-// have one each, most of them empty.
+// ring is a queue that grows and shrinks with its content: ten thousand topics have one each, most of them
+// empty.
 type ring[T any] struct {
 	items []T // its length is 0 or a power of two
 	head  int

@@ -9,7 +9,7 @@ import (
 	"wirelab/hermes/record"
 )
 
-// topic is what is held of a topic, and who wants it.
+// topic is the state of a topic, and who wants it.
 type topic struct {
 	log *Log
 	id  uint32
@@ -17,7 +17,7 @@ type topic struct {
 	// With the log's mu.
 	listeners   []*listener
 	readers     int
-	live        int  // of them: those that get what is pushed
+	live        int  // of them: those that get pushed messages
 	stirred     bool // it is in the log's stirred
 	ended       bool // deleted
 	first, last int  // of the Append under way: which runs are this topic's; first is -1 otherwise
@@ -26,8 +26,8 @@ type topic struct {
 	// end is the offset that the next message gets, as far as anyone told. Of everything before it and not in
 	// held, Options.Read knows.
 	end uint64
-	// held is what is in memory: held[i].Offset+held[i].Count <= held[i+1].Offset. It may
-	// have holes, where a node was given a snapshot.
+	// held are the batches in memory: held[i].Offset+held[i].Count <= held[i+1].Offset. It may have holes, where a
+	// node was given a snapshot.
 	held    ring[broker.Batch]
 	pushed  ring[broker.Batch]
 	dropped uint64 // pushed batches that are no longer held: pushed[0] is number dropped

@@ -145,10 +145,9 @@ func (r *Replica) Transfer(to uint64) {
 // Broken tells that the connection to a peer was refused or reset: if it is the leader, this
 // node may campaign at once (pre-vote, staggered by id, rate-limited).
 //
-// A leader that lives is not deposed by it: this node gives its own lease up, but the
-// others keep theirs while they hear of the leader, and refuse the pre-vote. Only if a
-// quorum has lost the leader is there a new one. What is heard of the old one
-// before that ends the campaign.
+// A leader that lives is not deposed by it: this node gives its own lease up, but the others keep theirs while
+// they hear of the leader, and refuse the pre-vote. Only if a quorum has lost the leader is there a new one.
+// Messages about the old one before that ends the campaign.
 func (r *Replica) Broken(peer uint64) {
 	status := r.node.BasicStatus()
 	if status.RaftState == raft.StateLeader {

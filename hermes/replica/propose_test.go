@@ -302,7 +302,7 @@ func TestRestartAppliesNothingTwice(t *testing.T) {
 	}
 }
 
-// A log that lost entries which count is refused, with what is wrong. (hb-D11)
+// A log that lost entries which count is refused, with the fault. (hb-D11)
 func TestRefusesALogThatLostItsEnd(t *testing.T) {
 	storage := raft.NewMemoryStorage()
 	must(t, storage.Append([]*raftpb.Entry{{Index: new(uint64(1)), Term: new(uint64(1))}}))

@@ -223,8 +223,8 @@ func (r *Replica) Status() raft.Status { return r.node.Status() }
 // Committed is the greatest index known to be on a quorum of disks, as of the last Ready.
 func (r *Replica) Committed() uint64 { return r.commit }
 
-// Droppable is the last entry that may be dropped from the beginning of the log.
-// The machine may be further, but Raft will still ask for what is behind.
+// Droppable is the last entry that may be dropped from the beginning of the log. The machine may be further,
+// but Raft will still ask for the rest.
 func (r *Replica) Droppable() uint64 { return r.node.BasicStatus().Applied }
 
 func (r *Replica) nextTicket() uint64 {

@@ -27,7 +27,7 @@ type node struct {
 	err      error
 }
 
-// cluster is nodes on a network that loses nothing but what is cut.
+// cluster is nodes on a network that loses nothing but cut links.
 type cluster struct {
 	t     testing.TB
 	nodes map[uint64]*node

@@ -88,7 +88,7 @@ func (w *World) clock() {
 	}
 }
 
-// age gives up what is older than is kept, as the leader sees it.
+// age gives up messages that are older than the limit, as the leader sees it.
 func (w *World) age() {
 	id, _ := w.Leader()
 	if id == 0 {
@@ -116,7 +116,7 @@ func (w *World) age() {
 	})
 }
 
-// clockSlack is what is allowed beyond the bound: what a reading may be wrong by, and a leader that is paused.
+// clockSlack is the tolerance beyond the bound: what a reading may be wrong by, and a leader that is paused.
 const clockSlack = 2 * skewBound
 
 // stamped: the log's time is that of a majority's clocks, and stored data has it.

@@ -44,7 +44,7 @@ type worker struct {
 	id       uint64
 }
 
-// at is what is in the hands of members of a leader.
+// at is the assignment to members of a leader.
 func (c *crew) at(n *node) *assignment {
 	if h := c.assigned; h != nil && h.node == n.id && h.life == n.life && h.term == n.term {
 		return h
@@ -92,7 +92,7 @@ func (k *worker) lead(do func(n *node, h *assignment)) {
 	}
 }
 
-// expire takes back what is late. Nothing may have been tried too often.
+// expire takes back late messages. Nothing may have been tried too often.
 func (c *crew) expire(h *assignment) {
 	dead, _ := h.g.Expire(int64(c.world.now))
 	for _, d := range dead {

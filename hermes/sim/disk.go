@@ -30,7 +30,7 @@ type disk interface {
 	messages(topic uint32, first, next uint64) (batches []broker.Batch, ok bool, err error)
 	// spoil lets the next write or sync fail, as a bad or full disk does.
 	spoil()
-	// copy copies what is on the disk; putBack replaces what is there with it, while no process runs.
+	// copy copies the disk; putBack replaces its content with it, while no process runs.
 	copy() (putBack func())
 	// durable reports whether an entry would survive a power cut, or did until the disk was put back.
 	durable(index, term uint64) bool
@@ -241,7 +241,7 @@ func (i *image) holds(index, term uint64) bool {
 	return err == nil && found == term
 }
 
-// catchUp brings safe up to what is synced.
+// catchUp brings safe up to the synced part.
 func (d *modelDisk) catchUp() error {
 	if d.safe == nil {
 		d.safe, d.safeAt = newImage(), 0

@@ -26,7 +26,7 @@ type Faults struct {
 	Trim      int // the beginning of a topic is given up
 	Spoil     int // a disk fails, and the node stops
 	Member    int // a spare node joins, is promoted or is removed
-	Age       int // what is older than is kept is given up
+	Age       int // messages that are older than the limit are given up
 	Restore   int // a disk is copied, or put back to an older copy of it
 }
 

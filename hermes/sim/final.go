@@ -14,7 +14,7 @@ import (
 // name is a message's, or a run's by its first.
 type name struct{ client, first uint64 }
 
-// final checks what is left when all is quiet.
+// final checks the rest when all is quiet.
 func (j *judge) final() {
 	where := map[name]landed{}
 	next := map[uint32]uint64{}

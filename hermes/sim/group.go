@@ -51,7 +51,7 @@ type place struct {
 	nth   int // of its entry
 }
 
-// cursor is a group as simply as can be: what is dealt with, by offset, as one byte each.
+// cursor is a group as simply as can be: the settled messages, by offset, as one byte each.
 type cursor struct {
 	generation uint64
 	past       string // '1' or '0'; ends with '1', so that two alike are equal

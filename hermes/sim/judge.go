@@ -278,7 +278,7 @@ func (j *judge) installed(n *node, m *core.Machine) {
 
 func (j *judge) stopped(n *node) { delete(j.nodes, n.id) }
 
-// verdict: what is said to be on a quorum of disks, or on the leader's, is.
+// verdict: an entry that is reported to be on a quorum of disks, or on the leader's, is.
 func (j *judge) verdict(n *node, v replica.Verdict) {
 	switch {
 	case v.Err != nil || v.Outcomes == nil && !v.Provisional:

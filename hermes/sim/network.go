@@ -9,7 +9,7 @@ import (
 // network carries messages between nodes, late, out of order, twice or not at all.
 type network struct {
 	world *World
-	// cut[from][to]: what is sent that way is lost, and no one is notified.
+	// cut[from][to]: messages that way are lost, and no one is notified.
 	cut [][]bool
 	// epoch[a][b] counts the breaks of the connection: what was under way at one is lost.
 	epoch [][]int

@@ -214,8 +214,8 @@ func (n *node) serve() {
 	})
 }
 
-// diskFails stops the node: what is on disk is known only to the next start, and no
-// failed write or sync is tried again.
+// diskFails stops the node: the state on disk is known only to the next start, and no failed write or sync is
+// tried again.
 func (n *node) diskFails(err error) {
 	if !n.spoilt {
 		n.world.fail("node %d: its disk failed: %v", n.id, err)

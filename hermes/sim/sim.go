@@ -69,7 +69,7 @@ const tick = 50 * time.Millisecond
 type World struct {
 	options Options
 	random  *rand.Rand
-	noise   *rand.Rand // of what happens all the time: what is drawn of it changes nothing else
+	noise   *rand.Rand // of what happens all the time: numbers drawn from it change nothing else
 	now     time.Duration
 	queue   events
 	serial  uint64

@@ -169,7 +169,7 @@ func (d *walDisk) write(j job) error {
 	return nil
 }
 
-// maintain seals what is full and cleans or drops what is dead.
+// maintain seals full segments and cleans or drops dead ones.
 func (d *walDisk) maintain(c *compaction) error {
 	if err := d.sync(); err != nil {
 		return err

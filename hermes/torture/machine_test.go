@@ -80,8 +80,8 @@ func must(t *testing.T, name string, args ...string) {
 	}
 }
 
-// place is an empty directory to mount on, outside the test's own one, whose removal
-// would go into what is mounted.
+// place is an empty directory to mount on, outside the test's own one, whose removal would go into the mounted
+// file system.
 func place(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", own, os.Getpid())) //nolint:usetesting // see above
@@ -89,7 +89,7 @@ func place(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := os.Remove(dir); err != nil { // not what is in it
+		if err := os.Remove(dir); err != nil { // not its content
 			t.Error(err)
 		}
 	})

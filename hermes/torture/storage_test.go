@@ -19,7 +19,7 @@ import (
 // be made any more (ENOSPC). Publishes are refused with a code that says so, reads go on, and once there is
 // room publishes go on by themselves.
 func TestDiskFull(t *testing.T) {
-	// It is looked at once a second, so what is left at first must be more than comes in one.
+	// It is looked at once a second, so the space at first must be more than comes in one.
 	t.Run("free", func(t *testing.T) { fillDisks(t, 25<<20, "--free-bytes=24MiB", "--segment-bytes=4MiB") })
 	t.Run("last byte", func(t *testing.T) { fillDisks(t, 0, "--free-bytes=1MiB", "--segment-bytes=256KiB") })
 }

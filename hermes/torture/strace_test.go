@@ -75,8 +75,8 @@ func lead(ctx context.Context, t *testing.T, c *client.Client, id int) {
 }
 
 // One node's disk takes 20 ms longer for every sync. A follower's does not matter, since the other two are a
-// majority; a leader's costs time and little of what is published in it. It learns what that is: no test can
-// know what a machine has to give.
+// majority; a leader's costs time and few of the messages published in it. No test can tell how many: no test
+// can know what a machine has to give.
 func TestSlowDisk(t *testing.T) {
 	needs(t, traced)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+2**span)

@@ -25,7 +25,7 @@ var (
 	rounds = flag.Int("rounds", 1, "how often everything else is done")
 	span   = flag.Duration("span", time.Second, "how long a rate is measured")
 	rate   = flag.Int("rate", 2000, "messages a second")
-	seed   = flag.Uint64("seed", 0, "of what is drawn: which link, when and for how long; 0: any, and it is reported")
+	seed   = flag.Uint64("seed", 0, "of the random choices: which link, when and for how long; 0: any, and it is reported")
 	keepIn = flag.String("figures", "", "file to keep what was found in, as JSON, from the first fault on")
 	worlds = flag.String("worlds", "", "file that hermes/sim kept its figures in, to be told of as well")
 )
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	}
 	context.AfterFunc(interrupted, func() {
 		uninterrupt() // the next one ends at once
-		fmt.Fprintln(os.Stderr, "ending, after what is under way; once more: at once")
+		fmt.Fprintln(os.Stderr, "ending, after the current work; once more: at once")
 	})
 	reclaim()
 	dir, err := os.MkdirTemp("", "hermes-program-")

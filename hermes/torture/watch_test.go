@@ -72,8 +72,8 @@ func (w *watcher) take(d hermes.Delivered, err error) {
 	}
 }
 
-// settle waits until the watcher has all before an offset, and counts what it was not
-// given of what is there, from another one on.
+// settle waits until the watcher has all before an offset, and counts what it was not given of the existing
+// messages, from another one on.
 func (w *watcher) settle(ctx context.Context, t *testing.T, from, until uint64, into *count) {
 	t.Helper()
 	patience, cancel := context.WithTimeout(ctx, time.Minute)

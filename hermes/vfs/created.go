@@ -37,7 +37,8 @@ func (m *Memory) Created(name string) (string, error) {
 	return fmt.Sprint(f.created), nil
 }
 
-// Copy is a file system with copies of all files, as a backup program makes them: what is seen, all of it on disk.
+// Copy is a file system with copies of all files, as a backup program makes them: the seen state, all of it on
+// disk.
 func (m *Memory) Copy() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()

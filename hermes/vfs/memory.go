@@ -15,11 +15,10 @@ import (
 // ErrCut is what everything gets that was opened before a power cut or a kill.
 var ErrCut = errors.New("the process was ended by the test")
 
-// Memory is a file system in memory, for tests and simulation. It keeps apart what
-// processes see and what the disk has: a write reaches the disk with Sync of its
-// file, a name with SyncDir of its directory. What is between the two is at
-// the mercy of [Memory.Cut]. Directories are made safe at once. It does
-// the same in the same order whenever it is asked the same.
+// Memory is a file system in memory, for tests and simulation. It keeps apart what processes see and what the
+// disk has: a write reaches the disk with Sync of its file, a name with SyncDir of its directory. Work between
+// the two is at the mercy of [Memory.Cut]. Directories are made safe at once. It does the same in the same
+// order whenever it is asked the same.
 type Memory struct {
 	mu       sync.Mutex // guards all below and in its files
 	dirs     map[string]*directory
@@ -57,7 +56,7 @@ type write struct {
 	size int64
 }
 
-// Op is what is about to be done.
+// Op is the next operation.
 type Op uint8
 
 // The operations a plan is asked about: all that change something, and reads and opens.

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Overlay is a file system over another one, which it only reads: what is changed stays in memory, and is
-// forgotten with the Overlay. So a log can be opened, and its end repaired, without a change of the directory.
-// It is bounded by written data: Create takes no memory for the zeros. Lock is the lock of the file system
-// below, so that it is not changed in the meantime.
+// Overlay is a file system over another one, which it only reads: changes stay in memory, and is forgotten with
+// the Overlay. So a log can be opened, and its end repaired, without a change of the directory. It is bounded
+// by written data: Create takes no memory for the zeros. Lock is the lock of the file system below, so that it
+// is not changed in the meantime.
 type Overlay struct {
 	below FS
 
@@ -200,7 +200,7 @@ func (f layered) readBelow(p []byte, at int64) error {
 	}
 	_, err := f.below.ReadAt(p, at)
 	if errors.Is(err, io.EOF) {
-		return nil // what is behind its end are zeros
+		return nil // bytes behind its end are zeros
 	}
 	return err
 }

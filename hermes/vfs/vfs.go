@@ -48,7 +48,7 @@ type Reserver interface {
 	Reserve(name string, size int64) (File, error)
 }
 
-// File is a file. Sync is fdatasync: data, and what is needed to read it.
+// File is a file. Sync is fdatasync: data, and the metadata to read it.
 type File interface {
 	io.ReaderAt
 	io.WriterAt

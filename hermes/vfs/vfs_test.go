@@ -41,7 +41,7 @@ func over(t *testing.T, below vfs.FS, dir string) vfs.FS {
 	return vfs.NewOverlay(below)
 }
 
-// TestOverlay: what is read is the file below with what was written over it, and the file below stays as it was.
+// TestOverlay: a read gives the file below with what was written over it, and the file below stays as it was.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
 	below := vfs.NewMemory()
@@ -335,7 +335,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// A plan may have no more files opened, and what is open is counted.
+// A plan may have no more files opened, and open files are counted.
 func TestExhausted(t *testing.T) {
 	t.Parallel()
 	m := vfs.NewMemory()

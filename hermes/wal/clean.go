@@ -154,8 +154,8 @@ func (l *Log) drop(s *segment, live Live) (bool, error) {
 	for _, d := range c.topics {
 		l.forget(d.topic, s)
 	}
-	// The terms of what is in no segment any more are needed by no one. Those of entries that are before the first
-	// one and still in a segment go into its index file.
+	// The terms of entries in no segment any more are not needed. Those of entries that are before the first one
+	// and still in a segment go into its index file.
 	if n := sort.Search(len(l.terms), func(i int) bool { return l.terms[i].index > c.last+1 }); n > 1 {
 		l.terms = slices.Clone(l.terms[n-1:])
 	}
@@ -381,8 +381,8 @@ func hollowEntry(e *raftpb.Entry, was, will int64, kept func(uint32) (int, bool)
 	}, func(at int) { runs[n].at = uint32(will + int64(at)) })
 }
 
-// cleanEntry writes an entry again without the messages of runs that keep refuses. Of each that it keeps, moved is called
-// right after where in the new data the messages begin.
+// cleanEntry writes an entry again without the messages of runs that keep refuses. Of each that it keeps, moved
+// is called right after where in the new data the messages begin.
 func cleanEntry(e *raftpb.Entry, keep func(record.Run) bool, moved func(at int)) (*raftpb.Entry, error) {
 	time, items, err := record.Parse(e.GetData())
 	if err != nil {

@@ -192,7 +192,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// Whatever a file's bytes are changed to, Open refuses or what is read is what was written.
+// Whatever a file's bytes are changed to, Open refuses or the bytes read are the bytes written.
 func FuzzOpen(f *testing.F) {
 	fs, o, next := built(f)
 	names, err := fs.List("/log")

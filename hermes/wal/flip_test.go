@@ -247,7 +247,7 @@ func (f *flipped) scrub() (found, repaired int, failed error) {
 }
 
 // No bit that is flipped in a log, while it is open or not, gives a wrong byte, another offset or time, or
-// hides a message: what is read is right, after a repair where there has to be one, or is refused.
+// hides a message: each read is right, after a repair where there has to be one, or is refused.
 func TestFlips(t *testing.T) {
 	t.Parallel()
 	for _, joined := range []bool{false, true} {

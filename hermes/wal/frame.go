@@ -164,7 +164,7 @@ func readState(b []byte) *raftpb.HardState {
 	}
 }
 
-// start is a segment's first frame: what is known without the segments before.
+// start is a segment's first frame: the state known without the segments before.
 type start struct {
 	before    uint64 // the number of the segment before; 0: none
 	end       int64  // where its frames end

@@ -267,7 +267,7 @@ func readPlace(b []byte) place {
 	return place{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])}
 }
 
-// indexFile is what is read of an open file, or of one that is opened to be read.
+// indexFile is the content of an open file, or of one that is opened to be read.
 type indexFile interface {
 	io.ReaderAt
 	Size() (int64, error)

@@ -34,7 +34,7 @@ func newTraffic(t testing.TB, fs vfs.FS, dir string, o wal.Options, keep uint64)
 	return w
 }
 
-// send appends an entry with messages of topic 1, and seals what is full.
+// send appends an entry with messages of topic 1, and seals full segments.
 func (w *traffic) send(count, size int) {
 	w.t.Helper()
 	commit(w.t, w.log, w.m, entry(w.m.index+1, 1+w.m.index/50, int64(w.m.index), w.next, count, size, 1))
@@ -60,7 +60,7 @@ func (w *traffic) clean() error {
 	}
 }
 
-// check reads what is kept, and replays the entries as a follower does.
+// check reads the kept runs, and replays the entries as a follower does.
 func (w *traffic) check() {
 	w.t.Helper()
 	check(w.t, w.log, 9, 0, 1, 1000)

@@ -44,7 +44,7 @@ func (l *Log) mend(ctx context.Context, s *segment, h harm, care Care) (current 
 	return true, nil
 }
 
-// mendLog writes what is broken of a segment's own file. With maintain.
+// mendLog writes the broken parts of a segment's own file. With maintain.
 func (l *Log) mendLog(s *segment, h harm, frames [][]byte) error {
 	f, err := l.fs.Open(s.name)
 	if err != nil {

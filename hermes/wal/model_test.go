@@ -180,17 +180,17 @@ func (w *world) sync() error {
 	return nil
 }
 
-// commit applies some of what is synced, as Raft does with storage that it has given work to.
+// commit applies some of the synced entries, as Raft does with storage that it has given work to.
 func (w *world) commit() error {
 	if len(w.steps) > 0 {
 		return nil
 	}
 	until := w.m.index + w.r.Uint64N(w.base+uint64(len(w.entries))-w.m.index+1)
-	twin := &machine{index: w.m.index, next: clone(w.m.next)}
-	for twin.index < until {
-		_, err := twin.apply(w.entries[twin.index-w.base])
+	replayed := &machine{index: w.m.index, next: clone(w.m.next)}
+	for replayed.index < until {
+		_, err := replayed.apply(w.entries[replayed.index-w.base])
 		must(w.t, err)
-		w.snaps[twin.index] = string(twin.snapshot())
+		w.snaps[replayed.index] = string(replayed.snapshot())
 	}
 	if err := w.write(&raftpb.HardState{Term: new(w.term), Vote: new(uint64(1)), Commit: new(until)}, nil); err != nil {
 		return err

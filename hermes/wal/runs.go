@@ -135,7 +135,7 @@ func (l *Log) Lowest(id uint32) (offset uint64, ok bool) {
 	return 0, false
 }
 
-// crop leaves of a run what is in [offset, before).
+// crop leaves of a run the messages in [offset, before).
 func crop(r run, messages []byte, offset, before uint64) broker.Batch {
 	b := broker.Batch{Offset: r.offset, Count: int(r.count), Time: r.time, Attempt: 1, Messages: messages}
 	if skip := int(max(offset, r.offset) - r.offset); skip > 0 {

@@ -23,7 +23,7 @@ type Machine interface {
 // Care is how damage is looked for and repaired.
 type Care struct {
 	// Fetch gets an entry that is broken here from elsewhere; nil: there is none to ask. What it gives is compared
-	// with what is known of the entry, and fit says why it is of no use; nil: it is.
+	// with the record of the entry, and fit says why it is of no use; nil: it is.
 	Fetch func(ctx context.Context, index, term uint64, fit func(*raftpb.Entry) error) (*raftpb.Entry, error)
 	// Pace gets how many bytes are about to be read, and may wait; nil: not reported.
 	Pace func(ctx context.Context, bytes int64) error
@@ -37,7 +37,7 @@ type Scrubbed struct {
 	Repaired int // of Found
 }
 
-// harm is what is wrong with a segment.
+// harm is the fault of a segment.
 type harm struct {
 	index   bool // the index file
 	block   bool
@@ -67,7 +67,7 @@ const scrubBytes = 1 << 20
 // Scrub checks the oldest segment whose number is above after, with its index file, and repairs what it finds:
 // broken frames from elsewhere, the index file from the frames. ok is false when there is no such segment. The
 // error is ctx's, Pace's, of the disk, or a [Damage] that could not be repaired. Of the segments that are not
-// sealed what is applied and on disk is checked. It may run concurrently with everything else.
+// sealed the applied part on disk is checked. It may run concurrently with everything else.
 func (l *Log) Scrub(ctx context.Context, after uint64, care Care) (did Scrubbed, ok bool, err error) {
 	l.mu.RLock()
 	b := l.base
@@ -215,7 +215,7 @@ func (l *Log) examine(ctx context.Context, s *segment, care Care) (h harm, err e
 		return h, err
 	}
 	if n := len(places); !sealed && n > 0 {
-		end, places = int64(places[n-1].at), places[:n-1] // what is behind is for the next start to judge
+		end, places = int64(places[n-1].at), places[:n-1] // the rest is for the next start to judge
 	} else if !sealed {
 		return h, nil
 	}
@@ -331,7 +331,7 @@ func (l *Log) examineFrames(ctx context.Context, s *segment, first uint64, place
 		return terms[0].term
 	}
 	for at := 0; at < len(places); {
-		bytes := int64(0) // of what is read now
+		bytes := int64(0) // of the current read
 		for _, p := range places[at:] {
 			if bytes += int64(frameBytes(int(p.size))); bytes >= scrubBytes {
 				break
@@ -369,7 +369,7 @@ func (l *Log) examineFrames(ctx context.Context, s *segment, first uint64, place
 	return nil
 }
 
-// examineGaps looks at what is between the entries that count.
+// examineGaps looks at the bytes between the entries that count.
 func (l *Log) examineGaps(
 	ctx context.Context, s *segment, first uint64, places []place, end int64, care Care, h *harm,
 ) error {

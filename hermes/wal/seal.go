@@ -81,7 +81,7 @@ func (l *Log) collect(index uint64, snapshot []byte, conf *raftpb.ConfState) (*s
 	c := &contents{
 		number: s.number, generation: s.generation, salt: s.salt, end: s.end, original: s.end,
 		first: l.slotFirst, last: l.lastOf(s), snapIndex: index, snapTerm: l.term(index),
-		// What was the state where this segment ended is on disk; what is now may not be.
+		// What was the state where this segment ended is on disk; the state now may not be.
 		state: proto.CloneOf(l.after(s).start.state), conf: raftpb.EnsureConfState(proto.CloneOf(conf)), snapshot: snapshot,
 	}
 	c.state.Commit = &index
@@ -169,8 +169,8 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 		number: l.active.number + 1, first: index + 1, last: index, snapIndex: index, snapTerm: term, state: state,
 		conf: raftpb.EnsureConfState(proto.CloneOf(snapshot.GetMetadata().GetConfState())), snapshot: snapshot.GetData(),
 	}
-	// From when the name of this file is on disk, Open takes all earlier ones away. A disk that is
-	// full ends the log here: nothing is torn, and what would give room back is what is replaced.
+	// From when the name of this file is on disk, Open takes all earlier ones away. A disk that is full ends the
+	// log here: nothing is torn, and what would give room back is the replaced part.
 	var name string
 	if err := l.waiting(func() (err error) {
 		_, name, err = l.writeIndex(c, "snapshot")

@@ -60,7 +60,7 @@ type Verified struct {
 	Tail                      int64  // bytes behind the last frame that were never synced: the next start cuts them off
 	Conf                      *raftpb.ConfState
 	Findings                  []Finding
-	Skipped                   []string // files that could not be checked, for what is damaged before them
+	Skipped                   []string // files that could not be checked, for damage before them
 }
 
 // Verify reads the log of a directory whole and changes nothing in it; it holds the directory's lock in the
@@ -109,7 +109,7 @@ func (readOnly) Rename(from, _ string) error {
 	return fmt.Errorf("%s was to be renamed while the log is only read", from)
 }
 
-// verifier is a Verify under way. Its log is never written: it carries what is known so far.
+// verifier is a Verify under way. Its log is never written: it carries the results so far.
 type verifier struct {
 	Verification
 	l    *Log

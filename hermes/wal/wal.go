@@ -33,11 +33,11 @@
 // dropped its index file stays: it is the snapshot from which a follower that lags
 // behind the first kept segment begins, and before it the log has no entries.
 //
-// Cleaned segments that are small are joined with their neighbours, entry by entry: one message that
-// is kept for ever costs the entries behind it, without their messages, and not a file for each
-// segment there was. The index file of a joined one tells how many numbers it holds; what is there of
-// them besides is what an interruption left. Files are opened when they are read, and no more than
-// Options.OpenFiles of them are open at once.
+// Cleaned segments that are small are joined with their neighbours, entry by entry: one message that is kept
+// for ever costs the entries behind it, without their messages, and not a file for each segment there was. The
+// index file of a joined one tells how many numbers it holds; the numbers of them besides is what an
+// interruption left. Files are opened when they are read, and no more than Options.OpenFiles of them are open
+// at once.
 //
 // # Damage while the log is open
 //
@@ -70,9 +70,9 @@ type Options struct {
 	// are open to be written.
 	OpenFiles int
 	// Room is asked when the goroutine that appends needs a next segment and the disk has no room for one, or no
-	// file can be opened. Nothing is harmed then: of what is being appended no one was told. true: try again. It
-	// may wait as long as it likes; a goroutine that cleans or reads continues. nil: false, and the log ends, as
-	// by any failed write.
+	// file can be opened. Nothing is harmed then: the caller was not yet answered for the current append. true:
+	// try again. It may wait as long as it likes; a goroutine that cleans or reads continues. nil: false, and the
+	// log ends, as by any failed write.
 	Room func(why error) (again bool)
 	// Files is asked as Room is, by who wants entries that are to be applied when no file can be
 	// opened to read them. nil: false.
@@ -214,8 +214,8 @@ type Log struct {
 	sealed []*segment // oldest first
 	full   []*segment // to be sealed
 	rolled []*segment // full too, from an Append whose entries are not in slots yet
-	// replacing: a tail was replaced and that is not synced. Sealing waits: the index file
-	// knows only what is in place, and a power cut would leave neither.
+	// replacing: a tail was replaced and that is not synced. Sealing waits: the index file knows only the file in
+	// place, and a power cut would leave neither.
 	replacing bool
 	active    *segment
 	prepared  *segment // the next, or nil

@@ -223,7 +223,7 @@ func (c *connection) WriteRequest(r *rpc.Request, body any) error {
 // an error.
 func (c *connection) ReadResponseHeader(r *rpc.Response) error {
 	if err := c.header(r); err != nil {
-		c.bury()
+		c.stopReading()
 		return err
 	}
 	if r.ServiceMethod != control+".Cancel" {
@@ -239,15 +239,15 @@ func (c *connection) ReadResponseHeader(r *rpc.Response) error {
 func (c *connection) ReadResponseBody(body any) error {
 	err := c.decode(body)
 	if err != nil {
-		c.bury()
+		c.stopReading()
 		return fmt.Errorf("reply: %w", err)
 	}
 	return nil
 }
 
-// bury says that nothing more is read. Only the reading goroutine calls it,
+// stopReading says that nothing more is read. Only the reading goroutine calls it,
 // and not again after an error.
-func (c *connection) bury() {
+func (c *connection) stopReading() {
 	_ = c.conn.Close()
 	close(c.dead)
 }

@@ -107,8 +107,8 @@ func (l *nullLoop) ring() { _, _ = unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0
 func (l *nullLoop) join(ctx context.Context, at wirelab.Endpoint, conn net.Conn) {
 	p := new(peer)
 	if l.over.Secure {
-		p.lane = &lane{conn: conn, traffic: &l.traffic}
-		p.secure = tls.Server(p.lane, &tls.Config{
+		p.buffered = &bufferedConn{conn: conn, traffic: &l.traffic}
+		p.secure = tls.Server(p.buffered, &tls.Config{
 			Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13,
 			NextProtos: []string{l.over.protocolName()}, DynamicRecordSizingDisabled: true,
 		})
@@ -119,7 +119,7 @@ func (l *nullLoop) join(ctx context.Context, at wirelab.Endpoint, conn net.Conn)
 			_ = conn.Close() // the client knows why
 			return
 		}
-		p.lane.conn = nil
+		p.buffered.conn = nil
 	}
 	s, err := detach(conn, &l.traffic)
 	if err != nil {

@@ -116,8 +116,8 @@ func (p *plan) handshake(ctx context.Context, conn net.Conn, c *channel, t *traf
 	if err != nil {
 		return err
 	}
-	c.lane = &lane{conn: conn, traffic: t}
-	c.secure = tls.Client(c.lane, p.tlsConfig(host))
+	c.buffered = &bufferedConn{conn: conn, traffic: t}
+	c.secure = tls.Client(c.buffered, p.tlsConfig(host))
 	if err := c.secure.HandshakeContext(ctx); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (p *plan) handshake(ctx context.Context, conn net.Conn, c *channel, t *traf
 	case got != p.over.protocolName():
 		return fmt.Errorf("the server speaks %s, not %s", got, p.over.protocolName())
 	}
-	c.lane.conn = nil
+	c.buffered.conn = nil
 	return nil
 }
 

@@ -114,7 +114,7 @@ func (s *Stream[Req, Rep]) send(ctx context.Context, c *httprpc.Call, req Req, c
 	header.Set("Cache-Control", "no-store") // or a proxy may answer the next call
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	out := newOutlet(c, s, leave)
+	out := newEventWriter(c, s, leave)
 	defer out.rest()
 	err := httprpc.Guard(ctx, func() error {
 		for item, err := range call(ctx, req) {
@@ -137,9 +137,9 @@ func (s *Stream[Req, Rep]) send(ctx context.Context, c *httprpc.Call, req Req, c
 	return s.end(out, err)
 }
 
-// outlet writes the events of one reply. Items and heartbeats come from two
+// eventWriter writes the events of one reply. Items and heartbeats come from two
 // goroutines.
-type outlet struct {
+type eventWriter struct {
 	call  *httprpc.Call
 	flush func() error
 	leave context.CancelFunc // ends the service's work when its reader is gone
@@ -155,8 +155,8 @@ type outlet struct {
 	broken error
 }
 
-func newOutlet[Req, Rep any](c *httprpc.Call, s *Stream[Req, Rep], leave context.CancelFunc) *outlet {
-	o := &outlet{call: c, flush: http.NewResponseController(c.Writer).Flush, leave: leave, every: s.Heartbeat, quiet: true}
+func newEventWriter[Req, Rep any](c *httprpc.Call, s *Stream[Req, Rep], leave context.CancelFunc) *eventWriter {
+	o := &eventWriter{call: c, flush: http.NewResponseController(c.Writer).Flush, leave: leave, every: s.Heartbeat, quiet: true}
 	if s.Resume != nil {
 		o.retry = s.Resume.Retry
 	}
@@ -170,7 +170,7 @@ func newOutlet[Req, Rep any](c *httprpc.Call, s *Stream[Req, Rep], leave context
 }
 
 // beat writes a comment if nothing else was written for long enough.
-func (o *outlet) beat() {
+func (o *eventWriter) beat() {
 	defer o.beats.Done()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -190,7 +190,7 @@ func (o *outlet) beat() {
 }
 
 // rest returns when no heartbeat is or will be written. It may be called again.
-func (o *outlet) rest() {
+func (o *eventWriter) rest() {
 	o.mu.Lock()
 	ended := o.ended
 	o.ended = true
@@ -206,7 +206,7 @@ func (o *outlet) rest() {
 
 // begin starts the reply, if need be, with the buffer empty but for what comes
 // before the first event.
-func (o *outlet) begin() {
+func (o *eventWriter) begin() {
 	o.buffer = o.buffer[:0]
 	if o.call.Begun() {
 		return
@@ -218,7 +218,7 @@ func (o *outlet) begin() {
 }
 
 // put writes an event, in the form of an append, and reports whether its reader may get it.
-func (o *outlet) put(form func(buffer []byte, name, id string, data []byte) []byte, name, id string, data []byte) bool {
+func (o *eventWriter) put(form func(buffer []byte, name, id string, data []byte) []byte, name, id string, data []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.broken != nil {
@@ -231,7 +231,7 @@ func (o *outlet) put(form func(buffer []byte, name, id string, data []byte) []by
 // write writes text, which is the buffer with more behind it, and keeps it for
 // the next. There is no deadline: a slow reader is waited for until the call's
 // context ends; see [httprpc.Call.Interruptible].
-func (o *outlet) write(text []byte) bool {
+func (o *eventWriter) write(text []byte) bool {
 	o.buffer, o.quiet = text, false
 	if _, o.broken = o.call.Writer.Write(text); o.broken == nil {
 		o.broken = o.flush()
@@ -240,7 +240,7 @@ func (o *outlet) write(text []byte) bool {
 }
 
 // item writes an item and reports whether to go on.
-func (s *Stream[Req, Rep]) item(out *outlet, item *Rep) (bool, error) {
+func (s *Stream[Req, Rep]) item(out *eventWriter, item *Rep) (bool, error) {
 	data, err := s.Codec.Encode(*item)
 	if err != nil {
 		return false, err
@@ -256,7 +256,7 @@ func (s *Stream[Req, Rep]) item(out *outlet, item *Rep) (bool, error) {
 }
 
 // end writes the last event, which tells of err if there is one.
-func (s *Stream[Req, Rep]) end(out *outlet, err error) error {
+func (s *Stream[Req, Rep]) end(out *eventWriter, err error) error {
 	name, id, data := s.failure(), "", []byte("{}")
 	if err != nil {
 		data = httprpc.EncodeError(err)

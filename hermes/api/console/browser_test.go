@@ -129,7 +129,7 @@ type sight struct {
 	Unnamed  []string // controls without a name
 	Headings int
 	Injected int      // elements that came from text
-	Empty    []string // halves of the page that hold little: the space below what is in them, in px
+	Empty    []string // halves of the page that hold little: the space below their content, in px
 }
 
 const lookScript = `({

@@ -152,7 +152,7 @@ type failure struct {
 
 func (f failure) String() string { return f.Extensions.Code + ": " + f.Message }
 
-// want compares, where what is wanted may be the beginning.
+// want compares, where the expected value may be the beginning.
 func (s *rig) want(got, want string) {
 	s.Helper()
 	if !strings.HasPrefix(got, want) {

@@ -27,7 +27,7 @@ func (a *ack) weight() int { return int(a.frames) + len(a.ranges) }
 type acks struct {
 	mu     sync.Mutex // guards all below
 	queue  []ack
-	weight int  // of what is in queue
+	weight int  // of the entries in queue
 	closed bool // no more come
 
 	work chan struct{} // 1: something was added, or closed

@@ -168,8 +168,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// Whatever bytes come, the answer to what is malformed or out of bounds is InvalidArgument, but for a frame
-// beyond the transport's bound, which grpc-go refuses itself; and the API stays up.
+// Whatever bytes come, the answer to input that is malformed or out of bounds is InvalidArgument, but for a
+// frame beyond the transport's bound, which grpc-go refuses itself; and the API stays up.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	s := serve(t, memory(t), api.Options{})

@@ -17,8 +17,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// method answers a unary call; stream one that streams. The generated handlers are not
-// used, since they would decode all messages, and answer Internal to what is malformed.
+// method answers a unary call; stream one that streams. The generated handlers are not used, since they would
+// decode all messages, and answer Internal to input that is malformed.
 type (
 	method func(d *api, ctx context.Context, receive func(any) error) (any, error)
 	stream func(d *api, call grpc.ServerStream) error

@@ -15,7 +15,7 @@ import (
 // grpc-go gives us a message when it is whole, and does not tell how much of one that is not whole it has. So
 // its connections are read through a meter that knows just enough of HTTP/2 to say how many bytes of unfinished
 // messages each has brought. It counts them in the node's intake, and does not read on where there is no room:
-// then the client cannot send either. What is whole the handlers count.
+// then the client cannot send either. Whole messages are counted by the handlers.
 //
 // A message beyond all bounds grpc-go refuses by itself, with ResourceExhausted, which says "later". It never
 // gets better, so its caller is to be told InvalidArgument. Only a handler can say that, and a handler is given only

@@ -79,7 +79,7 @@ func (d *api) originPublishStream(call grpc.ServerStream) error {
 	return call.SendMsg(&s.reply) // no other has it: all is answered
 }
 
-// read takes what comes. It ends with io.EOF, or with what is wrong.
+// read takes what comes. It ends with io.EOF, or with the fault.
 func (s *originStream) read(ctx context.Context) error {
 	for {
 		var request frame.Raw

@@ -39,7 +39,7 @@ func originStart(r *origin.SubscribeRequest) (broker.Start, error) {
 	return start, nil
 }
 
-// originSubscription is one Subscribe of the origin's. It has no credit: what is on its way is bounded by
+// originSubscription is one Subscribe of the origin's. It has no credit: its messages under way are bounded by
 // HTTP/2's windows, and for a group by whatever is not acknowledged. An acknowledgement has no answer there,
 // and so one that came too late has none either: the message comes to another member too.
 type originSubscription struct {

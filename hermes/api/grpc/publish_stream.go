@@ -112,7 +112,7 @@ func (p *publishing) send() error {
 	return nil
 }
 
-// read publishes what comes. It ends with io.EOF, or with what is wrong.
+// read publishes what comes. It ends with io.EOF, or with the fault.
 func (p *publishing) read(ctx context.Context) error {
 	var runs frame.Runs
 	for {

@@ -87,7 +87,7 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// handshake is what is wrong where the first frame could not be had.
+// handshake is the fault where the first frame could not be had.
 func handshake(err error) error {
 	if errors.Is(err, io.EOF) {
 		return status.Errorf(status.InvalidArgument, "the subscription ended before its start")

@@ -24,7 +24,7 @@ func (i *Intake) Body(w http.ResponseWriter, r *http.Request) (release func()) {
 	return release
 }
 
-// Reader counts what is read, until release is called, once. end is to make reading fail.
+// Reader counts bytes as they are read, until release is called, once. end is to make reading fail.
 func (i *Intake) Reader(ctx context.Context, r io.Reader, end func()) (counted io.Reader, release func()) {
 	u := i.Begin(end)
 	return &reader{r: r, u: u, done: ctx.Done()}, u.Release

@@ -102,7 +102,7 @@ type Upload struct {
 	last  atomic.Int64 // when it had its pace, in Unix nanoseconds
 	since int          // bytes since then
 	held  atomic.Int64
-	aside atomic.Int64 // of held, what is of that which is set aside: others need not wait for it
+	aside atomic.Int64 // of held, the part that is of the reserve: others need not wait for it
 	waits atomic.Bool
 	over  atomic.Bool // it was ended in favour of others
 	left  int64       // counted in leaving. Guarded by of.mu
@@ -154,7 +154,7 @@ func (u *Upload) progress(bytes int, waited bool) {
 	}
 }
 
-// Try counts bytes that came, where there is room with the reserve: for what is little. It does not wait.
+// Try counts bytes that came, where there is room with the reserve: for small requests. It does not wait.
 func (u *Upload) Try(bytes int) bool {
 	if u.of.used.Add(int64(bytes)) > u.of.total {
 		u.of.used.Add(int64(-bytes))

@@ -144,7 +144,7 @@ func (d *API) Handler(ending context.Context) http.Handler {
 	})
 }
 
-// all is what is served to those who mean this server.
+// all is the handler to those who mean this server.
 func (d *API) all(ending context.Context) http.Handler {
 	mux := http.NewServeMux()
 	for path, mount := range d.config.Mounts {

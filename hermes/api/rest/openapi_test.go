@@ -265,8 +265,8 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 // undescribed is for a test that asks what the description leaves open.
 func undescribed() *specification { return nil }
 
-// unseen lists what is described as a success and was in no reply. Streams are
-// read over connections, and their events held to the description one by one.
+// unseen lists the replies that are described as a success and was in no reply. Streams are read over
+// connections, and their events held to the description one by one.
 func (s *specification) unseen() (missing []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

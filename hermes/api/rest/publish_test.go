@@ -328,7 +328,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	s.want(<-first, 200, `{"count":1}`)
 }
 
-// Each code has a status, its body says the code, and what is inside stays there.
+// Each code has a status, its body says the code, and internal details stay inside.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	var verdict error

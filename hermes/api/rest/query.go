@@ -101,7 +101,7 @@ func (q *query) complain(format string, args ...any) {
 	}
 }
 
-// done is what is wrong with the query, once all known parameters were taken.
+// done is the fault of the query, once all known parameters were taken.
 func (q *query) done() error {
 	if q.err != nil {
 		return q.err

@@ -57,7 +57,7 @@ type rig struct {
 	header  http.Header // of every request
 }
 
-// start makes an API. What is left zero in config is the test's: a broker in memory.
+// start makes an API. A zero field of config is the test's: a broker in memory.
 func start(t *testing.T, config rest.Config) *rig {
 	t.Helper()
 	s := &rig{T: t, spec: spec(t), header: http.Header{}}

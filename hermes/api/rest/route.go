@@ -20,8 +20,8 @@ import (
 // on this project's other HTTP wires.
 const headerTimeout = "Call-Timeout-Ms"
 
-// route is one address, with "{name}" for a part of any text, and what is done
-// there by method. GET answers HEAD too.
+// route is one address, with "{name}" for a part of any text, and the action there by method. GET answers HEAD
+// too.
 type route struct {
 	path    string
 	methods map[string]func(*call) error

@@ -102,7 +102,7 @@ func (t *topic) closedTo(what string) error {
 	return status.Errorf(status.Conflict, "topic %q is being restored and cannot be %s", t.Name, what)
 }
 
-// open refuses what is closed to all but a restore.
+// open refuses a topic that is closed to all but a restore.
 func (t *topic) open() error {
 	if t.restoring && t.Name != hermes.DeadLetters {
 		return t.closedTo("used")

@@ -293,7 +293,7 @@ func testRestore(s *suite) {
 	}
 }
 
-// Each step may be said again, by another node too, and what is there is passed over.
+// Each step may be said again, by another node too, and existing messages are passed over.
 func testRestoreAgain(s *suite) {
 	topic := broker.Topic{Name: s.topic + ".old", First: 7, RetentionBytes: 1 << 40}
 	runs := []broker.Batch{old(7, 100, "a", "b"), old(9, 200, "c"), old(10, 200, "d")}
@@ -397,7 +397,7 @@ func testRestoreBad(s *suite) {
 		Runs: []broker.Batch{old(7, time.Now().Add(time.Hour).UnixNano(), "a")},
 	})
 	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a", "b")}})
-	bad("half of what is there", status.Conflict,
+	bad("half of the existing part", status.Conflict,
 		broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(8, 1, "b", "c")}})
 	topic.Next = 9
 	bad("a group beyond the end", status.InvalidArgument, broker.Restore{

@@ -267,7 +267,7 @@ func (g *group) stop() {
 	}
 }
 
-// state is what is shown.
+// state is the displayed state.
 func (g *group) state() broker.Group {
 	s := g.s
 	s.Floor = max(s.Floor, g.t.First)

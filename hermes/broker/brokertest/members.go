@@ -126,8 +126,8 @@ func testReturn(s *suite) {
 	s.same("what is settled is not given back", s.group("g").Floor, 3)
 }
 
-// testLostInCompany: a member that goes away with several messages does not make dead letters of them: after two
-// such losses they are handed out alone, and what is lost then counts.
+// testLostInCompany: a member that goes away with several messages does not make dead letters of them: after
+// two such losses they are handed out alone, and losses then count.
 func testLostInCompany(s *suite) {
 	want := broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 1}
 	if _, err := s.in.CreateGroup(s.ctx, want, broker.Start{From: broker.FromOldest}); err != nil {

@@ -237,7 +237,7 @@ func (m *InMemory) store(t *topic, messages []byte, count int) broker.Verdict {
 	return broker.Verdict{Offset: b.Offset, Count: count, Time: at, Term: m.term, Index: m.index}
 }
 
-// read is at most limit bytes of what is at an offset, one message at least. The lock is held.
+// read is at most limit bytes of the messages at an offset, one message at least. The lock is held.
 func (t *topic) read(offset uint64, limit int) (broker.Batch, bool) {
 	i, exact := slices.BinarySearchFunc(t.runs, offset, func(b broker.Batch, o uint64) int {
 		return cmp.Compare(b.Offset, o)

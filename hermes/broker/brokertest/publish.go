@@ -151,7 +151,7 @@ func (s *suite) producer() uint64 {
 	return id
 }
 
-// testIdempotent: what is published again is stored once. (hb-D07, hb-D13)
+// testIdempotent: a message that is published again is stored once. (hb-D07, hb-D13)
 func testIdempotent(s *suite) {
 	one, two := s.producer(), s.producer()
 	if one == two {

@@ -1,5 +1,5 @@
-// Package peertest is a network between nodes of one process that can be cut, for
-// tests. What is cut is as after a pulled cable: nothing arrives, nothing is refused.
+// Package peertest is a network between nodes of one process that can be cut, for tests. A cut link behaves as
+// after a pulled cable: nothing arrives, nothing is refused.
 package peertest
 
 import (

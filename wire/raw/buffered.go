@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// lane is what crypto/tls takes for a connection: at first the connection, for
+// bufferedConn is what crypto/tls takes for a connection: at first the connection, for
 // the handshake, then two buffers that a loop fills and empties. With nothing
 // to read it fails for the moment, over which crypto/tls keeps its state.
-type lane struct {
+type bufferedConn struct {
 	conn net.Conn // nil once detached
 	in   []byte   // of the buffer that the socket was read into
 	out  []byte
@@ -21,7 +21,7 @@ type lane struct {
 	*traffic
 }
 
-var _ net.Conn = (*lane)(nil)
+var _ net.Conn = (*bufferedConn)(nil)
 
 // traffic counts what passed through sockets.
 type traffic struct {
@@ -43,7 +43,7 @@ func (momentary) Timeout() bool { return false }
 func (momentary) Temporary() bool { return true }
 
 // Read implements [net.Conn].
-func (l *lane) Read(p []byte) (int, error) {
+func (l *bufferedConn) Read(p []byte) (int, error) {
 	if l.conn != nil {
 		n, err := l.conn.Read(p)
 		l.received.Add(uint64(n))
@@ -61,7 +61,7 @@ func (l *lane) Read(p []byte) (int, error) {
 }
 
 // Write implements [net.Conn].
-func (l *lane) Write(p []byte) (int, error) {
+func (l *bufferedConn) Write(p []byte) (int, error) {
 	if l.conn != nil {
 		n, err := l.conn.Write(p)
 		l.sent.Add(uint64(n))
@@ -73,7 +73,7 @@ func (l *lane) Write(p []byte) (int, error) {
 
 // Close implements [net.Conn]: crypto/tls breaks a handshake off by it. Once
 // detached, the socket is its owner's to close.
-func (l *lane) Close() error {
+func (l *bufferedConn) Close() error {
 	if l.conn == nil {
 		return nil
 	}
@@ -81,13 +81,13 @@ func (l *lane) Close() error {
 }
 
 // LocalAddr implements [net.Conn].
-func (l *lane) LocalAddr() net.Addr { return &net.TCPAddr{} }
+func (l *bufferedConn) LocalAddr() net.Addr { return &net.TCPAddr{} }
 
 // RemoteAddr implements [net.Conn].
-func (l *lane) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+func (l *bufferedConn) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 
 // SetDeadline implements [net.Conn].
-func (l *lane) SetDeadline(t time.Time) error {
+func (l *bufferedConn) SetDeadline(t time.Time) error {
 	if l.conn == nil {
 		return os.ErrNoDeadline
 	}
@@ -95,17 +95,17 @@ func (l *lane) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline implements [net.Conn].
-func (l *lane) SetReadDeadline(t time.Time) error { return l.SetDeadline(t) }
+func (l *bufferedConn) SetReadDeadline(t time.Time) error { return l.SetDeadline(t) }
 
 // SetWriteDeadline implements [net.Conn].
-func (l *lane) SetWriteDeadline(t time.Time) error { return l.SetDeadline(t) }
+func (l *bufferedConn) SetWriteDeadline(t time.Time) error { return l.SetDeadline(t) }
 
 // channel carries a protocol's bytes, under TLS or bare. It belongs to one
 // goroutine.
 type channel struct {
 	end    protocol
 	secure *tls.Conn // nil: bare
-	lane   *lane     // of secure
+	buffered   *bufferedConn     // of secure
 	rest   []byte    // received, but not whole yet
 	dead   bool
 }
@@ -140,11 +140,11 @@ func (c *channel) pull(b *buffers, read func([]byte) (int, error)) error {
 	}
 	m, err := read(b.cipher)
 	if errors.Is(err, io.EOF) {
-		c.lane.eof = true
+		c.buffered.eof = true
 	} else if err != nil {
 		return err
 	}
-	c.lane.in = b.cipher[:m]
+	c.buffered.in = b.cipher[:m]
 	for !c.dead {
 		n := copy(b.plain, c.rest)
 		m, err := c.secure.Read(b.plain[n : n+readSize])
@@ -192,13 +192,13 @@ func (c *channel) push(write func([]byte) (int, error)) (all bool, err error) {
 	out := c.end.output()
 	if c.secure != nil {
 		// While records wait, what is behind them stays unchanged: the protocol counts it.
-		if len(c.lane.out) == 0 && len(*out) > 0 {
+		if len(c.buffered.out) == 0 && len(*out) > 0 {
 			if _, err := c.secure.Write(*out); err != nil {
 				return false, err
 			}
 			*out = emptied(*out)
 		}
-		out = &c.lane.out
+		out = &c.buffered.out
 	}
 	if len(*out) == 0 {
 		return true, nil
