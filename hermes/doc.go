@@ -2,7 +2,7 @@
 // a message, a topic, a group and an acknowledgement are, and the bounds of each.
 // It knows no wire, no disk and no other node.
 //
-// # What is promised
+// # Guarantees
 //
 //   - A publish in mode [Consistent] is acknowledged only once a quorum of nodes
 //     has the messages on disk (fsync included). No loss of a minority of nodes, and

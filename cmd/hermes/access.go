@@ -53,7 +53,8 @@ func (c *config) guard(ctx context.Context, d *listeners) (*access.Policy, error
 		return p, nil
 	}
 	if p != nil && d.peer != nil && c.peerTLS.cert == "" && c.peerKeyFile == "" {
-		return nil, cli.Usage("--policy guards callers, and anyone who reaches --peer-listen %s could do everything as a node: "+
+		return nil, cli.Usage("--policy guards callers, and anyone who reaches --peer-listen %s could do everything "+
+			"as a node: "+
 			"give all nodes the same --peer-key-file, or --peer-tls-cert, --peer-tls-key and --peer-tls-ca; "+
 			"or --insecure where the network keeps strangers out", d.peer.Addr())
 	}

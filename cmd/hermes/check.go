@@ -157,7 +157,8 @@ func shownOf(dir string, c node.Checked, complete bool) checkShown {
 // todo is what to do about damage.
 func todo(c node.Checked) string {
 	if len(c.Others) == 0 {
-		return "The membership file names no other node to have the data from again: keep a copy of the directory, and restore a " +
+		return "The membership file names no other node to have the data from again: keep a copy of the directory, and " +
+			"restore a " +
 			"backup into a new one (hermes restore)."
 	}
 	var from []string

@@ -113,7 +113,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 		"HTTP port; fewer if too few files may be open")
 	flags.IntVar(&c.perAddress, "connections-per-address", 0, "maximum `number` of them from one IP address or IPv6 /64 "+
 		"(default: half)")
-	flags.StringVar(&c.logLevel, "log-level", "info", "minimum `level` of the messages that are logged on standard error: debug, "+
+	flags.StringVar(&c.logLevel, "log-level", "info", "minimum `level` of the messages that are logged on standard "+
+		"error: debug, "+
 		"info, warn or error")
 	flags.BoolVar(&c.logJSON, "log-json", false, "log as JSON")
 	flags.BoolVar(&c.profile, "profile", false, "show Go's profiles on the socket "+profileSocket+" in the data "+

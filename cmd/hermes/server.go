@@ -286,7 +286,8 @@ func (c *config) warn(logger *slog.Logger, d *listeners) {
 // (hb-D25)
 func warnOpen(logger *slog.Logger, l net.Listener, whom, flag string) {
 	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
-		logger.Warn("anyone who reaches this address may do everything", "address", at, "meant for", whom, "secure with", flag)
+		logger.Warn("anyone who reaches this address may do everything", "address", at, "meant for", whom, "secure with",
+			flag)
 	}
 }
 

@@ -120,8 +120,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// What is wrong is refused with its line and what would be right, and never shows what
-// may be a token.
+// A fault is refused with its line and what would be right, and never shows what may be a token.
 func TestWrongPolicies(t *testing.T) {
 	t.Parallel()
 	token, hash := access.NewToken()

@@ -70,7 +70,7 @@ func (v *graphqlReply) cluster() string {
 	return clusterText(number(v.Node), number(v.Leader), len(v.Members))
 }
 
-// What is asked of each thing.
+// The requested fields of each thing.
 const (
 	ofVerdict = `{count offset duplicate provisional index}`
 	ofTopic   = `{name first next retentionAge}`

@@ -396,7 +396,7 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
-// What is trimmed is gone for groups too, and its offsets stay unused.
+// Trimmed messages are gone for groups too, and its offsets stay unused.
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)

@@ -171,8 +171,7 @@ func Restore(snapshot []byte) (*Machine, error) {
 	return m, nil
 }
 
-// reader reads a snapshot. The first thing that is wrong stays, and what is read
-// behind it is zero.
+// reader reads a snapshot. The first thing that is wrong stays, and each read behind it is zero.
 type reader struct {
 	data  []byte
 	at    int
@@ -202,7 +201,7 @@ func (r *reader) between(what string, least, most uint64) uint64 {
 
 func (r *reader) number(what string, most uint64) uint64 { return r.between(what, 0, most) }
 
-// count reads how many things follow. Each takes a byte at least, so that what is allocated is bounded by the
+// count reads how many things follow. Each takes a byte at least, so that the allocation is bounded by the
 // remaining bytes; none is made for a wrong length.
 func (r *reader) count(what string) int {
 	return int(r.number(what, uint64(len(r.data)-r.at)))

@@ -396,7 +396,7 @@ func (g *Group) next() (wake int64) {
 	if s := g.doomed.least(); s != nil {
 		soonest(s.due)
 	}
-	// What is due already waits for a member with room, not for time.
+	// A due message waits for a member with room, not for time.
 	for _, all := range []*sorted{&g.waiting, &g.lone} {
 		if s := all.from(place{due: g.now + 1}); s != nil {
 			soonest(s.due)

@@ -40,7 +40,7 @@ func messages(n int) []byte {
 	return b
 }
 
-// What is written here, generated code reads, and the other way round.
+// Bytes written here, generated code reads, and the other way round.
 func TestFramesAreTheProtocol(t *testing.T) {
 	t.Parallel()
 	run := frame.Run{Topic: "a.b", Messages: messages(3), Mode: hermes.Eventual, Producer: math.MaxUint64,

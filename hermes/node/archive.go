@@ -156,7 +156,7 @@ func (c *cut) runs(limit int) ([]broker.Batch, error) {
 	}
 	var runs []broker.Batch
 	reach := func(offset uint64) error {
-		// What is missing was trimmed, or else it is lost.
+		// Missing messages were trimmed, or else they are lost.
 		if kept, _ := c.of.live(c.now.ID); offset > c.next && kept < offset {
 			return status.Errorf(status.Internal, "topic %q: offsets %d to %d are not to be read, though they are kept "+
 				"from %d on", c.now.Name, c.next, offset-1, kept)

@@ -23,9 +23,9 @@ type Survey struct {
 	Node    uint64          // whose directory it is
 	Others  []broker.Member // of its cluster
 	Term    uint64          // the last that it took part in
-	// Committed is the last entry that is known to have been on a majority of nodes. Those behind it, up to Last, are
-	// on this node, and nothing here tells whether they were on another: a part of them may have been acknowledged.
-	// What is in no entry here, others may have acknowledged without this node.
+	// Committed is the last entry that is known to have been on a majority of nodes. Those behind it, up to Last,
+	// are on this node, and nothing here tells whether they were on another: a part of them may have been
+	// acknowledged. Entries that are not here, others may have acknowledged without this node.
 	Committed, Last uint64
 	Time            int64 // Unix nanoseconds: the stamp of the last entry here that has one; 0: none has
 	Topics          int

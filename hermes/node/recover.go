@@ -101,7 +101,8 @@ func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 		return status.Errorf(status.Conflict, "node %d was removed from its cluster, by its own log: hermes export its "+
 			"directory, and restore that into a new cluster", s.Node)
 	case len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == s.Node && len(conf.GetLearners()) == 0:
-		return status.Errorf(status.Conflict, "node %d is the only member of its cluster: start it without recovery (hermes server)",
+		return status.Errorf(status.Conflict, "node %d is the only member of its cluster: start it without recovery "+
+			"(hermes server)",
 			s.Node)
 	case len(conf.GetVotersOutgoing()) > 0:
 		return status.Errorf(status.Conflict, "the log of node %d ends within a change of members: hermes export its "+

@@ -393,10 +393,10 @@ func TestBeyondCommit(t *testing.T) {
 		return totals.Messages, copied.Survey()
 	}
 	if got, s := messages(false); got != 1 || s.Last <= s.Committed {
-		t.Errorf("of what is known to be committed it has %d messages: %+v", got, s)
+		t.Errorf("of the committed messages it has %d messages: %+v", got, s)
 	}
 	if got, s := messages(true); got != 2 || s.Last <= s.Committed {
-		t.Errorf("with what is not it has %d messages: %+v", got, s)
+		t.Errorf("with the others it has %d messages: %+v", got, s)
 	}
 	if _, err := node.Recover(t.Context(), c.fs[l.survivor], "/hermes", agree); err != nil {
 		t.Fatal(err)

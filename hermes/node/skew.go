@@ -70,7 +70,8 @@ func (n *Node) clockOff() error {
 	if !a.Skewed {
 		return nil
 	}
-	return status.Errorf(status.Unavailable, "the clock of this machine is %s: set it; the node continues by itself then", a)
+	return status.Errorf(status.Unavailable, "the clock of this machine is %s: set it; the node continues by itself then",
+		a)
 }
 
 // longSilence is how long a log may have been silent before a start without a warning: one of a cluster that

@@ -92,7 +92,7 @@ func TestBytesAreTheirOwnersAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// What is published when its caller no longer waits is answered so, and not sent.
+// A publish when its caller no longer waits is answered so, and not sent.
 func TestEndedIsNotSent(t *testing.T) {
 	a, _, h := pair(t)
 	ended, cancel := context.WithCancel(t.Context())

@@ -16,7 +16,7 @@
 // proof is an HMAC over both, so that neither the key travels nor a proof counts twice. Connections that have
 // proven nothing yet give way to new ones, so that strangers keep no node out.
 //
-// # What is lost
+// # Losses
 //
 // Raft messages wait in a queue bounded in bytes; what does not fit is dropped, as
 // Raft allows, and told by [Handler.Unreachable]. Requests are never dropped in silence: each

@@ -186,7 +186,7 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-// What is announced is not allocated before it comes.
+// Announced bytes are not allocated before they come.
 func TestAnnouncedIsNotAllocated(t *testing.T) {
 	if b := grow(make([]byte, 1<<20), 10, 1<<30); cap(b) > 3<<20 {
 		t.Errorf("%d bytes of room for a megabyte that came", cap(b))

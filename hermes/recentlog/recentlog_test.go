@@ -195,8 +195,8 @@ func TestMerges(t *testing.T) {
 	}
 }
 
-// What is pushed goes to the readers that asked for it, takes turns with stored data, and never moves an offset
-// (hb-D17: acknowledging it moved durable ones).
+// A pushed message goes to the readers that asked for it, takes turns with stored data, and never moves an
+// offset (hb-D17: acknowledging it moved durable ones).
 func TestPush(t *testing.T) {
 	t.Parallel()
 	recent := New(Options{})

@@ -132,8 +132,7 @@ func Parse(data []byte) (time int64, items iter.Seq2[Item, error], err error) {
 	}, nil
 }
 
-// cursor reads an entry from at on. The first thing that is wrong stays, and what
-// is read behind it is zero.
+// cursor reads an entry from at on. The first thing that is wrong stays, and each read behind it is zero.
 type cursor struct {
 	data  []byte
 	at    int

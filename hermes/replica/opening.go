@@ -45,7 +45,8 @@ func open(o Options, storage raft.Storage, applied uint64) (*opening, error) {
 	}
 	switch {
 	case applied+1 < first:
-		return nil, fmt.Errorf("replica: the log begins at entry %d, and the machine is after %d: the entries between are lost",
+		return nil, fmt.Errorf("replica: the log begins at entry %d, and the machine is after %d: the entries "+
+			"between are lost",
 			first, applied)
 	case applied > last || state.GetCommit() > last:
 		return nil, fmt.Errorf("replica: the log ends at entry %d, but %d is applied and %d committed: it lost its end", last,

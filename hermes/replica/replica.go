@@ -1,8 +1,7 @@
-// Package replica is one node's part in the consensus, without the impure things:
-// no clock, no goroutine, no network, no disk. Ticks, messages and what the disk
-// has done come in; messages to send, entries to store and entries that are
-// committed come out. Both the node and the simulator drive it, so that what is
-// proven of the one holds for the other. It knows Raft and the state machine.
+// Package replica is one node's part in the consensus, without the impure things: no clock, no goroutine, no
+// network, no disk. Ticks, messages and what the disk has done come in; messages to send, entries to store and
+// entries that are committed come out. Both the node and the simulator drive it, so that a proof for the one
+// holds for the other. It knows Raft and the state machine.
 //
 // Its owner loops: give it what there is (Tick, Step, Propose, Stored, …), and while
 // HasWork, take a Work from Ready and do it.

@@ -68,7 +68,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		broken Sabotage
 		most   uint64 // seeds until it must have been noticed
 	}{
-		{"hb-D05: what is acknowledged is not synced", NoSync, 1},
+		{"hb-D05: acknowledged entries are not synced", NoSync, 1},
 		{"hb-D12: what is published again is stored again", NoDedup, 10},
 		{"hb-D06: acknowledged before it is in the log", EarlyAck, 10},
 		{"a read that asks no other node", LocalRead, 10},

@@ -199,7 +199,8 @@ func (f *figures) print(out io.Writer) {
 			fmt.Fprintf(w, "\t\t\t%.0f\t\t%.0f\t    of that until %s\n", p.Median, p.Worst, p.What)
 		}
 	}
-	fmt.Fprint(w, "\nsent\tacknowledged\tfailed\tstored\tdelivered\tmissing\tundelivered\tdoubled\tagain\tmoved\treordered\tcorrupted\t \n")
+	fmt.Fprint(w, "\nsent\tacknowledged\tfailed\tstored\tdelivered\tmissing\t"+
+		"undelivered\tdoubled\tagain\tmoved\treordered\tcorrupted\t \n")
 	for _, c := range f.Accounts {
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.Sent, c.Acknowledged, c.Failed, c.Stored,
 			c.Delivered,

@@ -69,7 +69,8 @@ func (l *Log) fits(entries []*raftpb.Entry) error {
 	defer l.mu.RUnlock()
 	from := entries[0].GetIndex()
 	if from < l.slotFirst || from > l.last()+1 || from <= l.applied {
-		return fmt.Errorf("entry %d cannot be appended: the log goes to %d, and the entries before %d are fixed", from, l.last(),
+		return fmt.Errorf("entry %d cannot be appended: the log goes to %d, and the entries before %d are fixed", from,
+			l.last(),
 			max(l.slotFirst, l.applied+1))
 	}
 	for i, e := range entries {

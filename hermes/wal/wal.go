@@ -5,7 +5,8 @@
 // # Files
 //
 //	NNNNNNNNNNNNNNNN.log    a segment, 64 MiB allocated before it is used, named by its number
-//	NNNNNNNNNNNNNNNN.index  next to a sealed one: where its entries and each topic's runs are; the state machine's snapshot
+//	NNNNNNNNNNNNNNNN.index  next to a sealed one: where its entries and each topic's runs are;
+//	                        the state machine's snapshot
 //	NNNNNNNNNNNNNNNN.G.log, .G.index  the same two, cleaned for the G-th time, or joined with those behind it
 //	NNNNNNNNNNNNNNNN.snapshot  in place of all before: one that was installed
 //

@@ -250,7 +250,7 @@ func calls(functions []string) string {
 
 func workList(workloads []string) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s// Package all is the list of the workloads, for the rooms that hold any of\n", header)
+	fmt.Fprintf(&b, "%s// Package all is the list of the workloads, for the packages that hold any of\n", header)
 	fmt.Fprintf(&b, "// them. It knows their names and nothing of what they do or how they travel.\npackage all\n\nimport (\n%q\n", "wirelab")
 	for _, name := range workloads {
 		fmt.Fprintf(&b, "%s %q\n", name, "wirelab/workload/"+name+"/bind")

@@ -30,10 +30,9 @@ type Process struct {
 	err    error // set by Wait
 }
 
-// Start starts a command at a place, as the first of a process group. A group
-// keeps Ctrl-C at the terminal from it, which so reaches only who started it,
-// who then stops it in order. The kernel ends the first process with us, for
-// when we cannot. Whoever starts one calls [Process.Wait].
+// Start starts a command at a place, as the first of a process group. A group keeps Ctrl-C at the terminal from
+// it, which so reaches only who started it, who then stops it in order. The kernel ends the first process with
+// us, for when we cannot. Anyone who starts one calls [Process.Wait].
 func Start(command *exec.Cmd, at affinity.Place) (*Process, error) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := at.Start(command); err != nil {

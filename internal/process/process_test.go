@@ -102,7 +102,7 @@ func TestWaitLeavesNothing(t *testing.T) {
 		}
 	}
 	empty(t, p)
-	p.Signal(syscall.SIGKILL) // reaches nobody
+	p.Signal(syscall.SIGKILL) // reaches no one
 }
 
 // The end of what was written is kept, cut to what fits into a message.

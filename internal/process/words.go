@@ -9,7 +9,7 @@ import (
 
 // Words keep the end of what a process writes, for the message that tells how it ended.
 type Words struct {
-	// Also gets all that is written, as it comes; nil: nobody does. Assigned before the start.
+	// Also gets all that is written, as it comes; nil: not reported. Assigned before the start.
 	Also io.Writer
 
 	mu   sync.Mutex // guards text
@@ -22,11 +22,10 @@ const (
 	lastLimit  = 4096
 )
 
-// Write implements [io.Writer]. It never fails: a process does not end because
-// nobody reads on.
+// Write implements [io.Writer]. It never fails: a process does not end because no one reads on.
 func (w *Words) Write(p []byte) (int, error) {
 	if w.Also != nil {
-		_, _ = w.Also.Write(p) // whoever listened may be gone
+		_, _ = w.Also.Write(p) // anyone who listened may be gone
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

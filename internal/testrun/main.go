@@ -54,7 +54,8 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.totals, "totals", "", "a file to add the counts to; those in it count at the end")
 	flags.StringVar(&o.times, "times", "", "a file to write the seconds of each package to, the slowest first")
 	flags.Uint64Var(&o.memory, "memory", 0, "keep temporary files in memory, if it has so many GiB free; 0: never")
-	flags.BoolVar(&o.shared, "shared", false, "start one PostgreSQL and one RabbitMQ for all packages, where they are installed")
+	flags.BoolVar(&o.shared, "shared", false, "start one PostgreSQL and one RabbitMQ for all packages, where they are "+
+		"installed")
 	flags.BoolVar(&o.rest, "rest", false, "run what is not run with the packages: see rest.go")
 	flags.BoolVar(&o.without, "without-rest", false, "leave out the tests that -rest runs")
 	flags.BoolVar(&o.tools, "tools", false, "say how to install what the tests ask for, and as root on Debian do so")
@@ -171,7 +172,7 @@ func prepare(room uint64) (p place, err error) {
 	if p.skipped, err = os.MkdirTemp("", "wirelab-skipped-"); err != nil {
 		return p, err
 	}
-	// Servers that tests start as root run as somebody else, and note nothing; but tests may too.
+	// Servers that tests start as root run as someone else, and note nothing; but tests may too.
 	if err := os.Chmod(p.skipped, 0o777|os.ModeSticky); err != nil { //nolint:gosec // as /tmp is
 		return p, err
 	}
@@ -239,7 +240,8 @@ func (o options) steps(ctx context.Context) ([]step, error) {
 	if o.rest {
 		return rest(), nil
 	}
-	out, err := exec.CommandContext(ctx, "go", append([]string{"list"}, strings.Fields(o.packages)...)...).Output() //nolint:gosec // it is what was asked for
+	out, err := exec.CommandContext(ctx, "go",
+		append([]string{"list"}, strings.Fields(o.packages)...)...).Output() //nolint:gosec // it is what was asked for
 	if err != nil {
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 			err = fmt.Errorf("list the packages: %w\n%s", err, exit.Stderr)

@@ -53,7 +53,8 @@ func share(ctx context.Context, lacking []lack) (*servers, error) {
 	return s, nil
 }
 
-func (s *servers) start(ctx context.Context, lacking []lack, x prereq.Thing, variable string, begin func(context.Context) (server, string, error)) {
+func (s *servers) start(ctx context.Context, lacking []lack, x prereq.Thing, variable string,
+	begin func(context.Context) (server, string, error)) {
 	for _, l := range lacking {
 		if l.Name == x.Name {
 			return

@@ -40,14 +40,15 @@ type event struct {
 // grace is what tests have for their cleanup when they are told to end.
 const grace = 10 * time.Second
 
-// perform runs all steps, one after the other, and goes on after one that failed.
+// perform runs all steps, one after the other, and continues after one that failed.
 func perform(ctx context.Context, steps []step, env []string, lacking []lack, t *teller) (err error) {
 	for _, s := range steps {
 		if ctx.Err() != nil {
 			return errors.Join(err, context.Cause(ctx))
 		}
 		if missing, lacks := lacked(lacking, s.needs); lacks {
-			if err := prereq.Note(prereq.Skip{Package: s.name, Test: s.name, Thing: missing.Name, Why: missing.err.Error()}); err != nil {
+			if err := prereq.Note(prereq.Skip{Package: s.name, Test: s.name, Thing: missing.Name,
+				Why: missing.err.Error()}); err != nil {
 				return err
 			}
 			t.skip(s)
@@ -79,7 +80,7 @@ func (s step) perform(ctx context.Context, env []string, t *teller) error {
 	}
 	command := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // it is what was asked for
 	command.Dir, command.Env = s.dir, env
-	// A group of its own: who is told to end is told so once, by us, with all its children.
+	// A group of its own: who is instructed to end is notified once, by us, with all its children.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = grace
@@ -111,9 +112,9 @@ func (s step) perform(ctx context.Context, env []string, t *teller) error {
 	return nil
 }
 
-// sparing lets the compiler collect its garbage less often, which takes a fifth of its time:
-// it lives for seconds. Tests and what they start do not inherit that: Hermes, for one, takes
-// a GOGC that is set for a wish of its user's. Whoever has set it keeps it, here too.
+// sparing lets the compiler collect its garbage less often, which takes a fifth of its time: it lives for
+// seconds. Tests and what they start do not inherit that: Hermes, for one, takes a GOGC that is set for a wish
+// of its user's. Anyone who has set it keeps it, here too.
 func sparing(env []string) (flags, with []string) {
 	if slices.ContainsFunc(env, func(setting string) bool { return strings.HasPrefix(setting, "GOGC=") }) {
 		return nil, env

@@ -84,7 +84,9 @@ func (t *teller) summarise(skipped []prereq.Skip, brief bool, lacking []lack) {
 func (t *teller) times() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	names := slices.SortedFunc(maps.Keys(t.elapsed), func(a, b string) int { return cmp.Compare(t.elapsed[b], t.elapsed[a]) })
+	names := slices.SortedFunc(maps.Keys(t.elapsed), func(a, b string) int {
+		return cmp.Compare(t.elapsed[b], t.elapsed[a])
+	})
 	var b strings.Builder
 	all := 0.0
 	for _, n := range names {

@@ -47,7 +47,7 @@ type teller struct {
 	status  bool      // the last line is the passing one of what runs
 }
 
-// How often it is told what runs: on a terminal, and where lines stay.
+// How often it learns what runs: on a terminal, and where lines stay.
 const (
 	often  = time.Second / 2
 	seldom = 15 * time.Second
@@ -55,8 +55,10 @@ const (
 
 func newTeller(to io.Writer, steps []step) *teller {
 	t := &teller{
-		to: to, began: time.Now(), said: time.Now(), stop: make(chan struct{}), each: map[string]*counts{}, started: map[string]time.Time{},
-		output: map[name]string{}, builds: map[string]string{}, reasons: map[name]string{}, failed: map[name]bool{}, elapsed: map[string]float64{},
+		to: to, began: time.Now(), said: time.Now(), stop: make(chan struct{}), each: map[string]*counts{},
+		started: map[string]time.Time{},
+		output:  map[name]string{}, builds: map[string]string{}, reasons: map[name]string{}, failed: map[name]bool{},
+		elapsed: map[string]float64{},
 	}
 	for _, s := range steps {
 		t.packages += max(s.packages, 1)
@@ -81,7 +83,7 @@ func newTeller(to io.Writer, steps []step) *teller {
 	return t
 }
 
-// close ends what is told of what runs.
+// close ends the reported cause of what runs.
 func (t *teller) close() {
 	close(t.stop)
 	t.stopped.Wait()
@@ -265,7 +267,8 @@ func (t *teller) show() {
 	}
 	line := fmt.Sprintf("[%d of %d, %s] %s", t.done, t.packages, short(time.Since(t.began)), what)
 	if t.counts.failed > 0 {
-		line = fmt.Sprintf("[%d of %d, %s, %d failed] %s", t.done, t.packages, short(time.Since(t.began)), t.counts.failed, what)
+		line = fmt.Sprintf("[%d of %d, %s, %d failed] %s", t.done, t.packages, short(time.Since(t.began)), t.counts.failed,
+			what)
 	}
 	if t.width == 0 {
 		t.print(line + "\n")

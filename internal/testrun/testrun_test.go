@@ -49,7 +49,8 @@ func module(t *testing.T, packages map[string]string) {
 // the user's holds for both.
 func TestSparing(t *testing.T) {
 	flags, env := sparing([]string{"HOME=/home/a"})
-	if !slices.Equal(flags, []string{"-exec", "env -u GOGC"}) || !slices.Equal(env, []string{"HOME=/home/a", "GOGC=2000"}) {
+	if !slices.Equal(flags, []string{"-exec", "env -u GOGC"}) ||
+		!slices.Equal(env, []string{"HOME=/home/a", "GOGC=2000"}) {
 		t.Errorf("%q with %q", flags, env)
 	}
 	flags, env = sparing([]string{"GOGC=50"})
@@ -58,8 +59,8 @@ func TestSparing(t *testing.T) {
 	}
 }
 
-// What passed, failed and was skipped is counted; what failed is told with its
-// output, what passed in a line, and why something was skipped in one table.
+// What passed, failed and was skipped is counted; what failed is reported with its output, what passed in a
+// line, and why something was skipped in one table.
 func TestRun(t *testing.T) {
 	module(t, map[string]string{
 		"whole": `import ("testing"; "os")
@@ -75,7 +76,8 @@ func TestF(t *testing.T) { t.Skip("no wind") }
 func TestG(t *testing.T) {
 	// As package prereq notes it.
 	note := "{\"Package\":\"mill/left\",\"Test\":\"TestG\",\"Thing\":\"PostgreSQL\",\"Why\":\"not installed\"}\n"
-	if err := os.WriteFile(os.Getenv("` + prereq.FolderVariable + `")+"/1.jsonl", []byte(note), 0o600); err != nil { t.Fatal(err) }
+	if err := os.WriteFile(os.Getenv("` + prereq.FolderVariable +
+			`")+"/1.jsonl", []byte(note), 0o600); err != nil { t.Fatal(err) }
 	t.Skip("needs PostgreSQL")
 }`,
 		"unbuilt": `import "testing"
@@ -160,17 +162,20 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// With CI set all that is missing is told at once, and nothing is run.
+// With CI set all that is missing is notified at once, and nothing is run.
 func TestAnnounce(t *testing.T) {
-	lacking := []lack{{prereq.Chromium, errors.New("no")}, {prereq.RabbitMQ, errors.New("no")}, {prereq.Root, errors.New("no")}}
+	lacking := []lack{{prereq.Chromium, errors.New("no")}, {prereq.RabbitMQ, errors.New("no")},
+		{prereq.Root, errors.New("no")}}
 	t.Setenv("CI", "")
 	var said bytes.Buffer
-	if err := announce(&said, lacking); err != nil || !strings.HasPrefix(said.String(), "Not here: Chromium, RabbitMQ, root.") {
+	if err := announce(&said, lacking); err != nil || !strings.HasPrefix(said.String(),
+		"Not here: Chromium, RabbitMQ, root.") {
 		t.Errorf("%v, %q", err, &said)
 	}
 	t.Setenv("CI", "true")
 	err := announce(&said, lacking)
-	if err == nil || !strings.Contains(err.Error(), "make tools says how to install chromium fonts-dejavu-core rabbitmq-server.") || !strings.Contains(err.Error(), "what needs root") {
+	if err == nil || !strings.Contains(err.Error(), "make tools says how to install chromium fonts-dejavu-core "+
+		"rabbitmq-server.") || !strings.Contains(err.Error(), "what needs root") {
 		t.Error(err)
 	}
 }
@@ -195,7 +200,8 @@ func TestCommands(t *testing.T) {
 	if err == nil || failed != nil || tell.counts != (counts{1, 1, 1}) || tell.done != 3 {
 		t.Errorf("%v, %v: %v", err, failed, tell.counts)
 	}
-	for _, want := range []string{`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`, `(?m)^FAIL broken broken.*\n +last words$`, `make tools says how to install python3 python3-venv`} {
+	for _, want := range []string{`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`,
+		`(?m)^FAIL broken broken.*\n +last words$`, `make tools says how to install python3 python3-venv`} {
 		if !regexp.MustCompile(want).MatchString(said.String()) {
 			t.Errorf("it does not say %s:\n%s", want, &said)
 		}

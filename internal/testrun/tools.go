@@ -17,7 +17,7 @@ const (
 	policy   = "/usr/sbin/policy-rc.d"
 )
 
-// tools says how to install what is missing; as root where there is apt-get it does so.
+// tools says how to install that is missing; as root where there is apt-get it does so.
 func tools(ctx context.Context, to io.Writer, lacking []lack) (err error) {
 	names := packages(lacking)
 	if len(names) == 0 {
@@ -75,7 +75,8 @@ func quiet() (undo func() error, err error) {
 	undo = func() error { return nil }
 	if _, err := os.Stat(clusters); errors.Is(err, os.ErrNotExist) {
 		text := "# By wirelab, whose tests need the programs only.\ncreate_main_cluster = false\n"
-		if err := errors.Join(os.MkdirAll(filepath.Dir(clusters), 0o755), os.WriteFile(clusters, []byte(text), 0o644)); err != nil { //nolint:gosec // others read it
+		if err := errors.Join(os.MkdirAll(filepath.Dir(clusters), 0o755), os.WriteFile(clusters, []byte(text),
+			0o644)); err != nil { //nolint:gosec // others read it
 			return undo, err
 		}
 	}

@@ -23,9 +23,8 @@ var sent = [...]connect.Code{
 	wirelab.Unimplemented:     connect.CodeUnimplemented,
 }
 
-// received is what each code of the wire is read as. The wire has more codes
-// than the house: those that our servers never send go to the nearest. The
-// zero is no code of connect-go's and reads as Internal.
+// received is what each code of the wire is read as. The wire has more codes than wirelab: those that our
+// servers never send go to the nearest. The zero is no code of connect-go's and reads as Internal.
 var received = [...]wirelab.Code{
 	connect.CodeCanceled:           wirelab.Canceled,
 	connect.CodeUnknown:            wirelab.Internal,
@@ -45,9 +44,8 @@ var received = [...]wirelab.Code{
 	connect.CodeUnauthenticated:    wirelab.Unauthenticated,
 }
 
-// Encode returns err as the error a handler returns: code by the table,
-// message whole. What is not a [wirelab.Error] gives nothing away. Encode(nil)
-// is nil.
+// Encode returns err as the error a handler returns: code by the table, message whole. Whatever is not a
+// [wirelab.Error] gives nothing away. Encode(nil) is nil.
 func Encode(err error) error {
 	if err == nil {
 		return nil

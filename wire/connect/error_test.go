@@ -11,8 +11,8 @@ import (
 	wireconnect "wirelab/wire/connect"
 )
 
-// TestErrorTable: every code of the house crosses and returns with its
-// message, and every code of the wire, known or not, reads as one of the house's.
+// TestErrorTable: every wirelab code crosses and returns with its message, and every code of the wire, known or
+// not, reads as a wirelab code.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()
 	for _, code := range wirelab.Codes() {

@@ -118,9 +118,10 @@ func CallUnary[Req, Rep any](
 	}
 }
 
-// formClient is connect-go's client of one method in an encoding of its own.
+// formClient is connect-go's client of one method in its own encoding.
 func formClient[Req, Rep any](
-	client connect.HTTPClient, url, encoding string, request codec.Form[Req], reply codec.Form[Rep], more []connect.ClientOption,
+	client connect.HTTPClient, url, encoding string, request codec.Form[Req], reply codec.Form[Rep],
+	more []connect.ClientOption,
 ) *connect.Client[codec.Message[Req], codec.Message[Rep]] {
 	options := append(ClientOptions(), more...)
 	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))

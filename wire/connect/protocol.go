@@ -5,7 +5,8 @@ import "wirelab"
 // Protocol is the Connect protocol over HTTP/2 in plaintext.
 func Protocol() wirelab.Protocol {
 	return wirelab.Protocol{
-		Name: "connect", Transport: "HTTP/2", Framing: "Connect", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true,
+		Name: "connect", Transport: "HTTP/2", Framing: "Connect", Encoding: "Protocol Buffers", Network: "tcp",
+		Multiplexed: true,
 	}
 }
 

@@ -52,8 +52,8 @@ func Serve(ctx context.Context, at wirelab.Endpoint, over Carrier, handler http.
 		},
 		ReadHeaderTimeout: headerTime,
 		ConnState:         watch.changed,
-		// What net/http would log are its clients' faults, such as handshakes
-		// that they broke off; a call that fails is told to its caller.
+		// What net/http would log are its clients' faults, such as handshakes that they broke off; a call that fails
+		// is instructed to its caller.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	serve := func() error { return server.Serve(at.Listener) }

@@ -50,9 +50,10 @@ func TestServeOutlivesAnUploadItRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := serveOn(t, narrow{listener}, wireconnect.H2C, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusTeapot)
-	}))
+	address := serveOn(t, narrow{listener}, wireconnect.H2C,
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+		}))
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)

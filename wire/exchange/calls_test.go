@@ -148,15 +148,20 @@ func TestFailuresOfTheCall(t *testing.T) {
 				_, err := collect(chat().CallBidiStream(ctx, c, list("a", "b")))
 				return err
 			}, wirelab.Internal},
-			{"an unclassified error tells nothing", func() error { _, err := echo().Call(ctx, c, "unclassified"); return err }, wirelab.Internal},
-			{"a request that the codec refuses", func() error { _, err := echo().Call(ctx, c, unencodable); return err }, wirelab.InvalidArgument},
-			{"a request that cannot be read", func() error { _, err := echo().Call(ctx, c, "unreadable"); return err }, wirelab.InvalidArgument},
+			{"an unclassified error tells nothing", func() error { _, err := echo().Call(ctx, c, "unclassified"); return err },
+				wirelab.Internal},
+			{"a request that the codec refuses", func() error { _, err := echo().Call(ctx, c, unencodable); return err },
+				wirelab.InvalidArgument},
+			{"a request that cannot be read", func() error { _, err := echo().Call(ctx, c, "unreadable"); return err },
+				wirelab.InvalidArgument},
 			{"a request above the limit", func() error {
 				_, err := echo().Call(ctx, c, strings.Repeat("x", exchange.MessageLimit))
 				return err
 			}, wirelab.ResourceExhausted},
-			{"a reply above the limit", func() error { _, err := echo().Call(ctx, c, "huge"); return err }, wirelab.ResourceExhausted},
-			{"an operation nobody has", func() error { _, err := missing().Call(ctx, c, ""); return err }, wirelab.Unimplemented},
+			{"a reply above the limit", func() error { _, err := echo().Call(ctx, c, "huge"); return err },
+				wirelab.ResourceExhausted},
+			{"an operation nobody has", func() error { _, err := missing().Call(ctx, c, ""); return err },
+				wirelab.Unimplemented},
 			{"a request stream that the codec refuses", func() error {
 				_, err := sum().CallClientStream(ctx, c, list("1", unencodable))
 				return err

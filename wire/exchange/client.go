@@ -286,9 +286,8 @@ func (o Operation[Req, Rep]) Call(ctx context.Context, c *Client, req Req) (rep 
 	return parseReply(o.Reply, payload)
 }
 
-// CallServerStream asks one request for a stream. The call, and the connection
-// it occupies, lasts as long as the iteration: a call made from within it
-// needs a connection of its own.
+// CallServerStream asks one request for a stream. The call, and the connection it occupies, lasts as long as
+// the iteration: a call made from within it needs a separate connection.
 func (o Operation[Req, Rep]) CallServerStream(ctx context.Context, c *Client, req Req) iter.Seq2[Rep, error] {
 	return func(yield func(Rep, error) bool) {
 		var none Rep

@@ -18,9 +18,8 @@ type Conn interface {
 	// Receive appends the next message to into, which is empty, and returns
 	// it. A message above [MessageLimit] is [ErrTooLarge].
 	Receive(into []byte) ([]byte, error)
-	// Close ends the connection as the wire's manners ask, within a second
-	// or so, and makes Send and Receive fail. It has no error: the
-	// connection is over either way, and there is nobody to tell.
+	// Close ends the connection as the wire's manners ask, within a second or so, and makes Send and Receive fail.
+	// It has no error: the connection is over either way, and there is none to tell.
 	Close()
 	// Abort ends the connection at once, and makes Send and Receive fail.
 	Abort()
@@ -31,9 +30,8 @@ type Conn interface {
 var ErrTooLarge = errors.New("message too large")
 
 const (
-	// watchDelay is how long nobody need be reading a connection before its
-	// end is watched for. Most calls and pauses are shorter, so that the
-	// watch, which costs a goroutine and a switch, is not part of them.
+	// watchDelay is how long no one need be reading a connection before its end is watched for. Most calls and
+	// pauses are shorter, so that the watch, which costs a goroutine and a switch, is not part of them.
 	watchDelay = 10 * time.Millisecond
 	// aheadMessages and aheadBytes bound what a watch may take in.
 	aheadMessages = 64

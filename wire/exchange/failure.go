@@ -20,8 +20,8 @@ var numbers = [...]byte{
 	wirelab.Unimplemented:     12,
 }
 
-// appendFailure appends the failure message for err. A message beyond what the
-// wire takes is cut: such a text is nobody's to read.
+// appendFailure appends the failure message for err. A message beyond what the wire takes is cut: such a text
+// is no one's to read.
 func appendFailure(b []byte, err error) []byte {
 	public := wirelab.Public(err)
 	number := numbers[wirelab.Internal]

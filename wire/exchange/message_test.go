@@ -94,7 +94,9 @@ func echoes() []Handler {
 			}
 			return all.String(), nil
 		}),
-		operation(4).BidiStream(func(_ context.Context, reqs iter.Seq2[string, error]) iter.Seq2[string, error] { return reqs }),
+		operation(4).BidiStream(func(_ context.Context, reqs iter.Seq2[string, error]) iter.Seq2[string, error] {
+			return reqs
+		}),
 	}
 }
 
@@ -125,19 +127,24 @@ func TestServerTranscripts(t *testing.T) {
 			"\x01\x03\x00", "\x02stop", "\x02c", "\x03", "\x01\x01\x00next",
 		}, []string{"\x04stopped", "\x04next"}},
 		{"a timeout", []string{"\x01\x01\x80\x89\x7ahi"}, []string{"\x04hi"}},
-		{"an unknown operation", []string{"\x01\x63\x00", "\x01\x01\x00next"}, []string{"\x05\x0cno operation 99", "\x04next"}},
+		{"an unknown operation", []string{"\x01\x63\x00", "\x01\x01\x00next"}, []string{"\x05\x0cno operation 99",
+			"\x04next"}},
 
 		{"an empty message", []string{""}, []string{malformed + "empty message"}},
 		{"an unknown kind", []string{"\x06"}, []string{malformed + "message of kind 6"}},
 		{"a zero kind", []string{"\x00"}, []string{malformed + "message of kind 0"}},
 		{"a call without an operation", []string{"\x01"}, []string{malformed + "call without an operation"}},
 		{"a call without a timeout", []string{"\x01\x01"}, []string{malformed + "call without a timeout that can be read"}},
-		{"a timeout that does not end", []string{"\x01\x01\xff\xff"}, []string{malformed + "call without a timeout that can be read"}},
-		{"a timeout beyond all time", []string{"\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"}, []string{malformed + "call without a timeout that can be read"}},
+		{"a timeout that does not end", []string{"\x01\x01\xff\xff"}, []string{malformed + "call without a timeout that " +
+			"can be read"}},
+		{"a timeout beyond all time", []string{"\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
+			[]string{malformed + "call without a timeout that can be read"}},
 		{"an end with content", []string{"\x03x"}, []string{malformed + "end with 1 bytes of content"}},
-		{"an item where there is no call", []string{"\x02x"}, []string{malformed + "message of kind 2 where there should be a call"}},
+		{"an item where there is no call", []string{"\x02x"}, []string{malformed + "message of kind 2 where there should " +
+			"be a call"}},
 		{"a server's message", []string{"\x04x"}, []string{malformed + "message of kind 4 where there should be a call"}},
-		{"a call among requests", []string{"\x01\x03\x00", "\x01\x01\x00"}, []string{malformed + "message of kind 1 among requests"}},
+		{"a call among requests", []string{"\x01\x03\x00", "\x01\x01\x00"},
+			[]string{malformed + "message of kind 1 among requests"}},
 		{"a call before the end of an answered one", []string{"\x01\x03\x00", "\x02stop", "\x01\x01\x00"}, []string{
 			"\x04stopped", malformed + "message of kind 1 where there should be a call",
 		}},
@@ -151,7 +158,8 @@ func TestServerTranscripts(t *testing.T) {
 			server := NewServer(echoes()...)
 			server.Attend(conn)
 			server.Stop(0)
-			if got, want := bytes.Join(conn.heard, []byte("|")), bytes.Join(messages(k.hears...), []byte("|")); !bytes.Equal(got, want) {
+			if got, want := bytes.Join(conn.heard, []byte("|")), bytes.Join(messages(k.hears...), []byte("|")); !bytes.Equal(got,
+				want) {
 				t.Errorf("hears %q, want %q", got, want)
 			}
 			if !conn.closed {
@@ -223,7 +231,8 @@ func TestClientTranscripts(t *testing.T) {
 		{"an unknown kind", []call{unary, list, route, chat}, []string{"\x09"}, "", wirelab.Internal, true},
 		{"nothing in a message", []call{unary, list, route, chat}, []string{""}, "", wirelab.Internal, true},
 		{"a failure of no code", []call{unary, list, route, chat}, []string{"\x05"}, "", wirelab.Internal, true},
-		{"a failure of a code nobody knows", []call{unary, list, route, chat}, []string{"\x05\x63what"}, "", wirelab.Internal, true},
+		{"a failure of a code nobody knows", []call{unary, list, route, chat}, []string{"\x05\x63what"}, "", wirelab.Internal,
+			true},
 	}
 	for _, k := range cases {
 		for _, ask := range k.calls {
@@ -302,7 +311,8 @@ func TestTwoHandlersOfOneNumberPanic(t *testing.T) {
 }
 
 func FuzzCall(f *testing.F) {
-	for _, seed := range []string{"", "\x01", "\x01\x00", "\x07\x80\x01payload", "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
+	for _, seed := range []string{"", "\x01", "\x01\x00", "\x07\x80\x01payload",
+		"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -318,7 +328,8 @@ func FuzzCall(f *testing.F) {
 		if err != nil || k != kindCall {
 			t.Fatalf("what was read cannot be read again: %v", err)
 		}
-		if d, err := parseCall(content); err != nil || d.operation != c.operation || d.timeout != c.timeout || !bytes.Equal(d.payload, c.payload) {
+		if d, err := parseCall(content); err != nil || d.operation != c.operation || d.timeout != c.timeout ||
+			!bytes.Equal(d.payload, c.payload) {
 			t.Fatalf("%+v, %v; want %+v", d, err, c)
 		}
 	})
@@ -336,7 +347,8 @@ func transcript(data []byte) (all [][]byte) {
 
 func seedTranscripts(f *testing.F) {
 	for _, seed := range []string{
-		"", "\x05\x01\x01\x00hi", "\x03\x01\x03\x00\x02\x02a\x01\x03", "\x03\x01\x03\x00\x05\x02stop\x02\x02b\x01\x03\x03\x01\x01\x00",
+		"", "\x05\x01\x01\x00hi", "\x03\x01\x03\x00\x02\x02a\x01\x03",
+		"\x03\x01\x03\x00\x05\x02stop\x02\x02b\x01\x03\x03\x01\x01\x00",
 		"\x03\x01\x04\x00\x02\x02a\x03\x01\x01\x00", "\x02\x04x\x01\x03", "\x06\x05\x05gone", "\x00\x00\x00",
 	} {
 		f.Add([]byte(seed))
@@ -397,13 +409,14 @@ type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
 
-// A server that keeps the same deadline may be first to act on it: the caller
-// is told of the deadline, and not of the connection that it cost.
+// A server that keeps the same deadline may be first to act on it: the caller is informed of the deadline, and
+// not of the connection that it cost.
 func TestADeadlineThatHasPassedIsTold(t *testing.T) {
 	t.Parallel()
 	c := NewClient(1, func(context.Context) (Conn, error) { return &script{}, nil })
 	defer c.Close()
-	if _, err := operation(1).Call(late{t.Context()}, c, "x"); err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+	if _, err := operation(1).Call(late{t.Context()}, c, "x"); err == nil ||
+		wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
 		t.Errorf("%v, want deadline exceeded", err)
 	}
 }

@@ -91,7 +91,8 @@ func TestParseResponse(t *testing.T) {
 		fails     bool
 	}{
 		{"data", `{"data":7}`, 7, 0, false},
-		{"errors beside data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`, 0, status.NotFound, true},
+		{"errors beside data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`,
+			0, status.NotFound, true},
 		{
 			"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0,
 			status.Conflict, true,
@@ -113,7 +114,7 @@ func TestParseResponse(t *testing.T) {
 	}
 }
 
-// A stream outside a subscription has nobody who would wait for it.
+// A stream outside a subscription has no one who would wait for it.
 func TestStreamOutsideASubscription(t *testing.T) {
 	t.Parallel()
 	_, err := Stream(t.Context(), func(func(int, error) bool) { t.Error("is read") })
@@ -157,7 +158,8 @@ func serveText(t testing.TB, mediaType string, text func() string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", mediaType)
 		_, _ = io.WriteString(w, text())
@@ -216,7 +218,8 @@ func TestEventsOfAServer(t *testing.T) {
 }
 
 func FuzzParseResponse(f *testing.F) {
-	for _, seed := range []string{`{"data":{"x":1}}`, `{"data":null,"errors":[{"message":"m","extensions":{"code":"not_found"}}]}`, `[]`, `{"errors":[null]}`, ""} {
+	for _, seed := range []string{`{"data":{"x":1}}`,
+		`{"data":null,"errors":[{"message":"m","extensions":{"code":"not_found"}}]}`, `[]`, `{"errors":[null]}`, ""} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -89,8 +89,10 @@ func TestCheckDocument(t *testing.T) {
 		{"levels above it", nested(depthLimit + 1), exhausted},
 		{"levels beyond all", nested(tokenLimit / 4), exhausted},
 		{"levels by a fragment", "{ a { ...F } } fragment F on T " + nested(depthLimit), exhausted},
-		{"inline fragments are no level", "{ " + strings.Repeat("... { ", nestLimit-1) + "a" + strings.Repeat("}", nestLimit), "ok"},
-		{"but their brackets are counted", "{ " + strings.Repeat("... { ", nestLimit) + "a" + strings.Repeat("}", nestLimit+1), exhausted},
+		{"inline fragments are no level", "{ " + strings.Repeat("... { ", nestLimit-1) + "a" + strings.Repeat("}", nestLimit),
+			"ok"},
+		{"but their brackets are counted", "{ " + strings.Repeat("... { ", nestLimit) + "a" + strings.Repeat("}",
+			nestLimit+1), exhausted},
 		{"a list in lists", "{ a(b: " + strings.Repeat("[", 500) + ") }", exhausted},
 		{"an object in objects", "{ a(b: " + strings.Repeat("{b: ", 200) + ") }", exhausted},
 		{"a type in lists", "query($a: " + strings.Repeat("[", 500) + ") { a }", exhausted},
@@ -101,9 +103,11 @@ func TestCheckDocument(t *testing.T) {
 		{"a fragment that doubles, and ends in time", doubling(4), "ok"},
 		{"a fragment that doubles and doubles", doubling(80), exhausted},
 		{"a fragment in itself", "{ ...F } fragment F on T { ...F }", invalid},
-		{"a fragment in itself by another", "{ ...F } fragment F on T { a { ...G } } fragment G on T { b { ...F } }", invalid},
+		{"a fragment in itself by another", "{ ...F } fragment F on T { a { ...G } } fragment G on T { b { ...F } }",
+			invalid},
 		{"a cycle that nothing spreads", "{ a } fragment F on T { ...G } fragment G on T { ...F }", invalid},
-		{"a second fragment of the same name", "{ ...F } fragment F on T { a } fragment F on T " + wide(selectionLimit), exhausted},
+		{"a second fragment of the same name", "{ ...F } fragment F on T { a } fragment F on T " + wide(selectionLimit),
+			exhausted},
 		{"a fragment twice, one after the other", "{ a { ...F } b { ...F } } fragment F on T { c }", "ok"},
 		{"a fragment that is absent is validation's", "{ ...F }", "ok"},
 		{"the question that clients ask about a schema", question, "ok"},
@@ -112,7 +116,8 @@ func TestCheckDocument(t *testing.T) {
 		{"selections above it", "{ __schema " + wide(aboutSelections) + "}", exhausted},
 		{"levels about a schema at their limit", "{ __schema " + nested(aboutDepth-1) + "}", "ok"},
 		{"levels above it about a schema", "{ __schema " + nested(aboutDepth) + "}", exhausted},
-		{"a fragment at the root may hold anything", "{ ...F } fragment F on Query { __schema " + nested(depthLimit) + "}", exhausted},
+		{"a fragment at the root may hold anything", "{ ...F } fragment F on Query { __schema " + nested(depthLimit) + "}",
+			exhausted},
 		{"fragments without an operation", "fragment F on T " + wide(selectionLimit+1), exhausted},
 		{"a deferred fragment", "{ ...F @defer } fragment F on T { a }", invalid},
 		{"a deferred inline fragment", "{ ... @skip(if: false) @defer(label: \"x\") { a } }", invalid},
@@ -168,7 +173,8 @@ func TestParseRequest(t *testing.T) {
 		{"objects above it", `{"query":"{ a }","variables":{"x":[` + strings.Repeat("{},", valueLimit) + `{}]}}`, exhausted},
 		{"values beyond all", list(1 << 20), exhausted},
 		{"nested beyond all", `{"query":"{ a }","variables":{"x":` + strings.Repeat("[", 1<<20), exhausted},
-		{"a long text is one value", `{"query":"{ a }","variables":{"x":"` + strings.Repeat(`,[{\"\\`, valueLimit) + `"}}`, "ok"},
+		{"a long text is one value", `{"query":"{ a }","variables":{"x":"` + strings.Repeat(`,[{\"\\`, valueLimit) + `"}}`,
+			"ok"},
 		{"a long text without an end", `{"query":"` + strings.Repeat(`,`, 2*valueLimit), invalid},
 		{"a long text that ends in a backslash", strings.Repeat(" ", valueLimit) + `{"query":"\`, invalid},
 	}
@@ -183,8 +189,10 @@ func TestParseRequest(t *testing.T) {
 // limits for something they are not, or that breaks them.
 func FuzzParseRequest(f *testing.F) {
 	for _, seed := range []string{
-		`{"query":"{ a }"}`, `[{}]`, `{"query":"{ ...F } fragment F on T { ...F }","variables":{"x":[1,[2]],"y":{"z":"\""}}}`, doubling(3),
-		`{"query":"query($a: [T!]! = [1, {b: \"[\"}]) { a(b: $a) @skip(if: true) { ... on T { c } } }"}`, `{"query":"` + nested(11) + `"}`, "",
+		`{"query":"{ a }"}`, `[{}]`, `{"query":"{ ...F } fragment F on T { ...F }","variables":{"x":[1,[2]],"y":{"z":"\""}}}`,
+		doubling(3),
+		`{"query":"query($a: [T!]! = [1, {b: \"[\"}]) { a(b: $a) @skip(if: true) { ... on T { c } } }"}`, `{"query":"` +
+			nested(11) + `"}`, "",
 	} {
 		f.Add([]byte(seed))
 	}

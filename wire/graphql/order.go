@@ -13,13 +13,13 @@ import (
 // hundreds of mistakes, or a list fail at each of its items.
 const errorLimit = 16
 
-// inTurn stops a mutation at its first failure, as the fields after it are to
-// see what those before it did. The standard lets a server do so for fields
-// that cannot be null; gqlgen by itself goes on.
+// inTurn stops a mutation at its first failure, as the fields after it are to see what those before it did. The
+// standard lets a server do so for fields that cannot be null; gqlgen by itself continues.
 func inTurn(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 	operation := graphql.GetOperationContext(ctx).Operation
 	// Below a mutation's own fields there may be a query's, which run at once.
-	if operation.Operation == ast.Mutation && graphql.GetFieldContext(ctx).Object == "Mutation" && len(graphql.GetErrors(ctx)) > 0 {
+	if operation.Operation == ast.Mutation && graphql.GetFieldContext(ctx).Object == "Mutation" &&
+		len(graphql.GetErrors(ctx)) > 0 {
 		return graphql.Null
 	}
 	return next(ctx)
@@ -57,8 +57,7 @@ func sortErrors(errs gqlerror.List, selections ast.SelectionSet) {
 	}
 }
 
-// places says where a path leads, level by level, as numbers that sort. What is
-// not found ends it.
+// places says where a path leads, level by level, as numbers that sort. Whatever is not found ends it.
 func places(path ast.Path, selections ast.SelectionSet) (at []int) {
 	for _, step := range path {
 		switch step := step.(type) {

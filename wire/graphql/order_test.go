@@ -31,7 +31,8 @@ func TestSortErrors(t *testing.T) {
 	cases := []struct{ why, came, want string }{
 		{"in order", "first.x first.y second", "first.x first.y second"},
 		{"backwards", "second first.b first.a first.y first.x", "first.x first.y first.a first.b second"},
-		{"items of a list", "second.list.10.p second.list.9.q second.list.9.p", "second.list.9.p second.list.9.q second.list.10.p"},
+		{"items of a list", "second.list.10.p second.list.9.q second.list.9.p", "second.list.9.p second.list.9.q " +
+			"second.list.10.p"},
 		{"a field before those in it", "first.y first", "first first.y"},
 		{"what is of no field first", "first.x  nowhere", " nowhere first.x"},
 		{"what is of one place as it came", "first.x.gone first.x.lost first.x", "first.x.gone first.x.lost first.x"},

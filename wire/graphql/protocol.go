@@ -2,7 +2,7 @@ package graphql
 
 import "wirelab/wire/endpoint"
 
-// Protocol is what this room speaks, a request for each call.
+// Protocol is what this package speaks, a request for each call.
 func Protocol() endpoint.Protocol { return named("graphql") }
 
 // Composed is the same wire, where one document asks for what is several calls

@@ -59,9 +59,9 @@ func parseRequest(text []byte) (request, error) {
 	return r, nil
 }
 
-// tooManyValues reports whether a JSON text may hold more than valueLimit
-// values. An array of a million is 3 MB of text but some hundred in memory, and
-// no schema here takes a list. What is not JSON is judged as if it were.
+// tooManyValues reports whether a JSON text may hold more than valueLimit values. An array of a million is 3 MB
+// of text but some hundred in memory, and no schema here takes a list. Whatever is not JSON is judged as if it
+// were.
 func tooManyValues(text []byte) bool {
 	if len(text) <= valueLimit {
 		return false // a value takes a byte: the usual case
@@ -98,7 +98,8 @@ func endOfText(data []byte, i int) int {
 
 // prepare reads a request and returns the operation to run, or the reply that
 // refuses it.
-func prepare(ctx context.Context, r *http.Request, exec graphql.GraphExecutor) (*graphql.OperationContext, *graphql.Response) {
+func prepare(ctx context.Context, r *http.Request,
+	exec graphql.GraphExecutor) (*graphql.OperationContext, *graphql.Response) {
 	held, ok := r.Body.(body)
 	if !ok {
 		panic("graphql: a request that was not read") // newAnswer does
@@ -118,9 +119,9 @@ func prepare(ctx context.Context, r *http.Request, exec graphql.GraphExecutor) (
 	return operation, nil
 }
 
-// queries answers what is not a subscription. gqlgen has such a transport, but
-// it repeats a body that it cannot read in its reply, whatever its size, and
-// bounds neither what a request holds nor what a reply grows to.
+// queries answers whatever is not a subscription. gqlgen has such a transport, but it repeats a body that it
+// cannot read in its reply, whatever its size, and bounds neither what a request holds nor what a reply grows
+// to.
 type queries struct{}
 
 var _ graphql.Transport = queries{}

@@ -84,8 +84,10 @@ func (s sockets) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 		return
 	}
 	conn.SetReadLimit(httprpc.MessageLimit)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http ends it when it gives the connection away
-	k := &socket{conn: conn, exec: exec, header: r.Header, cancel: cancel, counted: s.counted, operations: map[string]*running{}}
+	// net/http ends it when it gives the connection away.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	k := &socket{conn: conn, exec: exec, header: r.Header, cancel: cancel, counted: s.counted,
+		operations: map[string]*running{}}
 	defer k.running.Wait()
 	defer cancel()
 	defer conn.CloseNow() //nolint:errcheck // it is closed already, if all went well

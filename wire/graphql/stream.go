@@ -34,11 +34,11 @@ func wantsEvents(r *http.Request) bool {
 type source struct {
 	running sync.WaitGroup
 	err     error  // why the items ended, if not well; read after running
-	begun   func() // called when the subscription stands; nil: nobody asks
-	after   func() // called when an item was written; nil: nobody asks. Set before the first
+	begun   func() // called when the subscription stands; nil: no one asks
+	after   func() // called when an item was written; nil: no one asks. Set before the first
 }
 
-// wrote tells whoever asks that an item was written.
+// wrote tells anyone who asks that an item was written.
 func (s *source) wrote() {
 	if s.after != nil {
 		s.after()

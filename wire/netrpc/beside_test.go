@@ -35,7 +35,7 @@ func (o *Older) Tell(ask *OlderAsk, told *string) error {
 	return nil
 }
 
-// besideEcho serves Older beside Echo until the test ends.
+// besideEcho serves Older next to Echo until the test ends.
 func besideEcho(t *testing.T, do func(context.Context, string) error) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +45,8 @@ func besideEcho(t *testing.T, do func(context.Context, string) error) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- netrpc.Serve(ctx, wirelab.Endpoint{Listener: listener}, "Echo", &Echo{plain}, netrpc.Beside{Name: "Older", Receiver: &Older{do}})
+		ended <- netrpc.Serve(ctx, wirelab.Endpoint{Listener: listener}, "Echo", &Echo{plain}, netrpc.Beside{Name: "Older",
+			Receiver: &Older{do}})
 	}()
 	t.Cleanup(func() {
 		cancel()

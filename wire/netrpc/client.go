@@ -79,7 +79,7 @@ func coded(err error) bool {
 	return errors.As(err, &c)
 }
 
-// translate returns an error of net/rpc as the house's.
+// translate returns an error of net/rpc as wirelab's.
 func translate(err error) error {
 	var coded *wirelab.Error
 	var told rpc.ServerError
@@ -185,7 +185,7 @@ func (c *connection) call(ctx context.Context, method string, request, reply any
 	}
 }
 
-// giveUp tells the server that nobody waits for a call.
+// giveUp tells the server that no one waits for a call.
 func (c *connection) giveUp(seq uint64) {
 	c.calls.Go(control+".Cancel", &CancelRequest{Seq: seq}, new(CancelReply), make(chan *rpc.Call, 1))
 }

@@ -11,9 +11,9 @@
 // it: failures travel in the reply instead, as a [Failure]. net/rpc's own
 // error is left to mean that the method does not exist.
 //
-// The time a caller has left travels in the request. A caller who gives up
-// calls Control.Cancel with the sequence number of the call; closing the
-// connection, which is all net/rpc has for that, would end everybody's calls.
+// The time a caller has left travels in the request. A caller who gives up calls Control.Cancel with the
+// sequence number of the call; closing the connection, which is all net/rpc has for that, would end everyone's
+// calls.
 //
 // There are no streams: net/rpc has none.
 //

@@ -35,7 +35,7 @@ type Failure struct {
 	Message string
 }
 
-// failureOf is what the peer is told of err.
+// failureOf is what the peer receives of err.
 func failureOf(err error) *Failure {
 	public := wirelab.Public(err)
 	return &Failure{Code: public.Code.String(), Message: public.Message}
@@ -56,7 +56,7 @@ type CancelRequest struct{ Seq uint64 }
 // CancelReply is the reply of Control.Cancel. It has a field because gob wants one.
 type CancelReply struct{ Heard bool }
 
-// control is the service beside each connection's own.
+// control is the service next to each connection's own.
 const control = "Control"
 
 // Control is the service under the name Control.
@@ -103,9 +103,8 @@ type admitted interface {
 func (r *Request[T]) timeout() time.Duration    { return r.Timeout }
 func (r *Request[T]) admit(ctx context.Context) { r.ctx = ctx }
 
-// Admitted is an argument of a service [Beside]. Admit is called before its
-// method, with the call's context: it ends with the connection, since no time
-// that the caller has left is on such a wire.
+// Admitted is an argument of a service [Next to]. Admit is called before its method, with the call's context:
+// it ends with the connection, since no time that the caller has left is on such a wire.
 type Admitted interface{ Admit(ctx context.Context) }
 
 // numbered is a request as the client's codec sees it.

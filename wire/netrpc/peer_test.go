@@ -92,11 +92,14 @@ func TestServersThatAnswerBadly(t *testing.T) {
 		{"half an answer", good[:len(good)-2], wirelab.Unavailable},
 		{"a header alone", encoded(t, header), wirelab.Unavailable},
 		{"another protocol", []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), wirelab.Unavailable},
-		{"an answer to somebody else", encoded(t, rpc.Response{ServiceMethod: "Echo.Say", Seq: 77}, Reply[string]{Body: "hi"}), wirelab.Unavailable},
+		{"an answer to somebody else", encoded(t, rpc.Response{ServiceMethod: "Echo.Say", Seq: 77},
+			Reply[string]{Body: "hi"}), wirelab.Unavailable},
 		{"a body of another shape", encoded(t, header, struct{ Body int }{7}), wirelab.Unavailable},
 		{"a failure of no code", encoded(t, header, Reply[string]{Failure: &Failure{Message: "why"}}), wirelab.Internal},
-		{"a failure of a code nobody knows", encoded(t, header, Reply[string]{Failure: &Failure{Code: "odd"}}), wirelab.Internal},
-		{"net/rpc's own error", encoded(t, rpc.Response{ServiceMethod: "Echo.Say", Error: "no such method"}, struct{}{}), wirelab.Unimplemented},
+		{"a failure of a code nobody knows", encoded(t, header, Reply[string]{Failure: &Failure{Code: "odd"}}),
+			wirelab.Internal},
+		{"net/rpc's own error", encoded(t, rpc.Response{ServiceMethod: "Echo.Say", Error: "no such method"}, struct{}{}),
+			wirelab.Unimplemented},
 	}
 	for _, k := range cases {
 		got, err := askOf(t, k.says)
@@ -132,7 +135,8 @@ func FuzzServer(f *testing.F) {
 	f.Add([]byte{0xfc, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3})
 	f.Add(encoded(f, rpc.Request{ServiceMethod: "Echo.Say", Seq: 1}, Request[string]{Body: "x", Timeout: time.Second}))
 	f.Add(encoded(f, rpc.Request{ServiceMethod: "Echo.Say"}, struct{ Body int }{1}))
-	f.Add(encoded(f, rpc.Request{ServiceMethod: "Control.Cancel"}, CancelRequest{Seq: 3}, rpc.Request{ServiceMethod: "x"}, CancelRequest{}))
+	f.Add(encoded(f, rpc.Request{ServiceMethod: "Control.Cancel"}, CancelRequest{Seq: 3}, rpc.Request{ServiceMethod: "x"},
+		CancelRequest{}))
 	server := rpc.NewServer()
 	if err := errors.Join(server.RegisterName("Echo", Echo{}), server.RegisterName(control, Control{})); err != nil {
 		f.Fatal(err)

@@ -38,11 +38,10 @@ func Serve(ctx context.Context, at wirelab.Endpoint, name string, receiver any, 
 	return err
 }
 
-// Beside is a service beside the one that is served, under a name of its own and
-// with arguments and replies of its own: one that was published elsewhere, whose
-// clients are to be answered. Its arguments are [Admitted]; what its methods
-// return travels as text, as net/rpc has it, and they must not panic: net/rpc
-// would end the process.
+// Next to is a service next to the one that is served, under its own name and with arguments and replies of its
+// own: one that was published elsewhere, whose clients are to be answered. Its arguments are [Admitted]; what
+// its methods return travels as text, as net/rpc has it, and they must not panic: net/rpc would end the
+// process.
 type Beside struct {
 	Name     string
 	Receiver any

@@ -103,11 +103,11 @@ func (l *bufferedConn) SetWriteDeadline(t time.Time) error { return l.SetDeadlin
 // channel carries a protocol's bytes, under TLS or bare. It belongs to one
 // goroutine.
 type channel struct {
-	end    protocol
-	secure *tls.Conn // nil: bare
-	buffered   *bufferedConn     // of secure
-	rest   []byte    // received, but not whole yet
-	dead   bool
+	end      protocol
+	secure   *tls.Conn     // nil: bare
+	buffered *bufferedConn // of secure
+	rest     []byte        // received, but not whole yet
+	dead     bool
 }
 
 // buffers are what reads go through, shared by all connections of a loop.

@@ -45,8 +45,7 @@ func (d *api) settling(ctx context.Context, id string, in []*gen.RangeInput) (br
 // lateKey is the key in an error's extensions of what of an acknowledgement came too late.
 const lateKey = "late"
 
-// nodeKey is the key in an error's extensions of the HTTP address at which what is
-// asked for can be had.
+// nodeKey is the key in an error's extensions of the HTTP address at which the requested part can be had.
 const nodeKey = "node"
 
 // elsewhere is why a subscription is not here: another node delivers it, and is named; or it is over. It is not

@@ -18,9 +18,9 @@ import (
 // then the client cannot send either. Whole messages are counted by the handlers.
 //
 // A message beyond all bounds grpc-go refuses by itself, with ResourceExhausted, which says "later". It never
-// gets better, so its caller is to be told InvalidArgument. Only a handler can say that, and a handler is given only
-// what is within grpc-go's bound. So the meter writes a smaller length where a message announces too much:
-// the handler gets its beginning, one byte more than is allowed, and ends the call.
+// gets better, so its caller is to be told InvalidArgument. Only a handler can say that, and a handler is given
+// only the part within grpc-go's bound. So the meter writes a smaller length where a message announces too
+// much: the handler gets its beginning, one byte more than is allowed, and ends the call.
 
 const (
 	// freeBytes of unfinished messages a connection may have without waiting for its turn, while there is any room:

@@ -61,8 +61,8 @@ func message(length, cut int) []byte {
 	return m[:cut]
 }
 
-// What is counted of a connection is what came of messages that are not whole, and a little for each call that
-// brought none yet, however the bytes are cut.
+// The count of a connection is the sum of messages that are not whole, and a little for each call that brought
+// none yet, however the bytes are cut.
 func TestMeter(t *testing.T) {
 	for name, c := range map[string]struct {
 		say  func(c *conversation)

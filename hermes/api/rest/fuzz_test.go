@@ -65,8 +65,8 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// Any message that a JSON body holds comes back as it was, and what is written for
-// a subscriber is JSON that says the same.
+// Any message that a JSON body holds comes back as it was, and the text written for a subscriber is JSON that
+// says the same.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("a\x00\"\\\u2028"), []byte("k"), "n", []byte("v"))
 	f.Add([]byte{0xff}, []byte{}, "\u00e9", []byte{0xed, 0xa0, 0x80})

@@ -123,7 +123,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// What is published again by its producer is stored once.
+// A message that is published again by its producer is stored once.
 func TestIdempotent(t *testing.T) {
 	t.Parallel()
 	s := start(t, rest.Config{})

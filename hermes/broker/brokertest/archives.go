@@ -321,7 +321,7 @@ func testRestoreAgain(s *suite) {
 	s.same("from a time", s.take(f, 2)[0].offset, 9)
 }
 
-// What is missing before a run was trimmed.
+// Messages missing before a run were trimmed.
 func testRestoreGap(s *suite) {
 	topic := broker.Topic{Name: s.topic + ".old", First: 7}
 	s.step(broker.Restore{ID: 3, Step: broker.StepBegin, Topic: topic})

@@ -73,7 +73,7 @@ func testBeginnings(s *suite) {
 	s.same("from the next offset", s.take(ahead, 2), []got{{6, "d", 1}, {7, "d2", 1}})
 }
 
-// What is gone of what a reader wanted is reported with the first batch, and once.
+// The lost part of a reader's range is reported with the first batch, and once.
 func testSkipped(s *suite) {
 	name := s.topic + ".gap"
 	if _, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: name, First: 7}); err != nil {

@@ -106,8 +106,8 @@ func testOrder(s *suite) {
 	}
 }
 
-// testConcurrent: no two messages have an offset, no offset has none, and what is
-// at an offset is what was told. (hb-D08, hb-D13)
+// testConcurrent: no two messages have an offset, no offset has none, and the message at an offset is what was
+// told. (hb-D08, hb-D13)
 func testConcurrent(s *suite) {
 	const callers, each = 16, 30
 	at := make([][]uint64, callers)

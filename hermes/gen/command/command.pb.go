@@ -1185,7 +1185,7 @@ type RestoreGroup struct {
 	Floor         uint64                 `protobuf:"varint,6,opt,name=floor,proto3" json:"floor,omitempty"`
 	Acked         []*Range               `protobuf:"bytes,7,rep,name=acked,proto3" json:"acked,omitempty"` // above the floor, rising, a gap before each
 	Dead          uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
-	Next          uint64                 `protobuf:"varint,9,opt,name=next,proto3" json:"next,omitempty"` // of the topic; what is missing before it was trimmed
+	Next          uint64                 `protobuf:"varint,9,opt,name=next,proto3" json:"next,omitempty"` // of the topic; messages missing before it were trimmed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1288,7 +1288,7 @@ type EndRestore struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topic         uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`
 	Restore       uint64                 `protobuf:"varint,2,opt,name=restore,proto3" json:"restore,omitempty"`
-	Next          uint64                 `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"` // the offset of the next message; what is missing before it was trimmed
+	Next          uint64                 `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"` // the offset of the next message; messages missing before it were trimmed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
