@@ -154,7 +154,7 @@ type memberShown struct {
 	Leader  bool   `json:"leader,omitempty"`
 	Match   uint64 `json:"match,omitempty"`   // of the leader only
 	Reached bool   `json:"reached,omitempty"` // of the leader only
-	State   string `json:"state,omitempty"`   // what is wrong with it, as far as can be told
+	State   string `json:"state,omitempty"`   // its fault, as far as can be told
 }
 
 func (a *app) showStatus(s broker.Status, h heard, asJSON bool) error {

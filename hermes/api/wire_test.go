@@ -45,7 +45,7 @@ import (
 //	< 1 0000…       the next DATA of that HTTP/2 stream, to the byte
 //	< 1 message ID TOPIC PAYLOAD   a message of the origin's Subscribe; its time may be any
 //	< 1 ok          the stream's end, with grpc-status 0
-//	< 200 TYPE BODY the HTTP/1.1 reply; what is left out may be anything
+//	< 200 TYPE BODY the HTTP/1.1 reply; omitted parts may be anything
 //	< line TEXT     a line of its body that begins so
 func TestTheOriginsBytes(t *testing.T) {
 	t.Parallel()

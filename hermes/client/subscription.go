@@ -58,9 +58,8 @@ type Subscription struct {
 // credit is how much a node may send.
 type credit struct{ messages, bytes int }
 
-// Subscribe begins to deliver a topic, and returns when a node has registered it:
-// what is published from then on is not missed. The subscription ends with Close or with
-// the client, not with ctx.
+// Subscribe begins to deliver a topic, and returns when a node has registered it: messages from then on are not
+// missed. The subscription ends with Close or with the client, not with ctx.
 func (c *Client) Subscribe(ctx context.Context, start broker.Start) (*Subscription, error) {
 	return c.SubscribeFor(ctx, start, 0)
 }

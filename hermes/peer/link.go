@@ -287,8 +287,8 @@ func (l *link) lost(m *raftpb.Message) {
 	}
 }
 
-// reports is what the node is to be told of what became of its messages. It is reported by one goroutine of its
-// own: Send is called by the node, which must not be called back.
+// reports is what the node is to be told of what became of its messages. It is reported by a separate
+// goroutine: Send is called by the node, which must not be called back.
 type reports struct {
 	mu    sync.Mutex
 	waits []report      // guarded by mu; no two alike, so bounded by the number of peers

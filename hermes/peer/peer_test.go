@@ -135,8 +135,8 @@ func memory(t *testing.T) *brokertest.InMemory {
 	return m
 }
 
-// A broker behind a connection keeps the contract as the same one without does; what
-// is asked here is done there in the order it was asked.
+// A broker behind a connection keeps the contract as the same one without does; requests made here are done
+// there in the order it was asked.
 func TestBrokerAtAnotherNode(t *testing.T) {
 	m := memory(t)
 	b := start(t, 2, m)

@@ -69,7 +69,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		most   uint64 // seeds until it must have been noticed
 	}{
 		{"hb-D05: acknowledged entries are not synced", NoSync, 1},
-		{"hb-D12: what is published again is stored again", NoDedup, 10},
+		{"hb-D12: a repeated publish is stored again", NoDedup, 10},
 		{"hb-D06: acknowledged before it is in the log", EarlyAck, 10},
 		{"a read that asks no other node", LocalRead, 10},
 		{"hb-D08: offsets are each node's own", Unordered, 1},

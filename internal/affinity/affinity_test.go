@@ -16,7 +16,7 @@ import (
 	"wirelab/internal/prereq"
 )
 
-// What is done at a place is done there, and the thread is put back, whatever comes of it.
+// A function runs at its place, and the thread is put back, whatever comes of it.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	var before, inside unix.CPUSet

@@ -8,7 +8,7 @@ import (
 
 // alone is what Hermes may be built of, with what its packages import in turn. Patterns are those of [rule].
 // Hermes is measured by the lab and needs none of it: neither its vocabulary nor a load, a result, a workload
-// or another server. What is added here is wire plumbing, or a foundation that knows nothing of the product.
+// or another server. An addition here is wire plumbing, or a foundation that knows nothing of the product.
 var alone = []string{
 	"cmd/hermes", "cmd/internal/cli",
 	"hermes/**",

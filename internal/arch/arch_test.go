@@ -125,7 +125,7 @@ func offence(dir, imported string) string {
 		}
 		if strings.HasPrefix(other, "cmd/") && (!strings.HasPrefix(other, "cmd/internal/") || !strings.HasPrefix(dir,
 			"cmd/")) {
-			return "cmd is imported by nobody"
+			return "cmd is imported by no package"
 		}
 		if sibling(dir, other) {
 			return "one workload must not know another"
@@ -274,7 +274,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// badNames are names of packages that say nothing of what is in them.
+// badNames are names of packages that say nothing of their content.
 var badNames = regexp.MustCompile(`^(utils?|common|types|base|helpers?|misc|shared|lib)$`)
 
 func TestNames(t *testing.T) {
@@ -385,7 +385,7 @@ func TestNoMarkersNorInit(t *testing.T) {
 		}
 		for _, decl := range f.ast.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !f.test {
-				t.Errorf("%s: init runs in an order nobody sees; call it from where it is needed", f.fset.Position(fn.Pos()))
+				t.Errorf("%s: init runs in a hidden order; call it from where it is needed", f.fset.Position(fn.Pos()))
 			}
 		}
 	}

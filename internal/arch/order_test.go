@@ -48,7 +48,7 @@ func program(all []file, dir string) bool {
 	})
 }
 
-// Imports go down, but for those that are listed; and what is listed is there.
+// Imports go down, but for those that are listed; and each listed one is there.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	all := load(t)

@@ -129,15 +129,24 @@ func pages(t *testing.T, count func(folder string) *left) {
 		if err != nil {
 			return err
 		}
-		folder, _, below := strings.Cut(strings.TrimPrefix(filepath.ToSlash(name), "../../"), "/")
-		if !below {
-			folder = "."
-		}
-		count(folder).sentence(strings.Join(strings.Fields(string(text)), " "))
+		count(rootOf(strings.TrimPrefix(filepath.ToSlash(name), "../../"))).sentence(strings.Join(strings.Fields(string(text)), " "))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// rootOf is the folder that a file is counted for: one at the root, or a program.
+func rootOf(path string) string {
+	steps := strings.Split(path, "/")
+	switch {
+	case len(steps) == 1:
+		return "."
+	case steps[0] == "cmd" && len(steps) > 2:
+		return "cmd/" + steps[1]
+	default:
+		return steps[0]
 	}
 }
 
@@ -154,10 +163,7 @@ func counted(t *testing.T) map[string]*left {
 		if f.generated || f.path == "internal/arch/words_test.go" {
 			continue
 		}
-		folder, _, below := strings.Cut(f.path, "/")
-		if !below {
-			folder = "."
-		}
+		folder := rootOf(f.path)
 		text, err := os.ReadFile("../../" + f.path)
 		if err != nil {
 			t.Fatal(err)

@@ -105,7 +105,7 @@ func Open(ctx context.Context, t *testing.T, own string) *Tab {
 	return p
 }
 
-// Do does what is asked, or fails the test.
+// Do does the actions, or fails the test.
 func (p *Tab) Do(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := chromedp.Run(p.Ctx, actions...); err != nil {

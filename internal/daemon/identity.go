@@ -59,9 +59,8 @@ func (i *Identity) Chown(name string) error {
 	return os.Chown(name, int(i.uid), int(i.gid))
 }
 
-// Bound are the attributes of a child that gets a signal when we die. A group of
-// its own keeps Ctrl-C at the terminal from it. Only the child itself gets the
-// signal: what it starts must end by its doing.
+// Bound are the attributes of a child that gets a signal when we die. A separate group keeps Ctrl-C at the
+// terminal from it. Only the child itself gets the signal: what it starts must end by its doing.
 func (i *Identity) Bound(death syscall.Signal) *syscall.SysProcAttr {
 	return i.as(&syscall.SysProcAttr{Setpgid: true, Pdeathsig: death})
 }

@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 		want                      string // a program, or words of what is wrong
 	}{
 		{"it is named", named, filepath.Join(beside, "wirelab"), path, named},
-		{"it lies beside", "", filepath.Join(beside, "wirelab"), path, near},
+		{"it lies next to it", "", filepath.Join(beside, "wirelab"), path, near},
 		{"it is on the path", "", filepath.Join(engine, "wirelab"), path, far},
 		{"who knows where this program is", "", "", path, far},
 		{"nowhere", "", filepath.Join(engine, "wirelab"), engine, "make build"},

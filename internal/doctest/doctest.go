@@ -20,9 +20,8 @@ type Block struct {
 	Text     string
 }
 
-// Pages are README.md and what is in docs, by their paths below the root.
-// Decision records are left out: they say what was so when they were written.
-// So is the reference, which is generated.
+// Pages are README.md and the pages in docs, by their paths below the root. Decision records are left out: they
+// say what was so when they were written. So is the reference, which is generated.
 func Pages(root string) ([]string, error) {
 	pages := []string{"README.md"}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {

@@ -63,7 +63,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What libraries leave is replaced, and what is around it stays.
+// What libraries leave is replaced, and the text around it stays.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for theirs, ours := range map[string]string{

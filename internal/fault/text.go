@@ -128,7 +128,7 @@ func codes() []string {
 	return names
 }
 
-// doubled finds an address before what is said of it: "HOST:PORT: HOST:PORT closed the connection".
+// doubled finds an address before the text about it: "HOST:PORT: HOST:PORT closed the connection".
 var doubled = regexp.MustCompile(`(\S+): (\S+)( closed the connection| did not answer in time)`)
 
 // once finds an address that is reported twice: "HOST:PORT: nothing listens at HOST:PORT".

@@ -16,7 +16,7 @@ func TestGeneratedCodeIsFresh(t *testing.T) {
 	}
 }
 
-// module is one with a schema, what is generated from it, and a type that gqlgen reads.
+// module is one with a schema, the code generated from it, and a type that gqlgen reads.
 func module(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -61,7 +61,7 @@ func TestStale(t *testing.T) {
 		"a new schema": {"mill/schema/n.proto", "message N {}\n", "mill/schema/n.proto is new"},
 		"the version of a generator": {"build/tools/go.mod", "module tools\nrequire example.org/buf v2\n",
 			"build/tools/go.mod has changed"},
-		"what a generator is told": {"mill/schema/gqlgen.yml", "models:\n  N:\n    model: wirelab/mill.M\n",
+		"the settings of a generator": {"mill/schema/gqlgen.yml", "models:\n  N:\n    model: wirelab/mill.M\n",
 			"mill/schema/gqlgen.yml has changed"},
 		"a generated file": {"mill/gen/m.pb.go", "package gen // by hand\n", "mill/gen/m.pb.go is not as it " +
 			"was generated"},

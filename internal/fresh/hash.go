@@ -56,7 +56,7 @@ func hashes(tree fs.FS) (manifest, error) {
 // gqlgenConfig ends the name of what tells gqlgen what to do.
 const gqlgenConfig = "gqlgen.yml"
 
-// goesIn tells what generators read: schemas, what they are told to do, and their versions.
+// goesIn tells what generators read: schemas, their settings, and their versions.
 func goesIn(name string) bool {
 	switch name {
 	case "buf.gen.yaml", "buf.yaml", "buf.lock", "build/tools/go.mod", "build/tools/go.sum", "build/scripts/generate":
@@ -137,7 +137,7 @@ func hash(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// text is a manifest as it is kept: a line a file, so that two changes seldom meet.
+// text is a manifest in its stored form: a line a file, so that two changes seldom meet.
 func (m manifest) text() []byte {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(m)) {

@@ -1,5 +1,5 @@
-// Package generated is what the generators of checked-in code share: their arguments, and how they write files. It
-// knows nothing of what is in them.
+// Package generated is what the generators of checked-in code share: their arguments, and how they write files.
+// It knows nothing of their content.
 package generated
 
 import (

@@ -45,8 +45,8 @@ func whole(ctx context.Context, name string, most int64, isText bool) ([]byte, e
 	return all(ctx, file, file.size, most, isText)
 }
 
-// Reader is [File] of what is open already. If it is a file of the system, such as standard input, ctx ends it while
-// it waits; another reader must not wait for ever by itself.
+// Reader is [File] of an open file. If it is a file of the system, such as standard input, ctx ends it while it
+// waits; another reader must not wait for ever by itself.
 func Reader(ctx context.Context, from io.Reader, most int64) ([]byte, error) {
 	from, release, err := Ending(ctx, from)
 	if err != nil {
@@ -60,8 +60,8 @@ func Reader(ctx context.Context, from io.Reader, most int64) ([]byte, error) {
 	return UTF8(text)
 }
 
-// Opened is a file that is read a part at a time, for what is too large to be held. Its reads end with the context
-// that it was opened with, also while they wait.
+// Opened is a file that is read a part at a time, for content that is too large to be held. Its reads end with
+// the context that it was opened with, also while they wait.
 type Opened struct {
 	name    string
 	fd      int

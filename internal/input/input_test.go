@@ -154,7 +154,7 @@ func TestUTF8(t *testing.T) {
 	}
 }
 
-// What need not be text comes as it is, and no more of it than is allowed.
+// Content that need not be text comes unchanged, and no more of it than is allowed.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	const secret = "\x00\xff\xfe\ufeff\x00"

@@ -1,6 +1,6 @@
-// Package leaktest finds goroutines that tests leave behind, as goleak does, and has more
-// patience: goleak waits half a second for what is about to end, in which a machine with
-// much to do may not come to it. It knows nothing of what the tests test.
+// Package leaktest finds goroutines that tests leave behind, as goleak does, and has more patience: goleak
+// waits half a second for goroutines that are about to end, in which a machine with much to do may not come to
+// it. It knows nothing of what the tests test.
 package leaktest
 
 import (
@@ -45,7 +45,7 @@ type tests struct {
 func (t tests) Run() int {
 	code := t.TestingM.Run()
 	if code == 0 {
-		_ = Find(patience, t.ignored...) // what is left then, goleak tells
+		_ = Find(patience, t.ignored...) // the rest is reported by goleak
 	}
 	return code
 }

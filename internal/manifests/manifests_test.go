@@ -41,7 +41,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// kind is a value of what is deployed; nil: it is not known here.
+// kind is a value of the deployment; nil: it is not known here.
 func kind(apiVersion, name string) any {
 	switch apiVersion + " " + name {
 	case "apps/v1 StatefulSet":

@@ -79,7 +79,7 @@ func try(ctx context.Context, f Fault) (caught bool, output string, err error) {
 	if err != nil {
 		return false, "", err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left there is small
+	defer func() { _ = os.RemoveAll(folder) }() // the rest there is small
 	faulty, overlay := filepath.Join(folder, "faulty.go"), filepath.Join(folder, "overlay.json")
 	if err := os.WriteFile(faulty, []byte(changed), 0o600); err != nil {
 		return false, "", err

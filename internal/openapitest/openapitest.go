@@ -145,8 +145,8 @@ func fetched(t *testing.T, server *httptest.Server) map[string]any {
 // place is where an operation stands in a document.
 type place struct{ path, method string }
 
-// routesOf lists what is described, as servers list what is served, and where
-// the operations stand, by their ids.
+// routesOf lists the routes that are described, as servers list the routes they serve, and where the operations
+// stand, by their ids.
 func routesOf(t *testing.T, document map[string]any) (routes []string, ids map[string]place) {
 	t.Helper()
 	ids = map[string]place{}

@@ -1,5 +1,5 @@
 // Package pipetest gives tests a listener in memory, so that servers and clients wait by the clock of a
-// synctest bubble. It knows nothing of what is said over its connections.
+// synctest bubble. It knows nothing of the bytes on its connections.
 package pipetest
 
 import (

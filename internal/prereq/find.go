@@ -110,7 +110,7 @@ func FindCCompiler() error {
 	return err
 }
 
-// FindPython tells why there is no Python that makes environments of its own, or nothing.
+// FindPython tells why there is no Python that makes environments, or nothing.
 func FindPython() error {
 	name := os.Getenv("PYTHON")
 	if name == "" {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// M is what is asked of the tests of a package: *testing.M has it.
+// M is the required part of the tests of a package: *testing.M has it.
 type M interface{ Run() int }
 
 // Package runs the tests of a package of which each needs the thing, for a

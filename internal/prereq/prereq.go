@@ -46,7 +46,7 @@ var (
 	CCompiler  = Thing{Name: "a C compiler", Packages: []string{"gcc", "libc6-dev"}}
 )
 
-// T is what is asked of a test: *testing.T and testing.TB have it.
+// T is the required part of a test: *testing.T and testing.TB have it.
 type T interface {
 	Helper()
 	Name() string

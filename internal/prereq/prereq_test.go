@@ -18,7 +18,7 @@ func (f *fake) Name() string                      { return f.name }
 func (f *fake) Skipf(format string, args ...any)  { f.skipped = fmt.Sprintf(format, args...) }
 func (f *fake) Fatalf(format string, args ...any) { f.failed = fmt.Sprintf(format, args...) }
 
-// What is there stops no test; whatever is not there skips it and is noted; with CI set it fails.
+// A thing that is there stops no test; whatever is not there skips it and is noted; with CI set it fails.
 func TestNeed(t *testing.T) {
 	missing := errors.New("nowhere\n to be found")
 	for _, c := range []struct {
@@ -104,8 +104,8 @@ func TestShortLeavesOut(t *testing.T) {
 	}
 }
 
-// A package whose tests all need what is missing passes, and each of its tests
-// counts as skipped; with CI set it fails.
+// A package whose tests all need a missing thing passes, and each of its tests counts as skipped; with CI set
+// it fails.
 func TestPackage(t *testing.T) {
 	dir := t.TempDir()
 	run := func(ci string, args ...string) (string, error) {

@@ -80,7 +80,7 @@ const killLimit = 10 * time.Second
 // that have not after the grace are killed. The error names what even that did not end.
 func (p *Process) End(signal syscall.Signal, grace time.Duration) (killed bool, err error) {
 	p.Signal(signal)
-	p.Signal(syscall.SIGCONT) // what is stopped would not hear of it
+	p.Signal(syscall.SIGCONT) // a stopped process would not hear of it
 	if p.empty(grace) {
 		return false, nil
 	}

@@ -132,6 +132,6 @@ func TestWords(t *testing.T) {
 		t.Errorf("wrote %d: %v", n, err)
 	}
 	if got := w.Last(); len(got) > 5000 || !strings.HasSuffix(got, "é") {
-		t.Errorf("of a long line %d bytes are told", len(got))
+		t.Errorf("of a long line %d bytes are reported", len(got))
 	}
 }

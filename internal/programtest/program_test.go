@@ -8,7 +8,7 @@ import (
 	"wirelab/internal/programtest"
 )
 
-// What is shared is gone when the tests are over, and nothing is made after that.
+// The shared folder is gone when the tests are over, and nothing is made after that.
 func TestSharedIsRemoved(t *testing.T) {
 	t.Parallel()
 	var s programtest.Shared

@@ -48,7 +48,7 @@ func find(ctx context.Context) (lacking []lack) {
 	return lacking
 }
 
-// packages are those of Debian that bring what is missing.
+// packages are those of Debian that bring the missing things.
 func packages(lacking []lack) (all []string) {
 	for _, l := range lacking {
 		all = append(all, l.Packages...)

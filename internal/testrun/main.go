@@ -56,7 +56,7 @@ func parse(args []string) (o options, err error) {
 	flags.Uint64Var(&o.memory, "memory", 0, "keep temporary files in memory, if it has so many GiB free; 0: never")
 	flags.BoolVar(&o.shared, "shared", false, "start one PostgreSQL and one RabbitMQ for all packages, where they are "+
 		"installed")
-	flags.BoolVar(&o.rest, "rest", false, "run what is not run with the packages: see rest.go")
+	flags.BoolVar(&o.rest, "rest", false, "run the steps that do not run with the packages: see rest.go")
 	flags.BoolVar(&o.without, "without-rest", false, "leave out the tests that -rest runs")
 	flags.BoolVar(&o.tools, "tools", false, "say how to install what the tests ask for, and as root on Debian do so")
 	err = flags.Parse(args)
@@ -148,7 +148,7 @@ func announce(to io.Writer, lacking []lack) error {
 	return err
 }
 
-// wanted is what is missing of what these tests ask for: some is asked for by the rest alone.
+// wanted are the missing things that these tests ask for: some is asked for by the rest alone.
 func (o options) wanted(lacking []lack) []lack {
 	if o.rest || prereq.CI() {
 		return lacking
@@ -194,7 +194,7 @@ func prepare(room uint64) (p place, err error) {
 	if err := os.Chmod(p.dir, 0o777|os.ModeSticky); err != nil { //nolint:gosec // as /tmp is
 		return p, err
 	}
-	// But what is compiled stays on disk: the programs of tests are gigabytes.
+	// But compiled programs stay on disk: the programs of tests are gigabytes.
 	p.env = append(p.env, "TMPDIR="+p.dir, "GOTMPDIR="+os.TempDir())
 	return p, nil
 }
@@ -235,7 +235,7 @@ func (o options) total(c counts) (counts, error) {
 	return c, os.WriteFile(o.totals, []byte(c.String()+"\n"), 0o600)
 }
 
-// steps are what is to run.
+// steps are the steps to run.
 func (o options) steps(ctx context.Context) ([]step, error) {
 	if o.rest {
 		return rest(), nil

@@ -30,14 +30,14 @@ type step struct {
 type event struct {
 	Action      string
 	Package     string
-	ImportPath  string // of what is built
+	ImportPath  string // of the build
 	Test        string
 	Elapsed     float64 // seconds
 	Output      string
 	FailedBuild string
 }
 
-// grace is what tests have for their cleanup when they are told to end.
+// grace is what tests have for their cleanup when they are asked to end.
 const grace = 10 * time.Second
 
 // perform runs all steps, one after the other, and continues after one that failed.
@@ -80,7 +80,7 @@ func (s step) perform(ctx context.Context, env []string, t *teller) error {
 	}
 	command := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // it is what was asked for
 	command.Dir, command.Env = s.dir, env
-	// A group of its own: who is instructed to end is notified once, by us, with all its children.
+	// A separate group: it is asked to end once, by us, with all its children.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = grace

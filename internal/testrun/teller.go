@@ -190,7 +190,7 @@ func (t *teller) finish(s step, e event) {
 	}
 }
 
-// brief leaves out what is none.
+// brief leaves out names that are none.
 func (c counts) brief() string {
 	if c.skipped > 0 {
 		return fmt.Sprintf("%d passed, %d skipped", c.passed, c.skipped)
@@ -198,7 +198,7 @@ func (c counts) brief() string {
 	return fmt.Sprintf("%d passed", c.passed)
 }
 
-// end tells of a command that is not go test; what go said itself is told if it failed.
+// end tells of a command that is not go test; what go said itself is shown if it failed.
 func (t *teller) end(s step, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package together has one act done for several tests that run at once: a server
-// that takes seconds to start is killed once for all who want it killed. It knows
-// nothing of what is done. It is linked into tests only.
+// Package together has one act done for several tests that run at once: a server that takes seconds to start is
+// killed once for all who want it killed. It knows nothing of the work. It is linked into tests only.
 package together
 
 import (

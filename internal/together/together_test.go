@@ -10,7 +10,7 @@ import (
 	"wirelab/internal/together"
 )
 
-// Each act is done once, when all have come to it, and all are told of it.
+// Each act is done once, when all have come to it, and all learn of it.
 func TestOnceForAll(t *testing.T) {
 	t.Parallel()
 	const size, acts = 4, 20
@@ -66,6 +66,6 @@ func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := p.Do(ctx, func(context.Context) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("an act that nobody else came to: %v", err)
+		t.Errorf("an act without others: %v", err)
 	}
 }

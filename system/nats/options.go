@@ -39,8 +39,7 @@ type Options struct {
 	// cut; else confirmed ones outlive this process, but only older ones the power
 	// cut. NATS's own default is two minutes.
 	SyncEvery time.Duration `json:"sync_every,omitempty"`
-	// StoreLimit is how much the streams may hold, in bytes; 0: 16 GiB. What is
-	// published beyond that is refused.
+	// StoreLimit is how much the streams may hold, in bytes; 0: 16 GiB. A publish beyond that is refused.
 	StoreLimit int64 `json:"store_limit,omitempty"`
 	// Member is this server's place in a cluster; nil: it is alone. [StartCluster]
 	// sets it.

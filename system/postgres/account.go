@@ -148,7 +148,7 @@ func (a *Account) Processes() (*result.DatabaseProcesses, error) {
 	}
 	used, err := a.tree.Read()
 	if errors.Is(err, os.ErrProcessDone) {
-		a.lost(context.Background()) // closing a connection to what is gone waits for none of them
+		a.lost(context.Background()) // closing a connection to a server that is gone waits for none of them
 		return nil, nil
 	}
 	if err != nil {
@@ -230,10 +230,9 @@ func background(title string) bool {
 // asked, and then the next reading is of a new connection. A server that
 // stands by writes no log, and so counts none of it.
 //
-// Backends hand in their counts when they have nothing to do, once a second at
-// most, and else after ten seconds of rest: so what a slice did may show in the
-// next. [Pool.Flush] has those of a pool hand in theirs at once (from version
-// 15 on). What is written to the log is known without delay.
+// Backends hand in their counts when they have nothing to do, once a second at most, and else after ten seconds
+// of rest: so what a slice did may show in the next. [Pool.Flush] has those of a pool hand in theirs at once
+// (from version 15 on). Bytes written to the log are known without delay.
 func (a *Account) Counts(ctx context.Context) (*result.DatabaseCounts, error) {
 	if a.conn == nil {
 		if err := a.connect(ctx); err != nil {

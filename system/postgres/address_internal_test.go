@@ -20,8 +20,8 @@ import (
 	"wirelab/internal/prereq"
 )
 
-// What is shown of a connection string is where the database is (docs/origins.md
-// grb-D14: a password unescaped in a URL, and on the command line).
+// The shown part of a connection string is where the database is (docs/origins.md grb-D14: a password unescaped
+// in a URL, and on the command line).
 func TestRedact(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ dsn, shown string }{

@@ -21,12 +21,10 @@ const (
 	beganAfter  = 100 * time.Millisecond
 )
 
-// ofServer returns the tree of the server's processes; nil if they are not on
-// this host. Where the connection goes tells nothing: a loopback address may
-// lead to a container or through a tunnel, another one to this very host. So
-// the backend is looked for among all processes: the one that has its number,
-// in the innermost of the namespaces it is in, began when it began, and is
-// called as it is; and its parent is the server.
+// ofServer returns the tree of the server's processes; nil if they are not on this host. Where the connection
+// goes tells nothing: a loopback address may lead to a container or through a tunnel, another one to this very
+// host. So the backend is looked for among all processes: the one that has its number, in the innermost of the
+// namespaces it is in, began when it began, and is called by its own name; and its parent is the server.
 func ofServer(ctx context.Context, conn *pgx.Conn) (*probe.Tree, error) {
 	var pid int
 	var age float64 // seconds

@@ -24,8 +24,8 @@ func attributes(as *daemon.Identity, outlive bool) *syscall.SysProcAttr {
 // initialise makes the data directory. The text order is that of bytes, the
 // same on every host, and Go's. Checksums find a damaged page.
 //
-// What is temporary need not survive a loss of power, and so is not waited for:
-// that is about its making, what is committed later is on disk.
+// Temporary data need not survive a loss of power, and so is not waited for: that is about its making, later
+// commits are on disk.
 func initialise(bin string, d directory, as *daemon.Identity, password string, all []Setting,
 	temporary bool) (err error) {
 	// A file, because a command line can be read by every caller.

@@ -91,8 +91,8 @@ func configureEach(c *pgx.ConnConfig, schema string) {
 	c.StatementCacheCapacity, c.DescriptionCacheCapacity = 128, 0
 	c.RuntimeParams["application_name"] = "wirelab"
 	c.RuntimeParams["timezone"] = "UTC"
-	// A server may be told otherwise, and what is written here relies on it: each
-	// statement sees what was committed when it began.
+	// A server may be told otherwise, and the code here relies on it: each statement sees what was committed when
+	// it began.
 	c.RuntimeParams["default_transaction_isolation"] = "read committed"
 	if schema != "" {
 		c.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()

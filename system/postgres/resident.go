@@ -125,7 +125,7 @@ func revive(ctx context.Context, o Options, r Resident) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.run(ctx, database); err != nil {
-		err = fmt.Errorf("start PostgreSQL %s on what is in %s (wirelab db stop --discard removes it): %w", found.Version,
+		err = fmt.Errorf("start PostgreSQL %s on the data in %s (wirelab db stop --discard removes it): %w", found.Version,
 			r.Directory, err)
 		return nil, errors.Join(err, s.halt(context.WithoutCancel(ctx), syscall.SIGINT), s.owned.Close())
 	}
@@ -205,7 +205,7 @@ func StatePath(getenv func(string) string) (string, error) {
 		home := getenv("HOME")
 		if home == "" {
 			return "", wirelab.Errorf(wirelab.InvalidArgument,
-				"no place to keep what is running: neither WIRELAB_STORE nor HOME is set; set WIRELAB_STORE to a file")
+				"no place to note the running server: neither WIRELAB_STORE nor HOME is set; set WIRELAB_STORE to a file")
 		}
 		data = filepath.Join(home, ".local", "share")
 	}
@@ -241,7 +241,7 @@ func takeState(ctx context.Context, getenv func(string) string) (path string, fr
 	}
 }
 
-// readState reads what is written down and looks whether it still is so.
+// readState reads the notes and looks whether it still is so.
 func readState(path string) (Resident, bool, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

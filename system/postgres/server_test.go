@@ -232,8 +232,8 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"a wrong password", strings.Replace(s.DSN(), password, "wrong-"+password, 1), 1, nil, wirelab.Unauthenticated,
 			"user wirelab"},
-		{"no such user", strings.Replace(s.DSN(), "//wirelab:", "//somebody:", 1), 1, nil, wirelab.Unauthenticated,
-			"user somebody"},
+		{"no such user", strings.Replace(s.DSN(), "//wirelab:", "//someone:", 1), 1, nil, wirelab.Unauthenticated,
+			"user someone"},
 		{"no such database", strings.Replace(s.DSN(), "/wirelab?", "/other?", 1), 1, nil, wirelab.NotFound, "/other"},
 		{"nobody listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil, wirelab.Unavailable,
 			"connection refused"},

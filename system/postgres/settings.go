@@ -40,8 +40,8 @@ func settings(port int, socket string) []Setting {
 		{"track_io_timing", "on"},
 		{"timezone", "UTC"},
 		{"log_timezone", "UTC"},
-		// Errors of statements are told to those who sent them; the log holds
-		// what happens to the server, and so stays small.
+		// Errors of statements go to those who sent them; the log holds what happens to the server, and so stays
+		// small.
 		{"log_min_messages", "log"},
 		{"log_min_error_statement", "panic"},
 		{"log_connections", "off"},

@@ -23,8 +23,8 @@ import (
 	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
-// A server's whole life: it starts, keeps what is durable through a kill of all
-// its processes and through a restart, is accounted for, and leaves nothing.
+// A server's whole life: it starts, keeps durable messages through a kill of all its processes and through a
+// restart, is accounted for, and leaves nothing.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	parent := open(t)
@@ -180,9 +180,9 @@ func put(t *testing.T, s *rabbitmq.Server, body string) {
 	if ok, err := confirmed.WaitContext(t.Context()); err != nil || !ok {
 		t.Fatal("it was not confirmed:", err)
 	}
-	// RabbitMQ answers before the queue's definition is in a file, up to two seconds
-	// later: a server that is killed before that has no such queue. Nor has one that
-	// is killed in the middle of writing it, so we wait for what is written after it.
+	// RabbitMQ answers before the queue's definition is in a file, up to two seconds later: a server that is
+	// killed before that has no such queue. Nor has one that is killed in the middle of writing it, so we wait for
+	// the text after it.
 	if _, err := channel.QueueDeclare("after", true, false, false, false, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -50,11 +50,9 @@ func ExtendedCode(err error) int {
 // pause is how long [WhileBusy] waits between two tries.
 const pause = 10 * time.Millisecond
 
-// WhileBusy does what is first done to a file, again and again while other
-// processes do the same, until ctx ends. The connection's own patience does not
-// cover that: where several turn on the log of a new file, SQLite tells all but
-// one of them at once that it is busy, since their waiting could be for each
-// other.
+// WhileBusy does the first statement on a file, again and again while other processes do the same, until ctx
+// ends. The connection's own patience does not cover that: where several turn on the log of a new file, SQLite
+// tells all but one of them at once that it is busy, since their waiting could be for each other.
 func WhileBusy(ctx context.Context, do func() error) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

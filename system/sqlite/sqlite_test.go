@@ -13,7 +13,7 @@ import (
 	"wirelab/system/sqlite"
 )
 
-// opened is a pool without patience of its own that closes with the test.
+// opened is a pool without its own patience that closes with the test.
 func opened(t *testing.T, path string, pragmas ...string) *sql.DB {
 	t.Helper()
 	db, err := sqlite.Open(path, 1, 0, pragmas...)
@@ -50,8 +50,7 @@ func TestFileIsMadeByAll(t *testing.T) {
 	}
 }
 
-// What is busy for as long as one would wait is said to be, and another failure
-// is not tried again.
+// A file that is busy for as long as one would wait is said to be, and another failure is not tried again.
 func TestWhileBusyEnds(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "held.db")

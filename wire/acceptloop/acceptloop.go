@@ -1,5 +1,5 @@
-// Package acceptloop takes connections from a listener for servers whose library
-// has no loop of its own. It knows neither protocol nor workload.
+// Package acceptloop takes connections from a listener for servers whose library has no accept loop. It knows
+// neither protocol nor workload.
 package acceptloop
 
 import (

@@ -239,7 +239,7 @@ func (c *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite ends what is sent, as net/http wants it of a TCP connection.
+// CloseWrite ends the sending side, as net/http wants it of a TCP connection.
 func (c *limited) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -24,11 +24,9 @@
 //
 // # Hostile input
 //
-// github.com/twmb/avro reads and writes the values. It bounds what a count may
-// claim, but takes text that is no UTF-8, sizes of blocks that are wrong, and
-// bytes after the end; and it allocates by a count before the items are there.
-// So the bytes of every message are first walked by the writer's schema,
-// without allocation (scan.go), and only what is whole and within [Limits]
-// reaches the library. What a codec writes is walked as well: it refuses to
-// send what it would refuse to read.
+// github.com/twmb/avro reads and writes the values. It bounds what a count may claim, but takes text that is no
+// UTF-8, sizes of blocks that are wrong, and bytes after the end; and it allocates by a count before the items
+// are there. So the bytes of every message are first walked by the writer's schema, without allocation
+// (scan.go), and only a message that is whole and within [Limits] reaches the library. What a codec writes is
+// walked as well: it refuses to send what it would refuse to read.
 package avro

@@ -29,8 +29,8 @@ type list struct {
 // long is the number's bytes.
 func long(n int64) string { return string(binary.AppendVarint(nil, n)) }
 
-// Bytes that no one sent on purpose are refused with what is wrong with them, and cost no memory.
-func TestHostile(t *testing.T) { // not parallel: it counts what is allocated
+// Bytes that no one sent on purpose are refused with the fault, and cost no memory.
+func TestHostile(t *testing.T) { // not parallel: it counts allocations
 	schema := parse(t, listText)
 	codec, err := avro.New[list](avro.Limits{Message: 1000, Items: 50}, schema)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestHostile(t *testing.T) { // not parallel: it counts what is allocated
 			t.Errorf("%s: %v, want %v with %q", c.name, err, c.code, c.says)
 		}
 		if !reflect.DeepEqual(got, list{}) {
-			t.Errorf("%s: a value beside the error: %+v", c.name, got)
+			t.Errorf("%s: a value with the error: %+v", c.name, got)
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

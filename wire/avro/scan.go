@@ -43,7 +43,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// fault is what is wrong with a message, and where.
+// fault says why a message is refused, and where.
 type fault struct {
 	code wirelab.Code
 	text string

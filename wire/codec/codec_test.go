@@ -204,7 +204,7 @@ func TestForms(t *testing.T) {
 					case c.says != "" && (err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
 						t.Errorf("%q: %v, want %v with %q", c.ask, err, c.code, c.says)
 					case err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "breaks")):
-						t.Errorf("%q: %v gives away what is ours", c.ask, err)
+						t.Errorf("%q: %v gives away internals", c.ask, err)
 					}
 				}
 			})

@@ -45,7 +45,7 @@ type held struct {
 
 // arrival is a call in the service, and when it was there.
 type arrival struct {
-	ctx context.Context //nolint:containedctx // it is what is looked at
+	ctx context.Context //nolint:containedctx // it is the object of the check
 	at  time.Time
 }
 
@@ -86,7 +86,7 @@ func (c *cell[S]) deadline(r reporter) {
 func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {
 	const last = 20 * time.Second
 	// A slow machine may use a deadline up before the service is reached, so each attempt allows more, and has its
-	// own server: what is late of the one before does not come to it.
+	// own server: a late part of the one before does not come to it.
 	for after := 200 * time.Millisecond; after <= last; after *= 4 {
 		if c.deadlineAfter(r, o, after) {
 			return

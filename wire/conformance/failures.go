@@ -36,7 +36,7 @@ func failures() []failure {
 		coded("a message beyond ASCII", wirelab.NotFound, "keine Straße, 没有 🧭"),
 		coded("a message of two lines", wirelab.InvalidArgument, "one\ntwo\r\nGrpc-Status: 0"),
 		coded("a long message", wirelab.PermissionDenied, strings.Repeat("long ", 300)+"end"),
-		failure{"an error nobody classified", errors.New(plantedSecret), &wirelab.Error{Code: wirelab.Internal,
+		failure{"an unclassified error", errors.New(plantedSecret), &wirelab.Error{Code: wirelab.Internal,
 			Message: "internal error"}},
 	)
 }

@@ -149,7 +149,7 @@ func (c *cell[S]) restarts(r reporter) {
 		g.goTo(nowhere)
 		again = "127.0.0.1:0"
 	}
-	// A bound of its own: a datagram wire learns of an absent peer by waiting.
+	// A separate bound: a datagram wire learns of an absent peer by waiting.
 	away, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	c.exchanges.Add(1)
 	got := ask(away, e, g.stub)

@@ -95,7 +95,7 @@ func unserved[S any](b wirelab.Binding[S]) []string {
 		faults = append(faults, "has no server or no client: a hole too must answer, unless wirelab.Hole declares the "+
 			"whole protocol one")
 	case b.Missing != "" && (len(b.Servers) > 0 || len(b.Clients) > 0 || len(b.Holes) > 0):
-		faults = append(faults, "is declared a hole as a whole, and yet has servers, clients or holes of its own")
+		faults = append(faults, "is declared a hole as a whole, and yet has servers, clients or holes")
 	}
 	if b.Missing != "" && !judgeable(b.Missing) {
 		faults = append(faults, fmt.Sprintf("is a hole, and the reason %q is not a sentence a reader can judge", b.Missing))

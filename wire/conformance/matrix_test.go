@@ -15,7 +15,7 @@ func TestWholeHoleIsDeclared(t *testing.T) {
 	protocols := toyProtocols()
 	w := toyWorkload(
 		toyWire{protocol: protocols[0]}.binding(), wirelab.Hole[toy](protocols[1], toyReason))
-	w.Bindings[0].Clients = nil // nothing to judge: this is of what is declared
+	w.Bindings[0].Clients = nil // nothing to judge: this is of the declared ones
 	t.Run("is not judged", func(t *testing.T) {
 		w := w
 		w.Bindings = w.Bindings[1:]

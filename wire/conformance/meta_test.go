@@ -14,7 +14,7 @@ import (
 // toyPatience is short: a planted fault that hangs is given this long.
 const toyPatience = time.Second
 
-// findings is a reporter that keeps what it is told.
+// findings is a reporter that keeps the findings.
 type findings struct {
 	mu   sync.Mutex // guards below
 	list []string
@@ -109,7 +109,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 		{"code-table", h2c, "errors", "Find, code conflict: wrong code not_found"},
 		{"code-table", h2c, "errors", "List, code conflict after 3 items: wrong code not_found"},
 		{"text-in-header", h2c, "errors", "a message of two lines: wrong message"},
-		{"tells-all", h2c, "errors", `an error nobody classified: wrong message "planted secret`},
+		{"tells-all", h2c, "errors", `an unclassified error: wrong message "planted secret`},
 		{"local", h2c, "transcript", "no bytes moved"},
 		{"own-dialer", h2c, "transcript", "opens connections by itself"},
 		{"half-duplex", h2c, "probes", "no reply before the next note"},
@@ -164,7 +164,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 	}
 }
 
-// What is wrong only with large messages is not seen by requests from the first data set.
+// A fault only with large messages is not seen by requests from the first data set.
 func TestFurtherDataSetsAreAskedToo(t *testing.T) {
 	if found := judgeToy(t, toyWire{fault: "large-lost", protocol: toyProtocols()[0]}, time.Minute,
 		"transcript"); len(found) > 0 {

@@ -31,10 +31,9 @@ type Suite[S any] struct {
 	// after the other. A stop may come between two of them, and so may end one
 	// with Unavailable, though it must not cut the call that is in flight.
 	Sequences []string
-	// EveryPair asks every client library of a protocol against every server
-	// library. Which libraries understand each other does not depend on what is
-	// said, so one workload does it for all; elsewhere [pairs] has each library at
-	// its end once, which is what its binding's own code takes.
+	// EveryPair asks every client library of a protocol against every server library. Which libraries understand
+	// each other does not depend on the content, so one workload does it for all; elsewhere [pairs] has each
+	// library at its end once, which is what its binding's own code takes.
 	EveryPair bool
 }
 
@@ -78,9 +77,8 @@ type reporter interface {
 	Failed() bool
 }
 
-// pace is how much is asked. Short runs ask less of each cell, nothing that is
-// a wait for time to pass, and never every pair of libraries; what is asked in
-// the clear is not asked over TLS too.
+// pace is how much is asked. Short runs ask less of each cell, nothing that is a wait for time to pass, and
+// never every pair of libraries; a check in the clear is not repeated over TLS too.
 type pace struct {
 	perOperation int  // exchanges asked one after another, for each operation
 	workers      int  // callers at once

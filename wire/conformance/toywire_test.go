@@ -20,8 +20,7 @@ import (
 	"wirelab"
 )
 
-// toyWire carries the toy as lines of JSON over net/http. fault names what is
-// wrong with it; "" is a wire without a fault.
+// toyWire carries the toy as lines of JSON over net/http. fault names its fault; "" is a wire without a fault.
 type toyWire struct {
 	fault    string
 	protocol wirelab.Protocol

@@ -120,7 +120,7 @@ func (u upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// body is a response's body whose failures are told apart from its end.
+// body is a response's body whose failures are distinguished from its end.
 type body struct {
 	io.ReadCloser
 	ctx     context.Context //nolint:containedctx // of the one request it answers

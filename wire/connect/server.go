@@ -15,12 +15,11 @@ import (
 // headerTime is how long a client may take to send a request's header.
 const headerTime = 10 * time.Second
 
-// uploadWindow is how much a client may send to a call beyond what its handler
-// has read, in bytes: what grpc-go starts with, and not net/http's 1 MiB.
-// What is under way when a handler ends is refused frame by frame, and
-// net/http closes a connection, with all its calls, when 10,000 such refusals
-// wait to be written. A mebibyte of points is 60,000 frames, so that one upload
-// refused in its middle failed its neighbours; 64 KiB of them are 4,000.
+// uploadWindow is how much a client may send to a call beyond what its handler has read, in bytes: what grpc-go
+// starts with, and not net/http's 1 MiB. Data under way when a handler ends is refused frame by frame, and
+// net/http closes a connection, with all its calls, when 10,000 such refusals wait to be written. A mebibyte of
+// points is 60,000 frames, so that one upload refused in its middle failed its neighbours; 64 KiB of them are
+// 4,000.
 const uploadWindow = 64 << 10
 
 // Serve serves handler by net/http as the package comment says. It follows the

@@ -7,5 +7,5 @@
 // allows, closes the endpoint, and returns nil. Every goroutine that it
 // started has ended when it returns.
 //
-// It knows neither what is served there nor which library serves it.
+// It knows neither the service there nor which library serves it.
 package endpoint

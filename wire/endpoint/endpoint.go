@@ -30,7 +30,7 @@ func (e Endpoint) DrainTime() time.Duration {
 	return DefaultDrain
 }
 
-// Close closes what is open of the endpoint.
+// Close closes the open parts of the endpoint.
 func (e Endpoint) Close() error {
 	var err error
 	if e.Listener != nil {

@@ -160,7 +160,7 @@ func TestFailuresOfTheCall(t *testing.T) {
 			}, wirelab.ResourceExhausted},
 			{"a reply above the limit", func() error { _, err := echo().Call(ctx, c, "huge"); return err },
 				wirelab.ResourceExhausted},
-			{"an operation nobody has", func() error { _, err := missing().Call(ctx, c, ""); return err },
+			{"an operation that no service has", func() error { _, err := missing().Call(ctx, c, ""); return err },
 				wirelab.Unimplemented},
 			{"a request stream that the codec refuses", func() error {
 				_, err := sum().CallClientStream(ctx, c, list("1", unencodable))
@@ -190,8 +190,8 @@ func TestFailuresOfTheCall(t *testing.T) {
 	})
 }
 
-// The server ends a route at its second point; the client is told, though it
-// would send for ever, and its connection is good for the next call.
+// The server ends a route at its second point; the client learns it, though it would send for ever, and its
+// connection is good for the next call.
 func TestServerEndsAClientStreamEarly(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
@@ -260,7 +260,7 @@ func TestEarlyBreakLeavesTheClientWhole(t *testing.T) {
 			}
 			break
 		}
-		await(t, "the end of an endless stream that nobody reads", ended)
+		await(t, "the end of an endless stream without a reader", ended)
 		wantEcho(t, "after a stream", c)
 		for range chat().CallBidiStream(bounded(t), c, list("a", "b", "c")) {
 			break

@@ -317,7 +317,7 @@ func (o Operation[Req, Rep]) CallServerStream(ctx context.Context, c *Client, re
 				}
 				continue
 			}
-			finish(clean) // before the error is told: who hears it may call again
+			finish(clean) // before the error is reported: a caller that hears it may call again
 			if err != nil {
 				yield(none, err)
 			}

@@ -67,7 +67,7 @@ func newInbox(conn Conn, gone func()) *inbox {
 	return b
 }
 
-// receive returns the next message, appended to into or in memory of its own.
+// receive returns the next message, appended to into or in its own memory.
 func (b *inbox) receive(into []byte) ([]byte, error) {
 	b.mu.Lock()
 	b.disarm()

@@ -231,7 +231,7 @@ func TestClientTranscripts(t *testing.T) {
 		{"an unknown kind", []call{unary, list, route, chat}, []string{"\x09"}, "", wirelab.Internal, true},
 		{"nothing in a message", []call{unary, list, route, chat}, []string{""}, "", wirelab.Internal, true},
 		{"a failure of no code", []call{unary, list, route, chat}, []string{"\x05"}, "", wirelab.Internal, true},
-		{"a failure of a code nobody knows", []call{unary, list, route, chat}, []string{"\x05\x63what"}, "", wirelab.Internal,
+		{"a failure of an unknown code", []call{unary, list, route, chat}, []string{"\x05\x63what"}, "", wirelab.Internal,
 			true},
 	}
 	for _, k := range cases {
@@ -284,7 +284,7 @@ func TestFailureTableIsTotal(t *testing.T) {
 	seen := map[byte]bool{}
 	for _, code := range wirelab.Codes() {
 		if int(code) >= len(numbers) || numbers[code] == 0 || seen[numbers[code]] {
-			t.Errorf("%v has no number of its own", code)
+			t.Errorf("%v has no number", code)
 			continue
 		}
 		seen[numbers[code]] = true
@@ -379,7 +379,7 @@ func FuzzClient(f *testing.F) {
 		ended := false
 		for _, err := range operation(2).CallServerStream(t.Context(), c, "x") {
 			if ended {
-				t.Fatal("a stream goes on after its error")
+				t.Fatal("a stream continues after its error")
 			}
 			ended = err != nil
 		}

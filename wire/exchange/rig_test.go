@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 // patience bounds every wait for something that must happen; nothing passes by being quicker.
 const patience = time.Minute
 
-// wire is one of the wires that speak the protocol: what is tested here must
-// hold on each.
+// wire is one of the wires that speak the protocol: each test here must hold on each.
 type wire struct {
 	name  string
 	serve func(context.Context, wirelab.Endpoint, ...exchange.Handler) error

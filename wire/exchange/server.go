@@ -119,7 +119,7 @@ func (s *session) run() {
 	for {
 		k, content, err := s.link.receive()
 		if err == nil && s.streams && !s.ended && k != kindCall {
-			// What is left of a call that the service ended early.
+			// The rest of a call that the service ended early.
 			s.ended = k == kindEnd
 			continue
 		}

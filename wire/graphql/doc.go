@@ -37,16 +37,14 @@
 // looked at again. Each call then has a complexity of at most [complexityLimit]:
 // one for each field, by which a schema's lists are to be multiplied.
 //
-// Introspection is answered: a schema tells nothing that is not in the source,
-// and tools need it to ask anything. A document that asks for nothing else has
-// limits of its own, [aboutSelections] and [aboutDepth], within which the usual
-// question of clients is. gqlgen counts no complexity there; the parser's own
-// rule refuses more than two lists of fields or types in each other, so that an
-// answer grows with the schema, and not with its powers.
+// Introspection is answered: a schema tells nothing that is not in the source, and tools need it to ask
+// anything. A document that asks for nothing else has other limits, [aboutSelections] and [aboutDepth], within
+// which the usual question of clients is. gqlgen counts no complexity there; the parser's own rule refuses more
+// than two lists of fields or types in each other, so that an answer grows with the schema, and not with its
+// powers.
 //
-// GET, file uploads, persisted queries and suggestions of names are off, and so
-// is @defer: gqlgen computes what is deferred in a goroutine that waits for ever
-// for a reader whom a single reply never is.
+// GET, file uploads, persisted queries and suggestions of names are off, and so is @defer: gqlgen computes
+// deferred parts in a goroutine that waits for ever for a reader whom a single reply never is.
 //
 // # Knobs that matter
 //

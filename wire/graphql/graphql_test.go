@@ -78,7 +78,7 @@ func TestPresent(t *testing.T) {
 		}
 	}
 	if Told(nil) != nil {
-		t.Error("no error is told as one")
+		t.Error("no error is reported as one")
 	}
 }
 
@@ -91,13 +91,13 @@ func TestParseResponse(t *testing.T) {
 		fails     bool
 	}{
 		{"data", `{"data":7}`, 7, 0, false},
-		{"errors beside data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`,
+		{"errors with data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`,
 			0, status.NotFound, true},
 		{
 			"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0,
 			status.Conflict, true,
 		},
-		{"a code nobody knows", `{"errors":[{"message":"no","extensions":{"code":"ODD"}}]}`, 0, status.Internal, true},
+		{"an unknown code", `{"errors":[{"message":"no","extensions":{"code":"ODD"}}]}`, 0, status.Internal, true},
 		{"no code", `{"errors":[{"message":"no"}]}`, 0, status.Internal, true},
 		{"neither data nor errors", `{}`, 0, status.Internal, true},
 		{"null data", `{"data":null}`, 0, status.Internal, true},
@@ -189,7 +189,7 @@ func TestEventsOfAServer(t *testing.T) {
 	}{
 		{"items and the end", one + two + complete, 2, 0, false},
 		{"the end alone", complete, 0, 0, false},
-		{"comments and events nobody knows", ":\n\n" + one + "event: odd\ndata: x\n\n" + complete, 1, 0, false},
+		{"comments and unknown events", ":\n\n" + one + "event: odd\ndata: x\n\n" + complete, 1, 0, false},
 		{"no end", one + two, 2, status.Unavailable, true},
 		{"nothing", "", 0, status.Unavailable, true},
 		{"an end that is cut", one + "event: complete\nda", 1, status.Unavailable, true},
@@ -262,7 +262,7 @@ func TestRepliesOfAServer(t *testing.T) {
 	}
 }
 
-// answerOnce answers the first request with a text as it is, and hangs up.
+// answerOnce answers the first request with a raw text, and hangs up.
 func answerOnce(t testing.TB, text string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -71,7 +71,7 @@ func TestCheckDocument(t *testing.T) {
 		{"nothing", "", "ok"},
 		{"a field", "{ a }", "ok"},
 		{"what is no GraphQL is the parser's to refuse", "{ a ", "ok"},
-		{"so is what is no text", "{ \x00 }", "ok"},
+		{"so is text that is none", "{ \x00 }", "ok"},
 		{"a text at the limit", "{ a }" + strings.Repeat(" ", documentLimit-5), "ok"},
 		{"a text above it", "{ a }" + strings.Repeat(" ", documentLimit-4), exhausted},
 		{"tokens at the limit, though no GraphQL", strings.Repeat("!", tokenLimit), "ok"},

@@ -5,8 +5,7 @@ import "wirelab/wire/endpoint"
 // Protocol is what this package speaks, a request for each call.
 func Protocol() endpoint.Protocol { return named("graphql") }
 
-// Composed is the same wire, where one document asks for what is several calls
-// elsewhere.
+// Composed is the same wire, where one document asks for data of several calls elsewhere.
 func Composed() endpoint.Protocol { return named("graphql-composed") }
 
 func named(name string) endpoint.Protocol {

@@ -83,7 +83,7 @@ func newAnswer(schema graphql.ExecutableSchema, heartbeat time.Duration) func(co
 func readBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, httprpc.MessageLimit+1))
 	var coded *status.Error
-	if errors.As(err, &coded) { // what is between has its own reason
+	if errors.As(err, &coded) { // a failure between has its own reason
 		return nil, coded
 	}
 	if err != nil {

@@ -55,8 +55,8 @@ func Sockets(ending context.Context, schema graphql.ExecutableSchema, origins []
 	return server
 }
 
-// Counted is how messages are read where their memory is bounded in sum. The reader's errors of package status are
-// told to the peer.
+// Counted is how messages are read where their memory is bounded in sum. The reader's errors of package status
+// are sent to the peer.
 type Counted func(ctx context.Context, r io.Reader, end func()) (counted io.Reader, release func())
 
 // sockets is the transport.

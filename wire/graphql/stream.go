@@ -47,9 +47,8 @@ func (s *source) wrote() {
 
 type sourceKey struct{}
 
-// Stream returns a service's stream as a subscription's resolver returns it.
-// The stream ends with ctx. It fails outside a subscription. To call it is to say that the
-// subscription stands, which its reader is told.
+// Stream returns a service's stream as a subscription's resolver returns it. The stream ends with ctx. It fails
+// outside a subscription. To call it is to say that the subscription stands, which its reader learns.
 func Stream[T any](ctx context.Context, items iter.Seq2[T, error]) (<-chan *T, error) {
 	from, ok := ctx.Value(sourceKey{}).(*source)
 	if !ok {
@@ -161,7 +160,7 @@ type eventWriter struct {
 	wrote  bool // since the last heartbeat was due
 }
 
-// begin sends the headers. If it fails, so does what is written next.
+// begin sends the headers. If it fails, so does the next write.
 func (o *eventWriter) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// MaxMessage is the largest message that either end sends or takes, in
-// bytes; grpc-go's own default is 4 MiB of what is received, and anything sent.
+// MaxMessage is the largest message that either end sends or takes, in bytes; grpc-go's own default is 4 MiB of
+// received data, and anything sent.
 const MaxMessage = endpoint.MessageLimit
 
 // reconnect is how long a client waits between attempts to connect.

@@ -10,8 +10,8 @@
 //     tuned would be another row. (Measured: buffers of 0 cost 70 %, a static
 //     stream window alone leaves the connection's at 64 KiB.)
 //   - No compression: grpc-go's default, and no compressor is registered here.
-//   - [wirelab.MaxStreams] concurrent calls on a connection. The server states
-//     it, the client obeys it; grpc-go has no setting of its own for clients.
+//   - [wirelab.MaxStreams] concurrent calls on a connection. The server states it, the client obeys it; grpc-go
+//     has no setting for clients.
 //   - One connection per client: one address, pick_first.
 //   - Messages of at most [MaxMessage] both ways at both ends; a larger one is
 //     ResourceExhausted.

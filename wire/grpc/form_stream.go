@@ -11,8 +11,8 @@ import (
 	"wirelab/wire/stream"
 )
 
-// ServerStream is the method that call answers with a stream. grpc-go writes
-// what is sent at once, and waits for a reader that is behind.
+// ServerStream is the method that call answers with a stream. grpc-go writes messages at once, and waits for a
+// reader that is behind.
 func ServerStream[S, Req, Rep any](
 	name string, request codec.Form[Req], reply codec.Form[Rep], call func(S, context.Context, Req) iter.Seq2[Rep, error],
 ) Method[S] {

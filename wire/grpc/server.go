@@ -78,7 +78,7 @@ func Serve(
 		return status.Errorf(status.Unavailable, "gRPC server stopped: %v", err)
 	case <-ctx.Done():
 	}
-	health.Shutdown() // watchers are told before the calls end
+	health.Shutdown() // watchers are notified before the calls end
 	drain(server, listener, at.DrainTime())
 	<-served //nolint:errcheck // says that it was stopped
 	return nil

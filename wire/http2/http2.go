@@ -1,8 +1,7 @@
-// Package http2 is the transport of HTTP/2, over TLS 1.3 or in the clear with
-// prior knowledge (h2c), by net/http: it opens, serves and ends connections.
-// It knows nothing of what they carry, which is package httprpc's, nor of any
-// workload. grpc-go has an HTTP/2 of its own, about twice as fast: what is
-// measured here is net/http's.
+// Package http2 is the transport of HTTP/2, over TLS 1.3 or in the clear with prior knowledge (h2c), by
+// net/http: it opens, serves and ends connections. It knows nothing of what they carry, which is package
+// httprpc's, nor of any workload. grpc-go has its own HTTP/2, about twice as fast: the one measured here is
+// net/http's.
 //
 // # Knobs that matter
 //

@@ -70,7 +70,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler) error
 		cancel()
 		<-served //nolint:errcheck // it says that it was stopped
 	}
-	// What is left is cut, and the errors are those of things closed twice.
+	// The rest is cut, and the errors are those of things closed twice.
 	_ = server.Close()
 	_ = listener.Close()
 	_ = transport.Close()

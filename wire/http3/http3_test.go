@@ -173,8 +173,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopRefuses has a caller come while a stop waits for another's call: it
-// is told, and not left to wait for a server that will never take it.
+// TestStopRefuses has a caller come while a stop waits for another's call: it gets an answer, and is not left
+// to wait for a server that will never take it.
 func TestStopRefuses(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -207,7 +207,7 @@ func TestStopRefuses(t *testing.T) {
 		_, err = stub(ctx, "pass")
 	}
 	if wirelab.CodeOf(err) != wirelab.Unavailable {
-		t.Errorf("who comes during a stop is told %v", err)
+		t.Errorf("who comes during a stop gets %v", err)
 	}
 	close(goOn)
 	if err := <-result; err != nil {

@@ -69,8 +69,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// stop throws away what is still to come and returns when the body has ended
-// or failed, which its deadline must see to.
+// stop throws away the rest and returns when the body has ended or failed, which its deadline must see to.
 func (a *ahead) stop() {
 	a.mu.Lock()
 	a.stopped = true

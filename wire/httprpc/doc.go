@@ -37,12 +37,12 @@
 // In addition there are paths with variables, and a method that says whatever is to be done there ([NewREST]).
 // A GET has its whole request in the URL, and what it cannot place is refused: an unknown parameter, one given
 // twice, a number that is none, a broken escape, a body. Encodings, failures and deadlines are those above;
-// only what HTTP has statuses of its own for is shown by these: an unknown path 404, a content type 415, an
-// Accept 406, a body that cannot be read 400. A caller that must tell an unknown path from something that is
-// not there looks at the code, Unimplemented or NotFound. An empty segment is no variable. A stream may have
-// its request in the URL too ([GetStream]), and several framings, of which Accept says one; [Health] is for
-// anyone who watches a server, and [Described] for anyone who asks what it serves. net/http sends a GET again,
-// on another connection, where the server closed the kept one before it answered; a POST it does not.
+// only codes that HTTP has statuses for are shown by these: an unknown path 404, a content type 415, an Accept
+// 406, a body that cannot be read 400. A caller that must tell an unknown path from something that is not there
+// looks at the code, Unimplemented or NotFound. An empty segment is no variable. A stream may have its request
+// in the URL too ([GetStream]), and several framings, of which Accept says one; [Health] is for anyone who
+// watches a server, and [Described] for anyone who asks what it serves. net/http sends a GET again, on another
+// connection, where the server closed the kept one before it answered; a POST it does not.
 //
 // # Knobs that matter
 //

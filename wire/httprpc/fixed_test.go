@@ -9,7 +9,7 @@ import (
 	"wirelab/wire/httprpc"
 )
 
-// What is served is listed with the parameters that are read, and a description is read alone.
+// Each route is listed with the parameters that are read, and a description is read alone.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	const document = `{"openapi":"3.1.0"}`

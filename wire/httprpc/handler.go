@@ -91,9 +91,8 @@ func (r Route) listed(path string) string {
 	return strings.TrimSpace(r.Method + " " + path + " " + strings.Join(parameters, " "))
 }
 
-// Routes lists what is served, as "GET /persons/{id} id limit" with the
-// parameters that are read; HEAD of a GET is not listed, and a route of any
-// method has none before its path.
+// Routes lists the routes, as "GET /persons/{id} id limit" with the parameters that are read; HEAD of a GET is
+// not listed, and a route of any method has none before its path.
 func (h *Handler) Routes() []string {
 	var all []string
 	for path, route := range h.routes {

@@ -226,7 +226,7 @@ func TestTimeoutHeader(t *testing.T) {
 	if got := <-given; got > time.Hour+time.Millisecond || got < 59*time.Minute {
 		t.Errorf("of an hour the service has %v", got)
 	}
-	// A caller that sets no deadline of its own is notified of the one it asked for.
+	// A caller that sets no deadline is notified of the one it asked for.
 	late := echo{unary: func(ctx context.Context, s string) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()

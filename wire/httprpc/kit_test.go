@@ -186,8 +186,7 @@ type answer struct {
 	Header     http.Header
 }
 
-// ask sends one request with a client that adds nothing of its own and
-// returns the reply and its body.
+// ask sends one request with a client that adds nothing and returns the reply and its body.
 func ask(t *testing.T, method, url, body string, header ...string) (answer, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

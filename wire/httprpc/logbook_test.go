@@ -47,8 +47,8 @@ func logbook() *httprpc.Handler {
 	}).Enveloped()
 }
 
-// What is accepted is 202, what is removed is named by the URL, and failures
-// begin with the member that older clients look for.
+// An accepted entry is 202, a removal is named by the URL, and failures begin with the member that older
+// clients look for.
 func TestLogbook(t *testing.T) {
 	t.Parallel()
 	address, _ := http1Version().start(t, logbook(), 0)

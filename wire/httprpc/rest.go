@@ -124,7 +124,7 @@ func (p *place) add(path string, route Route) {
 	p.allow = strings.Join(methods, ", ")
 }
 
-// routes adds what is served at a place of a path, and below it.
+// routes adds the routes at a place of a path, and below it.
 func (p *place) routes(all []string, path string) []string {
 	for method, route := range p.methods {
 		if method != http.MethodHead {

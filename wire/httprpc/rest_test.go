@@ -220,7 +220,7 @@ func TestResourceEncodings(t *testing.T) {
 		status                                       int
 		wantType, want                               string // want is how the body begins
 	}{
-		{"JSON where nobody minds", "GET", "/shelf/a", "", "", "", 200, json, `{"text":"get`},
+		{"JSON without an Accept", "GET", "/shelf/a", "", "", "", 200, json, `{"text":"get`},
 		{"curl's wildcard", "GET", "/shelf/a", "", "", "*/*", 200, json, `{"text":"get`},
 		{"protobuf by Accept", "GET", "/shelf/a", "", "", proto, 200, proto, "\n"},
 		{"Avro by Accept", "GET", "/shelf/a", "", "", avro, 200, avro, "\x44get"},
@@ -363,7 +363,7 @@ func TestMistakesInResources(t *testing.T) {
 	}
 	post := httprpc.Unary(words(), words(), func(context.Context, string) (string, error) { return "", nil })
 	for why, build := range map[string]func(){
-		"a variable nobody reads":    func() { httprpc.NewREST(map[string][]httprpc.Route{"/{shelf}": {get(all[1])}}) },
+		"an unread variable":         func() { httprpc.NewREST(map[string][]httprpc.Route{"/{shelf}": {get(all[1])}}) },
 		"a variable a body replaces": func() { httprpc.NewREST(map[string][]httprpc.Route{"/{shelf}": {post}}) },
 		"a method twice":             func() { httprpc.NewREST(map[string][]httprpc.Route{"/": {get(), get()}}) },
 		"nothing to do":              func() { httprpc.NewREST(map[string][]httprpc.Route{"/": nil}) },

@@ -92,7 +92,7 @@ func ServeWith(ctx context.Context, at endpoint.Endpoint, handler http.Handler, 
 		cancel()
 		<-served //nolint:errcheck // it says that it was stopped
 	}
-	_ = server.Close() // cuts what is left; its error is that of a listener closed twice
+	_ = server.Close() // cuts the rest; its error is that of a listener closed twice
 	connections.Wait()
 	gate.shut()
 	return failed

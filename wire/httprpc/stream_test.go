@@ -271,10 +271,10 @@ func TestLeavingReachesTheService(t *testing.T) {
 			<-entered
 			cancel()
 			if err := <-result; !is(err, status.Canceled, "canceled") {
-				t.Errorf("%s over %s: the caller is told %v", name, v.name, err)
+				t.Errorf("%s over %s: the caller gets %v", name, v.name, err)
 			}
 			if err := <-left; status.CodeOf(err) != status.Canceled {
-				t.Errorf("%s over %s: the service is told %v", name, v.name, err)
+				t.Errorf("%s over %s: the service gets %v", name, v.name, err)
 			}
 		}
 	}

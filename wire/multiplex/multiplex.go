@@ -47,7 +47,7 @@ type Transport struct {
 	closed  bool
 }
 
-// conn is a connection and what is known of its limit.
+// conn is a connection and the known part of its limit.
 type conn struct {
 	*http2.ClientConn
 	raw   net.Conn
@@ -306,7 +306,7 @@ func (t *Transport) ends() {
 	t.next()
 }
 
-// errClosed is what calls are told after Close.
+// errClosed is the error of calls after Close.
 var errClosed = status.Errorf(status.Canceled, "the client is closed")
 
 // current returns the connection, and opens one if none can be used.

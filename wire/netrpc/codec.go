@@ -78,8 +78,8 @@ func (s *stream) header(into any) error {
 	return s.decode(into)
 }
 
-// decode reads into a value; nil skips one. gob turns its own panics into
-// errors; what is caught here are those of a type's methods.
+// decode reads into a value; nil skips one. gob turns its own panics into errors; the panics caught here are
+// those of a type's methods.
 func (s *stream) decode(into any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -19,14 +19,11 @@
 //
 // # Knobs that matter
 //
-// At most [wirelab.MaxStreams] calls are in flight on a connection: the client
-// waits before it sends more and the server before it reads more. A header and
-// its body take at most [MessageLimit] bytes; more ends the connection, since
-// a gob stream with a hole in it cannot be read on. A write that makes no
-// progress for [writeStall] ends the connection; so a call may be late by as
-// much when a server stops reading. The client opens one connection when it is
-// first needed and another when that one is gone; a call that was not sent yet
-// moves over, one that was fails with Unavailable. Names and types of fields
-// are the wire's: gob matches fields by name, leaves out zero values, and so
-// reads what is absent as zero.
+// At most [wirelab.MaxStreams] calls are in flight on a connection: the client waits before it sends more and
+// the server before it reads more. A header and its body take at most [MessageLimit] bytes; more ends the
+// connection, since a gob stream with a hole in it cannot be read on. A write that makes no progress for
+// [writeStall] ends the connection; so a call may be late by as much when a server stops reading. The client
+// opens one connection when it is first needed and another when that one is gone; a call that was not sent yet
+// moves over, one that was fails with Unavailable. Names and types of fields are the wire's: gob matches fields
+// by name, leaves out zero values, and so reads absent fields as zero.
 package netrpc

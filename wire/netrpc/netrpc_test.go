@@ -214,7 +214,7 @@ func TestFailuresOfTheCall(t *testing.T) {
 	}{
 		{"a panic costs its call", "Echo.Say", "panic", wirelab.Internal},
 		{"an unclassified error tells nothing", "Echo.Say", "unclassified", wirelab.Internal},
-		{"a method nobody has", "Echo.Shout", "", wirelab.Unimplemented},
+		{"an unknown method", "Echo.Shout", "", wirelab.Unimplemented},
 		{"a service nobody has", "Other.Say", "", wirelab.Unimplemented},
 		{"a method that is no method", "Echo", "", wirelab.Unimplemented},
 	}

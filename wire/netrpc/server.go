@@ -38,10 +38,10 @@ func Serve(ctx context.Context, at wirelab.Endpoint, name string, receiver any, 
 	return err
 }
 
-// Next to is a service next to the one that is served, under its own name and with arguments and replies of its
-// own: one that was published elsewhere, whose clients are to be answered. Its arguments are [Admitted]; what
-// its methods return travels as text, as net/rpc has it, and they must not panic: net/rpc would end the
-// process.
+// Beside is a service next to the one that is served, under its own name and with arguments and replies of
+// another kind: one that was published elsewhere, whose clients are to be answered. Its arguments are
+// [Admitted]; what its methods return travels as text, as net/rpc has it, and they must not panic: net/rpc
+// would end the process.
 type Beside struct {
 	Name     string
 	Receiver any
@@ -72,8 +72,7 @@ func (s *server) attend(conn net.Conn) {
 	})
 }
 
-// stop reads no more calls, waits for those in flight, and cuts what is left
-// after limit.
+// stop reads no more calls, waits for those in flight, and cuts the rest after limit.
 func (s *server) stop(limit time.Duration, cut context.CancelFunc) {
 	for _, session := range s.left() {
 		session.drain()

@@ -153,7 +153,7 @@ func (c *channel) pull(b *buffers, read func([]byte) (int, error)) error {
 				return err
 			}
 		}
-		if err == (momentary{}) { //nolint:errorlint // it is passed on as it is
+		if err == (momentary{}) { //nolint:errorlint // it is passed on unchanged
 			return nil
 		}
 		if err != nil {
@@ -191,7 +191,7 @@ func (c *channel) again(b *buffers) error {
 func (c *channel) push(write func([]byte) (int, error)) (all bool, err error) {
 	out := c.end.output()
 	if c.secure != nil {
-		// While records wait, what is behind them stays unchanged: the protocol counts it.
+		// While records wait, bytes behind them stay unchanged: the protocol counts it.
 		if len(c.buffered.out) == 0 && len(*out) > 0 {
 			if _, err := c.secure.Write(*out); err != nil {
 				return false, err

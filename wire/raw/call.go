@@ -21,7 +21,7 @@ type call struct {
 	// HTTP/2
 	stream uint32
 	unsent []byte // of the body, held back by the peer's windows
-	window int64  // of the stream, for what is unsent
+	window int64  // of the stream, for unsent bytes
 	queued bool   // waits for its stream
 }
 
@@ -37,8 +37,7 @@ const (
 
 // protocol is one end of a connection without its socket.
 type protocol interface {
-	// receive takes what is whole of data and tells how much that was. An
-	// error is the connection's end.
+	// receive takes the whole messages of data and tells how much that was. An error is the connection's end.
 	receive(data []byte) (int, error)
 	// output is whatever is to be sent; who sends it empties it.
 	output() *[]byte

@@ -25,8 +25,8 @@
 // GOAWAY, refused streams (RFC 9113, 6.8, 8.7), and requests that a kept connection was
 // closed under before a byte of a reply (RFC 9112, 9.3.1). Their time counts.
 //
-// The kernel says when it received what is read, and the clock is read after writing, so that for each
-// call alone on its connection it is known how long it was out of the driver's hands (docs/adr/0055).
+// The kernel says when it received the bytes that are read, and the clock is read after writing, so that for
+// each call alone on its connection it is known how long it was out of the driver's hands (docs/adr/0055).
 //
 // # The server
 //

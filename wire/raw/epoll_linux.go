@@ -25,8 +25,7 @@ func newEpoll() (*epoll, error) {
 
 func (e *epoll) close() { _ = unix.Close(e.fd) } // nothing is to be saved
 
-// watch sets what is waited for; add is true the first time. Events come back
-// with key and edition.
+// watch sets the events to wait for; add is true the first time. Events come back with key and edition.
 func (e *epoll) watch(add bool, fd int, events uint32, key, edition int32) error {
 	op := unix.EPOLL_CTL_MOD
 	if add {

@@ -89,7 +89,7 @@ func (h *connFramed) receive(data []byte) (int, error) {
 	}
 	c := h.call
 	if c == nil {
-		return 0, breach(0, "%d bytes that nobody asked for", len(data))
+		return 0, breach(0, "%d bytes without a request", len(data))
 	}
 	// The usual case: all of the reply, byte for byte as before.
 	if good := c.exchange.good; !h.began && good != nil && bytes.Equal(data, good.body) {
@@ -104,7 +104,7 @@ func (h *connFramed) receive(data []byte) (int, error) {
 		case err != nil:
 			return n, err
 		case over && n < len(data):
-			err = breach(0, "%d bytes that nobody asked for", len(data)-n)
+			err = breach(0, "%d bytes without a request", len(data)-n)
 			fallthrough
 		case over:
 			h.call = nil

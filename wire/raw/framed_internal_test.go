@@ -129,7 +129,7 @@ func TestClientRefusesFramed(t *testing.T) {
 	}
 	b := newFramedBench(t, "one")
 	if err := b.say([]byte{0}, 0); err == nil {
-		t.Error("a reply that nobody asked for is taken")
+		t.Error("a reply without a request is taken")
 	}
 }
 

@@ -54,7 +54,7 @@ func (h *conn1) receive(data []byte) (int, error) {
 	}
 	c := h.call
 	if c == nil {
-		return 0, breach(0, "%d bytes that nobody asked for", len(data))
+		return 0, breach(0, "%d bytes without a request", len(data))
 	}
 	// The usual case: all of the reply, byte for byte as before.
 	if wire := c.exchange.wire; !h.began && len(data) == len(wire) && bytes.Equal(data, wire) {
@@ -72,7 +72,7 @@ func (h *conn1) receive(data []byte) (int, error) {
 			return n, err
 		case h.began && h.body.stage == bodyOver:
 			if n < len(data) {
-				err = breach(0, "%d bytes that nobody asked for", len(data)-n)
+				err = breach(0, "%d bytes without a request", len(data)-n)
 			}
 			h.finish(c, data[:n], whole)
 			return n, err

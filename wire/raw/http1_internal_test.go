@@ -100,7 +100,7 @@ func TestClientRefusesHTTP1(t *testing.T) {
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"},
 		{"a length below 0", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"},
 		{"a length that is chunked too", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"},
-		{"an encoding nobody asked for", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"},
+		{"an encoding without a request", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"},
 		{"a chunk of no size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n"},
 		{"a chunk below 0", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n"},
 		{"a chunk longer than its size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n"},
@@ -123,6 +123,6 @@ func TestClientRefusesHTTP1(t *testing.T) {
 	}
 	b := newBench(t, plain1, "one")
 	if err := b.say([]byte("HTTP/1.1 408 Timeout\r\n\r\n"), 0); err == nil {
-		t.Error("a reply that nobody asked for is taken")
+		t.Error("a reply without a request is taken")
 	}
 }

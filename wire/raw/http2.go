@@ -236,7 +236,7 @@ func (h *conn2) lookup(stream uint32) (*call, error) {
 		return c, nil
 	}
 	if stream >= h.next || stream%2 == 0 {
-		return nil, breach(reasonProtocol, "frame on stream %d, which nobody opened", stream)
+		return nil, breach(reasonProtocol, "frame on stream %d, which was not opened", stream)
 	}
 	return nil, nil //nolint:nilnil // an ended stream is neither a call nor a fault
 }

@@ -224,7 +224,7 @@ func TestClientRefuses(t *testing.T) {
 		why   string
 		write func(*frames)
 	}{
-		{"DATA that nobody asked for", func(f *frames) { _ = f.WriteData(99, true, []byte("x")) }},
+		{"DATA without a request", func(f *frames) { _ = f.WriteData(99, true, []byte("x")) }},
 		{"DATA before a header", func(f *frames) { _ = f.WriteData(1, true, []byte("x")) }},
 		{"a header on an even stream", func(f *frames) { f.headers(2, true, ":status", "200") }},
 		{"a header on no stream", func(f *frames) { f.headers(0, true, ":status", "200") }},
@@ -266,7 +266,7 @@ func TestClientRefuses(t *testing.T) {
 		{"padding longer than the frame", func(f *frames) {
 			_ = f.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, 1, []byte{9, 1})
 		}},
-		{"more pings than anybody reads", func(f *frames) {
+		{"more pings than are read", func(f *frames) {
 			for range 70_000 {
 				_ = f.WritePing(false, [8]byte{})
 			}

@@ -187,7 +187,7 @@ func (t *Transport) replay(ctx context.Context, reply *http.Response, check func
 	return check(ctx)
 }
 
-// exchange is one request of the series, and what is known of its reply.
+// exchange is one request of the series, and the known part of its reply.
 type exchange struct {
 	request
 	check func(context.Context) error // through the stub over the driver's Transport

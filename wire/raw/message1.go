@@ -22,7 +22,7 @@ type head1 struct {
 // alone, so that most have been seen before.
 type heads map[string]*head1
 
-// The bounds of what is remembered.
+// The bounds of the memory.
 const (
 	headsMax = 1024 // headers
 	headKept = 2048 // bytes of one
@@ -55,7 +55,7 @@ func (h heads) read(data []byte, parse func(line string) ([]hpack.HeaderField, b
 	}
 	if n <= headKept {
 		if len(h) >= headsMax {
-			clear(h) // a date has passed; what is in use comes back
+			clear(h) // a date has passed; parts in use come back
 		}
 		h[string(data[:n])] = head
 	}

@@ -123,7 +123,7 @@ func (s *null2) data(stream uint32, data []byte, end bool) error {
 	a := s.find(stream)
 	if a == nil || a.reply != nil {
 		if stream > s.highest || stream%2 == 0 {
-			return breach(reasonProtocol, "DATA on stream %d, which nobody opened", stream)
+			return breach(reasonProtocol, "DATA on stream %d, which was not opened", stream)
 		}
 		return nil // of a stream that was reset
 	}
@@ -276,7 +276,7 @@ func (s *null2) reset(stream, _ uint32) error {
 	a := s.find(stream)
 	if a == nil {
 		if stream > s.highest || stream%2 == 0 {
-			return breach(reasonProtocol, "RST_STREAM on stream %d, which nobody opened", stream)
+			return breach(reasonProtocol, "RST_STREAM on stream %d, which was not opened", stream)
 		}
 		return nil
 	}
@@ -297,7 +297,7 @@ func (s *null2) widened(stream, by uint32) error {
 		a := s.find(stream)
 		if a == nil {
 			if stream > s.highest || stream%2 == 0 {
-				return breach(reasonProtocol, "WINDOW_UPDATE on stream %d, which nobody opened", stream)
+				return breach(reasonProtocol, "WINDOW_UPDATE on stream %d, which was not opened", stream)
 			}
 			return nil
 		}

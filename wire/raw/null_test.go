@@ -190,7 +190,7 @@ func TestNullKeepsWithinWindows(t *testing.T) {
 func TestNullRefusesGarbage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ protocol, sent, why string }{
-		{"http1-proto", "GET / HTTP/9.9\r\n\r\n", "is a version nobody speaks"},
+		{"http1-proto", "GET / HTTP/9.9\r\n\r\n", "is an unknown version"},
 		{"http1-proto", "\x16\x03\x01\x00\xa5\x01\x00", "is TLS, and never a whole header"},
 		{"http1-proto", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "has a length below 0"},
 		{"http1-proto", "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "has two lengths"},

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A reply that the driver leaves in the kernel is not outside for as long, and what is outside is no more than
+// A reply that the driver leaves in the kernel is not outside for as long, and the time outside is no more than
 // the call took. The time of other calls on the connection is not known.
 func TestOutside(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestOutside(t *testing.T) {
 				t.Errorf("%d calls of %d are known", known, 40*c.slots)
 			}
 			if c.known && least >= asleep { // a server that does nothing answers sooner once in forty times
-				t.Errorf("every call was outside for as long as nobody looked")
+				t.Errorf("every call was outside for as long as it was not looked at")
 			}
 		})
 	}

@@ -127,7 +127,7 @@ func (s *session) take(f *frame) error {
 	case framePush:
 		return breach(reasonProtocol, "PUSH_PROMISE, which is not allowed")
 	}
-	return nil // PRIORITY means nothing, what is unknown is passed over
+	return nil // PRIORITY means nothing, unknown ones are passed over
 }
 
 func (s *session) takeData(f *frame) error {
@@ -279,7 +279,7 @@ func (s *session) settings(f *frame) error {
 
 // goodbye tells the peer why the connection ends.
 func (s *session) goodbye(last uint32, err error) {
-	if e, ok := err.(*wireError); ok { //nolint:errorlint // receive returns it as it is
+	if e, ok := err.(*wireError); ok { //nolint:errorlint // receive returns it unchanged
 		s.out = appendGoAway(s.out, last, e.reason)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamps reads sockets together with the times at which the kernel received what is read, and the clock by which it
-// stamps. It belongs to one goroutine.
+// stamps reads sockets together with the times at which the kernel received the bytes that are read, and the
+// clock by which it stamps. It belongs to one goroutine.
 type stamps struct {
 	at      int64 // of the last byte that the last read took; 0: unknown
 	message unix.Msghdr

@@ -1,7 +1,6 @@
-// Package rawtcp is no protocol at all: the messages of package exchange on a
-// TCP connection, each behind its length. It is the line that every protocol
-// is measured against, so it does what must be done and nothing else. It knows
-// neither operations nor what is in a message.
+// Package rawtcp is no protocol at all: the messages of package exchange on a TCP connection, each behind its
+// length. It is the line that every protocol is measured against, so it does what must be done and nothing
+// else. It knows neither operations nor the content of a message.
 //
 // # The wire
 //

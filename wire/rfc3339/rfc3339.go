@@ -1,5 +1,5 @@
-// Package rfc3339 writes a time as text, and reads it, for every wire whose encoding has no times of its own,
-// so that all read and refuse the same ones. It knows no message and no workload.
+// Package rfc3339 writes a time as text, and reads it, for every wire whose encoding has no times, so that all
+// read and refuse the same ones. It knows no message and no workload.
 package rfc3339
 
 import (
@@ -9,8 +9,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// form is RFC 3339 in UTC, with as many decimals as a time needs, up to the
-// microsecond: what is finer the workloads' contracts refuse.
+// form is RFC 3339 in UTC, with as many decimals as a time needs, up to the microsecond: finer times the
+// workloads' contracts refuse.
 const form = "2006-01-02T15:04:05.999999Z07:00"
 
 // Text writes a time as of RFC 3339 in UTC; that which stands for none is "".

@@ -8,8 +8,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// FuzzParse: what is read as a time is written and read as the same one, to the
-// microsecond, and everything else is the caller's fault.
+// FuzzParse: a text that is read as a time is written and read as the same one, to the microsecond, and
+// everything else is the caller's fault.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "2024-01-31T12:00:00Z", "2024-01-31T12:00:00.000001Z", "2024-02-30T00:00:00Z", "2024-01-31T12:00:00,5Z",

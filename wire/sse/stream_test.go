@@ -64,7 +64,7 @@ func countParameters() []httprpc.Parameter[count] {
 	}
 }
 
-// upTo counts up to last, or as far as it is asked to.
+// upTo counts up to last, or as far as asked.
 func upTo(last int) func(context.Context, count) iter.Seq2[number, error] {
 	return func(_ context.Context, c count) iter.Seq2[number, error] {
 		return func(yield func(number, error) bool) {
@@ -355,8 +355,8 @@ func TestReaderIsGone(t *testing.T) {
 	}
 }
 
-// TestStreamsOutliveTimeouts streams from a server as it is, with a day between two items: longer than each of its
-// limits, which are for requests (grb-M16). The clock is not the machine's.
+// TestStreamsOutliveTimeouts streams from an unchanged server, with a day between two items: longer than each
+// of its limits, which are for requests (grb-M16). The clock is not the machine's.
 func TestStreamsOutliveTimeouts(t *testing.T) {
 	t.Parallel()
 	const pause = 24 * time.Hour
@@ -426,8 +426,7 @@ func (o overseenConn) SetWriteDeadline(at time.Time) error {
 	return o.Conn.SetWriteDeadline(at)
 }
 
-// TestNoTimeToWrite streams from a server as it is: nothing says how long a
-// reply may take (grb-M16).
+// TestNoTimeToWrite streams from an unchanged server: nothing says how long a reply may take (grb-M16).
 func TestNoTimeToWrite(t *testing.T) {
 	t.Parallel()
 	for _, v := range versions() {

@@ -42,7 +42,7 @@ func TestCauseOf(t *testing.T) {
 		{lost(errors.New("http2: client connection force closed via ClientConn.Close")), status.Reset},
 		{lost(errors.New(`malformed HTTP response "x"`)), status.BadProtocol},
 		{lost(errors.New("503 Service Unavailable")), "status 503"},
-		{lost(errors.New("what nobody knows")), status.NoCause},
+		{lost(errors.New("an unknown text")), status.NoCause},
 		{status.Caused(status.StatusCause(502), status.Unavailable, "status 502"), "status 502"},
 		{fmt.Errorf("call: %w", lost(syscall.ECONNRESET)), status.Reset},
 	} {

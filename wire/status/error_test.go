@@ -70,7 +70,7 @@ func TestCodeOfSuccessPanics(t *testing.T) {
 	status.CodeOf(nil)
 }
 
-// An error of a name is a line: it suggests, and lists what is known where that is short.
+// An error of a name is a line: it suggests, and lists the known words where that is short.
 func TestUnknownName(t *testing.T) {
 	t.Parallel()
 	var many []string

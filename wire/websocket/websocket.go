@@ -1,6 +1,5 @@
-// Package websocket carries the messages of package exchange over WebSocket,
-// one binary message each. It knows the upgrade, the subprotocol and the
-// library; it knows neither operations nor what is in a message.
+// Package websocket carries the messages of package exchange over WebSocket, one binary message each. It knows
+// the upgrade, the subprotocol and the library; it knows neither operations nor the content of a message.
 //
 // # The wire
 //
@@ -84,7 +83,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handlers ...exchange.Handle
 		err = wirelab.Errorf(wirelab.Unavailable, "accept: %v", err)
 	}
 	calls.Stop(at.DrainTime())
-	// What is left has not been upgraded, or was refused: no call is in it.
+	// The rest has not been upgraded, or was refused: no call is in it.
 	_ = server.Close()
 	upgrades.attending.Wait()
 	return err

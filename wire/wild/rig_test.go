@@ -37,7 +37,7 @@ type reply struct {
 // answers gives the right reply to a request.
 type answers func(method, path string, header http.Header, body []byte) (reply, error)
 
-// behind starts the server of a cell, to answer what is asked rightly.
+// behind starts the server of a cell, to answer rightly.
 func behind(t *testing.T, cell wirelab.Cell) answers {
 	t.Helper()
 	address := started(t, cell)

@@ -32,7 +32,7 @@ type server2 struct {
 	all     sync.WaitGroup
 }
 
-// behaviour2 is how a server of HTTP/2 behaves; what is nil is as usual.
+// behaviour2 is how a server of HTTP/2 behaves; a nil field is as usual.
 type behaviour2 struct {
 	name     string
 	settings []http2.Setting

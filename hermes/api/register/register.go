@@ -1,6 +1,6 @@
-// Package register knows the subscriptions that APIs of one node have open, by ids that their subscribers are
-// told, so that an acknowledgement which comes another way than the messages finds them. It knows no wire. APIs
-// that share a register take each other's acknowledgements.
+// Package register knows the subscriptions that APIs of one node have open, by ids that their subscribers
+// receive, so that an acknowledgement which comes another way than the messages finds them. It knows no wire.
+// APIs that share a register take each other's acknowledgements.
 package register
 
 import (

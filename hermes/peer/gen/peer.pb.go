@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: peer.proto
 
-// What nodes of Hermes hand on to each other, but for what is frequent: publishes,
+// What nodes of Hermes hand on to each other, but for frequent ones: publishes,
 // verdicts and batches have a form of their own (package peer). The messages follow
 // package broker field by field. Fields are only ever added, so that nodes of two
 // versions can be in one cluster while it is upgraded.

@@ -28,7 +28,7 @@ func SmallDisk(t testing.TB, s *postgres.Server, size int) (dsn string, resize f
 		t.Fatal("the owner of the server's directory is not known")
 	}
 	dir, err := os.MkdirTemp("",
-		"wirelab-small-") //nolint:usetesting // a test's own nobody else may enter, and the server is somebody else
+		"wirelab-small-") //nolint:usetesting // a test's own which no other user may enter, and the server is somebody else
 	if err != nil {
 		t.Fatal(err)
 	}

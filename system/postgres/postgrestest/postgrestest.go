@@ -1,6 +1,6 @@
 // Package postgrestest gives tests a real PostgreSQL server: one for a package's whole run, and an empty
 // database in it for each test. Where no server is installed tests are skipped, and that is reported
-// ([prereq]). It knows nothing of what is kept in a database.
+// ([prereq]). It knows nothing of a database's content.
 package postgrestest
 
 import (

@@ -1,5 +1,5 @@
 // Package rabbitmqtest gives tests a real RabbitMQ, one for a package's whole run. Where none is installed
-// tests are skipped, and that is reported ([prereq]). It knows nothing of what is sent through it.
+// tests are skipped, and that is reported ([prereq]). It knows nothing of the messages through it.
 package rabbitmqtest
 
 import (
