@@ -176,7 +176,7 @@ func TestBackupWhilePublishing(t *testing.T) {
 	}
 	if out := must(t, at, "", "pub", "orders", "new"); out != fmt.Sprintf("published 1 to orders, offsets %d to %[1]d\n",
 		made.Messages) {
-		t.Errorf("what is published then: %s", out)
+		t.Errorf("published then: %s", out)
 	}
 	// There is nothing to restore into it any more.
 	other := filepath.Join(dir, "other.backup")

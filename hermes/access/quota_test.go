@@ -75,7 +75,7 @@ func TestPublishQuota(t *testing.T) {
 		t.Error(err)
 	}
 	refused(t, "more bytes than a second's", large(), status.ResourceExhausted)
-	try("what is refused for its bytes does not count as a message", 9, true)
+	try("a refusal for its bytes does not count as a message", 9, true)
 
 	all.reload(fmt.Sprintf(text, 11, 1000))
 	try("a reload fills no bucket", 2, false)

@@ -452,6 +452,6 @@ func TestEverythingFails(t *testing.T) {
 		}
 	}
 	if at != len(have) {
-		t.Errorf("what is stored from %d on was stored twice or out of order: %.60q", at, have[at:])
+		t.Errorf("messages from %d on were stored twice or out of order: %.60q", at, have[at:])
 	}
 }

@@ -92,7 +92,7 @@ func TestRestoreTopic(t *testing.T) {
 	j.refused(old(id, 42, 73, time.Minute, 1), status.Conflict, "since")
 	j.refused(does(core.RestoreGroup(id, g, 73, 42)), status.Conflict, "restored already")
 	if o := j.done(run(id, 0, 0, 1)); o.Offset != 73 {
-		t.Errorf("what is published then has offset %d", o.Offset)
+		t.Errorf("a message published then has offset %d", o.Offset)
 	}
 	got, _ := j.m.TopicByID(id)
 	if got.First != 70 || got.Next != 74 || got.Bytes != 40 || got.Created != 5 || got.RetentionAge != 9 ||

@@ -107,6 +107,6 @@ func TestServer(t *testing.T) {
 		t.Errorf("left are %v, %v", names, err)
 	}
 	if _, err := local.StartServer(t.Context(), daemon.Installation{Program: "/no/such/program"}, nil); err == nil {
-		t.Error("what is not there was started")
+		t.Error("a missing program was started")
 	}
 }

@@ -4,12 +4,12 @@
 //
 // # Goroutines
 //
-//	loop    owns the replica and the machine: takes what came in (publishes, Raft's messages,
-//	        ticks, what the disk has done), sends, feeds the tail, answers
-//	disk    owns the log's end: appends and indexes all that waits, syncs once, reports
-//	keeper  takes groups' messages back that were not acknowledged in time
-//	upkeep  owns the log's rest: seals, cleans; and retention, promotions, free space
-//	scrubber  reads the log, and repairs what is damaged with what other nodes have
+//	loop         owns the replica and the machine: takes what came in (publishes, Raft's messages,
+//	             ticks, what the disk has done), sends, feeds the recent log, answers
+//	disk         owns the log's end: appends and indexes all that waits, syncs once, reports
+//	redelivery   takes groups' messages back that were not acknowledged in time
+//	maintenance  owns the log's rest: seals, cleans; and retention, promotions, free space
+//	scrubber     reads the log, and repairs damage with the copies of other nodes
 //
 // All others are the callers'. Between them are bounded queues: of publishes by the
 // bytes in hand, of Raft's messages by bytes (what does not fit is dropped, as Raft

@@ -284,7 +284,7 @@ func scrubOpen(t *testing.T, n *node.Node, want []string) bool {
 	for got := 0; got < len(want); {
 		b, err := f.Next(t.Context(), broker.Room{Bytes: 1 << 20})
 		if err != nil && status.CodeOf(err) != status.Unavailable {
-			t.Fatal("what is damaged is refused with", err)
+			t.Fatal("damage is refused with", err)
 		}
 		if err != nil {
 			return true

@@ -25,6 +25,9 @@ var updateWords = flag.Bool("update", false, "write testdata/words.txt anew")
 
 const wordsFile = "testdata/words.txt"
 
+// placesShown bounds what a failure shows of a folder.
+const placesShown = 30
+
 // columns is the width of a line, a tab being one.
 const columns = 120
 
@@ -47,15 +50,25 @@ var oldNames = []string{
 	"trouble", "twin", "twins", "upkeep", "witness",
 }
 
-// left is what a folder has.
-type left struct{ dialect, names, wide int }
+// ordinary are those of them that a sentence may have with their usual meaning.
+var ordinary = []string{"crossing", "fate", "hog", "trouble", "twin", "witness"}
 
-func (l *left) sentence(text string) {
-	l.dialect += len(dialect.FindAllString(text, -1))
+// left counts the marks in a folder.
+type left struct {
+	dialect, names, wide int
+	places               []string // of them all
+}
+
+func (l *left) sentence(at, text string) {
+	found := dialect.FindAllString(text, -1)
 	for _, m := range whatIs.FindAllStringSubmatch(text, -1) {
 		if !asks.MatchString(m[1]) {
-			l.dialect++
+			found = append(found, m[0])
 		}
+	}
+	l.dialect += len(found)
+	for _, f := range found {
+		l.places = append(l.places, at+": "+f)
 	}
 }
 
@@ -71,37 +84,48 @@ func parts(name string) (words []string) {
 	return append(words, name[begin:])
 }
 
-func (l *left) name(name string) {
+func (l *left) name(at, name string) {
 	for _, w := range parts(name) {
 		if slices.Contains(oldNames, strings.ToLower(strings.Trim(w, "_"))) {
 			l.names++
+			l.places = append(l.places, at+": "+name)
 		}
 	}
 }
 
-func (l *left) lines(text string) {
+func (l *left) lines(at, text string) {
 	raw := false // inside of a text between backquotes, which cannot be broken
+	number := 0
 	for line := range strings.Lines(text) {
+		number++
 		began := raw
 		raw = raw != (strings.Count(line, "`")%2 == 1)
 		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > columns && !began && !strings.Contains(line, "`") &&
 			!strings.Contains(line, "://") && !strings.HasPrefix(line, "//go:") {
 			l.wide++
+			l.places = append(l.places, fmt.Sprintf("%s:%d: above %d columns", at, number, columns))
 		}
 	}
 }
 
 func (l *left) source(f file) {
+	at := func(p token.Pos) string { return f.fset.Position(p).String() }
 	for _, group := range f.ast.Comments {
-		l.sentence(strings.Join(strings.Fields(group.Text()), " "))
+		text := strings.Fields(group.Text())
+		l.sentence(at(group.Pos()), strings.Join(text, " "))
+		for _, word := range text {
+			if word = strings.ToLower(strings.Trim(word, "[](),.;:\"")); !slices.Contains(ordinary, word) {
+				l.name(at(group.Pos()), word)
+			}
+		}
 	}
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
-			l.name(n.Name)
+			l.name(at(n.Pos()), n.Name)
 		case *ast.BasicLit:
 			if n.Kind == token.STRING {
-				l.sentence(n.Value)
+				l.sentence(at(n.Pos()), n.Value)
 			}
 		}
 		return true
@@ -129,7 +153,8 @@ func pages(t *testing.T, count func(folder string) *left) {
 		if err != nil {
 			return err
 		}
-		count(rootOf(strings.TrimPrefix(filepath.ToSlash(name), "../../"))).sentence(strings.Join(strings.Fields(string(text)), " "))
+		name = strings.TrimPrefix(filepath.ToSlash(name), "../../")
+		count(rootOf(name)).sentence(name, strings.Join(strings.Fields(string(text)), " "))
 		return nil
 	})
 	if err != nil {
@@ -169,7 +194,7 @@ func counted(t *testing.T) map[string]*left {
 			t.Fatal(err)
 		}
 		count(folder).source(f)
-		count(folder).lines(string(text))
+		count(folder).lines(f.path, string(text))
 	}
 	pages(t, count)
 	return all
@@ -191,7 +216,7 @@ func TestWords(t *testing.T) {
 				}
 			}
 		}) {
-			if l := now[folder]; *l != (left{}) {
+			if l := now[folder]; len(l.places) > 0 {
 				text += fmt.Sprintf("%s %d %d %d\n", folder, l.dialect, l.names, l.wide)
 			}
 		}
@@ -227,7 +252,8 @@ func TestWords(t *testing.T) {
 		} {
 			switch cmp.Compare(c.now, c.may) {
 			case 1:
-				t.Errorf("%s has %d %s, and may have %d", folder, c.now, c.what, c.may)
+				t.Errorf("%s has %d %s, and may have %d; the first of all marks there:\n%s", folder, c.now, c.what, c.may,
+					strings.Join(l.places[:min(len(l.places), placesShown)], "\n"))
 			case -1:
 				t.Errorf("%s has %d %s, less than %d: write it down with -update", folder, c.now, c.what, c.may)
 			}
@@ -243,19 +269,19 @@ func TestWordsAreFound(t *testing.T) {
 		"It keeps what is stored.": 1, "What is stored stays.": 1, "A node leads.": 0, "besides": 0,
 	} {
 		var l left
-		if l.sentence(text); l.dialect != want {
+		if l.sentence("", text); l.dialect != want {
 			t.Errorf("%q: %d, want %d", text, l.dialect, want)
 		}
 	}
 	for name, want := range map[string]int{"openDoor": 1, "Door": 1, "doorkeeper": 0, "laneKey": 1, "plan": 0} {
 		var l left
-		if l.name(name); l.names != want {
+		if l.name("", name); l.names != want {
 			t.Errorf("%s: %d, want %d", name, l.names, want)
 		}
 	}
 	var l left
 	wide := strings.Repeat("x", columns+1)
-	if l.lines(wide + "\n\t// " + wide + "\n`" + wide + "`\n"); l.wide != 2 {
+	if l.lines("", wide+"\n\t// "+wide+"\n`"+wide+"`\n"); l.wide != 2 {
 		t.Errorf("%d wide lines, want 2", l.wide)
 	}
 }

@@ -235,7 +235,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no such user", strings.Replace(s.DSN(), "//wirelab:", "//someone:", 1), 1, nil, wirelab.Unauthenticated,
 			"user someone"},
 		{"no such database", strings.Replace(s.DSN(), "/wirelab?", "/other?", 1), 1, nil, wirelab.NotFound, "/other"},
-		{"nobody listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil, wirelab.Unavailable,
+		{"no server listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil, wirelab.Unavailable,
 			"connection refused"},
 		{"no such host", "postgres://me:" + password + "@nowhere.invalid/x", 1, nil, wirelab.Unavailable, "nowhere.invalid"},
 		{"no string", "s3cret:" + password, 1, nil, wirelab.InvalidArgument, "postgres://"},

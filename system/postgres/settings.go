@@ -36,7 +36,7 @@ func settings(port int, socket string) []Setting {
 		{"checkpoint_completion_target", "0.9"},
 		{"log_checkpoints", "on"},
 		{"autovacuum", "on"}, // as on every server that is used
-		{"jit", "off"},       // compiles for whole seconds what is asked once
+		{"jit", "off"},       // compiles for seconds a statement that runs once
 		{"track_io_timing", "on"},
 		{"timezone", "UTC"},
 		{"log_timezone", "UTC"},

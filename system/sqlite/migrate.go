@@ -69,7 +69,7 @@ func (k Kind) versionOf(ctx context.Context, tx *sql.Tx) (int, error) {
 		(SELECT count(*) FROM sqlite_schema), (SELECT user_version FROM pragma_user_version)`).Scan(&mark, &tables, &version)
 	if err == nil && mark != k.Mark && (mark != 0 || tables != 0 || version != 0) {
 		err = wirelab.Errorf(wirelab.Conflict, "the file is a database of something else, and stays unchanged; give the %s "+
-			"one of its own", k.Holds)
+			"another file", k.Holds)
 	}
 	return version, err
 }

@@ -34,7 +34,7 @@ func TestKinds(t *testing.T) {
 	}
 	if got, err := codec.Decode([]byte(head + "\x01" + numbers + "\x02\xff\x02a" + "abcd" + "\x02")); err != nil ||
 		got.Suit != "HEARTS" || got.Text != "a" || string(got.Raw) != "\xff" {
-		t.Errorf("what is right: %+v, %v", got, err)
+		t.Errorf("right input: %+v, %v", got, err)
 	}
 }
 

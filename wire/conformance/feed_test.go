@@ -12,7 +12,7 @@ import (
 	"wirelab"
 )
 
-// bell is an event of its own feed: the check of feeds reads stubs, and needs no wire to be tried on faults
+// bell is an event of a separate feed: the check of feeds reads stubs, and needs no wire to be tried on faults
 // that a wire would have.
 type bell struct {
 	Tone int

@@ -55,7 +55,7 @@ type Probe[S any] struct {
 	// Operation is the one the property belongs to: a cell with a hole there is not asked.
 	Operation string
 	Why       string
-	// Check returns what is wrong, or nil. service is fresh.
+	// Check returns a fault, or nil. service is fresh.
 	Check func(ctx context.Context, service S) error
 }
 

@@ -67,7 +67,7 @@ func Texts() []Value[string] {
 		{"path", "../../a//b/.", "is cleaned where text becomes a path"},
 		{"separators", ",;|\t", "splits a field where text is joined"},
 		{"lines", "a\r\nb\n\nc: d", "ends a header, an SSE event or a line of JSON"},
-		{"event", "data: x\nid: 1\n\n", "is an event of its own in a text/event-stream"},
+		{"event", "data: x\nid: 1\n\n", "is a separate event in a text/event-stream"},
 		{"nul", "a\x00b", "ends a C string, and PostgreSQL's text refuses it"},
 		{"control", "\x01\x1b[31m\x7f", "must be escaped in JSON, and colours a terminal"},
 		{"latin", "Élan Grüne Løken", "is two bytes a letter, and mojibake where Latin-1 is assumed"},

@@ -214,7 +214,7 @@ func noticed(t *testing.T, c *exchange.Client) {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			t.Fatal("nobody notices that an idle connection is gone")
+			t.Fatal("no end notices that an idle connection is gone")
 		}
 	}
 }

@@ -137,7 +137,7 @@ func TestPump(t *testing.T) {
 		{"an end", t.Context(), func(func(int, error) bool) {}, nil},
 		{"an error", t.Context(), func(yield func(int, error) bool) { yield(0, broken) }, broken},
 		{"a service that just stops when its time is over", ended, func(func(int, error) bool) {}, context.Canceled},
-		{"nobody who takes an item", ended, func(yield func(int, error) bool) { yield(1, nil) }, context.Canceled},
+		{"no reader of an item", ended, func(yield func(int, error) bool) { yield(1, nil) }, context.Canceled},
 	}
 	for _, k := range cases {
 		if err := pump(k.ctx, k.items, make(chan *int)); !errors.Is(err, k.want) {

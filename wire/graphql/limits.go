@@ -42,7 +42,7 @@ func (g guard) MutateOperationParameters(ctx context.Context, params *graphql.Ra
 	return nil
 }
 
-// checkDocument returns what stands against a document. One that is no GraphQL
+// checkDocument returns the faults of a document. One that is no GraphQL
 // passes: gqlgen says better what is wrong with it.
 func checkDocument(text string) error {
 	if len(text) > documentLimit {

@@ -70,7 +70,7 @@ func TestCheckDocument(t *testing.T) {
 	cases := []struct{ why, text, want string }{
 		{"nothing", "", "ok"},
 		{"a field", "{ a }", "ok"},
-		{"what is no GraphQL is the parser's to refuse", "{ a ", "ok"},
+		{"a text that is no GraphQL is the parser's to refuse", "{ a ", "ok"},
 		{"so is text that is none", "{ \x00 }", "ok"},
 		{"a text at the limit", "{ a }" + strings.Repeat(" ", documentLimit-5), "ok"},
 		{"a text above it", "{ a }" + strings.Repeat(" ", documentLimit-4), exhausted},

@@ -34,8 +34,8 @@ func TestSortErrors(t *testing.T) {
 		{"items of a list", "second.list.10.p second.list.9.q second.list.9.p", "second.list.9.p second.list.9.q " +
 			"second.list.10.p"},
 		{"a field before those in it", "first.y first", "first first.y"},
-		{"what is of no field first", "first.x  nowhere", " nowhere first.x"},
-		{"what is of one place as it came", "first.x.gone first.x.lost first.x", "first.x.gone first.x.lost first.x"},
+		{"errors of no field first", "first.x  nowhere", " nowhere first.x"},
+		{"errors of one place in order of arrival", "first.x.gone first.x.lost first.x", "first.x.gone first.x.lost first.x"},
 	}
 	doc, err := parser.ParseQuery(&ast.Source{Input: text})
 	if err != nil {

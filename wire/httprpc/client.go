@@ -111,8 +111,8 @@ func unasked(resp *http.Response) error {
 	switch coding := resp.Header.Get("Content-Encoding"); {
 	case coding != "" && !strings.EqualFold(coding, "identity"):
 		return status.Errorf(status.Unimplemented,
-			"the reply is compressed (Content-Encoding: %.40q), though the request did not ask for it; have the server send replies "+
-				"as they are", coding)
+			"the reply is compressed (Content-Encoding: %.40q), though the request did not ask for it; have the server "+
+				"send replies as they are", coding)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
 		return status.Errorf(status.Unimplemented,
 			"status %d: the server redirects to %.200q, and redirects are not followed; name that server instead",

@@ -43,7 +43,7 @@ func GetStream[Req, Rep any](parameters []Parameter[Req], call func(context.Cont
 		if err != nil {
 			return err
 		}
-		if err := c.noBody(); err != nil {
+		if err := c.withoutBody(); err != nil {
 			return err
 		}
 		req, err := readURL(parameters, c.place, c.variables, c.Request.URL.RawQuery)

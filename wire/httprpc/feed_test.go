@@ -13,7 +13,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// pick is a request with a parameter of its own form: letters, of which none may be a digit.
+// pick is a request with a parameter that has its own form: letters, of which none may be a digit.
 type pick struct{ letters []string }
 
 func pickParameters() []httprpc.Parameter[pick] {
@@ -112,7 +112,7 @@ func TestGetStreamRefuses(t *testing.T) {
 		{"another parameter", "GET", "?letter=a", "", 400},
 		{"twice", "GET", "?letters=a&letters=b", "", 400},
 		{"another method", "POST", "?letters=a", "", 405},
-		{"as it is", "GET", "?letters=a", "", 200},
+		{"unchanged", "GET", "?letters=a", "", 200},
 	} {
 		if got, body := ask(t, c.method, "http://"+address+"/letters"+c.target, c.body); got.StatusCode != c.status {
 			t.Errorf("%s: %d, %s; want %d", c.why, got.StatusCode, body, c.status)

@@ -20,7 +20,7 @@ const (
 // or 503. Why it cannot is for its own log and not for anyone who asks.
 func Health(ready func(context.Context) error) Route {
 	return Route{Method: http.MethodGet, Answer: func(ctx context.Context, c *Call) error {
-		if err := c.noBody(); err != nil {
+		if err := c.withoutBody(); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, readyTime)

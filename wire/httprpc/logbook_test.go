@@ -59,7 +59,7 @@ func TestLogbook(t *testing.T) {
 		want                    string
 	}{
 		{"accepted", "POST", "/log", `{"text":"x"}`, 202, `{"text":"took x"}`},
-		{"beside it a success as usual", "POST", "/plain", `{"text":"x"}`, 200, `{"text":"x"}`},
+		{"next to it a success as usual", "POST", "/plain", `{"text":"x"}`, 200, `{"text":"x"}`},
 		{"removed", "DELETE", "/log?count=9223372036854775807", "", 200, `{"text":"removed 9223372036854775807 from ` +
 			year1 + `"}`},
 		{

@@ -227,7 +227,7 @@ func inURL[Req, Rep any](
 		if err := c.negotiate(usual, gives); err != nil {
 			return err
 		}
-		if err := c.noBody(); err != nil {
+		if err := c.withoutBody(); err != nil {
 			return err
 		}
 		req, err := readURL(parameters, c.place, c.variables, c.Request.URL.RawQuery)
@@ -240,8 +240,8 @@ func inURL[Req, Rep any](
 	}}
 }
 
-// noBody refuses a request that has a body.
-func (c *Call) noBody() error {
+// withoutBody refuses a request that has a body.
+func (c *Call) withoutBody() error {
 	switch length := c.Request.ContentLength; {
 	case length == 0:
 		return nil

@@ -17,7 +17,7 @@ func TestATurnThatComesTooLateIsGivenBack(t *testing.T) {
 		over.conn = &conn{limit: 1} // as another call found it, which let those in who wait
 		over.next()
 		over.conn = nil
-		return nil, errors.New("nobody is there")
+		return nil, errors.New("no server is there")
 	}, "x:1", nil)
 	if err := over.enter(t.Context()); err == nil {
 		t.Fatal("a call was let in without a connection")

@@ -215,7 +215,7 @@ func TestFailuresOfTheCall(t *testing.T) {
 		{"a panic costs its call", "Echo.Say", "panic", wirelab.Internal},
 		{"an unclassified error tells nothing", "Echo.Say", "unclassified", wirelab.Internal},
 		{"an unknown method", "Echo.Shout", "", wirelab.Unimplemented},
-		{"a service nobody has", "Other.Say", "", wirelab.Unimplemented},
+		{"a service that is unknown", "Other.Say", "", wirelab.Unimplemented},
 		{"a method that is no method", "Echo", "", wirelab.Unimplemented},
 	}
 	for _, k := range cases {

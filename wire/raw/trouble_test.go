@@ -377,8 +377,8 @@ func TestDialRefuses(t *testing.T) {
 		{"HTTP/1.1 carries one call at a time", server.dialing(2), 3, "GetFeature", wirelab.InvalidArgument},
 		{"no call can be in flight", server.dialing(1), 0, "GetFeature", wirelab.InvalidArgument},
 		{"a chat's requests cannot be made beforehand", server.dialing(1), 1, "RouteChat", wirelab.Unimplemented},
-		{"nobody has the operation", server.dialing(1), 1, "Guess", wirelab.InvalidArgument},
-		{"nobody listens", wirelab.Dialing{Address: "127.0.0.1:1"}, 1, "GetFeature", wirelab.Unavailable},
+		{"no server has the operation", server.dialing(1), 1, "Guess", wirelab.InvalidArgument},
+		{"no server listens", wirelab.Dialing{Address: "127.0.0.1:1"}, 1, "GetFeature", wirelab.Unavailable},
 	} {
 		lines, err := cell.DialRaw(t.Context(), c.to, c.slots, c.operation, "", 1)
 		if err == nil {

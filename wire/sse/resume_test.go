@@ -162,7 +162,8 @@ func scenes() []scene {
 		{"the server refuses to go on", failing(status.NotFound), 2, "1@1", status.NotFound, false},
 		{"the client knows nothing of resuming", always, 1, "1@1", status.Unavailable, true},
 		{
-			"a failure is reported, which is no broken connection", func(context.Context, int64, count) iter.Seq2[number, error] {
+			"a failure is reported, which is no broken connection", func(context.Context, int64,
+				count) iter.Seq2[number, error] {
 				return func(yield func(number, error) bool) {
 					_ = yield(number{1, 1}, nil) && yield(number{}, status.Errorf(status.Unavailable, "down"))
 				}

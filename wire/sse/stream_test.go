@@ -210,7 +210,8 @@ func TestIDs(t *testing.T) {
 			_ = yield(number{1, 1}, nil) && yield(number{}, status.Errorf(status.Unavailable, "gone"))
 		}
 	})
-	const failure = "event: error\ndata:{\"code\":503,\"message\":\"gone\",\"details\":{\"wirelab.code\":\"unavailable\"}}\n\n"
+	const failure = "event: error\n" +
+		"data:{\"code\":503,\"message\":\"gone\",\"details\":{\"wirelab.code\":\"unavailable\"}}\n\n"
 	if w := said(t, failing, "GET", "/count"); w.Body.String() != begin+one+failure {
 		t.Errorf("a failure: %q", w.Body)
 	}

@@ -103,9 +103,10 @@ func TestConverse(t *testing.T) {
 
 // TestConverseOpenFails: an error at the start is the only item.
 func TestConverseOpenFails(t *testing.T) {
-	for _, err := range stream.Converse(t.Context(), count(1, nil), func(context.Context) (stream.Duplex[int, int], error) {
-		return stream.Duplex[int, int]{}, errWire
-	}) {
+	for _, err := range stream.Converse(t.Context(), count(1, nil),
+		func(context.Context) (stream.Duplex[int, int], error) {
+			return stream.Duplex[int, int]{}, errWire
+		}) {
 		if err != errWire {
 			t.Error(err)
 		}

@@ -363,7 +363,7 @@ func TestSocketRules(t *testing.T) {
 		code websocket.StatusCode
 	}{
 		{"two beginnings", func(k *socket) { k.send(`{"type":"connection_init"}`) }, 4429},
-		{"what is none", func(k *socket) { k.send(`{`) }, 4400},
+		{"no JSON", func(k *socket) { k.send(`{`) }, 4400},
 		{"an unknown type", func(k *socket) { k.send(`{"type":"start"}`) }, 4400},
 		{"no id", func(k *socket) { k.send(`{"type":"subscribe","payload":{"query":"{cluster{node}}"}}`) }, 4400},
 		{"an id twice", func(k *socket) { k.subscribe("1", subscribe); k.subscribe("1", subscribe) }, 4409},

@@ -11,8 +11,8 @@ import (
 	"wirelab/wire/status"
 )
 
-// noBody refuses a request that has a body, which would not be read.
-func (c *call) noBody() error {
+// withoutBody refuses a request that has a body, which would not be read.
+func (c *call) withoutBody() error {
 	if c.request.ContentLength > 0 {
 		return status.Errorf(status.InvalidArgument, "%s has no body here", c.request.Method)
 	}
@@ -111,7 +111,7 @@ func (c *call) plain() error {
 	if err := c.query.done(); err != nil {
 		return err
 	}
-	if err := c.noBody(); err != nil {
+	if err := c.withoutBody(); err != nil {
 		return err
 	}
 	return c.names()
@@ -150,7 +150,7 @@ func (c *call) listTopics() error {
 	if err := c.query.done(); err != nil {
 		return err
 	}
-	if err := c.noBody(); err != nil {
+	if err := c.withoutBody(); err != nil {
 		return err
 	}
 	if limit == 0 {
@@ -348,7 +348,7 @@ func (c *call) getCluster() error {
 	if err := c.query.done(); err != nil {
 		return err
 	}
-	if err := c.noBody(); err != nil {
+	if err := c.withoutBody(); err != nil {
 		return err
 	}
 	return c.cluster(c.broker.Status(c.ctx))
@@ -385,7 +385,7 @@ func (c *call) member() (uint64, error) {
 	if err := c.query.done(); err != nil {
 		return 0, err
 	}
-	if err := c.noBody(); err != nil {
+	if err := c.withoutBody(); err != nil {
 		return 0, err
 	}
 	return spelling.ID("the member's id", c.variables[0])

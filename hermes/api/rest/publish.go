@@ -245,7 +245,7 @@ func (c *call) openProducer() error {
 	if err := c.query.done(); err != nil {
 		return err
 	}
-	if err := c.noBody(); err != nil {
+	if err := c.withoutBody(); err != nil {
 		return err
 	}
 	id, err := c.broker.OpenProducer(c.ctx)

@@ -112,7 +112,7 @@ func (c *call) subscribe(start broker.Start, f form) error {
 	if err := c.accepts(httprpc.MediaEvents); err != nil {
 		return err
 	}
-	if err := c.noBody(); err != nil {
+	if err := c.withoutBody(); err != nil {
 		return err
 	}
 	if c.request.Method == http.MethodHead {

@@ -289,7 +289,7 @@ func testRestore(s *suite) {
 		s.Errorf("the group gets %v", all)
 	}
 	if v := s.publish("new"); v.Offset != was.Next || v.Time < at.Time {
-		s.Errorf("what is published then is %+v", v)
+		s.Errorf("a publish then gives %+v", v)
 	}
 }
 

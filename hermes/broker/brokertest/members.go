@@ -123,7 +123,7 @@ func testReturn(s *suite) {
 	s.same("redelivered", s.group("g").Redelivered, 1)
 	s.ack(g, broker.Range{First: 0, Last: 2})
 	g.Return(3)
-	s.same("what is settled is not given back", s.group("g").Floor, 3)
+	s.same("settled messages are not given back", s.group("g").Floor, 3)
 }
 
 // testLostInCompany: a member that goes away with several messages does not make dead letters of them: after
