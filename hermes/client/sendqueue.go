@@ -153,6 +153,7 @@ func (l *sendQueue) take() *run {
 	}
 	r := l.waiting[0]
 	l.waiting = append(l.waiting[:0], l.waiting[1:]...)
+	// One that is sent again keeps its number: by that alone a node knows that it may have stored it already.
 	if r.sequence == 0 && l.key.mode != hermes.Performance {
 		r.producer, r.sequence = l.producer, l.next
 		l.next += uint64(len(r.done))

@@ -25,6 +25,8 @@ func (g *admission) enter(ctx context.Context, stopped <-chan struct{}, bytes in
 			g.mu.Unlock()
 			return nil
 		}
+		// One channel for all who wait, closed at each release: who finds too little waits on the next one. A queue
+		// would let one large publish hold up all small ones behind it.
 		if g.freed == nil {
 			g.freed = make(chan struct{})
 		}

@@ -188,6 +188,8 @@ func replaceFile(files vfs.FS, dir, base string, text []byte) error {
 	}
 	_, err = f.WriteAt(text, 0)
 	if err == nil {
+		// Before the rename: the name could otherwise reach the disk before the content, and a power cut would
+		// leave an empty file in the place of a good one.
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -196,7 +198,7 @@ func replaceFile(files vfs.FS, dir, base string, text []byte) error {
 	if err := files.Rename(fresh, name); err != nil {
 		return err
 	}
-	return files.SyncDir(dir)
+	return files.SyncDir(dir) // the rename is on disk only from then on
 }
 
 // readFile is a file's content.
