@@ -99,7 +99,7 @@ func lifeFaults() []Fault {
 			"panic-kills", "wire/grpc/server.go",
 			"		if p := recover(); p != nil {\n			reply, err = nil, Encode",
 			"		if p := any(nil); p != nil {\n			reply, err = nil, Encode",
-			"grpc", "planted by the conformance suite: a server must recover from this",
+			"grpc", "injected by the conformance suite: a server must recover from this",
 		},
 		{
 			"leak", "wire/connect/client.go",

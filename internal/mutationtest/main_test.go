@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestFaultsCanBePlanted(t *testing.T) {
+func TestFaultsCanBeApplied(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, f := range faults() {

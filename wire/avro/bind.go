@@ -13,7 +13,7 @@ import (
 // domain type has neither the schema's names nor tags, so the codec works with
 // a copy of the schema whose fields have the names of the Go type's, and their
 // own as aliases, by which those of writers are found. Names are not on the
-// wire. The road not taken, a tagged twin of every domain type, costs a copy of
+// wire. The road not taken, a tagged copy of every domain type, costs a copy of
 // each value both ways: a third of the time of a list.
 
 // renaming is what fields of records are called in Go: by the record's full

@@ -196,9 +196,9 @@ func (c *cell[S]) cancelOf(r reporter, o wirelab.Operation[S]) {
 	}
 }
 
-// plantedPanic is what the service panics with. If a test run dies of it, the
+// injectedPanic is what the service panics with. If a test run dies of it, the
 // server under test does not recover, and the stack says which.
-const plantedPanic = "planted by the conformance suite: a server must recover from this"
+const injectedPanic = "injected by the conformance suite: a server must recover from this"
 
 // panics checks that a panic in the service costs its call and nothing else,
 // and tells the caller nothing.
@@ -206,7 +206,7 @@ func (c *cell[S]) panics(r reporter) {
 	var armed atomic.Bool
 	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Before: func(context.Context, string) error {
 		if armed.Load() {
-			panic(plantedPanic)
+			panic(injectedPanic)
 		}
 		return nil
 	}}), setup{})
@@ -237,7 +237,7 @@ func (c *cell[S]) judgePanic(r reporter, name string, got answer) {
 	switch {
 	case got.err == nil || got.err.Code != wirelab.Internal:
 		r.Errorf("%s: a panic in the service answers %s, want the code internal", name, short(got.String()))
-	case strings.Contains(got.err.Message, "planted"):
+	case strings.Contains(got.err.Message, "injected"):
 		r.Errorf("%s: the caller is shown what the service panicked with: %s", name, got.err.Message)
 	}
 }

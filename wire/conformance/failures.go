@@ -16,8 +16,8 @@ type failure struct {
 	want *wirelab.Error
 }
 
-// plantedSecret is the text of an error that no one classified.
-const plantedSecret = "planted secret: dial tcp 10.0.0.1"
+// injectedSecret is the text of an error that no one classified.
+const injectedSecret = "injected secret: dial tcp 10.0.0.1"
 
 // failures are every code, the messages that headers and trailers carry
 // wrongly, and an error whose text must not be shown.
@@ -36,7 +36,7 @@ func failures() []failure {
 		coded("a message beyond ASCII", wirelab.NotFound, "keine Straße, 没有 🧭"),
 		coded("a message of two lines", wirelab.InvalidArgument, "one\ntwo\r\nGrpc-Status: 0"),
 		coded("a long message", wirelab.PermissionDenied, strings.Repeat("long ", 300)+"end"),
-		failure{"an unclassified error", errors.New(plantedSecret), &wirelab.Error{Code: wirelab.Internal,
+		failure{"an unclassified error", errors.New(injectedSecret), &wirelab.Error{Code: wirelab.Internal,
 			Message: "internal error"}},
 	)
 }

@@ -11,7 +11,7 @@ import (
 	"wirelab"
 )
 
-// toyPatience is short: a planted fault that hangs is given this long.
+// toyPatience is short: an injected fault that hangs is given this long.
 const toyPatience = time.Second
 
 // findings is a reporter that keeps the findings.
@@ -83,7 +83,7 @@ func TestSoundBindingPasses(t *testing.T) {
 	}
 }
 
-func TestPlantedFaultsAreNamed(t *testing.T) {
+func TestInjectedFaultsAreNamed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
@@ -109,7 +109,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 		{"code-table", h2c, "errors", "Find, code conflict: wrong code not_found"},
 		{"code-table", h2c, "errors", "List, code conflict after 3 items: wrong code not_found"},
 		{"text-in-header", h2c, "errors", "a message of two lines: wrong message"},
-		{"tells-all", h2c, "errors", `an unclassified error: wrong message "planted secret`},
+		{"tells-all", h2c, "errors", `an unclassified error: wrong message "injected secret`},
 		{"local", h2c, "transcript", "no bytes moved"},
 		{"own-dialer", h2c, "transcript", "opens connections by itself"},
 		{"half-duplex", h2c, "probes", "no reply before the next note"},

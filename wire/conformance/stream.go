@@ -128,7 +128,7 @@ func (c *cell[S]) earlyBreak(r reporter) {
 	var armed atomic.Bool
 	hooks.Item = func(ctx context.Context) error {
 		if armed.Load() && s.items.Load() > itemsRead {
-			panic(plantedPanic)
+			panic(injectedPanic)
 		}
 		return item(ctx)
 	}

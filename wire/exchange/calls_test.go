@@ -117,7 +117,7 @@ func TestFailuresOfTheCall(t *testing.T) {
 			echo: func(_ context.Context, req string) (string, error) {
 				switch req {
 				case "panic":
-					panic("planted")
+					panic("injected")
 				case "unclassified":
 					return "", errors.New("a secret")
 				case "huge":
@@ -128,10 +128,10 @@ func TestFailuresOfTheCall(t *testing.T) {
 			count: func(ctx context.Context, _ string) iter.Seq2[string, error] {
 				return func(yield func(string, error) bool) {
 					yield("item", nil)
-					panic("planted")
+					panic("injected")
 				}
 			},
-			chat: func(context.Context, iter.Seq2[string, error]) iter.Seq2[string, error] { panic("planted") },
+			chat: func(context.Context, iter.Seq2[string, error]) iter.Seq2[string, error] { panic("injected") },
 		})
 		ctx := bounded(t)
 		cases := []struct {
@@ -182,7 +182,7 @@ func TestFailuresOfTheCall(t *testing.T) {
 				err = wirelab.Errorf(k.want, "")
 			}
 			wantCode(t, k.why, err, k.want)
-			if err != nil && (strings.Contains(err.Error(), "planted") || strings.Contains(err.Error(), "secret")) {
+			if err != nil && (strings.Contains(err.Error(), "injected") || strings.Contains(err.Error(), "secret")) {
 				t.Errorf("%s: the caller is shown %v", k.why, err)
 			}
 			wantEcho(t, "after "+k.why, c)

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Planted panics would fill the output with their stacks.
+	// Injected panics would fill the output with their stacks.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(leaktest.Patient(m))
 }

@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Planted panics would fill the output with their stacks.
+	// Injected panics would fill the output with their stacks.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(leaktest.Patient(m))
 }
@@ -56,7 +56,7 @@ func TestPresent(t *testing.T) {
 		{"a query that is none", withCode(errcode.ParseFailed), status.InvalidArgument, "about the query"},
 		{"a query that does not fit", withCode(errcode.ValidationFailed), status.InvalidArgument, "about the query"},
 		{"a query of too many fields", withCode(complexityCode), status.ResourceExhausted, "about the query"},
-		{"a panic", panics.Error(t.Context(), "planted"), status.Internal, "internal error"},
+		{"a panic", panics.Error(t.Context(), "injected"), status.Internal, "internal error"},
 	}
 	for _, code := range status.Codes() {
 		cases = append(cases, struct {
@@ -144,8 +144,8 @@ func TestPump(t *testing.T) {
 			t.Errorf("%s: %v, want %v", k.why, err, k.want)
 		}
 	}
-	err := pump(t.Context(), func(func(int, error) bool) { panic("planted") }, make(chan *int))
-	if err == nil || status.CodeOf(err) != status.Internal || strings.Contains(err.Error(), "planted") {
+	err := pump(t.Context(), func(func(int, error) bool) { panic("injected") }, make(chan *int))
+	if err == nil || status.CodeOf(err) != status.Internal || strings.Contains(err.Error(), "injected") {
 		t.Errorf("a panic: %v", err)
 	}
 }

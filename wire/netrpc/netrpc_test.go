@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Planted panics would fill the output with their stacks.
+	// Injected panics would fill the output with their stacks.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(leaktest.Patient(m))
 }
@@ -201,7 +201,7 @@ func TestFailuresOfTheCall(t *testing.T) {
 	r := start(t, "127.0.0.1:0", 0, func(_ context.Context, a ask) (answer, error) {
 		switch a.Text {
 		case "panic":
-			panic("planted")
+			panic("injected")
 		case "unclassified":
 			return answer{}, errors.New("a secret")
 		}
@@ -221,7 +221,7 @@ func TestFailuresOfTheCall(t *testing.T) {
 	for _, k := range cases {
 		_, err := netrpc.Call[ask, answer](bounded(t), c, k.method, ask{k.text})
 		wantCode(t, k.why, err, k.want)
-		if err != nil && (strings.Contains(err.Error(), "planted") || strings.Contains(err.Error(), "secret")) {
+		if err != nil && (strings.Contains(err.Error(), "injected") || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: the caller is shown %v", k.why, err)
 		}
 		if got, err := say(bounded(t), c, "next"); err != nil || got != "next" {

@@ -173,7 +173,7 @@ func scenes() []scene {
 			"a panic in the service is none either", func(context.Context, int64, count) iter.Seq2[number, error] {
 				return func(yield func(number, error) bool) {
 					yield(number{1, 1}, nil)
-					panic("planted")
+					panic("injected")
 				}
 			}, 1, "1@1", status.Internal, false,
 		},
