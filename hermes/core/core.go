@@ -54,9 +54,8 @@ type limits struct {
 	producers      int
 	sequences      int // producer and topic, each pair with up to runs of 16 bytes
 	runs           int // of a sequence
-	// ranges a group may have. Delivery stops at hermes.GroupRanges; what members had in flight with them by then
-	// may still be acknowledged, or it would come again, and in the end as a dead letter, though it was dealt
-	// with.
+	// ranges a group may have. Delivery stops at hermes.GroupRanges; what members had in flight by then may still
+	// be acknowledged, or it would come again, and in the end as a dead letter, though it was dealt with.
 	ranges int
 	// How many ranges of tries a group may have, and all groups together.
 	tries, triesAll int

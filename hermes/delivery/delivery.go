@@ -1,7 +1,6 @@
-// Package delivery is what members of a group have in flight with them: who gets which message, until when it
-// is to be acknowledged, how often it was tried. The leader keeps it in memory; acknowledged messages, and what
-// was tried in vain, is in the log. No clock, no goroutine: time comes in. It knows no disk, no Raft and no
-// API.
+// Package delivery is what members of a group have in flight: who gets which message, until when it is to be
+// acknowledged, how often it was tried. The leader keeps it in memory; acknowledged messages, and what was
+// tried in vain, are in the log. No clock, no goroutine: time comes in. It knows no disk, no Raft and no API.
 //
 // # How it is kept
 //
@@ -26,11 +25,11 @@
 //
 // # Whose fault a loss is
 //
-// A member that goes away, or does nothing for the whole time, while it has several messages in flight with it
-// does not tell which of them is to blame, and most are not. Such a loss in company never makes a dead letter.
-// A message that was lost in company twice is handed out alone, to a member that has nothing else: a loss then
-// is its own, and counts. So a message that kills its worker is found, and those next to it do not become dead
-// letters with it.
+// A member that goes away, or does nothing for the whole time, while it has several messages in flight does not
+// tell which of them is to blame, and most are not. Such a loss in company never makes a dead letter. A message
+// that was lost in company twice is handed out alone, to a member that has nothing else: a loss then is its
+// own, and counts. So a message that kills its worker is found, and those next to it do not become dead letters
+// with it.
 package delivery
 
 import (
@@ -187,10 +186,10 @@ func (g *Group) Leave(id uint64, now int64) {
 
 // Next leases a member what it may have of the offsets before next, at most most messages: those that come
 // again first, then new ones. first is the oldest offset that the topic keeps: everything before it is
-// forgotten. ok is false when there is nothing for it now: nothing there, too much in flight with it, a message
-// there that it gets alone once it has nothing in flight, or, for new ones, hermes.GroupRanges acknowledged
-// ranges above a gap, which what comes again will close, or more messages open in the whole group (up to
-// 40,000) than could leave a gap each.
+// forgotten. ok is false when there is nothing for it now: nothing there, too much in flight, a message there
+// that it gets alone once it has nothing in flight, or, for new ones, hermes.GroupRanges acknowledged ranges
+// above a gap, which what comes again will close, or more messages open in the whole group (up to 40,000) than
+// could leave a gap each.
 func (g *Group) Next(id uint64, next, first uint64, most int, now int64) (l Lease, ok bool) {
 	g.advance(now)
 	g.raise(first)
@@ -289,8 +288,8 @@ func (g *Group) grant(m *member, s *span, attempt uint32) {
 	s.state, s.lease, s.tried = held, l, attempt
 }
 
-// Return gives messages from an offset to another on, which a member has in flight with it, back untried: they
-// were not sent. They come next, in the order of offsets with all else that is due at once.
+// Return gives messages from an offset to another on, which a member has in flight, back untried: they were not
+// sent. They come next, in the order of offsets with all else that is due at once.
 func (g *Group) Return(id uint64, from, last uint64) {
 	g.each(broker.Range{First: from, Last: last}, g.has(id), func(s *span) {
 		if s.tried > 1 {
@@ -300,7 +299,7 @@ func (g *Group) Return(id uint64, from, last uint64) {
 	})
 }
 
-// Sent tells that a member was sent messages that it has in flight with it: it may settle them from now on.
+// Sent tells that a member was sent messages that it has in flight: it may settle them from now on.
 func (g *Group) Sent(id, first, last uint64) {
 	m := g.members[id]
 	if m == nil {

@@ -172,8 +172,8 @@ func TestLossesInCompany(t *testing.T) {
 	}
 }
 
-// A member with others in flight with it takes nothing more until it can have a lone message; other members go
-// on, and one that has nothing in flight gets it at once.
+// A member with others in flight takes nothing more until it can have a lone message; other members go on, and
+// one that has nothing in flight gets it at once.
 func TestLoneMessageWaitsForEmptyHands(t *testing.T) {
 	t.Parallel()
 	g := New(Options{})

@@ -12,9 +12,9 @@ type Acked struct {
 	Late  []broker.Range // another member has it, or it is a dead letter: this one counts no more
 }
 
-// Ack takes what a member was sent out of its flight, or, if no one has it now, out of those that wait. Taken
-// is remembered as on its way to the log until Acknowledged says that it is there (or Refused that not). With
-// an offset that the member was never sent it does nothing: strange is the first such, and ok is false.
+// Ack takes what a member was sent out of flight, or, if no one has it now, out of those that wait. Taken is
+// remembered as on its way to the log until Acknowledged says that it is there (or Refused that not). With an
+// offset that the member was never sent it does nothing: strange is the first such, and ok is false.
 func (g *Group) Ack(id uint64, ranges []broker.Range, now int64) (a Acked, strange uint64, ok bool) {
 	g.advance(now)
 	if strange, ok = g.known(id, ranges); !ok {
@@ -139,9 +139,8 @@ func (g *Group) Refused(ranges []broker.Range, now int64) {
 	}
 }
 
-// Nack gives back those of the ranges that the member has in flight with it, to come again at a time. Call
-// Expire then: some may have been tried too often. With an offset that the member was never sent it does
-// nothing, as Ack.
+// Nack gives back those of the ranges that the member has in flight, to come again at a time. Call Expire then:
+// some may have been tried too often. With an offset that the member was never sent it does nothing, as Ack.
 func (g *Group) Nack(id uint64, ranges []broker.Range, reason string, now, again int64) (strange uint64, ok bool) {
 	g.advance(now)
 	if strange, ok = g.known(id, ranges); !ok {

@@ -19,7 +19,7 @@ import (
 const redeliveryTick = 20 * time.Millisecond
 
 // groups are the groups that have had members since this node leads. The log has what they acknowledged, and
-// what was handed out in vain; messages in flight with members are here, and begins anew with each leader.
+// what was handed out in vain; messages in flight with members are here, and begin anew with each leader.
 type groups struct {
 	n    *Node
 	wake chan struct{} // the redelivery loop has dead letters to make

@@ -190,7 +190,7 @@ func (f *member) Ack(ctx context.Context, ranges []broker.Range) error {
 	}
 	acked, strange, ok := h.g.Ack(f.id, ranges, h.n.clock.now())
 	generation := h.generation
-	f.tell() // there may be room in flight with it
+	f.tell() // there may be room for more
 	h.mu.Unlock()
 	if !ok {
 		return broker.Strange(strange)

@@ -19,8 +19,8 @@ const (
 )
 
 // crew is the members of a group that share the work on a topic. Some are slower than they may be, and some
-// leave with messages in flight with them that they were not sent, or have not looked at. That is no fault of
-// the messages: none may become a dead letter, and each is worked on.
+// leave with messages in flight that they were not sent, or have not looked at. That is no fault of the
+// messages: none may become a dead letter, and each is worked on.
 type crew struct {
 	world    *World
 	topic    uint32
@@ -29,7 +29,7 @@ type crew struct {
 	done     map[uint64]bool // offsets that were worked on
 }
 
-// assignment is what members have in flight with them, as a leader keeps it while it leads.
+// assignment is what members have in flight, as a leader keeps it while it leads.
 type assignment struct {
 	node       uint64
 	life       int
@@ -190,7 +190,7 @@ func (k *worker) settle(n *node, h *assignment, at uint64) {
 	}
 }
 
-// leave ends a member with what it has in flight with it from an offset on.
+// leave ends a member with what it has in flight from an offset on.
 func (k *worker) leave(h *assignment, l delivery.Lease, at uint64) {
 	w := k.crew.world
 	w.judge.report.Left++

@@ -68,9 +68,9 @@ func (m *member) handled(t *testing.T, all map[uint64]int) {
 	}
 }
 
-// Members of a group are killed under load, one of each round with all in flight with it that it was ever
-// given, and so is a leader, who keeps what they have in hand. Every message is handled at least once, by a
-// member that acknowledges. (hb-D01, hb-M18)
+// Members of a group are killed under load, one of each round with all in flight that it was ever given, and so
+// is a leader, who keeps what they have in hand. Every message is handled at least once, by a member that
+// acknowledges. (hb-D01, hb-M18)
 func TestMembersKilled(t *testing.T) {
 	long(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)

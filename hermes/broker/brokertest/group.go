@@ -128,7 +128,7 @@ func (g *group) untried(o uint64) {
 	}
 }
 
-// has is what a member has in flight with it, in order.
+// has is what a member has in flight, in order.
 func (g *group) has(f *feed) []uint64 {
 	var all []uint64
 	for o, h := range g.leases {
