@@ -62,8 +62,9 @@ func New[T any](limits Limits, schema *Schema, writers ...*Schema) (*Codec[T], e
 		if err != nil {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "what %s wrote cannot be read as %s: %v", w, schema, err)
 		}
-		c.writers = append(c.writers, writer{Schema: w, decode: decode, blind: w.shape.has(kindBytes) &&
-			schema.shape.has(kindString)})
+		c.writers = append(c.writers, writer{
+			Schema: w, decode: decode, blind: w.shape.has(kindBytes) && schema.shape.has(kindString),
+		})
 	}
 	return c, nil
 }

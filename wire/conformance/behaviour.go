@@ -135,8 +135,9 @@ func (c *cell[S]) deadlineAfter(r reporter, o wirelab.Operation[S], after time.D
 // service's. How long the call was on its way does not matter: it makes the
 // service's deadline later, but never leaves a call in the service more time
 // than the caller allowed in all.
-func (c *cell[S]) judgeDeadline(outside context.Context, allowed time.Duration, inside arrival, r reporter, name string,
-	h *held) {
+func (c *cell[S]) judgeDeadline(
+	outside context.Context, allowed time.Duration, inside arrival, r reporter, name string, h *held,
+) {
 	want, _ := outside.Deadline()
 	got, ok := inside.ctx.Deadline()
 	switch left := got.Sub(inside.at); {

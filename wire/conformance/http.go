@@ -29,8 +29,8 @@ func http1Messages(h heard) []message {
 		if err != nil {
 			return all
 		}
-		reply, err := finalReply(replies,
-			request) //nolint:bodyclose // a recording holds no connection, and its body is read below
+		//nolint:bodyclose // a recording holds no connection, and its body is read below
+		reply, err := finalReply(replies, request)
 		if err != nil {
 			return all
 		}

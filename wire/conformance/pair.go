@@ -25,8 +25,9 @@ type Pair[S any] struct {
 func (p Pair[S]) Open(t testing.TB, service S, connections int) S {
 	t.Helper()
 	address, roots := p.Serve(t, service)
-	stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{Address: address, Roots: roots,
-		Connections: connections})
+	stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{
+		Address: address, Roots: roots, Connections: connections,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

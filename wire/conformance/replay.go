@@ -238,8 +238,8 @@ func (r *replies1) sending([]byte) {}
 
 func (r *replies1) header() (map[string]string, error) {
 	var err error
-	if r.now, err = http.ReadResponse(r.from,
-		nil); err != nil { //nolint:bodyclose // it reads of a connection that is closed
+	//nolint:bodyclose // it reads of a connection that is closed
+	if r.now, err = http.ReadResponse(r.from, nil); err != nil {
 		return nil, err
 	}
 	if r.now.Close {

@@ -90,8 +90,9 @@ type pace struct {
 }
 
 var (
-	fullPace = pace{perOperation: 48, workers: 16, perWorker: 10, everyWay: true, everyPair: true, everySecure: true,
-		waiting: true}
+	fullPace = pace{
+		perOperation: 48, workers: 16, perWorker: 10, everyWay: true, everyPair: true, everySecure: true, waiting: true,
+	}
 	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4}
 )
 

@@ -114,8 +114,9 @@ func (c *serverConn) Write(b []byte) (int, error) {
 }
 
 // connect is the client's end: a dialer that counts.
-func (t *tape) connect(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context,
-	string, string) (net.Conn, error) {
+func (t *tape) connect(
+	dial func(ctx context.Context, network, address string) (net.Conn, error),
+) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {

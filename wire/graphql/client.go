@@ -102,8 +102,9 @@ var errNoEnd = errors.New("the stream was cut short: its complete event is missi
 
 // Subscribe returns the stub of a subscription. Leaving its loop early ends
 // the call.
-func Subscribe[Vars, Data any](c *httprpc.Client, name,
-	query string) func(context.Context, Vars) iter.Seq2[Data, error] {
+func Subscribe[Vars, Data any](
+	c *httprpc.Client, name, query string,
+) func(context.Context, Vars) iter.Seq2[Data, error] {
 	p := newPoster[Vars](c, name, query, httprpc.MediaEvents)
 	return func(ctx context.Context, vars Vars) iter.Seq2[Data, error] {
 		return func(yield func(Data, error) bool) {

@@ -98,8 +98,9 @@ func endOfText(data []byte, i int) int {
 
 // prepare reads a request and returns the operation to run, or the reply that
 // refuses it.
-func prepare(ctx context.Context, r *http.Request,
-	exec graphql.GraphExecutor) (*graphql.OperationContext, *graphql.Response) {
+func prepare(
+	ctx context.Context, r *http.Request, exec graphql.GraphExecutor,
+) (*graphql.OperationContext, *graphql.Response) {
 	held, ok := r.Body.(body)
 	if !ok {
 		panic("graphql: a request that was not read") // newAnswer does

@@ -84,10 +84,11 @@ func (s sockets) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 		return
 	}
 	conn.SetReadLimit(httprpc.MessageLimit)
-	// net/http ends it when it gives the connection away.
+	// net/http ends the request's context when it gives the connection away.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	k := &socket{conn: conn, exec: exec, header: r.Header, cancel: cancel, counted: s.counted,
-		operations: map[string]*running{}}
+	k := &socket{
+		conn: conn, exec: exec, header: r.Header, cancel: cancel, counted: s.counted, operations: map[string]*running{},
+	}
 	defer k.running.Wait()
 	defer cancel()
 	defer conn.CloseNow() //nolint:errcheck // it is closed already, if all went well

@@ -20,8 +20,9 @@ const MaxMessage = endpoint.MessageLimit
 
 // reconnect is how long a client waits between attempts to connect.
 var reconnect = grpc.ConnectParams{
-	Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
-		MaxDelay: time.Second},
+	Backoff: backoff.Config{
+		BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second,
+	},
 	MinConnectTimeout: 5 * time.Second,
 }
 

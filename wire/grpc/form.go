@@ -116,8 +116,9 @@ func Describe[S any](service, subtype string, methods ...Method[S]) *grpc.Servic
 		info := "/" + service + "/" + m.name
 		d.Methods = append(d.Methods, grpc.MethodDesc{
 			MethodName: m.name,
-			Handler: func(server any, ctx context.Context, receive func(any) error,
-				intercept grpc.UnaryServerInterceptor) (any, error) {
+			Handler: func(
+				server any, ctx context.Context, receive func(any) error, intercept grpc.UnaryServerInterceptor,
+			) (any, error) {
 				typed, ok := server.(S)
 				if !ok {
 					return nil, Encode(fmt.Errorf("%s is served by %T", service, server))

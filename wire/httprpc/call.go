@@ -15,8 +15,9 @@ import (
 
 // CallServerStream returns the stub of a [ServerStream] route. Leaving its
 // loop early ends the call.
-func CallServerStream[Req, Rep any](c *Client, path string, request Codec[Req],
-	reply Codec[Rep]) func(context.Context, Req) iter.Seq2[Rep, error] {
+func CallServerStream[Req, Rep any](
+	c *Client, path string, request Codec[Req], reply Codec[Rep],
+) func(context.Context, Req) iter.Seq2[Rep, error] {
 	template := c.Request(http.MethodPost, path, MediaJSON, MediaNDJSON)
 	return func(ctx context.Context, req Req) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {
@@ -41,8 +42,9 @@ var ErrLeft = errors.New("the consumer left")
 // Receive sends a copy of template, completed by fill, for a stream of type
 // want and passes the reply to read, under a context that ends when it
 // returns, so that what was not read is not waited for.
-func (c *Client) Receive(ctx context.Context, template *http.Request, want string, fill func(*http.Request),
-	read func(*http.Response) error) error {
+func (c *Client) Receive(
+	ctx context.Context, template *http.Request, want string, fill func(*http.Request), read func(*http.Response) error,
+) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := template.WithContext(inner)
@@ -104,8 +106,9 @@ func (c *Client) StreamFailed(ctx context.Context, err error) error {
 
 // CallClientStream returns the stub of a [ClientStream] route. The source runs
 // in the caller's goroutine; what it ends with is what the call ends with.
-func CallClientStream[Req, Rep any](c *Client, path string, request Codec[Req],
-	reply Codec[Rep]) func(context.Context, iter.Seq2[Req, error]) (Rep, error) {
+func CallClientStream[Req, Rep any](
+	c *Client, path string, request Codec[Req], reply Codec[Rep],
+) func(context.Context, iter.Seq2[Req, error]) (Rep, error) {
 	template := c.Request(http.MethodPost, path, MediaNDJSON, MediaJSON)
 	return func(ctx context.Context, source iter.Seq2[Req, error]) (rep Rep, err error) {
 		inner, cancel := context.WithCancel(ctx)
@@ -163,10 +166,12 @@ func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, err
 // waiting for the very consumer this call would block.
 const sourceGrace = time.Second
 
-// CallBidi returns the stub of a [Bidi] route. The source runs in a separate goroutine while the replies are
-// consumed, and has ended when the call has, unless it slept through [sourceGrace].
-func CallBidi[Req, Rep any](c *Client, path string, request Codec[Req],
-	reply Codec[Rep]) func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error] {
+// CallBidi returns the stub of a [Bidi] route. The source runs in a goroutine
+// of its own while the replies are consumed, and has ended when the call has,
+// unless it slept through [sourceGrace].
+func CallBidi[Req, Rep any](
+	c *Client, path string, request Codec[Req], reply Codec[Rep],
+) func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error] {
 	template := c.Request(http.MethodPost, path, MediaNDJSON, MediaNDJSON)
 	return func(ctx context.Context, source iter.Seq2[Req, error]) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {

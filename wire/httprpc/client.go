@@ -172,14 +172,16 @@ func (c *Client) failed(ctx context.Context, err error) error {
 }
 
 // CallUnary returns the stub of a [Unary] route.
-func CallUnary[Req, Rep any](c *Client, path string, request Codec[Req],
-	reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
+func CallUnary[Req, Rep any](
+	c *Client, path string, request Codec[Req], reply Codec[Rep],
+) func(context.Context, Req) (Rep, error) {
 	return callUnary(c, path, http.StatusOK, request, reply)
 }
 
 // CallAccepted returns the stub of a [Unary] route that is [Route.Accepted].
-func CallAccepted[Req, Rep any](c *Client, path string, request Codec[Req],
-	reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
+func CallAccepted[Req, Rep any](
+	c *Client, path string, request Codec[Req], reply Codec[Rep],
+) func(context.Context, Req) (Rep, error) {
 	return callUnary(c, path, http.StatusAccepted, request, reply)
 }
 

@@ -33,8 +33,9 @@ func Lines[Req, Rep any](codec Codec[Rep]) Framing[Req, Rep] {
 // GetStream is the route of a call whose request is in its URL and whose reply
 // is a stream, for [NewREST]: in the framing that Accept names, or else in the
 // first that it covers. It panics without a framing: a mistake in the source.
-func GetStream[Req, Rep any](parameters []Parameter[Req], call func(context.Context, Req) iter.Seq2[Rep, error],
-	framings ...Framing[Req, Rep]) Route {
+func GetStream[Req, Rep any](
+	parameters []Parameter[Req], call func(context.Context, Req) iter.Seq2[Rep, error], framings ...Framing[Req, Rep],
+) Route {
 	if len(framings) == 0 {
 		panic("httprpc: a stream without a framing")
 	}
@@ -85,8 +86,9 @@ func chosen[Req, Rep any](c *Call, framings []Framing[Req, Rep]) (Framing[Req, R
 
 // CallGetStream returns the stub of a [GetStream] route that reads [Lines].
 // Leaving its loop early ends the call. It panics as [CallGet] does.
-func CallGetStream[Req, Rep any](c *Client, path string, parameters []Parameter[Req],
-	reply Codec[Rep]) func(context.Context, Req) iter.Seq2[Rep, error] {
+func CallGetStream[Req, Rep any](
+	c *Client, path string, parameters []Parameter[Req], reply Codec[Rep],
+) func(context.Context, Req) iter.Seq2[Rep, error] {
 	ask := Asking(c, path, parameters, MediaNDJSON)
 	return func(ctx context.Context, req Req) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {

@@ -349,8 +349,9 @@ func Unary[Req, Rep any](requests Forms[Req], replies Forms[Rep], call func(cont
 }
 
 // reply makes a call and answers c with what came of it.
-func reply[Req, Rep any](ctx context.Context, c *Call, replies *Forms[Rep], out Encoding, req Req,
-	call func(context.Context, Req) (Rep, error)) error {
+func reply[Req, Rep any](
+	ctx context.Context, c *Call, replies *Forms[Rep], out Encoding, req Req, call func(context.Context, Req) (Rep, error),
+) error {
 	rep, err := call(ctx, req)
 	if err != nil {
 		return err

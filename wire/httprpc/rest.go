@@ -207,14 +207,16 @@ func (h *Handler) Enveloped() *Handler {
 }
 
 // Get is the route of a call whose request is in its URL, for [NewREST].
-func Get[Req, Rep any](parameters []Parameter[Req], replies Forms[Rep], call func(context.Context,
-	Req) (Rep, error)) Route {
+func Get[Req, Rep any](
+	parameters []Parameter[Req], replies Forms[Rep], call func(context.Context, Req) (Rep, error),
+) Route {
 	return inURL(http.MethodGet, parameters, replies, call)
 }
 
 // Delete is [Get] of a call that removes what its request names.
-func Delete[Req, Rep any](parameters []Parameter[Req], replies Forms[Rep], call func(context.Context,
-	Req) (Rep, error)) Route {
+func Delete[Req, Rep any](
+	parameters []Parameter[Req], replies Forms[Rep], call func(context.Context, Req) (Rep, error),
+) Route {
 	return inURL(http.MethodDelete, parameters, replies, call)
 }
 
@@ -259,14 +261,16 @@ func (c *Call) withoutBody() error {
 
 // CallGet returns the stub of a [Get] route at path, in which the parameters
 // are that are its variables. It panics if one is missing: a mistake in the source.
-func CallGet[Req, Rep any](c *Client, path string, parameters []Parameter[Req],
-	codec Codec[Rep]) func(context.Context, Req) (Rep, error) {
+func CallGet[Req, Rep any](
+	c *Client, path string, parameters []Parameter[Req], codec Codec[Rep],
+) func(context.Context, Req) (Rep, error) {
 	return callInURL(c, http.MethodGet, path, parameters, codec)
 }
 
 // CallDelete returns the stub of a [Delete] route, as [CallGet] does.
-func CallDelete[Req, Rep any](c *Client, path string, parameters []Parameter[Req],
-	codec Codec[Rep]) func(context.Context, Req) (Rep, error) {
+func CallDelete[Req, Rep any](
+	c *Client, path string, parameters []Parameter[Req], codec Codec[Rep],
+) func(context.Context, Req) (Rep, error) {
 	return callInURL(c, http.MethodDelete, path, parameters, codec)
 }
 
@@ -291,8 +295,9 @@ func callInURL[Req, Rep any](
 // Asking returns what makes the requests of a route whose request is in its
 // URL, for a caller that accepts one type, ready for [Client.Do]. They share
 // their header. It panics as [CallGet] does.
-func Asking[Req any](c *Client, path string, parameters []Parameter[Req],
-	accept string) func(context.Context, *Req) (*http.Request, error) {
+func Asking[Req any](
+	c *Client, path string, parameters []Parameter[Req], accept string,
+) func(context.Context, *Req) (*http.Request, error) {
 	return asking(c, http.MethodGet, path, parameters, accept)
 }
 

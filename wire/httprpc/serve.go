@@ -32,8 +32,9 @@ func ServerTLS(at endpoint.Endpoint) (*tls.Config, error) {
 
 // Serve serves handler with net/http as package endpoint wants it, over the
 // one HTTP version that is set in protocols, with TLS if secure.
-func Serve(ctx context.Context, at endpoint.Endpoint, handler http.Handler, protocols *http.Protocols,
-	secure bool) error {
+func Serve(
+	ctx context.Context, at endpoint.Endpoint, handler http.Handler, protocols *http.Protocols, secure bool,
+) error {
 	if !secure {
 		return ServeWith(ctx, at, handler, protocols, nil)
 	}
@@ -46,8 +47,9 @@ func Serve(ctx context.Context, at endpoint.Endpoint, handler http.Handler, prot
 
 // ServeWith is [Serve] with a TLS configuration of the caller's, instead of the
 // endpoint's certificate; nil: in the clear.
-func ServeWith(ctx context.Context, at endpoint.Endpoint, handler http.Handler, protocols *http.Protocols,
-	config *tls.Config) error {
+func ServeWith(
+	ctx context.Context, at endpoint.Endpoint, handler http.Handler, protocols *http.Protocols, config *tls.Config,
+) error {
 	if at.Listener == nil {
 		return status.Errorf(status.InvalidArgument, "the endpoint has no listener")
 	}

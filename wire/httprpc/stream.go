@@ -13,8 +13,9 @@ import (
 )
 
 // ServerStream is the route of a call with one request, in JSON, and a stream of replies.
-func ServerStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context,
-	Req) iter.Seq2[Rep, error]) Route {
+func ServerStream[Req, Rep any](
+	request Codec[Req], reply Codec[Rep], call func(context.Context, Req) iter.Seq2[Rep, error],
+) Route {
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
 		if err := c.streams(MediaJSON, MediaNDJSON); err != nil {
 			return err
@@ -30,8 +31,9 @@ func ServerStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(
 }
 
 // ClientStream is the route of a call with a stream of requests and one reply, in JSON.
-func ClientStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context,
-	iter.Seq2[Req, error]) (Rep, error)) Route {
+func ClientStream[Req, Rep any](
+	request Codec[Req], reply Codec[Rep], call func(context.Context, iter.Seq2[Req, error]) (Rep, error),
+) Route {
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
 		if err := c.streams(MediaNDJSON, MediaJSON); err != nil {
 			return err
@@ -60,8 +62,9 @@ func ClientStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(
 }
 
 // Bidi is the route of a call with streams both ways, which flow at once.
-func Bidi[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context,
-	iter.Seq2[Req, error]) iter.Seq2[Rep, error]) Route {
+func Bidi[Req, Rep any](
+	request Codec[Req], reply Codec[Rep], call func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error],
+) Route {
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
 		if err := c.streams(MediaNDJSON, MediaNDJSON); err != nil {
 			return err
@@ -287,8 +290,9 @@ type lineSink[T any] struct {
 }
 
 func newLineSink[T any](c *Call, codec *Codec[T]) *lineSink[T] {
-	return &lineSink[T]{lines: newLineWriter(io.Writer(c.Writer), codec),
-		flush: http.NewResponseController(c.Writer).Flush}
+	return &lineSink[T]{
+		lines: newLineWriter(io.Writer(c.Writer), codec), flush: http.NewResponseController(c.Writer).Flush,
+	}
 }
 
 func (s *lineSink[T]) Item(v T) error {

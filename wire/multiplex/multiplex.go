@@ -373,8 +373,9 @@ func (t *Transport) Close() error {
 type pool Transport
 
 // GetClientConn implements [http2.ClientConnPool].
-func (p *pool) GetClientConn(r *http.Request,
-	_ string) (*http2.ClientConn, error) { //nolint:staticcheck // see Transport
+//
+//nolint:staticcheck // see Transport
+func (p *pool) GetClientConn(r *http.Request, _ string) (*http2.ClientConn, error) {
 	t := (*Transport)(p)
 	for {
 		c, err := t.current(r.Context())

@@ -172,10 +172,9 @@ func (j *judge) verify(x *exchange, a *answer) error {
 	if a.same() {
 		return nil
 	}
-	// Becomes the accepted one.
-	body := a.whole()
-	if err := j.transport.replay(context.Background(), j.response(a, body),
-		x.check); err != nil { //nolint:bodyclose // it is memory, and the stub closes it
+	body := a.whole() // becomes the accepted one
+	//nolint:bodyclose // it is memory, and the stub closes it
+	if err := j.transport.replay(context.Background(), j.response(a, body), x.check); err != nil {
 		return err
 	}
 	more := len(body)

@@ -79,8 +79,9 @@ func newConn2(j *judge, s *script, calls int, ended func(*call, error), again fu
 	for places < 4*calls {
 		places *= 2
 	}
-	h := &conn2{judge: j, script: s, ended: ended, again: again, ring: make([]*call, places), far: map[uint32]*call{},
-		next: 1}
+	h := &conn2{
+		judge: j, script: s, ended: ended, again: again, ring: make([]*call, places), far: map[uint32]*call{}, next: 1,
+	}
 	h.session = newSession(h)
 	h.out = append(h.out, preface...)
 	h.greet(

@@ -150,10 +150,12 @@ func (q *request) sameDeadline(first request) {
 	}
 }
 
-// learn performs check once and returns the one request that it makes. A deadline is for the server to be told
-// of; one so short that it may pass in the meantime is not told.
-func (t *Transport) learn(ctx context.Context, deadline time.Duration,
-	check func(context.Context) error) (request, error) {
+// learn performs check once and returns the one request that it makes. A
+// deadline is for the server to be told of; one so short that it may pass
+// meanwhile is not told.
+func (t *Transport) learn(
+	ctx context.Context, deadline time.Duration, check func(context.Context) error,
+) (request, error) {
 	t.mu.Lock()
 	t.asked, t.reply, t.err = nil, nil, nil
 	t.mu.Unlock()

@@ -14,8 +14,9 @@ import (
 //
 // It obeys the contract of [wirelab.Server], and stops as fast as it can: a
 // request that is whole has been answered.
-func Null[S any](over Over, handler func(S) http.Handler,
-	fresh ...string) func(context.Context, wirelab.Endpoint, S) error {
+func Null[S any](
+	over Over, handler func(S) http.Handler, fresh ...string,
+) func(context.Context, wirelab.Endpoint, S) error {
 	return func(ctx context.Context, at wirelab.Endpoint, service S) error {
 		switch {
 		case at.Listener == nil:

@@ -25,8 +25,9 @@ const retryMax = 5 * time.Second
 
 // CallServerStream returns the stub of a [ServerStream] route. Leaving its
 // loop early ends the call.
-func CallServerStream[Req, Rep any](c *httprpc.Client, path string, request Query[Req],
-	reply httprpc.Codec[Rep]) func(context.Context, Req) iter.Seq2[Rep, error] {
+func CallServerStream[Req, Rep any](
+	c *httprpc.Client, path string, request Query[Req], reply httprpc.Codec[Rep],
+) func(context.Context, Req) iter.Seq2[Rep, error] {
 	template := c.Request(http.MethodGet, path, "", httprpc.MediaEvents)
 	stream := &Stream[Req, Rep]{Codec: reply}
 	return stream.stub(c, func(ctx context.Context, req *Req) (*http.Request, error) {
@@ -42,14 +43,16 @@ func CallServerStream[Req, Rep any](c *httprpc.Client, path string, request Quer
 // stream's [Stream.Framing]. Leaving its loop early ends the call. A connection
 // that breaks is opened again, if the stream can be resumed, and the consumer
 // sees nothing of it but the time that it takes.
-func Call[Req, Rep any](c *httprpc.Client, path string, parameters []httprpc.Parameter[Req],
-	stream Stream[Req, Rep]) func(context.Context, Req) iter.Seq2[Rep, error] {
+func Call[Req, Rep any](
+	c *httprpc.Client, path string, parameters []httprpc.Parameter[Req], stream Stream[Req, Rep],
+) func(context.Context, Req) iter.Seq2[Rep, error] {
 	return stream.stub(c, httprpc.Asking(c, path, parameters, httprpc.MediaEvents))
 }
 
 // stub makes calls whose requests ask makes.
-func (s *Stream[Req, Rep]) stub(c *httprpc.Client, ask func(context.Context,
-	*Req) (*http.Request, error)) func(context.Context, Req) iter.Seq2[Rep, error] {
+func (s *Stream[Req, Rep]) stub(
+	c *httprpc.Client, ask func(context.Context, *Req) (*http.Request, error),
+) func(context.Context, Req) iter.Seq2[Rep, error] {
 	return func(ctx context.Context, req Req) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {
 			in := &inlet[Req, Rep]{client: c, stream: s, ask: ask, yield: yield}

@@ -67,8 +67,9 @@ type Query[T any] struct {
 }
 
 // ServerStream is the route of a call with one request and a stream of replies.
-func ServerStream[Req, Rep any](request Query[Req], reply httprpc.Codec[Rep], call func(context.Context,
-	Req) iter.Seq2[Rep, error]) httprpc.Route {
+func ServerStream[Req, Rep any](
+	request Query[Req], reply httprpc.Codec[Rep], call func(context.Context, Req) iter.Seq2[Rep, error],
+) httprpc.Route {
 	stream := Stream[Req, Rep]{Codec: reply}
 	return httprpc.Route{Method: http.MethodGet, Answer: func(ctx context.Context, c *httprpc.Call) error {
 		if err := c.Accepts(httprpc.MediaEvents); err != nil {
@@ -93,10 +94,12 @@ func (s Stream[Req, Rep]) Framing() httprpc.Framing[Req, Rep] {
 	return httprpc.Framing[Req, Rep]{MediaType: httprpc.MediaEvents, Send: s.send}
 }
 
-// send answers c with the items that call makes of req. The reply begins with the first item, so that a call
-// that fails before it has its own status, or with the first heartbeat.
-func (s *Stream[Req, Rep]) send(ctx context.Context, c *httprpc.Call, req Req, call func(context.Context,
-	Req) iter.Seq2[Rep, error]) error {
+// send answers c with the items that call makes of req. The reply begins with
+// the first item, so that a call that fails before it has a status of its own,
+// or with the first heartbeat.
+func (s *Stream[Req, Rep]) send(
+	ctx context.Context, c *httprpc.Call, req Req, call func(context.Context, Req) iter.Seq2[Rep, error],
+) error {
 	header := c.Writer.Header()
 	if s.AnyOrigin {
 		header.Set("Access-Control-Allow-Origin", "*")

@@ -137,12 +137,15 @@ func newPerson(r *rand.Rand, number int) Person {
 		return all[r.IntN(len(all))]
 	}
 	gender, title := "female", "ms"
-	first := pick("agnès,beatriz,carla,dörte,eleni,fatima,grace,hanna,ida,jelena,kirsten,lærke,maría,noa,olga,petra,rosa,siân,teresa,zoë")
+	first := pick("agnès,beatriz,carla,dörte,eleni,fatima,grace,hanna,ida,jelena,kirsten," +
+		"lærke,maría,noa,olga,petra,rosa,siân,teresa,zoë")
 	if r.IntN(2) == 0 {
 		gender, title = "male", "mr"
-		first = pick("adrián,björn,carlos,daniel,émile,farid,georg,håkon,ivan,jonas,kofi,luís,marek,nils,oskar,pavel,rené,søren,tomáš,victor")
+		first = pick("adrián,björn,carlos,daniel,émile,farid,georg,håkon,ivan,jonas,kofi," +
+			"luís,marek,nils,oskar,pavel,rené,søren,tomáš,victor")
 	}
-	last := pick("álvarez,bauer,castro,dahl,ekström,fischer,garcía,hansen,ivanov,jensen,kowalski,lefèvre,müller,novák,olsen,pereira,quint,rossi,sørensen,weiß")
+	last := pick("álvarez,bauer,castro,dahl,ekström,fischer,garcía,hansen,ivanov,jensen," +
+		"kowalski,lefèvre,müller,novák,olsen,pereira,quint,rossi,sørensen,weiß")
 	picture := "https://pictures.example/portraits/" + gender + "/"
 	file := strconv.Itoa(r.IntN(100)) + ".jpg"
 	return Person{
@@ -150,8 +153,11 @@ func newPerson(r *rand.Rand, number int) Person {
 		Name:   PersonName{Title: title, First: first, Last: last},
 		Gender: gender,
 		Location: Location{
-			Street:   strconv.Itoa(1+r.IntN(9999)) + " " + pick("calle de la luna,rue du château,lindenstraße,harbour road,via dei mille,avenida del sur,skolegade,station street"),
-			City:     pick("a coruña,besançon,cork,düsseldorf,exeter,florence,gijón,hillerød,İzmir,jerez,košice,lund,málaga,nantes,odense"),
+			Street: strconv.Itoa(1+r.IntN(9999)) + " " +
+				pick("calle de la luna,rue du château,lindenstraße,harbour road,via dei mille,"+
+					"avenida del sur,skolegade,station street"),
+			City: pick("a coruña,besançon,cork,düsseldorf,exeter,florence,gijón,hillerød," +
+				"İzmir,jerez,košice,lund,málaga,nantes,odense"),
 			State:    pick("andalucía,baden-württemberg,bretagne,county down,galicia,jylland,north holland,tuscany"),
 			PostCode: 10_000 + r.Int32N(90_000),
 		},

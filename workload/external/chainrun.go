@@ -301,8 +301,8 @@ func (s *session) failed(step *chained, made *prepared, err error) error {
 	return coded.Behind(step.text + ": ")
 }
 
-// mismatch tells how a reply is wrong without what is saved of it, or of an earlier one. The text that there is may show
-// a part of such a value, so that the comparison is made again without them.
+// mismatch tells how a reply is wrong without what is saved of it, or of an earlier one. The text that there is may
+// show a part of such a value, so that the comparison is made again without them.
 func (s *session) mismatch(
 	step *chained, at int, made *prepared, reply request.Reply, wrong *wirelab.Mismatch,
 ) *wirelab.Mismatch {

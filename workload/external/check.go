@@ -42,7 +42,8 @@ func (d *Description) check() error {
 		}
 	}
 	if d.Start != nil && (len(d.Start.Run) == 0) == (d.Start.Command == "") {
-		return bad("start", "give either run or command, such as run: [./shop, --port, $PORT] or command: './shop --port $PORT'")
+		return bad("start", "give either run or command, such as run: [./shop, --port, $PORT] or command: './shop --port "+
+			"$PORT'")
 	}
 	return nil
 }
@@ -81,7 +82,8 @@ func (d *Description) checkOperation(field string, o OperationText) error {
 	for wire, call := range o.Calls {
 		w, known := d.Wires[wire]
 		if !known {
-			return wirelab.Public(wirelab.UnknownName("wire", wire, slices.Sorted(maps.Keys(d.Wires)))).Behind(field + ".calls: ")
+			return wirelab.Public(wirelab.UnknownName("wire", wire, slices.Sorted(maps.Keys(d.Wires)))).
+				Behind(field + ".calls: ")
 		}
 		for name, value := range call.Headers {
 			if err := checkHeader(field+".calls."+wire+".headers", name, value); err != nil {
@@ -135,10 +137,12 @@ func (c CallText) check(field string, w WireText) error {
 func (w WireText) Read(field string) (Wire, error) {
 	at, err := url.Parse(w.Target)
 	if err != nil || at.Host == "" {
-		return Wire{}, bad(field+".target", "%.100q is no URL with a host, such as http://localhost:8080 or grpc://localhost:9000", w.Target)
+		return Wire{}, bad(field+".target", "%.100q is no URL with a host, such as http://localhost:8080 or "+
+			"grpc://localhost:9000", w.Target)
 	}
 	if at.User != nil {
-		return Wire{}, bad(field+".target", "a name and a password in a URL end up in logs; write headers: {Authorization: ${AUTHORIZATION}}")
+		return Wire{}, bad(field+".target", "a name and a password in a URL end up in logs; write headers: "+
+			"{Authorization: ${AUTHORIZATION}}")
 	}
 	wire := Wire{Kind: w.Kind, Version: w.Version, Authority: at.Host, Proxy: w.Proxy, Cookies: w.Cookies}
 	usual, version := HTTP, HTTP1
@@ -206,7 +210,8 @@ func (w WireText) checkWay(field string, wire Wire) error {
 		return bad(field+".proxy", "it must be the URL of a proxy of HTTP, such as http://localhost:3128")
 	}
 	if at.User != nil {
-		return bad(field+".proxy", "a name and a password in a URL end up in logs, and there is no other place for them: use a proxy that asks for none")
+		return bad(field+".proxy", "a name and a password in a URL end up in logs, and there is no other place for them: "+
+			"use a proxy that asks for none")
 	}
 	return nil
 }
@@ -214,7 +219,8 @@ func (w WireText) checkWay(field string, wire Wire) error {
 // NameOf makes a name that services have of a text, such as a host or a file's name. before stands before what does not
 // begin with a letter.
 func NameOf(text, before string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	name := strings.Join(words, "-")
 	if name == "" || name[0] < 'a' {
 		name = before + "-" + name

@@ -17,9 +17,9 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// port is a client's end of a wire: it makes one call and returns the whole reply, or the error of a call that got none.
-// A call of gRPC that the server ended with another code than OK has both. The reply is valid until the next call of the
-// same scratch.
+// port is a client's end of a wire: it makes one call and returns the whole reply, or the error of a call that got
+// none. A call of gRPC that the server ended with another code than OK has both. The reply is valid until the next call
+// of the same scratch.
 type port interface {
 	io.Closer
 	call(ctx context.Context, c *prepared, s *scratch) (request.Reply, error)
@@ -238,7 +238,9 @@ func (c *client) Steps(operation string) []string {
 }
 
 // StepCaller implements [wirelab.Stepping].
-func (c *client) StepCaller(operation, _ string, seed uint64, took []time.Duration) (func(context.Context) error, error) {
+func (c *client) StepCaller(
+	operation, _ string, seed uint64, took []time.Duration,
+) (func(context.Context) error, error) {
 	l, err := c.operation(operation)
 	switch {
 	case err != nil:
@@ -250,13 +252,17 @@ func (c *client) StepCaller(operation, _ string, seed uint64, took []time.Durati
 }
 
 // Follow implements [wirelab.Client]: what a foreign call hands over is not known.
-func (c *client) Follow(operation, _ string, _ uint64) (call func(context.Context) error, last func() string, err error) {
-	return nil, nil, wirelab.Errorf(wirelab.Unimplemented, "%s of %s hands over nothing that can be followed", operation, c.service.Service)
+func (c *client) Follow(
+	operation, _ string, _ uint64,
+) (call func(context.Context) error, last func() string, err error) {
+	return nil, nil, wirelab.Errorf(wirelab.Unimplemented, "%s of %s hands over nothing that can be followed", operation,
+		c.service.Service)
 }
 
 // Feed implements [wirelab.Client]: events of a foreign stream have no times of ours.
 func (c *client) Feed(operation string, _ int64) (func(context.Context, func(wirelab.Stamp, error) bool) error, error) {
-	return nil, wirelab.Errorf(wirelab.Unimplemented, "events of %s of %s do not say when they were due", operation, c.service.Service)
+	return nil, wirelab.Errorf(wirelab.Unimplemented, "events of %s of %s do not say when they were due", operation,
+		c.service.Service)
 }
 
 // Call implements [wirelab.Client]: it makes the first call of an operation. Requests are the description's, so that
@@ -267,7 +273,8 @@ func (c *client) Call(ctx context.Context, operation string, data []byte) (any, 
 		return nil, nil, err
 	}
 	if data != nil {
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "requests of %s are those of its description", c.service.Service)
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "requests of %s are those of its description",
+			c.service.Service)
 	}
 	if l.chain != nil {
 		t, err := l.chain.tried(ctx, c.port)
@@ -299,7 +306,8 @@ func (p *Prepared) dialRaw(
 	if why := rawHole(l.Operation, w); why != "" {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", operation, why)
 	}
-	checks, s := make([]wirelab.Check[port], len(l.requests)), newScratch(w) // of all: replies are judged one after the other
+	// One scratch for all of them: replies are judged one after the other.
+	checks, s := make([]wirelab.Check[port], len(l.requests)), newScratch(w)
 	for at, i := range series(len(l.requests), seed) {
 		checks[at] = func(ctx context.Context, over port) error { return l.check(ctx, over, i, s) }
 	}

@@ -152,8 +152,8 @@ func Parse(name string, data []byte) (Description, error) {
 // ofField is the field that an error of a description begins with.
 var ofField = regexp.MustCompile(`^(?:service|about|start|wires|operations|may_load)(?:\.[A-Za-z0-9_-]+)*: `)
 
-// At says at which line of a description's file an error of [Prepare] is, and shows the line. Without a name there is no
-// file, and the error is as it was; so is one that is of no field, which has a place of its own.
+// At says at which line of a description's file an error of [Prepare] is, and shows the line. Without a name there is
+// no file, and the error is as it was; so is one that is of no field, which has a place of its own.
 func At(name string, data []byte, err error) error {
 	message := wirelab.Public(err).Message
 	field := strings.TrimSuffix(ofField.FindString(message), ": ")

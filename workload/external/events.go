@@ -10,8 +10,8 @@ import (
 	"wirelab/wire/sse"
 )
 
-// readEvents reads so many events of a stream, and returns their data, each on a line of its own. The call is over then:
-// the stream is closed by who called open.
+// readEvents reads so many events of a stream, and returns their data, each on a line of its own. The call is over
+// then: the stream is closed by who called open.
 func readEvents(resp *http.Response, events int) ([]byte, error) {
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
 		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply of type %.60q, want text/event-stream", kind)
@@ -22,7 +22,8 @@ func readEvents(resp *http.Response, events int) ([]byte, error) {
 		event, err := from.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the stream ended after %d of %d events", n, max(events, 1))
+			return nil, wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the stream ended after %d of %d events",
+				n, max(events, 1))
 		case err != nil:
 			return nil, err
 		}

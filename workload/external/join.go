@@ -19,7 +19,8 @@ func Join(name string, all ...Prepared) (Prepared, error) {
 		for _, w := range p.Wires {
 			w.Name = p.Service + "-" + w.Name
 			if _, twice := joined.wire(w.Name); twice {
-				return joined, wirelab.Errorf(wirelab.InvalidArgument, "two services have a wire %s: give one of them another name", w.Name)
+				return joined, wirelab.Errorf(wirelab.InvalidArgument,
+					"two services have a wire %s: give one of them another name", w.Name)
 			}
 			joined.Wires = append(joined.Wires, w)
 		}

@@ -28,8 +28,8 @@ type Sources struct {
 	Schema func(ctx context.Context, wire Wire, text WireText) (*grpcschema.Schema, error)
 }
 
-// bytesLimit is the most bytes that all requests of a service have, and as much as they may have as JSON: a line to a driver
-// has at most 16 MiB. There are at most as many requests as there are rows.
+// bytesLimit is the most bytes that all requests of a service have, and as much as they may have as JSON: a line to a
+// driver has at most 16 MiB. There are at most as many requests as there are rows.
 const bytesLimit = 15 << 20
 
 // preparing is a description while it is prepared.
@@ -154,7 +154,8 @@ func (w *preparing) fits(field string, calls Calls) error {
 }
 
 func tooLarge(field string) error {
-	return bad(field, "the requests of the service have more than %d MiB in all, as drivers get them; give fewer rows, or smaller ones",
+	return bad(field, "the requests of the service have more than %d MiB in all, as drivers get them; give fewer rows, "+
+		"or smaller ones",
 		bytesLimit>>20)
 }
 
@@ -168,7 +169,9 @@ func repeatable(method string) bool {
 }
 
 // calls renders the requests of an operation over one wire: one for each row, or one in all.
-func (w *preparing) calls(ctx context.Context, field string, wire Wire, call CallText, table []rows.Row) (calls Calls, err error) {
+func (w *preparing) calls(
+	ctx context.Context, field string, wire Wire, call CallText, table []rows.Row,
+) (calls Calls, err error) {
 	if w.requests != nil {
 		calls.Messages = call.Messages
 		if call, err = w.expanded(field, wire, call); err != nil {
@@ -300,7 +303,8 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	}
 	r.URL = strings.ReplaceAll(at.RequestURI(), " ", "%20") // a path has it so already, and a query as it came
 	if strings.ContainsFunc(r.URL, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return r, bad(field+".path", "%.100q has a control character in it; write {{.field | urlquery}} for a value of a row", r.URL)
+		return r, bad(field+".path", "%.100q has a control character in it; write {{.field | urlquery}} for a value of a row",
+			r.URL)
 	}
 	if r.Body, err = w.body(field, call); err != nil {
 		return r, err
@@ -312,7 +316,8 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	r.Fields = withUsual(fieldsOf(call.Headers), w.wire, call, r.Body)
 	for _, f := range r.Fields {
 		if !request.FieldName(f.Name) || !request.FieldValue(f.Value) {
-			return r, bad(field+".headers", "%.60q cannot be sent: its name or its value has a character that headers cannot have", f.Name)
+			return r, bad(field+".headers", "%.60q cannot be sent: its name or its value has a character that headers cannot "+
+				"have", f.Name)
 		}
 	}
 	if !request.Method(r.Method) {

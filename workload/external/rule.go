@@ -21,11 +21,14 @@ func refused(r *request.Reply) error {
 	case r.Status < http.StatusMultipleChoices:
 		return nil
 	case r.Status < http.StatusBadRequest && to != "":
-		why = fmt.Sprintf(", which points to %q, and redirects are not followed: call that, or have a description expect it by status: '%d'", request.ShownURL(to), r.Status)
+		why = fmt.Sprintf(", which points to %q, and redirects are not followed: call that, or have a description expect "+
+			"it by status: '%d'", request.ShownURL(to), r.Status)
 	case r.Status < http.StatusBadRequest:
-		why = fmt.Sprintf(", and redirects are not followed; if that is right, have a description expect it by status: '%d'", r.Status)
+		why = fmt.Sprintf(", and redirects are not followed; if that is right, have a description expect it by status: '%d'",
+			r.Status)
 	}
-	return wirelab.Caused(wirelab.StatusCause(r.Status), codeOf(r.Status), "status %d %s%s", r.Status, http.StatusText(r.Status), why)
+	return wirelab.Caused(wirelab.StatusCause(r.Status), codeOf(r.Status), "status %d %s%s", r.Status,
+		http.StatusText(r.Status), why)
 }
 
 // codeOf is what the house calls a status. One that points elsewhere is no answer to what was asked.
@@ -55,7 +58,8 @@ func graphErrors(body []byte) error {
 	return wirelab.Caused(wirelab.Answered, wirelab.InvalidArgument, "GraphQL: %s", reply.Errors[0].Message)
 }
 
-// judgeOf is the judge of a rule, which hides secrets in what it says. decode makes JSON of a reply; nil: it is what it is.
+// judgeOf is the judge of a rule, which hides secrets in what it says. decode makes JSON of a reply; nil: it is what it
+// is.
 func judgeOf(rule judge.Rule, decode func([]byte) ([]byte, error), secrets []string) (*judge.Judge, error) {
 	hiding := judge.Hiding(func(text string) string { return wirelab.Hide(text, secrets) })
 	if decode == nil {

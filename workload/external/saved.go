@@ -136,7 +136,8 @@ func pointed(document []byte, parts []string) (json.RawMessage, bool) {
 // URL has before all paths. One of another host stays, and no request can be made of it.
 func pathOf(value string, w Wire, target string) string {
 	at, err := url.Parse(value)
-	if err != nil || at.Host != "" && !strings.EqualFold(at.Host, w.Authority) || at.Scheme != "" && at.Scheme != w.scheme() {
+	if err != nil || at.Host != "" && !strings.EqualFold(at.Host, w.Authority) ||
+		at.Scheme != "" && at.Scheme != w.scheme() {
 		return value
 	}
 	path := at.EscapedPath()

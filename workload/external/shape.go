@@ -71,10 +71,12 @@ func (w *preparing) recorded(wire Wire, call CallText, all []request.Request) (C
 		}
 		r.URL = at.RequestURI()
 		r.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(f request.Field) bool {
-			return request.OfConnection(f.Name) || strings.EqualFold(f.Name, "host") || strings.EqualFold(f.Name, "accept-encoding")
+			return request.OfConnection(f.Name) || strings.EqualFold(f.Name, "host") ||
+				strings.EqualFold(f.Name, "accept-encoding")
 		})
 		for _, f := range fieldsOf(call.Headers) {
-			r.Fields = append(slices.DeleteFunc(r.Fields, func(was request.Field) bool { return strings.EqualFold(was.Name, f.Name) }), f)
+			r.Fields = append(slices.DeleteFunc(r.Fields,
+				func(was request.Field) bool { return strings.EqualFold(was.Name, f.Name) }), f)
 		}
 		calls.Requests = append(calls.Requests, r)
 	}

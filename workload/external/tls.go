@@ -38,7 +38,8 @@ func (w *preparing) tls(ctx context.Context, field string, text TLSText) (*TLS, 
 			return nil, wirelab.Public(err).Behind(field + ".tls: ")
 		}
 		if len(data) > pemLimit {
-			return nil, bad(field+".tls", "%s has %d bytes, and certificates in PEM have at most %d", file.name, len(data), pemLimit)
+			return nil, bad(field+".tls", "%s has %d bytes, and certificates in PEM have at most %d", file.name,
+				len(data), pemLimit)
 		}
 		*file.into = data
 	}
@@ -67,14 +68,16 @@ func (t *TLS) apply(to *wirelab.Dialing) (err error) {
 	to.ServerName, to.Insecure = t.Name, t.Insecure
 	if t.CA != nil {
 		if to.Roots, err = certs.Trust(t.CA); err != nil {
-			return wirelab.Errorf(wirelab.InvalidArgument, "ca: there is no certificate in it; want PEM, which has -----BEGIN CERTIFICATE-----")
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"ca: there is no certificate in it; want PEM, which has -----BEGIN CERTIFICATE-----")
 		}
 	}
 	if (t.Cert == nil) != (t.Key == nil) {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a client certificate is two files: give both cert and key")
 	}
 	if to.Certificates, err = certs.Show(t.Cert, t.Key); err != nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "cert and key do not belong together, or the key is encrypted: %v", err)
+		return wirelab.Errorf(wirelab.InvalidArgument, "cert and key do not belong together, or the key is encrypted: %v",
+			err)
 	}
 	return nil
 }

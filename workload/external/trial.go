@@ -24,7 +24,9 @@ type Trial struct {
 
 // Try makes the first call of an operation over a wire; twice tells what differs in the replies from call to call. A
 // status that says that the call failed is an error, with the trial that had it.
-func (p *Prepared) Try(ctx context.Context, wire string, to wirelab.Dialing, operation string, twice bool) (t Trial, err error) {
+func (p *Prepared) Try(
+	ctx context.Context, wire string, to wirelab.Dialing, operation string, twice bool,
+) (t Trial, err error) {
 	w, known := p.wire(wire)
 	if !known {
 		_, err := p.Cell(wire)

@@ -37,7 +37,9 @@ func (p *Prepared) Work() wirelab.Work {
 	work := wirelab.Work{Name: p.Service}
 	for i := range p.Operations {
 		o := &p.Operations[i]
-		work.Operations = append(work.Operations, wirelab.OperationInfo{Name: o.Name, Kind: o.Kind, Requests: []string{wirelab.Drawn}})
+		work.Operations = append(work.Operations, wirelab.OperationInfo{
+			Name: o.Name, Kind: o.Kind, Requests: []string{wirelab.Drawn},
+		})
 	}
 	for _, w := range p.Wires {
 		work.Cells = append(work.Cells, p.cell(w))
@@ -88,7 +90,8 @@ func (p *Prepared) hole(o *Operation, w Wire) string {
 		return ""
 	}
 	if o.StepOf != "" {
-		return fmt.Sprintf("it is a step of %s, and its request has what an earlier step saves: measure %s", o.StepOf, o.StepOf)
+		return fmt.Sprintf("it is a step of %s, and its request has what an earlier step saves: measure %s",
+			o.StepOf, o.StepOf)
 	}
 	return fmt.Sprintf("the description of %s gives it no call over %s", p.Service, w.Name)
 }
@@ -124,7 +127,8 @@ func rawHole(o *Operation, w Wire) string {
 		return "requests and replies of a bidirectional stream go at once"
 	case slices.ContainsFunc(calls, func(r request.Request) bool { return r.Method != calls[0].Method }):
 		return "its requests have several methods"
-	case w.Kind != GRPC && slices.ContainsFunc(calls, func(r request.Request) bool { return request.Get(r.Fields, "Accept-Encoding") != "" }):
+	case w.Kind != GRPC && slices.ContainsFunc(calls,
+		func(r request.Request) bool { return request.Get(r.Fields, "Accept-Encoding") != "" }):
 		return "it asks for no compressed replies, and the header Accept-Encoding does"
 	}
 	return ""

@@ -70,7 +70,8 @@ func validTime(t time.Time) error {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a time in year %d is outside 1 to 9999", year)
 	}
 	if t.Nanosecond()%1000 != 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "time %s is finer than a microsecond", t.UTC().Format(time.RFC3339Nano))
+		return wirelab.Errorf(wirelab.InvalidArgument, "time %s is finer than a microsecond",
+			t.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func Operations() []wirelab.Operation[Service] {
 			return EntryID{ID: "none-" + strconv.FormatUint(r.Uint64(), 36)}
 		}, Service.GetEntry),
 		wirelab.Unary("ListEntries", drawQuery, Service.ListEntries),
-		wirelab.Unary("DeleteEntries", func(r *rand.Rand) Retention { return Retention{Before: drawPast(r)} }, Service.DeleteEntries),
+		wirelab.Unary("DeleteEntries", func(r *rand.Rand) Retention { return Retention{Before: drawPast(r)} },
+			Service.DeleteEntries),
 	}
 }
 
@@ -57,7 +58,9 @@ func drawID(r *rand.Rand) string { return stem + strconv.FormatUint(r.Uint64(), 
 // drawEntry draws an entry of a name that others have too, and of data from none
 // to a few lines, some of it other than ASCII and some of it escaped in JSON.
 func drawEntry(r *rand.Rand) Entry {
-	words := [...]string{"event", "took", "42 ms", "user=7", `"quoted"`, "naïve", "Grüße", "日本語", "a\\b", "<b>&amp;</b>", "\n", "\U0001F4DC"}
+	words := [...]string{
+		"event", "took", "42 ms", "user=7", `"quoted"`, "naïve", "Grüße", "日本語", "a\\b", "<b>&amp;</b>", "\n", "\U0001F4DC",
+	}
 	var data strings.Builder
 	for most := r.IntN(dataDrawn) * r.IntN(2); data.Len() < most; { // half are empty
 		data.WriteString(words[r.IntN(len(words))])

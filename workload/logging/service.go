@@ -107,7 +107,8 @@ func validTime(what string, t time.Time) error {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s is in year %d, outside 1 to 9999", what, year)
 	}
 	if t.Nanosecond()%1000 != 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s %s is finer than a microsecond", what, t.UTC().Format(time.RFC3339Nano))
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s %s is finer than a microsecond", what,
+			t.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }
@@ -162,7 +163,8 @@ func (s Stored) Equal(other Stored) bool {
 
 // String leaves out what Equal does.
 func (s Stored) String() string {
-	return fmt.Sprintf("{%s Name:%q Data:%q Position:%d}", strings.Trim(Written{ID: s.ID}.String(), "{}"), s.Name, s.Data, s.Position)
+	return fmt.Sprintf("{%s Name:%q Data:%q Position:%d}", strings.Trim(Written{ID: s.ID}.String(), "{}"), s.Name,
+		s.Data, s.Position)
 }
 
 // Query asks for entries, newest first.

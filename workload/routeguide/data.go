@@ -53,5 +53,6 @@ func placeName(r *rand.Rand) string {
 	}
 	return pick("Alder Birch Cedar Élan Fern Grüne Hazel Iron Juniper Løken Maple North Oak Pine Quarry Stone") + " " +
 		pick("Bridge Brook Crossing Falls Ford Hollow Junction Lake Mill Overlook Pass Ridge Spring Turnpike") + ", " +
-		pick("Andover Chester Dover Florham Hampton Ironia Jefferson Kinnelon Lebanon Mendham Newton Oxford Roxbury Sparta Vernon Wharton")
+		pick("Andover Chester Dover Florham Hampton Ironia Jefferson Kinnelon Lebanon Mendham Newton Oxford Roxbury "+
+			"Sparta Vernon Wharton")
 }

@@ -49,7 +49,9 @@ func personFromProto(p *gen.Person) directory.Person {
 		Email: p.GetEmail(),
 	}
 	if picture != nil {
-		from.Picture = &directory.Picture{Large: picture.GetLarge(), Medium: picture.GetMedium(), Thumbnail: picture.GetThumbnail()}
+		from.Picture = &directory.Picture{
+			Large: picture.GetLarge(), Medium: picture.GetMedium(), Thumbnail: picture.GetThumbnail(),
+		}
 	}
 	return from
 }

@@ -18,16 +18,18 @@ import (
 // GraphQL carries the directory by the schema in schema/directory.graphqls: a
 // document for each call, as if it were any other wire.
 func GraphQL() wirelab.Binding[directory.Service] {
-	return graphqlBinding(graphql.Protocol(), func(client *httprpc.Client) directory.Service { return newGraphQLStub(client) })
+	return graphqlBinding(graphql.Protocol(), newGraphQLStub)
 }
 
 // GraphQLComposed is the same server, asked as GraphQL is meant to be: the
 // eight calls of a composition are one document, and one round trip.
 func GraphQLComposed() wirelab.Binding[directory.Service] {
-	return graphqlBinding(graphql.Composed(), func(client *httprpc.Client) directory.Service { return newComposedStub(client) })
+	return graphqlBinding(graphql.Composed(), newComposedStub)
 }
 
-func graphqlBinding(protocol wirelab.Protocol, stub func(*httprpc.Client) directory.Service) wirelab.Binding[directory.Service] {
+func graphqlBinding(
+	protocol wirelab.Protocol, stub func(*httprpc.Client) directory.Service,
+) wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
 		Protocol: protocol,
 		Style:    wirelab.Idiomatic,
@@ -99,8 +101,8 @@ const (
 	// compositionQuery asks in the order of the eight calls. The fields of a
 	// mutation run one after the other and stop at the first that fails, so
 	// that nobody is created where one of the reads failed.
-	compositionQuery = "mutation ProgramComposition($limit: Int!, $person1: ID!, $person2: ID!, $person3: ID!, $person4: ID!, " +
-		"$links1: ID!, $links2: ID!, $new: PersonInput!) { " +
+	compositionQuery = "mutation ProgramComposition($limit: Int!, $person1: ID!, $person2: ID!, $person3: ID!, " +
+		"$person4: ID!, $links1: ID!, $links2: ID!, $new: PersonInput!) { " +
 		"query { list: listPersons(limit: $limit) { persons { ...Whole } count next } " +
 		"person1: getPerson(id: $person1) { ...Whole } person2: getPerson(id: $person2) { ...Whole } " +
 		"person3: getPerson(id: $person3) { ...Whole } person4: getPerson(id: $person4) { ...Whole } " +
@@ -161,7 +163,7 @@ type composedStub struct {
 
 var _ directory.Service = composedStub{}
 
-func newComposedStub(client *httprpc.Client) composedStub {
+func newComposedStub(client *httprpc.Client) directory.Service {
 	return composedStub{
 		Service: newGraphQLStub(client),
 		compose: graphql.Ask[graphqlCompose, graphqlComposed](client, "ProgramComposition", compositionQuery),
@@ -170,7 +172,9 @@ func newComposedStub(client *httprpc.Client) composedStub {
 
 // ProgramComposition implements [directory.Service]. The first error of the
 // reply is that of the first of the eight calls that failed.
-func (s composedStub) ProgramComposition(ctx context.Context, ask directory.Composition) (directory.Aggregation, error) {
+func (s composedStub) ProgramComposition(
+	ctx context.Context, ask directory.Composition,
+) (directory.Aggregation, error) {
 	if err := ask.Validate(); err != nil {
 		return directory.Aggregation{}, err
 	}

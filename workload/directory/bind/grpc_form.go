@@ -51,7 +51,8 @@ type forms struct {
 func avroForms() forms {
 	c := inAvro()
 	return forms{
-		name: "avro", page: avroForm(c.page), id: avroForm(c.id), person: avroForm(c.person), list: avroForm(c.list), links: avroForm(c.links),
+		name: "avro", page: avroForm(c.page), id: avroForm(c.id), person: avroForm(c.person), list: avroForm(c.list),
+		links: avroForm(c.links),
 	}
 }
 
@@ -74,9 +75,11 @@ func jsonForms() forms {
 	return forms{
 		name: "json",
 		page: httprpc.JSONOf(
-			func(p directory.Page) pageJSON { return pageJSON(p) }, func(p pageJSON) directory.Page { return directory.Page(p) }).Form(),
+			func(p directory.Page) pageJSON { return pageJSON(p) },
+			func(p pageJSON) directory.Page { return directory.Page(p) }).Form(),
 		id: httprpc.JSONOf(
-			func(id directory.PersonID) idJSON { return idJSON(id) }, func(id idJSON) directory.PersonID { return directory.PersonID(id) }).Form(),
+			func(id directory.PersonID) idJSON { return idJSON(id) },
+			func(id idJSON) directory.PersonID { return directory.PersonID(id) }).Form(),
 		person: httprpc.JSONOf(personToJSON, personFromJSON).Form(),
 		list:   httprpc.JSONOf(listToJSON, listFromJSON).Form(),
 		links:  httprpc.JSONOf(linksToJSON, linksFromJSON).Form(),

@@ -55,7 +55,8 @@ func personToJSON(p directory.Person) personJSON {
 
 func personFromJSON(p personJSON) directory.Person {
 	return directory.Person{
-		ID: p.ID, Name: directory.PersonName(p.Name), Gender: p.Gender, Location: directory.Location(p.Location), Email: p.Email,
+		ID: p.ID, Name: directory.PersonName(p.Name), Gender: p.Gender,
+		Location: directory.Location(p.Location), Email: p.Email,
 		Picture: (*directory.Picture)(p.Picture),
 	}
 }

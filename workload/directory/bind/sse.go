@@ -7,7 +7,8 @@ import (
 )
 
 // oneReply is why server-sent events do not carry the directory.
-const oneReply = "server-sent events are a stream of replies, and every call of the directory has one reply: that is plain HTTP, as in "
+const oneReply = "server-sent events are a stream of replies, and every call of the directory has one reply: that " +
+	"is plain HTTP, as in "
 
 // SSE is a hole: nothing in the directory is a stream.
 func SSE() wirelab.Binding[directory.Service] {

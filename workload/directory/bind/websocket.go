@@ -13,7 +13,11 @@ func WebSocket() wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
 		Protocol: websocket.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[directory.Service]{exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers)},
-		Clients:  []wirelab.Dialer[directory.Service]{exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub)},
+		Servers: []wirelab.Server[directory.Service]{
+			exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers),
+		},
+		Clients: []wirelab.Dialer[directory.Service]{
+			exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub),
+		},
 	}
 }

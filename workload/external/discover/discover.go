@@ -1,5 +1,5 @@
-// Package discover makes the description of a service from what the service says of itself, or from a file that tells of
-// it. It knows the readers of all formats, and starts and measures nothing.
+// Package discover makes the description of a service from what the service says of itself, or from a file that tells
+// of it. It knows the readers of all formats, and starts and measures nothing.
 package discover
 
 import (
@@ -117,7 +117,9 @@ func Target(
 }
 
 // fromHTTP looks for the OpenAPI document of a service at the usual paths.
-func fromHTTP(ctx context.Context, d external.Description, wire external.WireText, ask asked) (external.Description, []string, error) {
+func fromHTTP(
+	ctx context.Context, d external.Description, wire external.WireText, ask asked,
+) (external.Description, []string, error) {
 	at, err := url.Parse(wire.Target)
 	if err != nil {
 		return d, nil, err
@@ -144,7 +146,9 @@ func fromHTTP(ctx context.Context, d external.Description, wire external.WireTex
 	wire.Target = at.String()
 	d.Wires = map[string]external.WireText{restWire: wire}
 	d.Operations["get"] = external.OperationText{Calls: map[string]external.CallText{restWire: {Path: path}}}
-	return d, []string{"the service has no OpenAPI document at the usual paths, so this calls " + path + " only: add what else it does"}, nil
+	return d, []string{
+		"the service has no OpenAPI document at the usual paths, so this calls " + path + " only: add what else it does",
+	}, nil
 }
 
 // asked asks a service for something of itself. What is not there is NotFound.
@@ -164,7 +168,9 @@ func asking(w external.Wire, text external.WireText) (asked, func(), error) {
 	}, transport.CloseIdleConnections, nil
 }
 
-func send(ctx context.Context, client *http.Client, method string, wire external.WireText, target string, body []byte) ([]byte, error) {
+func send(
+	ctx context.Context, client *http.Client, method string, wire external.WireText, target string, body []byte,
+) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(string(body)))
 	if err != nil {
 		return nil, err
@@ -193,7 +199,9 @@ func send(ctx context.Context, client *http.Client, method string, wire external
 }
 
 // fromGRPC has an operation for each method.
-func fromGRPC(d external.Description, wire external.WireText, schema *grpcschema.Schema) (external.Description, []string, error) {
+func fromGRPC(
+	d external.Description, wire external.WireText, schema *grpcschema.Schema,
+) (external.Description, []string, error) {
 	d.Wires = map[string]external.WireText{grpcWire: wire}
 	var notes []string
 	for _, service := range schema.Services() {
@@ -206,7 +214,9 @@ func fromGRPC(d external.Description, wire external.WireText, schema *grpcschema
 				return d, nil, err
 			}
 			name := unique(d.Operations, lowerFirst(after(method.Name(), "/")))
-			d.Operations[name] = external.OperationText{Calls: map[string]external.CallText{grpcWire: {Call: method.Name(), Message: message}}}
+			d.Operations[name] = external.OperationText{Calls: map[string]external.CallText{grpcWire: {
+				Call: method.Name(), Message: message,
+			}}}
 			if len(d.Operations) == operationsMost {
 				return d, append(notes, fmt.Sprintf("only the first %d methods are here", operationsMost)), nil
 			}
@@ -223,7 +233,9 @@ func fromGRPC(d external.Description, wire external.WireText, schema *grpcschema
 }
 
 // fromGraph has an operation for each query and mutation.
-func fromGraph(d external.Description, wire external.WireText, schema *graphqlschema.Schema) (external.Description, []string, error) {
+func fromGraph(
+	d external.Description, wire external.WireText, schema *graphqlschema.Schema,
+) (external.Description, []string, error) {
 	at, err := url.Parse(wire.Target)
 	if err != nil {
 		return d, nil, err
@@ -248,7 +260,9 @@ func fromGraph(d external.Description, wire external.WireText, schema *graphqlsc
 			variables, _ = value.(map[string]any)
 		}
 		name := unique(d.Operations, o.Name)
-		d.Operations[name] = external.OperationText{Calls: map[string]external.CallText{graphWire: {Path: path, Document: document, Variables: variables}}}
+		d.Operations[name] = external.OperationText{Calls: map[string]external.CallText{graphWire: {
+			Path: path, Document: document, Variables: variables,
+		}}}
 		if len(d.Operations) == operationsMost {
 			break
 		}
@@ -260,13 +274,16 @@ func fromGraph(d external.Description, wire external.WireText, schema *graphqlsc
 }
 
 // fromOpenAPI has a call for each operation of a document.
-func fromOpenAPI(d external.Description, wire external.WireText, document *openapi.Document) (external.Description, []string, error) {
+func fromOpenAPI(
+	d external.Description, wire external.WireText, document *openapi.Document,
+) (external.Description, []string, error) {
 	d.Wires = map[string]external.WireText{restWire: wire}
 	notes := slices.Clone(document.Notes)
 	for i := range document.Operations {
 		o := &document.Operations[i]
 		if o.ReplyType == "text/event-stream" {
-			notes = append(notes, fmt.Sprintf("%s is left out: its reply is a stream of events, which need not end; a wire of kind sse reads it", o.Name))
+			notes = append(notes, fmt.Sprintf("%s is left out: its reply is a stream of events, which need not end; a wire "+
+				"of kind sse reads it", o.Name))
 			continue
 		}
 		call := external.CallText{Method: o.Request.Method, Path: o.Request.URL}
@@ -296,7 +313,8 @@ func fromOpenAPI(d external.Description, wire external.WireText, document *opena
 		}
 		name := unique(d.Operations, o.Name)
 		if len(lacks) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: the document has no example of %s: give rows with such fields", name, strings.Join(lacks, ", ")))
+			notes = append(notes, fmt.Sprintf("%s: the document has no example of %s: give rows with such fields", name,
+				strings.Join(lacks, ", ")))
 		}
 		d.Operations[name] = external.OperationText{Calls: map[string]external.CallText{restWire: call}}
 		if len(d.Operations) == operationsMost {
@@ -321,7 +339,9 @@ func serverOf(document *openapi.Document) string {
 }
 
 // fromRequests has one operation whose requests are those of a file.
-func fromRequests(d external.Description, name string, data []byte, from request.Sources) (external.Description, []string, error) {
+func fromRequests(
+	d external.Description, name string, data []byte, from request.Sources,
+) (external.Description, []string, error) {
 	all, notes, err := files.Read(name, data, from)
 	if err != nil {
 		return d, nil, err

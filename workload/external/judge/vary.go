@@ -41,7 +41,8 @@ func valueOf(body []byte) (value any, err error) {
 	return value, err
 }
 
-// vary adds the places in which two values differ. It goes as deep as the shallower of the two, which the decoder bounds.
+// vary adds the places in which two values differ. It goes as deep as the shallower of the two, which the decoder
+// bounds.
 func vary(a, b any, at string, found map[string]bool) {
 	switch one := a.(type) {
 	case map[string]any:

@@ -50,7 +50,8 @@ func avroForms() forms {
 	c := inAvro()
 	return forms{
 		name: "avro",
-		id:   c.id.Form, balance: c.balance.Form, ids: c.ids.Form, balances: c.balances.Form, page: c.page.Form, list: c.list.Form,
+		id:   c.id.Form, balance: c.balance.Form, ids: c.ids.Form, balances: c.balances.Form, page: c.page.Form,
+		list:    c.list.Form,
 		posting: c.posting.Form, transaction: c.transaction.Form, feed: c.feed.Form, event: c.event.Form,
 	}
 }
@@ -60,10 +61,12 @@ func jsonForms() forms {
 	return forms{
 		name: "json",
 		id: httprpc.JSONOf(
-			func(id ledger.AccountID) idJSON { return idJSON(id) }, func(id idJSON) ledger.AccountID { return ledger.AccountID(id) }).Form(),
+			func(id ledger.AccountID) idJSON { return idJSON(id) },
+			func(id idJSON) ledger.AccountID { return ledger.AccountID(id) }).Form(),
 		balance: c.balance.JSON.Form(),
 		ids: httprpc.JSONOf(
-			func(ids ledger.AccountIDs) idsJSON { return idsJSON(ids) }, func(ids idsJSON) ledger.AccountIDs { return ledger.AccountIDs(ids) }).Form(),
+			func(ids ledger.AccountIDs) idsJSON { return idsJSON(ids) },
+			func(ids idsJSON) ledger.AccountIDs { return ledger.AccountIDs(ids) }).Form(),
 		balances:    c.balances.JSON.Form(),
 		page:        httprpc.CheckedJSONOf(pageToJSON, pageFromJSON).Form(),
 		list:        c.list.JSON.Form(),

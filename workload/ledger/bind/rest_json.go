@@ -102,7 +102,9 @@ func balancesFromJSON(b balancesJSON) (ledger.Balances, error) {
 }
 
 func transactionToJSON(t ledger.Transaction) transactionJSON {
-	return transactionJSON{ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: rfc3339.Text(t.Timestamp)}
+	return transactionJSON{
+		ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: rfc3339.Text(t.Timestamp),
+	}
 }
 
 func transactionFromJSON(t transactionJSON) (ledger.Transaction, error) {

@@ -13,7 +13,11 @@ func WebSocket() wirelab.Binding[ledger.Service] {
 	return wirelab.Binding[ledger.Service]{
 		Protocol: websocket.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[ledger.Service]{exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers)},
-		Clients:  []wirelab.Dialer[ledger.Service]{exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub)},
+		Servers: []wirelab.Server[ledger.Service]{
+			exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers),
+		},
+		Clients: []wirelab.Dialer[ledger.Service]{
+			exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub),
+		},
 	}
 }

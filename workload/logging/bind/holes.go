@@ -9,8 +9,8 @@ import (
 )
 
 // notAvro is why nothing here is in Avro.
-const notAvro = "the published logger has no Avro, and an entry is two texts, on which encodings hardly differ; Avro stands beside " +
-	"JSON and Protocol Buffers on the directory and the ledger, where encodings are compared"
+const notAvro = "the published logger has no Avro, and an entry is two texts, on which encodings hardly differ; " +
+	"Avro stands beside JSON and Protocol Buffers on the directory and the ledger, where encodings are compared"
 
 // Holes are the protocols that do not carry the logger, beside those of plain
 // HTTP. None but the event streams is beyond a protocol's means: they were not
@@ -19,10 +19,11 @@ func Holes() []wirelab.Binding[logging.Service] {
 	const (
 		notJSON = "the published logger speaks gRPC in Protocol Buffers; gRPC in JSON stands beside it on the directory, " +
 			"where encodings are compared"
-		notGraphQL = "the published logger has no GraphQL, and an entry has no parts of which a caller would choose some; GraphQL is " +
-			"compared on the other workloads"
+		notGraphQL = "the published logger has no GraphQL, and an entry has no parts of which a caller would choose some; " +
+			"GraphQL is compared on the other workloads"
 		notMany  = "no operation of the logger is made of several calls, so that one document could ask for them at once"
-		oneReply = "server-sent events are a stream of replies, and every call of the logger has one reply: that is plain HTTP, as in "
+		oneReply = "server-sent events are a stream of replies, and every call of the logger has one reply: that is plain " +
+			"HTTP, as in "
 	)
 	return []wirelab.Binding[logging.Service]{
 		wirelab.Hole[logging.Service](wiregrpc.ProtocolAvro(false), notAvro),

@@ -41,7 +41,8 @@ func Paths() []wirelab.Binding[logging.Service] {
 	var all []wirelab.Binding[logging.Service]
 	for _, way := range ways {
 		all = append(all, pathBinding(way.name, way.framing))
-		if !strings.Contains(way.name, "nats") && !strings.Contains(way.name, "hermes") && !strings.HasSuffix(way.name, "direct") {
+		if !strings.Contains(way.name, "nats") && !strings.Contains(way.name, "hermes") &&
+			!strings.HasSuffix(way.name, "direct") {
 			all = append(all, pathBinding(way.name+"-published", way.framing))
 		}
 	}
@@ -56,9 +57,11 @@ func pathBinding(name, framing string) wirelab.Binding[logging.Service] {
 		},
 		Style: wirelab.Idiomatic,
 		Holes: map[string]string{"GetEntry": reads, "ListEntries": reads, "DeleteEntries": reads},
-		Servers: []wirelab.Server[logging.Service]{{Library: "pipeline", Serve: func(context.Context, wirelab.Endpoint, logging.Service) error {
-			return wirelab.Errorf(wirelab.Unimplemented, "path %s leads through several processes; wirelab up logging runs them", name)
-		}}},
+		Servers: []wirelab.Server[logging.Service]{{Library: "pipeline",
+			Serve: func(context.Context, wirelab.Endpoint, logging.Service) error {
+				return wirelab.Errorf(wirelab.Unimplemented, "path %s leads through several processes; wirelab up logging runs them",
+					name)
+			}}},
 		Clients: []wirelab.Dialer[logging.Service]{
 			{Library: libraryNetHTTP, Dial: func(_ context.Context, to wirelab.Dialing) (logging.Service, io.Closer, error) {
 				client, err := httpbind.HTTP1(false).Dial(to)
@@ -66,7 +69,8 @@ func pathBinding(name, framing string) wirelab.Binding[logging.Service] {
 					return nil, nil, err
 				}
 				c := newRESTCodecs()
-				return pathStub{httprpc.CallAccepted(client, "/"+name, httprpc.JSONOf(handedToJSON, handedFromJSON), *c.written.In(httprpc.JSON))}, client, nil
+				return pathStub{httprpc.CallAccepted(client, "/"+name, httprpc.JSONOf(handedToJSON, handedFromJSON),
+					*c.written.In(httprpc.JSON))}, client, nil
 			}},
 			{Library: libraryPublished, Dial: func(_ context.Context, to wirelab.Dialing) (logging.Service, io.Closer, error) {
 				client := newPublishedClient(to, name)
@@ -170,7 +174,8 @@ func (c *publishedClient) writeLog(ctx context.Context, entry logging.Entry) (lo
 	}
 	_ = response.Body.Close() // unread: that is the point
 	if response.StatusCode != http.StatusAccepted {
-		return logging.Written{}, wirelab.Errorf(httprpc.CodeOf(response.StatusCode), "the gateway answered %s", response.Status)
+		return logging.Written{}, wirelab.Errorf(httprpc.CodeOf(response.StatusCode),
+			"the gateway answered %s", response.Status)
 	}
 	return logging.Written{ID: entry.ID}, nil
 }

@@ -13,7 +13,11 @@ func WebSocket() wirelab.Binding[logging.Service] {
 	return wirelab.Binding[logging.Service]{
 		Protocol: websocket.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[logging.Service]{exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers)},
-		Clients:  []wirelab.Dialer[logging.Service]{exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub)},
+		Servers: []wirelab.Server[logging.Service]{
+			exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers),
+		},
+		Clients: []wirelab.Dialer[logging.Service]{
+			exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub),
+		},
 	}
 }

@@ -26,7 +26,8 @@ func Holes() []wirelab.Binding[messaging.Service] {
 	var holes []wirelab.Binding[messaging.Service]
 	for _, p := range all {
 		holes = append(holes, wirelab.Hole[messaging.Service](p,
-			"messages go through a broker, which speaks protocols of its own; hermes-grpc, hermes-rest and hermes-graphql are the nearest to this one"))
+			"messages go through a broker, which speaks protocols of its own; hermes-grpc, hermes-rest and hermes-graphql "+
+				"are the nearest to this one"))
 	}
 	return holes
 }

@@ -30,7 +30,8 @@ func ConnectHTTP1() wirelab.Binding[routeguide.Service] {
 }
 
 // noChat is why the Connect protocol does not carry RouteChat over HTTP/1.1.
-const noChat = "the Connect protocol asks for HTTP/2 here: connect-go answers a bidirectional call over HTTP/1.1 with status 505"
+const noChat = "the Connect protocol asks for HTTP/2 here: connect-go answers a bidirectional call over HTTP/1.1 " +
+	"with status 505"
 
 // chatless is a stub without RouteChat.
 type chatless struct{ routeguide.Service }

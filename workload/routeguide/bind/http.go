@@ -8,7 +8,8 @@ import (
 )
 
 // notAvro is why there is no Avro here.
-const notAvro = "the route guide has no Avro schemas: encodings are compared on the directory, whose published experiment has both"
+const notAvro = "the route guide has no Avro schemas: encodings are compared on the directory, whose published " +
+	"experiment has both"
 
 // HTTP carries the route guide over plain HTTP, in every version, in protobuf
 // and in JSON, streams as lines. RouteChat is a request and a reply under way

@@ -142,7 +142,9 @@ func protoStub(client *httprpc.Client) routeguide.Service {
 
 // restBinding is the route guide over a protocol of plain HTTP, by the stub of
 // its encoding. The protocol's encoding decides the holes.
-func restBinding(c httpbind.Carriage, stub func(*httprpc.Client) routeguide.Service, holes map[string]string) wirelab.Binding[routeguide.Service] {
+func restBinding(
+	c httpbind.Carriage, stub func(*httprpc.Client) routeguide.Service, holes map[string]string,
+) wirelab.Binding[routeguide.Service] {
 	b := httpbind.Service[routeguide.Service]{
 		Handler: restHandler, RawHoles: rawHoles(), Fresh: []string{pathRouteChat},
 	}.Over(c, stub)

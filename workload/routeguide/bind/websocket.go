@@ -14,7 +14,11 @@ func WebSocket() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
 		Protocol: websocket.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[routeguide.Service]{exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers)},
-		Clients:  []wirelab.Dialer[routeguide.Service]{exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub)},
+		Servers: []wirelab.Server[routeguide.Service]{
+			exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers),
+		},
+		Clients: []wirelab.Dialer[routeguide.Service]{
+			exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub),
+		},
 	}
 }

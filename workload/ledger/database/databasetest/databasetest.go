@@ -50,7 +50,9 @@ func RunDatabase(t *testing.T, d wirelab.Database[ledger.Service], empty func(t 
 }
 
 // opened opens a database until the test ends.
-func opened(t *testing.T, d wirelab.Database[ledger.Service], at wirelab.DatabaseAddress) wirelab.Opened[ledger.Service] {
+func opened(
+	t *testing.T, d wirelab.Database[ledger.Service], at wirelab.DatabaseAddress,
+) wirelab.Opened[ledger.Service] {
 	t.Helper()
 	o, err := d.Open(t.Context(), at, Data)
 	if err != nil {

@@ -57,8 +57,10 @@ func testPost(t *testing.T, s ledger.Service) {
 	}
 	same(t, "the log's end", log(t, s, end.ID), []ledger.Transaction{done, second})
 	same(t, "alice's end", stream(t, s, ledger.Feed{After: end.ID, Account: alice}), []ledger.Transaction{done})
-	same(t, "bob's end, on either side", stream(t, s, ledger.Feed{After: end.ID, Account: bob}), []ledger.Transaction{done, second})
-	same(t, "behind what bob received", stream(t, s, ledger.Feed{After: done.ID, Account: bob}), []ledger.Transaction{second})
+	same(t, "bob's end, on either side", stream(t, s, ledger.Feed{After: end.ID, Account: bob}),
+		[]ledger.Transaction{done, second})
+	same(t, "behind what bob received", stream(t, s, ledger.Feed{After: done.ID, Account: bob}),
+		[]ledger.Transaction{second})
 	same(t, "since it", stream(t, s, ledger.Feed{Since: done.Timestamp}), []ledger.Transaction{done, second})
 	if after := sum(t, s); after != before {
 		t.Errorf("the sum was %d and is %d", before, after)
@@ -80,8 +82,10 @@ func testConflicts(t *testing.T, s ledger.Service) {
 		{"to oneself", ledger.Posting{From: alice, To: alice, Amount: 1}, wirelab.InvalidArgument},
 		{"nothing", ledger.Posting{From: alice, To: bob}, wirelab.InvalidArgument},
 		{"less than nothing", ledger.Posting{From: alice, To: bob, Amount: -1}, wirelab.InvalidArgument},
-		{"more than can be said", ledger.Posting{From: alice, To: bob, Amount: ledger.AmountLimit + 1}, wirelab.InvalidArgument},
-		{"with a long type", ledger.Posting{From: alice, To: bob, Amount: 1, Type: strings.Repeat("t", ledger.TypeLimit+1)}, wirelab.InvalidArgument},
+		{"more than can be said", ledger.Posting{From: alice, To: bob, Amount: ledger.AmountLimit + 1},
+			wirelab.InvalidArgument},
+		{"with a long type", ledger.Posting{From: alice, To: bob, Amount: 1, Type: strings.Repeat("t", ledger.TypeLimit+1)},
+			wirelab.InvalidArgument},
 	} {
 		c.p.ID = "refused"
 		_, err := s.PostTransaction(t.Context(), c.p)

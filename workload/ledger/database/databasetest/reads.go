@@ -49,7 +49,8 @@ func testSeeded(t *testing.T, s ledger.Service) {
 
 func testBalance(t *testing.T, s ledger.Service) {
 	for _, id := range []string{
-		"0.0.99999", "0.0.100100", "0.0.0100000", "0.0.-100000", "100000", "0.0.", "nobody", "0.0.100000.", strings.Repeat("9", 64),
+		"0.0.99999", "0.0.100100", "0.0.0100000", "0.0.-100000", "100000", "0.0.", "nobody", "0.0.100000.",
+		strings.Repeat("9", 64),
 		"0.0.100000--", "1-OR-1.1", "0.0.18446744073709651616", // 2^64 + 100000
 	} {
 		_, err := s.GetBalance(t.Context(), ledger.AccountID{ID: id})
@@ -107,7 +108,8 @@ func testPages(t *testing.T, s ledger.Service) {
 		{"behind the last", ledger.Page{After: all[999].ID}, nil, ""},
 		{"an account on either side", ledger.Page{Account: account}, theirs, ""},
 		{"a part of an account's", ledger.Page{Account: account, After: theirs[1].ID, Limit: 2}, theirs[2:4], theirs[3].ID},
-		{"an account's, behind one of others", ledger.Page{Account: account, After: all[500].ID}, keep(all[501:], of(account)), ""},
+		{"an account's, behind one of others", ledger.Page{Account: account, After: all[500].ID},
+			keep(all[501:], of(account)), ""},
 		{"an account nobody has", ledger.Page{Account: "nobody"}, nil, ""},
 		{
 			"all conditions at once",
@@ -167,7 +169,9 @@ func testSince(t *testing.T, s ledger.Service) {
 		for _, c := range []struct {
 			why   string
 			since time.Time
-		}{{"the same time", first}, {"the moment after", first.Add(time.Microsecond)}, {"another zone", first.In(time.FixedZone("", 3600))}} {
+		}{{"the same time", first}, {"the moment after", first.Add(time.Microsecond)}, {
+			"another zone", first.In(time.FixedZone("", 3600)),
+		}} {
 			got, err := s.GetTransactions(t.Context(), ledger.Page{Since: c.since, Limit: 3})
 			if err != nil {
 				t.Fatal(err)
@@ -206,7 +210,8 @@ func testSince(t *testing.T, s ledger.Service) {
 // What is refused on one wire or database is refused on all.
 func testRefused(t *testing.T, s ledger.Service) {
 	bad := []string{
-		"", ".", "..", "a/b", "../etc/passwd", "a b", "é", "a\x00", "\xff", "0.0.100000'--", "'; DROP TABLE accounts; --", "%",
+		"", ".", "..", "a/b", "../etc/passwd", "a b", "é", "a\x00", "\xff", "0.0.100000'--",
+		"'; DROP TABLE accounts; --", "%",
 		strings.Repeat("x", ledger.IDLimit+1),
 	}
 	for _, id := range bad {

@@ -200,7 +200,10 @@ func testOpenRefused(t *testing.T, d database, at address) {
 func testContext(t *testing.T, d database, at address) {
 	s := opened(t, d, at).Service
 	calls := map[string]func(context.Context) error{
-		"GetBalance": func(ctx context.Context) error { _, err := s.GetBalance(ctx, ledger.AccountID{ID: alice}); return err },
+		"GetBalance": func(ctx context.Context) error {
+			_, err := s.GetBalance(ctx, ledger.AccountID{ID: alice})
+			return err
+		},
 		"GetBalances": func(ctx context.Context) error {
 			_, err := s.GetBalances(ctx, ledger.AccountIDs{IDs: []string{alice}})
 			return err

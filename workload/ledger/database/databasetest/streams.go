@@ -42,7 +42,8 @@ func testStream(t *testing.T, s ledger.Service) {
 		{"an account", ledger.Feed{Account: account}, keep(all, of(account))},
 		{"an account's first two", ledger.Feed{Account: account, Limit: 2}, keep(all, of(account))[:2]},
 		{"an account nobody has", ledger.Feed{Account: "nobody"}, nil},
-		{"since a time", ledger.Feed{Since: all[700].Timestamp}, keep(all, func(t ledger.Transaction) bool { return !t.Timestamp.Before(all[700].Timestamp) })},
+		{"since a time", ledger.Feed{Since: all[700].Timestamp},
+			keep(all, func(t ledger.Transaction) bool { return !t.Timestamp.Before(all[700].Timestamp) })},
 		{"since a time, behind a later one", ledger.Feed{Since: all[10].Timestamp, After: all[900].ID}, all[901:]},
 		{
 			"since a later time than the one it is behind",
@@ -154,7 +155,9 @@ func testFollow(t *testing.T, s ledger.Service) {
 	for n := range posters {
 		wg.Go(func() {
 			for i := range each {
-				p := ledger.Posting{ID: fmt.Sprintf("follow-%d-%d", n, i), From: alice, To: fmt.Sprint("0.0.", 100_010+n), Amount: 1}
+				p := ledger.Posting{
+					ID: fmt.Sprintf("follow-%d-%d", n, i), From: alice, To: fmt.Sprint("0.0.", 100_010+n), Amount: 1,
+				}
 				if _, err := s.PostTransaction(ctx, p); err != nil {
 					t.Errorf("post: %v", err)
 					return
@@ -188,14 +191,17 @@ func testFollowSince(t *testing.T, s ledger.Service) {
 		wantCode(t, "its reader left", err, wirelab.Canceled)
 		same(t, "what is an hour early", got, nil)
 	})
-	same(t, "one that follows from now on", stream(t, s, ledger.Feed{Since: first.Timestamp, Follow: true, Limit: 6}), log(t, s, seeded(t)[999].ID))
+	same(t, "one that follows from now on", stream(t, s, ledger.Feed{Since: first.Timestamp, Follow: true, Limit: 6}),
+		log(t, s, seeded(t)[999].ID))
 	cancel()
 	wg.Wait()
 }
 
 func testStreamContext(t *testing.T, s ledger.Service) {
 	end := seeded(t)[999].ID
-	for _, feed := range []ledger.Feed{{}, {Rate: 1}, {Follow: true, After: end}, {Account: alice}, {Since: seeded(t)[3].Timestamp}} {
+	for _, feed := range []ledger.Feed{
+		{}, {Rate: 1}, {Follow: true, After: end}, {Account: alice}, {Since: seeded(t)[3].Timestamp},
+	} {
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := collect(t, s.StreamTransactions(over, feed))

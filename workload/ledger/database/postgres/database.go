@@ -29,7 +29,8 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 	}
 	if at.Source == "" {
 		return wirelab.Opened[ledger.Service]{}, wirelab.Errorf(wirelab.InvalidArgument,
-			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a server with wirelab db start", postgres.Variable)
+			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a server with "+
+				"wirelab db start", postgres.Variable)
 	}
 	if _, err := makeReady(ctx, at.Source, set); err != nil {
 		return wirelab.Opened[ledger.Service]{}, fmt.Errorf("data set %s: %w", set.Name(), err)
@@ -44,7 +45,9 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 		pool.Close()
 		return wirelab.Opened[ledger.Service]{}, err
 	}
-	s := &service{pool: pool, balances: newGatherer(pool, at.Pool), dsn: at.Source, name: name, turn: make(chan struct{}, 1)}
+	s := &service{
+		pool: pool, balances: newGatherer(pool, at.Pool), dsn: at.Source, name: name, turn: make(chan struct{}, 1),
+	}
 	use := func() wirelab.PoolUse { return s.balances.use(pool.Settled()) }
 	return wirelab.Opened[ledger.Service]{Service: s, About: about, Pool: use, Closer: s}, nil
 }

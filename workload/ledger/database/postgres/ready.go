@@ -99,7 +99,8 @@ func ready(ctx context.Context, conn *pgx.Conn, set *ledger.Set) (bool, error) {
 	}
 	if version > latestVersion {
 		return false, wirelab.Errorf(wirelab.Unimplemented,
-			"the database's tables are of a later wirelab (form %d, this one knows %d): use that one, or write the set again with wirelab db seed --again",
+			"the database's tables are of a later wirelab (form %d, this one knows %d): use that one, or write the set again "+
+				"with wirelab db seed --again",
 			version, latestVersion)
 	}
 	if seed != nil && *seed != set.Seed() {
@@ -110,7 +111,8 @@ func ready(ctx context.Context, conn *pgx.Conn, set *ledger.Set) (bool, error) {
 
 func otherSeed(seed string, set *ledger.Set) error {
 	return wirelab.Errorf(wirelab.Conflict,
-		"the database holds the data set as another wirelab wrote it (%.40q, this one writes %q): write it again with wirelab db seed --again",
+		"the database holds the data set as another wirelab wrote it (%.40q, this one writes %q): write it again with "+
+			"wirelab db seed --again",
 		seed, set.Seed())
 }
 
@@ -155,7 +157,8 @@ func fill(ctx context.Context, tx pgx.Tx, set *ledger.Set) error {
 		return err
 	}
 	return copyInto(ctx, tx, "transactions",
-		[]string{"position", "tx_id", "from_account", "to_account", "amount_tinybar", "tx_type", "timestamp"}, set.Transactions(),
+		[]string{"position", "tx_id", "from_account", "to_account", "amount_tinybar", "tx_type", "timestamp"},
+		set.Transactions(),
 		func(e ledger.Entry) []any {
 			t := e.Transaction
 			return []any{e.Position, t.ID, t.From, t.To, t.Amount, t.Type, t.Timestamp}
@@ -163,7 +166,9 @@ func fill(ctx context.Context, tx pgx.Tx, set *ledger.Set) error {
 }
 
 // copyInto sends rows by COPY, PostgreSQL's way for many.
-func copyInto[T any](ctx context.Context, tx pgx.Tx, table string, columns []string, rows iter.Seq[T], values func(T) []any) error {
+func copyInto[T any](
+	ctx context.Context, tx pgx.Tx, table string, columns []string, rows iter.Seq[T], values func(T) []any,
+) error {
 	next, stop := iter.Pull(rows)
 	defer stop()
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
@@ -220,7 +225,8 @@ func Sets(ctx context.Context, dsn string) ([]Held, error) {
 	}
 	for i := range sets {
 		in := pgx.Identifier{schemaStem + sets[i].Name}.Sanitize()
-		if err := conn.QueryRow(ctx, fmt.Sprintf("SELECT (SELECT count(*) FROM %s.accounts), (SELECT coalesce(max(position), 0) FROM %s.transactions)", in, in)).
+		if err := conn.QueryRow(ctx, fmt.Sprintf("SELECT (SELECT count(*) FROM %s.accounts), (SELECT "+
+			"coalesce(max(position), 0) FROM %s.transactions)", in, in)).
 			Scan(&sets[i].Accounts, &sets[i].Transactions); err != nil {
 			return nil, postgres.CodedMaking(ctx, err)
 		}

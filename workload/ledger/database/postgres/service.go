@@ -182,11 +182,12 @@ func (s *service) Read(ctx context.Context, behind int64, account string, limit 
 	entries := make([]ledger.Entry, 0, limit)
 	var e ledger.Entry
 	t := &e.Transaction
-	if _, err := pgx.ForEachRow(rows, []any{&e.Position, &t.ID, &t.From, &t.To, &t.Amount, &t.Type, &t.Timestamp}, func() error {
-		t.Timestamp = t.Timestamp.UTC()
-		entries = append(entries, e)
-		return nil
-	}); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&e.Position, &t.ID, &t.From, &t.To, &t.Amount, &t.Type, &t.Timestamp},
+		func() error {
+			t.Timestamp = t.Timestamp.UTC()
+			entries = append(entries, e)
+			return nil
+		}); err != nil {
 		return nil, s.pool.Coded(ctx, err)
 	}
 	return entries, nil

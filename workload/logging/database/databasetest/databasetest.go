@@ -46,7 +46,9 @@ func RunDatabase(t *testing.T, d wirelab.Database[logging.Service], empty func(t
 }
 
 // opened opens a database until the test ends.
-func opened(t *testing.T, d wirelab.Database[logging.Service], at wirelab.DatabaseAddress) wirelab.Opened[logging.Service] {
+func opened(
+	t *testing.T, d wirelab.Database[logging.Service], at wirelab.DatabaseAddress,
+) wirelab.Opened[logging.Service] {
 	t.Helper()
 	o, err := d.Open(t.Context(), at, "")
 	if err != nil {
@@ -102,7 +104,9 @@ func fill(t *testing.T, s logging.Service, n int) []logging.Stored {
 	t.Helper()
 	all := make([]logging.Stored, n)
 	for i := range all {
-		all[i] = write(t, s, logging.Entry{ID: fmt.Sprint("e", i), Name: fmt.Sprint("name-", i%3), Data: fmt.Sprint("data ", i)})
+		all[i] = write(t, s, logging.Entry{
+			ID: fmt.Sprint("e", i), Name: fmt.Sprint("name-", i%3), Data: fmt.Sprint("data ", i),
+		})
 		tick(all[i].At)
 	}
 	return all

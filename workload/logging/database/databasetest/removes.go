@@ -56,9 +56,12 @@ func testRemove(t *testing.T, s logging.Service) {
 		}
 		left := all[30-c.left:]
 		same(t, c.why, pages(t, s, logging.Query{Limit: 7}), keep(left, every))
-		same(t, c.why+", of a name", pages(t, s, logging.Query{Name: "name-1"}), keep(left, func(e logging.Stored) bool { return e.Name == "name-1" }))
-		same(t, c.why+", since", pages(t, s, logging.Query{Since: all[3].At}), keep(left, func(e logging.Stored) bool { return !e.At.Before(all[3].At) }))
-		same(t, c.why+", until", pages(t, s, logging.Query{Until: all[25].At}), keep(left, func(e logging.Stored) bool { return e.At.Before(all[25].At) }))
+		same(t, c.why+", of a name", pages(t, s, logging.Query{Name: "name-1"}),
+			keep(left, func(e logging.Stored) bool { return e.Name == "name-1" }))
+		same(t, c.why+", since", pages(t, s, logging.Query{Since: all[3].At}),
+			keep(left, func(e logging.Stored) bool { return !e.At.Before(all[3].At) }))
+		same(t, c.why+", until", pages(t, s, logging.Query{Until: all[25].At}),
+			keep(left, func(e logging.Stored) bool { return e.At.Before(all[25].At) }))
 		for i, e := range all {
 			_, err := s.GetEntry(t.Context(), logging.EntryID{ID: e.ID})
 			if gone := i < 30-c.left; gone != (err != nil) || gone && wirelab.CodeOf(err) != wirelab.NotFound {

@@ -115,7 +115,8 @@ func testShared(t *testing.T, d database, at address) {
 
 // Commits of several processes become visible in the order of their positions.
 func testSharedPages(t *testing.T, d database, at address) {
-	pagesWhileWriting(t, opened(t, d, at).Service, opened(t, d, at).Service, opened(t, d, at).Service, opened(t, d, at).Service)
+	pagesWhileWriting(t, opened(t, d, at).Service, opened(t, d, at).Service, opened(t, d, at).Service,
+		opened(t, d, at).Service)
 }
 
 func testSharedRemove(t *testing.T, d database, at address) {

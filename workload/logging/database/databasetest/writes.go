@@ -47,7 +47,8 @@ func testKept(t *testing.T, s logging.Service) {
 		before := time.Now().Truncate(time.Microsecond)
 		e := logging.Entry{ID: fmt.Sprint("kept-", i), Name: g.name, Data: g.data}
 		got := write(t, s, e)
-		if got.Entry != e || got.At.Before(before) || got.At.After(time.Now()) || got.At.Location() != time.UTC || got.At.Nanosecond()%1000 != 0 {
+		if got.Entry != e || got.At.Before(before) || got.At.After(time.Now()) || got.At.Location() != time.UTC ||
+			got.At.Nanosecond()%1000 != 0 {
 			t.Errorf("%s: stored as %.200v of %v", g.why, got, got.At)
 		}
 	}

@@ -68,7 +68,8 @@ var (
 
 func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (_ *service, err error) {
 	if data != "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a logger has one data set, without a name and empty; leave data out")
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"a logger has one data set, without a name and empty; leave data out")
 	}
 	s := &service{removeAtOnce: removeAtOnce}
 	defer func() {

@@ -31,7 +31,8 @@ type query struct {
 // firstAt is the position of the first entry of a time or later; behind all
 // where there is none, or no time.
 func firstAt(argument string) string {
-	return `coalesce((SELECT position FROM entries WHERE stored >= ` + argument + ` ORDER BY stored, position LIMIT 1), 9223372036854775807)`
+	return `coalesce((SELECT position FROM entries WHERE stored >= ` + argument +
+		` ORDER BY stored, position LIMIT 1), 9223372036854775807)`
 }
 
 func (s *service) queries() []query {

@@ -23,14 +23,16 @@ func Database() wirelab.Database[logging.Service] {
 // open makes the tables ready and opens the logger over them.
 func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab.Opened[logging.Service], error) {
 	if data != "" {
-		return wirelab.Opened[logging.Service]{}, wirelab.Errorf(wirelab.InvalidArgument, "a logger has one data set, without a name and empty; leave data out")
+		return wirelab.Opened[logging.Service]{}, wirelab.Errorf(wirelab.InvalidArgument,
+			"a logger has one data set, without a name and empty; leave data out")
 	}
 	if at.Pool == 0 {
 		at.Pool = wirelab.PoolSize
 	}
 	if at.Source == "" {
 		return wirelab.Opened[logging.Service]{}, wirelab.Errorf(wirelab.InvalidArgument,
-			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a server with wirelab db start", postgres.Variable)
+			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a server with "+
+				"wirelab db start", postgres.Variable)
 	}
 	if err := makeReady(ctx, at.Source); err != nil {
 		return wirelab.Opened[logging.Service]{}, err
@@ -93,7 +95,8 @@ func statements() map[string]string {
 // firstAt is the position of the first entry of a time or later; behind all
 // where there is none, or no time.
 func firstAt(time string) string {
-	return `coalesce((SELECT position FROM entries WHERE stored_at >= ` + time + ` ORDER BY stored_at, position LIMIT 1), 9223372036854775807)`
+	return `coalesce((SELECT position FROM entries WHERE stored_at >= ` + time +
+		` ORDER BY stored_at, position LIMIT 1), 9223372036854775807)`
 }
 
 // prepare makes a new connection ready. A server may be told to acknowledge
