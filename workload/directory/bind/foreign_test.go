@@ -2,7 +2,6 @@ package bind_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"wirelab"
+	"wirelab/internal/schematest"
 	"wirelab/wire/conformance"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
@@ -38,30 +38,9 @@ func TestSchemaIsForEver(t *testing.T) {
 			"GetPersonLinks(PersonId)PersonLinkList ListPersons(Page)PersonList",
 		"Picture: large=1 medium=2 thumbnail=3",
 	}
-	var got []string
-	schema := gen.File_person_proto
-	for i := range schema.Messages().Len() {
-		message := schema.Messages().Get(i)
-		line := string(message.Name()) + ":"
-		for i := range message.Fields().Len() {
-			field := message.Fields().Get(i)
-			line += fmt.Sprintf(" %s=%d", field.Name(), field.Number())
-		}
-		got = append(got, line)
-	}
-	service := schema.Services().Get(0)
-	methods := make([]string, service.Methods().Len())
-	for i := range methods {
-		m := service.Methods().Get(i)
-		methods[i] = fmt.Sprintf("%s(%s)%s", m.Name(), m.Input().Name(), m.Output().Name())
-	}
-	slices.Sort(methods)
-	got = append(got, string(service.Name())+": "+strings.Join(methods, " "))
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("the schema says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if name := service.FullName(); name != protoreflect.FullName("directory.PersonService") {
+	schematest.Keeps(t, gen.File_person_proto, want)
+	name := gen.File_person_proto.Services().Get(0).FullName()
+	if name != protoreflect.FullName("directory.PersonService") {
 		t.Errorf("the service is %s", name)
 	}
 }

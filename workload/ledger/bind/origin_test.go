@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"wirelab"
+	"wirelab/internal/schematest"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"
 	"wirelab/workload/ledger/gen"
@@ -339,29 +340,7 @@ func TestSchemaIsForEver(t *testing.T) {
 		"TransactionService: StreamTransactions(StreamTransactionsRequest)TransactionEvent",
 		"Verdict: account_id=1 found=2",
 	}
-	var got []string
-	schema := gen.File_benchmark_proto
-	for i := range schema.Messages().Len() {
-		message := schema.Messages().Get(i)
-		line := string(message.Name()) + ":"
-		for i := range message.Fields().Len() {
-			line += fmt.Sprintf(" %s=%d", message.Fields().Get(i).Name(), message.Fields().Get(i).Number())
-		}
-		got = append(got, line)
-	}
-	for i := range schema.Services().Len() {
-		service := schema.Services().Get(i)
-		line := string(service.Name()) + ":"
-		for i := range service.Methods().Len() {
-			m := service.Methods().Get(i)
-			line += fmt.Sprintf(" %s(%s)%s", m.Name(), m.Input().Name(), m.Output().Name())
-		}
-		got = append(got, line)
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("the schema says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	schematest.Keeps(t, gen.File_benchmark_proto, want)
 }
 
 // asIs sends and takes bytes as they are.

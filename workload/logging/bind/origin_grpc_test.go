@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"wirelab"
+	"wirelab/internal/schematest"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 	"wirelab/workload/logging/gen"
@@ -236,30 +237,8 @@ func TestSchemaIsForEver(t *testing.T) {
 		"LogService: WriteLog(LogRequest)LogResponse",
 		"StoredEntry: entry=1 position=2 stored_at=3",
 	}
-	var got []string
-	schema := gen.File_logs_proto
-	if schema.Package() != "logs" {
-		t.Errorf("the package is %s", schema.Package())
-	}
-	for i := range schema.Messages().Len() {
-		message := schema.Messages().Get(i)
-		line := string(message.Name()) + ":"
-		for i := range message.Fields().Len() {
-			line += fmt.Sprintf(" %s=%d", message.Fields().Get(i).Name(), message.Fields().Get(i).Number())
-		}
-		got = append(got, line)
-	}
-	for i := range schema.Services().Len() {
-		service := schema.Services().Get(i)
-		line := string(service.Name()) + ":"
-		for i := range service.Methods().Len() {
-			m := service.Methods().Get(i)
-			line += fmt.Sprintf(" %s(%s)%s", m.Name(), m.Input().Name(), m.Output().Name())
-		}
-		got = append(got, line)
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("the schema says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	schematest.Keeps(t, gen.File_logs_proto, want)
+	if gen.File_logs_proto.Package() != "logs" {
+		t.Errorf("the package is %s", gen.File_logs_proto.Package())
 	}
 }
