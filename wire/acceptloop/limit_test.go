@@ -69,8 +69,9 @@ func ended(t *testing.T, c net.Conn) {
 // something stay. Beyond the bound with none that is silent, the new connection is closed.
 func TestSilentConnectionsGiveWay(t *testing.T) {
 	t.Parallel()
-	for name, limits := range map[string]acceptloop.Limits{"in all": {Total: 4}, "of one address": {Total: 100,
-		PerAddress: 4}} {
+	for name, limits := range map[string]acceptloop.Limits{
+		"in all": {Total: 4}, "of one address": {Total: 100, PerAddress: 4},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, accepted := serve(t, limits)

@@ -299,8 +299,9 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for _, text := range []string{"", "{", `"strong"`, `{"type": "record", "name": "R"}`,
-		`{"type": "array", "items": "R"}`} {
+	for _, text := range []string{
+		"", "{", `"strong"`, `{"type": "record", "name": "R"}`, `{"type": "array", "items": "R"}`,
+	} {
 		if _, err := avro.Parse(text); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
 			t.Errorf("schema %q: %v", text, err)
 		}

@@ -62,10 +62,11 @@ func TestHostile(t *testing.T) { // not parallel: it counts allocations
 			"more than the 10 "},
 		{"a billion entries", head + "\x00\x00" + long(1e9) + "\x00", wirelab.InvalidArgument, "map: a block says"},
 		{"the most items", head + long(math.MaxInt64) + rest, wirelab.InvalidArgument, "items"},
-		{"the least items", head + long(math.MinInt64) + long(1) + rest, wirelab.InvalidArgument,
-			"9223372036854775808 items"},
-		{"more items than allowed", head + long(51) + strings.Repeat("\x00", 51) + "\x00" + rest, wirelab.ResourceExhausted,
-			"51 items"},
+		{
+			"the least items", head + long(math.MinInt64) + long(1) + rest, wirelab.InvalidArgument, "9223372036854775808 items",
+		},
+		{"more items than allowed", head + long(51) + strings.Repeat("\x00", 51) + "\x00" + rest,
+			wirelab.ResourceExhausted, "51 items"},
 		{"a block too long", head + long(-1) + long(9) + "\x00\x00" + rest, wirelab.InvalidArgument,
 			"says that it has 9 bytes"},
 		{"a block of negative size", head + long(-1) + long(-9) + "\x00\x00" + rest, wirelab.InvalidArgument, "-9 bytes"},
@@ -103,10 +104,11 @@ func TestHostile(t *testing.T) { // not parallel: it counts allocations
 		}
 	}
 	// Blocks with their sizes, which other writers use, are read.
-	got, err := codec.Decode([]byte(head + long(-1) + long(2) + "\x02a" + long(1) + "\x02b" + "\x00" + long(3) + "\x00" +
-		"\x00"))
-	if err != nil || !reflect.DeepEqual(got, list{Texts: []string{"a", "b"}, Nothings: make([]struct{}, 3),
-		Map: map[string]int32{}}) {
+	got, err := codec.Decode([]byte(head + long(-1) + long(2) + "\x02a" + long(1) + "\x02b" + "\x00" + long(3) +
+		"\x00" + "\x00"))
+	if err != nil || !reflect.DeepEqual(got, list{
+		Texts: []string{"a", "b"}, Nothings: make([]struct{}, 3), Map: map[string]int32{},
+	}) {
 		t.Errorf("blocks with sizes: %+v, %v", got, err)
 	}
 }

@@ -71,8 +71,9 @@ func TestWrapperIsBlamed(t *testing.T) {
 			h.hooks.Item = nil
 			return h.List(ctx, in)
 		}}, "List: Item failed after 3 items; Read saw 1"},
-		"After when the method returns": {wrapper{list: func(h toyHooked, ctx context.Context,
-			in area) iter.Seq2[place, error] {
+		"After when the method returns": {wrapper{list: func(
+			h toyHooked, ctx context.Context, in area,
+		) iter.Seq2[place, error] {
 			h.hooks.After("List")
 			return h.List(ctx, in)
 		}}, "List: with hooks that do nothing, one call calls the hooks [After List, Before List, After List]"},

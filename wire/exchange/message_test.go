@@ -311,8 +311,9 @@ func TestTwoHandlersOfOneNumberPanic(t *testing.T) {
 }
 
 func FuzzCall(f *testing.F) {
-	for _, seed := range []string{"", "\x01", "\x01\x00", "\x07\x80\x01payload",
-		"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
+	for _, seed := range []string{
+		"", "\x01", "\x01\x00", "\x07\x80\x01payload", "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

@@ -103,8 +103,9 @@ func TestCheckDocument(t *testing.T) {
 		{"a fragment that doubles, and ends in time", doubling(4), "ok"},
 		{"a fragment that doubles and doubles", doubling(80), exhausted},
 		{"a fragment in itself", "{ ...F } fragment F on T { ...F }", invalid},
-		{"a fragment in itself by another", "{ ...F } fragment F on T { a { ...G } } fragment G on T { b { ...F } }",
-			invalid},
+		{
+			"a fragment in itself by another", "{ ...F } fragment F on T { a { ...G } } fragment G on T { b { ...F } }", invalid,
+		},
 		{"a cycle that nothing spreads", "{ a } fragment F on T { ...G } fragment G on T { ...F }", invalid},
 		{"a second fragment of the same name", "{ ...F } fragment F on T { a } fragment F on T " + wide(selectionLimit),
 			exhausted},

@@ -55,8 +55,9 @@ func TestReachedWhereToldTo(t *testing.T) {
 }
 
 // serve is start for any handler.
-func serve(t *testing.T, drain time.Duration, handler http.Handler) (client *httprpc.Client, stop func(),
-	sockets *int) {
+func serve(
+	t *testing.T, drain time.Duration, handler http.Handler,
+) (client *httprpc.Client, stop func(), sockets *int) {
 	t.Helper()
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

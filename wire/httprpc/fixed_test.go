@@ -26,14 +26,16 @@ func TestDescribed(t *testing.T) {
 		routes  []string
 	}{
 		{byPath, []string{"/hello", "GET /openapi.json"}},
-		{resources, []string{"DELETE /{shelf}/{book} after book limit shelf", "GET /openapi.json",
-			"GET /{shelf}/{book} after book limit shelf"}},
+		{resources, []string{
+			"DELETE /{shelf}/{book} after book limit shelf", "GET /openapi.json", "GET /{shelf}/{book} after book limit shelf",
+		}},
 	} {
 		if got := c.handler.Routes(); !slices.Equal(got, c.routes) {
 			t.Errorf("listed %q, want %q", got, c.routes)
 		}
-		for method, status := range map[string]int{http.MethodGet: http.StatusOK,
-			http.MethodPost: http.StatusMethodNotAllowed} {
+		for method, status := range map[string]int{
+			http.MethodGet: http.StatusOK, http.MethodPost: http.StatusMethodNotAllowed,
+		} {
 			w := httptest.NewRecorder()
 			c.handler.ServeHTTP(w, httptest.NewRequest(method, httprpc.PathOpenAPI, nil))
 			ok := w.Code == http.StatusOK

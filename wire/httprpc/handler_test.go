@@ -146,8 +146,9 @@ func TestOneEncoding(t *testing.T) {
 		wantType, want                  string // want is a part of the body
 	}{
 		{"/json", asJSON, inJSON, "", 200, asJSON, inJSON},
-		{"/json", asProto, inProto, "", 513, asJSON,
-			`"content type \"application/protobuf\" is not known: application/json"`},
+		{
+			"/json", asProto, inProto, "", 513, asJSON, `"content type \"application/protobuf\" is not known: application/json"`,
+		},
 		{"/json", asJSON, inJSON, asProto, 513, asJSON, "is known: application/json\""},
 		{"/json", asJSON, inJSON, asProto + ", " + asJSON, 200, asJSON, inJSON},
 		{"/proto", asProto, inProto, "*/*", 200, asProto, inProto},

@@ -105,8 +105,9 @@ func FuzzErrorBody(f *testing.F) {
 // FuzzAccept feeds the header parser anything: what it chooses is always a
 // type this server writes.
 func FuzzAccept(f *testing.F) {
-	for _, seed := range []string{"", "*/*", "application/json;q=0, application/x-protobuf", "text/html,;q=,,q=0",
-		"APPLICATION/JSON"} {
+	for _, seed := range []string{
+		"", "*/*", "application/json;q=0, application/x-protobuf", "text/html,;q=,,q=0", "APPLICATION/JSON",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, accept string) {

@@ -194,8 +194,9 @@ func TestResourceMethods(t *testing.T) {
 			}
 		}
 		// A HEAD says all that a GET does and keeps the body to itself.
-		for _, path := range []string{"/shelf", "/shelf/a", "/shelf/none", "/shelf?x", "/nowhere", "/shelf/" +
-			strings.Repeat("x", 10_000)} {
+		for _, path := range []string{
+			"/shelf", "/shelf/a", "/shelf/none", "/shelf?x", "/nowhere", "/shelf/" + strings.Repeat("x", 10_000),
+		} {
 			head, none := do("HEAD", path) //nolint:bodyclose // do closes it
 			get, some := do("GET", path)   //nolint:bodyclose // do closes it
 			if head.StatusCode != get.StatusCode || none != 0 || some == 0 || head.ContentLength != some {

@@ -171,8 +171,9 @@ func (f *frames) encode(fields ...string) []byte {
 }
 
 func (f *frames) headers(stream uint32, end bool, fields ...string) {
-	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: f.encode(fields...), EndHeaders: true,
-		EndStream: end})
+	_ = f.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: stream, BlockFragment: f.encode(fields...), EndHeaders: true, EndStream: end,
+	})
 }
 
 func (f *frames) reply(stream uint32, body string) {

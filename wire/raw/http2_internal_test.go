@@ -42,8 +42,9 @@ func TestClientReadsFrames(t *testing.T) {
 			// In parts, with padding and a priority, and an interim reply before it.
 			f.headers(1, false, ":status", "103", "link", "x")
 			block := f.encode(":status", "200", "content-type", "text/plain", "x-long", strings.Repeat("y", 300))
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block[:5], PadLength: 9,
-				Priority: http2.PriorityParam{StreamDep: 7}})
+			_ = f.WriteHeaders(http2.HeadersFrameParam{
+				StreamID: 1, BlockFragment: block[:5], PadLength: 9, Priority: http2.PriorityParam{StreamDep: 7},
+			})
 			_ = f.WriteContinuation(1, false, block[5:5])
 			_ = f.WriteContinuation(1, true, block[5:])
 			_ = f.WriteDataPadded(1, false, []byte("on"), make([]byte, 20))
@@ -74,8 +75,9 @@ func TestClientObeysSettings(t *testing.T) {
 	big := strings.Repeat("x", 50_000)
 	b, f, d := newBench(t, h2c, big, "two"), newFrames(), hpack.NewDecoder(0, nil)
 	if err := b.say(f.hello(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 2},
-		http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000}, http2.Setting{ID: http2.SettingHeaderTableSize,
-			Val: 0}), 0); err != nil {
+		http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1000}, http2.Setting{
+			ID: http2.SettingHeaderTableSize, Val: 0,
+		}), 0); err != nil {
 		t.Fatal(err)
 	}
 	for slot := range 4 {

@@ -130,14 +130,16 @@ func TestNullKeepsWithinWindows(t *testing.T) {
 	ask := func(stream uint32, path, body string) {
 		var block strings.Builder
 		e := hpack.NewEncoder(&block)
-		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "x"},
-			{"content-type", "application/json"}} {
+		for _, f := range [][2]string{
+			{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "x"}, {"content-type", "application/json"},
+		} {
 			if err := e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}); err != nil {
 				t.Error(err)
 			}
 		}
-		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte(block.String()),
-			EndHeaders: true}); err != nil {
+		if err := framer.WriteHeaders(http2.HeadersFrameParam{
+			StreamID: stream, BlockFragment: []byte(block.String()), EndHeaders: true,
+		}); err != nil {
 			t.Error(err)
 		}
 		if err := framer.WriteData(stream, true, []byte(body)); err != nil {

@@ -78,8 +78,9 @@ func TestStepsOfTheClockAreSeen(t *testing.T) {
 	for i, c := range []struct {
 		set, stopped time.Duration
 		steps        uint64
-	}{{0, 0, 0}, {0, time.Second, 0}, {time.Second, 0, 1}, {time.Second, time.Millisecond, 1}, {-time.Millisecond, 0, 2},
-		{-time.Millisecond, 0, 2}} {
+	}{{0, 0, 0}, {0, time.Second, 0}, {time.Second, 0, 1}, {time.Second, time.Millisecond, 1}, {
+		-time.Millisecond, 0, 2,
+	}, {-time.Millisecond, 0, 2}} {
 		set, stopped = c.set, c.stopped
 		stamps.clock()
 		if stamps.steps != c.steps {

@@ -262,8 +262,9 @@ func newCutter(t *testing.T, address string) (string, *cutter) {
 // A server that is killed and comes back: calls fail in the meantime, each once, and then go on.
 func TestServerComesBack(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"http1-proto net/http", "http1-tls-proto null", "h2c-proto net/http", "grpc grpc-go",
-		"grpc-tls null"} {
+	for _, name := range []string{
+		"http1-proto net/http", "http1-tls-proto null", "h2c-proto net/http", "grpc grpc-go", "grpc-tls null",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			protocol, library, _ := strings.Cut(name, " ")

@@ -145,8 +145,9 @@ func TestRawStream(t *testing.T) {
 			t.Errorf("Accept %s: %d, %s, %q; want %q", accept, status, kind, body, want)
 		}
 	}
-	for why, status := range map[string]int{"POST ?q= */*": 405, "GET ?x= */*": 400, "GET ?q=%zz */*": 400,
-		"GET ?q= application/json": 513} {
+	for why, status := range map[string]int{
+		"POST ?q= */*": 405, "GET ?x= */*": 400, "GET ?q=%zz */*": 400, "GET ?q= application/json": 513,
+	} {
 		ask := strings.Fields(why)
 		if got, kind, body := get(ask[0], ask[1], ask[2]); got != status || kind != "application/json" {
 			t.Errorf("%s: %d, %s, %s; want %d", why, got, kind, body, status)

@@ -122,8 +122,9 @@ func TestReaderLimits(t *testing.T) {
 // FuzzReader feeds the reader anything: it must end, and read the same
 // however the bytes arrive.
 func FuzzReader(f *testing.F) {
-	for _, seed := range []string{"data: a\n\n", "event: x\r\ndata: a\rdata\n\r\n",
-		"\uFEFFid: 1\nretry: 5\n:c\ndata:b\n\n", "\r\n\r", "data: \xff\n\n"} {
+	for _, seed := range []string{
+		"data: a\n\n", "event: x\r\ndata: a\rdata\n\r\n", "\uFEFFid: 1\nretry: 5\n:c\ndata:b\n\n", "\r\n\r", "data: \xff\n\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

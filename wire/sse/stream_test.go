@@ -86,8 +86,9 @@ func upTo(last int) func(context.Context, count) iter.Seq2[number, error] {
 }
 
 // counting is the handler of a counting service.
-func counting(stream sse.Stream[count, number], call func(context.Context,
-	count) iter.Seq2[number, error]) http.Handler {
+func counting(
+	stream sse.Stream[count, number], call func(context.Context, count) iter.Seq2[number, error],
+) http.Handler {
 	return httprpc.NewREST(map[string][]httprpc.Route{"/count": {
 		httprpc.GetStream(countParameters(), call, stream.Framing(), httprpc.Lines[count](stream.Codec)),
 	}})
@@ -132,8 +133,9 @@ func (v version) start(t *testing.T, handler http.Handler) (address string, stop
 }
 
 // counter is a client's stub, over connections that connect opens.
-func (v version) counter(t *testing.T, stream sse.Stream[count, number], address string, connect func(context.Context,
-	string, string) (net.Conn, error)) func(context.Context, count) iter.Seq2[number, error] {
+func (v version) counter(
+	t *testing.T, stream sse.Stream[count, number], address string, connect func(context.Context, string, string) (net.Conn, error),
+) func(context.Context, count) iter.Seq2[number, error] {
 	t.Helper()
 	client := v.dial(endpoint.Dialing{Address: address, Connect: connect}, false)
 	t.Cleanup(func() { client.Close() })

@@ -68,8 +68,9 @@ var behaviours1 = []struct {
 	{
 		name: "closes after three", say: func(c net.Conn, n int, r reply) bool { say(c, usual(r)); return n < 3 },
 		// net/http does not know whether a POST may be sent again.
-		lib: want{code: wirelab.Unavailable, texts: []string{closes, "server closed idle connection", "connection reset",
-			"broken pipe"}, some: true},
+		lib: want{code: wirelab.Unavailable, texts: []string{
+			closes, "server closed idle connection", "connection reset", "broken pipe",
+		}, some: true},
 	},
 	{name: "closes after each, and says so", say: func(c net.Conn, _ int, r reply) bool {
 		say(c, usual(r, "Connection: close"))

@@ -68,8 +68,9 @@ func (s *server2) headers(stream uint32, status string, fields http.Header, end 
 			_ = s.encoder.WriteField(hpack.HeaderField{Name: string(bytes.ToLower([]byte(name))), Value: value})
 		}
 	}
-	_ = s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: s.block.Bytes(), EndHeaders: true,
-		EndStream: end})
+	_ = s.framer.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: stream, BlockFragment: s.block.Bytes(), EndHeaders: true, EndStream: end,
+	})
 }
 
 // request is one under way.

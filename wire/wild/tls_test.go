@@ -84,8 +84,9 @@ func TestTLS12(t *testing.T) {
 		if p.Transport == "HTTP/1.1" {
 			alpn = "http/1.1"
 		}
-		config := &tls.Config{Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12,
-			NextProtos: []string{alpn}}
+		config := &tls.Config{
+			Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12, NextProtos: []string{alpn},
+		}
 		address := front(t, behindTLS(config, started(t, drivers(t, plain[p.Name])[0].cell)))
 		for _, d := range drivers(t, p.Name) {
 			for _, ours := range []bool{false, true} {

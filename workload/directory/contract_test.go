@@ -266,7 +266,8 @@ func TestPagesCoverAll(t *testing.T) {
 				break
 			}
 		}
-		if len(ids) != 130 || ids[0] != "1" || ids[129] != "c29" || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 130 {
+		if len(ids) != 130 || ids[0] != "1" || ids[129] != "c29" ||
+			len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 130 {
 			t.Errorf("pages of %d give %d persons: %v", limit, len(ids), ids)
 		}
 	}
@@ -313,7 +314,8 @@ func TestCreatedAreBounded(t *testing.T) {
 		t.Error(err)
 	}
 	l, err := s.ListPersons(t.Context(), directory.Page{After: "4"})
-	if err != nil || l.Count != directory.CreatedLimit || l.Persons[0].ID != "c7" || l.Persons[9999].ID != "c10006" || l.Next != "c10006" {
+	if err != nil || l.Count != directory.CreatedLimit || l.Persons[0].ID != "c7" || l.Persons[9999].ID != "c10006" ||
+		l.Next != "c10006" {
 		t.Errorf("%d created, next %q, %v", l.Count, l.Next, err)
 	}
 	create(t, s, directory.Person{ID: "c0"}) // free again
@@ -364,7 +366,9 @@ func TestRequestsAreChecked(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, id := range []string{"", ".", "..", "a/b", "a b", "é", "a\x00", "a%20", "\xff", strings.Repeat("x", directory.IDLimit+1)} {
+	for _, id := range []string{
+		"", ".", "..", "a/b", "a b", "é", "a\x00", "a%20", "\xff", strings.Repeat("x", directory.IDLimit+1),
+	} {
 		wantCode(t, fmt.Sprintf("get %q", id), get(s, id), wirelab.InvalidArgument)
 		_, err := s.GetPersonLinks(t.Context(), directory.PersonID{ID: id})
 		wantCode(t, fmt.Sprintf("links of %q", id), err, wirelab.InvalidArgument)
@@ -376,7 +380,9 @@ func TestRequestsAreChecked(t *testing.T) {
 		if strings.HasPrefix(name, "picture") {
 			limit = directory.URLLimit
 		}
-		refused := append(edgevalues.BrokenTexts(), edgevalues.Value[string]{Name: "over", Value: strings.Repeat("x", limit+1)})
+		refused := append(edgevalues.BrokenTexts(), edgevalues.Value[string]{
+			Name: "over", Value: strings.Repeat("x", limit+1),
+		})
 		for i, v := range slices.Concat(edgevalues.TextsUpTo(limit), refused) {
 			p := directory.Newcomer()
 			p.ID, p.Picture = fmt.Sprint(name, i), &directory.Picture{}
@@ -448,7 +454,8 @@ func TestEqualSeesEveryField(t *testing.T) {
 		!(directory.PersonLinkList{}).Equal(directory.PersonLinkList{Links: []directory.PersonLink{}}) {
 		t.Error("an empty list is another than none")
 	}
-	if (directory.PersonList{Next: "1"}).Equal(directory.PersonList{}) || (directory.PersonLinkList{Count: 1}).Equal(directory.PersonLinkList{}) {
+	if (directory.PersonList{Next: "1"}).Equal(directory.PersonList{}) ||
+		(directory.PersonLinkList{Count: 1}).Equal(directory.PersonLinkList{}) {
 		t.Error("a count or what is next is not seen")
 	}
 }

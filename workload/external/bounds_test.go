@@ -12,8 +12,8 @@ import (
 	"wirelab/workload/external"
 )
 
-// As many rows as there may be are prepared in memory that is a small multiple of theirs, fit a line to a driver, and are
-// learnt by the raw driver; more bytes than fit are refused with what to do.
+// As many rows as there may be are prepared in memory that is a small multiple of theirs, fit a line to a driver, and
+// are learnt by the raw driver; more bytes than fit are refused with what to do.
 func TestManyRows(t *testing.T) { // alone, since memory is counted
 	const rows = 65_536
 	var b strings.Builder
@@ -100,11 +100,13 @@ func TestPlaces(t *testing.T) {
 			"shop.yaml: [5:12] operations.list.calls: unknown wire \"rset\"; did you mean rest?",
 		},
 		"expect": {
-			"service: shop\nwires: {rest: {target: 'http://shop'}}\noperations:\n  list:\n    expect: luck\n    calls: {rest: {path: /}}\n",
+			"service: shop\nwires: {rest: {target: 'http://shop'}}\noperations:\n  list:\n    expect: luck\n    calls: " +
+				"{rest: {path: /}}\n",
 			"shop.yaml: [5:13] operations.list.expect: ",
 		},
 		"secret": {
-			"service: shop\nwires:\n  rest:\n    target: http://shop\n    headers:\n      Authorization: Bearer abc\noperations: {list: {calls: {rest: {}}}}\n",
+			"service: shop\nwires:\n  rest:\n    target: http://shop\n    headers:\n      Authorization: Bearer " +
+				"abc\noperations: {list: {calls: {rest: {}}}}\n",
 			"shop.yaml: [6:22] wires.rest.headers.Authorization: is a secret",
 		},
 		"field": {
@@ -123,8 +125,10 @@ func TestPlaces(t *testing.T) {
 // No text makes the reader panic, or say less than which file is wrong.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		one("http://localhost:1", "path: /", ""), one("grpc://localhost:1", "call: a.B/C, message: {a: 1}", ", expect: status"),
-		"service: shop\nstart: {run: [a]}\nwires: {a: {target: 'https://[::1]', tls: {ca: x}, headers: {A: b}}}\noperations: {b: {steps: [{call: b}]}}\n",
+		one("http://localhost:1", "path: /", ""),
+		one("grpc://localhost:1", "call: a.B/C, message: {a: 1}", ", expect: status"),
+		"service: shop\nstart: {run: [a]}\nwires: {a: {target: 'https://[::1]', tls: {ca: x}, headers: {A: " +
+			"b}}}\noperations: {b: {steps: [{call: b}]}}\n",
 		"wires: {}", "", "service: [", "{\"service\": \"a\"}",
 	} {
 		f.Add(seed)
@@ -144,7 +148,8 @@ func FuzzParse(f *testing.F) {
 
 // No line makes a driver panic, and what is taken is written as it was.
 func FuzzParsePrepared(f *testing.F) {
-	p, _, err := files{"r.ndjson": "{\"a\": 1}\n"}.prepare(one("http://localhost:1", "path: '/{{.a}}'", ", rows: r.ndjson"))
+	p, _, err := files{"r.ndjson": "{\"a\": 1}\n"}.prepare(one("http://localhost:1", "path: '/{{.a}}'",
+		", rows: r.ndjson"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -174,7 +179,9 @@ func FuzzParsePrepared(f *testing.F) {
 
 // Rows of any values fill the templates of a call, or say which row cannot.
 func FuzzPrepareRows(f *testing.F) {
-	for _, seed := range []string{`{"a": 1, "b": "x"}`, `{"a": "&?#/ %", "b": {"c": [1]}}`, `{"a": null}`, `{"a": "é\u0000"}`, "a,b\n1,2\n"} {
+	for _, seed := range []string{
+		`{"a": 1, "b": "x"}`, `{"a": "&?#/ %", "b": {"c": [1]}}`, `{"a": null}`, `{"a": "é\u0000"}`, "a,b\n1,2\n",
+	} {
 		f.Add(seed, "/{{.a}}?q={{.a | urlquery}}", "{{.b}}")
 	}
 	f.Fuzz(func(t *testing.T, rows, path, body string) {

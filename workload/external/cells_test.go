@@ -121,7 +121,8 @@ func (k *kept) Write(p []byte) (int, error) {
 	return k.ResponseWriter.Write(p)
 }
 
-// wires are those that one recording can be replayed over, by the cell that was recorded: paths and bodies are the same.
+// wires are those that one recording can be replayed over, by the cell that was recorded: paths and bodies are the
+// same.
 var wires = []struct {
 	from string
 	over []string
@@ -135,14 +136,17 @@ var wires = []struct {
 // Our own services, described as ones that are not ours, answer every call as their compiled cells were answered.
 func TestOurServicesAsForeign(t *testing.T) {
 	t.Parallel()
-	for _, work := range []wirelab.Work{routeguide.Workload().Erase(), directory.Workload().Erase(), ledger.Workload().Erase()} {
+	for _, work := range []wirelab.Work{
+		routeguide.Workload().Erase(), directory.Workload().Erase(), ledger.Workload().Erase(),
+	} {
 		for _, w := range wires {
 			from, there := cellOf(work, w.from)
 			if !there {
 				continue
 			}
 			for _, o := range work.Operations {
-				if _, hole := from.Holes[o.Name]; hole || slices.Contains(from.Fresh, o.Name) || o.Kind == wirelab.BidiStream || o.Feed {
+				if _, hole := from.Holes[o.Name]; hole || slices.Contains(from.Fresh, o.Name) ||
+					o.Kind == wirelab.BidiStream || o.Feed {
 					continue // its replies differ from call to call, or are sent while requests are
 				}
 				t.Run(work.Name+"/"+w.from+"/"+o.Name, func(t *testing.T) {
@@ -163,7 +167,8 @@ func TestOurServicesAsForeign(t *testing.T) {
 	}
 }
 
-// A bidirectional stream: notes are sent, and those of the place come back. The next call has those of the one before too.
+// A bidirectional stream: notes are sent, and those of the place come back. The next call has those of the one before
+// too.
 func TestBothWays(t *testing.T) {
 	t.Parallel()
 	cell, _ := cellOf(routeguide.Workload().Erase(), "grpc")
@@ -178,7 +183,8 @@ func TestBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []struct{ Message string }
-	if err := json.Unmarshal(reply.Text, &told); err != nil || fmt.Sprint(told) != "[{one} {one} {two} {one} {two} {three}]" {
+	if err := json.Unmarshal(reply.Text, &told); err != nil ||
+		fmt.Sprint(told) != "[{one} {one} {two} {one} {two} {three}]" {
 		t.Errorf("%s: %v, %v", reply.Text, told, err)
 	}
 	for _, err := range called(t, p, "op", 5) {
@@ -248,7 +254,9 @@ func replayed(
 // describe is the description that a user writes for the calls, with a row for each.
 func describe(t testing.TB, f files, cell wirelab.Cell, server served, calls []*recorded) string {
 	var rows bytes.Buffer
-	scheme, version := "http", map[string]string{"HTTP/1.1": "http1", "HTTP/2": "http2", "HTTP/3": "http3"}[cell.Protocol.Transport]
+	scheme, version := "http", map[string]string{
+		"HTTP/1.1": "http1", "HTTP/2": "http2", "HTTP/3": "http3",
+	}[cell.Protocol.Transport]
 	grpc := strings.HasPrefix(cell.Protocol.Framing, "gRPC")
 	call := "method: " + calls[0].method + ", path: '{{.path}}', body: '{{.body}}'"
 	if len(calls[0].body) == 0 {

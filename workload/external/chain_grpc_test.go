@@ -72,8 +72,9 @@ func TestChainOverGRPC(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	trial, err := p.Try(t.Context(), "grpc", wirelab.Dialing{Address: address, Foreign: true}, "look", false)
-	if err != nil || !strings.Contains(string(trial.Text), `"name":"`) || strings.Contains(string(trial.Text), `"latitude":4`) &&
-		!strings.Contains(string(trial.Text), "(secret)") {
+	if err != nil || !strings.Contains(string(trial.Text), `"name":"`) ||
+		strings.Contains(string(trial.Text), `"latitude":4`) &&
+			!strings.Contains(string(trial.Text), "(secret)") {
 		t.Errorf("%v, %.300s", err, trial.Text)
 	}
 	if p, err = prepared(t, fmt.Sprintf(guideText, address, 1000)); err != nil {
@@ -82,7 +83,8 @@ func TestChainOverGRPC(t *testing.T) {
 	if call, err = dialled(t, p, "grpc", address).Caller("look", "", 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := call(t.Context()); err == nil || !strings.Contains(err.Error(), "step 1 (list): the reply has nothing at /1000/location") {
+	if err := call(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "step 1 (list): the reply has nothing at /1000/location") {
 		t.Errorf("%v", err)
 	}
 }

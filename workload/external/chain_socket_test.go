@@ -39,26 +39,30 @@ func TestBinaryMessages(t *testing.T) {
 		defer func() { _ = conn.CloseNow() }() // the other end knows
 		for {
 			kind, message, err := conn.Read(r.Context())
-			if err != nil || conn.Write(r.Context(), kind, fmt.Appendf(nil, "%v %x %s", kind, message, conn.Subprotocol())) != nil {
+			if err != nil || conn.Write(r.Context(), kind, fmt.Appendf(nil, "%v %x %s", kind, message,
+				conn.Subprotocol())) != nil {
 				return
 			}
 		}
 	}))
 	t.Cleanup(server.Close)
-	text := "service: s\nwires: {w: {target: '" + strings.Replace(server.URL, "http", "ws", 1) + "'}}\noperations: {op: {calls: {w: {path: /, messages: 4, " +
+	text := "service: s\nwires: {w: {target: '" + strings.Replace(server.URL, "http", "ws", 1) +
+		"'}}\noperations: {op: {calls: {w: {path: /, messages: 4, " +
 		`send: [hi, {base64: aGk=}, {base64: /w==}, {base64: hi, more: 1}], headers: {Sec-WebSocket-Protocol: "one, two"}}}}}`
 	p, err := prepared(t, text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply, err := p.Try(t.Context(), "w", target(p), "op", false)
-	want := "MessageText 6869 two\nMessageBinary 6869 two\nMessageBinary ff two\nMessageText 7b22626173653634223a226869222c226d6f7265223a317d two\n"
+	want := "MessageText 6869 two\nMessageBinary 6869 two\nMessageBinary ff two\nMessageText " +
+		"7b22626173653634223a226869222c226d6f7265223a317d two\n"
 	if err != nil || string(reply.Reply.Body) != want {
 		t.Errorf("%v\n%s\nnot\n%s", err, reply.Reply.Body, want)
 	}
 	for _, wrong := range []string{"{base64: '*'}", "{base64: 5}", "{base64: [a]}"} {
 		_, err := prepared(t, strings.Replace(text, "{base64: /w==}", wrong, 1))
-		if err == nil || !strings.Contains(err.Error(), "operations.op.calls.w.send[2].base64: ") || !strings.Contains(err.Error(), "is not base64") {
+		if err == nil || !strings.Contains(err.Error(), "operations.op.calls.w.send[2].base64: ") ||
+			!strings.Contains(err.Error(), "is not base64") {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}

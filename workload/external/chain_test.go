@@ -181,7 +181,8 @@ func TestChain(t *testing.T) {
 		}
 	}
 	learnt := strings.Join(client.(interface{ Learnt() []string }).Learnt(), "\n")
-	if !strings.Contains(learnt, "checkout.1 0 ") || !strings.Contains(learnt, "checkout.1 1 ") || strings.Contains(learnt, "checkout.2") {
+	if !strings.Contains(learnt, "checkout.1 0 ") || !strings.Contains(learnt, "checkout.1 1 ") ||
+		strings.Contains(learnt, "checkout.2") {
 		t.Errorf("learnt %s", learnt)
 	}
 	if s.logins.Load() != 5 || s.lists.Load() != 5 || s.buys.Load() != 5 {
@@ -196,20 +197,25 @@ func TestChainThatFails(t *testing.T) {
 		cause string // "": a wrong reply
 		says  string
 	}{
-		"no token": {cause: "nothing to save", says: "step 1 (login): the reply has nothing at /token, which is to be saved as token"},
-		"refusal":  {cause: "status 418", says: "step 3 (buy): status 418 I'm a teapot"},
-		"nowhere":  {other: []string{"{{.at}}", "/nowhere"}, cause: "status 404", says: "step 3 (buy): status 404"},
+		"no token": {cause: "nothing to save", says: "step 1 (login): the reply has nothing at /token, which is to be " +
+			"saved as token"},
+		"refusal": {cause: "status 418", says: "step 3 (buy): status 418 I'm a teapot"},
+		"nowhere": {other: []string{"{{.at}}", "/nowhere"}, cause: "status 404", says: "step 3 (buy): status 404"},
 		"varied": {
 			other: []string{", ignore: [/token]", ""},
-			says:  "reply to step 1 (login): with other values (not shown) of what is saved, want those of the first reply; if they differ from reply to reply, write ignore: [/token] in operation login",
+			says: "reply to step 1 (login): with other values (not shown) of what is saved, want those of the first reply; " +
+				"if they differ from reply to reply, write ignore: [/token] in operation login",
 		},
 		"another form": {says: "reply to step 1 (login): "},
 		"echo": {
-			other: []string{", at: \"header:Location\"", "", "{{.at}}", "/items", "\"Bearer {{.token}}\"}}}}", "\"Bearer {{.token}}\"}}}, expect: learnt}"},
+			other: []string{", at: \"header:Location\"", "", "{{.at}}", "/items", "\"Bearer {{.token}}\"}}}}",
+				"\"Bearer {{.token}}\"}}}, expect: learnt}"},
 			cause: "", says: "reply to step 2 (list): ",
 		},
-		"no location": {other: []string{"header:Location", "header:X-Next"}, cause: "nothing to save", says: "step 2 (list): the reply has no header X-Next"},
-		"bad path":    {other: []string{"header:Location", "/items/0/name"}, cause: "nothing to save", says: "step 3 (buy): what earlier steps saved makes no request of it: its path does not begin with a slash"},
+		"no location": {other: []string{"header:Location", "header:X-Next"}, cause: "nothing to save",
+			says: "step 2 (list): the reply has no header X-Next"},
+		"bad path": {other: []string{"header:Location", "/items/0/name"}, cause: "nothing to save",
+			says: "step 3 (buy): what earlier steps saved makes no request of it: its path does not begin with a slash"},
 	} {
 		t.Run(broken, func(t *testing.T) {
 			_, address, p := opened(t, broken, c.other...)
@@ -268,10 +274,12 @@ func TestChainIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := fmt.Sprintf("%s %s %s %+v", trial.Text, trial.Request.URL, trial.Request.Body, trial.Request.Fields)
-	if strings.Contains(shown, "token-of-") || !strings.Contains(shown, `"a lamp"`) || !strings.Contains(shown, `"token":"(secret)"`) {
+	if strings.Contains(shown, "token-of-") || !strings.Contains(shown, `"a lamp"`) ||
+		!strings.Contains(shown, `"token":"(secret)"`) {
 		t.Errorf("%s", shown)
 	}
-	const says = "step 2 (list): replies not compared beyond their status (OK or 2xx), since its request has what earlier steps saved"
+	const says = "step 2 (list): replies not compared beyond their status (OK or 2xx), since its request has what " +
+		"earlier steps saved"
 	if got := p.Says("rest", "checkout"); !strings.Contains(got, says) {
 		t.Errorf("%s", got)
 	}
@@ -283,7 +291,9 @@ func TestChainIsTried(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"step 1 (login)\nPOST /v1/login", `{"user":"bob"}`, "step 3 (buy)\nPOST {{.at}}", "Authorization: Bearer {{.token}}"} {
+	for _, want := range []string{
+		"step 1 (login)\nPOST /v1/login", `{"user":"bob"}`, "step 3 (buy)\nPOST {{.at}}", "Authorization: Bearer {{.token}}",
+	} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("%s is not in\n%s", want, all.String())
 		}
@@ -300,7 +310,8 @@ func TestChainIsRefused(t *testing.T) {
 		{"header:Location", "header:", "names no header"},
 		{"token: /token", "user: /token", "the rows have a field of that name"},
 		{"token: /token", "other: /token", `step 2 (list): users.ndjson:1 has no field "token", and no earlier step saves it`},
-		{"    rows: users.ndjson\n", "", "step 1 (login): it asks for {{.user}}, and no earlier step saves anything; let an earlier step save it, or give the chain rows"},
+		{"    rows: users.ndjson\n", "", "step 1 (login): it asks for {{.user}}, and no earlier step saves anything; let " +
+			"an earlier step save it, or give the chain rows"},
 		{"    rows: users.ndjson\n", "    expect: status\n", "said of the operations that are the steps"},
 		{"    rows: users.ndjson\n", "    calls: {rest: {path: /}}\n", "it has calls and steps"},
 		{"buy:\n    calls: {rest:", "buy:\n    calls: {other:", "no wire has a call for each of them"},
@@ -320,9 +331,11 @@ func TestChainIsRefused(t *testing.T) {
 // No description with steps makes the reader or what prepares it panic.
 func FuzzChain(f *testing.F) {
 	f.Add(fmt.Sprintf(shopText, "localhost:1"))
-	f.Add("service: s\nwires: {a: {target: 'http://h'}}\noperations:\n  x: {calls: {a: {path: '/{{.y}}'}}}\n  c: {steps: [{call: x}]}\n")
-	f.Add("service: s\nwires: {a: {target: 'grpc://h'}}\noperations:\n  x: {calls: {a: {call: routeguide.RouteGuide/GetFeature, message: '{{.p}}'}}}\n" +
-		"  c: {steps: [{call: x, save: {p: /location/~1~0/0}}, {call: x}]}\n")
+	f.Add("service: s\nwires: {a: {target: 'http://h'}}\noperations:\n  x: {calls: {a: {path: '/{{.y}}'}}}\n  c: " +
+		"{steps: [{call: x}]}\n")
+	f.Add("service: s\nwires: {a: {target: 'grpc://h'}}\noperations:\n  x: {calls: {a: {call: " +
+		"routeguide.RouteGuide/GetFeature, message: '{{.p}}'}}}\n  c: {steps: [{call: x, save: {p: /location/~1~0/0}}, " +
+		"{call: x}]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := prepared(t, text)
 		if err != nil {

@@ -92,10 +92,12 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ tls, want string }{
-		{"ca: key", "there is no certificate in it"}, {"cert: cert", "give both cert and key"}, {"cert: ca, key: key", "do not belong together"},
+		{"ca: key", "there is no certificate in it"}, {"cert: cert", "give both cert and key"},
+		{"cert: ca, key: key", "do not belong together"},
 	} {
 		text := strings.Replace(one(s.URL, "path: /", ""), "{target", "{tls: {"+c.tls+"}, target", 1)
-		if _, _, err := f.prepare(text); err == nil || !strings.Contains(err.Error(), "wires.w.tls: ") || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := f.prepare(text); err == nil || !strings.Contains(err.Error(), "wires.w.tls: ") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.tls, err)
 		}
 	}
@@ -128,7 +130,10 @@ func TestCookies(t *testing.T) {
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	plain := website(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "plain") })
-	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "secure") }))
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprint(w, "secure")
+	}))
 	t.Cleanup(secure.Close)
 	var gets, connects atomic.Int64
 	var tunnels sync.WaitGroup
@@ -136,7 +141,9 @@ func TestProxy(t *testing.T) {
 	proxy := website(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {
 			gets.Add(1)
-			(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: &http.Transport{DisableKeepAlives: true}}).ServeHTTP(w, r)
+			(&httputil.ReverseProxy{
+				Rewrite: func(*httputil.ProxyRequest) {}, Transport: &http.Transport{DisableKeepAlives: true},
+			}).ServeHTTP(w, r)
 			return
 		}
 		connects.Add(1)
@@ -264,7 +271,8 @@ func TestMetadata(t *testing.T) {
 	proxy.Transport, proxy.FlushInterval = over, -1
 	var seen atomic.Int64
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/GetFeature") && r.Header.Get("X-Shop") == "a" && r.Header.Get("Authorization") == "Bearer s3cret" {
+		if strings.HasSuffix(r.URL.Path, "/GetFeature") && r.Header.Get("X-Shop") == "a" &&
+			r.Header.Get("Authorization") == "Bearer s3cret" {
 			seen.Add(1)
 		}
 		proxy.ServeHTTP(w, r)
@@ -272,8 +280,10 @@ func TestMetadata(t *testing.T) {
 	s.Config.Protocols = protocols
 	s.Start()
 	t.Cleanup(s.Close)
-	p := files{}.prepared(t, "service: guide\nwires: {w: {target: '"+strings.Replace(s.URL, "http", "grpc", 1)+"', headers: {Authorization: 'Bearer ${TOKEN}'}}}\n"+
-		"operations: {op: {calls: {w: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 1}, headers: {X-Shop: a}}}}}\n", "TOKEN=s3cret")
+	p := files{}.prepared(t, "service: guide\nwires: {w: {target: '"+strings.Replace(s.URL, "http", "grpc",
+		1)+"', headers: {Authorization: 'Bearer ${TOKEN}'}}}\n"+
+		"operations: {op: {calls: {w: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 1}, headers: {X-Shop: "+
+		"a}}}}}\n", "TOKEN=s3cret")
 	for way, by := range both() {
 		seen.Store(0)
 		if _, _, err := wrong(by(t, p, "op", 3)); err != nil || seen.Load() != 3 {
@@ -337,7 +347,8 @@ func TestStreamsThatEnd(t *testing.T) {
 	p := files{}.prepared(t, one(strings.Replace(socket, "http", "ws", 1), "path: /, send: [hello]", ""))
 	ended := called(t, p, "op", 6) // 2 right, 1 closed, and again
 	for i, err := range ended {
-		if closed := err != nil && strings.Contains(err.Error(), "the server closed the WebSocket: StatusGoingAway"); closed != (i%3 == 2) || !closed && err != nil {
+		if closed := err != nil && strings.Contains(err.Error(),
+			"the server closed the WebSocket: StatusGoingAway"); closed != (i%3 == 2) || !closed && err != nil {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}
@@ -350,7 +361,8 @@ func TestStreamsThatEnd(t *testing.T) {
 		t.Error(err)
 	}
 	ended = called(t, files{}.prepared(t, strings.Replace(text, "messages: 2", "messages: 3", 1)), "op", 1)
-	if ended[0] == nil || wirelab.CauseOf(ended[0]) != wirelab.Closed || !strings.Contains(ended[0].Error(), "the stream ended after 2 of 3 events") {
+	if ended[0] == nil || wirelab.CauseOf(ended[0]) != wirelab.Closed ||
+		!strings.Contains(ended[0].Error(), "the stream ended after 2 of 3 events") {
 		t.Error(ended[0])
 	}
 }

@@ -40,7 +40,8 @@ func TestSavedValuesAreFound(t *testing.T) {
 	}
 	large, _ := sourcesOf(map[string]string{"it": "/a"})
 	body2 := []byte(`{"a": "` + strings.Repeat("x", savedLimit) + `"}`)
-	if _, err := large[0].find(request.Reply{}, body2, w, ""); err == nil || !strings.Contains(err.Error(), "more than 64 KiB") {
+	if _, err := large[0].find(request.Reply{}, body2, w, ""); err == nil ||
+		!strings.Contains(err.Error(), "more than 64 KiB") {
 		t.Errorf("%v", err)
 	}
 }
@@ -60,7 +61,8 @@ func TestSavedValuesAreHidden(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	if got := string(hideIn([]byte(`{"n": 7, "tok-12345678": [17, "7"]}`), secrets)); got != `{"(secret)":[17,"(secret)"],"n":"(secret)"}` {
+	if got := string(hideIn([]byte(`{"n": 7, "tok-12345678": [17, "7"]}`),
+		secrets)); got != `{"(secret)":[17,"(secret)"],"n":"(secret)"}` {
 		t.Error(got)
 	}
 }

@@ -94,7 +94,8 @@ func TestShownDescriptionsAreRight(t *testing.T) {
 func TestSchemaRefusesWhatIsNotRead(t *testing.T) {
 	t.Parallel()
 	schema := loadSchema(t)
-	const right = "service: shop\nwires: {rest: {target: http://localhost:8080}}\noperations: {list: {calls: {rest: {path: /items}}}}\n"
+	const right = "service: shop\nwires: {rest: {target: http://localhost:8080}}\noperations: {list: {calls: {rest: " +
+		"{path: /items}}}}\n"
 	if err := accepts(schema, []byte(right)); err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +109,12 @@ func TestSchemaRefusesWhatIsNotRead(t *testing.T) {
 		"name of operation": strings.Replace(right, "list:", "list-all:", 1),
 		"kind":              strings.Replace(right, "8080}", "8080, kind: soap}", 1),
 		"version":           strings.Replace(right, "8080}", "8080, version: http4}", 1),
-		"expect":            strings.Replace(right, "calls: {rest: {path: /items}}", "calls: {rest: {path: /items}}, expect: wonders", 1),
-		"text for a flag":   strings.Replace(right, "8080}", "8080, cookies: 'yes'}", 1),
-		"no target":         strings.Replace(right, "{target: http://localhost:8080}", "{version: http1}", 1),
-		"field of a call":   strings.Replace(right, "path: /items", "paht: /items", 1),
-		"messages":          strings.Replace(right, "path: /items", "path: /items, messages: -1", 1),
+		"expect": strings.Replace(right, "calls: {rest: {path: /items}}",
+			"calls: {rest: {path: /items}}, expect: wonders", 1),
+		"text for a flag": strings.Replace(right, "8080}", "8080, cookies: 'yes'}", 1),
+		"no target":       strings.Replace(right, "{target: http://localhost:8080}", "{version: http1}", 1),
+		"field of a call": strings.Replace(right, "path: /items", "paht: /items", 1),
+		"messages":        strings.Replace(right, "path: /items", "path: /items, messages: -1", 1),
 	} {
 		if _, err := external.Parse("shop.yaml", []byte(text)); err == nil {
 			t.Errorf("%s: it is read", name)
@@ -189,7 +191,8 @@ func TestDescriptionSchemaIsFresh(t *testing.T) {
 	for _, k := range external.Kinds() {
 		kinds = append(kinds, string(k))
 	}
-	if got := schema.Defs["wire"].Properties["kind"].Enum; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(kinds))) {
+	if got := schema.Defs["wire"].Properties["kind"].Enum; !slices.Equal(slices.Sorted(slices.Values(got)),
+		slices.Sorted(slices.Values(kinds))) {
 		t.Errorf("kind: the schema has %q, want %q", got, kinds)
 	}
 }
@@ -222,7 +225,8 @@ func TestReferenceExplainsEveryField(t *testing.T) {
 	}
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[external.Description](), reflect.TypeFor[external.Start](), reflect.TypeFor[external.WireText](),
-		reflect.TypeFor[external.TLSText](), reflect.TypeFor[external.OperationText](), reflect.TypeFor[external.StepText](), reflect.TypeFor[external.CallText](),
+		reflect.TypeFor[external.TLSText](), reflect.TypeFor[external.OperationText](), reflect.TypeFor[external.StepText](),
+		reflect.TypeFor[external.CallText](),
 	} {
 		for field := range of.Fields() {
 			tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -10,7 +10,8 @@ import (
 
 // one describes a service with one call of HTTP.
 func one(url, call, more string) string {
-	return fmt.Sprintf("service: shop\nwires: {w: {target: '%s'}}\noperations: {op: {calls: {w: {%s}}%s}}\n", url, call, more)
+	return fmt.Sprintf("service: shop\nwires: {w: {target: '%s'}}\noperations: {op: {calls: {w: {%s}}%s}}\n", url,
+		call, more)
 }
 
 // One wrong field in 10,000 replies is found, and none is called wrong that is right.
@@ -85,7 +86,10 @@ func TestReplies(t *testing.T) {
 		"missing":               {answer: http.NotFound, want: "status 404 Not Found"},
 		"missing that is right": {more: ", status: '404'", answer: http.NotFound},
 		"no content": {
-			call: "method: DELETE, path: /", answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+			call: "method: DELETE, path: /", answer: func(w http.ResponseWriter,
+				_ *http.Request) {
+				w.WriteHeader(http.StatusNoContent)
+			},
 		},
 		"not modified": {
 			more: ", status: '304'", answer: func(w http.ResponseWriter, _ *http.Request) {
@@ -102,14 +106,15 @@ func TestReplies(t *testing.T) {
 			w.WriteHeader(http.StatusEarlyHints)
 			fmt.Fprint(w, "done")
 		}},
-		"compressed": {call: "path: /, headers: {Accept-Encoding: gzip}", answer: func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Accept-Encoding") != "gzip" {
-				http.Error(w, "not asked for gzip", http.StatusNotAcceptable)
-				return
-			}
-			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write([]byte("\x1f\x8b\x08 bytes that are compared as they are"))
-		}},
+		"compressed": {call: "path: /, headers: {Accept-Encoding: gzip}",
+			answer: func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Accept-Encoding") != "gzip" {
+					http.Error(w, "not asked for gzip", http.StatusNotAcceptable)
+					return
+				}
+				w.Header().Set("Content-Encoding", "gzip")
+				_, _ = w.Write([]byte("\x1f\x8b\x08 bytes that are compared as they are"))
+			}},
 		"huge": {answer: func(w http.ResponseWriter, _ *http.Request) {
 			part := make([]byte, 1<<20)
 			for range 17 {
@@ -121,11 +126,12 @@ func TestReplies(t *testing.T) {
 		"empty body": {call: "method: POST, path: /, body: ''", answer: func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, r.ContentLength, r.TransferEncoding)
 		}},
-		"header and host": {call: "path: /, headers: {X-Shop: 'a, b', Host: 'shop.example'}", answer: func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("X-Shop") != "a, b" || r.Host != "shop.example" || r.Header.Get("User-Agent") == "" {
-				http.Error(w, "not the fields", http.StatusBadRequest)
-			}
-		}},
+		"header and host": {call: "path: /, headers: {X-Shop: 'a, b', Host: 'shop.example'}",
+			answer: func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("X-Shop") != "a, b" || r.Host != "shop.example" || r.Header.Get("User-Agent") == "" {
+					http.Error(w, "not the fields", http.StatusBadRequest)
+				}
+			}},
 	} {
 		for way, by := range both() {
 			t.Run(name+"/"+way, func(t *testing.T) {

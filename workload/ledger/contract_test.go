@@ -53,10 +53,13 @@ func TestDataSetsAreNamedByTheirSize(t *testing.T) {
 	if fmt.Sprint(names) != "[10000x100000 100x1000]" {
 		t.Errorf("data sets %v", names)
 	}
-	for name, want := range map[string]string{"": "10000x100000", "100x1000": "100x1000", "4x0": "4x0", "10000000x100000000": "10000000x100000000"} {
+	for name, want := range map[string]string{
+		"": "10000x100000", "100x1000": "100x1000", "4x0": "4x0", "10000000x100000000": "10000000x100000000",
+	} {
 		s := setOf(t, name)
 		accounts, transactions := s.Size()
-		if s.Name() != want || fmt.Sprintf("%dx%d", accounts, transactions) != want || !strings.HasSuffix(s.Seed(), " "+want) {
+		if s.Name() != want || fmt.Sprintf("%dx%d", accounts, transactions) != want ||
+			!strings.HasSuffix(s.Seed(), " "+want) {
 			t.Errorf("data set %q is %s, %dx%d, seed %s", name, s.Name(), accounts, transactions, s.Seed())
 		}
 		if d := sized(t, name); d.Name != want {
@@ -64,7 +67,8 @@ func TestDataSetsAreNamedByTheirSize(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"x", "1x", "x1", "10", "3x10", "4x-1", "04x1", "4x01", "+4x1", " 4x1", "4x1 ", "4X1", "4x1x1", "10000001x1", "4x100000001",
+		"x", "1x", "x1", "10", "3x10", "4x-1", "04x1", "4x01", "+4x1", " 4x1", "4x1 ", "4X1", "4x1x1",
+		"10000001x1", "4x100000001",
 		"99999999999999999999x1", "4x0x", "1e3x10", strings.Repeat("9", 10_000),
 	} {
 		_, err := ledger.SetOf(name)
@@ -125,8 +129,10 @@ func TestDataAreAsPublished(t *testing.T) {
 	for e := range s.Transactions() {
 		tx := e.Transaction
 		n++
-		if e.Position != int64(n) || !known[tx.From] || !known[tx.To] || tx.From == tx.To || len(tx.ID) != len("tx-000000001") ||
-			tx.Amount < 1 || tx.Amount > 10_000_000_000 || tx.Timestamp.Before(before.Timestamp) || tx.Timestamp.Nanosecond()%1000 != 0 {
+		if e.Position != int64(n) || !known[tx.From] || !known[tx.To] || tx.From == tx.To ||
+			len(tx.ID) != len("tx-000000001") ||
+			tx.Amount < 1 || tx.Amount > 10_000_000_000 || tx.Timestamp.Before(before.Timestamp) ||
+			tx.Timestamp.Nanosecond()%1000 != 0 {
 			t.Fatalf("transaction %d is %+v", n, e)
 		}
 		if n == 1 {
@@ -142,7 +148,9 @@ func TestDataAreAsPublished(t *testing.T) {
 	if n != 100_000 || before.Timestamp.Sub(begin) > 24*time.Hour || before.Timestamp.Sub(begin) < 23*time.Hour {
 		t.Errorf("%d transactions over %v", n, before.Timestamp.Sub(begin))
 	}
-	for kind, want := range map[string]int{ledger.Transfer: 60_000, ledger.VestingRelease: 30_000, ledger.ContractCall: 10_000} {
+	for kind, want := range map[string]int{
+		ledger.Transfer: 60_000, ledger.VestingRelease: 30_000, ledger.ContractCall: 10_000,
+	} {
 		if got := types[kind]; got < want-1000 || got > want+1000 {
 			t.Errorf("%d of type %s, want about %d", got, kind, want)
 		}
@@ -285,7 +293,8 @@ func TestDrawnRequestsAreVaried(t *testing.T) {
 	for what, least := range map[string]int{
 		"GetBalance": 250, "GetBalance not_found": 60, "GetBalances": 400, "PostTransaction": 400,
 		"GetTransactions": 40, "GetTransactions after": 40, "GetTransactions since": 40, "GetTransactions of an account": 80,
-		"StreamTransactions": 40, "StreamTransactions after": 40, "StreamTransactions since": 40, "StreamTransactions of an account": 80,
+		"StreamTransactions": 40, "StreamTransactions after": 40, "StreamTransactions since": 40,
+		"StreamTransactions of an account": 80,
 	} {
 		if seen[what] < least {
 			t.Errorf("%d of %s, want at least %d: %v", seen[what], what, least, seen)
@@ -378,16 +387,20 @@ func TestEqualSeesEveryField(t *testing.T) {
 	at := time.Unix(1, 0)
 	b := ledger.Balance{Account: "a", Amount: 1, UpdatedAt: at}
 	for _, other := range []ledger.Balance{{"b", 1, at}, {"a", 2, at}, {"a", 1, at.Add(1000)}} {
-		x, y := ledger.Verdict{Account: "a", Found: true, Balance: b}, ledger.Verdict{Account: "a", Found: true, Balance: other}
+		x, y := ledger.Verdict{Account: "a", Found: true, Balance: b}, ledger.Verdict{
+			Account: "a", Found: true, Balance: other,
+		}
 		if b.Equal(other) || x.Equal(y) || (ledger.Balances{Verdicts: []ledger.Verdict{x}}).Equal(ledger.Balances{Verdicts: []ledger.Verdict{y}}) {
 			t.Errorf("%+v equals %+v", b, other)
 		}
 	}
-	if (ledger.Verdict{Account: "a"}).Equal(ledger.Verdict{Account: "a", Found: true}) || (ledger.Verdict{Account: "a"}).Equal(ledger.Verdict{Account: "b"}) {
+	if (ledger.Verdict{Account: "a"}).Equal(ledger.Verdict{Account: "a", Found: true}) ||
+		(ledger.Verdict{Account: "a"}).Equal(ledger.Verdict{Account: "b"}) {
 		t.Error("verdicts that differ are equal")
 	}
 	tx := ledger.Transaction{ID: "i", From: "f", To: "t", Amount: 1, Type: "k", Timestamp: at}
-	for _, other := range []ledger.Transaction{{"j", "f", "t", 1, "k", at}, {"i", "g", "t", 1, "k", at}, {"i", "f", "u", 1, "k", at}, {"i", "f", "t", 2, "k", at}, {"i", "f", "t", 1, "l", at}} {
+	for _, other := range []ledger.Transaction{{"j", "f", "t", 1, "k", at}, {"i", "g", "t", 1, "k", at},
+		{"i", "f", "u", 1, "k", at}, {"i", "f", "t", 2, "k", at}, {"i", "f", "t", 1, "l", at}} {
 		if tx.Equal(other) || tx.Same(other) {
 			t.Errorf("%+v equals %+v", tx, other)
 		}
@@ -406,7 +419,8 @@ func TestEqualSeesEveryField(t *testing.T) {
 	e := ledger.Event{Transaction: tx, Stamp: wirelab.Stamp{Sequence: 1, Due: 1, Sent: 1}}
 	sent, second := e, e
 	sent.Due, sent.Sent, second.Sequence = 2, 2, 2
-	if !e.Equal(sent) || e.Equal(second) || e.Equal(ledger.Event{Transaction: later, Stamp: e.Stamp}) || e.String() != sent.String() {
+	if !e.Equal(sent) || e.Equal(second) || e.Equal(ledger.Event{Transaction: later, Stamp: e.Stamp}) ||
+		e.String() != sent.String() {
 		t.Error("events are told apart by when they were sent, or not by what they are")
 	}
 }
@@ -438,7 +452,8 @@ func TestHooks(t *testing.T) {
 			break
 		}
 		n++
-		if size := len(e.Transaction.ID) + len(e.Transaction.Type); size < wirelab.ItemSize || size > wirelab.ItemSize+100 || e.Sequence != uint64(n) {
+		if size := len(e.Transaction.ID) + len(e.Transaction.Type); size < wirelab.ItemSize || size > wirelab.ItemSize+100 ||
+			e.Sequence != uint64(n) {
 			t.Errorf("item %d has %d bytes and the sequence %d", n, size, e.Sequence)
 		}
 	}

@@ -204,7 +204,9 @@ func TestSlowReaderIsWaitedFor(t *testing.T) {
 func TestReaderThatLeaves(t *testing.T) {
 	t.Parallel()
 	for _, feed := range []ledger.Feed{{}, {Rate: 1000}, {Follow: true}} {
-		for _, leave := range []int{1, ledger.ReadAhead/2 - 1, ledger.ReadAhead / 2, ledger.ReadAhead/2 + 1, ledger.ReadAhead, 600} {
+		for _, leave := range []int{
+			1, ledger.ReadAhead/2 - 1, ledger.ReadAhead / 2, ledger.ReadAhead/2 + 1, ledger.ReadAhead, 600,
+		} {
 			synctest.Test(t, func(t *testing.T) {
 				p := newTape(t, 1000)
 				p.took = 20 * time.Millisecond
@@ -304,7 +306,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 			late, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 			defer cancel()
 			all, err := watch(t, late, c.feed, p, nil)
-			if len(all) != c.want || err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded || time.Since(begin) != 5500*time.Millisecond {
+			if len(all) != c.want || err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded ||
+				time.Since(begin) != 5500*time.Millisecond {
 				t.Errorf("%s: %d events, %v after %v", why, len(all), err, time.Since(begin))
 			}
 			over, cancel := context.WithCancel(t.Context())
@@ -378,7 +381,8 @@ func TestWhatComesTooEarlyIsLeftOut(t *testing.T) {
 		t.Errorf("%d events, want 399", n)
 	}
 	list, err := ledger.List(t.Context(), ledger.Page{Since: since, Limit: 399}, source)
-	if err != nil || len(list.Transactions) != 399 || list.Transactions[0].ID != p.log[600].Transaction.ID || list.Next != p.log[998].Transaction.ID {
+	if err != nil || len(list.Transactions) != 399 || list.Transactions[0].ID != p.log[600].Transaction.ID ||
+		list.Next != p.log[998].Transaction.ID {
 		t.Errorf("%d transactions, next %q, %v", len(list.Transactions), list.Next, err)
 	}
 	list, err = ledger.List(t.Context(), ledger.Page{Since: since}, source)

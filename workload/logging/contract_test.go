@@ -45,7 +45,8 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Errorf("one that is there: %v, %v", written, err)
 		}
 	}
-	deleted, err := s.DeleteEntries(t.Context(), logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)})
+	deleted, err := s.DeleteEntries(t.Context(),
+		logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)})
 	if err != nil || deleted.Count != 3 || logging.Names(s) != 0 {
 		t.Errorf("removed: %v, %v; %d names are left", deleted, err, logging.Names(s))
 	}
@@ -72,14 +73,17 @@ func TestMadeIDs(t *testing.T) {
 		t.Errorf("%d ids of %d", len(seen), n)
 	}
 	var last string
-	for _, after := range []time.Duration{-200 * 365 * 24 * time.Hour, 0, time.Millisecond, time.Second, 24 * time.Hour, 200 * 365 * 24 * time.Hour}[1:] {
+	for _, after := range []time.Duration{
+		-200 * 365 * 24 * time.Hour, 0, time.Millisecond, time.Second, 24 * time.Hour, 200 * 365 * 24 * time.Hour,
+	}[1:] {
 		id := logging.MakeID(at.Add(after))
 		if id <= last {
 			t.Errorf("%s is after %s", id, last)
 		}
 		last = id
 	}
-	for _, id := range []string{"", "load-1", strings.ToUpper(logging.NewID()), logging.NewID()[1:], logging.NewID() + "0", strings.Repeat("u", 26), strings.Repeat("-", 26)} {
+	for _, id := range []string{"", "load-1", strings.ToUpper(logging.NewID()), logging.NewID()[1:], logging.NewID() + "0",
+		strings.Repeat("u", 26), strings.Repeat("-", 26)} {
 		if logging.MadeID(id) {
 			t.Errorf("%q is not one that was made", id)
 		}
@@ -113,14 +117,17 @@ func TestEqual(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		same bool
-	}{{"a", "a", true}, {"a", "A", false}, {"a", "", false}, {made, made, true}, {made, another, true}, {made, "a", false}, {made, strings.ToUpper(made), false}} {
+	}{{"a", "a", true}, {"a", "A", false}, {"a", "", false}, {made, made, true}, {made, another, true}, {
+		made, "a", false,
+	}, {made, strings.ToUpper(made), false}} {
 		a, b := logging.Written{ID: c.a}, logging.Written{ID: c.b}
 		if a.Equal(b) != c.same || b.Equal(a) != c.same || (a.String() == b.String()) != c.same {
 			t.Errorf("%v and %v, equal: %v, want %v", a, b, a.Equal(b), c.same)
 		}
 	}
 	stored := logging.Stored{Entry: logging.Entry{ID: "a", Name: "n", Data: "d"}, Position: 3, At: time.Unix(1, 0)}
-	if later := (logging.Stored{Entry: stored.Entry, Position: 3, At: time.Unix(2, 0)}); !stored.Equal(later) || stored.String() != later.String() {
+	if later := (logging.Stored{Entry: stored.Entry, Position: 3, At: time.Unix(2, 0)}); !stored.Equal(later) ||
+		stored.String() != later.String() {
 		t.Errorf("%v differs from %v by its time", stored, later)
 	}
 	for why, other := range map[string]logging.Stored{
@@ -134,7 +141,8 @@ func TestEqual(t *testing.T) {
 			t.Errorf("another %s is the same", why)
 		}
 	}
-	if !(logging.EntryList{}).Equal(logging.EntryList{Entries: []logging.Stored{}}) || (logging.EntryList{}).Equal(logging.EntryList{Next: 1}) ||
+	if !(logging.EntryList{}).Equal(logging.EntryList{Entries: []logging.Stored{}}) ||
+		(logging.EntryList{}).Equal(logging.EntryList{Next: 1}) ||
 		(logging.Deleted{}).Equal(logging.Deleted{Count: 1}) {
 		t.Error("lists or counts are compared wrongly")
 	}
@@ -146,7 +154,9 @@ func TestDrawnRepliesStandAlone(t *testing.T) {
 	t.Parallel()
 	s := logging.New()
 	for i := range 50 {
-		if _, err := s.WriteLog(t.Context(), logging.Entry{ID: fmt.Sprint("other-", i), Name: fmt.Sprint("load-", i%16)}); err != nil {
+		if _, err := s.WriteLog(t.Context(), logging.Entry{
+			ID: fmt.Sprint("other-", i), Name: fmt.Sprint("load-", i%16),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -291,7 +301,8 @@ func TestPageFitsMessage(t *testing.T) {
 // entry checks as itself.
 func TestValidateIsTotal(t *testing.T) {
 	t.Parallel()
-	for _, q := range []logging.Query{{Before: math.MinInt64}, {Limit: math.MinInt32}, {Since: time.Unix(math.MaxInt64, 0)}, {Until: time.Unix(-math.MaxInt64, 999_999_999)}} {
+	for _, q := range []logging.Query{{Before: math.MinInt64}, {Limit: math.MinInt32},
+		{Since: time.Unix(math.MaxInt64, 0)}, {Until: time.Unix(-math.MaxInt64, 999_999_999)}} {
 		wantCode(t, fmt.Sprintf("%+v", q), q.Validate(), wirelab.InvalidArgument)
 	}
 	if err := (logging.Query{Since: time.Time{}.In(time.FixedZone("", 3600))}).Validate(); err != nil {

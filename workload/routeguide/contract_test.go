@@ -99,7 +99,8 @@ func TestNotesHoldAnyTextUpToTheLimit(t *testing.T) {
 	for _, v := range edgevalues.BrokenTexts() {
 		wantCode(t, v.Name+", which "+v.Why, RouteNote{Message: v.Value}.Validate(), wirelab.InvalidArgument)
 	}
-	wantCode(t, "one byte too many", RouteNote{Message: strings.Repeat("x", MessageLimit+1)}.Validate(), wirelab.InvalidArgument)
+	wantCode(t, "one byte too many", RouteNote{Message: strings.Repeat("x", MessageLimit+1)}.Validate(),
+		wirelab.InvalidArgument)
 }
 
 func TestDataSetIsTheSizeOfThePublishedOne(t *testing.T) {
@@ -168,7 +169,9 @@ func TestListFeaturesIsABruteForceFilter(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := collect(service.ListFeatures(ctx, Rectangle{Lo: Point{-LatitudeLimit, -LongitudeLimit}, Hi: Point{LatitudeLimit, LongitudeLimit}}))
+	_, err := collect(service.ListFeatures(ctx, Rectangle{
+		Lo: Point{-LatitudeLimit, -LongitudeLimit}, Hi: Point{LatitudeLimit, LongitudeLimit},
+	}))
 	wantCode(t, "a list whose caller left", err, wirelab.Canceled)
 }
 
@@ -188,7 +191,8 @@ func TestDistancesAgreeWithKnownOnes(t *testing.T) {
 		{"a point and itself", Published, Published, 0, 0},
 		{"a quarter of the equator, πR/2", Point{}, degrees(0, 90), math.Pi / 2 * earthRadius, 1},
 		{"pole to pole, πR", degrees(90, 0), degrees(-90, 0), math.Pi * earthRadius, 1},
-		{"antipodes, where rounding may leave the domain of a root", degrees(12.3456789, 45), degrees(-12.3456789, -135), math.Pi * earthRadius, 1},
+		{"antipodes, where rounding may leave the domain of a root", degrees(12.3456789, 45), degrees(-12.3456789, -135),
+			math.Pi * earthRadius, 1},
 		{"one degree of the equator", Point{}, degrees(0, 1), math.Pi / 180 * earthRadius, 1},
 		{"across the date line", degrees(0, 179.5), degrees(0, -179.5), math.Pi / 180 * earthRadius, 1},
 		{
@@ -368,7 +372,8 @@ func TestMemoryIsSafeForManyCallers(t *testing.T) {
 		wg.Go(func() {
 			at := Point{Latitude: int32(worker)}
 			for i := range 200 {
-				notes, err := collect(service.RouteChat(t.Context(), stream(RouteNote{at, "x"}, RouteNote{Point{Longitude: 9}, "y"})))
+				notes, err := collect(service.RouteChat(t.Context(),
+					stream(RouteNote{at, "x"}, RouteNote{Point{Longitude: 9}, "y"})))
 				if err != nil || len(notes) < min(i+1, NotesKept)+1 {
 					t.Errorf("caller %d, call %d: %d replies, %v", worker, i, len(notes), err)
 					return

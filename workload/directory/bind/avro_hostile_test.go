@@ -95,10 +95,12 @@ func TestAvroHostile(t *testing.T) {
 		{"no body", head, "id: the message ends"},
 		{"no marker", `{"id": "1"}`, "begins with 7b22, not with the marker c301"},
 		{"protobuf", "\x0a\x015", "begins with 0a01, not with the marker c301"},
-		{"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + string(good[10:]), "0102030405060708, which is not known; known: directory.Person ef80d4a65b8a83e5"},
+		{"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + string(good[10:]),
+			"0102030405060708, which is not known; known: directory.Person ef80d4a65b8a83e5"},
 		{"oversized list", string(binary.AppendVarint(listHead, 1e9)), "is not known"}, // of a type that is no request
 		{"trailing bytes", string(good) + "\x00", "1 bytes follow the end"},
-		{"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x", "id: the message ends within a text"},
+		{"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x",
+			"id: the message ends within a text"},
 		{"a text of negative length", head + "\x01", "id: a length of -1"},
 		{"a text that is not UTF-8", head + "\x02\xff", "id: text is not valid UTF-8"},
 		{"a branch that is none", string(good[:len(good)-1]) + "\x08", "picture: branch 4 of a union of 2"},
@@ -153,7 +155,9 @@ func TestFormsRefuseOtherEncodings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := serveAvro(t, cell.Protocol.Secure, cell.Serve)
-			for _, contentType := range []string{"application/grpc", "application/grpc+proto", "application/grpc+avro", "application/grpc+json"} {
+			for _, contentType := range []string{
+				"application/grpc", "application/grpc+proto", "application/grpc+avro", "application/grpc+json",
+			} {
 				if strings.HasSuffix(contentType, strings.ToLower(cell.Protocol.Encoding)) {
 					continue
 				}
@@ -191,8 +195,10 @@ func TestAvroHostileReplies(t *testing.T) {
 	}
 	for name, message := range replies {
 		says := map[string]string{
-			"oversized list": "persons: a block says that it has 1000000000 items", "oversized list with a size": "1000000000 items",
-			"truncated": "persons[0].name.title: the message ends", "unknown writer": "is not known", "no marker": "marker", "trailing bytes": "4 bytes follow",
+			"oversized list":             "persons: a block says that it has 1000000000 items",
+			"oversized list with a size": "1000000000 items",
+			"truncated":                  "persons[0].name.title: the message ends", "unknown writer": "is not known", "no marker": "marker",
+			"trailing bytes": "4 bytes follow",
 		}[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -204,7 +210,8 @@ func TestAvroHostileReplies(t *testing.T) {
 				})
 			})
 			for _, client := range GRPCAvro().Clients {
-				if err := listBy(t, client, server); wirelab.CodeOf(err) != wirelab.Internal || !strings.Contains(err.Error(), says) {
+				if err := listBy(t, client, server); wirelab.CodeOf(err) != wirelab.Internal ||
+					!strings.Contains(err.Error(), says) {
 					t.Errorf("gRPC, %s: %v, want internal with %q", client.Library, err, says)
 				}
 			}
@@ -214,7 +221,8 @@ func TestAvroHostileReplies(t *testing.T) {
 					_, _ = io.WriteString(w, message)
 				}))
 			})
-			if err := listBy(t, conformance.Pick(t, HTTP(), "http1-avro").Clients[0], plain); wirelab.CodeOf(err) != wirelab.Internal {
+			if err := listBy(t, conformance.Pick(t, HTTP(), "http1-avro").Clients[0],
+				plain); wirelab.CodeOf(err) != wirelab.Internal {
 				t.Errorf("HTTP: %v, want internal", err)
 			}
 		})

@@ -23,7 +23,9 @@ func handText(dst []byte, s string) []byte {
 }
 
 func handPerson(dst []byte, p directory.Person) []byte {
-	for _, s := range []string{p.ID, p.Name.Title, p.Name.First, p.Name.Last, p.Gender, p.Location.Street, p.Location.City, p.Location.State} {
+	for _, s := range []string{
+		p.ID, p.Name.Title, p.Name.First, p.Name.Last, p.Gender, p.Location.Street, p.Location.City, p.Location.State,
+	} {
 		dst = handText(dst, s)
 	}
 	dst = handText(binary.AppendVarint(dst, int64(p.Location.PostCode)), p.Email)
@@ -52,7 +54,8 @@ func TestAvroPersonByHand(t *testing.T) {
 		draw := func() string { return texts[r.IntN(len(texts))] }
 		want := directory.Person{
 			ID: "p-" + draw(), Name: directory.PersonName{Title: draw(), First: draw(), Last: draw()}, Gender: draw(),
-			Location: directory.Location{Street: draw(), City: draw(), State: draw(), PostCode: int32(r.Uint32())}, Email: draw(),
+			Location: directory.Location{Street: draw(), City: draw(), State: draw(), PostCode: int32(r.Uint32())},
+			Email:    draw(),
 		}
 		if r.IntN(2) == 0 {
 			want.Picture = &directory.Picture{Large: draw(), Medium: draw(), Thumbnail: draw()}
@@ -149,7 +152,8 @@ func evolve(t *testing.T) (today *avro.Codec[directory.Person], future *avro.Cod
 	changed := strings.Replace(text, `{"name": "gender", "type": "string"},`, ``, 1)
 	changed = strings.Replace(changed, `{"name": "email", "type": "string"},`,
 		`{"name": "email", "type": "string"}, {"name": "phone", "type": ["null", "string"], "default": null},`, 1)
-	defaulted := strings.Replace(text, `{"name": "gender", "type": "string"}`, `{"name": "gender", "type": "string", "default": "unknown"}`, 1)
+	defaulted := strings.Replace(text, `{"name": "gender", "type": "string"}`,
+		`{"name": "gender", "type": "string", "default": "unknown"}`, 1)
 	parse := func(text string) *avro.Schema {
 		s, err := avro.Parse(text)
 		if err != nil {
@@ -158,7 +162,8 @@ func evolve(t *testing.T) (today *avro.Codec[directory.Person], future *avro.Cod
 		return s
 	}
 	now, next := parse(text), parse(changed)
-	if _, err := avro.New[directory.Person](avro.Limits{}, now, next); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+	if _, err := avro.New[directory.Person](avro.Limits{}, now, next); err == nil ||
+		wirelab.CodeOf(err) != wirelab.InvalidArgument ||
 		!strings.Contains(err.Error(), "gender") {
 		t.Errorf("a field was removed that has no default: %v", err)
 	}
@@ -188,7 +193,8 @@ func TestAvroEvolution(t *testing.T) {
 	if message, err = today.Encode(&want); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := future.Decode(message); err != nil || got.ID != "1" || got.Name.First != "Zoë" || got.Email != "z@x" || got.Phone != nil {
+	if got, err := future.Decode(message); err != nil || got.ID != "1" || got.Name.First != "Zoë" || got.Email != "z@x" ||
+		got.Phone != nil {
 		t.Errorf("to the newer reader: %+v, %v", got, err)
 	}
 	if _, err := inAvro().person.Decode(message); err != nil {
@@ -218,13 +224,15 @@ func TestAvroEvolutionOverGRPC(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
-			create := wiregrpc.CallUnary(conn, genconnect.PersonServiceName, "CreatePerson", f.name, avroForm(future), avroForm(future))
+			create := wiregrpc.CallUnary(conn, genconnect.PersonServiceName, "CreatePerson", f.name, avroForm(future),
+				avroForm(future))
 			phone := "+1"
 			created, err := create(t.Context(), newer{ID: "zo", Email: "z@x", Phone: &phone})
 			switch {
 			case told && (err != nil || created.ID != "zo" || created.Email != "z@x" || created.Phone != nil):
 				t.Errorf("%+v, %v", created, err)
-			case !told && (err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), "not known")):
+			case !told && (err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+				!strings.Contains(err.Error(), "not known")):
 				t.Errorf("%+v, %v; want invalid_argument", created, err)
 			}
 		})

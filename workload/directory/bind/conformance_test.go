@@ -275,7 +275,8 @@ func stored(ctx context.Context, service directory.Service) error {
 	if _, err := service.CreatePerson(ctx, want[0]); err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
 		return fmt.Errorf("a second %s is created: %w", want[0].ID, err)
 	}
-	if _, err := service.GetPerson(ctx, directory.PersonID{ID: "stored-3"}); err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := service.GetPerson(ctx, directory.PersonID{ID: "stored-3"}); err == nil ||
+		wirelab.CodeOf(err) != wirelab.NotFound {
 		return fmt.Errorf("who was not created is found: %w", err)
 	}
 	return nil

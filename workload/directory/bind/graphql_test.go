@@ -52,7 +52,9 @@ func (c requestCounter) Write(data []byte) (int, error) {
 }
 
 // dialGraphQL returns a stub of a binding and the number of its requests so far.
-func dialGraphQL(t testing.TB, b wirelab.Binding[directory.Service], address string) (directory.Service, *atomic.Int64) {
+func dialGraphQL(
+	t testing.TB, b wirelab.Binding[directory.Service], address string,
+) (directory.Service, *atomic.Int64) {
 	t.Helper()
 	requests := new(atomic.Int64)
 	stub, closer, err := b.Clients[0].Dial(t.Context(), wirelab.Dialing{
@@ -75,7 +77,9 @@ func dialGraphQL(t testing.TB, b wirelab.Binding[directory.Service], address str
 }
 
 func composition(id string) directory.Composition {
-	ask := directory.Composition{Limit: 4, Persons: [4]string{"1", "2", "3", "4"}, Links: [2]string{"1", "3"}, New: directory.Newcomer()}
+	ask := directory.Composition{
+		Limit: 4, Persons: [4]string{"1", "2", "3", "4"}, Links: [2]string{"1", "3"}, New: directory.Newcomer(),
+	}
 	ask.New.ID = id
 	return ask
 }
@@ -187,7 +191,8 @@ func TestGraphQLCompositionFails(t *testing.T) {
 			"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.Internal), "get 4": coded(wirelab.Canceled),
 			"get 3": coded(wirelab.NotFound), "get 2": coded(wirelab.Unavailable),
 		}, nil, wirelab.Unavailable},
-		{"the links", map[string]error{"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.PermissionDenied)}, nil, wirelab.PermissionDenied},
+		{"the links", map[string]error{"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.PermissionDenied)}, nil,
+			wirelab.PermissionDenied},
 	}
 	tries := 40 // the reads of a document run at once, so that their order is chance
 	if testing.Short() {
@@ -276,7 +281,8 @@ func TestGraphQLReplyLimit(t *testing.T) {
 	if len(text) > 1<<10 || !strings.Contains(text, `"resource_exhausted"`) {
 		t.Errorf("answers %d bytes: %.200s", len(text), text)
 	}
-	if _, _, text := post(t, address, "", document(t, "{ listPersons { count } }", nil)); text != `{"data":{"listPersons":{"count":4}}}` {
+	if _, _, text := post(t, address, "", document(t, "{ listPersons { count } }",
+		nil)); text != `{"data":{"listPersons":{"count":4}}}` {
 		t.Errorf("answers %.200s", text)
 	}
 }
@@ -341,44 +347,62 @@ func TestGraphQLLimits(t *testing.T) {
 		status int
 		has    string // what the reply must have: a code, or a text
 	}{
-		{"a deeply nested query", document(t, "query { "+strings.Repeat("getPersonLinks(id: \"1\") { links { p1 { ", 30)+strings.Repeat("} } } ", 30)+"}", nil), 400, exhausted},
+		{"a deeply nested query", document(t, "query { "+strings.Repeat("getPersonLinks(id: \"1\") { links { p1 { ",
+			30)+strings.Repeat("} } } ", 30)+"}", nil), 400, exhausted},
 		{"a query nested beyond all", document(t, strings.Repeat("{a", 1<<20), nil), 400, exhausted},
 		{"the directory under many names", document(t, aliases(20, "listPersons { persons { id } }"), nil), 400, exhausted},
 		{"a huge number of names", document(t, aliases(100_000, "getPerson(id: 1) { id }"), nil), 400, exhausted},
-		{"a few names", document(t, aliases(3, "getPerson(id: 1) { id }"), nil), 200, `{"data":{"a0":{"id":"1"},"a1":{"id":"1"},"a2":{"id":"1"}}}`},
-		{"a fragment in itself", document(t, `{ getPerson(id: "1") { ...F } } fragment F on Person { ...F }`, nil), 400, invalid},
+		{"a few names", document(t, aliases(3, "getPerson(id: 1) { id }"), nil), 200,
+			`{"data":{"a0":{"id":"1"},"a1":{"id":"1"},"a2":{"id":"1"}}}`},
+		{"a fragment in itself", document(t, `{ getPerson(id: "1") { ...F } } fragment F on Person { ...F }`, nil),
+			400, invalid},
 		{"fragments in a ring", document(t, `{ getPerson(id: "1") { ...F } } fragment F on Person { ...G } fragment G on Person { id ...F }`, nil), 400, invalid},
 		{"fragments that double", document(t, bomb, nil), 400, exhausted},
-		{"a list where there is to be one", document(t, "query($id: ID!) { getPerson(id: $id) { id } }", vars{"id": []int{1}}), 400, invalid},
-		{"an oversized list there", document(t, "query($id: ID!) { getPerson(id: $id) { id } }", vars{"id": make([]int, 1_000_000)}), 400, exhausted},
-		{"an oversized list of nobody's", document(t, "{ getPerson(id: 1) { id } }", vars{"x": make([]int, 20_000)}), 400, exhausted},
-		{"an oversized list in the document", document(t, "{ getPerson(id: ["+strings.Repeat("1,", 5000)+"]) { id } }", nil), 400, exhausted},
-		{"a list of lists of null for a variable", document(t, "query($id: [[ID]]) { getPerson(id: $id) { id } }", vars{"id": []any{nil}}), 400, invalid},
-		{"an oversized document", document(t, "{ getPerson(id: 1) { id } }"+strings.Repeat(" ", 17<<10), nil), 400, exhausted},
+		{"a list where there is to be one", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
+			vars{"id": []int{1}}), 400, invalid},
+		{"an oversized list there", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
+			vars{"id": make([]int, 1_000_000)}), 400, exhausted},
+		{"an oversized list of nobody's", document(t, "{ getPerson(id: 1) { id } }", vars{"x": make([]int, 20_000)}),
+			400, exhausted},
+		{"an oversized list in the document", document(t, "{ getPerson(id: ["+strings.Repeat("1,", 5000)+"]) { id } }", nil),
+			400, exhausted},
+		{"a list of lists of null for a variable", document(t, "query($id: [[ID]]) { getPerson(id: $id) { id } }",
+			vars{"id": []any{nil}}), 400, invalid},
+		{
+			"an oversized document", document(t, "{ getPerson(id: 1) { id } }"+strings.Repeat(" ", 17<<10), nil), 400, exhausted,
+		},
 		{"a batch", []byte(`[{"query":"{ getPerson(id: 1) { id } }"}]`), 400, "batches are not taken"},
 		{"introspection", document(t, "{ __schema { types { name } } }", nil), 200, `{"name":"Person"}`},
-		{"introspection of a type", document(t, `{ __type(name: "Person") { name } }`, nil), 200, `{"data":{"__type":{"name":"Person"}}}`},
-		{"introspection by powers", document(t, "{ __schema { types "+strings.Repeat("{ fields { type ", 3)+"{ name }"+strings.Repeat("} }", 3)+" } }", nil), 400, invalid},
+		{"introspection of a type", document(t, `{ __type(name: "Person") { name } }`, nil), 200,
+			`{"data":{"__type":{"name":"Person"}}}`},
+		{"introspection by powers", document(t, "{ __schema { types "+strings.Repeat("{ fields { type ",
+			3)+"{ name }"+strings.Repeat("} }", 3)+" } }", nil), 400, invalid},
 		{"introspection under many names", document(t, aliases(500, "__type(name: 1) { name }"), nil), 400, exhausted},
-		{"deep introspection", document(t, "{ __schema { types "+strings.Repeat("{ fields { type ", 12)+"{ name }"+strings.Repeat("} }", 12)+"} }", nil), 400, exhausted},
+		{"deep introspection", document(t, "{ __schema { types "+strings.Repeat("{ fields { type ",
+			12)+"{ name }"+strings.Repeat("} }", 12)+"} }", nil), 400, exhausted},
 		{"deferring", document(t, `{ getPersonLinks(id: "1") { ... @defer { count } } }`, nil), 400, "@defer"},
 		{"a thousand mistakes", document(t, "{ "+strings.Repeat("x ", 290)+"}", nil), 400, invalid},
-		{"a text that is too long", document(t, create, vars{"p": vars{"id": "a", "gender": strings.Repeat("x", 257)}}), 200, invalid},
+		{"a text that is too long", document(t, create, vars{"p": vars{"id": "a", "gender": strings.Repeat("x", 257)}}),
+			200, invalid},
 		{"a body that is no JSON", []byte(strings.Repeat("x", 1<<20)), 400, invalid},
-		{"an id of a hundred thousand", document(t, "query($id: ID!) { getPerson(id: $id) { id } }", vars{"id": strings.Repeat("x", 100_000)}), 200, invalid},
+		{"an id of a hundred thousand", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
+			vars{"id": strings.Repeat("x", 100_000)}), 200, invalid},
 		{"nobody", document(t, `{ getPerson(id: "nobody") { id } }`, nil), 200, "not_found"},
 		{"somebody there is", document(t, create, vars{"p": vars{"id": "1"}}), 200, "conflict"},
 		{"a person without an id", document(t, create, vars{"p": vars{}}), 400, invalid},
-		{"a post code beyond 32 bits", document(t, create, vars{"p": vars{"id": "a", "location": vars{"postCode": 1 << 31}}}), 200, invalid},
+		{"a post code beyond 32 bits", document(t, create, vars{"p": vars{"id": "a", "location": vars{"postCode": 1 << 31}}}),
+			200, invalid},
 		{
 			"nothing of a person but the id", document(t,
-				"mutation($p: PersonInput!) { createPerson(person: $p) { id name { first } location { city postCode } picture { large } } }",
+				"mutation($p: PersonInput!) { createPerson(person: $p) { id name { first } location { city postCode } picture { "+
+					"large } } }",
 				vars{"p": vars{"id": "only", "name": nil}}), 200,
 			`{"data":{"createPerson":{"id":"only","name":{"first":""},"location":{"city":"","postCode":0},"picture":null}}}`,
 		},
 		{
 			"a picture of nothing", document(t,
-				"mutation($p: PersonInput!) { createPerson(person: $p) { picture { large } } }", vars{"p": vars{"id": "seen", "picture": vars{}}}), 200,
+				"mutation($p: PersonInput!) { createPerson(person: $p) { picture { large } } }",
+				vars{"p": vars{"id": "seen", "picture": vars{}}}), 200,
 			`{"data":{"createPerson":{"picture":{"large":""}}}}`,
 		},
 		{
@@ -386,7 +410,8 @@ func TestGraphQLLimits(t *testing.T) {
 				`mutation { createPerson(person: {id: "first"}) { id } query { getPerson(id: "first") { id } } }`, nil), 200,
 			`{"data":{"createPerson":{"id":"first"},"query":{"getPerson":{"id":"first"}}}}`,
 		},
-		{"a default page is the whole", document(t, `{ listPersons { count next } }`, nil), 200, `{"data":{"listPersons":{"count":10000,"next":"10000"}}}`},
+		{"a default page is the whole", document(t, `{ listPersons { count next } }`, nil), 200,
+			`{"data":{"listPersons":{"count":10000,"next":"10000"}}}`},
 	}
 	for _, k := range cases {
 		t.Run(k.why, func(t *testing.T) {
@@ -435,7 +460,8 @@ func FuzzGraphQLServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		status, mediaType, text := post(t, address, "application/graphql-response+json", body)
-		if status >= 500 || strings.Contains(mediaType, "json") && !json.Valid([]byte(text)) || strings.Contains(text, `"internal"`) {
+		if status >= 500 || strings.Contains(mediaType, "json") && !json.Valid([]byte(text)) ||
+			strings.Contains(text, `"internal"`) {
 			t.Fatalf("status %d, type %q: %s", status, mediaType, text)
 		}
 	})

@@ -37,7 +37,9 @@ func TestRaw(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for what, serve := range map[string]func(context.Context, wirelab.Endpoint) error{"served": cell.Serve, "null": cell.Null} {
+				for what, serve := range map[string]func(context.Context, wirelab.Endpoint) error{
+					"served": cell.Serve, "null": cell.Null,
+				} {
 					address := conformance.Listening(t, serve)
 					for operation, calls := range map[string]int{"GetPerson": 300, "GetPersonLinks": 300, "ListPersons": 4} {
 						if err := conformance.Drive(t, cell, address, operation, "", calls); err != nil {
@@ -45,7 +47,8 @@ func TestRaw(t *testing.T) {
 						}
 					}
 					for _, operation := range []string{"CreatePerson", "ProgramComposition"} {
-						if err := conformance.Drive(t, cell, address, operation, "", 1); err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented || cell.RawHoles[operation] == "" {
+						if err := conformance.Drive(t, cell, address, operation, "", 1); err == nil ||
+							wirelab.CodeOf(err) != wirelab.Unimplemented || cell.RawHoles[operation] == "" {
 							t.Errorf("%s: %v, hole %q", operation, err, cell.RawHoles[operation])
 						}
 					}

@@ -16,8 +16,10 @@ import (
 func FuzzRESTMessages(f *testing.F) {
 	c := newRESTCodecs()
 	for _, seed := range []string{
-		`{}`, `null`, `[]`, `{"id":"5","name":null,"picture":{}}`, `{"persons":null,"count":-1}`, `{"persons":[null],"next":"x"}`,
-		`{"links":[{"p1":{"id":"1"}}]}`, `{"location":{"postCode":2147483648}}`, `{"email":"\ud800\u0000"}`, "{\"id\":\"\xff\"}",
+		`{}`, `null`, `[]`, `{"id":"5","name":null,"picture":{}}`, `{"persons":null,"count":-1}`,
+		`{"persons":[null],"next":"x"}`,
+		`{"links":[{"p1":{"id":"1"}}]}`, `{"location":{"postCode":2147483648}}`, `{"email":"\ud800\u0000"}`,
+		"{\"id\":\"\xff\"}",
 		"\n\x015\x12\x02\n\x00\x32\x00", "\n\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 	} {
 		f.Add([]byte(seed))

@@ -28,7 +28,8 @@ func restServe(t *testing.T, service directory.Service) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- conformance.Pick(t, bind.HTTP(), "http1-json").Servers[0].Serve(ctx, wirelab.Endpoint{Listener: listener}, service)
+		ended <- conformance.Pick(t, bind.HTTP(), "http1-json").Servers[0].Serve(ctx,
+			wirelab.Endpoint{Listener: listener}, service)
 	}()
 	t.Cleanup(sync.OnceFunc(func() {
 		cancel()
@@ -76,7 +77,8 @@ func restAsk(t *testing.T, method, url, body string, header ...string) (status i
 func publishedJSON(p directory.Person) string {
 	picture := "null"
 	if p.Picture != nil {
-		picture = fmt.Sprintf(`{"large":"%s","medium":"%s","thumbnail":"%s"}`, p.Picture.Large, p.Picture.Medium, p.Picture.Thumbnail)
+		picture = fmt.Sprintf(`{"large":"%s","medium":"%s","thumbnail":"%s"}`, p.Picture.Large, p.Picture.Medium,
+			p.Picture.Thumbnail)
 	}
 	return fmt.Sprintf(`{"id":"%s","name":{"title":"%s","first":"%s","last":"%s"},"gender":"%s",`+
 		`"location":{"street":"%s","city":"%s","state":"%s","postCode":%d},"email":"%s","picture":%s}`,
@@ -134,7 +136,8 @@ func TestPublishedReads(t *testing.T) {
 		}
 		status, head, none := restAsk(t, "HEAD", address+c.path, "", "Accept", c.accept)
 		if status != 200 || none != "" || head.Get("Content-Length") != fmt.Sprint(len(body)) {
-			t.Errorf("%s: HEAD is %d with %q, announcing %s bytes of %d", c.why, status, none, head.Get("Content-Length"), len(body))
+			t.Errorf("%s: HEAD is %d with %q, announcing %s bytes of %d", c.why, status, none,
+				head.Get("Content-Length"), len(body))
 		}
 	}
 	// Someone without links has an empty list, not null.
@@ -149,7 +152,8 @@ func TestPublishedReads(t *testing.T) {
 	if status, _, body := restAsk(t, "GET", address+"/person?after=1&limit=2", ""); status != 200 || body != want {
 		t.Errorf("a page: %d, %s\nwant %s", status, body, want)
 	}
-	if status, _, body := restAsk(t, "GET", address+"/person?after="+newcomer.ID, ""); status != 200 || body != `{"persons":[],"count":0}` {
+	if status, _, body := restAsk(t, "GET", address+"/person?after="+newcomer.ID, ""); status != 200 ||
+		body != `{"persons":[],"count":0}` {
 		t.Errorf("a page of none: %d, %s", status, body)
 	}
 }
@@ -190,21 +194,24 @@ func TestPublishedCreate(t *testing.T) {
 			"with spaces, in another order, and more than we know", "application/json", asked("h"),
 			strings.Replace(publishedJSON(asked("h")), `{"id":"h",`, "{ \"shoe\" : [ 43 ] ,\r\n\t\"id\":\"h\",", 1),
 		},
-		{"with no picture by silence", "application/json", asked("i"), strings.Replace(publishedJSON(asked("i")), `,"picture":null`, "", 1)},
+		{"with no picture by silence", "application/json", asked("i"),
+			strings.Replace(publishedJSON(asked("i")), `,"picture":null`, "", 1)},
 		{"the longest id", "application/json", asked(strings.Repeat("z", directory.IDLimit)), ""},
 	} {
 		body, want := c.body, publishedJSON(c.person)
 		if body == "" {
 			body = want
 		}
-		status, head, got := restAsk(t, "POST", address+"/person", body, "Content-Type", c.contentType, "Accept", "application/json")
+		status, head, got := restAsk(t, "POST", address+"/person", body, "Content-Type", c.contentType, "Accept",
+			"application/json")
 		if status != 200 || head.Get("Content-Type") != "application/json" || got != want {
 			t.Errorf("%s: %d, %q, %s\nwant 200, application/json, %s", c.why, status, head.Get("Content-Type"), got, want)
 		}
 		if status, _, got := restAsk(t, "GET", address+"/person/"+c.person.ID, ""); status != 200 || got != want {
 			t.Errorf("%s: kept is %d, %s\nwant %s", c.why, status, got, want)
 		}
-		if status, _, got := restAsk(t, "POST", address+"/person", body); status != 409 || !strings.Contains(got, `"wirelab.code":"conflict"`) {
+		if status, _, got := restAsk(t, "POST", address+"/person", body); status != 409 ||
+			!strings.Contains(got, `"wirelab.code":"conflict"`) {
 			t.Errorf("%s: again is %d, %s", c.why, status, got)
 		}
 	}
@@ -221,39 +228,51 @@ func TestPublishedFailures(t *testing.T) {
 		status                               int
 		want                                 string
 	}{
-		{"unknown id (mt-D02)", "GET", "/person/99", "", "", 404, `{"code":404,"message":"no person has the id \"99\"","details":{"wirelab.code":"not_found"}}`},
+		{"unknown id (mt-D02)", "GET", "/person/99", "", "", 404,
+			`{"code":404,"message":"no person has the id \"99\"","details":{"wirelab.code":"not_found"}}`},
 		{"unknown id's links (mt-D02)", "GET", "/person/99/links", "", "", 404, `"wirelab.code":"not_found"`},
 		{"unknown id to begin after", "GET", "/person?after=99", "", "", 404, `"wirelab.code":"not_found"`},
 		{"an id that can be nobody's", "GET", "/person/a%20b", "", "", 400, `"wirelab.code":"invalid_argument"`},
 		{"an id that is a path", "GET", "/person/..%2fperson", "", "", 400, `"wirelab.code":"invalid_argument"`},
 		{"dots", "GET", "/person/..", "", "", 400, `"wirelab.code":"invalid_argument"`},
-		{"an id too long", "GET", "/person/" + strings.Repeat("x", directory.IDLimit+1), "", "", 400, "is not 1 to 64 characters"},
+		{"an id too long", "GET", "/person/" + strings.Repeat("x", directory.IDLimit+1), "", "", 400,
+			"is not 1 to 64 characters"},
 		{"a limit out of bounds", "GET", "/person?limit=10001", "", "", 400, "limit 10001 is outside 0 to 10000"},
 		{"a limit below zero", "GET", "/person?limit=-1", "", "", 400, "limit -1 is outside"},
 		{"a limit that is none", "GET", "/person?limit=ten", "", "", 400, `limit is \"ten\"`},
 		{"a misspelt parameter", "GET", "/person?Limit=1", "", "", 400, "is not known; known: after, limit"},
 		{"a parameter of nobody", "GET", "/person/1?verbose", "", "", 400, "is not known"},
-		{"a taken id", "POST", "/person", "application/json", strings.Replace(valid, `"id":"5"`, `"id":"4"`, 1), 409, `{"code":409,"message":"a person has the id \"4\" already","details":{"wirelab.code":"conflict"}}`},
-		{"not JSON", "POST", "/person", "application/json", valid[:50], 400, `{"code":400,"message":"the body cannot be read as application/json","details":{"wirelab.code":"invalid_argument"}}`},
-		{"another type", "POST", "/person", "application/json", strings.Replace(valid, `"gender":"`, `"gender":7,"x":"`, 1), 400, "cannot be read"},
-		{"a number too large", "POST", "/person", "application/json", strings.Replace(valid, `"postCode":`, `"postCode":9999999999`, 1), 400, "cannot be read"},
-		{"a fraction", "POST", "/person", "application/json", strings.Replace(valid, `"postCode":`, `"postCode":0.`, 1), 400, "cannot be read"},
+		{"a taken id", "POST", "/person", "application/json", strings.Replace(valid, `"id":"5"`, `"id":"4"`, 1), 409,
+			`{"code":409,"message":"a person has the id \"4\" already","details":{"wirelab.code":"conflict"}}`},
+		{"not JSON", "POST", "/person", "application/json", valid[:50], 400,
+			`{"code":400,"message":"the body cannot be read as application/json","details":{"wirelab.code":"invalid_argument"}}`},
+		{"another type", "POST", "/person", "application/json", strings.Replace(valid, `"gender":"`, `"gender":7,"x":"`, 1),
+			400, "cannot be read"},
+		{"a number too large", "POST", "/person", "application/json",
+			strings.Replace(valid, `"postCode":`, `"postCode":9999999999`, 1), 400, "cannot be read"},
+		{"a fraction", "POST", "/person", "application/json", strings.Replace(valid, `"postCode":`, `"postCode":0.`, 1), 400,
+			"cannot be read"},
 		{"a list", "POST", "/person", "application/json", "[" + valid + "]", 400, "cannot be read"},
 		{"two persons", "POST", "/person", "application/json", valid + valid, 400, "cannot be read"},
 		{"nobody", "POST", "/person", "application/json", "null", 400, `id \"\" is not 1 to 64 characters`},
 		{"nothing", "POST", "/person", "application/json", "", 400, "the body is empty"},
 		{"not UTF-8", "POST", "/person", "application/json", strings.Replace(valid, "ç", "\xe7", 1), 400, "cannot be read"},
-		{"a text too long", "POST", "/person", "application/json", strings.Replace(valid, `"city":"`, `"city":"`+strings.Repeat("x", directory.TextLimit), 1), 400, "city"},
+		{"a text too long", "POST", "/person", "application/json",
+			strings.Replace(valid, `"city":"`, `"city":"`+strings.Repeat("x", directory.TextLimit), 1), 400, "city"},
 		{"deep", "POST", "/person", "application/json", `{"id":` + strings.Repeat("[", 100_000), 400, "cannot be read"},
-		{"too much", "POST", "/person", "application/json", strings.Repeat(" ", wirelab.MessageLimit) + valid, 413, "message of more than"},
-		{"a form", "POST", "/person", "application/x-www-form-urlencoded", "id=5", 415, `content type \"application/x-www-form-urlencoded\" is not known: application/json`},
+		{"too much", "POST", "/person", "application/json", strings.Repeat(" ", wirelab.MessageLimit) + valid, 413,
+			"message of more than"},
+		{"a form", "POST", "/person", "application/x-www-form-urlencoded", "id=5", 415,
+			`content type \"application/x-www-form-urlencoded\" is not known: application/json`},
 		{"a method for nobody", "DELETE", "/person/1", "", "", 405, "/person/1 takes GET, HEAD, not DELETE"},
 		{"a path for nobody", "GET", "/persons", "", "", 404, `"wirelab.code":"unimplemented"`},
 		{"a person without an id", "GET", "/person/", "", "", 404, `"wirelab.code":"unimplemented"`},
 	} {
-		status, head, body := restAsk(t, c.method, address+c.path, c.body, "Content-Type", c.contentType, "Accept", "application/json")
+		status, head, body := restAsk(t, c.method, address+c.path, c.body, "Content-Type", c.contentType, "Accept",
+			"application/json")
 		if status != c.status || head.Get("Content-Type") != "application/json" || !strings.Contains(body, c.want) {
-			t.Errorf("%s: %d, %q, %.300s; want %d, application/json, %s", c.why, status, head.Get("Content-Type"), body, c.status, c.want)
+			t.Errorf("%s: %d, %q, %.300s; want %d, application/json, %s", c.why, status, head.Get("Content-Type"), body,
+				c.status, c.want)
 		}
 		if strings.Contains(body, "json:") || strings.Contains(body, "Go ") {
 			t.Errorf("%s: the caller is shown a library's text: %s", c.why, body)
@@ -284,14 +303,17 @@ func TestPublishedWire(t *testing.T) {
 		{"get", "GET /person/1 HTTP/1.1\r\n" + agent + "\r\n", publishedJSON(p[0])},
 		{"links", "GET /person/1/links HTTP/1.1\r\n" + agent + "\r\n", publishedLinks(p[0], p[1], p[0], p[2], p[3], p[0])},
 		{
-			"create", fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", agent, len(body), body),
+			"create", fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+				agent, len(body), body),
 			body,
 		},
 		{
-			"create in chunks", fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n",
+			"create in chunks", fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nTransfer-Encoding: "+
+				"chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n",
 				agent, 9, `{"id":"6"`, len(body)-9, body[9:]), strings.Replace(body, `"id":"5"`, `"id":"6"`, 1),
 		},
-		{"get what was created", "GET /person/6 HTTP/1.1\r\n" + agent + "\r\n", strings.Replace(body, `"id":"5"`, `"id":"6"`, 1)},
+		{"get what was created", "GET /person/6 HTTP/1.1\r\n" + agent + "\r\n",
+			strings.Replace(body, `"id":"5"`, `"id":"6"`, 1)},
 	} {
 		if _, err := io.WriteString(conn, c.request); err != nil {
 			t.Fatalf("%s: %v", c.why, err)
@@ -303,7 +325,8 @@ func TestPublishedWire(t *testing.T) {
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusOK || string(got) != c.want || resp.Close {
-			t.Errorf("%s: %d, close %v, %s, %v\nwant 200 over a connection that stays, %s", c.why, resp.StatusCode, resp.Close, got, err, c.want)
+			t.Errorf("%s: %d, close %v, %s, %v\nwant 200 over a connection that stays, %s", c.why, resp.StatusCode, resp.Close,
+				got, err, c.want)
 		}
 	}
 }
@@ -335,7 +358,8 @@ func TestPublishedTrouble(t *testing.T) {
 		{"/person/1/links", 453, `{"code":453,"message":"deadline exceeded","details":{"wirelab.code":"deadline_exceeded"}}`},
 		{"/person", 200, publishedList(known(t)...)},
 	} {
-		if status, _, body := restAsk(t, "GET", address+c.path, "", "Call-Timeout-Ms", "200"); status != c.status || body != c.want {
+		if status, _, body := restAsk(t, "GET", address+c.path, "", "Call-Timeout-Ms", "200"); status != c.status ||
+			body != c.want {
 			t.Errorf("%s: %d, %s; want %d, %s", c.path, status, body, c.status, c.want)
 		}
 	}
@@ -345,8 +369,13 @@ func TestPublishedTrouble(t *testing.T) {
 // what it has answered before but not to this.
 func TestNullResponderCreates(t *testing.T) {
 	t.Parallel()
-	for _, b := range []wirelab.Binding[directory.Service]{conformance.Pick(t, bind.HTTP(), "http1-json"), conformance.Pick(t, bind.HTTP(), "h2c-proto")} {
-		address := conformance.Listening(t, func(ctx context.Context, at wirelab.Endpoint) error { return b.Null(ctx, at, directory.New()) })
+	for _, b := range []wirelab.Binding[directory.Service]{
+		conformance.Pick(t, bind.HTTP(), "http1-json"), conformance.Pick(t, bind.HTTP(), "h2c-proto"),
+	} {
+		address := conformance.Listening(t, func(ctx context.Context,
+			at wirelab.Endpoint) error {
+			return b.Null(ctx, at, directory.New())
+		})
 		stub, closer, err := b.Clients[0].Dial(t.Context(), wirelab.Dialing{Address: address})
 		if err != nil {
 			t.Fatal(err)
@@ -354,7 +383,8 @@ func TestNullResponderCreates(t *testing.T) {
 		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err != nil || !got.Equal(directory.Newcomer()) {
 			t.Errorf("%s: %+v, %v", b.Protocol.Name, got, err)
 		}
-		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
+		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err == nil ||
+			wirelab.CodeOf(err) != wirelab.Conflict {
 			t.Errorf("%s: again %+v, %v", b.Protocol.Name, got, err)
 		}
 		if err := closer.Close(); err != nil {

@@ -19,7 +19,8 @@ func TestStreamsOfEventsAreLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, there := d.Operations["feed"]; there || len(d.Operations) != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0], "feed is left out: its reply is a stream") {
+	if _, there := d.Operations["feed"]; there || len(d.Operations) != 1 || len(notes) != 1 ||
+		!strings.HasPrefix(notes[0], "feed is left out: its reply is a stream") {
 		t.Errorf("%v, noted %q", d.Operations, notes)
 	}
 }

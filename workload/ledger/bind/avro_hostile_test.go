@@ -74,12 +74,15 @@ func TestAvroHostile(t *testing.T) {
 		{"truncated", good[:len(good)-3], "type: the message ends within a text"},
 		{"no marker", `{"tx_id": "1"}`, "begins with 7b22, not with the marker c301"},
 		{"protobuf", "\x0a\x015", "begins with 0a01, not with the marker c301"},
-		{"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + good[10:], "0102030405060708, which is not known; known: ledger.Posting "},
+		{"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + good[10:],
+			"0102030405060708, which is not known; known: ledger.Posting "},
 		{"trailing bytes", good + "\x00", "1 bytes follow the end"},
-		{"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x", "id: the message ends within a text"},
+		{"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x",
+			"id: the message ends within a text"},
 		{"a text of negative length", head + "\x01", "id: a length of -1"},
 		{"a text that is not UTF-8", head + "\x02\xff", "id: text is not valid UTF-8"},
-		{"an amount of too many bits", head + "\x02a\x02a\x02b" + strings.Repeat("\xff", 10) + "\x01", "amount: a number has too many bits"},
+		{"an amount of too many bits", head + "\x02a\x02a\x02b" + strings.Repeat("\xff", 10) + "\x01",
+			"amount: a number has too many bits"},
 		{"the least amount", negative, "is outside 1 to"},
 		{"a statement for an id", injected, "holds other characters than"},
 	}
@@ -115,10 +118,14 @@ func TestAvroHostile(t *testing.T) {
 func TestFormsRefuseOtherEncodings(t *testing.T) {
 	t.Parallel()
 	own := func(p wirelab.Protocol) bool { return p.Framing == "gRPC" && p.Encoding != "Protocol Buffers" }
-	paths := []string{genconnect.LedgerServicePostTransactionProcedure, genconnect.TransactionServiceStreamTransactionsProcedure}
+	paths := []string{
+		genconnect.LedgerServicePostTransactionProcedure, genconnect.TransactionServiceStreamTransactionsProcedure,
+	}
 	servers := eachForeign(t, own, func(t *testing.T, s foreign) {
 		for _, path := range paths {
-			for _, contentType := range []string{"application/grpc", "application/grpc+proto", "application/grpc+avro", "application/grpc+json"} {
+			for _, contentType := range []string{
+				"application/grpc", "application/grpc+proto", "application/grpc+avro", "application/grpc+json",
+			} {
 				if strings.HasSuffix(contentType, strings.ToLower(s.Protocol.Encoding)) {
 					continue
 				}
@@ -133,7 +140,9 @@ func TestFormsRefuseOtherEncodings(t *testing.T) {
 			if s.Protocol.Encoding != "JSON" {
 				continue
 			}
-			for _, message := range []string{"", "{", "\xff", `{"after": 1}{}`, `[]`, `{} {}`, `{"limit": 9223372036854775808, "amount": 0.5}`} {
+			for _, message := range []string{
+				"", "{", "\xff", `{"after": 1}{}`, `[]`, `{} {}`, `{"limit": 9223372036854775808, "amount": 0.5}`,
+			} {
 				if code, text := s.Post(t, path, "application/grpc+json", []byte(message)); code != "grpc 3" {
 					t.Errorf("%s of %q: %s %q", path, message, code, text)
 				}

@@ -95,7 +95,9 @@ func TestAvroByHand(t *testing.T) {
 		byHand{}.long(2).transaction(x).transaction(y).long(0).text("y"), ledger.TransactionList.Equal)
 	written(t, c.feed, ledger.Feed{After: "x", Account: "a", Since: at, Rate: 1 << 31, Limit: -5, Follow: true},
 		byHand{}.text("x", "a", atText).long(1<<31, -5).flag(true), identical)
-	written(t, c.event, ledger.Event{Transaction: x, Stamp: wirelab.Stamp{Sequence: math.MaxInt64, Due: math.MinInt64, Sent: 3}},
+	written(t, c.event, ledger.Event{Transaction: x, Stamp: wirelab.Stamp{
+		Sequence: math.MaxInt64, Due: math.MinInt64, Sent: 3,
+	}},
 		byHand{}.transaction(x).long(math.MaxInt64, math.MinInt64, 3), func(a, b ledger.Event) bool { return a == b })
 }
 
@@ -111,7 +113,8 @@ func TestAvroRefuses(t *testing.T) {
 		"a time of another form": refusal(c.feed, byHand{}.text("", "", "2024-01-31").long(0, 0).flag(false)),
 		"a balance's":            refusal(c.balance, byHand{}.text("a").long(1).text("0")),
 		"a transaction's":        refusal(c.transaction, byHand{}.text("x", "a", "b").long(1).text("", " ")),
-		"one of a list":          refusal(c.list, byHand{}.long(1).text("x", "a", "b").long(1).text("", "?").long(0).text("")),
+		"one of a list": refusal(c.list, byHand{}.long(1).text("x", "a", "b").long(1).text("",
+			"?").long(0).text("")),
 		"an event's":             refusal(c.event, byHand{}.text("x", "a", "b").long(1).text("", "?").long(1, 2, 3)),
 		"a place before the 1st": refusal(c.event, byHand{}.transaction(x).long(-1, 2, 3)),
 		"a boolean of two":       refusal(c.feed, append(byHand{}.text("", "", "").long(0, 0), 2)),
@@ -197,7 +200,8 @@ func rewrite[T any](t *testing.T, m avroMessage[T], body []byte) {
 	t.Helper()
 	v, err := m.Decode(append(handHead(m.schema), body...))
 	if err != nil {
-		if code := wirelab.CodeOf(err); code != wirelab.InvalidArgument && code != wirelab.ResourceExhausted && code != wirelab.Internal {
+		if code := wirelab.CodeOf(err); code != wirelab.InvalidArgument && code != wirelab.ResourceExhausted &&
+			code != wirelab.Internal {
 			t.Fatalf("%x: %v", body, err)
 		}
 		return

@@ -124,7 +124,8 @@ func hostile() []edgevalues.Value[string] {
 		{Name: "drop", Value: "x'; DROP TABLE accounts; --", Why: "is a statement of its own where it becomes part of one"},
 		{Name: "union", Value: "0' UNION SELECT 1,2,3 --", Why: "adds rows where it becomes part of a statement"},
 		{Name: "wildcard", Value: "0.0.10000%", Why: "matches others where it is compared as a pattern"},
-		{Name: "any-letter", Value: "0.0.10000_", Why: "is an id as it is, and matches others where it is compared as a pattern"},
+		{Name: "any-letter", Value: "0.0.10000_", Why: "is an id as it is, and matches others where it is compared as a " +
+			"pattern"},
 		{Name: "comment", Value: alice + "--", Why: "is an id as it is, and another where the rest is a comment"},
 		{Name: "zero-first", Value: "0.0.0100000", Why: "is another id to a reader that makes it a number"},
 		{Name: "case", Value: "TX-000000001", Why: "is another id than in lower case"},
@@ -162,7 +163,8 @@ func batchEdges(t *edges) {
 	t.batch("none", "asks for nothing at all, as an empty message")
 	t.batch("unknown", "has one id, and that unknown", nobody)
 	t.batch("repeats", "has each id twice, which a database gives once (grb-F02)", bob, nobody, alice, bob, nobody, alice)
-	t.batch("descending", "is not in the order in which a database keeps them (grb-F02)", "0.0.100009", "0.0.100005", "0.0.100001")
+	t.batch("descending", "is not in the order in which a database keeps them (grb-F02)", "0.0.100009",
+		"0.0.100005", "0.0.100001")
 	t.batch("same", "has one id as often as there may be", slices.Repeat([]string{alice}, ledger.BatchLimit)...)
 	t.batch("at-limit", "has as many ids as there may be", many(ledger.BatchLimit)...)
 	t.batch("over-limit", "has one id too many", many(ledger.BatchLimit+1)...)
@@ -183,7 +185,8 @@ func numberEdges(t *edges) {
 	t.stream("rate-over-limit", "is one event too fast", ledger.Feed{Rate: ledger.RateLimit + 1, Limit: 3})
 	t.stream("rate-of-the-crash", "makes an interval of zero, which stopped the published server (grb-D01)",
 		ledger.Feed{Rate: 1_000_000_001, Limit: 1})
-	t.stream("limit-at-limit", "is the longest stream there may be", ledger.Feed{After: thirdLast, Limit: ledger.CountLimit})
+	t.stream("limit-at-limit", "is the longest stream there may be",
+		ledger.Feed{After: thirdLast, Limit: ledger.CountLimit})
 	t.stream("limit-over-limit", "is one event too long", ledger.Feed{After: thirdLast, Limit: ledger.CountLimit + 1})
 	t.page("limit-at-limit", "is the largest page there may be", ledger.Page{Limit: ledger.PageLimit})
 	t.page("limit-over-limit", "is one transaction too many", ledger.Page{Limit: ledger.PageLimit + 1})
@@ -199,7 +202,8 @@ func timeEdges(t *edges) {
 	}
 	end := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	t.from("since-end", "is when the log ends", ledger.Feed{Since: end})
-	t.from("since-microsecond", "has six decimals, of which the last counts", ledger.Feed{Since: end.Add(-3 * time.Hour).Add(time.Microsecond)})
+	t.from("since-microsecond", "has six decimals, of which the last counts",
+		ledger.Feed{Since: end.Add(-3 * time.Hour).Add(time.Microsecond)})
 	t.from("since-year-zero", "is in a year that RFC 3339 can write and the contract has not",
 		ledger.Feed{Since: time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)})
 	t.from("since-year-10000", "is in a year that RFC 3339 cannot write",
@@ -254,8 +258,11 @@ func postingEdges(t *edges) {
 	t.post("nothing", "has no fields at all, as an empty message", ledger.Posting{})
 	t.post("self", "is from an account to itself", ledger.Posting{ID: "self", From: payer, To: payer, Amount: 1})
 	t.post("of-the-log", "has an id of the data set", ledger.Posting{ID: firstInLog, From: payer, To: payee, Amount: 1})
-	t.post("from-nobody", "is from an account there is not", ledger.Posting{ID: "from-nobody", From: nobody, To: payee, Amount: 1})
-	t.post("to-nobody", "is to an account there is not", ledger.Posting{ID: "to-nobody", From: payer, To: nobody, Amount: 1})
+	t.post("from-nobody", "is from an account there is not",
+		ledger.Posting{ID: "from-nobody", From: nobody, To: payee, Amount: 1})
+	t.post("to-nobody", "is to an account there is not", ledger.Posting{
+		ID: "to-nobody", From: payer, To: nobody, Amount: 1,
+	})
 	t.post("too-much", "is more than there is", ledger.Posting{ID: "too-much", From: payer, To: payee, Amount: 1 << 50})
 	t.post("type-over", "has a type one byte too long",
 		ledger.Posting{ID: "type-over", From: payer, To: payee, Amount: 1, Type: strings.Repeat("t", ledger.TypeLimit+1)})

@@ -102,10 +102,12 @@ func TestBalancesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	balance := &gen.Balance{AccountId: "a", BalanceTinybar: 1, Timestamp: "2024-01-31T12:00:00Z"}
 	for why, m := range map[string]*gen.GetBalancesResponse{
-		"a balance too few":      {Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}}},
-		"a balance too many":     {Balances: []*gen.Balance{balance}},
-		"a balance for nobody":   {Balances: []*gen.Balance{balance}, Verdicts: []*gen.Verdict{{AccountId: "a"}}},
-		"a balance without time": {Balances: []*gen.Balance{{AccountId: "a", Timestamp: "?"}}, Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}}},
+		"a balance too few":    {Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}}},
+		"a balance too many":   {Balances: []*gen.Balance{balance}},
+		"a balance for nobody": {Balances: []*gen.Balance{balance}, Verdicts: []*gen.Verdict{{AccountId: "a"}}},
+		"a balance without time": {
+			Balances: []*gen.Balance{{AccountId: "a", Timestamp: "?"}}, Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}},
+		},
 	} {
 		if got, err := codec.Read(balancesFromProto(m)); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
 			t.Errorf("%s: %v, %v", why, got, err)

@@ -41,7 +41,8 @@ func TestHostileReplies(t *testing.T) {
 		},
 		{GRPCJSON(), jsonForms, "no JSON", "<html>", "<html>", "cannot be read as JSON"},
 		{
-			GRPCJSON(), jsonForms, "no time", `{"transactions":[{"timestamp":"0"}]}`, `{"timestamp":"yesterday"}`, `"yesterday" is not a time`,
+			GRPCJSON(), jsonForms, "no time", `{"transactions":[{"timestamp":"0"}]}`, `{"timestamp":"yesterday"}`,
+			`"yesterday" is not a time`,
 		},
 	} {
 		t.Run(c.binding.Protocol.Name+" with "+c.name, func(t *testing.T) {
@@ -61,7 +62,8 @@ func TestHostileReplies(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if list, err := service.GetTransactions(t.Context(), ledger.Page{}); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
+				if list, err := service.GetTransactions(t.Context(), ledger.Page{}); err == nil ||
+					wirelab.CodeOf(err) != wirelab.Internal {
 					t.Errorf("%s: page %v, %v", client.Library, list, err)
 				}
 				var events []ledger.Event
@@ -70,7 +72,8 @@ func TestHostileReplies(t *testing.T) {
 						events = append(events, event)
 						continue
 					}
-					if wirelab.CodeOf(err) != wirelab.Internal || !strings.HasPrefix(wirelab.Public(err).Message, "the reply cannot be read: ") ||
+					if wirelab.CodeOf(err) != wirelab.Internal ||
+						!strings.HasPrefix(wirelab.Public(err).Message, "the reply cannot be read: ") ||
 						!strings.Contains(err.Error(), c.says) {
 						t.Errorf("%s: %v, want internal with %q", client.Library, err, c.says)
 					}
@@ -97,9 +100,10 @@ func serveForms(t *testing.T, f forms) (address string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- wiregrpc.Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}, false, f.name, func(to grpc.ServiceRegistrar) {
-			f.register(to, ledger.New())
-		})
+		ended <- wiregrpc.Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}, false, f.name,
+			func(to grpc.ServiceRegistrar) {
+				f.register(to, ledger.New())
+			})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -67,7 +67,8 @@ func TestGraphQLRequests(t *testing.T) {
 	address := serveGraphQL(t)
 	const (
 		balance = "query($id: ID!) { getBalance(id: $id) { account amount updatedAt } }"
-		page    = "query($since: Time! = \"\", $limit: Int! = 1) { getTransactions(since: $since, limit: $limit) { transactions { id } next } }"
+		page    = "query($since: Time! = \"\", $limit: Int! = 1) { getTransactions(since: $since, limit: $limit) { " +
+			"transactions { id } next } }"
 		post    = "mutation($p: PostingInput!) { postTransaction(posting: $p) { id amount } }"
 		posting = `{"p":{"id":"%s","from":"0.0.109998","to":"0.0.109999","amount":%s}}`
 
@@ -134,7 +135,8 @@ func TestGraphQLSubscriptions(t *testing.T) {
 	t.Parallel()
 	address := serveGraphQL(t)
 	const (
-		query   = "subscription($rate: Long! = 0) { streamTransactions(rate: $rate, limit: 1) { sequence transaction { id } } }"
+		query = "subscription($rate: Long! = 0) { streamTransactions(rate: $rate, limit: 1) { sequence transaction { id " +
+			"} } }"
 		first   = `event: next` + "\n" + `data: {"data":{"streamTransactions":{"sequence":1,"transaction":{"id":"tx-000000001"}}}}` + "\n\n"
 		end     = "event: complete\ndata: \n\n"
 		invalid = `"code":"invalid_argument"`
@@ -171,7 +173,8 @@ func FuzzGraphQLServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, subscribe bool) {
 		accept := asResponse
 		if subscribe {
-			if bytes.Contains(body, []byte("treamTransactions")) && (!bytes.Contains(body, []byte("limit")) || bytes.Contains(body, []byte("ollow"))) {
+			if bytes.Contains(body, []byte("treamTransactions")) &&
+				(!bytes.Contains(body, []byte("limit")) || bytes.Contains(body, []byte("ollow"))) {
 				return // which may well be endless, as asked
 			}
 			accept = asEvents

@@ -29,7 +29,9 @@ const million = "1,000,000 ids"
 type asking struct{ all []hostileCall }
 
 // add adds a request with its call.
-func add[Req, Rep any](a *asking, operation, why string, call func(ledger.Service, context.Context, Req) (Rep, error), req Req) {
+func add[Req, Rep any](
+	a *asking, operation, why string, call func(ledger.Service, context.Context, Req) (Rep, error), req Req,
+) {
 	a.all = append(a.all, hostileCall{operation, why, func(ctx context.Context, s ledger.Service) error {
 		_, err := call(s, ctx, req)
 		return err
@@ -53,7 +55,9 @@ func (a *asking) post(why string, posting ledger.Posting) {
 }
 
 func (a *asking) stream(why string, feed ledger.Feed) {
-	add(a, "StreamTransactions", why, func(s ledger.Service, ctx context.Context, feed ledger.Feed) (none ledger.Event, _ error) {
+	add(a, "StreamTransactions", why, func(
+		s ledger.Service, ctx context.Context, feed ledger.Feed,
+	) (none ledger.Event, _ error) {
 		for event, err := range s.StreamTransactions(ctx, feed) {
 			return event, err
 		}
@@ -65,7 +69,8 @@ func hostileCalls() []hostileCall {
 	a := &asking{}
 	for _, id := range []string{
 		"' OR '1'='1", "x'; DROP TABLE accounts; --", `"; SELECT pg_sleep(10); --`, "0' UNION SELECT 1,2,3 --", "%", "a\x00b",
-		"../../etc/passwd", "..%2f..%2fetc", alice + "/balance", alice + "?ids=" + bob, "<script>", "é", strings.Repeat("x", 4096),
+		"../../etc/passwd", "..%2f..%2fetc", alice + "/balance", alice + "?ids=" + bob, "<script>", "é",
+		strings.Repeat("x", 4096),
 	} {
 		a.get("account "+id, id)
 		a.batch("account "+id, alice, id)
@@ -100,7 +105,9 @@ func hostileCalls() []hostileCall {
 	a.post("nothing", ledger.Posting{})
 	a.post("to itself", ledger.Posting{ID: "x", From: payer, To: payer, Amount: 1})
 	a.post("a type with NUL", ledger.Posting{ID: "x", From: payer, To: payee, Amount: 1, Type: "a\x00"})
-	a.post("a long type", ledger.Posting{ID: "x", From: payer, To: payee, Amount: 1, Type: strings.Repeat("t", ledger.TypeLimit+1)})
+	a.post("a long type", ledger.Posting{
+		ID: "x", From: payer, To: payee, Amount: 1, Type: strings.Repeat("t", ledger.TypeLimit+1),
+	})
 	return a.all
 }
 

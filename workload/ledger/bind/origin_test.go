@@ -120,7 +120,8 @@ func (c publishedClient) stream(t *testing.T, text string, most int) ([]string, 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	call, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/benchmark.TransactionService/StreamTransactions")
+	call, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true},
+		"/benchmark.TransactionService/StreamTransactions")
 	if err == nil {
 		err = call.SendMsg(c.message(t, "FeedQuery", text))
 	}
@@ -169,16 +170,19 @@ func TestPublishedBalances(t *testing.T) {
 	}
 	t.Parallel()
 	eachPublished(t, func(t *testing.T, c publishedClient) {
-		const first, second = "0.0.100000 91018687071 2025-12-07T09:19:51.261061Z", "0.0.100001 9849682405 2025-12-31T11:20:07.404055Z"
+		const first, second = "0.0.100000 91018687071 2025-12-07T09:19:51.261061Z", "0.0.100001 9849682405 " +
+			"2025-12-31T11:20:07.404055Z"
 		for _, k := range []struct {
 			why, method, request, text, reply string
 			want                              string
 			code                              codes.Code
 		}{
 			{"one account", "GetBalance", "AccountQuery", `account_id: "0.0.100000"`, "AccountBalance", first, codes.OK},
-			{"an account there is not", "GetBalance", "AccountQuery", `account_id: "0.0.9"`, "AccountBalance", "", codes.NotFound},
+			{"an account there is not", "GetBalance", "AccountQuery", `account_id: "0.0.9"`, "AccountBalance",
+				"", codes.NotFound},
 			{"no account at all", "GetBalance", "AccountQuery", ``, "AccountBalance", "", codes.InvalidArgument},
-			{"a statement", "GetBalance", "AccountQuery", `account_id: "' OR '1'='1"`, "AccountBalance", "", codes.InvalidArgument},
+			{"a statement", "GetBalance", "AccountQuery", `account_id: "' OR '1'='1"`, "AccountBalance", "",
+				codes.InvalidArgument},
 			{
 				"a batch: those there are, in the order that was asked for", "GetBalances", "AccountsQuery",
 				`account_ids: ["0.0.100001", "0.0.9", "0.0.100000", "0.0.100001"]`, "AccountBalances",
@@ -267,7 +271,8 @@ func TestRateBeyond32Bits(t *testing.T) {
 	eachPublished(t, func(t *testing.T, c publishedClient) {
 		for _, rate := range []int64{1 << 31, 1 << 32, 1<<32 + 1, 1<<63 - 1, -1 << 63} {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			call, err := gen.NewTransactionServiceClient(c.conn).StreamTransactions(ctx, &gen.StreamTransactionsRequest{RateLimit: rate})
+			call, err := gen.NewTransactionServiceClient(c.conn).StreamTransactions(ctx,
+				&gen.StreamTransactionsRequest{RateLimit: rate})
 			if err == nil {
 				_, err = call.Recv()
 			}
@@ -285,7 +290,8 @@ func TestPublishedStandardServices(t *testing.T) {
 	eachPublished(t, func(t *testing.T, c publishedClient) {
 		names := []string{"benchmark.BalanceService", "benchmark.TransactionService"}
 		for _, name := range append([]string{""}, names...) {
-			reply, err := grpc_health_v1.NewHealthClient(c.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: name})
+			reply, err := grpc_health_v1.NewHealthClient(c.conn).Check(t.Context(),
+				&grpc_health_v1.HealthCheckRequest{Service: name})
 			if err != nil || reply.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 				t.Errorf("health of %q: %v, %v", name, reply, err)
 			}
@@ -332,11 +338,13 @@ func TestSchemaIsForEver(t *testing.T) {
 		"GetBalancesResponse: balances=1 verdicts=2",
 		"GetTransactionsRequest: after_tx_id=1 filter_account=2 since_timestamp=3 limit=4",
 		"GetTransactionsResponse: transactions=1 next=2",
-		"LedgerService: GetTransactions(GetTransactionsRequest)GetTransactionsResponse PostTransaction(PostTransactionRequest)Transaction",
+		"LedgerService: GetTransactions(GetTransactionsRequest)GetTransactionsResponse " +
+			"PostTransaction(PostTransactionRequest)Transaction",
 		"PostTransactionRequest: tx_id=1 from_account=2 to_account=3 amount_tinybar=4 tx_type=5",
 		"StreamTransactionsRequest: since_timestamp=1 rate_limit=2 filter_account=3 after_tx_id=4 limit=5 follow=6",
 		"Transaction: tx_id=1 from_account=2 to_account=3 amount_tinybar=4 tx_type=5 timestamp=6",
-		"TransactionEvent: tx_id=1 from_account=2 to_account=3 amount_tinybar=4 tx_type=5 timestamp=6 sequence=7 due_unix_nano=8 sent_unix_nano=9",
+		"TransactionEvent: tx_id=1 from_account=2 to_account=3 amount_tinybar=4 tx_type=5 timestamp=6 sequence=7 " +
+			"due_unix_nano=8 sent_unix_nano=9",
 		"TransactionService: StreamTransactions(StreamTransactionsRequest)TransactionEvent",
 		"Verdict: account_id=1 found=2",
 	}
@@ -362,7 +370,8 @@ func TestForeignBytes(t *testing.T) {
 			"text that is not UTF-8":            {0x0a, 0x01, 0xff},
 			"a tag that never ends":             slices.Repeat([]byte{0xff}, 20),
 			"an end group without a group":      {0x0c},
-			"a message above the limit":         append([]byte{0x7a, 0x80, 0x80, 0x80, 0x05}, make([]byte, wirelab.MessageLimit+1)...),
+			"a message above the limit": append([]byte{0x7a, 0x80, 0x80, 0x80, 0x05},
+				make([]byte, wirelab.MessageLimit+1)...),
 		} {
 			for _, method := range []string{
 				"BalanceService/GetBalance", "BalanceService/GetBalances", "LedgerService/GetTransactions",

@@ -25,7 +25,8 @@ func probes() []conformance.Probe[ledger.Service] {
 		},
 		{
 			Name: "paced", Operation: "StreamTransactions",
-			Why:   "an event says when it was due, on a schedule that drops nothing (R14, grb-M02), and when it was sent (grb-M01)",
+			Why: "an event says when it was due, on a schedule that drops nothing (R14, grb-M02), and when it was sent " +
+				"(grb-M01)",
 			Check: paced,
 		},
 		{
@@ -101,7 +102,9 @@ func resumed(ctx context.Context, service ledger.Service) error {
 			return err
 		}
 		n := min(cut, len(whole)/2)
-		rest, err := collect(ctx, service, ledger.Feed{Account: account, After: whole[n-1].Transaction.ID, Limit: int64(len(whole) - n)})
+		rest, err := collect(ctx, service, ledger.Feed{
+			Account: account, After: whole[n-1].Transaction.ID, Limit: int64(len(whole) - n),
+		})
 		if err != nil || len(rest) != len(whole)-n {
 			return fmt.Errorf("%d events follow the first %d of %d, %w", len(rest), n, len(whole), err)
 		}

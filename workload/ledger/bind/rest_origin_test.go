@@ -71,12 +71,14 @@ func restAsk(t *testing.T, address, method, target, body string, header ...strin
 // The JSON that the published service writes, made by other means than the
 // codecs.
 func balanceText(b ledger.Balance) string {
-	return fmt.Sprintf(`{"account":"%s","balance":%d,"timestamp":"%s"}`, b.Account, b.Amount, whenText(b.UpdatedAt.UnixMicro()))
+	return fmt.Sprintf(`{"account":"%s","balance":%d,"timestamp":"%s"}`, b.Account, b.Amount,
+		whenText(b.UpdatedAt.UnixMicro()))
 }
 
 // whenText writes a time without decimals that are zero.
 func whenText(micros int64) string {
-	whole, part := time.Unix(micros/1e6, 0).UTC().Format("2006-01-02T15:04:05"), strings.TrimRight(fmt.Sprintf("%06d", micros%1e6), "0")
+	whole, part := time.Unix(micros/1e6, 0).UTC().Format("2006-01-02T15:04:05"), strings.TrimRight(fmt.Sprintf("%06d",
+		micros%1e6), "0")
 	if part != "" {
 		part = "." + part
 	}
@@ -118,7 +120,8 @@ func TestRESTPublishedReads(t *testing.T) {
 	found := func(id string, is bool) string { return fmt.Sprintf(`{"account":"%s","found":%v}`, id, is) }
 	for _, c := range []struct{ why, target, want string }{
 		{"grb-F05", "/api/v1/accounts/" + a + "/balance", first},
-		{"grb-F05 by an absolute address, as through a proxy", "http://localhost:8080/api/v1/accounts/" + b + "/balance", second},
+		{"grb-F05 by an absolute address, as through a proxy",
+			"http://localhost:8080/api/v1/accounts/" + b + "/balance", second},
 		{"grb-F05, an escape that was not needed", "/api/v1/accounts/0%2e0.10000%30/balance", first},
 		{"grb-F06", "/api/v1/balances?ids=" + a, `{"balances":[` + first + `],"verdicts":[` + found(a, true) + `]}`},
 		{
@@ -127,8 +130,10 @@ func TestRESTPublishedReads(t *testing.T) {
 			`{"balances":[` + second + "," + first + "," + second + `],"verdicts":[` +
 				found(b, true) + "," + found(unknown, false) + "," + found(a, true) + "," + found(b, true) + `]}`,
 		},
-		{"grb-F06 with the comma escaped, as libraries do", "/api/v1/balances?ids=" + a + "%2C" + b, `{"balances":[` + first + "," + second + `],"verdicts":[` + found(a, true) + "," + found(b, true) + `]}`},
-		{"grb-F06 of nobody: lists, and not null", "/api/v1/balances?ids=" + unknown, `{"balances":[],"verdicts":[` + found(unknown, false) + `]}`},
+		{"grb-F06 with the comma escaped, as libraries do", "/api/v1/balances?ids=" + a + "%2C" + b,
+			`{"balances":[` + first + "," + second + `],"verdicts":[` + found(a, true) + "," + found(b, true) + `]}`},
+		{"grb-F06 of nobody: lists, and not null", "/api/v1/balances?ids=" + unknown,
+			`{"balances":[],"verdicts":[` + found(unknown, false) + `]}`},
 		{"grb-F08", "/health", `{"status":"healthy"}`},
 	} {
 		for _, accept := range []string{"Accept: */*", "Accept: application/json", "X-No: accept"} {
@@ -137,7 +142,8 @@ func TestRESTPublishedReads(t *testing.T) {
 				t.Errorf("%s, %s: %+v\nwant 200, %s", c.why, accept, got, c.want)
 			}
 		}
-		if got := restAsk(t, address, "HEAD", c.target, ""); got.status != 200 || got.body != "" || got.header.Get("Content-Length") != fmt.Sprint(len(c.want)) {
+		if got := restAsk(t, address, "HEAD", c.target, ""); got.status != 200 || got.body != "" ||
+			got.header.Get("Content-Length") != fmt.Sprint(len(c.want)) {
 			t.Errorf("%s: HEAD is %+v, want the length %d", c.why, got, len(c.want))
 		}
 	}
@@ -158,7 +164,8 @@ func TestRESTPublishedStream(t *testing.T) {
 	x := firstOf(t, 5)
 	const retry, end = "retry: 200\n\n", "event: end\nid: (end)\ndata:{}\n\n"
 	event := func(sequence int, x ledger.Transaction) string {
-		return fmt.Sprintf("event: transaction\nid: %s\ndata: {%s,\"sequence\":%d,%s}\n\n", x.ID, transactionText(x), sequence, noStamps)
+		return fmt.Sprintf("event: transaction\nid: %s\ndata: {%s,\"sequence\":%d,%s}\n\n", x.ID, transactionText(x),
+			sequence, noStamps)
 	}
 	line := func(sequence int, x ledger.Transaction) string {
 		return fmt.Sprintf("{\"result\":{%s,\"sequence\":%d,%s}}\n", transactionText(x), sequence, noStamps)
@@ -166,31 +173,38 @@ func TestRESTPublishedStream(t *testing.T) {
 	const events, lines = "text/event-stream", "application/x-ndjson"
 	since := whenText(x[3].Timestamp.UnixMicro())
 	for _, c := range []struct{ why, query, header, kind, want string }{
-		{"from the beginning", "?limit=2", "Accept: text/event-stream", events, retry + event(1, x[0]) + event(2, x[1]) + end},
-		{"as the published client asks", "?since=&account=&rate=0&limit=1", "Accept: */*", events, retry + event(1, x[0]) + end},
+		{
+			"from the beginning", "?limit=2", "Accept: text/event-stream", events, retry + event(1, x[0]) + event(2, x[1]) + end,
+		},
+		{"as the published client asks", "?since=&account=&rate=0&limit=1", "Accept: */*", events,
+			retry + event(1, x[0]) + end},
 		{"at a rate", "?rate=1000000&limit=2", "X-No: accept", events, retry + event(1, x[0]) + event(2, x[1]) + end},
 		{"since", "?since=" + since + "&limit=1", "X-No: accept", events, retry + event(1, sinceFirst(t, x[3])) + end},
 		{"of an account", "?account=" + x[0].From + "&limit=1", "X-No: accept", events, retry + event(1, x[0]) + end},
 		{"of nobody's account", "?account=0.0.7", "X-No: accept", events, retry + end},
 		{"after one", "?after=" + x[1].ID + "&limit=1", "X-No: accept", events, retry + event(1, x[2]) + end},
 		{"resumed by EventSource", "?limit=1", "Last-Event-ID: " + x[2].ID, events, retry + event(1, x[3]) + end},
-		{"resumed by EventSource at its own address", "?after=" + x[0].ID + "&limit=1", "Last-Event-ID: " + x[3].ID, events, retry + event(1, x[4]) + end},
+		{"resumed by EventSource at its own address", "?after=" + x[0].ID + "&limit=1", "Last-Event-ID: " + x[3].ID, events,
+			retry + event(1, x[4]) + end},
 		{"behind the last", "?after=" + lastInLog, "X-No: accept", events, retry + end},
 		{"as lines", "?limit=2", "Accept: application/x-ndjson", lines, line(1, x[0]) + line(2, x[1]) + "{\"end\":true}\n"},
 		{"as lines, of nobody's account", "?account=0.0.7", "Accept: application/x-ndjson", lines, "{\"end\":true}\n"},
 	} {
 		got := restAsk(t, address, "GET", "/api/v1/transactions/stream"+c.query, "", c.header)
-		if body := stamps().ReplaceAllString(got.body, noStamps); got.status != 200 || got.kind != c.kind || body != c.want || got.closed {
+		if body := stamps().ReplaceAllString(got.body, noStamps); got.status != 200 || got.kind != c.kind ||
+			body != c.want || got.closed {
 			t.Errorf("%s: %+v\nwant 200, %s, %q", c.why, got, c.kind, c.want)
 		}
 		if origin := got.header.Get("Access-Control-Allow-Origin"); c.kind == events && origin != "*" {
 			t.Errorf("%s: the published stream is for pages of any origin, this for %q", c.why, origin)
 		}
 	}
-	if got := restAsk(t, address, "GET", "/api/v1/transactions/stream", "", "Last-Event-ID: (end)"); got.status != 204 || got.body != "" {
+	if got := restAsk(t, address, "GET", "/api/v1/transactions/stream", "", "Last-Event-ID: (end)"); got.status != 204 ||
+		got.body != "" {
 		t.Errorf("after the end: %+v; want 204, at which EventSource stops", got)
 	}
-	if got := restAsk(t, address, "HEAD", "/api/v1/transactions/stream?follow=true", ""); got.status != 200 || got.kind != events {
+	if got := restAsk(t, address, "HEAD", "/api/v1/transactions/stream?follow=true", ""); got.status != 200 ||
+		got.kind != events {
 		t.Errorf("HEAD of a stream that never ends: %+v", got)
 	}
 }
@@ -226,9 +240,11 @@ func refusedReads() []refusal {
 		{"no id (grb-F05)", "GET", "/api/v1/accounts//balance", "", 400, "account \\\"\\\" is not 1 to 64 characters"},
 		{"no id at all", "GET", "/api/v1/accounts/", "", 400, "is not 1 to 64 characters"},
 		{"no id and no slash", "GET", "/api/v1/accounts", "", 400, "is not 1 to 64 characters"},
-		{"nothing behind the id (the origin did not look)", "GET", "/api/v1/accounts/0.0.100000", "", 404, `"wirelab.code":"unimplemented"`},
+		{"nothing behind the id (the origin did not look)", "GET", "/api/v1/accounts/0.0.100000", "", 404,
+			`"wirelab.code":"unimplemented"`},
 		{"a slash behind the id", "GET", "/api/v1/accounts/0.0.100000/", "", 404, `"wirelab.code":"unimplemented"`},
-		{"something else behind the id", "GET", "/api/v1/accounts/0.0.100000/history", "", 404, `"wirelab.code":"unimplemented"`},
+		{"something else behind the id", "GET", "/api/v1/accounts/0.0.100000/history", "", 404,
+			`"wirelab.code":"unimplemented"`},
 		{"more behind the balance", "GET", id + "/x", "", 404, `"wirelab.code":"unimplemented"`},
 		{"a slash behind the balance", "GET", id + "/", "", 404, `"wirelab.code":"unimplemented"`},
 		{"a query of a path that has none", "GET", id + "?x=1", "", 400, "is not known"},
@@ -239,16 +255,21 @@ func refusedReads() []refusal {
 		{"traversal by backslash", "GET", `/api/v1/accounts/..%5c..%5cwindows/balance`, "", 400, "other characters"},
 		{"out of the root", "GET", "/../../../../etc/passwd", "", 404, `"wirelab.code":"unimplemented"`},
 		{"injection", "GET", "/api/v1/accounts/0.0.100000'%20OR%20'1'='1/balance", "", 400, "other characters"},
-		{"injection with a comment", "GET", "/api/v1/accounts/0.0.100000;DROP%20TABLE%20accounts--/balance", "", 400, "other characters"},
+		{"injection with a comment", "GET", "/api/v1/accounts/0.0.100000;DROP%20TABLE%20accounts--/balance", "", 400,
+			"other characters"},
 		{"NUL", "GET", "/api/v1/accounts/0.0.100000%00/balance", "", 400, "other characters"},
 		{"not UTF-8", "GET", "/api/v1/accounts/%ff/balance", "", 400, "not UTF-8"},
 		{"too long", "GET", "/api/v1/accounts/" + strings.Repeat("9", 65) + "/balance", "", 400, "is not 1 to 64 characters"},
-		{"far too long", "GET", "/api/v1/accounts/" + strings.Repeat("9", 50_000) + "/balance", "", 400, "is not 1 to 64 characters"},
+		{"far too long", "GET", "/api/v1/accounts/" + strings.Repeat("9", 50_000) + "/balance", "", 400,
+			"is not 1 to 64 characters"},
 		{"without ids (grb-F06)", "GET", "/api/v1/balances", "", 400, "0 ids; want 1 to 1000"},
 		{"with empty ids (grb-F06)", "GET", "/api/v1/balances?ids=", "", 400, "0 ids; want 1 to 1000"},
-		{"an empty one among ids", "GET", "/api/v1/balances?ids=0.0.100000,,0.0.100001", "", 400, "is not 1 to 64 characters"},
+		{
+			"an empty one among ids", "GET", "/api/v1/balances?ids=0.0.100000,,0.0.100001", "", 400, "is not 1 to 64 characters",
+		},
 		{"one id too many", "GET", "/api/v1/balances?ids=" + huge + "0.0.100000", "", 400, "1001 ids; want 1 to 1000"},
-		{"many ids too many", "GET", "/api/v1/balances?ids=" + strings.Repeat(",", 50_000), "", 400, "50001 ids; want 1 to 1000"},
+		{"many ids too many", "GET", "/api/v1/balances?ids=" + strings.Repeat(",", 50_000), "", 400,
+			"50001 ids; want 1 to 1000"},
 		{"injection among ids", "GET", "/api/v1/balances?ids=0.0.100000'),('0.0.100001", "", 400, "other characters"},
 		{"ids twice", "GET", "/api/v1/balances?ids=0.0.100000&ids=0.0.100001", "", 400, "more than once"},
 	}
@@ -264,7 +285,8 @@ func refusedMethods() []refusal {
 		{"POST to a stream (grb-F07)", "POST", stream, "{}", 405, "not POST"},
 		{"PUT to health", "PUT", "/health", "{}", 405, "not PUT"},
 		{"a path of nobody", "GET", "/api/v1/account", "", 404, `"wirelab.code":"unimplemented"`},
-		{"the results, which are a program of their own here", "GET", "/api/v1/results", "", 404, `"wirelab.code":"unimplemented"`},
+		{"the results, which are a program of their own here", "GET", "/api/v1/results", "", 404,
+			`"wirelab.code":"unimplemented"`},
 		{"after what there is not", "GET", post + "?after=tx-x", "", 404, `"wirelab.code":"not_found"`},
 		{"a limit too large", "GET", post + "?limit=1001", "", 400, "limit 1001 is outside 0 to 1000"},
 		{"a limit of 2^31", "GET", post + "?limit=2147483648", "", 400, "whole number of 32 bits"},
@@ -273,12 +295,15 @@ func refusedMethods() []refusal {
 		{"POST of two", "POST", post, valid + valid, 400, "cannot be read"},
 		{"an amount that is none", "POST", post, strings.Replace(valid, `:1,`, `:"1",`, 1), 400, "cannot be read"},
 		{"a fraction", "POST", post, strings.Replace(valid, `:1,`, `:1.5,`, 1), 400, "cannot be read"},
-		{"an amount above 64 bits", "POST", post, strings.Replace(valid, `:1,`, `:9223372036854775808,`, 1), 400, "cannot be read"},
-		{"an amount above what is carried whole", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740992,`, 1), 400, "amount 9007199254740992 is outside"},
+		{"an amount above 64 bits", "POST", post, strings.Replace(valid, `:1,`, `:9223372036854775808,`, 1), 400,
+			"cannot be read"},
+		{"an amount above what is carried whole", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740992,`, 1), 400,
+			"amount 9007199254740992 is outside"},
 		{"an amount below", "POST", post, strings.Replace(valid, `:1,`, `:-1,`, 1), 400, "amount -1 is outside"},
 		{"to itself", "POST", post, strings.Replace(valid, "100002", "100001", 1), 400, "are both account"},
 		{"to nobody", "POST", post, strings.Replace(valid, "0.0.100002", "0.0.7", 1), 404, `"wirelab.code":"not_found"`},
-		{"more than there is", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740991,`, 1), 409, `"wirelab.code":"conflict"`},
+		{"more than there is", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740991,`, 1), 409,
+			`"wirelab.code":"conflict"`},
 		{"deep", "POST", post, `{"tx_id":` + strings.Repeat("[", 100_000), 400, "cannot be read"},
 	}
 }
@@ -361,14 +386,17 @@ func TestRESTPublishedFailures(t *testing.T) {
 	if got := restAsk(t, address, "GET", "/api/v1/balances?ids=0.0.100000", "", "Accept: text/html"); got.status != 406 {
 		t.Errorf("Accept of a page: %+v", got)
 	}
-	if got := restAsk(t, address, "POST", "/api/v1/transactions", "", fmt.Sprint("Content-Length: ", wirelab.MessageLimit+1)); got.status != 413 {
+	if got := restAsk(t, address, "POST", "/api/v1/transactions", "",
+		fmt.Sprint("Content-Length: ", wirelab.MessageLimit+1)); got.status != 413 {
 		t.Errorf("too much, told beforehand: %+v", got)
 	}
-	if got := restAsk(t, address, "POST", "/api/v1/transactions", "a=b", "Content-Type: application/x-www-form-urlencoded"); got.status != 415 {
+	if got := restAsk(t, address, "POST", "/api/v1/transactions", "a=b",
+		"Content-Type: application/x-www-form-urlencoded"); got.status != 415 {
 		t.Errorf("a form: %+v", got)
 	}
 	// None of it was kept, and the server is well.
-	if got := restAsk(t, address, "GET", "/api/v1/transactions?after="+lastInLog, ""); got.status != 200 || got.body != `{"transactions":[]}` {
+	if got := restAsk(t, address, "GET", "/api/v1/transactions?after="+lastInLog, ""); got.status != 200 ||
+		got.body != `{"transactions":[]}` {
 		t.Errorf("after all that: %+v", got)
 	}
 }
@@ -389,7 +417,8 @@ func TestRESTPages(t *testing.T) {
 	}
 	const posting = `{"tx_id":"rest-1","from":"` + payer + `","to":"` + payee + `","amount":7,"type":"a \"b\" \u00e9"}`
 	first := restAsk(t, address, "POST", path, posting, "Content-Type: application/json")
-	const begins = `{"tx_id":"rest-1","from":"` + payer + `","to":"` + payee + `","amount":7,"type":"a \"b\" é","timestamp":"20`
+	const begins = `{"tx_id":"rest-1","from":"` + payer + `","to":"` + payee +
+		`","amount":7,"type":"a \"b\" é","timestamp":"20`
 	if first.status != 200 || !strings.HasPrefix(first.body, begins) {
 		t.Errorf("a posting: %+v\nwant %s", first, begins)
 	}
@@ -397,7 +426,8 @@ func TestRESTPages(t *testing.T) {
 		t.Errorf("the same posting again: %+v\nwant %s", again, first.body)
 	}
 	other := strings.Replace(posting, ":7,", ":8,", 1)
-	if got := restAsk(t, address, "POST", path, other); got.status != 409 || !strings.Contains(got.body, `"wirelab.code":"conflict"`) {
+	if got := restAsk(t, address, "POST", path, other); got.status != 409 ||
+		!strings.Contains(got.body, `"wirelab.code":"conflict"`) {
 		t.Errorf("another under its id: %+v", got)
 	}
 	if got := restAsk(t, address, "GET", path+"?after="+lastInLog, ""); got.body != `{"transactions":[`+first.body+`]}` {
@@ -426,7 +456,8 @@ func TestRESTHealth(t *testing.T) {
 		"unavailable": wirelab.Errorf(wirelab.Unavailable, "password=secret"), "a panic": nil,
 	} {
 		address := restServe(t, away{ledger.New(), err})
-		if got := restAsk(t, address, "GET", "/health", ""); got.status != 503 || got.body != `{"status":"unhealthy"}` || got.kind != "application/json" {
+		if got := restAsk(t, address, "GET", "/health", ""); got.status != 503 || got.body != `{"status":"unhealthy"}` ||
+			got.kind != "application/json" {
 			t.Errorf("%s: %+v", why, got)
 		}
 		if got := restAsk(t, address, "GET", "/api/v1/balances?ids=0.0.7", ""); got.status != 200 {

@@ -72,7 +72,8 @@ const listen = `((url, done) => new Promise((resolve) => {
 func read(page context.Context, t *testing.T, address, query, done string) source {
 	t.Helper()
 	var s source
-	script := fmt.Sprintf(`%s("http://%s/api/v1/transactions/stream%s", (name, source, seen) => %s)`, listen, address, query, done)
+	script := fmt.Sprintf(`%s("http://%s/api/v1/transactions/stream%s", (name, source, seen) => %s)`, listen,
+		address, query, done)
 	ctx, cancel := context.WithTimeout(page, patience)
 	defer cancel()
 	err := chromedp.Run(ctx, chromedp.Evaluate(script, &s, func(p *runtime.EvaluateParams) *runtime.EvaluateParams {

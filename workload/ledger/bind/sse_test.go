@@ -147,7 +147,8 @@ func TestSSEResumes(t *testing.T) {
 				{"the whole log, every connection cut", ledger.Feed{}, []int64{50_007}, log},
 				{"with a limit", ledger.Feed{Limit: 600}, []int64{70_000, 20_000, 0}, log[:600]},
 				{"after one", ledger.Feed{After: log[99].ID, Limit: 700}, []int64{70_000, 0}, log[100:800]},
-				{"since, at a rate", ledger.Feed{Since: log[500].Timestamp, Rate: ledger.RateLimit}, []int64{30_000, 0}, asLate(log, log[500].Timestamp)},
+				{"since, at a rate", ledger.Feed{Since: log[500].Timestamp, Rate: ledger.RateLimit}, []int64{30_000, 0},
+					asLate(log, log[500].Timestamp)},
 			} {
 				r := &relay{to: address, cuts: c.cuts}
 				stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{Address: r.start(t)})
@@ -195,7 +196,9 @@ func TestSSEResumesAFollower(t *testing.T) {
 			posted := 0
 			post := func() {
 				posted++
-				_, err := memory.PostTransaction(ctx, ledger.Posting{ID: fmt.Sprint("sse-", posted), From: payer, To: payee, Amount: 1})
+				_, err := memory.PostTransaction(ctx, ledger.Posting{
+					ID: fmt.Sprint("sse-", posted), From: payer, To: payee, Amount: 1,
+				})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -38,7 +38,9 @@ func follow(t *testing.T, p pair) {
 	const events = 4
 	n := 0
 	post := func() {
-		_, err := memory.PostTransaction(ctx, ledger.Posting{ID: fmt.Sprint("follow-", n+1), From: payer, To: payee, Amount: 1})
+		_, err := memory.PostTransaction(ctx, ledger.Posting{
+			ID: fmt.Sprint("follow-", n+1), From: payer, To: payee, Amount: 1,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

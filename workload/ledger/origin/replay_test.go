@@ -91,7 +91,9 @@ func overREST(t *testing.T) (all []wirelab.Binding[ledger.Service]) {
 func TestBalances(t *testing.T) {
 	t.Parallel()
 	for _, b := range overGRPC() {
-		for _, files := range []string{"go-balance-grpc.txt", "go-replay-grpc.txt", "python-balance.txt", "rust-balance-grpc.txt"} {
+		for _, files := range []string{
+			"go-balance-grpc.txt", "go-replay-grpc.txt", "python-balance.txt", "rust-balance-grpc.txt",
+		} {
 			replay(t, b, andNull(b), files)
 		}
 	}

@@ -58,7 +58,8 @@ func (t *edges) list(name, why string, req query) {
 }
 
 func (t *edges) remove(name, why string, before time.Time) {
-	t.ask(wirelab.Unary("DeleteEntries", always(logging.Retention{Before: before}), logging.Service.DeleteEntries), name, why)
+	t.ask(wirelab.Unary("DeleteEntries", always(logging.Retention{Before: before}), logging.Service.DeleteEntries),
+		name, why)
 }
 
 // always draws one request.
@@ -117,7 +118,8 @@ func textEdges(t *edges) {
 		t.get(id, v.Why, id)
 		t.list(id, v.Why, query{Name: v.Value})
 	}
-	t.write("swapped", "has a name and data that must not change places", entry{ID: "swapped", Name: "the name", Data: "the data"})
+	t.write("swapped", "has a name and data that must not change places",
+		entry{ID: "swapped", Name: "the name", Data: "the data"})
 	t.get("swapped", "has a name and data that must not change places", "swapped")
 	t.write("nothing", "is nothing at all, and must not be stored as an empty record (ms-D02)", entry{})
 	t.write("id-alone", "has no name, and must not be stored as an empty record (ms-D02)", entry{ID: "id-alone"})
@@ -175,7 +177,8 @@ func queryEdges(t *edges) {
 		t.remove("year", "is in a year that RFC 3339 cannot write", at)
 	}
 	zone := time.FixedZone("", 12_345) // seconds, which gob does not carry
-	t.list("zone", "is a moment in a zone whose offset has seconds", query{Since: time.Date(2024, 1, 1, 0, 0, 0, 0, zone), Name: "swapped"})
+	t.list("zone", "is a moment in a zone whose offset has seconds",
+		query{Since: time.Date(2024, 1, 1, 0, 0, 0, 0, zone), Name: "swapped"})
 }
 
 // retentionEdges come last: they remove what the others wrote.
@@ -187,7 +190,8 @@ func retentionEdges(t *edges) {
 		t.remove("before-"+v.Name, v.Why, v.Value)
 	}
 	t.list("left", "is what no removal of the past reached", query{Name: "swapped"})
-	t.remove("far", "is after everything, so that all of it goes", time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC))
+	t.remove("far", "is after everything, so that all of it goes",
+		time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC))
 	t.list("nothing-left", "finds nothing any more", query{})
 	t.write("forgotten", "has an id that was forgotten with its entry", entry{ID: "again", Name: "other"})
 	t.get("forgotten", "is the entry that was written since", "again")

@@ -70,13 +70,17 @@ func TestMessagesThatSayNothing(t *testing.T) {
 			t.Errorf("%v is read as %+v, %v", m, e, err)
 		}
 	}
-	if s, err := codec.Read(storedFromProto(&gen.StoredEntry{StoredAt: "?"})); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
+	if s, err := codec.Read(storedFromProto(&gen.StoredEntry{StoredAt: "?"})); err == nil ||
+		wirelab.CodeOf(err) != wirelab.Internal {
 		t.Errorf("read is %+v, %v", s, err)
 	}
-	if l, err := codec.Read(listFromProto(&gen.ListEntriesResponse{Entries: []*gen.StoredEntry{nil, {StoredAt: "?"}}})); err == nil {
+	if l, err := codec.Read(listFromProto(&gen.ListEntriesResponse{Entries: []*gen.StoredEntry{
+		nil, {StoredAt: "?"},
+	}})); err == nil {
 		t.Errorf("read is %+v", l)
 	}
-	if w, err := writtenFromJSON(writtenJSON{Error: true, Message: "why"}); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
+	if w, err := writtenFromJSON(writtenJSON{Error: true, Message: "why"}); err == nil ||
+		wirelab.CodeOf(err) != wirelab.Internal {
 		t.Errorf("an envelope that contradicts its status is read as %+v, %v", w, err)
 	}
 }

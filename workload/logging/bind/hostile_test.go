@@ -22,7 +22,9 @@ type hostileCall struct {
 type asking struct{ all []hostileCall }
 
 // add adds a request with its call.
-func add[Req, Rep any](a *asking, operation, why string, call func(logging.Service, context.Context, Req) (Rep, error), req Req) {
+func add[Req, Rep any](
+	a *asking, operation, why string, call func(logging.Service, context.Context, Req) (Rep, error), req Req,
+) {
 	a.all = append(a.all, hostileCall{operation, why, func(ctx context.Context, s logging.Service) error {
 		_, err := call(s, ctx, req)
 		return err

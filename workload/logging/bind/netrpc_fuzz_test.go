@@ -54,7 +54,8 @@ func FuzzNetRPC(f *testing.F) {
 	ctx, stop := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := bind.NetRPC().Servers[0].Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Millisecond}, memory); err != nil {
+		if err := bind.NetRPC().Servers[0].Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Millisecond},
+			memory); err != nil {
 			f.Error(err)
 		}
 	})
@@ -86,7 +87,8 @@ func FuzzNetRPC(f *testing.F) {
 				t.Fatalf("stored %v: %v", e, err)
 			}
 		}
-		if _, err := memory.DeleteEntries(t.Context(), logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)}); err != nil {
+		if _, err := memory.DeleteEntries(t.Context(),
+			logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -46,7 +46,9 @@ type publishedClient struct {
 
 // eachPublished runs test with such a client of each of our gRPC servers, over
 // a service that wrap makes of a new one.
-func eachPublished(t *testing.T, wrap func(logging.Service) logging.Service, test func(*testing.T, publishedClient, logging.Service)) {
+func eachPublished(
+	t *testing.T, wrap func(logging.Service) logging.Service, test func(*testing.T, publishedClient, logging.Service),
+) {
 	t.Helper()
 	described := &descriptorpb.FileDescriptorProto{}
 	if err := prototext.Unmarshal([]byte(published), described); err != nil {
@@ -131,7 +133,9 @@ func TestPublishedGRPC(t *testing.T) {
 				t.Errorf("%s: %q, %v; want %v", k.why, said, err, k.code)
 			}
 		}
-		if got, want := inStore(t, memory), []string{"event=some data", "event=some data", "bare="}; !slices.Equal(got, want) {
+		if got, want := inStore(t, memory), []string{
+			"event=some data", "event=some data", "bare=",
+		}; !slices.Equal(got, want) {
 			t.Errorf("stored are %q, want %q", got, want)
 		}
 		for _, name := range []string{"", "logs.LogService", "logs.EntryService"} {
@@ -197,7 +201,8 @@ func TestForeignBytes(t *testing.T) {
 			"a tag that never ends":              slices.Repeat([]byte{0xff}, 20),
 			"an end group without a group":       {0x0c},
 			"entries of entries, none of them a": slices.Repeat([]byte{0x0a, 0x00}, 1000),
-			"a message above the limit":          append([]byte{0x7a, 0x80, 0x80, 0x80, 0x05}, make([]byte, wirelab.MessageLimit+1)...),
+			"a message above the limit": append([]byte{0x7a, 0x80, 0x80, 0x80, 0x05},
+				make([]byte, wirelab.MessageLimit+1)...),
 		} {
 			for _, method := range []string{"LogService/WriteLog", "EntryService/GetEntry", "EntryService/DeleteEntries"} {
 				var reply []byte

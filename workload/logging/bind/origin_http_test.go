@@ -106,7 +106,8 @@ func TestPublishedHTTP(t *testing.T) {
 	}
 	var e envelope
 	reply := httpAsk(t, "POST", at, `{"name":"event","data":"x","id":"mine","severity":3}`)
-	if err := json.Unmarshal([]byte(reply.body), &e); err != nil || reply.status != 202 || reply.kind != "application/json" ||
+	if err := json.Unmarshal([]byte(reply.body), &e); err != nil || reply.status != 202 ||
+		reply.kind != "application/json" ||
 		reply.body != `{"error":false,"message":"logged","data":{"id":"mine"}}` || e.Error || e.Message != "logged" {
 		t.Errorf("%+v, %v", reply, err)
 	}
@@ -164,7 +165,8 @@ func TestNothingIsStoredForNonsense(t *testing.T) {
 	if got := httpAsk(t, "POST", at, "\x0a\x00", "Content-Type", "application/protobuf"); got.status != 400 {
 		t.Errorf("an entry of nothing in protobuf: %+v", got)
 	}
-	if got := httpAsk(t, "POST", at, "", "Content-Type", "application/protobuf"); got.status != 400 || !strings.Contains(got.body, "no logEntry") {
+	if got := httpAsk(t, "POST", at, "", "Content-Type", "application/protobuf"); got.status != 400 ||
+		!strings.Contains(got.body, "no logEntry") {
 		t.Errorf("no entry in protobuf: %+v", got)
 	}
 	if got := inStore(t, memory); len(got) > 0 {
@@ -210,8 +212,10 @@ func TestEntriesByHand(t *testing.T) {
 		{"a page", "GET", "/entries?limit=2", 200, `{"entries":[` + shown(0) + "," + shown(1) + `],"next":2}`},
 		{"the next", "GET", "/entries?limit=2&before=2", 200, `{"entries":[` + shown(2) + `]}`},
 		{"of a name", "GET", "/entries?name=n1", 200, `{"entries":[` + shown(1) + `]}`},
-		{"since", "GET", "/entries?since=" + since + "&until=9999-01-01T00:00:00Z&limit=1", 200, `{"entries":[` + shown(0) + `],"next":3}`},
-		{"empty parameters", "GET", "/entries?name=&since=&until=&before=", 200, `{"entries":[` + shown(0) + "," + shown(1) + "," + shown(2) + `]}`},
+		{"since", "GET", "/entries?since=" + since + "&until=9999-01-01T00:00:00Z&limit=1", 200,
+			`{"entries":[` + shown(0) + `],"next":3}`},
+		{"empty parameters", "GET", "/entries?name=&since=&until=&before=", 200,
+			`{"entries":[` + shown(0) + "," + shown(1) + "," + shown(2) + `]}`},
 		{"none: a list, and not null", "GET", "/entries?name=nobody", 200, `{"entries":[]}`},
 		{"a parameter nobody knows", "GET", "/entries?names=n1", 400, ""},
 		{"a limit that is none", "GET", "/entries?limit=ten", 400, ""},
@@ -230,7 +234,8 @@ func TestEntriesByHand(t *testing.T) {
 		{"health", "GET", "/health", 200, `{"status":"healthy"}`},
 	} {
 		got := httpAsk(t, k.method, base+k.target, "")
-		if got.status != k.status || k.want != "" && got.body != k.want || k.status >= 400 && !strings.HasPrefix(got.body, `{"error":true,`) {
+		if got.status != k.status || k.want != "" && got.body != k.want ||
+			k.status >= 400 && !strings.HasPrefix(got.body, `{"error":true,`) {
 			t.Errorf("%s: %+v\nwant %d %s", k.why, got, k.status, k.want)
 		}
 	}
@@ -240,7 +245,8 @@ func TestEntriesByHand(t *testing.T) {
 	if got := inStore(t, memory); len(got) != 3 {
 		t.Errorf("left are %q", got)
 	}
-	if got := httpAsk(t, "DELETE", base+"/entries?before=9999-01-01T00:00:00Z", ""); got.status != 200 || got.body != `{"count":3}` {
+	if got := httpAsk(t, "DELETE", base+"/entries?before=9999-01-01T00:00:00Z", ""); got.status != 200 ||
+		got.body != `{"count":3}` {
 		t.Errorf("a removal: %+v", got)
 	}
 }

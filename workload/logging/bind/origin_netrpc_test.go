@@ -49,7 +49,8 @@ func TestPublishedNetRPC(t *testing.T) {
 	for i := range 3 {
 		client := rpcDial(t, address)
 		var said string
-		if err := client.Call("RPCServer.LogInfo", RPCPayload{"event", fmt.Sprint("data ", i)}, &said); err != nil || !strings.Contains(said, "event") {
+		if err := client.Call("RPCServer.LogInfo", RPCPayload{"event", fmt.Sprint("data ", i)}, &said); err != nil ||
+			!strings.Contains(said, "event") {
 			t.Errorf("%q, %v", said, err)
 		}
 		if err := client.Close(); err != nil {
@@ -77,7 +78,8 @@ func TestPublishedNetRPC(t *testing.T) {
 	if _, told := err.(rpc.ServerError); !told {
 		t.Errorf("a method that there is not: %v", err)
 	}
-	if err := client.Call("RPCServer.LogInfo", struct{ Name, Data, Severity string }{"more", "x", "high"}, &said); err != nil {
+	if err := client.Call("RPCServer.LogInfo", struct{ Name, Data, Severity string }{"more", "x", "high"},
+		&said); err != nil {
 		t.Errorf("a payload with a field that is ours to come: %v", err)
 	}
 	for range 2 { // the same entry, by its id, is stored once

@@ -27,7 +27,8 @@ func front(t *testing.T, status int, reply string, connections *atomic.Int64) st
 			Log    struct{ ID, Name, Data string }
 		}
 		body, err := io.ReadAll(r.Body)
-		if err != nil || json.Unmarshal(body, &asked) != nil || asked.Action != "log" || asked.Log.Name != "event" || r.URL.Path != "/log-grpc" {
+		if err != nil || json.Unmarshal(body, &asked) != nil || asked.Action != "log" || asked.Log.Name != "event" ||
+			r.URL.Path != "/log-grpc" {
 			t.Errorf("%s: %s, %v", r.URL, body, err)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -56,13 +57,17 @@ func TestClientsOfPaths(t *testing.T) {
 		want   wirelab.Code
 	}{
 		{http.StatusAccepted, `{"error":false,"message":"logged","data":{"id":%q}}` + padding, 0},
-		{http.StatusBadRequest, `{"error":true,"message":"no","data":{"code":"invalid_argument"}}%.0s`, wirelab.InvalidArgument},
+		{http.StatusBadRequest, `{"error":true,"message":"no","data":{"code":"invalid_argument"}}%.0s`,
+			wirelab.InvalidArgument},
 		{http.StatusConflict, `{"error":true,"message":"no","data":{"code":"conflict"}}%.0s`, wirelab.Conflict},
-		{http.StatusServiceUnavailable, `{"error":true,"message":"no","data":{"code":"unavailable"}}%.0s`, wirelab.Unavailable},
+		{http.StatusServiceUnavailable, `{"error":true,"message":"no","data":{"code":"unavailable"}}%.0s`,
+			wirelab.Unavailable},
 	} {
 		for _, dialer := range conformance.Pick(t, bind.Paths(), "log-grpc").Clients {
 			var connections atomic.Int64
-			stub, closer, err := dialer.Dial(t.Context(), wirelab.Dialing{Address: front(t, c.status, c.reply, &connections), Connections: 1})
+			stub, closer, err := dialer.Dial(t.Context(), wirelab.Dialing{
+				Address: front(t, c.status, c.reply, &connections), Connections: 1,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +80,8 @@ func TestClientsOfPaths(t *testing.T) {
 					t.Errorf("%s: %d is %v, want %v", dialer.Library, c.status, err, c.want)
 				}
 			}
-			if _, err := stub.GetEntry(context.Background(), logging.EntryID{ID: "e-1"}); wirelab.CodeOf(err) != wirelab.Unimplemented {
+			if _, err := stub.GetEntry(context.Background(),
+				logging.EntryID{ID: "e-1"}); wirelab.CodeOf(err) != wirelab.Unimplemented {
 				t.Errorf("%s reads: %v", dialer.Library, err)
 			}
 			want := int64(1)

@@ -47,7 +47,8 @@ func stored(ctx context.Context, service logging.Service) error {
 		}
 	}
 	list, err := service.ListEntries(ctx, query{Name: "name-0", Limit: 2})
-	if err != nil || len(list.Entries) != 2 || list.Entries[0].ID != "stored-2" || list.Entries[1].ID != "stored-0" || list.Next != 1 {
+	if err != nil || len(list.Entries) != 2 || list.Entries[0].ID != "stored-2" ||
+		list.Entries[1].ID != "stored-0" || list.Next != 1 {
 		return fmt.Errorf("of a name are %+v, %w", list, err)
 	}
 	_, err = service.WriteLog(ctx, entry{ID: "stored-0", Name: "name-0", Data: "other"})

@@ -28,7 +28,9 @@ func TestRaw(t *testing.T) {
 		}
 		driven[name] = true
 		t.Run(name, func(t *testing.T) {
-			for what, serve := range map[string]func(context.Context, wirelab.Endpoint) error{"served": cell.Serve, "null": cell.Null} {
+			for what, serve := range map[string]func(context.Context, wirelab.Endpoint) error{
+				"served": cell.Serve, "null": cell.Null,
+			} {
 				if serve == nil {
 					continue
 				}

@@ -18,8 +18,10 @@ import (
 // a reader of its own, or refused, and then nothing is stored (ms-D02).
 func FuzzPostLog(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `null`, `[]`, `""`, `{"name":"a"}`, `{"name":"a","data":"b","id":"c"}`, `{"name":"a"}{}`, `{"name":"a"`, `{"name":null}`,
-		`{"name":"\u0000"}`, `{"name":"\ud800"}`, "{\"name\":\"\xff\"}", `{"NAME":"a"}`, `{"name":"a","name":""}`, `{"name":1}`, `{"name":"a","id":".."}`,
+		``, `{}`, `null`, `[]`, `""`, `{"name":"a"}`, `{"name":"a","data":"b","id":"c"}`, `{"name":"a"}{}`,
+		`{"name":"a"`, `{"name":null}`,
+		`{"name":"\u0000"}`, `{"name":"\ud800"}`, "{\"name\":\"\xff\"}", `{"NAME":"a"}`, `{"name":"a","name":""}`,
+		`{"name":1}`, `{"name":"a","id":".."}`,
 		"\x0a\x00", "\x0a\x03\x0a\x01a", "\x0a\x06\x0a\x01a\x12\x01b", "\x0a\x04\x0a\x02\xff\xff", "\ufeff{}",
 	} {
 		f.Add([]byte(seed), false)
@@ -52,7 +54,8 @@ func FuzzPostLog(f *testing.F) {
 			var read struct{ Name, Data, ID string }
 			stored := list.Entries[0]
 			said := strings.ToLower(string(body))
-			if strings.ContainsRune(stored.Name+stored.Data, utf8.RuneError) && !strings.ContainsRune(said, utf8.RuneError) && !strings.Contains(said, `\ufffd`) {
+			if strings.ContainsRune(stored.Name+stored.Data, utf8.RuneError) && !strings.ContainsRune(said, utf8.RuneError) &&
+				!strings.Contains(said, `\ufffd`) {
 				t.Fatalf("%q is stored as another text: %+v", body, stored)
 			}
 			if err := json.Unmarshal(body, &read); err != nil || !utf8.Valid(body) ||
@@ -72,7 +75,8 @@ func FuzzRESTMessages(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `[]`, `{"error":false,"message":"logged","data":{"id":"a"}}`, `{"error":true}`, `{"data":null}`,
 		`{"id":"a","name":"b","data":"c","position":9223372036854775807,"stored_at":"2024-01-31T12:00:00.1234567+01:00"}`,
-		`{"entries":[{},null],"next":-1}`, `{"entries":null}`, `{"count":9223372036854775807}`, `{"stored_at":"0001-01-01T00:00:00+23:59"}`,
+		`{"entries":[{},null],"next":-1}`, `{"entries":null}`, `{"count":9223372036854775807}`,
+		`{"stored_at":"0001-01-01T00:00:00+23:59"}`,
 		"\x0a\x06\x0a\x01a\x12\x01b", "\x0a\x08\x0a\x00\x10\x01\x1a\x02??",
 	} {
 		f.Add([]byte(seed))
@@ -113,22 +117,26 @@ func restAgain[T any](t *testing.T, codec *httprpc.Codec[T], data []byte) {
 // refused by it, and is asked for by the same URL again.
 func FuzzRESTQuery(f *testing.F) {
 	for _, seed := range []string{
-		"", "name=a&since=2024-01-31T12:00:00Z&until=2024-01-31T12:00:00.0000001Z&before=5&limit=7", "before=2024-01-31T12:00:00Z", "before=-1",
-		"limit=2147483648", "before=9223372036854775808", "before=+1", "since=9999-12-31T23:59:59-23:59", "%zz", "name=a&name=b", "name=%00", "name=%ff",
+		"", "name=a&since=2024-01-31T12:00:00Z&until=2024-01-31T12:00:00.0000001Z&before=5&limit=7",
+		"before=2024-01-31T12:00:00Z", "before=-1",
+		"limit=2147483648", "before=9223372036854775808", "before=+1", "since=9999-12-31T23:59:59-23:59", "%zz",
+		"name=a&name=b", "name=%00", "name=%ff",
 	} {
 		f.Add(seed)
 	}
 	var queries []logging.Query
 	var retentions []logging.Retention
 	handler := httprpc.NewREST(map[string][]httprpc.Route{pathEntries: {
-		httprpc.Get(queryParameters(), newRESTCodecs().list, func(_ context.Context, q logging.Query) (logging.EntryList, error) {
-			queries = append(queries, q)
-			return logging.EntryList{}, nil
-		}),
-		httprpc.Delete(retentionParameters(), newRESTCodecs().deleted, func(_ context.Context, r logging.Retention) (logging.Deleted, error) {
-			retentions = append(retentions, r)
-			return logging.Deleted{}, nil
-		}),
+		httprpc.Get(queryParameters(), newRESTCodecs().list,
+			func(_ context.Context, q logging.Query) (logging.EntryList, error) {
+				queries = append(queries, q)
+				return logging.EntryList{}, nil
+			}),
+		httprpc.Delete(retentionParameters(), newRESTCodecs().deleted,
+			func(_ context.Context, r logging.Retention) (logging.Deleted, error) {
+				retentions = append(retentions, r)
+				return logging.Deleted{}, nil
+			}),
 	}})
 	send := func(method string, at *url.URL) int {
 		r := httptest.NewRequest(method, "/", http.NoBody)

@@ -57,7 +57,8 @@ func same(t *testing.T, ask func(messaging.Service) (any, error), got, want mess
 	t.Helper()
 	have, err := ask(got)
 	wanted, wantErr := ask(want)
-	if fmt.Sprint(have) != fmt.Sprint(wanted) || (err == nil) != (wantErr == nil) || err != nil && wirelab.CodeOf(err) != wirelab.CodeOf(wantErr) {
+	if fmt.Sprint(have) != fmt.Sprint(wanted) || (err == nil) != (wantErr == nil) ||
+		err != nil && wirelab.CodeOf(err) != wirelab.CodeOf(wantErr) {
 		t.Errorf("%v, %v; the reference says %v, %v", have, err, wanted, wantErr)
 	}
 }
@@ -65,7 +66,9 @@ func same(t *testing.T, ask func(messaging.Service) (any, error), got, want mess
 func TestRequestsOutsideTheContract(t *testing.T) {
 	t.Parallel()
 	s, reference := &stub{broker: memory.New(), known: map[string]bool{}}, messaging.New()
-	for _, m := range []messaging.Message{{}, {Topic: "a b", Body: []byte{1}}, {Topic: "t"}, {Topic: "t", Body: make([]byte, messaging.BodyLimit+1)}} {
+	for _, m := range []messaging.Message{
+		{}, {Topic: "a b", Body: []byte{1}}, {Topic: "t"}, {Topic: "t", Body: make([]byte, messaging.BodyLimit+1)},
+	} {
 		same(t, func(x messaging.Service) (any, error) { return x.Publish(t.Context(), m) }, s, reference)
 	}
 	many := make([][]byte, messaging.BatchLimit+1)
@@ -75,7 +78,8 @@ func TestRequestsOutsideTheContract(t *testing.T) {
 	for _, b := range []messaging.Batch{{Topic: "t"}, {Topic: "t", Bodies: many}} {
 		same(t, func(x messaging.Service) (any, error) { return x.PublishBatch(t.Context(), b) }, s, reference)
 	}
-	for _, r := range []messaging.Reading{{}, {Topic: "t", Group: "g"}, {Topic: "t", Group: "g", Count: messaging.ReadingLimit + 1}, {Topic: "t", Group: "?", Count: 1}} {
+	for _, r := range []messaging.Reading{{}, {Topic: "t", Group: "g"},
+		{Topic: "t", Group: "g", Count: messaging.ReadingLimit + 1}, {Topic: "t", Group: "?", Count: 1}} {
 		same(t, func(x messaging.Service) (any, error) { return first(t.Context(), x, r) }, s, reference)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -110,7 +110,8 @@ func TestGraphQLRequests(t *testing.T) {
 		{"an unknown field", "{ getFeature { nickname } }", nil, 400, "invalid_argument"},
 		{"half a query", "{ getFeature {", nil, 400, "invalid_argument"},
 		{"no query", "", nil, 400, "invalid_argument"},
-		{"introspection", "{ __schema { queryType { name } } }", nil, 200, `{"data":{"__schema":{"queryType":{"name":"Query"}}}}`},
+		{"introspection", "{ __schema { queryType { name } } }", nil, 200,
+			`{"data":{"__schema":{"queryType":{"name":"Query"}}}}`},
 		{"a query of many fields", fields(160), nil, 400, "resource_exhausted"},
 		{"a query of many tokens", fields(400), nil, 400, "resource_exhausted"},
 		{"a subscription without a stream", "subscription { listFeatures { name } }", nil, 200, "invalid_argument"},
@@ -122,7 +123,8 @@ func TestGraphQLRequests(t *testing.T) {
 			if status != k.status || mediaType != response {
 				t.Errorf("status %d, type %q, want %d: %s", status, mediaType, k.status, text)
 			}
-			if strings.HasPrefix(k.want, "{") && text != k.want || !strings.Contains(text, `"code":"`+k.want+`"`) && !strings.HasPrefix(k.want, "{") {
+			if strings.HasPrefix(k.want, "{") && text != k.want ||
+				!strings.Contains(text, `"code":"`+k.want+`"`) && !strings.HasPrefix(k.want, "{") {
 				t.Errorf("answers %s, want %s", text, k.want)
 			}
 		})
@@ -152,9 +154,11 @@ func TestGraphQLSubscriptions(t *testing.T) {
 		status     int
 		has        string
 	}{
-		{"absent corners are 0, 0, where there is nothing", "subscription { listFeatures { name } }", 200, "event: complete\ndata: \n\n"},
+		{"absent corners are 0, 0, where there is nothing", "subscription { listFeatures { name } }", 200,
+			"event: complete\ndata: \n\n"},
 		{"a null corner", "subscription { listFeatures(in: {lo: null}) { name } }", 200, "event: complete\ndata: \n\n"},
-		{"a corner outside", "subscription { listFeatures(in: {lo: {latitude: 900000001}}) { name } }", 200, `"code":"invalid_argument"`},
+		{"a corner outside", "subscription { listFeatures(in: {lo: {latitude: 900000001}}) { name } }", 200,
+			`"code":"invalid_argument"`},
 		{"a query", "{ getFeature { name } }", 200, `data: {"data":{"getFeature":{"name":""}}}` + "\n\nevent: complete\n"},
 		{"half a query", "subscription {", 400, `"code":"invalid_argument"`},
 	}
@@ -173,9 +177,12 @@ func TestGraphQLSubscriptions(t *testing.T) {
 func FuzzGraphQLServer(f *testing.F) {
 	address := serveBinding(f, bind.GraphQL())
 	for _, seed := range []string{
-		`{"query":"{ getFeature { name } }"}`, `{"query":"query($at: PointInput) { getFeature(at: $at) { name } }","variables":{"at":{"latitude":1}}}`,
-		`{"query":"subscription { listFeatures(in: {lo: {latitude: 1}}) { name } }"}`, `{"query":7}`, `{"variables":[]}`, `null`, ``,
-		`{"query":"{ ...F } fragment F on Query { ...F }"}`, `{"query":"{ getFeature { ... on Feature { name } } }","operationName":"x"}`,
+		`{"query":"{ getFeature { name } }"}`,
+		`{"query":"query($at: PointInput) { getFeature(at: $at) { name } }","variables":{"at":{"latitude":1}}}`,
+		`{"query":"subscription { listFeatures(in: {lo: {latitude: 1}}) { name } }"}`, `{"query":7}`,
+		`{"variables":[]}`, `null`, ``,
+		`{"query":"{ ...F } fragment F on Query { ...F }"}`,
+		`{"query":"{ getFeature { ... on Feature { name } } }","operationName":"x"}`,
 	} {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)

@@ -150,7 +150,8 @@ func TestRPCDrain(t *testing.T) {
 			if err := <-stopped; err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-			if _, err := stub.GetFeature(t.Context(), routeguide.Published); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+			if _, err := stub.GetFeature(t.Context(), routeguide.Published); err == nil ||
+				wirelab.CodeOf(err) != wirelab.Unavailable {
 				t.Errorf("call after the stop: %v, want unavailable", err)
 			}
 		})
@@ -376,7 +377,8 @@ func TestRPCReconnects(t *testing.T) {
 		if err := first.stop(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stub.GetFeature(t.Context(), routeguide.Published); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if _, err := stub.GetFeature(t.Context(), routeguide.Published); err == nil ||
+			wirelab.CodeOf(err) != wirelab.Unavailable {
 			t.Errorf("without a server: %v, want unavailable", err)
 		}
 		listener, err := net.Listen("tcp", first.address)

@@ -68,7 +68,9 @@ func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
 						}
 					}
 				},
-				chat: func(ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+				chat: func(
+					ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error],
+				) iter.Seq2[routeguide.RouteNote, error] {
 					return func(yield func(routeguide.RouteNote, error) bool) {
 						handlers.Add(1)
 						defer func() { finished <- struct{}{} }()
@@ -158,7 +160,9 @@ func TestRPCChatAnswersBeforeItReads(t *testing.T) {
 		}
 		memory, began := routeguide.New(), make(chan struct{})
 		stub := p.dial(t, p.serve(t, scripted{
-			chat: func(ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+			chat: func(
+				ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error],
+			) iter.Seq2[routeguide.RouteNote, error] {
 				close(began)
 				return memory.RouteChat(ctx, notes)
 			},
@@ -239,7 +243,8 @@ func TestRPCBrokenInputIsNoEnd(t *testing.T) {
 		}
 
 		// chat holds a conversation of one note and its answer, and then does what after does.
-		chat := func(ctx context.Context, answered func(), after func(yield func(routeguide.RouteNote, error) bool)) (last error) {
+		chat := func(ctx context.Context, answered func(),
+			after func(yield func(routeguide.RouteNote, error) bool)) (last error) {
 			answer := make(chan struct{})
 			for _, err := range stub.RouteChat(ctx, func(yield func(routeguide.RouteNote, error) bool) {
 				if yield(routeguide.RouteNote{}, nil) {

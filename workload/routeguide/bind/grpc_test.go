@@ -61,7 +61,9 @@ func (p rpcPair) serve(t *testing.T, service routeguide.Service, drain time.Dura
 	return p.serveOn(t, listener, service, drain)
 }
 
-func (p rpcPair) serveOn(t *testing.T, listener net.Listener, service routeguide.Service, drain time.Duration) rpcServer {
+func (p rpcPair) serveOn(
+	t *testing.T, listener net.Listener, service routeguide.Service, drain time.Duration,
+) rpcServer {
 	t.Helper()
 	at := wirelab.Endpoint{Listener: listener, Drain: drain}
 	s := rpcServer{address: listener.Addr().String()}
@@ -247,7 +249,8 @@ func TestRPCErrorsAreTheReferences(t *testing.T) {
 		},
 		"RouteChat broken input": func(s routeguide.Service) error {
 			return chat(s, func(yield func(routeguide.RouteNote, error) bool) {
-				_ = yield(routeguide.RouteNote{}, nil) && yield(routeguide.RouteNote{}, wirelab.Errorf(wirelab.NotFound, "no more ink"))
+				_ = yield(routeguide.RouteNote{}, nil) &&
+					yield(routeguide.RouteNote{}, wirelab.Errorf(wirelab.NotFound, "no more ink"))
 			})
 		},
 	}

@@ -53,9 +53,11 @@ func TestRESTPublishedClients(t *testing.T) {
 		{"JSON without a content type", "", "", inJSON, want, "application/json"},
 		{"protobuf for JSON", "application/json", "application/protobuf", inJSON, want, "application/protobuf"},
 		{"zeros left out", "application/json", "", nowhere, &gen.Feature{Location: &gen.Point{}}, "application/json"},
-		{"an empty protobuf body", "application/protobuf", "", nil, &gen.Feature{Location: &gen.Point{}}, "application/protobuf"},
+		{"an empty protobuf body", "application/protobuf", "", nil, &gen.Feature{Location: &gen.Point{}},
+			"application/protobuf"},
 	} {
-		status, kind, body := restAsk(t, "POST", "http://"+address+"/v1/route.getFeature", string(c.body), "Content-Type", c.contentType, "Accept", c.accept)
+		status, kind, body := restAsk(t, "POST", "http://"+address+"/v1/route.getFeature", string(c.body), "Content-Type",
+			c.contentType, "Accept", c.accept)
 		var got gen.Feature
 		if kind == "application/protobuf" {
 			err = proto.Unmarshal([]byte(body), &got)
@@ -81,9 +83,11 @@ func TestRESTByHand(t *testing.T) {
 	const corner = `{"latitude":409146138,"longitude":-746188906}`
 	const named = `{"name":"Berkshire Valley Trailhead, Jefferson","location":` + corner + `}`
 	for _, c := range []struct{ why, method, path, body, kind, want string }{
-		{"list", "POST", "/v1/route.listFeatures", `{"lo":` + corner + `,"hi":` + corner + `}`, "", "{\"result\":" + named + "}\n{\"end\":true}\n"},
+		{"list", "POST", "/v1/route.listFeatures", `{"lo":` + corner + `,"hi":` + corner + `}`, "",
+			"{\"result\":" + named + "}\n{\"end\":true}\n"},
 		{"list nothing", "POST", "/v1/route.listFeatures", `{}`, "", "{\"end\":true}\n"},
-		{"record", "POST", "/v1/route.recordRoute", "{\"result\":" + corner + "}\n{\"end\":true}", "application/x-ndjson", `{"pointCount":1,"featureCount":1,"distance":0,"elapsedTime":0}`},
+		{"record", "POST", "/v1/route.recordRoute", "{\"result\":" + corner + "}\n{\"end\":true}", "application/x-ndjson",
+			`{"pointCount":1,"featureCount":1,"distance":0,"elapsedTime":0}`},
 		{
 			"chat", "POST", "/v1/route.routeChat", "{\"result\":{\"message\":\"hej\"}}\n{\"end\":true}", "application/x-ndjson",
 			"{\"result\":{\"location\":{\"latitude\":0,\"longitude\":0},\"message\":\"hej\"}}\n{\"end\":true}\n",
@@ -94,11 +98,14 @@ func TestRESTByHand(t *testing.T) {
 		},
 		{"events of nothing", "GET", "/v1/route.listFeatures/events", "", "", "event: end\ndata:{}\n\n"},
 	} {
-		if status, _, got := restAsk(t, c.method, address+c.path, c.body, "Content-Type", c.kind); status != 200 || got != c.want {
+		if status, _, got := restAsk(t, c.method, address+c.path, c.body, "Content-Type", c.kind); status != 200 ||
+			got != c.want {
 			t.Errorf("%s: %d, %q; want 200, %q", c.why, status, got, c.want)
 		}
 	}
-	for _, query := range []string{"lo.latitude=x", "lo.latitude=1&lo.latitude=1", "hi.longitude=2147483648", "hi.longitude=", "lo.latitude=1.0"} {
+	for _, query := range []string{
+		"lo.latitude=x", "lo.latitude=1&lo.latitude=1", "hi.longitude=2147483648", "hi.longitude=", "lo.latitude=1.0",
+	} {
 		if status, _, body := restAsk(t, "GET", address+"/v1/route.listFeatures/events?"+query, ""); status != 400 {
 			t.Errorf("?%s: %d, %s; want 400", query, status, body)
 		}
@@ -200,11 +207,12 @@ func TestRESTConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	const connections, rounds = 5, 4
 	arrived, goOn := make(chan struct{}), make(chan struct{})
-	peer := restServe(t, conformance.Pick(t, bind.HTTP(), "http1-proto"), &puppet{get: func(context.Context) (routeguide.Feature, error) {
-		arrived <- struct{}{}
-		<-goOn
-		return routeguide.Feature{}, nil
-	}}, 0)
+	peer := restServe(t, conformance.Pick(t, bind.HTTP(), "http1-proto"),
+		&puppet{get: func(context.Context) (routeguide.Feature, error) {
+			arrived <- struct{}{}
+			<-goOn
+			return routeguide.Feature{}, nil
+		}}, 0)
 	var opened atomic.Int64
 	stub := peer.dial(t, func(to *wirelab.Dialing) {
 		to.Connections = connections

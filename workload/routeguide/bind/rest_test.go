@@ -35,7 +35,9 @@ type restPeer struct {
 }
 
 // restServe serves service on loopback until the test ends or stop is called.
-func restServe(t *testing.T, b wirelab.Binding[routeguide.Service], service routeguide.Service, drain time.Duration) restPeer {
+func restServe(
+	t *testing.T, b wirelab.Binding[routeguide.Service], service routeguide.Service, drain time.Duration,
+) restPeer {
 	t.Helper()
 	peer := restPeer{binding: b}
 	at := wirelab.Endpoint{Drain: drain}
@@ -183,7 +185,8 @@ func restCalls(ctx context.Context) map[string]map[string]func(routeguide.Servic
 			"off Earth":    chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{Location: bad}, nil)),
 			"not UTF-8":    chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{Message: "\xff"}, nil)),
 			"one too many": chat(places(routeguide.RouteLimit + 1)),
-			"broken input": chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{}, wirelab.Errorf(wirelab.NotFound, "no more ink"))),
+			"broken input": chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{},
+				wirelab.Errorf(wirelab.NotFound, "no more ink"))),
 		},
 	}
 }
@@ -309,7 +312,9 @@ func TestRESTSpeaksItsVersionOnly(t *testing.T) {
 	for _, c := range []struct {
 		binding wirelab.Binding[routeguide.Service]
 		speaks  string
-	}{{conformance.Pick(t, bind.HTTP(), "http1-tls-proto"), "http/1.1"}, {conformance.Pick(t, bind.HTTP(), "http2-proto"), "h2"}} {
+	}{{
+		conformance.Pick(t, bind.HTTP(), "http1-tls-proto"), "http/1.1",
+	}, {conformance.Pick(t, bind.HTTP(), "http2-proto"), "h2"}} {
 		t.Run(c.binding.Protocol.Name, func(t *testing.T) {
 			t.Parallel()
 			peer := restServe(t, c.binding, routeguide.New(), 0)

@@ -269,7 +269,9 @@ func TestFileIsSound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	if _, err := o.Service.PostTransaction(t.Context(), ledger.Posting{ID: "p", From: "0.0.100009", To: "0.0.100008", Amount: 3}); err != nil {
+	if _, err := o.Service.PostTransaction(t.Context(), ledger.Posting{
+		ID: "p", From: "0.0.100009", To: "0.0.100008", Amount: 3,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(t, at.Source, `PRAGMA integrity_check`); len(got) != 1 || got[0] != "ok" {

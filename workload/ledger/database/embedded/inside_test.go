@@ -35,7 +35,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 			}
 			switch {
 			case strings.HasSuffix(q.query, "ORDER BY position DESC LIMIT 1"): // from the end, and stops at once
-			case detail == "SCAN accounts", detail == "SCAN transactions", strings.HasPrefix(detail, "USE TEMP B-TREE FOR ORDER BY"):
+			case detail == "SCAN accounts", detail == "SCAN transactions", strings.HasPrefix(detail,
+				"USE TEMP B-TREE FOR ORDER BY"):
 				t.Errorf("%s: %s", q.query, detail)
 			}
 		}

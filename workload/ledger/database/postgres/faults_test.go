@@ -133,7 +133,8 @@ func TestKilledInMidRun(t *testing.T) {
 	if err := <-ended; wirelab.CodeOf(err) != wirelab.Unavailable {
 		t.Errorf("a follower of a database that was killed: %v", err)
 	}
-	if _, err := s.GetBalance(t.Context(), ledger.AccountID{ID: alice}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := s.GetBalance(t.Context(), ledger.AccountID{ID: alice}); err == nil ||
+		wirelab.CodeOf(err) != wirelab.Unavailable {
 		t.Errorf("a balance while the database is away: %v", err)
 	}
 	if err := ledger.Ready(t.Context(), s); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
@@ -336,7 +337,9 @@ func TestSerializableByDefault(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 20 {
-				p := ledger.Posting{ID: fmt.Sprintf("p%d-%d", i, n), From: fmt.Sprint("0.0.10009", i), To: fmt.Sprint("0.0.10009", i+4), Amount: 1}
+				p := ledger.Posting{
+					ID: fmt.Sprintf("p%d-%d", i, n), From: fmt.Sprint("0.0.10009", i), To: fmt.Sprint("0.0.10009", i+4), Amount: 1,
+				}
 				if _, err := s.PostTransaction(t.Context(), p); err != nil {
 					t.Errorf("%s: %v", p.ID, err)
 				}

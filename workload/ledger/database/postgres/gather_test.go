@@ -30,7 +30,8 @@ func TestBalancesThatGoTogether(t *testing.T) {
 				id := fmt.Sprintf("0.0.%d", 100_000+(caller*each+n*7)%110) // one in eleven is nobody's
 				want, wantErr := reference.GetBalance(t.Context(), ledger.AccountID{ID: id})
 				got, err := o.Service.GetBalance(t.Context(), ledger.AccountID{ID: id})
-				same := err == nil && wantErr == nil || err != nil && wantErr != nil && wirelab.CodeOf(err) == wirelab.CodeOf(wantErr)
+				same := err == nil && wantErr == nil ||
+					err != nil && wantErr != nil && wirelab.CodeOf(err) == wirelab.CodeOf(wantErr)
 				if !same || !got.Equal(want) {
 					t.Errorf("%s: %+v, %v; want %+v, %v", id, got, err, want, wantErr)
 				}

@@ -34,17 +34,22 @@ func TestSeed(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		again, written bool
-	}{{"first", false, true}, {"the same again", false, false}, {"anew", true, true}, {"and not once more", false, false}} {
+	}{{"first", false, true}, {"the same again", false, false}, {"anew", true, true}, {
+		"and not once more", false, false,
+	}} {
 		done, err := Seed(t.Context(), dsn, set, c.again)
 		if err != nil || done.Written != c.written {
 			t.Errorf("%s: %+v, %v", c.name, done, err)
 		}
 		sets, err := Sets(t.Context(), dsn)
-		if err != nil || len(sets) != 1 || sets[0].Name != small || sets[0].Accounts != 100 || sets[0].Transactions != 1000 || sets[0].Bytes < 100_000 {
+		if err != nil || len(sets) != 1 || sets[0].Name != small || sets[0].Accounts != 100 || sets[0].Transactions != 1000 ||
+			sets[0].Bytes < 100_000 {
 			t.Errorf("%s: the database holds %+v, %v", c.name, sets, err)
 		}
 		s := opened(t, dsn).Service
-		if _, err := s.PostTransaction(t.Context(), ledger.Posting{ID: "posted", From: alice, To: bob, Amount: 1}); err != nil {
+		if _, err := s.PostTransaction(t.Context(), ledger.Posting{
+			ID: "posted", From: alice, To: bob, Amount: 1,
+		}); err != nil {
 			t.Error(err)
 		}
 		if _, err := Seed(t.Context(), dsn, set, true); err != nil {
@@ -52,7 +57,8 @@ func TestSeed(t *testing.T) {
 		}
 	}
 	var runs int
-	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM benchmark_runs, pg_tables WHERE tablename IN ('transactions', 'accounts') AND schemaname IN ('public', 'ledger_notes')").Scan(&runs); err != nil || runs != 2 {
+	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM benchmark_runs, pg_tables WHERE tablename IN "+
+		"('transactions', 'accounts') AND schemaname IN ('public', 'ledger_notes')").Scan(&runs); err != nil || runs != 2 {
 		t.Errorf("what was there before: %d, %v", runs, err)
 	}
 	// Beside the data set: three tables here, and the databases of the other tests.
@@ -83,13 +89,17 @@ func TestMigrations(t *testing.T) {
 		words  string
 	}{
 		{"died before anything", "DROP SCHEMA ledger_100x1000 CASCADE; CREATE SCHEMA ledger_100x1000", 0, ""},
-		{"died before the data set was written", "TRUNCATE accounts, transactions, seeded; DROP FUNCTION post_transaction; DELETE FROM goose_db_version WHERE version_id > 1;" +
+		{"died before the data set was written", "TRUNCATE accounts, transactions, seeded; DROP FUNCTION " +
+			"post_transaction; DELETE FROM goose_db_version WHERE version_id > 1;" +
 			"DROP INDEX transactions_tx_id, transactions_from, transactions_to, transactions_timestamp;" +
 			"ALTER TABLE transactions DROP CONSTRAINT transactions_from_exists, DROP CONSTRAINT transactions_to_exists", 0, ""},
-		{"died before the last migration", "DROP FUNCTION post_transaction; DELETE FROM goose_db_version WHERE version_id = 3", 0, ""},
-		{"a migration that fails", "DELETE FROM goose_db_version WHERE version_id = 3", wirelab.Internal, "42723"}, // the function is there
+		{"died before the last migration", "DROP FUNCTION post_transaction; DELETE FROM goose_db_version WHERE version_id " +
+			"= 3", 0, ""},
+		// the function is there
+		{"a migration that fails", "DELETE FROM goose_db_version WHERE version_id = 3", wirelab.Internal, "42723"},
 		{"written by another wirelab", "UPDATE seeded SET seed = 'v0 of old'", wirelab.Conflict, "db seed --again"},
-		{"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)", wirelab.Unimplemented, "form 99"},
+		{"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)",
+			wirelab.Unimplemented, "form 99"},
 	} {
 		dsn := postgrestest.Database(t, server)
 		if _, err := Seed(t.Context(), dsn, set, false); err != nil {
@@ -109,7 +119,9 @@ func TestMigrations(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			if _, err := o.Service.PostTransaction(t.Context(), ledger.Posting{ID: "posted", From: alice, To: bob, Amount: 1}); err != nil {
+			if _, err := o.Service.PostTransaction(t.Context(), ledger.Posting{
+				ID: "posted", From: alice, To: bob, Amount: 1,
+			}); err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			if err := o.Close(); err != nil {
@@ -157,7 +169,8 @@ func TestTablesRefuse(t *testing.T) {
 			t.Errorf("%s: %v, want SQLSTATE %s", c.name, err, c.state)
 		}
 	}
-	rows, err := conn.Query(t.Context(), "SELECT column_name::text FROM information_schema.columns WHERE table_schema = $1 AND table_name IN ('accounts', 'transactions') AND data_type = 'timestamp without time zone'", schemaStem+small)
+	rows, err := conn.Query(t.Context(), "SELECT column_name::text FROM information_schema.columns WHERE table_schema "+
+		"= $1 AND table_name IN ('accounts', 'transactions') AND data_type = 'timestamp without time zone'", schemaStem+small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +201,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 	arguments := map[string]string{
 		balanceStatement: `('0.0.100001')`, balancesStatement: `(ARRAY['0.0.100001', '0.0.100002'])`,
-		startStatement: `('tx-000000001', '2026-10-31')`, logStatement: `(1000, 256)`, accountStatement: `('0.0.100001', 10, 100)`, "head": ``,
+		startStatement: `('tx-000000001', '2026-10-31')`, logStatement: `(1000, 256)`,
+		accountStatement: `('0.0.100001', 10, 100)`, "head": ``,
 	}
 	all := statements()
 	all["head"] = headQuery
@@ -215,7 +229,8 @@ func TestMayNot(t *testing.T) {
 	if err == nil || wirelab.CodeOf(err) != wirelab.PermissionDenied || !strings.Contains(err.Error(), "grant CREATE") {
 		t.Errorf("without the right: %v", err)
 	}
-	if _, err := open(t.Context(), wirelab.DatabaseAddress{Pool: 1}, small); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := open(t.Context(), wirelab.DatabaseAddress{Pool: 1}, small); err == nil ||
+		wirelab.CodeOf(err) != wirelab.InvalidArgument {
 		t.Errorf("without a connection string: %v", err)
 	}
 }

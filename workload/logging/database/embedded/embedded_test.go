@@ -240,7 +240,9 @@ func TestDiskFull(t *testing.T) {
 	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=16m"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Service.WriteLog(t.Context(), logging.Entry{Name: "n", Data: strings.Repeat("x", logging.DataLimit)}); err != nil {
+	if _, err := o.Service.WriteLog(t.Context(), logging.Entry{
+		Name: "n", Data: strings.Repeat("x", logging.DataLimit),
+	}); err != nil {
 		t.Errorf("when there is room again: %v", err)
 	}
 }

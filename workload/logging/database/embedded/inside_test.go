@@ -65,7 +65,8 @@ func TestCommitsWaitForTheDisk(t *testing.T) {
 	s := inside(t, wirelab.DatabaseAddress{})
 	var journal string
 	var synchronous int
-	if err := s.Write.QueryRowContext(t.Context(), "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
+	if err := s.Write.QueryRowContext(t.Context(),
+		"SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous").
 		Scan(&journal, &synchronous); err != nil || journal != "wal" || synchronous != 2 {
 		t.Errorf("journal %s, synchronous %d (2 is FULL), %v", journal, synchronous, err)
 	}
@@ -77,13 +78,15 @@ func TestClockGoesBack(t *testing.T) {
 	t.Parallel()
 	s := inside(t, wirelab.DatabaseAddress{})
 	ahead := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-	if _, err := s.Write.ExecContext(t.Context(), "INSERT INTO entries (id, name, stored, data) VALUES ('ahead', 'n', ?, '')", ahead.UnixMicro()); err != nil {
+	if _, err := s.Write.ExecContext(t.Context(),
+		"INSERT INTO entries (id, name, stored, data) VALUES ('ahead', 'n', ?, '')", ahead.UnixMicro()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.WriteLog(t.Context(), logging.Entry{ID: "now", Name: "n"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.GetEntry(t.Context(), logging.EntryID{ID: "now"}); err != nil || !got.At.Equal(ahead) || got.Position != 2 {
+	if got, err := s.GetEntry(t.Context(), logging.EntryID{ID: "now"}); err != nil || !got.At.Equal(ahead) ||
+		got.Position != 2 {
 		t.Errorf("%v of %v, %v; want it of %v", got, got.At, err, ahead)
 	}
 }
@@ -109,7 +112,8 @@ func TestRemoveInSteps(t *testing.T) {
 		}
 	}
 	before := s.Acquired.Load()
-	deleted, err := s.DeleteEntries(t.Context(), logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)})
+	deleted, err := s.DeleteEntries(t.Context(),
+		logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)})
 	if steps := s.Acquired.Load() - before; err != nil || deleted.Count != 50 || steps != 1+8 {
 		t.Errorf("%v were removed in %d statements, want 9; %v", deleted, steps, err)
 	}
@@ -137,7 +141,8 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	if _, err := s.WriteLog(t.Context(), logging.Entry{ID: "after", Name: "n"}); err != nil {
 		t.Error(err)
 	}
-	if l, err := s.ListEntries(t.Context(), logging.Query{}); err != nil || len(l.Entries) != 1 || l.Entries[0].ID != "after" {
+	if l, err := s.ListEntries(t.Context(), logging.Query{}); err != nil || len(l.Entries) != 1 ||
+		l.Entries[0].ID != "after" {
 		t.Errorf("stored: %v, %v", l, err)
 	}
 }

@@ -122,7 +122,8 @@ func TestGathers(t *testing.T) {
 		code  wirelab.Code
 		again bool
 	}{{0, false}, {wirelab.Conflict, false}, {0, false}, {0, true}, {0, true}} {
-		if r := <-told[i]; r.err != nil && wirelab.CodeOf(r.err) != want.code || r.err == nil && want.code != 0 || r.written.Again() != want.again {
+		if r := <-told[i]; r.err != nil && wirelab.CodeOf(r.err) != want.code || r.err == nil && want.code != 0 ||
+			r.written.Again() != want.again {
 			t.Errorf("caller %d: %+v", i, r)
 		}
 	}

@@ -140,7 +140,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 		plan := postgrestest.Plan(t, conn, name, sql, arguments[name])
 		whole := slices.ContainsFunc(plan, func(line string) bool {
 			line = strings.TrimSpace(line)
-			return strings.Contains(line, "Seq Scan") || strings.HasSuffix(line, "-> Sort") || strings.HasSuffix(line, "->  Sort") || line == "Sort" ||
+			return strings.Contains(line, "Seq Scan") || strings.HasSuffix(line, "-> Sort") ||
+				strings.HasSuffix(line, "->  Sort") || line == "Sort" ||
 				strings.HasPrefix(line, "Filter") && !strings.Contains(line, "ahead") // of a page that was read
 		})
 		if whole || !strings.Contains(strings.Join(plan, "\n"), "Index") {
@@ -164,9 +165,12 @@ func TestMigrations(t *testing.T) {
 		words  string
 	}{
 		{"died before anything", "DROP SCHEMA logging_entries CASCADE; CREATE SCHEMA logging_entries", 0, ""},
-		{"died before the last migration", "DROP FUNCTION store_entries; DELETE FROM goose_db_version WHERE version_id = 2", 0, ""},
-		{"a migration that fails", "DELETE FROM goose_db_version WHERE version_id = 2", wirelab.Internal, "42723"}, // the function is there
-		{"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)", wirelab.Unimplemented, "form 99"},
+		{"died before the last migration", "DROP FUNCTION store_entries; DELETE FROM goose_db_version WHERE version_id = 2",
+			0, ""},
+		// the function is there
+		{"a migration that fails", "DELETE FROM goose_db_version WHERE version_id = 2", wirelab.Internal, "42723"},
+		{"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)",
+			wirelab.Unimplemented, "form 99"},
 	} {
 		dsn := postgrestest.Database(t, server)
 		if err := makeReady(t.Context(), dsn); err != nil {
@@ -203,13 +207,15 @@ func TestClockGoesBack(t *testing.T) {
 	dsn := postgrestest.Database(t, server)
 	s := opened(t, dsn)
 	ahead := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-	if _, err := connected(t, dsn).Exec(t.Context(), "INSERT INTO entries (id, name, data, stored_at) VALUES ('ahead', 'n', '', $1)", ahead); err != nil {
+	if _, err := connected(t, dsn).Exec(t.Context(),
+		"INSERT INTO entries (id, name, data, stored_at) VALUES ('ahead', 'n', '', $1)", ahead); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.WriteLog(t.Context(), logging.Entry{ID: "now", Name: "n"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.GetEntry(t.Context(), logging.EntryID{ID: "now"}); err != nil || !got.At.Equal(ahead) || got.Position != 2 {
+	if got, err := s.GetEntry(t.Context(), logging.EntryID{ID: "now"}); err != nil || !got.At.Equal(ahead) ||
+		got.Position != 2 {
 		t.Errorf("%v of %v, %v; want it of %v", got, got.At, err, ahead)
 	}
 }
@@ -226,7 +232,8 @@ func TestDatabasesDefaults(t *testing.T) {
 	}
 	s := opened(t, dsn)
 	var commit, isolation string
-	if err := s.pool.QueryRow(t.Context(), "SELECT current_setting('synchronous_commit'), current_setting('transaction_isolation')").
+	if err := s.pool.QueryRow(t.Context(), "SELECT current_setting('synchronous_commit'), "+
+		"current_setting('transaction_isolation')").
 		Scan(&commit, &isolation); err != nil || commit != "on" || isolation != "read committed" {
 		t.Errorf("synchronous_commit %s, %s, %v", commit, isolation, err)
 	}
@@ -238,7 +245,8 @@ func TestMayNot(t *testing.T) {
 	t.Parallel()
 	guest := postgrestest.Guest(t, postgrestest.Database(t, server), "guest-s3cret")
 	_, err := open(t.Context(), wirelab.DatabaseAddress{Source: guest, Pool: 1}, "")
-	if wantCode(t, "without the right", err, wirelab.PermissionDenied); err != nil && (!strings.Contains(err.Error(), "grant CREATE") || strings.Contains(err.Error(), "s3cret")) {
+	if wantCode(t, "without the right", err, wirelab.PermissionDenied); err != nil &&
+		(!strings.Contains(err.Error(), "grant CREATE") || strings.Contains(err.Error(), "s3cret")) {
 		t.Errorf("without the right: %v", err)
 	}
 	_, err = open(t.Context(), wirelab.DatabaseAddress{Pool: 1}, "")
