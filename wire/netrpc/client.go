@@ -60,6 +60,8 @@ func Call[Req, Rep any](ctx context.Context, c *Client, method string, req Req) 
 		case err != nil && !request.was && conn.gone() && again && !coded(err):
 			continue // nothing was sent: the next connection may do
 		case err != nil && ctx.Err() != nil:
+			// The caller's reason goes before what the connection says. A call that
+			// was never sent is none that the server could give up.
 			if request.was {
 				conn.giveUp(request.seq)
 			}
@@ -120,7 +122,7 @@ func (c *Client) connection(ctx context.Context) (*connection, error) {
 		c.current = conn
 	}
 	c.mu.Unlock()
-	if closed {
+	if closed { // by a Close that found no connection to close
 		conn.close()
 		return nil, errClosed()
 	}
@@ -166,6 +168,8 @@ func newConnection(conn net.Conn) *connection {
 
 // call makes one call. timeout is where in the request the time left goes.
 func (c *connection) call(ctx context.Context, method string, request, reply any, timeout *time.Duration) error {
+	// Only an answer frees the slot (ReadResponseHeader), and not the caller's
+	// giving up: the server may be at work on the call still.
 	select {
 	case c.slots <- struct{}{}:
 	case <-c.dead:

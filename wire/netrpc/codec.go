@@ -100,6 +100,8 @@ func (s *stream) write(header, body any) (begun bool, err error) {
 		return false, err
 	}
 	if s.out.Len() > MessageLimit {
+		// The encoder takes the types in it for sent, so nothing that follows on
+		// this connection could be read: it is an error of the connection too.
 		return false, errTooLarge()
 	}
 	if err := s.conn.SetWriteDeadline(time.Now().Add(writeStall)); err != nil {

@@ -102,6 +102,8 @@ func Converse[Out, In any](
 		s := sender[Out]{cancel: cancel}
 		var sending sync.WaitGroup
 		sending.Go(func() { s.run(ctx, out, call.Send, call.CloseSend) })
+		// In this order. Without the cancel the sender may wait for a window that
+		// is never opened again; and Close would take the call from under it.
 		stop := sync.OnceFunc(func() {
 			cancel()
 			sending.Wait()
@@ -119,7 +121,7 @@ func Converse[Out, In any](
 				}
 				continue
 			}
-			stop()
+			stop() // before s is read: its goroutine has ended then
 			switch {
 			case s.panicked != nil:
 				panic(s.panicked) // the source's own, which is its caller's mistake and belongs on this goroutine

@@ -97,6 +97,8 @@ func (m *Memory) ListEntries(_ context.Context, query Query) (EntryList, error) 
 		end = m.before(query.Until)
 	}
 	if query.Before > 0 {
+		// The entry at index i has the position removed+i+1. What was removed has
+		// none, and a position beyond the last one leaves end as it is.
 		end = min(end, int(max(0, query.Before-1-m.removed)))
 	}
 	page := Page{Limit: query.Most()}
@@ -105,6 +107,8 @@ func (m *Memory) ListEntries(_ context.Context, query Query) (EntryList, error) 
 		}
 		return page.List(), nil
 	}
+	// Positions ascend: the search finds the first that is past the end, and the
+	// page goes down from the one before.
 	named := m.byName[query.Name]
 	for i := sort.Search(len(named), func(i int) bool { return named[i] > m.removed+int64(end) }) - 1; i >= 0; i-- {
 		if named[i] <= m.removed+int64(first) || !page.Add(*m.at(named[i])) {
