@@ -181,7 +181,9 @@ func (c Cell) With(data string) (Cell, error) {
 	case c.with == nil:
 		return c, Errorf(InvalidArgument, "%s is not ours, and has no data sets; leave data out", c.Workload)
 	}
-	return c.with(data)
+	other, err := c.with(data)
+	other.Database = c.Database
+	return other, err
 }
 
 // Over opens a database, which is to be closed once the cell has been served,

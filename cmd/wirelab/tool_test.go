@@ -6,13 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/tool"
+	"wirelab/system/postgres/postgrestest"
 )
 
 // asWrk is set in processes that are to be a load generator of our own, which takes the options of wrk, and prints as it
@@ -112,6 +116,84 @@ func TestCompareWithTool(t *testing.T) {
 	}
 }
 
+// A described driver and one more hop are arms next to the others: their replies are right, and what is on the way counts.
+func TestCompareWithDescribedAndHop(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	p := begin(t, t.TempDir(),
+		"compare", "http1-json,driver=raw", "http1-json,driver=described", "grpc,driver=described", "grpc,driver=raw,hops=1",
+		"--workload", "routeguide.GetFeature", "--in-flight", "4",
+		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--certificate", "none",
+	)
+	if code := p.end(); code != 0 && code != 2 && code != 3 {
+		t.Fatalf("exit code %d: %s\n%s", code, p.said.String(), p.stdout.String())
+	}
+	r := p.stored()
+	if flaws := result.Inconsistencies(r); len(flaws) > 0 || len(r.Rounds[0].Failures) > 0 {
+		t.Errorf("flaws %v, failures %v", flaws, r.Rounds[0].Failures)
+	}
+	for _, trial := range r.Rounds[0].Trials {
+		if trial.OK == 0 || trial.Sent != trial.OK || trial.WireSent == 0 {
+			t.Errorf("%s: %d of %d calls were right, %d bytes sent", r.ArmName(trial.Arm), trial.OK, trial.Sent, trial.WireSent)
+		}
+		ways := []string{}
+		for name := range trial.Parts {
+			ways = append(ways, name)
+		}
+		slices.Sort(ways)
+		if want := r.Plan.Arms[trial.Arm].Hops > 0; want != slices.Equal(ways, []string{"hop 1", "server"}) {
+			t.Errorf("%s: on the way were %q", r.ArmName(trial.Arm), ways)
+		}
+	}
+}
+
+// pgbench runs the statements of a store: it draws what is there, and what it writes is stored.
+func TestCompareWithDatabase(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	postgrestest.Need(t)
+	by, err := tool.Named("pgbench")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := by.Find(); err != nil {
+		t.Skip(err)
+	}
+	environment := []string{experiment.DatabaseVariable + "=" + postgrestest.Fresh(t)}
+	for _, work := range [][]string{
+		{"http1-json", "ledger.GetBalance", "known", "--data", "100x1000"},
+		{"http1-json", "logging.WriteLog", "published"},
+	} {
+		p := beginWith(t, t.TempDir(), environment, append([]string{
+			"compare", "postgres,driver=tool:pgbench,connections=2", work[0], "--workload", work[1], "--requests", work[2],
+			"--in-flight", "2", "--db", "postgres", "--rounds", "1", "--max-rounds", "1", "--slices", "1", "--certificate", "none",
+			"--full",
+		}, work[3:]...)...)
+		if code := p.end(); code != 0 && code != 2 && code != 3 {
+			t.Fatalf("%s: exit code %d: %s\n%s", work[1], code, p.said.String(), p.stdout.String())
+		}
+		r := p.stored()
+		if flaws := result.Inconsistencies(r); len(flaws) > 0 || len(r.Rounds[0].Failures) > 0 {
+			t.Fatalf("%s: flaws %v, failures %v", work[1], flaws, r.Rounds[0].Failures)
+		}
+		for _, trial := range r.Rounds[0].Trials {
+			if trial.Arm != 0 {
+				continue
+			}
+			if trial.OK == 0 || len(trial.Errors) > 0 || trial.Server != nil || trial.Told == nil || !trial.Told.Direct {
+				t.Errorf("%s: %d calls, failures %v, server %v, told %+v", work[1], trial.OK, trial.Errors, trial.Server, trial.Told)
+			}
+		}
+		if !strings.Contains(strings.Join(strings.Fields(p.stdout.String()), " "), "there was no server: pgbench asked the database") {
+			t.Errorf("%s: the report says not why server CPU is absent:\n%s", work[1], p.stdout.String())
+		}
+	}
+}
+
 // What a tool cannot drive is refused before anything starts.
 func TestToolsAreRefused(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
@@ -127,6 +209,9 @@ func TestToolsAreRefused(t *testing.T) {
 		"what may be asked once":      {"log-http,driver=tool:wrk", exitUsage, "made once only"},
 		"a wire with TLS":             {"http1-tls-json,driver=tool:wrk", exitUsage, "without TLS"},
 		"a tool that is unknown":      {"http1-json,driver=tool:ab", exitUsage, "tool:h2load"},
+		"a database of no statements": {"postgres,driver=tool:pgbench,db=postgres", exitUsage, "known: memory"},
+		"a database that is served":   {"postgres", exitUsage, "tool:pgbench"},
+		"a hop before TLS":            {"http1-tls-json,hops=1", exitUsage, "without TLS"},
 	} {
 		work := "routeguide.GetFeature"
 		if strings.HasPrefix(c.arm, "log-") {

@@ -22,6 +22,8 @@ type toolLoad struct {
 	load tool.Load
 	self *probe.Account
 	pace time.Duration // of our own client's first calls
+	// direct is that it runs statements, without a server.
+	direct bool
 }
 
 // dialTool prepares loads that a tool makes. Our own client makes the first calls, so that a cell that answers wrongly
@@ -134,8 +136,10 @@ func prepareScript(
 		return nil, err
 	}
 	return &shown{
-		toolLoad: toolLoad{load: tool.Load{InFlight: l.InFlight, Connections: l.Connections, Threads: runtime.NumCPU()}},
-		request:  tool.Request{Script: script.Text, SearchPath: script.Schema, Database: cell.Database.Source},
+		toolLoad: toolLoad{
+			load: tool.Load{InFlight: l.InFlight, Connections: l.Connections, Threads: runtime.NumCPU()}, direct: true,
+		},
+		request: tool.Request{Script: script.Text, SearchPath: script.Schema, Database: cell.Database.Source},
 	}, database.Close()
 }
 
@@ -183,7 +187,7 @@ func (t *toolLoad) Slice(ctx context.Context, order control.Slice) (*control.Mea
 	}
 	used := told.Usage
 	used.Wall, used.Others = own.Wall, own.Others-used.CPU // what the tool used is no stranger's
-	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Told: &result.Told{Tool: t.tool.Name}}, nil
+	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Told: &result.Told{Tool: t.tool.Name, Direct: t.direct}}, nil
 }
 
 func (t *toolLoad) do(ctx context.Context, least time.Duration) (tool.Told, error) {

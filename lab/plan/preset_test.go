@@ -3,6 +3,8 @@ package plan_test
 import (
 	"fmt"
 	"math"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +122,30 @@ func TestPublishedTablesArePresets(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has\n%s\npublished was\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
+	}
+}
+
+// What the targets of make run are presets.
+func TestPresetsOfMake(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := regexp.MustCompile(`\(call PRESETS,([^)]+)\)`).FindAllStringSubmatch(string(text), -1)
+	for _, c := range called {
+		for _, name := range strings.Fields(strings.ReplaceAll(c[1], "\\", " ")) {
+			p, err := plan.Preset(name)
+			if err == nil {
+				_, err = p.Complete()
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if len(called) < 5 {
+		t.Errorf("make runs presets in %d targets", len(called))
 	}
 }
 

@@ -132,6 +132,9 @@ func databaseCPU(t *Trial) (float64, bool) {
 // question whether the data is kept inside the server or not.
 func backendCPU(t *Trial) (float64, bool) {
 	server, ok := cpu(t.Server)
+	if t.Told != nil && t.Told.Direct {
+		server, ok = 0, true // there was none
+	}
 	if !ok || t.Database == nil {
 		return 0, false
 	}

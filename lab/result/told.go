@@ -15,6 +15,8 @@ import (
 // not checked; so a trial with it has no times and no bytes, and they are not 0.
 type Told struct {
 	Tool string `json:"tool"` // "wrk"
+	// Direct is that it asked a database itself, so that there was no server.
+	Direct bool `json:"direct,omitempty"`
 }
 
 // ToldWrong is the kind of calls that another program counted as failed.
@@ -42,6 +44,9 @@ func ours(m Metric) bool {
 // toldOf says why trials of a tool lack a metric that only a driver of ours can tell; "" of others.
 func toldOf(trials []*Trial, m Metric) string {
 	at := slices.IndexFunc(trials, func(t *Trial) bool { return t.Told != nil })
+	if at >= 0 && trials[at].Told.Direct && slices.Contains([]string{plan.ServerCPU, plan.ServerAllocations, plan.PoolWait}, m.ID) {
+		return "there was no server: " + trials[at].Told.Tool + " asked the database itself"
+	}
 	if at < 0 || !ours(m) {
 		return ""
 	}

@@ -105,3 +105,48 @@ func TestToldWrongly(t *testing.T) {
 		}
 	}
 }
+
+// Who asks a database itself has no server to tell of, and its CPU is all that there is behind the calls.
+func TestToldWithoutAServer(t *testing.T) {
+	t.Parallel()
+	r := toldBy("pgbench")
+	eachTold(r, func(t *result.Trial) { t.Told.Direct, t.Server = true, nil })
+	for _, l := range result.Analyse(r).Loads {
+		const why = "there was no server: pgbench asked the database itself"
+		if e := l.Row(plan.ServerCPU).Cells[1].Estimate; e.Known || e.Why != why {
+			t.Errorf("%s: server CPU is known: %v, %q", l.Name, e.Known, e.Why)
+		}
+	}
+	const database = plan.Duration(5e6)
+	alone := result.Trial{
+		Told: &result.Told{Tool: "pgbench", Direct: true}, OK: 1_000,
+		Database: &result.DatabaseUse{Processes: &result.DatabaseProcesses{CPU: database}},
+	}
+	if v, known := result.MustMetric(plan.BackendCPU).Value(&alone); !known || v != 5_000 {
+		t.Errorf("server and database used %v a call, known %v; want what the database used", v, known)
+	}
+}
+
+// A tool that does not keep the rate of the plan measured another load.
+func TestToldRate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		share float64 // of the calls that the rate gives
+		ok    bool
+	}{"as planned": {1, true}, "a little less": {0.99, true}, "much less": {0.9, false}, "much more": {1.1, false}} {
+		r := toldBy("h2load")
+		for i := range r.Plan.Loads {
+			r.Plan.Loads[i].InFlight, r.Plan.Loads[i].Rate, r.Plan.Loads[i].Arrivals = 256, 10_000, plan.Constant
+		}
+		eachTold(r, func(t *result.Trial) {
+			t.Sent = uint64(c.share * 10_000 * time.Duration(t.Window).Seconds())
+			t.OK, t.Completed, t.Planned, t.Watched = t.Sent, t.Sent, t.Sent, t.Sent
+		})
+		for _, l := range result.Analyse(r).Loads {
+			at := slices.IndexFunc(l.Arms[1].Checks, func(c result.Check) bool { return c.Gate == result.Schedule })
+			if at < 0 || l.Arms[1].Checks[at].OK != c.ok {
+				t.Errorf("%s, %s: checks %+v", name, l.Name, l.Arms[1].Checks)
+			}
+		}
+	}
+}

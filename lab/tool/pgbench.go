@@ -25,6 +25,7 @@ const (
 func pgbench() Tool {
 	return Tool{
 		Name: "pgbench", Untold: "it counts transactions that fail, and does not look at what others return", step: time.Second,
+		least:    3 * time.Second, // which it connects in, all clients before the first statement
 		Arrivals: plan.Poisson,
 		Install:  "it is in the package of PostgreSQL's clients or of the server (Debian: postgresql-client, postgresql-contrib)",
 		single:   always,
@@ -126,6 +127,10 @@ func pgbenchReport(o audit.Output) (Told, error) {
 		return v
 	}
 	right, rate := number(pgbenchDone), number(pgbenchRate)
+	if rate <= 0 && pgbenchDone.MatchString(o.Stdout) {
+		return Told{}, wirelab.Errorf(wirelab.Unavailable,
+			"no transaction of pgbench ended while it ran, in which it also connects: longer slices, or fewer connections")
+	}
 	if right <= 0 || rate <= 0 {
 		lines := strings.Split(strings.TrimSpace(o.Stderr), "\n")
 		return Told{}, wirelab.Errorf(wirelab.Unavailable,

@@ -59,8 +59,8 @@ type Tool struct {
 	Arrivals string
 	// Install is what makes its program available; "": build/scripts/rivals does.
 	Install string
-	// step is what its run is a multiple of.
-	step time.Duration
+	// step is what its run is a multiple of, and least the shortest; 0: a step.
+	step, least time.Duration
 	// single is whether it keeps one call in flight on each connection.
 	single func(Request) bool
 	// refuses tells why it cannot repeat a request; "" if it can.
@@ -149,7 +149,7 @@ func (t Tool) Rounded(d time.Duration) time.Duration {
 	if over := d % t.step; over > 0 {
 		d += t.step - over
 	}
-	return max(t.step, d)
+	return max(t.step, t.least, d)
 }
 
 // threads is how many share a load evenly: wrk opens as many connections in each, and leaves out the rest.
