@@ -109,9 +109,9 @@ func (w Workload[S]) database(name string) (Database[S], error) {
 // direct is the workload's database without a service, as a cell that nothing serves: see [Cell.Script].
 func (w Workload[S]) direct(d Database[S]) Cell {
 	cell := Cell{
-		Workload: w.Name, Protocol: Protocol{Name: d.Name, Network: "tcp", Transport: "TCP", Framing: d.Name, Encoding: d.Name},
-		Usual: true, Style: Idiomatic,
-		Script: func(operation, requests string) (Script, error) { return d.Script(w.data, operation, requests) },
+		Workload: w.Name, Usual: true, Style: Idiomatic,
+		Protocol: Protocol{Name: d.Name, Network: "tcp", Transport: "TCP", Framing: d.Name, Encoding: d.Name},
+		Script:   func(operation, requests string) (Script, error) { return d.Script(w.data, operation, requests) },
 	}
 	cell.with = func(data string) (Cell, error) {
 		other, err := w.With(data)

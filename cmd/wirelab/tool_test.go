@@ -116,7 +116,8 @@ func TestCompareWithTool(t *testing.T) {
 	}
 }
 
-// A described driver and one more hop are arms next to the others: their replies are right, and what is on the way counts.
+// A described driver and one more hop are arms next to the others: their replies are right, and what is on the way
+// counts.
 func TestCompareWithDescribedAndHop(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -170,8 +171,8 @@ func TestCompareWithDatabase(t *testing.T) {
 	} {
 		p := beginWith(t, t.TempDir(), environment, append([]string{
 			"compare", "postgres,driver=tool:pgbench,connections=2", work[0], "--workload", work[1], "--requests", work[2],
-			"--in-flight", "2", "--db", "postgres", "--rounds", "1", "--max-rounds", "1", "--slices", "1", "--certificate", "none",
-			"--full",
+			"--in-flight", "2", "--db", "postgres", "--rounds", "1", "--max-rounds", "1", "--slices", "1",
+			"--certificate", "none", "--full",
 		}, work[3:]...)...)
 		if code := p.end(); code != 0 && code != 2 && code != 3 {
 			t.Fatalf("%s: exit code %d: %s\n%s", work[1], code, p.said.String(), p.stdout.String())
@@ -185,10 +186,12 @@ func TestCompareWithDatabase(t *testing.T) {
 				continue
 			}
 			if trial.OK == 0 || len(trial.Errors) > 0 || trial.Server != nil || trial.Told == nil || !trial.Told.Direct {
-				t.Errorf("%s: %d calls, failures %v, server %v, told %+v", work[1], trial.OK, trial.Errors, trial.Server, trial.Told)
+				t.Errorf("%s: %d calls, failures %v, server %v, told %+v",
+					work[1], trial.OK, trial.Errors, trial.Server, trial.Told)
 			}
 		}
-		if !strings.Contains(strings.Join(strings.Fields(p.stdout.String()), " "), "there was no server: pgbench asked the database") {
+		const why = "there was no server: pgbench asked the database"
+		if !strings.Contains(strings.Join(strings.Fields(p.stdout.String()), " "), why) {
 			t.Errorf("%s: the report says not why server CPU is absent:\n%s", work[1], p.stdout.String())
 		}
 	}

@@ -50,7 +50,9 @@ func newRig(b *testing.B) *rig {
 	var err error
 	ctx, cancel := context.WithTimeout(b.Context(), 10*patience)
 	defer cancel()
-	r.cluster, err = local.Start(ctx, local.Options{Program: build(b).Program, Nodes: members, Dir: b.TempDir(), Wrap: r.wrap})
+	r.cluster, err = local.Start(ctx, local.Options{
+		Program: build(b).Program, Nodes: members, Dir: b.TempDir(), Wrap: r.wrap,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

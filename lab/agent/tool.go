@@ -94,7 +94,8 @@ func prepareTool(
 
 // watch has our own client make calls, whose replies are checked, and returns the first requests that it sends.
 func watch(
-	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand, most int,
+	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand,
+	most int,
 ) (seen []tool.Request, pace time.Duration, err error) {
 	between, err := tool.Watch(order.Address, most)
 	if err != nil {
@@ -187,7 +188,8 @@ func (t *toolLoad) Slice(ctx context.Context, order control.Slice) (*control.Mea
 	}
 	used := told.Usage
 	used.Wall, used.Others = own.Wall, own.Others-used.CPU // what the tool used is no stranger's
-	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Told: &result.Told{Tool: t.tool.Name, Direct: t.direct}}, nil
+	by := &result.Told{Tool: t.tool.Name, Direct: t.direct}
+	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Told: by}, nil
 }
 
 func (t *toolLoad) do(ctx context.Context, least time.Duration) (tool.Told, error) {

@@ -167,7 +167,8 @@ func (p Plan) unseen() bool {
 func (p Plan) checkSeen(cpu, allocations string) error {
 	switch {
 	case p.Primary == cpu && slices.ContainsFunc(p.Arms, Arm.Direct):
-		return bad("primary", p.Primary, "something that an arm without a server has too, such as "+Throughput+" or "+DatabaseCPU)
+		return bad("primary", p.Primary,
+			"something that an arm without a server has too, such as "+Throughput+" or "+DatabaseCPU)
 	case p.unseen() && p.Primary == cpu:
 		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours: or give its process, pid= beside target=")
 	case p.remote() && p.Primary == allocations:

@@ -156,7 +156,8 @@ func (a Arm) Library() string {
 // Null reports whether a server that does nothing serves the arm, so that what is measured is the driver.
 func (a Arm) Null() bool { return a.Target == "" && a.Server == ServerNull }
 
-// Seen reports whether what the server uses can be known: there is one, and it is started here, or its process is named.
+// Seen reports whether what the server uses can be known: there is one, and it is started here, or its process is
+// named.
 func (a Arm) Seen() bool { return !a.Direct() && (a.Target == "" || a.PID != 0) }
 
 // Load is how an arm is driven: closed loop (InFlight) or open loop (Rate or

@@ -38,7 +38,8 @@ func (a Arm) checkDirect() error {
 	case a.Direct() && a.Tool() != toolDirect:
 		return bad("driver", a.Driver, DriverTool+toolDirect+": an arm "+DirectProtocol+" is the database without a service")
 	case !a.Direct() && a.Tool() == toolDirect:
-		return bad("protocol", a.Protocol, DirectProtocol+": "+toolDirect+" runs statements of a database, and calls no service")
+		return bad("protocol", a.Protocol,
+			DirectProtocol+": "+toolDirect+" runs statements of a database, and calls no service")
 	case a.Direct() && (a.Server != "" || a.Inject != "" || a.Target != ""):
 		return bad("protocol", a.Protocol, "without server, inject and target: it has no server")
 	}
@@ -102,7 +103,8 @@ func (p Plan) checkTools() error {
 			return bad("primary", p.Primary,
 				strings.Join(toolMetrics(), ", ")+": of an arm that "+a.Tool()+" drives no other is known")
 		case a.Direct() && p.DatabaseOf(a) != DirectProtocol:
-			return bad("database", p.DatabaseOf(a), DirectProtocol+": "+a.Tool()+" asks no other database (--db "+DirectProtocol+")")
+			return bad("database", p.DatabaseOf(a),
+				DirectProtocol+": "+a.Tool()+" asks no other database (--db "+DirectProtocol+")")
 		}
 	}
 	return nil

@@ -44,7 +44,8 @@ func ours(m Metric) bool {
 // toldOf says why trials of a tool lack a metric that only a driver of ours can tell; "" of others.
 func toldOf(trials []*Trial, m Metric) string {
 	at := slices.IndexFunc(trials, func(t *Trial) bool { return t.Told != nil })
-	if at >= 0 && trials[at].Told.Direct && slices.Contains([]string{plan.ServerCPU, plan.ServerAllocations, plan.PoolWait}, m.ID) {
+	ofServer := slices.Contains([]string{plan.ServerCPU, plan.ServerAllocations, plan.PoolWait}, m.ID)
+	if at >= 0 && trials[at].Told.Direct && ofServer {
 		return "there was no server: " + trials[at].Told.Tool + " asked the database itself"
 	}
 	if at < 0 || !ours(m) {
@@ -71,7 +72,8 @@ func (s *subject) told(tool string) {
 	s.state.Notes = append(s.state.Notes, toldNote(tool))
 }
 
-// toldRateShare of the plan's rate is what a tool may be off. Its starts and its last call are in the time that it tells.
+// toldRateShare of the plan's rate is what a tool may be off. Its start and its last call are in the time that it
+// tells.
 const toldRateShare = 0.02
 
 // toldRate compares the rate of a tool's calls with the plan's. What was due at which moment a tool does not tell.

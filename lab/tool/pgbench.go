@@ -24,10 +24,11 @@ const (
 
 func pgbench() Tool {
 	return Tool{
-		Name: "pgbench", Untold: "it counts transactions that fail, and does not look at what others return", step: time.Second,
+		Name: "pgbench", Untold: "it counts transactions that fail, and does not look at what others return",
+		step:     time.Second,
 		least:    3 * time.Second, // which it connects in, all clients before the first statement
 		Arrivals: plan.Poisson,
-		Install:  "it is in the package of PostgreSQL's clients or of the server (Debian: postgresql-client, postgresql-contrib)",
+		Install:  "it comes with PostgreSQL: in Debian, with the packages postgresql and postgresql-contrib",
 		single:   always,
 		refuses: func(r Request, l Load) string {
 			switch {
@@ -109,7 +110,7 @@ var (
 	pgbenchDone   = regexp.MustCompile(`(?m)^number of transactions actually processed: (\d+)`)
 	pgbenchFailed = regexp.MustCompile(`(?m)^number of failed transactions: (\d+)`)
 	// What it spent on connecting is not in this rate.
-	pgbenchRate    = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \((?:without initial connection time|excluding connections establishing)\)`)
+	pgbenchRate    = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \((?:without initial|excluding) connection`)
 	pgbenchAborted = regexp.MustCompile(`(?m)^(?:pgbench: )?(?:error: )?client \d+ (?:script \d+ )?aborted in .*$`)
 )
 
@@ -128,8 +129,8 @@ func pgbenchReport(o audit.Output) (Told, error) {
 	}
 	right, rate := number(pgbenchDone), number(pgbenchRate)
 	if rate <= 0 && pgbenchDone.MatchString(o.Stdout) {
-		return Told{}, wirelab.Errorf(wirelab.Unavailable,
-			"no transaction of pgbench ended while it ran, in which it also connects: longer slices, or fewer connections")
+		return Told{}, fmt.Errorf("%w of pgbench, in which it also connects: take longer slices, or fewer connections",
+			errNoneEnded)
 	}
 	if right <= 0 || rate <= 0 {
 		lines := strings.Split(strings.TrimSpace(o.Stderr), "\n")
@@ -137,6 +138,7 @@ func pgbenchReport(o audit.Output) (Told, error) {
 			"pgbench did not say how many transactions it made, and how fast; its last words: %q", lines[len(lines)-1])
 	}
 	return Told{
-		Right: uint64(right), Wrong: uint64(number(pgbenchFailed)), Elapsed: time.Duration(right / rate * float64(time.Second)),
+		Right: uint64(right), Wrong: uint64(number(pgbenchFailed)),
+		Elapsed: time.Duration(right / rate * float64(time.Second)),
 	}, nil
 }

@@ -21,6 +21,8 @@ const (
 	outputLimit = 1 << 20
 	// patience is how much longer than told a run may take.
 	patience = 30 * time.Second
+	// longest is how long a run is made at most, for calls to end in it.
+	longest = 10 * time.Second
 	// grace is how long calls that pass a [Watcher] may take to end.
 	grace = 2 * time.Second
 )
@@ -33,6 +35,8 @@ type Run struct {
 	folder  string // of its files
 	// environment is what its process knows beside what ours does.
 	environment []string
+	// least is how long a run must be for any call to end in it; 0: as long as it is told.
+	least time.Duration
 }
 
 // Told is what a run came to.
@@ -70,8 +74,23 @@ func (r *Run) Close() error { return os.RemoveAll(r.folder) }
 
 func (r *Run) at(name string) string { return filepath.Join(r.folder, name) }
 
-// Do runs the tool once. When ctx ends, so do all of its processes.
+// errNoneEnded is that no call ended in a run, which was over before all connections were open.
+var errNoneEnded = errors.New("no call ended in the run")
+
+// Do runs the tool. When ctx ends, so do all of its processes. Where no call ends in a run, it and all later ones are
+// made longer.
 func (r *Run) Do(ctx context.Context, l Load) (Told, error) {
+	for {
+		l.For = max(l.For, r.least)
+		told, err := r.once(ctx, l)
+		if !errors.Is(err, errNoneEnded) || l.For >= longest {
+			return told, err
+		}
+		r.least = r.tool.Rounded(2 * l.For)
+	}
+}
+
+func (r *Run) once(ctx context.Context, l Load) (Told, error) {
 	limit := l.For + patience
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s did not end within %v", r.tool.Name, limit))
 	defer cancel()

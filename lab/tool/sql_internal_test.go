@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,10 @@ func TestReportsOfStatements(t *testing.T) {
 		t.Errorf("%+v, %v", told, err)
 	}
 	gaveUp := "pgbench: error: client 3 script 0 aborted in command 1 query 0: ERROR:  no such table"
+	early := strings.NewReplacer("processed: 500", "processed: 0", "tps = 250.000000 (without initial connection time)", "")
+	if _, err := pgbenchReport(audit.Output{Stdout: early.Replace(pgbenchSaid)}); !errors.Is(err, errNoneEnded) {
+		t.Errorf("a run that was over before all were connected: %v", err)
+	}
 	for _, o := range []audit.Output{
 		{Stdout: pgbenchSaid, Stderr: gaveUp},
 		{Stdout: strings.Replace(pgbenchSaid, "processed: 500", "processed: 0", 1)},
@@ -50,7 +55,8 @@ func TestDatabaseIsToldByEnvironment(t *testing.T) {
 	if err != nil || !slices.Equal(all, want) {
 		t.Errorf("%q, %v", all, err)
 	}
-	if all, err := libpq("postgres:///lab?host=/run/pg"); err != nil || !slices.Equal(all, []string{"PGHOST=/run/pg", "PGDATABASE=lab"}) {
+	all, err = libpq("postgres:///lab?host=/run/pg")
+	if err != nil || !slices.Equal(all, []string{"PGHOST=/run/pg", "PGDATABASE=lab"}) {
 		t.Errorf("%q, %v", all, err)
 	}
 	if _, err := libpq("host=db.example"); err == nil || !strings.Contains(err.Error(), "postgres://") {

@@ -28,8 +28,8 @@ type Request struct {
 	HTTP2  bool // over HTTP/2 without TLS, and else over HTTP/1.1
 	// Schema is the file descriptor set of the service, if it is a call of gRPC; nil: nobody knows it.
 	Schema []byte
-	// Script are statements that PostgreSQL runs instead, in the form that pgbench reads; Database is the URL of where, and
-	// SearchPath the schema that they look names up in.
+	// Script are statements that PostgreSQL runs instead, in the form that pgbench reads; Database is the URL of where,
+	// and SearchPath the schema that they look names up in.
 	Script, SearchPath string
 	Database           string
 }

@@ -113,7 +113,10 @@ func TestLoadsAtARateFit(t *testing.T) {
 		rate float64
 		http bool
 		want int
-	}{{"h2load", 9, false, 4}, {"h2load", 9, true, 256}, {"h2load", 0, false, 256}, {"k6", 9, true, 4}, {"ghz", 9, true, 256}} {
+	}{
+		{"h2load", 9, false, 4}, {"h2load", 9, true, 256}, {"h2load", 0, false, 256},
+		{"k6", 9, true, 4}, {"ghz", 9, true, 256},
+	} {
 		by, err := tool.Named(c.tool)
 		if err != nil {
 			t.Fatal(err)

@@ -24,8 +24,8 @@ const (
 	soon = 10 * time.Millisecond
 )
 
-// BenchmarkBareClient sends persistent messages, confirmed, through a queue of RabbitMQ, and reads and acknowledges them,
-// with nothing but the library: what the paths of the log pipeline can reach at most.
+// BenchmarkBareClient sends persistent messages, confirmed, through a queue of RabbitMQ, and reads and acknowledges
+// them, with nothing but the library: what the paths of the log pipeline can reach at most.
 func BenchmarkBareClient(b *testing.B) {
 	rabbitmqtest.Need(b)
 	s, err := rabbitmq.Start(b.Context(), rabbitmq.Options{})

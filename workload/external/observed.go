@@ -68,7 +68,8 @@ func observed(name string, all []Observed) (w Wire, calls Calls, err error) {
 			return w, calls, err
 		}
 		if method.Kind() != wirelab.UnaryCall {
-			return w, calls, wirelab.Errorf(wirelab.Unimplemented, "%s is a stream, and was seen as its first message only", method.Name())
+			return w, calls, wirelab.Errorf(wirelab.Unimplemented,
+				"%s is a stream, and was seen as its first message only", method.Name())
 		}
 		if calls.Method, err = method.Marshal(); err != nil {
 			return w, calls, err

@@ -20,7 +20,9 @@ func TestObserve(t *testing.T) {
 	var seen []external.Observed
 	for _, c := range calls {
 		c.header.Del("Accept-Encoding")
-		seen = append(seen, external.Observed{Method: c.method, URL: "http://127.0.0.1:1" + c.path, Header: c.header, Body: c.body})
+		seen = append(seen, external.Observed{
+			Method: c.method, URL: "http://127.0.0.1:1" + c.path, Header: c.header, Body: c.body,
+		})
 	}
 	service, err := external.Observe("routeguide", "http1-json", map[string][]external.Observed{"GetFeature": seen})
 	if err != nil {
@@ -33,7 +35,8 @@ func TestObserve(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), rigTime)
 	defer cancel()
 	server := serve(t, from)
-	lines, err := cell.DialRaw(ctx, wirelab.Dialing{Address: server.address, Connections: 1, Deadline: rigTime}, 1, "GetFeature", "", 1)
+	to := wirelab.Dialing{Address: server.address, Connections: 1, Deadline: rigTime}
+	lines, err := cell.DialRaw(ctx, to, 1, "GetFeature", "", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,8 @@ func (s *Set) Seed() string { return fmt.Sprintf("v%d %s", SeedVersion, s.Name()
 // Size returns how many accounts and transactions there are.
 func (s *Set) Size() (accounts, transactions int) { return s.accounts, s.transactions }
 
-// Known returns the ids that requests of [Known] are drawn from: a stem, with the numbers of an inclusive range behind it.
+// Known returns the ids that requests of [Known] are drawn from: a stem, with the numbers of an inclusive range behind
+// it.
 func (s *Set) Known() (stem string, first, last int) {
 	return accountStem, firstAccount, firstAccount + s.accounts - s.Aside() - 1
 }

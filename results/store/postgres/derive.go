@@ -201,8 +201,8 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 		return new(of.Quantile(q))
 	}
 	all.table.add(id, round, t.Arm, t.Load, place, rate, outcome,
-		ours(t.Steady), ours(t.Drifting), int64(t.Window), ours(count(t.Planned)), count(t.Sent), count(t.OK), count(t.Completed),
-		ours(count(t.Unsent)), ours(count(t.Late)),
+		ours(t.Steady), ours(t.Drifting), int64(t.Window), ours(count(t.Planned)), count(t.Sent), count(t.OK),
+		count(t.Completed), ours(count(t.Unsent)), ours(count(t.Late)),
 		object(t.Errors), count(t.Calls()), cpu, allocated, resident,
 		int64(t.Driver.CPU), int64(benchmark.Wall(t)), ours(driverAllocations), count(t.Driver.ResidentBytes),
 		ours(count(t.WireSent)), ours(count(t.WireReceived)), ours(count(t.Connections)), ours(count(t.Open)),

@@ -50,7 +50,8 @@ func TestUntoldIsNull(t *testing.T) {
 		if all == 0 || null != all || others != 0 {
 			t.Errorf("%s: of %d trials by a tool %d have NULLs, and %d of others", when, all, null, others)
 		}
-		one(t, s, `SELECT count(*) FROM wirelab_results.runs WHERE (planned IS NULL OR unsent IS NULL) <> (arm = 1)`, nil, &runs)
+		one(t, s, `SELECT count(*) FROM wirelab_results.runs
+			WHERE (planned IS NULL OR unsent IS NULL) <> (arm = 1)`, nil, &runs)
 		if runs != 0 {
 			t.Errorf("%s: of %d runs it is wrong whether planned and unsent are known", when, runs)
 		}

@@ -7,8 +7,8 @@ import (
 	"wirelab/workload/logging"
 )
 
-// script returns the statements of an operation for pgbench, which draws entries as [logging.Published] does. The service
-// puts entries that come at the same time into one commit; pgbench stores each alone.
+// script returns the statements of an operation for pgbench, which draws entries as [logging.Published] does. The
+// service puts entries that come at the same time into one commit; pgbench stores each alone.
 func script(_, operation, requests string) (wirelab.Script, error) {
 	if operation != "WriteLog" || requests != logging.Published {
 		return wirelab.Script{}, wirelab.Errorf(wirelab.Unimplemented,
