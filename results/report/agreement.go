@@ -56,10 +56,7 @@ func AgreementBlocks(was, here *result.Result, a *result.Agreement) []block.Bloc
 		last = c
 		row := block.Texts(was.ArmName(c.Arm), Word(m, c.Was.Verdict), Found(&c.Was), Found(&c.Here), Held(c))
 		row[2].Short, row[3].Short = FoundBriefly(&c.Was), FoundBriefly(&c.Here)
-		row[4].Tone = map[result.Holding]block.Tone{result.Holds: block.Good, result.Contradicted: block.Bad}[c.Holding]
-		if row[4].Tone == block.Plain {
-			row[4].Tone = block.Open
-		}
+		row[4].Tone = holdingTone(c.Holding)
 		t.Add(row...)
 	}
 	if hidden > 0 {
@@ -71,6 +68,17 @@ func AgreementBlocks(was, here *result.Result, a *result.Agreement) []block.Bloc
 		all = append(all, block.Pause{}, block.Notes{Lines: notes})
 	}
 	return all
+}
+
+// holdingTone is whether it is good what became of a conclusion.
+func holdingTone(h result.Holding) block.Tone {
+	switch h {
+	case result.Holds:
+		return block.Good
+	case result.Contradicted:
+		return block.Bad
+	}
+	return block.Open
 }
 
 // Agreed says in sentences how many of an experiment's conclusions hold in

@@ -14,6 +14,7 @@ import (
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
+	"wirelab/results/report/block"
 	"wirelab/results/report/csv"
 	"wirelab/results/report/html"
 	"wirelab/results/report/jmh"
@@ -204,7 +205,7 @@ func writeSummary(t *testing.T, w io.Writer, r *result.Result, a *result.Analysi
 		for _, column := range table.Columns {
 			for i, c := range column.Cells {
 				if (table.Names[i] == name || column.Head == name) &&
-					(strings.ContainsAny(c.Value+c.Change, "0123456789") || c.Verdict.Claim() || c.Sign != "") {
+					(strings.ContainsAny(c.Value+c.Change, "0123456789") || c.Tone == block.Good || c.Tone == block.Bad || c.Tone == block.Same || c.Sign != "") {
 					t.Errorf("the summary has a figure of the refused arm under %s: %+v", column.Head, c)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/report/block"
 )
 
 // Summary is the short answer to a result, for one screen: what may be claimed,
@@ -65,7 +66,7 @@ type SummaryCell struct {
 	// stands for the verdict on it, and Refusal is the number of the reason
 	// why there is none.
 	Change, Sign string
-	Verdict      result.Verdict
+	Tone         block.Tone
 }
 
 // shownRows is how many arms a table of the summary shows.

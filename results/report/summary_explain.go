@@ -97,7 +97,7 @@ func (s *summary) attributed(m result.Metric, at *result.Attribution, where stri
 		}
 		t.Names = append(t.Names, name)
 		d := share.Difference
-		columns[0].Cells = append(columns[0].Cells, SummaryCell{Value: Points(&share), Mark: signOf(d.Verdict), Verdict: d.Verdict})
+		columns[0].Cells = append(columns[0].Cells, SummaryCell{Value: Points(&share), Mark: signOf(d.Verdict), Tone: ToneOf(d.Verdict)})
 		columns[1].Cells = append(columns[1].Cells, SummaryCell{Value: Interval(d)})
 		columns[2].Cells = append(columns[2].Cells, SummaryCell{Value: step})
 	}
@@ -135,7 +135,7 @@ func effectsTable(e *result.Explanation, m result.Metric, x *result.MetricExplan
 		t.Names = append(t.Names, EffectName(e, f))
 		change := SummaryCell{Value: strings.TrimSpace(Change(f.Difference))}
 		if f.Difference != nil {
-			change.Mark, change.Verdict = signOf(f.Difference.Verdict), f.Difference.Verdict
+			change.Mark, change.Tone = signOf(f.Difference.Verdict), ToneOf(f.Difference.Verdict)
 		}
 		columns[0].Cells = append(columns[0].Cells, change)
 		columns[1].Cells = append(columns[1].Cells, SummaryCell{Value: Interval(f.Difference)})
@@ -170,7 +170,7 @@ func SummariseAgreement(was, here *result.Result, a *result.Agreement) Summary {
 		}
 		t.Names = append(t.Names, name)
 		for k, text := range []string{FoundBriefly(&c.Was), FoundBriefly(&c.Here), Held(c)} {
-			columns[k].Cells = append(columns[k].Cells, SummaryCell{Value: text, Verdict: heldAs(c)})
+			columns[k].Cells = append(columns[k].Cells, SummaryCell{Value: text, Tone: holdingTone(c.Holding)})
 		}
 	}
 	t.Columns = columns
@@ -212,17 +212,6 @@ func unheld(a *result.Agreement) []string {
 		order[i] = Plural(count[why], "conclusion") + " " + why
 	}
 	return order
-}
-
-// heldAs is a verdict with the ink of what became of a conclusion.
-func heldAs(c *result.Conclusion) result.Verdict {
-	switch c.Holding {
-	case result.Holds:
-		return result.Better
-	case result.Contradicted:
-		return result.Worse
-	}
-	return result.Inconclusive
 }
 
 // SummariseDecisions is the short form of the tables of when to use which way:

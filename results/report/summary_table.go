@@ -115,7 +115,7 @@ func (s *summary) cell(l *result.LoadAnalysis, m result.Metric, arm int, value, 
 	if d == nil {
 		return found
 	}
-	found.Verdict = d.Verdict
+	found.Tone = ToneOf(d.Verdict)
 	switch first := l.Row(m.ID).Cells[0].Estimate; {
 	case d.Known:
 		found.Change, found.Sign = briefChange(d), signOf(d.Verdict)
@@ -181,7 +181,7 @@ func (s *summary) bytes(l *result.LoadAnalysis, rows []int) (SummaryColumn, bool
 		if compared && first > 0 && a != nil && b != nil && a.Known && b.Known {
 			cell.Change = change(v/first, 0)
 			if a.Verdict == b.Verdict {
-				cell.Sign, cell.Verdict = signOf(a.Verdict), a.Verdict
+				cell.Sign, cell.Tone = signOf(a.Verdict), ToneOf(a.Verdict)
 			}
 		}
 		column.Cells = append(column.Cells, cell)

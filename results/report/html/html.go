@@ -140,11 +140,17 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, o options) error {
 	}
 	p.Charted = len(p.Across)+len(p.Undrawn) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
-	text, err := template.New("page").Funcs(template.FuncMap{"toneClass": toneClass, "tied": Tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
+	text, err := template.New("page").Funcs(template.FuncMap{"toneClass": toneClass, "heading": isHeading, "tied": Tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
 	if err != nil {
 		return err
 	}
 	return text.Execute(w, p)
+}
+
+// isHeading reports whether a block is one.
+func isHeading(b block.Block) bool {
+	_, is := b.(block.Heading)
+	return is
 }
 
 // Policy lets the page use its own style sheet and script, known by their

@@ -71,12 +71,11 @@ func (s *sheet) validity() validity {
 			}
 		}
 	}
-	checked := "Replies"
-	if s.r.Plan.Messaging() {
-		checked = "Messages"
-	}
 	for _, f := range report.Facts(s.r, s.a) {
-		if name, ok := map[string]string{"here": "This machine can tell", "resolves": "This run could see", "checked": checked, "noise": "Noise", "database": "Database", "brokers": "Brokers"}[f.Name]; ok {
+		switch name := validityFacts[f.Name]; {
+		case f.Name == "checked" && s.r.Plan.Messaging():
+			v.Facts = append(v.Facts, report.Fact{Name: "Messages", Text: f.Text})
+		case name != "":
 			v.Facts = append(v.Facts, report.Fact{Name: name, Text: f.Text})
 		}
 	}
@@ -90,6 +89,12 @@ func (s *sheet) validity() validity {
 	}
 	v.Floors, v.Checks = s.floors(), s.checks()
 	return v
+}
+
+// validityFacts are the facts that say whether figures can be believed, with their names there.
+var validityFacts = map[string]string{
+	"here": "This machine can tell", "resolves": "This run could see", "checked": "Replies", "noise": "Noise",
+	"database": "Database", "brokers": "Brokers",
 }
 
 // gate says how a gate went, over all arms and loads that it was applied to.

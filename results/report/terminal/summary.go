@@ -226,13 +226,10 @@ func (p parted) join(v report.SummaryCell) (lead, text string) {
 
 // inkOf is the ink of a cell's verdict; a figure that is compared with none is plain.
 func inkOf(v report.SummaryCell) ink {
-	switch {
-	case v.Value == report.Absent && v.Mark != "":
+	if v.Value == report.Absent && v.Mark != "" {
 		return yellow
-	case v.Verdict == "":
-		return plain
 	}
-	return toneInk(report.ToneOf(v.Verdict))
+	return toneInk(v.Tone)
 }
 
 func padded(text string, columns int) string {

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wirelab/lab/result"
+	"wirelab/results/report/block"
+)
+
+// EnvironmentBlocks are the machine, its settings, and the versions of everything, each under its heading.
+func EnvironmentBlocks(r *result.Result) []block.Block {
+	e := r.Environment
+	memory := ""
+	if e.MemoryBytes > 0 {
+		memory = Significant(float64(e.MemoryBytes)/(1<<30), 3) + " GiB"
+	}
+	commit := e.Commit
+	if e.Dirty {
+		commit += ", with changes that were not committed"
+	}
+	machine := withText(
+		block.Fact{Name: "host", Text: e.Host}, block.Fact{Name: "system", Text: strings.TrimSpace(e.OS + " " + e.Kernel)},
+		block.Fact{Name: "CPU", Text: e.CPU}, block.Fact{Name: "CPUs", Text: strconv.Itoa(e.CPUs)},
+		block.Fact{Name: "memory", Text: memory}, block.Fact{Name: "governor", Text: e.Governor},
+		block.Fact{Name: "clock source", Text: e.ClockSource}, block.Fact{Name: "virtual", Text: e.Virtual},
+	)
+	versions := withText(block.Fact{Name: "wirelab", Text: commit}, block.Fact{Name: "Go", Text: e.Go})
+	return []block.Block{
+		block.Heading{Text: "Environment"}, append(machine, sorted(e.Settings)...),
+		block.Heading{Text: "Versions"}, append(versions, sorted(e.Libraries)...),
+	}
+}
+
+// withText leaves out facts of which nothing is known.
+func withText(all ...block.Fact) block.Facts {
+	return slices.DeleteFunc(all, func(f block.Fact) bool { return f.Text == "" || f.Text == "0" })
+}
+
+// sorted are facts by their names.
+func sorted(all map[string]string) (facts block.Facts) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		facts = append(facts, block.Fact{Name: name, Text: all[name]})
+	}
+	return facts
+}
