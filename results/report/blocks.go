@@ -87,29 +87,6 @@ func CapacityTable(c *result.CapacityAnalysis) *block.Table {
 	return t
 }
 
-// ScenarioTable is what several loads of messages came to, a row for each scenario and arm; nil of one load.
-func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
-	t := &block.Table{
-		ID: "scenarios", Title: "All scenarios", Caption: ScenarioCaption,
-		Columns: block.Columns("scenario", "arm", ">place", "decides", ">", ">delivered p50", ">p99", ">messages/s",
-			">outage", "account"),
-	}
-	t.Data = [][]string{{
-		"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage", "account",
-	}}
-	for _, row := range Scenarios(r, a) {
-		line := []string{
-			row.Scenario, row.Name, row.Place, row.Decides, row.Figure, row.P50, row.P99, row.Rate, row.Outage, row.Account,
-		}
-		t.Add(block.Texts(line...)...)
-		t.Data = append(t.Data, line)
-	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return t
-}
-
 // ToneOf is whether a verdict is good or bad for the arm.
 func ToneOf(v result.Verdict) block.Tone {
 	switch v {

@@ -9,6 +9,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/report/block"
 )
 
 // longOutage is how long nothing must have come for its time to stand in the
@@ -298,26 +299,20 @@ func Account(arm *result.ArmState) string {
 	return "whole"
 }
 
-// ScenarioRow is an arm under one of several scenarios.
-type ScenarioRow struct {
-	Load, Arm int
-	Scenario  string // with what tells it from another load of the same
-	Name      string
-	Place     string
-	Decides   string // what the scenario is judged by: "send outage"
-	// Figure is the arm's of that; P50 and P99 are until a message is delivered.
-	Figure, P50, P99, Rate, Outage string
-	Account                        string
-	Why                            string // why a figure is refused; "" if none is
-}
-
-// Scenarios puts what several loads of messages came to into one table, a row for
-// each scenario and arm; none where there is one load, or none of messages.
-func Scenarios(r *result.Result, a *result.Analysis) []ScenarioRow {
+// ScenarioTable puts what several loads of messages came to into one table, a row for each scenario and arm, by what
+// decides under the scenario; nil where there is one load, or none of messages.
+func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
 	if len(a.Loads) < 2 || !r.Plan.Messaging() {
 		return nil
 	}
-	var rows []ScenarioRow
+	t := &block.Table{
+		ID: "scenarios", Title: "All scenarios", Caption: ScenarioCaption,
+		Columns: block.Columns("scenario", "arm", ">place", "decides", ">", ">delivered p50", ">p99", ">messages/s",
+			">outage", "account"),
+		Data: [][]string{{
+			"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage", "account",
+		}},
+	}
 	for i := range a.Loads {
 		l := &a.Loads[i]
 		m, err := l.Metric(l.Primary)
@@ -340,17 +335,23 @@ func Scenarios(r *result.Result, a *result.Analysis) []ScenarioRow {
 				}
 				decides = strings.TrimPrefix(decides+" "+string(why), Absent+" ")
 			}
-			rows = append(rows, ScenarioRow{
-				Load: l.Load, Arm: arm, Scenario: scenarioOf(r.Plan, l.Load), Name: l.Arms[arm].Name, Place: Place(l, arm), Decides: m.Short,
-				Figure: decides, P50: figure(arm, plan.DeliveredP50), P99: figure(arm, plan.DeliveredP99),
-				Rate: figure(arm, plan.MessageRate, plan.DeliveredRate), Outage: figure(arm, plan.SendOutage), Account: Account(&l.Arms[arm]),
-			})
-			if failed := l.Arms[arm].Failed(); len(failed) > 0 {
-				rows[len(rows)-1].Why = failed[0].Detail
+			line := []string{
+				scenarioOf(r.Plan, l.Load), l.Arms[arm].Name, Place(l, arm), m.Short, decides, figure(arm, plan.DeliveredP50),
+				figure(arm, plan.DeliveredP99), figure(arm, plan.MessageRate, plan.DeliveredRate), figure(arm, plan.SendOutage),
+				Account(&l.Arms[arm]),
 			}
+			row := block.Texts(line...)
+			for i := range row {
+				row[i].Why = refusedBecause(&l.Arms[arm])
+			}
+			t.Add(row...)
+			t.Data = append(t.Data, line)
 		}
 	}
-	return rows
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
 }
 
 // ScenarioCaption says what the columns of [Scenarios] are.

@@ -217,27 +217,28 @@ func TestScenarios(t *testing.T) {
 		}
 	}
 	a := result.Analyse(r)
-	rows := report.Scenarios(r, &a)
+	rows := report.ScenarioTable(r, &a).Rows
 	if len(rows) != 12 {
 		t.Fatalf("%d rows", len(rows))
 	}
-	if got := []string{rows[0].Decides, rows[4].Decides, rows[8].Decides}; !slices.Equal(got, []string{"delivered p99", "drain rate", "send outage"}) {
+	if got := []string{rows[0][3].Text, rows[4][3].Text, rows[8][3].Text}; !slices.Equal(got, []string{"delivered p99", "drain rate", "send outage"}) {
 		t.Errorf("%q decide", got)
 	}
-	if bad := rows[9]; bad.Scenario != plan.LeaderKill || bad.Name != "nats-jetstream" || bad.Figure != "invalid" || bad.Account != "3 missing" || bad.P99 != report.Absent || bad.Place != report.Absent {
+	if bad := rows[9]; bad[0].Text != plan.LeaderKill || bad[1].Text != "nats-jetstream" || bad[4].Text != "invalid" ||
+		bad[9].Text != "3 missing" || bad[6].Text != report.Absent || bad[2].Text != report.Absent {
 		t.Errorf("%+v", bad)
 	}
-	if good := rows[8]; good.Account == "" || !strings.HasPrefix(good.Account, "whole, ") || good.Outage != good.Figure {
+	if good := rows[8]; !strings.HasPrefix(good[9].Text, "whole, ") || good[8].Text != good[4].Text {
 		t.Errorf("%+v", good)
 	}
 	one := resulttest.Messages()
 	alone := result.Analyse(one)
-	if report.Scenarios(one, &alone) != nil {
+	if report.ScenarioTable(one, &alone) != nil {
 		t.Error("one scenario has a table over several")
 	}
 	calls := resulttest.Closed()
 	two := result.Analyse(calls)
-	if report.Scenarios(calls, &two) != nil {
+	if report.ScenarioTable(calls, &two) != nil {
 		t.Error("calls have scenarios")
 	}
 }

@@ -3,7 +3,6 @@ package html
 import (
 	_ "embed" // for the template
 	"fmt"
-	"html/template"
 	"slices"
 	"time"
 
@@ -11,43 +10,32 @@ import (
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
+	"wirelab/results/report/block"
 )
 
 //go:embed scenarios.gohtml
 var scenariosText string
 
-// scenarios is the table over several scenarios.
+// scenarios is the table over several scenarios, with a group of rows for each.
 type scenarios struct {
-	Groups  []scenarioGroup
-	Caption string
-	File    string
-	Data    template.URL
-}
-
-// scenarioGroup is one scenario with what decides under it, and its arms.
-type scenarioGroup struct {
-	Name, Decides string
-	Rows          []report.ScenarioRow
+	*figure // its caption and its data
+	Groups  [][][]block.Cell
 }
 
 // scenarios makes the table over several scenarios; nil where there is one.
 func (s *sheet) scenarios() *scenarios {
-	rows, shown := report.Scenarios(s.r, s.a), report.Scenarios(s.r, s.shown)
-	if len(rows) == 0 {
+	f := s.table(nil, report.ScenarioTable(s.r, s.a))
+	if f == nil {
 		return nil
 	}
-	t := &scenarios{Caption: report.ScenarioCaption}
-	last := -1
-	for i, row := range rows {
-		if row.Load != last {
-			t.Groups, last = append(t.Groups, scenarioGroup{Name: row.Scenario, Decides: row.Decides}), row.Load
+	t := &scenarios{figure: f}
+	for _, row := range report.ScenarioTable(s.r, s.shown).Rows { // of which refused values can be seen
+		if n := len(t.Groups); n == 0 || t.Groups[n-1][0][0].Text != row[0].Text {
+			t.Groups = append(t.Groups, nil)
 		}
-		g := &t.Groups[len(t.Groups)-1]
-		g.Rows = append(g.Rows, shown[i])
+		last := len(t.Groups) - 1
+		t.Groups[last] = append(t.Groups[last], row)
 	}
-	f := &figure{}
-	f.data(s.file("scenarios", nil), report.ScenarioTable(s.r, s.a).Data)
-	t.File, t.Data = f.File, f.Data
 	return t
 }
 
