@@ -226,20 +226,7 @@ func numbers(t *testing.T, name string, r *result.Result, a *result.Analysis, we
 	}
 	cells := cellsOf(t, rows.String())
 	found := &doc.Analysis
-	marked, named := report.Marked(r, a)
-	for _, part := range report.Document(marked, named, nil) {
-		for _, b := range part.Blocks {
-			if table, ok := b.(*block.Table); ok && len(table.Data) > 1 {
-				var data bytes.Buffer
-				if err := sheet.NewSheet(&data).WriteAll(table.Data); err != nil {
-					t.Fatal(err)
-				}
-				if !downloads(web)[data.String()] {
-					t.Errorf("%s: no download of the page is that of %s", name, table.ID)
-				}
-			}
-		}
-	}
+	saved(t, name, r, a, web)
 	for _, part := range report.Document(r, a, nil) {
 		for _, b := range part.Blocks {
 			if b, ok := b.(*block.Metrics); ok {
@@ -273,6 +260,31 @@ func numbers(t *testing.T, name string, r *result.Result, a *result.Analysis, we
 			}
 		}
 	}
+	accounted(t, name, a, cells)
+}
+
+// saved holds the downloads of the page against the data of the tables.
+func saved(t *testing.T, name string, r *result.Result, a *result.Analysis, web string) {
+	t.Helper()
+	marked, named := report.Marked(r, a)
+	for _, part := range report.Document(marked, named, nil) {
+		for _, b := range part.Blocks {
+			if table, ok := b.(*block.Table); ok && len(table.Data) > 1 {
+				var data bytes.Buffer
+				if err := sheet.NewSheet(&data).WriteAll(table.Data); err != nil {
+					t.Fatal(err)
+				}
+				if !downloads(web)[data.String()] {
+					t.Errorf("%s: no download of the page is that of %s", name, table.ID)
+				}
+			}
+		}
+	}
+}
+
+// accounted holds the sheet's counts of messages against the account of each arm.
+func accounted(t *testing.T, name string, a *result.Analysis, cells map[string]exported) {
+	t.Helper()
 	for i := range a.Loads {
 		for _, arm := range a.Loads[i].Arms {
 			if arm.Messages == nil {

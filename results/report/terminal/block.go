@@ -116,17 +116,7 @@ func (p *page) laid(t *block.Table) {
 	case "published":
 		p.published(t)
 	case "findings":
-		for rows := t.Rows; len(rows) > 0; {
-			n := 1
-			for n < len(rows) && rows[n][0].Text == rows[0][0].Text {
-				n++
-			}
-			one := *t
-			one.Title, one.Rows = rows[0][0].Text, rows[:n]
-			p.blank()
-			p.named(one.Without(false, "threshold"))
-			rows = rows[n:]
-		}
+		p.findings(t)
 	case "conclusions":
 		p.named(t)
 	case "figures":
@@ -212,6 +202,21 @@ func (p *page) published(t *block.Table) {
 	p.blank()
 	p.wrapped("", t.Caption, faint)
 	p.notes(t.Notes)
+}
+
+// findings writes a table for each threshold.
+func (p *page) findings(t *block.Table) {
+	for rows := t.Rows; len(rows) > 0; {
+		n := 1
+		for n < len(rows) && rows[n][0].Text == rows[0][0].Text {
+			n++
+		}
+		one := *t
+		one.Title, one.Rows = rows[0][0].Text, rows[:n]
+		p.blank()
+		p.named(one.Without(false, "threshold"))
+		rows = rows[n:]
+	}
 }
 
 // named writes a table under its title, an arm a line. What has a short form gives way, and names lose their ends.
