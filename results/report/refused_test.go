@@ -205,7 +205,8 @@ func writeSummary(t *testing.T, w io.Writer, r *result.Result, a *result.Analysi
 		for _, column := range table.Columns {
 			for i, c := range column.Cells {
 				if (table.Names[i] == name || column.Head == name) &&
-					(strings.ContainsAny(c.Value+c.Change, "0123456789") || c.Tone == block.Good || c.Tone == block.Bad || c.Tone == block.Same || c.Sign != "") {
+					(strings.ContainsAny(c.Value+c.Change, "0123456789") || c.Sign != "" ||
+						slices.Contains([]block.Tone{block.Good, block.Bad, block.Same}, c.Tone)) {
 					t.Errorf("the summary has a figure of the refused arm under %s: %+v", column.Head, c)
 				}
 			}

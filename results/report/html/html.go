@@ -140,7 +140,11 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, o options) error {
 	}
 	p.Charted = len(p.Across)+len(p.Undrawn) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
-	text, err := template.New("page").Funcs(template.FuncMap{"toneClass": toneClass, "heading": isHeading, "tied": Tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
+	functions := template.FuncMap{
+		"toneClass": toneClass, "heading": isHeading, "tied": Tied, "tone": decisionTone, "refusable": refusable,
+		"refusedWays": refusedWays,
+	}
+	text, err := template.New("page").Funcs(functions).Parse(pageText + decisionsText + scenariosText)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,12 @@ func (p *page) otherShares(l *result.LoadExplanation, a int) {
 }
 
 func shareCell(s *result.Share) cell {
-	return cell{text: report.Points(s) + " " + spaced(report.Sign(s.Difference.Verdict)), in: toneInk(report.ToneOf(s.Difference.Verdict)), right: true}
+	return signed(report.Points(s), s.Difference)
+}
+
+// signed is a text with the sign of a difference's verdict behind it.
+func signed(text string, d *result.Difference) cell {
+	return cell{text: text + " " + spaced(report.Sign(d.Verdict)), in: toneInk(report.ToneOf(d.Verdict)), right: true}
 }
 
 // spaced is a mark, or as much room.
@@ -141,7 +146,7 @@ func (p *page) otherEffects(e *result.Explanation, l *result.LoadExplanation) {
 		for k := range x.Effects {
 			c := cell{text: report.Absent + "  ", right: true}
 			if d := x.Effects[k].Difference; d != nil && d.Known {
-				c = cell{text: report.Change(d) + " " + spaced(report.Sign(d.Verdict)), in: toneInk(report.ToneOf(d.Verdict)), right: true}
+				c = signed(report.Change(d), d)
 			}
 			column = append(column, c)
 		}
