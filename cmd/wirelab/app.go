@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
@@ -10,7 +8,6 @@ import (
 	"wirelab/lab/services"
 	"wirelab/results/measure"
 	"wirelab/results/report/terminal"
-	"wirelab/system/postgres"
 )
 
 // app is what commands share: the world outside, and what there is to run.
@@ -60,48 +57,8 @@ func (a *app) cannotMark(form, instead string) error {
 	return cli.Usage("--show-refused: %s has no way to mark a refused value, and leaves it out; %s", form, instead)
 }
 
-// commandLine is what was typed, as a shell would take it again, but for what
-// connection strings hold beside an address: it is stored with results.
-func (a *app) commandLine() string {
-	words := []string{"wirelab"}
-	for i, arg := range a.args {
-		arg = services.WithoutQuerySecrets(withoutSecrets(arg))
-		if i > 0 && (a.args[i-1] == "-H" || a.args[i-1] == "--header") {
-			arg = services.WithoutHeaderSecret(arg)
-		}
-		for _, flag := range []string{"--header=", "-H"} {
-			if header, ok := strings.CutPrefix(arg, flag); ok {
-				arg = flag + services.WithoutHeaderSecret(header)
-			}
-		}
-		arg = a.Services.Hidden(arg) // before it is quoted
-		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
-			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%", r)
-		}) {
-			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-		words = append(words, arg)
-	}
-	return strings.Join(words, " ")
-}
-
-// withoutSecrets shows of a connection string where the database is, and
-// nothing else; flag=value is told apart.
-func withoutSecrets(arg string) string {
-	flag, value := "", arg
-	if strings.HasPrefix(arg, "--") {
-		if name, rest, ok := strings.Cut(arg, "="); ok {
-			flag, value = name+"=", rest
-		}
-	}
-	switch {
-	case strings.HasPrefix(value, "postgres://"), strings.HasPrefix(value, "postgresql://"):
-		return flag + "postgres://" + postgres.Redact(value)
-	case strings.Contains(value, "password="):
-		return flag + "postgres://" + postgres.Redact(value)
-	}
-	return arg
-}
+// commandLine is what was typed, as a shell would take it again, without secrets: it is stored with results.
+func (a *app) commandLine() string { return services.TypedLine(a.args, a.Services.Hidden) }
 
 // columns is how wide to print: as the terminal is, at least as texts need, and 80 where nobody says.
 func (a *app) columns() int {

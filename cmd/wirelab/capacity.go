@@ -12,8 +12,9 @@ import (
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 	"wirelab/lab/result"
-	"wirelab/lab/stat"
+	"wirelab/results/measure"
 	"wirelab/results/report"
 )
 
@@ -83,7 +84,7 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	if p, err = f.database.Apply(ctx, &a.Databases, a.Catalog, f.network.apply(f.secure.apply(p))); err != nil {
 		return err
 	}
-	p, settings := f.search(p, objective)
+	p, settings := prepare.CapacitySearch(p, objective, f.inFlight, f.rounds, f.probe)
 	if p, err = p.Complete(); err != nil {
 		return err
 	}
@@ -107,31 +108,6 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	return a.incomplete(r, a.concludeCapacity(r, f.json))
 }
 
-// search is the plan and the settings of the search.
-func (f *capacityFlags) search(p plan.Plan, objective result.Objective) (plan.Plan, result.Capacity) {
-	p.Loads = []plan.Load{{InFlight: f.inFlight}}
-	p.Floor = plan.FloorNone
-	p.Slices, p.Slice = 5, plan.Duration(100*time.Millisecond)
-	p.Rounds.Min = f.rounds
-	if p.Rounds.Min == 0 {
-		p.Rounds.Min = max(result.CapacityRounds, stat.RoundsForFamily(len(p.Arms)-1, stat.DefaultAlpha))
-	}
-	p.Rounds.Max = p.Rounds.Min
-	if p.Deadline == 0 {
-		// Far beyond the objective, and short: so long an overloaded probe may go
-		// on twice, to answer what was due.
-		p.Deadline = plan.Duration(max(time.Second, 10*objective.Loosest()))
-	}
-	probe := f.probe
-	if probe == 0 {
-		probe = result.ProbeLeast
-	}
-	return p, result.Capacity{
-		Objective: objective.String(), InFlight: f.inFlight,
-		Probe: plan.Duration(probe), Parts: result.ProbeParts, Short: f.probe != 0,
-	}
-}
-
 // concludeCapacity prints a search that is stored, and says by its error how it ended.
 func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	analysis := result.Analyse(r)
@@ -139,7 +115,7 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 		return err
 	}
 	if r.Ending == result.Interrupted {
-		return a.interrupted(completeRounds(len(r.Capacity.Rounds)), r.ID)
+		return a.interrupted(measure.CompleteRounds(len(r.Capacity.Rounds)), r.ID)
 	}
 	var unknown, bounds []string
 	for i := range analysis.Capacity.Arms {

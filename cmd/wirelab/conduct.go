@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -11,7 +10,7 @@ import (
 	"wirelab/lab/databases"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/results/report"
+	"wirelab/results/measure"
 )
 
 // conductOptions are the flags that every experiment has.
@@ -25,7 +24,7 @@ type conductOptions struct {
 	network     networkFlag
 	secure      secureFlags
 	database    databases.Choice
-	gate        gate
+	gate        gateFlags
 	// place says of an error of the plan where it is in the plan's file; nil where there is none.
 	place func(error) error
 }
@@ -75,7 +74,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err := o.gate.marks(a); err != nil {
 		return err
 	}
-	if err := o.gate.prepare(p, o.json); err != nil {
+	if err := o.gate.Prepare(p, o.gate.failIf, o.json); err != nil {
 		return err
 	}
 	if err := a.Named(o.name); err != nil {
@@ -94,54 +93,25 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 // conclude prints a result that is stored, and says by its error how it ended.
 func (a *app) conclude(r *result.Result, o conductOptions) error {
 	analysis := result.Analyse(r)
-	judged := o.gate.judge(r, &analysis)
-	if err := o.gate.write(a, r, &analysis, judged); err != nil {
+	judged := o.gate.Judge(r, &analysis)
+	if err := o.gate.Write(a.Stdout, r, &analysis, judged); err != nil {
 		return o.gate.noWord(err)
 	}
-	if !o.gate.ownsOutput() {
+	if !o.gate.OwnsOutput() {
 		if err := a.printResult(r, &analysis, judged, o.json); err != nil {
 			return o.gate.noWord(err)
 		}
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return a.interrupted(soFar(r), r.ID)
+		return a.interrupted(measure.SoFar(r), r.ID)
 	case judged != nil:
-		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
+		return outcomeError(r, judged, !o.json && !o.gate.OwnsOutput())
 	case r.Ending == result.Failed:
 		return cli.With(exitFailed, a.fewArms(r))
 	}
 	return a.unanswered(r, &analysis)
 }
-
-// fewArms says why an experiment ended that has too few arms left.
-func (a *app) fewArms(r *result.Result) error {
-	why := ""
-	for i := range r.Arms {
-		if out := r.Arms[i].Out; out != "" {
-			why = fmt.Sprintf(": %s %s", r.ArmName(i), out)
-			break
-		}
-	}
-	what := "too few arms are left to compare"
-	if len(r.Plan.Arms) == 1 {
-		what = "the measurement was given up"
-	}
-	return fmt.Errorf("%s%s%s", what, why, a.Stored("what was measured is ", r.ID))
-}
-
-// soFar says how far an experiment got that was interrupted.
-func soFar(r *result.Result) string {
-	whole := len(r.Rounds)
-	if whole > 0 && r.Rounds[whole-1].Cut {
-		whole--
-		return fmt.Sprintf("%s and %d trials of the next", completeRounds(whole), len(r.Rounds[whole].Trials))
-	}
-	return completeRounds(whole)
-}
-
-// completeRounds is "1 complete round", or another number of them.
-func completeRounds(n int) string { return strings.Replace(report.Rounds(n), " r", " complete r", 1) }
 
 // interrupted is how an experiment ends that was interrupted: with what was measured, and
 // where it is.
@@ -149,51 +119,18 @@ func (a *app) interrupted(measured, id string) error {
 	return cli.With(exitNoWord, fmt.Errorf("interrupted%s: %s", a.Stored("", id), measured))
 }
 
-// unanswered is the error of a result that does not answer for some arm: nil where the metric
-// that decides has a figure everywhere. That there is none must not pass for an answer: a check
-// refuses it, nothing was measured, or there were too few calls, which more rounds mend.
+// unanswered is the error of a result that does not answer for some arm; nil if it answers for all.
 func (a *app) unanswered(r *result.Result, found *result.Analysis) error {
-	var refused, lacking missing
-	for i := range found.Loads {
-		l := &found.Loads[i]
-		primary := result.Primary(r.Plan, r.Plan.Loads[l.Load])
-		row := l.Row(primary.ID)
-		for n, arm := range l.Arms {
-			switch why := arm.Why(primary); {
-			case why != "":
-				refused.add(arm.Name, l.Name, why)
-			case row == nil:
-				lacking.add(arm.Name, l.Name, primary.Title+" was not measured")
-			case !row.Cells[n].Estimate.Known && arm.Rounds > 0:
-				lacking.add(arm.Name, l.Name, primary.Title+": "+row.Cells[n].Estimate.Why)
-			}
-		}
-	}
-	switch {
-	case refused.n > 0:
+	switch refused, lacking := measure.Unanswered(r, found); {
+	case refused != "":
 		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused, a.Stored("the result is ", r.ID)))
-	case lacking.n > 0:
+	case lacking != "":
 		return cli.With(exitUndecided, fmt.Errorf("too little was measured for an answer: %v%s", lacking, a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }
 
-// missing are arms without an answer, told by the first reason: the report has them all.
-type missing struct {
-	first string
-	n     int
-}
-
-func (m *missing) add(arm, load, why string) {
-	if m.n++; m.n == 1 {
-		m.first = fmt.Sprintf("%s (%s): %s", arm, load, why)
-	}
-}
-
-// String implements fmt.Stringer.
-func (m missing) String() string {
-	if m.n > 1 {
-		return fmt.Sprintf("%s (and %d more)", m.first, m.n-1)
-	}
-	return m.first
+// fewArms is the error of an experiment that has too few arms left.
+func (a *app) fewArms(r *result.Result) error {
+	return fmt.Errorf("%s%s", measure.FewArms(r), a.Stored("what was measured is ", r.ID))
 }

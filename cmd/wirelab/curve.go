@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +12,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/results/measure"
 	"wirelab/results/report"
 )
 
@@ -84,7 +83,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 	if err != nil {
 		return err
 	}
-	rates, err := f.given()
+	rates, err := prepare.Levels(f.to, f.rates, f.steps)
 	if err != nil {
 		return err
 	}
@@ -95,91 +94,24 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 		return err
 	}
 	if rates != nil {
-		return f.conducted(ctx, a, f.at(p, rates), nil, said)
+		return f.conducted(ctx, a, prepare.AtRates(p, f.arrivals, f.inFlight, rates), nil, said)
 	}
 	if f.conduct.plan {
 		return cli.Usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: give them")
 	}
 	// What cannot be is said before anything is run, on a rate that stands for those to come.
-	if _, err := a.Checked(ctx, f.at(p, []float64{1})); err != nil {
+	if _, err := a.Checked(ctx, prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1})); err != nil {
 		return err
 	}
-	if err := f.conduct.gate.prepare(f.at(p, []float64{1}), f.conduct.json); err != nil {
+	if err := f.conduct.gate.Prepare(prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1}), f.conduct.gate.failIf, f.conduct.json); err != nil {
 		return err
 	}
 	a.sayDriver(said, f.conduct.quiet)
-	calibrated, err := f.calibrate(ctx, a, p)
+	calibrated, err := prepare.Calibrate(ctx, &a.Lab, p, f.inFlight)
 	if err != nil {
 		return f.conduct.gate.noWord(err)
 	}
-	most := make([]float64, 0, len(p.Arms))
-	for arm := range p.Arms {
-		best := 0.0
-		for _, c := range calibrated {
-			if c.Arm == arm {
-				best = max(best, c.Rate)
-			}
-		}
-		if best > 0 {
-			most = append(most, best)
-		}
-	}
-	return f.conducted(ctx, a, f.at(p, plan.Levels(most, f.steps)), calibrated, "")
-}
-
-// given are the rates that flags tell; nil where they are to be found.
-func (f *curveFlags) given() ([]float64, error) {
-	if f.to != "" {
-		to, err := plan.ParseRate(f.to)
-		if err != nil {
-			return nil, err
-		}
-		return plan.EvenLevels(to, f.steps), nil
-	}
-	if f.rates == "" {
-		return nil, nil
-	}
-	var rates []float64
-	for text := range strings.SplitSeq(f.rates, ",") {
-		rate, err := plan.ParseRate(text)
-		if err != nil {
-			return nil, err
-		}
-		rates = append(rates, rate)
-	}
-	if len(rates) < result.LeastLevels {
-		return nil, cli.Usage("--rates has %d; a curve needs %d", len(rates), result.LeastLevels)
-	}
-	return rates, nil
-}
-
-// at is the plan with rates for loads.
-func (f *curveFlags) at(p plan.Plan, rates []float64) plan.Plan {
-	p.Loads = nil
-	for _, rate := range rates {
-		p.Loads = append(p.Loads, plan.Load{Rate: rate, Arrivals: f.arrivals, InFlight: f.inFlight})
-	}
-	return p
-}
-
-// calibrate looks once, shortly, at what each arm does in the closed loop with
-// few and with many calls in flight.
-func (f *curveFlags) calibrate(ctx context.Context, a *app, p plan.Plan) ([]result.Calibrated, error) {
-	const few = 32
-	p.Loads = []plan.Load{{InFlight: f.inFlight}}
-	if f.inFlight > few {
-		p.Loads = append(p.Loads, plan.Load{InFlight: few})
-	}
-	p.Slices, p.Slice, p.Primary = 5, plan.Duration(100*time.Millisecond), ""
-	r, err := a.Look(ctx, p, "looking for the rates")
-	if err != nil {
-		return nil, err
-	}
-	found := prepare.Calibrations(r)
-	if len(found) == 0 {
-		return nil, errors.New("no arm answered a call in the closed loop, so there are no rates to choose")
-	}
-	return found, nil
+	return f.conducted(ctx, a, prepare.AtRates(p, f.arrivals, f.inFlight, plan.Levels(prepare.MostOf(p, calibrated), f.steps)), calibrated, "")
 }
 
 // conducted runs the curve's plan and prints what came of it.
@@ -193,7 +125,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	if err != nil {
 		return err
 	}
-	if err := o.gate.prepare(p, o.json); err != nil {
+	if err := o.gate.Prepare(p, o.gate.failIf, o.json); err != nil {
 		return err
 	}
 	if o.plan {
@@ -221,20 +153,20 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 // the generator or the machine spoiled each, there is no answer.
 func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 	analysis := result.Analyse(r)
-	judged := o.gate.judge(r, &analysis)
-	if err := o.gate.write(a, r, &analysis, judged); err != nil {
+	judged := o.gate.Judge(r, &analysis)
+	if err := o.gate.Write(a.Stdout, r, &analysis, judged); err != nil {
 		return o.gate.noWord(err)
 	}
-	if !o.gate.ownsOutput() {
+	if !o.gate.OwnsOutput() {
 		if err := a.printResult(r, &analysis, judged, o.json); err != nil {
 			return o.gate.noWord(err)
 		}
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return a.interrupted(completeRounds(len(r.Rounds)), r.ID)
+		return a.interrupted(measure.CompleteRounds(len(r.Rounds)), r.ID)
 	case judged != nil:
-		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
+		return outcomeError(r, judged, !o.json && !o.gate.OwnsOutput())
 	}
 	if spoiled := report.CurveSpoiled(&analysis); spoiled != "" {
 		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled, a.Stored("the result is ", r.ID)))

@@ -7,12 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/databases"
 	"wirelab/system/postgres"
 	"wirelab/workload/ledger"
 	kept "wirelab/workload/ledger/database/postgres"
-	logged "wirelab/workload/logging/database/postgres"
 )
 
 func newDBCommand(a *app) *cobra.Command {
@@ -67,7 +66,7 @@ func newDBStopCommand(a *app) *cobra.Command {
 	c.MarkFlagsMutuallyExclusive("keep", "discard")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if !keep && !discard {
-			if err := a.onlySets(c.Context()); err != nil {
+			if err := databases.OnlySets(c.Context(), a.Getenv); err != nil {
 				return err
 			}
 		}
@@ -88,32 +87,6 @@ func newDBStopCommand(a *app) *cobra.Command {
 	return c
 }
 
-// onlySets returns an error unless the server holds nothing but data sets.
-func (a *app) onlySets(ctx context.Context) error {
-	r, ok, err := postgres.Residing(a.Getenv)
-	if err != nil || !ok {
-		return err
-	}
-	if r.PID == 0 {
-		return cli.Usage("the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab db stop --discard removes it")
-	}
-	entries, err := logged.Holds(ctx, r.Source)
-	var others int
-	if err == nil {
-		others, err = kept.Others(ctx, r.Source, logged.Schema)
-	}
-	if err != nil {
-		return fmt.Errorf("look what the server holds (wirelab db stop --keep or --discard does not): %w", err)
-	}
-	if entries {
-		return cli.Usage("the server holds log entries, which nothing writes again: give --keep to keep all it holds, or --discard")
-	}
-	if others > 0 {
-		return cli.Usage("the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all it holds, or --discard", others)
-	}
-	return nil
-}
-
 func newDBStatusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
@@ -126,53 +99,8 @@ func newDBStatusCommand(a *app) *cobra.Command {
 	return c
 }
 
-// dbStatus is what "db status" tells.
-type dbStatus struct {
-	Running   bool               `json:"running"`
-	Address   string             `json:"address,omitempty"`
-	Version   string             `json:"version,omitempty"`
-	PID       int                `json:"pid,omitempty"`
-	Started   *time.Time         `json:"started,omitempty"`
-	Directory string             `json:"directory,omitempty"` // also of one that does not run, with what it holds
-	State     string             `json:"state,omitempty"`     // file with its connection string
-	Settings  []postgres.Setting `json:"settings,omitempty"`
-	Sets      []kept.Held        `json:"sets"`
-	Problem   string             `json:"problem,omitempty"` // why what it holds cannot be told
-	// Other is the database that the environment names, which commands use instead.
-	Other string `json:"other,omitempty"`
-}
-
-func (a *app) dbStatus(ctx context.Context) (dbStatus, error) {
-	s := dbStatus{Sets: []kept.Held{}}
-	if other := a.Getenv(postgres.Variable); other != "" {
-		s.Other = postgres.Redact(other)
-	}
-	r, ok, err := postgres.Residing(a.Getenv)
-	if err != nil || !ok {
-		return s, err
-	}
-	s.Directory, s.Version = r.Directory, r.Version
-	if r.PID == 0 {
-		return s, nil
-	}
-	s.Running, s.PID, s.Started, s.Settings, s.Address = true, r.PID, &r.Started, r.Settings, postgres.Redact(r.Source)
-	if s.State, err = postgres.StatePath(a.Getenv); err != nil {
-		return s, err
-	}
-	sets, err := kept.Sets(ctx, r.Source)
-	switch {
-	case ctx.Err() != nil:
-		return s, err
-	case err != nil:
-		s.Problem = describe(err) // it starts, or was just killed
-	default:
-		s.Sets = sets
-	}
-	return s, nil
-}
-
 func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
-	s, err := a.dbStatus(ctx)
+	s, err := databases.StatusOf(ctx, a.Getenv)
 	if err != nil {
 		return err
 	}
@@ -232,7 +160,7 @@ schema; nothing else in the database is touched.`,
 		Example: "  wirelab db seed\n  wirelab db seed --accounts 100 --transactions 1000 --again",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	usual, usualLog := usualSet()
+	usual, usualLog := databases.UsualSet()
 	c.Flags().IntVar(&accounts, "accounts", usual, "number of accounts")
 	c.Flags().IntVar(&transactions, "transactions", usualLog, "number of transactions in the log")
 	c.Flags().BoolVar(&again, "again", false, "remove the set first, with all transactions that were added")
@@ -242,7 +170,7 @@ schema; nothing else in the database is touched.`,
 		if err != nil {
 			return err
 		}
-		source, err := a.seedSource()
+		source, err := databases.SeedSource(a.Getenv)
 		if err != nil {
 			return err
 		}
@@ -266,28 +194,4 @@ schema; nothing else in the database is touched.`,
 type dbSeeded struct {
 	Set string `json:"set"`
 	kept.Seeded
-}
-
-// usualSet returns the size of the ledger's first data set.
-func usualSet() (accounts, transactions int) {
-	set, err := ledger.SetOf("")
-	if err != nil {
-		panic(err) // the default set has no name to be wrong
-	}
-	return set.Size()
-}
-
-// seedSource returns the connection string of the server to write into.
-func (a *app) seedSource() (string, error) {
-	if source := a.Getenv(postgres.Variable); source != "" {
-		return source, nil
-	}
-	r, ok, err := postgres.Running(a.Getenv)
-	if err != nil {
-		return "", err
-	}
-	if !ok {
-		return "", wirelab.Errorf(wirelab.NotFound, "no server runs: start one with wirelab db start, or set %s to a connection string", postgres.Variable)
-	}
-	return r.Source, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/lab/databases"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/logging"
@@ -29,7 +30,7 @@ func TestDB(t *testing.T) {
 	s.run("db", "status").wants(t, exitOK, []string{"not running"}, nil)
 	s.run("db", "seed").wants(t, exitUsage, nil, []string{"wirelab db start", postgres.Variable})
 	s.run("db", "stop").wants(t, exitOK, nil, []string{"no server"})
-	if got := decode[dbStatus](t, s.run("db", "status", "--json").stdout); got.Running || got.Sets == nil {
+	if got := decode[databases.Status](t, s.run("db", "status", "--json").stdout); got.Running || got.Sets == nil {
 		t.Errorf("without a server: %+v", got)
 	}
 
@@ -51,7 +52,7 @@ func TestDB(t *testing.T) {
 	run("db", "seed", "--accounts", "3").wants(t, exitUsage, nil, []string{"3x100000"})
 	run("db", "seed", "--transactions", "-1").wants(t, exitUsage, nil, []string{"10000x-1"})
 	run("db", "status").wants(t, exitOK, []string{"PostgreSQL", "127.0.0.1:", "ledger 100x1000  100       1000"}, nil)
-	status := decode[dbStatus](t, run("db", "status", "--json").stdout)
+	status := decode[databases.Status](t, run("db", "status", "--json").stdout)
 	if !status.Running || status.PID == 0 || len(status.Sets) != 1 || status.Sets[0].Transactions != 1000 || len(status.Settings) < 10 {
 		t.Errorf("status %+v", status)
 	}
@@ -69,7 +70,7 @@ func TestDB(t *testing.T) {
 	if err := syscall.Kill(status.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for decode[dbStatus](t, run("db", "status", "--json").stdout).Running {
+	for decode[databases.Status](t, run("db", "status", "--json").stdout).Running {
 		if t.Context().Err() != nil {
 			t.Fatal("it does not die")
 		}
@@ -79,7 +80,7 @@ func TestDB(t *testing.T) {
 	run("db", "start").wants(t, exitOK, []string{"started at " + status.Address}, nil)
 	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, exitOK, []string{"is there already"}, nil)
 	run("db", "stop", "--keep").wants(t, exitOK, nil, []string{"stay in " + status.Directory})
-	again := decode[dbStatus](t, run("db", "start", "--json").stdout)
+	again := decode[databases.Status](t, run("db", "start", "--json").stdout)
 
 	// What is no data set is not removed without a word.
 	resident, _, err := postgres.Running(getenv)

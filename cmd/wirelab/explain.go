@@ -238,7 +238,7 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	}
 	switch r.Ending {
 	case result.Interrupted:
-		return a.interrupted(completeRounds(len(r.Rounds)), r.ID)
+		return a.interrupted(measure.CompleteRounds(len(r.Rounds)), r.ID)
 	case result.Failed:
 		return cli.With(exitFailed, a.fewArms(r))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 	"wirelab/lab/services"
 	"wirelab/workload/external"
@@ -167,7 +167,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 
 // readable refuses what cannot be read of the flags, before any call is made.
 func (f *loadFlags) readable() error {
-	if _, err := thresholdsOf(f.slo); err != nil {
+	if _, err := loads.Thresholds(f.slo); err != nil {
 		return err
 	}
 	if f.until != "" {
@@ -215,7 +215,7 @@ func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
 	if len(p.Loads) == 0 {
 		p.Loads = []plan.Load{{InFlight: loadInFlight}}
 	}
-	thresholds, err := thresholdsOf(f.slo)
+	thresholds, err := loads.Thresholds(f.slo)
 	if err != nil {
 		return err
 	}
@@ -231,21 +231,6 @@ func (f *loadFlags) capped(a *app, p *plan.Plan) {
 			a.Note("%s is not this machine: %s; --rate or --in-flight sets another load", services.HostOf(w.Address), mayLoadText)
 		}
 	}
-}
-
-// thresholdsOf makes thresholds of an objective: what it wants must not be missed.
-func thresholdsOf(slo string) (all []string, err error) {
-	if slo == "" {
-		return nil, nil
-	}
-	for part := range strings.SplitSeq(slo, ",") {
-		metric, limit, ok := strings.Cut(part, "<")
-		if !ok {
-			return nil, cli.Usage("--slo %q: want an objective such as 'p99<20ms,errors<0.1%%'", part)
-		}
-		all = append(all, strings.TrimSpace(metric)+" > "+strings.TrimSpace(limit))
-	}
-	return all, nil
 }
 
 // printRequests prints what would be sent, with secrets hidden.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"math"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -57,7 +55,7 @@ func newOwnInitCommand(a *app) *cobra.Command {
 		for _, note := range notes {
 			a.Note("%s", note)
 		}
-		text, err := yaml.MarshalWithOptions(d, yaml.UseLiteralStyleIfMultiline(true), yaml.CustomMarshaler(numberText))
+		text, err := yaml.MarshalWithOptions(d, yaml.UseLiteralStyleIfMultiline(true), yaml.CustomMarshaler(services.NumberText))
 		if err != nil {
 			return err
 		}
@@ -67,18 +65,6 @@ func newOwnInitCommand(a *app) *cobra.Command {
 		return a.writeNew(to, text)
 	}
 	return c
-}
-
-// numberText is a number as it is read back: the library writes 1e+08, which it reads as a text.
-func numberText(v float64) ([]byte, error) {
-	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-		return strconv.AppendInt(nil, int64(v), 10), nil
-	}
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	if before, after, ok := strings.Cut(text, "e"); ok && !strings.Contains(before, ".") {
-		text = before + ".0e" + after
-	}
-	return []byte(text), nil
 }
 
 // writeNew writes a file that is not there yet.
@@ -139,7 +125,7 @@ func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJ
 			}
 			all = append(all, call)
 			if !asJSON {
-				if err := a.printChecked(call); err != nil {
+				if err := a.Printf("%s", services.CheckedText(call, a.columns())); err != nil {
 					return err
 				}
 			}
@@ -156,36 +142,6 @@ func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJ
 		return cli.Usage("%s has no such wire or operation", arg)
 	case failed > 0:
 		return cli.With(exitFailed, wirelab.Errorf(wirelab.Unavailable, "%d of %d calls were not answered as they should be", failed, len(all)))
-	}
-	return nil
-}
-
-// printChecked prints one call.
-func (a *app) printChecked(c services.Checked) error {
-	if c.Error != "" {
-		return a.Printf("✗ %s over %s: %s\n", c.Operation, c.Wire, c.Error)
-	}
-	if err := a.Printf("✓ %s over %s: status %d, %d bytes\n", c.Operation, c.Wire, c.Status, c.Bytes); err != nil {
-		return err
-	}
-	for _, line := range []struct{ what, text string }{
-		{"reply   ", c.Reply}, {"differs ", strings.Join(c.Vary, ", ")}, {"compared", c.Compared}, {"again   ", c.Again}, {"raw     ", c.Raw},
-	} {
-		if line.text == "" {
-			continue
-		}
-		text := line.text
-		switch strings.TrimSpace(line.what) {
-		case "differs":
-			text += " from one reply to the next: put it under ignore, or expect status"
-		case "again":
-			text = "refused when it came again, so a load needs rows with a value of its own for each call: " + text
-		case "raw":
-			text = "the library's client calls, since the raw driver cannot: " + text
-		}
-		if err := a.Printf("%s", cli.Hang("  "+line.what, 12, text, a.columns())); err != nil {
-			return err
-		}
 	}
 	return nil
 }

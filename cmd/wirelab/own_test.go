@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"wirelab/lab/services"
 )
 
 // Who has no service at hand tries a description on ours: each says what it serves, and answers what that has as examples.
@@ -51,7 +53,7 @@ func TestOwnServersDescribeThemselves(t *testing.T) {
 func TestNumbersOfADescriptionStayNumbers(t *testing.T) {
 	t.Parallel()
 	want := []any{4e8, -7.4e8, 1e-7, 1e30, 1.5e30, 0.5, 3.0, 1e15}
-	text, err := yaml.MarshalWithOptions(want, yaml.CustomMarshaler(numberText))
+	text, err := yaml.MarshalWithOptions(want, yaml.CustomMarshaler(services.NumberText))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/results/measure"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"
 )
@@ -69,7 +70,7 @@ func newReplayCommand(a *app) *cobra.Command {
 			return err
 		}
 		if here.Ending == result.Interrupted {
-			return a.interrupted(completeRounds(len(here.Rounds)), here.ID)
+			return a.interrupted(measure.CompleteRounds(len(here.Rounds)), here.ID)
 		}
 		return a.tellAgreement(was, here, *asJSON)
 	}

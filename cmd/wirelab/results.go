@@ -85,7 +85,11 @@ func newListCommand(a *app) *cobra.Command {
 			if *asJSON {
 				return a.PrintJSON(list)
 			}
-			if err := a.printList(c.Context(), s, list); err != nil {
+			if len(list) == 0 {
+				a.Note("no results; wirelab presets lists experiments to run")
+			}
+			text, err := measure.ListText(c.Context(), s, list, a.columns())
+			if err := cli.Both(err, a.Printf("%s", text)); err != nil {
 				return err
 			}
 			if total, err := s.Total(c.Context(), f); err != nil {

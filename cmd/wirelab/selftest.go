@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,24 +14,18 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/selftest"
-	"wirelab/lab/experiment"
-	"wirelab/lab/plan"
-	"wirelab/lab/prepare"
-	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/results/measure"
-	"wirelab/results/report/json"
+	reportjson "wirelab/results/report/json"
 	"wirelab/results/report/terminal"
 	"wirelab/results/store"
 )
 
 // selfTestOptions are the flags of "selftest".
 type selfTestOptions struct {
-	long, list, json, quiet bool
-	gates                   bool
-	only, loads, busy       []string
-	driver                  string
-	seed                    uint64
+	selftest.Asked
+	list, json, quiet, gates bool
+	only                     []string
 }
 
 func newSelfTestCommand(a *app) *cobra.Command {
@@ -44,27 +37,27 @@ func newSelfTestCommand(a *app) *cobra.Command {
 		Example: helpText("self-test.examples"),
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	c.Flags().BoolVar(&o.long, "long", false, "run longer tests")
+	c.Flags().BoolVar(&o.Long, "long", false, "run longer tests")
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
 	c.Flags().BoolVar(&o.gates, "gates", false, "count how many true numbers the checks refuse, and how many false ones they let pass")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
-	c.Flags().StringSliceVar(&o.loads, "loads", nil, "with --gates: only the loads with one of these `words` in their name")
-	c.Flags().StringSliceVar(&o.busy, "busy", nil, "with --gates: the `core` that another program uses too: none, driver or server")
-	c.Flags().StringVar(&o.driver, "driver", "", "with --gates: the `driver`, client or raw")
+	c.Flags().StringSliceVar(&o.Loads, "loads", nil, "with --gates: only the loads with one of these `words` in their name")
+	c.Flags().StringSliceVar(&o.Busy, "busy", nil, "with --gates: the `core` that another program uses too: none, driver or server")
+	c.Flags().StringVar(&o.Driver, "driver", "", "with --gates: the `driver`, client or raw")
 	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	c.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the random numbers")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if !o.gates && (len(o.loads) > 0 || len(o.busy) > 0 || o.driver != "") {
+		if !o.gates && (len(o.Loads) > 0 || len(o.Busy) > 0 || o.Driver != "") {
 			return wirelab.Errorf(wirelab.InvalidArgument, "--loads, --busy and --driver choose runs of --gates")
 		}
-		if err := (selftest.Env{Loads: o.loads, Busy: o.busy, Driver: o.driver}).CheckGates(); err != nil {
+		if err := (selftest.Env{Loads: o.Loads, Busy: o.Busy, Driver: o.Driver}).CheckGates(); err != nil {
 			return err
 		}
 		if o.gates {
 			o.only = append(o.only, selftest.Gates().Name)
 		}
-		tests, err := chooseTests(o.only)
+		tests, err := selftest.Choose(o.only)
 		if err != nil {
 			return err
 		}
@@ -77,25 +70,6 @@ func newSelfTestCommand(a *app) *cobra.Command {
 		return a.selfTest(c.Context(), tests, o)
 	}
 	return c
-}
-
-// chooseTests returns the tests with these names, all if there are none.
-func chooseTests(only []string) ([]selftest.Test, error) {
-	all := selftest.Tests()
-	if len(only) == 0 {
-		return all, nil
-	}
-	all = append(all, selftest.Gates()) // it takes long: only where it is asked for
-	known := make([]string, len(all))
-	for i, t := range all {
-		known[i] = t.Name
-	}
-	for _, name := range only {
-		if !slices.Contains(known, name) {
-			return nil, wirelab.UnknownName("test", name, known, "wirelab selftest --list")
-		}
-	}
-	return slices.DeleteFunc(all, func(t selftest.Test) bool { return !slices.Contains(only, t.Name) }), nil
 }
 
 // listTests prints what tests there are.
@@ -123,19 +97,29 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 		return err
 	}
 	defer func() { err = cli.Both(err, results.Close()) }()
-	e, err := a.selfTestEnv(ctx, results, o)
+	e, err := selftest.NewEnv(ctx, &a.Lab, o.Asked)
 	if err != nil {
 		return err
 	}
-	report, err := a.blankReport(ctx, e, o)
+	var saying sync.Mutex // tests say what they do from several goroutines
+	e.Keep = func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) }
+	e.Say = func(line string) {
+		saying.Lock()
+		defer saying.Unlock()
+		if !o.quiet {
+			a.Note("%s", line)
+		}
+	}
+	report, err := selftest.Blank(ctx, &a.Lab, e, o.Asked)
 	if err != nil {
 		return err
 	}
+	report.Command, report.ID = a.commandLine(), store.NewID(report.Began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	news := measure.TellOf(results, store.StartRunning(report.ID, report.Began, report.Plan, report.Environment.Host))
 	defer news.Close()
 	for i, t := range tests {
 		news.Test(t.Name, i, len(tests))
-		e.Say(fmt.Sprintf("test %d of %d, %s: about %v", i+1, len(tests), t.Name, takes(t, o.long)))
+		e.Say(fmt.Sprintf("test %d of %d, %s: about %v", i+1, len(tests), t.Name, selftest.Takes(t, o.Long)))
 		testing := a.Doing(fmt.Sprintf("test %d of %d, %s", i+1, len(tests), t.Name))
 		done, err := t.Run(ctx, e)
 		testing.Done()
@@ -154,7 +138,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	// After Ctrl-C ctx is over, and storing what was found must not be.
 	a.Unkept = a.Keep(context.WithoutCancel(ctx), results, report)
 	if o.json {
-		err = json.Write(a.Stdout, report)
+		err = reportjson.Write(a.Stdout, report)
 	} else {
 		err = terminal.Write(a.Stdout, report, a.style())
 	}
@@ -170,69 +154,4 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 			strings.Join(report.SelfTest.Refused(), ", ")))
 	}
 	return nil
-}
-
-func takes(t selftest.Test, long bool) time.Duration {
-	if long {
-		return t.Long
-	}
-	return t.Short
-}
-
-// selfTestEnv is what tests need.
-func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOptions) (selftest.Env, error) {
-	program, err := experiment.Program()
-	if err != nil {
-		return selftest.Env{}, err
-	}
-	work, err := a.Work("routeguide")
-	if err != nil {
-		return selftest.Env{}, err
-	}
-	var saying sync.Mutex // tests say what they do from several goroutines
-	e := selftest.Env{
-		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return a.Arms(ctx, p) },
-		External: a.describedGuide, Broker: prepare.NullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
-		Loads: o.loads, Busy: o.busy, Driver: o.driver,
-		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
-		Say: func(line string) {
-			saying.Lock()
-			defer saying.Unlock()
-			if !o.quiet {
-				a.Note("%s", line)
-			}
-		},
-	}
-	for _, cell := range work.Cells {
-		if _, hole := cell.Holes["GetFeature"]; cell.Usual && !hole {
-			e.Wires = append(e.Wires, cell)
-		}
-		if cell.Usual && cell.Protocol.Name == "sse" {
-			e.Feeds = append(e.Feeds, cell)
-		}
-	}
-	return e, nil
-}
-
-// blankReport is the report before any test has run. Its plan names what the
-// tests are tried on, so that it is found among the results.
-func (a *app) blankReport(ctx context.Context, e selftest.Env, o selfTestOptions) (*result.Result, error) {
-	p := plan.Plan{
-		Name: "selftest", About: "Is what wirelab tells of things that are known true?",
-		Workload: "routeguide", Operation: "GetFeature", Seed: max(o.seed, 1), Floor: plan.FloorNone,
-	}
-	for _, cell := range e.Wires {
-		p.Arms = append(p.Arms, plan.Arm{Protocol: cell.Protocol.Name})
-	}
-	p, err := p.Complete()
-	if err != nil {
-		return nil, err
-	}
-	arms, err := a.Arms(ctx, p)
-	began := time.Now()
-	return &result.Result{
-		Schema: result.Schema, Minor: result.Minor, ID: store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))), Command: a.commandLine(),
-		Began: began, Plan: p, Arms: arms, Environment: e.Environment, Rounds: []result.Round{}, Ending: result.RoundsDone,
-		SelfTest: &result.SelfTest{Long: o.long, Tests: []result.Tested{}},
-	}, err
 }

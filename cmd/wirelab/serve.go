@@ -99,7 +99,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 		}
 		cell.Serve, cell.Server = cell.Null, prepare.NullResponder
 	}
-	cell, injector, err := hooked(cell, f.inject)
+	cell, injector, err := inject.Hook(cell, f.inject)
 	if err != nil {
 		return err
 	}
@@ -125,23 +125,6 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 	a.sayServing(cell, ready.Address, f.ca)
 	a.Idle(ctx, "ending the calls in progress")
 	return cell.Serve(ctx, at)
-}
-
-// hooked returns the cell with an injected behaviour, which is to be closed
-// once the cell has been served.
-func hooked(cell wirelab.Cell, text string) (wirelab.Cell, *inject.Injector, error) {
-	behaviour, err := inject.Parse(text)
-	if err != nil {
-		return cell, nil, err
-	}
-	injector, err := behaviour.Start()
-	if err != nil {
-		return cell, nil, err
-	}
-	if cell, err = cell.Hooked(injector.Hooks()); err != nil {
-		err = cli.Both(err, injector.Close())
-	}
-	return cell, injector, err
 }
 
 // sayServing tells a person what is served and how to call it.

@@ -64,7 +64,7 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 			o := conductOptions{}
 			if gated {
 				o.gate.failIf = []string{"errors > 0.1%", "p50 > 10s"}
-				if err := o.gate.prepare(r.Plan, false); err != nil {
+				if err := o.gate.Prepare(r.Plan, o.gate.failIf, false); err != nil {
 					t.Fatal(err)
 				}
 			}

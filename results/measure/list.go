@@ -1,11 +1,12 @@
-package main
+package measure
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
-	"wirelab/cmd/internal/cli"
+	"wirelab/internal/fault"
+	"wirelab/internal/paragraph"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/results/report"
@@ -15,25 +16,20 @@ import (
 // whenColumns is where the text of a result begins in a list, after its id and time.
 const whenColumns = 42
 
-// printList prints results, each in a few lines: id and time, what was compared, what was found.
-func (a *app) printList(ctx context.Context, s store.Store, list []store.Summary) error {
-	if len(list) == 0 {
-		a.Note("no results; wirelab presets lists experiments to run")
-		return nil
-	}
+// ListText is results, each in a few lines: id and time, what was compared, what was found.
+func ListText(ctx context.Context, s store.Store, list []store.Summary, columns int) (string, error) {
+	var b strings.Builder
 	for _, m := range list {
 		g, err := gistOf(ctx, s, m)
 		if ctx.Err() != nil {
-			return err
+			return "", err
 		}
 		if err != nil { // one that is damaged must not hide the others
-			g = report.Gist{Arms: strings.Join(m.Protocols, ", "), Verdict: "cannot be read: " + describe(err)}
+			g = report.Gist{Arms: strings.Join(m.Protocols, ", "), Verdict: "cannot be read: " + fault.Describe(err)}
 		}
-		if err := a.printListed(m, g); err != nil {
-			return err
-		}
+		b.WriteString(listedText(m, g, columns))
 	}
-	return nil
+	return b.String(), nil
 }
 
 // gistOf is what a list says of a result; it is kept with the result.
@@ -43,7 +39,7 @@ func gistOf(ctx context.Context, s store.Store, m store.Summary) (report.Gist, e
 		func(text string) error { return s.SetFinding(ctx, m.ID, text) })
 }
 
-func (a *app) printListed(m store.Summary, g report.Gist) error {
+func listedText(m store.Summary, g report.Gist, columns int) string {
 	name := m.Name
 	if name == "compare" {
 		name = ""
@@ -60,16 +56,16 @@ func (a *app) printListed(m store.Summary, g report.Gist) error {
 		loads = "; " + g.Loads
 	}
 	var b strings.Builder
-	b.WriteString(cli.Hang(fmt.Sprintf("%s  %s", m.ID, m.Began.UTC().Format("2 Jan 15:04 UTC")), whenColumns, name, a.columns()))
-	b.WriteString(cli.Hang("", 2, work+": "+g.Arms+loads, a.columns()))
+	b.WriteString(paragraph.Hang(fmt.Sprintf("%s  %s", m.ID, m.Began.UTC().Format("2 Jan 15:04 UTC")), whenColumns, name, columns))
+	b.WriteString(paragraph.Hang("", 2, work+": "+g.Arms+loads, columns))
 	found := g.Verdict
 	for _, more := range []string{g.Validity, unusual(m)} {
 		if more != "" {
 			found += "; " + more
 		}
 	}
-	b.WriteString(cli.Hang("  → ", 4, strings.TrimPrefix(found, "; "), a.columns()))
-	return a.Printf("%s", plan.Harmless(b.String(), true)) // what was found may be in the words of an earlier wirelab
+	b.WriteString(paragraph.Hang("  → ", 4, strings.TrimPrefix(found, "; "), columns))
+	return plan.Harmless(b.String(), true) // what was found may be in the words of an earlier wirelab
 }
 
 // unusual says how a result ended, where that was not as planned.

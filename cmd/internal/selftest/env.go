@@ -1,0 +1,98 @@
+package selftest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"wirelab"
+	"wirelab/lab/experiment"
+	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
+	"wirelab/lab/probe"
+	"wirelab/lab/result"
+)
+
+// Asked says how tests are to be run.
+type Asked struct {
+	Long        bool
+	Loads, Busy []string
+	Driver      string
+	Seed        uint64
+}
+
+// Choose returns the tests with these names, all if there are none.
+func Choose(only []string) ([]Test, error) {
+	all := Tests()
+	if len(only) == 0 {
+		return all, nil
+	}
+	all = append(all, Gates()) // it takes long: only where it is asked for
+	known := make([]string, len(all))
+	for i, t := range all {
+		known[i] = t.Name
+	}
+	for _, name := range only {
+		if !slices.Contains(known, name) {
+			return nil, wirelab.UnknownName("test", name, known, "wirelab selftest --list")
+		}
+	}
+	return slices.DeleteFunc(all, func(t Test) bool { return !slices.Contains(only, t.Name) }), nil
+}
+
+func Takes(t Test, long bool) time.Duration {
+	if long {
+		return t.Long
+	}
+	return t.Short
+}
+
+// NewEnv is what tests need.
+func NewEnv(ctx context.Context, l *prepare.Lab, o Asked) (Env, error) {
+	program, err := experiment.Program()
+	if err != nil {
+		return Env{}, err
+	}
+	work, err := l.Work("routeguide")
+	if err != nil {
+		return Env{}, err
+	}
+	e := Env{
+		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return l.Arms(ctx, p) },
+		External: func(ctx context.Context) (json.RawMessage, error) { return describedGuide(ctx, l) }, Broker: prepare.NullBrokers(program), Environment: probe.Environment(), Long: o.Long, Seed: o.Seed,
+		Loads: o.Loads, Busy: o.Busy, Driver: o.Driver,
+	}
+	for _, cell := range work.Cells {
+		if _, hole := cell.Holes["GetFeature"]; cell.Usual && !hole {
+			e.Wires = append(e.Wires, cell)
+		}
+		if cell.Usual && cell.Protocol.Name == "sse" {
+			e.Feeds = append(e.Feeds, cell)
+		}
+	}
+	return e, nil
+}
+
+// Blank is the report before any test has run. Its plan names what the
+// tests are tried on, so that it is found among the results.
+func Blank(ctx context.Context, l *prepare.Lab, e Env, o Asked) (*result.Result, error) {
+	p := plan.Plan{
+		Name: "selftest", About: "Is what wirelab tells of things that are known true?",
+		Workload: "routeguide", Operation: "GetFeature", Seed: max(o.Seed, 1), Floor: plan.FloorNone,
+	}
+	for _, cell := range e.Wires {
+		p.Arms = append(p.Arms, plan.Arm{Protocol: cell.Protocol.Name})
+	}
+	p, err := p.Complete()
+	if err != nil {
+		return nil, err
+	}
+	arms, err := l.Arms(ctx, p)
+	began := time.Now()
+	return &result.Result{
+		Schema: result.Schema, Minor: result.Minor,
+		Began: began, Plan: p, Arms: arms, Environment: e.Environment, Rounds: []result.Round{}, Ending: result.RoundsDone,
+		SelfTest: &result.SelfTest{Long: o.Long, Tests: []result.Tested{}},
+	}, err
+}

@@ -1,0 +1,110 @@
+package prepare
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"wirelab"
+	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/lab/stat"
+)
+
+// search is the plan and the settings of the search.
+func CapacitySearch(p plan.Plan, objective result.Objective, inFlight, rounds int, probe time.Duration) (plan.Plan, result.Capacity) {
+	p.Loads = []plan.Load{{InFlight: inFlight}}
+	p.Floor = plan.FloorNone
+	p.Slices, p.Slice = 5, plan.Duration(100*time.Millisecond)
+	p.Rounds.Min = rounds
+	if p.Rounds.Min == 0 {
+		p.Rounds.Min = max(result.CapacityRounds, stat.RoundsForFamily(len(p.Arms)-1, stat.DefaultAlpha))
+	}
+	p.Rounds.Max = p.Rounds.Min
+	if p.Deadline == 0 {
+		// Far beyond the objective, and short: so long an overloaded probe may go
+		// on twice, to answer what was due.
+		p.Deadline = plan.Duration(max(time.Second, 10*objective.Loosest()))
+	}
+	short := probe != 0
+	if probe == 0 {
+		probe = result.ProbeLeast
+	}
+	return p, result.Capacity{
+		Objective: objective.String(), InFlight: inFlight,
+		Probe: plan.Duration(probe), Parts: result.ProbeParts, Short: short,
+	}
+}
+
+// given are the rates that flags tell; nil where they are to be found.
+func Levels(to, rates string, steps int) ([]float64, error) {
+	if to != "" {
+		most, err := plan.ParseRate(to)
+		if err != nil {
+			return nil, err
+		}
+		return plan.EvenLevels(most, steps), nil
+	}
+	if rates == "" {
+		return nil, nil
+	}
+	var all []float64
+	for text := range strings.SplitSeq(rates, ",") {
+		rate, err := plan.ParseRate(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rate)
+	}
+	if len(all) < result.LeastLevels {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--rates has %d; a curve needs %d", len(all), result.LeastLevels)
+	}
+	return all, nil
+}
+
+// at is the plan with rates for loads.
+func AtRates(p plan.Plan, arrivals string, inFlight int, rates []float64) plan.Plan {
+	p.Loads = nil
+	for _, rate := range rates {
+		p.Loads = append(p.Loads, plan.Load{Rate: rate, Arrivals: arrivals, InFlight: inFlight})
+	}
+	return p
+}
+
+// Calibrate looks once, shortly, at what each arm does in the closed loop with
+// few and with many calls in flight.
+func Calibrate(ctx context.Context, l *Lab, p plan.Plan, inFlight int) ([]result.Calibrated, error) {
+	const few = 32
+	p.Loads = []plan.Load{{InFlight: inFlight}}
+	if inFlight > few {
+		p.Loads = append(p.Loads, plan.Load{InFlight: few})
+	}
+	p.Slices, p.Slice, p.Primary = 5, plan.Duration(100*time.Millisecond), ""
+	r, err := l.Look(ctx, p, "looking for the rates")
+	if err != nil {
+		return nil, err
+	}
+	found := Calibrations(r)
+	if len(found) == 0 {
+		return nil, errors.New("no arm answered a call in the closed loop, so there are no rates to choose")
+	}
+	return found, nil
+}
+
+// MostOf is what each arm did at most when it was calibrated.
+func MostOf(p plan.Plan, calibrated []result.Calibrated) []float64 {
+	most := make([]float64, 0, len(p.Arms))
+	for arm := range p.Arms {
+		best := 0.0
+		for _, c := range calibrated {
+			if c.Arm == arm {
+				best = max(best, c.Rate)
+			}
+		}
+		if best > 0 {
+			most = append(most, best)
+		}
+	}
+	return most
+}

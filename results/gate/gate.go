@@ -1,0 +1,101 @@
+// Package gate checks a result against thresholds, and writes how they stand in files that CI systems read. It knows
+// thresholds and forms of reports, and must not know where a result comes from.
+package gate
+
+import (
+	"bytes"
+	"io"
+	"os"
+
+	"wirelab"
+	"wirelab/internal/fault"
+	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/results/report/junit"
+	"wirelab/results/report/markdown"
+)
+
+// Files are what is checked and where it is written.
+type Files struct {
+	Markdown, Junit string // files; "-" is standard output
+	thresholds      []result.Threshold
+}
+
+// Prepare reads the thresholds and checks that the plan has what they are
+// about, before anything is run.
+func (g *Files) Prepare(p plan.Plan, failIf []string, asJSON bool) error {
+	onOutput := 0
+	for _, taken := range []bool{asJSON, g.Markdown == "-", g.Junit == "-"} {
+		if taken {
+			onOutput++
+		}
+	}
+	switch {
+	case onOutput > 1:
+		return wirelab.Errorf(wirelab.InvalidArgument, "only one of --json, --markdown - and --junit - can have standard output")
+	case g.Junit != "" && len(failIf) == 0:
+		return wirelab.Errorf(wirelab.InvalidArgument, "--junit tells how thresholds stand; give one with --fail-if")
+	}
+	g.thresholds = nil
+	for _, text := range failIf {
+		t, err := result.ParseThreshold(text)
+		if err != nil {
+			return err
+		}
+		if err := t.Check(p); err != nil {
+			return err
+		}
+		g.thresholds = append(g.thresholds, t)
+	}
+	return nil
+}
+
+// Judge is nil without thresholds.
+func (g *Files) Judge(r *result.Result, a *result.Analysis) *result.Judgement {
+	if len(g.thresholds) == 0 {
+		return nil
+	}
+	j := result.Judge(r, a, g.thresholds)
+	return &j
+}
+
+// OwnsOutput reports whether a file of the gate is standard output, so that
+// nothing else may be written there.
+func (g *Files) OwnsOutput() bool { return g.Markdown == "-" || g.Junit == "-" }
+
+// Write writes the files that were asked for.
+func (g *Files) Write(stdout io.Writer, r *result.Result, analysis *result.Analysis, j *result.Judgement) error {
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{g.Markdown, func(w io.Writer) error { return markdown.WriteComment(w, r, analysis, j) }},
+		{g.Junit, func(w io.Writer) error { return junit.Write(w, r, j) }},
+	} {
+		var err error
+		switch file.name {
+		case "":
+		case "-":
+			err = file.write(stdout)
+		default:
+			err = overwrite(file.name, file.write)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overwrite writes a file as a shell's redirection would: it may be a device,
+// or one that a CI system made and holds open, so it is not replaced.
+func overwrite(name string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
+		return fault.Write(name, err)
+	}
+	return nil
+}
