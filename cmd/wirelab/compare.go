@@ -89,7 +89,7 @@ func (f *compareFlags) parse(ctx context.Context, a *app, arms []string) (p plan
 		}
 		p.Arms = append(p.Arms, arm)
 	}
-	p.Arms = drivenBy(p.Arms, f.drivers)
+	p.Arms = loads.DrivenBy(p.Arms, f.drivers)
 	p.Arms, said = a.Services.Arms(p)
 	if f.until != "" {
 		var err error
@@ -98,28 +98,6 @@ func (f *compareFlags) parse(ctx context.Context, a *app, arms []string) (p plan
 		}
 	}
 	return p, said, f.parseLoads(&p)
-}
-
-// drivenBy returns the arms once for each driver, but those that name theirs.
-func drivenBy(arms []plan.Arm, drivers []string) []plan.Arm {
-	if len(drivers) == 0 {
-		return arms
-	}
-	var all []plan.Arm
-	for i, driver := range drivers {
-		for _, arm := range arms {
-			switch {
-			case arm.Driver == "" && driver == plan.DriverClient:
-				all = append(all, arm) // by default, and so without a word of it in its name
-			case arm.Driver == "":
-				arm.Driver = driver
-				all = append(all, arm)
-			case i == 0:
-				all = append(all, arm)
-			}
-		}
-	}
-	return all
 }
 
 // parseLoads sets a plan's loads.

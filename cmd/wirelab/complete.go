@@ -15,6 +15,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/presets"
 	"wirelab/lab/result"
+	"wirelab/results/report/forms"
 	"wirelab/results/store"
 	"wirelab/workload/catalog"
 )
@@ -61,13 +62,13 @@ func (a *app) complete(root *cobra.Command) {
 // completeFormats offers the forms that a command writes.
 func completeFormats(root *cobra.Command) {
 	var exported, reported []string
-	for _, f := range exportFormats() {
-		exported = append(exported, f.name)
+	for _, f := range forms.Exports() {
+		exported = append(exported, f.Name)
 	}
-	for _, f := range reportFormats() {
-		reported = append(reported, f.name)
+	for _, f := range forms.Reports() {
+		reported = append(reported, f.Name)
 	}
-	for at, names := range map[string][]string{"results export": exported, "report": reported, "explain": explainFormats()} {
+	for at, names := range map[string][]string{"results export": exported, "report": reported, "explain": forms.ExplainFormats()} {
 		c, _, err := root.Find(strings.Fields(at))
 		if err == nil {
 			err = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -14,13 +13,13 @@ import (
 	"wirelab/lab/result"
 	"wirelab/results/outages"
 	"wirelab/results/report"
-	"wirelab/results/report/html"
+	"wirelab/results/report/forms"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
 )
 
 // decideFormats are the forms of "wirelab decide", the first being the usual one.
-func decideFormats() []string { return []string{formatText, "markdown", formatJSON} }
+func decideFormats() []string { return []string{forms.Text, "markdown", forms.JSON} }
 
 func newDecideCommand(a *app) *cobra.Command {
 	var format string
@@ -35,19 +34,19 @@ func newDecideCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeIDs,
 	}
 	addChaosFiles(c, &files)
-	c.Flags().StringVar(&format, "format", formatText, "what to print: "+strings.Join(decideFormats(), ", "))
+	c.Flags().StringVar(&format, "format", forms.Text, "what to print: "+strings.Join(decideFormats(), ", "))
 	a.addRefusedFlag(c.Flags())
 	asJSON = cli.JSONFlag(c)
 	a.addFullFlag(c.Flags())
 	c.MarkFlagsMutuallyExclusive("json", "format")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *asJSON {
-			format = formatJSON
+			format = forms.JSON
 		}
 		if !slices.Contains(decideFormats(), format) {
 			return wirelab.UnknownName("format", format, decideFormats())
 		}
-		if format == formatJSON {
+		if format == forms.JSON {
 			if err := a.cannotMark("the json of decide", "text and markdown have one, and wirelab results export --format json"); err != nil {
 				return err
 			}
@@ -68,7 +67,7 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	if err != nil {
 		return err
 	}
-	outages, err := a.readOutages(ctx, files)
+	outages, err := outages.Read(ctx, a.readFile, files)
 	if err != nil {
 		return err
 	}
@@ -82,11 +81,11 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	if len(tables) == 0 && len(advice) == 0 {
 		return undecidable(r)
 	}
-	if len(tables) == 0 && format != formatJSON {
+	if len(tables) == 0 && format != forms.JSON {
 		return a.printAdvice(advice)
 	}
 	switch format {
-	case formatJSON:
+	case forms.JSON:
 		return a.PrintJSON(decisions{ID: r.ID, Tables: append([]report.DecisionTable{}, tables...), Advice: advice})
 	case "markdown":
 		return markdown.WriteDecisions(a.Stdout, tables)
@@ -127,52 +126,4 @@ func undecidable(r *result.Result) error {
 		why = fmt.Sprintf("of more than %d ways so many pairs are compared that no claim is left", result.ContestLimit)
 	}
 	return cli.Usage("%s does not tell when to use which: %s; such as 'wirelab compare log-grpc log-rabbit -w logging.WriteLog --in-flight 50' makes a result that does", r.ID, why)
-}
-
-// chaosLimit is how many runs all files together may hold, far above what anybody makes.
-const chaosLimit = 10_000
-
-// readOutages reads files of chaos runs, all of them or none.
-func (a *app) readOutages(ctx context.Context, files []string) ([]report.Outage, error) {
-	var all []report.Outage
-	for _, name := range files {
-		data, err := a.readFile(ctx, "--chaos", name, outagesLimit)
-		if err != nil {
-			return nil, err
-		}
-		runs, err := outages.Decode(data)
-		if err != nil {
-			return nil, cli.Usage("--chaos %s: %v; want what 'wirelab chaos logging --json' writes", name, err)
-		}
-		for i := range runs {
-			all = append(all, outages.Of(&runs[i])...)
-		}
-		if len(all) > chaosLimit {
-			return nil, cli.Usage("--chaos %s: more than %d runs", name, chaosLimit)
-		}
-	}
-	return all, nil
-}
-
-// withChaos lets a form of "wirelab report" show what happens when parts fail.
-func (a *app) withChaos(ctx context.Context, f reportFormat, files []string, results int) (reportFormat, error) {
-	if len(files) == 0 {
-		return f, nil
-	}
-	if results > 1 {
-		return f, cli.Usage("--chaos belongs to one result, not to %d", results)
-	}
-	outages, err := a.readOutages(ctx, files)
-	if err != nil {
-		return f, err
-	}
-	switch f.name {
-	case "html":
-		f.write = func(w io.Writer, r *result.Result) error { return html.WriteWithOutages(w, r, outages) }
-	case "markdown":
-		f.write = func(w io.Writer, r *result.Result) error { return markdown.WriteWithOutages(w, r, outages) }
-	default:
-		return f, cli.Usage("--chaos is shown by the formats html and markdown, and by 'wirelab decide'")
-	}
-	return f, nil
 }

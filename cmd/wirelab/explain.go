@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -18,10 +17,7 @@ import (
 	"wirelab/lab/result"
 	"wirelab/results/measure"
 	"wirelab/results/report"
-	"wirelab/results/report/csv"
-	"wirelab/results/report/json"
-	"wirelab/results/report/markdown"
-	"wirelab/results/report/terminal"
+	"wirelab/results/report/forms"
 	"wirelab/workload/catalog"
 )
 
@@ -52,12 +48,12 @@ func newExplainCommand(a *app) *cobra.Command {
 	command.MarkFlagsMutuallyExclusive("json", "format")
 	command.RunE = func(c *cobra.Command, args []string) error {
 		if f.conduct.json {
-			f.format = formatJSON
+			f.format = forms.JSON
 		}
-		if !slices.Contains(explainFormats(), f.format) {
-			return wirelab.UnknownName("format", f.format, explainFormats())
+		if !slices.Contains(forms.ExplainFormats(), f.format) {
+			return wirelab.UnknownName("format", f.format, forms.ExplainFormats())
 		}
-		if f.format == formatCSV { // its rows are effects, of which a refused value has none
+		if f.format == forms.CSV { // its rows are effects, of which a refused value has none
 			if err := a.cannotMark("the csv of explain", "text, markdown and json have one, and wirelab report --format csv"); err != nil {
 				return err
 			}
@@ -101,7 +97,7 @@ func (f *explainFlags) register(a *app, command *cobra.Command) {
 	flags.StringSliceVar(&f.factors.Drivers, "driver", nil, "levels of the driver: client,raw (default client)")
 	flags.StringVar(&f.corners.From, "from", "", "the arm, or protocol, where the difference starts (default: plain HTTP/1.1 with JSON)")
 	flags.StringVar(&f.corners.To, "to", "", "the arm, or protocol, where it ends (default: plain gRPC with Protocol Buffers)")
-	flags.StringVar(&f.format, "format", formatText, "what to print: "+strings.Join(explainFormats(), ", "))
+	flags.StringVar(&f.format, "format", forms.Text, "what to print: "+strings.Join(forms.ExplainFormats(), ", "))
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
 	registerArrivals(&f.arrivals, command)
@@ -233,7 +229,7 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	if err != nil {
 		return cli.Both(err, errPartial)
 	}
-	if err := a.writeExplanation(a.Stdout, r, &analysis, e, format); err != nil {
+	if err := forms.WriteExplanation(a.Stdout, r, &analysis, e, format, a.full, a.style()); err != nil {
 		return err
 	}
 	switch r.Ending {
@@ -252,18 +248,6 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	return nil
 }
 
-// The forms in which an explanation is printed.
-const (
-	formatText     = "text"
-	formatJSON     = "json"
-	formatMarkdown = "markdown"
-	formatCSV      = "csv"
-)
-
-func explainFormats() []string {
-	return []string{formatText, formatMarkdown, formatCSV, formatJSON}
-}
-
 // printExplanation prints why a result's arms differ.
 func (a *app) printExplanation(r *result.Result, c plan.Corners, format string) error {
 	analysis := result.Analyse(r)
@@ -271,29 +255,5 @@ func (a *app) printExplanation(r *result.Result, c plan.Corners, format string) 
 	if err != nil {
 		return err
 	}
-	return a.writeExplanation(a.Stdout, r, &analysis, e, format)
-}
-
-func (a *app) writeExplanation(w io.Writer, r *result.Result, analysis *result.Analysis, e *result.Explanation, format string) error {
-	switch format {
-	case formatJSON:
-		return json.WriteExplained(w, r, analysis, e)
-	case formatMarkdown:
-		if a.refused {
-			analysis = analysis.WithRefused()
-		}
-		return markdown.WriteExplanation(w, r, analysis, e)
-	case formatCSV:
-		return csv.WriteExplanation(w, r, e)
-	}
-	var err error
-	if a.full {
-		err = terminal.WriteExplanation(w, r, analysis, e, a.style())
-	} else {
-		err = terminal.WriteSummary(w, report.SummariseExplained(r, analysis, e), a.style())
-	}
-	if err != nil || !a.refused {
-		return err
-	}
-	return terminal.WriteRefused(w, r, analysis, a.style())
+	return forms.WriteExplanation(a.Stdout, r, &analysis, e, format, a.full, a.style())
 }

@@ -1,15 +1,10 @@
 package main
 
 import (
-	"io"
-	"runtime"
-	"sync"
-	"sync/atomic"
-
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 )
 
@@ -23,24 +18,11 @@ func newHogCommand(a *app) *cobra.Command {
 		Short:  "Use a processor until standard input ends (a self-test's child)",
 		Args:   cli.Arguments(0, 0, "no arguments"),
 		Hidden: true,
-		RunE: func(*cobra.Command, []string) (err error) {
+		RunE: func(*cobra.Command, []string) error {
 			if err := control.Write(a.Stdout, control.Reply{Ready: &control.Ready{}}); err != nil {
 				return err
 			}
-			var over atomic.Bool
-			var burning sync.WaitGroup
-			burning.Go(func() {
-				if idle {
-					runtime.LockOSThread()                                                                            // it ends with this thread's work
-					_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0) // everybody may
-				}
-				for !over.Load() {
-				}
-			})
-			_, err = io.Copy(io.Discard, a.Stdin)
-			over.Store(true)
-			burning.Wait()
-			return err
+			return agent.Burn(a.Stdin, idle)
 		},
 	}
 	c.Flags().BoolVar(&idle, "idle", false, "only while no other program wants it")

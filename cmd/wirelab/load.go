@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -235,17 +236,10 @@ func (f *loadFlags) capped(a *app, p *plan.Plan) {
 
 // printRequests prints what would be sent, with secrets hidden.
 func (a *app) printRequests(p plan.Plan) error {
-	for _, o := range a.Services.Made.Service.Operations {
-		for _, w := range a.Services.Made.Service.Wires {
-			for _, text := range o.Calls[w.Name].Texts(w) {
-				if err := a.Printf("%s\n", a.Services.Hidden(text)); err != nil {
-					return err
-				}
-			}
-			if !o.Repeatable {
-				a.Note("%s %s is not idempotent: each call may change something", p.Workload, o.Name)
-			}
-		}
+	texts, notes := services.RequestTexts(&a.Services, p)
+	err := a.Printf("%s", strings.Join(texts, ""))
+	for _, note := range notes {
+		a.Note("%s", note)
 	}
-	return nil
+	return err
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/lab/prepare"
 	"wirelab/lab/services"
 )
 
@@ -52,41 +52,8 @@ func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []stri
 	if f.inFlight < 1 {
 		return p, "", cli.Usage("--in-flight %d: want 1 or more", f.inFlight)
 	}
-	var raw, client []string
-	for _, text := range arms {
-		arm, err := plan.ParseArm(text)
-		if err != nil {
-			return p, "", err
-		}
-		if arm.Tool() != "" {
-			return p, "", cli.Usage("arm %s: another load generator makes calls in a closed loop only: see wirelab compare", text)
-		}
-		if arm.Driver == "" {
-			if arm.Name == "" && f.driver == "" {
-				arm.Name = text // as it was typed: the choice is told once for all
-			}
-			switch {
-			case f.driver != "":
-				arm.Driver = f.driver
-			case a.RawFor(p, arm):
-				arm.Driver = plan.DriverRaw
-				raw = append(raw, text)
-			default:
-				client = append(client, text)
-			}
-		}
-		if len(p.External) > 0 {
-			arm = a.Services.Reached(arm)
-		}
-		p.Arms = append(p.Arms, arm)
-	}
-	if len(raw) > 0 {
-		said = "raw for " + strings.Join(raw, ", ")
-	}
-	if len(client) > 0 {
-		said = strings.TrimPrefix(said+"; the client library, which is later at high rates, for "+strings.Join(client, ", "), "; ")
-	}
-	return p, said, nil
+	p, said, err = prepare.Driven(&a.Lab, p, arms, f.driver)
+	return p, said, err
 }
 
 // sayDriver tells which driver was chosen.

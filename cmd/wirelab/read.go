@@ -7,9 +7,6 @@ import (
 	"wirelab/internal/input"
 )
 
-// outagesLimit is the most bytes of a file of chaos runs: ten thousand of them, and far above what anybody makes.
-const outagesLimit = 64 << 20
-
 // readFile reads a file that flag names, "" for an argument, until ctx ends; "-" is standard input.
 func (a *app) readFile(ctx context.Context, flag, name string, most int64) (data []byte, err error) {
 	if name == "-" {

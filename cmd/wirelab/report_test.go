@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/results/report/forms"
 	"wirelab/results/store/storetest"
 )
 
@@ -20,18 +21,18 @@ func TestReport(t *testing.T) {
 	s.stored(2)
 	id := storetest.Sample(0).ID
 	help := s.run("report", "--help").stdout
-	for _, f := range reportFormats() {
-		if !strings.Contains(help, "  "+f.name+" ") {
-			t.Errorf("the help does not tell of %s", f.name)
+	for _, f := range forms.Reports() {
+		if !strings.Contains(help, "  "+f.Name+" ") {
+			t.Errorf("the help does not tell of %s", f.Name)
 		}
 		file := filepath.Join(t.TempDir(), "out")
-		s.run("report", id, "--format", f.name, "-o", file).wants(t, exitOK, nil, []string{file + ": the report of " + id})
+		s.run("report", id, "--format", f.Name, "-o", file).wants(t, exitOK, nil, []string{file + ": the report of " + id})
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := s.run("report", id, "--format", f.name, "-o", "-"); o.code != exitOK || o.stdout != string(text) {
-			t.Errorf("%s: standard output has %d bytes, the file %d: %d %s", f.name, len(o.stdout), len(text), o.code, o.stderr)
+		if o := s.run("report", id, "--format", f.Name, "-o", "-"); o.code != exitOK || o.stdout != string(text) {
+			t.Errorf("%s: standard output has %d bytes, the file %d: %d %s", f.Name, len(o.stdout), len(text), o.code, o.stderr)
 		}
 	}
 	page := s.run("report", id, "-o", "-").stdout

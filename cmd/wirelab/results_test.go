@@ -9,6 +9,7 @@ import (
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/doctor"
 	"wirelab/lab/result"
+	"wirelab/results/report/forms"
 	report "wirelab/results/report/json"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
@@ -177,19 +178,19 @@ func TestResultsExport(t *testing.T) {
 	s.stored(1)
 	id := storetest.Sample(0).ID
 	s.run("results", "export", "--format", "pdf").wants(t, exitUsage, nil, []string{`unknown format "pdf"; known: `, "json"})
-	for _, f := range exportFormats() {
+	for _, f := range forms.Exports() {
 		file := filepath.Join(t.TempDir(), "out")
-		o := s.run("results", "export", id, "--format", f.name)
+		o := s.run("results", "export", id, "--format", f.Name)
 		o.wants(t, exitOK, []string{"grpc"}, nil)
-		s.run("results", "export", id, "--format", f.name, "-o", file).wants(t, exitOK, nil, nil)
+		s.run("results", "export", id, "--format", f.Name, "-o", file).wants(t, exitOK, nil, nil)
 		if written, err := os.ReadFile(file); err != nil || string(written) != o.stdout {
-			t.Errorf("%s: the file differs from standard output: %v", f.name, err)
+			t.Errorf("%s: the file differs from standard output: %v", f.Name, err)
 		}
 		if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
-			t.Errorf("%s: left behind %v, %v", f.name, left, err)
+			t.Errorf("%s: left behind %v, %v", f.Name, left, err)
 		}
-		if !strings.Contains(s.run("results", "export", "--help").stdout, "  "+f.name+" ") {
-			t.Errorf("the help does not tell of %s", f.name)
+		if !strings.Contains(s.run("results", "export", "--help").stdout, "  "+f.Name+" ") {
+			t.Errorf("the help does not tell of %s", f.Name)
 		}
 	}
 	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, exitFailed, nil, []string{"there is no folder"})

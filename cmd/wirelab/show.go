@@ -1,27 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/fault"
+	"wirelab/internal/wholefile"
 	"wirelab/lab/result"
 	"wirelab/results/report"
-	"wirelab/results/report/benchfmt"
-	"wirelab/results/report/csv"
+	"wirelab/results/report/forms"
 	"wirelab/results/report/json"
-	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
 )
 
@@ -82,27 +75,11 @@ func newShowCommand(a *app) *cobra.Command {
 	return c
 }
 
-// exportFormat is a form that a result is exported in.
-type exportFormat struct {
-	name  string
-	write func(io.Writer, *result.Result) error
-}
-
-// exportFormats are the forms, in the order of the help.
-func exportFormats() []exportFormat {
-	return []exportFormat{
-		{"json", json.Write},
-		{"csv", csv.Write},
-		{"markdown", markdown.Write},
-		{"benchstat", benchfmt.Write},
-	}
-}
-
 func newExportCommand(a *app) *cobra.Command {
 	var format, output string
 	var names []string
-	for _, f := range exportFormats() {
-		names = append(names, f.name)
+	for _, f := range forms.Exports() {
+		names = append(names, f.Name)
 	}
 	c := &cobra.Command{
 		Use:   "export [ID]",
@@ -116,8 +93,8 @@ func newExportCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&format, "format", "json", "format: "+strings.Join(names, ", "))
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write; an existing file is replaced (default: standard output)")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		for _, f := range exportFormats() {
-			if f.name != format {
+		for _, f := range forms.Exports() {
+			if f.Name != format {
 				continue
 			}
 			r, err := a.Result(c.Context(), args)
@@ -125,48 +102,11 @@ func newExportCommand(a *app) *cobra.Command {
 				return err
 			}
 			if output == "" {
-				return f.write(a.Stdout, r)
+				return f.Write(a.Stdout, r)
 			}
-			return writeWhole(output, func(w io.Writer) error { return f.write(w, r) })
+			return wholefile.Write(output, func(w io.Writer) error { return f.Write(w, r) })
 		}
 		return wirelab.UnknownName("format", format, names)
 	}
 	return c
-}
-
-// writeWhole writes a file so that a reader sees the old one or all of the new one.
-func writeWhole(name string, write func(io.Writer) error) error {
-	info, err := os.Stat(name)
-	if err == nil && info.IsDir() {
-		return fault.Write(name, syscall.EISDIR)
-	}
-	// A device or a pipe is written to, and not replaced by a file.
-	if err == nil && !info.Mode().IsRegular() {
-		var text bytes.Buffer
-		if err := write(&text); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
-			return fault.Write(name, err)
-		}
-		return nil
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(name), ".wirelab-*")
-	if err != nil {
-		return fault.Write(name, err)
-	}
-	// Not by way of memory: a report may be larger than the result that it is of.
-	out := bufio.NewWriterSize(temporary, 256<<10)
-	made := write(out)
-	err = cli.Both(out.Flush(), cli.Both(temporary.Chmod(0o644), temporary.Close()))
-	if made == nil && err == nil {
-		err = os.Rename(temporary.Name(), name)
-	}
-	switch {
-	case err != nil: // what could not be made may be so because of it
-		return cli.Both(fault.Write(name, err), os.Remove(temporary.Name()))
-	case made != nil:
-		return cli.Both(made, os.Remove(temporary.Name()))
-	}
-	return nil
 }

@@ -118,15 +118,7 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 		a.Note("all is up; stop with Ctrl-C")
 		return err
 	}
-	rows := [][]string{{"part", "process", "API", "address"}}
-	for _, p := range parts {
-		first := []string{p.Name, fmt.Sprint(p.PID)}
-		for _, door := range slices.Sorted(maps.Keys(p.Doors)) {
-			rows = append(rows, append(first, door, p.Doors[door]))
-			first = []string{"", ""}
-		}
-	}
-	if err := a.PrintTable(rows); err != nil {
+	if err := a.PrintTable(partRows(parts)); err != nil {
 		return err
 	}
 	if err := a.Printf("\n"); err != nil {
@@ -145,4 +137,17 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	}
 	a.Note("a page to try each path: %s/; stop with Ctrl-C", status.Gateway)
 	return nil
+}
+
+// partRows is a table of parts, with their addresses.
+func partRows(parts []stack.Part) [][]string {
+	rows := [][]string{{"part", "process", "API", "address"}}
+	for _, p := range parts {
+		first := []string{p.Name, fmt.Sprint(p.PID)}
+		for _, door := range slices.Sorted(maps.Keys(p.Doors)) {
+			rows = append(rows, append(first, door, p.Doors[door]))
+			first = []string{"", ""}
+		}
+	}
+	return rows
 }

@@ -104,6 +104,7 @@ var rules = []rule{
 	{"system/nats/server", []string{".", "lab/control", "system/nats"}, "github.com/nats-io/nats-server", "a server in this process carries any message"},
 	{"results/store/storetest", []string{".", "results/admit", "lab/plan", "lab/result/**", "lab/stat", "results/store"}, "none", "the contract of stores, tried with results of our own and with those that come from outside"},
 	{"results/store/**", []string{".", "internal/nearest", "lab/plan", "lab/result/**", "lab/stat", "results/store/**", "system/postgres", "system/sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
+	{"results/report/forms", []string{".", "lab/result", "results/report/**"}, "none", "a list of forms writes none"},
 	{"results/report/**", []string{".", "lab/doctor", "internal/paragraph", "lab/plan", "lab/result/**", "lab/stat", "results/report/**"}, "none", "a report can be made on a machine that never ran the test"},
 	{"results/dashboard", []string{".", "results/admit", "lab/doctor", "lab/plan", "results/report/**", "lab/result/**", "lab/stat", "results/store", "results/store/benchmark", "wire/rebinding"}, "none", "a page over what is stored, for whoever never ran the test"},
 	{"pipeline/journal", []string{"."}, "none", "whoever notes or reads an event needs no more than its id"},
