@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
 	"wirelab/results/outages"
@@ -37,7 +38,7 @@ func TestAbsentArm(t *testing.T) {
 		"log-rabbit", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog", "--requests", "published",
 		"--in-flight", "4", "--slice", "500ms", "--slices", "3", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
 		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
-	p.want(exitNoWord, "log-rabbit is absent: ", "going on with the others", prepare.AmqpVariable)
+	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "going on with the others", prepare.AmqpVariable)
 	p.wantNoneLeft()
 	var told struct {
 		Result    result.Result
@@ -79,14 +80,14 @@ func TestAbsentArm(t *testing.T) {
 	}
 	s := newShell(t)
 	s.env["WIRELAB_STORE"] = filepath.Join(dir, "results.db")
-	s.run("verify", r.ID).wants(t, exitOK, nil, nil)
+	s.run("verify", r.ID).wants(t, desk.ExitOK, nil, nil)
 	show := s.run("results", "show", r.ID, "--full")
-	show.wants(t, exitOK, []string{"baseline  log-grpc"}, nil)
+	show.wants(t, desk.ExitOK, []string{"baseline  log-grpc"}, nil)
 	if !regexp.MustCompile(`(?m)^ +log-rabbit +absent: `).MatchString(show.stdout) {
 		t.Errorf("no row says that log-rabbit is absent:\n%s", show.stdout)
 	}
-	s.run("results", "check", r.ID, "--fail-if", "log-rabbit: p99 > 10s").wants(t, exitNoWord, []string{"absent: "}, nil)
-	s.run("report", r.ID, "--format", "html", "-o", filepath.Join(dir, "page.html")).wants(t, exitOK, nil, nil)
+	s.run("results", "check", r.ID, "--fail-if", "log-rabbit: p99 > 10s").wants(t, desk.ExitNoWord, []string{"absent: "}, nil)
+	s.run("report", r.ID, "--format", "html", "-o", filepath.Join(dir, "page.html")).wants(t, desk.ExitOK, nil, nil)
 	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil || !strings.Contains(string(page), "log-rabbit is absent: ") {
 		t.Errorf("the page does not say it (%v)", err)
 	}
@@ -105,21 +106,21 @@ func TestAbsentEndsWithThree(t *testing.T) {
 		err  error
 		want int
 	}{
-		{&result.Result{}, cli.With(exitUndecided, nil), exitUndecided},
-		{absent, nil, exitNoWord},
-		{absent, cli.With(exitUndecided, nil), exitNoWord},
-		{absent, cli.With(exitFailed, nil), exitFailed},
-		{absent, cli.With(exitNoWord, nil), exitNoWord},
+		{&result.Result{}, cli.With(desk.ExitUndecided, nil), desk.ExitUndecided},
+		{absent, nil, desk.ExitNoWord},
+		{absent, cli.With(desk.ExitUndecided, nil), desk.ExitNoWord},
+		{absent, cli.With(desk.ExitFailed, nil), desk.ExitFailed},
+		{absent, cli.With(desk.ExitNoWord, nil), desk.ExitNoWord},
 	} {
-		if err := new(app).incomplete(c.r, c.err); exitCodeOf(err) != c.want {
+		if err := new(app).Incomplete(c.r, c.err); desk.ExitCodeOf(err) != c.want {
 			t.Errorf("%v becomes %v, want code %d", c.err, err, c.want)
 		}
 	}
-	if err := new(app).incomplete(&result.Result{}, nil); err != nil {
+	if err := new(app).Incomplete(&result.Result{}, nil); err != nil {
 		t.Errorf("nothing is absent: %v", err)
 	}
 	// One round decides nothing, and is no reason for 3 by itself.
-	if said := describe(new(app).incomplete(absent, cli.With(exitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
+	if said := desk.Describe(new(app).Incomplete(absent, cli.With(desk.ExitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
 		t.Errorf("said %q", said)
 	}
 }
@@ -142,9 +143,9 @@ func TestAbsentArmsThatAreNeeded(t *testing.T) {
 		if strings.HasPrefix(args, "chaos") {
 			want = said[1:]
 		}
-		s.run(strings.Fields(args)...).wants(t, exitUsage, nil, want)
+		s.run(strings.Fields(args)...).wants(t, desk.ExitUsage, nil, want)
 	}
-	s.run(strings.Fields("compare log-rabbit log-grpc -w logging.WriteLog --db embedded --print-plan")...).wants(t, exitOK, []string{"log-rabbit"}, nil)
+	s.run(strings.Fields("compare log-rabbit log-grpc -w logging.WriteLog --db embedded --print-plan")...).wants(t, desk.ExitOK, []string{"log-rabbit"}, nil)
 }
 
 // A path of chaos that was named and cannot be had ends a run that went well with 3, and
@@ -157,7 +158,7 @@ func TestAbsentPathOfChaos(t *testing.T) {
 		t.Errorf("it was not named: %v", err)
 	}
 	absent.Wanting = true
-	if err := concludeChaos(t.Context(), []outages.Run{absent, madeUpRun()}, nil); err == nil || exitCodeOf(err) != exitNoWord || !strings.Contains(describe(err), "log-rabbit") {
+	if err := concludeChaos(t.Context(), []outages.Run{absent, madeUpRun()}, nil); err == nil || desk.ExitCodeOf(err) != desk.ExitNoWord || !strings.Contains(desk.Describe(err), "log-rabbit") {
 		t.Errorf("it was named: %v", err)
 	}
 }

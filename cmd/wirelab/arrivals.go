@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/fault"
 	"wirelab/lab/loads"
 )
@@ -28,7 +29,7 @@ func newArrivalsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "arrivals",
 		Short:   "Show or make recordings of arrivals, for compare --arrivals",
-		Long:    helpText("arrivals"),
+		Long:    desk.HelpText("arrivals"),
 		Example: "  wirelab arrivals make --rate 500 > bursty.json\n  wirelab arrivals show bursty.json",
 	})
 	c.AddCommand(newArrivalsShowCommand(a), newArrivalsMakeCommand(a))

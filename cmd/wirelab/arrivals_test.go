@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 )
@@ -17,11 +18,11 @@ func TestArrivalsAreShownMadeAndReplayed(t *testing.T) {
 	t.Parallel()
 	const sample = "../../docs/arrivals-bursty.json"
 	s := newShell(t)
-	s.run("arrivals", "show", sample).wants(t, exitOK, []string{"arrivals      401", "spread"}, nil)
+	s.run("arrivals", "show", sample).wants(t, desk.ExitOK, []string{"arrivals      401", "spread"}, nil)
 
 	made := filepath.Join(t.TempDir(), "made.json")
-	s.run("arrivals", "make", made, "--rate", "1k", "--spread", "0.5", "--count", "50").wants(t, exitOK, nil, []string{"has 51 arrivals"})
-	s.run("arrivals", "make", made).wants(t, exitUsage, nil, []string{"exists"})
+	s.run("arrivals", "make", made, "--rate", "1k", "--spread", "0.5", "--count", "50").wants(t, desk.ExitOK, nil, []string{"has 51 arrivals"})
+	s.run("arrivals", "make", made).wants(t, desk.ExitUsage, nil, []string{"exists"})
 	shown := decode[loads.File](t, s.run("arrivals", "show", made, "--json").stdout)
 	if shown.Count != 51 || shown.Rate < 500 || shown.Rate > 2000 {
 		t.Errorf("made 50 gaps at 1000/s, shown as %+v", shown)
@@ -67,7 +68,7 @@ func TestArrivalsThatCannotBe(t *testing.T) {
 		"a slice is all of it":  {"--arrivals", sample, "--rate", "0.1"},
 	} {
 		o := s.run(append([]string{"compare", "grpc", "-w", "directory.GetPerson", "--print-plan"}, args...)...)
-		if o.code == exitOK || !strings.Contains(o.stderr, want) {
+		if o.code == desk.ExitOK || !strings.Contains(o.stderr, want) {
 			t.Errorf("%v: exit code %d, said %q; want %q", args, o.code, o.stderr, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/audit"
 	"wirelab/lab/audit/trial"
 	"wirelab/lab/inject"
@@ -39,7 +40,7 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "audit --tool 'COMMAND with {target}'",
 		Short:   "Check whether another load generator reports true latencies",
-		Long:    helpText("audit"),
+		Long:    desk.HelpText("audit"),
 		Example: auditExample,
 		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -62,7 +63,7 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 		panic(err) // the flag is defined above
 	}
 	command.MarkFlagsMutuallyExclusive("json", "markdown")
-	cli.Explain(command, helpText("audit.details"))
+	cli.Explain(command, desk.HelpText("audit.details"))
 	return command
 }
 
@@ -127,16 +128,16 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	case audit.Truthful:
 		return nil
 	case audit.Untruthful:
-		return cli.With(exitFailed, nil)
+		return cli.With(desk.ExitFailed, nil)
 	}
-	return cli.With(exitNoWord, nil)
+	return cli.With(desk.ExitNoWord, nil)
 }
 
 // unjudged is the error of an audit that came to no verdict. What was typed was
 // right by then, but for the name of a tool that is not there.
 func unjudged(err error) error {
 	if wirelab.CodeOf(err) == wirelab.NotFound {
-		return cli.With(exitUsage, err)
+		return cli.With(desk.ExitUsage, err)
 	}
-	return cli.With(exitNoWord, err)
+	return cli.With(desk.ExitNoWord, err)
 }

@@ -18,6 +18,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/audit"
 	"wirelab/lab/audit/trial"
 	"wirelab/lab/control"
@@ -105,9 +106,9 @@ func audits(t *testing.T, args ...string) outcome {
 	command.SetArgs(args)
 	err := command.ExecuteContext(t.Context())
 	if err == nil {
-		return outcome{exitOK, stdout.String(), stderr.String()}
+		return outcome{desk.ExitOK, stdout.String(), stderr.String()}
 	}
-	return outcome{exitCodeOf(err), stdout.String(), stderr.String() + "wirelab: " + describe(err)}
+	return outcome{desk.ExitCodeOf(err), stdout.String(), stderr.String() + "wirelab: " + desk.Describe(err)}
 }
 
 // What the tools printed once is read, judged and printed.
@@ -120,7 +121,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 		protocol         string
 	}{
 		"truthful": {
-			"vegeta", "vegeta-12.13.0.txt", "attack -rate 200 -duration 20s {target}", exitOK,
+			"vegeta", "vegeta-12.13.0.txt", "attack -rate 200 -duration 20s {target}", desk.ExitOK,
 			[]string{
 				"vegeta, asked for 4000 requests at 200 a second, against a service over http1-json that answers in 1ms but stands still for the last 500ms of every 5s",
 				"vegeta says", "257 ms", "252 ms", "vegeta tells the truth here: p50, p90, p95, p99 and mean agree with it.",
@@ -128,7 +129,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 			"http1-json",
 		},
 		"untruthful": {
-			"hey", "hey-0.1.5.txt", "-z 20s -q 20 -c 10 {target}", exitFailed,
+			"hey", "hey-0.1.5.txt", "-z 20s -q 20 -c 10 {target}", desk.ExitFailed,
 			[]string{
 				"p95       5.20 ms   252 ms", "requests  3680      4000",
 				"hey reports a p95 of 5.20 ms where the truth is 252 ms: it leaves out the requests that it did not send while the service stood still.",
@@ -137,17 +138,17 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 			"http1-json",
 		},
 		"of gRPC": {
-			"ghz", "ghz-0.121.0.json", "--rps 200 -n 1000 --call {method} -d {data} {address}", exitFailed,
+			"ghz", "ghz-0.121.0.json", "--rps 200 -n 1000 --call {method} -d {data} {address}", desk.ExitFailed,
 			[]string{"ghz reports a p95 of 942 µs where the truth is 252 ms: it sent every request", "against a service over grpc that"},
 			"grpc",
 		},
 		"not judged": {
-			"oha", "oha-1.16.0-405.txt", "-n 20 {target}", exitNoWord,
+			"oha", "oha-1.16.0-405.txt", "-n 20 {target}", desk.ExitNoWord,
 			[]string{"oha could not be judged: 20 of its 20 requests got no right answer"},
 			"http1-json",
 		},
 		"another law": {
-			"oha", "oha-1.16.0-corrected.json", "-n 2000 -q 200 {get}", exitFailed,
+			"oha", "oha-1.16.0-corrected.json", "-n 2000 -q 200 {get}", desk.ExitFailed,
 			[]string{`against a service over http1-json that is made to be "constant 20ms"`},
 			"http1-json",
 		},
@@ -218,7 +219,7 @@ func TestAuditRunsAToolThatCalls(t *testing.T) {
 		tool + `POST {target} {body} >{out} && grep -q 'service RouteGuide' {proto} && echo Done; sleep 1`)
 	// Two turns at least, whatever the loops get through.
 	p := begin(t, t.TempDir(), "audit", "--tool", command.String(), "--inject", "frozen 1ms 100ms 500ms", "--for", "1s", "--verbose")
-	p.want(exitFailed, "running ", "Done")
+	p.want(desk.ExitFailed, "running ", "Done")
 	if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") || !strings.Contains(text, "few meet a service that stands still") {
 		t.Errorf("%s", text)
 	}
@@ -236,27 +237,27 @@ func TestAuditThatCannotBe(t *testing.T) {
 		code int
 		say  string
 	}{
-		"no tool":             {[]string{}, exitUsage, `wirelab audit needs --tool COMMAND`},
-		"nothing to call":     {[]string{"--tool", "hey -n 10"}, exitUsage, "put {target} where the URL belongs"},
-		"unknown placeholder": {[]string{"--tool", "hey {target} {bodi}"}, exitUsage, `unknown placeholder "{bodi}"; did you mean {body}? Known: {address}, {bodyfile}, {body}`},
-		"unknown parser":      {[]string{"--tool", "hey {target}", "--parser", "siege"}, exitUsage, `unknown parser "siege"; known: fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2`},
-		"unknown protocol":    {[]string{"--tool", "hey {target}", "--protocol", "http4"}, exitUsage, `unknown protocol of routeguide "http4"`},
-		"unknown behaviour":   {[]string{"--tool", "hey {target}", "--inject", "melted"}, exitUsage, "melted"},
-		"no truth":            {[]string{"--tool", "hey {target}", "--inject", "spin 2us"}, exitUsage, "there is no truth to tell"},
-		"bad rate":            {[]string{"--tool", "hey {target}", "--rate", "fast"}, exitUsage, "fast"},
-		"bad length":          {[]string{"--tool", "hey {target}", "--for", "-1s"}, exitUsage, "--for -1s"},
-		"bad timeout":         {[]string{"--tool", "hey {target}", "--timeout", "0"}, exitUsage, "--timeout 0s"},
-		"two forms":           {[]string{"--tool", "hey {target}", "--json", "--markdown"}, exitUsage, "give --json or --markdown, not both"},
-		"not there":           {[]string{"--tool", "no-such-tool {target}"}, exitUsage, "the program no-such-tool is not installed, or not on the PATH; install it, or give its path"},
-		"fails":               {[]string{"--tool", "echo broken {target} >&2; exit 4"}, exitNoWord, "the tool failed (it ended with exit code 4): broken http://127.0.0.1:"},
-		"unknown output":      {[]string{"--tool", "echo {target} is fast"}, exitNoWord, "known are those of fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2; --parser forces one"},
-		"another's output":    {[]string{"--tool", "echo {target} is fast", "--parser", "hey"}, exitNoWord, "the output is not as hey prints it"},
-		"hangs":               {[]string{"--tool", "echo {target}; sleep 100", "--timeout", "300ms"}, exitNoWord, "the tool did not end within 300ms and was ended; --timeout allows more"},
+		"no tool":             {[]string{}, desk.ExitUsage, `wirelab audit needs --tool COMMAND`},
+		"nothing to call":     {[]string{"--tool", "hey -n 10"}, desk.ExitUsage, "put {target} where the URL belongs"},
+		"unknown placeholder": {[]string{"--tool", "hey {target} {bodi}"}, desk.ExitUsage, `unknown placeholder "{bodi}"; did you mean {body}? Known: {address}, {bodyfile}, {body}`},
+		"unknown parser":      {[]string{"--tool", "hey {target}", "--parser", "siege"}, desk.ExitUsage, `unknown parser "siege"; known: fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2`},
+		"unknown protocol":    {[]string{"--tool", "hey {target}", "--protocol", "http4"}, desk.ExitUsage, `unknown protocol of routeguide "http4"`},
+		"unknown behaviour":   {[]string{"--tool", "hey {target}", "--inject", "melted"}, desk.ExitUsage, "melted"},
+		"no truth":            {[]string{"--tool", "hey {target}", "--inject", "spin 2us"}, desk.ExitUsage, "there is no truth to tell"},
+		"bad rate":            {[]string{"--tool", "hey {target}", "--rate", "fast"}, desk.ExitUsage, "fast"},
+		"bad length":          {[]string{"--tool", "hey {target}", "--for", "-1s"}, desk.ExitUsage, "--for -1s"},
+		"bad timeout":         {[]string{"--tool", "hey {target}", "--timeout", "0"}, desk.ExitUsage, "--timeout 0s"},
+		"two forms":           {[]string{"--tool", "hey {target}", "--json", "--markdown"}, desk.ExitUsage, "give --json or --markdown, not both"},
+		"not there":           {[]string{"--tool", "no-such-tool {target}"}, desk.ExitUsage, "the program no-such-tool is not installed, or not on the PATH; install it, or give its path"},
+		"fails":               {[]string{"--tool", "echo broken {target} >&2; exit 4"}, desk.ExitNoWord, "the tool failed (it ended with exit code 4): broken http://127.0.0.1:"},
+		"unknown output":      {[]string{"--tool", "echo {target} is fast"}, desk.ExitNoWord, "known are those of fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2; --parser forces one"},
+		"another's output":    {[]string{"--tool", "echo {target} is fast", "--parser", "hey"}, desk.ExitNoWord, "the output is not as hey prints it"},
+		"hangs":               {[]string{"--tool", "echo {target}; sleep 100", "--timeout", "300ms"}, desk.ExitNoWord, "the tool did not end within 300ms and was ended; --timeout allows more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var o outcome
-			if c.code == exitUsage && name != "not there" { // no tool is run
+			if c.code == desk.ExitUsage && name != "not there" { // no tool is run
 				o = newShell(t).run(append([]string{"audit"}, c.args...)...)
 			} else {
 				o = audits(t, c.args...)
@@ -288,5 +289,5 @@ func TestAuditInterrupted(t *testing.T) {
 	if err := p.command.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	p.want(exitNoWord, "wirelab: interrupted")
+	p.want(desk.ExitNoWord, "wirelab: interrupted")
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -13,21 +12,18 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/fieldnames"
-	"wirelab/internal/input"
 	"wirelab/lab/call"
 	"wirelab/lab/plan"
 	"wirelab/lab/trust"
 )
 
-// dataLimit is the most bytes of a request given as JSON.
-const dataLimit = 16 << 20
-
 // callFlags are the flags of "call".
 type callFlags struct {
 	call.Request
 	data   string
-	secure secureFlags
+	secure desk.SecureFlags
 	asJSON *bool
 }
 
@@ -36,9 +32,9 @@ func newCallCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "call WORKLOAD.OPERATION --protocol PROTOCOL --target HOST:PORT",
 		Short:   "Make one call to a server and print its reply",
-		Long:    helpText("call"),
-		Example: helpText("call.examples"),
-		Args: a.operationArgument("one WORKLOAD.OPERATION", func(protocol string) string {
+		Long:    desk.HelpText("call"),
+		Example: desk.HelpText("call.examples"),
+		Args: a.OperationArgument("one WORKLOAD.OPERATION", func(protocol string) string {
 			return "write it as --protocol " + protocol + ", and an operation before it, such as routeguide.GetFeature"
 		}),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -49,7 +45,7 @@ func newCallCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Client, "client", "", "library to call with (default: the usual one)")
 	c.Flags().StringVar(&f.Target, "target", "", "HOST:PORT of the server")
 	c.Flags().StringVar(&f.data, "request", "", "request in JSON, - for standard input, @FILE for a file (default: a random one)")
-	f.secure.register(c.Flags())
+	f.secure.Register(c.Flags())
 	c.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Second, "longest time to wait, including connecting")
 	f.asJSON = c.Flags().Bool("json", false, "print request, reply and error as one JSON document")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -75,7 +71,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	var data []byte
 	if hasData {
-		if data, err = a.readData(ctx, f.data); err != nil {
+		if data, err = a.ReadData(ctx, f.data); err != nil {
 			return err
 		}
 	}
@@ -87,7 +83,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	took := a.Now().Sub(began)
 	answered()
 	if callErr != nil && request == nil && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
-		return cli.Usage("--request: %s", describe(callErr)) // it was never sent
+		return cli.Usage("--request: %s", desk.Describe(callErr)) // it was never sent
 	}
 	asked, err := fieldnames.JSON(request)
 	if err != nil {
@@ -102,7 +98,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	if callErr != nil {
 		callErr = call.Explain(ctx, cell, op.Name, f.Request, callErr)
 		if !errors.Is(callErr, context.Canceled) {
-			callErr = cli.With(exitFailed, callErr)
+			callErr = cli.With(desk.ExitFailed, callErr)
 		}
 	}
 	if !*f.asJSON {
@@ -128,20 +124,4 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 		report.Error = &call.Error{Code: coded.Code.String(), Message: coded.Message, Cause: string(wirelab.CauseOf(callErr))}
 	}
 	return cli.Both(callErr, a.PrintJSON(report))
-}
-
-// readData returns the request from where --request says.
-func (a *app) readData(ctx context.Context, data string) (text []byte, err error) {
-	switch {
-	case data == "-":
-		text, err = a.readFile(ctx, "--request", data, dataLimit)
-	case strings.HasPrefix(data, "@"):
-		text, err = a.readFile(ctx, "--request", data[1:], dataLimit)
-	default:
-		text, err = input.UTF8([]byte(data)) // a shell may have kept the mark of a file
-	}
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte{}, text...), nil // not nil: nil would be drawn
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/fieldnames"
 	"wirelab/internal/porttest"
 	"wirelab/lab/call"
@@ -33,12 +34,12 @@ func TestCallPrintsTheReply(t *testing.T) {
 			"file":  s.run(append(base, "--request", "@"+file)...),
 			"stdin": s.runWith(t.Context(), point, append(base, "--request", "-")...),
 		} {
-			if o.code != exitOK || o.stdout != feature || o.stderr != "" {
+			if o.code != desk.ExitOK || o.stdout != feature || o.stderr != "" {
 				t.Errorf("%s, %s: %+v, want %s", protocol, name, o, feature)
 			}
 		}
 		o := s.run(base...)
-		o.wants(t, exitOK, []string{`{"name":`}, nil)
+		o.wants(t, desk.ExitOK, []string{`{"name":`}, nil)
 		if !strings.HasPrefix(o.stderr, `asked {"latitude":`) {
 			t.Errorf("%s: it is not said what was drawn: %q", protocol, o.stderr)
 		}
@@ -52,12 +53,12 @@ func TestCallStreams(t *testing.T) {
 	base := []string{"--protocol", "grpc", "--target", address, "--request"}
 	o := s.run(append([]string{"call", "routeguide.ListFeatures"}, append(base,
 		`{"lo": {"latitude": 400000000, "longitude": -750000000}, "hi": {"latitude": 420000000, "longitude": -730000000}}`)...)...)
-	if lines := strings.Count(o.stdout, "\n"); o.code != exitOK || lines != 100 {
+	if lines := strings.Count(o.stdout, "\n"); o.code != desk.ExitOK || lines != 100 {
 		t.Errorf("%d lines, %+v", lines, o)
 	}
 	o = s.run(append([]string{"call", "routeguide.RecordRoute"}, append(base,
 		`[{"latitude": 409146138, "longitude": -746188906}, {"latitude": 409146138, "longitude": -746188906}]`)...)...)
-	o.wants(t, exitOK, []string{`{"pointCount":2,"featureCount":2,"distance":0,"elapsedTime":0}`}, nil)
+	o.wants(t, desk.ExitOK, []string{`{"pointCount":2,"featureCount":2,"distance":0,"elapsedTime":0}`}, nil)
 }
 
 func TestCallInJSON(t *testing.T) {
@@ -70,7 +71,7 @@ func TestCallInJSON(t *testing.T) {
 		t.Errorf("report %+v", report)
 	}
 	o := s.run(append(base, `{"latitude": 900000001}`)...)
-	o.wants(t, exitFailed, nil, []string{"point 900000001"})
+	o.wants(t, desk.ExitFailed, nil, []string{"point 900000001"})
 	report = decode[call.Report](t, o.stdout)
 	if len(report.Reply) != 0 || report.Error == nil || report.Error.Code != "invalid_argument" {
 		t.Errorf("report %+v", report)
@@ -85,15 +86,15 @@ func TestCallTellsMistakesFromRefusals(t *testing.T) {
 	address, _ := serve(t, "routeguide", "grpc")
 	base := []string{"call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--request"}
 	for data, code := range map[string]int{
-		`{"latitude": 1`:           exitUsage,
-		`{"lattitude": 1}`:         exitUsage,
-		`{"latitude": "north"}`:    exitUsage,
-		``:                         exitUsage,
-		`{"latitude": 900000001}`:  exitFailed,
-		`{"latitude": -900000001}`: exitFailed,
+		`{"latitude": 1`:           desk.ExitUsage,
+		`{"lattitude": 1}`:         desk.ExitUsage,
+		`{"latitude": "north"}`:    desk.ExitUsage,
+		``:                         desk.ExitUsage,
+		`{"latitude": 900000001}`:  desk.ExitFailed,
+		`{"latitude": -900000001}`: desk.ExitFailed,
 	} {
 		say := "--request: request of GetFeature"
-		if code == exitFailed {
+		if code == desk.ExitFailed {
 			say = "GetFeature over grpc at " + address + ": point"
 		}
 		s.run(append(base, data)...).wants(t, code, nil, []string{say})
@@ -110,18 +111,18 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 		"http2-proto": {"nothing listens at " + address, "--ca names its authority"},
 		"raw-tcp":     {"nothing listens at " + address, "wirelab serve routeguide raw-tcp"},
 	} {
-		s.run("call", "routeguide.GetFeature", "--protocol", protocol, "--target", address).wants(t, exitFailed, nil, say)
+		s.run("call", "routeguide.GetFeature", "--protocol", protocol, "--target", address).wants(t, desk.ExitFailed, nil, say)
 	}
 	// The server is there, but its authority is not trusted.
 	address, _ = serve(t, "routeguide", "grpc-tls")
 	s.run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--target", address, "--timeout", "2s").
-		wants(t, exitFailed, nil, []string{"--ca names its authority"})
+		wants(t, desk.ExitFailed, nil, []string{"--ca names its authority"})
 }
 
 func TestCallEndsAtItsTimeout(t *testing.T) {
 	t.Parallel()
 	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t), "--timeout", "50ms").
-		wants(t, exitFailed, nil, []string{"no answer in time", "no reply within 50ms", "speaks http1-json"})
+		wants(t, desk.ExitFailed, nil, []string{"no answer in time", "no reply within 50ms", "speaks http1-json"})
 }
 
 func TestCallCanBeInterrupted(t *testing.T) {
@@ -129,7 +130,7 @@ func TestCallCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	newShell(t).runWith(ctx, "", "call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t)).
-		wants(t, exitNoWord, nil, []string{"interrupted"})
+		wants(t, desk.ExitNoWord, nil, []string{"interrupted"})
 }
 
 func TestCamelJSON(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
@@ -26,8 +27,8 @@ type capacityFlags struct {
 	probe            time.Duration
 	rounds           int
 	json, quiet      bool
-	network          networkFlag
-	secure           secureFlags
+	network          desk.NetworkFlag
+	secure           desk.SecureFlags
 	database         databases.Choice
 }
 
@@ -39,9 +40,9 @@ func newCapacityCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "capacity ARM… --slo OBJECTIVE",
 		Short:   "Find the highest rate at which each arm keeps an objective",
-		Long:    helpText("capacity"),
-		Example: helpText("capacity.examples"),
-		Args:    a.armArguments("an ARM, such as grpc"),
+		Long:    desk.HelpText("capacity"),
+		Example: desk.HelpText("capacity.examples"),
+		Args:    a.ArmArguments("an ARM, such as grpc"),
 		RunE:    func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(command)
@@ -51,13 +52,13 @@ func newCapacityCommand(a *app) *cobra.Command {
 	flags.DurationVar(&f.probe, "probe", 0, "length of a probe, to try things out (default 5s, or 100 calls beyond the highest percentile)")
 	flags.BoolVar(&f.json, "json", false, "print the result and its claims as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
-	addCertificateFlag(flags, &f.certificate)
-	addNameFlag(flags, &f.name)
-	f.network.register(flags)
-	f.secure.register(flags)
-	registerDatabase(&f.database, flags)
-	a.addFullFlag(flags)
-	a.addRefusedFlag(flags)
+	desk.AddCertificateFlag(flags, &f.certificate)
+	desk.AddNameFlag(flags, &f.name)
+	f.network.Register(flags)
+	f.secure.Register(flags)
+	desk.RegisterDatabase(&f.database, flags)
+	a.AddFullFlag(flags)
+	a.AddRefusedFlag(flags)
 	if err := command.MarkFlagRequired("slo"); err != nil {
 		panic(err) // the flag is defined above
 	}
@@ -81,7 +82,7 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
 		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
 	}
-	if p, err = f.database.Apply(ctx, &a.Databases, a.Catalog, f.network.apply(f.secure.apply(p))); err != nil {
+	if p, err = f.database.Apply(ctx, &a.Databases, a.Catalog, f.network.Apply(f.secure.Apply(p))); err != nil {
 		return err
 	}
 	p, settings := prepare.CapacitySearch(p, objective, f.inFlight, f.rounds, f.probe)
@@ -105,17 +106,17 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	if err != nil {
 		return err
 	}
-	return a.incomplete(r, a.concludeCapacity(r, f.json))
+	return a.Incomplete(r, a.concludeCapacity(r, f.json))
 }
 
 // concludeCapacity prints a search that is stored, and says by its error how it ended.
 func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	analysis := result.Analyse(r)
-	if err := a.printResult(r, &analysis, nil, asJSON); err != nil {
+	if err := a.PrintResult(r, &analysis, nil, asJSON); err != nil {
 		return err
 	}
 	if r.Ending == result.Interrupted {
-		return a.interrupted(measure.CompleteRounds(len(r.Capacity.Rounds)), r.ID)
+		return a.Interrupted(measure.CompleteRounds(len(r.Capacity.Rounds)), r.ID)
 	}
 	var unknown, bounds []string
 	for i := range analysis.Capacity.Arms {
@@ -130,9 +131,9 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		return cli.With(exitNoWord, fmt.Errorf("no valid capacity of %s%s", strings.Join(unknown, "; "), a.Stored("the result is ", r.ID)))
+		return cli.With(desk.ExitNoWord, fmt.Errorf("no valid capacity of %s%s", strings.Join(unknown, "; "), a.Stored("the result is ", r.ID)))
 	case len(bounds) > 0:
-		return cli.With(exitUndecided, fmt.Errorf("only a bound of %s%s", strings.Join(bounds, "; "), a.Stored("the result is ", r.ID)))
+		return cli.With(desk.ExitUndecided, fmt.Errorf("only a bound of %s%s", strings.Join(bounds, "; "), a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }

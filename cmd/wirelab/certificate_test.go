@@ -14,6 +14,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -122,7 +123,7 @@ func TestWordsForCertificates(t *testing.T) {
 	if c, err := a.Certificate(t.Context(), s, p, "", true); c != nil || err != nil {
 		t.Errorf("%s=none: %+v, %v", measure.CertificateEnv, c, err)
 	}
-	newShell(t).run(brief(1, "--certificate", "old")...).wants(t, exitUsage, nil, []string{`unknown certificate "old"; known: auto, new, none`})
+	newShell(t).run(brief(1, "--certificate", "old")...).wants(t, desk.ExitUsage, nil, []string{`unknown certificate "old"; known: auto, new, none`})
 }
 
 // BenchmarkCertificate holds what a burst of 10 s promises for a minute
@@ -200,7 +201,7 @@ func interruptedAt(t *testing.T, says string, args ...string) {
 		}
 	}
 	interrupt()
-	if code := <-ended; code != exitNoWord || !strings.Contains(said.String(), "interrupted") {
+	if code := <-ended; code != desk.ExitNoWord || !strings.Contains(said.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/chaos"
 	"wirelab/lab/databases"
 	"wirelab/results/outages"
@@ -39,8 +40,8 @@ func newChaosLoggingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "logging [PATH…]",
 		Short:   "Make parts of the log pipeline fail, and count what is lost",
-		Long:    helpText("chaos-logging"),
-		Example: helpText("chaos-logging.examples"),
+		Long:    desk.HelpText("chaos-logging"),
+		Example: desk.HelpText("chaos-logging.examples"),
 		RunE:    func(c *cobra.Command, args []string) error { return a.chaosLogging(c.Context(), args, f) },
 	}
 	f.register(c.Flags())
@@ -62,7 +63,7 @@ func (f *chaosFlags) register(flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the entries (default: random)")
 	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
-	registerDatabase(&f.database, flags)
+	desk.RegisterDatabase(&f.database, flags)
 }
 
 // chaosLogging makes the runs, one after the other.
@@ -88,7 +89,7 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 			r.Report, err = chaos.Run(ctx, r.Options)
 			running.Done()
 			if err != nil && ctx.Err() == nil {
-				r.Failed = describe(err)
+				r.Failed = desk.Describe(err)
 				failed = append(failed, fmt.Errorf("%s, %s: %w", r.Path, r.Faults, err))
 			}
 			if r.Report == nil && ctx.Err() != nil {
@@ -129,13 +130,13 @@ func concludeChaos(ctx context.Context, runs []outages.Run, failed []error) erro
 	}
 	switch {
 	case len(failed) > 0:
-		return cli.With(exitFailed, errors.Join(failed...))
+		return cli.With(desk.ExitFailed, errors.Join(failed...))
 	case ctx.Err() != nil:
-		return cli.With(exitNoWord, errors.New("interrupted; what was measured until then is above"))
+		return cli.With(desk.ExitNoWord, errors.New("interrupted; what was measured until then is above"))
 	}
 	for _, r := range runs {
 		if r.Wanting {
-			return cli.With(exitNoWord, fmt.Errorf("%s is absent: %s", r.Path, r.Absent))
+			return cli.With(desk.ExitNoWord, fmt.Errorf("%s is absent: %s", r.Path, r.Absent))
 		}
 	}
 	return nil

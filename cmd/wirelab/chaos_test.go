@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/results/outages"
@@ -19,7 +20,7 @@ import (
 func chaosOf(t *testing.T, paths int, args ...string) []outages.Run {
 	t.Helper()
 	p := beginWith(t, t.TempDir(), []string{hermesProgram(t)}, append([]string{"chaos", "logging", "--json", "--db", "embedded", "--in-flight", "32", "--seed", "7"}, args...)...)
-	p.want(exitOK)
+	p.want(desk.ExitOK)
 	p.wantNoneLeft()
 	runs := decode[[]outages.Run](t, p.stdout.String())
 	if len(runs) != paths || slices.ContainsFunc(runs, func(r outages.Run) bool { return r.Report == nil || r.Failed != "" }) {
@@ -143,7 +144,7 @@ func TestChaosFindsWhatIsMissing(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	p := begin(t, t.TempDir(), "chaos", "logging", "log-http", "--fault", "logger-down=500ms", "--slo", "2s", "--db", "memory", "--in-flight", "8", "--patience", "1s")
-	p.want(exitFailed, "are missing")
+	p.want(desk.ExitFailed, "are missing")
 	p.wantNoneLeft()
 	for _, words := range []string{"BROKEN", "log-http", "can be sustained", "refused", "unavailable", "second"} {
 		if !strings.Contains(p.stdout.String(), words) {
@@ -162,7 +163,7 @@ func TestChaosInterruptedKeepsWhatWasMeasured(t *testing.T) {
 	p := beginWith(t, t.TempDir(), hidden(t), "chaos", "logging", "log-rabbit", "log-grpc", "log-http", "--fault", "logger-down=1m", "--rate", "50", "--json", "--db", "embedded", "--in-flight", "8")
 	p.until("logger-down=1m0s after")
 	p.interrupt()
-	p.want(exitNoWord, "interrupted", "log-rabbit is absent: ")
+	p.want(desk.ExitNoWord, "interrupted", "log-rabbit is absent: ")
 	runs := decode[[]outages.Run](t, p.stdout.String())
 	if len(runs) != 3 || runs[1].Report == nil || runs[2].Report != nil {
 		t.Fatalf("%s", p.stdout.String())
@@ -196,9 +197,9 @@ func TestChaosMistakes(t *testing.T) {
 	} {
 		s := newShell(t)
 		s.set(natsProgram(t))
-		s.run(append([]string{"chaos", "logging"}, strings.Fields(c.args)...)...).wants(t, exitUsage, nil, c.words)
+		s.run(append([]string{"chaos", "logging"}, strings.Fields(c.args)...)...).wants(t, desk.ExitUsage, nil, c.words)
 	}
-	newShell(t).run("chaos", "mailer").wants(t, exitUsage, nil, []string{"logging"})
+	newShell(t).run("chaos", "mailer").wants(t, desk.ExitUsage, nil, []string{"logging"})
 }
 
 // A page for a person says what a program is told, faults where they began.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 	"wirelab/lab/services"
@@ -30,9 +31,9 @@ func newCompareCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "compare ARM ARM…",
 		Short:   "Compare protocols: what differs, and is it real?",
-		Long:    helpText("compare"),
-		Example: helpText("compare.examples"),
-		Args:    a.armArguments("arms to compare, such as grpc http1-json"),
+		Long:    desk.HelpText("compare"),
+		Example: desk.HelpText("compare.examples"),
+		Args:    a.ArmArguments("arms to compare, such as grpc http1-json"),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, said, err := f.parse(command.Context(), a, args)
 			if err != nil {
@@ -43,7 +44,7 @@ func newCompareCommand(a *app) *cobra.Command {
 		},
 	}
 	f.register(a, command)
-	cli.Explain(command, helpText("compare.details")+helpText("fail-if"))
+	cli.Explain(command, desk.HelpText("compare.details")+desk.HelpText("fail-if"))
 	return command
 }
 
@@ -64,7 +65,7 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, more at rates below 3; 2s with streams)")
-	addDeadlineFlag(flags, &f.plan.Deadline, "10s")
+	desk.AddDeadlineFlag(flags, &f.plan.Deadline, "10s")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that decides, for --until and the ranking (default server-cpu; response-p99 in the open loop, event-server-cpu with streams)")

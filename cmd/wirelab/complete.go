@@ -52,7 +52,7 @@ func (a *app) complete(root *cobra.Command) {
 			}
 		case "explain":
 			c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-				ids, _ := a.completeIDs(c, args, typed)
+				ids, _ := a.CompleteIDs(c, args, typed)
 				return append(a.Operations(), ids...), cobra.ShellCompDirectiveNoFileComp
 			}
 		}

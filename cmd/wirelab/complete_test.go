@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/store/storetest"
 )
 
@@ -14,7 +15,7 @@ func TestCompletion(t *testing.T) {
 	s := newShell(t)
 	s.stored(1)
 	id := storetest.Sample(0).ID
-	s.run("results", "name", id, "before cache").wants(t, exitOK, nil, nil)
+	s.run("results", "name", id, "before cache").wants(t, desk.ExitOK, nil, nil)
 	for line, want := range map[string]string{
 		"compare |":                      "http1-json",
 		"compare -w messaging |":         "nats-jetstream",

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/databases"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -21,10 +21,10 @@ type conductOptions struct {
 	// certificate is what --certificate says; see [app.certificate].
 	certificate string
 	name        string // of the result
-	network     networkFlag
-	secure      secureFlags
+	network     desk.NetworkFlag
+	secure      desk.SecureFlags
 	database    databases.Choice
-	gate        gateFlags
+	gate        desk.Gate
 	// place says of an error of the plan where it is in the plan's file; nil where there is none.
 	place func(error) error
 }
@@ -38,17 +38,17 @@ func (o *conductOptions) placed(err error) error {
 }
 
 func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
-	a.addFullFlag(flags)
-	a.addRefusedFlag(flags)
+	a.AddFullFlag(flags)
+	a.AddRefusedFlag(flags)
 	flags.BoolVar(&o.json, "json", false, "print the result and its claims as JSON")
 	flags.BoolVar(&o.plan, "print-plan", false, "print the whole plan as a file for wirelab run, and run nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	addCertificateFlag(flags, &o.certificate)
-	addNameFlag(flags, &o.name)
-	o.network.register(flags)
-	o.secure.register(flags)
-	registerDatabase(&o.database, flags)
-	o.gate.register(flags)
+	desk.AddCertificateFlag(flags, &o.certificate)
+	desk.AddNameFlag(flags, &o.name)
+	o.network.Register(flags)
+	o.secure.Register(flags)
+	desk.RegisterDatabase(&o.database, flags)
+	o.gate.Register(flags)
 }
 
 // conduct runs an experiment, stores its result and prints the report. What
@@ -59,7 +59,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return o.placed(err)
 	}
-	p, err = o.database.Apply(ctx, &a.Databases, a.Catalog, o.network.apply(o.secure.apply(p)))
+	p, err = o.database.Apply(ctx, &a.Databases, a.Catalog, o.network.Apply(o.secure.Apply(p)))
 	if err != nil {
 		return o.placed(err)
 	}
@@ -71,10 +71,10 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return o.placed(err)
 	}
-	if err := o.gate.marks(a); err != nil {
+	if err := o.gate.Marks(a.Desk); err != nil {
 		return err
 	}
-	if err := o.gate.Prepare(p, o.gate.failIf, o.json); err != nil {
+	if err := o.gate.Prepare(p, o.gate.FailIf, o.json); err != nil {
 		return err
 	}
 	if err := a.Named(o.name); err != nil {
@@ -85,9 +85,9 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	}
 	r, err := a.Measure(ctx, p, arms, o.certificate, o.quiet)
 	if err != nil {
-		return o.gate.noWord(err)
+		return o.gate.NoWord(err)
 	}
-	return a.incomplete(r, a.conclude(r, o))
+	return a.Incomplete(r, a.conclude(r, o))
 }
 
 // conclude prints a result that is stored, and says by its error how it ended.
@@ -95,42 +95,20 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 	analysis := result.Analyse(r)
 	judged := o.gate.Judge(r, &analysis)
 	if err := o.gate.Write(a.Stdout, r, &analysis, judged); err != nil {
-		return o.gate.noWord(err)
+		return o.gate.NoWord(err)
 	}
 	if !o.gate.OwnsOutput() {
-		if err := a.printResult(r, &analysis, judged, o.json); err != nil {
-			return o.gate.noWord(err)
+		if err := a.PrintResult(r, &analysis, judged, o.json); err != nil {
+			return o.gate.NoWord(err)
 		}
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return a.interrupted(measure.SoFar(r), r.ID)
+		return a.Interrupted(measure.SoFar(r), r.ID)
 	case judged != nil:
-		return outcomeError(r, judged, !o.json && !o.gate.OwnsOutput())
+		return desk.OutcomeError(r, judged, !o.json && !o.gate.OwnsOutput())
 	case r.Ending == result.Failed:
-		return cli.With(exitFailed, a.fewArms(r))
+		return cli.With(desk.ExitFailed, a.FewArms(r))
 	}
-	return a.unanswered(r, &analysis)
-}
-
-// interrupted is how an experiment ends that was interrupted: with what was measured, and
-// where it is.
-func (a *app) interrupted(measured, id string) error {
-	return cli.With(exitNoWord, fmt.Errorf("interrupted%s: %s", a.Stored("", id), measured))
-}
-
-// unanswered is the error of a result that does not answer for some arm; nil if it answers for all.
-func (a *app) unanswered(r *result.Result, found *result.Analysis) error {
-	switch refused, lacking := measure.Unanswered(r, found); {
-	case refused != "":
-		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused, a.Stored("the result is ", r.ID)))
-	case lacking != "":
-		return cli.With(exitUndecided, fmt.Errorf("too little was measured for an answer: %v%s", lacking, a.Stored("the result is ", r.ID)))
-	}
-	return nil
-}
-
-// fewArms is the error of an experiment that has too few arms left.
-func (a *app) fewArms(r *result.Result) error {
-	return fmt.Errorf("%s%s", measure.FewArms(r), a.Stored("what was measured is ", r.ID))
+	return a.Unanswered(r, &analysis)
 }

@@ -25,7 +25,7 @@ func TestOnlyTheAnswerMakesTheExitCode(t *testing.T) {
 			}
 		}
 		a := result.Analyse(r)
-		if err := new(app).unanswered(r, &a); (err != nil) != spoiled || spoiled && !strings.Contains(err.Error(), "a (500/s") {
+		if err := new(app).Unanswered(r, &a); (err != nil) != spoiled || spoiled && !strings.Contains(err.Error(), "a (500/s") {
 			t.Errorf("primary %s: %v", primary, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
@@ -37,9 +38,9 @@ func newCurveCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "curve ARM…",
 		Short:   "Measure response times at rising request rates, up to overload",
-		Long:    helpText("curve"),
-		Example: helpText("curve.examples"),
-		Args:    a.armArguments("an ARM, such as grpc"),
+		Long:    desk.HelpText("curve"),
+		Example: desk.HelpText("curve.examples"),
+		Args:    a.ArmArguments("an ARM, such as grpc"),
 		RunE:    func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(command)
@@ -79,7 +80,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 		p.Deadline = curveDeadline
 	}
 	f.conduct.database.Dry = f.conduct.plan
-	p, err := f.conduct.database.Apply(ctx, &a.Databases, a.Catalog, f.conduct.network.apply(f.conduct.secure.apply(p)))
+	p, err := f.conduct.database.Apply(ctx, &a.Databases, a.Catalog, f.conduct.network.Apply(f.conduct.secure.Apply(p)))
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 	if err != nil {
 		return err
 	}
-	if err := f.conduct.gate.marks(a); err != nil {
+	if err := f.conduct.gate.Marks(a.Desk); err != nil {
 		return err
 	}
 	if _, _, err := a.Present(ctx, p); err != nil && !f.conduct.plan {
@@ -103,13 +104,13 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 	if _, err := a.Checked(ctx, prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1})); err != nil {
 		return err
 	}
-	if err := f.conduct.gate.Prepare(prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1}), f.conduct.gate.failIf, f.conduct.json); err != nil {
+	if err := f.conduct.gate.Prepare(prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1}), f.conduct.gate.FailIf, f.conduct.json); err != nil {
 		return err
 	}
 	a.sayDriver(said, f.conduct.quiet)
 	calibrated, err := prepare.Calibrate(ctx, &a.Lab, p, f.inFlight)
 	if err != nil {
-		return f.conduct.gate.noWord(err)
+		return f.conduct.gate.NoWord(err)
 	}
 	return f.conducted(ctx, a, prepare.AtRates(p, f.arrivals, f.inFlight, plan.Levels(prepare.MostOf(p, calibrated), f.steps)), calibrated, "")
 }
@@ -125,7 +126,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	if err != nil {
 		return err
 	}
-	if err := o.gate.Prepare(p, o.gate.failIf, o.json); err != nil {
+	if err := o.gate.Prepare(p, o.gate.FailIf, o.json); err != nil {
 		return err
 	}
 	if o.plan {
@@ -143,9 +144,9 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 		return r, err
 	})
 	if err != nil {
-		return o.gate.noWord(err)
+		return o.gate.NoWord(err)
 	}
-	return a.incomplete(r, a.concludeCurve(r, o))
+	return a.Incomplete(r, a.concludeCurve(r, o))
 }
 
 // concludeCurve prints a curve that is stored, and says by its error how it
@@ -155,21 +156,21 @@ func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 	analysis := result.Analyse(r)
 	judged := o.gate.Judge(r, &analysis)
 	if err := o.gate.Write(a.Stdout, r, &analysis, judged); err != nil {
-		return o.gate.noWord(err)
+		return o.gate.NoWord(err)
 	}
 	if !o.gate.OwnsOutput() {
-		if err := a.printResult(r, &analysis, judged, o.json); err != nil {
-			return o.gate.noWord(err)
+		if err := a.PrintResult(r, &analysis, judged, o.json); err != nil {
+			return o.gate.NoWord(err)
 		}
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return a.interrupted(measure.CompleteRounds(len(r.Rounds)), r.ID)
+		return a.Interrupted(measure.CompleteRounds(len(r.Rounds)), r.ID)
 	case judged != nil:
-		return outcomeError(r, judged, !o.json && !o.gate.OwnsOutput())
+		return desk.OutcomeError(r, judged, !o.json && !o.gate.OwnsOutput())
 	}
 	if spoiled := report.CurveSpoiled(&analysis); spoiled != "" {
-		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled, a.Stored("the result is ", r.ID)))
+		return cli.With(desk.ExitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled, a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
@@ -31,7 +32,7 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	postgrestest.Need(t)
 	p := begin(t, t.TempDir(), "compare", "grpc,db=memory", "grpc,db=embedded", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
 		"--rounds", "1", "--slices", "1", "--slice", "100ms")
-	p.ended(exitOK, exitNoWord)
+	p.ended(desk.ExitOK, desk.ExitNoWord)
 	p.wantNoneLeft()
 	r := p.stored()
 	if r.Plan.Database != "postgres" || r.Plan.Pool != 16 {
@@ -108,7 +109,7 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.interrupt()
-	p.want(exitFailed, "cannot be reached", "wirelab results import r-")
+	p.want(desk.ExitFailed, "cannot be reached", "wirelab results import r-")
 	p.wantNoneLeft()
 	files, err := filepath.Glob(filepath.Join(p.command.Dir, "r-*.json"))
 	if err != nil || len(files) != 1 {
@@ -121,7 +122,7 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	if err := server.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	team.run("results", "import", files[0]).wants(t, exitOK, []string{"r-"}, nil)
+	team.run("results", "import", files[0]).wants(t, desk.ExitOK, []string{"r-"}, nil)
 	r := decode[report.Document](t, team.run("results", "show", "--json").stdout).Result
 	failed, last := uint64(0), uint64(0)
 	for _, round := range r.Rounds {
@@ -161,7 +162,7 @@ func TestDatabasesThatCannotBe(t *testing.T) {
 		"127.0.0.1:1/none":                   {"serve", "ledger", "grpc", "--db", "postgres://me:s3cret@127.0.0.1:1/none"},
 	} {
 		o := s.run(args...)
-		if o.code == exitOK || !strings.Contains(o.stderr, want) || strings.Contains(o.stderr, "s3cret") {
+		if o.code == desk.ExitOK || !strings.Contains(o.stderr, want) || strings.Contains(o.stderr, "s3cret") {
 			t.Errorf("%v: exit code %d, said %q; want %q and no password", args, o.code, o.stderr, want)
 		}
 	}

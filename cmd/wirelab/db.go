@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/databases"
 	"wirelab/system/postgres"
 	"wirelab/workload/ledger"
@@ -18,8 +19,8 @@ func newDBCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "db",
 		Short:   "Run a private PostgreSQL server, and write data sets into it",
-		Long:    helpText("db") + postgres.Variable + ` is set to a connection string, commands use that server instead.`,
-		Example: helpText("db.examples"),
+		Long:    desk.HelpText("db") + postgres.Variable + ` is set to a connection string, commands use that server instead.`,
+		Example: desk.HelpText("db.examples"),
 	})
 	c.AddCommand(newDBStartCommand(a), newDBStopCommand(a), newDBStatusCommand(a), newDBSeedCommand(a))
 	return c
@@ -29,7 +30,7 @@ func newDBStartCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "start",
 		Short:   "Start the server if it does not run",
-		Long:    helpText("dbstart"),
+		Long:    desk.HelpText("dbstart"),
 		Example: "  wirelab db start\n  wirelab db start --json",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
@@ -57,7 +58,7 @@ func newDBStopCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "stop",
 		Short:   "Stop the server and remove its data",
-		Long:    helpText("dbstop"),
+		Long:    desk.HelpText("dbstop"),
 		Example: "  wirelab db stop\n  wirelab db stop --keep",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}

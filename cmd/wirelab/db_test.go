@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/databases"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
@@ -27,9 +28,9 @@ func TestDB(t *testing.T) {
 	s := newShell(t)
 	getenv := func(key string) string { return s.env[key] }
 	t.Cleanup(func() { _, _, _ = postgres.Dismiss(context.Background(), getenv, false) }) // where the test failed
-	s.run("db", "status").wants(t, exitOK, []string{"not running"}, nil)
-	s.run("db", "seed").wants(t, exitUsage, nil, []string{"wirelab db start", postgres.Variable})
-	s.run("db", "stop").wants(t, exitOK, nil, []string{"no server"})
+	s.run("db", "status").wants(t, desk.ExitOK, []string{"not running"}, nil)
+	s.run("db", "seed").wants(t, desk.ExitUsage, nil, []string{"wirelab db start", postgres.Variable})
+	s.run("db", "stop").wants(t, desk.ExitOK, nil, []string{"no server"})
 	if got := decode[databases.Status](t, s.run("db", "status", "--json").stdout); got.Running || got.Sets == nil {
 		t.Errorf("without a server: %+v", got)
 	}
@@ -41,17 +42,17 @@ func TestDB(t *testing.T) {
 		said.WriteString(o.stdout + o.stderr)
 		return o
 	}
-	run("db", "start").wants(t, exitOK, []string{"started at 127.0.0.1:", "process "}, nil)
-	run("db", "start").wants(t, exitOK, []string{"runs already at 127.0.0.1:"}, nil)
-	run("db", "status").wants(t, exitOK, []string{"no data sets yet"}, nil)
-	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, exitOK, []string{"data set 100x1000 written in"}, nil)
-	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, exitOK, []string{"data set 100x1000 is there already"}, nil)
+	run("db", "start").wants(t, desk.ExitOK, []string{"started at 127.0.0.1:", "process "}, nil)
+	run("db", "start").wants(t, desk.ExitOK, []string{"runs already at 127.0.0.1:"}, nil)
+	run("db", "status").wants(t, desk.ExitOK, []string{"no data sets yet"}, nil)
+	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"data set 100x1000 written in"}, nil)
+	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"data set 100x1000 is there already"}, nil)
 	if again := decode[dbSeeded](t, run("db", "seed", "--accounts", "100", "--transactions", "1000", "--again", "--json").stdout); !again.Written || again.Set != "100x1000" {
 		t.Error("it was not written again")
 	}
-	run("db", "seed", "--accounts", "3").wants(t, exitUsage, nil, []string{"3x100000"})
-	run("db", "seed", "--transactions", "-1").wants(t, exitUsage, nil, []string{"10000x-1"})
-	run("db", "status").wants(t, exitOK, []string{"PostgreSQL", "127.0.0.1:", "ledger 100x1000  100       1000"}, nil)
+	run("db", "seed", "--accounts", "3").wants(t, desk.ExitUsage, nil, []string{"3x100000"})
+	run("db", "seed", "--transactions", "-1").wants(t, desk.ExitUsage, nil, []string{"10000x-1"})
+	run("db", "status").wants(t, desk.ExitOK, []string{"PostgreSQL", "127.0.0.1:", "ledger 100x1000  100       1000"}, nil)
 	status := decode[databases.Status](t, run("db", "status", "--json").stdout)
 	if !status.Running || status.PID == 0 || len(status.Sets) != 1 || status.Sets[0].Transactions != 1000 || len(status.Settings) < 10 {
 		t.Errorf("status %+v", status)
@@ -62,8 +63,8 @@ func TestDB(t *testing.T) {
 
 	// The environment's is used instead, and said to be.
 	s.env[postgres.Variable] = "postgres://me:s3cret@127.0.0.1:1/x?sslmode=disable"
-	run("db", "status").wants(t, exitOK, nil, []string{"WIRELAB_DB is set: commands use 127.0.0.1:1/x instead"})
-	run("db", "seed").wants(t, exitFailed, nil, []string{"127.0.0.1:1/x cannot be reached"})
+	run("db", "status").wants(t, desk.ExitOK, nil, []string{"WIRELAB_DB is set: commands use 127.0.0.1:1/x instead"})
+	run("db", "seed").wants(t, desk.ExitFailed, nil, []string{"127.0.0.1:1/x cannot be reached"})
 	delete(s.env, postgres.Variable)
 
 	// Killed, it is found with what it held.
@@ -75,11 +76,11 @@ func TestDB(t *testing.T) {
 			t.Fatal("it does not die")
 		}
 	}
-	run("db", "status").wants(t, exitOK, []string{"not running; what it held is in " + status.Directory}, nil)
-	run("db", "stop").wants(t, exitUsage, nil, []string{"--discard"})
-	run("db", "start").wants(t, exitOK, []string{"started at " + status.Address}, nil)
-	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, exitOK, []string{"is there already"}, nil)
-	run("db", "stop", "--keep").wants(t, exitOK, nil, []string{"stay in " + status.Directory})
+	run("db", "status").wants(t, desk.ExitOK, []string{"not running; what it held is in " + status.Directory}, nil)
+	run("db", "stop").wants(t, desk.ExitUsage, nil, []string{"--discard"})
+	run("db", "start").wants(t, desk.ExitOK, []string{"started at " + status.Address}, nil)
+	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"is there already"}, nil)
+	run("db", "stop", "--keep").wants(t, desk.ExitOK, nil, []string{"stay in " + status.Directory})
 	again := decode[databases.Status](t, run("db", "start", "--json").stdout)
 
 	// What is no data set is not removed without a word.
@@ -103,16 +104,16 @@ func TestDB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run("db", "stop").wants(t, exitUsage, nil, []string{"1 tables or databases beside its data sets"})
+	run("db", "stop").wants(t, desk.ExitUsage, nil, []string{"1 tables or databases beside its data sets"})
 	if _, err := opened.Service.WriteLog(t.Context(), logging.Entry{ID: "kept", Name: "event"}); err != nil {
 		t.Error(err)
 	}
 	if err := opened.Close(); err != nil {
 		t.Error(err)
 	}
-	run("db", "stop").wants(t, exitUsage, nil, []string{"log entries"})
-	run("db", "stop", "--keep", "--discard").wants(t, exitUsage, nil, nil)
-	run("db", "stop", "--discard").wants(t, exitOK, nil, []string{"stopped, and removed"})
+	run("db", "stop").wants(t, desk.ExitUsage, nil, []string{"log entries"})
+	run("db", "stop", "--keep", "--discard").wants(t, desk.ExitUsage, nil, nil)
+	run("db", "stop", "--discard").wants(t, desk.ExitOK, nil, []string{"stopped, and removed"})
 	if _, err := os.Stat(again.Directory); !os.IsNotExist(err) {
 		t.Errorf("its directory is still there: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result"
 	"wirelab/results/outages"
 	"wirelab/results/report"
@@ -28,16 +29,16 @@ func newDecideCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "decide RESULT",
 		Short:             "Show when to use a direct call and when a queue",
-		Long:              helpText("decide"),
-		Example:           helpText("decide.examples"),
+		Long:              desk.HelpText("decide"),
+		Example:           desk.HelpText("decide.examples"),
 		Args:              cli.Arguments(1, 1, "an id or a file of a result"),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: a.CompleteIDs,
 	}
 	addChaosFiles(c, &files)
 	c.Flags().StringVar(&format, "format", forms.Text, "what to print: "+strings.Join(decideFormats(), ", "))
-	a.addRefusedFlag(c.Flags())
+	a.AddRefusedFlag(c.Flags())
 	asJSON = cli.JSONFlag(c)
-	a.addFullFlag(c.Flags())
+	a.AddFullFlag(c.Flags())
 	c.MarkFlagsMutuallyExclusive("json", "format")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *asJSON {
@@ -47,7 +48,7 @@ func newDecideCommand(a *app) *cobra.Command {
 			return wirelab.UnknownName("format", format, decideFormats())
 		}
 		if format == forms.JSON {
-			if err := a.cannotMark("the json of decide", "text and markdown have one, and wirelab results export --format json"); err != nil {
+			if err := a.CannotMark("the json of decide", "text and markdown have one, and wirelab results export --format json"); err != nil {
 				return err
 			}
 		}
@@ -67,13 +68,13 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	if err != nil {
 		return err
 	}
-	outages, err := outages.Read(ctx, a.readFile, files)
+	outages, err := outages.Read(ctx, a.ReadFile, files)
 	if err != nil {
 		return err
 	}
 	found := result.Analyse(r)
 	analysis := &found
-	if a.refused {
+	if a.Refused {
 		analysis = analysis.WithRefused()
 	}
 	tables := report.Decisions(r, analysis, outages)
@@ -90,10 +91,10 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	case "markdown":
 		return markdown.WriteDecisions(a.Stdout, tables)
 	}
-	if !a.full {
-		return terminal.WriteSummary(a.Stdout, report.SummariseDecisions(r.ID, tables), a.style())
+	if !a.Full {
+		return terminal.WriteSummary(a.Stdout, report.SummariseDecisions(r.ID, tables), a.Style())
 	}
-	return terminal.WriteDecisions(a.Stdout, tables, a.style())
+	return terminal.WriteDecisions(a.Stdout, tables, a.Style())
 }
 
 // decisions is what --json prints.
@@ -108,10 +109,10 @@ type decisions struct {
 // in text and Markdown alike.
 func (a *app) printAdvice(advice []string) error {
 	var b strings.Builder
-	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:", a.columns()))
+	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:", a.Columns()))
 	b.WriteString("\n")
 	for _, line := range advice {
-		b.WriteString(cli.Hang("- ", 2, line, a.columns()))
+		b.WriteString(cli.Hang("- ", 2, line, a.Columns()))
 	}
 	return a.Printf("%s", b.String())
 }

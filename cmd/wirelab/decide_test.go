@@ -11,6 +11,7 @@ import (
 
 	"wirelab/broker/workqueue"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/chaos"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -79,7 +80,7 @@ func TestDecideOnPublishedAdvice(t *testing.T) {
 	for _, format := range []string{"text", "markdown", "json"} {
 		out := s.run("decide", "latest", "--format", format)
 		out.stdout = strings.Join(strings.Fields(out.stdout), " ")
-		out.wants(t, exitOK, want, nil)
+		out.wants(t, desk.ExitOK, want, nil)
 	}
 }
 
@@ -103,11 +104,11 @@ func TestRunNamesLineAndField(t *testing.T) {
 		head + "published:\n- {source: x, machine: y, mean: 1ms}\n":                                {"mine.yaml: [5:", "published[0].arm is missing"},
 	} {
 		write(text)
-		s.run("run", file).wants(t, exitUsage, nil, want)
+		s.run("run", file).wants(t, desk.ExitUsage, nil, want)
 	}
 	write(`{"workload":"routeguide","operation":"GetFeature","arms":[{"protocol":"grpc"}],
 		"published":[{"source":"x","machine":"y","arm":"grpc","mean":"49.005\u00b5s"}]}`)
-	s.run("run", file, "--print-plan").wants(t, exitOK, []string{`"49.005µs"`}, nil)
+	s.run("run", file, "--print-plan").wants(t, desk.ExitOK, []string{`"49.005µs"`}, nil)
 }
 
 func TestDecide(t *testing.T) {
@@ -117,7 +118,7 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	r := s.waysStored()
-	s.run("decide", "latest", "--full").wants(t, exitOK, []string{"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail", "wirelab chaos logging log-rabbit"}, nil)
+	s.run("decide", "latest", "--full").wants(t, desk.ExitOK, []string{"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail", "wirelab chaos logging log-rabbit"}, nil)
 	file := chaosFile(t, []outages.Run{madeUpRun(), {Path: "log-rabbit", Faults: "all", Absent: "RabbitMQ is not installed"}})
 	said := []string{"at 200/s callers saw 2,000 of 5,000 refused (2,000 unavailable)", "again 11.0 s after it began", "0 of 4,000 accepted lost", "RabbitMQ is not installed", "a machine"}
 	for _, format := range []string{"text", "markdown", "json"} {
@@ -125,15 +126,15 @@ func TestDecide(t *testing.T) {
 		if format == "text" {
 			out.stdout = strings.Join(strings.Fields(out.stdout), " ")
 		}
-		out.wants(t, exitOK, said, nil)
+		out.wants(t, desk.ExitOK, said, nil)
 	}
 	asJSON := s.run("decide", "latest", "--json", "--chaos", file)
 	got := decode[decisions](t, asJSON.stdout)
 	if got.ID != r.ID || len(got.Tables) != 2 || len(got.Tables[0].Rows) != 8 || got.Tables[1].Rows[1].First[0].Name != "log-grpc" {
 		t.Errorf("%s", asJSON.stdout)
 	}
-	s.run("report", "latest", "--chaos", file, "-o", "-").wants(t, exitOK, []string{`id="decisions"`, "0 of 4,000 accepted lost"}, nil)
-	s.run("report", "latest", "--chaos", file, "--format", "markdown").wants(t, exitOK, []string{"0 of 4,000 accepted lost"}, nil)
+	s.run("report", "latest", "--chaos", file, "-o", "-").wants(t, desk.ExitOK, []string{`id="decisions"`, "0 of 4,000 accepted lost"}, nil)
+	s.run("report", "latest", "--chaos", file, "--format", "markdown").wants(t, desk.ExitOK, []string{"0 of 4,000 accepted lost"}, nil)
 }
 
 // A result's file has the table; verify makes it again, and finds what was edited.
@@ -145,8 +146,8 @@ func TestDecisionsAreVerified(t *testing.T) {
 	s := newShell(t)
 	r := s.waysStored()
 	file := filepath.Join(t.TempDir(), "result.json")
-	s.run("results", "export", r.ID, "-o", file).wants(t, exitOK, nil, nil)
-	s.run("verify", file).wants(t, exitOK, nil, nil)
+	s.run("results", "export", r.ID, "-o", file).wants(t, desk.ExitOK, nil, nil)
+	s.run("verify", file).wants(t, desk.ExitOK, nil, nil)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func TestDecisionsAreVerified(t *testing.T) {
 	if err := os.WriteFile(file, edited, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("verify", file).wants(t, exitFailed, []string{"printed.decisions[0].rows[0].lead"}, nil)
+	s.run("verify", file).wants(t, desk.ExitFailed, []string{"printed.decisions[0].rows[0].lead"}, nil)
 }
 
 func TestDecideErrors(t *testing.T) {
@@ -167,17 +168,17 @@ func TestDecideErrors(t *testing.T) {
 	}
 	t.Parallel()
 	s := newShell(t)
-	s.run("decide").wants(t, exitUsage, nil, []string{"needs an id or a file"})
-	s.run("decide", "latest").wants(t, exitUsage, nil, []string{"no results yet"})
+	s.run("decide").wants(t, desk.ExitUsage, nil, []string{"needs an id or a file"})
+	s.run("decide", "latest").wants(t, desk.ExitUsage, nil, []string{"no results yet"})
 	s.stored(1)
-	s.run("decide", "latest").wants(t, exitUsage, nil, []string{"does not tell when to use which: the entries of its arms were not followed", "wirelab compare log-grpc"})
+	s.run("decide", "latest").wants(t, desk.ExitUsage, nil, []string{"does not tell when to use which: the entries of its arms were not followed", "wirelab compare log-grpc"})
 	r := s.waysStored()
-	s.run("decide", "r-unknown").wants(t, exitUsage, nil, []string{"r-unknown"})
-	s.run("decide", r.ID, "--format", "csv").wants(t, exitUsage, nil, []string{"csv", "markdown"})
-	s.run("decide", r.ID, "--chaos", "/nowhere/chaos.json").wants(t, exitUsage, nil, []string{"/nowhere/chaos.json"})
+	s.run("decide", "r-unknown").wants(t, desk.ExitUsage, nil, []string{"r-unknown"})
+	s.run("decide", r.ID, "--format", "csv").wants(t, desk.ExitUsage, nil, []string{"csv", "markdown"})
+	s.run("decide", r.ID, "--chaos", "/nowhere/chaos.json").wants(t, desk.ExitUsage, nil, []string{"/nowhere/chaos.json"})
 	good := chaosFile(t, []outages.Run{madeUpRun()})
-	s.run("report", r.ID, "latest", "--chaos", good, "-o", t.TempDir()+"/").wants(t, exitUsage, nil, []string{"--chaos belongs to one result"})
-	s.run("report", r.ID, "--chaos", good, "--format", "csv").wants(t, exitUsage, nil, []string{"html and markdown"})
+	s.run("report", r.ID, "latest", "--chaos", good, "-o", t.TempDir()+"/").wants(t, desk.ExitUsage, nil, []string{"--chaos belongs to one result"})
+	s.run("report", r.ID, "--chaos", good, "--format", "csv").wants(t, desk.ExitUsage, nil, []string{"html and markdown"})
 	for name, c := range map[string]struct {
 		edit func(*outages.Run)
 		want string
@@ -192,7 +193,7 @@ func TestDecideErrors(t *testing.T) {
 	} {
 		run := madeUpRun()
 		c.edit(&run)
-		if out := s.run("decide", r.ID, "--chaos", chaosFile(t, []outages.Run{run})); out.code != exitUsage || !strings.Contains(out.stderr, c.want) || !strings.Contains(out.stderr, "wirelab chaos logging --json") || out.stdout != "" {
+		if out := s.run("decide", r.ID, "--chaos", chaosFile(t, []outages.Run{run})); out.code != desk.ExitUsage || !strings.Contains(out.stderr, c.want) || !strings.Contains(out.stderr, "wirelab chaos logging --json") || out.stdout != "" {
 			t.Errorf("%s: %d, %s%s", name, out.code, out.stdout, out.stderr)
 		}
 	}
@@ -201,7 +202,7 @@ func TestDecideErrors(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.run("decide", r.ID, "--chaos", file).wants(t, exitUsage, nil, []string{"--chaos " + file})
+		s.run("decide", r.ID, "--chaos", file).wants(t, desk.ExitUsage, nil, []string{"--chaos " + file})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
 	"wirelab/lab/prepare"
 	"wirelab/system/postgres/postgrestest"
@@ -63,5 +64,5 @@ func TestPipelineCompose(t *testing.T) {
 		})
 	})
 	p.interrupt()
-	p.want(exitOK)
+	p.want(desk.ExitOK)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/doctest"
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
@@ -62,7 +63,7 @@ var planned = map[string][]string{
 // unproved are the exit codes, next to 0, of commands that find the one round
 // of the test's result too few, or of another workload, or the machine unfit.
 var unproved = map[string][]int{
-	"results check": {exitUndecided, exitNoWord}, "decide": {exitUsage}, "doctor": {exitFailed},
+	"results check": {desk.ExitUndecided, desk.ExitNoWord}, "decide": {desk.ExitUsage}, "doctor": {desk.ExitFailed},
 }
 
 // lasting are the commands that run until they are told to stop: what they say
@@ -71,9 +72,9 @@ var lasting = map[string]struct {
 	says string
 	code int
 }{
-	"serve-results": {"http://127.0.0.1:", exitOK},
-	"relay":         {"stop with Ctrl-C", exitOK},
-	"up":            {"stop with Ctrl-C", exitOK},
+	"serve-results": {"http://127.0.0.1:", desk.ExitOK},
+	"relay":         {"stop with Ctrl-C", desk.ExitOK},
+	"up":            {"stop with Ctrl-C", desk.ExitOK},
 }
 
 // Every line that README.md and the pages in docs show is one that wirelab
@@ -141,7 +142,7 @@ func typed(t *testing.T, dir string, words []string) {
 	if strings.Contains(strings.Join(words, " "), "own check examples/rest-python") {
 		prereq.Python.Need(t, prereq.FindPython())
 	}
-	codes := []int{exitOK}
+	codes := []int{desk.ExitOK}
 	for prefix, others := range unproved {
 		if strings.HasPrefix(strings.Join(words, " "), prefix) {
 			codes = append(codes, others...)
@@ -153,11 +154,11 @@ func typed(t *testing.T, dir string, words []string) {
 		}
 	}
 	if slices.Contains(words, "planned") { // a certificate is looked for last, when all else is right
-		begin(t, dir, words...).want(exitUsage, `unknown certificate "planned"`)
+		begin(t, dir, words...).want(desk.ExitUsage, `unknown certificate "planned"`)
 		return
 	}
 	if words[0] == "chaos" {
-		beginWith(t, dir, []string{hermesProgram(t)}, words...).want(exitUsage, "too short")
+		beginWith(t, dir, []string{hermesProgram(t)}, words...).want(desk.ExitUsage, "too short")
 		return
 	}
 	begin(t, dir, words...).ended(codes...)
@@ -242,7 +243,7 @@ func TestDocWorkflow(t *testing.T) {
 			measure.CertificateEnv+"="+measure.CertificateNone, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
 		out, err := command.CombinedOutput()
 		code := command.ProcessState.ExitCode()
-		if warned := strings.Contains(string(out), "::warning::"); code != exitOK && code != exitNoWord || warned != (code == exitOK) {
+		if warned := strings.Contains(string(out), "::warning::"); code != desk.ExitOK && code != desk.ExitNoWord || warned != (code == desk.ExitOK) {
 			t.Errorf("exit code %d, %v:\n%s", code, err, out)
 		}
 		for file, begins := range map[string]string{"summary.md": "## wirelab: in", "wirelab.xml": "<?xml"} {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/measure"
 	"wirelab/results/report/terminal"
 )
@@ -15,8 +16,8 @@ func newDoctorCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "doctor",
 		Short:   "Find what makes measurements on this machine wrong or imprecise",
-		Long:    helpText("doctor"),
-		Example: helpText("doctor.examples"),
+		Long:    desk.HelpText("doctor"),
+		Example: desk.HelpText("doctor.examples"),
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	asJSON := cli.JSONFlag(c)
@@ -34,10 +35,10 @@ func newDoctorCommand(a *app) *cobra.Command {
 		if *asJSON {
 			err = a.PrintJSON(e)
 		} else {
-			err = terminal.Examination(a.Stdout, e, a.style())
+			err = terminal.Examination(a.Stdout, e, a.Style())
 		}
 		if err == nil && !e.Fit {
-			return cli.With(exitFailed, nil)
+			return cli.With(desk.ExitFailed, nil)
 		}
 		return err
 	}

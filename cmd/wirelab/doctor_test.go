@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -25,7 +26,7 @@ func TestDoctor(t *testing.T) {
 	if err := json.Unmarshal(p.stdout.Bytes(), &e); err != nil {
 		t.Fatalf("%v: %s", err, p.stdout.String())
 	}
-	if want := map[bool]int{true: exitOK, false: exitFailed}[e.Fit]; code != want {
+	if want := map[bool]int{true: desk.ExitOK, false: desk.ExitFailed}[e.Fit]; code != want {
 		t.Errorf("exit code %d, want %d of a machine that is fit: %v", code, want, e.Fit)
 	}
 	if len(e.Findings) < 20 || e.Watched.Wakes.Count == 0 || e.Machine.Clock.Cost == 0 || len(e.Machine.Allowed) == 0 {
@@ -62,7 +63,7 @@ func TestDoctorLooksOnly(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	p := begin(t, t.TempDir(), "doctor", "--no-burst")
-	if code := p.end(); code != exitOK && code != exitFailed {
+	if code := p.end(); code != desk.ExitOK && code != desk.ExitFailed {
 		t.Errorf("exit code %d", code)
 	}
 	for _, text := range []string{"it to measure on", "clock source", "open files"} {
@@ -73,7 +74,7 @@ func TestDoctorLooksOnly(t *testing.T) {
 	if strings.Contains(p.stdout.String(), "tell apart") {
 		t.Error("a certificate that nobody asked for")
 	}
-	begin(t, t.TempDir(), "doctor", "--burst", "1ms").want(exitUsage, "--burst 1ms")
+	begin(t, t.TempDir(), "doctor", "--burst", "1ms").want(desk.ExitUsage, "--burst 1ms")
 }
 
 func TestDoctorIsInterrupted(t *testing.T) {

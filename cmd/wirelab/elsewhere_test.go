@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result/resulttest"
 )
 
@@ -77,7 +78,7 @@ func TestLikelyResults(t *testing.T) {
 	t.Parallel()
 	s, _ := storing(t)
 	r := resulttest.Short(2) // which the store holds
-	s.run("results", "name", r.ID, "before").wants(t, exitOK, nil, nil)
+	s.run("results", "name", r.ID, "before").wants(t, desk.ExitOK, nil, nil)
 	near, far := r.ID[:len(r.ID)-1]+"x", "r-19990101-000000-0000"
 	for _, line := range []string{"results show", "results rm", "results export", "report", "verify", "replay", "results name"} {
 		for written, says := range map[string]string{

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/prereq"
 )
 
@@ -51,7 +52,7 @@ func TestExampleServices(t *testing.T) {
 func checkExample(t *testing.T, dir string, wires []string) {
 	t.Helper()
 	p := begin(t, dir, "own", "check", "shop.yaml").within(time.Minute)
-	p.want(exitOK)
+	p.want(desk.ExitOK)
 	arms := []string{"compare"}
 	for _, wire := range wires {
 		for _, operation := range []string{"list", "get", "add"} {
@@ -62,7 +63,7 @@ func checkExample(t *testing.T, dir string, wires []string) {
 		arms = append(arms, "shop.yaml:"+wire)
 	}
 	m := begin(t, dir, append(arms, "--operation", "get", "--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "100ms")...).within(time.Minute)
-	m.ended(exitOK, exitUndecided, exitNoWord) // a busy machine has no word
+	m.ended(desk.ExitOK, desk.ExitUndecided, desk.ExitNoWord) // a busy machine has no word
 	for _, trial := range m.stored().Rounds[0].Trials {
 		if trial.OK == 0 || len(trial.Errors) > 0 || trial.Server.CPU == 0 {
 			t.Errorf("%+v", trial)

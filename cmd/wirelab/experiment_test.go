@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/lab/result"
@@ -252,8 +253,8 @@ func TestCompare(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	c := compared(t)
-	if c.code != exitUndecided {
-		t.Errorf("exit code %d, want %d\n%s", c.code, exitUndecided, c.said)
+	if c.code != desk.ExitUndecided {
+		t.Errorf("exit code %d, want %d\n%s", c.code, desk.ExitUndecided, c.said)
 	}
 	original, err := measured()
 	if err != nil {
@@ -264,7 +265,7 @@ func TestCompare(t *testing.T) {
 	if len(r.Rounds) != 2 || len(r.Rounds[0].Trials) != 4 || r.Ending != result.RoundsDone {
 		t.Fatalf("stored %d rounds, ending %q", len(r.Rounds), r.Ending)
 	}
-	c.shell(t).run("results", "show", "--full").wants(t, exitOK, []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
+	c.shell(t).run("results", "show", "--full").wants(t, desk.ExitOK, []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
 	for _, trial := range r.Rounds[0].Trials {
 		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 || *trial.Server.Allocations == 0 {
 			t.Errorf("trial %+v lacks a cost", trial)
@@ -302,7 +303,7 @@ func TestUnreachableTarget(t *testing.T) {
 	t.Parallel()
 	address := porttest.Refusing(t)
 	p := begin(t, t.TempDir(), "compare", "grpc,target="+address, "--workload", "routeguide.GetFeature")
-	p.want(exitFailed, "nothing listens at "+address)
+	p.want(desk.ExitFailed, "nothing listens at "+address)
 }
 
 func TestPortInUse(t *testing.T) {
@@ -313,7 +314,7 @@ func TestPortInUse(t *testing.T) {
 	}
 	defer listener.Close()
 	p := begin(t, t.TempDir(), "serve", "routeguide", "grpc", "--addr", listener.Addr().String())
-	p.want(exitFailed, listener.Addr().String(), "another program uses this port", "--addr")
+	p.want(desk.ExitFailed, listener.Addr().String(), "another program uses this port", "--addr")
 }
 
 // Serve says where it is, and stops on a signal with 0.
@@ -322,7 +323,7 @@ func TestServeUntilSignal(t *testing.T) {
 	p := begin(t, t.TempDir(), "serve", "routeguide", "http1-json", "--addr", "127.0.0.1:0")
 	p.until("wirelab call routeguide.GetFeature")
 	_ = p.command.Process.Signal(syscall.SIGTERM)
-	p.want(exitOK)
+	p.want(desk.ExitOK)
 }
 
 // A plan file with a mistake is shown with the place of the mistake.
@@ -333,9 +334,9 @@ func TestMalformedPlan(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	begin(t, dir, "run", "./bad.yaml").want(exitUsage, "bad.yaml", "protocl", "4")
-	begin(t, dir, "run", "./absent.yaml").want(exitUsage, "absent.yaml", "presets")
-	begin(t, dir, "run", "quikc").want(exitUsage, "quikc", "did you mean quick?", "wirelab presets")
+	begin(t, dir, "run", "./bad.yaml").want(desk.ExitUsage, "bad.yaml", "protocl", "4")
+	begin(t, dir, "run", "./absent.yaml").want(desk.ExitUsage, "absent.yaml", "presets")
+	begin(t, dir, "run", "quikc").want(desk.ExitUsage, "quikc", "did you mean quick?", "wirelab presets")
 }
 
 // A disk that is full when the result is to be stored loses nothing: neither
@@ -359,10 +360,10 @@ func TestFullDisk(t *testing.T) {
 		}
 		return a.Keep(t.Context(), results, storetest.Sample(1))
 	})
-	if err == nil || exitCodeOf(err) != exitFailed || !strings.Contains(describe(err), "results import") {
+	if err == nil || desk.ExitCodeOf(err) != desk.ExitFailed || !strings.Contains(desk.Describe(err), "results import") {
 		t.Fatalf("on a full disk: %v", err)
 	}
-	file := regexp.MustCompile(`the result is in (\S+\.json)`).FindStringSubmatch(describe(err))
+	file := regexp.MustCompile(`the result is in (\S+\.json)`).FindStringSubmatch(desk.Describe(err))
 	if file == nil {
 		t.Fatalf("no file is named: %v", err)
 	}
@@ -370,7 +371,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(file[1]) })
-	s.run("results", "import", file[1]).wants(t, exitOK, []string{storetest.Sample(1).ID}, nil)
+	s.run("results", "import", file[1]).wants(t, desk.ExitOK, []string{storetest.Sample(1).ID}, nil)
 	if list := decode[[]store.Summary](t, s.run("results", "list", "--json").stdout); len(list) != 2 {
 		t.Errorf("%d results are stored, want the old one and the imported one: %+v", len(list), list)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/factorial"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -34,16 +35,16 @@ func newExplainCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "explain WORKLOAD.OPERATION | RESULT",
 		Short:   "Split a difference into the shares of framing, encoding and TLS",
-		Long:    helpText("explain"),
-		Example: helpText("explain.examples"),
-		Args: a.operationArgument("an operation such as directory.GetPerson, or a result", func(protocol string) string {
+		Long:    desk.HelpText("explain"),
+		Example: desk.HelpText("explain.examples"),
+		Args: a.OperationArgument("an operation such as directory.GetPerson, or a result", func(protocol string) string {
 			return "explain takes an operation, such as directory.GetPerson, and chooses the protocols; to start from this one, write --from " + protocol
 		}),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: a.CompleteIDs,
 	}
 	flags := command.Flags()
 	f.register(a, command)
-	a.addRefusedFlag(flags)
+	a.AddRefusedFlag(flags)
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("json", "format")
 	command.RunE = func(c *cobra.Command, args []string) error {
@@ -54,7 +55,7 @@ func newExplainCommand(a *app) *cobra.Command {
 			return wirelab.UnknownName("format", f.format, forms.ExplainFormats())
 		}
 		if f.format == forms.CSV { // its rows are effects, of which a refused value has none
-			if err := a.cannotMark("the csv of explain", "text, markdown and json have one, and wirelab report --format csv"); err != nil {
+			if err := a.CannotMark("the csv of explain", "text, markdown and json have one, and wirelab report --format csv"); err != nil {
 				return err
 			}
 		}
@@ -107,19 +108,19 @@ func (f *explainFlags) register(a *app, command *cobra.Command) {
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 5; 3 in the open loop)")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms, or as long as ten calls take; 1s in the open loop)")
-	addDeadlineFlag(flags, &f.plan.Deadline, "10s")
+	desk.AddDeadlineFlag(flags, &f.plan.Deadline, "10s")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that sentences are about (default server-cpu; response-p99 in the open loop)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
-	addNameFlag(flags, &f.conduct.name)
+	desk.AddNameFlag(flags, &f.conduct.name)
 	flags.BoolVar(&f.conduct.json, "json", false, "print the result and the explanation as JSON")
 	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the whole plan as a file for wirelab run, and run nothing")
 	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
-	addCertificateFlag(flags, &f.conduct.certificate)
-	a.addFullFlag(flags)
-	f.conduct.network.register(flags)
-	registerDatabase(&f.conduct.database, flags)
+	desk.AddCertificateFlag(flags, &f.conduct.certificate)
+	a.AddFullFlag(flags)
+	f.conduct.network.Register(flags)
+	desk.RegisterDatabase(&f.conduct.database, flags)
 }
 
 // The slices of a round are fewer than a comparison's: with so many arms there
@@ -183,7 +184,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 		a.Note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
 	}
 	f.conduct.database.Dry = f.conduct.plan
-	written, err := f.conduct.database.Apply(ctx, &a.Databases, a.Catalog, f.conduct.network.apply(p))
+	written, err := f.conduct.database.Apply(ctx, &a.Databases, a.Catalog, f.conduct.network.Apply(p))
 	if err != nil {
 		return err
 	}
@@ -227,22 +228,22 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	analysis := result.Analyse(r)
 	e, err := result.ExplainBetween(r, &analysis, "", "")
 	if err != nil {
-		return cli.Both(err, errPartial)
+		return cli.Both(err, desk.ErrPartial)
 	}
-	if err := forms.WriteExplanation(a.Stdout, r, &analysis, e, format, a.full, a.style()); err != nil {
+	if err := forms.WriteExplanation(a.Stdout, r, &analysis, e, format, a.Full, a.Style()); err != nil {
 		return err
 	}
 	switch r.Ending {
 	case result.Interrupted:
-		return a.interrupted(measure.CompleteRounds(len(r.Rounds)), r.ID)
+		return a.Interrupted(measure.CompleteRounds(len(r.Rounds)), r.ID)
 	case result.Failed:
-		return cli.With(exitFailed, a.fewArms(r))
+		return cli.With(desk.ExitFailed, a.FewArms(r))
 	}
 	for _, l := range e.Loads {
 		// Arms that a check refuses are left out, and said to be; without any
 		// there is no answer.
 		if why := l.Metrics[0].Why; why != "" {
-			return cli.With(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.Stored("the result is ", r.ID)))
+			return cli.With(desk.ExitNoWord, fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.Stored("the result is ", r.ID)))
 		}
 	}
 	return nil
@@ -255,5 +256,5 @@ func (a *app) printExplanation(r *result.Result, c plan.Corners, format string) 
 	if err != nil {
 		return err
 	}
-	return forms.WriteExplanation(a.Stdout, r, &analysis, e, format, a.full, a.style())
+	return forms.WriteExplanation(a.Stdout, r, &analysis, e, format, a.Full, a.Style())
 }

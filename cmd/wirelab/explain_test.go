@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -49,7 +50,7 @@ func TestExplainMakesTheFactorial(t *testing.T) {
 	} {
 		got := s.run(append([]string{"explain", "--print-plan"}, strings.Fields(c.args)...)...)
 		got.wants(t, got.code, nil, c.left)
-		if got.code == exitUsage && c.arms == nil {
+		if got.code == desk.ExitUsage && c.arms == nil {
 			continue
 		}
 		p := decode[plan.Plan](t, got.stdout)
@@ -97,11 +98,11 @@ func TestExplainRefusals(t *testing.T) {
 		{"latest", "no results yet"},
 		{"no-such-id", "no result"},
 	} {
-		s.run(append([]string{"explain"}, strings.Fields(c.args)...)...).wants(t, exitUsage, nil, []string{c.says})
+		s.run(append([]string{"explain"}, strings.Fields(c.args)...)...).wants(t, desk.ExitUsage, nil, []string{c.says})
 	}
 	s.factorialStored()
-	s.run("explain", "latest", "--data", "4").wants(t, exitUsage, nil, []string{"--data is for an experiment to run; latest is a result that was measured"})
-	s.run("explain", "latest", "--from", "soap").wants(t, exitUsage, nil, []string{`unknown arm to start from "soap"; known: grpc-avro`})
+	s.run("explain", "latest", "--data", "4").wants(t, desk.ExitUsage, nil, []string{"--data is for an experiment to run; latest is a result that was measured"})
+	s.run("explain", "latest", "--from", "soap").wants(t, desk.ExitUsage, nil, []string{`unknown arm to start from "soap"; known: grpc-avro`})
 }
 
 // A stored result is explained in every form, and verify makes all of it again.
@@ -112,10 +113,10 @@ func TestExplainAResult(t *testing.T) {
 	}
 	s := newShell(t)
 	r := s.factorialStored()
-	s.run("explain", "latest", "--full").wants(t, exitOK, []string{"server CPU per request against http1-json", "TLS on vs off", "act together"}, nil)
-	s.run("explain", r.ID[:16], "--from", "http1-tls-json", "--to", "grpc-tls-avro", "--full").wants(t, exitOK, []string{"server CPU per request from http1-tls-json to grpc-tls-avro"}, nil)
-	s.run("explain", r.ID, "--format", "markdown").wants(t, exitOK, []string{"| **together** |", "| gRPC vs HTTP/1.1 | +23.6 % |", "### How it was measured"}, nil)
-	s.run("results", "show", r.ID, "--full").wants(t, exitOK, []string{"http1-tls-avro"}, []string{"wirelab explain " + r.ID})
+	s.run("explain", "latest", "--full").wants(t, desk.ExitOK, []string{"server CPU per request against http1-json", "TLS on vs off", "act together"}, nil)
+	s.run("explain", r.ID[:16], "--from", "http1-tls-json", "--to", "grpc-tls-avro", "--full").wants(t, desk.ExitOK, []string{"server CPU per request from http1-tls-json to grpc-tls-avro"}, nil)
+	s.run("explain", r.ID, "--format", "markdown").wants(t, desk.ExitOK, []string{"| **together** |", "| gRPC vs HTTP/1.1 | +23.6 % |", "### How it was measured"}, nil)
+	s.run("results", "show", r.ID, "--full").wants(t, desk.ExitOK, []string{"http1-tls-avro"}, []string{"wirelab explain " + r.ID})
 	rows, err := csv.NewReader(strings.NewReader(s.run("explain", r.ID, "--format", "csv").stdout)).ReadAll()
 	if err != nil || len(rows) < 100 || !slices.Contains(rows[1], "HTTP/2 vs HTTP/1.1") {
 		t.Errorf("%v, %d rows", err, len(rows))
@@ -132,7 +133,7 @@ func TestExplainAResult(t *testing.T) {
 		}
 		return s.run("verify", file)
 	}
-	verified(text).wants(t, exitOK, []string{"holds", "explanation: every effect, interaction and share computed again"}, nil)
+	verified(text).wants(t, desk.ExitOK, []string{"holds", "explanation: every effect, interaction and share computed again"}, nil)
 	for _, edit := range []struct{ from, to, where string }{
 		{"Of grpc-tls-proto's", "Of gRPC's", "printed.explained[0]"},
 		{`"ratio": 1.1`, `"ratio": 1.2`, "explanation."},
@@ -143,7 +144,7 @@ func TestExplainAResult(t *testing.T) {
 		if !found || !strings.Contains(explained, edit.from) {
 			t.Fatalf("nothing to edit: %s", edit.from)
 		}
-		verified(before+`"explanation": {`+strings.Replace(explained, edit.from, edit.to, 1)).wants(t, exitFailed, []string{"does not hold", edit.where}, nil)
+		verified(before+`"explanation": {`+strings.Replace(explained, edit.from, edit.to, 1)).wants(t, desk.ExitFailed, []string{"does not hold", edit.where}, nil)
 	}
 }
 
@@ -157,7 +158,7 @@ func TestExplainWhatCannotBe(t *testing.T) {
 		}
 	}
 	s.factorialStored(drop...)
-	s.run("explain", "latest").wants(t, exitUsage, nil, []string{
+	s.run("explain", "latest").wants(t, desk.ExitUsage, nil, []string{
 		"the arms differ in transport and encoding only together",
 		"transport gRPC, encoding JSON; or transport HTTP/1.1, encoding Protocol Buffers",
 	})
@@ -172,7 +173,7 @@ func TestExplainMeasures(t *testing.T) {
 	dir := t.TempDir()
 	p := begin(t, dir, "explain", "directory.GetPerson", "--transport", "http1,grpc", "--encoding", "json,proto", "--tls", "off",
 		"--rounds", "1", "--max-rounds", "1", "--slices", "2", "--json")
-	if code := p.end(); code != exitOK && code != exitNoWord {
+	if code := p.end(); code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Errorf("exit code %d:\n%s", code, p.said.String())
 	}
 	p.wantNoneLeft()
@@ -190,5 +191,5 @@ func TestExplainMeasures(t *testing.T) {
 	if err := os.WriteFile(file, p.stdout.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	newShell(t).run("verify", file).wants(t, exitOK, []string{"holds"}, nil)
+	newShell(t).run("verify", file).wants(t, desk.ExitOK, []string{"holds"}, nil)
 }

@@ -1,18 +1,8 @@
 package main
 
 import (
-	"time"
-
-	"github.com/spf13/pflag"
-
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/plan"
 )
-
-// addDeadlineFlag adds how long a call may take; usual says what that is without it.
-func addDeadlineFlag(flags *pflag.FlagSet, deadline *plan.Duration, usual string) {
-	flags.DurationVar((*time.Duration)(deadline), "deadline", 0, "a call that takes longer has failed (default: "+usual+")")
-}
 
 // flagGroups say under which heading a flag stands that few people need. What is in none is common.
 var flagGroups = []cli.FlagGroup{

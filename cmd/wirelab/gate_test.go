@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store"
@@ -44,7 +45,7 @@ func TestCheckExitCodes(t *testing.T) {
 		code       int
 		say        string // on standard output, on standard error of a usage error
 	}{
-		{"kept", closed, []string{"connect: cpu/req > +3%", "errors > 0.1%"}, exitOK, "Pass: all"},
+		{"kept", closed, []string{"connect: cpu/req > +3%", "errors > 0.1%"}, desk.ExitOK, "Pass: all"},
 		{"crossed", closed, []string{"cpu/req > +3%"}, 1, "Fail (2 of 4)"},
 		{"undecided", closed, []string{"connect: p99.9 > +2% @ 50"}, 2, "inconclusive, +335 rounds"},
 		{"spoiled", troubled, []string{"grpc: cpu/req > +3%"}, 3, "Invalid:"},
@@ -89,7 +90,7 @@ func TestGateFiles(t *testing.T) {
 	s, dir := newShell(t), t.TempDir()
 	file := resultFile(t, resulttest.Closed())
 	comment, cases := filepath.Join(dir, "comment.md"), filepath.Join(dir, "junit.xml")
-	s.run("results", "import", file).wants(t, exitOK, nil, nil)
+	s.run("results", "import", file).wants(t, desk.ExitOK, nil, nil)
 	s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--markdown", comment, "--junit", cases).wants(t, 1, []string{"Fail ("}, nil)
 	if text, err := os.ReadFile(comment); err != nil || !bytes.HasPrefix(text, []byte("## wirelab: fail\n")) {
 		t.Errorf("%v: %.200s", err, text)
@@ -110,9 +111,9 @@ func TestGateFiles(t *testing.T) {
 		args []string
 		code int
 	}{
-		{[]string{"--json", "--markdown", "-"}, exitUsage},
-		{[]string{"--junit", "-", "--markdown", "-"}, exitUsage},
-		{[]string{"--junit", filepath.Join(dir, "no", "where")}, exitNoWord}, // 1 would say that a threshold is crossed
+		{[]string{"--json", "--markdown", "-"}, desk.ExitUsage},
+		{[]string{"--junit", "-", "--markdown", "-"}, desk.ExitUsage},
+		{[]string{"--junit", filepath.Join(dir, "no", "where")}, desk.ExitNoWord}, // 1 would say that a threshold is crossed
 	} {
 		s.run(append([]string{"results", "check", "latest", "--fail-if", "p99 > 1s"}, c.args...)...).wants(t, c.code, nil, nil)
 	}
@@ -123,16 +124,16 @@ func TestThresholdsAreCheckedFirst(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	compare := []string{"compare", "grpc", "connect", "--workload", "routeguide.GetFeature", "--print-plan"}
-	s.run(append(compare, "--fail-if", "cpu/req > +3%")...).wants(t, exitOK, []string{`"protocol": "grpc"`}, nil)
-	s.run(append(compare, "--fail-if", "graphql: cpu/req > +3%")...).wants(t, exitUsage, nil, []string{"unknown arm", "known: connect, grpc"})
-	s.run(append(compare, "--fail-if", "p99 > 20ms @ 7")...).wants(t, exitUsage, nil, []string{`unknown load "7"`, "1 in flight"})
-	s.run(append(compare, "--junit", "x.xml")...).wants(t, exitUsage, nil, []string{"--fail-if"})
-	s.run("run", "quick", "--print-plan", "--fail-if", "throughput > +3%").wants(t, exitUsage, nil, []string{"more is better"})
+	s.run(append(compare, "--fail-if", "cpu/req > +3%")...).wants(t, desk.ExitOK, []string{`"protocol": "grpc"`}, nil)
+	s.run(append(compare, "--fail-if", "graphql: cpu/req > +3%")...).wants(t, desk.ExitUsage, nil, []string{"unknown arm", "known: connect, grpc"})
+	s.run(append(compare, "--fail-if", "p99 > 20ms @ 7")...).wants(t, desk.ExitUsage, nil, []string{`unknown load "7"`, "1 in flight"})
+	s.run(append(compare, "--junit", "x.xml")...).wants(t, desk.ExitUsage, nil, []string{"--fail-if"})
+	s.run("run", "quick", "--print-plan", "--fail-if", "throughput > +3%").wants(t, desk.ExitUsage, nil, []string{"more is better"})
 }
 
 // With thresholds a server that does not start is no regression.
 func TestCompareWithThresholdAndNoServer(t *testing.T) {
 	t.Parallel()
 	newShell(t).run("compare", "grpc,target=127.0.0.1:1", "connect", "--workload", "routeguide.GetFeature", "--fail-if", "p99 > 1s", "-q", "--certificate", "none").
-		wants(t, exitNoWord, nil, []string{"nothing listens at 127.0.0.1:1"})
+		wants(t, desk.ExitNoWord, nil, []string{"nothing listens at 127.0.0.1:1"})
 }

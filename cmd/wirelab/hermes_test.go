@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/hermes/local"
 	"wirelab/lab/prepare"
 	"wirelab/pipeline/stack"
@@ -65,11 +66,11 @@ func TestUpLoggingWithHermes(t *testing.T) {
 	}
 	for _, up := range []*program{other, p} {
 		up.interrupt()
-		up.want(exitOK, "stopping")
+		up.want(desk.ExitOK, "stopping")
 		up.wantNoneLeft()
 	}
 	q, _ := rising(t, []string{local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes", "--db", "memory")
-	if code := q.end(); code == exitOK || !strings.Contains(q.said.String(), local.ProgramVariable) {
+	if code := q.end(); code == desk.ExitOK || !strings.Contains(q.said.String(), local.ProgramVariable) {
 		t.Errorf("without the program: %d, %s", code, q.said.String())
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/workload/catalog"
 )
 
@@ -42,7 +43,7 @@ func TestWholeHoleIsRefusedWithItsReason(t *testing.T) {
 		command.SetOut(&out)
 		command.SetErr(&out)
 		err := command.ExecuteContext(t.Context())
-		if err == nil || exitCodeOf(err) != exitUsage || describe(err) != "mill is not carried over netrpc: a mill has no gob" {
+		if err == nil || desk.ExitCodeOf(err) != desk.ExitUsage || desk.Describe(err) != "mill is not carried over netrpc: a mill has no gob" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

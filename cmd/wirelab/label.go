@@ -4,26 +4,21 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/measure"
 	"wirelab/results/store"
 )
-
-// addNameFlag adds the flag of every command that stores a result.
-func addNameFlag(flags *pflag.FlagSet, name *string) {
-	flags.StringVar(name, "name", "", "a `name` for the result, such as 'before cache'; use it in lists and in place of the id")
-}
 
 func newNameCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "name ID [TEXT]",
 		Short:             "Give a result a name, or without TEXT remove its name",
-		Long:              helpText("name"),
-		Example:           helpText("name.examples"),
+		Long:              desk.HelpText("name"),
+		Example:           desk.HelpText("name.examples"),
 		Args:              cli.Arguments(1, 2, "an id and a name, in quotes if it has spaces"),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: a.CompleteIDs,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithStore(c.Context(), func(s store.Store) error {
 				id, err := measure.Latest(c.Context(), s, args[0])

@@ -9,6 +9,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
 )
 
@@ -43,7 +44,7 @@ func muted(t *testing.T, want, args string, env map[string]string) (code int, st
 	return clitest.Interrupt(t, want, func(ctx context.Context, terminal cli.Terminal) int {
 		a := newApp(terminal, nil, nil)
 		a.Getenv = func(name string) string { return env[name] }
-		return a.Execute(ctx, newRootCommand(a), strings.Fields(args), cli.Ending{Code: exitCodeOf, Describe: describe, Last: a.Databases.Close})
+		return a.Execute(ctx, newRootCommand(a), strings.Fields(args), cli.Ending{Code: desk.ExitCodeOf, Describe: desk.Describe, Last: a.Databases.Close})
 	})
 }
 
@@ -82,7 +83,7 @@ func TestWaitingForWhatIsSilent(t *testing.T) {
 			code, stdout, stderr := muted(t, want, args, map[string]string{
 				"WIRELAB_STORE": database, experiment.DatabaseVariable: database,
 			})
-			if stdout != "" || code != exitNoWord {
+			if stdout != "" || code != desk.ExitNoWord {
 				t.Errorf("exit code %d, %q, standard error %q", code, stdout, stderr)
 			}
 		})

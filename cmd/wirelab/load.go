@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 	"wirelab/lab/services"
@@ -40,13 +41,13 @@ func newLoadCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "load TARGET",
 		Short:   "Load a service of your own, and measure how it answers",
-		Long:    helpText("load"),
-		Example: helpText("load.examples"),
+		Long:    desk.HelpText("load"),
+		Example: desk.HelpText("load.examples"),
 		Args:    cli.Arguments(1, 2, "one URL, such as http://localhost:8080/items"),
 		RunE:    func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(a, command)
-	cli.Explain(command, helpText("load.details")+mayLoadText+helpText("load.details.2"))
+	cli.Explain(command, desk.HelpText("load.details")+mayLoadText+desk.HelpText("load.details.2"))
 	return command
 }
 
@@ -65,7 +66,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices in a round (default 10; 3 in the open loop)")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, more at rates below 3)")
 	flags.IntVar(&f.connections, "connections", 0, "connections to hold (default: one for each call in flight; one in all with HTTP/2, HTTP/3 and gRPC)")
-	addDeadlineFlag(flags, &f.plan.Deadline, "10s")
+	desk.AddDeadlineFlag(flags, &f.plan.Deadline, "10s")
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that decides, for --until")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: load generator and server on different cores; none (default auto)")
@@ -106,7 +107,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	switch {
 	case f.capacity && f.slo == "":
 		return cli.Usage("--capacity finds the highest rate that keeps an objective: give it with --slo, such as --slo 'p99<20ms'")
-	case f.capacity && len(f.conduct.gate.failIf) > 0:
+	case f.capacity && len(f.conduct.gate.FailIf) > 0:
 		return cli.Usage("--fail-if is not for --capacity: its exit code says whether there is a capacity")
 	}
 	if err := f.readable(); err != nil {
@@ -116,7 +117,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	f.conduct.secure = secureFlags{} // they are the description's now
+	f.conduct.secure = desk.SecureFlags{} // they are the description's now
 	text, err := yaml.Marshal(d)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	arm := a.Services.Reached(plan.Arm{Name: a.Services.Hidden(services.WithoutQuerySecrets(args[len(args)-1])), Protocol: services.TargetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
 	tried, err := a.Services.Tried(ctx, p.Operation, arm)
 	if err != nil {
-		return cli.With(exitFailed, err)
+		return cli.With(desk.ExitFailed, err)
 	}
 	if p, err = f.typed.Comparing(ctx, &a.Services, p, d, tried); err != nil {
 		return err
@@ -220,7 +221,7 @@ func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	f.conduct.gate.failIf = append(f.conduct.gate.failIf, thresholds...)
+	f.conduct.gate.FailIf = append(f.conduct.gate.FailIf, thresholds...)
 	return a.conduct(ctx, p, f.conduct)
 }
 

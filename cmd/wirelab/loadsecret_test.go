@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"wirelab/cmd/internal/desk"
 )
 
 // secretsOf are values that must be nowhere, by where they were given.
@@ -66,7 +68,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 	dry := s.run(typed("--dry-run")...)
 	nowhere(t, "--dry-run", dry.stdout+dry.stderr)
-	if dry.code != exitOK || n.Load() != 0 || !strings.Contains(dry.stdout, "POST /items/(secret)?q=(secret)&api_key=(secret)") {
+	if dry.code != desk.ExitOK || n.Load() != 0 || !strings.Contains(dry.stdout, "POST /items/(secret)?q=(secret)&api_key=(secret)") {
 		t.Errorf("--dry-run: %d, %d requests\n%s%s", dry.code, n.Load(), dry.stdout, dry.stderr)
 	}
 	for by, form := range map[string]string{"client": "--json", "raw": "--full"} {

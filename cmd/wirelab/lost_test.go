@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 )
 
 // What could not be stored is said last and is a failure, and the answer does not say that it is stored.
 func TestUnkeptResultIsAFailure(t *testing.T) {
 	t.Parallel()
-	kept := cli.With(exitFailed, errors.New("the store is full; it is in ./r-1.json"))
-	answer := func(a *app) error { return a.interrupted("3 complete rounds", "r-20261128-025742-ffe8") }
+	kept := cli.With(desk.ExitFailed, errors.New("the store is full; it is in ./r-1.json"))
+	answer := func(a *app) error { return a.Interrupted("3 complete rounds", "r-20261128-025742-ffe8") }
 	alone := func(*app) error { return kept }
 	both := func(a *app) error { return cli.Both(answer(a), kept) }
 	for _, c := range []struct {
@@ -22,15 +23,15 @@ func TestUnkeptResultIsAFailure(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{"stored", nil, nil, answer, exitNoWord, "interrupted; stored as r-20261128-025742-ffe8: 3 complete rounds"},
-		{"not stored", kept, nil, alone, exitFailed, "the store is full; it is in ./r-1.json"},
-		{"interrupted too", kept, nil, both, exitFailed, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
-		{"with thresholds", kept, []string{"--fail-if=p99"}, alone, exitNoWord, "the store is full; it is in ./r-1.json"},
-		{"with thresholds, interrupted", kept, []string{"--fail-if=p99"}, both, exitNoWord, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
+		{"stored", nil, nil, answer, desk.ExitNoWord, "interrupted; stored as r-20261128-025742-ffe8: 3 complete rounds"},
+		{"not stored", kept, nil, alone, desk.ExitFailed, "the store is full; it is in ./r-1.json"},
+		{"interrupted too", kept, nil, both, desk.ExitFailed, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
+		{"with thresholds", kept, []string{"--fail-if=p99"}, alone, desk.ExitNoWord, "the store is full; it is in ./r-1.json"},
+		{"with thresholds, interrupted", kept, []string{"--fail-if=p99"}, both, desk.ExitNoWord, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
 	} {
 		a := with(newApp(cli.Terminal{}, c.args, nil), func(a *app) { a.Unkept = c.unkept })
 		err := c.err(a)
-		if code, says := a.exitCode(err), a.describe(err); code != c.code || says != c.says {
+		if code, says := a.ExitCode(err), a.DescribeError(err); code != c.code || says != c.says {
 			t.Errorf("%s: exit code %d, %q; want %d, %q", c.name, code, says, c.code, c.says)
 		}
 	}

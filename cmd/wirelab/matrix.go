@@ -5,6 +5,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/workload/catalog"
 )
 
@@ -12,7 +13,7 @@ func newMatrixCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "matrix [WORKLOAD]",
 		Short:   "Show the workloads, protocols, operations and libraries",
-		Long:    helpText("matrix"),
+		Long:    desk.HelpText("matrix"),
 		Example: "  wirelab matrix\n  wirelab matrix routeguide\n  wirelab matrix routeguide --json",
 		Args:    cli.Arguments(0, 1, "at most one workload"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -40,9 +41,9 @@ func newMatrixCommand(a *app) *cobra.Command {
 			return a.PrintJSON(matrix)
 		}
 		if len(args) == 1 {
-			return a.Printf("%s", catalog.WorkloadText(matrix[0], a.columns()))
+			return a.Printf("%s", catalog.WorkloadText(matrix[0], a.Columns()))
 		}
-		return a.Printf("%s", catalog.Text(matrix, a.columns()))
+		return a.Printf("%s", catalog.Text(matrix, a.Columns()))
 	}
 	return c
 }

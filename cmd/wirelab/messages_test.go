@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/hermes/local"
 	"wirelab/internal/prereq"
 	"wirelab/lab/experiment"
@@ -62,7 +63,7 @@ func TestCompareMessages(t *testing.T) {
 	}
 	// At a rate: what a saturated cluster does is not asked for here.
 	p := beginMessages(t, messages([]string{"hermes-all", "nats-jetstream,durability=default"}, "--rate", "200", "--scenario", "live,fanout", "--full")...)
-	if code := p.end(); code != exitOK && code != exitNoWord {
+	if code := p.end(); code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())
 	}
 	wantNothingLeft(t, p)
@@ -120,7 +121,7 @@ func TestMessagesAreInterrupted(t *testing.T) {
 	p := beginMessages(t, messages([]string{"nats-jetstream", "hermes-grpc"}, "--rate", "200", "--scenario", "leader-kill", "--slice", "8s")...)
 	p.within(10*time.Minute).reaches(does(experiment.Measuring, "leader-kill"), 5*time.Second) // it is at half
 	p.interrupt()
-	p.want(exitNoWord)
+	p.want(desk.ExitNoWord)
 	wantNothingLeft(t, p)
 	if !strings.Contains(p.said.String(), "interrupted; ") {
 		return // before there was anything to be measured
@@ -187,7 +188,7 @@ func TestUpMessagingEndsEarly(t *testing.T) {
 				t.Fatal(err)
 			}
 			// It may have been up just then.
-			if code := p.end(); end == syscall.SIGINT && code != exitNoWord && code != exitOK {
+			if code := p.end(); end == syscall.SIGINT && code != desk.ExitNoWord && code != desk.ExitOK {
 				t.Errorf("exit code %d:\n%s", code, p.said.String())
 			}
 			wantNothingLeft(t, p)
@@ -230,11 +231,11 @@ func TestUpMessaging(t *testing.T) {
 			_, address, _ = strings.Cut(at, "@")
 		}
 		arm := protocol + ",target=" + address
-		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, exitUsage, nil, []string{"wirelab did not start", "wirelab does nothing to it"})
+		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, desk.ExitUsage, nil, []string{"wirelab did not start", "wirelab does nothing to it"})
 		ups, arms = append(ups, p), append(arms, arm)
 	}
 	q := beginWith(t, t.TempDir(), environment, messages(arms, "--rate", "200", "--scenario", "crash")...)
-	q.ended(exitOK, exitNoWord)
+	q.ended(desk.ExitOK, desk.ExitNoWord)
 	trials := q.stored().Rounds[0].Trials
 	for _, trial := range trials {
 		if m := trial.Messages; m == nil || m.Acknowledged == 0 || m.Faults() > 0 || m.Broker != nil {
@@ -246,7 +247,7 @@ func TestUpMessaging(t *testing.T) {
 	}
 	for _, p := range ups {
 		p.interrupt()
-		p.want(exitOK, "stopping")
+		p.want(desk.ExitOK, "stopping")
 	}
 }
 
@@ -275,7 +276,7 @@ func TestMessagesRefused(t *testing.T) {
 		"up with no durability": {[]string{"up", "messaging", "--durability", "none"}, []string{"none", "fsync", "default"}},
 	} {
 		o := s.run(c.args...)
-		if o.code == exitOK {
+		if o.code == desk.ExitOK {
 			t.Errorf("%s: passed: %s", name, o.stdout)
 		}
 		for _, text := range c.says {
@@ -292,7 +293,7 @@ func TestMessagesWithoutHermes(t *testing.T) {
 	s := newShell(t)
 	s.set(local.ProgramVariable + "=" + filepath.Join(t.TempDir(), "hermes"))
 	o := s.run(messages([]string{"hermes-grpc"}, "--certificate", "none")...)
-	if o.code == exitOK || !strings.Contains(o.stderr, local.ProgramVariable) {
+	if o.code == desk.ExitOK || !strings.Contains(o.stderr, local.ProgramVariable) {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/network"
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/target"
@@ -26,7 +27,7 @@ func TestCompareOverNetwork(t *testing.T) {
 	dir := t.TempDir()
 	p := begin(t, dir, "compare", "http1-json", "http3-proto", "--workload", "routeguide.GetFeature", "--seed", "11",
 		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "100ms", "--network", "cloud,loss=0.2%", "--json")
-	if code := p.end(); code != exitOK && code != exitNoWord {
+	if code := p.end(); code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())
 	}
 	p.wantNoneLeft()
@@ -49,12 +50,12 @@ func TestCompareOverNetwork(t *testing.T) {
 		}
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
-	s.run("results", "show", "latest", "--full").wants(t, exitOK, []string{"network", "rtt=1ms,loss=0.2%", "is a model", "UDP"}, nil)
+	s.run("results", "show", "latest", "--full").wants(t, desk.ExitOK, []string{"network", "rtt=1ms,loss=0.2%", "is a model", "UDP"}, nil)
 	file := filepath.Join(dir, "result.json")
 	if err := os.WriteFile(file, p.stdout.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("verify", "latest", file).wants(t, exitOK, []string{": holds"}, nil)
+	s.run("verify", "latest", file).wants(t, desk.ExitOK, []string{": holds"}, nil)
 	edited := strings.Replace(p.stdout.String(), `"via": "relay"`, `"via": "netem"`, 1)
 	s.runWith(t.Context(), edited, "verify", "-").wants(t, 1, []string{"digest"}, nil)
 	if here := replays(t, dir, r); here.Plan.Network != r.Plan.Network || here.Network == nil || here.Network.Spec != r.Network.Spec {
@@ -76,28 +77,28 @@ func TestWrongNetwork(t *testing.T) {
 		"rtt=1ms,jitter=2ms":    "jitter is 2ms",
 		"rtt=1ms,via=telegraph": "known: netem, relay",
 	} {
-		s.run("compare", "grpc", "http1-json", "-w", "routeguide.GetFeature", "--network", spec).wants(t, exitUsage, nil, []string{says})
-		s.run("run", "quick", "--network", spec).wants(t, exitUsage, nil, []string{says})
-		if o := s.run("explain", "routeguide.GetFeature", "--network", spec); o.code != exitUsage || !strings.Contains(o.stderr, says) {
+		s.run("compare", "grpc", "http1-json", "-w", "routeguide.GetFeature", "--network", spec).wants(t, desk.ExitUsage, nil, []string{says})
+		s.run("run", "quick", "--network", spec).wants(t, desk.ExitUsage, nil, []string{says})
+		if o := s.run("explain", "routeguide.GetFeature", "--network", spec); o.code != desk.ExitUsage || !strings.Contains(o.stderr, says) {
 			t.Errorf("explain: exit code %d: %s", o.code, o.stderr)
 		}
-		s.run("relay", "--network", spec, "--to", "127.0.0.1:1").wants(t, exitUsage, nil, []string{says})
+		s.run("relay", "--network", spec, "--to", "127.0.0.1:1").wants(t, desk.ExitUsage, nil, []string{says})
 	}
 	s.run("compare", "grpc", "-w", "routeguide.GetFeature", "--network", "wan", "--slice", "50ms").
-		wants(t, exitUsage, nil, []string{"slice is 50ms; it must be at least 80ms on a network"})
+		wants(t, desk.ExitUsage, nil, []string{"slice is 50ms; it must be at least 80ms on a network"})
 	s.run("compare", "grpc,target=127.0.0.1:9", "-w", "routeguide.GetFeature", "--network", "lan,via=netem").
-		wants(t, exitUsage, nil, []string{"target cannot be put into one"})
+		wants(t, desk.ExitUsage, nil, []string{"target cannot be put into one"})
 	s.run("compare", "grpc-tls,target=10.0.0.7:443", "-w", "routeguide.GetFeature", "--network", "lan").
-		wants(t, exitUsage, nil, []string{"its certificate does not name"})
-	s.run("relay", "--network", "lan,via=netem", "--to", "127.0.0.1:1").wants(t, exitUsage, nil, []string{"leave via out"})
-	s.run("relay", "--network", "lan", "--to", "nowhere").wants(t, exitUsage, nil, []string{"want HOST:PORT"})
-	s.run("relay", "--network", "lan").wants(t, exitUsage, nil, []string{"to"})
+		wants(t, desk.ExitUsage, nil, []string{"its certificate does not name"})
+	s.run("relay", "--network", "lan,via=netem", "--to", "127.0.0.1:1").wants(t, desk.ExitUsage, nil, []string{"leave via out"})
+	s.run("relay", "--network", "lan", "--to", "nowhere").wants(t, desk.ExitUsage, nil, []string{"want HOST:PORT"})
+	s.run("relay", "--network", "lan").wants(t, desk.ExitUsage, nil, []string{"to"})
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	if err := os.WriteFile(file, []byte("workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\nnetwork: rtt=forty\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("run", file).wants(t, exitUsage, nil, []string{"rtt is \"forty\""})
-	s.run("run", file, "--network", "lan", "--print-plan").wants(t, exitOK, []string{`"network": "rtt=500us"`}, nil)
+	s.run("run", file).wants(t, desk.ExitUsage, nil, []string{"rtt is \"forty\""})
+	s.run("run", file, "--network", "lan", "--print-plan").wants(t, desk.ExitOK, []string{`"network": "rtt=500us"`}, nil)
 }
 
 // By netem: where the kernel has it a comparison runs; where not, it is refused
@@ -112,19 +113,19 @@ func TestCompareViaNetem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range all {
-		if addresses, _ := i.Addrs(); len(addresses) > 0 && strings.HasPrefix(addresses[0].String(), "198.18.") && strings.HasPrefix(i.Name, "wl") && code != exitFailed {
+		if addresses, _ := i.Addrs(); len(addresses) > 0 && strings.HasPrefix(addresses[0].String(), "198.18.") && strings.HasPrefix(i.Name, "wl") && code != desk.ExitFailed {
 			t.Errorf("%s is left", i.Name)
 		}
 	}
 	path, err := kernel.Make(t.Context(), network.Spec{RTT: time.Millisecond, Via: network.Netem})
 	if err == nil {
 		path.Remove()
-		if code != exitOK && code != exitNoWord {
+		if code != desk.ExitOK && code != desk.ExitNoWord {
 			t.Errorf("exit code %d: %s", code, p.said.String())
 		}
 		return
 	}
-	if code != exitFailed || !strings.Contains(p.said.String(), "leave via=netem out: the relay works everywhere") {
+	if code != desk.ExitFailed || !strings.Contains(p.said.String(), "leave via=netem out: the relay works everywhere") {
 		t.Errorf("exit code %d: %s", code, p.said.String())
 	}
 	if c := wirelab.CodeOf(err); c != wirelab.Unimplemented && c != wirelab.PermissionDenied {
@@ -140,9 +141,9 @@ func TestRelayCommand(t *testing.T) {
 	p := begin(t, t.TempDir(), "relay", "--network", "rtt=2ms,loss=0.1%", "--to", address, "--seed", "3")
 	p.until("relaying TCP from ")
 	at := strings.Fields(strings.SplitAfter(p.said.String(), "relaying TCP from ")[1])[0]
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", at, "--timeout", "30s").wants(t, exitOK, []string{`"name"`}, nil)
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", at, "--timeout", "30s").wants(t, desk.ExitOK, []string{`"name"`}, nil)
 	_ = p.command.Process.Signal(os.Interrupt)
-	p.want(exitOK, "on a network of rtt=2ms,loss=0.1%, seed 3", "model: loss on TCP is a model", "1 connections, ")
+	p.want(desk.ExitOK, "on a network of rtt=2ms,loss=0.1%, seed 3", "model: loss on TCP is a model", "1 connections, ")
 }
 
 // A server that is started in a path's namespace, as experiments do, answers
@@ -174,8 +175,8 @@ func TestServerInNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--ca", ca, "--target", server.Ready().Address, "--timeout", "30s").
-		wants(t, exitOK, []string{`"name"`}, nil)
+		wants(t, desk.ExitOK, []string{`"name"`}, nil)
 	// This process is still where it was: what it serves is reached from here.
 	address, _ := serve(t, "routeguide", "grpc")
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--timeout", "30s").wants(t, exitOK, []string{`"name"`}, nil)
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--timeout", "30s").wants(t, desk.ExitOK, []string{`"name"`}, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -68,7 +69,7 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 		t.Errorf("stands %+v, %v", standing, err)
 	}
 	p.interrupt()
-	p.want(exitNoWord, "interrupted; stored as r-", "complete round")
+	p.want(desk.ExitNoWord, "interrupted; stored as r-", "complete round")
 	all, err := s.Running(t.Context())
 	if err != nil || len(all) != 0 {
 		t.Errorf("when it is over: %+v, %v", all, err)
@@ -138,7 +139,7 @@ func TestKilledExperimentGoesStale(t *testing.T) {
 	if all, err = s.Running(t.Context()); err != nil || len(all) != 1 || !all[0].Stale {
 		t.Errorf("after a while: %+v, %v", all, err)
 	}
-	begin(t, p.command.Dir, "results", "list").want(exitOK)
+	begin(t, p.command.Dir, "results", "list").want(desk.ExitOK)
 }
 
 // Looks at what is measured so far take at most their share of the time.

@@ -10,6 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/services"
 )
@@ -18,8 +19,8 @@ func newOwnCommand(a *app) *cobra.Command {
 	own := &cobra.Command{
 		Use:     "own",
 		Short:   "Describe a service of your own, and check the description",
-		Long:    helpText("own"),
-		Example: helpText("own.examples"),
+		Long:    desk.HelpText("own"),
+		Example: desk.HelpText("own.examples"),
 	}
 	own.AddCommand(newOwnInitCommand(a), newOwnCheckCommand(a))
 	return own
@@ -28,18 +29,18 @@ func newOwnCommand(a *app) *cobra.Command {
 func newOwnInitCommand(a *app) *cobra.Command {
 	var headers []string
 	var to, name string
-	var secure secureFlags
+	var secure desk.SecureFlags
 	c := &cobra.Command{
 		Use:     "init TARGET|FILE",
 		Short:   "Write a description of a service from what it, or a file, says of itself",
-		Long:    helpText("own-init"),
-		Example: helpText("own-init.examples"),
+		Long:    desk.HelpText("own-init"),
+		Example: desk.HelpText("own-init.examples"),
 		Args:    cli.Arguments(1, 2, "one URL or file, such as grpc://localhost:9000 or openapi.yaml"),
 	}
 	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "a `header`, or metadata of gRPC, as 'Name: value'; can be given several times")
 	c.Flags().StringVarP(&to, "output", "o", "", "write to this `file`, which must not exist (default: standard output)")
 	c.Flags().StringVar(&name, "name", "", "the `name` of the service (default: from its host or file)")
-	secure.register(c.Flags())
+	secure.Register(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		given, err := a.Services.TypedHeaders(headers)
 		if err != nil {
@@ -86,7 +87,7 @@ func newOwnCheckCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE[:WIRE]",
 		Short: "Make each call of a description once, and print what came",
-		Long:  helpText("own-check"),
+		Long:  desk.HelpText("own-check"),
 		Example: `  wirelab own check shop.yaml
   wirelab own check shop.yaml:rest --operation list --json`,
 		Args: cli.Arguments(1, 1, "the file of a description, such as shop.yaml"),
@@ -125,7 +126,7 @@ func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJ
 			}
 			all = append(all, call)
 			if !asJSON {
-				if err := a.Printf("%s", services.CheckedText(call, a.columns())); err != nil {
+				if err := a.Printf("%s", services.CheckedText(call, a.Columns())); err != nil {
 					return err
 				}
 			}
@@ -141,7 +142,7 @@ func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJ
 	case len(all) == 0:
 		return cli.Usage("%s has no such wire or operation", arg)
 	case failed > 0:
-		return cli.With(exitFailed, wirelab.Errorf(wirelab.Unavailable, "%d of %d calls were not answered as they should be", failed, len(all)))
+		return cli.With(desk.ExitFailed, wirelab.Errorf(wirelab.Unavailable, "%d of %d calls were not answered as they should be", failed, len(all)))
 	}
 	return nil
 }

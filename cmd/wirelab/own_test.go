@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/services"
 )
 
@@ -43,8 +44,8 @@ func TestOwnServersDescribeThemselves(t *testing.T) {
 			for _, arg := range c.target {
 				args = append(args, strings.NewReplacer("HOST", address, "CA", ca).Replace(arg))
 			}
-			s.run(args...).wants(t, exitOK, nil, append(c.notes, "written to "+file))
-			s.run("own", "check", file).wants(t, exitOK, c.says, nil)
+			s.run(args...).wants(t, desk.ExitOK, nil, append(c.notes, "written to "+file))
+			s.run("own", "check", file).wants(t, desk.ExitOK, c.says, nil)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
@@ -53,9 +54,9 @@ func TestQueuesOfArms(t *testing.T) {
 		"log-http,queue=classic":  "leads through none",
 		"log-rabbit,queue=qourum": `unknown word of a queue "qourum"`,
 	} {
-		s.run("compare", arm, "log-grpc", "-w", "logging.WriteLog", "--print-plan").wants(t, exitUsage, nil, []string{want})
+		s.run("compare", arm, "log-grpc", "-w", "logging.WriteLog", "--print-plan").wants(t, desk.ExitUsage, nil, []string{want})
 	}
 	s.run("compare", "log-rabbit,queue=classic+unconfirmed", "log-grpc", "-w", "logging.WriteLog", "--print-plan").
-		wants(t, exitOK, []string{`"queue": "classic+unconfirmed"`}, nil)
-	s.run("serve", "logging", "log-grpc").wants(t, exitUsage, nil, []string{"wirelab up logging"})
+		wants(t, desk.ExitOK, []string{`"queue": "classic+unconfirmed"`}, nil)
+	s.run("serve", "logging", "log-grpc").wants(t, desk.ExitUsage, nil, []string{"wirelab up logging"})
 }

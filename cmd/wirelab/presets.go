@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/presets"
 )
@@ -12,7 +13,7 @@ func newPresetsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "presets [NAME]",
 		Short:   "List the experiments that are ready to run, or show one's plan",
-		Long:    helpText("presets"),
+		Long:    desk.HelpText("presets"),
 		Example: "  wirelab presets\n  wirelab run quick\n  wirelab presets quick > mine.json",
 		Args:    cli.Arguments(0, 1, "at most one name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -36,7 +37,7 @@ func newPresetsCommand(a *app) *cobra.Command {
 		if *asJSON {
 			return a.PrintJSON(plan.Presets())
 		}
-		return a.Printf("%s", presets.Text(plan.Presets(), a.columns()))
+		return a.Printf("%s", presets.Text(plan.Presets(), a.Columns()))
 	}
 	return c
 }

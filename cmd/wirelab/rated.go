@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/services"
@@ -31,7 +32,7 @@ func (f *ratedFlags) register(command *cobra.Command) {
 	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
-	addDeadlineFlag(flags, &f.plan.Deadline, "5s; with capacity 10 times the objective, at least 1s")
+	desk.AddDeadlineFlag(flags, &f.plan.Deadline, "5s; with capacity 10 times the objective, at least 1s")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	registerExternal(&f.external, flags)

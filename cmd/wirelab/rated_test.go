@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
@@ -48,7 +49,7 @@ func TestCurveIsHonestInOverload(t *testing.T) {
 	}
 	p := begin(t, t.TempDir(), "curve", "http1-proto,inject=constant 20ms", "-w", "routeguide.GetFeature",
 		"--rates", "40,100,400", "--in-flight", "4", "--rounds", "1", "--slice", "500ms", "--json", "-q")
-	p.ended(exitOK, exitNoWord)
+	p.ended(desk.ExitOK, desk.ExitNoWord)
 	said := p.printed()
 	if len(said.Analysis.Curves) != 1 || len(said.Analysis.Curves[0].Levels) != 3 || said.Result.Plan.Name != "curve" {
 		t.Fatalf("curves %+v", said.Analysis.Curves)
@@ -71,8 +72,8 @@ func TestCurveIsHonestInOverload(t *testing.T) {
 		}
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
-	s.run("verify", "latest").wants(t, exitOK, []string{"holds"}, nil)
-	s.run("results", "show", "--full").wants(t, exitOK, []string{"response time over offered rate: GetFeature", "400/s"}, nil)
+	s.run("verify", "latest").wants(t, desk.ExitOK, []string{"holds"}, nil)
+	s.run("results", "show", "--full").wants(t, desk.ExitOK, []string{"response time over offered rate: GetFeature", "400/s"}, nil)
 }
 
 // TestCurveFindsItsRates: without rates each arm is looked at first, and the
@@ -84,7 +85,7 @@ func TestCurveFindsItsRates(t *testing.T) {
 	}
 	p := begin(t, t.TempDir(), "curve", "http1-proto,inject=constant 5ms", "-w", "routeguide.GetFeature",
 		"--in-flight", "2", "--rounds", "1", "--slice", "100ms", "--steps", "3", "--driver", "client", "--json")
-	p.ended(exitOK, exitNoWord)
+	p.ended(desk.ExitOK, desk.ExitNoWord)
 	r := p.printed().Result
 	if len(r.Calibration) != 1 || r.Calibration[0].InFlight != 2 || r.Calibration[0].Rate > 410 || r.Calibration[0].Rate < 10 {
 		t.Fatalf("calibration %+v, of a server that bears 400/s", r.Calibration)
@@ -108,7 +109,7 @@ func TestCapacityRuns(t *testing.T) {
 		"--slo", "p50<200ms,errors<50%", "--in-flight", "2", "--probe", "300ms", "--rounds", "50", "--json")
 	p.untilRound(1)
 	p.interrupt()
-	p.want(exitNoWord, "interrupted; stored as r-", "complete round", "left")
+	p.want(desk.ExitNoWord, "interrupted; stored as r-", "complete round", "left")
 	said := p.printed()
 	c := said.Result.Capacity
 	if c == nil || c.Objective != "p50<200ms,errors<50%" || !c.Short || len(c.Rounds) == 0 || len(c.Rounds) >= 50 || len(c.Rounds[0].Searches) != 1 {
@@ -121,10 +122,10 @@ func TestCapacityRuns(t *testing.T) {
 		t.Errorf("found %+v, of a server that bears 100/s", found)
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
-	s.run("verify", "latest").wants(t, exitOK, []string{"holds"}, nil)
-	s.run("results", "show", "--full").wants(t, exitOK, []string{"── capacity", "a trial, and no measurement"}, nil)
-	s.run("results", "export", "--format", "csv").wants(t, exitOK, []string{",probe,"}, nil)
-	s.run("replay", "latest").wants(t, exitUsage, nil, []string{"search for capacities", "--slo"})
+	s.run("verify", "latest").wants(t, desk.ExitOK, []string{"holds"}, nil)
+	s.run("results", "show", "--full").wants(t, desk.ExitOK, []string{"── capacity", "a trial, and no measurement"}, nil)
+	s.run("results", "export", "--format", "csv").wants(t, desk.ExitOK, []string{",probe,"}, nil)
+	s.run("replay", "latest").wants(t, desk.ExitUsage, nil, []string{"search for capacities", "--slo"})
 }
 
 func TestRatesAndObjectivesAreChecked(t *testing.T) {
@@ -153,13 +154,13 @@ func TestRatesAndObjectivesAreChecked(t *testing.T) {
 			args = append(args, work...)
 		}
 		got := s.run(args...)
-		if got.code != exitUsage || !strings.Contains(got.stderr, test.says) {
+		if got.code != desk.ExitUsage || !strings.Contains(got.stderr, test.says) {
 			t.Errorf("%s: exit code %d, %s; want %q", name, got.code, got.stderr, test.says)
 		}
 	}
 	plain := s.run(append([]string{"curve", "grpc", "grpc,client=connect-go", "--to", "10k", "--steps", "4", "--print-plan"}, work...)...)
 	var p plan.Plan
-	if err := json.Unmarshal([]byte(plain.stdout), &p); err != nil || plain.code != exitOK {
+	if err := json.Unmarshal([]byte(plain.stdout), &p); err != nil || plain.code != desk.ExitOK {
 		t.Fatalf("%v: %s", err, plain.stderr)
 	}
 	if len(p.Loads) != 4 || p.Loads[0].Rate != 2500 || p.Arms[0].Driver != plan.DriverRaw || p.Arms[1].Driver != "" || p.Floor != plan.FloorNone {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store"
@@ -45,10 +46,10 @@ func TestReadingEnds(t *testing.T) {
 		ended := make(chan outcome, 1)
 		go func() { ended <- s.runWith(ctx, "", strings.Fields(strings.Replace(line, "FILE", fifo, 1))...) }()
 		cancel()
-		if o := <-ended; o.code != exitNoWord || !strings.Contains(o.stderr, "interrupted") {
+		if o := <-ended; o.code != desk.ExitNoWord || !strings.Contains(o.stderr, "interrupted") {
 			t.Errorf("%s: exit code %d, %s", line, o.code, o.stderr)
 		}
-		s.run(strings.Fields(strings.Replace(line, "FILE", "/dev/zero", 1))...).wants(t, exitUsage, nil, []string{"/dev/zero", "not text"})
+		s.run(strings.Fields(strings.Replace(line, "FILE", "/dev/zero", 1))...).wants(t, desk.ExitUsage, nil, []string{"/dev/zero", "not text"})
 	}
 }
 
@@ -72,10 +73,10 @@ func TestMarkedFilesAreRead(t *testing.T) {
 		line, text string
 		code       int
 	}{
-		".yaml":  {"run FILE --print-plan", "workload: directory\noperation: GetPerson\narms: [{protocol: grpc}]\n", exitOK},
-		".json":  {"verify FILE", string(text), exitOK},
-		".gaps":  {"arrivals show FILE", `{"inter_arrival_ms":[1,2,3]}`, exitOK},
-		".chaos": {"decide nothing --chaos FILE", "[]", exitUsage},
+		".yaml":  {"run FILE --print-plan", "workload: directory\noperation: GetPerson\narms: [{protocol: grpc}]\n", desk.ExitOK},
+		".json":  {"verify FILE", string(text), desk.ExitOK},
+		".gaps":  {"arrivals show FILE", `{"inter_arrival_ms":[1,2,3]}`, desk.ExitOK},
+		".chaos": {"decide nothing --chaos FILE", "[]", desk.ExitUsage},
 	} {
 		name := filepath.Join(t.TempDir(), "file"+ending)
 		for _, written := range []string{c.text, "\ufeff" + c.text, wide(c.text), wide(c.text)[2:]} {
@@ -85,7 +86,7 @@ func TestMarkedFilesAreRead(t *testing.T) {
 			o := s.run(strings.Fields(strings.Replace(c.line, "FILE", name, 1))...)
 			switch {
 			case written == wide(c.text)[2:]:
-				if o.code == exitOK || !strings.Contains(o.stderr+o.stdout, "UTF-16") && c.code == exitOK {
+				if o.code == desk.ExitOK || !strings.Contains(o.stderr+o.stdout, "UTF-16") && c.code == desk.ExitOK {
 					t.Errorf("%s in UTF-16 without a mark: %d, %s%s", c.line, o.code, o.stdout, o.stderr)
 				}
 			case o.code != c.code:
@@ -107,22 +108,22 @@ func TestImportChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"results import FILE", "report FILE -o -", "decide FILE"} {
-		s.run(strings.Fields(strings.Replace(line, "FILE", name, 1))...).wants(t, exitUsage, nil, []string{"digest", "edited", "wirelab verify"})
+		s.run(strings.Fields(strings.Replace(line, "FILE", name, 1))...).wants(t, desk.ExitUsage, nil, []string{"digest", "edited", "wirelab verify"})
 	}
-	s.run("verify", name).wants(t, exitFailed, []string{"does not hold"}, nil)
-	s.run("verify", r.ID).wants(t, exitUsage, nil, []string{"no result"})
+	s.run("verify", name).wants(t, desk.ExitFailed, []string{"does not hold"}, nil)
+	s.run("verify", r.ID).wants(t, desk.ExitUsage, nil, []string{"no result"})
 
 	if err := os.WriteFile(name, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("results", "import", name).wants(t, exitOK, []string{r.ID}, nil)
-	s.run("verify", r.ID).wants(t, exitOK, []string{"from         imported from " + name + " on ", "its digest was checked", "measured on lab"}, nil)
+	s.run("results", "import", name).wants(t, desk.ExitOK, []string{r.ID}, nil)
+	s.run("verify", r.ID).wants(t, desk.ExitOK, []string{"from         imported from " + name + " on ", "its digest was checked", "measured on lab"}, nil)
 	alone, err := store.Encode(resulttest.OneArm())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.runWith(t.Context(), string(alone), "results", "import", "-").wants(t, exitOK, nil, nil)
-	s.run("verify", resulttest.OneArm().ID).wants(t, exitOK, []string{"imported from standard input", "without a digest"}, nil)
+	s.runWith(t.Context(), string(alone), "results", "import", "-").wants(t, desk.ExitOK, nil, nil)
+	s.run("verify", resulttest.OneArm().ID).wants(t, desk.ExitOK, []string{"imported from standard input", "without a digest"}, nil)
 }
 
 // exported is the document of a result, made in a store of its own.
@@ -165,7 +166,7 @@ func TestHostileNamesAreHarmless(t *testing.T) {
 			t.Errorf("%s: markup of a name is in it", line)
 		}
 	}
-	s.run("results", "list").wants(t, exitOK, []string{"␛[2Jred"}, nil)
+	s.run("results", "list").wants(t, desk.ExitOK, []string{"␛[2Jred"}, nil)
 }
 
 // Two versions share a store: what a later one added is marked, kept and not called damaged, by each command.
@@ -188,21 +189,21 @@ func TestResultOfLaterWirelab(t *testing.T) {
 	says := []string{"by a later wirelab (form 1.99, this one knows 1.", "environment.gpu"}
 	for _, line := range []string{"results show", "results show latest --full", "report latest -o -", "results export latest --format csv"} {
 		o := s.run(strings.Fields(line)...)
-		if o.code != exitOK || !strings.Contains(o.stderr, says[0]) || !strings.Contains(o.stderr, says[1]) || o.stdout == "" {
+		if o.code != desk.ExitOK || !strings.Contains(o.stderr, says[0]) || !strings.Contains(o.stderr, says[1]) || o.stdout == "" {
 			t.Errorf("%s: exit code %d, %s", line, o.code, o.stderr)
 		}
 	}
-	s.run("verify", "latest").wants(t, exitOK, append(says, "checked      digest"), nil)
-	s.run("results", "list").wants(t, exitOK, []string{"grpc"}, nil)
+	s.run("verify", "latest").wants(t, desk.ExitOK, append(says, "checked      digest"), nil)
+	s.run("results", "list").wants(t, desk.ExitOK, []string{"grpc"}, nil)
 	// What is exported still has it, and holds.
 	exported := s.run("results", "export", "latest").stdout
 	if !strings.Contains(exported, `"model": "x"`) {
 		t.Error("an export lacks the fields that this wirelab does not know")
 	}
 	other := newShell(t)
-	other.runWith(t.Context(), exported, "verify", "-").wants(t, exitOK, says, nil)
-	other.runWith(t.Context(), exported, "results", "import", "-").wants(t, exitOK, []string{resulttest.Short(2).ID}, says)
-	other.run("verify", "latest").wants(t, exitOK, []string{"its digest was checked"}, nil)
+	other.runWith(t.Context(), exported, "verify", "-").wants(t, desk.ExitOK, says, nil)
+	other.runWith(t.Context(), exported, "results", "import", "-").wants(t, desk.ExitOK, []string{resulttest.Short(2).ID}, says)
+	other.run("verify", "latest").wants(t, desk.ExitOK, []string{"its digest was checked"}, nil)
 }
 
 // A database of something else is never written to, whichever command names it.
@@ -232,7 +233,7 @@ func TestForeignDatabaseStays(t *testing.T) {
 		s := newShell(t)
 		s.stored(1)
 		for _, line := range []string{"results list --results", "results show --results", "results pull --all --from", "results push --all --to"} {
-			s.run(append(strings.Fields(line), name)...).wants(t, exitUsage, nil, []string{name + " is a database of something else", "nothing was written to it", "WIRELAB_STORE"})
+			s.run(append(strings.Fields(line), name)...).wants(t, desk.ExitUsage, nil, []string{name + " is a database of something else", "nothing was written to it", "WIRELAB_STORE"})
 		}
 		after, err := os.ReadFile(name)
 		if left, _ := filepath.Glob(name + "-*"); err != nil || !bytes.Equal(before, after) || len(left) > 0 {
@@ -259,7 +260,7 @@ func TestReportBeforeStoring(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := s.run(brief(1, "--certificate", "none")...)
-	if o.code == exitOK || !strings.Contains(o.stdout, "grpc") || !strings.Contains(o.stderr, "so the result is in ") {
+	if o.code == desk.ExitOK || !strings.Contains(o.stdout, "grpc") || !strings.Contains(o.stderr, "so the result is in ") {
 		t.Fatalf("exit code %d\n%s\n%s", o.code, o.stdout, o.stderr)
 	}
 	files, err := filepath.Glob("r-*.json")
@@ -267,8 +268,8 @@ func TestReportBeforeStoring(t *testing.T) {
 		t.Fatalf("rescued: %v, %v", files, err)
 	}
 	other := newShell(t)
-	other.run("results", "import", files[0]).wants(t, exitOK, []string{strings.TrimSuffix(files[0], ".json")}, nil)
-	other.run("verify", "latest").wants(t, exitOK, []string{"its digest was checked"}, nil)
+	other.run("results", "import", files[0]).wants(t, desk.ExitOK, []string{strings.TrimSuffix(files[0], ".json")}, nil)
+	other.run("verify", "latest").wants(t, desk.ExitOK, []string{"its digest was checked"}, nil)
 }
 
 // A request that was saved on Windows is read as well, from wherever it comes.
@@ -285,6 +286,6 @@ func TestMarkedRequestsAreRead(t *testing.T) {
 		"\ufeff" + request, "@" + fileOf(t, "marked.json", []byte("\ufeff"+request)), "@" + fileOf(t, "wide.json", wide),
 	} {
 		s.run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", address, "--request", given).
-			wants(t, exitOK, []string{"Berkshire Valley"}, nil)
+			wants(t, desk.ExitOK, []string{"Berkshire Valley"}, nil)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store"
 )
@@ -61,10 +62,10 @@ func TestShowRefusedIsObeyedOrRefused(t *testing.T) {
 			args = append(args, "--show-refused")
 		}
 		if c.marks != "" {
-			s.run(args...).wants(t, exitOK, []string{c.marks}, nil)
+			s.run(args...).wants(t, desk.ExitOK, []string{c.marks}, nil)
 			continue
 		}
-		s.run(args...).wants(t, exitUsage, nil, []string{"--show-refused: ", "has no way to mark a refused value"})
+		s.run(args...).wants(t, desk.ExitUsage, nil, []string{"--show-refused: ", "has no way to mark a refused value"})
 	}
 	var walk func(c *cobra.Command, first string)
 	walk = func(c *cobra.Command, first string) {

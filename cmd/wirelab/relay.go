@@ -7,39 +7,22 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/agent"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"
-	"wirelab/lab/plan"
 )
 
 // networkText explains --network in the help of the commands that have it.
 func networkText() string {
 	var text strings.Builder
-	text.WriteString(helpText("network"))
+	text.WriteString(desk.HelpText("network"))
 	for _, p := range network.Presets() {
 		fmt.Fprintf(&text, "  %-8s %s (%s)\n", p.Name, p.About, p.Spec)
 	}
 	return strings.TrimSuffix(text.String(), "\n")
-}
-
-// networkFlag puts a network between driver and server; on is what an
-// experiment is to have it, if it was given.
-type networkFlag struct{ spec string }
-
-func (n *networkFlag) register(flags *pflag.FlagSet) {
-	flags.StringVar(&n.spec, "network", "", "network between driver and server: lan, cloud, wan, mobile or `settings` such as rtt=40ms,loss=0.1%; see wirelab relay --help (default: plain loopback)")
-}
-
-// apply gives a plan the network, in place of its own.
-func (n *networkFlag) apply(p plan.Plan) plan.Plan {
-	if n.spec != "" {
-		p.Network = n.spec
-	}
-	return p
 }
 
 // relayFlags are the flags of "relay".
@@ -54,8 +37,8 @@ func newRelayCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "relay --network NETWORK --to HOST:PORT",
 		Short:   "Put a slow or lossy network in front of a server until Ctrl-C",
-		Long:    helpText("relay") + networkText(),
-		Example: helpText("relay.examples"),
+		Long:    desk.HelpText("relay") + networkText(),
+		Example: desk.HelpText("relay.examples"),
 		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.relay(c.Context(), f)
@@ -83,7 +66,7 @@ func newRelayCommand(a *app) *cobra.Command {
 func (a *app) relay(ctx context.Context, f relayFlags) error {
 	spec, err := network.Parse(f.network)
 	if err != nil {
-		return cli.Usage("--network: %s", describe(err))
+		return cli.Usage("--network: %s", desk.Describe(err))
 	}
 	if spec.Via != network.Relay {
 		return cli.Usage("--network %s: a relay is not %s; leave via out", f.network, spec.Via)

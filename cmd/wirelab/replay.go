@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/results/measure"
@@ -30,18 +31,18 @@ func newReplayCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "replay RESULT",
 		Short:             "Measure a result again here, and see which conclusions hold",
-		Long:              helpText("replay"),
-		Example:           helpText("replay.examples"),
+		Long:              desk.HelpText("replay"),
+		Example:           desk.HelpText("replay.examples"),
 		Args:              cli.Arguments(1, 1, "one id or file"),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: a.CompleteIDs,
 	}
 	c.Flags().IntVar(&rounds, "rounds", 0, "run exactly this number of rounds, instead of what the plan says")
 	c.Flags().DurationVar(&limit, "for", 0, "start no more rounds after this time, once the fewest rounds are done")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
-	addCertificateFlag(c.Flags(), &certificate)
-	a.addRefusedFlag(c.Flags())
+	desk.AddCertificateFlag(c.Flags(), &certificate)
+	a.AddRefusedFlag(c.Flags())
 	asJSON := cli.JSONFlag(c)
-	a.addFullFlag(c.Flags())
+	a.AddFullFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := a.checkReplay(rounds, limit, *asJSON); err != nil {
 			return err
@@ -70,7 +71,7 @@ func newReplayCommand(a *app) *cobra.Command {
 			return err
 		}
 		if here.Ending == result.Interrupted {
-			return a.interrupted(measure.CompleteRounds(len(here.Rounds)), here.ID)
+			return a.Interrupted(measure.CompleteRounds(len(here.Rounds)), here.ID)
 		}
 		return a.tellAgreement(was, here, *asJSON)
 	}
@@ -104,7 +105,7 @@ func (a *app) checkReplay(rounds int, limit time.Duration, asJSON bool) error {
 	case rounds < 0 || limit < 0:
 		return cli.Usage("--rounds and --for must not be below 0")
 	case asJSON:
-		return a.cannotMark("the json of replay", "its text has one, and wirelab results export --format json")
+		return a.CannotMark("the json of replay", "its text has one, and wirelab results export --format json")
 	}
 	return nil
 }
@@ -118,13 +119,13 @@ func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
 	switch {
 	case asJSON:
 		err = a.PrintJSON(replayed{was.ID, here.ID, report.Agreed(&agreement), agreement})
-	case a.full:
-		err = terminal.WriteAgreement(a.Stdout, was, here, &agreement, a.style())
+	case a.Full:
+		err = terminal.WriteAgreement(a.Stdout, was, here, &agreement, a.Style())
 	default:
-		err = terminal.WriteSummary(a.Stdout, report.SummariseAgreement(was, here, &agreement), a.style())
+		err = terminal.WriteSummary(a.Stdout, report.SummariseAgreement(was, here, &agreement), a.Style())
 	}
-	if err == nil && a.refused && !asJSON {
-		err = terminal.WriteRefused(a.Stdout, here, &now, a.style())
+	if err == nil && a.Refused && !asJSON {
+		err = terminal.WriteRefused(a.Stdout, here, &now, a.Style())
 	}
 	if err != nil {
 		return err
@@ -137,9 +138,9 @@ func agreementError(a *result.Agreement) error {
 	primary := a.Count(true, result.Holds) + a.Count(true, result.NotDecided)
 	switch {
 	case a.Count(true, result.Contradicted)+a.Count(false, result.Contradicted) > 0:
-		return cli.With(exitFailed, nil)
+		return cli.With(desk.ExitFailed, nil)
 	case primary == 0 || a.Count(true, result.NotDecided) > 0:
-		return cli.With(exitNoWord, nil)
+		return cli.With(desk.ExitNoWord, nil)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -17,7 +18,7 @@ import (
 func replays(t *testing.T, dir string, was *result.Result) *result.Result {
 	t.Helper()
 	p := begin(t, dir, "replay", "latest", "--rounds", "1", "--json", "-q")
-	p.want(exitNoWord)
+	p.want(desk.ExitNoWord)
 	said := decode[replayed](t, p.stdout.String())
 	if said.Original != was.ID || said.Here == "" || said.Here == was.ID ||
 		said.Sentence != "The original concludes nothing, so there is nothing to hold." || said.Agreement.Environment != nil {
@@ -38,13 +39,13 @@ func TestReplayMistakes(t *testing.T) {
 	}
 	t.Parallel()
 	s := newShell(t)
-	s.run("replay", "latest", "--rounds", "-1").wants(t, exitUsage, nil, []string{"--rounds"})
-	s.run("replay", "r-1999").wants(t, exitUsage, nil, []string{"no result"})
-	s.run("replay").wants(t, exitUsage, nil, []string{"one id or file"})
+	s.run("replay", "latest", "--rounds", "-1").wants(t, desk.ExitUsage, nil, []string{"--rounds"})
+	s.run("replay", "r-1999").wants(t, desk.ExitUsage, nil, []string{"no result"})
+	s.run("replay").wants(t, desk.ExitUsage, nil, []string{"one id or file"})
 	// What was measured with other libraries than there are here cannot be run.
 	foreign := resulttest.Closed()
 	foreign.Plan.Requests, foreign.Plan.Arms[1].Server = "", "grpc-c++"
-	s.run("replay", resultFile(t, foreign)).wants(t, exitUsage, nil, []string{"grpc-c++", "known"})
+	s.run("replay", resultFile(t, foreign)).wants(t, desk.ExitUsage, nil, []string{"grpc-c++", "known"})
 }
 
 func TestAgain(t *testing.T) {
@@ -76,17 +77,17 @@ func TestAgreementCodes(t *testing.T) {
 		code      int
 		says      string
 	}{
-		"all hold":       {was, was, exitOK, "All 4 primary conclusions hold here."},
-		"contradicted":   {was, resulttest.Make(resulttest.Setting{Arms: other, Loads: was.Plan.Loads, Rounds: 10, Seed: 1}), exitFailed, "2 contradicted"},
-		"too vague":      {was, vague, exitNoWord, "not decided"},
-		"too short":      {was, resulttest.Short(5), exitNoWord, "4 not decided"},
-		"no conclusions": {resulttest.Short(5), was, exitNoWord, "concludes nothing"},
+		"all hold":       {was, was, desk.ExitOK, "All 4 primary conclusions hold here."},
+		"contradicted":   {was, resulttest.Make(resulttest.Setting{Arms: other, Loads: was.Plan.Loads, Rounds: 10, Seed: 1}), desk.ExitFailed, "2 contradicted"},
+		"too vague":      {was, vague, desk.ExitNoWord, "not decided"},
+		"too short":      {was, resulttest.Short(5), desk.ExitNoWord, "4 not decided"},
+		"no conclusions": {resulttest.Short(5), was, desk.ExitNoWord, "concludes nothing"},
 	} {
 		var out bytes.Buffer
 		a := newApp(cli.Terminal{Stdout: &out}, nil, func(string) string { return "" })
-		code := exitOK
+		code := desk.ExitOK
 		if err := a.tellAgreement(c.was, c.here, false); err != nil {
-			code = exitCodeOf(err)
+			code = desk.ExitCodeOf(err)
 		}
 		if code != c.code || !bytes.Contains(out.Bytes(), []byte(c.says)) {
 			t.Errorf("%s: exit code %d, want %d:\n%s", name, code, c.code, out.String())

@@ -16,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/wholefile"
 	"wirelab/lab/result"
 	"wirelab/results/outages"
@@ -33,16 +34,16 @@ func newReportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "report RESULT...",
 		Short:             "Write the report of a result as a page to open, share and print",
-		Long:              helpText("report"),
-		Example:           helpText("report.examples"),
+		Long:              desk.HelpText("report"),
+		Example:           desk.HelpText("report.examples"),
 		Args:              cli.Arguments(1, 1000, "ids or files of results"),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: a.CompleteIDs,
 	}
 	c.Flags().StringVar(&format, "format", "html", "format: "+strings.Join(names, ", "))
 	c.Flags().StringVarP(&output, "output", "o", "", `file to write; an existing file is replaced; "-" is standard output`)
 	c.Flags().BoolVar(&open, "open", false, "open the page in a browser")
 	addChaosFiles(c, &chaosFiles)
-	a.addRefusedFlag(c.Flags())
+	a.AddRefusedFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		i := slices.Index(names, format)
 		if i < 0 {
@@ -51,7 +52,7 @@ func newReportCommand(a *app) *cobra.Command {
 		if open && (format != "html" || output == "-") {
 			return cli.Usage("--open shows a page that is in a file: it needs --format html, and no -o -")
 		}
-		outages, err := outages.Read(c.Context(), a.readFile, chaosFiles)
+		outages, err := outages.Read(c.Context(), a.ReadFile, chaosFiles)
 		if err != nil {
 			return err
 		}
@@ -59,10 +60,10 @@ func newReportCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if a.refused {
+		if a.Refused {
 			var can bool
 			if form, can = forms.WithRefused(form, outages); !can {
-				return a.cannotMark(form.Name, "html, markdown, csv and json have one")
+				return a.CannotMark(form.Name, "html, markdown, csv and json have one")
 			}
 		}
 		return a.report(c.Context(), args, form, output, open)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/report/forms"
 	"wirelab/results/store/storetest"
 )
@@ -16,8 +17,8 @@ func TestReport(t *testing.T) {
 	}
 	t.Parallel()
 	s := newShell(t)
-	s.run("report", "latest").wants(t, exitUsage, nil, []string{"no results yet"})
-	s.run("report").wants(t, exitUsage, nil, []string{"needs ids or files"})
+	s.run("report", "latest").wants(t, desk.ExitUsage, nil, []string{"no results yet"})
+	s.run("report").wants(t, desk.ExitUsage, nil, []string{"needs ids or files"})
 	s.stored(2)
 	id := storetest.Sample(0).ID
 	help := s.run("report", "--help").stdout
@@ -26,12 +27,12 @@ func TestReport(t *testing.T) {
 			t.Errorf("the help does not tell of %s", f.Name)
 		}
 		file := filepath.Join(t.TempDir(), "out")
-		s.run("report", id, "--format", f.Name, "-o", file).wants(t, exitOK, nil, []string{file + ": the report of " + id})
+		s.run("report", id, "--format", f.Name, "-o", file).wants(t, desk.ExitOK, nil, []string{file + ": the report of " + id})
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := s.run("report", id, "--format", f.Name, "-o", "-"); o.code != exitOK || o.stdout != string(text) {
+		if o := s.run("report", id, "--format", f.Name, "-o", "-"); o.code != desk.ExitOK || o.stdout != string(text) {
 			t.Errorf("%s: standard output has %d bytes, the file %d: %d %s", f.Name, len(o.stdout), len(text), o.code, o.stderr)
 		}
 	}
@@ -41,7 +42,7 @@ func TestReport(t *testing.T) {
 	}
 	// What was exported is read as what was stored.
 	file := filepath.Join(t.TempDir(), "result.json")
-	s.run("results", "export", id, "-o", file).wants(t, exitOK, nil, nil)
+	s.run("results", "export", id, "-o", file).wants(t, desk.ExitOK, nil, nil)
 	if again := s.run("report", file, "-o", "-").stdout; again != page {
 		t.Error("the page of the exported file is another")
 	}
@@ -52,13 +53,13 @@ func TestReportOfSeveral(t *testing.T) {
 	s := newShell(t)
 	s.stored(2)
 	folder := filepath.Join(t.TempDir(), "new", "site") + "/"
-	s.run("report", storetest.Sample(0).ID, "latest", "-o", folder).wants(t, exitOK, nil, []string{".html"})
+	s.run("report", storetest.Sample(0).ID, "latest", "-o", folder).wants(t, desk.ExitOK, nil, []string{".html"})
 	for n := range 2 {
 		if _, err := os.Stat(filepath.Join(folder, storetest.Sample(n).ID+".html")); err != nil {
 			t.Error(err)
 		}
 	}
-	s.run("report", storetest.Sample(0).ID, "latest", "-o", filepath.Join(folder, "one.html")).wants(t, exitUsage, nil, []string{"-o must be a folder for 2 results"})
+	s.run("report", storetest.Sample(0).ID, "latest", "-o", filepath.Join(folder, "one.html")).wants(t, desk.ExitUsage, nil, []string{"-o must be a folder for 2 results"})
 }
 
 func TestReportErrors(t *testing.T) {
@@ -73,13 +74,13 @@ func TestReportErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		{"an unknown result lists those there are", []string{"report", "r-1", "-o", "-"}, exitUsage, id},
-		{"a file that is not there", []string{"report", "./no.json"}, exitUsage, "no.json"},
-		{"an unknown format", []string{"report", id, "--format", "pdf"}, exitUsage, `unknown format "pdf"; known: benchstat, csv, html, jmh`},
-		{"a folder that is not there", []string{"report", id, "-o", filepath.Join(place, "no", "page.html")}, exitFailed, "there is no folder"},
-		{"a full disk", []string{"report", id, "-o", "/dev/full"}, exitFailed, "the disk is full"},
-		{"nothing to open", []string{"report", id, "--format", "csv", "--open"}, exitUsage, "--open shows a page"},
-		{"one unknown of two: nothing is written", []string{"report", id, "r-1", "-o", place}, exitUsage, "no result"},
+		{"an unknown result lists those there are", []string{"report", "r-1", "-o", "-"}, desk.ExitUsage, id},
+		{"a file that is not there", []string{"report", "./no.json"}, desk.ExitUsage, "no.json"},
+		{"an unknown format", []string{"report", id, "--format", "pdf"}, desk.ExitUsage, `unknown format "pdf"; known: benchstat, csv, html, jmh`},
+		{"a folder that is not there", []string{"report", id, "-o", filepath.Join(place, "no", "page.html")}, desk.ExitFailed, "there is no folder"},
+		{"a full disk", []string{"report", id, "-o", "/dev/full"}, desk.ExitFailed, "the disk is full"},
+		{"nothing to open", []string{"report", id, "--format", "csv", "--open"}, desk.ExitUsage, "--open shows a page"},
+		{"one unknown of two: nothing is written", []string{"report", id, "r-1", "-o", place}, desk.ExitUsage, "no result"},
 	} {
 		o := s.run(c.args...)
 		if o.code != c.code || !strings.Contains(o.stderr, c.says) {

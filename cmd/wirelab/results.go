@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/doctor"
 	"wirelab/results/measure"
 	"wirelab/results/store"
@@ -18,8 +19,8 @@ func newResultsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "results",
 		Short:   "List, show, name, check, export, copy and remove results",
-		Long:    helpText("results"),
-		Example: helpText("results.examples"),
+		Long:    desk.HelpText("results"),
+		Example: desk.HelpText("results.examples"),
 	})
 	c.AddCommand(newListCommand(a), newShowCommand(a), newNameCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a),
 		newPushCommand(a), newPullCommand(a), newRemoveCommand(a))
@@ -62,8 +63,8 @@ func newListCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the latest results",
-		Long:    fmt.Sprintf(helpText("list"), store.ListDefault),
-		Example: helpText("list.examples"),
+		Long:    fmt.Sprintf(desk.HelpText("list"), store.ListDefault),
+		Example: desk.HelpText("list.examples"),
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	flags.register(c.Flags())
@@ -88,7 +89,7 @@ func newListCommand(a *app) *cobra.Command {
 			if len(list) == 0 {
 				a.Note("no results; wirelab presets lists experiments to run")
 			}
-			text, err := measure.ListText(c.Context(), s, list, a.columns())
+			text, err := measure.ListText(c.Context(), s, list, a.Columns())
 			if err := cli.Both(err, a.Printf("%s", text)); err != nil {
 				return err
 			}
@@ -109,7 +110,7 @@ func newRemoveCommand(a *app) *cobra.Command {
 		Short:             "Remove results permanently; ids must be whole",
 		Example:           "  wirelab results rm r-20261121-140512-7f3a",
 		Args:              cli.Arguments(1, 1000, "whole ids"),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: a.CompleteIDs,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.WithStore(c.Context(), func(s store.Store) error {
 				for _, id := range args {
@@ -128,7 +129,7 @@ func newImportCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "import FILE...",
 		Short:   "Import result files into the store; - reads standard input",
-		Long:    helpText("import"),
+		Long:    desk.HelpText("import"),
 		Example: "  wirelab results import r-20261121-140512-7f3a.json",
 		Args:    cli.Arguments(1, 1000, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -159,23 +160,4 @@ func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
 	}
 	a.NoteUnread(in.Result)
 	return a.Printf("%s\n", in.Result.ID)
-}
-
-// completeIDs completes the ids of results for a shell, as far as they can be read.
-func (a *app) completeIDs(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ids := []string{measure.LatestWord}
-	err := a.WithStore(c.Context(), func(s store.Store) error {
-		list, err := s.List(c.Context(), store.Filter{})
-		for _, m := range list {
-			ids = append(ids, m.ID)
-			if m.Label != "" {
-				ids = append(ids, m.Label)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
 }

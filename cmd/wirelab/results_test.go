@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/doctor"
 	"wirelab/lab/result"
 	"wirelab/results/report/forms"
@@ -18,13 +19,13 @@ import (
 func TestResultsList(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run("results", "list").wants(t, exitOK, nil, []string{"no results"})
+	s.run("results", "list").wants(t, desk.ExitOK, nil, []string{"no results"})
 	if got := s.run("results", "list", "--json").stdout; got != "[]\n" {
 		t.Errorf("no results in JSON: %q", got)
 	}
 	s.stored(4)
 	o := s.run("results", "list")
-	o.wants(t, exitOK, []string{storetest.Sample(0).ID, "routeguide.GetFeature: grpc, http1-json; 1 and 50 calls in flight", "→ ", "no figure valid"}, nil)
+	o.wants(t, desk.ExitOK, []string{storetest.Sample(0).ID, "routeguide.GetFeature: grpc, http1-json; 1 and 50 calls in flight", "→ ", "no figure valid"}, nil)
 	if wide := clitest.Wide(o.stdout); len(wide) > 0 {
 		t.Errorf("wider than a terminal: %v", wide)
 	}
@@ -47,12 +48,12 @@ func TestCalibrationIsNotListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.runWith(t.Context(), string(text), "results", "import", "-").wants(t, exitOK, nil, nil)
+	s.runWith(t.Context(), string(text), "results", "import", "-").wants(t, desk.ExitOK, nil, nil)
 	if o := s.run("results", "list"); strings.Contains(o.stdout, r.ID) {
 		t.Errorf("listed: %s", o.stdout)
 	}
 	for _, args := range [][]string{{"--all"}, {"--name", "doctor"}, {"--json"}} {
-		s.run(append([]string{"results", "list"}, args...)...).wants(t, exitOK, []string{r.ID}, nil)
+		s.run(append([]string{"results", "list"}, args...)...).wants(t, desk.ExitOK, []string{r.ID}, nil)
 	}
 }
 
@@ -67,10 +68,10 @@ func TestResultsName(t *testing.T) {
 	id := storetest.Sample(1).ID
 	checked := s.run("verify", id)
 	unnamed := s.run("results", "export", id)
-	s.run("results", "name", id, "v1.2 before cache").wants(t, exitOK, nil, []string{id + ` is named "v1.2 before cache"`})
-	s.run("results", "list").wants(t, exitOK, []string{"“v1.2 before cache”"}, nil)
+	s.run("results", "name", id, "v1.2 before cache").wants(t, desk.ExitOK, nil, []string{id + ` is named "v1.2 before cache"`})
+	s.run("results", "list").wants(t, desk.ExitOK, []string{"“v1.2 before cache”"}, nil)
 	for _, args := range [][]string{{"results", "show"}, {"results", "export", "--format", "csv"}, {"report", "-o", filepath.Join(t.TempDir(), "x.html")}} {
-		if o := s.run(append(args, "v1.2 before cache")...); o.code == exitUsage || o.code == exitFailed {
+		if o := s.run(append(args, "v1.2 before cache")...); o.code == desk.ExitUsage || o.code == desk.ExitFailed {
 			t.Errorf("%v: exit code %d, %s", args, o.code, o.stderr)
 		}
 	}
@@ -87,13 +88,13 @@ func TestResultsName(t *testing.T) {
 		t.Errorf("list %+v", list)
 	}
 	// What is exported follows from the result alone, so that it can be verified anywhere.
-	if named := s.run("results", "export", "v1.2 before cache"); named.stdout != unnamed.stdout || named.code != exitOK {
+	if named := s.run("results", "export", "v1.2 before cache"); named.stdout != unnamed.stdout || named.code != desk.ExitOK {
 		t.Error("the name changed what is exported")
 	}
-	s.run("results", "name", "v1.2 before cache").wants(t, exitOK, nil, []string{id + " has no name now"})
-	s.run("results", "show", "v1.2 before cache").wants(t, exitUsage, nil, []string{"no result"})
-	s.run("results", "name", id, "latest").wants(t, exitUsage, nil, []string{"choose another"})
-	s.run("compare", "grpc", "connect", "-w", "routeguide.GetFeature", "--name", "-x").wants(t, exitUsage, nil, []string{"--name"})
+	s.run("results", "name", "v1.2 before cache").wants(t, desk.ExitOK, nil, []string{id + " has no name now"})
+	s.run("results", "show", "v1.2 before cache").wants(t, desk.ExitUsage, nil, []string{"no result"})
+	s.run("results", "name", id, "latest").wants(t, desk.ExitUsage, nil, []string{"choose another"})
+	s.run("compare", "grpc", "connect", "-w", "routeguide.GetFeature", "--name", "-x").wants(t, desk.ExitUsage, nil, []string{"--name"})
 }
 
 func TestResultsRemove(t *testing.T) {
@@ -101,9 +102,9 @@ func TestResultsRemove(t *testing.T) {
 	s := newShell(t)
 	s.stored(2)
 	id := storetest.Sample(0).ID
-	s.run("results", "rm", id[:15]).wants(t, exitUsage, nil, []string{"no result", "did you mean " + id})
-	s.run("results", "rm", id).wants(t, exitOK, nil, []string{"removed " + id})
-	s.run("results", "rm", id).wants(t, exitUsage, nil, []string{"no result"})
+	s.run("results", "rm", id[:15]).wants(t, desk.ExitUsage, nil, []string{"no result", "did you mean " + id})
+	s.run("results", "rm", id).wants(t, desk.ExitOK, nil, []string{"removed " + id})
+	s.run("results", "rm", id).wants(t, desk.ExitUsage, nil, []string{"no result"})
 }
 
 // What is rescued from a full store, or comes from another machine, is taken in.
@@ -115,16 +116,16 @@ func TestResultsImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.run("results", "import", file).wants(t, exitOK, []string{sample.ID}, nil)
-	s.run("results", "import", file).wants(t, exitUsage, nil, []string{"already"})
+	s.run("results", "import", file).wants(t, desk.ExitOK, []string{sample.ID}, nil)
+	s.run("results", "import", file).wants(t, desk.ExitUsage, nil, []string{"already"})
 	text, err := store.Encode(storetest.Sample(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.runWith(t.Context(), string(text), "results", "import", "-").wants(t, exitOK, []string{storetest.Sample(1).ID}, nil)
-	s.runWith(t.Context(), "{}", "results", "import", "-").wants(t, exitUsage, nil, []string{"-: id"})
+	s.runWith(t.Context(), string(text), "results", "import", "-").wants(t, desk.ExitOK, []string{storetest.Sample(1).ID}, nil)
+	s.runWith(t.Context(), "{}", "results", "import", "-").wants(t, desk.ExitUsage, nil, []string{"-: id"})
 	later := strings.Replace(string(text), `"schema": 1`, `"schema": 2`, 1)
-	s.runWith(t.Context(), later, "results", "import", "-").wants(t, exitUsage, nil, []string{"schema 2"})
+	s.runWith(t.Context(), later, "results", "import", "-").wants(t, desk.ExitUsage, nil, []string{"schema 2"})
 	if list := decode[[]store.Summary](t, s.run("results", "list", "--json").stdout); len(list) != 2 || list[0].Ending != result.RoundsDone {
 		t.Errorf("list %+v", list)
 	}
@@ -137,9 +138,9 @@ func TestStoreThatCannotBeOpened(t *testing.T) {
 	if err := os.WriteFile(s.env["WIRELAB_STORE"], []byte(strings.Repeat("not a store\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("results", "list").wants(t, exitFailed, nil, []string{"damaged or not a store", "WIRELAB_STORE"})
+	s.run("results", "list").wants(t, desk.ExitFailed, nil, []string{"damaged or not a store", "WIRELAB_STORE"})
 	s.env = map[string]string{}
-	s.run("results", "list").wants(t, exitUsage, nil, []string{"set WIRELAB_STORE"})
+	s.run("results", "list").wants(t, desk.ExitUsage, nil, []string{"set WIRELAB_STORE"})
 }
 
 func TestResultsShow(t *testing.T) {
@@ -149,12 +150,12 @@ func TestResultsShow(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	for _, command := range []string{"show", "export"} {
-		s.run("results", command).wants(t, exitUsage, nil, []string{"no results yet", "wirelab presets"})
+		s.run("results", command).wants(t, desk.ExitUsage, nil, []string{"no results yet", "wirelab presets"})
 	}
 	s.stored(3)
 	for id, n := range map[string]int{"": 2, storetest.Sample(1).ID: 1, storetest.Sample(0).ID[:13]: 0} {
 		args := strings.Fields("results show " + id)
-		s.run(args...).wants(t, exitOK, []string{storetest.Sample(n).ID, "grpc"}, nil)
+		s.run(args...).wants(t, desk.ExitOK, []string{storetest.Sample(n).ID, "grpc"}, nil)
 		if o := s.run(args...); strings.Contains(o.stdout, "\x1b[") {
 			t.Errorf("colours where there is no terminal: %q", o.stdout)
 		}
@@ -164,8 +165,8 @@ func TestResultsShow(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"show", "export"} {
-		s.run("results", command, "r-2").wants(t, exitUsage, nil, []string{"not one result", storetest.Sample(2).ID})
-		s.run("results", command, "r-1").wants(t, exitUsage, nil, []string{"no result", storetest.Sample(2).ID})
+		s.run("results", command, "r-2").wants(t, desk.ExitUsage, nil, []string{"not one result", storetest.Sample(2).ID})
+		s.run("results", command, "r-1").wants(t, desk.ExitUsage, nil, []string{"no result", storetest.Sample(2).ID})
 	}
 }
 
@@ -177,12 +178,12 @@ func TestResultsExport(t *testing.T) {
 	s := newShell(t)
 	s.stored(1)
 	id := storetest.Sample(0).ID
-	s.run("results", "export", "--format", "pdf").wants(t, exitUsage, nil, []string{`unknown format "pdf"; known: `, "json"})
+	s.run("results", "export", "--format", "pdf").wants(t, desk.ExitUsage, nil, []string{`unknown format "pdf"; known: `, "json"})
 	for _, f := range forms.Exports() {
 		file := filepath.Join(t.TempDir(), "out")
 		o := s.run("results", "export", id, "--format", f.Name)
-		o.wants(t, exitOK, []string{"grpc"}, nil)
-		s.run("results", "export", id, "--format", f.Name, "-o", file).wants(t, exitOK, nil, nil)
+		o.wants(t, desk.ExitOK, []string{"grpc"}, nil)
+		s.run("results", "export", id, "--format", f.Name, "-o", file).wants(t, desk.ExitOK, nil, nil)
 		if written, err := os.ReadFile(file); err != nil || string(written) != o.stdout {
 			t.Errorf("%s: the file differs from standard output: %v", f.Name, err)
 		}
@@ -193,11 +194,11 @@ func TestResultsExport(t *testing.T) {
 			t.Errorf("the help does not tell of %s", f.Name)
 		}
 	}
-	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, exitFailed, nil, []string{"there is no folder"})
+	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, desk.ExitFailed, nil, []string{"there is no folder"})
 
 	// What is exported as json goes in again, elsewhere.
 	other := newShell(t)
-	other.runWith(t.Context(), s.run("results", "export").stdout, "results", "import", "-").wants(t, exitOK, []string{id}, nil)
+	other.runWith(t.Context(), s.run("results", "export").stdout, "results", "import", "-").wants(t, desk.ExitOK, []string{id}, nil)
 	if s.run("results", "show", id).stdout != other.run("results", "show", id).stdout {
 		t.Error("the result differs where it was imported")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/probe"
 	"wirelab/results/measure"
 )
@@ -20,18 +21,18 @@ func TestTooFewDescriptorsAreRefusedFirst(t *testing.T) {
 		args string
 		code int
 	}{
-		{"compare http1-json -w routeguide.GetFeature --in-flight 500", exitFailed},
-		{"compare http1-json -w routeguide.GetFeature --in-flight 500 --fail-if p99>1s", exitNoWord},
-		{"compare grpc,connections=500 -w routeguide.GetFeature --in-flight 500", exitFailed},
-		{"curve http1-json -w routeguide.GetFeature", exitFailed},
-		{"curve http1-json -w routeguide.GetFeature --rates 10,20,30", exitFailed},
-		{"capacity http1-json -w routeguide.GetFeature --slo p99<10ms", exitFailed},
+		{"compare http1-json -w routeguide.GetFeature --in-flight 500", desk.ExitFailed},
+		{"compare http1-json -w routeguide.GetFeature --in-flight 500 --fail-if p99>1s", desk.ExitNoWord},
+		{"compare grpc,connections=500 -w routeguide.GetFeature --in-flight 500", desk.ExitFailed},
+		{"curve http1-json -w routeguide.GetFeature", desk.ExitFailed},
+		{"curve http1-json -w routeguide.GetFeature --rates 10,20,30", desk.ExitFailed},
+		{"capacity http1-json -w routeguide.GetFeature --slo p99<10ms", desk.ExitFailed},
 	} {
 		var stdout, stderr bytes.Buffer
 		a := with(newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(name string) string {
 			return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), measure.CertificateEnv: measure.CertificateNone}[name]
 		}), func(a *app) { a.Limits = func() probe.Limits { return probe.Limits{Descriptors: 64} } })
-		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.Databases.Close})
+		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: desk.ExitCodeOf, Describe: a.DescribeError, Last: a.Databases.Close})
 		said := stderr.String()
 		for _, want := range []string{"open files in one process, and the limit is 64 (ulimit -Hn)", "--ulimit nofile=", "fewer calls in flight"} {
 			if !strings.Contains(said, want) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/loads"
 	"wirelab/lab/plan"
 )
@@ -25,8 +26,8 @@ func newRunCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "run PRESET|FILE",
 		Short:   "Run a preset, or the plan in a file",
-		Long:    helpText("run") + helpText("fail-if"),
-		Example: helpText("run.examples"),
+		Long:    desk.HelpText("run") + desk.HelpText("fail-if"),
+		Example: desk.HelpText("run.examples"),
 		Args:    cli.Arguments(1, 1, "the name of a preset or a plan file; wirelab presets lists them"),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, text, err := a.loadPlan(command.Context(), args[0])
@@ -59,7 +60,7 @@ func newRunCommand(a *app) *cobra.Command {
 	flags.DurationVar(&limit, "for", 0, "override the plan: start no more rounds after this time, once the fewest rounds are done")
 	flags.DurationVar(&slice, "slice", 0, "override the plan's length of a slice")
 	flags.Uint64Var(&seed, "seed", 0, "override the plan's seed")
-	addDeadlineFlag(flags, &deadline, "as the plan says")
+	desk.AddDeadlineFlag(flags, &deadline, "as the plan says")
 	o.register(a, flags)
 	return command
 }
@@ -70,7 +71,7 @@ func (a *app) loadPlan(ctx context.Context, name string) (p plan.Plan, text []by
 		p, err = plan.Preset(name)
 		return p, nil, err
 	}
-	text, err = a.readFile(ctx, "", name, 2*plan.SizeLimit) // it may be in UTF-16
+	text, err = a.ReadFile(ctx, "", name, 2*plan.SizeLimit) // it may be in UTF-16
 	if _, absent := os.Stat(name); err != nil && errors.Is(absent, os.ErrNotExist) {
 		return p, nil, cli.Usage("there is no file or folder %s; wirelab presets lists what is ready to run", name)
 	}

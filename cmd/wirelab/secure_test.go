@@ -16,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/certs"
 	"wirelab/lab/call"
 	"wirelab/lab/plan"
@@ -133,10 +134,10 @@ func TestCallOverTLSWithoutItsAuthority(t *testing.T) {
 	for _, protocol := range []string{"grpc-tls", "http2-proto", "http3-proto"} {
 		address, ca := serve(t, "routeguide", protocol)
 		base := []string{"call", "routeguide.GetFeature", "--protocol", protocol, "--target", address}
-		s.run(append(base, "--insecure")...).wants(t, exitOK, []string{"name"}, nil)
-		s.run(append(base, "--ca", ca, "--server-name", "localhost")...).wants(t, exitOK, []string{"name"}, nil)
+		s.run(append(base, "--insecure")...).wants(t, desk.ExitOK, []string{"name"}, nil)
+		s.run(append(base, "--ca", ca, "--server-name", "localhost")...).wants(t, desk.ExitOK, []string{"name"}, nil)
 		s.run(append(base, "--ca", ca, "--server-name", "elsewhere.example", "--timeout", "2s")...).
-			wants(t, exitFailed, nil, []string{"--server-name"})
+			wants(t, desk.ExitFailed, nil, []string{"--server-name"})
 	}
 }
 
@@ -169,11 +170,11 @@ func TestWrongFilesOfTLS(t *testing.T) {
 		{[]string{"--server-name", "a b"}, "name of a host"},
 	} {
 		for _, command := range commands {
-			s.run(append(append([]string{}, command...), c.flags...)...).wants(t, exitUsage, nil, []string{c.says})
+			s.run(append(append([]string{}, command...), c.flags...)...).wants(t, desk.ExitUsage, nil, []string{c.says})
 		}
 	}
-	s.run("compare", "grpc-tls", "-w", "routeguide.GetFeature", "--insecure").wants(t, exitUsage, nil, []string{"no arm has one"})
-	s.run("compare", "grpc,target=127.0.0.1:1", "-w", "routeguide.GetFeature", "--insecure").wants(t, exitUsage, nil, []string{"no arm with a target uses TLS"})
+	s.run("compare", "grpc-tls", "-w", "routeguide.GetFeature", "--insecure").wants(t, desk.ExitUsage, nil, []string{"no arm has one"})
+	s.run("compare", "grpc,target=127.0.0.1:1", "-w", "routeguide.GetFeature", "--insecure").wants(t, desk.ExitUsage, nil, []string{"no arm with a target uses TLS"})
 	late := time.Now().Add(400 * 24 * time.Hour)
 	if _, err := trust.Read(t.Context(), plan.TLS{Cert: cert, Key: key}, late); err == nil || !strings.Contains(err.Error(), "ended on") {
 		t.Errorf("a certificate that has ended: %v", err)
@@ -221,9 +222,9 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 		code := p.end()
 		out := p.stdout.String()
 		switch trusted := flags[0] != "--server-name"; {
-		case trusted && (code != exitOK || strings.Contains(out, "--insecure)") != (flags[0] == "--insecure")):
+		case trusted && (code != desk.ExitOK || strings.Contains(out, "--insecure)") != (flags[0] == "--insecure")):
 			t.Errorf("%s: exit code %d: %s%s", flags, code, out, p.said.String())
-		case !trusted && (code != exitFailed || !strings.Contains(p.said.String(), "--ca names the authority")):
+		case !trusted && (code != desk.ExitFailed || !strings.Contains(p.said.String(), "--ca names the authority")):
 			t.Errorf("%s: exit code %d: %s", flags, code, p.said.String())
 		}
 		if said := strings.Join(strings.Fields(out), " "); target != address && !strings.Contains(said, target+" (connected to "+address+")") {
@@ -244,10 +245,10 @@ func TestMeasureTargetOverTLS12(t *testing.T) {
 	address := rude(t, func(c net.Conn) { handOn(tls.Server(c, config), plain) })
 	trust := fileOf(t, "ca.pem", ca)
 	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--target", address, "--ca", trust, "--json").
-		wants(t, exitOK, []string{`"tls": "TLS 1.2"`}, nil)
+		wants(t, desk.ExitOK, []string{`"tls": "TLS 1.2"`}, nil)
 	p := begin(t, t.TempDir(), "compare", "grpc-tls,target="+address, "grpc-tls", "-w", "routeguide.GetFeature", "--ca", trust,
 		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s", "--full")
-	if code := p.end(); code == exitFailed || !strings.Contains(p.stdout.String(), "1.2 with grpc-tls") {
+	if code := p.end(); code == desk.ExitFailed || !strings.Contains(p.stdout.String(), "1.2 with grpc-tls") {
 		t.Errorf("exit code %d: %s%s", code, p.stdout.String(), p.said.String())
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/cmd/internal/selftest"
 	"wirelab/lab/result"
 	"wirelab/results/measure"
@@ -33,8 +34,8 @@ func newSelfTestCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "selftest",
 		Short:   "Check wirelab against servers with known behaviour",
-		Long:    helpText("self-test"),
-		Example: helpText("self-test.examples"),
+		Long:    desk.HelpText("self-test"),
+		Example: desk.HelpText("self-test.examples"),
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().BoolVar(&o.Long, "long", false, "run longer tests")
@@ -114,7 +115,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if err != nil {
 		return err
 	}
-	report.Command, report.ID = a.commandLine(), store.NewID(report.Began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	report.Command, report.ID = a.CommandLine(), store.NewID(report.Began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	news := measure.TellOf(results, store.StartRunning(report.ID, report.Began, report.Plan, report.Environment.Host))
 	defer news.Close()
 	for i, t := range tests {
@@ -140,17 +141,17 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if o.json {
 		err = reportjson.Write(a.Stdout, report)
 	} else {
-		err = terminal.Write(a.Stdout, report, a.style())
+		err = terminal.Write(a.Stdout, report, a.Style())
 	}
 	switch {
 	case err != nil:
 		return err
 	case report.Ending == result.Interrupted:
-		return a.interrupted(fmt.Sprintf("%d of %d tests", len(report.SelfTest.Tests), len(tests)), report.ID)
+		return a.Interrupted(fmt.Sprintf("%d of %d tests", len(report.SelfTest.Tests), len(tests)), report.ID)
 	case len(report.SelfTest.Failed()) > 0:
-		return cli.With(exitFailed, errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
+		return cli.With(desk.ExitFailed, errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
 	case len(report.SelfTest.Refused()) > 0:
-		return cli.With(exitNoWord, fmt.Errorf("nothing was found wrong, but %s could show nothing on a machine so busy: run them again when it is quiet",
+		return cli.With(desk.ExitNoWord, fmt.Errorf("nothing was found wrong, but %s could show nothing on a machine so busy: run them again when it is quiet",
 			strings.Join(report.SelfTest.Refused(), ", ")))
 	}
 	return nil

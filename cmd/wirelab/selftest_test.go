@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wirelab/cmd/internal/desk"
 )
 
 // The short form, as a user runs it. Where the machine is too busy for the
@@ -17,7 +19,7 @@ func TestSelfTest(t *testing.T) {
 	p := begin(t, t.TempDir(), "selftest", "-q").within(10 * time.Minute)
 	code := p.end()
 	t.Log(p.stdout.String())
-	if code != exitOK && code != exitNoWord {
+	if code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Errorf("exit code %d: %s", code, p.said.String())
 	}
 	if left := p.processes(""); len(left) > 0 {
@@ -25,7 +27,7 @@ func TestSelfTest(t *testing.T) {
 	}
 	s := newShell(t)
 	s.env["WIRELAB_STORE"] = p.mark
-	s.run("results", "list", "--name", "selftest").wants(t, exitOK, []string{"selftest"}, nil)
+	s.run("results", "list", "--name", "selftest").wants(t, desk.ExitOK, []string{"selftest"}, nil)
 	list := s.run("results", "list", "--name", "selftest", "--json")
 	var summaries []struct{ ID string }
 	if err := json.Unmarshal([]byte(list.stdout), &summaries); err != nil || len(summaries) != 1 {
@@ -39,12 +41,12 @@ func TestSelfTest(t *testing.T) {
 
 func TestSelfTestNames(t *testing.T) {
 	s := newShell(t)
-	s.run("selftest", "--only", "tooth").wants(t, exitUsage, nil, []string{`unknown test "tooth"; known: derivation, drift,`})
-	s.run("selftest", "--list").wants(t, exitOK, []string{"NAME", "truth", "stopped"}, nil)
+	s.run("selftest", "--only", "tooth").wants(t, desk.ExitUsage, nil, []string{`unknown test "tooth"; known: derivation, drift,`})
+	s.run("selftest", "--list").wants(t, desk.ExitOK, []string{"NAME", "truth", "stopped"}, nil)
 	if all := s.run("selftest", "--gates", "--list").stdout; strings.Count(all, "\ngates ") != 1 {
 		t.Errorf("each is listed once: %s", all)
 	}
-	s.run("selftest", "--list", "--json").wants(t, exitOK, []string{`"Name": "truth"`}, nil)
+	s.run("selftest", "--list", "--json").wants(t, desk.ExitOK, []string{`"Name": "truth"`}, nil)
 }
 
 // A server with a known delay can be asked for, and mistakes in it are told.
@@ -57,8 +59,8 @@ func TestInjectedArms(t *testing.T) {
 		"grpc,inject=bimodal 10ms 50ms 2":                "SHARE is",
 		"grpc,inject=constant 20ms,inject=constant 20ms": "sets inject twice",
 	} {
-		s.run("compare", arm, "grpc", "-w", "routeguide.GetFeature", "--print-plan").wants(t, exitUsage, nil, []string{want})
+		s.run("compare", arm, "grpc", "-w", "routeguide.GetFeature", "--print-plan").wants(t, desk.ExitUsage, nil, []string{want})
 	}
-	s.run("serve", "routeguide", "grpc", "--inject", "spin").wants(t, exitUsage, nil, []string{"want spin TIME"})
-	s.run("serve", "routeguide", "http1-json", "--null", "--inject", "spin 2us").wants(t, exitUsage, nil, []string{"do not go together"})
+	s.run("serve", "routeguide", "grpc", "--inject", "spin").wants(t, desk.ExitUsage, nil, []string{"want spin TIME"})
+	s.run("serve", "routeguide", "http1-json", "--null", "--inject", "spin 2us").wants(t, desk.ExitUsage, nil, []string{"do not go together"})
 }

@@ -8,6 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/fault"
 	"wirelab/lab/agent"
 	"wirelab/lab/databases"
@@ -29,9 +30,9 @@ func newServeCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "serve WORKLOAD PROTOCOL",
 		Short:   "Serve a workload over a protocol until Ctrl-C",
-		Long:    helpText("serve") + inject.Help(),
-		Example: helpText("serve.examples"),
-		Args:    a.serveArguments,
+		Long:    desk.HelpText("serve") + inject.Help(),
+		Example: desk.HelpText("serve.examples"),
+		Args:    a.ServeArguments,
 		RunE: func(command *cobra.Command, args []string) error {
 			cell, err := a.Cell(args[0], args[1], f.server, "")
 			if err != nil {
@@ -45,7 +46,7 @@ func newServeCommand(a *app) *cobra.Command {
 			}
 			if f.published {
 				if cell, err = cell.AsPublished(); err != nil {
-					return cli.Usage("%s: leave --published out", describe(err))
+					return cli.Usage("%s: leave --published out", desk.Describe(err))
 				}
 			}
 			return a.serve(command.Context(), cell, f)
@@ -57,7 +58,7 @@ func newServeCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the first of the workload)")
 	flags.BoolVar(&f.published, "published", false, "directory: creating returns the person and stores nothing, as in the published service")
 	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to test clients and tools, such as 'constant 20ms'")
-	registerDatabase(&f.database, flags)
+	desk.RegisterDatabase(&f.database, flags)
 	flags.StringVar(&f.ca, "ca", "", "`file` for the certificate authority, for protocols with TLS")
 	flags.BoolVar(&f.null, "null", false, "answer correctly with as little work as possible, to see what a client costs by itself")
 	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wirelab/cmd/internal/desk"
 )
 
 // With --published a server creates as the published service does, the null
@@ -41,7 +43,7 @@ func TestServePublished(t *testing.T) {
 func TestServePublishedWhatIsNot(t *testing.T) {
 	t.Parallel()
 	said := []string{"routeguide", "leave --published out"}
-	newShell(t).run("serve", "routeguide", "grpc", "--published").wants(t, exitUsage, nil, said)
+	newShell(t).run("serve", "routeguide", "grpc", "--published").wants(t, desk.ExitUsage, nil, said)
 }
 
 // serving runs a serve command while use calls its server.
@@ -65,7 +67,7 @@ func serving(t *testing.T, command string, use func(address string)) {
 	_, rest, _ := strings.Cut(notes.String(), before)
 	use(strings.Fields(rest)[0])
 	stop()
-	if c := <-code; c != exitOK {
+	if c := <-code; c != desk.ExitOK {
 		t.Errorf("%s ended with %d: %s", command, c, notes)
 	}
 }

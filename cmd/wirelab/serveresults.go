@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/fault"
 	"wirelab/results/dashboard"
 	"wirelab/results/store"
@@ -29,8 +30,8 @@ func newServeResultsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "serve-results",
 		Short:   "Serve stored results as web pages and an API until Ctrl-C",
-		Long:    helpText("serve-results") + tokenVariable + helpText("serve-results.2"),
-		Example: helpText("serve-results.examples") + tokenVariable + `=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
+		Long:    desk.HelpText("serve-results") + tokenVariable + desk.HelpText("serve-results.2"),
+		Example: desk.HelpText("serve-results.examples") + tokenVariable + `=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
@@ -53,7 +54,7 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
 	if err != nil {
-		return cli.Usage("%s", describe(err))
+		return cli.Usage("%s", desk.Describe(err))
 	}
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.addr)
 	if err != nil {

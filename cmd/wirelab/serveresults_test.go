@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/store/storetest"
 )
 
@@ -92,15 +93,15 @@ func TestServeResults(t *testing.T) {
 		t.Errorf("delete: %d", status)
 	}
 	stop()
-	if c := <-code; c != exitOK {
+	if c := <-code; c != desk.ExitOK {
 		t.Errorf("exit code %d: %s", c, notes)
 	}
 	if strings.Contains(out.String()+notes.String(), token) {
 		t.Errorf("the token is told: %s", notes)
 	}
 	s.env["WIRELAB_TOKEN"] = ""
-	s.run("serve-results", "--token", "short").wants(t, exitUsage, nil, []string{"16 or more"})
-	s.run("serve-results", "--addr", "nowhere").wants(t, exitUsage, nil, []string{"HOST:PORT"})
-	s.run("serve-results", "--addr", "127.0.0.1:999999").wants(t, exitUsage, nil, []string{"HOST:PORT"})
-	s.run("serve-results", "more").wants(t, exitUsage, nil, []string{"no arguments"})
+	s.run("serve-results", "--token", "short").wants(t, desk.ExitUsage, nil, []string{"16 or more"})
+	s.run("serve-results", "--addr", "nowhere").wants(t, desk.ExitUsage, nil, []string{"HOST:PORT"})
+	s.run("serve-results", "--addr", "127.0.0.1:999999").wants(t, desk.ExitUsage, nil, []string{"HOST:PORT"})
+	s.run("serve-results", "more").wants(t, desk.ExitUsage, nil, []string{"no arguments"})
 }

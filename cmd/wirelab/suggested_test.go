@@ -12,6 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/chaos"
 	"wirelab/lab/databases"
 	"wirelab/lab/plan"
@@ -97,7 +98,7 @@ func (a *app) takesAll(t *testing.T, r *result.Result, analysis *result.Analysis
 			for _, found := range suggestedChaos.FindAllStringSubmatch(row.Says, -1) {
 				n++
 				if err := a.takesChaos(strings.Fields(found[1])); err != nil {
-					t.Errorf("%s: %s", found[0], describe(err))
+					t.Errorf("%s: %s", found[0], desk.Describe(err))
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -206,12 +207,12 @@ func TestToolsAreRefused(t *testing.T) {
 		code int
 		want string
 	}{
-		"a program that is not there": {"http1-json,driver=tool:wrk", exitUsage, "build/scripts/rivals wrk"},
-		"null that is to do more":     {"http1-json,server=null,inject=spin 2us", exitUsage, "null responder"},
-		"null of another wire":        {"netrpc,server=null", exitUsage, "null responder"},
-		"what may be asked once":      {"log-http,driver=tool:wrk", exitUsage, "made once only"},
-		"a wire with TLS":             {"http1-tls-json,driver=tool:wrk", exitUsage, "without TLS"},
-		"a tool that is unknown":      {"http1-json,driver=tool:ab", exitUsage, "tool:h2load"},
+		"a program that is not there": {"http1-json,driver=tool:wrk", desk.ExitUsage, "build/scripts/rivals wrk"},
+		"null that is to do more":     {"http1-json,server=null,inject=spin 2us", desk.ExitUsage, "null responder"},
+		"null of another wire":        {"netrpc,server=null", desk.ExitUsage, "null responder"},
+		"what may be asked once":      {"log-http,driver=tool:wrk", desk.ExitUsage, "made once only"},
+		"a wire with TLS":             {"http1-tls-json,driver=tool:wrk", desk.ExitUsage, "without TLS"},
+		"a tool that is unknown":      {"http1-json,driver=tool:ab", desk.ExitUsage, "tool:h2load"},
 		"a database of no statements": {"postgres,driver=tool:pgbench,db=postgres", exitUsage, "known: memory"},
 		"a database that is served":   {"postgres", exitUsage, "tool:pgbench"},
 		"a hop before TLS":            {"http1-tls-json,hops=1", exitUsage, "without TLS"},

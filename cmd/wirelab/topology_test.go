@@ -2,6 +2,8 @@ package main
 
 import (
 	"testing"
+
+	"wirelab/cmd/internal/desk"
 )
 
 // What --published-topology cannot be with is told before anything starts.
@@ -14,12 +16,12 @@ func TestTopologyRefused(t *testing.T) {
 		{"--broker", "rabbitmq", "--queue", "classic"},
 	} {
 		args = append([]string{"up", "logging", "--published-topology"}, args...)
-		newShell(t).run(args...).wants(t, exitUsage, nil, []string{"--published-topology"})
+		newShell(t).run(args...).wants(t, desk.ExitUsage, nil, []string{"--published-topology"})
 	}
 	for _, path := range []string{"log-grpc", "log-nats", "log-rabbit-direct"} {
 		newShell(t).run("chaos", "logging", path, "--published-topology").
-			wants(t, exitUsage, nil, []string{"--published-topology is RabbitMQ's", path})
+			wants(t, desk.ExitUsage, nil, []string{"--published-topology is RabbitMQ's", path})
 	}
 	newShell(t).run("chaos", "logging", "log-rabbit", "--published-topology", "--queue", "classic").
-		wants(t, exitUsage, nil, []string{"--published-topology"})
+		wants(t, desk.ExitUsage, nil, []string{"--published-topology"})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/store"
 	"wirelab/results/transfer"
 )
@@ -16,8 +17,8 @@ func newPushCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:     "push [ID...]",
 		Short:   "Copy results to another store, such as that of a team",
-		Long:    "Push copies results from your store to another one.\n\n" + helpText("transfer"),
-		Example: helpText("push.examples"),
+		Long:    "Push copies results from your store to another one.\n\n" + desk.HelpText("transfer"),
+		Example: desk.HelpText("push.examples"),
 	}, "to", "the store to copy to: postgres://… or a `file`")
 }
 
@@ -25,7 +26,7 @@ func newPullCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "pull [ID...]",
 		Short: "Copy results from another store into yours",
-		Long:  "Pull copies results from another store into yours.\n\n" + helpText("transfer"),
+		Long:  "Pull copies results from another store into yours.\n\n" + desk.HelpText("transfer"),
 		Example: `  wirelab results pull --from postgres://me@lab-db/results --workload ledger --since 168h
   wirelab results pull --from postgres://me@lab-db/results r-20261121-140512-7f3a`,
 	}, "from", "the store to copy from: postgres://… or a `file`")
@@ -42,7 +43,7 @@ type transferFlags struct {
 func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
 	var t transferFlags
 	c.Args = cli.Arguments(0, 1000, "at most 1000 ids")
-	c.ValidArgsFunction = a.completeIDs
+	c.ValidArgsFunction = a.CompleteIDs
 	flags := c.Flags()
 	flags.StringVar(&t.other, direction, "", about+" (required)")
 	flags.BoolVar(&t.all, "all", false, "all results")
@@ -95,11 +96,11 @@ func (a *app) transfer(ctx context.Context, from, to string, ids []string, f sto
 	}
 	switch {
 	case done.Interrupted:
-		return cli.With(exitNoWord, errors.New("interrupted; what was copied stays, and the same command goes on from there"))
+		return cli.With(desk.ExitNoWord, errors.New("interrupted; what was copied stays, and the same command goes on from there"))
 	case stopped != nil:
 		return stopped
 	case len(done.Failed) > 0:
-		return cli.With(exitFailed, fmt.Errorf("%d of %d results are not copied", len(done.Failed), done.Selected))
+		return cli.With(desk.ExitFailed, fmt.Errorf("%d of %d results are not copied", len(done.Failed), done.Selected))
 	}
 	return nil
 }

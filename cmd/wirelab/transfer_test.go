@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/store"
 	"wirelab/results/store/sqlite"
 	"wirelab/results/store/storetest"
@@ -33,26 +34,26 @@ func TestPushAndPull(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "team.db")
 	id := func(n int) string { return storetest.Sample(n).ID }
 
-	some := s.pushed(exitOK, "--to", other, id(0), id(1)[:15])
+	some := s.pushed(desk.ExitOK, "--to", other, id(0), id(1)[:15])
 	if some.Selected != 2 || strings.Join(some.Copied, " ") != id(0)+" "+id(1) || some.To != other {
 		t.Errorf("by ids: %+v", some)
 	}
-	if last := s.pushed(exitOK, "--to", filepath.Join(t.TempDir(), "one.db"), "latest"); strings.Join(last.Copied, " ") != id(5) {
+	if last := s.pushed(desk.ExitOK, "--to", filepath.Join(t.TempDir(), "one.db"), "latest"); strings.Join(last.Copied, " ") != id(5) {
 		t.Errorf("the latest: %+v", last)
 	}
-	byFilter := s.pushed(exitOK, "--to", other, "--name", "plan-1", "--limit", "2")
+	byFilter := s.pushed(desk.ExitOK, "--to", other, "--name", "plan-1", "--limit", "2")
 	if strings.Join(byFilter.Copied, " ") != id(5)+" "+id(3) || byFilter.Selected != 2 {
 		t.Errorf("by filter: %+v", byFilter)
 	}
-	all := s.pushed(exitOK, "--to", other, "--all")
+	all := s.pushed(desk.ExitOK, "--to", other, "--all")
 	if len(all.Copied) != 2 || len(all.Present) != 4 || all.Selected != 6 {
 		t.Errorf("all: %+v", all)
 	}
-	s.run("results", "push", "--to", other, "--all").wants(t, exitOK, []string{"0 copied from " + s.env["WIRELAB_STORE"] + " to " + other + ", 6 there already"}, nil)
+	s.run("results", "push", "--to", other, "--all").wants(t, desk.ExitOK, []string{"0 copied from " + s.env["WIRELAB_STORE"] + " to " + other + ", 6 there already"}, nil)
 
 	// And into an empty store, from where it went.
 	empty := newShell(t)
-	empty.run("results", "pull", "--from", other, "--all").wants(t, exitOK, []string{"6 copied from " + other}, nil)
+	empty.run("results", "pull", "--from", other, "--all").wants(t, desk.ExitOK, []string{"6 copied from " + other}, nil)
 	for n := range 6 {
 		if got, want := empty.run("results", "show", id(n)).stdout, s.run("results", "show", id(n)).stdout; got != want {
 			t.Errorf("%s differs where it went", id(n))
@@ -63,7 +64,7 @@ func TestPushAndPull(t *testing.T) {
 		}
 	}
 	// --results is the own store, before the environment's.
-	s.run("results", "list", "--results", other, "--limit", "2").wants(t, exitOK, []string{id(5)}, []string{})
+	s.run("results", "list", "--results", other, "--limit", "2").wants(t, desk.ExitOK, []string{id(5)}, []string{})
 	if o := s.run("results", "list", "--results", other, "--limit", "2"); !strings.Contains(o.stderr, "2 of 6 results") {
 		t.Errorf("nothing is said of the others: %q", o.stderr)
 	}
@@ -80,17 +81,17 @@ func TestPushConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.run("results", "import", file).wants(t, exitOK, nil, nil)
+	other.run("results", "import", file).wants(t, desk.ExitOK, nil, nil)
 	o := s.run("results", "push", "--to", other.env["WIRELAB_STORE"], "--all")
-	if o.code != exitFailed || !strings.Contains(o.stderr, "they differ") || !strings.Contains(o.stderr, "1 of 3 results are not copied") ||
+	if o.code != desk.ExitFailed || !strings.Contains(o.stderr, "they differ") || !strings.Contains(o.stderr, "1 of 3 results are not copied") ||
 		!strings.Contains(o.stdout, "2 copied") || !strings.Contains(o.stdout, "1 not copied") {
 		t.Errorf("%+v", o)
 	}
-	got := s.pushed(exitFailed, "--to", other.env["WIRELAB_STORE"], "--all")
+	got := s.pushed(desk.ExitFailed, "--to", other.env["WIRELAB_STORE"], "--all")
 	if len(got.Present) != 2 || len(got.Failed) != 1 || !got.Failed[0].Conflict || got.Failed[0].ID != theirs.ID {
 		t.Errorf("%+v", got)
 	}
-	other.run("results", "export", theirs.ID).wants(t, exitOK, []string{`"command": "another"`}, nil)
+	other.run("results", "export", theirs.ID).wants(t, desk.ExitOK, []string{`"command": "another"`}, nil)
 }
 
 func TestTransferMistakes(t *testing.T) {
@@ -109,12 +110,12 @@ func TestTransferMistakes(t *testing.T) {
 		"results pull --all --from postgres://u:s3cr3t@127.0.0.1:port/x": "cannot be read",
 	} {
 		o := s.run(strings.Fields(args)...)
-		o.wants(t, exitUsage, nil, []string{say})
+		o.wants(t, desk.ExitUsage, nil, []string{say})
 		if strings.Contains(o.stderr, "s3cr3t") {
 			t.Errorf("%s: the password is shown: %s", args, o.stderr)
 		}
 	}
-	s.run("results", "push", "--to", missing, "r-1").wants(t, exitFailed, nil, nil)
+	s.run("results", "push", "--to", missing, "r-1").wants(t, desk.ExitFailed, nil, nil)
 }
 
 // Ctrl-C keeps what was copied, and the same command goes on.
@@ -138,14 +139,14 @@ func TestPushInterrupted(t *testing.T) {
 	if err := transfer.CopyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done, func(string) {}); err == nil || len(done.Copied) != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	got := s.pushed(exitOK, "--to", other, "--all")
+	got := s.pushed(desk.ExitOK, "--to", other, "--all")
 	if len(got.Copied) != 2 || len(got.Present) != 2 {
 		t.Errorf("afterwards: %+v", got)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := s.runWith(ended, "", "results", "push", "--to", other, "--all")
-	o.wants(t, exitNoWord, nil, nil)
+	o.wants(t, desk.ExitNoWord, nil, nil)
 }
 
 // cancelling ends a context when so many results have been put.
@@ -176,7 +177,7 @@ func TestInPostgreSQL(t *testing.T) {
 	s := newShell(t)
 	s.stored(3)
 	shown := "postgres://" + postgres.Redact(dsn)
-	s.run("results", "push", "--to", dsn, "--all").wants(t, exitOK, []string{"3 copied", "to " + shown}, nil)
+	s.run("results", "push", "--to", dsn, "--all").wants(t, desk.ExitOK, []string{"3 copied", "to " + shown}, nil)
 	team := newShell(t)
 	team.env["WIRELAB_STORE"] = dsn
 	for _, args := range []string{
@@ -189,9 +190,9 @@ func TestInPostgreSQL(t *testing.T) {
 			t.Errorf("%s: exit code %d from the file, %d from PostgreSQL: %s\n%s\n%s", args, mine.code, theirs.code, theirs.stderr, mine.stdout, theirs.stdout)
 		}
 	}
-	team.run("verify", "latest").wants(t, exitOK, []string{"copied from another store", "its digest was checked"}, nil)
-	s.run("results", "rm", storetest.Sample(0).ID, "--results", dsn).wants(t, exitOK, nil, []string{"removed"})
-	s.run("results", "pull", "--from", dsn, "--all").wants(t, exitOK, []string{"0 copied", "2 there already"}, nil)
+	team.run("verify", "latest").wants(t, desk.ExitOK, []string{"copied from another store", "its digest was checked"}, nil)
+	s.run("results", "rm", storetest.Sample(0).ID, "--results", dsn).wants(t, desk.ExitOK, nil, []string{"removed"})
+	s.run("results", "pull", "--from", dsn, "--all").wants(t, desk.ExitOK, []string{"0 copied", "2 there already"}, nil)
 
 	// An experiment stores its result there, and says nothing of how.
 	p := everyArmPostsForItself(t, dsn)
@@ -219,7 +220,7 @@ func everyArmPostsForItself(t *testing.T, dsn string) (p *program) {
 	for range 2 {
 		p = begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.PostTransaction", "--data", "100x1000",
 			"--db", dsn, "--results", dsn, "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "30ms", "-q", "--json")
-		p.ended(exitOK, exitNoWord)
+		p.ended(desk.ExitOK, desk.ExitNoWord)
 		p.wantNoneLeft()
 		for _, trial := range p.printed().Result.Rounds[0].Trials {
 			right += trial.OK

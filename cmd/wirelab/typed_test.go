@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/porttest"
 )
 
@@ -71,7 +72,7 @@ func TestLoadSaysWhatToType(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.typed, "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			o := s.run(append([]string{"load"}, strings.Fields(c.typed)...)...)
-			if o.code == exitOK || !strings.Contains(o.stderr, c.says) {
+			if o.code == desk.ExitOK || !strings.Contains(o.stderr, c.says) {
 				t.Errorf("exit code %d; want %q in\n%s", o.code, c.says, o.stderr)
 			}
 			for _, inner := range []string{"operations.", "wires.target", "description:"} {
@@ -95,7 +96,7 @@ func TestLoadFindsAnotherVersion(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 	o := newShell(t).run("load", "http://"+l.Addr().String()+"/items")
-	if o.code == exitOK || !strings.Contains(o.stderr, "--http 2") {
+	if o.code == desk.ExitOK || !strings.Contains(o.stderr, "--http 2") {
 		t.Errorf("exit code %d:\n%s", o.code, o.stderr)
 	}
 }
@@ -120,7 +121,7 @@ func TestLoadFillsInTheURL(t *testing.T) {
 			args = append(args, "--rows", file)
 		}
 		o := s.run(args...)
-		if o.code != exitOK || !strings.Contains(o.stdout, says) {
+		if o.code != desk.ExitOK || !strings.Contains(o.stdout, says) {
 			t.Errorf("%s: exit code %d; want %q in\n%s%s", typed, o.code, says, o.stdout, o.stderr)
 		}
 	}

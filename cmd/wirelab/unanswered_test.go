@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -30,31 +31,31 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{"all is well", func(*result.Result) {}, exitOK, ""},
+		{"all is well", func(*result.Result) {}, desk.ExitOK, ""},
 		{"all arms died in the warm-up of the only round", func(r *result.Result) {
 			r.Rounds = r.Rounds[:1]
 			r.Rounds[0].Trials = nil
 			r.Rounds[0].Failures = []result.Failure{{Arm: 0, Why: "the warm-up: too many files are open"}}
-		}, exitNoWord, "failed in 1 of 1 rounds, first: the warm-up: too many files are open"},
+		}, desk.ExitNoWord, "failed in 1 of 1 rounds, first: the warm-up: too many files are open"},
 		{"no call was due", func(r *result.Result) {
 			for n := range r.Rounds {
 				old := r.Rounds[n].Trials[0]
 				r.Rounds[n].Trials[0] = result.Trial{Window: old.Window, Steady: true, Order: old.Order, Driver: old.Driver}
 			}
-		}, exitNoWord, "no call was due in any slice"},
+		}, desk.ExitNoWord, "no call was due in any slice"},
 		{"no call was answered", func(r *result.Result) {
 			for n := range r.Rounds {
 				tr := &r.Rounds[n].Trials[0]
 				tr.Errors, tr.OK, tr.Completed = map[string]uint64{"unavailable": tr.Sent}, 0, 0
 				tr.Response, tr.Service, tr.Lag, tr.Wake, tr.Punctual = nil, nil, nil, nil, nil
 			}
-		}, exitNoWord, "unavailable"},
+		}, desk.ExitNoWord, "unavailable"},
 		{"too few calls for the quantile that decides", func(r *result.Result) {
 			r.Plan.Primary = plan.ResponseP999
-		}, exitUndecided, "needs"},
+		}, desk.ExitUndecided, "needs"},
 		{"the only arm was taken out", func(r *result.Result) {
 			r.Ending, r.Arms[0].Out = result.Failed, "failed in 2 rounds in a row: nothing listens there"
-		}, exitFailed, "a failed in 2 rounds in a row: nothing listens there"},
+		}, desk.ExitFailed, "a failed in 2 rounds in a row: nothing listens there"},
 	} {
 		for _, gated := range []bool{false, true} {
 			r := open(plan.ResponseP50)
@@ -63,20 +64,20 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 			a := newApp(cli.Terminal{Stdout: &out, Stderr: &out}, nil, func(string) string { return "" })
 			o := conductOptions{}
 			if gated {
-				o.gate.failIf = []string{"errors > 0.1%", "p50 > 10s"}
-				if err := o.gate.Prepare(r.Plan, o.gate.failIf, false); err != nil {
+				o.gate.FailIf = []string{"errors > 0.1%", "p50 > 10s"}
+				if err := o.gate.Prepare(r.Plan, o.gate.FailIf, false); err != nil {
 					t.Fatal(err)
 				}
 			}
 			err := a.conclude(r, o)
-			code := exitOK
+			code := desk.ExitOK
 			if err != nil {
-				code = exitCodeOf(err)
+				code = desk.ExitCodeOf(err)
 			}
 			switch {
-			case gated && c.code == exitNoWord && (code == exitOK || code == exitUndecided):
+			case gated && c.code == desk.ExitNoWord && (code == desk.ExitOK || code == desk.ExitUndecided):
 				t.Errorf("%s, with thresholds: exit code %d", c.name, code)
-			case !gated && (code != c.code || c.code != exitOK && !strings.Contains(err.Error(), c.says)):
+			case !gated && (code != c.code || c.code != desk.ExitOK && !strings.Contains(err.Error(), c.says)):
 				t.Errorf("%s: exit code %d, %v", c.name, code, err)
 			}
 			analysis := result.Analyse(r)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
 	"wirelab/lab/prepare"
 	"wirelab/pipeline/stack"
@@ -26,7 +27,7 @@ func newUpCommand(a *app) *cobra.Command {
 		Short: "Run a whole pipeline of services until Ctrl-C",
 		Long: `Up starts services that work together, each in its own process. Ctrl-C stops them
 in order.`,
-		Example: helpText("up.examples"),
+		Example: desk.HelpText("up.examples"),
 	})
 	c.AddCommand(newUpLoggingCommand(a))
 	c.AddCommand(newUpMessagingCommand(a))
@@ -38,9 +39,9 @@ func newUpLoggingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logging",
 		Short: "Run the log pipeline: gateway, message broker, listener, logger",
-		Long: helpText("up-logging") + prepare.AmqpVariable + `, $` + prepare.NatsVariable + `,
+		Long: desk.HelpText("up-logging") + prepare.AmqpVariable + `, $` + prepare.NatsVariable + `,
 $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
-		Example: helpText("up-logging.examples") + prepare.AmqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
+		Example: desk.HelpText("up-logging.examples") + prepare.AmqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },
@@ -64,7 +65,7 @@ $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.BoolVar(&f.Topology, "published-topology", false, topologyHelp)
 	flags.StringArrayVar(&f.Origins, "allow-origin", nil, "`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
-	registerDatabase(&f.Database, flags)
+	desk.RegisterDatabase(&f.Database, flags)
 	return c
 }
 
@@ -88,7 +89,7 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 	var died error
 	select {
 	case death := <-s.Died():
-		died = cli.With(exitFailed, fmt.Errorf("%w; the others are stopped", death.Err))
+		died = cli.With(desk.ExitFailed, fmt.Errorf("%w; the others are stopped", death.Err))
 	case <-ctx.Done():
 		a.Note("stopping")
 	}

@@ -12,6 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/pipeline/stack"
 )
 
@@ -91,7 +92,7 @@ func TestUpLoggingSweeps(t *testing.T) {
 	}
 	for _, up := range []*program{p, other} {
 		up.interrupt()
-		up.want(exitOK, "stopping")
+		up.want(desk.ExitOK, "stopping")
 	}
 	if left, err := filepath.Glob(filepath.Join(temporary, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"wirelab/cmd/internal/desk"
 )
 
 // The pages of an origin that was named may call the gateway, as the origin's front end on another port does; those of
@@ -34,6 +36,6 @@ func TestUpAllowsOrigin(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	p.interrupt()
-	p.want(exitOK)
-	newShell(t).run("up", "logging", "--allow-origin", "lab.example/").wants(t, exitUsage, nil, []string{"--allow-origin", "http://localhost"})
+	p.want(desk.ExitOK)
+	newShell(t).run("up", "logging", "--allow-origin", "lab.example/").wants(t, desk.ExitUsage, nil, []string{"--allow-origin", "http://localhost"})
 }

@@ -21,6 +21,7 @@ import (
 	"wirelab/broker"
 	"wirelab/broker/jetstream"
 	"wirelab/broker/workqueue"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/prepare"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
@@ -221,7 +222,7 @@ func TestUpLoggingCalls(t *testing.T) {
 		}
 	}
 	p.interrupt()
-	p.want(exitOK, "stopping", "part=logger", "failed: store an entry", "code=internal", "part=gateway", "failed: pass an entry on by log-grpc")
+	p.want(desk.ExitOK, "stopping", "part=logger", "failed: store an entry", "code=internal", "part=gateway", "failed: pass an entry on by log-grpc")
 	if said := p.said.String(); strings.Contains(said, "secret data") || strings.Count(said, "failed: ") > 10 {
 		t.Errorf("there is a line per message, or a message in a line:\n%s", said)
 	}
@@ -354,7 +355,7 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 		return err == nil
 	})
 	p.interrupt()
-	p.want(exitOK)
+	p.want(desk.ExitOK)
 	if waiting, dead, err := workqueue.New(there).Depth(t.Context(), workqueue.Options{Name: stack.QueueName, Confirms: true, Persistent: true}); err != nil || waiting != 0 || dead != 0 {
 		t.Errorf("the queue holds %d and %d dead, %v", waiting, dead, err)
 	}
@@ -375,7 +376,7 @@ func TestUpLoggingAPartDies(t *testing.T) {
 					}
 				}
 			}
-			p.want(exitFailed, "was killed (signal 9)", "the others are stopped")
+			p.want(desk.ExitFailed, "was killed (signal 9)", "the others are stopped")
 			wantDead(t, up.Parts)
 		})
 	}
@@ -387,7 +388,7 @@ func TestUpLoggingInterruptedEarly(t *testing.T) {
 	p, _ := rising(t, nil, "--broker", "nats", "--db", "memory")
 	p.until("nats is up")
 	p.interrupt()
-	if code := p.end(); code != exitNoWord && code != exitOK { // it may have been up just then
+	if code := p.end(); code != desk.ExitNoWord && code != desk.ExitOK { // it may have been up just then
 		t.Errorf("exit code %d:\n%s", code, p.said.String())
 	}
 	p.wantNoneLeft()
@@ -404,10 +405,10 @@ func TestUpLoggingWithoutRabbitMQ(t *testing.T) {
 		t.Errorf("the path is told as %d %+v, %v", status, reply, err)
 	}
 	p.interrupt()
-	p.want(exitOK, "no RabbitMQ", "--broker nats")
+	p.want(desk.ExitOK, "no RabbitMQ", "--broker nats")
 	s := newShell(t)
 	s.env[rabbitmq.BinVariable] = t.TempDir()
-	s.run("up", "logging", "--broker", "rabbitmq", "--db", "memory").wants(t, exitUsage, nil, []string{"rabbitmq-server"})
+	s.run("up", "logging", "--broker", "rabbitmq", "--db", "memory").wants(t, desk.ExitUsage, nil, []string{"rabbitmq-server"})
 }
 
 // What is wrong with the command is told before anything is started, and a port
@@ -425,21 +426,21 @@ func TestUpLoggingRefuses(t *testing.T) {
 		code  int
 		words []string
 	}{
-		{"--broker none --addr " + taken, exitFailed, []string{"--addr", taken, "another program uses this port", "port 0"}},
-		{"--broker none --logger-grpc " + taken, exitFailed, []string{"--logger-grpc", "another program uses this port"}},
-		{"--broker none --addr 8080", exitUsage, []string{"host:port"}},
-		{"--broker kafka", exitUsage, []string{"kafka", "rabbitmq", "nats", "hermes", "none"}},
-		{"--broker nats,nats", exitUsage, []string{"twice"}},
-		{"--broker none,nats", exitUsage, []string{"none"}},
-		{"--broker none --direct", exitUsage, []string{"--direct"}},
-		{"--broker nats --direct --db memory", exitUsage, []string{"--direct", "--db"}},
-		{"--broker nats --queue quorum", exitUsage, []string{"--queue"}},
-		{"--broker nats --hermes hermes://s3cret@127.0.0.1:9090", exitUsage, []string{"--hermes"}},
-		{"--broker rabbitmq --queue mirrored", exitUsage, []string{"quorum", "classic"}},
-		{"--broker nats --prefetch -1", exitUsage, []string{"prefetch"}},
-		{"--broker nats --amqp amqp://me:s3cret@127.0.0.1/", exitUsage, []string{"--amqp"}},
-		{"--broker none --db oracle", exitUsage, []string{"postgres", "embedded"}},
-		{"--broker none 8080", exitUsage, []string{"no arguments"}},
+		{"--broker none --addr " + taken, desk.ExitFailed, []string{"--addr", taken, "another program uses this port", "port 0"}},
+		{"--broker none --logger-grpc " + taken, desk.ExitFailed, []string{"--logger-grpc", "another program uses this port"}},
+		{"--broker none --addr 8080", desk.ExitUsage, []string{"host:port"}},
+		{"--broker kafka", desk.ExitUsage, []string{"kafka", "rabbitmq", "nats", "hermes", "none"}},
+		{"--broker nats,nats", desk.ExitUsage, []string{"twice"}},
+		{"--broker none,nats", desk.ExitUsage, []string{"none"}},
+		{"--broker none --direct", desk.ExitUsage, []string{"--direct"}},
+		{"--broker nats --direct --db memory", desk.ExitUsage, []string{"--direct", "--db"}},
+		{"--broker nats --queue quorum", desk.ExitUsage, []string{"--queue"}},
+		{"--broker nats --hermes hermes://s3cret@127.0.0.1:9090", desk.ExitUsage, []string{"--hermes"}},
+		{"--broker rabbitmq --queue mirrored", desk.ExitUsage, []string{"quorum", "classic"}},
+		{"--broker nats --prefetch -1", desk.ExitUsage, []string{"prefetch"}},
+		{"--broker nats --amqp amqp://me:s3cret@127.0.0.1/", desk.ExitUsage, []string{"--amqp"}},
+		{"--broker none --db oracle", desk.ExitUsage, []string{"postgres", "embedded"}},
+		{"--broker none 8080", desk.ExitUsage, []string{"no arguments"}},
 	} {
 		o := newShell(t).run(append([]string{"up", "logging"}, strings.Fields(c.args)...)...)
 		o.wants(t, c.code, nil, c.words)
@@ -447,5 +448,5 @@ func TestUpLoggingRefuses(t *testing.T) {
 			t.Errorf("%s printed %s%s", c.args, o.stdout, o.stderr)
 		}
 	}
-	newShell(t).run("up", "mailer").wants(t, exitUsage, nil, []string{"logging"})
+	newShell(t).run("up", "mailer").wants(t, desk.ExitUsage, nil, []string{"logging"})
 }

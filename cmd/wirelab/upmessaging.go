@@ -12,6 +12,7 @@ import (
 	"wirelab/broker"
 	"wirelab/broker/drivers"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
@@ -30,8 +31,8 @@ func newUpMessagingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "messaging",
 		Short:   "Run a cluster of a message broker",
-		Long:    helpText("up-messaging"),
-		Example: helpText("up-messaging.examples"),
+		Long:    desk.HelpText("up-messaging"),
+		Example: desk.HelpText("up-messaging.examples"),
 		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.upMessaging(c.Context(), f) },
 	}

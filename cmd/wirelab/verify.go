@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/desk"
 	"wirelab/results/recheck"
 	"wirelab/results/report/verify"
 )
@@ -12,10 +13,10 @@ func newVerifyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "verify RESULT...",
 		Short:             "Check whether a result was edited: compute all of it again",
-		Long:              helpText("verify"),
-		Example:           helpText("verify.examples"),
+		Long:              desk.HelpText("verify"),
+		Example:           desk.HelpText("verify.examples"),
 		Args:              cli.Arguments(1, 1000, "ids or files"),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: a.CompleteIDs,
 	}
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -41,7 +42,7 @@ func newVerifyCommand(a *app) *cobra.Command {
 			}
 		}
 		if !holds {
-			return cli.With(exitFailed, nil)
+			return cli.With(desk.ExitFailed, nil)
 		}
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report/verify"
 	"wirelab/results/store"
@@ -32,7 +33,7 @@ func TestVerify(t *testing.T) {
 	}
 	s := c.shell(t)
 	o := s.run("verify", "latest", file)
-	o.wants(t, exitOK, []string{"latest (r-", ": holds\n", "checked      digest sha256:", "checked      order: the slices of all 8 trials ran as seed 11 gives", "lines of the report made again"}, nil)
+	o.wants(t, desk.ExitOK, []string{"latest (r-", ": holds\n", "checked      digest sha256:", "checked      order: the slices of all 8 trials ran as seed 11 gives", "lines of the report made again"}, nil)
 	if strings.Contains(o.stdout, "not checked") {
 		t.Errorf("something was not checked:\n%s", o.stdout)
 	}
@@ -42,7 +43,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone := string(document.Result)
-	s.runWith(t.Context(), alone, "verify", "-").wants(t, exitOK, []string{"holds, as far as it can be checked", "not checked  the digest"}, nil)
+	s.runWith(t.Context(), alone, "verify", "-").wants(t, desk.ExitOK, []string{"holds, as far as it can be checked", "not checked  the digest"}, nil)
 
 	var v []verify.Verification
 	edited := bytes.Replace(text, []byte(`"order": [`), []byte(`"order": [ 99,`), 1)
@@ -63,10 +64,10 @@ func TestVerify(t *testing.T) {
 	} {
 		s.runWith(t.Context(), edit, "verify", "-").wants(t, 1, []string{says}, nil)
 	}
-	s.runWith(t.Context(), `{"result": {"schema": 99, "id": "r-x"}}`, "verify", "-").wants(t, exitUsage, nil, []string{"schema 99"})
-	s.run("verify", filepath.Join(dir, "absent.json")).wants(t, exitUsage, nil, []string{"absent.json"})
-	s.run("verify", "r-1999").wants(t, exitUsage, nil, []string{"no result"})
-	s.run("verify").wants(t, exitUsage, nil, []string{"needs ids or files"})
+	s.runWith(t.Context(), `{"result": {"schema": 99, "id": "r-x"}}`, "verify", "-").wants(t, desk.ExitUsage, nil, []string{"schema 99"})
+	s.run("verify", filepath.Join(dir, "absent.json")).wants(t, desk.ExitUsage, nil, []string{"absent.json"})
+	s.run("verify", "r-1999").wants(t, desk.ExitUsage, nil, []string{"no result"})
+	s.run("verify").wants(t, desk.ExitUsage, nil, []string{"needs ids or files"})
 }
 
 // What somebody changed in the store is found too: the body, the digest, and
@@ -105,8 +106,8 @@ func TestVerifyStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShell(t)
-			s.run("results", "import", resultFile(t, resulttest.Short(12))).wants(t, exitOK, nil, nil)
-			s.run("verify", "latest").wants(t, exitOK, []string{"holds"}, nil)
+			s.run("results", "import", resultFile(t, resulttest.Short(12))).wants(t, desk.ExitOK, nil, nil)
+			s.run("verify", "latest").wants(t, desk.ExitOK, []string{"holds"}, nil)
 			db, err := sql.Open("sqlite", s.env["WIRELAB_STORE"])
 			if err != nil {
 				t.Fatal(err)
@@ -121,7 +122,7 @@ func TestVerifyStore(t *testing.T) {
 			}
 			code := 1
 			if strings.HasPrefix(c.says, "not checked") {
-				code = exitOK
+				code = desk.ExitOK
 			}
 			s.run("verify", "latest").wants(t, code, []string{c.says}, nil)
 		})

@@ -20,6 +20,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/certs"
 	"wirelab/lab/plan"
 	"wirelab/results/store"
@@ -107,7 +108,7 @@ func (o outcome) wants(t *testing.T, code int, stdout, stderr []string) {
 			t.Errorf("standard error lacks %q:\n%s", part, o.stderr)
 		}
 	}
-	if code != exitOK && len(stderr) > 0 && !strings.HasPrefix(o.stderr, "wirelab: ") {
+	if code != desk.ExitOK && len(stderr) > 0 && !strings.HasPrefix(o.stderr, "wirelab: ") {
 		t.Errorf("error %q is not of wirelab", o.stderr)
 	}
 }
@@ -195,7 +196,7 @@ func TestMistakesAreAnsweredWithWhatIsKnown(t *testing.T) {
 		o := s.run(strings.Fields(c.args)...)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o.wants(t, exitUsage, nil, c.say)
+			o.wants(t, desk.ExitUsage, nil, c.say)
 			if strings.Count(o.stderr, "\n") != 1 {
 				t.Errorf("error is not one line: %q", o.stderr)
 			}
@@ -210,18 +211,18 @@ func TestExitCodes(t *testing.T) {
 		code int
 		say  string
 	}{
-		{wirelab.Errorf(wirelab.InvalidArgument, "x"), exitUsage, "x"},
-		{wirelab.Errorf(wirelab.NotFound, "x"), exitUsage, "x"},
-		{wirelab.Errorf(wirelab.Unavailable, "x"), exitFailed, "x"},
-		{errors.New("x"), exitFailed, "x"},
-		{fmt.Errorf("file: %w", wirelab.Errorf(wirelab.InvalidArgument, "x")), exitUsage, "file: x"},
-		{context.Canceled, exitNoWord, "interrupted"},
-		{fmt.Errorf("%w: 3 rounds are stored", errPartial), exitNoWord, "no valid answer: 3 rounds are stored"},
-		{fmt.Errorf("%w: stored: %w", errPartial, context.Canceled), exitNoWord, "no valid answer: stored: interrupted"},
-		{cli.With(exitFailed, wirelab.Errorf(wirelab.NotFound, "x")), exitFailed, "x"},
-		{cli.With(exitNoWord, nil), exitNoWord, "exit code 3"},
+		{wirelab.Errorf(wirelab.InvalidArgument, "x"), desk.ExitUsage, "x"},
+		{wirelab.Errorf(wirelab.NotFound, "x"), desk.ExitUsage, "x"},
+		{wirelab.Errorf(wirelab.Unavailable, "x"), desk.ExitFailed, "x"},
+		{errors.New("x"), desk.ExitFailed, "x"},
+		{fmt.Errorf("file: %w", wirelab.Errorf(wirelab.InvalidArgument, "x")), desk.ExitUsage, "file: x"},
+		{context.Canceled, desk.ExitNoWord, "interrupted"},
+		{fmt.Errorf("%w: 3 rounds are stored", desk.ErrPartial), desk.ExitNoWord, "no valid answer: 3 rounds are stored"},
+		{fmt.Errorf("%w: stored: %w", desk.ErrPartial, context.Canceled), desk.ExitNoWord, "no valid answer: stored: interrupted"},
+		{cli.With(desk.ExitFailed, wirelab.Errorf(wirelab.NotFound, "x")), desk.ExitFailed, "x"},
+		{cli.With(desk.ExitNoWord, nil), desk.ExitNoWord, "exit code 3"},
 	} {
-		if code, say := exitCodeOf(c.err), describe(c.err); code != c.code || say != c.say {
+		if code, say := desk.ExitCodeOf(c.err), desk.Describe(c.err); code != c.code || say != c.say {
 			t.Errorf("%v: exit code %d, %q; want %d, %q", c.err, code, say, c.code, c.say)
 		}
 	}
@@ -230,10 +231,10 @@ func TestExitCodes(t *testing.T) {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run().wants(t, exitOK, []string{"compare", "exit-codes"}, nil)
-	s.run("help", "exit-codes").wants(t, exitOK, []string{"  0  ", "  1  ", "  2  ", "  3  "}, nil)
+	s.run().wants(t, desk.ExitOK, []string{"compare", "exit-codes"}, nil)
+	s.run("help", "exit-codes").wants(t, desk.ExitOK, []string{"  0  ", "  1  ", "  2  ", "  3  "}, nil)
 	for _, command := range [][]string{{"matrix"}, {"call"}, {"presets"}, {"results"}, {"results", "list"}, {"results", "rm"}, {"results", "import"}, {"version"}} {
-		s.run(append(command, "--help")...).wants(t, exitOK, []string{"Examples:", "wirelab " + strings.Join(command, " ")}, nil)
+		s.run(append(command, "--help")...).wants(t, desk.ExitOK, []string{"Examples:", "wirelab " + strings.Join(command, " ")}, nil)
 	}
 }
 
@@ -252,15 +253,15 @@ func decode[T any](t *testing.T, text string) T {
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run("matrix").wants(t, exitOK, []string{"routeguide", "GetFeature", "http1-proto*", "wirelab matrix routeguide"}, nil)
-	s.run("matrix", "routeguide").wants(t, exitOK, []string{"  1  GetFeature", "grpc-go, connect-go", "1 2 3 [1]", "[1] "}, nil)
+	s.run("matrix").wants(t, desk.ExitOK, []string{"routeguide", "GetFeature", "http1-proto*", "wirelab matrix routeguide"}, nil)
+	s.run("matrix", "routeguide").wants(t, desk.ExitOK, []string{"  1  GetFeature", "grpc-go, connect-go", "1 2 3 [1]", "[1] "}, nil)
 	for _, args := range [][]string{{"matrix"}, {"matrix", "directory"}, {"matrix", "ledger"}, {"matrix", "logging"}, {"matrix", "messaging"}, {"matrix", "routeguide"}, {"presets"}} {
 		for _, line := range clitest.Wide(s.run(args...).stdout) {
 			t.Errorf("%v is wider than a terminal: %s", args, line)
 		}
 	}
 	o := s.run("matrix", "routeguide", "--json")
-	o.wants(t, exitOK, nil, nil)
+	o.wants(t, desk.ExitOK, nil, nil)
 	matrix := decode[[]catalog.Matrix](t, o.stdout)
 	if len(matrix) != 1 || len(matrix[0].Operations) != 4 || len(matrix[0].Protocols) < 10 {
 		t.Fatalf("matrix %+v", matrix)
@@ -279,7 +280,7 @@ func TestPresetsCanBeRun(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	o := s.run("presets")
-	o.wants(t, exitOK, []string{"route-serial", "about 2 min", "Message brokers"}, nil)
+	o.wants(t, desk.ExitOK, []string{"route-serial", "about 2 min", "Message brokers"}, nil)
 	if !strings.HasPrefix(o.stdout, "Start here\n  quick ") {
 		t.Errorf("presets begin with %.80q", o.stdout)
 	}
@@ -294,7 +295,7 @@ func TestPresetsCanBeRun(t *testing.T) {
 	a := newApp(cli.Terminal{}, nil, nil)
 	for _, p := range plan.Presets() {
 		o := s.run("presets", p.Name)
-		o.wants(t, exitOK, nil, nil)
+		o.wants(t, desk.ExitOK, nil, nil)
 		if back, err := plan.Parse(p.Name, []byte(o.stdout)); err != nil || back.Seed != 0 || back.Slices == 0 {
 			t.Errorf("%s: what is printed is not a whole plan without a seed: %+v, %v", p.Name, back, err)
 		}
@@ -323,7 +324,7 @@ func TestPresetsCanBeRun(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run("version").wants(t, exitOK, []string{"wirelab ", "go1.", "result schema 1"}, nil)
+	s.run("version").wants(t, desk.ExitOK, []string{"wirelab ", "go1.", "result schema 1"}, nil)
 	if v := decode[versionInfo](t, s.run("version", "--json").stdout); v.Go == "" || v.Platform == "" {
 		t.Errorf("version %+v", v)
 	}
@@ -348,15 +349,15 @@ func TestCell(t *testing.T) {
 func TestCommandLineCanBeTypedAgain(t *testing.T) {
 	t.Parallel()
 	a := newApp(cli.Terminal{}, []string{"compare", "grpc,connections=4", "", "it's", "±2%", "a b"}, nil)
-	if want := `wirelab compare grpc,connections=4 '' 'it'\''s' '±2%' 'a b'`; a.commandLine() != want {
-		t.Errorf("%s, want %s", a.commandLine(), want)
+	if want := `wirelab compare grpc,connections=4 '' 'it'\''s' '±2%' 'a b'`; a.CommandLine() != want {
+		t.Errorf("%s, want %s", a.CommandLine(), want)
 	}
 }
 
 func TestColourIsForTerminals(t *testing.T) {
 	t.Parallel()
 	a := newApp(cli.Terminal{Stdout: &bytes.Buffer{}}, nil, func(string) string { return "" })
-	if a.terminal() || a.colour() {
+	if a.IsTerminal() || a.Colour() {
 		t.Error("a buffer is taken for a terminal")
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -365,7 +366,7 @@ func TestColourIsForTerminals(t *testing.T) {
 	}
 	defer func() { _ = file.Close() }()
 	a.Stdout = file
-	if a.terminal() || a.colour() {
+	if a.IsTerminal() || a.Colour() {
 		t.Error("a file is taken for a terminal")
 	}
 }
@@ -398,7 +399,7 @@ func TestCommandLineHoldsNoSecret(t *testing.T) {
 		"--results=host=db.example port=5433 password='s3cret' dbname=ledger",
 	} {
 		a := newApp(cli.Terminal{}, []string{"compare", arg}, nil)
-		if line := a.commandLine(); strings.Contains(line, "s3cret") || !strings.Contains(line, "db.example:5433/ledger") {
+		if line := a.CommandLine(); strings.Contains(line, "s3cret") || !strings.Contains(line, "db.example:5433/ledger") {
 			t.Errorf("%s became %s", arg, line)
 		}
 	}

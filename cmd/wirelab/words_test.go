@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/cmd/internal/desk"
 	"wirelab/internal/porttest"
 )
 
@@ -135,15 +136,15 @@ func TestOneFaultOneText(t *testing.T) {
 	taken := listening(t)
 	dir := filepath.Dir(s.env["WIRELAB_STORE"])
 	clitest.OneText(t, []clitest.Fault{
-		{Code: exitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --", Lines: []string{
+		{Code: desk.ExitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --", Lines: []string{
 			"serve routeguide grpc --addr TAKEN", "serve-results --addr TAKEN", "up logging --broker none --addr TAKEN",
 			"relay --listen TAKEN --to CLOSED --network lan",
 		}},
-		{Code: exitFailed, Says: "nothing listens at CLOSED", Lines: []string{
+		{Code: desk.ExitFailed, Says: "nothing listens at CLOSED", Lines: []string{
 			"call routeguide.GetFeature --protocol grpc --target CLOSED", "call routeguide.GetFeature --protocol http1-json --target CLOSED",
 			"call routeguide.GetFeature --protocol netrpc --target CLOSED", "call routeguide.GetFeature --protocol websocket --target CLOSED",
 		}},
-		{Code: exitUsage, Says: "there is no file or folder DIR/absent", Lines: []string{
+		{Code: desk.ExitUsage, Says: "there is no file or folder DIR/absent", Lines: []string{
 			"run DIR/absent.yaml", "results import DIR/absent", "verify DIR/absent", "results list --results DIR/absent",
 			"results show --results DIR/absent", "results pull --all --from DIR/absent",
 			"compare grpc grpc -w routeguide.GetFeature --rate 5 --arrivals DIR/absent",
@@ -158,7 +159,7 @@ func (s *shell) refuses(t *testing.T, says map[string]string) {
 	t.Helper()
 	var faults []clitest.Fault
 	for line, text := range says {
-		faults = append(faults, clitest.Fault{Code: exitUsage, Says: text, Lines: []string{line}})
+		faults = append(faults, clitest.Fault{Code: desk.ExitUsage, Says: text, Lines: []string{line}})
 	}
 	clitest.OneText(t, faults, strings.Clone, s.says)
 }

@@ -1,4 +1,4 @@
-package main
+package desk
 
 import (
 	"embed"
@@ -10,8 +10,8 @@ import (
 //go:embed help/*.txt
 var helpFiles embed.FS
 
-// helpText is the text in help/NAME.txt. It panics if there is none, which is a mistake in the source.
-func helpText(name string) string {
+// HelpText is the text in help/NAME.txt. It panics if there is none, which is a mistake in the source.
+func HelpText(name string) string {
 	text, err := helpFiles.ReadFile("help/" + name + ".txt")
 	if err != nil {
 		panic(err) // the name and the file are both in the source

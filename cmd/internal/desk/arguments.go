@@ -1,4 +1,4 @@
-package main
+package desk
 
 import (
 	"slices"
@@ -9,16 +9,13 @@ import (
 	"wirelab/cmd/internal/cli"
 )
 
-// Names of work and of protocols are easily confused: some commands take one as an argument and the other as a
-// flag. What is checked here is checked before flags that are missing, because it says which flag was meant.
-
-// armArguments are those of a command that takes arms, and its work as --workload.
-func (a *app) armArguments(what string) cobra.PositionalArgs {
+// ArmArguments are those of a command that takes arms, and its work as --workload.
+func (d *Desk) ArmArguments(what string) cobra.PositionalArgs {
 	count := cli.Arguments(1, -1, what)
 	return func(c *cobra.Command, args []string) error {
 		for i, text := range args {
 			name, _, _ := strings.Cut(text, ",")
-			kind, work := a.WorkNamed(name)
+			kind, work := d.WorkNamed(name)
 			if kind == "" {
 				continue
 			}
@@ -36,19 +33,19 @@ func (a *app) armArguments(what string) cobra.PositionalArgs {
 	}
 }
 
-// serveArguments are a workload and a protocol, in this order.
-func (a *app) serveArguments(c *cobra.Command, args []string) error {
+// ServeArguments are a workload and a protocol, in this order.
+func (d *Desk) ServeArguments(c *cobra.Command, args []string) error {
 	workload, protocol := "", ""
 	wrong := ""
 	for i, name := range args {
-		kind, work := a.WorkNamed(name)
+		kind, work := d.WorkNamed(name)
 		switch {
 		case kind != "":
 			workload, _, _ = strings.Cut(work, ".")
 			if name != workload {
 				wrong = name + " is " + kind + "; a server has all operations of its workload"
 			}
-		case a.Carrying(name) != "":
+		case d.Carrying(name) != "":
 			protocol = name
 			if i == 0 {
 				wrong = name + " is a protocol; the workload comes before it"
@@ -59,7 +56,7 @@ func (a *app) serveArguments(c *cobra.Command, args []string) error {
 		return cli.Arguments(2, 2, "a workload and a protocol, such as routeguide grpc; wirelab matrix lists them")(c, args)
 	}
 	if workload == "" {
-		workload = a.Carrying(protocol)
+		workload = d.Carrying(protocol)
 	}
 	if protocol == "" {
 		protocol = "PROTOCOL"
@@ -67,12 +64,12 @@ func (a *app) serveArguments(c *cobra.Command, args []string) error {
 	return cli.Usage("%s: %s %s %s", wrong, c.CommandPath(), workload, protocol)
 }
 
-// operationArgument is one argument that names work. what says what the argument is, and write what to do with the
+// OperationArgument is one argument that names work. what says what the argument is, and write what to do with the
 // name of a protocol instead. Where there is no --protocol, one name alone may be that of a result.
-func (a *app) operationArgument(what string, write func(protocol string) string) cobra.PositionalArgs {
+func (d *Desk) OperationArgument(what string, write func(protocol string) string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		for _, name := range args {
-			if a.Carrying(name) != "" && (len(args) > 1 || c.Flags().Lookup("protocol") != nil) {
+			if d.Carrying(name) != "" && (len(args) > 1 || c.Flags().Lookup("protocol") != nil) {
 				return cli.Usage("%s is a protocol, not an operation; %s", name, write(name))
 			}
 		}

@@ -1,0 +1,86 @@
+package desk
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"wirelab/cmd/internal/cli"
+	"wirelab/lab/result"
+	"wirelab/results/gate"
+	"wirelab/results/report"
+	"wirelab/results/report/json"
+	"wirelab/results/report/terminal"
+)
+
+// Gate are the flags that make a command a gate for continuous integration.
+type Gate struct {
+	gate.Files
+	FailIf []string
+}
+
+func (g *Gate) Register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&g.FailIf, "fail-if", nil, "a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; can be given several times")
+	flags.StringVar(&g.Markdown, "markdown", "", "write a comment for a pull request to a `file`; - prints it instead of the report")
+	flags.StringVar(&g.Junit, "junit", "", "write the thresholds as JUnit XML to a `file`; - prints it instead of the report")
+}
+
+// Marks refuses --show-refused where all that is printed is a form without marks: what
+// CI systems read is to hold claims alone.
+func (g *Gate) Marks(a *Desk) error {
+	if !g.OwnsOutput() {
+		return nil
+	}
+	return a.CannotMark("what --markdown - and --junit - print", "give them a file, and the text has one; or write wirelab report --format markdown after it")
+}
+
+// OutcomeError is the exit code for a judgement. said tells that the report is
+// printed, so that there is nothing to add.
+func OutcomeError(r *result.Result, j *result.Judgement, said bool) error {
+	code := map[result.Outcome]int{result.Crossed: ExitFailed, result.Undecided: ExitUndecided, result.Spoiled: ExitNoWord}[j.Outcome]
+	switch text := report.Judged(r.Plan, j); {
+	case code == ExitOK:
+		return nil
+	case said:
+		return cli.With(code, nil)
+	default:
+		return cli.With(code, errors.New(strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], ".")))
+	}
+}
+
+// NoWord makes of a failure, exit code 1, one of code 3 where there are
+// thresholds: 1 then is a threshold crossed, and nothing else.
+func (g *Gate) NoWord(err error) error {
+	if err != nil && len(g.FailIf) > 0 && ExitCodeOf(err) == ExitFailed {
+		return cli.With(ExitNoWord, err)
+	}
+	return err
+}
+
+// PrintResult prints the short answer, or with --full a report with the
+// judgement after it where there is one.
+func (d *Desk) PrintResult(r *result.Result, analysis *result.Analysis, j *result.Judgement, asJSON bool) error {
+	if asJSON {
+		return json.WriteJudged(d.Stdout, r, analysis, j)
+	}
+	style := d.Style()
+	if !d.Full {
+		if d.Refused {
+			analysis = analysis.WithRefused()
+		}
+		return terminal.WriteSummary(d.Stdout, report.Summarise(r, analysis, j), style)
+	}
+	if err := terminal.WriteAnalysed(d.Stdout, r, analysis, style); err != nil || j == nil {
+		return err
+	}
+	if err := d.Printf("\n"); err != nil {
+		return err
+	}
+	return terminal.WriteJudgement(d.Stdout, r, j, style)
+}
+
+// AddNameFlag adds the flag of every command that stores a result.
+func AddNameFlag(flags *pflag.FlagSet, name *string) {
+	flags.StringVar(name, "name", "", "a `name` for the result, such as 'before cache'; use it in lists and in place of the id")
+}
