@@ -1,6 +1,11 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"wirelab/cmd/internal/desk"
+	"wirelab/cmd/internal/kept"
+)
 
 // commands lists the constructors of all commands, in the order of the help.
 func commands() []func(*app) *cobra.Command {
@@ -16,16 +21,16 @@ func commands() []func(*app) *cobra.Command {
 		newDBCommand,
 		newDoctorCommand,
 		newSelfTestCommand,
-		newResultsCommand,
-		newReportCommand,
-		newDecideCommand,
-		newVerifyCommand,
+		withDesk(kept.Results),
+		withDesk(kept.Report),
+		withDesk(kept.Decide),
+		withDesk(kept.Verify),
 		newReplayCommand,
 		newMatrixCommand,
 		newServeCommand,
 		newUpCommand,
 		newChaosCommand,
-		newServeResultsCommand,
+		withDesk(kept.ServeResults),
 		newRelayCommand,
 		newCallCommand,
 		newArrivalsCommand,
@@ -38,4 +43,9 @@ func commands() []func(*app) *cobra.Command {
 		newPartCommand,
 		newVersionCommand,
 	}
+}
+
+// withDesk is the constructor of a command that needs no more than all commands share.
+func withDesk(build func(*desk.Desk) *cobra.Command) func(*app) *cobra.Command {
+	return func(a *app) *cobra.Command { return build(a.Desk) }
 }

@@ -12,6 +12,7 @@ import (
 	"wirelab/broker/workqueue"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/cmd/internal/kept"
 	"wirelab/lab/chaos"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -129,7 +130,7 @@ func TestDecide(t *testing.T) {
 		out.wants(t, desk.ExitOK, said, nil)
 	}
 	asJSON := s.run("decide", "latest", "--json", "--chaos", file)
-	got := decode[decisions](t, asJSON.stdout)
+	got := decode[kept.Decisions](t, asJSON.stdout)
 	if got.ID != r.ID || len(got.Tables) != 2 || len(got.Tables[0].Rows) != 8 || got.Tables[1].Rows[1].First[0].Name != "log-grpc" {
 		t.Errorf("%s", asJSON.stdout)
 	}
@@ -234,7 +235,7 @@ func decidesByChaos(t *testing.T, run outages.Run) {
 	}
 	s := newShell(t)
 	s.waysStored()
-	rows := decode[decisions](t, s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []outages.Run{run})).stdout).Tables[1].Rows
+	rows := decode[kept.Decisions](t, s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []outages.Run{run})).stdout).Tables[1].Rows
 	for _, d := range rows {
 		if d.Metric == run.Faults {
 			if len(d.First) != 1 || d.First[0].Early || !strings.Contains(d.First[0].Saw, "/s") || !strings.Contains(d.Holds, run.Machine) {

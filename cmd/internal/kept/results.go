@@ -1,8 +1,11 @@
-package main
+// Package kept is the commands over results that are stored: list, show, name, check, export, copy, report, decide, verify and
+// serve. It knows flags and what commands share, and must not know how a result is measured.
+package kept
 
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,11 +14,89 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/doctor"
+	"wirelab/lab/result"
 	"wirelab/results/measure"
+	"wirelab/results/report/terminal"
 	"wirelab/results/store"
 )
 
-func newResultsCommand(a *app) *cobra.Command {
+func newCheckCommand(a *keeper) *cobra.Command {
+	var g desk.Gate
+	c := &cobra.Command{
+		Use:               "check RESULT",
+		Short:             "Check a stored result, or an exported file, against thresholds",
+		Long:              desk.HelpText("check") + desk.HelpText("fail-if"),
+		Example:           desk.HelpText("check.examples"),
+		Args:              cli.Arguments(1, 1, "one id or file"),
+		ValidArgsFunction: a.CompleteIDs,
+	}
+	g.Register(c.Flags())
+	asJSON := cli.JSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(g.FailIf) == 0 {
+			return cli.Usage("nothing to check: give a threshold with --fail-if")
+		}
+		r, err := a.Find(c.Context(), args[0])
+		if err != nil {
+			return g.NoWord(err)
+		}
+		if err := g.Prepare(r.Asked(), g.FailIf, *asJSON); err != nil {
+			return err
+		}
+		analysis := result.Analyse(r)
+		j := g.Judge(r, &analysis)
+		if err := g.Write(a.Stdout, r, &analysis, j); err != nil {
+			return g.NoWord(err)
+		}
+		switch {
+		case *asJSON:
+			err = a.PrintJSON(j)
+		case !g.OwnsOutput():
+			err = terminal.WriteCheck(a.Stdout, r, j, a.Style())
+		}
+		if err != nil {
+			return g.NoWord(err)
+		}
+		return desk.OutcomeError(r, j, !*asJSON && !g.OwnsOutput())
+	}
+	return c
+}
+
+func newNameCommand(a *keeper) *cobra.Command {
+	return &cobra.Command{
+		Use:               "name ID [TEXT]",
+		Short:             "Give a result a name, or without TEXT remove its name",
+		Long:              desk.HelpText("name"),
+		Example:           desk.HelpText("name.examples"),
+		Args:              cli.Arguments(1, 2, "an id and a name, in quotes if it has spaces"),
+		ValidArgsFunction: a.CompleteIDs,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.WithStore(c.Context(), func(s store.Store) error {
+				id, err := measure.Latest(c.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				label := strings.Join(args[1:], "")
+				if len(args) > 1 {
+					if err := store.CheckLabel(label); err != nil { // an empty one takes no name away by mistake
+						return err
+					}
+				}
+				if id, err = s.SetLabel(c.Context(), id, label); err != nil {
+					return err
+				}
+				if label == "" {
+					a.Note("%s has no name now", id)
+				} else {
+					a.Note("%s is named %q", id, label)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func newResultsCommand(a *keeper) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "results",
 		Short:   "List, show, name, check, export, copy and remove results",
@@ -58,7 +139,7 @@ func (f *listFlags) filter(now time.Time) (store.Filter, error) {
 	return f.Filter, nil
 }
 
-func newListCommand(a *app) *cobra.Command {
+func newListCommand(a *keeper) *cobra.Command {
 	var flags listFlags
 	c := &cobra.Command{
 		Use:     "list",
@@ -104,7 +185,7 @@ func newListCommand(a *app) *cobra.Command {
 	return c
 }
 
-func newRemoveCommand(a *app) *cobra.Command {
+func newRemoveCommand(a *keeper) *cobra.Command {
 	return &cobra.Command{
 		Use:               "rm ID...",
 		Short:             "Remove results permanently; ids must be whole",
@@ -125,7 +206,7 @@ func newRemoveCommand(a *app) *cobra.Command {
 	}
 }
 
-func newImportCommand(a *app) *cobra.Command {
+func newImportCommand(a *keeper) *cobra.Command {
 	return &cobra.Command{
 		Use:     "import FILE...",
 		Short:   "Import result files into the store; - reads standard input",
@@ -146,8 +227,8 @@ func newImportCommand(a *app) *cobra.Command {
 }
 
 // importOne stores the result in a file, its text as it is, so that its digest stays.
-func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
-	in, err := a.ReadResult(ctx, file)
+func (k *keeper) importOne(ctx context.Context, s store.Store, file string) error {
+	in, err := k.ReadResult(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -155,9 +236,9 @@ func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
 	if file == "-" {
 		from = "standard input"
 	}
-	if err := in.Put(ctx, s, "imported from "+from, a.Now()); err != nil {
+	if err := in.Put(ctx, s, "imported from "+from, k.Now()); err != nil {
 		return err
 	}
-	a.NoteUnread(in.Result)
-	return a.Printf("%s\n", in.Result.ID)
+	k.NoteUnread(in.Result)
+	return k.Printf("%s\n", in.Result.ID)
 }

@@ -1,4 +1,4 @@
-package main
+package kept
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 	"wirelab/results/report/jmh"
 )
 
-func newReportCommand(a *app) *cobra.Command {
+func newReportCommand(a *keeper) *cobra.Command {
 	var format, output string
 	var open bool
 	var names, chaosFiles []string
@@ -73,11 +73,11 @@ func newReportCommand(a *app) *cobra.Command {
 
 // report writes the reports of results. All are read before any is written, so
 // that a name that is wrong leaves nothing half done.
-func (a *app) report(ctx context.Context, names []string, f forms.Report, output string, open bool) error {
+func (k *keeper) report(ctx context.Context, names []string, f forms.Report, output string, open bool) error {
 	results := make([]*result.Result, len(names))
 	for i, name := range names {
 		var err error
-		if results[i], err = a.Find(ctx, name); err != nil {
+		if results[i], err = k.Find(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -100,8 +100,8 @@ func (a *app) report(ctx context.Context, names []string, f forms.Report, output
 		case output == "":
 			name = "-"
 		}
-		writing := a.Doing("writing the report of " + r.ID)
-		if err := a.reportOne(r, f, name); err != nil {
+		writing := k.Doing("writing the report of " + r.ID)
+		if err := k.reportOne(r, f, name); err != nil {
 			return err
 		}
 		writing.Done()
@@ -115,19 +115,19 @@ func (a *app) report(ctx context.Context, names []string, f forms.Report, output
 }
 
 // reportOne writes one report and says where.
-func (a *app) reportOne(r *result.Result, f forms.Report, name string) error {
+func (k *keeper) reportOne(r *result.Result, f forms.Report, name string) error {
 	if f.Name == "jmh" {
 		for _, line := range jmh.Refused(r) {
-			a.Note("%s", line)
+			k.Note("%s", line)
 		}
 	}
 	if name == "-" {
-		return f.Write(a.Stdout, r)
+		return f.Write(k.Stdout, r)
 	}
 	if err := wholefile.Write(name, func(w io.Writer) error { return f.Write(w, r) }); err != nil {
 		return err
 	}
-	a.Note("%s: the report of %s", name, r.ID)
+	k.Note("%s: the report of %s", name, r.ID)
 	return nil
 }
 

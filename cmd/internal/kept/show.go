@@ -1,4 +1,4 @@
-package main
+package kept
 
 import (
 	"io"
@@ -11,22 +11,24 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/internal/wholefile"
 	"wirelab/lab/result"
+	"wirelab/results/recheck"
 	"wirelab/results/report"
 	"wirelab/results/report/forms"
 	"wirelab/results/report/json"
 	"wirelab/results/report/terminal"
+	"wirelab/results/report/verify"
 )
 
 // show writes a result's report for people.
-func (a *app) show(r *result.Result) error {
+func (k *keeper) show(r *result.Result) error {
 	if r.SelfTest != nil { // its form is one table
-		return terminal.Write(a.Stdout, r, a.Style())
+		return terminal.Write(k.Stdout, r, k.Style())
 	}
 	analysis := result.Analyse(r)
-	return a.PrintResult(r, &analysis, nil, false)
+	return k.PrintResult(r, &analysis, nil, false)
 }
 
-func newShowCommand(a *app) *cobra.Command {
+func newShowCommand(a *keeper) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "show [ID]",
 		Short:             "Show a result; the latest without an id",
@@ -57,7 +59,7 @@ func newShowCommand(a *app) *cobra.Command {
 	return c
 }
 
-func newExportCommand(a *app) *cobra.Command {
+func newExportCommand(a *keeper) *cobra.Command {
 	var format, output string
 	var names []string
 	for _, f := range forms.Exports() {
@@ -89,6 +91,46 @@ func newExportCommand(a *app) *cobra.Command {
 			return wholefile.Write(output, func(w io.Writer) error { return f.Write(w, r) })
 		}
 		return wirelab.UnknownName("format", format, names)
+	}
+	return c
+}
+
+func newVerifyCommand(a *keeper) *cobra.Command {
+	c := &cobra.Command{
+		Use:               "verify RESULT...",
+		Short:             "Check whether a result was edited: compute all of it again",
+		Long:              desk.HelpText("verify"),
+		Example:           desk.HelpText("verify.examples"),
+		Args:              cli.Arguments(1, 1000, "ids or files"),
+		ValidArgsFunction: a.CompleteIDs,
+	}
+	asJSON := cli.JSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		all := make([]*verify.Verification, 0, len(args))
+		holds := true
+		for _, name := range args {
+			v, err := recheck.Verify(c.Context(), &a.Measurer, name)
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+			holds = holds && v.Holds()
+			if *asJSON {
+				continue
+			}
+			if err := a.Printf("%s", recheck.Text(name, v)); err != nil {
+				return err
+			}
+		}
+		if *asJSON {
+			if err := a.PrintJSON(all); err != nil {
+				return err
+			}
+		}
+		if !holds {
+			return cli.With(desk.ExitFailed, nil)
+		}
+		return nil
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package main
+package kept
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type serveResultsFlags struct {
 	open, asJSON bool
 }
 
-func newServeResultsCommand(a *app) *cobra.Command {
+func newServeResultsCommand(a *keeper) *cobra.Command {
 	var f serveResultsFlags
 	c := &cobra.Command{
 		Use:     "serve-results",
@@ -48,10 +48,10 @@ func newServeResultsCommand(a *app) *cobra.Command {
 }
 
 // serveResults serves until ctx ends, which is no error.
-func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFlags) error {
+func (k *keeper) serveResults(ctx context.Context, s store.Store, f serveResultsFlags) error {
 	board, err := dashboard.New(dashboard.Config{
-		Store: s, Token: f.token, Version: a.buildTag(),
-		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Store: s, Token: f.token, Version: k.buildTag(),
+		Log: slog.New(slog.NewTextHandler(k.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
 	if err != nil {
 		return cli.Usage("%s", desk.Describe(err))
@@ -62,20 +62,20 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 	}
 	page := "http://" + cli.Reachable(at.Addr().String()) + "/"
 	if f.asJSON {
-		err = a.PrintJSON(struct {
+		err = k.PrintJSON(struct {
 			Address string `json:"address"`
 			API     string `json:"api"`
 			Writes  bool   `json:"writes"`
 			PID     int    `json:"pid"`
 		}{page, page + "api/v1/openapi.json", f.token != "", os.Getpid()})
 	} else {
-		err = a.Printf("%s\n", page)
-		a.Note("serving results at %s; stop with Ctrl-C", page)
+		err = k.Printf("%s\n", page)
+		k.Note("serving results at %s; stop with Ctrl-C", page)
 	}
 	if err != nil {
 		return cli.Both(err, at.Close())
 	}
-	a.Idle(ctx, "ending the answers in progress")
+	k.Idle(ctx, "ending the answers in progress")
 	served, stop := context.WithCancel(ctx)
 	defer stop()
 	done := make(chan error, 1)
@@ -91,10 +91,10 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 
 // buildTag tells builds apart, for what browsers keep: one that was changed
 // since its commit is only like itself.
-func (a *app) buildTag() string {
+func (k *keeper) buildTag() string {
 	v := cli.ThisBuild()
 	if v.Dirty || v.Commit == "" {
-		return v.Commit + a.Now().String()
+		return v.Commit + k.Now().String()
 	}
 	return v.Commit
 }

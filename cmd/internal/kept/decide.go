@@ -1,4 +1,4 @@
-package main
+package kept
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // decideFormats are the forms of "wirelab decide", the first being the usual one.
 func decideFormats() []string { return []string{forms.Text, "markdown", forms.JSON} }
 
-func newDecideCommand(a *app) *cobra.Command {
+func newDecideCommand(a *keeper) *cobra.Command {
 	var format string
 	var files []string
 	var asJSON *bool
@@ -63,18 +63,18 @@ func addChaosFiles(c *cobra.Command, files *[]string) {
 }
 
 // decide prints the tables of a result.
-func (a *app) decide(ctx context.Context, name string, files []string, format string) error {
-	r, err := a.Find(ctx, name)
+func (k *keeper) decide(ctx context.Context, name string, files []string, format string) error {
+	r, err := k.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	outages, err := outages.Read(ctx, a.ReadFile, files)
+	outages, err := outages.Read(ctx, k.ReadFile, files)
 	if err != nil {
 		return err
 	}
 	found := result.Analyse(r)
 	analysis := &found
-	if a.Refused {
+	if k.Refused {
 		analysis = analysis.WithRefused()
 	}
 	tables := report.Decisions(r, analysis, outages)
@@ -83,22 +83,22 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 		return undecidable(r)
 	}
 	if len(tables) == 0 && format != forms.JSON {
-		return a.printAdvice(advice)
+		return k.printAdvice(advice)
 	}
 	switch format {
 	case forms.JSON:
-		return a.PrintJSON(decisions{ID: r.ID, Tables: append([]report.DecisionTable{}, tables...), Advice: advice})
+		return k.PrintJSON(Decisions{ID: r.ID, Tables: append([]report.DecisionTable{}, tables...), Advice: advice})
 	case "markdown":
-		return markdown.WriteDecisions(a.Stdout, tables)
+		return markdown.WriteDecisions(k.Stdout, tables)
 	}
-	if !a.Full {
-		return terminal.WriteSummary(a.Stdout, report.SummariseDecisions(r.ID, tables), a.Style())
+	if !k.Full {
+		return terminal.WriteSummary(k.Stdout, report.SummariseDecisions(r.ID, tables), k.Style())
 	}
-	return terminal.WriteDecisions(a.Stdout, tables, a.Style())
+	return terminal.WriteDecisions(k.Stdout, tables, k.Style())
 }
 
-// decisions is what --json prints.
-type decisions struct {
+// Decisions is what --json prints.
+type Decisions struct {
 	ID     string                 `json:"id"` // of the result
 	Tables []report.DecisionTable `json:"tables"`
 	// Advice is what was recommended with published figures, held to what was measured.
@@ -107,14 +107,14 @@ type decisions struct {
 
 // printAdvice prints what was recommended with published figures, held to what was measured: a list
 // in text and Markdown alike.
-func (a *app) printAdvice(advice []string) error {
+func (k *keeper) printAdvice(advice []string) error {
 	var b strings.Builder
-	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:", a.Columns()))
+	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:", k.Columns()))
 	b.WriteString("\n")
 	for _, line := range advice {
-		b.WriteString(cli.Hang("- ", 2, line, a.Columns()))
+		b.WriteString(cli.Hang("- ", 2, line, k.Columns()))
 	}
-	return a.Printf("%s", b.String())
+	return k.Printf("%s", b.String())
 }
 
 // undecidable says why there is no table of a result.

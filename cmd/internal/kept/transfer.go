@@ -1,4 +1,4 @@
-package main
+package kept
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"wirelab/results/transfer"
 )
 
-func newPushCommand(a *app) *cobra.Command {
+func newPushCommand(a *keeper) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:     "push [ID...]",
 		Short:   "Copy results to another store, such as that of a team",
@@ -22,7 +22,7 @@ func newPushCommand(a *app) *cobra.Command {
 	}, "to", "the store to copy to: postgres://… or a `file`")
 }
 
-func newPullCommand(a *app) *cobra.Command {
+func newPullCommand(a *keeper) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "pull [ID...]",
 		Short: "Copy results from another store into yours",
@@ -40,10 +40,10 @@ type transferFlags struct {
 	list  listFlags
 }
 
-func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
+func (k *keeper) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
 	var t transferFlags
 	c.Args = cli.Arguments(0, 1000, "at most 1000 ids")
-	c.ValidArgsFunction = a.CompleteIDs
+	c.ValidArgsFunction = k.CompleteIDs
 	flags := c.Flags()
 	flags.StringVar(&t.other, direction, "", about+" (required)")
 	flags.BoolVar(&t.all, "all", false, "all results")
@@ -53,7 +53,7 @@ func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cob
 		panic(err) // the flag is defined above
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		f, err := t.list.filter(a.Now())
+		f, err := t.list.filter(k.Now())
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cob
 		case len(args) == 0 && !t.all && !filtered:
 			return cli.Usage("which results? name ids, or say --all, or filters such as --since 24h")
 		}
-		own, err := a.StorePlace()
+		own, err := k.StorePlace()
 		if err != nil {
 			return err
 		}
@@ -74,24 +74,24 @@ func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cob
 		if direction == "from" {
 			from, to = to, from
 		}
-		return a.transfer(c.Context(), from, to, args, f, t.json)
+		return k.transfer(c.Context(), from, to, args, f, t.json)
 	}
 	return c
 }
 
 // transfer copies from one place to another, and says how it went.
-func (a *app) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) error {
-	copying := a.Doing("copying results")
+func (k *keeper) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) error {
+	copying := k.Doing("copying results")
 	done, stopped, err := transfer.Copy(ctx, from, to, ids, f, copying.Far)
 	copying.Done()
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		if err := a.PrintJSON(done); err != nil {
+		if err := k.PrintJSON(done); err != nil {
 			return err
 		}
-	} else if err := a.printTransferred(done); err != nil {
+	} else if err := k.printTransferred(done); err != nil {
 		return err
 	}
 	switch {
@@ -105,22 +105,22 @@ func (a *app) transfer(ctx context.Context, from, to string, ids []string, f sto
 	return nil
 }
 
-func (a *app) printTransferred(done *transfer.Done) error {
+func (k *keeper) printTransferred(done *transfer.Done) error {
 	for _, f := range done.Failed {
-		a.Note("%s: %s", f.ID, f.Why)
+		k.Note("%s: %s", f.ID, f.Why)
 	}
-	if err := a.Printf("%d copied from %s to %s", len(done.Copied), done.From, done.To); err != nil {
+	if err := k.Printf("%d copied from %s to %s", len(done.Copied), done.From, done.To); err != nil {
 		return err
 	}
 	if n := len(done.Present); n > 0 {
-		if err := a.Printf(", %d there already", n); err != nil {
+		if err := k.Printf(", %d there already", n); err != nil {
 			return err
 		}
 	}
 	if n := len(done.Failed); n > 0 {
-		if err := a.Printf(", %d not copied", n); err != nil {
+		if err := k.Printf(", %d not copied", n); err != nil {
 			return err
 		}
 	}
-	return a.Printf("\n")
+	return k.Printf("\n")
 }
