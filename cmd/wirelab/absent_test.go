@@ -112,15 +112,15 @@ func TestAbsentEndsWithThree(t *testing.T) {
 		{absent, cli.With(desk.ExitFailed, nil), desk.ExitFailed},
 		{absent, cli.With(desk.ExitNoWord, nil), desk.ExitNoWord},
 	} {
-		if err := new(app).Incomplete(c.r, c.err); desk.ExitCodeOf(err) != c.want {
+		if err := newApp(cli.Terminal{}, nil, nil).Incomplete(c.r, c.err); desk.ExitCodeOf(err) != c.want {
 			t.Errorf("%v becomes %v, want code %d", c.err, err, c.want)
 		}
 	}
-	if err := new(app).Incomplete(&result.Result{}, nil); err != nil {
+	if err := newApp(cli.Terminal{}, nil, nil).Incomplete(&result.Result{}, nil); err != nil {
 		t.Errorf("nothing is absent: %v", err)
 	}
 	// One round decides nothing, and is no reason for 3 by itself.
-	if said := desk.Describe(new(app).Incomplete(absent, cli.With(desk.ExitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
+	if said := desk.Describe(newApp(cli.Terminal{}, nil, nil).Incomplete(absent, cli.With(desk.ExitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
 		t.Errorf("said %q", said)
 	}
 }

@@ -8,13 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/broker"
 	"wirelab/broker/drivers"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/databases"
+	"wirelab/lab/factorial"
 	"wirelab/lab/loads"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/presets"
 	"wirelab/lab/result"
+	"wirelab/broker/workqueue"
+	"wirelab/results/measure"
 	"wirelab/results/report/forms"
 	"wirelab/results/store"
 	"wirelab/workload/catalog"
@@ -34,11 +39,12 @@ func (a *app) complete(root *cobra.Command) {
 	cli.Complete(root, map[string]func() []string{
 		"workload":  func() []string { return append(a.Operations(), catalog.Messaging) },
 		"operation": a.OperationNames, "protocol": a.AllProtocols, "network": networkNames,
-		"driver": words(plan.Drivers()...), "certificate": words("auto", "new", "none"), "pin": words("auto", "none"),
-		"db": words("postgres", "embedded", "memory"), "durability": words("fsync", "default"), "broker": func() []string { return append(drivers.Started(), "none") },
+		"driver": words(plan.Drivers()...), "certificate": words(measure.CertificateWords()...), "pin": words("auto", "none"),
+		"db": words(databases.Kinds()...), "durability": words(broker.Durabilities()...), "broker": func() []string { return append(drivers.Started(), "none") },
 		"scenario": func() []string { return append(plan.Scenarios(), "all") }, "primary": metrics, "metric": metrics,
+		"transport": func() []string { return factorial.Transports(a.Catalog) }, "encoding": func() []string { return factorial.Encodings(a.Catalog) },
 		"arrivals": words(plan.Poisson, plan.Constant, plan.LogNormal), "replay": words(loads.ReplaySequential, loads.ReplaySampled),
-		"queue": words("quorum", "classic", "stream"), "name": a.names,
+		"queue": words(string(workqueue.Quorum), string(workqueue.Classic), string(workqueue.Stream)), "name": a.names,
 	})
 	for _, c := range root.Commands() {
 		switch c.Name() {

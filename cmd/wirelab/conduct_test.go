@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -25,7 +26,7 @@ func TestOnlyTheAnswerMakesTheExitCode(t *testing.T) {
 			}
 		}
 		a := result.Analyse(r)
-		if err := new(app).Unanswered(r, &a); (err != nil) != spoiled || spoiled && !strings.Contains(err.Error(), "a (500/s") {
+		if err := newApp(cli.Terminal{}, nil, nil).Unanswered(r, &a); (err != nil) != spoiled || spoiled && !strings.Contains(err.Error(), "a (500/s") {
 			t.Errorf("primary %s: %v", primary, err)
 		}
 	}

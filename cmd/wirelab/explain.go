@@ -91,8 +91,8 @@ func changed(flags *pflag.FlagSet, allowed ...string) (name string) {
 func (f *explainFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringSliceVar(&f.factors.Transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
-	flags.StringSliceVar(&f.factors.Encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default: those of json,proto,avro that the workload has)")
-	flags.StringSliceVar(&f.factors.Tls, "tls", nil, "levels of TLS: off,on (default both)")
+	flags.StringSliceVar(&f.factors.Encodings, "encoding", nil, "levels of encoding: "+strings.Join(factorial.Encodings(a.Catalog), ",")+" (default: those of json,proto,avro that the workload has)")
+	flags.StringSliceVar(&f.factors.TLS, "tls", nil, "levels of TLS: off,on (default both)")
 	flags.IntSliceVar(&f.factors.Connections, "connections", nil, "levels of connections, such as 1,4 (default: as many as each transport needs)")
 	flags.StringSliceVar(&f.factors.Data, "data", nil, "levels of data set, such as 4,100,10000 (default: the workload's first)")
 	flags.StringSliceVar(&f.factors.Drivers, "driver", nil, "levels of the driver: client,raw (default client)")

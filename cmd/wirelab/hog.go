@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/agent"
 	"wirelab/lab/control"
+	"wirelab/lab/inject"
 )
 
 // newHogCommand makes the hidden command that the self-test disturbs
@@ -22,7 +22,7 @@ func newHogCommand(a *app) *cobra.Command {
 			if err := control.Write(a.Stdout, control.Reply{Ready: &control.Ready{}}); err != nil {
 				return err
 			}
-			return agent.Burn(a.Stdin, idle)
+			return inject.Burn(a.Stdin, idle)
 		},
 	}
 	c.Flags().BoolVar(&idle, "idle", false, "only while no other program wants it")

@@ -35,6 +35,9 @@ type Choice struct {
 	free bool // nothing is pinned
 }
 
+// Kinds are what servers can keep their data in.
+func Kinds() []string { return []string{Postgres, Embedded, wirelab.Memory} }
+
 // isDSN reports whether text says where a PostgreSQL is.
 func isDSN(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") || strings.Contains(text, "=")

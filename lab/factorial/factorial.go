@@ -14,52 +14,25 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// wireName is a word for a transport and framing on the command line.
-type wireName struct{ name, transport, framing string }
-
-// wireNames are the words; "" stands for any transport, of framings that have
-// one each.
-func wireNames() []wireName {
-	return []wireName{
-		{"http1", "HTTP/1.1", "HTTP"},
-		{"http2", "HTTP/2", "HTTP"},
-		{"grpc", "", "gRPC"},
-		{"http3", "HTTP/3", "HTTP"},
-		{"connect", "HTTP/2", "Connect"},
-		{"connect-http1", "HTTP/1.1", "Connect"},
-		{"graphql", "", "GraphQL"},
-		{"sse", "HTTP/1.1", "SSE"},
-		{"sse-h2c", "HTTP/2", "SSE"},
-		{"websocket", "", "WebSocket"},
-		{"netrpc", "", "net/rpc"},
-		{"raw-tcp", "", "length-prefixed"},
-	}
-}
-
 // usualWires and usualEncodings are the levels that are taken by default, as
 // far as the workload has them.
 func usualWires() []string { return []string{"http1", "http2", "grpc"} }
 
 func usualEncodings() []string { return []string{"json", "proto", "avro"} }
 
-// encodingNames are the words for encodings.
-func encodingNames() map[string]string {
-	return map[string]string{"json": "JSON", "proto": "Protocol Buffers", "avro": "Avro", "gob": "gob"}
-}
-
 // Factors is what flags say of the factors.
 type Factors struct {
-	Transports, Encodings, Tls, Data, Drivers []string
+	Transports, Encodings, TLS, Data, Drivers []string
 	Connections                               []int
 	Works                                     []wirelab.Work // whose protocols and encodings give words
 }
 
 // cellsOf are the usual cells of an operation that a wire, an encoding and TLS
 // pick, if any.
-func cellsOf(work wirelab.Work, operation string, w wireName, encoding string, secure bool) (cells []wirelab.Cell, hole string) {
+func cellsOf(work wirelab.Work, operation string, w wire, encoding string, secure bool) (cells []wirelab.Cell, hole string) {
 	for _, c := range work.Cells {
 		p := c.Protocol
-		if !c.Usual || p.Framing != w.framing || w.transport != "" && p.Transport != w.transport || p.Encoding != encoding || p.Secure != secure {
+		if !c.Usual || !w.picks(p) || p.Encoding != encoding || p.Secure != secure {
 			continue
 		}
 		if why, is := c.Holes[operation]; is {
@@ -91,13 +64,14 @@ func levels(flag string, given, usual, known []string, has func(string) bool) ([
 // arms makes the arms of the factorial, the plainest first, and names the
 // combinations that are left out because nothing carries them.
 func (f *Factors) arms(work wirelab.Work, operation string) (arms []plan.Arm, left []string, err error) {
-	byName := map[string]wireName{}
-	var wires []string
-	for _, w := range wireNames() {
+	protocols := protocolsOf(append(slices.Clone(f.Works), work))
+	byName := map[string]wire{}
+	var known []string
+	for _, w := range wires(protocols) {
 		byName[w.name] = w
-		wires = append(wires, w.name)
+		known = append(known, w.name)
 	}
-	has := func(w wireName, encoding string) bool {
+	has := func(w wire, encoding string) bool {
 		for _, secure := range []bool{false, true} {
 			if cells, _ := cellsOf(work, operation, w, encoding, secure); len(cells) > 0 {
 				return true
@@ -105,9 +79,8 @@ func (f *Factors) arms(work wirelab.Work, operation string) (arms []plan.Arm, le
 		}
 		return false
 	}
-	codes := []string{"json", "proto", "avro", "gob"}
-	encodings := encodingNames()
-	transports, err := levels("--transport", f.Transports, usualWires(), wires, func(name string) bool {
+	codes, encodings := encodings(protocols)
+	transports, err := levels("--transport", f.Transports, usualWires(), known, func(name string) bool {
 		return slices.ContainsFunc(codes, func(e string) bool { return has(byName[name], encodings[e]) })
 	})
 	if err != nil {
@@ -119,7 +92,7 @@ func (f *Factors) arms(work wirelab.Work, operation string) (arms []plan.Arm, le
 	if err != nil {
 		return nil, nil, err
 	}
-	tls, err := levels("--tls", f.Tls, []string{"off", "on"}, []string{"off", "on"}, func(string) bool { return true })
+	tls, err := levels("--tls", f.TLS, []string{"off", "on"}, []string{"off", "on"}, func(string) bool { return true })
 	if err != nil {
 		return nil, nil, err
 	}

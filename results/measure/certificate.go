@@ -22,6 +22,9 @@ const (
 	CertificateNone = "none"
 )
 
+// CertificateWords are what --certificate may say.
+func CertificateWords() []string { return []string{certificateAuto, certificateNew, CertificateNone} }
+
 // CertificateEnv is the variable that gives --certificate its default, for
 // tests and scripts that run many experiments on a machine they know.
 const CertificateEnv = "WIRELAB_CERTIFICATE"
@@ -63,7 +66,7 @@ func (m *Measurer) findCertificate(ctx context.Context, results store.Store, wan
 		}
 	case certificateNew:
 	default:
-		return nil, wirelab.UnknownName("certificate", wanted, []string{certificateAuto, certificateNew, CertificateNone})
+		return nil, wirelab.UnknownName("certificate", wanted, CertificateWords())
 	}
 	r, err := m.burst(ctx, results, burstTime, quiet)
 	if err != nil {
