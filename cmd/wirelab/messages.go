@@ -60,7 +60,7 @@ func newReadMessagesCommand(a *app) *cobra.Command {
 // by themselves.
 func newNullBrokerCommand(a *app) *cobra.Command {
 	var o null.Options
-	nulls := map[string]func() *null.Server{drivers.NATS: func() *null.Server { return null.NATS(o) }, drivers.RabbitMQ: null.AMQP}
+	nulls := prepare.Nulls(&o)
 	c := &cobra.Command{
 		Use:    prepare.NullBroker + " BROKER",
 		Short:  "Speak a broker's protocol and do nothing, as an experiment's child",

@@ -2,13 +2,22 @@ package main
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"wirelab"
+	"wirelab/brokers/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/lab/databases"
+	"wirelab/lab/plan"
+	"wirelab/pipeline/stack"
 )
 
 // varint is a protocol that no command knows.
@@ -58,5 +67,47 @@ func TestANewProtocolIsKnownEverywhere(t *testing.T) {
 		if got := withToy(t, c.args...); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q is not in\n%s", c.what, c.want, got)
 		}
+	}
+}
+
+// mayName are the names of registries that a file of the commands writes, and why.
+func mayName() map[string]string {
+	return map[string]string{
+		"call.go client":           "a flag",
+		"db.go directory":          "where files are",
+		"flags.go hermes":          "a flag",
+		"flags.go nats":            "a flag",
+		"up.go hermes":             "a flag",
+		"up.go nats":               "a flag",
+		"up.go logging":            "a command",
+		"upmessaging.go messaging": "a command",
+	}
+}
+
+// Commands hold no name that a registry knows: of protocols, workloads, brokers, databases or drivers.
+func TestCommandsNameNothingOfARegistry(t *testing.T) {
+	t.Parallel()
+	a := newApp(cli.Terminal{}, nil, nil)
+	known := slices.Concat(a.AllProtocols(), a.WorkloadNames(), a.OperationNames(), ways.Started(), stack.Brokers(), databases.Kinds(), plan.Drivers())
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(known, text) && mayName()[e.Name()+" "+text] == "" {
+					t.Errorf("%s writes %q, which a registry knows", e.Name(), text)
+				}
+			}
+			return true
+		})
 	}
 }

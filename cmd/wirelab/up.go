@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +52,7 @@ $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.StringVar(&f.Http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
 	flags.StringVar(&f.Grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
 	flags.StringVar(&f.Rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
-	flags.StringSliceVar(&f.Brokers, "broker", nil, "message `broker`: rabbitmq, nats, hermes, several separated by commas, or none (default rabbitmq, if it is installed)")
+	flags.StringSliceVar(&f.Brokers, "broker", nil, "message `broker`: "+strings.Join(stack.Brokers(), ", ")+", several separated by commas, or none (default rabbitmq, if it is installed)")
 	flags.StringVar(&f.Amqp, "amqp", "", "`URL` of a running RabbitMQ (default $"+prepare.AmqpVariable+", else one is started)")
 	flags.StringVar(&f.Nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
 	flags.StringVar(&f.Hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+prepare.HermesVariable+", else one is started)")

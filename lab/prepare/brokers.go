@@ -9,6 +9,7 @@ import (
 	"wirelab/broker"
 	"wirelab/broker/drivers"
 	"wirelab/broker/kinds"
+	"wirelab/broker/null"
 	"wirelab/hermes/local"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/bench"
@@ -119,4 +120,9 @@ func BrokerVariables() map[string]string {
 		all[k.Name] = k.Variable
 	}
 	return all
+}
+
+// Nulls make brokers that speak a protocol and do nothing, by kind; o is read when one is made.
+func Nulls(o *null.Options) map[string]func() *null.Server {
+	return map[string]func() *null.Server{ways.NATS: func() *null.Server { return null.NATS(*o) }, ways.RabbitMQ: null.AMQP}
 }
