@@ -73,6 +73,7 @@ func TestANewProtocolIsKnownEverywhere(t *testing.T) {
 // mayName are the names of registries that a file of the commands writes, and why.
 func mayName() map[string]string {
 	return map[string]string{
+		"audit.go routeguide":      "the service that tools are tried against",
 		"call.go client":           "a flag",
 		"db.go directory":          "where files are",
 		"flags.go hermes":          "a flag",

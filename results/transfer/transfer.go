@@ -33,10 +33,10 @@ type notCopied struct {
 	Why      string `json:"why"`
 }
 
-// Copy copies results from one place to another: ids, or what a filter selects. far is told how far it is. stopped
-// means that the rest cannot be copied either.
+// Copy copies results from one place to another: ids, or what a filter selects. begin is called when copying begins: what
+// it returns is told how far it is, and that it is over. stopped means that the rest cannot be copied either.
 func Copy(
-	ctx context.Context, from, to string, ids []string, f store.Filter, far func(string),
+	ctx context.Context, from, to string, ids []string, f store.Filter, begin func() (far func(string), done func()),
 ) (done *Done, stopped, err error) {
 	if from == to {
 		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "%s is the own store, too: give --results or $WIRELAB_STORE another one", measure.ShownPlace(to))
@@ -60,7 +60,9 @@ func Copy(
 	done = &Done{
 		From: measure.ShownPlace(from), To: measure.ShownPlace(to), Selected: len(ids), Copied: []string{}, Present: []string{}, Failed: []notCopied{},
 	}
+	far, copied := begin()
 	stopped = CopyAll(ctx, source, target, ids, f, done, far)
+	copied()
 	done.Interrupted = ctx.Err() != nil
 	return done, stopped, nil
 }

@@ -81,9 +81,10 @@ func (k *keeper) newTransferCommand(c *cobra.Command, direction, about string) *
 
 // transfer copies from one place to another, and says how it went.
 func (k *keeper) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) error {
-	copying := k.Doing("copying results")
-	done, stopped, err := transfer.Copy(ctx, from, to, ids, f, copying.Far)
-	copying.Done()
+	done, stopped, err := transfer.Copy(ctx, from, to, ids, f, func() (far func(string), done func()) {
+		copying := k.Doing("copying results")
+		return copying.Far, copying.Done
+	})
 	if err != nil {
 		return err
 	}
