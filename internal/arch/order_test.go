@@ -22,7 +22,6 @@ const rootMost = 14
 // process speaks the lab's lines and reads its counters: one type for a process, generic over its messages,
 // will end that. The list may shrink.
 var upward = map[string][]string{
-	"internal/process":   {"lab/probe"},
 	"pipeline/stack":     {"lab/control", "lab/probe", "lab/result", "lab/target"},
 	"system/nats":        {"lab/target"},
 	"system/nats/server": {"lab/control"},

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/internal/affinity"
-	"wirelab/lab/probe"
 )
 
 // Process is a running program with all that is in its process group. Its
@@ -93,7 +92,7 @@ func (p *Process) kill() error {
 	if p.empty(killLimit) {
 		return nil
 	}
-	left, err := probe.InGroup(p.PID())
+	left, err := InGroup(p.PID())
 	return errors.Join(fmt.Errorf("processes %v were killed and have not ended after %v", left, killLimit), err)
 }
 
@@ -115,7 +114,7 @@ func (p *Process) empty(limit time.Duration) bool {
 			return false
 		case <-again.C:
 		}
-		if left, err := probe.InGroup(p.PID()); err == nil && len(left) == 0 {
+		if left, err := InGroup(p.PID()); err == nil && len(left) == 0 {
 			return true
 		}
 		again.Reset(pause)

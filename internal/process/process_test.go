@@ -13,7 +13,6 @@ import (
 
 	"wirelab/internal/affinity"
 	"wirelab/internal/process"
-	"wirelab/lab/probe"
 )
 
 // start starts a script and waits for the line that it begins with.
@@ -44,7 +43,7 @@ func start(t *testing.T, script string) (p *process.Process, first string, words
 // empty fails where a process of a group lives.
 func empty(t *testing.T, p *process.Process) {
 	t.Helper()
-	if left, err := probe.InGroup(p.PID()); err != nil || len(left) > 0 {
+	if left, err := process.InGroup(p.PID()); err != nil || len(left) > 0 {
 		t.Errorf("of the group %d there live %v: %v", p.PID(), left, err)
 	}
 }

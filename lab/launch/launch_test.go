@@ -21,6 +21,7 @@ import (
 	"wirelab"
 	"wirelab/internal/affinity"
 	"wirelab/internal/prereq"
+	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/launch"
 	"wirelab/lab/probe"
@@ -71,7 +72,7 @@ func stopped(t *testing.T, p *launch.Process, family []probe.TreeProcess) {
 	if err := p.Stop(); err != nil {
 		t.Errorf("stopped with %v", err)
 	}
-	if left, err := probe.InGroup(p.PID()); err != nil || len(left) > 0 {
+	if left, err := process.InGroup(p.PID()); err != nil || len(left) > 0 {
 		t.Errorf("of the group there live %v: %v", left, err)
 	}
 	for _, one := range family {
@@ -185,7 +186,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatalf("there live %v: %v", used.Living, err)
 		}
 	}
-	if group, err := probe.InGroup(p.PID()); err != nil || len(group) != 4 {
+	if group, err := process.InGroup(p.PID()); err != nil || len(group) != 4 {
 		t.Errorf("in the group are %v, want all but one: %v", group, err)
 	}
 	stopped(t, p, used.Living)

@@ -1,9 +1,7 @@
 package probe
 
 import (
-	"os"
-	"strconv"
-
+	"wirelab/internal/process"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
@@ -88,29 +86,8 @@ func (g *Group) Read() (GroupUse, error) {
 // CPU is the clocks' part of [Group.Read], for who reads it close to what is measured.
 func (g *Group) CPU() (TreeUse, error) { return g.tree.Read() }
 
-// InGroup returns the living processes of a process group, in no order. A zombie is none:
-// it waits for who started it, does nothing, and cannot be ended.
-func InGroup(group int) ([]int, error) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, err
-	}
-	var all []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		// One that cannot be read has ended, or is another user's and hidden from us.
-		if one, err := readLineage(pid); err == nil && one.group == group && !one.zombie {
-			all = append(all, pid)
-		}
-	}
-	return all, nil
-}
-
 // Lives reports whether a process that was seen lives, and is no other of the same id.
 func (p TreeProcess) Lives() bool {
-	one, err := readLineage(p.PID)
-	return err == nil && one.began == p.Began && !one.zombie
+	one, err := process.ReadLineage(p.PID)
+	return err == nil && one.Began == p.Began && !one.Zombie
 }

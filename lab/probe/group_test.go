@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/internal/process"
 	"wirelab/lab/probe"
 )
 
@@ -53,7 +54,7 @@ func (s *shell) askPID(t *testing.T, line string) int {
 func dead(t *testing.T, group, pid int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		living, err := probe.InGroup(group)
+		living, err := process.InGroup(group)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("process %d of group %d does not end: %v", pid, group, err)
 		}
@@ -110,7 +111,7 @@ func TestGroupNeverFalls(t *testing.T) {
 	s.ask(t, "worker")
 	read("a worker that began and ended", true, 1)
 	apart := s.askPID(t, "apart")
-	if living, err := probe.InGroup(s.Process.Pid); err != nil || slices.Contains(living, apart) {
+	if living, err := process.InGroup(s.Process.Pid); err != nil || slices.Contains(living, apart) {
 		t.Fatalf("in the group are %v (%v), and %d was to leave it", living, err, apart)
 	}
 	read("work in another group", true, 2)
@@ -129,13 +130,13 @@ func TestGroupThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.answer(t)
-	living, err := probe.InGroup(s.Process.Pid)
+	living, err := process.InGroup(s.Process.Pid)
 	if err != nil || len(living) != 2 {
 		t.Errorf("there live %v: %v", living, err)
 	}
 	s.in.Close()
 	dead(t, s.Process.Pid, s.Process.Pid)
-	if living, err = probe.InGroup(s.Process.Pid); err != nil || len(living) != 1 {
+	if living, err = process.InGroup(s.Process.Pid); err != nil || len(living) != 1 {
 		t.Errorf("after the first there live %v: %v", living, err)
 	}
 	// It was not waited for yet, and is gone all the same.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"wirelab/internal/process"
 )
 
 // Here reports whether an address, a host and a port, is of this machine.
@@ -125,11 +127,11 @@ func Descends(pid, from int) bool {
 		if pid == from {
 			return true
 		}
-		one, err := readLineage(pid)
-		if err != nil || one.parent <= 0 {
+		one, err := process.ReadLineage(pid)
+		if err != nil || one.Parent <= 0 {
 			return false
 		}
-		pid = one.parent
+		pid = one.Parent
 	}
 	return false
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"wirelab/internal/process"
 )
 
 // Tree tells what a process and all that descend from it have used: a database
@@ -57,27 +59,18 @@ type TreeProcess struct {
 
 // branch is a process of a tree.
 type branch struct {
-	lineage
+	process.Lineage
 	used time.Duration // by itself and by its children that ended
-}
-
-// lineage is what /proc/PID/stat tells of where a process belongs.
-type lineage struct {
-	parent int
-	group  int
-	began  uint64        // in ticks since the host started
-	reaped time.Duration // CPU time of children that were waited for, cut to ticks twice
-	zombie bool          // it has ended and was not waited for
 }
 
 // NewTree returns the tree that begins with a living process. The error is
 // [os.ErrProcessDone] where there is none.
 func NewTree(pid int) (*Tree, error) {
-	root, err := readLineage(pid)
+	root, err := process.ReadLineage(pid)
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{root: pid, began: root.began, last: map[int]branch{}, known: map[int]time.Duration{}}, nil
+	return &Tree{root: pid, began: root.Began, last: map[int]branch{}, known: map[int]time.Duration{}}, nil
 }
 
 // Root is the process that the tree begins with.
@@ -156,11 +149,11 @@ func KnownAs(pid int) ([]Known, error) {
 		if known(status, here) != pid {
 			continue
 		}
-		one, err := readLineage(here)
+		one, err := process.ReadLineage(here)
 		if err != nil {
 			continue // it ended
 		}
-		all = append(all, Known{PID: here, Parent: one.parent, Began: one.began})
+		all = append(all, Known{PID: here, Parent: one.Parent, Began: one.Began})
 	}
 	return all, nil
 }
@@ -215,32 +208,32 @@ func (t *Tree) Read() (TreeUse, error) {
 //
 // All processes of the host are looked at, since the list of its children that
 // a process has in /proc may leave some out while others end.
-func (t *Tree) find() (map[int]lineage, error) {
+func (t *Tree) find() (map[int]process.Lineage, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[int]lineage, len(entries))
+	all := make(map[int]process.Lineage, len(entries))
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		if one, err := readLineage(pid); err == nil {
+		if one, err := process.ReadLineage(pid); err == nil {
 			all[pid] = one
 		} else if !errors.Is(err, os.ErrProcessDone) {
 			return nil, err
 		}
 	}
-	if root, ok := all[t.root]; !ok || root.began != t.began || t.group && root.zombie {
+	if root, ok := all[t.root]; !ok || root.Began != t.began || t.group && root.Zombie {
 		return nil, fmt.Errorf("process %d: %w", t.root, os.ErrProcessDone)
 	}
-	tree := map[int]lineage{}
+	tree := map[int]process.Lineage{}
 	for pid := range all {
 		// Every step goes to a process that lived when it was looked at; the
 		// bound is for parents that changed while all were.
-		for at, steps := pid, 0; at > 0 && steps < len(all); at, steps = all[at].parent, steps+1 {
-			if at == t.root || t.group && all[at].group == t.root {
+		for at, steps := pid, 0; at > 0 && steps < len(all); at, steps = all[at].Parent, steps+1 {
+			if at == t.root || t.group && all[at].Group == t.root {
 				tree[pid] = all[pid]
 				break
 			}
@@ -250,7 +243,7 @@ func (t *Tree) find() (map[int]lineage, error) {
 }
 
 // add reads the clocks of the processes found, and adds all up.
-func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
+func (t *Tree) add(found map[int]process.Lineage) (TreeUse, error) {
 	sum := TreeUse{Storage: true}
 	clocks := make(map[int]time.Duration, len(found))
 	for pid := range found {
@@ -267,11 +260,11 @@ func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
 		switch read, written, err := readStorage(pid); {
 		case errors.Is(err, fs.ErrPermission):
 			// The kernel refuses it also of a process that is about to end, even to its own user.
-			if ending(pid) && !found[pid].zombie {
+			if ending(pid) && !found[pid].Zombie {
 				return sum, unix.ESRCH
 			}
 			// That of a zombie is its parent's when it was waited for.
-			sum.Storage = sum.Storage && found[pid].zombie
+			sum.Storage = sum.Storage && found[pid].Zombie
 		case err != nil:
 			return sum, err
 		default:
@@ -284,12 +277,12 @@ func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
 	t.remember(found)
 	now := make(map[int]branch, len(found))
 	for pid, one := range found {
-		t.known[pid] = max(t.known[pid], one.reaped)
+		t.known[pid] = max(t.known[pid], one.Reaped)
 		used := clocks[pid] + t.known[pid]
 		now[pid] = branch{one, used}
 		sum.CPU += used
-		if !one.zombie {
-			sum.Living = append(sum.Living, TreeProcess{PID: pid, Began: one.began, CPU: clocks[pid]})
+		if !one.Zombie {
+			sum.Living = append(sum.Living, TreeProcess{PID: pid, Began: one.Began, CPU: clocks[pid]})
 		}
 	}
 	sum.CPU += t.orphans
@@ -300,25 +293,25 @@ func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
 // remember credits the processes that ended since the last reading to the
 // nearest ancestor that lives: at least what they had used then is in what the
 // kernel counts there in ticks, and in small parts does not show.
-func (t *Tree) remember(found map[int]lineage) {
+func (t *Tree) remember(found map[int]process.Lineage) {
 	lives := func(pid int) bool {
 		one, ok := found[pid]
-		return ok && one.began == t.last[pid].began
+		return ok && one.Began == t.last[pid].Began
 	}
 	for pid, one := range found {
-		if was, ok := t.last[pid]; !ok || was.began != one.began {
-			t.known[pid] = one.reaped
+		if was, ok := t.last[pid]; !ok || was.Began != one.Began {
+			t.known[pid] = one.Reaped
 		}
 	}
 	for pid, was := range t.last {
 		if lives(pid) {
 			continue
 		}
-		at := was.parent
-		for t.last[at].began != 0 && !lives(at) {
-			at = t.last[at].parent // the root lives
+		at := was.Parent
+		for t.last[at].Began != 0 && !lives(at) {
+			at = t.last[at].Parent // the root lives
 		}
-		if t.last[at].began != 0 {
+		if t.last[at].Began != 0 {
 			t.known[at] += was.used
 		} else {
 			t.orphans += was.used // of the group, and nobody's child in it
@@ -327,44 +320,6 @@ func (t *Tree) remember(found map[int]lineage) {
 			delete(t.known, pid)
 		}
 	}
-}
-
-// readLineage reads where a process belongs. It is [os.ErrProcessDone] where
-// there is no such process.
-func readLineage(pid int) (lineage, error) {
-	text, err := os.ReadFile(path.Join("/proc", strconv.Itoa(pid), "stat"))
-	if ended(err) {
-		err = os.ErrProcessDone
-	}
-	if err != nil {
-		return lineage{}, fmt.Errorf("process %d: %w", pid, err)
-	}
-	one, ok := lineageOf(string(text))
-	if !ok {
-		return lineage{}, fmt.Errorf("process %d: /proc tells %q", pid, text)
-	}
-	return one, nil
-}
-
-// lineageOf reads a line of /proc/PID/stat: the state is its third field, then
-// come parent and process group; the times of ended children are the 16th and
-// 17th, the number of threads the 20th, when it began the 22nd. The second, the
-// name, may hold anything, brackets too, so it ends at the last one.
-func lineageOf(line string) (lineage, bool) {
-	fields := strings.Fields(line[strings.LastIndex(line, ")")+1:])
-	if len(fields) < 20 {
-		return lineage{}, false
-	}
-	parent, err := strconv.Atoi(fields[1])
-	group, errGroup := strconv.Atoi(fields[2])
-	began, errBegan := strconv.ParseUint(fields[19], 10, 64)
-	reaped := ticks(fields[13:15])
-	const tick = time.Second / ticksPerSecond
-	return lineage{
-		parent: parent, group: group, began: began, reaped: time.Duration(reaped[0]+reaped[1]) * tick,
-		// A program whose first thread has ended looks like a zombie, and lives by its others.
-		zombie: fields[0] == "Z" && fields[17] == "1",
-	}, err == nil && errGroup == nil && errBegan == nil
 }
 
 // readStorage reads the bytes that a process, and its children that were
