@@ -21,7 +21,7 @@ import (
 // hidden is an environment in which there is no RabbitMQ.
 func hidden(t *testing.T) []string {
 	t.Helper()
-	return []string{rabbitmq.BinVariable + "=" + t.TempDir(), prepare.AmqpVariable + "="}
+	return []string{rabbitmq.BinVariable + "=" + t.TempDir(), prepare.AMQPVariable + "="}
 }
 
 // An arm whose broker is not installed is absent in every report, with what to do
@@ -38,7 +38,7 @@ func TestAbsentArm(t *testing.T) {
 		"log-rabbit", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog", "--requests", "published",
 		"--in-flight", "4", "--slice", "500ms", "--slices", "3", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
 		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
-	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "going on with the others", prepare.AmqpVariable)
+	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "going on with the others", prepare.AMQPVariable)
 	p.wantNoneLeft()
 	var told struct {
 		Result    result.Result
@@ -131,7 +131,7 @@ func TestAbsentArmsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.env[rabbitmq.BinVariable] = t.TempDir()
-	said := []string{"absent: ", "rabbitmq-server", prepare.AmqpVariable}
+	said := []string{"absent: ", "rabbitmq-server", prepare.AMQPVariable}
 	for _, args := range []string{
 		"compare log-rabbit -w logging.WriteLog --db embedded --certificate none",
 		"compare log-rabbit log-rabbit-direct -w logging.WriteLog --db embedded --certificate none",

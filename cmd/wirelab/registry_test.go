@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/brokers/ways"
+	"wirelab/broker/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/databases"

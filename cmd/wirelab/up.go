@@ -40,9 +40,9 @@ func newUpLoggingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logging",
 		Short: "Run the log pipeline: gateway, message broker, listener, logger",
-		Long: desk.HelpText("up-logging") + prepare.AmqpVariable + `, $` + prepare.NatsVariable + `,
+		Long: desk.HelpText("up-logging") + prepare.AMQPVariable + `, $` + prepare.NatsVariable + `,
 $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
-		Example: desk.HelpText("up-logging.examples") + prepare.AmqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
+		Example: desk.HelpText("up-logging.examples") + prepare.AMQPVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },
@@ -53,7 +53,7 @@ $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.StringVar(&f.Grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
 	flags.StringVar(&f.Rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
 	flags.StringSliceVar(&f.Brokers, "broker", nil, "message `broker`: "+strings.Join(stack.Brokers(), ", ")+", several separated by commas, or none (default rabbitmq, if it is installed)")
-	flags.StringVar(&f.Amqp, "amqp", "", "`URL` of a running RabbitMQ (default $"+prepare.AmqpVariable+", else one is started)")
+	flags.StringVar(&f.AMQP, "amqp", "", "`URL` of a running RabbitMQ (default $"+prepare.AMQPVariable+", else one is started)")
 	flags.StringVar(&f.Nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
 	flags.StringVar(&f.Hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+prepare.HermesVariable+", else one is started)")
 	flags.StringVar(&f.Queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")

@@ -28,6 +28,7 @@ func Name(id string) string {
 	return name
 }
 
+// IsFolder reports whether a folder has that name.
 func IsFolder(name string) bool {
 	info, err := os.Stat(name)
 	return name != "" && err == nil && info.IsDir()

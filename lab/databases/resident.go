@@ -55,6 +55,7 @@ type Status struct {
 	Other string `json:"other,omitempty"`
 }
 
+// StatusOf says whether the server of "wirelab db start" runs, and what it holds.
 func StatusOf(ctx context.Context, getenv func(string) string) (Status, error) {
 	s := Status{Sets: []kept.Held{}}
 	if other := getenv(postgres.Variable); other != "" {

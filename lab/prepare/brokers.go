@@ -108,7 +108,7 @@ func keeper() []string { return []string{"hog", "--idle"} }
 // The environment variables that say where message brokers are: an address of
 // one may hold a password, which others see on a command line.
 const (
-	AmqpVariable   = "WIRELAB_AMQP_URL"
+	AMQPVariable   = "WIRELAB_AMQP_URL"
 	NatsVariable   = "WIRELAB_NATS_URL"
 	HermesVariable = "WIRELAB_HERMES_URL"
 )

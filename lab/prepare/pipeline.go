@@ -40,7 +40,7 @@ const noBroker = "none"
 type Pipeline struct {
 	Addr, Http, Grpc, Rpc       string
 	Brokers                     []string
-	Amqp, Nats, Hermes, Queue   string
+	AMQP, Nats, Hermes, Queue   string
 	NoConfirms, Transient       bool
 	Prefetch                    int
 	Direct, OverHTTP, Published bool
@@ -104,7 +104,7 @@ func free(ctx context.Context, flag, address string) error {
 // usualBroker is RabbitMQ, or none where that was not asked for by name and is
 // not there: the rest is of use without, and says why the path leads nowhere.
 func (f *Pipeline) usualBroker(ctx context.Context, l *Lab, o *stack.Options) ([]string, error) {
-	if either(l, f.Amqp, AmqpVariable) != "" {
+	if either(l, f.AMQP, AMQPVariable) != "" {
 		return []string{stack.RabbitMQ}, nil
 	}
 	_, err := rabbitmq.Find(ctx, l.Getenv)
@@ -135,7 +135,7 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 	}
 	urls := map[string]string{}
 	for kind, given := range map[string]struct{ flag, url string }{
-		stack.RabbitMQ: {"amqp", f.Amqp}, stack.NATSServer: {"nats", f.Nats}, stack.Hermes: {"hermes", f.Hermes},
+		stack.RabbitMQ: {"amqp", f.AMQP}, stack.NATSServer: {"nats", f.Nats}, stack.Hermes: {"hermes", f.Hermes},
 	} {
 		urls[kind] = either(l, given.url, BrokerVariables()[kind])
 		if given.url != "" && !slices.Contains(names, kind) {

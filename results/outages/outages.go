@@ -97,6 +97,7 @@ func inMinutes(d time.Duration) string {
 	return strings.TrimSuffix(d.String(), "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(d.String(), "m0s")]
 }
 
+// FaultsText is how faults of one run are written.
 func FaultsText(faults []chaos.Fault) string {
 	words := make([]string, len(faults))
 	for i, f := range faults {

@@ -25,6 +25,7 @@ func (c Catalog) Work(name string) (wirelab.Work, error) {
 	return wirelab.Work{}, wirelab.UnknownName("workload", name, c.WorkloadNames(), "wirelab matrix")
 }
 
+// WorkloadNames are the names of all workloads.
 func (c Catalog) WorkloadNames() []string {
 	names := make([]string, len(c))
 	for i, w := range c {
@@ -113,6 +114,7 @@ func (c Catalog) Operations() []string {
 	return names
 }
 
+// AllProtocols are the protocols of all workloads, sorted.
 func (c Catalog) AllProtocols() []string {
 	var names []string
 	for _, w := range c {
@@ -122,6 +124,7 @@ func (c Catalog) AllProtocols() []string {
 	return slices.Compact(names)
 }
 
+// OperationNames are the names of all operations, sorted.
 func (c Catalog) OperationNames() []string {
 	var names []string
 	for _, w := range c {
@@ -172,6 +175,7 @@ func (c Catalog) ExampleOf(w wirelab.Work) string {
 	return w.Name + "." + w.Operations[0].Name
 }
 
+// AnOperation is an operation of a workload, as an example.
 func (c Catalog) AnOperation(workload string) string {
 	w, err := c.Work(workload)
 	if err != nil || len(w.Operations) == 0 {

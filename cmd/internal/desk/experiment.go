@@ -15,6 +15,7 @@ func AddCertificateFlag(flags *pflag.FlagSet, value *string) {
 	flags.StringVar(value, "certificate", "", "the smallest difference that this machine can detect, for the report: auto (use the one of the last hour, or measure for 5 s), new, none (default $"+measure.CertificateEnv+", else auto)")
 }
 
+// RegisterDatabase adds the flags that choose a database.
 func RegisterDatabase(f *databases.Choice, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Kind, "db", "", "where servers keep their data: postgres, embedded, memory, or the `DSN` of a PostgreSQL "+
 		"(default, if the workload has a database: $WIRELAB_DB, else the server of wirelab db start, else a temporary one, else embedded)")
@@ -30,6 +31,7 @@ func AddDeadlineFlag(flags *pflag.FlagSet, deadline *plan.Duration, usual string
 // experiment is to have it, if it was given.
 type NetworkFlag struct{ spec string }
 
+// Register adds the flag.
 func (n *NetworkFlag) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&n.spec, "network", "", "network between driver and server: lan, cloud, wan, mobile or `settings` such as rtt=40ms,loss=0.1%; see wirelab relay --help (default: plain loopback)")
 }
@@ -45,6 +47,7 @@ func (n *NetworkFlag) Apply(p plan.Plan) plan.Plan {
 // SecureFlags say how targets are reached over TLS. Every command that takes a target has them.
 type SecureFlags struct{ plan.TLS }
 
+// Register adds the flags.
 func (s *SecureFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.CA, "ca", "", "of targets over TLS: PEM `file` of the authority to trust (default: the system's)")
 	flags.StringVar(&s.Cert, "cert", "", "of targets over TLS: PEM `file` of the client certificate to show; with --key")

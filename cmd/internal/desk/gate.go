@@ -20,6 +20,7 @@ type Gate struct {
 	FailIf []string
 }
 
+// Register adds the flags.
 func (g *Gate) Register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&g.FailIf, "fail-if", nil, "a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; can be given several times")
 	flags.StringVar(&g.Markdown, "markdown", "", "write a comment for a pull request to a `file`; - prints it instead of the report")

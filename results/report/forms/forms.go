@@ -45,10 +45,12 @@ const (
 	CSV      = "csv"
 )
 
+// ExplainFormats are the forms of an explanation.
 func ExplainFormats() []string {
 	return []string{Text, Markdown, CSV, JSON}
 }
 
+// WriteExplanation writes why the arms of a result differ.
 func WriteExplanation(
 	w io.Writer, r *result.Result, analysis *result.Analysis, e *result.Explanation, format string, full bool, style terminal.Style,
 ) error {
