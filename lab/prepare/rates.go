@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// search is the plan and the settings of the search.
+// CapacitySearch is the plan and the settings of the search.
 func CapacitySearch(p plan.Plan, objective result.Objective, inFlight, rounds int, probe time.Duration) (plan.Plan, result.Capacity) {
 	p.Loads = []plan.Load{{InFlight: inFlight}}
 	p.Floor = plan.FloorNone
@@ -37,7 +37,7 @@ func CapacitySearch(p plan.Plan, objective result.Objective, inFlight, rounds in
 	}
 }
 
-// given are the rates that flags tell; nil where they are to be found.
+// Levels are the rates that flags tell; nil where they are to be found.
 func Levels(to, rates string, steps int) ([]float64, error) {
 	if to != "" {
 		most, err := plan.ParseRate(to)
@@ -63,7 +63,7 @@ func Levels(to, rates string, steps int) ([]float64, error) {
 	return all, nil
 }
 
-// at is the plan with rates for loads.
+// AtRates is the plan with rates for loads.
 func AtRates(p plan.Plan, arrivals string, inFlight int, rates []float64) plan.Plan {
 	p.Loads = nil
 	for _, rate := range rates {
