@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/broker/ways"
+	"wirelab/broker/drivers"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/databases"
@@ -89,7 +89,7 @@ func mayName() map[string]string {
 func TestCommandsNameNothingOfARegistry(t *testing.T) {
 	t.Parallel()
 	a := newApp(cli.Terminal{}, nil, nil)
-	known := slices.Concat(a.AllProtocols(), a.WorkloadNames(), a.OperationNames(), ways.Started(), stack.Brokers(), databases.Kinds(), plan.Drivers())
+	known := slices.Concat(a.AllProtocols(), a.WorkloadNames(), a.OperationNames(), drivers.Started(), stack.Brokers(), databases.Kinds(), plan.Drivers())
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

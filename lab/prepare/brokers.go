@@ -124,5 +124,5 @@ func BrokerVariables() map[string]string {
 
 // Nulls make brokers that speak a protocol and do nothing, by kind; o is read when one is made.
 func Nulls(o *null.Options) map[string]func() *null.Server {
-	return map[string]func() *null.Server{ways.NATS: func() *null.Server { return null.NATS(*o) }, ways.RabbitMQ: null.AMQP}
+	return map[string]func() *null.Server{drivers.NATS: func() *null.Server { return null.NATS(*o) }, drivers.RabbitMQ: null.AMQP}
 }
