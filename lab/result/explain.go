@@ -211,7 +211,7 @@ func (m *MetricExplanation) judgedEffects(by stat.Rule) []judged {
 	for _, effects := range [][]FactorEffect{m.Effects, m.Interactions} {
 		for i := range effects {
 			if d := effects[i].Difference; d != nil && d.Known {
-				all = append(all, judged{d, by})
+				all = append(all, judged{d: d, by: by})
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func (m *MetricExplanation) judgedShares(by stat.Rule) []judged {
 		}
 		for _, s := range append([]*Share{at.Total}, pointers(at.Shares)...) {
 			if s.Difference.Known {
-				all = append(all, judged{s.Difference, by})
+				all = append(all, judged{d: s.Difference, by: by})
 			}
 		}
 	}

@@ -140,7 +140,7 @@ func rank(g grid, load *LoadAnalysis) {
 				return
 			}
 			pairwise = append(pairwise, pair{a, b})
-			family = append(family, judged{&Difference{Known: true, Rounds: e.Rounds, P: e.JointP(), effect: e}, rule(g.result.Plan, m)})
+			family = append(family, judged{d: &Difference{Known: true, Rounds: e.Rounds, P: e.JointP(), effect: e}, by: rule(g.result.Plan, m)})
 		}
 	}
 	adjust(family, stat.Holm, pairs)

@@ -209,9 +209,9 @@ func (s *Sittings) share(p plan.Plan, was, here *LoadAnalysis, arms [][2]int) Sh
 			if a, b := row.Cells[pair[0]].Difference, other.Cells[pair[1]].Difference; s.Comparable && a != nil && b != nil {
 				one.Shift = shift(a, b, row.Alpha)
 				if one.Shift.Known && row.Primary {
-					primary = append(primary, judged{one.Shift, rule(p, m)})
+					primary = append(primary, judged{d: one.Shift, by: rule(p, m)})
 				} else if one.Shift.Known {
-					secondary = append(secondary, judged{one.Shift, rule(p, m)})
+					secondary = append(secondary, judged{d: one.Shift, by: rule(p, m)})
 				}
 			}
 			arm.Rows = append(arm.Rows, one)
