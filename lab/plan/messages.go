@@ -115,7 +115,7 @@ func MessageMetricIDs() []string {
 }
 
 // Messaging reports whether the load sends messages through a broker.
-func (l Load) Messaging() bool { return l.Scenario != "" }
+func (l Load) Messaging() bool { return l.Kind() == Messages }
 
 // Fails reports whether something is done to the broker meanwhile.
 func (l Load) Fails() bool { return slices.Contains(Faults(), l.Scenario) }

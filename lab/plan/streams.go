@@ -49,8 +49,30 @@ func StreamMetricIDs() []string {
 	}
 }
 
+// Kind is what a load does: it decides what is measured, how it is checked, and what a report shows of it.
+type Kind string
+
+// The kinds that the fields of a load tell apart.
+const (
+	Calls    Kind = "calls"
+	Messages Kind = "messages" // through a broker
+	Held     Kind = "streams"  // that are held open
+)
+
+// Kind tells the kinds of load apart. No other place does: all that depends on it asks for the kind, or asks package
+// kinds for the value.
+func (l Load) Kind() Kind {
+	switch {
+	case l.Scenario != "":
+		return Messages
+	case l.Streams > 0:
+		return Held
+	}
+	return Calls
+}
+
 // Streaming reports whether the load holds streams, and makes no calls.
-func (l Load) Streaming() bool { return l.Streams > 0 }
+func (l Load) Streaming() bool { return l.Kind() == Held }
 
 // Slow reports whether its readers read more slowly than events are due.
 func (l Load) Slow() bool { return l.Streaming() && l.Reader > 0 }

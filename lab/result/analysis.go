@@ -26,9 +26,10 @@ type Analysis struct {
 
 // LoadAnalysis is what was found under one load.
 type LoadAnalysis struct {
-	Load int    `json:"load"`
-	Name string `json:"name"` // plan.Load.String
-	Open bool   `json:"open"`
+	Load int       `json:"load"`
+	Name string    `json:"name"` // plan.Load.String
+	Kind plan.Kind `json:"-"`    // of the load
+	Open bool      `json:"open"`
 	// Streams is how many streams it holds instead of making calls, and Slow
 	// whether they are read more slowly than their events are due.
 	Streams int  `json:"streams,omitempty"`
@@ -221,8 +222,9 @@ func (l *LoadAnalysis) Row(metric string) *Row {
 // Metric finds a metric by its id, in the words of what the load sends.
 func (l *LoadAnalysis) Metric(id string) (Metric, error) {
 	m, err := MetricByID(id)
-	if err == nil && l.Scenario != "" {
-		m.Title, m.Short = perMessageWords(m.Title), perMessageWords(m.Short)
+	if err == nil {
+		words := kindNamed(l.Kind).Words
+		m.Title, m.Short = words(m.Title), words(m.Short)
 	}
 	return m, err
 }
@@ -251,7 +253,7 @@ func analyseLoads(g grid) []LoadAnalysis {
 func analyseLoad(g grid, l int) LoadAnalysis {
 	load := g.result.Plan.Loads[l]
 	found := LoadAnalysis{
-		Load: l, Name: load.String(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Scenario: load.Scenario, Primary: Primary(g.result.Plan, load).ID,
+		Load: l, Name: load.String(), Kind: load.Kind(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Scenario: load.Scenario, Primary: Primary(g.result.Plan, load).ID,
 		Arms: []ArmState{}, Rows: []Row{},
 	}
 	for a := range g.arms() {
@@ -288,18 +290,7 @@ func Primary(p plan.Plan, load plan.Load) Metric {
 				id = plan.Throughput
 			}
 		}
-		switch {
-		case load.Messaging():
-			id = p.MessagePrimary(load)
-		case load.Slow():
-			id = plan.EventRate // there is nothing to rank
-		case load.Streaming() && id == plan.Throughput:
-			id = plan.DeliveryP99
-		case load.Streaming():
-			id = plan.EventServerCPU
-		case load.Open():
-			id = plan.ResponseP99
-		}
+		id = kindOf(load).Primary(p, load, id)
 	}
 	m, _ := MetricByID(id) // known: it is one of ours
 	return m

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -13,7 +14,6 @@ func (s *subject) answers() {
 	for _, n := range s.all.errors {
 		failed += n
 	}
-	replies := choose(s.load.Streaming(), "events", "replies")
 	wrong, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) { return float64(t.wrong()), t.wrong() == 0, true })
 	if s.all.sent == 0 && s.all.ok == 0 {
 		s.add(Check{
@@ -25,10 +25,9 @@ func (s *subject) answers() {
 	}
 	s.add(Check{
 		Gate: Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
-		Detail: choose(failed == 0, Thousands(s.all.ok)+" "+replies+" checked, all right",
+		Detail: choose(failed == 0, Thousands(s.all.ok)+" "+s.manner.Replies+" checked, all right",
 			fmt.Sprintf("%s of %s %s failed: %s", Thousands(failed), Thousands(s.all.sent), s.things(), s.whyFailed())),
-		Fix: choose(s.load.Streaming(), "find out what between server and reader loses or changes events; at a lower rate they may all come",
-			s.remedy()),
+		Fix: cmp.Or(s.manner.Remedy, s.remedy()),
 	})
 	s.accounts(failed)
 }
@@ -57,7 +56,7 @@ func (s *subject) accounts(failed uint64) {
 	})
 	s.add(Check{
 		Gate: Accounts, OK: ok, Value: float64(s.all.sent) - float64(s.all.ok) - float64(failed), Unit: s.things(), Rounds: lost,
-		Detail: choose(ok, Thousands(s.all.sent)+" "+s.things()+choose(s.load.Streaming(), " of the streams", " begun")+", all accounted for",
+		Detail: choose(ok, Thousands(s.all.sent)+" "+s.things()+" "+s.manner.Begun+", all accounted for",
 			fmt.Sprintf("the accounts do not add up: %s %s begun, %s answered, %s failed, %s timed",
 				Thousands(s.all.sent), s.things(), Thousands(s.all.ok), Thousands(failed), Thousands(timed.Count()))),
 		Fix: "this is a fault of the generator or of the file: report it",
@@ -89,4 +88,4 @@ func (s *subject) steady() {
 }
 
 // things is what a load is made of.
-func (s *subject) things() string { return choose(s.load.Streaming(), "events", "calls") }
+func (s *subject) things() string { return s.manner.Things }

@@ -152,12 +152,7 @@ func (s *subject) lateness() {
 		})
 		text := fmt.Sprintf("%s later than %v after it was due, the limit is %v", oneIn(q, "call was made"), brief(is), brief(most))
 		if punctual.Count() > 0 {
-			made := "call was made"
-			if s.load.Messaging() {
-				made = "message was sent"
-				c.Fix = "a lower --rate, or fewer processes beside it (wirelab doctor)" // there is no raw driver
-			}
-			text = fmt.Sprintf("%s later than %v after it was due, which moved %s by %s", oneIn(q, made), brief(is), name, percent(moved))
+			text = fmt.Sprintf("%s later than %v after it was due, which moved %s by %s", oneIn(q, s.manner.Made), brief(is), name, percent(moved))
 			if c.OK = c.OK || moved <= lagShare; !c.OK || is > most {
 				c.Value, c.Limit, c.Unit = moved, lagShare, "of the quantile"
 				if s.shifts() {

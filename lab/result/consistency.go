@@ -139,10 +139,9 @@ func (c *consistency) trial(r *Result, path string, t *Trial) {
 	c.spent(path, t)
 	c.halves(path, t)
 	c.causes(path, t)
-	c.steps(path, t)
-	c.streams(p.Loads[t.Load], path, t)
-	c.followed(path, t)
-	c.messages(path, t, p.Loads[t.Load])
+	for _, k := range allKinds() {
+		k.Flaws(path, t, p.Loads[t.Load], c.add)
+	}
 	if open := p.Loads[t.Load].Open(); !open && (t.Planned > 0 || t.Late > 0) {
 		c.add(path+".planned", "a closed loop plans no calls")
 	}

@@ -120,7 +120,7 @@ func (s *subject) headroom(fastest float64) {
 // messages; 0 of others.
 func fastest(g grid, load int) (most float64) {
 	l := g.result.Plan.Loads[load]
-	if !l.Messaging() || l.Open() {
+	if l.Open() {
 		return 0
 	}
 	for a := range g.arms() {

@@ -166,16 +166,22 @@ func (s *subject) entryNotes(all *Followed) {
 	}
 }
 
-// followed checks that what became of entries adds up, and with the calls.
-func (c *consistency) followed(path string, t *Trial) {
+// entryFlaws checks that what became of entries adds up, and with the calls.
+func entryFlaws(path string, t *Trial, _ plan.Load, add func(path, format string, args ...any)) {
 	f := t.Followed
 	if f == nil {
 		return
 	}
 	if err := f.Whole(); err != nil {
-		c.add(path+".followed", "%v", err)
+		add(path+".followed", "%v", err)
 	}
 	if f.Sent != t.Sent || f.Accepted != t.OK {
-		c.add(path+".followed", "%d entries were sent and %d accepted, of %d calls and %d right", f.Sent, f.Accepted, t.Sent, t.OK)
+		add(path+".followed", "%d entries were sent and %d accepted, of %d calls and %d right", f.Sent, f.Accepted, t.Sent, t.OK)
 	}
+}
+
+// entryKind is what calls have beside what all have, if what they hand over is followed until it is stored. Their
+// loads are of calls, and it is the arms' paths that make them so.
+func entryKind() *Kind {
+	return &Kind{Name: "entries", Metrics: followedMetrics, Flaws: entryFlaws}
 }

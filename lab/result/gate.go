@@ -240,11 +240,30 @@ const spoiledShare = 0.1
 // enough reports whether few enough rounds failed.
 func enough(failed, rounds int) bool { return float64(failed) <= spoiledShare*float64(rounds) }
 
+// Manner is what a check needs to know of a kind of load.
+type Manner struct {
+	// Things are what its loads are made of, and Replies what answers them: "calls", "replies".
+	Things, Replies string
+	// Begun follows "1,000 calls": they were begun, or are of streams.
+	Begun string
+	// Made says of one that it was: "call was made".
+	Made string
+	// Streamed: one request asks for all, so that only what is received tells of each.
+	Streamed bool
+	// Raw: there is a raw driver, to be recommended where the other is too slow.
+	Raw bool
+	// Renewed: connections opened while measuring are of the load itself, and no sign of what stands before a target.
+	Renewed bool
+	// Fewer is what lets the generator do less, and Remedy what to do about wrong replies; "" is what is usual.
+	Fewer, Remedy string
+}
+
 // subject is what the gates are applied to: an arm's trials under a load.
 type subject struct {
 	result *Result
 	arm    int
 	load   plan.Load
+	manner Manner
 	trials []*Trial
 	rounds []int // of each trial, from 0
 	all    totals
@@ -270,7 +289,8 @@ func (s *subject) own() *stat.Histogram      { return s.together(&s.owns, ownLag
 
 // armState counts what an arm did and applies the gates to it.
 func armState(g grid, l, a int) ArmState {
-	s := subject{result: g.result, arm: a, load: g.result.Plan.Loads[l], trials: g.of(l, a), state: &ArmState{Name: g.result.ArmName(a), Checks: []Check{}}}
+	kind := kindOf(g.result.Plan.Loads[l])
+	s := subject{result: g.result, arm: a, load: g.result.Plan.Loads[l], manner: kind.Manner, trials: g.of(l, a), state: &ArmState{Name: g.result.ArmName(a), Checks: []Check{}}}
 	for n, t := range g.trials[l][a] {
 		if t != nil {
 			s.rounds = append(s.rounds, n)
@@ -288,43 +308,8 @@ func armState(g grid, l, a int) ArmState {
 	}
 	s.inPlay(a)
 	s.reopened()
-	switch {
-	case s.all.rounds == 0:
-	case s.load.Streaming():
-		s.answers()
-		s.steady()
-		s.settled()
-		s.streams()
-		s.database()
-	case s.load.Messaging():
-		s.messages(g.result.arm(a))
-		s.sends()
-		s.steady()
-		s.physics()
-		s.arrivals()
-		s.generator()
-		s.noise()
-		s.floor(fastest(g, l))
-	case s.tool() != "":
-		s.told(s.tool())
-		s.settled()
-		s.physics()
-		s.generator()
-		s.noise()
-		s.database()
-	default:
-		s.answers()
-		s.entries()
-		s.parts()
-		s.steps()
-		s.steady()
-		s.settled()
-		s.physics()
-		s.arrivals()
-		s.generator()
-		s.noise()
-		s.floor(fastest(g, l))
-		s.database()
+	if s.all.rounds > 0 {
+		kind.Gates(g, l, &s)
 	}
 	slices.SortStableFunc(s.state.Checks, func(a, b Check) int {
 		return slices.Index(Gates(), a.Gate) - slices.Index(Gates(), b.Gate)

@@ -69,13 +69,13 @@ func (s *subject) generatorCPU(cores int) {
 	}
 	s.shares(GeneratorCPU, readings, failed, generatorShare, "of its cores' time",
 		who+" used up to %s of its cores' time", "generator too busy: "+it+" used up to %s of its cores' time",
-		choose(s.load.Streaming(), "fewer streams or a lower --rate", s.lighter("--driver raw, ")+"fewer calls in flight or a lower --rate"))
+		s.lighter("--driver raw, ")+s.manner.Fewer)
 }
 
-// lighter is the advice to take the lighter driver; "" where the arm has it.
+// lighter is the advice to take the lighter driver; "" where the arm has it, or there is none.
 func (s *subject) lighter(advice string) string {
 	arms := s.result.Plan.Arms
-	return choose(s.arm < len(arms) && arms[s.arm].Raw(), "", advice)
+	return choose(!s.manner.Raw || s.arm < len(arms) && arms[s.arm].Raw(), "", advice)
 }
 
 // generatorWaits looks at how long the driver's threads waited for a CPU.
@@ -172,7 +172,7 @@ func (s *subject) generatorPauses() {
 	c := Check{
 		Gate: GeneratorPauses, OK: enough(failed, len(readings)), Value: most, Limit: micros(limit), Unit: "µs", Rounds: readings,
 		Detail: fmt.Sprintf("%s, the limit is %v where it hits more than 1 %% of %s", stopped, brief(limit), s.things()),
-		Fix:    choose(s.load.Streaming(), "a larger GOGC", s.lighter("--driver raw, which makes no garbage, or ")+"a larger GOGC"),
+		Fix:    s.lighter("--driver raw, which makes no garbage, or ") + "a larger GOGC",
 	}
 	if !c.OK {
 		s.judge(&c, fmt.Sprintf("%s, %s", stopped, inRounds(failed, len(readings))), func(t *Trial, q float64) (float64, bool) {

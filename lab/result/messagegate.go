@@ -36,6 +36,51 @@ type MessageState struct {
 	Done  []Disturbance `json:"done,omitempty"`
 }
 
+// messageKind is the kind of loads that send messages through a broker.
+func messageKind() *Kind {
+	return &Kind{
+		Name: plan.Messages, Words: perMessageWords,
+		Manner: Manner{
+			Things: "calls", Replies: "replies", Begun: "begun", Made: "message was sent", Renewed: true,
+			Fewer: "fewer calls in flight or a lower --rate",
+		},
+		Metrics: messageMetrics, Under: messagesHave, Primary: messagePrimary, Rate: plan.MessageRate,
+		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws,
+	}
+}
+
+// messagesHave leaves out what of sends says little: a send may carry many messages, and few brokers tell what they
+// allocate.
+func messagesHave(m Metric, l plan.Load) bool {
+	if m.ID == plan.Throughput || m.ID == plan.ServerAllocations {
+		return false
+	}
+	if l.Open() {
+		return m.Open
+	}
+	return m.Closed
+}
+
+func messagePrimary(p plan.Plan, l plan.Load, _ string) string { return p.MessagePrimary(l) }
+
+// messageGates applies the checks of messages, and of the sends that carried them.
+func messageGates(g grid, l int, s *subject) {
+	s.messages(s.result.arm(s.arm))
+	s.sends()
+	s.steady()
+	s.physics()
+	s.arrivals()
+	s.generator()
+	s.noise()
+	s.floor(fastest(g, l))
+}
+
+func refuseMessages(s *ArmState, why func(id string) string, _ string) {
+	if s.Messages != nil {
+		s.Messages.refuse(why)
+	}
+}
+
 // drainLong is how long after a slice its last message may come without a note.
 const drainLong = 100 * time.Millisecond
 

@@ -224,20 +224,21 @@ func (m *Messages) Whole() error {
 	return nil
 }
 
-// messages checks that what became of messages adds up, and with the calls.
-func (c *consistency) messages(path string, t *Trial, load plan.Load) {
+// messageFlaws checks that what became of messages adds up, and with the calls.
+func messageFlaws(path string, t *Trial, load plan.Load, add func(path, format string, args ...any)) {
+	here := load.Kind() == plan.Messages
 	switch m := t.Messages; {
-	case load.Messaging() && m == nil:
-		c.add(path+".messages", "its load sends messages, and what became of them is not there")
+	case here && m == nil:
+		add(path+".messages", "its load sends messages, and what became of them is not there")
 	case m == nil:
-	case !load.Messaging():
-		c.add(path+".messages", "its load sends no messages")
+	case !here:
+		add(path+".messages", "its load sends no messages")
 	default:
 		if err := m.Whole(); err != nil {
-			c.add(path+".messages", "%v", err)
+			add(path+".messages", "%v", err)
 		}
 		if batch := uint64(max(load.Batch, 1)); m.Sent < t.Sent*batch {
-			c.add(path+".messages", "%d were sent by %d calls of %d each", m.Sent, t.Sent, batch)
+			add(path+".messages", "%d were sent by %d calls of %d each", m.Sent, t.Sent, batch)
 		}
 	}
 }

@@ -97,19 +97,7 @@ func (m Metric) histogram(t *Trial) *stat.Histogram {
 }
 
 // Under reports whether it is a metric of such a load.
-func (m Metric) Under(l plan.Load) bool {
-	switch {
-	case l.Slow():
-		return m.Slow
-	case l.Streaming():
-		return m.Streams
-	case l.Messaging() && (m.ID == plan.Throughput || m.ID == plan.ServerAllocations):
-		return false // a send may carry many messages, and few brokers tell what they allocate
-	case l.Open():
-		return m.Open
-	}
-	return m.Closed
-}
+func (m Metric) Under(l plan.Load) bool { return kindOf(l).Under(m, l) }
 
 // Connections opened inside the window is the one metric that no plan may name
 // as primary: it should be 0, and where it is not, an arm pays for handshakes
@@ -131,42 +119,11 @@ var metricPlaces = sync.OnceValue(func() map[string]int {
 	return places
 })
 
-func makeMetrics() []Metric {
-	all := []Metric{
-		perRequest(plan.ServerCPU, "server CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Server) }),
-		optional(perRequest(plan.DatabaseCPU, "database CPU", Time, databaseCPU)),
-		optional(perRequest(plan.BackendCPU, "server + database CPU", Time, backendCPU)),
-		optional(Metric{
-			ID: plan.PoolWait, Title: "wait for a connection to the database per request", Short: "pool wait/req", Dimension: Time,
-			Gain: "shorter", Loss: "longer", Closed: true, Open: true, take: perCall(poolWait),
-		}),
-		{
-			ID: plan.Throughput, Title: "throughput", Short: "throughput", Dimension: Frequency, Higher: true,
-			Gain: "faster", Loss: "slower", Closed: true, take: throughput,
-		},
+func makeMetrics() (all []Metric) {
+	for _, k := range allKinds() {
+		all = append(all, k.Metrics()...)
 	}
-	all = append(all, times("response", false)...)
-	all = append(all, times("service", true)...)
-	all = append(all,
-		// Published figures are means, so there is one to hold beside them; it
-		// hides the tail.
-		Metric{
-			ID: plan.ResponseMean, Title: "mean response time", Short: "response mean", Dimension: Time,
-			Gain: "faster", Loss: "slower", Closed: true, Open: true, take: meanResponse,
-		},
-		perRequest(plan.ClientCPU, "client CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Driver) }),
-		perRequest(plan.WireSent, "sent", Size, func(t *Trial) (float64, bool) { return ourTotal(t, t.WireSent) }),
-		perRequest(plan.WireReceived, "received", Size, func(t *Trial) (float64, bool) { return ourTotal(t, t.WireReceived) }),
-		perRequest(plan.ServerAllocations, "server allocs", Number, func(t *Trial) (float64, bool) { return served(t.Server) }),
-		perRequest(plan.ClientAllocations, "client allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
-		Metric{
-			ID: Connections, Title: "connections opened while measuring", Short: "connections opened", Dimension: Number, Gain: "fewer", Loss: "more",
-			Closed: true, Open: true, Streams: true, Counted: true, take: func(t *Trial) (float64, bool) { return ourTotal(t, t.Connections) },
-		},
-	)
-	all = append(all, followedMetrics()...)
-	all = append(all, messageMetrics()...)
-	return append(all, streamMetrics()...)
+	return all
 }
 
 // MetricByID finds a metric, or any other quantile of times that there are metrics of:

@@ -75,16 +75,14 @@ func TestFiguresAreJudgedOneByOne(t *testing.T) {
 		plan.ResponseMean: false, plan.ResponseP50: false, plan.ResponseP90: false, plan.ResponseP99: true, "response-p95": true,
 		plan.Throughput: false, plan.ServerCPU: false,
 	} {
-		m, err := MetricByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, _, quantile, _ := plan.QuantileMetric(id)
+		m := Metric{ID: id, Quantile: quantile}
 		if (state.Why(m) != "" || state.spoiled(m) != nil) != refused {
 			t.Errorf("%s: refused %v", id, !refused)
 		}
 	}
-	p50, _ := MetricByID(plan.ResponseP50)
-	rate, _ := MetricByID(plan.Throughput)
+	p50 := Metric{ID: plan.ResponseP50, Quantile: 0.5}
+	rate := Metric{ID: plan.Throughput, Higher: true}
 	e := Estimate{Known: true, Value: 100, Low: 99, High: 101}
 	e.allow(p50, state.moved(p50))
 	if e.Low > 98.02 || e.Low < 98 || e.High != 101 {

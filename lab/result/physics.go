@@ -128,7 +128,7 @@ func (s *subject) wireBytes() {
 		if calls == 0 || t.Told != nil {
 			return 0, false
 		}
-		if s.load.Streaming() { // one request asks for all
+		if s.manner.Streamed { // one request asks for all
 			return float64(t.WireReceived) / float64(calls), true
 		}
 		return min(float64(t.WireSent)-float64(t.Payload), float64(t.WireReceived)) / float64(calls), true
@@ -142,8 +142,8 @@ func (s *subject) wireBytes() {
 	}
 	few := worst(readings, true)
 	s.add(Check{
-		Gate: WireBytes, OK: failed == 0, Value: few, Limit: 1, AtLeast: true, Unit: choose(s.load.Streaming(), "bytes an event", "bytes a call"), Rounds: readings,
-		Detail: choose(failed == 0, fmt.Sprintf(choose(s.load.Streaming(), "at least %s bytes came for every event", "at least %s bytes moved each way for every call"), Thousands(uint64(few))),
+		Gate: WireBytes, OK: failed == 0, Value: few, Limit: 1, AtLeast: true, Unit: "bytes " + choose(s.manner.Streamed, "an event", "a call"), Rounds: readings,
+		Detail: choose(failed == 0, fmt.Sprintf(choose(s.manner.Streamed, "at least %s bytes came for every event", "at least %s bytes moved each way for every call"), Thousands(uint64(few))),
 			fmt.Sprintf("%.2g bytes moved one way for each of the %s, without the request's own, %s: that cannot be", few, s.things(), inRounds(failed, len(readings)))),
 		Fix: "the client does not use the connections that are counted: report it",
 	})

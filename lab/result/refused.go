@@ -118,39 +118,23 @@ func (s *subject) refuse() {
 	if all := state.Invalid(); len(all) > 0 {
 		whole = all[0]
 	}
+	kind := kindOf(s.load)
 	// An arm that does not keep up is refused, and shown by how little it answers.
-	if s.load.Streaming() {
-		state.Refused.move("achieved", &state.Achieved, why(plan.EventRate))
+	if kind.Rate != plan.Throughput {
+		state.Refused.move("achieved", &state.Achieved, why(kind.Rate))
 	} else if c := refusal(state, s.trials, plan.Throughput); c != nil {
 		state.Refused.move("achieved", &state.Achieved, c.Detail)
 	}
 	f := &state.Floor
-	rate := plan.Throughput
-	if s.load.Messaging() {
-		rate = plan.MessageRate
-	}
 	f.Refused.move("times", &f.Times, why(plan.ServiceP50))
-	f.Refused.move("headroom", &f.Headroom, why(rate))
-	for i := range state.Parts {
-		p := &state.Parts[i]
-		p.Refused.move("cpu", &p.CPU, why(plan.ServerCPU))
-		p.Refused.move("share", &p.Share, why(plan.ServerCPU))
-	}
-	for i := range state.Steps {
-		state.Steps[i].refuse(why)
-	}
+	f.Refused.move("headroom", &f.Headroom, why(kind.Rate))
 	if d := state.Database; d != nil && whole != "" {
 		for i := range d.Counts {
 			c := &d.Counts[i]
 			c.Refused, c.Value = &Refused{Value: c.Value, Why: whole}, 0
 		}
 	}
-	if m := state.Messages; m != nil {
-		m.refuse(why)
-	}
-	if state.Streams != nil {
-		state.Streams.refuse(why, whole)
-	}
+	kind.Refuse(state, why, whole)
 }
 
 // refuse takes out the outages that a check refuses: they are longer than what was seen.

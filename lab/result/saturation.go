@@ -336,7 +336,7 @@ func (q *PoolQueue) waited() string {
 // poolQueue is how the pool was used over all rounds; nil where a round does
 // not tell.
 func (s *subject) poolQueue() *PoolQueue {
-	if s.load.Streaming() {
+	if s.manner.Streamed {
 		return nil // an event's time begins when it is due, and not with the wait for a row
 	}
 	var sum *PoolUse

@@ -251,7 +251,7 @@ func Estimates(r *Result) []LoadAnalysis {
 	}
 	for l := range g.trials {
 		load := r.Plan.Loads[l]
-		found := LoadAnalysis{Load: l, Name: load.String(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Primary: Primary(r.Plan, load).ID, Arms: []ArmState{}, Rows: []Row{}}
+		found := LoadAnalysis{Load: l, Name: load.String(), Kind: load.Kind(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Primary: Primary(r.Plan, load).ID, Arms: []ArmState{}, Rows: []Row{}}
 		for a := range g.arms() {
 			found.Arms = append(found.Arms, armState(g, l, a))
 		}

@@ -60,11 +60,13 @@ type StepState struct {
 func (s *StepState) quantiles() []struct {
 	into   *Estimate
 	metric string
+	at     float64
 } {
 	return []struct {
 		into   *Estimate
 		metric string
-	}{{&s.P50, plan.ServiceP50}, {&s.P90, plan.ServiceP90}, {&s.P99, plan.ServiceP99}}
+		at     float64
+	}{{&s.P50, plan.ServiceP50, 0.5}, {&s.P90, plan.ServiceP90, 0.9}, {&s.P99, plan.ServiceP99, 0.99}}
 }
 
 // refuse takes out what the failed checks cover.
@@ -96,9 +98,7 @@ func (s *subject) steps() {
 		state := StepState{Name: step.Name}
 		of := func(t *Trial) *stat.Histogram { return t.Steps[i].Times }
 		for _, q := range state.quantiles() {
-			m := MustMetric(q.metric)
-			m.of = of
-			*q.into = estimateQuantile(trials, m, stat.DefaultAlpha)
+			*q.into = estimateQuantile(trials, Metric{ID: q.metric, Quantile: q.at, of: of}, stat.DefaultAlpha)
 		}
 		if part := spentIn(trials, of); whole > 0 && part > 0 {
 			state.Share = Estimate{Known: true, Value: min(1, finite(part/whole)), Rounds: len(trials)}
@@ -125,19 +125,19 @@ const (
 	stepName  = 64 // bytes
 )
 
-// steps checks that each step has the time of each right call.
-func (c *consistency) steps(path string, t *Trial) {
+// stepFlaws checks that each step has the time of each right call.
+func stepFlaws(path string, t *Trial, _ plan.Load, add func(path, format string, args ...any)) {
 	if len(t.Steps) > stepsMost {
-		c.add(path+".steps", "%d steps; a chain has at most %d", len(t.Steps), stepsMost)
+		add(path+".steps", "%d steps; a chain has at most %d", len(t.Steps), stepsMost)
 		return
 	}
 	for i, s := range t.Steps {
 		at := fmt.Sprintf("%s.steps[%d]", path, i)
 		if s.Name == "" || len(s.Name) > stepName {
-			c.add(at+".name", "%.80q is no name of a step", s.Name)
+			add(at+".name", "%.80q is no name of a step", s.Name)
 		}
 		if s.Times.Count() != t.OK {
-			c.add(at+".times", "it holds %d times, %d calls were right", s.Times.Count(), t.OK)
+			add(at+".times", "it holds %d times, %d calls were right", s.Times.Count(), t.OK)
 		}
 	}
 }

@@ -7,21 +7,21 @@ import (
 	"wirelab/lab/stat"
 )
 
-// streams checks that what a trial says of streams adds up.
-func (c *consistency) streams(l plan.Load, path string, t *Trial) {
-	s := t.Streams
+// streamFlaws checks that what a trial says of streams adds up.
+func streamFlaws(path string, t *Trial, l plan.Load, add func(path, format string, args ...any)) {
+	s, here := t.Streams, l.Kind() == plan.Held
 	switch {
-	case !l.Streaming() && s != nil:
-		c.add(path+".streams", "there are streams, and its load makes calls")
+	case !here && s != nil:
+		add(path+".streams", "there are streams, and its load makes calls")
 		return
-	case l.Streaming() && s == nil:
-		c.add(path+".streams", "there are none, and its load holds them")
+	case here && s == nil:
+		add(path+".streams", "there are none, and its load holds them")
 		return
 	case s == nil:
 		return
 	}
 	if len(s.Clients) != l.Streams {
-		c.add(path+".streams.clients", "%d, the load has %d streams", len(s.Clients), l.Streams)
+		add(path+".streams.clients", "%d, the load has %d streams", len(s.Clients), l.Streams)
 	}
 	var all Client
 	delivery, jitter := &stat.Histogram{}, &stat.Histogram{}
@@ -29,7 +29,7 @@ func (c *consistency) streams(l plan.Load, path string, t *Trial) {
 	for i, one := range s.Clients {
 		timed = timed && one.Delivery != nil && one.Jitter != nil
 		if one.Delivery != nil && one.Delivery.Count() != one.Right {
-			c.add(fmt.Sprintf("%s.streams.clients[%d].delivery", path, i), "it holds %d times, %d events were right", one.Delivery.Count(), one.Right)
+			add(fmt.Sprintf("%s.streams.clients[%d].delivery", path, i), "it holds %d times, %d events were right", one.Delivery.Count(), one.Right)
 		}
 		delivery.Merge(one.Delivery)
 		jitter.Merge(one.Jitter)
@@ -50,16 +50,16 @@ func (c *consistency) streams(l plan.Load, path string, t *Trial) {
 		{"streams.decoded", s.Decoded, all.Decoded},
 	} {
 		if sum.got != sum.parts {
-			c.add(path+"."+sum.name, "%d, and its streams have %d together", sum.got, sum.parts)
+			add(path+"."+sum.name, "%d, and its streams have %d together", sum.got, sum.parts)
 		}
 	}
 	if timed && len(s.Clients) > 0 && (t.Response != nil && delivery.Count() != t.Response.Count() || s.Jitter != nil && jitter.Count() != s.Jitter.Count()) {
-		c.add(path+".streams", "the times of its streams are not as many as all")
+		add(path+".streams", "the times of its streams are not as many as all")
 	}
 	if !l.Slow() && t.Sent != t.Planned {
-		c.add(path+".sent", "%d events are accounted for, %d were due", t.Sent, t.Planned)
+		add(path+".sent", "%d events are accounted for, %d were due", t.Sent, t.Planned)
 	}
 	if b := s.Behind; b.Dropped > b.Sent || b.Sent > b.Due+uint64(max(l.Streams, 0)*max(s.Ends, 0)) {
-		c.add(path+".streams.sent", "%d sent of %d due, %d of them dropped", b.Sent, b.Due, b.Dropped)
+		add(path+".streams.sent", "%d sent of %d due, %d of them dropped", b.Sent, b.Due, b.Dropped)
 	}
 }

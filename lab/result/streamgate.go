@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"time"
+	"wirelab/lab/plan"
 )
 
 const (
@@ -19,11 +20,45 @@ func perEventWords(text string) string {
 	return strings.NewReplacer("per request", "per event", "/req", "/event").Replace(text)
 }
 
-// streams applies the gates of loads that hold streams, and none that make no
+// streamKind is the kind of loads that hold streams open, and make no calls.
+func streamKind() *Kind {
+	return &Kind{
+		Name: plan.Held, Words: func(text string) string { return text },
+		Manner: Manner{
+			Things: "events", Replies: "events", Begun: "of the streams", Made: "event came", Streamed: true,
+			Fewer:  "fewer streams or a lower --rate",
+			Remedy: "find out what between server and reader loses or changes events; at a lower rate they may all come",
+		},
+		Metrics: streamMetrics, Under: streamsHave, Primary: streamPrimary, Rate: plan.EventRate,
+		Gates: streamGates, Refuse: refuseStreams, Flaws: streamFlaws,
+	}
+}
+
+func streamsHave(m Metric, l plan.Load) bool {
+	if l.Slow() {
+		return m.Slow
+	}
+	return m.Streams
+}
+
+func streamPrimary(_ plan.Plan, l plan.Load, usual string) string {
+	switch {
+	case l.Slow():
+		return plan.EventRate // there is nothing to rank
+	case usual == plan.Throughput:
+		return plan.DeliveryP99
+	}
+	return plan.EventServerCPU
+}
+
+// streamGates applies the gates of loads that hold streams, and none that make no
 // sense there: a stream is no call in flight (Little's law), nobody sends its
 // events when they are due but the server, so that what is late is the
 // server's (arrivals, wake), and no server that does nothing sends events (floor).
-func (s *subject) streams() {
+func streamGates(_ grid, _ int, s *subject) {
+	s.answers()
+	s.steady()
+	s.settled()
 	s.sequence()
 	s.streamSchedule()
 	s.wireBytes()
@@ -32,6 +67,13 @@ func (s *subject) streams() {
 	s.noise()
 	s.state.Streams = streamState(s.load, s.trials)
 	s.streamNotes()
+	s.database()
+}
+
+func refuseStreams(s *ArmState, why func(id string) string, whole string) {
+	if s.Streams != nil {
+		s.Streams.refuse(why, whole)
+	}
 }
 
 // sequence: each event comes once, and in order.

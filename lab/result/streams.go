@@ -257,7 +257,7 @@ const limitClients = 1024
 
 // streamState works out how an arm's streams did; nil where the load has none.
 func streamState(l plan.Load, trials []*Trial) *StreamState {
-	if !l.Streaming() || len(trials) == 0 {
+	if len(trials) == 0 {
 		return nil
 	}
 	var all *Streams

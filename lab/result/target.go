@@ -88,7 +88,7 @@ func (s *subject) reopened() {
 	for _, t := range s.trials {
 		opened += t.Connections
 	}
-	if opened == 0 || s.result.TargetOf(s.arm) == "" || s.load.Messaging() {
+	if opened == 0 || s.result.TargetOf(s.arm) == "" || s.manner.Renewed {
 		return
 	}
 	s.state.Notes = append(s.state.Notes, fmt.Sprintf("%s connections were opened while measuring: a server that closes idle connections "+

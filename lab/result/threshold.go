@@ -247,7 +247,7 @@ func (t Threshold) Check(p plan.Plan) error {
 		return refuse(t.Text, "%s", wirelab.Public(wirelab.UnknownName("load", t.Load, names)).Message)
 	}
 	m, _ := thresholdMetric(t.Text, t.Metric) // known: it was parsed
-	if !slices.ContainsFunc(loads, m.Under) {
+	if !slices.ContainsFunc(loads, func(l plan.Load) bool { return m.Under(l) }) {
 		if p.Streaming() || m.Streams && !m.Open {
 			return refuse(t.Text, "%s is not measured under such a load: streams have metrics of events, calls have others", m.ID)
 		}
