@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wirelab/cmd/internal/desk"
 )
 
 // keptResults holds results that an earlier build measured and stored, one of each
@@ -42,8 +44,8 @@ func TestKeptResults(t *testing.T) {
 			}
 			id := kept.Result.ID
 			s := newShell(t)
-			s.runWith(t.Context(), string(document), "results", "import", "-").wants(t, exitOK, []string{id}, nil)
-			s.run("verify", id).wants(t, exitOK, nil, nil)
+			s.runWith(t.Context(), string(document), "results", "import", "-").wants(t, desk.ExitOK, []string{id}, nil)
+			s.run("verify", id).wants(t, desk.ExitOK, nil, nil)
 			again := s.run("results", "export", id, "--format", "json").stdout
 			if again != string(document) {
 				t.Errorf("the document changed in the store, or the figures made from it did:\n%s", firstChange(string(document), again))
@@ -51,8 +53,8 @@ func TestKeptResults(t *testing.T) {
 			sameAsKept(t, name+".csv.gz", s.run("results", "export", id, "--format", "csv").stdout)
 			sameAsKept(t, name+".txt", s.run("results", "show", id, "--full").stdout)
 			page := filepath.Join(t.TempDir(), "report.html")
-			s.run("report", id, "-o", page).wants(t, exitOK, nil, nil)
-			s.run("results", "export", id, "--format", "markdown").wants(t, exitOK, nil, nil)
+			s.run("report", id, "-o", page).wants(t, desk.ExitOK, nil, nil)
+			s.run("results", "export", id, "--format", "markdown").wants(t, desk.ExitOK, nil, nil)
 		})
 	}
 }
