@@ -36,7 +36,7 @@ func TestSelfTest(t *testing.T) {
 	if show := s.run("results", "show", summaries[0].ID); !strings.HasPrefix(show.stdout, "self-test, short form: ") || show.stdout != p.stdout.String() {
 		t.Errorf("the stored report is not what was printed:\n%s", show.stdout)
 	}
-	s.run("verify", summaries[0].ID).wants(t, exitOK, nil, nil)
+	s.run("verify", summaries[0].ID).wants(t, desk.ExitOK, nil, nil)
 }
 
 func TestSelfTestNames(t *testing.T) {

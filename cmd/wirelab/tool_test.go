@@ -213,9 +213,9 @@ func TestToolsAreRefused(t *testing.T) {
 		"what may be asked once":      {"log-http,driver=tool:wrk", desk.ExitUsage, "made once only"},
 		"a wire with TLS":             {"http1-tls-json,driver=tool:wrk", desk.ExitUsage, "without TLS"},
 		"a tool that is unknown":      {"http1-json,driver=tool:ab", desk.ExitUsage, "tool:h2load"},
-		"a database of no statements": {"postgres,driver=tool:pgbench,db=postgres", exitUsage, "known: memory"},
-		"a database that is served":   {"postgres", exitUsage, "tool:pgbench"},
-		"a hop before TLS":            {"http1-tls-json,hops=1", exitUsage, "without TLS"},
+		"a database of no statements": {"postgres,driver=tool:pgbench,db=postgres", desk.ExitUsage, "known: memory"},
+		"a database that is served":   {"postgres", desk.ExitUsage, "tool:pgbench"},
+		"a hop before TLS":            {"http1-tls-json,hops=1", desk.ExitUsage, "without TLS"},
 	} {
 		work := "routeguide.GetFeature"
 		if strings.HasPrefix(c.arm, "log-") {
