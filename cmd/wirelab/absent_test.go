@@ -13,6 +13,8 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/outages"
 	"wirelab/results/report"
 	"wirelab/system/rabbitmq"
@@ -42,8 +44,8 @@ func TestAbsentArm(t *testing.T) {
 	p.wantNoneLeft()
 	var told struct {
 		Result    result.Result
-		Analysis  result.Analysis
-		Judgement result.Judgement
+		Analysis  claim.Analysis
+		Judgement threshold.Judgement
 		Printed   struct {
 			Absent    []string
 			Decisions []report.DecisionTable
@@ -63,7 +65,7 @@ func TestAbsentArm(t *testing.T) {
 	if len(told.Printed.Absent) != 2 || !strings.Contains(told.Printed.Absent[1], "compared with log-grpc") {
 		t.Errorf("said: %q", told.Printed.Absent)
 	}
-	if told.Judgement.Outcome != result.Spoiled || slices.ContainsFunc(told.Judgement.Findings, func(f result.Finding) bool { return f.Known }) {
+	if told.Judgement.Outcome != threshold.Spoiled || slices.ContainsFunc(told.Judgement.Findings, func(f threshold.Finding) bool { return f.Known }) {
 		t.Errorf("another baseline than the one that is meant decides: %+v", told.Judgement)
 	}
 	for _, row := range told.Printed.Decisions[0].Rows {

@@ -12,9 +12,12 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/results/measure"
 	"wirelab/results/report"
 )
@@ -75,12 +78,12 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 
 // measure searches for the capacities of a plan without loads. said is which driver was chosen.
 func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said string) error {
-	objective, err := result.ParseObjective(f.slo)
+	objective, err := capacity.ParseObjective(f.slo)
 	if err != nil {
 		return err
 	}
-	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
-		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
+	if f.probe != 0 && (f.probe < probeMin || f.probe > capacity.ProbeMost) {
+		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, capacity.ProbeMost)
 	}
 	if p, err = f.database.Apply(ctx, &a.Databases, a.Catalog, f.network.Apply(f.secure.Apply(p))); err != nil {
 		return err
@@ -111,7 +114,7 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 
 // concludeCapacity prints a search that is stored, and says by its error how it ended.
 func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
-	analysis := result.Analyse(r)
+	analysis := analyse.Result(r)
 	if err := a.PrintResult(r, &analysis, nil, asJSON); err != nil {
 		return err
 	}
@@ -122,8 +125,8 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	for i := range analysis.Capacity.Arms {
 		arm := &analysis.Capacity.Arms[i]
 		switch {
-		case arm.Kind == result.CapacityFound:
-		case arm.Kind == result.CapacityUnknown || arm.Limited:
+		case arm.Kind == claim.CapacityFound:
+		case arm.Kind == claim.CapacityUnknown || arm.Limited:
 			unknown = append(unknown, arm.Name+": "+report.CapacityOf(arm))
 		default:
 			bounds = append(bounds, arm.Name+": "+report.CapacityOf(arm))

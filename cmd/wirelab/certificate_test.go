@@ -19,6 +19,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/measure"
 	"wirelab/results/store"
@@ -162,7 +163,7 @@ func BenchmarkCertificate(b *testing.B) {
 			arm += ",driver=raw"
 		}
 		r := run("compare", arm, arm, "--workload", "routeguide.GetFeature", "--for", "60s", "--certificate", "auto", "-q")
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		for _, id := range []string{plan.ServerCPU, plan.ResponseP50, plan.ResponseP99} {
 			promised, ok := c.In(id, time.Minute)
 			d := a.Loads[0].Row(id).Cells[1].Difference

@@ -10,15 +10,15 @@ import (
 
 	"wirelab/broker"
 	"wirelab/broker/drivers"
+	"wirelab/broker/workqueue"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/databases"
 	"wirelab/lab/factorial"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/loads"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/presets"
-	"wirelab/lab/result"
-	"wirelab/broker/workqueue"
 	"wirelab/results/measure"
 	"wirelab/results/report/forms"
 	"wirelab/results/store"
@@ -30,7 +30,7 @@ func (a *app) complete(root *cobra.Command) {
 	words := func(all ...string) func() []string { return func() []string { return all } }
 	metrics := func() []string {
 		var ids []string
-		for _, m := range result.Metrics() {
+		for _, m := range kinds.Metrics() {
 			ids = append(ids, m.ID)
 		}
 		return ids

@@ -10,6 +10,7 @@ import (
 	"wirelab/lab/databases"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/results/measure"
 )
 
@@ -92,7 +93,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 
 // conclude prints a result that is stored, and says by its error how it ended.
 func (a *app) conclude(r *result.Result, o conductOptions) error {
-	analysis := result.Analyse(r)
+	analysis := analyse.Result(r)
 	judged := o.gate.Judge(r, &analysis)
 	if err := o.gate.Write(a.Stdout, r, &analysis, judged); err != nil {
 		return o.gate.NoWord(err)

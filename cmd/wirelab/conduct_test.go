@@ -6,7 +6,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 )
 
@@ -25,7 +25,7 @@ func TestOnlyTheAnswerMakesTheExitCode(t *testing.T) {
 				round.Trials[i].Lag.RecordN(int64(1e9), round.Trials[i].OK)
 			}
 		}
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		if err := newApp(cli.Terminal{}, nil, nil).Unanswered(r, &a); (err != nil) != spoiled || spoiled && !strings.Contains(err.Error(), "a (500/s") {
 			t.Errorf("primary %s: %v", primary, err)
 		}

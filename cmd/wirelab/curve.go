@@ -13,6 +13,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/results/measure"
 	"wirelab/results/report"
 )
@@ -153,7 +154,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 // ended. Overload is no failure: only where an arm has no figure at all, since
 // the generator or the machine spoiled each, there is no answer.
 func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
-	analysis := result.Analyse(r)
+	analysis := analyse.Result(r)
 	judged := o.gate.Judge(r, &analysis)
 	if err := o.gate.Write(a.Stdout, r, &analysis, judged); err != nil {
 		return o.gate.NoWord(err)

@@ -11,7 +11,8 @@ import (
 	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
-	"wirelab/lab/result"
+	"wirelab/lab/result/calibration"
+	"wirelab/lab/result/claim"
 )
 
 // The doctor looks at this very machine, whatever it is like.
@@ -41,7 +42,7 @@ func TestDoctor(t *testing.T) {
 		t.Error("no certificate and no word of why")
 	case e.Certificate == nil:
 		t.Logf("a busy machine: %s", e.Uncertified)
-	case e.Certificate.Rounds < result.MinRounds || e.Result == "":
+	case e.Certificate.Rounds < claim.MinRounds || e.Result == "":
 		t.Errorf("certificate %+v of result %q", e.Certificate, e.Result)
 	default:
 		if why := e.Certificate.Stale(probe.Environment(), time.Now()); why != "" {
@@ -50,7 +51,7 @@ func TestDoctor(t *testing.T) {
 		if _, ok := e.Certificate.Of(plan.ServerCPU); !ok {
 			t.Errorf("nothing about server CPU: %+v", e.Certificate)
 		}
-		again, err := result.Certify(p.stored())
+		again, err := calibration.Certify(p.stored())
 		if err != nil || !reflect.DeepEqual(again.Metrics, e.Certificate.Metrics) {
 			t.Errorf("it does not follow from the stored result: %v", err)
 		}

@@ -16,6 +16,8 @@ import (
 	"wirelab/lab/factorial"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/explain"
 	"wirelab/results/measure"
 	"wirelab/results/report"
 	"wirelab/results/report/forms"
@@ -225,8 +227,8 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 // concludeExplained prints why a result's arms differ, which is stored, and
 // says by its error how it ended.
 func (a *app) concludeExplained(r *result.Result, format string) error {
-	analysis := result.Analyse(r)
-	e, err := result.ExplainBetween(r, &analysis, "", "")
+	analysis := analyse.Result(r)
+	e, err := explain.Between(r, &analysis, "", "")
 	if err != nil {
 		return cli.Both(err, desk.ErrPartial)
 	}
@@ -251,8 +253,8 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 
 // printExplanation prints why a result's arms differ.
 func (a *app) printExplanation(r *result.Result, c plan.Corners, format string) error {
-	analysis := result.Analyse(r)
-	e, err := result.ExplainBetween(r, &analysis, c.From, c.To)
+	analysis := analyse.Result(r)
+	e, err := explain.Between(r, &analysis, c.From, c.To)
 	if err != nil {
 		return err
 	}

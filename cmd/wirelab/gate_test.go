@@ -12,6 +12,7 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/store"
 )
 
@@ -74,7 +75,7 @@ func TestCheckExitCodes(t *testing.T) {
 			t.Errorf("%s: said twice: %s", c.name, o.stderr)
 		}
 		if asJSON := s.run(append(args, "--json")...); c.code != 64 {
-			var j result.Judgement
+			var j threshold.Judgement
 			if err := json.Unmarshal([]byte(asJSON.stdout), &j); err != nil || asJSON.code != c.code || (asJSON.stderr == "") != (c.code == 0) {
 				t.Errorf("%s: as JSON: %v, exit code %d, %q", c.name, err, asJSON.code, asJSON.stderr)
 			}

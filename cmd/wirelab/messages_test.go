@@ -19,6 +19,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/lab/result/consistency"
 	"wirelab/results/store"
 	"wirelab/results/store/sqlite"
 )
@@ -88,7 +89,7 @@ func TestCompareMessages(t *testing.T) {
 			t.Errorf("no floor: %+v", trial.Floor)
 		}
 	}
-	if wrong := result.Inconsistencies(r); len(wrong) > 0 {
+	if wrong := consistency.Flaws(r); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 }
@@ -130,7 +131,7 @@ func TestMessagesAreInterrupted(t *testing.T) {
 	if r.Ending != result.Interrupted || !strings.Contains(p.said.String(), "stored as "+r.ID) {
 		t.Errorf("ending %q\n%s", r.Ending, p.said.String())
 	}
-	if wrong := result.Inconsistencies(r); len(wrong) > 0 {
+	if wrong := consistency.Flaws(r); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 	for _, round := range r.Rounds {

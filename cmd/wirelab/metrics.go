@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/threshold"
 )
 
 // metricsText is "wirelab help metrics".
@@ -13,14 +14,14 @@ func metricsText() string {
 	var b strings.Builder
 	b.WriteString("Names of metrics, for --fail-if and --primary. A percentile may be any: p95, p12.5,\n" +
 		"p99.99, response-p95, stored-p99.99.\n\n")
-	words := result.ThresholdMetrics()
-	long := slices.IndexFunc(words, func(w string) bool { _, err := result.MetricByID(w); return err == nil && strings.Contains(w, "-") })
+	words := threshold.ThresholdMetrics()
+	long := slices.IndexFunc(words, func(w string) bool { _, err := kinds.MetricByID(w); return err == nil && strings.Contains(w, "-") })
 	fmt.Fprintf(&b, "Short:\n  %s\n\nAll:\n", strings.Join(words[:max(long, 0)], ", "))
 	width := 0
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		width = max(width, len(m.ID))
 	}
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		fmt.Fprintf(&b, "  %-*s  %s\n", width, m.ID, m.Title)
 	}
 	return strings.TrimRight(b.String(), "\n")
@@ -29,7 +30,7 @@ func metricsText() string {
 // metricID is the id of a metric that somebody named, shortly perhaps: "p95" is response-p95. What
 // is none stays, for the check of the plan to say so.
 func metricID(word string) string {
-	if m, err := result.MetricNamed(word); err == nil {
+	if m, err := kinds.MetricNamed(word); err == nil {
 		return m.ID
 	}
 	return word

@@ -13,6 +13,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/measure"
 	"wirelab/results/store"
@@ -64,7 +65,7 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 		len(r.ArmNames) != 2 || r.ArmNames[0] != "grpc" || len(r.LoadNames) != 1 {
 		t.Errorf("told %+v", r)
 	}
-	var standing result.Analysis
+	var standing claim.Analysis
 	if err := json.Unmarshal(r.Standing.Analysis, &standing); err != nil || standing.Rounds != r.Standing.Round || len(standing.Loads) != 1 {
 		t.Errorf("stands %+v, %v", standing, err)
 	}

@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/desk"
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // rated is what the commands that try rates print as JSON.
 type rated struct {
 	Result   result.Result
-	Analysis result.Analysis
+	Analysis claim.Analysis
 }
 
 // printed reads what a program printed.
@@ -115,10 +117,10 @@ func TestCapacityRuns(t *testing.T) {
 	if c == nil || c.Objective != "p50<200ms,errors<50%" || !c.Short || len(c.Rounds) == 0 || len(c.Rounds) >= 50 || len(c.Rounds[0].Searches) != 1 {
 		t.Fatalf("capacity %+v", c)
 	}
-	if search := c.Rounds[0].Searches[0]; len(search.Probes) == 0 || len(search.Probes[0].Parts) != result.ProbeParts || search.Closed.Completed == 0 {
+	if search := c.Rounds[0].Searches[0]; len(search.Probes) == 0 || len(search.Probes[0].Parts) != capacity.ProbeParts || search.Closed.Completed == 0 {
 		t.Errorf("search %+v", search)
 	}
-	if found := said.Analysis.Capacity; found == nil || len(found.Arms) != 1 || found.Arms[0].Kind == result.CapacityFound && found.Arms[0].Rate.Value > 200 {
+	if found := said.Analysis.Capacity; found == nil || len(found.Arms) != 1 || found.Arms[0].Kind == claim.CapacityFound && found.Arms[0].Rate.Value > 200 {
 		t.Errorf("found %+v, of a server that bears 100/s", found)
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}

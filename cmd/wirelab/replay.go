@@ -10,6 +10,8 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/history"
 	"wirelab/results/measure"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"
@@ -17,10 +19,10 @@ import (
 
 // replayed is what replay prints as JSON.
 type replayed struct {
-	Original  string           `json:"original"` // id
-	Here      string           `json:"here"`     // id
-	Sentence  string           `json:"sentence"`
-	Agreement result.Agreement `json:"agreement"`
+	Original  string            `json:"original"` // id
+	Here      string            `json:"here"`     // id
+	Sentence  string            `json:"sentence"`
+	Agreement history.Agreement `json:"agreement"`
 }
 
 func newReplayCommand(a *app) *cobra.Command {
@@ -113,8 +115,8 @@ func (a *app) checkReplay(rounds int, limit time.Duration, asJSON bool) error {
 // tellAgreement prints which conclusions hold, and says by its error whether
 // they do.
 func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
-	original, now := result.Analyse(was), result.Analyse(here)
-	agreement := result.Agree(&original, &now, was.Environment, here.Environment)
+	original, now := analyse.Result(was), analyse.Result(here)
+	agreement := history.Agree(&original, &now, was.Environment, here.Environment)
 	var err error
 	switch {
 	case asJSON:
@@ -134,12 +136,12 @@ func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
 }
 
 // agreementError is the exit code of a replay; what it means is printed.
-func agreementError(a *result.Agreement) error {
-	primary := a.Count(true, result.Holds) + a.Count(true, result.NotDecided)
+func agreementError(a *history.Agreement) error {
+	primary := a.Count(true, history.Holds) + a.Count(true, history.NotDecided)
 	switch {
-	case a.Count(true, result.Contradicted)+a.Count(false, result.Contradicted) > 0:
+	case a.Count(true, history.Contradicted)+a.Count(false, history.Contradicted) > 0:
 		return cli.With(desk.ExitFailed, nil)
-	case primary == 0 || a.Count(true, result.NotDecided) > 0:
+	case primary == 0 || a.Count(true, history.NotDecided) > 0:
 		return cli.With(desk.ExitNoWord, nil)
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 	"wirelab/internal/certs"
 	"wirelab/lab/call"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/lab/trust"
 	"wirelab/results/report"
@@ -186,7 +186,7 @@ func TestInsecureIsInTheReport(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Two()
 	says := func() bool {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		inFull, inShort := false, false
 		for _, f := range report.Facts(r, &a) {
 			inFull = inFull || strings.Contains(f.Text, "--insecure")

@@ -18,6 +18,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/result/resulttest"
 	"wirelab/pipeline/stack"
 	"wirelab/results/outages"
@@ -44,7 +46,7 @@ func TestSuggestedChaosIsTaken(t *testing.T) {
 	r := resulttest.Ways(2, plan.Load{InFlight: 50},
 		resulttest.Way{Name: "one", Answer: time.Millisecond, Handover: &result.Handover{}, Database: "some"},
 		resulttest.Way{Name: "log-grpc", Answer: 2 * time.Millisecond, Handover: &result.Handover{}, Database: "some"})
-	analysis := result.Analyse(r) // once: commands depend on what arms are, and not on their figures
+	analysis := analyse.Result(r) // once: commands depend on what arms are, and not on their figures
 	protocols, commands := map[string]bool{}, 0
 	for _, c := range work.Cells {
 		protocols[c.Protocol.Name] = true
@@ -90,7 +92,7 @@ func queueSettings() (settings []outages.Asked) {
 var suggestedChaos = regexp.MustCompile(`wirelab chaos logging ([^>]*) > `)
 
 // takesAll checks each command that a result's tables suggest, and tells how many those are.
-func (a *app) takesAll(t *testing.T, r *result.Result, analysis *result.Analysis) int {
+func (a *app) takesAll(t *testing.T, r *result.Result, analysis *claim.Analysis) int {
 	t.Helper()
 	n := 0
 	for _, table := range report.Decisions(r, analysis, nil) {

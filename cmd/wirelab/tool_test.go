@@ -14,8 +14,9 @@ import (
 
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/consistency"
 	"wirelab/lab/tool"
 	"wirelab/system/postgres/postgrestest"
 )
@@ -89,7 +90,7 @@ func TestCompareWithTool(t *testing.T) {
 		}
 	}
 	r := p.stored()
-	if flaws := result.Inconsistencies(r); len(flaws) > 0 {
+	if flaws := consistency.Flaws(r); len(flaws) > 0 {
 		t.Errorf("flaws %v", flaws)
 	}
 	for _, round := range r.Rounds {
@@ -106,7 +107,7 @@ func TestCompareWithTool(t *testing.T) {
 			for _, id := range []string{
 				plan.ResponseP50, plan.ResponseMean, plan.WireSent, plan.WireReceived, plan.ClientAllocations,
 			} {
-				if v, known := result.MustMetric(id).Value(&trial); known {
+				if v, known := kinds.MustMetric(id).Value(&trial); known {
 					t.Errorf("%s is %v, which nobody told", id, v)
 				}
 			}
@@ -133,7 +134,7 @@ func TestCompareWithDescribedAndHop(t *testing.T) {
 		t.Fatalf("exit code %d: %s\n%s", code, p.said.String(), p.stdout.String())
 	}
 	r := p.stored()
-	if flaws := result.Inconsistencies(r); len(flaws) > 0 || len(r.Rounds[0].Failures) > 0 {
+	if flaws := consistency.Flaws(r); len(flaws) > 0 || len(r.Rounds[0].Failures) > 0 {
 		t.Errorf("flaws %v, failures %v", flaws, r.Rounds[0].Failures)
 	}
 	for _, trial := range r.Rounds[0].Trials {
@@ -179,7 +180,7 @@ func TestCompareWithDatabase(t *testing.T) {
 			t.Fatalf("%s: exit code %d: %s\n%s", work[1], code, p.said.String(), p.stdout.String())
 		}
 		r := p.stored()
-		if flaws := result.Inconsistencies(r); len(flaws) > 0 || len(r.Rounds[0].Failures) > 0 {
+		if flaws := consistency.Flaws(r); len(flaws) > 0 || len(r.Rounds[0].Failures) > 0 {
 			t.Fatalf("%s: flaws %v, failures %v", work[1], flaws, r.Rounds[0].Failures)
 		}
 		for _, trial := range r.Rounds[0].Trials {

@@ -9,6 +9,7 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -80,7 +81,7 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 			case !gated && (code != c.code || c.code != desk.ExitOK && !strings.Contains(err.Error(), c.says)):
 				t.Errorf("%s: exit code %d, %v", c.name, code, err)
 			}
-			analysis := result.Analyse(r)
+			analysis := analyse.Result(r)
 			if first := report.Summarise(r, &analysis, nil).Answer[0]; report.Empty(&analysis.Loads[0]) && !strings.Contains(first, c.says) {
 				t.Errorf("%s: the first line is %q", c.name, first)
 			}

@@ -12,6 +12,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/tool"
 )
 
@@ -184,7 +185,7 @@ func (t *toolLoad) Slice(ctx context.Context, order control.Slice) (*control.Mea
 		r.Planned = r.Sent // what else was due a tool does not say; the rate is held to the plan's
 	}
 	if told.Wrong > 0 {
-		r.Errors = map[string]uint64{result.ToldWrong: told.Wrong}
+		r.Errors = map[string]uint64{metric.ToldWrong: told.Wrong}
 	}
 	used := told.Usage
 	used.Wall, used.Others = own.Wall, own.Others-used.CPU // what the tool used is no stranger's

@@ -4,14 +4,14 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // BurstName is the plan name of bursts; stored results of that name may hold
 // a certificate.
 const BurstName = "doctor"
 
-// The bounds of a burst. Fewer rounds than [result.MinRounds] certify nothing,
+// The bounds of a burst. Fewer rounds than [claim.MinRounds] certify nothing,
 // so one that is to be shorter than those take is longer.
 const (
 	burstSlices = 5
@@ -30,7 +30,7 @@ func Burst(long time.Duration, driver string) plan.Plan {
 		Name: BurstName, About: "What can this machine tell apart?",
 		Workload: "routeguide", Operation: "GetFeature",
 		Arms: []plan.Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}},
-		Rounds: plan.Rounds{Min: result.MinRounds, Max: burstRounds}, For: plan.Duration(long),
+		Rounds: plan.Rounds{Min: claim.MinRounds, Max: burstRounds}, For: plan.Duration(long),
 		Slices: burstSlices, Slice: burstSlice, WarmUp: burstWarmUp, Floor: plan.FloorNone,
 	}
 }

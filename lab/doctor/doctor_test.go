@@ -10,6 +10,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 )
 
@@ -174,7 +175,7 @@ func TestBadIsWhatTheGatesRefuse(t *testing.T) {
 			r.Rounds[i].Noise = n
 		}
 		refused := false
-		for _, c := range result.Analyse(r).Loads[0].Arms[0].Checks {
+		for _, c := range analyse.Result(r).Loads[0].Arms[0].Checks {
 			refused = refused || !c.OK
 		}
 		if fit := doctor.Examine(m, w, place).Fit; fit == refused {

@@ -14,6 +14,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/consistency"
 )
 
 // targeted is a plan with an arm of ours and one whose server somebody else runs, at the
@@ -81,7 +82,7 @@ func TestTargetWithItsProcess(t *testing.T) {
 			t.Errorf("a process that sleeps used %v, allocated %v and holds %d bytes", used, trial.Server.Allocations, trial.Server.ResidentBytes)
 		}
 	}
-	if found := result.Inconsistencies(r); len(found) > 0 {
+	if found := consistency.Flaws(r); len(found) > 0 {
 		t.Errorf("inconsistent: %v", found)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"wirelab/internal/fault"
 	"wirelab/lab/control"
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -28,7 +29,7 @@ const probesUsual = 9
 // returned with the ending [result.Interrupted] and no error. An error means
 // that nothing was found: an arm could not even be started in the first round.
 func (c *Conductor) SearchCapacity(ctx context.Context, settings result.Capacity) (*result.Result, error) {
-	objective, err := result.ParseObjective(settings.Objective)
+	objective, err := capacity.ParseObjective(settings.Objective)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (c *Conductor) armsIn(r *result.Result) int {
 // searching is a round of searches under way.
 type searching struct {
 	*round
-	objective result.Objective
+	objective capacity.Objective
 	searches  []*armSearch
 	place     int // of the next slice or probe
 }
@@ -87,7 +88,7 @@ type searching struct {
 // armSearch is an arm's search.
 type armSearch struct {
 	*armRun
-	search *result.Search
+	search *capacity.Search
 	found  result.CapacitySearch
 }
 
@@ -151,7 +152,7 @@ func (s *searching) closed(ctx context.Context) {
 		}
 		rate := float64(t.Completed) / time.Duration(t.Window).Seconds()
 		s.searches = append(s.searches, &armSearch{
-			armRun: a, search: settings.Search(s.objective, rate),
+			armRun: a, search: capacity.SearchFrom(settings, s.objective, rate),
 			found: result.CapacitySearch{Arm: a.index, Steady: t.Steady, Warmed: t.Warmed, Closed: *t, Probes: []result.Probe{}},
 		})
 	}
@@ -187,7 +188,7 @@ func (s *searching) probes(ctx context.Context) {
 // probe tries an arm at a rate.
 func (s *searching) probe(ctx context.Context, a *armSearch, rate float64, seed uint64) (result.Probe, error) {
 	settings := s.result.Capacity
-	length := settings.Length(s.objective, rate)
+	length := capacity.Length(settings, s.objective, rate)
 	head, whole := headed(plan.Duration(length/headShare), plan.Duration(length), s.pace(0), time.Duration(s.c.Plan.Deadline))
 	order := control.Slice{
 		For: whole, Head: head, Seed: seed, Parts: settings.Parts,
@@ -213,7 +214,7 @@ func (s *searching) probe(ctx context.Context, a *armSearch, rate float64, seed 
 	if p.Noise, err = noise(); err != nil {
 		return result.Probe{}, err
 	}
-	p.Outcome, p.Why = settings.Judge(s.result, s.objective, &p)
+	p.Outcome, p.Why = capacity.Judge(settings, s.result, s.objective, &p)
 	return p, nil
 }
 

@@ -13,10 +13,12 @@ import (
 
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 )
 
@@ -201,7 +203,7 @@ func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experimen
 
 // settings are long probes: here they cost no time.
 func settings(objective string) result.Capacity {
-	return result.Capacity{Objective: objective, InFlight: 256, Probe: plan.Duration(5 * time.Minute), Parts: result.ProbeParts}
+	return result.Capacity{Objective: objective, InFlight: 256, Probe: plan.Duration(5 * time.Minute), Parts: capacity.ProbeParts}
 }
 
 // TestSearchFindsTheClosedForm: the response time of M/M/1 is exponential with
@@ -217,24 +219,24 @@ func TestSearchFindsTheClosedForm(t *testing.T) {
 	if r.Ending != result.RoundsDone || len(r.Capacity.Rounds) != 6 || len(r.Rounds) != 0 {
 		t.Fatalf("ended %q after %d rounds", r.Ending, len(r.Capacity.Rounds))
 	}
-	found := result.AnalyseCapacity(r)
+	found := capacity.Analyse(r)
 	truth := make([]float64, 2)
 	for a, arm := range found.Arms {
 		truth[a] = b.rates[arm.Name] - math.Log(100)/0.05
-		if arm.Kind != result.CapacityFound || math.Abs(arm.Rate.Value/truth[a]-1) > 0.03 {
+		if arm.Kind != claim.CapacityFound || math.Abs(arm.Rate.Value/truth[a]-1) > 0.03 {
 			t.Errorf("%s: %s %v, the closed form is %.0f: %s", arm.Name, arm.Kind, arm.Rate, truth[a], arm.Why)
 		}
 		if arm.Rate.Low >= arm.Rate.Value || arm.Rate.High <= arm.Rate.Value {
 			t.Errorf("%s: no interval: %+v", arm.Name, arm.Rate)
 		}
 		for _, round := range arm.Rounds {
-			if round.Found.High > round.Found.Low*(1+result.SearchStep) || round.Probes > 12 {
+			if round.Found.High > round.Found.Low*(1+capacity.SearchStep) || round.Probes > 12 {
 				t.Errorf("%s: %+v", arm.Name, round)
 			}
 		}
 	}
 	d := found.Arms[1].Difference
-	if d == nil || d.Verdict != result.Better || math.Abs(d.Ratio/(truth[1]/truth[0])-1) > 0.03 || d.Low > truth[1]/truth[0] || d.High < truth[1]/truth[0] {
+	if d == nil || d.Verdict != claim.Better || math.Abs(d.Ratio/(truth[1]/truth[0])-1) > 0.03 || d.Low > truth[1]/truth[0] || d.High < truth[1]/truth[0] {
 		t.Errorf("difference %+v, the true ratio is %.3f", d, truth[1]/truth[0])
 	}
 	turns := strings.Join(b.probes, " ")
@@ -271,15 +273,15 @@ func TestSearchSaysBounds(t *testing.T) {
 		objective string
 		spoilt    func(arm string, rate float64) bool
 		stolen    func(arm string, rate float64) bool
-		kind      result.FoundKind
+		kind      claim.FoundKind
 		limited   bool
 		why       string
 	}{
-		"fails at the lowest":             {"p50<50us", nil, nil, result.CapacityBelow, false, "lowest"},
-		"the generator is late above 600": {"p99<50ms", above(600), nil, result.CapacityAtLeast, true, "generator-limited"},
-		"the generator is always late":    {"p99<50ms", above(0), nil, result.CapacityUnknown, true, "generator-limited"},
-		"the hypervisor takes above 600":  {"p99<50ms", nil, above(600), result.CapacityAtLeast, true, "machine not fit"},
-		"the hypervisor always takes":     {"p99<50ms", nil, above(0), result.CapacityUnknown, true, "machine not fit"},
+		"fails at the lowest":             {"p50<50us", nil, nil, claim.CapacityBelow, false, "lowest"},
+		"the generator is late above 600": {"p99<50ms", above(600), nil, claim.CapacityAtLeast, true, "generator-limited"},
+		"the generator is always late":    {"p99<50ms", above(0), nil, claim.CapacityUnknown, true, "generator-limited"},
+		"the hypervisor takes above 600":  {"p99<50ms", nil, above(600), claim.CapacityAtLeast, true, "machine not fit"},
+		"the hypervisor always takes":     {"p99<50ms", nil, above(0), claim.CapacityUnknown, true, "machine not fit"},
 	} {
 		b := &simulated{rates: map[string]float64{"one": 1000}, spoilt: test.spoilt, stolen: test.stolen}
 		s := settings(test.objective)
@@ -288,11 +290,11 @@ func TestSearchSaysBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		arm := result.AnalyseCapacity(r).Arms[0]
+		arm := capacity.Analyse(r).Arms[0]
 		if arm.Kind != test.kind || arm.Limited != test.limited || arm.Rate.Known || !strings.Contains(arm.Why, test.why) {
 			t.Errorf("%s: %+v", name, arm)
 		}
-		if test.kind == result.CapacityAtLeast && (arm.Bound > 600 || arm.Bound < 600/(1+result.SearchStep)-1) {
+		if test.kind == claim.CapacityAtLeast && (arm.Bound > 600 || arm.Bound < 600/(1+capacity.SearchStep)-1) {
 			t.Errorf("%s: at least %v, want just below 600", name, arm.Bound)
 		}
 		b.checkAllStopped(t)
@@ -346,11 +348,11 @@ func TestSearchGoesOnWithoutAnArm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := result.AnalyseCapacity(r)
-	if r.Ending != result.RoundsDone || len(found.Arms[0].Rounds) != 3 || found.Arms[0].Kind != result.CapacityFound {
+	found := capacity.Analyse(r)
+	if r.Ending != result.RoundsDone || len(found.Arms[0].Rounds) != 3 || found.Arms[0].Kind != claim.CapacityFound {
 		t.Errorf("ended %q: %+v", r.Ending, found.Arms[0])
 	}
-	if r.Arms[1].Out == "" || len(found.Arms[1].Rounds) != 0 || found.Arms[1].Kind != result.CapacityUnknown {
+	if r.Arms[1].Out == "" || len(found.Arms[1].Rounds) != 0 || found.Arms[1].Kind != claim.CapacityUnknown {
 		t.Errorf("out %q: %+v", r.Arms[1].Out, found.Arms[1])
 	}
 	b.checkAllStopped(t)

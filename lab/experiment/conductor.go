@@ -12,6 +12,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/effect"
+	"wirelab/lab/result/gate"
 )
 
 // Conductor runs one experiment.
@@ -117,7 +119,7 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 		}
 		r.Rounds = append(r.Rounds, done)
 		tally(r, done, inARow)
-		c.width, _ = result.PrimaryWidth(r)
+		c.width, _ = effect.PrimaryWidth(r)
 		r.Ending = c.ending(r)
 		c.tell(r, Event{Phase: RoundOver, Round: len(r.Rounds), Result: r})
 	}
@@ -133,7 +135,7 @@ func (c *Conductor) spoiled(r *result.Result, done result.Round) bool {
 	if failed || late || len(r.Remade) >= result.RemadeMost(c.Plan) {
 		return false
 	}
-	again, disturbed := result.Disturbed(r, &done)
+	again, disturbed := gate.Disturbed(r, &done)
 	if disturbed {
 		again.Place, again.Round = len(r.Rounds), done
 		r.Remade = append(r.Remade, again)
@@ -172,7 +174,7 @@ func tally(r *result.Result, done result.Round, inARow []int) {
 // ending tells whether, and why, the experiment is over.
 func (c *Conductor) ending(r *result.Result) result.Ending {
 	// A round in which an arm failed is none for the fewest that are asked for.
-	p, n, usable := c.Plan, len(r.Rounds), result.UsableRounds(r)
+	p, n, usable := c.Plan, len(r.Rounds), effect.UsableRounds(r)
 	switch in := c.armsIn(r); {
 	case in < min(2, len(r.Arms)):
 		return result.Failed
@@ -183,7 +185,7 @@ func (c *Conductor) ending(r *result.Result) result.Ending {
 	case p.For > 0 && time.Since(r.Began) >= time.Duration(p.For):
 		return result.TimeUsed
 	case p.Until > 0:
-		if width, ok := result.PrimaryWidth(r); ok && width <= p.Until {
+		if width, ok := effect.PrimaryWidth(r); ok && width <= p.Until {
 			return result.WidthReached
 		}
 	case p.For == 0:

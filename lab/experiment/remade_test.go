@@ -9,6 +9,8 @@ import (
 	"wirelab/lab/experiment"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/consistency"
+	"wirelab/lab/result/gate"
 )
 
 // A round that the hypervisor spoils is made again in its place, with the same order of slices; what it measured is
@@ -58,12 +60,12 @@ func TestRoundsAreMadeAgain(t *testing.T) {
 					t.Errorf("its slices ran at %v, in its place at %v", was, is)
 				}
 			}
-			for _, flaw := range result.Inconsistencies(r) {
+			for _, flaw := range consistency.Flaws(r) {
 				if strings.HasPrefix(flaw.Path, "remade") {
 					t.Error(flaw)
 				}
 			}
-			if words := result.RemadeWords(r); (words == "") != (len(c.remade) == 0) {
+			if words := gate.RemadeWords(r); (words == "") != (len(c.remade) == 0) {
 				t.Errorf("it says: %q", words)
 			}
 		})

@@ -9,8 +9,12 @@ import (
 
 	"wirelab/lab/agent"
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/consistency"
 )
 
 // priced is a bench whose servers use as much CPU time for each call as price says of the
@@ -92,9 +96,9 @@ func TestServerThatGetsCheaperWhileMeasuredIsNotSteady(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		later time.Duration
-		want  result.Verdict
+		want  claim.Verdict
 	}{
-		"half": {10 * time.Microsecond, result.Unsteady},
+		"half": {10 * time.Microsecond, claim.Unsteady},
 		"same": {20 * time.Microsecond, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,8 +116,8 @@ func TestServerThatGetsCheaperWhileMeasuredIsNotSteady(t *testing.T) {
 					}
 				}
 			})
-			arm := result.Analyse(r).Loads[0].Arms[0]
-			if got := arm.Spoiled(result.MustMetric(plan.ServerCPU)); got != c.want {
+			arm := analyse.Result(r).Loads[0].Arms[0]
+			if got := arm.Spoiled(kinds.MustMetric(plan.ServerCPU)); got != c.want {
 				t.Errorf("%q, want %q: %+v", got, c.want, arm.Failed())
 			}
 			for _, trial := range r.Rounds[0].Trials {
@@ -123,7 +127,7 @@ func TestServerThatGetsCheaperWhileMeasuredIsNotSteady(t *testing.T) {
 					t.Errorf("halves %+v of %d calls that cost %v", h, trial.Calls(), trial.Server.CPU)
 				}
 			}
-			if found := result.Inconsistencies(r); len(found) > 0 {
+			if found := consistency.Flaws(r); len(found) > 0 {
 				t.Errorf("inconsistent: %v", found)
 			}
 		})

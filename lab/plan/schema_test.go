@@ -13,8 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"wirelab"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
 )
 
 const schemaFile = "../../docs/plan.schema.json"
@@ -222,7 +222,7 @@ func TestSizeAndDepthAreBounded(t *testing.T) {
 func TestMetricIDsAreThoseThatResultsCompare(t *testing.T) {
 	t.Parallel()
 	var want []string
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		if !m.Counted {
 			want = append(want, m.ID)
 		}

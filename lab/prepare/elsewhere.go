@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/presets"
-	"wirelab/lab/result"
+	"wirelab/lab/result/threshold"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/catalog"
 )
@@ -49,7 +49,7 @@ func Elsewhere(l *Lab, name string) string {
 	switch {
 	case slices.Contains(plan.MetricIDs(), name):
 		is("a metric: --primary " + name)
-	case slices.Contains(result.ThresholdMetrics(), name):
+	case slices.Contains(threshold.ThresholdMetrics(), name):
 		is("a metric of --fail-if")
 	}
 	if slices.Contains([]string{databases.Postgres, databases.Embedded, "memory"}, name) {

@@ -7,19 +7,21 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/lab/kind/capacity"
+	"wirelab/lab/kind/curve"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 
 // CapacitySearch is the plan and the settings of the search.
-func CapacitySearch(p plan.Plan, objective result.Objective, inFlight, rounds int, probe time.Duration) (plan.Plan, result.Capacity) {
+func CapacitySearch(p plan.Plan, objective capacity.Objective, inFlight, rounds int, probe time.Duration) (plan.Plan, result.Capacity) {
 	p.Loads = []plan.Load{{InFlight: inFlight}}
 	p.Floor = plan.FloorNone
 	p.Slices, p.Slice = 5, plan.Duration(100*time.Millisecond)
 	p.Rounds.Min = rounds
 	if p.Rounds.Min == 0 {
-		p.Rounds.Min = max(result.CapacityRounds, stat.RoundsForFamily(len(p.Arms)-1, stat.DefaultAlpha))
+		p.Rounds.Min = max(capacity.CapacityRounds, stat.RoundsForFamily(len(p.Arms)-1, stat.DefaultAlpha))
 	}
 	p.Rounds.Max = p.Rounds.Min
 	if p.Deadline == 0 {
@@ -29,11 +31,11 @@ func CapacitySearch(p plan.Plan, objective result.Objective, inFlight, rounds in
 	}
 	short := probe != 0
 	if probe == 0 {
-		probe = result.ProbeLeast
+		probe = capacity.ProbeLeast
 	}
 	return p, result.Capacity{
 		Objective: objective.String(), InFlight: inFlight,
-		Probe: plan.Duration(probe), Parts: result.ProbeParts, Short: short,
+		Probe: plan.Duration(probe), Parts: capacity.ProbeParts, Short: short,
 	}
 }
 
@@ -57,8 +59,8 @@ func Levels(to, rates string, steps int) ([]float64, error) {
 		}
 		all = append(all, rate)
 	}
-	if len(all) < result.LeastLevels {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--rates has %d; a curve needs %d", len(all), result.LeastLevels)
+	if len(all) < curve.LeastLevels {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--rates has %d; a curve needs %d", len(all), curve.LeastLevels)
 	}
 	return all, nil
 }

@@ -97,30 +97,3 @@ func (r *Result) Rebased() string {
 	}
 	return ""
 }
-
-// absent are the findings of a threshold on arms that are not there, and, where
-// the first arm is not, on differences from it: another arm may stand in for it in
-// a report, but not in what somebody made a decision depend on.
-func (r *Result) absent(t Threshold, l *LoadAnalysis) []Finding {
-	var all []Finding
-	add := func(arm int, name, why string) {
-		if t.Arm == "" || t.Arm == name {
-			all = append(all, Finding{
-				Threshold: t.Text, Metric: t.Metric, Arm: arm, ArmName: name, Load: l.Load, LoadName: l.Name, Absent: arm < 0,
-				Relative: t.Relative, Below: t.Below, Limit: t.Limit, LimitText: t.LimitText, P: 1, Adjusted: 1, Outcome: Spoiled, Why: why,
-			})
-		}
-	}
-	first := r.Rebased()
-	for arm := range l.Arms {
-		if t.Relative && first != "" {
-			add(arm, l.Arms[arm].Name, first+", which it is to be compared with, is absent")
-		}
-	}
-	for _, a := range r.Absent {
-		if !t.Relative || a.Place > 0 {
-			add(-1, a.Name(), "absent: "+a.Why)
-		}
-	}
-	return all
-}

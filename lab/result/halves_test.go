@@ -3,8 +3,11 @@ package result_test
 import (
 	"testing"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/result/resulttest"
 )
 
@@ -34,11 +37,11 @@ func TestServerThatMovesWithinRounds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		change  func(round int) float64
-		verdict result.Verdict
+		verdict claim.Verdict
 		marked  bool
 	}{
 		{"level", func(int) float64 { return 1 }, "", false},
-		{"half", func(int) float64 { return 0.5 }, result.Unsteady, false},
+		{"half", func(int) float64 { return 0.5 }, claim.Unsteady, false},
 		{"double", func(int) float64 { return 2 }, "", true},
 		{"one round goes the other way", func(n int) float64 { return 0.8 + 0.4*float64(n/9) }, "", false},
 		{"to and fro", func(n int) float64 { return 0.7 + 0.6*float64(n%2) }, "", false},
@@ -53,8 +56,8 @@ func TestServerThatMovesWithinRounds(t *testing.T) {
 				trial.Halves.Second.CPU = plan.Duration(float64(half.CPU) * c.change(n))
 			}
 		}
-		arm := result.Analyse(r).Loads[0].Arms[1]
-		m := result.MustMetric(plan.ServerCPU)
+		arm := analyse.Result(r).Loads[0].Arms[1]
+		m := kinds.MustMetric(plan.ServerCPU)
 		if got := arm.Spoiled(m); got != c.verdict {
 			t.Errorf("%s: %q, want %q: %+v", c.name, got, c.verdict, arm.Failed())
 		}

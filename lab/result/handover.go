@@ -1,6 +1,10 @@
 package result
 
-import "slices"
+import (
+	"slices"
+
+	"wirelab/lab/result/words"
+)
 
 // Handover is how an arm that is a pipeline hands an entry on, and so what it
 // means that a caller was told that all is well. The zero value is a pipeline
@@ -55,7 +59,32 @@ func (r *Result) Durable(arm int) bool {
 	}
 }
 
-// durable are those of arms that are [Result.Durable].
-func (r *Result) durable(arms []int) []int {
+// DurableOf are those of arms that are [Result.Durable].
+func (r *Result) DurableOf(arms []int) []int {
 	return slices.DeleteFunc(slices.Clone(arms), func(a int) bool { return !r.Durable(a) })
+}
+
+// Early is what there is to know of a broker that acknowledges a message before a
+// quorum has it on disk; "" of one that does not, and of what is no broker of
+// messages. Its figures are of less than another's, so that no report may put it
+// beside others without a mark.
+func (r *Result) Early(arm int) string {
+	if !r.Plan.Messaging() {
+		return ""
+	}
+	return Early(r.Arm(arm))
+}
+
+// Early says of a broker that acknowledges before a message is durable that it does.
+func Early(arm *Arm) string {
+	if arm == nil || arm.Handover == nil {
+		return "when its acknowledgements are durable is not known"
+	}
+	if arm.Handover.Confirms && arm.Handover.OnDisk() {
+		return words.Choose(arm.Handover.Alone, "acknowledges when one node of several has a message on disk", "")
+	}
+	if arm.Handover.Sync == SyncUnknown {
+		return "when its acknowledgements are durable is not known"
+	}
+	return "acknowledges before a message is on disk"
 }

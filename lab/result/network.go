@@ -1,6 +1,8 @@
 package result
 
-import "wirelab/lab/plan"
+import (
+	"wirelab/lab/plan"
+)
 
 // Network is the path between driver and server, where an experiment made one.
 type Network struct {

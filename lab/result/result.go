@@ -11,6 +11,51 @@ import (
 	"wirelab/lab/stat"
 )
 
+// Wrong is how many calls of a trial failed, whatever the kind.
+func (t *Trial) Wrong() (n uint64) {
+	for _, more := range t.Errors {
+		n += more
+	}
+	return n
+}
+
+// Allocated is how many allocations a process made; known is false where nobody counted.
+func (u *Usage) Allocated() (n uint64, known bool) {
+	if u == nil || u.Allocations == nil {
+		return 0, false
+	}
+	return *u.Allocations, true
+}
+
+// Count is a number that may not be known, as one of nothing then.
+func Count(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// With is what was used in two stretches, as far as disturbances are judged by it.
+func (u *Usage) With(next *Usage) *Usage {
+	if u == nil {
+		return next
+	}
+	if next == nil {
+		return u
+	}
+	sum := *u
+	sum.CPU += next.CPU
+	sum.Wall += next.Wall
+	sum.Waited += next.Waited
+	sum.Runs += next.Runs
+	sum.Others += next.Others
+	if u.GarbageCycles != nil || next.GarbageCycles != nil {
+		sum.GarbageCycles = new(Count(u.GarbageCycles) + Count(next.GarbageCycles))
+	}
+	sum.PauseP99 = max(u.PauseP99, next.PauseP99)
+	return &sum
+}
+
 // Schema is the version of the stored form. It goes up when a field changes
 // its meaning; a result with a higher one is refused, not guessed at.
 const Schema = 1

@@ -1,6 +1,8 @@
 package result
 
-import "wirelab/lab/plan"
+import (
+	"wirelab/lab/plan"
+)
 
 // SelfTest is what wirelab found when it was tried against things that are
 // known. A result that has one is a report of such trials: its plan names the

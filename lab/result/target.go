@@ -7,6 +7,51 @@ import (
 	"strings"
 )
 
+func ArmOf(r *Result, arm int) Arm {
+	if arm < len(r.Arms) {
+		return r.Arms[arm]
+	}
+	return Arm{}
+}
+
+// ArmName is how an arm is called: what it turned out to be, or what the
+// plan says, or its number from 1.
+func (r *Result) ArmName(arm int) string {
+	switch {
+	case arm >= 0 && arm < len(r.Arms) && r.Arms[arm].Name != "":
+		return r.Arms[arm].Name
+	case arm >= 0 && arm < len(r.Plan.Arms) && r.Plan.Arms[arm].Name != "":
+		return r.Plan.Arms[arm].Name
+	case arm >= 0 && arm < len(r.Plan.Arms) && r.Plan.Arms[arm].Protocol != "":
+		return r.Plan.Arms[arm].String()
+	}
+	return fmt.Sprintf("arm %d", arm+1)
+}
+
+// ClientName is the library that calls in an arm; "the client" where it is not known.
+func (r *Result) ClientName(arm int) string {
+	if arm >= 0 && arm < len(r.Arms) && r.Arms[arm].Client != "" {
+		return r.Arms[arm].Client
+	}
+	return "the client"
+}
+
+// Out tells why an arm was taken out; "" if it was not.
+func (r *Result) Out(arm int) string {
+	if arm < len(r.Arms) {
+		return r.Arms[arm].Out
+	}
+	return ""
+}
+
+// Arm is what an arm turned out to be; nil where the result does not tell.
+func (r *Result) Arm(i int) *Arm {
+	if i < 0 || i >= len(r.Arms) {
+		return nil
+	}
+	return &r.Arms[i]
+}
+
 // TargetOf is the address of an arm's server, where somebody else runs it; else "".
 func (r *Result) TargetOf(arm int) string {
 	if arm < 0 || arm >= len(r.Plan.Arms) {
@@ -21,7 +66,7 @@ func (r *Result) ServerOf(arm int) string {
 	if r.TargetOf(arm) != "" {
 		return r.Plan.Arms[arm].Server
 	}
-	return armOf(r, arm).Server
+	return ArmOf(r, arm).Server
 }
 
 // ServedBy is [Result.ServerOf] in words, which say of a target that nobody knows it.
@@ -37,7 +82,7 @@ func (r *Result) ServedBy(arm int) string {
 // knows: what they use counts as others'.
 func (r *Result) hidden() (addresses []string) {
 	for arm := range r.Plan.Arms {
-		target, is := r.TargetOf(arm), armOf(r, arm)
+		target, is := r.TargetOf(arm), ArmOf(r, arm)
 		if target != "" && is.Process == nil && (is.Here || loopback(target)) {
 			addresses = append(addresses, target)
 		}
@@ -55,42 +100,28 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// whoElse says what to do about others' use of this machine's CPUs: a server at a target that
+// WhoElse says what to do about others' use of this machine's CPUs: a server at a target that
 // is measured is not to be stopped.
-func (r *Result) whoElse(otherwise string) string {
+func (r *Result) WhoElse(otherwise string) string {
 	if all := r.hidden(); len(all) > 0 {
 		return "give the process of the server at " + strings.Join(all, ", ") + " with pid= beside target= (load: --pid), so that it is not taken for another; " + otherwise
 	}
 	return otherwise
 }
 
-// shares reports whether an arm's server may run on the driver's cores, since it was not put on others.
-func (r *Result) shares(arm int) bool {
-	p := armOf(r, arm).Process
-	return r.TargetOf(arm) != "" && (armOf(r, arm).Here || p != nil) && (p == nil || len(p.CPUs) == 0)
+// Shares reports whether an arm's server may run on the driver's cores, since it was not put on others.
+func (r *Result) Shares(arm int) bool {
+	p := ArmOf(r, arm).Process
+	return r.TargetOf(arm) != "" && (ArmOf(r, arm).Here || p != nil) && (p == nil || len(p.CPUs) == 0)
 }
 
-// serverCPUs are those that an arm's server was put on; nil: it may run anywhere.
-func (r *Result) serverCPUs(arm int) []int {
+// ServerCPUs are those that an arm's server was put on; nil: it may run anywhere.
+func (r *Result) ServerCPUs(arm int) []int {
 	if r.TargetOf(arm) == "" {
 		return r.Placement.ServerCPUs
 	}
-	if p := armOf(r, arm).Process; p != nil {
+	if p := ArmOf(r, arm).Process; p != nil {
 		return p.CPUs
 	}
 	return nil
-}
-
-// reopened says what it may come from that an arm with a target opened connections while it was
-// measured: servers close idle ones, and an arm is idle while the others have their turns.
-func (s *subject) reopened() {
-	opened := uint64(0)
-	for _, t := range s.trials {
-		opened += t.Connections
-	}
-	if opened == 0 || s.result.TargetOf(s.arm) == "" || s.manner.Renewed {
-		return
-	}
-	s.state.Notes = append(s.state.Notes, fmt.Sprintf("%s connections were opened while measuring: a server that closes idle connections "+
-		"(its keep-alive or idle timeout) must keep them longer than its arm waits for the next slice; 300 s are enough", Thousands(opened)))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/consistency"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/admit"
 	report "wirelab/results/report/json"
@@ -38,7 +38,7 @@ func TestAdmissionMakesFewCopies(t *testing.T) {
 	checks := func() error {
 		r, err := store.Decode(alone)
 		if err == nil {
-			result.Inconsistencies(r)
+			consistency.Flaws(r)
 		}
 		return err
 	}

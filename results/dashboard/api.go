@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
 	"wirelab/results/admit"
 	"wirelab/results/store"
 )
@@ -27,7 +27,7 @@ var openAPI []byte
 // description is openAPI with the metrics that there are.
 func description() []byte {
 	var names []string
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		names = append(names, strconv.Quote(m.ID))
 	}
 	return bytes.Replace(openAPI, []byte(`"METRICS"`), []byte(strings.Join(names, ", ")), 1)

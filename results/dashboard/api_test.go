@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report/html"
 	report "wirelab/results/report/json"
@@ -56,7 +57,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		t.Errorf("described %q\nserved    %q", described, there)
 	}
 	body := s.get("/api/v1/openapi.json").body
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		if !strings.Contains(body, fmt.Sprintf("%q", m.ID)) {
 			t.Errorf("the document does not know %s", m.ID)
 		}
@@ -331,7 +332,7 @@ func TestRuns(t *testing.T) {
 	if len(all.Results) != 8 || all.Count != 8 || all.Results[0].ResultID != ledger.ID {
 		t.Fatalf("%d rows", len(all.Results))
 	}
-	said := result.Analyse(r)
+	said := analyse.Result(r)
 	for _, one := range all.Results[2:] {
 		var arm, load int
 		if _, err := fmt.Sscanf(strings.TrimPrefix(one.RunID, r.ID), ".%d.%d", &arm, &load); err != nil {

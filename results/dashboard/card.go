@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 	"wirelab/results/store"
 )
@@ -101,7 +101,7 @@ func (c *card) gates(r store.Running) {
 		c.Gates = "checks: after the first round"
 		return
 	}
-	var a result.Analysis
+	var a claim.Analysis
 	if err := json.Unmarshal(r.Standing.Analysis, &a); err != nil {
 		c.Gates = "checks: of another wirelab, not to be read here"
 		return

@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/claim"
+	histories "wirelab/lab/result/history"
+	"wirelab/lab/result/words"
 	"wirelab/results/report"
 	"wirelab/results/report/html"
 	"wirelab/results/report/svg"
@@ -50,7 +53,7 @@ func (d *Dashboard) historyPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := historyPage{frame: d.frame("history", "History"), history: h, CSV: h.Of.address("/history.csv"), JSON: h.Of.address("/api/v1/history")}
 	for _, id := range h.Choices.Metrics {
-		m, err := result.MetricByID(id)
+		m, err := kinds.MetricByID(id)
 		if err == nil {
 			p.Metrics = append(p.Metrics, named{id, m.Title})
 		}
@@ -126,10 +129,10 @@ func pText(p float64) string {
 }
 
 func ratioText(ratio float64) string {
-	return report.Change(&result.Difference{Known: true, Ratio: ratio, Low: ratio, High: ratio})
+	return report.Change(&claim.Difference{Known: true, Ratio: ratio, Low: ratio, High: ratio})
 }
 
-func changesText(all []result.Change) string {
+func changesText(all []histories.Change) string {
 	var text []string
 	for i, c := range all {
 		if i == 3 && len(all) > 4 {
@@ -142,7 +145,7 @@ func changesText(all []result.Change) string {
 }
 
 func (p *historyPage) value(v float64) string {
-	return report.With(result.Estimate{Known: true, Value: v, Low: 0.999 * v, High: 1.001 * v}, p.Unit)
+	return report.With(claim.Estimate{Known: true, Value: v, Low: 0.999 * v, High: 1.001 * v}, p.Unit)
 }
 
 // row is a line of the table.
@@ -151,7 +154,7 @@ func (p *historyPage) row(i int) historyRow {
 	one := &h.Points[i]
 	part := h.partOf(i)
 	row := historyRow{ID: one.ID, Began: day(one.Began), Value: report.Absent, Why: one.Why, Commit: one.Commit, Part: part + 1}
-	e := result.Estimate{Known: one.Known, Value: one.Value, Low: one.Low, High: one.High}
+	e := claim.Estimate{Known: one.Known, Value: one.Value, Low: one.Low, High: one.High}
 	if one.Known {
 		row.Value, row.Why = report.With(e, p.Unit), ""
 		if e.Low != e.High {
@@ -229,7 +232,7 @@ func tickText(v float64, ticks []float64) string {
 	}
 	text := fmt.Sprintf("%.*f", digits, v)
 	if digits == 0 && v >= 10_000 {
-		return result.Thousands(uint64(math.Round(v)))
+		return words.Thousands(uint64(math.Round(v)))
 	}
 	return text
 }

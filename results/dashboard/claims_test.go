@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/store"
 )
 
@@ -29,7 +29,7 @@ func TestHistory(t *testing.T) {
 		t.Fatalf("history of %+v with %d points", h.Of, len(h.Points))
 	}
 	series := h.Points[:32]
-	if len(h.Parts) < 3 || h.Parts[1].From != 12 || h.Parts[1].Begins != "change" || h.Parts[1].Verdict != result.Worse {
+	if len(h.Parts) < 3 || h.Parts[1].From != 12 || h.Parts[1].Begins != "change" || h.Parts[1].Verdict != claim.Worse {
 		t.Fatalf("segments %+v", h.Parts)
 	}
 	if r := h.Parts[1].Ratio; r < 1.09 || r > 1.15 || h.Parts[1].P >= h.Rule.Strong {
@@ -103,7 +103,7 @@ func TestCompare(t *testing.T) {
 	found := false
 	for _, row := range same.Pairs[0].Loads[0].Arms[1].Rows {
 		if row.Primary {
-			found = row.Shift != nil && row.Shift.Verdict == result.Worse && row.Shift.Low < 1.12 && row.Shift.High > 1.12
+			found = row.Shift != nil && row.Shift.Verdict == claim.Worse && row.Shift.Low < 1.12 && row.Shift.High > 1.12
 		}
 	}
 	if !found {

@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	histories "wirelab/lab/result/history"
 	"wirelab/results/store"
 )
 
@@ -27,14 +30,14 @@ type comparedResult struct {
 	Certificate *result.Certificate `json:"certificate,omitempty"`
 
 	r *result.Result
-	a *result.Analysis
+	a *claim.Analysis
 }
 
 // pair is what may be said of the first and another.
 type pair struct {
 	Was  string `json:"was"`
 	Here string `json:"here"`
-	result.Sittings
+	histories.Sittings
 }
 
 func (d *Dashboard) compareAPI(w http.ResponseWriter, r *http.Request) error {
@@ -82,7 +85,7 @@ func (d *Dashboard) compare(ctx context.Context, ids []string) (*comparison, err
 		if err != nil {
 			return nil, err
 		}
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		c.Results = append(c.Results, comparedResult{found.Summary, r.Environment, r.Certificate, r, &a})
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -91,7 +94,7 @@ func (d *Dashboard) compare(ctx context.Context, ids []string) (*comparison, err
 	first := &c.Results[0]
 	for i := range c.Results[1:] {
 		other := &c.Results[i+1]
-		c.Pairs = append(c.Pairs, pair{first.r.ID, other.r.ID, result.Compare(first.r, other.r, first.a, other.a)})
+		c.Pairs = append(c.Pairs, pair{first.r.ID, other.r.ID, histories.Compare(first.r, other.r, first.a, other.a)})
 	}
 	return c, nil
 }

@@ -5,7 +5,10 @@ import (
 	"net/http"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/claim"
+	histories "wirelab/lab/result/history"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 )
 
@@ -29,9 +32,9 @@ type comparePair struct {
 	Comparable bool
 	Mark       string // "different machines", "not comparable", "comparable"
 	Why        string
-	Machine    []result.Change
-	Plan       []result.Change
-	Builds     []result.Change
+	Machine    []histories.Change
+	Plan       []histories.Change
+	Builds     []histories.Change
 	Said       []saidShift
 }
 
@@ -178,19 +181,19 @@ func (c *comparison) pairOf(i int) comparePair {
 }
 
 // say writes the verdict on a primary metric as a sentence.
-func (c *comparison) say(i int, l result.SharedLoad, arm result.SharedArm, row result.SharedRow) saidShift {
+func (c *comparison) say(i int, l histories.SharedLoad, arm histories.SharedArm, row histories.SharedRow) saidShift {
 	first := c.Results[0].r
-	m, err := result.MetricByID(row.Metric)
+	m, err := kinds.MetricByID(row.Metric)
 	if err != nil {
 		return saidShift{}
 	}
 	text := report.Load(first.Plan, l.Was) + ", " + first.ArmName(arm.Was) + " against " + first.ArmName(0) + ": " + m.Title + " "
 	switch v := row.Shift; v.Verdict {
-	case result.Better, result.Worse:
+	case claim.Better, claim.Worse:
 		text += report.Change(v) + " " + report.Interval(v) + " from A to " + letter(i+1) + ": " + report.Word(m, v.Verdict) + "."
-	case result.Equivalent:
+	case claim.Equivalent:
 		text += "unchanged from A to " + letter(i+1) + ", " + report.Verdict(m, v) + "."
-	case result.Inconclusive:
+	case claim.Inconclusive:
 		if !report.Bounded(v) {
 			text += "is undecided: " + report.Interval(v) + "."
 			break
@@ -202,20 +205,20 @@ func (c *comparison) say(i int, l result.SharedLoad, arm result.SharedArm, row r
 	return saidShift{text, toneOf(row.Shift.Verdict)}
 }
 
-func toneOf(v result.Verdict) string {
+func toneOf(v claim.Verdict) string {
 	switch v {
-	case result.Better:
+	case claim.Better:
 		return "better"
-	case result.Worse:
+	case claim.Worse:
 		return "worse"
-	case result.Equivalent:
+	case claim.Equivalent:
 		return "same"
 	}
 	return "open"
 }
 
 // loadOf makes the table of one of the first result's loads.
-func (c *comparison) loadOf(l *result.LoadAnalysis) compareLoad {
+func (c *comparison) loadOf(l *claim.LoadAnalysis) compareLoad {
 	first := c.Results[0].r
 	t := compareLoad{Title: report.LoadName(first.Plan, l.Load)}
 	metrics := report.Main(l)
@@ -241,7 +244,7 @@ func (c *comparison) loadOf(l *result.LoadAnalysis) compareLoad {
 }
 
 // other is the cell of another result; it may lack the load or the arm.
-func (c *comparison) other(i, load, arm int, m result.Metric, unit report.Unit) compareCell {
+func (c *comparison) other(i, load, arm int, m metric.Metric, unit report.Unit) compareCell {
 	other := &c.Results[i+1]
 	for _, l := range c.Pairs[i].Loads {
 		if l.Was != load {
@@ -255,7 +258,7 @@ func (c *comparison) other(i, load, arm int, m result.Metric, unit report.Unit) 
 				if row.Metric != m.ID {
 					continue
 				}
-				var from *result.Difference
+				var from *claim.Difference
 				for j := range other.a.Loads {
 					if found := other.a.Loads[j].Row(m.ID); other.a.Loads[j].Load == l.Here && found != nil {
 						from = found.Cells[a.Here].Difference
@@ -268,7 +271,7 @@ func (c *comparison) other(i, load, arm int, m result.Metric, unit report.Unit) 
 	return compareCell{Letter: letter(i + 1), Absent: true}
 }
 
-func cellOf(i int, m result.Metric, unit report.Unit, e result.Estimate, from, shift *result.Difference, first string) compareCell {
+func cellOf(i int, m metric.Metric, unit report.Unit, e claim.Estimate, from, shift *claim.Difference, first string) compareCell {
 	c := compareCell{Letter: letter(i), Value: report.Value(e, unit)}
 	if !e.Known {
 		c.Refused = e.Why

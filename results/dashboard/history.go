@@ -9,7 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/claim"
+	histories "wirelab/lab/result/history"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
 	"wirelab/results/report/csv"
@@ -41,7 +44,7 @@ func (q *query) wanted() wanted {
 		Arm: q.text("arm"), Load: q.text("load"), Metric: q.text("metric"), Limit: q.number("limit", historyDefault, 1, historyLimit),
 	}
 	if w.Metric != "" {
-		if _, err := result.MetricByID(w.Metric); err != nil && q.err == nil {
+		if _, err := kinds.MetricByID(w.Metric); err != nil && q.err == nil {
 			q.err = err
 		}
 	}
@@ -92,7 +95,7 @@ type history struct {
 	Parts   []stretch `json:"segments"` // between which something changed
 	Rule    rule      `json:"rule"`
 
-	metric result.Metric
+	metric metric.Metric
 }
 
 // rule is what a change is; see [stat.ChangeRule].
@@ -117,10 +120,10 @@ type point struct {
 	// Broken is what changed of the machine, the settings or the question since
 	// the point before, so that the two are not compared; Built which versions
 	// did.
-	Broken []result.Change `json:"environment_break,omitempty"`
-	Built  []result.Change `json:"build_change,omitempty"`
-	Commit string          `json:"commit,omitempty"`
-	Name   string          `json:"arm"` // what the arm was called
+	Broken []histories.Change `json:"environment_break,omitempty"`
+	Built  []histories.Change `json:"build_change,omitempty"`
+	Commit string             `json:"commit,omitempty"`
+	Name   string             `json:"arm"` // what the arm was called
 }
 
 // stretch is a part of a history in which nothing was found to change.
@@ -135,9 +138,9 @@ type stretch struct {
 	// Ratio is its mean by that of the stretch before, P the p-value of the
 	// t-test between the two, and Verdict what that means for the metric; all
 	// of a change.
-	Ratio   float64        `json:"ratio,omitempty"`
-	P       float64        `json:"p,omitempty"`
-	Verdict result.Verdict `json:"verdict,omitempty"`
+	Ratio   float64       `json:"ratio,omitempty"`
+	P       float64       `json:"p,omitempty"`
+	Verdict claim.Verdict `json:"verdict,omitempty"`
 }
 
 // history finds out what is asked for, and all that is known of it.
@@ -165,7 +168,7 @@ func (d *Dashboard) history(ctx context.Context, w wanted) (*history, error) {
 	if h.Of.Metric == "" {
 		return h, nil // nothing is stored
 	}
-	if h.metric, err = result.MetricByID(h.Of.Metric); err != nil {
+	if h.metric, err = kinds.MetricByID(h.Of.Metric); err != nil {
 		return nil, err
 	}
 	h.Unit = report.BaseUnit(h.metric.Dimension)
@@ -255,7 +258,7 @@ func (h *history) choose(records []*record) {
 		return append([]string{}, slices.Compact(all)...)
 	}
 	h.Choices.Arms, h.Choices.Loads = once(arms), once(loads)
-	for _, m := range result.Metrics() { // in the order of reports
+	for _, m := range kinds.Metrics() { // in the order of reports
 		if slices.Contains(metrics, m.ID) {
 			h.Choices.Metrics = append(h.Choices.Metrics, m.ID)
 		}
@@ -286,8 +289,8 @@ func (h *history) fill(records []*record) {
 			Known: e.Known, Value: e.Value, Low: e.Low, High: e.High, Why: e.Why,
 		}
 		if before != nil {
-			machine, builds := result.Moved(before.place, r.place)
-			p.Broken = slices.Concat(machine, result.Questions(before.place.Plan, r.place.Plan))
+			machine, builds := histories.Moved(before.place, r.place)
+			p.Broken = slices.Concat(machine, histories.Questions(before.place.Plan, r.place.Plan))
 			for _, c := range builds {
 				if c.Setting() {
 					p.Broken = append(p.Broken, c)
@@ -334,9 +337,9 @@ func (h *history) divide(from, to int, begins string, by stat.ChangeRule) {
 		if n > 0 {
 			c := changes[n-1]
 			start, s.From, s.Begins = c.At, at[c.At], "change"
-			s.Ratio, s.P, s.Verdict = math.Exp(c.After-c.Before), c.P, result.Worse
+			s.Ratio, s.P, s.Verdict = math.Exp(c.After-c.Before), c.P, claim.Worse
 			if (s.Ratio > 1) == h.metric.Higher {
-				s.Verdict = result.Better
+				s.Verdict = claim.Better
 			}
 		}
 		if n < len(changes) {

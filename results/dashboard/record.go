@@ -11,6 +11,8 @@ import (
 	"wirelab"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	histories "wirelab/lab/result/history"
 	"wirelab/results/store"
 )
 
@@ -32,7 +34,7 @@ type figures struct {
 	operation, arm, load string
 	name                 string // the arm's own
 	primary              string
-	values               map[string]result.Estimate // by metric
+	values               map[string]claim.Estimate // by metric
 }
 
 // recall returns the records of results, from before or read anew, a few at
@@ -110,13 +112,13 @@ func (d *Dashboard) recordOf(ctx context.Context, m store.Summary) (*record, err
 
 func recordFrom(m store.Summary, r *result.Result) *record {
 	made := &record{summary: m, place: &result.Result{ID: r.ID, Environment: r.Environment, Placement: r.Placement, Plan: r.Plan}}
-	loads := result.Estimates(r)
+	loads := histories.Estimates(r)
 	made.ran = rans(r, loads)
 	for _, load := range loads {
 		for a := range load.Arms {
 			f := figures{
 				operation: r.Plan.OperationOf(r.Plan.Loads[load.Load]), arm: armText(r.Plan, a), load: loadText(r.Plan, load.Load),
-				name: load.Arms[a].Name, primary: load.Primary, values: map[string]result.Estimate{},
+				name: load.Arms[a].Name, primary: load.Primary, values: map[string]claim.Estimate{},
 			}
 			for _, row := range load.Rows {
 				f.values[row.Metric] = row.Cells[a].Estimate

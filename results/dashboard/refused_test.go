@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -32,7 +32,7 @@ func TestRefusedValuesAreInNoPlainField(t *testing.T) {
 		before := *r                                // what the result is compared with; two rounds of it have what is refused, too
 		before.Rounds = slices.Clone(r.Rounds[:min(2, len(r.Rounds))])
 		put(t, results, at(&before, 2*n, first))
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		values := resulttest.RefusedValues(&a)
 		if len(values) == 0 {
 			t.Errorf("%s has no refused value", name)

@@ -11,6 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/results/report/html"
 	report "wirelab/results/report/json"
 	"wirelab/results/store"
@@ -112,7 +113,7 @@ func (d *Dashboard) form(w http.ResponseWriter, r *http.Request, form, media str
 func (d *Dashboard) reportPage(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Security-Policy", html.Policy()+"; frame-ancestors 'none'")
 	return d.form(w, r, "page", "text/html; charset=utf-8", func(page *bytes.Buffer, r *result.Result) error {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		history := url.Values{"workload": {r.Plan.Workload}, "operation": {r.Plan.Operations()[0]}}
 		if r.Environment.Host != "" {
 			history.Set("machine", r.Environment.Host)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/store"
 	"wirelab/results/store/benchmark"
 )
@@ -67,7 +68,7 @@ type ranList struct {
 }
 
 // rans makes the rows of a result from its estimates.
-func rans(r *result.Result, loads []result.LoadAnalysis) []ran {
+func rans(r *result.Result, loads []claim.LoadAnalysis) []ran {
 	all := []ran{}
 	for _, u := range benchmark.Gather(r) {
 		load := benchmark.Load(loads, u)

@@ -11,6 +11,8 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report/junit"
 	"wirelab/results/report/markdown"
 )
@@ -18,7 +20,7 @@ import (
 // Files are what is checked and where it is written.
 type Files struct {
 	Markdown, Junit string // files; "-" is standard output
-	thresholds      []result.Threshold
+	thresholds      []threshold.Threshold
 }
 
 // Prepare reads the thresholds and checks that the plan has what they are
@@ -38,7 +40,7 @@ func (g *Files) Prepare(p plan.Plan, failIf []string, asJSON bool) error {
 	}
 	g.thresholds = nil
 	for _, text := range failIf {
-		t, err := result.ParseThreshold(text)
+		t, err := threshold.ParseThreshold(text)
 		if err != nil {
 			return err
 		}
@@ -51,11 +53,11 @@ func (g *Files) Prepare(p plan.Plan, failIf []string, asJSON bool) error {
 }
 
 // Judge is nil without thresholds.
-func (g *Files) Judge(r *result.Result, a *result.Analysis) *result.Judgement {
+func (g *Files) Judge(r *result.Result, a *claim.Analysis) *threshold.Judgement {
 	if len(g.thresholds) == 0 {
 		return nil
 	}
-	j := result.Judge(r, a, g.thresholds)
+	j := threshold.Judge(r, a, g.thresholds)
 	return &j
 }
 
@@ -64,7 +66,7 @@ func (g *Files) Judge(r *result.Result, a *result.Analysis) *result.Judgement {
 func (g *Files) OwnsOutput() bool { return g.Markdown == "-" || g.Junit == "-" }
 
 // Write writes the files that were asked for.
-func (g *Files) Write(stdout io.Writer, r *result.Result, analysis *result.Analysis, j *result.Judgement) error {
+func (g *Files) Write(stdout io.Writer, r *result.Result, analysis *claim.Analysis, j *threshold.Judgement) error {
 	for _, file := range []struct {
 		name  string
 		write func(io.Writer) error

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 )
 
@@ -40,11 +42,11 @@ func CompleteRounds(n int) string { return strings.Replace(report.Rounds(n), " r
 // Unanswered is the error of a result that does not answer for some arm: nil where the metric
 // that decides has a figure everywhere. That there is none must not pass for an answer: a check
 // refuses it, nothing was measured, or there were too few calls, which more rounds mend.
-func Unanswered(r *result.Result, found *result.Analysis) (refused, lacking string) {
+func Unanswered(r *result.Result, found *claim.Analysis) (refused, lacking string) {
 	var without, few missing
 	for i := range found.Loads {
 		l := &found.Loads[i]
-		primary := result.Primary(r.Plan, r.Plan.Loads[l.Load])
+		primary := kinds.Primary(r.Plan, r.Plan.Loads[l.Load])
 		row := l.Row(primary.ID)
 		for n, arm := range l.Arms {
 			switch why := arm.Why(primary); {

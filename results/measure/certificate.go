@@ -12,6 +12,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/lab/result/calibration"
 	"wirelab/results/store"
 )
 
@@ -49,7 +50,7 @@ func (m *Measurer) Certificate(ctx context.Context, results store.Store, p plan.
 	if c == nil || err != nil {
 		return nil, err
 	}
-	if much := c.Wanting(p); much != "" && !quiet {
+	if much := calibration.Wanting(c, p); much != "" && !quiet {
 		m.Tell.Note("note: %s", much)
 	}
 	return c, nil
@@ -92,7 +93,7 @@ func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store, e
 			continue // deleted meanwhile, or damaged: another will do
 		}
 		// Made again from what was measured, not taken as it is written there.
-		if c, err := result.Certify(r); err == nil && c.Stale(env, now) == "" {
+		if c, err := calibration.Certify(r); err == nil && c.Stale(env, now) == "" {
 			return c, nil
 		}
 	}
@@ -141,7 +142,7 @@ func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Dur
 		return nil, err
 	}
 	var uncertified error
-	r.Certificate, uncertified = result.Certify(r)
+	r.Certificate, uncertified = calibration.Certify(r)
 	if err := m.Keep(ctx, results, r); err != nil {
 		return nil, err
 	}

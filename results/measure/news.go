@@ -6,7 +6,7 @@ import (
 
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/results/store"
 )
 
@@ -65,7 +65,7 @@ func (n *News) Look(e experiment.Event) bool {
 	}
 	began := time.Now()
 	defer func() { n.Spent += time.Since(began) }()
-	analysis, err := json.Marshal(result.Analyse(e.Result))
+	analysis, err := json.Marshal(analyse.Result(e.Result))
 	if err != nil {
 		return false // news is worth no experiment
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -15,7 +15,7 @@ import (
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Absent()
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	notes := report.AbsentNotes(r)
 	if len(notes) != 2 || notes[0] != "log-rabbit and log-rabbit-direct are absent: RabbitMQ is not installed; apt-get install rabbitmq-server" ||
 		notes[1] != "all are compared with log-grpc, since log-rabbit, which was named first, is absent" {

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report/block"
 )
 
@@ -17,7 +18,7 @@ type armColumn struct {
 }
 
 // armTable completes a table with a row for each arm; nil without columns.
-func armTable(l *result.LoadAnalysis, t block.Table, columns []armColumn) *block.Table {
+func armTable(l *claim.LoadAnalysis, t block.Table, columns []armColumn) *block.Table {
 	if len(columns) == 0 {
 		return nil
 	}
@@ -36,7 +37,7 @@ func armTable(l *result.LoadAnalysis, t block.Table, columns []armColumn) *block
 }
 
 // refusedBecause is the first reason for which figures of an arm are refused.
-func refusedBecause(arm *result.ArmState) string {
+func refusedBecause(arm *claim.ArmState) string {
 	if failed := arm.Failed(); len(failed) > 0 {
 		return failed[0].Detail
 	}
@@ -47,7 +48,7 @@ func refusedBecause(arm *result.ArmState) string {
 func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // ExactUnless is a field's number with all its digits, or nothing where it is refused.
-func ExactUnless(refused result.Refusals, field string, v float64) string {
+func ExactUnless(refused claim.Refusals, field string, v float64) string {
 	if refused[field] != nil {
 		return ""
 	}
@@ -64,7 +65,7 @@ func integers(all ...uint64) []string {
 
 // Accounts are the tables of what became of what was sent under a load, what each process used, and what each step
 // took; none of a load of single calls.
-func Accounts(l *result.LoadAnalysis) []*block.Table {
+func Accounts(l *claim.LoadAnalysis) []*block.Table {
 	var all []*block.Table
 	for _, t := range []*block.Table{EntryTable(l), MessageTable(l), ProcessTable(l), StepTable(l)} {
 		if t != nil {
@@ -75,13 +76,13 @@ func Accounts(l *result.LoadAnalysis) []*block.Table {
 }
 
 // StreamTable is what is to be seen of a load's streams beside metrics; nil of calls.
-func StreamTable(l *result.LoadAnalysis) *block.Table {
+func StreamTable(l *claim.LoadAnalysis) *block.Table {
 	t := block.Table{ID: "streams", Title: "What was delivered", Caption: streamCaption(l)}
 	return armTable(l, t, streamColumns(l))
 }
 
 // EntryTable is the account of entries, by id; nil where nobody followed any.
-func EntryTable(l *result.LoadAnalysis) *block.Table {
+func EntryTable(l *claim.LoadAnalysis) *block.Table {
 	t := &block.Table{
 		ID: "entries", Title: "What became of the entries",
 		Caption: "Entries of all rounds, each followed by its id. Missing: accepted and never stored. Duplicated: came to " +
@@ -95,7 +96,7 @@ func EntryTable(l *result.LoadAnalysis) *block.Table {
 		if e := arm.Entries; e != nil {
 			all := []uint64{e.Sent, e.Accepted, e.Confirmed, e.Stored, e.Missing, e.Duplicated, e.Reordered}
 			for i, n := range all {
-				row[i+1].Text = result.Thousands(n)
+				row[i+1].Text = phrases.Thousands(n)
 			}
 			t.Data = append(t.Data, append([]string{arm.Name}, integers(all...)...))
 		}
@@ -108,7 +109,7 @@ func EntryTable(l *result.LoadAnalysis) *block.Table {
 }
 
 // MessageTable is the account of messages, with what was done to the brokers; nil where none are sent.
-func MessageTable(l *result.LoadAnalysis) *block.Table {
+func MessageTable(l *claim.LoadAnalysis) *block.Table {
 	t := armTable(l, block.Table{
 		ID: "messages", Title: "What became of the messages", Caption: messageCaption(l),
 		Notes: block.Notes{Kind: block.Done, Lines: Disturbances(l)},
@@ -117,7 +118,7 @@ func MessageTable(l *result.LoadAnalysis) *block.Table {
 		return nil
 	}
 	heads := []string{"arm"}
-	for _, c := range messageCounts(&result.MessageState{}) {
+	for _, c := range messageCounts(&claim.MessageState{}) {
 		heads = append(heads, c.name)
 	}
 	t.Data = [][]string{append(heads, "send_outage_ns", "delivery_outage_ns", "early")}
@@ -137,7 +138,7 @@ func MessageTable(l *result.LoadAnalysis) *block.Table {
 }
 
 // ProcessTable is what each process of a pipeline used; nil where no arm is one.
-func ProcessTable(l *result.LoadAnalysis) *block.Table {
+func ProcessTable(l *claim.LoadAnalysis) *block.Table {
 	p := ProcessesOf(l)
 	t := armTable(l, block.Table{
 		ID: "processes", Title: "What each process used for an entry", Caption: ProcessCaption,
@@ -161,7 +162,7 @@ const clientsShown = 64
 
 // ClientTable is the streams of a load one by one, over all rounds; rates are of the stream alone. Nil where readers
 // are slow: what is of interest of those is what they did not read.
-func ClientTable(l *result.LoadAnalysis) *block.Table {
+func ClientTable(l *claim.LoadAnalysis) *block.Table {
 	if l.Slow {
 		return nil
 	}
@@ -194,8 +195,8 @@ func ClientTable(l *result.LoadAnalysis) *block.Table {
 				continue
 			}
 			t.Add(lineOf(arm, i, fmt.Sprint(i+1), events(c.Target), plainOr(c.Refused, "achieved", c.Achieved, events),
-				result.Thousands(c.Events), result.Thousands(c.Missing), result.Thousands(c.Duplicated),
-				result.Thousands(c.Reordered), result.Thousands(c.Wrong), plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros),
+				phrases.Thousands(c.Events), phrases.Thousands(c.Missing), phrases.Thousands(c.Duplicated),
+				phrases.Thousands(c.Reordered), phrases.Thousands(c.Wrong), plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros),
 				plainOr(c.Refused, "delivery_p99", c.DeliveryP99, micros),
 				plainOr(c.Refused, "jitter_p99", c.JitterP99, micros))...)
 		}
@@ -207,7 +208,7 @@ func ClientTable(l *result.LoadAnalysis) *block.Table {
 }
 
 // lineOf is the i-th line of an arm, which the first of them names.
-func lineOf(arm *result.ArmState, i int, figures ...string) []block.Cell {
+func lineOf(arm *claim.ArmState, i int, figures ...string) []block.Cell {
 	row := []block.Cell{{Text: arm.Name}}
 	if i > 0 {
 		row[0].Text = ""
@@ -219,7 +220,7 @@ func lineOf(arm *result.ArmState, i int, figures ...string) []block.Cell {
 }
 
 // CountTable is what databases did for each call; nil where they tell nothing.
-func CountTable(l *result.LoadAnalysis) *block.Table {
+func CountTable(l *claim.LoadAnalysis) *block.Table {
 	var columns []armColumn
 	heads, data := []string{"arm"}, make([][]string, len(l.Arms))
 	for a := range l.Arms {
@@ -250,7 +251,7 @@ func CountTable(l *result.LoadAnalysis) *block.Table {
 }
 
 // StepTable is how long each call of a chain takes, over all rounds; nil where calls are single ones.
-func StepTable(l *result.LoadAnalysis) *block.Table {
+func StepTable(l *claim.LoadAnalysis) *block.Table {
 	unit := stepUnit(l)
 	t := &block.Table{
 		ID: "steps", Title: "What each step takes",
@@ -263,7 +264,7 @@ func StepTable(l *result.LoadAnalysis) *block.Table {
 	for i := range t.Columns[2:5] {
 		t.Columns[2+i].Unit = unit.Name
 	}
-	known := func(e result.Estimate) string {
+	known := func(e claim.Estimate) string {
 		if !e.Known {
 			return ""
 		}

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/history"
 	"wirelab/results/report/block"
 )
 
 // AgreementBlocks are which conclusions of an experiment hold in another, here: what differs between machines and
 // builds, the sentence, and a line for each conclusion.
-func AgreementBlocks(was, here *result.Result, a *result.Agreement) []block.Block {
+func AgreementBlocks(was, here *result.Result, a *history.Agreement) []block.Block {
 	was, _ = Marked(was, nil)
 	facts := block.Facts{}
 	for _, one := range []struct {
@@ -35,14 +38,14 @@ func AgreementBlocks(was, here *result.Result, a *result.Agreement) []block.Bloc
 	}
 	hidden := 0
 	var t *block.Table
-	var last *result.Conclusion
+	var last *history.Conclusion
 	for i := range a.Conclusions {
 		c := &a.Conclusions[i]
-		m, err := result.MetricByID(c.Metric)
+		m, err := kinds.MetricByID(c.Metric)
 		if err != nil {
 			continue // not reached: conclusions are made from metrics
 		}
-		if !c.Primary && c.Holding == result.Holds && !c.Apart {
+		if !c.Primary && c.Holding == history.Holds && !c.Apart {
 			hidden++ // of other metrics what simply holds is not worth telling
 			continue
 		}
@@ -71,11 +74,11 @@ func AgreementBlocks(was, here *result.Result, a *result.Agreement) []block.Bloc
 }
 
 // holdingTone is whether it is good what became of a conclusion.
-func holdingTone(h result.Holding) block.Tone {
+func holdingTone(h history.Holding) block.Tone {
 	switch h {
-	case result.Holds:
+	case history.Holds:
 		return block.Good
-	case result.Contradicted:
+	case history.Contradicted:
 		return block.Bad
 	}
 	return block.Open
@@ -83,15 +86,15 @@ func holdingTone(h result.Holding) block.Tone {
 
 // Agreed says in sentences how many of an experiment's conclusions hold in
 // another: of the primary metrics first, which decide, then of the others.
-func Agreed(a *result.Agreement) string {
+func Agreed(a *history.Agreement) string {
 	if len(a.Conclusions) == 0 {
 		return "The original concludes nothing, so there is nothing to hold."
 	}
 	var said []string
 	for _, primary := range []bool{true, false} {
-		counts := map[result.Holding]int{}
+		counts := map[history.Holding]int{}
 		n := 0
-		for _, h := range []result.Holding{result.Holds, result.Contradicted, result.NotDecided} {
+		for _, h := range []history.Holding{history.Holds, history.Contradicted, history.NotDecided} {
 			counts[h] = a.Count(primary, h)
 			n += counts[h]
 		}
@@ -103,13 +106,13 @@ func Agreed(a *result.Agreement) string {
 		case n == 0 && primary:
 			said = append(said, "There is no primary conclusion")
 		case n == 0:
-		case counts[result.Holds] == n && n == 1:
+		case counts[history.Holds] == n && n == 1:
 			said = append(said, "The one "+what+" conclusion holds here")
-		case counts[result.Holds] == n:
+		case counts[history.Holds] == n:
 			said = append(said, fmt.Sprintf("All %d %s conclusions hold here", n, what))
 		default:
 			said = append(said, fmt.Sprintf("Of %d %s conclusions %d hold here, %d contradicted, %d not decided",
-				n, what, counts[result.Holds], counts[result.Contradicted], counts[result.NotDecided]))
+				n, what, counts[history.Holds], counts[history.Contradicted], counts[history.NotDecided]))
 		}
 	}
 	return strings.Join(said, ". ") + "."
@@ -117,15 +120,15 @@ func Agreed(a *result.Agreement) string {
 
 // Held says a conclusion's holding with what is to be known of it: "holds, but
 // of another size".
-func Held(c *result.Conclusion) string {
-	if c.Holding == result.Holds && c.Apart {
+func Held(c *history.Conclusion) string {
+	if c.Holding == history.Holds && c.Apart {
 		return "holds, of another size"
 	}
 	return string(c.Holding)
 }
 
 // Found writes a difference with its interval, or why there is none.
-func Found(d *result.Difference) string {
+func Found(d *claim.Difference) string {
 	if !d.Known {
 		return Absent
 	}
@@ -133,7 +136,7 @@ func Found(d *result.Difference) string {
 }
 
 // FoundBriefly is [Found] without what the interval tells already.
-func FoundBriefly(d *result.Difference) string {
+func FoundBriefly(d *claim.Difference) string {
 	if d.Known && !d.Exact && Bounded(d) {
 		return Interval(d) + " %"
 	}
@@ -141,13 +144,13 @@ func FoundBriefly(d *result.Difference) string {
 }
 
 // AgreedNotes say why conclusions do not hold here.
-func AgreedNotes(p plan.Plan, a *result.Agreement, name func(arm int) string) []string {
+func AgreedNotes(p plan.Plan, a *history.Agreement, name func(arm int) string) []string {
 	type reason struct{ metric, why string }
 	var who Groups[reason, string]
 	for i := range a.Conclusions {
 		c := &a.Conclusions[i]
-		m, err := result.MetricByID(c.Metric)
-		if err != nil || c.Holding == result.Holds {
+		m, err := kinds.MetricByID(c.Metric)
+		if err != nil || c.Holding == history.Holds {
 			continue
 		}
 		who.Add(reason{m.Short, string(c.Holding) + ": " + c.Why}, name(c.Arm)+" ("+p.Loads[c.Load].String()+")")

@@ -2,11 +2,13 @@ package report
 
 import (
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report/block"
 )
 
 // LoadNotes are what is said below the tables of a load, by kind.
-func LoadNotes(r *result.Result, l *result.LoadAnalysis) []block.Notes {
+func LoadNotes(r *result.Result, l *claim.LoadAnalysis) []block.Notes {
 	all := []block.Notes{
 		{Kind: block.Check, Lines: Validity(l)},
 		{Kind: block.Limit, Lines: Saturation(l)},
@@ -19,7 +21,7 @@ func LoadNotes(r *result.Result, l *result.LoadAnalysis) []block.Notes {
 }
 
 // CurveBlocks are response times over offered rates: in words, drawn, and as a table for each arm.
-func CurveBlocks(r *result.Result, c *result.Curve) []block.Block {
+func CurveBlocks(r *result.Result, c *claim.Curve) []block.Block {
 	all := []block.Block{
 		block.Heading{Text: CurveTitle(c)},
 		block.Notes{Kind: block.Setting, Lines: []string{CurveSetting(c)}},
@@ -42,7 +44,7 @@ func CurveBlocks(r *result.Result, c *result.Curve) []block.Block {
 }
 
 // CurveTable is what an arm does at each rate. Its marks are said in [CurveLegend].
-func CurveTable(c *result.Curve, arm int) *block.Table {
+func CurveTable(c *claim.Curve, arm int) *block.Table {
 	t := &block.Table{
 		ID: "curve", Title: c.Arms[arm].Name, Rows: curveRows(c, arm),
 		Columns: block.Columns(">offered", ">answered /s", ">p50", ">p99", "95 % CI", "", ">server CPU/req", ">cores"),
@@ -52,7 +54,7 @@ func CurveTable(c *result.Curve, arm int) *block.Table {
 }
 
 // CapacityBlocks are what was found of the highest rates.
-func CapacityBlocks(r *result.Result, c *result.CapacityAnalysis) []block.Block {
+func CapacityBlocks(r *result.Result, c *claim.CapacityAnalysis) []block.Block {
 	return []block.Block{
 		block.Notes{Kind: block.Answer, Lines: CapacityParts(c)},
 		block.Pause{},
@@ -66,7 +68,7 @@ func CapacityBlocks(r *result.Result, c *result.CapacityAnalysis) []block.Block 
 }
 
 // CapacityTable is the capacity of each arm against the first's. Its last column is what each round found.
-func CapacityTable(c *result.CapacityAnalysis) *block.Table {
+func CapacityTable(c *claim.CapacityAnalysis) *block.Table {
 	t := &block.Table{ID: "capacity", Columns: block.Columns("arm", ">capacity", ">ratio to the first", "95 % CI",
 		"verdict", ">closed loop", ">probes", "by round")}
 	t.Columns[2].Short = "vs first"
@@ -81,22 +83,22 @@ func CapacityTable(c *result.CapacityAnalysis) *block.Table {
 		for _, round := range a.Rounds {
 			probes += round.Probes
 		}
-		row[5].Why, row[6].Text = a.Closed.Why, result.Thousands(uint64(probes))
+		row[5].Why, row[6].Text = a.Closed.Why, phrases.Thousands(uint64(probes))
 		t.Add(row...)
 	}
 	return t
 }
 
 // ToneOf is whether a verdict is good or bad for the arm.
-func ToneOf(v result.Verdict) block.Tone {
+func ToneOf(v claim.Verdict) block.Tone {
 	switch v {
-	case result.Better:
+	case claim.Better:
 		return block.Good
-	case result.Worse, result.Invalid, result.Unsteady:
+	case claim.Worse, claim.Invalid, claim.Unsteady:
 		return block.Bad
-	case result.Equivalent:
+	case claim.Equivalent:
 		return block.Same
-	case result.Inconclusive, result.TooFew:
+	case claim.Inconclusive, claim.TooFew:
 		return block.Open
 	}
 	return block.Quiet

@@ -9,7 +9,11 @@ import (
 	"testing"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/history"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -29,7 +33,7 @@ func TestBlocksGolden(t *testing.T) {
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := result.Analyse(r)
+			a := analyse.Result(r)
 			marked, named := report.Marked(r, &a)
 			golden(t, name, report.Document(marked, named, nil))
 		})
@@ -37,7 +41,7 @@ func TestBlocksGolden(t *testing.T) {
 	t.Run("thresholds", func(t *testing.T) {
 		t.Parallel()
 		r := resulttest.Troubled()
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		golden(t, "thresholds", []block.Part{{ID: "thresholds", Blocks: report.JudgedBlocks(r, judged(t, r, &a))}})
 	})
 	t.Run("replay", func(t *testing.T) {
@@ -46,24 +50,24 @@ func TestBlocksGolden(t *testing.T) {
 		arms[1].ServerCPU, arms[2].ServerCPU = 20000, 24900 // grpc is cheaper here, connect dearer
 		here := resulttest.Make(resulttest.Setting{Name: "elsewhere", Arms: arms, Loads: was.Plan.Loads, Rounds: 12, Seed: 9})
 		here.Environment.CPU = "Other CPU"
-		a, b := result.Analyse(was), result.Analyse(here)
-		agreement := result.Agree(&a, &b, was.Environment, here.Environment)
+		a, b := analyse.Result(was), analyse.Result(here)
+		agreement := history.Agree(&a, &b, was.Environment, here.Environment)
 		golden(t, "replay", []block.Part{{ID: "replay", Blocks: report.AgreementBlocks(was, here, &agreement)}})
 	})
 }
 
 // judged holds a result against two thresholds.
-func judged(t *testing.T, r *result.Result, a *result.Analysis) *result.Judgement {
+func judged(t *testing.T, r *result.Result, a *claim.Analysis) *threshold.Judgement {
 	t.Helper()
-	var all []result.Threshold
+	var all []threshold.Threshold
 	for _, text := range []string{"cpu/req > +3%", "errors > 0.1%"} {
-		one, err := result.ParseThreshold(text)
+		one, err := threshold.ParseThreshold(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, one)
 	}
-	j := result.Judge(r, a, all)
+	j := threshold.Judge(r, a, all)
 	return &j
 }
 

@@ -6,15 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // Capacities says all capacities in a line:
 // "grpc 21.4k/s [20.9, 21.8]  http1-json 13.0k/s [12.7, 13.2]  ratio ×1.64 [1.59, 1.70]".
-func Capacities(c *result.CapacityAnalysis) string { return strings.Join(CapacityParts(c), "  ") }
+func Capacities(c *claim.CapacityAnalysis) string { return strings.Join(CapacityParts(c), "  ") }
 
 // CapacityParts are the parts of that line: the arms', then the ratios.
-func CapacityParts(c *result.CapacityAnalysis) []string {
+func CapacityParts(c *claim.CapacityAnalysis) []string {
 	var parts []string
 	for i := range c.Arms {
 		parts = append(parts, c.Arms[i].Name+" "+CapacityOf(&c.Arms[i]))
@@ -37,16 +39,16 @@ func times(ratio float64) string { return "×" + Significant(ratio, 3) }
 
 // CapacityOf says one arm's capacity: "21.4k/s [20.9, 21.8]", "≥ 40.1k/s",
 // "< 12/s", or that it is not known.
-func CapacityOf(a *result.ArmCapacity) string {
+func CapacityOf(a *claim.ArmCapacity) string {
 	switch a.Kind {
-	case result.CapacityFound:
+	case claim.CapacityFound:
 		return strings.TrimSpace(Rate(a.Rate.Value, 3) + " " + RateInterval(a.Rate))
-	case result.CapacityAtLeast:
+	case claim.CapacityAtLeast:
 		if a.Limited {
 			return "≥ " + Rate(a.Bound, 3) + " (" + limitedBy(a) + ")"
 		}
 		return "≥ " + Rate(a.Bound, 3)
-	case result.CapacityBelow:
+	case claim.CapacityBelow:
 		return "< " + Rate(a.Bound, 3)
 	}
 	if a.Limited {
@@ -56,7 +58,7 @@ func CapacityOf(a *result.ArmCapacity) string {
 }
 
 // limitedBy names what kept a capacity from being found.
-func limitedBy(a *result.ArmCapacity) string {
+func limitedBy(a *claim.ArmCapacity) string {
 	if a.Machine {
 		return "machine not fit"
 	}
@@ -64,20 +66,20 @@ func limitedBy(a *result.ArmCapacity) string {
 }
 
 // CapacitySentences say of each arm what it bears, and how it stands to the first.
-func CapacitySentences(c *result.CapacityAnalysis) []string {
+func CapacitySentences(c *claim.CapacityAnalysis) []string {
 	all := make([]string, len(c.Arms))
 	for i := range c.Arms {
 		a := &c.Arms[i]
 		var text string
 		switch a.Kind {
-		case result.CapacityFound:
+		case claim.CapacityFound:
 			text = fmt.Sprintf("%s keeps %s up to %s", a.Name, c.Objective, rate(whole(a.Rate.Value)))
 			if a.Rate.Interval() {
 				text += fmt.Sprintf(" (95 %% CI %s to %s)", Significant(a.Rate.Low, 3), Significant(a.Rate.High, 3))
 			}
-		case result.CapacityAtLeast:
+		case claim.CapacityAtLeast:
 			text = fmt.Sprintf("%s keeps %s at %s; its capacity is at least that: %s", a.Name, c.Objective, rate(whole(a.Bound)), a.Why)
-		case result.CapacityBelow:
+		case claim.CapacityBelow:
 			text = fmt.Sprintf("%s does not keep %s even at %s: %s", a.Name, c.Objective, rate(whole(a.Bound)), a.Why)
 		default:
 			text = fmt.Sprintf("the capacity of %s is not known: %s", a.Name, a.Why)
@@ -97,7 +99,7 @@ func whole(perSecond float64) float64 {
 }
 
 // comparison says how an arm stands to the first.
-func comparison(c *result.CapacityAnalysis, a *result.ArmCapacity) string {
+func comparison(c *claim.CapacityAnalysis, a *claim.ArmCapacity) string {
 	d := a.Difference
 	if d == nil {
 		return ""
@@ -105,11 +107,11 @@ func comparison(c *result.CapacityAnalysis, a *result.ArmCapacity) string {
 	first := c.Arms[0].Name
 	ratio := fmt.Sprintf("%s (95 %% CI %s to %s)", times(d.Ratio), Significant(d.Low, 3), Significant(d.High, 3))
 	switch d.Verdict {
-	case result.Better:
+	case claim.Better:
 		return fmt.Sprintf(", %s of %s: it bears more", ratio, first)
-	case result.Worse:
+	case claim.Worse:
 		return fmt.Sprintf(", %s of %s: it bears less", ratio, first)
-	case result.Equivalent:
+	case claim.Equivalent:
 		return fmt.Sprintf(", %s of %s: equivalent within %s", ratio, first, Margin(d.Margin))
 	}
 	if !d.Known {
@@ -123,15 +125,15 @@ func comparison(c *result.CapacityAnalysis, a *result.ArmCapacity) string {
 }
 
 // CapacityWord is the verdict on an arm's capacity in a word or two.
-func CapacityWord(d *result.Difference) string {
+func CapacityWord(d *claim.Difference) string {
 	switch d.Verdict {
-	case result.Better:
+	case claim.Better:
 		return "bears more"
-	case result.Worse:
+	case claim.Worse:
 		return "bears less"
-	case result.Equivalent:
+	case claim.Equivalent:
 		return "equivalent " + Margin(d.Margin)
-	case result.Inconclusive:
+	case claim.Inconclusive:
 		return "undecided, " + MoreRounds(d.More)
 	}
 	return string(d.Verdict)
@@ -139,7 +141,7 @@ func CapacityWord(d *result.Difference) string {
 
 // CapacityRatio writes the ratio of an arm's capacity to the first's, and its
 // interval; both empty where there is none.
-func CapacityRatio(d *result.Difference) (ratio, interval string) {
+func CapacityRatio(d *claim.Difference) (ratio, interval string) {
 	if d == nil || !d.Known {
 		return "", ""
 	}
@@ -147,7 +149,7 @@ func CapacityRatio(d *result.Difference) (ratio, interval string) {
 }
 
 // CapacityRounds writes what the rounds found of an arm, one after another.
-func CapacityRounds(a *result.ArmCapacity) string {
+func CapacityRounds(a *claim.ArmCapacity) string {
 	all := make([]string, len(a.Rounds))
 	for i, r := range a.Rounds {
 		v, ok := r.Found.Value()
@@ -156,9 +158,9 @@ func CapacityRounds(a *result.ArmCapacity) string {
 			all[i] = Refused(Rate(r.Refused.Found.Value, 3))
 		case ok:
 			all[i] = Rate(v, 3)
-		case r.Found.Kind == result.CapacityAtLeast:
+		case r.Found.Kind == claim.CapacityAtLeast:
 			all[i] = "≥ " + Rate(r.Found.Low, 3)
-		case r.Found.Kind == result.CapacityBelow:
+		case r.Found.Kind == claim.CapacityBelow:
 			all[i] = "< " + Rate(r.Found.High, 3)
 		default:
 			all[i] = "?"
@@ -168,11 +170,11 @@ func CapacityRounds(a *result.ArmCapacity) string {
 }
 
 // CapacityNotes are what is to be said beside capacities.
-func CapacityNotes(r *result.Result, c *result.CapacityAnalysis) []string {
+func CapacityNotes(r *result.Result, c *claim.CapacityAnalysis) []string {
 	var notes []string
 	if r.Capacity.Short {
 		notes = append(notes, fmt.Sprintf("a trial, and no measurement: probes of %v, where the method asks for %v, and for %d calls beyond the greatest quantile",
-			time.Duration(r.Capacity.Probe), result.ProbeLeast, result.ProbeTail))
+			time.Duration(r.Capacity.Probe), capacity.ProbeLeast, capacity.ProbeTail))
 	}
 	for i := range c.Arms {
 		a := &c.Arms[i]
@@ -198,7 +200,7 @@ func CapacityNotes(r *result.Result, c *result.CapacityAnalysis) []string {
 }
 
 // CapacityCell is [CapacityOf] for a table, with the refused figure where that is to be printed.
-func CapacityCell(a *result.ArmCapacity) string {
+func CapacityCell(a *claim.ArmCapacity) string {
 	if a.Rate.ShownRefused() != nil {
 		return CapacityOf(a) + " " + RateOf(a.Rate)
 	}
@@ -206,8 +208,8 @@ func CapacityCell(a *result.ArmCapacity) string {
 }
 
 // edge is why the last round's search stopped where it did.
-func edge(a *result.ArmCapacity) string {
-	if len(a.Rounds) == 0 || a.Kind != result.CapacityFound {
+func edge(a *claim.ArmCapacity) string {
+	if len(a.Rounds) == 0 || a.Kind != claim.CapacityFound {
 		return ""
 	}
 	return a.Rounds[len(a.Rounds)-1].Why
@@ -220,5 +222,5 @@ func CapacityMethod(r *result.Result) string {
 		"Each round searches it anew with fresh processes, by doubling and bisecting to %s, the arms' probes in random order. "+
 		"Intervals are t intervals over rounds on logarithms, 95 %%, never narrower than the search tells apart. "+
 		"A difference is claimed when interval and sign-flip test agree and it is at least %s.",
-		r.Capacity.Parts, r.Capacity.InFlight, given(result.SearchStep), given(result.SearchStep))
+		r.Capacity.Parts, r.Capacity.InFlight, given(capacity.SearchStep), given(capacity.SearchStep))
 }

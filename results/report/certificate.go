@@ -5,8 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/calibration"
 )
 
 // certified are the metrics that a certificate's line names.
@@ -21,11 +23,11 @@ func Resolves(c *result.Certificate) string {
 	if c == nil {
 		return ""
 	}
-	noise := " · noise: " + c.Noise.Loudness()
+	noise := " · noise: " + calibration.Loudness(c.Noise)
 	for _, t := range []time.Duration{time.Minute, 5 * time.Minute} {
 		var parts []string
 		for _, id := range certified() {
-			m, err := result.MetricByID(id)
+			m, err := kinds.MetricByID(id)
 			w, ok := c.In(id, t)
 			if err == nil && ok {
 				parts = append(parts, Percent(w.Detectable)+" in "+m.Short)
@@ -49,5 +51,5 @@ func seconds(t time.Duration) string {
 func Burst(c *result.Certificate) string {
 	return fmt.Sprintf("%s, was compared with itself in %d rounds of %v, at %s; noise: %s (hypervisor %s, other processes %s of the CPUs in the worst round).",
 		c.What, c.Rounds, time.Duration(c.Round).Round(10*time.Millisecond), c.Made.UTC().Format("15:04 UTC"),
-		c.Noise.Loudness(), Percent(c.Noise.Steal), Percent(c.Noise.Others))
+		calibration.Loudness(c.Noise), Percent(c.Noise.Steal), Percent(c.Noise.Others))
 }

@@ -9,6 +9,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report/block"
 )
 
@@ -20,7 +22,7 @@ func Rate(perSecond float64, digits int) string {
 
 // RateInterval writes an interval of rates in the unit of the value between
 // them: "[20.9, 21.8]".
-func RateInterval(e result.Estimate) string {
+func RateInterval(e claim.Estimate) string {
 	if !e.Interval() {
 		return ""
 	}
@@ -39,10 +41,10 @@ func rateUnit(perSecond float64) (unit float64, name string) {
 }
 
 // CurveTitle heads a curve, and CurveSetting says how calls came.
-func CurveTitle(c *result.Curve) string { return "response time over offered rate: " + c.Operation }
+func CurveTitle(c *claim.Curve) string { return "response time over offered rate: " + c.Operation }
 
 // CurveSetting says how calls came.
-func CurveSetting(c *result.Curve) string {
+func CurveSetting(c *claim.Curve) string {
 	law := "Poisson arrivals"
 	if c.Arrivals == plan.Constant {
 		law = "Arrivals at even intervals"
@@ -52,7 +54,7 @@ func CurveSetting(c *result.Curve) string {
 
 // CurveSentences say of each arm where it does most for its time, what it
 // answers at most, and from where on it does not keep up.
-func CurveSentences(c *result.Curve) []string {
+func CurveSentences(c *claim.Curve) []string {
 	all := make([]string, len(c.Arms))
 	for i := range c.Arms {
 		all[i] = curveSentence(c, &c.Arms[i])
@@ -60,8 +62,8 @@ func CurveSentences(c *result.Curve) []string {
 	return all
 }
 
-func curveSentence(c *result.Curve, a *result.ArmCurve) string {
-	if !slices.ContainsFunc(a.Points, func(p result.Point) bool { return p.Achieved.Known }) {
+func curveSentence(c *claim.Curve, a *claim.ArmCurve) string {
+	if !slices.ContainsFunc(a.Points, func(p claim.Point) bool { return p.Achieved.Known }) {
 		return a.Name + ": nothing can be said, since no rate has valid figures: " + a.Most.Why + "."
 	}
 	var parts []string
@@ -99,14 +101,14 @@ func curveSentence(c *result.Curve, a *result.ArmCurve) string {
 }
 
 // between says which other levels cannot be told from a place.
-func between(p result.Place) string {
+func between(p claim.Place) string {
 	if p.Low == p.High || p.Low == 0 {
 		return ""
 	}
 	return " (" + rate(p.Low) + " to " + rate(p.High) + " cannot be told apart)"
 }
 
-func overloaded(a *result.ArmCurve) int {
+func overloaded(a *claim.ArmCurve) int {
 	n := 0
 	for _, p := range a.Points {
 		if p.Overloaded {
@@ -118,7 +120,7 @@ func overloaded(a *result.ArmCurve) int {
 
 // curveRows are the lines of an arm's table. Marks are "K" for the knee, "S" for saturation, "C" for collapse, "o" for
 // overload.
-func curveRows(c *result.Curve, arm int) [][]block.Cell {
+func curveRows(c *claim.Curve, arm int) [][]block.Cell {
 	a := &c.Arms[arm]
 	var costs []float64
 	for _, p := range a.Points {
@@ -128,7 +130,7 @@ func curveRows(c *result.Curve, arm int) [][]block.Cell {
 			costs = append(costs, one.Value)
 		}
 	}
-	cost := UnitFor(result.Time, costs...)
+	cost := UnitFor(metric.Time, costs...)
 	rows := make([][]block.Cell, len(a.Points))
 	for i, p := range a.Points {
 		least := ""
@@ -142,7 +144,7 @@ func curveRows(c *result.Curve, arm int) [][]block.Cell {
 			answered = Refused(Significant(one.Value, 4))
 		}
 		if p.P99.Interval() {
-			unit := UnitFor(result.Time, p.P99.Value)
+			unit := UnitFor(metric.Time, p.P99.Value)
 			interval = "[" + Significant(p.P99.Low/unit.Size, 3) + ", " + Significant(p.P99.High/unit.Size, 3) + "]"
 		}
 		rows[i] = block.Texts(rate(c.Levels[i].Offered), answered, timed(p.P50, least), timed(p.P99, least), interval,
@@ -157,21 +159,21 @@ func curveRows(c *result.Curve, arm int) [][]block.Cell {
 
 // timed writes a time in a unit of its own: a curve reaches from microseconds
 // to seconds.
-func timed(e result.Estimate, least string) string {
+func timed(e claim.Estimate, least string) string {
 	if one := e.ShownRefused(); one != nil {
-		value, _ := IsRefused(With(e, UnitFor(result.Time, one.Value)))
+		value, _ := IsRefused(With(e, UnitFor(metric.Time, one.Value)))
 		return Refused(least + value)
 	}
 	if !e.Known {
 		return Absent
 	}
-	return least + With(e, UnitFor(result.Time, e.Value))
+	return least + With(e, UnitFor(metric.Time, e.Value))
 }
 
-func curveMarks(a *result.ArmCurve, level int) string {
+func curveMarks(a *claim.ArmCurve, level int) string {
 	marks := ""
 	for _, place := range []struct {
-		of   result.Place
+		of   claim.Place
 		mark string
 	}{{a.Knee, "K"}, {a.Saturation, "S"}, {a.Collapse, "C"}} {
 		if place.of.Known && place.of.Level == level {
@@ -190,7 +192,7 @@ const CurveLegend = "K knee: most calls answered per second for their mean respo
 
 // CurveNotes are what is to be said beside a curve: where figures are refused,
 // and what the rates were chosen from.
-func CurveNotes(r *result.Result, c *result.Curve) []string {
+func CurveNotes(r *result.Result, c *claim.Curve) []string {
 	var notes []string
 	for i := range c.Arms {
 		a := &c.Arms[i]
@@ -224,7 +226,7 @@ func CurveNotes(r *result.Result, c *result.Curve) []string {
 }
 
 // fewCalls says where p99 is not shown for want of calls.
-func fewCalls(c *result.Curve) string {
+func fewCalls(c *claim.Curve) string {
 	n, first := 0, ""
 	for i := range c.Arms {
 		for l, p := range c.Arms[i].Points {
@@ -250,7 +252,7 @@ func fewCalls(c *result.Curve) string {
 const folded = 6
 
 // InCurve reports whether a load is shown in a curve, and not by itself.
-func InCurve(a *result.Analysis, load int) bool {
+func InCurve(a *claim.Analysis, load int) bool {
 	for _, c := range a.Curves {
 		if len(c.Levels) <= folded {
 			continue
@@ -266,12 +268,12 @@ func InCurve(a *result.Analysis, load int) bool {
 
 // CurveSpoiled names the arms of which no level has a figure, with the first
 // reason; "" if every arm has some.
-func CurveSpoiled(a *result.Analysis) string {
+func CurveSpoiled(a *claim.Analysis) string {
 	var all []string
 	for _, c := range a.Curves {
 		for i := range c.Arms {
 			arm := &c.Arms[i]
-			if slices.ContainsFunc(arm.Points, func(p result.Point) bool { return p.P50.Known || p.P99.Known }) {
+			if slices.ContainsFunc(arm.Points, func(p claim.Point) bool { return p.P50.Known || p.P99.Known }) {
 				continue
 			}
 			why := "too few calls"

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 )
 
 // Database says in a line what servers kept their data in, where that ran and
@@ -61,8 +64,8 @@ func placeOf(r *result.Result, arm int) string {
 
 // Saturation says of each arm with a database what limited it, and what the
 // database did for itself meanwhile.
-func Saturation(l *result.LoadAnalysis) []string {
-	return grouped(l, func(arm *result.ArmState) []string {
+func Saturation(l *claim.LoadAnalysis) []string {
+	return grouped(l, func(arm *claim.ArmState) []string {
 		if arm.Database == nil || arm.Rounds == 0 {
 			return nil
 		}
@@ -80,7 +83,7 @@ const worthwhile = 0.05
 
 // Upkeep says what of an arm's database's CPU time went to no connection; "" if
 // that is next to nothing.
-func Upkeep(arm *result.ArmState) string {
+func Upkeep(arm *claim.ArmState) string {
 	if arm.Database == nil {
 		return ""
 	}
@@ -93,14 +96,14 @@ func Upkeep(arm *result.ArmState) string {
 	if n := arm.Database.Checkpoints; n == 1 {
 		parts = append(parts, "1 checkpoint of the database began while it was measured")
 	} else if n > 1 {
-		parts = append(parts, result.Thousands(n)+" checkpoints of the database began while it was measured")
+		parts = append(parts, phrases.Thousands(n)+" checkpoints of the database began while it was measured")
 	}
 	return strings.Join(parts, "; ")
 }
 
 // Counted is what arms' databases did for a call, on average, as a column.
 type Counted struct {
-	ID    string // of the [result.Count]
+	ID    string // of the [claim.Count]
 	Head  string // "database log/req"
 	Unit  Unit
 	Cells []CountedCell // one for each arm
@@ -112,7 +115,7 @@ type CountedCell struct {
 	Value float64 // in the dimension's own unit
 	Text  string  // without the unit
 
-	refused *result.Refused // instead of a value
+	refused *claim.Refused // instead of a value
 }
 
 // value is what was counted, refused or not.
@@ -125,14 +128,14 @@ func (c CountedCell) value() float64 {
 
 // Counts are the columns of what databases did for each call under a load.
 // Those that are 0 for all arms are left out.
-func Counts(l *result.LoadAnalysis) []Counted {
+func Counts(l *claim.LoadAnalysis) []Counted {
 	var all []Counted
 	per := "/req"
 	if l.Streams > 0 {
 		per = "/event"
 	}
 	index := map[string]int{}
-	dimension := map[string]result.Dimension{}
+	dimension := map[string]metric.Dimension{}
 	for a := range l.Arms {
 		if l.Arms[a].Database == nil {
 			continue

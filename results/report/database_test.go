@@ -7,6 +7,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -56,7 +57,7 @@ func TestDatabaseColumns(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Ledger()
 	r.Rounds[0].Trials[0].Errors = map[string]uint64{result.WrongReply: 1}
-	l := result.Analyse(r).Loads[0]
+	l := analyse.Result(r).Loads[0]
 	var ids []string
 	for _, c := range report.Counts(&l) {
 		ids = append(ids, c.ID)
@@ -89,14 +90,14 @@ func TestUpkeepIsSaid(t *testing.T) {
 			}
 		}
 	}
-	l := result.Analyse(r).Loads[0]
+	l := analyse.Result(r).Loads[0]
 	said := strings.Join(report.Saturation(&l), "\n")
 	for _, want := range []string{"20 % of the database's CPU time was its own upkeep", "20 checkpoints of the database began"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in:\n%s", want, said)
 		}
 	}
-	quiet := result.Analyse(resulttest.Ledger()).Loads[0]
+	quiet := analyse.Result(resulttest.Ledger()).Loads[0]
 	if said := strings.Join(report.Saturation(&quiet), "\n"); strings.Contains(said, "upkeep") || strings.Contains(said, "checkpoint") {
 		t.Errorf("of 2 %% and no checkpoint it says:\n%s", said)
 	}
@@ -116,7 +117,7 @@ func TestDatabaseDecides(t *testing.T) {
 				r.Rounds[n].Trials[2].Database.Processes.CPU *= 2
 			}
 		}
-		l := result.Analyse(r).Loads[0]
+		l := analyse.Result(r).Loads[0]
 		if said := report.Sentence(r.Plan, &l); !strings.Contains(said, want) {
 			t.Errorf("%s: %q, want %q in it", id, said, want)
 		}

@@ -6,8 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	"wirelab/lab/result/rank"
+	phrases "wirelab/lab/result/words"
 )
 
 // DecisionTable says which way of handing an entry on to use when, as far as it
@@ -35,7 +40,7 @@ type Decision struct {
 	Need string `json:"need"`
 	// Metric is the id of the contest's, "kept", or the fault.
 	Metric string `json:"metric"`
-	// State is a [result.PodiumState], or "counted", "not asked", "one run" or "not measured".
+	// State is a [claim.PodiumState], or "counted", "not asked", "one run" or "not measured".
 	State string `json:"state"`
 	// Says is the whole row as sentences, for forms without columns.
 	Says string `json:"says"`
@@ -143,7 +148,7 @@ func (w Way) Label() string {
 // every arm's entries were followed until they were stored, and one of what
 // happens when parts fail, from outages. None of an experiment of another kind.
 // Of a load with a curve there is none: its rates are one question.
-func Decisions(r *result.Result, a *result.Analysis, outages []Outage) []DecisionTable {
+func Decisions(r *result.Result, a *claim.Analysis, outages []Outage) []DecisionTable {
 	var tables []DecisionTable
 	for i := range a.Loads {
 		l := &a.Loads[i]
@@ -177,13 +182,13 @@ func needs(id string) string {
 		plan.ResponseP50: "the soonest answer to the caller, for half of all", plan.ResponseP99: "the soonest answer to the caller, for 99 of 100",
 		plan.ConfirmedP50: "confirmed the soonest, for half of all",
 		plan.StoredP50:    "stored the soonest, for half of all", plan.StoredP99: "stored the soonest, for 99 of 100",
-		result.StoredRate: "most entries stored per second", result.PipelineCPU: "least CPU for an entry, over all processes",
+		rank.StoredRate: "most entries stored per second", rank.PipelineCPU: "least CPU for an entry, over all processes",
 	}[id]
 }
 
 // contested is the row of one metric.
-func contested(r *result.Result, l *result.LoadAnalysis, c result.Contest) Decision {
-	m, _ := result.ContestMetric(c.Metric) // known: contests are made from them
+func contested(r *result.Result, l *claim.LoadAnalysis, c claim.Contest) Decision {
+	m, _ := rank.ContestMetric(c.Metric) // known: contests are made from them
 	d := Decision{Need: needs(c.Metric), Metric: c.Metric, State: string(c.All.State), First: []Way{}}
 	var values []float64
 	for _, e := range c.Entrants {
@@ -223,11 +228,11 @@ func contested(r *result.Result, l *result.LoadAnalysis, c result.Contest) Decis
 	}
 	d.Refused = append(d.Refused, absentWays(r)...)
 	d.Lead = leads(c, c.All, m, way)
-	if len(d.Refused) > 0 && len(d.First) > 1 || c.All.State == result.PodiumClear && len(d.Refused) > 0 {
+	if len(d.Refused) > 0 && len(d.First) > 1 || c.All.State == claim.PodiumClear && len(d.Refused) > 0 {
 		d.Lead = "of those with a figure, " + d.Lead
 	}
 	d.Notes = append(d.Notes, early(r, d.First)...)
-	if c.Durable != nil && c.All.State != result.PodiumFew && slices.ContainsFunc(d.First, func(w Way) bool { return w.Early }) {
+	if c.Durable != nil && c.All.State != claim.PodiumFew && slices.ContainsFunc(d.First, func(w Way) bool { return w.Early }) {
 		d.Notes = append(d.Notes, "of those that answer only when the entry is durable: "+leads(c, *c.Durable, m, way))
 	}
 	d.Holds = holds(r, l, c.All.First)
@@ -236,20 +241,20 @@ func contested(r *result.Result, l *result.LoadAnalysis, c result.Contest) Decis
 }
 
 // gatedBy is the metric whose marks a contest's figures carry.
-func gatedBy(m result.Metric) result.Metric {
+func gatedBy(m metric.Metric) metric.Metric {
 	id := m.ID
 	switch id {
-	case result.StoredRate:
+	case rank.StoredRate:
 		id = plan.Throughput
-	case result.PipelineCPU:
+	case rank.PipelineCPU:
 		id = plan.ServerCPU
 	}
-	found, _ := result.MetricByID(id) // known: it is one of ours
+	found, _ := kinds.MetricByID(id) // known: it is one of ours
 	return found
 }
 
 // ordered are the arms that have a figure, the best first.
-func ordered(c result.Contest, m result.Metric) []int {
+func ordered(c claim.Contest, m metric.Metric) []int {
 	var arms []int
 	for a, e := range c.Entrants {
 		if e.Estimate.Known {
@@ -267,7 +272,7 @@ func ordered(c result.Contest, m result.Metric) []int {
 }
 
 // behind writes a difference from the first: "+12 % [+10, +14]".
-func behind(d *result.Difference) string {
+func behind(d *claim.Difference) string {
 	if !d.Known {
 		return cmp.Or(d.Why, string(d.Verdict))
 	}
@@ -275,43 +280,43 @@ func behind(d *result.Difference) string {
 }
 
 // decided are the words in which contests are told.
-func decided(m result.Metric) worded {
+func decided(m metric.Metric) worded {
 	switch m.ID {
-	case result.StoredRate:
+	case rank.StoredRate:
 		return worded{more: "stores %s more", less: "stores %s fewer"}
-	case result.PipelineCPU:
+	case rank.PipelineCPU:
 		return worded{more: "costs %s more", less: "costs %s less"}
 	}
 	return worded{more: "takes %s longer", less: "takes %s less time"}
 }
 
 // leads says who is first on a podium, and by how much.
-func leads(c result.Contest, p result.Podium, m result.Metric, way func(int) Way) string {
+func leads(c claim.Contest, p claim.Podium, m metric.Metric, way func(int) Way) string {
 	var ways []string
 	for _, arm := range p.First {
 		w, text := way(arm), ""
-		if p.State == result.PodiumShared && arm != p.First[0] && p.First[0] == c.All.First[0] {
+		if p.State == claim.PodiumShared && arm != p.First[0] && p.First[0] == c.All.First[0] {
 			text = ", " + w.Behind
 		}
 		ways = append(ways, w.Label()+" ("+w.Figure+text+")")
 	}
 	switch p.State {
-	case result.PodiumEmpty:
+	case claim.PodiumEmpty:
 		return "no way has a figure"
-	case result.PodiumAlone:
+	case claim.PodiumAlone:
 		return "only " + ways[0] + " has a figure, and there is nothing to compare it with"
-	case result.PodiumClear:
+	case claim.PodiumClear:
 		return ways[0] + "; " + phrase(decided(m), way(p.Next).Label(), p.Lead)
-	case result.PodiumAlike:
+	case claim.PodiumAlike:
 		return List(ways) + ": equivalent " + Margin(marginOf(c, p))
-	case result.PodiumFew:
+	case claim.PodiumFew:
 		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed, List(ways))
 	}
 	return "undecided between " + List(ways)
 }
 
 // marginOf is the margin of equivalence by which the first are alike.
-func marginOf(c result.Contest, p result.Podium) float64 {
+func marginOf(c claim.Contest, p claim.Podium) float64 {
 	for _, arm := range p.First {
 		if d := c.Entrants[arm].Behind; d != nil {
 			return d.Margin
@@ -354,14 +359,14 @@ func sentences(d Decision) string {
 }
 
 // wayOf is an arm as a way without a figure.
-func wayOf(r *result.Result, l *result.LoadAnalysis, arm int) Way {
+func wayOf(r *result.Result, l *claim.LoadAnalysis, arm int) Way {
 	return Way{Name: l.Arms[arm].Name, Early: !r.Durable(arm)}
 }
 
 // notAsked is the row of what an open loop cannot tell: its rate was given.
-func notAsked(r *result.Result, l *result.LoadAnalysis) Decision {
+func notAsked(r *result.Result, l *claim.LoadAnalysis) Decision {
 	d := Decision{
-		Need: needs(result.StoredRate), Metric: result.StoredRate, State: "not asked", First: []Way{}, Holds: holds(r, l, nil),
+		Need: needs(rank.StoredRate), Metric: rank.StoredRate, State: "not asked", First: []Way{}, Holds: holds(r, l, nil),
 		Lead: "not asked: every way was sent the same, " + paceName(r.Plan.Loads[l.Load]) + "; a closed loop (--in-flight) tells",
 	}
 	d.Says = sentences(d)
@@ -369,7 +374,7 @@ func notAsked(r *result.Result, l *result.LoadAnalysis) Decision {
 }
 
 // kept is the row of what was lost, doubled and turned, without any fault.
-func kept(r *result.Result, l *result.LoadAnalysis) Decision {
+func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
 	d := Decision{Need: "nothing lost of what was accepted", Metric: "kept", State: "counted", First: []Way{}}
 	var sound []int
 	for a := range l.Arms {
@@ -383,20 +388,20 @@ func kept(r *result.Result, l *result.LoadAnalysis) Decision {
 			}
 			d.Refused = append(d.Refused, w)
 		case e.Missing > 0:
-			w.Why = fmt.Sprintf("%s of %s missing", result.Thousands(e.Missing), result.Thousands(e.Accepted))
+			w.Why = fmt.Sprintf("%s of %s missing", phrases.Thousands(e.Missing), phrases.Thousands(e.Accepted))
 			d.Refused = append(d.Refused, w)
 		default:
-			w.Figure = fmt.Sprintf("0 of %s", result.Thousands(e.Accepted))
+			w.Figure = fmt.Sprintf("0 of %s", phrases.Thousands(e.Accepted))
 			if e.Accepted > 0 {
-				w.Figure += fmt.Sprintf(", so at most 1 in %s", result.Thousands(uint64(1/result.MostMissing(e.Accepted))))
+				w.Figure += fmt.Sprintf(", so at most 1 in %s", phrases.Thousands(uint64(1/rank.MostMissing(e.Accepted))))
 			}
 			d.First, sound = append(d.First, w), append(sound, a)
 		}
 		if e != nil && e.Duplicated > 0 {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s came to the store again, and were stored once", w.Label(), result.Thousands(e.Duplicated)))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s came to the store again, and were stored once", w.Label(), phrases.Thousands(e.Duplicated)))
 		}
 		if e != nil && e.Reordered > 0 {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s were stored before one that the same caller had sent earlier", w.Label(), result.Thousands(e.Reordered)))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s were stored before one that the same caller had sent earlier", w.Label(), phrases.Thousands(e.Reordered)))
 		}
 	}
 	d.Refused = append(d.Refused, absentWays(r)...)
@@ -412,12 +417,12 @@ func kept(r *result.Result, l *result.LoadAnalysis) Decision {
 }
 
 // decisionMethod says what a first place means.
-func decisionMethod(r *result.Result, l *result.LoadAnalysis) string {
+func decisionMethod(r *result.Result, l *claim.LoadAnalysis) string {
 	text := fmt.Sprintf("First is who was proved better than each other way: every pair is compared within every round, interval and sign-flip test agree, "+
 		"the difference is at least %s, and it stands after Holm's correction over the pairs of its row and Benjamini and Hochberg's over all of the table. "+
 		"Who cannot be told apart from the first is named beside it. Intervals are 95 %%.", given(Practical(r)))
-	if slices.ContainsFunc(l.Contests, func(c result.Contest) bool {
-		return slices.ContainsFunc(c.Entrants, func(e result.Entrant) bool { return !e.Durable })
+	if slices.ContainsFunc(l.Contests, func(c claim.Contest) bool {
+		return slices.ContainsFunc(c.Entrants, func(e claim.Entrant) bool { return !e.Durable })
 	}) {
 		text += " " + earlyMark + " answers before the entry is durable, or that is not known."
 	}

@@ -9,13 +9,16 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/rank"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
 
 // decisions are the tables of a result, and its only load's rows by metric.
 func decisions(r *result.Result, outages ...report.Outage) ([]report.DecisionTable, map[string]report.Decision) {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	tables := report.Decisions(r, &a, outages)
 	rows := map[string]report.Decision{}
 	for _, t := range tables {
@@ -48,14 +51,14 @@ func TestDecisions(t *testing.T) {
 	contains(t, "answer", answer.Lead, "log-nats° (", "log-", " takes ", "95 % CI ")
 	contains(t, "answer", strings.Join(answer.Notes, "\n"), "log-nats° answers before the entry is durable (stream, unconfirmed)",
 		"of those that answer only when the entry is durable: ", "log-grpc", "log-http", "equivalent ±3 %")
-	if answer.State != string(result.PodiumClear) || len(answer.Others) != 3 || !answer.First[0].Early || answer.Others[0].Early {
+	if answer.State != string(claim.PodiumClear) || len(answer.Others) != 3 || !answer.First[0].Early || answer.Others[0].Early {
 		t.Errorf("answer: %+v", answer)
 	}
 	contains(t, "stored", rows[plan.StoredP50].Lead, "equivalent ±3 %", "log-grpc", "log-http")
 	if len(rows[plan.StoredP50].Notes) != 0 {
 		t.Errorf("the first to store are durable, and %q", rows[plan.StoredP50].Notes)
 	}
-	contains(t, "CPU", rows[result.PipelineCPU].Lead, "log-grpc (", "log-http costs ", " more (95 % CI ")
+	contains(t, "CPU", rows[rank.PipelineCPU].Lead, "log-grpc (", "log-http costs ", " more (95 % CI ")
 	contains(t, "confirmed", rows[plan.ConfirmedP50].Says, "of those with a figure, ", "; no figure: log-nats°: nobody confirms its entries")
 	contains(t, "p99", rows[plan.ResponseP99].Says, "no figure: log-rabbit: needs ")
 	contains(t, "kept", rows["kept"].Lead, "log-rabbit (0 of ", ", so at most 1 in ")
@@ -85,7 +88,7 @@ func TestDecisionsWhereThereIsLittle(t *testing.T) {
 	lossy, memory := one, one
 	lossy.Name, lossy.Missing, memory.Name, memory.Database = "log-http", 2, "log-rpc", ""
 	open, rows := decisions(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64}, one, lossy, memory))
-	contains(t, "open", rows[result.StoredRate].Lead, "not asked: every way was sent the same, 800/s Poisson")
+	contains(t, "open", rows[rank.StoredRate].Lead, "not asked: every way was sent the same, 800/s Poisson")
 	contains(t, "open", open[0].Conditions[0].Text, "open loop")
 	contains(t, "lossy", rows["kept"].Says, "no figure: log-http: 2 of ", " missing")
 	contains(t, "lossy", rows[plan.ResponseP50].Says, "log-http: of ", "2 accepted and never stored")
@@ -118,9 +121,9 @@ func TestDecisionsAreFilledFromTheResult(t *testing.T) {
 		}
 	}
 	_, after := decisions(slower)
-	for _, figure := range ms.FindAllString(before[result.PipelineCPU].Says, -1) {
-		if slices.Contains(ms.FindAllString(after[result.PipelineCPU].Says, -1), figure) {
-			t.Errorf("%s stands in both: %s", figure, after[result.PipelineCPU].Says)
+	for _, figure := range ms.FindAllString(before[rank.PipelineCPU].Says, -1) {
+		if slices.Contains(ms.FindAllString(after[rank.PipelineCPU].Says, -1), figure) {
+			t.Errorf("%s stands in both: %s", figure, after[rank.PipelineCPU].Says)
 		}
 	}
 }

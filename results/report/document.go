@@ -4,12 +4,14 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report/block"
 )
 
 // Document is a whole report: each part made once, for every form. A form chooses which parts come first, and leaves
 // out what it has no room for. r and a are as [Marked] returns them.
-func Document(r *result.Result, a *result.Analysis, outages []Outage) []block.Part {
+func Document(r *result.Result, a *claim.Analysis, outages []Outage) []block.Part {
 	if r.SelfTest != nil {
 		return []block.Part{{ID: "self-test", Blocks: SelfTestBlocks(r)}}
 	}
@@ -56,7 +58,7 @@ func notesOf(kind block.Kind, lines []string) []block.Block {
 }
 
 // head is what is to be known of an experiment, and of its arms.
-func head(r *result.Result, a *result.Analysis) []block.Block {
+func head(r *result.Result, a *claim.Analysis) []block.Block {
 	facts := block.Facts(Facts(r, a))
 	for i := range facts {
 		if facts[i].Name == "question" {
@@ -82,7 +84,7 @@ func ArmTable(r *result.Result) *block.Table {
 }
 
 // LoadBlocks are what was found under one load.
-func LoadBlocks(r *result.Result, l *result.LoadAnalysis) []block.Block {
+func LoadBlocks(r *result.Result, l *claim.LoadAnalysis) []block.Block {
 	all := []block.Block{
 		block.Heading{Text: LoadName(r.Plan, l.Load), Name: true},
 		block.Notes{Kind: block.Claim, Lines: []string{Sentence(r.Plan, l)}},
@@ -144,21 +146,21 @@ func DecisionBlocks(t DecisionTable) []block.Block {
 
 // podiumTone is what may be said of a row. Its words say the same.
 func podiumTone(state string) block.Tone {
-	switch result.PodiumState(state) {
-	case result.PodiumClear:
+	switch claim.PodiumState(state) {
+	case claim.PodiumClear:
 		return block.Good
-	case result.PodiumAlike:
+	case claim.PodiumAlike:
 		return block.Same
-	case result.PodiumShared, result.PodiumFew:
+	case claim.PodiumShared, claim.PodiumFew:
 		return block.Open
-	case result.PodiumEmpty, result.PodiumAlone:
+	case claim.PodiumEmpty, claim.PodiumAlone:
 		return block.Quiet
 	}
 	return block.Plain
 }
 
 // JudgedBlocks are how a result stands against thresholds: the verdict, each threshold with its findings, the notes.
-func JudgedBlocks(r *result.Result, j *result.Judgement) []block.Block {
+func JudgedBlocks(r *result.Result, j *threshold.Judgement) []block.Block {
 	j = MarkedJudgement(r, j)
 	all := []block.Block{block.Notes{
 		Kind: block.Claim, Lines: []string{Judged(r.Plan, j)}, Tone: OutcomeTone(j.Outcome),
@@ -168,7 +170,7 @@ func JudgedBlocks(r *result.Result, j *result.Judgement) []block.Block {
 		f := &j.Findings[i]
 		value, interval := Figure(f)
 		row := block.Texts(f.Threshold, f.ArmName, f.LoadName, value, interval, OutcomeWords(f))
-		row[5].Strong, row[5].Tone, row[5].Short = f.Outcome != result.Passed, OutcomeTone(f.Outcome), string(f.Outcome)
+		row[5].Strong, row[5].Tone, row[5].Short = f.Outcome != threshold.Passed, OutcomeTone(f.Outcome), string(f.Outcome)
 		t.Add(row...)
 	}
 	if len(t.Rows) > 0 {
@@ -179,11 +181,11 @@ func JudgedBlocks(r *result.Result, j *result.Judgement) []block.Block {
 }
 
 // OutcomeTone is whether an outcome is good.
-func OutcomeTone(o result.Outcome) block.Tone {
+func OutcomeTone(o threshold.Outcome) block.Tone {
 	switch o {
-	case result.Passed:
+	case threshold.Passed:
 		return block.Good
-	case result.Crossed, result.Spoiled:
+	case threshold.Crossed, threshold.Spoiled:
 		return block.Bad
 	}
 	return block.Open

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/threshold"
 )
 
 // Marked returns a result and its analysis (nil stays nil) in which the name of
@@ -12,7 +14,7 @@ import (
 // does every row, sentence and label that is made from them: an arm that promises
 // less must not stand beside others as if it promised the same. What has no such
 // arm comes back as it is, and what is marked is not marked again.
-func Marked(r *result.Result, a *result.Analysis) (*result.Result, *result.Analysis) {
+func Marked(r *result.Result, a *claim.Analysis) (*result.Result, *claim.Analysis) {
 	renamed := map[string]string{}
 	for i := range r.Plan.Arms {
 		if name := r.ArmName(i); r.Early(i) != "" && !strings.HasSuffix(name, earlyMark) {
@@ -71,7 +73,7 @@ func Marked(r *result.Result, a *result.Analysis) (*result.Result, *result.Analy
 }
 
 // MarkedJudgement is [Marked] of what was found of thresholds; nil stays nil.
-func MarkedJudgement(r *result.Result, j *result.Judgement) *result.Judgement {
+func MarkedJudgement(r *result.Result, j *threshold.Judgement) *threshold.Judgement {
 	if j == nil {
 		return nil
 	}
@@ -87,7 +89,7 @@ func MarkedJudgement(r *result.Result, j *result.Judgement) *result.Judgement {
 }
 
 // marked is [Marked] of one load alone.
-func marked(l *result.LoadAnalysis) *result.LoadAnalysis {
+func marked(l *claim.LoadAnalysis) *claim.LoadAnalysis {
 	arms := slices.Clone(l.Arms)
 	for i := range arms {
 		if arms[i].Messages != nil && arms[i].Messages.Early != "" && !strings.HasSuffix(arms[i].Name, earlyMark) {
@@ -105,7 +107,7 @@ func EarlyLegend(r *result.Result) []string {
 }
 
 // earlyOf is [EarlyLegend] of one load.
-func earlyOf(l *result.LoadAnalysis) []string {
+func earlyOf(l *claim.LoadAnalysis) []string {
 	return earlyLegend(len(l.Arms), func(arm int) string { return l.Arms[arm].Name }, func(arm int) string {
 		if m := l.Arms[arm].Messages; m != nil {
 			return m.Early
@@ -132,7 +134,7 @@ func earlyLegend(arms int, name, early func(arm int) string) []string {
 
 // promises ends a sentence in which arms carry the mark: " (°: acknowledges
 // before a message is on disk)". "" where none does.
-func promises(l *result.LoadAnalysis) string {
+func promises(l *claim.LoadAnalysis) string {
 	var why []string
 	for a := range l.Arms {
 		if m := l.Arms[a].Messages; m != nil && m.Early != "" && !slices.Contains(why, m.Early) {

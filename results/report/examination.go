@@ -2,6 +2,7 @@ package report
 
 import (
 	"wirelab/lab/doctor"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
 	"wirelab/results/report/block"
 )
@@ -57,7 +58,7 @@ func ResolutionTable(c *result.Certificate) *block.Table {
 		t.Columns = append(t.Columns, in...)
 	}
 	for _, r := range c.Metrics {
-		m, err := result.MetricByID(r.Metric)
+		m, err := kinds.MetricByID(r.Metric)
 		if err != nil || m.Service || r.Deviation < always {
 			continue // in the closed loop service times are the response times
 		}

@@ -8,8 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/metric"
 )
 
 // Factorial reports whether a result was measured to be explained.
@@ -24,12 +28,12 @@ const ExplainPlan = "explain"
 // metric: what each difference is made of, what each factor does, and which of
 // them act together. Only what the intervals allow has a number. The load is
 // not named.
-func Explained(r *result.Result, e *result.Explanation, l *result.LoadExplanation) []string {
+func Explained(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) []string {
 	if len(l.Metrics) == 0 {
 		return []string{"Nothing was measured."}
 	}
 	x := &l.Metrics[0]
-	m, err := result.MetricByID(x.Metric)
+	m, err := kinds.MetricByID(x.Metric)
 	if err != nil || x.Why != "" {
 		return []string{"Nothing can be explained: " + x.Why + "."}
 	}
@@ -56,7 +60,7 @@ func capital(text string) string {
 
 // Factors names what the arms differ in: "18 arms: transport (HTTP/1.1, HTTP/2,
 // gRPC), encoding (JSON, Protocol Buffers), TLS (off, on)".
-func Factors(r *result.Result, e *result.Explanation) string {
+func Factors(r *result.Result, e *explain.Explanation) string {
 	all := make([]string, len(e.Factors))
 	for i, f := range e.Factors {
 		all[i] = f.Name + " (" + strings.Join(f.Levels, ", ") + ")"
@@ -67,30 +71,30 @@ func Factors(r *result.Result, e *result.Explanation) string {
 // attributed says what a difference is made of: "of grpc's −15.4 % server CPU
 // per request against http1-json (95 % CI −16.8 to −14.1), encoding is −27.2
 // points (−28.1 to −26.3), framing +2.0 (…); TLS nothing that shows within ±3 %."
-func attributed(r *result.Result, m result.Metric, at *result.Attribution) string {
+func attributed(r *result.Result, m metric.Metric, at *explain.Attribution) string {
 	from, to := r.ArmName(at.From), r.ArmName(at.To)
 	if at.Total == nil {
 		return fmt.Sprintf("the difference between %s and %s cannot be taken apart: %s.", from, to, at.Why)
 	}
 	d := at.Total.Difference
-	if d.Verdict == result.TooFew || !d.Known {
+	if d.Verdict == claim.TooFew || !d.Known {
 		return fmt.Sprintf("nothing is claimed of %s and %s yet: %s.", to, from, d.Why)
 	}
 	whole := fmt.Sprintf("of %s's %s %s against %s (%s)", to, Change(d), m.Title, from, confident(d))
 	switch {
 	case d.Exact:
 		whole = fmt.Sprintf("of %s's %s %s against %s (exact)", to, Change(d), m.Title, from)
-	case d.Verdict == result.Equivalent:
+	case d.Verdict == claim.Equivalent:
 		whole = fmt.Sprintf("%s and %s are equivalent within %s in %s, and of that", to, from, Margin(d.Margin), m.Title)
-	case d.Verdict == result.Inconclusive:
+	case d.Verdict == claim.Inconclusive:
 		whole = fmt.Sprintf("the whole difference of %s from %s in %s is undecided (%s; %s), and of it", to, from, m.Title, confident(d), d.Why)
 	}
 	var claimed []string
-	groups := map[result.Verdict][]string{}
+	groups := map[claim.Verdict][]string{}
 	for i := range at.Shares {
 		s := &at.Shares[i]
 		text := s.Factor
-		if s.Difference.Verdict == result.Better || s.Difference.Verdict == result.Worse {
+		if s.Difference.Verdict == claim.Better || s.Difference.Verdict == claim.Worse {
 			claimed = append(claimed, text+" is "+Points(s)+" points"+within(s))
 			continue
 		}
@@ -100,10 +104,10 @@ func attributed(r *result.Result, m result.Metric, at *result.Attribution) strin
 	if len(claimed) > 0 {
 		parts = append(parts, List(claimed))
 	}
-	if same := groups[result.Equivalent]; len(same) > 0 {
+	if same := groups[claim.Equivalent]; len(same) > 0 {
 		parts = append(parts, List(same)+": nothing that shows within "+Margin(at.Shares[0].Difference.Margin))
 	}
-	if open := groups[result.Inconclusive]; len(open) > 0 {
+	if open := groups[claim.Inconclusive]; len(open) > 0 {
 		parts = append(parts, List(open)+": undecided")
 	}
 	if len(parts) == 0 {
@@ -113,7 +117,7 @@ func attributed(r *result.Result, m result.Metric, at *result.Attribution) strin
 }
 
 // confident is an interval in a sentence: "95 % CI −16.8 to −14.1".
-func confident(d *result.Difference) string {
+func confident(d *claim.Difference) string {
 	if !Bounded(d) {
 		return Interval(d)
 	}
@@ -121,7 +125,7 @@ func confident(d *result.Difference) string {
 	return "95 % CI " + low + " to " + high
 }
 
-func within(s *result.Share) string {
+func within(s *explain.Share) string {
 	if s.Difference.Exact {
 		return " (exact)"
 	}
@@ -133,7 +137,7 @@ func within(s *result.Share) string {
 }
 
 // effects says what each factor does on average.
-func effects(e *result.Explanation, m result.Metric, x *result.MetricExplanation) string {
+func effects(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation) string {
 	w := words(m)
 	var claims, same, open, doubtful []string
 	var hidden []string
@@ -153,13 +157,13 @@ func effects(e *result.Explanation, m result.Metric, x *result.MetricExplanation
 			}
 		}
 		switch f.Difference.Verdict {
-		case result.Better, result.Worse:
+		case claim.Better, claim.Worse:
 			claims = append(claims, phrase(w, level, f.Difference)+" than "+against)
-		case result.Equivalent:
+		case claim.Equivalent:
 			same, margin = append(same, level+" and "+against), Margin(f.Difference.Margin)
-		case result.Inconclusive:
+		case claim.Inconclusive:
 			open = append(open, level+" against "+against)
-		case result.TooFew:
+		case claim.TooFew:
 			return "nothing is claimed of any factor yet: " + f.Difference.Why + "."
 		}
 	}
@@ -183,7 +187,7 @@ func effects(e *result.Explanation, m result.Metric, x *result.MetricExplanation
 }
 
 // pairs names the interactions that an effect assumes to be none.
-func pairs(e *result.Explanation, f *result.FactorEffect) []string {
+func pairs(e *explain.Explanation, f *explain.FactorEffect) []string {
 	var all []string
 	for _, pair := range f.Assumes {
 		all = append(all, e.Factors[pair[0]].Name+" × "+e.Factors[pair[1]].Name)
@@ -195,21 +199,21 @@ func pairs(e *result.Explanation, f *result.FactorEffect) []string {
 const named = 3
 
 // interactions says which factors act together.
-func interactions(e *result.Explanation, x *result.MetricExplanation) string {
-	var claims []*result.FactorEffect
+func interactions(e *explain.Explanation, x *explain.MetricExplanation) string {
+	var claims []*explain.FactorEffect
 	known, open, margin := 0, 0, 0.0
 	for i := range x.Interactions {
 		f := &x.Interactions[i]
 		if f.Difference == nil {
 			continue
 		}
-		if f.Difference.Verdict == result.TooFew {
+		if f.Difference.Verdict == claim.TooFew {
 			return "nothing is claimed of any interaction yet: " + f.Difference.Why + "."
 		}
 		known++
 		margin = max(margin, f.Difference.Margin)
 		switch v := f.Difference.Verdict; {
-		case v == result.Better || v == result.Worse:
+		case v == claim.Better || v == claim.Worse:
 			claims = append(claims, f)
 		case !v.Claim():
 			open++
@@ -227,7 +231,7 @@ func interactions(e *result.Explanation, x *result.MetricExplanation) string {
 	case len(claims) == 0:
 		return fmt.Sprintf("no two factors are shown to act together; %d of %d interactions are undecided.", open, known)
 	}
-	slices.SortStableFunc(claims, func(a, b *result.FactorEffect) int {
+	slices.SortStableFunc(claims, func(a, b *explain.FactorEffect) int {
 		switch x, y := math.Abs(math.Log(a.Difference.Ratio)), math.Abs(math.Log(b.Difference.Ratio)); {
 		case x > y:
 			return -1
@@ -249,7 +253,7 @@ func interactions(e *result.Explanation, x *result.MetricExplanation) string {
 
 // together says an interaction: "with gRPC the step from JSON to Protocol
 // Buffers comes out 11.3 % lower (95 % CI 10.1 to 12.5) than with HTTP/1.1".
-func together(e *result.Explanation, f *result.FactorEffect) string {
+func together(e *explain.Explanation, f *explain.FactorEffect) string {
 	d, way := f.Difference, "higher"
 	low, high := d.Low, d.High
 	if d.Ratio < 1 {
@@ -266,18 +270,18 @@ func together(e *result.Explanation, f *result.FactorEffect) string {
 
 // Level names the level that the i-th factor of an effect goes to, and Against
 // the one that it comes from: "gRPC", "TLS on", "data 100".
-func Level(e *result.Explanation, f *result.FactorEffect, i int) string {
+func Level(e *explain.Explanation, f *explain.FactorEffect, i int) string {
 	return levelName(e, f.Factors[i], f.Levels[i])
 }
 
 // Against is described at [Level].
-func Against(e *result.Explanation, f *result.FactorEffect, i int) string {
+func Against(e *explain.Explanation, f *explain.FactorEffect, i int) string {
 	return levelName(e, f.Factors[i], f.Against[i])
 }
 
-func levelName(e *result.Explanation, factor, level int) string {
+func levelName(e *explain.Explanation, factor, level int) string {
 	x := &e.Factors[factor]
-	if x.Name == result.Transport || x.Name == result.Encoding {
+	if x.Name == explain.Transport || x.Name == explain.Encoding {
 		return x.Levels[level]
 	}
 	return x.Name + " " + x.Levels[level]
@@ -285,7 +289,7 @@ func levelName(e *result.Explanation, factor, level int) string {
 
 // EffectName names an effect for a table: "gRPC vs HTTP/1.1", "TLS on vs off",
 // of an interaction "gRPC × Protocol Buffers".
-func EffectName(e *result.Explanation, f *result.FactorEffect) string {
+func EffectName(e *explain.Explanation, f *explain.FactorEffect) string {
 	if len(f.Factors) == 2 {
 		return Level(e, f, 0) + " × " + Level(e, f, 1)
 	}
@@ -293,30 +297,30 @@ func EffectName(e *result.Explanation, f *result.FactorEffect) string {
 }
 
 // Interacts says the verdict on an interaction.
-func Interacts(d *result.Difference) string {
+func Interacts(d *claim.Difference) string {
 	switch {
 	case d == nil:
 		return "cannot be told"
-	case d.Verdict == result.Better || d.Verdict == result.Worse:
+	case d.Verdict == claim.Better || d.Verdict == claim.Worse:
 		return "act together"
-	case d.Verdict == result.Equivalent && d.Exact:
+	case d.Verdict == claim.Equivalent && d.Exact:
 		return "none"
-	case d.Verdict == result.Equivalent:
+	case d.Verdict == claim.Equivalent:
 		return "none " + Margin(d.Margin)
-	case d.Verdict == result.Inconclusive:
+	case d.Verdict == claim.Inconclusive:
 		return "undecided, " + MoreRounds(d.More)
 	}
 	return string(d.Verdict)
 }
 
 // Points writes a share in percent points: "−27.2".
-func Points(s *result.Share) string {
+func Points(s *explain.Share) string {
 	return strings.TrimSuffix(Change(s.Difference), " %")
 }
 
 // ShareAmount writes a share in a unit, with three digits of the whole figure
 // that it is a share of; [Absent] if it is not known.
-func ShareAmount(a result.Amount, base float64, u Unit) (value, interval string) {
+func ShareAmount(a explain.Amount, base float64, u Unit) (value, interval string) {
 	if !a.Known {
 		return Absent, ""
 	}
@@ -342,7 +346,7 @@ func ShareAmount(a result.Amount, base float64, u Unit) (value, interval string)
 
 // ExplainedNotes say what the arms do not tell, what was assumed, which arms
 // were not used, and how far what is told goes.
-func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExplanation) []string {
+func ExplainedNotes(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) []string {
 	var notes []string
 	seen := map[string]bool{}
 	add := func(format string, args ...any) {
@@ -353,7 +357,7 @@ func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExpla
 	}
 	for i := range l.Metrics {
 		x := &l.Metrics[i]
-		m, err := result.MetricByID(x.Metric)
+		m, err := kinds.MetricByID(x.Metric)
 		if err != nil {
 			continue
 		}
@@ -391,12 +395,12 @@ func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExpla
 
 // leftOut says which arms were not used: of those that one check refuses, the
 // reason of the first.
-func leftOut(r *result.Result, left []result.LeftArm) []string {
-	var who Groups[string, result.LeftArm]
+func leftOut(r *result.Result, left []explain.LeftArm) []string {
+	var who Groups[string, explain.LeftArm]
 	for _, one := range left {
 		who.Add(cmp.Or(string(one.Gate), one.Why), one)
 	}
-	return who.Each(func(_ string, arms []result.LeftArm) string {
+	return who.Each(func(_ string, arms []explain.LeftArm) string {
 		var names []string
 		for _, one := range arms {
 			names = append(names, r.ArmName(one.Arm))

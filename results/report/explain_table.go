@@ -4,11 +4,14 @@ import (
 	"strconv"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report/block"
 )
 
 // ShareTable is what the difference between two arms is made of in a metric, and the whole last.
-func ShareTable(r *result.Result, m result.Metric, at *result.Attribution) *block.Table {
+func ShareTable(r *result.Result, m metric.Metric, at *explain.Attribution) *block.Table {
 	unit := UnitFor(m.Dimension, at.Base.Value)
 	t := &block.Table{
 		ID: "shares", Title: m.Title + " from " + r.ArmName(at.From) + " to " + r.ArmName(at.To),
@@ -16,7 +19,7 @@ func ShareTable(r *result.Result, m result.Metric, at *result.Attribution) *bloc
 	}
 	t.Columns[4].Unit, t.Columns[4].Short = unit.Name, unit.Name
 	t.Data = [][]string{{"share", "from", "to", "points", "low", "high", "amount", "unit"}}
-	add := func(name, step string, s *result.Share) {
+	add := func(name, step string, s *explain.Share) {
 		t.Data = append(t.Data, []string{
 			name, s.LevelFrom, s.LevelTo, Exact(s.Points.Value), Exact(s.Points.Low), Exact(s.Points.High),
 			Exact(s.Amount.Value), BaseUnit(m.Dimension),
@@ -35,9 +38,9 @@ func ShareTable(r *result.Result, m result.Metric, at *result.Attribution) *bloc
 }
 
 // EffectTable is each factor's effect on a metric; nil where there is none.
-func EffectTable(e *result.Explanation, m result.Metric, x *result.MetricExplanation) *block.Table {
+func EffectTable(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation) *block.Table {
 	t := block.Table{ID: "effects", Title: m.Title + ": each factor, on average over the others"}
-	return effectTable(e, t, "effect", x.Effects, func(d *result.Difference) block.Cell {
+	return effectTable(e, t, "effect", x.Effects, func(d *claim.Difference) block.Cell {
 		if d == nil {
 			return block.Cell{Text: "cannot be told", Tone: block.Quiet}
 		}
@@ -46,12 +49,12 @@ func EffectTable(e *result.Explanation, m result.Metric, x *result.MetricExplana
 }
 
 // InteractionTable is which factors act together on a metric; nil where none can be told.
-func InteractionTable(e *result.Explanation, x *result.MetricExplanation) *block.Table {
+func InteractionTable(e *explain.Explanation, x *explain.MetricExplanation) *block.Table {
 	t := block.Table{ID: "interactions", Title: "act together: what both do beyond what each does by itself"}
-	return effectTable(e, t, "interaction", x.Interactions, func(d *result.Difference) block.Cell {
+	return effectTable(e, t, "interaction", x.Interactions, func(d *claim.Difference) block.Cell {
 		c := block.Cell{Text: Interacts(d), Tone: block.Quiet}
 		if d != nil {
-			if c.Tone = ToneOf(d.Verdict); d.Verdict == result.Better || d.Verdict == result.Worse {
+			if c.Tone = ToneOf(d.Verdict); d.Verdict == claim.Better || d.Verdict == claim.Worse {
 				c.Tone = block.Claimed
 			}
 		}
@@ -60,8 +63,8 @@ func InteractionTable(e *result.Explanation, x *result.MetricExplanation) *block
 }
 
 func effectTable(
-	e *result.Explanation, t block.Table, head string, all []result.FactorEffect,
-	verdict func(*result.Difference) block.Cell,
+	e *explain.Explanation, t block.Table, head string, all []explain.FactorEffect,
+	verdict func(*claim.Difference) block.Cell,
 ) *block.Table {
 	if len(all) == 0 {
 		return nil

@@ -13,7 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
@@ -57,7 +61,7 @@ func TestEveryFormHasEveryBlock(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for name, r := range examples() {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		var screen, text, web bytes.Buffer
 		if err := terminal.WriteAnalysed(&screen, r, &a, terminal.Style{Width: 4000}); err != nil {
 			t.Fatal(err)
@@ -208,7 +212,7 @@ var leftOut = map[string]string{
 }
 
 // numbers holds what programs read against the blocks: the JSON document, the CSV export and the downloads of the page.
-func numbers(t *testing.T, name string, r *result.Result, a *result.Analysis, web string) {
+func numbers(t *testing.T, name string, r *result.Result, a *claim.Analysis, web string) {
 	t.Helper()
 	var text, rows bytes.Buffer
 	if err := document.WriteJudged(&text, r, a, nil); err != nil {
@@ -218,7 +222,7 @@ func numbers(t *testing.T, name string, r *result.Result, a *result.Analysis, we
 		t.Fatal(err)
 	}
 	var doc struct {
-		Analysis result.Analysis
+		Analysis claim.Analysis
 		Printed  document.Printed
 	}
 	if err := json.Unmarshal(text.Bytes(), &doc); err != nil {
@@ -238,7 +242,7 @@ func numbers(t *testing.T, name string, r *result.Result, a *result.Analysis, we
 							t.Fatal(err)
 						}
 						l := &found.Loads[at]
-						metric, row := result.MustMetric(m.ID), l.Row(m.ID)
+						metric, row := kinds.MustMetric(m.ID), l.Row(m.ID)
 						if got := report.Value(row.Cells[i].Estimate, report.RowUnit(metric, row)); got != f.Value {
 							t.Errorf("%s: %s is %s in JSON, %s in a block", name, f.Key, got, f.Value)
 						}
@@ -264,7 +268,7 @@ func numbers(t *testing.T, name string, r *result.Result, a *result.Analysis, we
 }
 
 // saved holds the downloads of the page against the data of the tables.
-func saved(t *testing.T, name string, r *result.Result, a *result.Analysis, web string) {
+func saved(t *testing.T, name string, r *result.Result, a *claim.Analysis, web string) {
 	t.Helper()
 	marked, named := report.Marked(r, a)
 	for _, part := range report.Document(marked, named, nil) {
@@ -283,7 +287,7 @@ func saved(t *testing.T, name string, r *result.Result, a *result.Analysis, web 
 }
 
 // accounted holds the sheet's counts of messages against the account of each arm.
-func accounted(t *testing.T, name string, a *result.Analysis, cells map[string]exported) {
+func accounted(t *testing.T, name string, a *claim.Analysis, cells map[string]exported) {
 	t.Helper()
 	for i := range a.Loads {
 		for _, arm := range a.Loads[i].Arms {
@@ -342,8 +346,8 @@ func downloads(web string) map[string]bool {
 func TestExplanationsHaveEveryBlock(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Factorial(7, resulttest.Effects{})
-	a := result.Analyse(r)
-	e, err := result.ExplainBetween(r, &a, "", "")
+	a := analyse.Result(r)
+	e, err := explain.Between(r, &a, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +365,7 @@ func TestExplanationsHaveEveryBlock(t *testing.T) {
 	walked := 0
 	for i := range e.Loads {
 		x := &e.Loads[i].Metrics[0]
-		m := result.MustMetric(x.Metric)
+		m := kinds.MustMetric(x.Metric)
 		blocks := []*block.Table{report.EffectTable(e, m, x), report.InteractionTable(e, x)}
 		for k := range x.Attributions {
 			blocks = append(blocks, report.ShareTable(r, m, &x.Attributions[k]))

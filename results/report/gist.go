@@ -8,8 +8,11 @@ import (
 	"strings"
 
 	"wirelab/lab/doctor"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 )
 
 // Gist is what a list says of a result in a few words.
@@ -57,7 +60,7 @@ func ListedGist(kept string, get func() (*result.Result, error), keep func(strin
 	if err != nil {
 		return Gist{}, err
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	k = keptGist{By: gistBy(), Gist: GistOf(r, &a)}
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -69,7 +72,7 @@ func ListedGist(kept string, get func() (*result.Result, error), keep func(strin
 }
 
 // GistOf says in a few words what was compared, under what, what was found, and whether it is valid.
-func GistOf(r *result.Result, a *result.Analysis) Gist {
+func GistOf(r *result.Result, a *claim.Analysis) Gist {
 	r, a = Marked(r, a)
 	g := Gist{Arms: shortArms(r), Loads: shortLoads(r.Plan)}
 	g.Validity, g.Refused = validityInShort(a)
@@ -133,7 +136,7 @@ func shortLoads(p plan.Plan) string {
 }
 
 // validityInShort counts the main figures that a check refuses.
-func validityInShort(a *result.Analysis) (text string, refused bool) {
+func validityInShort(a *claim.Analysis) (text string, refused bool) {
 	bad, all := 0, 0
 	for i := range a.Loads {
 		l := &a.Loads[i]
@@ -161,7 +164,7 @@ func validityInShort(a *result.Analysis) (text string, refused bool) {
 }
 
 // verdictInShort is the verdict of the first load that has one.
-func verdictInShort(p plan.Plan, a *result.Analysis) string {
+func verdictInShort(p plan.Plan, a *claim.Analysis) string {
 	first := ""
 	for i := range a.Loads {
 		l := &a.Loads[i]
@@ -181,8 +184,8 @@ func verdictInShort(p plan.Plan, a *result.Analysis) string {
 
 // loadVerdict says who is first by a load's primary metric, and by how much; found is false where
 // nothing can be said.
-func loadVerdict(l *result.LoadAnalysis) (text string, found bool) {
-	m, err := l.Metric(l.Primary)
+func loadVerdict(l *claim.LoadAnalysis) (text string, found bool) {
+	m, err := kinds.MetricOf(l, l.Primary)
 	row := l.Row(l.Primary)
 	if err != nil || row == nil || len(row.Cells) == 0 || Empty(l) {
 		return "nothing was measured", false
@@ -194,7 +197,7 @@ func loadVerdict(l *result.LoadAnalysis) (text string, found bool) {
 	case len(row.Cells) == 1:
 		return m.Short + " " + With(base, RowUnit(m, row)), true
 	}
-	count := map[result.Verdict]int{}
+	count := map[claim.Verdict]int{}
 	for _, c := range row.Cells[1:] {
 		if c.Difference != nil {
 			count[c.Difference.Verdict]++
@@ -202,11 +205,11 @@ func loadVerdict(l *result.LoadAnalysis) (text string, found bool) {
 	}
 	others := len(row.Cells) - 1
 	switch {
-	case count[result.TooFew] == others:
+	case count[claim.TooFew] == others:
 		return "too few rounds for a verdict", false
-	case count[result.Equivalent] == others && others == 1:
+	case count[claim.Equivalent] == others && others == 1:
 		return fmt.Sprintf("equivalent in %s", m.Short), true
-	case count[result.Equivalent] == others:
+	case count[claim.Equivalent] == others:
 		return fmt.Sprintf("all equivalent in %s", m.Short), true
 	}
 	if best, _ := champion(l); best >= 0 {
@@ -221,7 +224,7 @@ func loadVerdict(l *result.LoadAnalysis) (text string, found bool) {
 	}
 	var claimed []string
 	for i, c := range row.Cells {
-		if d := c.Difference; d != nil && slices.Contains([]result.Verdict{result.Better, result.Worse}, d.Verdict) {
+		if d := c.Difference; d != nil && slices.Contains([]claim.Verdict{claim.Better, claim.Worse}, d.Verdict) {
 			claimed = append(claimed, l.Arms[i].Name+" "+Change(d))
 		}
 	}
@@ -231,7 +234,7 @@ func loadVerdict(l *result.LoadAnalysis) (text string, found bool) {
 		}
 		return fmt.Sprintf("%s against %s: %s", m.Short, l.Arms[0].Name, strings.Join(claimed, ", ")), true
 	}
-	if count[result.Inconclusive] > 0 {
+	if count[claim.Inconclusive] > 0 {
 		return "undecided", false
 	}
 	return "no verdict", false

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -28,7 +29,7 @@ func TestGist(t *testing.T) {
 			Verdict: "no verdict", Validity: "8 of 20 figures not valid", Refused: true,
 		}},
 	} {
-		a := result.Analyse(c.r)
+		a := analyse.Result(c.r)
 		if got := report.GistOf(c.r, &a); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 )
 
@@ -76,7 +77,7 @@ func QueueWords(h *result.Handover) string {
 }
 
 // conditions are what every row of a table holds under.
-func conditions(r *result.Result, a *result.Analysis, l *result.LoadAnalysis) []Fact {
+func conditions(r *result.Result, a *claim.Analysis, l *claim.LoadAnalysis) []Fact {
 	loop := "closed loop: each caller waits for its answer"
 	if l.Open {
 		loop = "open loop: entries come when they are due, answered or not"
@@ -122,7 +123,7 @@ func through(r *result.Result, arm int) string {
 
 // holds are the conditions of a row in a line: the load, and what is behind the
 // ways that it puts first; the load alone where it puts none.
-func holds(r *result.Result, l *result.LoadAnalysis, arms []int) string {
+func holds(r *result.Result, l *claim.LoadAnalysis, arms []int) string {
 	var databases, queues []string
 	for arm := range r.Arms {
 		if !slices.Contains(arms, arm) {

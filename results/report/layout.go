@@ -6,13 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/gate"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report/block"
 )
 
 // Main are the metrics that a load is judged by, the primary one first.
-func Main(l *result.LoadAnalysis) []result.Metric {
+func Main(l *claim.LoadAnalysis) []metric.Metric {
 	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
 	if l.Open {
 		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
@@ -37,29 +42,29 @@ func Main(l *result.LoadAnalysis) []result.Metric {
 }
 
 // followed reports whether any arm's entries were followed until they were stored.
-func followed(l *result.LoadAnalysis) bool {
-	return slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Entries != nil })
+func followed(l *claim.LoadAnalysis) bool {
+	return slices.ContainsFunc(l.Arms, func(arm claim.ArmState) bool { return arm.Entries != nil })
 }
 
 // Shown are the main metrics for a table of one load: the primary one, and the
 // others of which anything is valid.
-func Shown(l *result.LoadAnalysis) []result.Metric {
-	return slices.DeleteFunc(Main(l), func(m result.Metric) bool {
+func Shown(l *claim.LoadAnalysis) []metric.Metric {
+	return slices.DeleteFunc(Main(l), func(m metric.Metric) bool {
 		return m.ID != l.Primary && !worthShowing(m, *l.Row(m.ID))
 	})
 }
 
 // Secondary are the other metrics, for a table of its own. In the closed loop
 // a call is due when it is made, so service times would say the same twice.
-func Secondary(l *result.LoadAnalysis) []result.Metric {
+func Secondary(l *claim.LoadAnalysis) []metric.Metric {
 	var ids []string
 	shown := Main(l)
 	for _, row := range l.Rows {
-		m, err := l.Metric(row.Metric)
+		m, err := kinds.MetricOf(l, row.Metric)
 		if err != nil || !l.Open && m.Service {
 			continue
 		}
-		main := slices.ContainsFunc(shown, func(main result.Metric) bool { return main.ID == m.ID })
+		main := slices.ContainsFunc(shown, func(main metric.Metric) bool { return main.ID == m.ID })
 		if !main && worthShowing(m, row) {
 			ids = append(ids, m.ID)
 		}
@@ -69,8 +74,8 @@ func Secondary(l *result.LoadAnalysis) []result.Metric {
 
 // worthShowing reports whether a row has anything to look at: a figure, and of
 // a count one that is not 0 as all should be. [Notes] say what is left out.
-func worthShowing(m result.Metric, row result.Row) bool {
-	return slices.ContainsFunc(row.Cells, func(c result.Cell) bool {
+func worthShowing(m metric.Metric, row claim.Row) bool {
+	return slices.ContainsFunc(row.Cells, func(c claim.Cell) bool {
 		if one := c.Estimate.ShownRefused(); one != nil && (!m.Counted || one.Value > 0) {
 			return true
 		}
@@ -79,12 +84,12 @@ func worthShowing(m result.Metric, row result.Row) bool {
 }
 
 // Empty reports whether nothing at all was measured under a load.
-func Empty(l *result.LoadAnalysis) bool {
-	return !slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Rounds > 0 })
+func Empty(l *claim.LoadAnalysis) bool {
+	return !slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Rounds > 0 })
 }
 
 // nothing says that nothing was measured under a load, and why of the first arm that tells.
-func nothing(l *result.LoadAnalysis) string {
+func nothing(l *claim.LoadAnalysis) string {
 	for i := range l.Arms {
 		if why := l.Arms[i].Invalid(); len(why) > 0 {
 			return "nothing was measured: " + l.Arms[i].Name + ": " + trimmedStop(why[0])
@@ -93,10 +98,10 @@ func nothing(l *result.LoadAnalysis) string {
 	return "nothing was measured"
 }
 
-func metrics(l *result.LoadAnalysis, ids []string) []result.Metric {
-	var found []result.Metric
+func metrics(l *claim.LoadAnalysis, ids []string) []metric.Metric {
+	var found []metric.Metric
 	for i, id := range ids {
-		m, err := l.Metric(id)
+		m, err := kinds.MetricOf(l, id)
 		if err == nil && l.Row(id) != nil && !slices.Contains(ids[:i], id) {
 			found = append(found, m)
 		}
@@ -108,7 +113,7 @@ func metrics(l *result.LoadAnalysis, ids []string) []result.Metric {
 type Fact = block.Fact
 
 // Facts are what is to be known about an experiment before its figures.
-func Facts(r *result.Result, a *result.Analysis) []Fact {
+func Facts(r *result.Result, a *claim.Analysis) []Fact {
 	var facts []Fact
 	add := func(name, text string) {
 		if text != "" {
@@ -129,7 +134,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("compared", Compared(r))
 	add("versions", strings.Join(DifferNotes(r), "; "))
 	add("noise", noise(r))
-	add("remade", result.RemadeWords(r))
+	add("remade", gate.RemadeWords(r))
 	add("resolves", resolution(a))
 	add("result", strings.Join(filled(r.ID, day(r.Began)), ", "))
 	return facts
@@ -193,7 +198,7 @@ func numbers(all []int) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(all)), "+"), "[]")
 }
 
-func run(r *result.Result, a *result.Analysis) string {
+func run(r *result.Result, a *claim.Analysis) string {
 	rounds := Rounds(a.Rounds)
 	took := ""
 	if d := r.Ended.Sub(r.Began); d > 0 && !r.Began.IsZero() {
@@ -212,7 +217,7 @@ func run(r *result.Result, a *result.Analysis) string {
 	return strings.Join(filled(rounds, "random order", fmt.Sprintf("seed %d", r.Plan.Seed), took, ending), ", ")
 }
 
-func checked(a *result.Analysis) string {
+func checked(a *claim.Analysis) string {
 	wrong := map[string]bool{}
 	for _, l := range a.Loads {
 		for _, arm := range l.Arms {
@@ -226,13 +231,13 @@ func checked(a *result.Analysis) string {
 	if a.Requests > 0 && len(a.Loads) > 0 && a.Loads[0].Scenario != "" {
 		return followedMessages(a)
 	}
-	text := result.Thousands(a.Requests) + " replies right"
+	text := phrases.Thousands(a.Requests) + " replies right"
 	if len(a.Loads) > 0 && a.Loads[0].Streams > 0 {
-		text = result.Thousands(a.Requests) + " events right"
+		text = phrases.Thousands(a.Requests) + " events right"
 	}
 	told := ""
 	if a.Told > 0 {
-		told = "; " + result.Thousands(a.Told) + " more were counted by other load generators and not checked"
+		told = "; " + phrases.Thousands(a.Told) + " more were counted by other load generators and not checked"
 	}
 	switch {
 	case a.Requests == 0 && a.Told > 0:
@@ -259,7 +264,7 @@ func noise(r *result.Result) string {
 		text += "; our control group was held back for " + Duration(time.Duration(n.Throttled))
 	}
 	if often := preempted(r); often > 0 {
-		text += "; drivers were preempted " + result.Thousands(uint64(often)) + " times a second"
+		text += "; drivers were preempted " + phrases.Thousands(uint64(often)) + " times a second"
 	}
 	return text
 }
@@ -279,17 +284,17 @@ func preempted(r *result.Result) float64 {
 
 // resolution is the smallest difference that a run could see in its main
 // metrics, the largest over loads and arms.
-func resolution(a *result.Analysis) string {
+func resolution(a *claim.Analysis) string {
 	var parts []string
 	seen := map[string]float64{}
-	var order []result.Metric
+	var order []metric.Metric
 	for i := range a.Loads {
 		if InCurve(a, a.Loads[i].Load) {
 			continue // overload varies widely, and is no measure of what the run resolves
 		}
 		for _, m := range Main(&a.Loads[i]) {
 			for _, c := range a.Loads[i].Row(m.ID).Cells {
-				if c.Difference == nil || c.Difference.Rounds < result.MinRounds || c.Difference.Detectable == 0 {
+				if c.Difference == nil || c.Difference.Rounds < claim.MinRounds || c.Difference.Detectable == 0 {
 					continue
 				}
 				if _, ok := seen[m.ID]; !ok {
@@ -346,10 +351,10 @@ func Arm(r *result.Result, arm int) string {
 
 // Notes are what is to be said about a load beside its tables: why arms are
 // invalid, what keeps the main metrics undecided, what else was seen.
-func Notes(l *result.LoadAnalysis) []string {
+func Notes(l *claim.LoadAnalysis) []string {
 	var notes []string
 	notes = append(notes, grouped(l, spoiled)...)
-	notes = append(notes, grouped(l, func(arm *result.ArmState) []string {
+	notes = append(notes, grouped(l, func(arm *claim.ArmState) []string {
 		var lines []string
 		for _, text := range arm.Notes {
 			if arm.Messages == nil || text != arm.Messages.Early { // the mark says it
@@ -365,7 +370,7 @@ func Notes(l *result.LoadAnalysis) []string {
 		return notes
 	}
 	for i := range l.Rows {
-		if m, err := l.Metric(l.Rows[i].Metric); err == nil && (l.Open || !m.Service) {
+		if m, err := kinds.MetricOf(l, l.Rows[i].Metric); err == nil && (l.Open || !m.Service) {
 			notes = append(notes, rowNotes(l, m, &l.Rows[i])...)
 		}
 	}
@@ -375,10 +380,10 @@ func Notes(l *result.LoadAnalysis) []string {
 // rowNotes says why a metric has no figure, of an undecided main metric how
 // much is missing, of the primary one whether there were too few rounds, and
 // that no connection was opened.
-func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string {
-	main := slices.ContainsFunc(Main(l), func(x result.Metric) bool { return x.ID == m.ID })
+func rowNotes(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) []string {
+	main := slices.ContainsFunc(Main(l), func(x metric.Metric) bool { return x.ID == m.ID })
 	if m.Counted {
-		if !worthShowing(m, *row) && m.ID == result.Connections {
+		if !worthShowing(m, *row) && m.ID == metric.Connections {
 			return opened(l, row)
 		}
 		return nil
@@ -404,9 +409,9 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 				why = short
 			}
 		case d == nil || !main || arm.Rounds == 0:
-		case d.Verdict == result.TooFew && m.ID == l.Primary:
+		case d.Verdict == claim.TooFew && m.ID == l.Primary:
 			why = "has too few rounds: " + d.Why
-		case d.Verdict == result.Inconclusive:
+		case d.Verdict == claim.Inconclusive:
 			why = fmt.Sprintf("is undecided: %s for %s; this run would have seen %s", MoreRounds(d.More), Margin(d.Margin), Percent(d.Detectable))
 		}
 		if why != "" {
@@ -418,7 +423,7 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 
 // opened says whether connections were opened while measuring, of arms that all have no such
 // figure to show: there were none, or a check refuses it, which is another thing.
-func opened(l *result.LoadAnalysis, row *result.Row) []string {
+func opened(l *claim.LoadAnalysis, row *claim.Row) []string {
 	var some []string
 	for a, c := range row.Cells {
 		refused := c.Estimate.Refused
@@ -438,13 +443,13 @@ func opened(l *result.LoadAnalysis, row *result.Row) []string {
 
 // inside reports whether an arm has no figure since its database is inside the
 // server; that is said once for the arm, too.
-func inside(arm *result.ArmState, m result.Metric) bool {
+func inside(arm *claim.ArmState, m metric.Metric) bool {
 	return arm.Database != nil && arm.Database.Within && (m.ID == plan.DatabaseCPU || m.ID == plan.EventDatabaseCPU || m.ID == plan.PoolWait)
 }
 
 // gated reports whether a gate is why an arm has no figure; that is said once
 // for the arm.
-func gated(arm *result.ArmState, m result.Metric) bool { return arm.Spoiled(m) != "" }
+func gated(arm *claim.ArmState, m metric.Metric) bool { return arm.Spoiled(m) != "" }
 
 // Method says in a sentence or two how to read the figures.
 func Method(r *result.Result) string {

@@ -4,17 +4,19 @@ import (
 	"fmt"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 )
 
 // Libraries says, for each cell that ran with both drivers, what the server
 // costs and what the client library adds: "grpc: the server costs 25.1 µs of
 // CPU per request; grpc-go adds 11.4 µs (95 % CI 11.1 to 11.8) to the 6.8 µs
 // of a client that does nothing more than it must."
-func Libraries(r *result.Result, l *result.LoadAnalysis) []string {
+func Libraries(r *result.Result, l *claim.LoadAnalysis) []string {
 	var said []string
 	for _, lib := range l.Libraries {
 		server := "the server's cost is unknown: " + lib.Server.Why
-		if unit := UnitFor(result.Time, lib.Server.Value); lib.Server.Known {
+		if unit := UnitFor(metric.Time, lib.Server.Value); lib.Server.Known {
 			server = fmt.Sprintf("the server costs %s of CPU per request%s", With(lib.Server, unit), bounds(lib.Server, unit))
 		}
 		client := "what " + r.ClientName(lib.Client) + " adds is unknown: " + lib.Adds.Why
@@ -27,8 +29,8 @@ func Libraries(r *result.Result, l *result.LoadAnalysis) []string {
 }
 
 // adds says how much more a library uses than the raw driver.
-func adds(library string, lib result.Library) string {
-	unit := UnitFor(result.Time, lib.Driver.Value)
+func adds(library string, lib claim.Library) string {
+	unit := UnitFor(metric.Time, lib.Driver.Value)
 	own := With(lib.Driver, unit)
 	switch e := lib.Adds; {
 	case e.Low > 0:

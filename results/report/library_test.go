@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -32,7 +32,7 @@ func TestLibraries(t *testing.T) {
 			arm("even raw", "h2c-proto", plan.DriverRaw, 7*time.Microsecond),
 		},
 	})
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	got := report.Libraries(r, &a.Loads[0])
 	want := []string{
 		`^grpc: the server costs 2[4-6][.0-9]* µs of CPU per request \(95 % CI .*\); net/http adds 1[01][.0-9]* µs \(95 % CI .*\) to the [67][.0-9]* µs of the raw driver\.$`,

@@ -7,8 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report/block"
 )
 
@@ -19,40 +23,40 @@ const longOutage = plan.Duration(100 * time.Millisecond)
 // messageColumns are the account of the messages of arms, over all rounds; none
 // where no messages are sent. Of what is rare, and of what is no fault of a broker's,
 // there is a column only where an arm has some.
-func messageColumns(l *result.LoadAnalysis) []armColumn {
+func messageColumns(l *claim.LoadAnalysis) []armColumn {
 	if l.Scenario == "" || Empty(l) {
 		return nil
 	}
-	outage := func(head, field string, of func(*result.MessageState) plan.Duration) armColumn {
-		return messageColumn(l, head, func(m *result.MessageState) string {
+	outage := func(head, field string, of func(*claim.MessageState) plan.Duration) armColumn {
+		return messageColumn(l, head, func(m *claim.MessageState) string {
 			return plainOr(m.Refused, field, float64(of(m)), nanos)
 		})
 	}
-	some := func(of func(*result.MessageState) bool) bool {
-		return slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Messages != nil && of(a.Messages) })
+	some := func(of func(*claim.MessageState) bool) bool {
+		return slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Messages != nil && of(a.Messages) })
 	}
 	var all []armColumn
-	for i, c := range messageCounts(&result.MessageState{}) {
-		of := func(m *result.MessageState) uint64 { return messageCounts(m)[i].n }
-		rare := func() bool { return some(func(m *result.MessageState) bool { return of(m) > 0 }) }
+	for i, c := range messageCounts(&claim.MessageState{}) {
+		of := func(m *claim.MessageState) uint64 { return messageCounts(m)[i].n }
+		rare := func() bool { return some(func(m *claim.MessageState) bool { return of(m) > 0 }) }
 		if c.column == columnAlways || c.column == columnRarely && rare() {
-			all = append(all, messageColumn(l, strings.ReplaceAll(c.name, "_", " "), func(m *result.MessageState) string {
-				return result.Thousands(of(m))
+			all = append(all, messageColumn(l, strings.ReplaceAll(c.name, "_", " "), func(m *claim.MessageState) string {
+				return phrases.Thousands(of(m))
 			}))
 		}
 	}
-	if slices.Contains(plan.Faults(), l.Scenario) || some(func(m *result.MessageState) bool {
+	if slices.Contains(plan.Faults(), l.Scenario) || some(func(m *claim.MessageState) bool {
 		refused := m.Refused["send_outage"]
 		return m.SendOutage >= longOutage || refused != nil && refused.Value >= float64(longOutage)
 	}) {
 		all = append(all,
-			outage("send outage", "send_outage", func(m *result.MessageState) plan.Duration { return m.SendOutage }),
-			outage("delivery outage", "delivery_outage", func(m *result.MessageState) plan.Duration { return m.DeliveryOutage }))
+			outage("send outage", "send_outage", func(m *claim.MessageState) plan.Duration { return m.SendOutage }),
+			outage("delivery outage", "delivery_outage", func(m *claim.MessageState) plan.Duration { return m.DeliveryOutage }))
 	}
 	return all
 }
 
-func messageColumn(l *result.LoadAnalysis, head string, of func(*result.MessageState) string) armColumn {
+func messageColumn(l *claim.LoadAnalysis, head string, of func(*claim.MessageState) string) armColumn {
 	column := armColumn{head: head}
 	for a := range l.Arms {
 		text := Absent
@@ -80,7 +84,7 @@ const (
 )
 
 // messageCounts are all that an account counts, in the order of reports and of their data.
-func messageCounts(m *result.MessageState) []messageCount {
+func messageCounts(m *claim.MessageState) []messageCount {
 	return []messageCount{
 		{"sent", m.Sent, columnAlways, false},
 		{"acknowledged", m.Acknowledged, columnAlways, false},
@@ -104,7 +108,7 @@ func messageCounts(m *result.MessageState) []messageCount {
 const excused = "after something had been done to the broker or a reader, or when its sender got no answer"
 
 // messageCaption says what the columns of [messageColumns] are of.
-func messageCaption(l *result.LoadAnalysis) string {
+func messageCaption(l *claim.LoadAnalysis) string {
 	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of readers. One that is missing, duplicated, reordered, corrupted, misrouted or stray leaves an arm without a figure."
 	heads := messageColumns(l)
 	has := func(head string) bool {
@@ -163,8 +167,8 @@ func faults(what string) (done, over string) {
 
 // Disturbances says what was done under a load, a line for each arm: "rabbitmq:
 // node 2 killed at 7.5 s, back at 9.1 s".
-func Disturbances(l *result.LoadAnalysis) []string {
-	return grouped(l, func(arm *result.ArmState) []string {
+func Disturbances(l *claim.LoadAnalysis) []string {
+	return grouped(l, func(arm *claim.ArmState) []string {
 		if arm.Messages == nil || len(arm.Messages.Done) == 0 {
 			return nil
 		}
@@ -203,7 +207,7 @@ func atOnce(done []result.Disturbance) (all [][]result.Disturbance) {
 type Span struct{ Began, Over time.Duration }
 
 // Spans are those of what was done to an arm.
-func Spans(arm *result.ArmState) []Span {
+func Spans(arm *claim.ArmState) []Span {
 	if arm.Messages == nil {
 		return nil
 	}
@@ -279,7 +283,7 @@ func at(d plan.Duration) string { return fmt.Sprintf("%.1f s", time.Duration(d).
 
 // Account says how an arm's account stands in a word or two: "whole", "whole, 12
 // redelivered", "3 missing, 1 corrupted".
-func Account(arm *result.ArmState) string {
+func Account(arm *claim.ArmState) string {
 	m := arm.Messages
 	if m == nil {
 		return Absent
@@ -287,21 +291,21 @@ func Account(arm *result.ArmState) string {
 	var faults []string
 	for _, c := range messageCounts(m) {
 		if c.fault && c.n > 0 {
-			faults = append(faults, result.Thousands(c.n)+" "+c.name)
+			faults = append(faults, phrases.Thousands(c.n)+" "+c.name)
 		}
 	}
 	switch {
 	case len(faults) > 0:
 		return strings.Join(faults, ", ")
 	case m.Redelivered > 0:
-		return "whole, " + result.Thousands(m.Redelivered) + " redelivered"
+		return "whole, " + phrases.Thousands(m.Redelivered) + " redelivered"
 	}
 	return "whole"
 }
 
 // ScenarioTable puts what several loads of messages came to into one table, a row for each scenario and arm, by what
 // decides under the scenario; nil where there is one load, or none of messages.
-func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
+func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 	if len(a.Loads) < 2 || !r.Plan.Messaging() {
 		return nil
 	}
@@ -315,7 +319,7 @@ func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
 	}
 	for i := range a.Loads {
 		l := &a.Loads[i]
-		m, err := l.Metric(l.Primary)
+		m, err := kinds.MetricOf(l, l.Primary)
 		if err != nil || Empty(l) {
 			continue
 		}
@@ -358,8 +362,8 @@ func ScenarioTable(r *result.Result, a *result.Analysis) *block.Table {
 const ScenarioCaption = "Place and first figure by what decides under the scenario. Delivered: from when a message was due until a reader had it. Messages/s: acknowledged in the window, at a given rate delivered in it. Outage: the longest time without an acknowledgement. Whole: each message acknowledged was delivered, once, in order and as it was sent; redelivered: delivered again " + excused + "."
 
 // metricOf is a metric in a load's words; the zero one if there is none.
-func metricOf(l *result.LoadAnalysis, id string) result.Metric {
-	m, _ := l.Metric(id)
+func metricOf(l *claim.LoadAnalysis, id string) metric.Metric {
+	m, _ := kinds.MetricOf(l, id)
 	return m
 }
 
@@ -376,7 +380,7 @@ func scenarioOf(p plan.Plan, load int) string {
 }
 
 // messageWords are the words in which arms that move messages are set against each other.
-func messageWords(m result.Metric) (worded, bool) {
+func messageWords(m metric.Metric) (worded, bool) {
 	switch m.ID {
 	case plan.MessageRate:
 		return worded{" of messages acknowledged", "is fastest", "moves %s more messages", "moves %s fewer messages"}, true
@@ -439,7 +443,7 @@ func askedOfBrokers(r *result.Result) string {
 }
 
 // followedMessages says of how many messages an experiment knows what became.
-func followedMessages(a *result.Analysis) string {
+func followedMessages(a *claim.Analysis) string {
 	expected, wrong := uint64(0), map[string]bool{}
 	for i := range a.Loads {
 		for n := range a.Loads[i].Arms {
@@ -454,7 +458,7 @@ func followedMessages(a *result.Analysis) string {
 			}
 		}
 	}
-	text := result.Thousands(expected) + " messages followed to their readers"
+	text := phrases.Thousands(expected) + " messages followed to their readers"
 	if len(wrong) > 0 {
 		return text + fmt.Sprintf("; %d of the arms did wrong by some, see below", len(wrong))
 	}

@@ -8,6 +8,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
@@ -25,7 +27,7 @@ const early = "rabbitmq-default"
 func pages(t *testing.T, r *result.Result) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	write := func(name string, form func(*strings.Builder) error) {
 		var out strings.Builder
 		if err := form(&out); err != nil {
@@ -77,7 +79,7 @@ func TestUnknownAcknowledgementsAreMarked(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Messages()
 	r.Arms[0].Handover = nil
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	marked, said := report.Marked(r, &a)
 	if got := said.Loads[0].Arms[0].Name; got != "hermes-grpc-stream°" || marked.ArmName(0) != got || r.ArmName(0) != "hermes-grpc-stream" || a.Loads[0].Arms[0].Name != "hermes-grpc-stream" {
 		t.Errorf("%q", got)
@@ -139,7 +141,7 @@ func TestMessageColumns(t *testing.T) {
 	t.Parallel()
 	r := resulttest.MessageScenarios()
 	heads := func(load int) (all []string) {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		account := report.MessageTable(&a.Loads[load])
 		for _, c := range account.Columns[1:] {
 			all = append(all, c.Name())
@@ -163,7 +165,7 @@ func TestMessageColumns(t *testing.T) {
 	if got := strings.Join(heads(0), ", "); !strings.Contains(got, "corrupted") || !strings.Contains(got, "stray") {
 		t.Errorf("one corrupted: %s", got)
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	want := "corrupted, misrouted or stray leaves an arm without a figure. Corrupted: not as it was sent. " +
 		"Stray: delivered, and never sent in this trial. None was misrouted."
 	if got := report.MessageTable(&a.Loads[0]).Caption; !strings.HasSuffix(got, want) {
@@ -175,7 +177,7 @@ func TestMessageColumns(t *testing.T) {
 	if got := report.Account(&a.Loads[0].Arms[0]); got != "1 corrupted, 2 stray" {
 		t.Errorf("%q", got)
 	}
-	if plain := result.Analyse(resulttest.Two()); report.MessageTable(&plain.Loads[0]) != nil {
+	if plain := analyse.Result(resulttest.Two()); report.MessageTable(&plain.Loads[0]) != nil {
 		t.Error("calls have an account of messages")
 	}
 }
@@ -195,7 +197,7 @@ func TestDisturbances(t *testing.T) {
 			at("node 2", plan.LeaderKill, 7.5, 9.1), at("node 3", plan.LeaderKill, 7.5, 12), at("node 1", plan.LeaderKill, 7.5, 9), at("node 1", plan.LeaderKill, 7.6, 0),
 		},
 	} {
-		l := result.LoadAnalysis{Arms: []result.ArmState{{Name: "nats", Messages: &result.MessageState{Done: done}}, {Name: "untouched", Messages: &result.MessageState{}}, {Name: "absent"}}}
+		l := claim.LoadAnalysis{Arms: []claim.ArmState{{Name: "nats", Messages: &claim.MessageState{Done: done}}, {Name: "untouched", Messages: &claim.MessageState{}}, {Name: "absent"}}}
 		got := report.Disturbances(&l)
 		if len(got) != 1 || !strings.HasPrefix(got[0], "nats: "+want) {
 			t.Errorf("%q, want %q", got, want)
@@ -216,7 +218,7 @@ func TestScenarios(t *testing.T) {
 			one.Messages.Missing, one.Messages.Delivered = 3, one.Messages.Delivered-3
 		}
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	rows := report.ScenarioTable(r, &a).Rows
 	if len(rows) != 12 {
 		t.Fatalf("%d rows", len(rows))
@@ -232,12 +234,12 @@ func TestScenarios(t *testing.T) {
 		t.Errorf("%+v", good)
 	}
 	one := resulttest.Messages()
-	alone := result.Analyse(one)
+	alone := analyse.Result(one)
 	if report.ScenarioTable(one, &alone) != nil {
 		t.Error("one scenario has a table over several")
 	}
 	calls := resulttest.Closed()
-	two := result.Analyse(calls)
+	two := analyse.Result(calls)
 	if report.ScenarioTable(calls, &two) != nil {
 		t.Error("calls have scenarios")
 	}
@@ -247,7 +249,7 @@ func TestScenarios(t *testing.T) {
 func TestPublishedMessages(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Messages()
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	rows := report.Published(r, &a)
 	if len(rows) != 2 || rows[0].Theirs != "2,944 ± 131/s" || !strings.HasSuffix(rows[0].Ours, "/s") {
 		t.Errorf("%+v", rows)

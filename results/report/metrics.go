@@ -4,20 +4,22 @@ import (
 	"fmt"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report/block"
 )
 
 // MainMetrics are the metrics that a load is judged by, and OtherMetrics the rest.
-func MainMetrics(r *result.Result, l *result.LoadAnalysis) *block.Metrics {
+func MainMetrics(r *result.Result, l *claim.LoadAnalysis) *block.Metrics {
 	return metricsBlock(r, l, "main", Shown(l))
 }
 
 // OtherMetrics are described at [MainMetrics].
-func OtherMetrics(r *result.Result, l *result.LoadAnalysis) *block.Metrics {
+func OtherMetrics(r *result.Result, l *claim.LoadAnalysis) *block.Metrics {
 	return metricsBlock(r, l, "others", Secondary(l))
 }
 
-func metricsBlock(r *result.Result, l *result.LoadAnalysis, id string, metrics []result.Metric) *block.Metrics {
+func metricsBlock(r *result.Result, l *claim.LoadAnalysis, id string, metrics []metric.Metric) *block.Metrics {
 	b := &block.Metrics{ID: id}
 	for a := range l.Arms {
 		arm := block.Arm{Name: l.Arms[a].Name, About: Arm(r, a), Floored: l.Arms[a].Floor.Known}
@@ -41,7 +43,7 @@ func metricsBlock(r *result.Result, l *result.LoadAnalysis, id string, metrics [
 }
 
 // measuredOf is an arm's figure of a metric with all that forms say of it.
-func measuredOf(l *result.LoadAnalysis, m result.Metric, unit Unit, a int, c result.Cell) block.Measured {
+func measuredOf(l *claim.LoadAnalysis, m metric.Metric, unit Unit, a int, c claim.Cell) block.Measured {
 	arm := &l.Arms[a]
 	f := block.Measured{
 		Value: Value(c.Estimate, unit), Marks: Marks(arm, m), Bounds: BoundsOf(c.Estimate, unit),
@@ -50,7 +52,7 @@ func measuredOf(l *result.LoadAnalysis, m result.Metric, unit Unit, a int, c res
 	f.Text = With(c.Estimate, unit) + f.Marks
 	if f.Floor != "" {
 		v, _ := Floor(arm, m)
-		f.FloorText = With(result.Estimate{Known: true, Value: v}, unit)
+		f.FloorText = With(claim.Estimate{Known: true, Value: v}, unit)
 		if _, refused := IsRefused(f.Floor); refused {
 			f.FloorText = Refused(f.FloorText)
 		}
@@ -69,7 +71,7 @@ func measuredOf(l *result.LoadAnalysis, m result.Metric, unit Unit, a int, c res
 }
 
 // BoundsOf is what bounds an estimate: "[23.5, 24.6]", "exact", "" for none.
-func BoundsOf(e result.Estimate, u Unit) string {
+func BoundsOf(e claim.Estimate, u Unit) string {
 	switch {
 	case !e.Interval():
 		return ""
@@ -83,22 +85,22 @@ func BoundsOf(e result.Estimate, u Unit) string {
 const SignsLegend = "* difference claimed, = equivalent, ? undecided, ! nothing claimed"
 
 // Sign is a verdict in one character.
-func Sign(v result.Verdict) string {
+func Sign(v claim.Verdict) string {
 	switch v {
-	case result.Better, result.Worse:
+	case claim.Better, claim.Worse:
 		return "*"
-	case result.Equivalent:
+	case claim.Equivalent:
 		return "="
-	case result.Inconclusive:
+	case claim.Inconclusive:
 		return "?"
-	case result.Unmeasured:
+	case claim.Unmeasured:
 		return ""
 	}
 	return "!"
 }
 
 // RateTable is what an open loop was asked for and did; nil of other loads.
-func RateTable(l *result.LoadAnalysis) *block.Table {
+func RateTable(l *claim.LoadAnalysis) *block.Table {
 	if !l.Open || l.Streams > 0 {
 		return nil
 	}

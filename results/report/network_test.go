@@ -8,6 +8,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -41,7 +42,7 @@ func TestNetwork(t *testing.T) {
 	if !strings.HasPrefix(text, want) || !strings.HasSuffix(text, " of CPU a call, neither server's nor driver's, and in its worst slice passed packets on 50.0 µs late (p99 129 µs)") {
 		t.Errorf("the line is\n%s\nwant it to begin with\n%s", text, want)
 	}
-	if a := result.Analyse(r); !slices.ContainsFunc(report.Facts(r, &a), func(f report.Fact) bool { return f.Name == "network" && f.Text == text }) {
+	if a := analyse.Result(r); !slices.ContainsFunc(report.Facts(r, &a), func(f report.Fact) bool { return f.Name == "network" && f.Text == text }) {
 		t.Error("it is not in the head")
 	}
 	for spec, c := range map[string]struct {

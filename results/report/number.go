@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 )
 
 // Unit is a unit that values of a dimension are shown in.
@@ -15,13 +16,13 @@ type Unit struct {
 }
 
 // units of each dimension, ascending.
-func units(d result.Dimension) []Unit {
+func units(d metric.Dimension) []Unit {
 	switch d {
-	case result.Time:
+	case metric.Time:
 		return []Unit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
-	case result.Size:
+	case metric.Size:
 		return []Unit{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}}
-	case result.Frequency:
+	case metric.Frequency:
 		return []Unit{{"/s", 1}}
 	}
 	return []Unit{{"", 1}}
@@ -29,11 +30,11 @@ func units(d result.Dimension) []Unit {
 
 // BaseUnit is the unit that values of a dimension are kept in, which tables
 // for programs give beside the number: "ns", "B", "/s".
-func BaseUnit(d result.Dimension) string { return units(d)[0].Name }
+func BaseUnit(d metric.Dimension) string { return units(d)[0].Name }
 
 // UnitFor picks one unit for a column: the largest in which none of its
 // values falls below 1, so that figures compare at a glance.
-func UnitFor(d result.Dimension, values ...float64) Unit {
+func UnitFor(d metric.Dimension, values ...float64) Unit {
 	smallest := math.Inf(1)
 	for _, v := range values {
 		if v > 0 {
@@ -43,7 +44,7 @@ func UnitFor(d result.Dimension, values ...float64) Unit {
 	all := units(d)
 	best := all[0]
 	for _, u := range all[1:] {
-		if !math.IsInf(smallest, 1) && smallest >= u.Size && !(d == result.Size && smallest < 100*u.Size) {
+		if !math.IsInf(smallest, 1) && smallest >= u.Size && !(d == metric.Size && smallest < 100*u.Size) {
 			best = u
 		}
 	}
@@ -52,7 +53,7 @@ func UnitFor(d result.Dimension, values ...float64) Unit {
 
 // RowUnit picks the unit for all values of a row; none where there is no value
 // that would have it.
-func RowUnit(m result.Metric, row *result.Row) Unit {
+func RowUnit(m metric.Metric, row *claim.Row) Unit {
 	var values []float64
 	for _, c := range row.Cells {
 		if c.Estimate.Known {
@@ -77,7 +78,7 @@ const vague = 0.05
 // significant digits, with two where its interval is wide or missing, and
 // whole where every round gave the same. [Absent] if it is not known; a refused
 // value that is to be printed has its mark.
-func Value(e result.Estimate, u Unit) string {
+func Value(e claim.Estimate, u Unit) string {
 	if !e.Known {
 		if one := e.ShownRefused(); one != nil {
 			return Refused(refusedDigits(one.Value / u.Size))
@@ -156,7 +157,7 @@ func change(ratio float64, decimals int) string {
 
 // decimals are as many as the width of the interval bears, at most one: no
 // reader has use for more.
-func decimals(d *result.Difference) int {
+func decimals(d *claim.Difference) int {
 	half := 100 * (d.High - d.Low) / 2
 	if half >= 5 {
 		return 0
@@ -166,7 +167,7 @@ func decimals(d *result.Difference) int {
 
 // Change writes a difference without its interval: "+32.4 %". [Absent] if
 // there is none.
-func Change(d *result.Difference) string {
+func Change(d *claim.Difference) string {
 	if d == nil || !d.Known {
 		return Absent
 	}
@@ -181,13 +182,13 @@ const unbounded = "too few rounds for an interval"
 
 // Bounded reports whether a difference has an interval that says something. Where it has none
 // [Interval] says so, and sentences must not quote it.
-func Bounded(d *result.Difference) bool {
+func Bounded(d *claim.Difference) bool {
 	return d != nil && d.Known && (d.Exact || d.Low > 0 && d.High <= widest*d.Low)
 }
 
 // Interval writes the interval of a difference: "[+31.6, +33.2]", "exact",
 // that there are too few rounds for one, or nothing if there is no difference.
-func Interval(d *result.Difference) string {
+func Interval(d *claim.Difference) string {
 	switch {
 	case d == nil || !d.Known:
 		return ""

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -34,7 +34,7 @@ func TestNoConnectionIsSaidWhereNoneWas(t *testing.T) {
 				}
 			}
 		}
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		notes := strings.Join(report.Notes(&a.Loads[0]), "\n")
 		if !strings.Contains(notes, c.says) || strings.Contains(notes, c.not) {
 			t.Errorf("%s: %s", c.name, notes)

@@ -10,6 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/result"
+	phrases "wirelab/lab/result/words"
 )
 
 // Outage is what one run of one path showed of one fault, or why it showed
@@ -279,9 +280,9 @@ func (o *Outage) saw() string {
 	var codes []string
 	for _, code := range slices.Sorted(maps.Keys(o.Refused)) {
 		refused += o.Refused[code]
-		codes = append(codes, fmt.Sprintf("%s %s", result.Thousands(uint64(max(0, o.Refused[code]))), code))
+		codes = append(codes, fmt.Sprintf("%s %s", phrases.Thousands(uint64(max(0, o.Refused[code]))), code))
 	}
-	text := fmt.Sprintf("at %s callers saw %s of %s refused", rate(o.Rate), result.Thousands(uint64(max(0, refused))), result.Thousands(uint64(max(0, o.Due))))
+	text := fmt.Sprintf("at %s callers saw %s of %s refused", rate(o.Rate), phrases.Thousands(uint64(max(0, refused))), phrases.Thousands(uint64(max(0, o.Due))))
 	if len(codes) > 0 {
 		text += " (" + strings.Join(codes, ", ") + ")"
 	}
@@ -311,7 +312,7 @@ func (v Recovery) text() string {
 
 // lost is what became of accepted entries, over the whole run.
 func (o *Outage) lost() string {
-	text := fmt.Sprintf("%s of %s accepted lost", result.Thousands(o.Missing), result.Thousands(o.Accepted))
+	text := fmt.Sprintf("%s of %s accepted lost", phrases.Thousands(o.Missing), phrases.Thousands(o.Accepted))
 	switch {
 	case o.Missing > 0 && o.Promised:
 		text += ", though they were promised"
@@ -322,12 +323,12 @@ func (o *Outage) lost() string {
 	if o.AtLeast {
 		least = "at least "
 	}
-	text += fmt.Sprintf(", %s%s delivered again", least, result.Thousands(o.Doubled))
+	text += fmt.Sprintf(", %s%s delivered again", least, phrases.Thousands(o.Doubled))
 	if o.Twice > 0 {
-		text += fmt.Sprintf(", %s stored twice", result.Thousands(o.Twice))
+		text += fmt.Sprintf(", %s stored twice", phrases.Thousands(o.Twice))
 	}
 	if o.Kept > 0 {
-		text += fmt.Sprintf(", %s stored though refused", result.Thousands(o.Kept))
+		text += fmt.Sprintf(", %s stored though refused", phrases.Thousands(o.Kept))
 	}
 	if o.Among > 1 {
 		text += fmt.Sprintf(" (of the whole run with its %d faults)", o.Among)

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 )
 
 // Processes are what the processes of pipelines used, by what they do.
@@ -25,7 +26,7 @@ type Processes struct {
 
 // ProcessesOf returns what processes used under a load, nil where no arm is a
 // pipeline.
-func ProcessesOf(l *result.LoadAnalysis) *Processes {
+func ProcessesOf(l *claim.LoadAnalysis) *Processes {
 	p := &Processes{CPU: make([][]float64, len(l.Arms)), Why: make([]string, len(l.Arms)), refused: make([][]float64, len(l.Arms))}
 	roles := []string{"gateway", "broker", "listener", "logger", "database", "driver"}
 	used := make([]bool, len(roles))
@@ -42,7 +43,7 @@ func ProcessesOf(l *result.LoadAnalysis) *Processes {
 				refused[4], refused[5] = shownRefused(l, plan.DatabaseCPU, a), shownRefused(l, plan.ClientCPU, a)
 			}
 		}
-		if arm.Spoiled(result.Metric{ID: plan.ServerCPU}) != "" {
+		if arm.Spoiled(metric.Metric{ID: plan.ServerCPU}) != "" {
 			p.Why[a] = "refused by a check"
 			if row := l.Row(plan.ServerCPU); row != nil && row.Cells[a].Estimate.Why != "" {
 				p.Why[a] = row.Cells[a].Estimate.Why
@@ -81,7 +82,7 @@ func ProcessesOf(l *result.LoadAnalysis) *Processes {
 			figures[a] = kept
 		}
 	}
-	p.Unit = UnitFor(result.Time, values...)
+	p.Unit = UnitFor(metric.Time, values...)
 	return p
 }
 
@@ -98,7 +99,7 @@ func roleOf(name string) string {
 }
 
 // known is an arm's figure of a metric, 0 where there is none.
-func known(l *result.LoadAnalysis, id string, arm int) float64 {
+func known(l *claim.LoadAnalysis, id string, arm int) float64 {
 	if row := l.Row(id); row != nil && row.Cells[arm].Estimate.Known {
 		return row.Cells[arm].Estimate.Value
 	}
@@ -106,7 +107,7 @@ func known(l *result.LoadAnalysis, id string, arm int) float64 {
 }
 
 // shownRefused is a refused value of an arm that is to be printed, 0 where there is none.
-func shownRefused(l *result.LoadAnalysis, id string, arm int) float64 {
+func shownRefused(l *claim.LoadAnalysis, id string, arm int) float64 {
 	if row := l.Row(id); row != nil && row.Cells[arm].Estimate.ShownRefused() != nil {
 		return row.Cells[arm].Estimate.Refused.Value
 	}

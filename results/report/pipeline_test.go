@@ -5,9 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/words"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -16,7 +20,7 @@ import (
 // does of a server that is one process (ms-M01, ms-M15, R2).
 func TestPipelinesAreTold(t *testing.T) {
 	t.Parallel()
-	l := &result.Analyse(resulttest.OneArm()).Loads[0]
+	l := &analyse.Result(resulttest.OneArm()).Loads[0]
 	if said := report.Accounts(l); len(said) > 0 {
 		t.Errorf("of a server that is one process: %v", said)
 	}
@@ -28,14 +32,14 @@ func TestPipelinesAreTold(t *testing.T) {
 			}
 		}
 	}
-	l = &result.Analyse(r).Loads[0]
+	l = &analyse.Result(r).Loads[0]
 	for _, id := range []string{plan.ResponseP50, plan.ConfirmedP50, plan.StoredP99} {
-		if !slices.ContainsFunc(report.Main(l), func(m result.Metric) bool { return m.ID == id }) {
+		if !slices.ContainsFunc(report.Main(l), func(m metric.Metric) bool { return m.ID == id }) {
 			t.Errorf("%s is no main metric of entries that were followed", id)
 		}
 	}
-	sent := func(arm int) string { return result.Thousands(l.Arms[arm].Entries.Sent) }
-	stored := result.Thousands(l.Arms[2].Entries.Sent - 1)
+	sent := func(arm int) string { return words.Thousands(l.Arms[arm].Entries.Sent) }
+	stored := words.Thousands(l.Arms[2].Entries.Sent - 1)
 	want := [][]string{
 		{"sent", sent(0), sent(1), sent(2)},
 		{"accepted", sent(0), sent(1), sent(2)},
@@ -82,15 +86,15 @@ func columnsOf(t *block.Table) [][]string {
 // A column without any value has no unit: there is nothing that it would be of.
 func TestNoUnitOfNothing(t *testing.T) {
 	t.Parallel()
-	m, err := result.MetricByID(plan.ResponseP99)
+	m, err := kinds.MetricByID(plan.ResponseP99)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := &result.Row{Metric: m.ID, Cells: []result.Cell{{Estimate: result.Estimate{Why: "late"}}}}
+	row := &claim.Row{Metric: m.ID, Cells: []claim.Cell{{Estimate: claim.Estimate{Why: "late"}}}}
 	if u := report.RowUnit(m, row); u.Name != "" {
 		t.Errorf("a column of nothing is in %s", u.Name)
 	}
-	row.Cells = append(row.Cells, result.Cell{Estimate: result.Estimate{Known: true, Value: 2e6, Low: 1e6, High: 3e6}})
+	row.Cells = append(row.Cells, claim.Cell{Estimate: claim.Estimate{Known: true, Value: 2e6, Low: 1e6, High: 3e6}})
 	if u := report.RowUnit(m, row); u.Name != "ms" {
 		t.Errorf("2 ms are in %q", u.Name)
 	}

@@ -10,8 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report/block"
 )
 
@@ -32,42 +35,42 @@ type PublishedRow struct {
 type quantity struct {
 	theirs, ours string // words before the figures; "" where the unit says it
 	metric       string
-	dimension    result.Dimension
+	dimension    metric.Dimension
 	value        float64
 }
 
 func quantityOf(f plan.Published, l plan.Load) quantity {
 	switch {
 	case f.Rate > 0 && l.Streaming():
-		return quantity{metric: plan.EventRate, dimension: result.Frequency, value: f.Rate}
+		return quantity{metric: plan.EventRate, dimension: metric.Frequency, value: f.Rate}
 	case f.Rate > 0 && l.Messaging():
-		return quantity{metric: plan.MessageRate, dimension: result.Frequency, value: f.Rate}
+		return quantity{metric: plan.MessageRate, dimension: metric.Frequency, value: f.Rate}
 	case f.Rate > 0:
-		return quantity{metric: plan.Throughput, dimension: result.Frequency, value: f.Rate}
+		return quantity{metric: plan.Throughput, dimension: metric.Frequency, value: f.Rate}
 	case f.GapP99 > 0:
 		// The gap between events is the period that the server sends at, and
 		// no latency; it is shown beside the delivery that it was taken for.
 		return quantity{
 			theirs: "p99 of gaps ", ours: "p99 of delivery ", metric: plan.DeliveryP99,
-			dimension: result.Time, value: float64(f.GapP99),
+			dimension: metric.Time, value: float64(f.GapP99),
 		}
 	case f.P99 > 0:
-		return quantity{theirs: "p99 ", ours: "p99 ", metric: plan.ResponseP99, dimension: result.Time, value: float64(f.P99)}
+		return quantity{theirs: "p99 ", ours: "p99 ", metric: plan.ResponseP99, dimension: metric.Time, value: float64(f.P99)}
 	}
-	return quantity{metric: plan.ResponseMean, dimension: result.Time, value: float64(f.Mean)}
+	return quantity{metric: plan.ResponseMean, dimension: metric.Time, value: float64(f.Mean)}
 }
 
 // figure is a published figure with the place of ours.
 type figure struct {
 	f   plan.Published
 	q   quantity
-	l   *result.LoadAnalysis // nil: there is none
-	arm int                  // −1: there is none
+	l   *claim.LoadAnalysis // nil: there is none
+	arm int                 // −1: there is none
 }
 
 // figures are the published figures of a plan in their order, behind them those of
 // arms that are absent.
-func figures(r *result.Result, a *result.Analysis) []figure {
+func figures(r *result.Result, a *claim.Analysis) []figure {
 	var all []figure
 	add := func(f plan.Published, arm int) {
 		one := figure{f: f, arm: arm, l: loadOf(r.Plan, a, f)}
@@ -90,9 +93,9 @@ func figures(r *result.Result, a *result.Analysis) []figure {
 
 // estimate is ours of a figure. At a rate there is no estimate of the most messages: it
 // is what was asked for, if it came to that.
-func (one figure) estimate(r *result.Result) result.Estimate {
+func (one figure) estimate(r *result.Result) claim.Estimate {
 	if one.l == nil || one.arm < 0 || one.arm >= len(one.l.Arms) {
-		return result.Estimate{}
+		return claim.Estimate{}
 	}
 	if row := one.l.Row(one.q.metric); row != nil && one.arm < len(row.Cells) {
 		if e := row.Cells[one.arm].Estimate; e.Known || e.ShownRefused() != nil {
@@ -100,10 +103,10 @@ func (one figure) estimate(r *result.Result) result.Estimate {
 		}
 	}
 	arm := &one.l.Arms[one.arm]
-	if one.q.metric == plan.MessageRate && arm.Achieved > 0 && arm.Spoiled(result.MustMetric(one.q.metric)) == "" {
-		return result.Estimate{Known: true, Value: arm.Achieved * float64(max(r.Plan.Loads[one.l.Load].Batch, 1))}
+	if one.q.metric == plan.MessageRate && arm.Achieved > 0 && arm.Spoiled(kinds.MustMetric(one.q.metric)) == "" {
+		return claim.Estimate{Known: true, Value: arm.Achieved * float64(max(r.Plan.Loads[one.l.Load].Batch, 1))}
 	}
-	return result.Estimate{}
+	return claim.Estimate{}
 }
 
 // alike reports whether two figures are of the same thing under the same load.
@@ -113,7 +116,7 @@ func (one figure) alike(other figure) bool {
 
 // Published sets published figures beside ours, each under the load that it is of.
 // They are shown and never computed with, but for their share of the first.
-func Published(r *result.Result, a *result.Analysis) []PublishedRow {
+func Published(r *result.Result, a *claim.Analysis) []PublishedRow {
 	var rows []PublishedRow
 	all := figures(r, a)
 	several := slices.ContainsFunc(r.Plan.Published, func(f plan.Published) bool { return f.Load > 1 })
@@ -203,7 +206,7 @@ func ourExtremes(r *result.Result, one figure) string {
 	if !some {
 		return Absent
 	}
-	u := UnitFor(result.Time, float64(high))
+	u := UnitFor(metric.Time, float64(high))
 	text := "from " + Significant(float64(low)/u.Size, 3) + " to " + Significant(float64(high)/u.Size, 3) + " " + u.Name
 	if !e.Known {
 		return Refused(text)
@@ -213,7 +216,7 @@ func ourExtremes(r *result.Result, one figure) string {
 
 // extremes are two published times in one unit, to the digit.
 func extremes(low, high plan.Duration) string {
-	u := UnitFor(result.Time, float64(max(low, high)))
+	u := UnitFor(metric.Time, float64(max(low, high)))
 	return exact(float64(low)/u.Size) + " to " + exact(float64(high)/u.Size) + " " + u.Name
 }
 
@@ -223,7 +226,7 @@ func exact(v float64) string {
 }
 
 // loadOf is the load that a published figure is set beside; nil: there is none.
-func loadOf(p plan.Plan, a *result.Analysis, f plan.Published) *result.LoadAnalysis {
+func loadOf(p plan.Plan, a *claim.Analysis, f plan.Published) *claim.LoadAnalysis {
 	for i, l := range a.Loads {
 		switch {
 		case f.Load > 0 && l.Load != f.Load-1:
@@ -249,7 +252,7 @@ func theirs(f plan.Published) string {
 }
 
 func duration(ns float64) string {
-	u := UnitFor(result.Time, ns)
+	u := UnitFor(metric.Time, ns)
 	return fmt.Sprintf("%s %s", Significant(ns/u.Size, 3), u.Name)
 }
 
@@ -285,7 +288,7 @@ func PublishedCaption(r *result.Result) string {
 }
 
 // PublishedTable are the figures of others beside ours.
-func PublishedTable(r *result.Result, a *result.Analysis) *block.Table {
+func PublishedTable(r *result.Result, a *claim.Analysis) *block.Table {
 	rows := Published(r, a)
 	t := &block.Table{
 		ID: "published", Caption: PublishedCaption(r),
@@ -310,7 +313,7 @@ func PublishedTable(r *result.Result, a *result.Analysis) *block.Table {
 }
 
 // PublishedBlocks are others' figures beside ours, and what is to be known of them; none where there is nothing.
-func PublishedBlocks(r *result.Result, a *result.Analysis) []block.Block {
+func PublishedBlocks(r *result.Result, a *claim.Analysis) []block.Block {
 	parts := PublishedParts(r, a)
 	if len(parts) == 0 && (!HasPublished(r) || len(a.Loads) == 0) {
 		return nil

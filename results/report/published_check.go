@@ -9,6 +9,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // needsTrials puts "nothing was measured" before a check that needs trials.
@@ -124,8 +125,8 @@ func oneRun(s scene) finding {
 // fewProcesses is of fewer runs than an interval can be claimed from.
 func fewProcesses(s scene) finding {
 	n := s.rounds()
-	evidence := fmt.Sprintf("%s of fresh processes; a claim needs %d", Plural(n, "round"), result.MinRounds)
-	return whether(n < result.MinRounds, evidence)
+	evidence := fmt.Sprintf("%s of fresh processes; a claim needs %d", Plural(n, "round"), claim.MinRounds)
+	return whether(n < claim.MinRounds, evidence)
 }
 
 // shortWindow is of so little measured time that beginnings are most of it.
@@ -317,7 +318,7 @@ func unlikeLibraries(s scene) finding {
 func stalled(s scene) finding {
 	const stall = 5.8e6
 	for _, l := range s.loads {
-		at := slices.IndexFunc(s.a.Loads, func(a result.LoadAnalysis) bool { return a.Load == l })
+		at := slices.IndexFunc(s.a.Loads, func(a claim.LoadAnalysis) bool { return a.Load == l })
 		row := s.a.Loads[at].Row(plan.ResponseMean)
 		if row == nil || s.arm >= len(row.Cells) || !row.Cells[s.arm].Estimate.Known {
 			return finding{unseen, "the mean time of its calls is not known"}

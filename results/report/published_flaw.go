@@ -6,6 +6,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // whereabouts is where a flaw of a published measurement is.
@@ -27,7 +28,7 @@ type finding struct {
 // figures of it stand beside.
 type scene struct {
 	r      *result.Result
-	a      *result.Analysis
+	a      *claim.Analysis
 	arm    int
 	peers  []int // arms with published figures, in their order
 	loads  []int
@@ -73,7 +74,7 @@ func (s scene) plan() plan.Arm { return s.r.Plan.Arms[s.arm] }
 func (s scene) ours() bool { return s.plan().Target == "" }
 
 // flawScenes are the scenes of all flaws that published figures name: of each flaw one for each arm.
-func flawScenes(r *result.Result, a *result.Analysis) (ids []string, scenes map[string][]scene) {
+func flawScenes(r *result.Result, a *claim.Analysis) (ids []string, scenes map[string][]scene) {
 	scenes = map[string][]scene{}
 	var peers []int
 	for _, f := range r.Plan.Published {
@@ -121,7 +122,7 @@ func (s *scene) gather() {
 }
 
 // flawParts say of each flaw of the published figures where it is.
-func flawParts(r *result.Result, a *result.Analysis) []PublishedPart {
+func flawParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 	ids, scenes := flawScenes(r, a)
 	lines := map[whereabouts][]string{}
 	for _, id := range ids {

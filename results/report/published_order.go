@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // PublishedPart is what is to be said of published figures under one heading.
@@ -19,7 +21,7 @@ type PublishedPart struct {
 // their order holds here, which of their flaws are here as well, what those are worth
 // where two arms show it, what else differs, and what the plan has to say of them. Of a
 // plan without such figures they are what it has to say.
-func PublishedParts(r *result.Result, a *result.Analysis) []PublishedPart {
+func PublishedParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 	if len(a.Loads) == 0 {
 		return nil
 	}
@@ -44,14 +46,14 @@ func PublishedParts(r *result.Result, a *result.Analysis) []PublishedPart {
 
 // orders compare the order of published figures with that of ours: a sentence for
 // each thing of which there are several.
-func orders(r *result.Result, a *result.Analysis) []string {
+func orders(r *result.Result, a *claim.Analysis) []string {
 	lines, _ := ordersOf(r, a)
 	return lines
 }
 
 // PublishedBrief says in a line how the order of published figures compares with ours; ""
 // where there are none.
-func PublishedBrief(r *result.Result, a *result.Analysis) string {
+func PublishedBrief(r *result.Result, a *claim.Analysis) string {
 	lines, how := ordersOf(r, a)
 	switch {
 	case !HasPublished(r) || len(a.Loads) == 0:
@@ -84,7 +86,7 @@ func PublishedBrief(r *result.Result, a *result.Analysis) string {
 }
 
 // ordersOf is a sentence for each order of published figures, and how it compares with ours.
-func ordersOf(r *result.Result, a *result.Analysis) (lines []string, outcomes []pairing) {
+func ordersOf(r *result.Result, a *claim.Analysis) (lines []string, outcomes []pairing) {
 	all := slices.DeleteFunc(figures(r, a), func(one figure) bool { return one.f.Missing != "" })
 	for i, one := range all {
 		if slices.IndexFunc(all, one.alike) < i {
@@ -111,7 +113,7 @@ const (
 
 // order compares the order of published figures of one thing with that of ours.
 func order(r *result.Result, group []figure) (string, pairing) {
-	more := result.MustMetric(group[0].q.metric).Higher
+	more := kinds.MustMetric(group[0].q.metric).Higher
 	slices.SortStableFunc(group, func(x, y figure) int { return ahead(x.q.value, y.q.value, more) })
 	names := make([]string, len(group))
 	for i, one := range group {
@@ -166,7 +168,7 @@ func cmpName(f plan.Published) string {
 
 // publishedOf is what figures are of: "throughput of GetPerson at 4 calls in flight".
 func publishedOf(one figure) string {
-	m := result.MustMetric(one.q.metric)
+	m := kinds.MustMetric(one.q.metric)
 	text := strings.ToUpper(m.Title[:1]) + m.Title[1:]
 	if one.f.GapP99 > 0 {
 		text = "The p99 of gaps against that of delivery"
@@ -214,11 +216,11 @@ func compare(r *result.Result, x, y figure, more bool) pairing {
 		}
 		if d := row.Cells[other].Difference; first == 0 && d != nil {
 			switch d.Verdict {
-			case result.Better:
+			case claim.Better:
 				return choose(!swap, otherOrder, sameOrder)
-			case result.Worse:
+			case claim.Worse:
 				return choose(!swap, sameOrder, otherOrder)
-			case result.Equivalent, result.Inconclusive:
+			case claim.Equivalent, claim.Inconclusive:
 				return notApart
 			}
 			return unknownPair
@@ -226,7 +228,7 @@ func compare(r *result.Result, x, y figure, more bool) pairing {
 	}
 	ours, theirs := x.estimate(r), y.estimate(r)
 	switch {
-	case !ours.Interval() || !theirs.Interval() || min(ours.Rounds, theirs.Rounds) < result.MinRounds:
+	case !ours.Interval() || !theirs.Interval() || min(ours.Rounds, theirs.Rounds) < claim.MinRounds:
 		return unknownPair
 	case max(ours.Low, theirs.Low) <= min(ours.High, theirs.High):
 		return notApart
@@ -254,13 +256,13 @@ func lacking(r *result.Result, group []figure) string {
 		parts = append(parts, List(without)+choose(len(without) > 1, " were", " was")+" not measured")
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("fewer than %d rounds", result.MinRounds)
+		return fmt.Sprintf("fewer than %d rounds", claim.MinRounds)
 	}
 	return strings.Join(parts, "; ")
 }
 
 // contrasts say what flaws are worth here, where one arm has them and another has not.
-func contrasts(r *result.Result, a *result.Analysis) []string {
+func contrasts(r *result.Result, a *claim.Analysis) []string {
 	var lines []string
 	for _, c := range r.Plan.Contrasts {
 		with, without := armAt(r, c.With), armAt(r, c.Without)
@@ -281,14 +283,14 @@ func contrasts(r *result.Result, a *result.Analysis) []string {
 }
 
 // contrast says what flaws are worth under one load.
-func contrast(l *result.LoadAnalysis, row *result.Row, c plan.Contrast, with, without result.Estimate) string {
-	m, err := l.Metric(row.Metric)
+func contrast(l *claim.LoadAnalysis, row *claim.Row, c plan.Contrast, with, without claim.Estimate) string {
+	m, err := kinds.MetricOf(l, row.Metric)
 	subject := c.With + " against " + c.Without + " (" + strings.Join(c.Flaws, ", ") + ")"
 	switch {
 	case err != nil || !with.Known || !without.Known:
 		return subject + ": no size, since one of them has no valid figure."
-	case !with.Interval() || !without.Interval() || min(with.Rounds, without.Rounds) < result.MinRounds:
-		return fmt.Sprintf("%s: no size from fewer than %d rounds.", subject, result.MinRounds)
+	case !with.Interval() || !without.Interval() || min(with.Rounds, without.Rounds) < claim.MinRounds:
+		return fmt.Sprintf("%s: no size from fewer than %d rounds.", subject, claim.MinRounds)
 	}
 	// The widest that both intervals allow: that of the pairs would be narrower.
 	low, high := with.Low/without.High, with.High/without.Low
@@ -317,7 +319,7 @@ func armAt(r *result.Result, name string) int {
 }
 
 // Advice holds published recommendations to what was measured: a sentence for each.
-func Advice(r *result.Result, a *result.Analysis) []string {
+func Advice(r *result.Result, a *claim.Analysis) []string {
 	var lines []string
 	for _, d := range r.Plan.Advice {
 		lines = append(lines, d.Use+" → "+strings.TrimSuffix(d.Says, ".")+". Here: "+advised(r, a, d)+".")
@@ -326,12 +328,12 @@ func Advice(r *result.Result, a *result.Analysis) []string {
 }
 
 // advised is what was measured of a recommendation.
-func advised(r *result.Result, a *result.Analysis, d plan.Advice) string {
+func advised(r *result.Result, a *claim.Analysis, d plan.Advice) string {
 	if d.Missing != "" {
 		return "no measurement tells, " + strings.TrimSuffix(d.Missing, ".")
 	}
 	arm, over := armAt(r, d.Arm), armAt(r, d.Over)
-	at := slices.IndexFunc(a.Loads, func(l result.LoadAnalysis) bool { return l.Load == max(d.Load, 1)-1 })
+	at := slices.IndexFunc(a.Loads, func(l claim.LoadAnalysis) bool { return l.Load == max(d.Load, 1)-1 })
 	if arm < 0 || over < 0 || at < 0 {
 		return "not measured"
 	}
@@ -340,7 +342,7 @@ func advised(r *result.Result, a *result.Analysis, d plan.Advice) string {
 	if id == "" {
 		id = l.Primary
 	}
-	m, err := l.Metric(id)
+	m, err := kinds.MetricOf(l, id)
 	row := l.Row(id)
 	if err != nil || row == nil {
 		return "not measured"

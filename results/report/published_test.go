@@ -9,6 +9,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -76,7 +78,7 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 			}
 		}
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	for title, want := range map[string][]string{
 		"Flaws there that are here as well": {
 			"http as published: replies left unread", "http as published: two channels",
@@ -97,7 +99,7 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 }
 
 // partOf are the lines under a title.
-func partOf(r *result.Result, a *result.Analysis, title string) []string {
+func partOf(r *result.Result, a *claim.Analysis, title string) []string {
 	for _, part := range report.PublishedParts(r, a) {
 		if part.Title == title {
 			return part.Lines
@@ -113,7 +115,7 @@ func TestFlawsFollowWhatWasCounted(t *testing.T) {
 		return plan.Published{Source: "s", Machine: "m", Arm: arm, Rate: 100, Flaws: []string{"grb-M04", "grb-M12", "hb-M13"}}
 	}
 	look := func(r *result.Result, title, start string) string {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		for _, line := range partOf(r, &a, title) {
 			if strings.Contains(line, start) {
 				return line
@@ -170,7 +172,7 @@ func TestEveryFlawIsLookedFor(t *testing.T) {
 				})
 			}
 		}
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		found := map[string]int{}
 		for _, part := range report.PublishedParts(r, &a) {
 			for _, line := range part.Lines {
@@ -216,7 +218,7 @@ func TestPublishedOrder(t *testing.T) {
 		{refused, "published: http, then http as published. Here nothing can be said of it: there is no valid figure of http."},
 		{near, "published: no two that can be told apart."},
 	} {
-		a := result.Analyse(c.r)
+		a := analyse.Result(c.r)
 		lines := partOf(c.r, &a, "The published order, here")
 		if len(lines) != 1 || !strings.HasSuffix(lines[0], c.want) {
 			t.Errorf("%q; want %q", lines, c.want)
@@ -237,16 +239,16 @@ func TestContrasts(t *testing.T) {
 	r := ways(plan.Published{Source: "s", Machine: "m", Arm: "http", Rate: 1})
 	r.Plan.Primary = plan.ResponseMean
 	r.Plan.Contrasts = []plan.Contrast{{Flaws: []string{"ms-M03", "ms-M04"}, With: "http as published", Without: "http"}}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	lines := partOf(r, &a, "What flaws are worth here")
 	form := regexp.MustCompile(`^http as published against http \(ms-M03, ms-M04\): (2\.9|3\.0|3\.1)[0-9]? × the mean response time, which is worse \([0-9.]+ to [0-9.]+ ×; `)
 	if len(lines) != 1 || !form.MatchString(lines[0]) {
 		t.Errorf("%q", lines)
 	}
 	resulttest.Refuse(r)
-	a = result.Analyse(r)
+	a = analyse.Result(r)
 	shown := a.WithRefused()
-	for _, analysis := range []*result.Analysis{&a, shown} {
+	for _, analysis := range []*claim.Analysis{&a, shown} {
 		if lines := partOf(r, analysis, "What flaws are worth here"); len(lines) != 1 || !strings.HasSuffix(lines[0],
 			"no size, since one of them has no valid figure.") {
 			t.Errorf("%q", lines)
@@ -268,7 +270,7 @@ func TestAdviceBetweenOtherArms(t *testing.T) {
 	for _, metric := range []string{plan.Throughput, plan.ResponseMean} {
 		r.Plan.Advice = append(r.Plan.Advice, plan.Advice{Use: "any", Says: "c", Arm: "c", Over: "b", Metric: metric})
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	for _, line := range partOf(r, &a, "What was recommended with it") {
 		if !strings.Contains(line, "it does not hold: the other is better") {
 			t.Errorf("%q", line)
@@ -286,7 +288,7 @@ func TestAdvice(t *testing.T) {
 		{Use: "streams", Says: "either", Arm: "http", Over: "http as published", Either: true, Metric: plan.Throughput},
 		{Use: "taste", Says: "http", Missing: "since it is a matter of taste"},
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	lines := partOf(r, &a, "What was recommended with it")
 	want := []string{
 		"speed → http. Here: it holds (throughput of http ",
@@ -300,7 +302,7 @@ func TestAdvice(t *testing.T) {
 		}
 	}
 	resulttest.Refuse(r)
-	a = result.Analyse(r)
+	a = analyse.Result(r)
 	if lines := partOf(r, &a, "What was recommended with it"); !strings.Contains(lines[0], "nothing can be said") {
 		t.Errorf("%q", lines)
 	}
@@ -317,7 +319,7 @@ func TestPublishedTable(t *testing.T) {
 		plan.Published{Source: "s", Machine: "m", Row: "gRPC", Arm: "http", Mean: 9703734, Min: 740_000, Max: 44_760_000},
 	)
 	r.Plan.Notes = []string{"Theirs was answered in JSON."}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	rows := report.Published(r, &a)
 	type row struct{ arm, theirs, theirShare string }
 	var got []row
@@ -370,7 +372,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 		Source: "s", Machine: "MacBookPro12,1", Software: "http4s, Scala on JDK 8", Arm: "http",
 		Rate: 1,
 	})
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	text := strings.Join(partOf(r, &a, "What else differs"), " ")
 	for _, want := range []string{
 		"Software there: http4s, Scala on JDK 8. Here: net/http; Go 1.26.8.",

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report/block"
 )
 
@@ -27,9 +29,9 @@ func IsRefused(text string) (value string, refused bool) {
 const RefusedLegend = "(…) measured, and refused by a check: not to be compared or quoted; the reasons are below"
 
 // ShowsRefused reports whether a load has a refused value that is to be printed.
-func ShowsRefused(l *result.LoadAnalysis) bool {
+func ShowsRefused(l *claim.LoadAnalysis) bool {
 	for _, row := range l.Rows {
-		if slices.ContainsFunc(row.Cells, func(c result.Cell) bool { return c.Estimate.ShownRefused() != nil }) {
+		if slices.ContainsFunc(row.Cells, func(c claim.Cell) bool { return c.Estimate.ShownRefused() != nil }) {
 			return true
 		}
 	}
@@ -38,7 +40,7 @@ func ShowsRefused(l *result.LoadAnalysis) bool {
 
 // plainOr writes a plain field, or what was refused of it: marked if it is to be
 // printed, [Absent] if not.
-func plainOr(refused result.Refusals, field string, plain float64, write func(float64) string) string {
+func plainOr(refused claim.Refusals, field string, plain float64, write func(float64) string) string {
 	if refused[field] == nil {
 		return write(plain)
 	}
@@ -58,14 +60,14 @@ func refusedDigits(v float64) string {
 }
 
 // Answered writes how many calls per second an arm answered in an open loop.
-func Answered(arm *result.ArmState) string {
+func Answered(arm *claim.ArmState) string {
 	return plainOr(arm.Refused, "achieved", arm.Achieved, func(v float64) string { return Significant(v, 3) })
 }
 
 // FloorText writes a metric before a server that does nothing, in a unit and without
 // its name; "" where there is none, and where it stands beside a figure that is
 // refused, unless that is to be printed.
-func FloorText(arm *result.ArmState, m result.Metric, unit Unit) string {
+func FloorText(arm *claim.ArmState, m metric.Metric, unit Unit) string {
 	v, ok := Floor(arm, m)
 	switch {
 	case !ok:
@@ -79,19 +81,19 @@ func FloorText(arm *result.ArmState, m result.Metric, unit Unit) string {
 
 // FloorTimes writes how many times its floor an arm's median is, and FloorHeadroom how
 // many times the fastest arm's messages its driver sends alone.
-func FloorTimes(arm *result.ArmState) string {
+func FloorTimes(arm *claim.ArmState) string {
 	return plainOr(arm.Floor.Refused, "times", arm.Floor.Times, times3)
 }
 
 // FloorHeadroom is said at [FloorTimes].
-func FloorHeadroom(arm *result.ArmState) string {
+func FloorHeadroom(arm *claim.ArmState) string {
 	return plainOr(arm.Floor.Refused, "headroom", arm.Floor.Headroom, times3)
 }
 
 func times3(v float64) string { return Significant(v, 3) + " ×" }
 
 // RateOf writes an estimate of calls per second: "21.4k/s".
-func RateOf(e result.Estimate) string {
+func RateOf(e claim.Estimate) string {
 	switch one := e.ShownRefused(); {
 	case e.Known:
 		return Rate(e.Value, 3)
@@ -102,15 +104,15 @@ func RateOf(e result.Estimate) string {
 }
 
 // streamsSpread writes the range of what an arm's streams have of one thing.
-func streamsSpread(s *result.StreamState, field string, of func(result.ClientState) float64, write func(float64) string) string {
+func streamsSpread(s *claim.StreamState, field string, of func(claim.ClientState) float64, write func(float64) string) string {
 	low, high, ok := s.Spread(of)
-	if ok || !slices.ContainsFunc(s.Clients, func(c result.ClientState) bool { return c.Refused[field] != nil }) {
+	if ok || !slices.ContainsFunc(s.Clients, func(c claim.ClientState) bool { return c.Refused[field] != nil }) {
 		if !ok && field != "achieved" {
 			return Absent
 		}
 		return fromTo(write(low), write(high))
 	}
-	low, high, ok = s.Spread(func(c result.ClientState) float64 {
+	low, high, ok = s.Spread(func(c claim.ClientState) float64 {
 		if one := c.Refused.Shown(field); one != nil {
 			return one.Value
 		}
@@ -127,7 +129,7 @@ func nanos(ns float64) string { return Duration(time.Duration(ns)) }
 
 // RefusedProbes says of each probe of a search that cannot be trusted what it came
 // to and why it is refused; none where they are not to be printed.
-func RefusedProbes(c *result.CapacityAnalysis) []string {
+func RefusedProbes(c *claim.CapacityAnalysis) []string {
 	var lines []string
 	for i := range c.Arms {
 		for _, round := range c.Arms[i].Rounds {
@@ -147,7 +149,7 @@ func RefusedProbes(c *result.CapacityAnalysis) []string {
 
 // RefusedBlocks list the refused values that are to be printed of the metrics that loads are judged by, each with its
 // reason: for forms that have no table of them. None where none are.
-func RefusedBlocks(r *result.Result, a *result.Analysis) []block.Block {
+func RefusedBlocks(r *result.Result, a *claim.Analysis) []block.Block {
 	var lines []string
 	for i := range a.Loads {
 		l := &a.Loads[i]

@@ -10,8 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
 	"wirelab/results/report/block"
@@ -88,7 +92,7 @@ func TestFiguresOfEveryKindAreRefused(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	for name, r := range resulttest.Refused() {
-		text, err := stdjson.Marshal(result.Analyse(r))
+		text, err := stdjson.Marshal(analyse.Result(r))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +120,7 @@ func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
 	}
 	struck := regexp.MustCompile(`<s class="refused-value".*?</s>`)
 	for name, r := range resulttest.Refused() {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		values, written := resulttest.RefusedValues(&a), writtenRefused(&a)
 		if len(values) == 0 {
 			t.Errorf("%s has no refused value", name)
@@ -165,12 +169,12 @@ func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
 
 // writtenRefused are the refused values of an analysis as reports would write them, with
 // their unit, but for those that an arm with a figure has too.
-func writtenRefused(a *result.Analysis) map[string]bool {
+func writtenRefused(a *claim.Analysis) map[string]bool {
 	written, known := map[string]bool{}, map[string]bool{}
 	for i := range a.Loads {
 		l := &a.Loads[i]
 		for k := range l.Rows {
-			m, err := result.MetricByID(l.Rows[k].Metric)
+			m, err := kinds.MetricByID(l.Rows[k].Metric)
 			if err != nil || m.Counted {
 				continue
 			}
@@ -180,7 +184,7 @@ func writtenRefused(a *result.Analysis) map[string]bool {
 				case c.Estimate.Known:
 					known[report.With(c.Estimate, unit)] = true
 				case c.Estimate.Refused != nil:
-					one := report.With(result.Estimate{Known: true, Value: c.Estimate.Refused.Value}, unit)
+					one := report.With(claim.Estimate{Known: true, Value: c.Estimate.Refused.Value}, unit)
 					if strings.Contains(one, ".") && unit.Name != "" {
 						written[one] = true
 					}
@@ -196,9 +200,9 @@ func writtenRefused(a *result.Analysis) map[string]bool {
 
 // writeSummary writes the short answer, with limits on the metrics that are judged. The
 // cells of the arm whose figures are refused must have no figure and no verdict.
-func writeSummary(t *testing.T, w io.Writer, r *result.Result, a *result.Analysis) error {
+func writeSummary(t *testing.T, w io.Writer, r *result.Result, a *claim.Analysis) error {
 	t.Helper()
-	j := result.Judge(r, a, everyThreshold(a))
+	j := threshold.Judge(r, a, everyThreshold(a))
 	s := report.Summarise(r, a, &j)
 	name := r.ArmName(1)
 	for _, table := range s.Tables {
@@ -216,11 +220,11 @@ func writeSummary(t *testing.T, w io.Writer, r *result.Result, a *result.Analysi
 }
 
 // writeJUnit writes how a result stands against these limits. A case of the arm whose figures are refused must be no pass and no failure.
-func writeJUnit(t *testing.T, w io.Writer, r *result.Result, a *result.Analysis) error {
+func writeJUnit(t *testing.T, w io.Writer, r *result.Result, a *claim.Analysis) error {
 	t.Helper()
-	j := result.Judge(r, a, everyThreshold(a))
+	j := threshold.Judge(r, a, everyThreshold(a))
 	for i := range j.Findings {
-		if f := &j.Findings[i]; f.Arm == 1 && (f.Known || f.Value != 0 || f.Outcome == result.Passed || f.Outcome == result.Crossed) {
+		if f := &j.Findings[i]; f.Arm == 1 && (f.Known || f.Value != 0 || f.Outcome == threshold.Passed || f.Outcome == threshold.Crossed) {
 			t.Errorf("%s of the refused arm is %+v", f.Threshold, f)
 		}
 	}
@@ -229,8 +233,8 @@ func writeJUnit(t *testing.T, w io.Writer, r *result.Result, a *result.Analysis)
 
 // everyThreshold is a limit on each metric that loads are judged by, on the value and on
 // the difference.
-func everyThreshold(a *result.Analysis) []result.Threshold {
-	var all []result.Threshold
+func everyThreshold(a *claim.Analysis) []threshold.Threshold {
+	var all []threshold.Threshold
 	seen := map[string]bool{}
 	for i := range a.Loads {
 		for _, m := range report.Main(&a.Loads[i]) {
@@ -238,8 +242,8 @@ func everyThreshold(a *result.Analysis) []result.Threshold {
 				continue
 			}
 			seen[m.ID] = true
-			all = append(all, result.Threshold{Text: m.ID, Metric: m.ID, Below: m.Higher, Limit: 1, LimitText: "1"},
-				result.Threshold{Text: m.ID + " +0%", Metric: m.ID, Below: m.Higher, Relative: true, Limit: 1, LimitText: "+0%"})
+			all = append(all, threshold.Threshold{Text: m.ID, Metric: m.ID, Below: m.Higher, Limit: 1, LimitText: "1"},
+				threshold.Threshold{Text: m.ID + " +0%", Metric: m.ID, Below: m.Higher, Relative: true, Limit: 1, LimitText: "+0%"})
 		}
 	}
 	return all
@@ -247,7 +251,7 @@ func everyThreshold(a *result.Analysis) []result.Threshold {
 
 // marked checks the forms for people: a refused value of the metrics that are shown is
 // not there, and where it is asked for it is, marked, with its reason.
-func marked(t *testing.T, name string, r *result.Result, a *result.Analysis) {
+func marked(t *testing.T, name string, r *result.Result, a *claim.Analysis) {
 	t.Helper()
 	write := func(of func(w io.Writer) error) string {
 		var out bytes.Buffer
@@ -293,7 +297,7 @@ func withoutLastColumn(text string) string {
 // An analysis whose refused values are to be seen is a copy, and as it was in all else.
 func TestWithRefusedChangesNothing(t *testing.T) {
 	t.Parallel()
-	a := result.Analyse(resulttest.Troubled())
+	a := analyse.Result(resulttest.Troubled())
 	before, err := stdjson.Marshal(a)
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +309,7 @@ func TestWithRefusedChangesNothing(t *testing.T) {
 	if !bytes.Equal(before, shown) {
 		t.Error("the analysis differs")
 	}
-	if slices.ContainsFunc(a.Loads[0].Rows, func(row result.Row) bool { return row.Cells[1].Estimate.ShownRefused() != nil }) {
+	if slices.ContainsFunc(a.Loads[0].Rows, func(row claim.Row) bool { return row.Cells[1].Estimate.ShownRefused() != nil }) {
 		t.Error("the analysis that was copied shows what was refused")
 	}
 }
@@ -318,7 +322,7 @@ func TestShortCurveSaysWhyFiguresAreMissing(t *testing.T) {
 	t.Parallel()
 	rising := resulttest.Rising()
 	for name, r := range map[string]*result.Result{"refused": resulttest.Refuse(resulttest.Curves()), "rising": rising} {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		s := report.Summarise(r, &a, nil)
 		dashes := 0
 		for _, table := range s.Tables {

@@ -9,6 +9,9 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
@@ -48,19 +51,19 @@ func TestNumbers(t *testing.T) {
 func TestOneUnitForAColumn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		dimension result.Dimension
+		dimension metric.Dimension
 		values    []float64
 		want      string
 	}{
-		{result.Time, []float64{24_100, 1_210_000}, "µs"}, // the smallest decides
-		{result.Time, []float64{1_100_000, 9e6}, "ms"},
-		{result.Time, []float64{800, 9e6}, "ns"},
-		{result.Time, []float64{0, 5e9}, "s"}, // 0 is 0 in any unit
-		{result.Time, nil, "ns"},
-		{result.Size, []float64{512, 90_000}, "B"},
-		{result.Size, []float64{120_000}, "kB"},
-		{result.Frequency, []float64{5}, "/s"},
-		{result.Number, []float64{5}, ""},
+		{metric.Time, []float64{24_100, 1_210_000}, "µs"}, // the smallest decides
+		{metric.Time, []float64{1_100_000, 9e6}, "ms"},
+		{metric.Time, []float64{800, 9e6}, "ns"},
+		{metric.Time, []float64{0, 5e9}, "s"}, // 0 is 0 in any unit
+		{metric.Time, nil, "ns"},
+		{metric.Size, []float64{512, 90_000}, "B"},
+		{metric.Size, []float64{120_000}, "kB"},
+		{metric.Frequency, []float64{5}, "/s"},
+		{metric.Number, []float64{5}, ""},
 	} {
 		if got := report.UnitFor(c.dimension, c.values...).Name; got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.dimension, c.values, got, c.want)
@@ -73,34 +76,34 @@ func TestDigitsAreEarned(t *testing.T) {
 	us := report.Unit{Name: "µs", Size: 1000}
 	for _, c := range []struct {
 		name string
-		e    result.Estimate
+		e    claim.Estimate
 		want string
 	}{
-		{"a narrow interval", result.Estimate{Known: true, Value: 24123, Low: 24000, High: 24300}, "24.1"},
-		{"a wide one", result.Estimate{Known: true, Value: 24123, Low: 22000, High: 26500}, "24"},
-		{"none", result.Estimate{Known: true, Value: 24123}, "24"},
-		{"exact", result.Estimate{Known: true, Value: 1234000, Low: 1234000, High: 1234000}, "1,234"},
-		{"unknown", result.Estimate{Value: 5, Why: "invalid"}, "–"},
+		{"a narrow interval", claim.Estimate{Known: true, Value: 24123, Low: 24000, High: 24300}, "24.1"},
+		{"a wide one", claim.Estimate{Known: true, Value: 24123, Low: 22000, High: 26500}, "24"},
+		{"none", claim.Estimate{Known: true, Value: 24123}, "24"},
+		{"exact", claim.Estimate{Known: true, Value: 1234000, Low: 1234000, High: 1234000}, "1,234"},
+		{"unknown", claim.Estimate{Value: 5, Why: "invalid"}, "–"},
 	} {
 		if got := report.Value(c.e, us); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		for _, u := range []report.Unit{us, {Size: 1}, report.UnitFor(result.Time), report.UnitFor(result.Frequency)} {
+		for _, u := range []report.Unit{us, {Size: 1}, report.UnitFor(metric.Time), report.UnitFor(metric.Frequency)} {
 			if got := report.With(c.e, u); !c.e.Known && got != report.Absent {
 				t.Errorf("%s with a unit: %q, want no unit where there is no figure", c.name, got)
 			}
 		}
 	}
 	for _, c := range []struct {
-		d              result.Difference
+		d              claim.Difference
 		change, within string
 	}{
-		{result.Difference{Known: true, Ratio: 1.3241, Low: 1.316, High: 1.332}, "+32.4 %", "[+31.6, +33.2]"},
-		{result.Difference{Known: true, Ratio: 1.32, Low: 1.2, High: 1.45}, "+32 %", "[+20, +45]"},
-		{result.Difference{Known: true, Ratio: 0.9999, Low: 0.99, High: 1.01}, "0.0 %", "[−1.0, +1.0]"},
-		{result.Difference{Known: true, Ratio: 0.367, Low: 0.367, High: 0.367, Exact: true}, "−63.3 %", "exact"},
-		{result.Difference{Known: true, Ratio: 12.5, Low: 12.4, High: 12.6}, "+1,150 %", "[+1,140, +1,160]"},
-		{result.Difference{Why: "invalid"}, "–", ""},
+		{claim.Difference{Known: true, Ratio: 1.3241, Low: 1.316, High: 1.332}, "+32.4 %", "[+31.6, +33.2]"},
+		{claim.Difference{Known: true, Ratio: 1.32, Low: 1.2, High: 1.45}, "+32 %", "[+20, +45]"},
+		{claim.Difference{Known: true, Ratio: 0.9999, Low: 0.99, High: 1.01}, "0.0 %", "[−1.0, +1.0]"},
+		{claim.Difference{Known: true, Ratio: 0.367, Low: 0.367, High: 0.367, Exact: true}, "−63.3 %", "exact"},
+		{claim.Difference{Known: true, Ratio: 12.5, Low: 12.4, High: 12.6}, "+1,150 %", "[+1,140, +1,160]"},
+		{claim.Difference{Why: "invalid"}, "–", ""},
 	} {
 		if got, within := report.Change(&c.d), report.Interval(&c.d); got != c.change || within != c.within {
 			t.Errorf("%+v: %q %q, want %q %q", c.d, got, within, c.change, c.within)
@@ -110,7 +113,7 @@ func TestDigitsAreEarned(t *testing.T) {
 
 // said is the sentence about a result's first load.
 func said(r *result.Result) string {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return report.Sentence(r.Plan, &a.Loads[0])
 }
 
@@ -173,7 +176,7 @@ func TestAnInvalidFirstArmIsSaid(t *testing.T) {
 // A metric of which nothing is valid has no table, though the primary one does.
 func TestTablesOfNothingAreNotShown(t *testing.T) {
 	t.Parallel()
-	a := result.Analyse(resulttest.Two())
+	a := analyse.Result(resulttest.Two())
 	l := &a.Loads[0]
 	whole := len(report.Shown(l))
 	if whole != len(report.Main(l)) {

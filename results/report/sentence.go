@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // listed is how many arms a sentence names one by one.
@@ -15,12 +16,12 @@ const listed = 4
 // Sentence is the verdict on a load, by its primary metric: "With 1 call in
 // flight, http1-proto is cheapest on the server: 24.1 µs of CPU per request;
 // grpc costs 32.4 % more (95 % CI 31.6 to 33.2)."
-func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
+func Sentence(p plan.Plan, l *claim.LoadAnalysis) string {
 	if l.Slow && !Empty(l) {
 		return slowSentence(p, l)
 	}
 	l = marked(l)
-	m, err := l.Metric(l.Primary)
+	m, err := kinds.MetricOf(l, l.Primary)
 	row := l.Row(l.Primary)
 	if err != nil || row == nil || len(row.Cells) == 0 || Empty(l) {
 		return Load(p, l.Load) + ", " + nothing(l) + "."
@@ -37,7 +38,7 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	best, shared := champion(l)
 	figure := With(first, unit) + Marks(&l.Arms[0], m) + w.of
 	top := w.best
-	if slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Place == 0 }) {
+	if slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Place == 0 }) {
 		top += " of those that are valid"
 	}
 	switch {
@@ -56,7 +57,7 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 // champion returns the only arm in the first place, else −1, and those that
 // share it. The only one is better than each other arm: of every other one
 // some arm was proved better, and following those leads to it.
-func champion(l *result.LoadAnalysis) (best int, shared []int) {
+func champion(l *claim.LoadAnalysis) (best int, shared []int) {
 	for a, arm := range l.Arms {
 		if arm.Place == 1 {
 			shared = append(shared, a)
@@ -68,7 +69,7 @@ func champion(l *result.LoadAnalysis) (best int, shared []int) {
 	return -1, shared
 }
 
-func names(l *result.LoadAnalysis, arms []int) []string {
+func names(l *claim.LoadAnalysis, arms []int) []string {
 	all := make([]string, len(arms))
 	for i, a := range arms {
 		all[i] = l.Arms[a].Name
@@ -85,15 +86,15 @@ func List(words []string) string {
 }
 
 // others says how each arm differs from the first; of many arms, only which way.
-func others(l *result.LoadAnalysis, row *result.Row, w worded) []string {
+func others(l *claim.LoadAnalysis, row *claim.Row, w worded) []string {
 	var said []string
-	count := map[result.Verdict]int{}
+	count := map[claim.Verdict]int{}
 	for _, c := range row.Cells {
 		if c.Difference != nil {
 			count[c.Difference.Verdict]++
 		}
 	}
-	if few := row.Cells[1].Difference; count[result.TooFew] == len(row.Cells)-1 && few != nil {
+	if few := row.Cells[1].Difference; count[claim.TooFew] == len(row.Cells)-1 && few != nil {
 		return []string{"nothing is claimed yet: " + few.Why}
 	}
 	if len(row.Cells)-1 <= listed {
@@ -104,8 +105,8 @@ func others(l *result.LoadAnalysis, row *result.Row, w worded) []string {
 		}
 		return said
 	}
-	m, _ := l.Metric(row.Metric) // known: Sentence looked it up
-	for _, v := range []result.Verdict{result.Better, result.Worse, result.Equivalent, result.Inconclusive, result.TooFew, result.Unmeasured, result.Unsteady, result.Invalid} {
+	m, _ := kinds.MetricOf(l, row.Metric) // known: Sentence looked it up
+	for _, v := range []claim.Verdict{claim.Better, claim.Worse, claim.Equivalent, claim.Inconclusive, claim.TooFew, claim.Unmeasured, claim.Unsteady, claim.Invalid} {
 		var named []string
 		for a, c := range row.Cells {
 			if c.Difference != nil && c.Difference.Verdict == v {
@@ -120,7 +121,7 @@ func others(l *result.LoadAnalysis, row *result.Row, w worded) []string {
 }
 
 // bounds writes an estimate's interval: " (95 % CI 23.5 to 24.6)".
-func bounds(e result.Estimate, u Unit) string {
+func bounds(e claim.Estimate, u Unit) string {
 	if !e.Interval() || e.Low == e.High {
 		return ""
 	}

@@ -1,9 +1,12 @@
 package report
 
-import "wirelab/lab/result"
+import (
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+)
 
 // stepShare writes a part of a whole.
-func stepShare(e result.Estimate) string {
+func stepShare(e claim.Estimate) string {
 	switch one := e.ShownRefused(); {
 	case e.Known:
 		return Percent(e.Value)
@@ -14,11 +17,11 @@ func stepShare(e result.Estimate) string {
 }
 
 // stepUnit is the one unit of all times; none where there is no time that would have it.
-func stepUnit(l *result.LoadAnalysis) Unit {
+func stepUnit(l *claim.LoadAnalysis) Unit {
 	var values []float64
 	for a := range l.Arms {
 		for _, s := range l.Arms[a].Steps {
-			for _, e := range []result.Estimate{s.P50, s.P90, s.P99} {
+			for _, e := range []claim.Estimate{s.P50, s.P90, s.P99} {
 				if e.Known {
 					values = append(values, e.Value)
 				} else if one := e.ShownRefused(); one != nil {
@@ -30,5 +33,5 @@ func stepUnit(l *result.LoadAnalysis) Unit {
 	if len(values) == 0 {
 		return Unit{Size: 1}
 	}
-	return UnitFor(result.Time, values...)
+	return UnitFor(metric.Time, values...)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/csv"
@@ -26,7 +27,7 @@ func TestStepsInEveryForm(t *testing.T) {
 			x.OK, x.Errors = x.OK-1, map[string]uint64{result.WrongReply: 1}
 		}
 	}
-	rows := report.StepTable(&result.Analyse(sound).Loads[0]).Rows
+	rows := report.StepTable(&analyse.Result(sound).Loads[0]).Rows
 	if len(rows) != 6 || rows[0][0].Text != "rest" || rows[1][0].Text != "" || rows[1][1].Text != "2 list" ||
 		rows[3][0].Text != "grpc" {
 		t.Fatalf("%v", rows)

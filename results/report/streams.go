@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	phrases "wirelab/lab/result/words"
 )
 
 // streamColumns are what is to be seen of a load's streams beside metrics: of
 // slow readers what became of the events that they did not read, of others
 // what was delivered. None where the load makes calls, or nothing was measured.
-func streamColumns(l *result.LoadAnalysis) []armColumn {
+func streamColumns(l *claim.LoadAnalysis) []armColumn {
 	if l.Streams == 0 || Empty(l) {
 		return nil
 	}
-	column := func(head string, of func(*result.StreamState) string) armColumn {
+	column := func(head string, of func(*claim.StreamState) string) armColumn {
 		c := armColumn{head: head}
 		for a := range l.Arms {
 			text := Absent
@@ -31,33 +32,33 @@ func streamColumns(l *result.LoadAnalysis) []armColumn {
 		return slowColumns(column)
 	}
 	all := []armColumn{
-		column("due /s in all", func(s *result.StreamState) string { return events(s.Target) }),
-		column("delivered /s in all", func(s *result.StreamState) string {
+		column("due /s in all", func(s *claim.StreamState) string { return events(s.Target) }),
+		column("delivered /s in all", func(s *claim.StreamState) string {
 			return plainOr(s.Refused, "achieved", s.Achieved, events)
 		}),
-		column("missing", func(s *result.StreamState) string { return result.Thousands(s.Missing) }),
-		column("twice", func(s *result.StreamState) string { return result.Thousands(s.Duplicated) }),
-		column("out of order", func(s *result.StreamState) string { return result.Thousands(s.Reordered) }),
-		column("wrong", func(s *result.StreamState) string { return result.Thousands(s.Wrong) }),
+		column("missing", func(s *claim.StreamState) string { return phrases.Thousands(s.Missing) }),
+		column("twice", func(s *claim.StreamState) string { return phrases.Thousands(s.Duplicated) }),
+		column("out of order", func(s *claim.StreamState) string { return phrases.Thousands(s.Reordered) }),
+		column("wrong", func(s *claim.StreamState) string { return phrases.Thousands(s.Wrong) }),
 	}
 	if l.Streams == 1 {
 		return all
 	}
 	return append(all,
-		column("each stream /s", func(s *result.StreamState) string {
-			return streamsSpread(s, "achieved", func(c result.ClientState) float64 { return c.Achieved }, events)
+		column("each stream /s", func(s *claim.StreamState) string {
+			return streamsSpread(s, "achieved", func(c claim.ClientState) float64 { return c.Achieved }, events)
 		}),
-		column("each stream's p99, µs", func(s *result.StreamState) string {
-			return streamsSpread(s, "delivery_p99", func(c result.ClientState) float64 { return c.DeliveryP99 },
+		column("each stream's p99, µs", func(s *claim.StreamState) string {
+			return streamsSpread(s, "delivery_p99", func(c claim.ClientState) float64 { return c.DeliveryP99 },
 				func(ns float64) string { return Significant(ns/1e3, 3) })
 		}),
 	)
 }
 
 // slowColumns are averages over slices, of all streams together.
-func slowColumns(column func(string, func(*result.StreamState) string) armColumn) []armColumn {
-	of := func(head, field string, size float64, value func(*result.SlowState) float64) armColumn {
-		return column(head, func(s *result.StreamState) string {
+func slowColumns(column func(string, func(*claim.StreamState) string) armColumn) []armColumn {
+	of := func(head, field string, size float64, value func(*claim.SlowState) float64) armColumn {
+		return column(head, func(s *claim.StreamState) string {
 			if s.Behind == nil {
 				return Absent
 			}
@@ -65,18 +66,18 @@ func slowColumns(column func(string, func(*result.StreamState) string) armColumn
 		})
 	}
 	return []armColumn{
-		of("due", "due", 1, func(s *result.SlowState) float64 { return s.Due }),
-		of("sent", "sent", 1, func(s *result.SlowState) float64 { return s.Sent }),
-		of("read", "decoded", 1, func(s *result.SlowState) float64 { return s.Decoded }),
-		of("buffered", "buffered", 1, func(s *result.SlowState) float64 { return s.Buffered }),
-		of("buffered kB", "buffered_bytes", 1e3, func(s *result.SlowState) float64 { return s.BufferedBytes }),
-		of("pushed back", "pushed_back", 1, func(s *result.SlowState) float64 { return s.PushedBack }),
-		of("dropped", "dropped", 1, func(s *result.SlowState) float64 { return s.Dropped }),
+		of("due", "due", 1, func(s *claim.SlowState) float64 { return s.Due }),
+		of("sent", "sent", 1, func(s *claim.SlowState) float64 { return s.Sent }),
+		of("read", "decoded", 1, func(s *claim.SlowState) float64 { return s.Decoded }),
+		of("buffered", "buffered", 1, func(s *claim.SlowState) float64 { return s.Buffered }),
+		of("buffered kB", "buffered_bytes", 1e3, func(s *claim.SlowState) float64 { return s.BufferedBytes }),
+		of("pushed back", "pushed_back", 1, func(s *claim.SlowState) float64 { return s.PushedBack }),
+		of("dropped", "dropped", 1, func(s *claim.SlowState) float64 { return s.Dropped }),
 	}
 }
 
 // streamCaption says what the columns are of.
-func streamCaption(l *result.LoadAnalysis) string {
+func streamCaption(l *claim.LoadAnalysis) string {
 	if l.Slow {
 		return "Events of all streams together since they began, at the end of a slice, on average: buffered is sent and neither read nor dropped, pushed back is due and not yet sent."
 	}
@@ -88,7 +89,7 @@ func events(v float64) string {
 	if !(v >= 0 && v < 1e15) {
 		return Absent
 	}
-	return result.Thousands(uint64(math.Round(v)))
+	return phrases.Thousands(uint64(math.Round(v)))
 }
 
 // fromTo writes a range, or one number where both ends read the same.
@@ -115,7 +116,7 @@ func streamsName(l plan.Load) string {
 // at 10,000/s in all, read at 50 % of that, grpc had of the events due by the
 // end of a slice read 50 %, buffered 12 %, pushed back 38 % and dropped none;
 // sse had …"
-func slowSentence(p plan.Plan, l *result.LoadAnalysis) string {
+func slowSentence(p plan.Plan, l *claim.LoadAnalysis) string {
 	var said []string
 	first := true
 	for a := range l.Arms {

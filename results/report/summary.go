@@ -6,21 +6,28 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/calibration"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/gate"
+	"wirelab/lab/result/metric"
+	"wirelab/lab/result/threshold"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report/block"
 )
 
 // Summary is the short answer to a result, for one screen: what may be claimed,
 // the figures that most people look for, what was refused and why, how far it
 // can be trusted, and what to do next. It has no form: package terminal writes
-// it. Every sentence is made from figures, and a figure that [result.Analyse]
+// it. Every sentence is made from figures, and a figure that [analyse.Result]
 // refuses is not in it.
 type Summary struct {
 	// Verdict is how the result stands against thresholds, and Outcome the same
 	// as a word; "" where there are none.
 	Verdict string
-	Outcome result.Outcome
+	Outcome threshold.Outcome
 	// Findings are the comparisons that Verdict only counts.
 	Findings []string
 	// Answer is sentences. The first says so where nothing can be claimed.
@@ -77,7 +84,7 @@ const detailed = 2
 
 // Summarise makes the short answer to a result. a is its analysis, j how it
 // stands against thresholds, or nil.
-func Summarise(r *result.Result, a *result.Analysis, j *result.Judgement) Summary {
+func Summarise(r *result.Result, a *claim.Analysis, j *threshold.Judgement) Summary {
 	r, a = Marked(r, a)
 	s := summary{r: r, a: a, refusals: &refusals{}}
 	if j != nil {
@@ -113,8 +120,8 @@ const shownFindings = 4
 
 // findings are the comparisons that have the outcome of the whole, but for the
 // first, which the verdict names.
-func findings(r *result.Result, j *result.Judgement) []string {
-	if j.Outcome == result.Passed || j.Why != "" {
+func findings(r *result.Result, j *threshold.Judgement) []string {
+	if j.Outcome == threshold.Passed || j.Why != "" {
 		return nil
 	}
 	var all []string
@@ -137,14 +144,14 @@ func findings(r *result.Result, j *result.Judgement) []string {
 type summary struct {
 	Summary
 	r        *result.Result
-	a        *result.Analysis
+	a        *claim.Analysis
 	refusals *refusals
 	hidden   int // notes that only the full form has
 }
 
 // loads are those that have a table: not those of a curve.
-func (s *summary) loads() []*result.LoadAnalysis {
-	var all []*result.LoadAnalysis
+func (s *summary) loads() []*claim.LoadAnalysis {
+	var all []*claim.LoadAnalysis
 	for i := range s.a.Loads {
 		if !InCurve(s.a, s.a.Loads[i].Load) {
 			all = append(all, &s.a.Loads[i])
@@ -154,7 +161,7 @@ func (s *summary) loads() []*result.LoadAnalysis {
 }
 
 // key says what the marks mean that stand in the tables, and no others.
-func (s *summary) key(loads []*result.LoadAnalysis) {
+func (s *summary) key(loads []*claim.LoadAnalysis) {
 	signs, marks := map[string]bool{}, ""
 	compared := false
 	for _, t := range s.Tables {
@@ -211,15 +218,15 @@ const (
 	signOpen   = "?"
 )
 
-func signOf(v result.Verdict) string {
+func signOf(v claim.Verdict) string {
 	switch v {
-	case result.Better:
+	case claim.Better:
 		return signBetter
-	case result.Worse:
+	case claim.Worse:
 		return signWorse
-	case result.Equivalent:
+	case claim.Equivalent:
 		return signSame
-	case result.Inconclusive, result.TooFew:
+	case claim.Inconclusive, claim.TooFew:
 		return signOpen
 	}
 	return ""
@@ -227,7 +234,7 @@ func signOf(v result.Verdict) string {
 
 // trust is how many answers were checked, how long it took, and what the run
 // could have seen.
-func (s *summary) trust(loads []*result.LoadAnalysis) {
+func (s *summary) trust(loads []*claim.LoadAnalysis) {
 	text := Capitalised(checkedBriefly(s.a))
 	if how := Compared(s.r); how != "" {
 		text += ": " + how
@@ -238,10 +245,10 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 	}
 	worst, found := 0.0, ""
 	for _, l := range loads {
-		m, err := l.Metric(l.Primary)
+		m, err := kinds.MetricOf(l, l.Primary)
 		if row := l.Row(l.Primary); err == nil && row != nil {
 			for _, c := range row.Cells {
-				if d := c.Difference; d != nil && d.Rounds >= result.MinRounds && d.Detectable > worst {
+				if d := c.Difference; d != nil && d.Rounds >= claim.MinRounds && d.Detectable > worst {
 					worst, found = d.Detectable, m.Title
 				}
 			}
@@ -258,7 +265,7 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 		text = "“" + s.r.Label + "”: " + text
 	}
 	s.Trust = append(s.Trust, text)
-	if again := result.RemadeWords(s.r); again != "" {
+	if again := gate.RemadeWords(s.r); again != "" {
 		s.Trust = append(s.Trust, again+".")
 	}
 	if brief := PublishedBrief(s.r, s.a); brief != "" {
@@ -270,14 +277,14 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 	if text := unchecked(s.r); text != "" {
 		s.Trust = append(s.Trust, Capitalised(text)+".")
 	}
-	if c := s.r.Certificate; c != nil && c.Noise.Loudness() != "quiet" {
+	if c := s.r.Certificate; c != nil && calibration.Loudness(c.Noise) != "quiet" {
 		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
 	}
 }
 
 // checkedBriefly is [checked] in the words of a summary, in which wrong answers
 // have been told of above.
-func checkedBriefly(a *result.Analysis) string {
+func checkedBriefly(a *claim.Analysis) string {
 	text := strings.Replace(checked(a), ", see below", "", 1)
 	if len(a.Loads) > 0 && len(a.Loads[0].Arms) == 1 {
 		text = strings.Replace(text, "wrong or failed ones from 1 of the arms", "others were wrong or failed", 1)
@@ -293,7 +300,7 @@ func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return result.Thousands(uint64(max(n, 0))) + " " + what + "s"
+	return phrases.Thousands(uint64(max(n, 0))) + " " + what + "s"
 }
 
 // roughly is a time without units that are 0.
@@ -318,7 +325,7 @@ func Capitalised(text string) string {
 
 // notes is how many different notes the full form has, without those that say
 // why figures are refused: the summary says that itself.
-func notes(r *result.Result, loads []*result.LoadAnalysis) int {
+func notes(r *result.Result, loads []*claim.LoadAnalysis) int {
 	seen := map[string]bool{}
 	for _, l := range loads {
 		refused := map[string]bool{}
@@ -335,7 +342,7 @@ func notes(r *result.Result, loads []*result.LoadAnalysis) int {
 }
 
 // next is what to do with a result.
-func next(r *result.Result, a *result.Analysis, loads []*result.LoadAnalysis) []Step {
+func next(r *result.Result, a *claim.Analysis, loads []*claim.LoadAnalysis) []Step {
 	id := r.ID
 	if id == "" {
 		return nil
@@ -347,7 +354,7 @@ func next(r *result.Result, a *result.Analysis, loads []*result.LoadAnalysis) []
 	switch {
 	case Factorial(r):
 		steps = append(steps, Step{"wirelab explain " + id, "which part is whose"})
-	case a.Capacity == nil && slices.ContainsFunc(loads, func(l *result.LoadAnalysis) bool { return claimed(l, l.Primary) }):
+	case a.Capacity == nil && slices.ContainsFunc(loads, func(l *claim.LoadAnalysis) bool { return claimed(l, l.Primary) }):
 		steps = append(steps, Step{"wirelab replay " + id, "does it hold again?"})
 	default:
 		steps = append(steps, Step{"wirelab doctor", "check this machine"})
@@ -356,15 +363,15 @@ func next(r *result.Result, a *result.Analysis, loads []*result.LoadAnalysis) []
 }
 
 // claimed reports whether any difference of a metric is a claim.
-func claimed(l *result.LoadAnalysis, metric string) bool {
+func claimed(l *claim.LoadAnalysis, metric string) bool {
 	row := l.Row(metric)
-	return row != nil && slices.ContainsFunc(row.Cells, func(c result.Cell) bool {
+	return row != nil && slices.ContainsFunc(row.Cells, func(c claim.Cell) bool {
 		return c.Difference != nil && c.Difference.Verdict.Claim()
 	})
 }
 
 // heads are the metrics whose title is too long for the head of a column.
-func heads(l *result.LoadAnalysis, m result.Metric) string {
+func heads(l *claim.LoadAnalysis, m metric.Metric) string {
 	switch m.ID {
 	case plan.ServerCPU:
 		if l.Scenario != "" {

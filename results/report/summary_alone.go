@@ -5,13 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 )
 
 // alone reports whether there is one arm that makes calls: then there is nothing to compare, and what is asked is how
 // fast it answers, how long the slowest calls take, and what failed.
-func (s *summary) alone(loads []*result.LoadAnalysis) bool {
+func (s *summary) alone(loads []*claim.LoadAnalysis) bool {
 	if len(s.r.Plan.Arms) != 1 || len(loads) == 0 {
 		return false
 	}
@@ -24,12 +28,12 @@ func (s *summary) alone(loads []*result.LoadAnalysis) bool {
 }
 
 // aloneLooked are the metrics of one arm alone, the first of most weight.
-func aloneLooked(l *result.LoadAnalysis) []result.Metric {
+func aloneLooked(l *claim.LoadAnalysis) []metric.Metric {
 	ids := []string{plan.Throughput, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999, plan.ServerCPU, plan.DatabaseCPU}
 	if l.Open {
 		ids = ids[1:]
 	}
-	var found []result.Metric
+	var found []metric.Metric
 	for _, m := range metrics(l, append(ids, l.Primary)) {
 		c := l.Row(m.ID).Cells[0].Estimate
 		switch {
@@ -45,13 +49,13 @@ func aloneLooked(l *result.LoadAnalysis) []result.Metric {
 }
 
 // single adds the one table of one arm: a row for each load.
-func (s *summary) single(loads []*result.LoadAnalysis) {
+func (s *summary) single(loads []*claim.LoadAnalysis) {
 	t := SummaryTable{}
 	kept := loads[:min(len(loads), 2*shownRows)]
 	if n := len(loads) - len(kept); n > 0 {
 		t.More = fmt.Sprintf("and %d more: --full", n)
 	}
-	var shown []result.Metric
+	var shown []metric.Metric
 	for _, l := range kept {
 		t.Names = append(t.Names, tableTitle(s.r.Plan, l.Load))
 		for _, m := range aloneLooked(l) {
@@ -87,7 +91,7 @@ func (s *summary) single(loads []*result.LoadAnalysis) {
 	s.Tables = append(s.Tables, t)
 }
 
-func ids(of []result.Metric) []string {
+func ids(of []metric.Metric) []string {
 	all := make([]string, len(of))
 	for i, m := range of {
 		all[i] = m.ID
@@ -96,7 +100,7 @@ func ids(of []result.Metric) []string {
 }
 
 // aloneSaid says how the one arm did: under each load, or of many under the one where it answered most.
-func (s *summary) aloneSaid(loads []*result.LoadAnalysis) []string {
+func (s *summary) aloneSaid(loads []*claim.LoadAnalysis) []string {
 	if len(loads) > detailed {
 		most := loads[0]
 		for _, l := range loads {
@@ -120,11 +124,11 @@ func (s *summary) aloneSaid(loads []*result.LoadAnalysis) []string {
 }
 
 // aloneUnder is what the arm did under a load: how many calls it answers, in which times, and what one costs.
-func (s *summary) aloneUnder(l *result.LoadAnalysis) string {
-	known := func(id string) (string, result.Estimate, bool) {
-		m, err := l.Metric(id)
+func (s *summary) aloneUnder(l *claim.LoadAnalysis) string {
+	known := func(id string) (string, claim.Estimate, bool) {
+		m, err := kinds.MetricOf(l, id)
 		if err != nil || l.Row(id) == nil || !l.Row(id).Cells[0].Estimate.Known {
-			return "", result.Estimate{}, false
+			return "", claim.Estimate{}, false
 		}
 		e := l.Row(id).Cells[0].Estimate
 		return With(e, RowUnit(m, l.Row(id))) + Marks(&l.Arms[0], m), e, true
@@ -132,7 +136,7 @@ func (s *summary) aloneUnder(l *result.LoadAnalysis) string {
 	name := l.Arms[0].Name
 	var did []string
 	if rate, e, ok := known(plan.Throughput); ok {
-		m, _ := l.Metric(plan.Throughput)
+		m, _ := kinds.MetricOf(l, plan.Throughput)
 		did = append(did, "answers "+strings.Replace(rate, "/s", "", 1)+" requests per second"+bounds(e, RowUnit(m, l.Row(plan.Throughput))))
 	}
 	var times []string
@@ -157,7 +161,7 @@ func (s *summary) aloneUnder(l *result.LoadAnalysis) string {
 }
 
 // nothingShown says that an arm has neither rate nor times, and first of all where that is since calls failed.
-func nothingShown(arm *result.ArmState) string {
+func nothingShown(arm *claim.ArmState) string {
 	for _, c := range arm.Failed() {
 		if found, _, ok := strings.Cut(c.Detail, ": "); ok && c.Gate == result.Answers {
 			return found + ", so that no figure of " + arm.Name + " is shown"
@@ -167,17 +171,17 @@ func nothingShown(arm *result.ArmState) string {
 }
 
 // costs is what a call costs the server, where that is known.
-func costs(l *result.LoadAnalysis, known func(string) (string, result.Estimate, bool)) string {
+func costs(l *claim.LoadAnalysis, known func(string) (string, claim.Estimate, bool)) string {
 	cpu, e, ok := known(plan.ServerCPU)
 	if !ok {
 		return ""
 	}
-	m, _ := l.Metric(plan.ServerCPU)
+	m, _ := kinds.MetricOf(l, plan.ServerCPU)
 	return " One costs the server " + cpu + " of CPU" + bounds(e, RowUnit(m, l.Row(plan.ServerCPU))) + "."
 }
 
 // aloneWhy points to the reasons why an arm has neither rate nor times.
-func (s *summary) aloneWhy(l *result.LoadAnalysis) string {
+func (s *summary) aloneWhy(l *claim.LoadAnalysis) string {
 	var marks []string
 	for _, m := range aloneLooked(l) {
 		if mark := s.refusals.markOf(s.r.Plan, l, 0, heads(l, m)); mark != "" && !slices.Contains(marks, mark) {
@@ -191,7 +195,7 @@ func (s *summary) aloneWhy(l *result.LoadAnalysis) string {
 }
 
 // aloneFailed says what failed where that refuses nothing: a check says it otherwise.
-func aloneFailed(l *result.LoadAnalysis) string {
+func aloneFailed(l *claim.LoadAnalysis) string {
 	arm := &l.Arms[0]
 	if len(arm.Causes) == 0 || len(arm.Invalid()) > 0 {
 		return ""
@@ -200,7 +204,7 @@ func aloneFailed(l *result.LoadAnalysis) string {
 	var parts []string
 	for _, c := range arm.Causes {
 		total += c.Count
-		parts = append(parts, result.Thousands(c.Count)+" "+c.Cause)
+		parts = append(parts, phrases.Thousands(c.Count)+" "+c.Cause)
 	}
 	if len(parts) > shownFindings {
 		parts = append(parts[:shownFindings], "others")

@@ -6,14 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 )
 
 // answer says in sentences what may be claimed, and first of all where that is nothing.
-func (s *summary) answer(loads []*result.LoadAnalysis) {
+func (s *summary) answer(loads []*claim.LoadAnalysis) {
 	var said []string
-	measured := slices.ContainsFunc(loads, func(l *result.LoadAnalysis) bool { return !Empty(l) })
+	measured := slices.ContainsFunc(loads, func(l *claim.LoadAnalysis) bool { return !Empty(l) })
 	switch {
 	case !measured && len(s.Answer) == 0:
 		why := "nothing was measured"
@@ -50,19 +54,19 @@ func (s *summary) answer(loads []*result.LoadAnalysis) {
 }
 
 // claims reports whether anything that the summary shows is a claim.
-func (s *summary) claims(loads []*result.LoadAnalysis) bool {
-	return slices.ContainsFunc(loads, func(l *result.LoadAnalysis) bool {
-		return slices.ContainsFunc(looked(l), func(m result.Metric) bool { return claimed(l, m.ID) })
+func (s *summary) claims(loads []*claim.LoadAnalysis) bool {
+	return slices.ContainsFunc(loads, func(l *claim.LoadAnalysis) bool {
+		return slices.ContainsFunc(looked(l), func(m metric.Metric) bool { return claimed(l, m.ID) })
 	})
 }
 
 // noClaim is the first sentence where nothing can be claimed, and whether it
 // says all there is to say.
-func (s *summary) noClaim(loads []*result.LoadAnalysis) (text string, all bool) {
+func (s *summary) noClaim(loads []*claim.LoadAnalysis) (text string, all bool) {
 	for _, l := range loads {
 		if row := l.Row(l.Primary); row != nil {
 			for _, c := range row.Cells {
-				if d := c.Difference; d != nil && d.Verdict == result.TooFew {
+				if d := c.Difference; d != nil && d.Verdict == claim.TooFew {
 					return "Nothing can be claimed yet: " + d.Why + ".", true
 				}
 			}
@@ -76,14 +80,14 @@ func (s *summary) noClaim(loads []*result.LoadAnalysis) (text string, all bool) 
 
 // sentences say what decides under a load, and that there are no times where
 // all were refused.
-func (s *summary) sentences(l *result.LoadAnalysis) []string {
+func (s *summary) sentences(l *claim.LoadAnalysis) []string {
 	if l.Slow && !Empty(l) {
 		return []string{slowSentence(s.r.Plan, l)}
 	}
 	if Empty(l) {
 		return []string{Load(s.r.Plan, l.Load) + ", " + nothing(l) + "."}
 	}
-	m, err := l.Metric(l.Primary)
+	m, err := kinds.MetricOf(l, l.Primary)
 	row := l.Row(l.Primary)
 	if err != nil || row == nil || len(row.Cells) == 0 {
 		return nil
@@ -96,7 +100,7 @@ func (s *summary) sentences(l *result.LoadAnalysis) []string {
 }
 
 // decided says how arms stand by the metric that decides.
-func (s *summary) decided(l *result.LoadAnalysis, m result.Metric, row *result.Row) string {
+func (s *summary) decided(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) string {
 	first := row.Cells[0].Estimate
 	switch {
 	case !first.Known:
@@ -113,7 +117,7 @@ func (s *summary) decided(l *result.LoadAnalysis, m result.Metric, row *result.R
 }
 
 // because points to the reason of a missing figure, or gives it.
-func (s *summary) because(l *result.LoadAnalysis, m result.Metric, arm int) string {
+func (s *summary) because(l *claim.LoadAnalysis, m metric.Metric, arm int) string {
 	if mark := s.refusals.markOf(s.r.Plan, l, arm, heads(l, m)); mark != "" {
 		return " (" + mark + " below)"
 	}
@@ -122,11 +126,11 @@ func (s *summary) because(l *result.LoadAnalysis, m result.Metric, arm int) stri
 
 // ranked says of more than two arms which is first, how far from the first
 // named, and which is furthest the other way.
-func (s *summary) ranked(l *result.LoadAnalysis, m result.Metric, row *result.Row) string {
+func (s *summary) ranked(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) string {
 	best, shared := champion(l)
 	w, base := words(m), l.Arms[0].Name
 	top := w.best
-	if slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Place == 0 }) {
+	if slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Place == 0 }) {
 		top += " of those with a figure"
 	}
 	figure := func(arm int) string {
@@ -138,7 +142,7 @@ func (s *summary) ranked(l *result.LoadAnalysis, m result.Metric, row *result.Ro
 		parts = append(parts, fmt.Sprintf("%s %s: %s", base, top, figure(0)))
 	case best > 0:
 		text := fmt.Sprintf("%s %s: %s", l.Arms[best].Name, top, figure(best))
-		if d := row.Cells[best].Difference; d != nil && d.Verdict == result.Better {
+		if d := row.Cells[best].Difference; d != nil && d.Verdict == claim.Better {
 			text += ", " + amount(d) + " " + lessOrMore(d) + " than " + base + sure(d)
 		}
 		parts = append(parts, text)
@@ -148,14 +152,14 @@ func (s *summary) ranked(l *result.LoadAnalysis, m result.Metric, row *result.Ro
 		parts = append(parts, fmt.Sprintf("%d of %d arms share the first place in %s", len(shared), len(l.Arms), m.Title))
 	}
 	if best < 0 && len(shared) == 0 {
-		if arm := extreme(row, result.Better); arm > 0 {
+		if arm := extreme(row, claim.Better); arm > 0 {
 			parts = append(parts, against(m, l.Arms[arm].Name, base, row.Cells[arm].Difference))
 		}
 	}
-	if arm := extreme(row, result.Worse); arm > 0 {
+	if arm := extreme(row, claim.Worse); arm > 0 {
 		parts = append(parts, against(m, l.Arms[arm].Name, base, row.Cells[arm].Difference))
 	}
-	if open := withVerdict(l, row, result.Inconclusive); len(open) > 0 && len(parts) < 2 {
+	if open := withVerdict(l, row, claim.Inconclusive); len(open) > 0 && len(parts) < 2 {
 		parts = append(parts, "no clear difference yet from "+base+" for "+fewNames(open))
 	}
 	if len(parts) == 0 {
@@ -165,13 +169,13 @@ func (s *summary) ranked(l *result.LoadAnalysis, m result.Metric, row *result.Ro
 }
 
 // counts says how many arms have no claim, by what is missing.
-func counts(row *result.Row) string {
+func counts(row *claim.Row) string {
 	few, open, none := 0, 0, 0
 	for _, c := range row.Cells[1:] {
 		switch d := c.Difference; {
 		case !c.Estimate.Known || d == nil:
 			none++
-		case d.Verdict == result.TooFew:
+		case d.Verdict == claim.TooFew:
 			few++
 		default:
 			open++
@@ -192,7 +196,7 @@ func counts(row *result.Row) string {
 	return List(parts)
 }
 
-func withVerdict(l *result.LoadAnalysis, row *result.Row, v result.Verdict) []string {
+func withVerdict(l *claim.LoadAnalysis, row *claim.Row, v claim.Verdict) []string {
 	var all []string
 	for arm, c := range row.Cells {
 		if c.Difference != nil && c.Difference.Verdict == v {
@@ -210,7 +214,7 @@ func fewNames(all []string) string {
 }
 
 // extreme is the arm that is furthest from the first by a verdict; 0 if none has it.
-func extreme(row *result.Row, v result.Verdict) int {
+func extreme(row *claim.Row, v claim.Verdict) int {
 	arm, most := 0, 0.0
 	for i, c := range row.Cells {
 		if d := c.Difference; d != nil && d.Known && d.Verdict == v {
@@ -224,21 +228,21 @@ func extreme(row *result.Row, v result.Verdict) int {
 
 // against says how one arm differs from another: "grpc costs the server 32 %
 // more CPU per request than http1-json (95 % CI 30 to 33 %)".
-func against(m result.Metric, name, base string, d *result.Difference) string {
+func against(m metric.Metric, name, base string, d *claim.Difference) string {
 	switch {
 	case d == nil:
 		return name + " is not compared with " + base
-	case d.Verdict == result.Better || d.Verdict == result.Worse:
+	case d.Verdict == claim.Better || d.Verdict == claim.Worse:
 		return comparedBy(m, name, base, amount(d), d.Ratio > 1) + sure(d)
-	case d.Verdict == result.Equivalent && d.Exact:
+	case d.Verdict == claim.Equivalent && d.Exact:
 		return fmt.Sprintf("%s and %s have the same %s", name, base, m.Title)
-	case d.Verdict == result.Equivalent:
+	case d.Verdict == claim.Equivalent:
 		return fmt.Sprintf("%s and %s have the same %s, within %s", name, base, m.Title, Margin(d.Margin))
-	case d.Verdict == result.Inconclusive:
+	case d.Verdict == claim.Inconclusive:
 		low, high, _ := strings.Cut(strings.Trim(Interval(d), "[]"), ", ")
 		text := fmt.Sprintf("there is no clear difference in %s between %s and %s yet (%s, 95 %% CI %s to %s)", m.Title, name, base, Change(d), low, high)
 		if d.More > 0 && d.More <= manyRounds {
-			text += fmt.Sprintf("; about %s more rounds would decide", result.Thousands(uint64(d.More)))
+			text += fmt.Sprintf("; about %s more rounds would decide", phrases.Thousands(uint64(d.More)))
 		}
 		return text
 	}
@@ -246,7 +250,7 @@ func against(m result.Metric, name, base string, d *result.Difference) string {
 }
 
 // comparedBy is a claim without its interval.
-func comparedBy(m result.Metric, name, base, by string, more bool) string {
+func comparedBy(m metric.Metric, name, base, by string, more bool) string {
 	word := map[bool]string{true: "more", false: "less"}[more]
 	fewer := map[bool]string{true: "more", false: "fewer"}[more]
 	where := map[string]string{
@@ -266,21 +270,21 @@ func comparedBy(m result.Metric, name, base, by string, more bool) string {
 		return fmt.Sprintf("%s moves %s %s messages than %s", name, by, fewer, base)
 	}
 	long := map[bool]string{true: "higher", false: "lower"}[more]
-	if m.Dimension == result.Time {
+	if m.Dimension == metric.Time {
 		long = map[bool]string{true: "longer", false: "shorter"}[more]
 	}
 	return fmt.Sprintf("the %s is %s %s with %s than with %s", m.Title, by, long, name, base)
 }
 
 // amount is how large a claimed difference is, without its sign: "32 %".
-func amount(d *result.Difference) string {
+func amount(d *claim.Difference) string {
 	if d.Ratio >= manifold {
 		return Significant(d.Ratio, 2) + " times"
 	}
 	return strings.TrimLeft(briefChange(d), "+−") + " %"
 }
 
-func lessOrMore(d *result.Difference) string {
+func lessOrMore(d *claim.Difference) string {
 	if d.Ratio > 1 {
 		return "more"
 	}
@@ -288,7 +292,7 @@ func lessOrMore(d *result.Difference) string {
 }
 
 // sure is the interval of a claim, low end first.
-func sure(d *result.Difference) string {
+func sure(d *claim.Difference) string {
 	if d.Exact {
 		return " (exact)"
 	}
@@ -308,8 +312,8 @@ func sure(d *result.Difference) string {
 // speed says of two arms the second thing that people ask: how many requests a
 // server answers, or what they cost at a rate that was given; and of any number
 // that no time is known where all were refused.
-func (s *summary) speed(l *result.LoadAnalysis) string {
-	timed := func(m result.Metric) bool { return m.Quantile > 0 || m.ID == plan.Throughput }
+func (s *summary) speed(l *claim.LoadAnalysis) string {
+	timed := func(m metric.Metric) bool { return m.Quantile > 0 || m.ID == plan.Throughput }
 	shown, known := 0, 0
 	refused := ""
 	for _, m := range looked(l) {
@@ -334,7 +338,7 @@ func (s *summary) speed(l *result.LoadAnalysis) string {
 	if l.Open {
 		id = plan.ServerCPU
 	}
-	m, err := l.Metric(id)
+	m, err := kinds.MetricOf(l, id)
 	row := l.Row(id)
 	if err != nil || id == l.Primary || row == nil || row.Cells[1].Difference == nil || !row.Cells[1].Difference.Verdict.Claim() {
 		return ""
@@ -351,7 +355,7 @@ func capitalisedUnlessName(text, name string) string {
 }
 
 // many says of many loads under how many each arm is first.
-func (s *summary) many(loads []*result.LoadAnalysis) []string {
+func (s *summary) many(loads []*claim.LoadAnalysis) []string {
 	var won Groups[string, string]
 	none := 0
 	for _, l := range loads {

@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/history"
+	"wirelab/lab/result/metric"
 )
 
 // SummariseExplained is the short answer to why the arms of a result differ. a
 // is its analysis, and e what explains it.
-func SummariseExplained(r *result.Result, a *result.Analysis, e *result.Explanation) Summary {
+func SummariseExplained(r *result.Result, a *claim.Analysis, e *explain.Explanation) Summary {
 	r, a = Marked(r, a)
 	s := summary{r: r, a: a, refusals: &refusals{}}
 	for i := range e.Loads {
@@ -30,7 +35,7 @@ func SummariseExplained(r *result.Result, a *result.Analysis, e *result.Explanat
 
 // explained adds what is told of the primary metric under one load: of each
 // difference its parts, and what each factor does on average.
-func (s *summary) explained(e *result.Explanation, l *result.LoadExplanation, several bool) {
+func (s *summary) explained(e *explain.Explanation, l *explain.LoadExplanation, several bool) {
 	where := ""
 	if several {
 		where = LoadName(s.r.Plan, l.Load) + ": "
@@ -40,7 +45,7 @@ func (s *summary) explained(e *result.Explanation, l *result.LoadExplanation, se
 		return
 	}
 	x := &l.Metrics[0]
-	m, err := result.MetricByID(x.Metric)
+	m, err := kinds.MetricByID(x.Metric)
 	if err != nil || x.Why != "" {
 		s.Answer = append(s.Answer, where+"Nothing can be explained: "+x.Why+".")
 		return
@@ -62,7 +67,7 @@ func (s *summary) explained(e *result.Explanation, l *result.LoadExplanation, se
 }
 
 // attributed says what a difference is made of, and adds its parts as a table.
-func (s *summary) attributed(m result.Metric, at *result.Attribution, where string, table bool) {
+func (s *summary) attributed(m metric.Metric, at *explain.Attribution, where string, table bool) {
 	from, to := s.r.ArmName(at.From), s.r.ArmName(at.To)
 	if at.Where != "" {
 		where += "With " + at.Where + ": "
@@ -74,7 +79,7 @@ func (s *summary) attributed(m result.Metric, at *result.Attribution, where stri
 	text := where + against(m, to, from, at.Total.Difference)
 	var parts []string
 	for i := range at.Shares {
-		if d := at.Shares[i].Difference; d.Verdict == result.Better || d.Verdict == result.Worse {
+		if d := at.Shares[i].Difference; d.Verdict == claim.Better || d.Verdict == claim.Worse {
 			parts = append(parts, at.Shares[i].Factor+" "+Points(&at.Shares[i])+" points")
 		}
 	}
@@ -90,7 +95,7 @@ func (s *summary) attributed(m result.Metric, at *result.Attribution, where stri
 	}
 	t := SummaryTable{Title: Capitalised(m.Title) + " from " + from + " to " + to}
 	columns := []SummaryColumn{{Head: "points"}, {Head: "95 % CI"}, {Head: "from → to"}}
-	for _, share := range append(append([]result.Share{}, at.Shares...), *at.Total) {
+	for _, share := range append(append([]explain.Share{}, at.Shares...), *at.Total) {
 		name, step := share.Factor, share.LevelFrom+" → "+share.LevelTo
 		if name == "" {
 			name, step = "together", ""
@@ -106,10 +111,10 @@ func (s *summary) attributed(m result.Metric, at *result.Attribution, where stri
 }
 
 // actTogether says how many pairs of factors cannot be told apart.
-func actTogether(x *result.MetricExplanation) string {
+func actTogether(x *explain.MetricExplanation) string {
 	n := 0
 	for i := range x.Interactions {
-		if d := x.Interactions[i].Difference; d != nil && (d.Verdict == result.Better || d.Verdict == result.Worse) {
+		if d := x.Interactions[i].Difference; d != nil && (d.Verdict == claim.Better || d.Verdict == claim.Worse) {
 			n++
 		}
 	}
@@ -123,7 +128,7 @@ func actTogether(x *result.MetricExplanation) string {
 }
 
 // effectsTable is what each factor does on average over the others.
-func effectsTable(e *result.Explanation, m result.Metric, x *result.MetricExplanation) (SummaryTable, bool) {
+func effectsTable(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation) (SummaryTable, bool) {
 	t := SummaryTable{Title: Capitalised(m.Title) + ": each factor, on average over the others"}
 	columns := []SummaryColumn{{Head: "change"}, {Head: "95 % CI"}}
 	for i := range x.Effects {
@@ -146,7 +151,7 @@ func effectsTable(e *result.Explanation, m result.Metric, x *result.MetricExplan
 
 // SummariseAgreement is the short answer to whether a result's conclusions hold
 // in another, here.
-func SummariseAgreement(was, here *result.Result, a *result.Agreement) Summary {
+func SummariseAgreement(was, here *result.Result, a *history.Agreement) Summary {
 	marked, _ := Marked(was, nil)
 	s := Summary{Answer: []string{Agreed(a)}}
 	if n := len(a.Environment); n > 0 {
@@ -186,12 +191,12 @@ func SummariseAgreement(was, here *result.Result, a *result.Agreement) Summary {
 }
 
 // unheld says why conclusions do not hold here: each reason once.
-func unheld(a *result.Agreement) []string {
+func unheld(a *history.Agreement) []string {
 	count := map[string]int{}
 	var order []string
 	for i := range a.Conclusions {
 		c := &a.Conclusions[i]
-		if c.Holding == result.Holds {
+		if c.Holding == history.Holds {
 			continue
 		}
 		why := string(c.Holding) + ": " + c.Why

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // curves adds what was found of response times over offered rates: of each arm
@@ -20,7 +21,7 @@ func (s *summary) curves() {
 // curveHeads says what the short heads mean: with long ones a terminal of 80 columns has no room for the last.
 const curveHeads = "keeps up: at this rate still · not at: from this rate on no more · answers: at most, in overload too"
 
-func (s *summary) curve(c *result.Curve) {
+func (s *summary) curve(c *claim.Curve) {
 	t := SummaryTable{Title: "Rates, " + c.Operation}
 	columns := []SummaryColumn{{Head: "knee"}, {Head: "p50 there"}, {Head: "p99 there"}, {Head: "keeps up"}, {Head: "not at"}, {Head: "answers"}}
 	var bears, silent, collapses []string
@@ -42,7 +43,7 @@ func (s *summary) curve(c *result.Curve) {
 		if a.Most.Known {
 			texts[5] = Rate(a.Most.Value, 3)
 		}
-		if !slices.ContainsFunc(a.Points, func(p result.Point) bool { return p.Achieved.Known }) {
+		if !slices.ContainsFunc(a.Points, func(p claim.Point) bool { return p.Achieved.Known }) {
 			silent = append(silent, a.Name)
 		}
 		for i := range columns {
@@ -76,7 +77,7 @@ func (s *summary) curve(c *result.Curve) {
 }
 
 // curveKey is the key of the reason why a check refuses points of a curve.
-func curveKey(c *result.Curve, gate result.Gate) string { return c.Operation + " " + string(gate) }
+func curveKey(c *claim.Curve, gate result.Gate) string { return c.Operation + " " + string(gate) }
 
 // The columns of a curve's table, as [summary.curve] has them.
 const (
@@ -89,7 +90,7 @@ const (
 )
 
 // curveDash returns the mark of the reason why an arm has no figure in a column.
-func (s *summary) curveDash(c *result.Curve, a *result.ArmCurve, column int, head string) string {
+func (s *summary) curveDash(c *claim.Curve, a *claim.ArmCurve, column int, head string) string {
 	why := ""
 	switch column {
 	case curveKnee, curveP50, curveP99:
@@ -118,7 +119,7 @@ func (s *summary) curveDash(c *result.Curve, a *result.ArmCurve, column int, hea
 }
 
 // curveRefused says why figures of a curve are missing: one line for each check.
-func (s *summary) curveRefused(c *result.Curve) {
+func (s *summary) curveRefused(c *claim.Curve) {
 	var why Groups[result.Gate, string]
 	who := map[result.Gate][]string{}
 	for i := range c.Arms {
@@ -161,7 +162,7 @@ func (s *summary) capacity() {
 		a := &c.Arms[i]
 		t.Names = append(t.Names, a.Name)
 		capacity, interval := CapacityOf(a), ""
-		if a.Kind == result.CapacityFound {
+		if a.Kind == claim.CapacityFound {
 			found++
 			capacity, interval = Rate(a.Rate.Value, 3), RateInterval(a.Rate)
 			first = append(first, a.Name+" bears "+rate(whole(a.Rate.Value)))
@@ -177,7 +178,7 @@ func (s *summary) capacity() {
 		for k, text := range []string{capacity, interval, ratio, bounds, verdict} {
 			columns[k].Cells = append(columns[k].Cells, SummaryCell{Value: text})
 		}
-		if a.Kind != result.CapacityFound {
+		if a.Kind != claim.CapacityFound {
 			s.Refused = append(s.Refused, a.Name+": "+trimmedStop(a.Why))
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 )
 
 // refusals are the reasons why figures are missing, in the order in which they are met.
@@ -18,10 +20,10 @@ type refusals struct {
 // refusal is one reason.
 type refusal struct {
 	key     string
-	check   *result.Check // the worst; nil where no check is the reason
-	why     string        // of the first
-	several bool          // arms give the reason with other numbers
-	text    string        // what is said, where it is not made of the above
+	check   *claim.Check // the worst; nil where no check is the reason
+	why     string       // of the first
+	several bool         // arms give the reason with other numbers
+	text    string       // what is said, where it is not made of the above
 	cells   []refusedCell
 }
 
@@ -32,10 +34,10 @@ type refusedCell struct{ load, arm, what string }
 var numerals = []string{"¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"}
 
 // add notes that an arm has no figure of a metric, and returns the mark of the reason.
-func (all *refusals) add(p plan.Plan, l *result.LoadAnalysis, m result.Metric, arm int, what string) string {
+func (all *refusals) add(p plan.Plan, l *claim.LoadAnalysis, m metric.Metric, arm int, what string) string {
 	state := &l.Arms[arm]
 	why := l.Row(m.ID).Cells[arm].Estimate.Why
-	var check *result.Check
+	var check *claim.Check
 	for _, c := range state.Failed() {
 		if gated(state, m) && c.Detail == why {
 			check = &c
@@ -97,7 +99,7 @@ func (all *refusals) say(key, text string) bool {
 }
 
 // beyond reports whether a check failed by more than another of the same gate.
-func beyond(a, b *result.Check) bool {
+func beyond(a, b *claim.Check) bool {
 	if a.AtLeast {
 		return a.Value < b.Value
 	}
@@ -129,7 +131,7 @@ func (r *refusal) line(of int, alone bool) string {
 		}
 	}
 	what := List(whats)
-	if r.check != nil && r.check.Gate.Whole() {
+	if r.check != nil && claim.Whole(r.check.Gate) {
 		what = "every figure"
 	}
 	who := " of " + List(arms)
@@ -175,7 +177,7 @@ func (r *refusal) reason() string {
 
 // refusalWords say what a check found in the words of who reads them, with the
 // number that it found; "" where the check's own words are as short.
-func refusalWords(c *result.Check) string {
+func refusalWords(c *claim.Check) string {
 	words, ok := map[result.Gate]string{
 		result.GeneratorCPU:    "the load generator was too busy",
 		result.GeneratorWaits:  "the load generator had to wait for a CPU",
@@ -200,7 +202,7 @@ func (all *refusals) someRefused() bool {
 }
 
 // markOf returns the mark of the reason for a missing figure; "" if it has none yet.
-func (all *refusals) markOf(p plan.Plan, l *result.LoadAnalysis, arm int, what string) string {
+func (all *refusals) markOf(p plan.Plan, l *claim.LoadAnalysis, arm int, what string) string {
 	cell := refusedCell{LoadName(p, l.Load), l.Arms[arm].Name, what}
 	for i, r := range all.all {
 		if slices.Contains(r.cells, cell) {

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 )
 
 // looked are the metrics that most people look for first, the one that decides
 // before all. Client cost is shown where it is asked for.
-func looked(l *result.LoadAnalysis) []result.Metric {
+func looked(l *claim.LoadAnalysis) []metric.Metric {
 	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
 	switch {
 	case l.Scenario != "", l.Streams > 0:
@@ -28,7 +30,7 @@ func looked(l *result.LoadAnalysis) []result.Metric {
 }
 
 // load adds the table of one load: a row for each arm.
-func (s *summary) load(l *result.LoadAnalysis) {
+func (s *summary) load(l *claim.LoadAnalysis) {
 	if Empty(l) {
 		return
 	}
@@ -70,7 +72,7 @@ func tableTitle(p plan.Plan, load int) string {
 
 // rowsOf are the arms in the order that they are shown: as they were named, and of
 // many the first and then the best.
-func rowsOf(l *result.LoadAnalysis) []int {
+func rowsOf(l *claim.LoadAnalysis) []int {
 	rows := make([]int, len(l.Arms))
 	for i := range rows {
 		rows[i] = i
@@ -93,15 +95,15 @@ func rowsOf(l *result.LoadAnalysis) []int {
 
 // untold reports whether a metric that does not decide has no figure for a
 // reason that is no refusal, as where no server is ours.
-func untold(l *result.LoadAnalysis, m result.Metric, row *result.Row) bool {
+func untold(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) bool {
 	if m.ID == l.Primary || m.Quantile > 0 || worthShowing(m, *row) {
 		return false
 	}
-	return !slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Rounds > 0 && gated(&arm, m) })
+	return !slices.ContainsFunc(l.Arms, func(arm claim.ArmState) bool { return arm.Rounds > 0 && gated(&arm, m) })
 }
 
 // cell is one arm's figure, or the number of the reason why there is none.
-func (s *summary) cell(l *result.LoadAnalysis, m result.Metric, arm int, value, head string) SummaryCell {
+func (s *summary) cell(l *claim.LoadAnalysis, m metric.Metric, arm int, value, head string) SummaryCell {
 	c := l.Row(m.ID).Cells[arm]
 	if !c.Estimate.Known {
 		none := SummaryCell{Value: Absent, Mark: s.refusals.add(s.r.Plan, l, m, arm, head)}
@@ -119,7 +121,7 @@ func (s *summary) cell(l *result.LoadAnalysis, m result.Metric, arm int, value, 
 	switch first := l.Row(m.ID).Cells[0].Estimate; {
 	case d.Known:
 		found.Change, found.Sign = briefChange(d), signOf(d.Verdict)
-	case d.Verdict == result.TooFew:
+	case d.Verdict == claim.TooFew:
 		found.Sign = signOpen
 	case !first.Known:
 		found.Change = Absent + s.refusals.add(s.r.Plan, l, m, 0, head)
@@ -130,7 +132,7 @@ func (s *summary) cell(l *result.LoadAnalysis, m result.Metric, arm int, value, 
 }
 
 // briefChange writes a difference as a column has room for: "+32", "−4.1".
-func briefChange(d *result.Difference) string {
+func briefChange(d *claim.Difference) string {
 	if d.Ratio >= manifold {
 		return "×" + Significant(d.Ratio, 2)
 	}
@@ -145,12 +147,12 @@ const manifold = 10
 
 // bytes is what a request moves both ways. The sign stands only where both ways
 // say the same.
-func (s *summary) bytes(l *result.LoadAnalysis, rows []int) (SummaryColumn, bool) {
+func (s *summary) bytes(l *claim.LoadAnalysis, rows []int) (SummaryColumn, bool) {
 	sent, received := l.Row(plan.WireSent), l.Row(plan.WireReceived)
 	if sent == nil || received == nil || l.Scenario != "" {
 		return SummaryColumn{}, false
 	}
-	m, err := l.Metric(plan.WireSent)
+	m, err := kinds.MetricOf(l, plan.WireSent)
 	if err != nil {
 		return SummaryColumn{}, false
 	}
@@ -167,7 +169,7 @@ func (s *summary) bytes(l *result.LoadAnalysis, rows []int) (SummaryColumn, bool
 	if len(all) == 0 {
 		return SummaryColumn{}, false
 	}
-	unit := UnitFor(result.Size, all...)
+	unit := UnitFor(metric.Size, all...)
 	column := SummaryColumn{Head: "bytes", Unit: unit.Name}
 	first, compared := total(0)
 	for _, arm := range rows {
@@ -191,7 +193,7 @@ func (s *summary) bytes(l *result.LoadAnalysis, rows []int) (SummaryColumn, bool
 
 // matrix adds one table of many loads: a row for each, a column for each arm, by
 // what decides.
-func (s *summary) matrix(loads []*result.LoadAnalysis) {
+func (s *summary) matrix(loads []*claim.LoadAnalysis) {
 	t := SummaryTable{Whole: true}
 	same := loads[0].Primary
 	for _, l := range loads {
@@ -199,7 +201,7 @@ func (s *summary) matrix(loads []*result.LoadAnalysis) {
 			same = ""
 		}
 	}
-	if m, err := loads[0].Metric(same); err == nil {
+	if m, err := kinds.MetricOf(loads[0], same); err == nil {
 		t.Title = Capitalised(m.Title)
 	}
 	decides := SummaryColumn{Head: "decided by"}
@@ -213,7 +215,7 @@ func (s *summary) matrix(loads []*result.LoadAnalysis) {
 	}
 	arms := make([]SummaryColumn, len(s.r.Plan.Arms))
 	for _, l := range kept {
-		m, err := l.Metric(l.Primary)
+		m, err := kinds.MetricOf(l, l.Primary)
 		row := l.Row(l.Primary)
 		if err != nil || row == nil {
 			continue
@@ -245,7 +247,7 @@ func (s *summary) matrix(loads []*result.LoadAnalysis) {
 
 // samePace is how calls come, where that is the same under all of several loads
 // that differ in their operation; else "".
-func samePace(p plan.Plan, loads []*result.LoadAnalysis) string {
+func samePace(p plan.Plan, loads []*claim.LoadAnalysis) string {
 	pace := ""
 	for i, l := range loads {
 		if severalOf(p, l.Load) == "" || i > 0 && paceName(p.Loads[l.Load]) != pace {

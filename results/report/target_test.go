@@ -6,6 +6,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/csv"
@@ -13,7 +14,7 @@ import (
 
 // fact is the line of a report's head with a name.
 func fact(r *result.Result, name string) string {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	for _, f := range report.Facts(r, &a) {
 		if f.Name == name {
 			return f.Text
@@ -90,7 +91,7 @@ func TestBusyMachineNamesTheTarget(t *testing.T) {
 		r.Rounds[n].Noise.Others = 0.9
 	}
 	fix := func() string {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		for _, c := range a.Loads[0].Arms[0].Checks {
 			if c.Gate == result.Neighbours {
 				return c.Fix
@@ -117,7 +118,7 @@ func TestConnectionsOpenedToTargets(t *testing.T) {
 		}
 	}
 	said := func() bool {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		return strings.Contains(strings.Join(report.Notes(&a.Loads[0]), "\n"), "keep-alive")
 	}
 	if said() {
@@ -141,7 +142,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 				}
 			}
 		}
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		if e := a.Loads[0].Row(plan.ServerAllocations).Cells[1].Estimate; e.Known || e.Value != 0 || e.Why == "" {
 			t.Errorf("%s: %+v", name, e)
 		}

@@ -6,14 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/threshold"
 )
 
 // OutcomeWords says an outcome with what would decide it: "pass", "fail",
 // "inconclusive, +22 rounds".
-func OutcomeWords(f *result.Finding) string {
-	if f.Outcome == result.Undecided && f.More > 0 {
+func OutcomeWords(f *threshold.Finding) string {
+	if f.Outcome == threshold.Undecided && f.More > 0 {
 		return string(f.Outcome) + ", " + MoreRounds(f.More)
 	}
 	return string(f.Outcome)
@@ -22,7 +23,7 @@ func OutcomeWords(f *result.Finding) string {
 // Figure writes what a finding is about and its interval: "+32.4 %" and
 // "[+31.6, +33.2]", "24.1 ms" and "[23.8, 24.4]". [Absent] and nothing if there
 // is no figure. There are digits enough to tell the bounds from the limit.
-func Figure(f *result.Finding) (value, interval string) {
+func Figure(f *threshold.Finding) (value, interval string) {
 	if !f.Known {
 		return Absent, ""
 	}
@@ -46,7 +47,7 @@ func Figure(f *result.Finding) (value, interval string) {
 const mostDigits = 6
 
 // figureForm returns how a finding's numbers are written, and their unit.
-func figureForm(f *result.Finding) (form func(float64) string, unit string) {
+func figureForm(f *threshold.Finding) (form func(float64) string, unit string) {
 	width, least := 0.0, 3
 	if f.Bounded {
 		width = f.High - f.Low
@@ -58,10 +59,10 @@ func figureForm(f *result.Finding) (form func(float64) string, unit string) {
 		if least = 1; 100*width/2 >= 5 {
 			least = 0
 		}
-	case f.Metric == result.ErrorShare:
+	case f.Metric == threshold.ErrorShare:
 		with, unit, least = func(v float64, digits int) string { return Significant(100*v, digits) }, "%", 2
 	default:
-		m, err := result.MetricByID(f.Metric)
+		m, err := kinds.MetricByID(f.Metric)
 		u := UnitFor(m.Dimension, f.Value)
 		if err != nil || m.Counted {
 			u = Unit{Size: 1}
@@ -85,9 +86,9 @@ func figureForm(f *result.Finding) (form func(float64) string, unit string) {
 
 // Finding says a finding in words: "server CPU per request of grpc, with 1 call
 // in flight: +32.4 % (95 % CI +31.6 to +33.2), over the limit of +3%".
-func Finding(p plan.Plan, f *result.Finding) string {
+func Finding(p plan.Plan, f *threshold.Finding) string {
 	title := "share of failed calls"
-	if m, err := result.MetricByID(f.Metric); err == nil {
+	if m, err := kinds.MetricByID(f.Metric); err == nil {
 		title = m.Title
 	}
 	load := Load(p, f.Load)
@@ -109,14 +110,14 @@ func Finding(p plan.Plan, f *result.Finding) string {
 		limit = "nothing to hold against the " + limit
 	}
 	switch f.Outcome {
-	case result.Crossed:
+	case threshold.Crossed:
 		if f.Below {
 			return text + "under the " + limit
 		}
 		return text + "over the " + limit
-	case result.Passed:
+	case threshold.Passed:
 		return text + "within the " + limit
-	case result.Undecided:
+	case threshold.Undecided:
 		if f.More > 0 {
 			return text + limit + ": " + f.Why + "; " + MoreRounds(f.More) + " would probably decide"
 		}
@@ -125,7 +126,7 @@ func Finding(p plan.Plan, f *result.Finding) string {
 }
 
 // Judged says in a sentence how a result stands against its thresholds.
-func Judged(p plan.Plan, j *result.Judgement) string {
+func Judged(p plan.Plan, j *threshold.Judgement) string {
 	if j.Why != "" {
 		return "Invalid: " + j.Why + "."
 	}
@@ -140,13 +141,13 @@ func Judged(p plan.Plan, j *result.Judgement) string {
 		}
 	}
 	n := len(j.Findings)
-	if j.Outcome == result.Passed {
+	if j.Outcome == threshold.Passed {
 		if n == 1 {
 			return "Pass: " + found[0] + "."
 		}
 		return fmt.Sprintf("Pass: all %d comparisons are proved to be within their limits.", n)
 	}
-	start := map[result.Outcome]string{result.Crossed: "Fail", result.Undecided: "Inconclusive", result.Spoiled: "Invalid"}[j.Outcome]
+	start := map[threshold.Outcome]string{threshold.Crossed: "Fail", threshold.Undecided: "Inconclusive", threshold.Spoiled: "Invalid"}[j.Outcome]
 	if n > 1 {
 		start += fmt.Sprintf(" (%d of %d)", len(found), n)
 	}
@@ -154,7 +155,7 @@ func Judged(p plan.Plan, j *result.Judgement) string {
 	if len(found) > 1 {
 		text += fmt.Sprintf("; and %d more", len(found)-1)
 	}
-	if j.Outcome == result.Undecided && more > first {
+	if j.Outcome == threshold.Undecided && more > first {
 		text += "; " + MoreRounds(more) + " would probably decide all that rounds can decide"
 	}
 	return text + "."
@@ -162,7 +163,7 @@ func Judged(p plan.Plan, j *result.Judgement) string {
 
 // JudgedNotes say why findings are neither pass nor fail, and how many were
 // adjusted for each other.
-func JudgedNotes(j *result.Judgement) []string {
+func JudgedNotes(j *threshold.Judgement) []string {
 	type reason struct{ threshold, why string }
 	var who Groups[reason, string]
 	for i := range j.Findings {

@@ -6,23 +6,26 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report"
 )
 
 func TestFigure(t *testing.T) {
 	t.Parallel()
-	relative := func(limit, value, low, high float64) result.Finding {
-		return result.Finding{Metric: plan.ServerCPU, Relative: true, Limit: limit, Known: true, Bounded: true, Value: value, Low: low, High: high}
+	relative := func(limit, value, low, high float64) threshold.Finding {
+		return threshold.Finding{Metric: plan.ServerCPU, Relative: true, Limit: limit, Known: true, Bounded: true, Value: value, Low: low, High: high}
 	}
-	of := func(metric string, limit, value, low, high float64) result.Finding {
+	of := func(metric string, limit, value, low, high float64) threshold.Finding {
 		f := relative(limit, value, low, high)
 		f.Metric, f.Relative = metric, false
 		return f
 	}
 	for _, c := range []struct {
 		name            string
-		f               result.Finding
+		f               threshold.Finding
 		value, interval string
 	}{
 		{"a ratio", relative(1.03, 1.324, 1.316, 1.332), "+32.4 %", "[+31.6, +33.2]"},
@@ -32,9 +35,9 @@ func TestFigure(t *testing.T) {
 		{"a time", of(plan.ResponseP99, 20e6, 3.67e6, 3.59e6, 3.76e6), "3.67 ms", "[3.59, 3.76]"},
 		{"a time whose bound is close to its limit", of(plan.ResponseP99, 3.6e6, 3.67e6, 3.60004e6, 3.76e6), "3.67000 ms", "[3.60004, 3.76000]"},
 		{"a rate", of(plan.Throughput, 5e4, 15900, 15500, 16300), "15,900/s", "[15,500, 16,300]"},
-		{"failures", of(result.ErrorShare, 0.001, 0.0000412, 0, 0.00013), "0.0041 %", "[0, 0.013]"},
-		{"a count", of(result.Connections, 0, 3, 3, 3), "3", "exact"},
-		{"nothing", result.Finding{Metric: plan.ServerCPU}, report.Absent, ""},
+		{"failures", of(threshold.ErrorShare, 0.001, 0.0000412, 0, 0.00013), "0.0041 %", "[0, 0.013]"},
+		{"a count", of(metric.Connections, 0, 3, 3, 3), "3", "exact"},
+		{"nothing", threshold.Finding{Metric: plan.ServerCPU}, report.Absent, ""},
 	} {
 		if value, interval := report.Figure(&c.f); value != c.value || interval != c.interval {
 			t.Errorf("%s: %q %q, want %q %q", c.name, value, interval, c.value, c.interval)
@@ -61,16 +64,16 @@ func TestJudged(t *testing.T) {
 		{resulttest.Troubled(), []string{"cpu/req > +3%"}, []string{"Invalid (3 of 5): ", "nothing to hold against the limit of +3%: 3 of"}},
 		{resulttest.Short(3), []string{"cpu/req > +3%"}, []string{"Invalid: interrupted after 3 rounds"}},
 	} {
-		var all []result.Threshold
+		var all []threshold.Threshold
 		for _, text := range c.texts {
-			one, err := result.ParseThreshold(text)
+			one, err := threshold.ParseThreshold(text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all = append(all, one)
 		}
-		a := result.Analyse(c.r)
-		j := result.Judge(c.r, &a, all)
+		a := analyse.Result(c.r)
+		j := threshold.Judge(c.r, &a, all)
 		got := report.Judged(c.r.Plan, &j)
 		for _, want := range c.want {
 			if !strings.Contains(got, want) {

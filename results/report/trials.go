@@ -1,6 +1,8 @@
 package report
 
-import "wirelab/lab/result"
+import (
+	"wirelab/lab/result"
+)
 
 // Trials are those of an arm under a load, one at most of each round.
 func Trials(r *result.Result, load, arm int) []*result.Trial {

@@ -9,6 +9,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 )
 
 // The marks that stand behind a figure which says less than it seems to.
@@ -19,7 +21,7 @@ const (
 )
 
 // Marks are the marks behind an arm's figure of a metric; "" for most.
-func Marks(arm *result.ArmState, m result.Metric) string {
+func Marks(arm *claim.ArmState, m metric.Metric) string {
 	text := ""
 	for _, c := range arm.Marks(m) {
 		switch c.Gate {
@@ -36,7 +38,7 @@ func Marks(arm *result.ArmState, m result.Metric) string {
 
 // MarkWords are the marks of an arm's metric in words, for forms that have
 // room: "floor-limited".
-func MarkWords(arm *result.ArmState, m result.Metric) []string {
+func MarkWords(arm *claim.ArmState, m metric.Metric) []string {
 	var all []string
 	for _, c := range arm.Marks(m) {
 		word, _, _ := strings.Cut(c.Detail, ":")
@@ -46,7 +48,7 @@ func MarkWords(arm *result.ArmState, m result.Metric) []string {
 }
 
 // Legend says what the marks under a load mean, and what to change.
-func Legend(l *result.LoadAnalysis) []string {
+func Legend(l *claim.LoadAnalysis) []string {
 	lines := earlyOf(l)
 	for _, gate := range []result.Gate{result.AboveFloor, result.Neighbours, result.DatabaseSeen} {
 		fix := ""
@@ -76,7 +78,7 @@ func Legend(l *result.LoadAnalysis) []string {
 
 // Floored lists the arms whose floor is known; Floor is a metric of one before
 // a server that does nothing, in the metric's unit, false where that has none.
-func Floored(l *result.LoadAnalysis) []int {
+func Floored(l *claim.LoadAnalysis) []int {
 	var arms []int
 	for a := range l.Arms {
 		if l.Arms[a].Floor.Known {
@@ -87,7 +89,7 @@ func Floored(l *result.LoadAnalysis) []int {
 }
 
 // Floor is a metric before a server that does nothing; see [Floored].
-func Floor(arm *result.ArmState, m result.Metric) (float64, bool) {
+func Floor(arm *claim.ArmState, m metric.Metric) (float64, bool) {
 	v := 0.0
 	switch m.ID {
 	case plan.ResponseP50, plan.ServiceP50:
@@ -102,8 +104,8 @@ func Floor(arm *result.ArmState, m result.Metric) (float64, bool) {
 
 // Validity says of each arm how its checks went, arms of which the same is to
 // be said together: "grpc and connect: all 17 checks passed".
-func Validity(l *result.LoadAnalysis) []string {
-	return grouped(l, func(arm *result.ArmState) []string {
+func Validity(l *claim.LoadAnalysis) []string {
+	return grouped(l, func(arm *claim.ArmState) []string {
 		if arm.Rounds == 0 {
 			return nil
 		}
@@ -125,7 +127,7 @@ func Validity(l *result.LoadAnalysis) []string {
 }
 
 // limited says what a mark is about, with its number.
-func limited(c result.Check) string {
+func limited(c claim.Check) string {
 	switch c.Gate {
 	case result.AboveFloor:
 		return fmt.Sprintf("floor-limited (%s %s)", Significant(c.Value, 2), c.Unit)
@@ -136,7 +138,7 @@ func limited(c result.Check) string {
 }
 
 // measured is a check's value beside its limit: " (45 %, limit 10 %)".
-func measured(c result.Check) string {
+func measured(c claim.Check) string {
 	if c.Unit == "" || c.Limit == 0 {
 		return ""
 	}
@@ -167,7 +169,7 @@ func apart(a, b float64, show func(v float64, digits int) string) (string, strin
 }
 
 // grouped collects lines of arms, each with the names of those it is so of.
-func grouped(l *result.LoadAnalysis, of func(*result.ArmState) []string) []string {
+func grouped(l *claim.LoadAnalysis, of func(*claim.ArmState) []string) []string {
 	var who Groups[string, string]
 	for a := range l.Arms {
 		for _, text := range of(&l.Arms[a]) {
@@ -181,16 +183,16 @@ func grouped(l *result.LoadAnalysis, of func(*result.ArmState) []string) []strin
 
 // spoiled says which figures are invalid, why, and what to change: of what
 // fails whole arms all, else for each kind of figure the first reason.
-func spoiled(arm *result.ArmState) []string {
+func spoiled(arm *claim.ArmState) []string {
 	var lines []string
-	add := func(what string, c result.Check) {
+	add := func(what string, c claim.Check) {
 		text := what + c.Detail
 		if c.Fix != "" {
 			text += "; to change: " + c.Fix
 		}
 		lines = append(lines, text)
 	}
-	whole := slices.DeleteFunc(arm.Failed(), func(c result.Check) bool { return !c.Gate.Whole() })
+	whole := slices.DeleteFunc(arm.Failed(), func(c claim.Check) bool { return !claim.Whole(c.Gate) })
 	if len(whole) > 0 {
 		for _, c := range whole {
 			switch c.Gate {

@@ -6,15 +6,18 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 )
 
 // change makes a change of each trial of the second of two arms, with as many
 // calls in flight as the check of the generator's CPU is for.
-func change(of func(t *result.Trial)) result.LoadAnalysis {
+func change(of func(t *result.Trial)) claim.LoadAnalysis {
 	r := resulttest.Make(resulttest.Setting{
 		Arms: resulttest.Arms()[:2], Loads: []plan.Load{{InFlight: 2}}, Rounds: 10, Seed: 4, Noise: 0.01,
 	})
@@ -25,7 +28,7 @@ func change(of func(t *result.Trial)) result.LoadAnalysis {
 			}
 		}
 	}
-	return result.Analyse(r).Loads[0]
+	return analyse.Result(r).Loads[0]
 }
 
 // What failed is said with its value, its limit, why, and what to change; the
@@ -90,7 +93,7 @@ func TestMarksStandBesideFigures(t *testing.T) {
 	t.Parallel()
 	l := change(func(t *result.Trial) { t.Floor.Service = resulttest.Times(1000, 120*time.Microsecond) })
 	for id, want := range map[string]string{plan.ResponseP50: "†", plan.Throughput: "†", plan.ServerCPU: "", plan.WireSent: ""} {
-		m, err := result.MetricByID(id)
+		m, err := kinds.MetricByID(id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,8 +111,8 @@ func TestMarksStandBesideFigures(t *testing.T) {
 	for n := range r.Rounds {
 		r.Rounds[n].Noise.Others = 0.3
 	}
-	busy := result.Analyse(r).Loads[0]
-	m, _ := result.MetricByID(plan.ResponseP99)
+	busy := analyse.Result(r).Loads[0]
+	m, _ := kinds.MetricByID(plan.ResponseP99)
 	if legend := report.Legend(&busy); len(legend) != 1 || !strings.HasPrefix(legend[0], "‡ of a busy machine") || report.Marks(&busy.Arms[0], m) != "‡" {
 		t.Errorf("legend %q, mark %q", legend, report.Marks(&busy.Arms[0], m))
 	}
@@ -120,7 +123,7 @@ func TestMarksStandBesideFigures(t *testing.T) {
 func TestNoiseOfTheWorstRound(t *testing.T) {
 	t.Parallel()
 	noise := func(r *result.Result) string {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		for _, f := range report.Facts(r, &a) {
 			if f.Name == "noise" {
 				return f.Text

@@ -7,18 +7,20 @@ import (
 	"unicode/utf8"
 
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 )
 
 // Word says a verdict in a word or two about the arm: "cheaper", "slower",
 // "equivalent", "undecided".
-func Word(m result.Metric, v result.Verdict) string {
+func Word(m metric.Metric, v claim.Verdict) string {
 	switch v {
-	case result.Better:
+	case claim.Better:
 		return m.Gain
-	case result.Worse:
+	case claim.Worse:
 		return m.Loss
-	case result.Inconclusive:
+	case claim.Inconclusive:
 		return "undecided"
 	}
 	return string(v)
@@ -26,14 +28,14 @@ func Word(m result.Metric, v result.Verdict) string {
 
 // Verdict says it with the margin or the rounds that are missing:
 // "equivalent ±3 %", "undecided, +22 rounds".
-func Verdict(m result.Metric, d *result.Difference) string {
+func Verdict(m metric.Metric, d *claim.Difference) string {
 	word := Word(m, d.Verdict)
 	switch {
-	case d.Verdict == result.Equivalent && !d.Exact:
+	case d.Verdict == claim.Equivalent && !d.Exact:
 		return word + " " + Margin(d.Margin)
-	case d.Verdict == result.Equivalent:
+	case d.Verdict == claim.Equivalent:
 		return "the same"
-	case d.Verdict == result.Inconclusive:
+	case d.Verdict == claim.Inconclusive:
 		return fmt.Sprintf("%s, %s", word, MoreRounds(d.More))
 	}
 	return word
@@ -41,7 +43,7 @@ func Verdict(m result.Metric, d *result.Difference) string {
 
 // Place writes an arm's place under a load: "2", "2=" if it shares it, Absent
 // if it has none.
-func Place(l *result.LoadAnalysis, arm int) string {
+func Place(l *claim.LoadAnalysis, arm int) string {
 	at, sharing := l.Arms[arm].Place, 0
 	if at == 0 {
 		return Absent
@@ -62,7 +64,7 @@ func Rounds(n int) string {
 	if n == 1 {
 		return "1 round"
 	}
-	return result.Thousands(uint64(max(n, 0))) + " rounds"
+	return phrases.Thousands(uint64(max(n, 0))) + " rounds"
 }
 
 // manyRounds is the number above which it makes no sense to be precise.
@@ -76,7 +78,7 @@ func MoreRounds(n int) string {
 	case n > manyRounds:
 		return "+1,000s of rounds"
 	}
-	return fmt.Sprintf("+%s rounds", result.Thousands(uint64(max(n, 0))))
+	return fmt.Sprintf("+%s rounds", phrases.Thousands(uint64(max(n, 0))))
 }
 
 // Load names a load in a sentence: "With 1 call in flight"; where a plan has
@@ -130,12 +132,12 @@ func paceName(l plan.Load) string {
 	case l.InFlight <= 1:
 		return "1 call in flight"
 	}
-	return result.Thousands(uint64(l.InFlight)) + " calls in flight"
+	return phrases.Thousands(uint64(l.InFlight)) + " calls in flight"
 }
 
 func rate(perSecond float64) string {
 	if perSecond == float64(uint64(perSecond)) {
-		return result.Thousands(uint64(perSecond)) + "/s"
+		return phrases.Thousands(uint64(perSecond)) + "/s"
 	}
 	return Significant(perSecond, 3) + "/s"
 }
@@ -147,7 +149,7 @@ type worded struct {
 	more, less string // "costs 32 % more"; %s is the percentage
 }
 
-func words(m result.Metric) worded {
+func words(m metric.Metric) worded {
 	if w, ok := messageWords(m); ok {
 		return w
 	}
@@ -173,9 +175,9 @@ func words(m result.Metric) worded {
 		return worded{" of waiting for a connection per request", "is soonest served by the database", "waits %s longer", "waits %s less"}
 	case m.ID == plan.Throughput:
 		return worded{"", "is fastest", "answers %s more calls", "answers %s fewer calls"}
-	case m.Dimension == result.Size:
+	case m.Dimension == metric.Size:
 		return worded{" " + m.Title, "is smallest on the wire", "moves %s more", "moves %s less"}
-	case m.Dimension == result.Number:
+	case m.Dimension == metric.Number:
 		return worded{" " + m.Title, "is sparest with allocations", "makes %s more", "makes %s fewer"}
 	}
 	times.of = " " + m.Title
@@ -183,7 +185,7 @@ func words(m result.Metric) worded {
 }
 
 // With writes an estimate with its unit: "24.1 µs", "15,900/s".
-func With(e result.Estimate, u Unit) string {
+func With(e claim.Estimate, u Unit) string {
 	text := Value(e, u)
 	if text == Absent { // nothing has no unit
 		return text
@@ -199,9 +201,9 @@ func With(e result.Estimate, u Unit) string {
 
 // phrase says how an arm differs from the first: "grpc costs 32 % more (95 %
 // CI 31.6 to 33.2)". Everything that is no claim says so.
-func phrase(w worded, name string, d *result.Difference) string {
+func phrase(w worded, name string, d *claim.Difference) string {
 	switch d.Verdict {
-	case result.Better, result.Worse:
+	case claim.Better, claim.Worse:
 		more, low, high := d.Ratio > 1, d.Low, d.High
 		form := w.less
 		if more {
@@ -215,22 +217,22 @@ func phrase(w worded, name string, d *result.Difference) string {
 			return fmt.Sprintf("%s %s (exact)", name, fmt.Sprintf(form, amount+" %"))
 		}
 		return fmt.Sprintf("%s %s (95 %% CI %s to %s)", name, fmt.Sprintf(form, amount+" %"), unsigned(low, n), unsigned(high, n))
-	case result.Equivalent:
+	case claim.Equivalent:
 		if d.Exact {
 			return name + " is the same"
 		}
 		return fmt.Sprintf("%s is equivalent within %s", name, Margin(d.Margin))
-	case result.Inconclusive:
+	case claim.Inconclusive:
 		if !Bounded(d) {
 			return fmt.Sprintf("%s is undecided: %s, %s for %s", name, Interval(d), MoreRounds(d.More), Margin(d.Margin))
 		}
 		return fmt.Sprintf("%s is undecided: %s %%, interval %s, %s for %s",
 			name, change(d.Ratio, decimals(d)), strings.Trim(Interval(d), "[]"), MoreRounds(d.More), Margin(d.Margin))
-	case result.TooFew:
+	case claim.TooFew:
 		return fmt.Sprintf("nothing is claimed of %s yet: %s", name, d.Why)
-	case result.Unmeasured:
+	case claim.Unmeasured:
 		return fmt.Sprintf("%s is not measured: %s", name, d.Why)
-	case result.Unsteady:
+	case claim.Unsteady:
 		return fmt.Sprintf("%s has %s", name, d.Why)
 	}
 	return fmt.Sprintf("%s is invalid: %s", name, d.Why)

@@ -65,7 +65,7 @@ type Running struct {
 // shows it says so.
 type Standing struct {
 	Round int `json:"round"` // complete ones
-	// Analysis is a [result.Analysis] as JSON, gates and claims in it. The
+	// Analysis is a [claim.Analysis] as JSON, gates and claims in it. The
 	// store does not look into it.
 	Analysis json.RawMessage `json:"analysis"`
 }

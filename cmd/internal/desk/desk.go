@@ -23,6 +23,7 @@ import (
 	"wirelab/lab/experiment"
 	"wirelab/lab/prepare"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/services"
 	"wirelab/results/measure"
 	"wirelab/results/report"
@@ -125,7 +126,7 @@ func (d *Desk) Interrupted(measured, id string) error {
 }
 
 // Unanswered is the error of a result that does not answer for some arm; nil if it answers for all.
-func (d *Desk) Unanswered(r *result.Result, found *result.Analysis) error {
+func (d *Desk) Unanswered(r *result.Result, found *claim.Analysis) error {
 	switch refused, lacking := measure.Unanswered(r, found); {
 	case refused != "":
 		return cli.With(ExitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused, d.Stored("the result is ", r.ID)))

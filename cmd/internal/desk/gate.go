@@ -8,6 +8,8 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/gate"
 	"wirelab/results/report"
 	"wirelab/results/report/json"
@@ -38,8 +40,8 @@ func (g *Gate) Marks(a *Desk) error {
 
 // OutcomeError is the exit code for a judgement. said tells that the report is
 // printed, so that there is nothing to add.
-func OutcomeError(r *result.Result, j *result.Judgement, said bool) error {
-	code := map[result.Outcome]int{result.Crossed: ExitFailed, result.Undecided: ExitUndecided, result.Spoiled: ExitNoWord}[j.Outcome]
+func OutcomeError(r *result.Result, j *threshold.Judgement, said bool) error {
+	code := map[threshold.Outcome]int{threshold.Crossed: ExitFailed, threshold.Undecided: ExitUndecided, threshold.Spoiled: ExitNoWord}[j.Outcome]
 	switch text := report.Judged(r.Plan, j); {
 	case code == ExitOK:
 		return nil
@@ -61,7 +63,7 @@ func (g *Gate) NoWord(err error) error {
 
 // PrintResult prints the short answer, or with --full a report with the
 // judgement after it where there is one.
-func (d *Desk) PrintResult(r *result.Result, analysis *result.Analysis, j *result.Judgement, asJSON bool) error {
+func (d *Desk) PrintResult(r *result.Result, analysis *claim.Analysis, j *threshold.Judgement, asJSON bool) error {
 	if asJSON {
 		return json.WriteJudged(d.Stdout, r, analysis, j)
 	}

@@ -12,6 +12,8 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/rank"
 	"wirelab/results/outages"
 	"wirelab/results/report"
 	"wirelab/results/report/forms"
@@ -72,7 +74,7 @@ func (k *keeper) decide(ctx context.Context, name string, files []string, format
 	if err != nil {
 		return err
 	}
-	found := result.Analyse(r)
+	found := analyse.Result(r)
 	analysis := &found
 	if k.Refused {
 		analysis = analysis.WithRefused()
@@ -123,8 +125,8 @@ func undecidable(r *result.Result) error {
 	switch {
 	case len(r.Rounds) == 0:
 		why = "no round was measured"
-	case len(r.Plan.Arms) > result.ContestLimit:
-		why = fmt.Sprintf("of more than %d ways so many pairs are compared that no claim is left", result.ContestLimit)
+	case len(r.Plan.Arms) > rank.ContestLimit:
+		why = fmt.Sprintf("of more than %d ways so many pairs are compared that no claim is left", rank.ContestLimit)
 	}
 	return cli.Usage("%s does not tell when to use which: %s; such as 'wirelab compare log-grpc log-rabbit -w logging.WriteLog --in-flight 50' makes a result that does", r.ID, why)
 }

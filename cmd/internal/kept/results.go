@@ -14,7 +14,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/doctor"
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/results/measure"
 	"wirelab/results/report/terminal"
 	"wirelab/results/store"
@@ -43,7 +43,7 @@ func newCheckCommand(a *keeper) *cobra.Command {
 		if err := g.Prepare(r.Asked(), g.FailIf, *asJSON); err != nil {
 			return err
 		}
-		analysis := result.Analyse(r)
+		analysis := analyse.Result(r)
 		j := g.Judge(r, &analysis)
 		if err := g.Write(a.Stdout, r, &analysis, j); err != nil {
 			return g.NoWord(err)

@@ -11,6 +11,7 @@ import (
 	"wirelab/cmd/internal/desk"
 	"wirelab/internal/wholefile"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/results/recheck"
 	"wirelab/results/report"
 	"wirelab/results/report/forms"
@@ -24,7 +25,7 @@ func (k *keeper) show(r *result.Result) error {
 	if r.SelfTest != nil { // its form is one table
 		return terminal.Write(k.Stdout, r, k.Style())
 	}
-	analysis := result.Analyse(r)
+	analysis := analyse.Result(r)
 	return k.PrintResult(r, &analysis, nil, false)
 }
 

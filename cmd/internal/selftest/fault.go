@@ -11,8 +11,12 @@ import (
 	"time"
 
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/stat"
 )
 
@@ -37,7 +41,7 @@ func starvedTest() Test {
 			if err != nil {
 				return finding{}, err
 			}
-			load := result.Analyse(r).Loads[0]
+			load := analyse.Result(r).Loads[0]
 			shown := published(load)
 			f = judged("nothing is published: "+strings.Join(why(load), "; "), result.Figure{
 				Name: "times published", Unit: "numbers", Found: float64(len(shown)),
@@ -52,11 +56,11 @@ func starvedTest() Test {
 }
 
 // published names the times that an analysis gives of the first arm.
-func published(load result.LoadAnalysis) []string {
+func published(load claim.LoadAnalysis) []string {
 	var all []string
 	for _, row := range load.Rows {
-		m, err := result.MetricByID(row.Metric)
-		if err == nil && m.Dimension == result.Time && (m.Quantile > 0 || m.ID == plan.ResponseMean) && row.Cells[0].Estimate.Known {
+		m, err := kinds.MetricByID(row.Metric)
+		if err == nil && m.Dimension == metric.Time && (m.Quantile > 0 || m.ID == plan.ResponseMean) && row.Cells[0].Estimate.Known {
 			all = append(all, m.ID)
 		}
 	}
@@ -64,7 +68,7 @@ func published(load result.LoadAnalysis) []string {
 }
 
 // why returns the checks that the first arm failed.
-func why(load result.LoadAnalysis) []string {
+func why(load claim.LoadAnalysis) []string {
 	var all []string
 	for _, c := range load.Arms[0].Checks {
 		if !c.OK {
@@ -76,8 +80,8 @@ func why(load result.LoadAnalysis) []string {
 
 // strained reports whether the machine kept the first arm's experiment waiting, by the gates that
 // look at nothing else.
-func strained(load result.LoadAnalysis) bool {
-	return slices.ContainsFunc(load.Arms[0].Checks, func(c result.Check) bool {
+func strained(load claim.LoadAnalysis) bool {
+	return slices.ContainsFunc(load.Arms[0].Checks, func(c claim.Check) bool {
 		switch c.Gate {
 		case result.GeneratorWaits, result.Steal, result.Neighbours, result.Throttling:
 			return !c.OK
@@ -109,7 +113,7 @@ func stoppedTest() Test {
 				if err != nil {
 					return finding{}, err
 				}
-				load := result.Analyse(r).Loads[0]
+				load := analyse.Result(r).Loads[0]
 				f := charged(r.Rounds[0].Trials[0].Response, strained(load))
 				if f.pass || !f.refused || attempt == attempts {
 					f.found = strings.Join(append([]string{f.found}, why(load)...), "; ")
@@ -189,7 +193,7 @@ func flippedTest() Test {
 // spoilt judges a result of so many replies, so many of them changed in what was measured. Where
 // calls were too few for one to be changed, nothing is shown.
 func spoilt(r *result.Result, replies, changed uint64) finding {
-	trial, load := r.Rounds[0].Trials[0], result.Analyse(r).Loads[0]
+	trial, load := r.Rounds[0].Trials[0], analyse.Result(r).Loads[0]
 	shown := 0
 	for _, row := range load.Rows {
 		if row.Cells[0].Estimate.Known {

@@ -10,8 +10,11 @@ import (
 
 	"wirelab/internal/fault"
 	"wirelab/lab/inject"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 )
 
@@ -262,9 +265,9 @@ func (p pace) classify(ctx context.Context, e Env, wire *stat.Histogram, with co
 	if err != nil {
 		return v, err
 	}
-	load := result.Analyse(r).Loads[0]
+	load := analyse.Result(r).Loads[0]
 	for _, row := range load.Rows {
-		m, err := result.MetricByID(row.Metric)
+		m, err := kinds.MetricByID(row.Metric)
 		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean || !slices.Contains([]float64{0, 0.5, 0.9, 0.99}, m.Quantile) || m.Service {
 			continue
 		}
@@ -301,7 +304,7 @@ const (
 )
 
 // judge counts a number.
-func (v *verdicts) judge(name string, found result.Estimate, want time.Duration) {
+func (v *verdicts) judge(name string, found claim.Estimate, want time.Duration) {
 	value := found.Value
 	if !found.Known {
 		if found.Refused == nil {

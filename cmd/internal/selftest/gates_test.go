@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 )
 
 // A number is counted by what it is and by what was done with it.
 func TestNumbersAreClassified(t *testing.T) {
 	t.Parallel()
-	known := func(d time.Duration) result.Estimate { return result.Estimate{Known: true, Value: float64(d)} }
-	refused := func(d time.Duration) result.Estimate {
-		return result.Estimate{Why: "busy", Refused: &result.Refused{Value: float64(d), Why: "busy"}}
+	known := func(d time.Duration) claim.Estimate { return claim.Estimate{Known: true, Value: float64(d)} }
+	refused := func(d time.Duration) claim.Estimate {
+		return claim.Estimate{Why: "busy", Refused: &claim.Refused{Value: float64(d), Why: "busy"}}
 	}
 	const want = 10 * time.Millisecond
 	var v verdicts
-	for _, e := range []result.Estimate{
+	for _, e := range []claim.Estimate{
 		known(want), known(want + 600*time.Microsecond), refused(want - 600*time.Microsecond), // within 5 % and 0.1 ms
 		known(want + 601*time.Microsecond), refused(2 * want), refused(want / 2), {Why: "too few calls"},
 	} {

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 )
 
 // Broker makes a bench whose brokers do what is known beforehand: each is a null broker
@@ -54,7 +56,7 @@ func messagesTest() Test {
 				if len(figures) == 0 {
 					f.pass, f.refused, f.found = false, true, "nothing was published: "+silent
 				}
-				f.found += "; duplicates: " + strings.Join(why(result.Analyse(twice).Loads[0]), "; ")
+				f.found += "; duplicates: " + strings.Join(why(analyse.Result(twice).Loads[0]), "; ")
 				if f.pass || attempt == attempts {
 					return f, errors.Join(e.keep(ctx, &f, slow), e.keep(ctx, &f, twice))
 				}
@@ -78,9 +80,9 @@ func (e Env) send(ctx context.Context, l plan.Load, slice time.Duration, args ..
 // timesOf are the published times of messages beside the broker's delay, or why there
 // are none.
 func timesOf(r *result.Result) (figures []result.Figure, why string) {
-	load := result.Analyse(r).Loads[0]
+	load := analyse.Result(r).Loads[0]
 	for _, row := range load.Rows {
-		m, err := result.MetricByID(row.Metric)
+		m, err := kinds.MetricByID(row.Metric)
 		if err != nil || m.Quantile == 0 || m.ID == plan.AcceptedP50 || m.ID == plan.AcceptedP99 {
 			continue // accepted is before the broker has it
 		}
@@ -96,7 +98,7 @@ func timesOf(r *result.Result) (figures []result.Figure, why string) {
 // doubles judges a broker that delivers one message of so many twice.
 func doubles(r *result.Result) []result.Figure {
 	m, shown := r.Rounds[0].Trials[0].Messages, 0
-	for _, row := range result.Analyse(r).Loads[0].Rows {
+	for _, row := range analyse.Result(r).Loads[0].Rows {
 		if row.Cells[0].Estimate.Known {
 			shown++
 		}

@@ -7,6 +7,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 )
 
 // Tally is what became of many comparisons of one metric under one load.
@@ -36,7 +38,7 @@ func Relabel(r *result.Result, a, b, comparisons, rounds int, random *rand.Rand)
 	of := map[[2]string]*Tally{}
 	for range comparisons {
 		c := pick(r, a, b, chosen(len(r.Rounds), rounds, random), random)
-		for _, load := range result.Analyse(c).Loads {
+		for _, load := range analyse.Result(c).Loads {
 			for _, row := range load.Rows {
 				d := row.Cells[1].Difference
 				if d == nil || !d.Known {
@@ -54,15 +56,15 @@ func Relabel(r *result.Result, a, b, comparisons, rounds int, random *rand.Rand)
 	return all, nil
 }
 
-func (t *Tally) count(d *result.Difference) {
+func (t *Tally) count(d *claim.Difference) {
 	t.Made++
 	if d.P < 0.05 && !d.Exact {
 		t.Suspect++
 	}
 	switch d.Verdict {
-	case result.Better, result.Worse:
+	case claim.Better, claim.Worse:
 		t.Claimed++
-	case result.Equivalent:
+	case claim.Equivalent:
 		t.Equivalent++
 	default: // undecided
 	}

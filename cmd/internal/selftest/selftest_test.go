@@ -14,8 +14,11 @@ import (
 
 	"wirelab/internal/leaktest"
 	"wirelab/lab/inject"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 )
 
@@ -66,7 +69,7 @@ func TestTruthsHaveNoJumpAtAQuantile(t *testing.T) {
 			if period := truth.Period(); period > 0 && (l.window%period != 0 || l.warmUp < 20*period) {
 				t.Errorf("%s: a window of %v or a warm-up of %v is not of whole periods", l.inject, l.window, l.warmUp)
 			}
-			for _, m := range result.Metrics() {
+			for _, m := range kinds.Metrics() {
 				if m.Quantile == 0 || m.Quantile == 0.999 {
 					continue // p99.9 needs more calls than are made
 				}
@@ -214,7 +217,7 @@ func TestRelabelCountsFalseClaims(t *testing.T) {
 	}
 	// Where the coin does not decide who is who, everything is a false claim.
 	all := pick(equals(30, 3000), 0, 1, chosen(30, 10, rand.New(rand.NewPCG(1, 1))), nil)
-	if v := result.Analyse(all).Loads[0].Row(plan.ServerCPU).Cells[1].Difference.Verdict; v != result.Worse {
+	if v := analyse.Result(all).Loads[0].Row(plan.ServerCPU).Cells[1].Difference.Verdict; v != claim.Worse {
 		t.Errorf("10 %% more is %s", v)
 	}
 	if _, err := Relabel(made(), 0, 1, 1, 10, rand.New(rand.NewPCG(1, 1))); err == nil {

@@ -11,8 +11,10 @@ import (
 	"wirelab"
 	"wirelab/internal/fault"
 	"wirelab/lab/inject"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/stat"
 )
 
@@ -257,9 +259,9 @@ func measureOnce(ctx context.Context, j job) truthful {
 		return t
 	}
 	truth, _ := behaviour.Truth()
-	load := result.Analyse(r).Loads[0]
+	load := analyse.Result(r).Loads[0]
 	for _, row := range load.Rows {
-		m, err := result.MetricByID(row.Metric)
+		m, err := kinds.MetricByID(row.Metric)
 		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean {
 			continue // of other things than times
 		}

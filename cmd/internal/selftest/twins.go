@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 )
 
 // twinWire is the wire that equal servers are compared over.
@@ -23,7 +26,7 @@ const twinWire = "http1-proto"
 const (
 	ofEquals   = 1000
 	ofUnequals = 200
-	roundsOf   = result.MinRounds
+	roundsOf   = claim.MinRounds
 )
 
 // footing is what equal servers burn for each request. It is there for those
@@ -141,7 +144,7 @@ func (e Env) falsely(r *result.Result) (finding, error) {
 	}
 	if made == 0 {
 		return finding{
-			found: "no comparison of equals could be judged: " + strings.Join(why(result.Analyse(r).Loads[0]), "; "), refused: true,
+			found: "no comparison of equals could be judged: " + strings.Join(why(analyse.Result(r).Loads[0]), "; "), refused: true,
 		}, nil
 	}
 	_, most := extremes(figures)
@@ -168,7 +171,7 @@ func (e Env) power(r *result.Result, arm int, spin time.Duration) (power, error)
 		}
 		c := pick(r, 0, arm, rounds, nil)
 		// Both arms are ours and equal but for the spin.
-		row := result.Analyse(c).Loads[0].Row(plan.ServerCPU)
+		row := analyse.Result(c).Loads[0].Row(plan.ServerCPU)
 		base, d := row.Cells[0].Estimate, row.Cells[1].Difference
 		if !base.Known || d == nil || !d.Known {
 			continue
@@ -182,7 +185,7 @@ func (e Env) power(r *result.Result, arm int, spin time.Duration) (power, error)
 		if low <= float64(spin) && float64(spin) <= high {
 			p.held++
 		}
-		if d.Verdict == result.Worse {
+		if d.Verdict == claim.Worse {
 			p.won++
 		}
 	}
@@ -252,7 +255,7 @@ func driftTest() Test {
 // slowed shows that the hog was felt: how much slower the middle third was,
 // and what a comparison of the thirds, one after the other, would have said.
 func slowed(r *result.Result) []result.Figure {
-	m, err := result.MetricByID(plan.Throughput)
+	m, err := kinds.MetricByID(plan.Throughput)
 	if err != nil {
 		return nil
 	}

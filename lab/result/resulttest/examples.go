@@ -5,6 +5,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/calibration"
 	"wirelab/lab/stat"
 )
 
@@ -159,7 +160,7 @@ func Certified() *result.Result {
 	burst.Ended = burst.Began.Add(12 * 600 * time.Millisecond)
 	r := OneArm()
 	var err error
-	if r.Certificate, err = result.Certify(burst); err != nil {
+	if r.Certificate, err = calibration.Certify(burst); err != nil {
 		panic("resulttest: " + err.Error())
 	}
 	return r

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
@@ -163,11 +164,11 @@ func Capacity() *result.Result {
 // Search makes up a search among servers under an objective.
 func Search(servers []Server, objective string, rounds int) *result.Result {
 	r := queues(servers, plan.Plan{Name: "capacity", Seed: 0xca9a, Loads: []plan.Load{{InFlight: inFlight}}, Slices: 2, Slice: plan.Duration(100 * time.Millisecond)}, rounds)
-	o, err := result.ParseObjective(objective)
+	o, err := capacity.ParseObjective(objective)
 	if err != nil {
 		panic(fmt.Sprintf("resulttest: %v", err)) // a test's own
 	}
-	r.Capacity = &result.Capacity{Objective: o.String(), InFlight: inFlight, Probe: plan.Duration(30 * time.Second), Parts: result.ProbeParts}
+	r.Capacity = &result.Capacity{Objective: o.String(), InFlight: inFlight, Probe: plan.Duration(30 * time.Second), Parts: capacity.ProbeParts}
 	random := rand.New(rand.NewPCG(2, 7))
 	for n := range rounds {
 		round := result.CapacityRound{Began: began.Add(time.Duration(n) * time.Minute)}
@@ -186,18 +187,18 @@ func Search(servers []Server, objective string, rounds int) *result.Result {
 			s.finish(&closed)
 			closed.Planned = 0
 			found := result.CapacitySearch{Arm: a, Steady: true, Warmed: closed.Warmed, Closed: closed}
-			search := r.Capacity.Search(o, float64(calls)/time.Duration(closed.Window).Seconds())
+			search := capacity.SearchFrom(r.Capacity, o, float64(calls)/time.Duration(closed.Window).Seconds())
 			for {
 				rate, more := search.Next()
 				if !more {
 					break
 				}
-				length := r.Capacity.Length(o, rate)
+				length := capacity.Length(r.Capacity, o, rate)
 				t, parts := s.queued(rate, 1, length+length/10, length/10, r.Capacity.Parts, random)
 				t.Arm, t.Order = a, []int{place}
 				probe := result.Probe{Place: place, Rate: rate, For: plan.Duration(length + length/10), Trial: t, Parts: parts}
 				place++
-				probe.Outcome, probe.Why = r.Capacity.Judge(r, o, &probe)
+				probe.Outcome, probe.Why = capacity.Judge(r.Capacity, r, o, &probe)
 				search.Tell(probe.Outcome)
 				found.Probes = append(found.Probes, probe)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 )
 
 // Refused returns results of which a check refuses every figure of the second arm: one of
@@ -62,7 +63,7 @@ func Refuse(r *result.Result) *result.Result {
 // RefusedValues are the refused values of an analysis, exact, that cannot be another
 // figure by chance: those with at least six digits of a fraction, but for whole numbers
 // that arithmetic made 1000.0000000000001, which is another arm's figure too.
-func RefusedValues(a *result.Analysis) map[string]bool {
+func RefusedValues(a *claim.Analysis) map[string]bool {
 	values := map[string]bool{}
 	refusedValues(reflect.ValueOf(a), values)
 	for _, l := range a.Loads {
@@ -81,7 +82,7 @@ func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func refusedValues(v reflect.Value, into map[string]bool) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		if one, ok := v.Interface().(*result.Refused); ok && one != nil {
+		if one, ok := v.Interface().(*claim.Refused); ok && one != nil {
 			if text := exact(one.Value); len(text) > 8 && strings.Contains(text, ".") && !strings.Contains(text, "e") && math.Abs(one.Value-math.Round(one.Value)) > 1e-6 {
 				into[text] = true
 			}

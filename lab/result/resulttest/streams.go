@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"wirelab/lab/kind/streams"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
@@ -87,7 +88,7 @@ func stream(t *result.Trial, load plan.Load, random *rand.Rand) {
 // lose makes one event of a trial missing.
 func lose(t *result.Trial) {
 	t.OK, t.Completed = t.OK-1, t.Completed-1
-	t.Errors = map[string]uint64{result.MissingEvents: 1}
+	t.Errors = map[string]uint64{streams.MissingEvents: 1}
 	c := &t.Streams.Clients[3]
 	c.Right, c.Completed, c.Missing = c.Right-1, c.Completed-1, 1
 	t.Streams.Missing = 1

@@ -30,15 +30,19 @@ import (
 	"strings"
 	"unicode"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 )
 
 // Write writes the result. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
 	out := bufio.NewWriter(w)
-	found := result.Analyse(r)
+	found := analyse.Result(r)
 	r, a := report.Marked(r, &found)
 	for _, line := range [][2]string{
 		{"goos", r.Environment.OS},
@@ -54,7 +58,7 @@ func Write(w io.Writer, r *result.Result) error {
 		}
 	}
 	lines, used := trials(r, a)
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		if !used[m.ID] {
 			continue // a unit of nothing below is noise
 		}
@@ -72,7 +76,7 @@ func Write(w io.Writer, r *result.Result) error {
 			for _, c := range a.Loads[l].Arms[arm].Checks {
 				is := ""
 				switch {
-				case !c.OK && c.Gate.Whole():
+				case !c.OK && claim.Whole(c.Gate):
 					is = "is invalid"
 				case !c.OK:
 					is = "is invalid in part"
@@ -90,7 +94,7 @@ func Write(w io.Writer, r *result.Result) error {
 }
 
 // trials are the lines of all trials, and the metrics that occur in them.
-func trials(r *result.Result, a *result.Analysis) (lines string, used map[string]bool) {
+func trials(r *result.Result, a *claim.Analysis) (lines string, used map[string]bool) {
 	var all strings.Builder
 	used = map[string]bool{}
 	for n := range r.Rounds {
@@ -105,13 +109,13 @@ func trials(r *result.Result, a *result.Analysis) (lines string, used map[string
 }
 
 // line writes one trial, unless its arm is invalid or it has no figure, and notes its metrics.
-func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial, used map[string]bool) {
+func line(w io.Writer, r *result.Result, l *claim.LoadAnalysis, t *result.Trial, used map[string]bool) {
 	arm := &l.Arms[t.Arm]
 	var values strings.Builder
 	var metrics []string
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		v, ok := m.Value(t)
-		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) || arm.Why(m) != "" {
+		if !kinds.Under(m, r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) || arm.Why(m) != "" {
 			continue
 		}
 		metrics = append(metrics, m.ID)
@@ -128,20 +132,20 @@ func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial
 
 // Unit is the unit of a metric in this format. benchstat scales what has ns or
 // B between its hyphens.
-func Unit(m result.Metric) string {
+func Unit(m metric.Metric) string {
 	switch m.Dimension {
-	case result.Frequency:
+	case metric.Frequency:
 		switch m.ID {
 		case plan.MessageRate, plan.DeliveredRate, plan.DrainRate:
 			return m.ID + "-msg/s"
 		}
 		return "req/s"
-	case result.Time:
+	case metric.Time:
 		if m.Quantile > 0 || m.ID == plan.SendOutage || m.ID == plan.DeliveryOutage || strings.HasPrefix(m.ID, "response") {
 			return m.ID + "-ns"
 		}
 		return m.ID + "-ns/op"
-	case result.Size:
+	case metric.Size:
 		if m.Averaged {
 			return m.ID + "-B/s"
 		}

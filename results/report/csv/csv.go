@@ -68,7 +68,10 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 )
 
@@ -83,7 +86,7 @@ func Write(w io.Writer, r *result.Result) error {
 	if err := out.Write(Columns()); err != nil {
 		return err
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {
 			t := &r.Rounds[n].Trials[i]
@@ -118,9 +121,9 @@ func Write(w io.Writer, r *result.Result) error {
 
 // figures are the rows of a trial's metrics.
 func (t *trial) figures() {
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		v, ok := m.Value(t.Trial)
-		if !m.Under(t.r.Plan.Loads[t.l.Load]) || !ok || !m.Earned(t.Trial) {
+		if !kinds.Under(m, t.r.Plan.Loads[t.l.Load]) || !ok || !m.Earned(t.Trial) {
 			continue
 		}
 		t.add(m.ID, report.Exact(v), report.BaseUnit(m.Dimension), t.arm.Why(m))
@@ -134,7 +137,7 @@ func (t *trial) figures() {
 }
 
 // resolves is the certificate's word on a metric.
-func resolves(c *result.Certificate, m result.Metric) string {
+func resolves(c *result.Certificate, m metric.Metric) string {
 	if c == nil {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
@@ -59,12 +60,12 @@ func TestEveryFigureIsThere(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		want := 3 * 2 * 30
 		if m.Quantile == 0.999 {
 			continue // some trials have too few calls for it
 		}
-		if m.Optional || !m.Under(r.Plan.Loads[0]) {
+		if m.Optional || !kinds.Under(m, r.Plan.Loads[0]) {
 			want = 0 // it is of what this result has none of
 		}
 		if count[m.ID] != want {

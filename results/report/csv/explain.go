@@ -4,7 +4,11 @@ import (
 	"io"
 	"strconv"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 )
 
@@ -31,7 +35,7 @@ func ExplainColumns() []string {
 
 // WriteExplanation writes every effect, interaction and share, heads first. The
 // error is w's.
-func WriteExplanation(w io.Writer, r *result.Result, e *result.Explanation) error {
+func WriteExplanation(w io.Writer, r *result.Result, e *explain.Explanation) error {
 	out := NewSheet(w)
 	if err := out.Write(ExplainColumns()); err != nil {
 		return err
@@ -40,7 +44,7 @@ func WriteExplanation(w io.Writer, r *result.Result, e *result.Explanation) erro
 		l := &e.Loads[i]
 		for k := range l.Metrics {
 			x := &l.Metrics[k]
-			m, err := result.MetricByID(x.Metric)
+			m, err := kinds.MetricByID(x.Metric)
 			if err != nil {
 				continue
 			}
@@ -54,9 +58,9 @@ func WriteExplanation(w io.Writer, r *result.Result, e *result.Explanation) erro
 	return out.Error()
 }
 
-func explainRows(r *result.Result, e *result.Explanation, m result.Metric, x *result.MetricExplanation, first []string) [][]string {
+func explainRows(r *result.Result, e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation, first []string) [][]string {
 	var rows [][]string
-	add := func(kind, of, from, to, where string, d *result.Difference, times, amount result.Amount, why string) {
+	add := func(kind, of, from, to, where string, d *claim.Difference, times, amount explain.Amount, why string) {
 		row := append(append([]string{}, first...), kind, of, from, to, where)
 		row = append(row, ratio(d)...)
 		row = append(row, figures(times)...)
@@ -64,16 +68,16 @@ func explainRows(r *result.Result, e *result.Explanation, m result.Metric, x *re
 		rows = append(rows, append(row, report.BaseUnit(m.Dimension), strconv.Itoa(x.Rounds), why))
 	}
 	if x.Why != "" {
-		add("effect", "", "", "", "", nil, result.Amount{}, result.Amount{}, x.Why)
+		add("effect", "", "", "", "", nil, explain.Amount{}, explain.Amount{}, x.Why)
 	}
 	for i := range x.Effects {
 		f := &x.Effects[i]
-		add("effect", report.EffectName(e, f), report.Against(e, f, 0), report.Level(e, f, 0), "", f.Difference, result.Amount{}, result.Amount{}, f.Why)
+		add("effect", report.EffectName(e, f), report.Against(e, f, 0), report.Level(e, f, 0), "", f.Difference, explain.Amount{}, explain.Amount{}, f.Why)
 	}
 	for i := range x.Interactions {
 		f := &x.Interactions[i]
 		add("interaction", report.EffectName(e, f), report.Against(e, f, 0)+" × "+report.Against(e, f, 1), report.EffectName(e, f), "",
-			f.Difference, result.Amount{}, result.Amount{}, f.Why)
+			f.Difference, explain.Amount{}, explain.Amount{}, f.Why)
 	}
 	for i := range x.Attributions {
 		at := &x.Attributions[i]
@@ -85,14 +89,14 @@ func explainRows(r *result.Result, e *result.Explanation, m result.Metric, x *re
 		if s := at.Total; s != nil {
 			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, s.Difference, s.Times, s.Amount, "")
 		} else {
-			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, nil, result.Amount{}, result.Amount{}, at.Why)
+			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, nil, explain.Amount{}, explain.Amount{}, at.Why)
 		}
 	}
 	return rows
 }
 
 // ratio is a difference in columns.
-func ratio(d *result.Difference) []string {
+func ratio(d *claim.Difference) []string {
 	if d == nil {
 		return make([]string, 6)
 	}
@@ -104,7 +108,7 @@ func ratio(d *result.Difference) []string {
 	return row
 }
 
-func figures(a result.Amount) []string {
+func figures(a explain.Amount) []string {
 	if !a.Known {
 		return make([]string, 3)
 	}

@@ -4,8 +4,10 @@ import (
 	"strconv"
 	"time"
 
+	"wirelab/lab/kind/capacity"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 )
 
@@ -29,8 +31,8 @@ func line(r *result.Result, round, arm int, load, metric, value, unit, steady, i
 type trial struct {
 	*result.Trial
 	r     *result.Result
-	l     *result.LoadAnalysis
-	arm   *result.ArmState
+	l     *claim.LoadAnalysis
+	arm   *claim.ArmState
 	round int
 	rows  [][]string
 }
@@ -49,7 +51,7 @@ func (t *trial) rates() {
 }
 
 // reason is why a value is refused; "" if it is not.
-func reason(refused *result.Refused) string {
+func reason(refused *claim.Refused) string {
 	if refused == nil {
 		return ""
 	}
@@ -59,7 +61,7 @@ func reason(refused *result.Refused) string {
 // counts are the rows of what a trial's database did for each call.
 func (t *trial) counts() {
 	whole := append(t.arm.Invalid(), "")[0]
-	for _, c := range t.Counts() {
+	for _, c := range claim.Counts(t.Trial) {
 		t.add(c.ID, report.Exact(c.Value), report.BaseUnit(c.Dimension), whole)
 	}
 }
@@ -85,7 +87,7 @@ func probes(r *result.Result) [][]string {
 			}
 		}
 	}
-	for arm, a := range result.AnalyseCapacity(r).Arms {
+	for arm, a := range capacity.Analyse(r).Arms {
 		for _, round := range a.Rounds {
 			value, invalid := "", round.Why
 			if v, ok := round.Found.Value(); ok {

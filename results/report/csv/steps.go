@@ -3,8 +3,8 @@ package csv
 import (
 	"fmt"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
 	"wirelab/results/report"
 )
 
@@ -20,7 +20,7 @@ func (t *trial) steps() {
 				continue
 			}
 			metric := fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name)
-			t.add(metric, report.Exact(float64(s.Times.Quantile(q.at))), "ns", t.arm.Why(result.MustMetric(q.gated)))
+			t.add(metric, report.Exact(float64(s.Times.Quantile(q.at))), "ns", t.arm.Why(kinds.MustMetric(q.gated)))
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
 )
@@ -17,7 +17,7 @@ func (t *trial) streams() {
 	if s == nil || t.Window <= 0 {
 		return
 	}
-	why := func(id string) string { return t.arm.Why(result.MustMetric(id)) }
+	why := func(id string) string { return t.arm.Why(kinds.MustMetric(id)) }
 	if s.Ends > 0 {
 		mean := func(n uint64) string { return report.Exact(float64(n) / float64(s.Ends)) }
 		whole := append(t.arm.Invalid(), "")[0]

@@ -8,6 +8,8 @@ import (
 
 	"wirelab"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
 	"wirelab/results/report/csv"
@@ -52,7 +54,7 @@ func ExplainFormats() []string {
 
 // WriteExplanation writes why the arms of a result differ.
 func WriteExplanation(
-	w io.Writer, r *result.Result, analysis *result.Analysis, e *result.Explanation, format string, full bool, style terminal.Style,
+	w io.Writer, r *result.Result, analysis *claim.Analysis, e *explain.Explanation, format string, full bool, style terminal.Style,
 ) error {
 	switch format {
 	case JSON:

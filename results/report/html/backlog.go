@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -43,7 +45,7 @@ type waiting struct{ low, middle, high float64 }
 
 // behindOf computes an arm's backlog; of slices that were over sooner, the last
 // value stands.
-func (s *sheet) behindOf(l *result.LoadAnalysis, arm int) behind {
+func (s *sheet) behindOf(l *claim.LoadAnalysis, arm int) behind {
 	b := behind{arm: arm}
 	var all [][]int64
 	coarsest := 1
@@ -85,7 +87,7 @@ func (s *sheet) behindOf(l *result.LoadAnalysis, arm int) behind {
 
 // backlog is the chart of what was accepted and not yet stored; nil where nobody
 // followed any.
-func (s *sheet) backlog(l *result.LoadAnalysis) *figure {
+func (s *sheet) backlog(l *claim.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("backlog-%d", l.Load+1), Title: "Backlog: accepted and not yet stored"}
 	f.Caption = "Entries, over the time since a slice's first call: the line is the middle slice, the band reaches from the least to the most of all. A slice ends at the dashed line: what waits there is worked off."
 	f.Head = []string{"arm", "slices", "at most", "as a slice ends", "last one stored after its end"}
@@ -107,9 +109,9 @@ func (s *sheet) backlog(l *result.LoadAnalysis) *figure {
 		name := l.Arms[a].Name
 		b.done = s.spans(l, a)
 		bp.arms = append(bp.arms, b)
-		desc = append(desc, fmt.Sprintf("%s: at most %s, %s as a slice ends", name, result.Thousands(uint64(max(0, b.most))), report.Significant(b.atEnd, 3)))
+		desc = append(desc, fmt.Sprintf("%s: at most %s, %s as a slice ends", name, phrases.Thousands(uint64(max(0, b.most))), report.Significant(b.atEnd, 3)))
 		f.Rows = append(f.Rows, []cell{
-			words(name), figures(itoa(b.slices)), figures(result.Thousands(uint64(max(0, b.most)))), figures(report.Significant(b.atEnd, 3)), figures(report.Duration(b.after)),
+			words(name), figures(itoa(b.slices)), figures(phrases.Thousands(uint64(max(0, b.most)))), figures(report.Significant(b.atEnd, 3)), figures(report.Duration(b.after)),
 		})
 		for i, p := range b.points {
 			raw = append(raw, []string{name, exact(float64(i+1) * float64(b.every) / 1e6), itoa(b.slices), exact(p.low), exact(p.middle), exact(p.high)})
@@ -194,7 +196,7 @@ func (bp *backlogPlot) paint(d *svg.Drawing) {
 }
 
 // countLabel writes a number of entries on an axis.
-func countLabel(v float64) string { return result.Thousands(uint64(math.Round(max(v, 0)))) }
+func countLabel(v float64) string { return phrases.Thousands(uint64(math.Round(max(v, 0)))) }
 
 // arm draws an arm's backlog, with the most at its place.
 func (bp *backlogPlot) arm(d *svg.Drawing, b behind, x, y svg.Scale, p panel) {
@@ -213,7 +215,7 @@ func (bp *backlogPlot) arm(d *svg.Drawing, b behind, x, y svg.Scale, p panel) {
 	d.Band(low, high, svg.Class("area "+series(b.arm)))
 	d.Path(line, false, svg.Class("line "+series(b.arm)))
 	d.End()
-	text := "at most " + result.Thousands(uint64(max(b.most, 0)))
+	text := "at most " + phrases.Thousands(uint64(max(b.most, 0)))
 	half := svg.Width(text, smallSize) / 2
 	d.Text(min(max(peak.X, p.left+half+2), p.right-half-2), max(peak.Y-6, p.top+10), smallSize, svg.Middle, text, svg.Class("bg"))
 }

@@ -5,8 +5,10 @@ import (
 	"html/template"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -51,7 +53,7 @@ func (b bar) label(u report.Unit) string {
 }
 
 // scan finds the unit and the end of the axis.
-func (c *barChart) scan(dimension result.Dimension) bool {
+func (c *barChart) scan(dimension metric.Dimension) bool {
 	var values []float64
 	for _, b := range c.bars {
 		sum, high := 0.0, 0.0
@@ -158,10 +160,10 @@ func (c *barChart) row(d *svg.Drawing, b bar, x svg.Scale, y, above float64, beh
 type part struct{ metric, name, class string }
 
 // stacked is a chart of metrics that add up, for each arm of a load.
-func (s *sheet) stacked(l *result.LoadAnalysis, id, title, caption string, parts ...part) *figure {
+func (s *sheet) stacked(l *claim.LoadAnalysis, id, title, caption string, parts ...part) *figure {
 	var columns [][]number
 	for _, p := range parts {
-		m, err := l.Metric(p.metric)
+		m, err := kinds.MetricOf(l, p.metric)
 		if err != nil || l.Row(p.metric) == nil {
 			return nil
 		}
@@ -206,7 +208,7 @@ func patch(class string) template.HTML {
 }
 
 // barTable is the table of a bar chart, and its download.
-func (s *sheet) barTable(f *figure, c *barChart, file string, l *result.LoadAnalysis) {
+func (s *sheet) barTable(f *figure, c *barChart, file string, l *claim.LoadAnalysis) {
 	f.Head = []string{"arm", "load", "metric", "value", "95 % CI", "rounds", "checks"}
 	raw := [][]string{{"arm", "load", "metric", "value", "low", "high", "unit", "rounds", "refused"}}
 	for _, b := range c.bars {
@@ -226,7 +228,7 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *result.LoadAnal
 	f.data(s.file(file, l), raw)
 }
 
-func (s *sheet) cpuBars(l *result.LoadAnalysis) *figure {
+func (s *sheet) cpuBars(l *claim.LoadAnalysis) *figure {
 	if l.Streams > 0 {
 		return s.costs(l, "event", part{plan.EventServerCPU, "server", "part0"}, part{plan.EventDatabaseCPU, "database", "part2"}, part{plan.EventClientCPU, "client", "part1"})
 	}
@@ -238,7 +240,7 @@ func (s *sheet) cpuBars(l *result.LoadAnalysis) *figure {
 }
 
 // costs are the CPU times of server, database, where there is one, and client.
-func (s *sheet) costs(l *result.LoadAnalysis, per string, server, database, client part) *figure {
+func (s *sheet) costs(l *claim.LoadAnalysis, per string, server, database, client part) *figure {
 	title := "CPU time per " + per
 	if l.Row(database.metric) == nil {
 		return s.stacked(l, "cpu", title, "Server and client added up, each with its 95 % interval at its end.", server, client)
@@ -247,7 +249,7 @@ func (s *sheet) costs(l *result.LoadAnalysis, per string, server, database, clie
 	return s.stacked(l, "cpu", title, caption, server, database, client)
 }
 
-func (s *sheet) byteBars(l *result.LoadAnalysis) *figure {
+func (s *sheet) byteBars(l *claim.LoadAnalysis) *figure {
 	if l.Streams > 0 {
 		return s.stacked(l, "bytes", "Bytes on the wire per event", "All bytes that came through the driver's sockets, headers and encryption included.",
 			part{plan.EventWireReceived, "received", "part1"})
@@ -257,7 +259,7 @@ func (s *sheet) byteBars(l *result.LoadAnalysis) *figure {
 		part{plan.WireSent, "sent", "part0"}, part{plan.WireReceived, "received", "part1"})
 }
 
-func (s *sheet) allocationBars(l *result.LoadAnalysis) *figure {
+func (s *sheet) allocationBars(l *claim.LoadAnalysis) *figure {
 	if l.Streams > 0 {
 		return s.stacked(l, "allocations", "Heap allocations per event", "Server and client added up.",
 			part{plan.EventServerAllocations, "server", "part0"}, part{plan.EventClientAllocations, "client", "part1"})
@@ -287,7 +289,7 @@ func (s *sheet) groupedBars() []*figure {
 		ids = []string{plan.Throughput, ids[0]}
 	}
 	for _, id := range ids {
-		m, err := s.a.Loads[0].Metric(id)
+		m, err := kinds.MetricOf(&s.a.Loads[0], id)
 		if err != nil {
 			continue
 		}

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -56,7 +57,7 @@ func (s *sheet) first() []said {
 }
 
 // capacity shows the arms' capacities, and what each round found.
-func (s *sheet) capacity(c *result.CapacityAnalysis) *figure {
+func (s *sheet) capacity(c *claim.CapacityAnalysis) *figure {
 	f := &figure{ID: "capacity", Title: "Capacities", Caption: "Bar: the mean of the rounds with its 95 % interval; dots: what each round found. From 0."}
 	table, shown := s.table(nil, report.CapacityTable(c)), s.table(nil, report.CapacityTable(s.shown.Capacity))
 	f.Head = slices.Concat(table.Head, []string{""})
@@ -68,7 +69,7 @@ func (s *sheet) capacity(c *result.CapacityAnalysis) *figure {
 		if !arm.Rate.Known {
 			f.Refused = append(f.Refused, arm.Name+": "+report.CapacityOf(arm)+strings.TrimSuffix(": "+arm.Why, ": "))
 		}
-		rate := s.curveCell("capacity/"+itoa(i), arm.Name+" · capacity", result.Frequency, s.shown.Capacity.Arms[i].Rate)
+		rate := s.curveCell("capacity/"+itoa(i), arm.Name+" · capacity", metric.Frequency, s.shown.Capacity.Arms[i].Rate)
 		row := table.Rows[i]
 		if arm.Rate.Known {
 			rate.Text = row[1].Text
@@ -85,7 +86,7 @@ func (s *sheet) capacity(c *result.CapacityAnalysis) *figure {
 }
 
 // closedOf is what an arm did in the closed loop; nothing where that is refused.
-func closedOf(arm *result.ArmCapacity) string {
+func closedOf(arm *claim.ArmCapacity) string {
 	if arm.Closed.Refused != nil {
 		return ""
 	}
@@ -94,7 +95,7 @@ func closedOf(arm *result.ArmCapacity) string {
 
 // capacities is the plot.
 type capacities struct {
-	arms []*result.ArmCapacity
+	arms []*claim.ArmCapacity
 	tip  func(string) svg.Attr
 	most float64
 }

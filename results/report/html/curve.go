@@ -5,7 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/capacity"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -47,11 +49,11 @@ func (s *sheet) curve(i int) *figure {
 }
 
 // limits are the times that the objective of a result bounds, if it has one.
-func (s *sheet) limits() []result.TimeBound {
+func (s *sheet) limits() []capacity.TimeBound {
 	if s.r.Capacity == nil {
 		return nil
 	}
-	o, err := result.ParseObjective(s.r.Capacity.Objective)
+	o, err := capacity.ParseObjective(s.r.Capacity.Objective)
 	if err != nil {
 		return nil
 	}
@@ -59,8 +61,8 @@ func (s *sheet) limits() []result.TimeBound {
 }
 
 // curveWords says where an arm's knee, saturation and collapse are.
-func curveWords(arm result.ArmCurve) string {
-	place := func(what string, p result.Place) string {
+func curveWords(arm claim.ArmCurve) string {
+	place := func(what string, p claim.Place) string {
 		if !p.Known {
 			return what + " not found (" + p.Why + ")"
 		}
@@ -82,7 +84,7 @@ func curveWords(arm result.ArmCurve) string {
 
 func perSecond(rate float64) string { return report.Significant(rate, 3) + "/s" }
 
-func (s *sheet) curveTable(f *figure, c *result.Curve, i int) {
+func (s *sheet) curveTable(f *figure, c *claim.Curve, i int) {
 	f.Head = []string{
 		"arm", "offered", "answered /s", "95 % CI", "p50", "95 % CI", "p99", "95 % CI", "server CPU/req", "cores", "", "",
 	}
@@ -105,9 +107,9 @@ func (s *sheet) curveTable(f *figure, c *result.Curve, i int) {
 			line := []string{arm.Name, exact(c.Levels[k].Offered)}
 			for at, one := range []struct {
 				id string
-				d  result.Dimension
-				e  result.Estimate
-			}{{"achieved", result.Frequency, p.Achieved}, {"p50", result.Time, p.P50}, {"p99", result.Time, p.P99}} {
+				d  metric.Dimension
+				e  claim.Estimate
+			}{{"achieved", metric.Frequency, p.Achieved}, {"p50", metric.Time, p.P50}, {"p99", metric.Time, p.P99}} {
 				v := s.curveCell(fmt.Sprintf("curve/%d/%d/%d/%s", i, a, k, one.id), arm.Name+" at "+perSecond(c.Levels[k].Offered)+" · "+one.id, one.d, one.e)
 				if one.e.Known {
 					v.Text = from[at+1].Text
@@ -123,7 +125,7 @@ func (s *sheet) curveTable(f *figure, c *result.Curve, i int) {
 }
 
 // curveCell is an estimate that is no metric of a load.
-func (s *sheet) curveCell(key, what string, d result.Dimension, e result.Estimate) cell {
+func (s *sheet) curveCell(key, what string, d metric.Dimension, e claim.Estimate) cell {
 	u := report.UnitFor(d, e.Value)
 	c := cell{Text: report.With(e, u), Right: true, Key: key, Rounds: itoa(e.Rounds)}
 	tip := what + "\n" + c.Text
@@ -145,17 +147,17 @@ func (s *sheet) curveCell(key, what string, d result.Dimension, e result.Estimat
 	return c
 }
 
-func estimateInterval(d result.Dimension, e result.Estimate) string {
+func estimateInterval(d metric.Dimension, e claim.Estimate) string {
 	return report.BoundsOf(e, report.UnitFor(d, e.Value))
 }
 
 // curvePlot is the plot of a curve.
 type curvePlot struct {
-	curve      *result.Curve
+	curve      *claim.Curve
 	arms       []int
-	limits     []result.TimeBound
+	limits     []capacity.TimeBound
 	tip        func(string) svg.Attr
-	capacities []result.ArmCapacity
+	capacities []claim.ArmCapacity
 	low, high  float64 // ns
 	from, to   float64 // calls per second
 }
@@ -166,7 +168,7 @@ func (c *curvePlot) scan() bool {
 	c.low, c.high = math.Inf(1), 0
 	for _, a := range c.arms {
 		for _, p := range c.curve.Arms[a].Points {
-			for _, e := range []result.Estimate{p.P50, p.P99} {
+			for _, e := range []claim.Estimate{p.P50, p.P99} {
 				if e.Known && e.Value > 0 {
 					c.low, c.high = min(c.low, e.Value), max(c.high, e.Value)
 					if e.Interval() && e.High < 10*e.Value {
@@ -257,10 +259,10 @@ func (c *curvePlot) arm(d *svg.Drawing, a int, x, y svg.Scale, p panel) {
 	}
 	for _, one := range []struct {
 		class, name string
-		of          func(result.Point) result.Estimate
+		of          func(claim.Point) claim.Estimate
 	}{
-		{"line p50 " + series(a), "p50", func(p result.Point) result.Estimate { return p.P50 }},
-		{"line " + series(a) + dashed(a), "p99", func(p result.Point) result.Estimate { return p.P99 }},
+		{"line p50 " + series(a), "p50", func(p claim.Point) claim.Estimate { return p.P50 }},
+		{"line " + series(a) + dashed(a), "p99", func(p claim.Point) claim.Estimate { return p.P99 }},
 	} {
 		var line, low, high []svg.Point
 		flush := func() {
@@ -291,14 +293,14 @@ func (c *curvePlot) arm(d *svg.Drawing, a int, x, y svg.Scale, p panel) {
 				d.Mark(0, at, y.At(e.Value), 8, svg.Class("ring "+series(a)))
 			}
 			tip := fmt.Sprintf("%s at %s offered\n%s %s %s\nanswered %s\n%s", arm.Name, perSecond(c.curve.Levels[k].Offered), one.name,
-				report.With(e, report.UnitFor(result.Time, e.Value)), estimateInterval(result.Time, e), report.With(point.Achieved, report.UnitFor(result.Frequency, 1)), report.Plural(e.Rounds, "round"))
+				report.With(e, report.UnitFor(metric.Time, e.Value)), estimateInterval(metric.Time, e), report.With(point.Achieved, report.UnitFor(metric.Frequency, 1)), report.Plural(e.Rounds, "round"))
 			d.Mark(shape(a), at, y.At(e.Value), 3.2, svg.Class("dot hover "+series(a)), c.tip(tip))
 		}
 	}
 	if a < len(c.capacities) && c.capacities[a].Rate.Known && len(c.limits) > 0 {
 		e, at := c.capacities[a].Rate, y.At(float64(c.limits[len(c.limits)-1].Limit))
 		d.Line(x.At(e.Low), at, x.At(e.High), at, svg.Class("whisker "+series(a)))
-		d.Mark(2, x.At(e.Value), at, 5, svg.Class("dot hover "+series(a)), c.tip(arm.Name+"\ncapacity "+perSecond(e.Value)+" "+estimateInterval(result.Frequency, e)))
+		d.Mark(2, x.At(e.Value), at, 5, svg.Class("dot hover "+series(a)), c.tip(arm.Name+"\ncapacity "+perSecond(e.Value)+" "+estimateInterval(metric.Frequency, e)))
 	}
 	d.End()
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 )
 
@@ -13,7 +15,7 @@ var decisionsText string
 
 // WriteWithOutages is [Write] with what runs showed in which parts failed.
 func WriteWithOutages(w io.Writer, r *result.Result, outages []report.Outage) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return write(w, r, &a, options{outages: outages})
 }
 
@@ -39,10 +41,10 @@ func (s *sheet) decisionTables(outages []report.Outage) []decisionTable {
 
 // decisionTone is the colour of what may be said of a row; its words say the same.
 func decisionTone(state string) string {
-	switch result.PodiumState(state) {
-	case result.PodiumClear:
+	switch claim.PodiumState(state) {
+	case claim.PodiumClear:
 		return "claim"
-	case result.PodiumShared, result.PodiumFew:
+	case claim.PodiumShared, claim.PodiumFew:
 		return "open"
 	}
 	return "none"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/html"
@@ -33,7 +34,7 @@ func TestDecisions(t *testing.T) {
 		return strings.Join(strings.Fields(strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2011", "-").Replace(text)), " ")
 	}
 	section := plain(all[at].text)
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	told := 0
 	for _, table := range report.Decisions(r, &a, outages) {
 		for i, d := range table.Rows {

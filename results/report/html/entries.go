@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
@@ -20,7 +22,7 @@ type stage struct {
 
 // stages are those of all entries that were accepted, in the order in which a
 // queue has them; of a load of messages those of a message.
-func stages(l *result.LoadAnalysis) []stage {
+func stages(l *claim.LoadAnalysis) []stage {
 	if l.Scenario != "" {
 		return messageStages()
 	}
@@ -48,7 +50,7 @@ type staged struct {
 }
 
 // stagesOf computes an arm's lines.
-func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
+func (s *sheet) stagesOf(l *claim.LoadAnalysis, arm int) staged {
 	one := staged{arm: arm}
 	for _, st := range stages(l) {
 		var all []*stat.Histogram
@@ -59,7 +61,7 @@ func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
 		}
 		var marked []number
 		for _, id := range st.metrics {
-			if m, err := l.Metric(id); err == nil && l.Row(id) != nil {
+			if m, err := kinds.MetricOf(l, id); err == nil && l.Row(id) != nil {
 				marked = append(marked, s.numbers(l, m)[arm])
 			}
 		}
@@ -70,7 +72,7 @@ func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
 
 // stagePlot is the chart of when entries were accepted, confirmed and stored;
 // nil where nobody followed any.
-func (s *sheet) stagePlot(l *result.LoadAnalysis) *figure {
+func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 	if report.EntryTable(l) == nil && report.MessageTable(l) == nil {
 		return nil
 	}
@@ -129,14 +131,14 @@ func refusedBy(marked [][]number) string {
 
 // stageTable shows the quantiles that the analysis has; the download holds every
 // point that is drawn.
-func (s *sheet) stageTable(l *result.LoadAnalysis, f *figure, all []staged) {
+func (s *sheet) stageTable(l *claim.LoadAnalysis, f *figure, all []staged) {
 	f.Head = []string{"arm", "", "p50", "p90", "p99", "p99.9"}
 	raw := [][]string{{"arm", "what", "quantile", "ns", "low_ns", "high_ns", "earned"}}
 	for _, one := range all {
 		for i, st := range stages(l) {
 			row := []cell{words(map[bool]string{true: l.Arms[one.arm].Name}[i == 0]), words(st.name)}
 			for _, id := range st.metrics {
-				m, err := l.Metric(id)
+				m, err := kinds.MetricOf(l, id)
 				if err != nil || l.Row(id) == nil {
 					row = append(row, figures(""))
 					continue

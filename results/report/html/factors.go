@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 	"wirelab/results/report/svg"
@@ -27,7 +29,7 @@ func (s *sheet) factors() []*figure {
 			if !x.Primary || x.Why != "" {
 				continue
 			}
-			m := result.MustMetric(x.Metric)
+			m := kinds.MustMetric(x.Metric)
 			what := &figure{
 				ID: fmt.Sprintf("effects-%d", l.Load+1), Title: "What each factor does to " + m.Title + ": " + name,
 				Caption: fmt.Sprintf("All other factors the same, and on average over their levels. Main effects and interactions "+
@@ -75,10 +77,10 @@ func (f *figure) known(plot *forest, what string) {
 
 // explanation tells why arms differ; nil where they differ in less than two
 // factors, or cannot tell them apart.
-func (s *sheet) explanation() *result.Explanation {
+func (s *sheet) explanation() *explain.Explanation {
 	if !s.asked {
 		s.asked = true
-		if e, err := result.ExplainBetween(s.r, s.a, "", ""); err == nil && len(e.Factors) > 1 {
+		if e, err := explain.Between(s.r, s.a, "", ""); err == nil && len(e.Factors) > 1 {
 			s.explained = e
 		}
 	}
@@ -104,7 +106,7 @@ func (s *sheet) explanations() []said {
 
 // factorPlot completes a figure of effects by their table; nil of none.
 func (s *sheet) factorPlot(
-	f *figure, m result.Metric, t *block.Table, all []result.FactorEffect, what string,
+	f *figure, m metric.Metric, t *block.Table, all []explain.FactorEffect, what string,
 ) *figure {
 	if t == nil {
 		return nil
@@ -137,7 +139,7 @@ func (s *sheet) factorPlot(
 }
 
 // shares take the difference between two arms apart.
-func (s *sheet) shares(m result.Metric, l result.LoadExplanation, x *result.MetricExplanation) []*figure {
+func (s *sheet) shares(m metric.Metric, l explain.LoadExplanation, x *explain.MetricExplanation) []*figure {
 	var all []*figure
 	for i, at := range x.Attributions {
 		from := s.r.ArmName(at.From)
@@ -157,7 +159,7 @@ func (s *sheet) shares(m result.Metric, l result.LoadExplanation, x *result.Metr
 		t.File = f.ID
 		f.tabled(s.table(nil, t))
 		plot := waterfall{tip: s.tip}
-		for _, one := range append([]result.Share{*at.Total}, at.Shares...) {
+		for _, one := range append([]explain.Share{*at.Total}, at.Shares...) {
 			name := cmp.Or(one.Factor, "the whole difference")
 			step := strings.Trim(one.LevelFrom+" → "+one.LevelTo, " →")
 			plot.rows = append(plot.rows, fall{name: name, detail: step, points: one.Points, whole: one.Factor == ""})
@@ -175,7 +177,7 @@ func points(v float64) string {
 // fall is a row of a waterfall: a part of a difference.
 type fall struct {
 	name, detail string
-	points       result.Amount
+	points       explain.Amount
 	whole        bool
 }
 

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -30,7 +32,7 @@ func (s *sheet) verdicts() []verdict {
 			continue
 		}
 		v := verdict{ID: fmt.Sprintf("load-%d", i+1), Load: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Tone: tone(l)}
-		m, err := l.Metric(l.Primary)
+		m, err := kinds.MetricOf(l, l.Primary)
 		if ns := s.numbers(l, m); err == nil && len(ns) == 1 && ns[0].e.Known {
 			c := ns[0].cell(ns[0].value())
 			v.Value = &c
@@ -48,7 +50,7 @@ func (s *sheet) verdicts() []verdict {
 }
 
 // tone is how a load's verdict stands, in a word for the style sheet.
-func tone(l *result.LoadAnalysis) string {
+func tone(l *claim.LoadAnalysis) string {
 	row := l.Row(l.Primary)
 	if row == nil || len(row.Cells) == 0 || !row.Cells[0].Estimate.Known {
 		return "bad"
@@ -62,7 +64,7 @@ func tone(l *result.LoadAnalysis) string {
 }
 
 // forest shows how each arm differs from the first in a metric.
-func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
+func (s *sheet) forest(l *claim.LoadAnalysis, m metric.Metric) *figure {
 	ns := s.numbers(l, m)
 	reference := ns[0]
 	f := &figure{ID: fmt.Sprintf("forest-%d", l.Load+1), Title: fmt.Sprintf("%s against %s", report.Titled(m.Title), l.Arms[0].Name)}
@@ -99,7 +101,7 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 
 // against are the differences from the first arm, the best first: the plot, and
 // the numbers in the same order.
-func (s *sheet) against(l *result.LoadAnalysis, m result.Metric) (forest, []number) {
+func (s *sheet) against(l *claim.LoadAnalysis, m metric.Metric) (forest, []number) {
 	ns := slices.Clone(s.numbers(l, m)[1:])
 	slices.SortStableFunc(ns, func(a, b number) int { return byEffect(a, b, m.Higher) })
 	plot := forest{practical: report.Practical(s.r)}
@@ -114,9 +116,9 @@ func (s *sheet) against(l *result.LoadAnalysis, m result.Metric) (forest, []numb
 	return plot, ns
 }
 
-func orNone(d *result.Difference) *result.Difference {
+func orNone(d *claim.Difference) *claim.Difference {
 	if d == nil {
-		return &result.Difference{Verdict: result.Unmeasured}
+		return &claim.Difference{Verdict: claim.Unmeasured}
 	}
 	return d
 }
@@ -156,7 +158,7 @@ func probability(p float64) string {
 type effect struct {
 	name, word, tone string
 	why              string // why there is no difference
-	d                *result.Difference
+	d                *claim.Difference
 	attrs            []svg.Attr
 }
 
@@ -316,13 +318,13 @@ func toneOf(n number) string {
 		return "none"
 	}
 	switch n.d.Verdict {
-	case result.Better:
+	case claim.Better:
 		return "better"
-	case result.Worse:
+	case claim.Worse:
 		return "worse"
-	case result.Equivalent:
+	case claim.Equivalent:
 		return "same"
-	case result.Inconclusive, result.TooFew:
+	case claim.Inconclusive, claim.TooFew:
 		return "open"
 	}
 	return "none"

@@ -19,6 +19,9 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -35,11 +38,11 @@ var (
 // sheet is a result with what follows from it, as the parts of a page need it.
 type sheet struct {
 	r *result.Result
-	a *result.Analysis
+	a *claim.Analysis
 	// shown is a with the refused values to be seen: of tables, and never of charts.
-	shown *result.Analysis
+	shown *claim.Analysis
 	// explained is why arms differ, once it was asked for.
-	explained *result.Explanation
+	explained *explain.Explanation
 	asked     bool
 	// tips are the page's hints, and tipped where each of them is.
 	tips   []string
@@ -99,18 +102,18 @@ type load struct {
 
 // Write writes the result. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return WriteAnalysed(w, r, &a)
 }
 
 // WriteAnalysed is [Write] for those who have the result's analysis already.
-func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis) error {
+func WriteAnalysed(w io.Writer, r *result.Result, a *claim.Analysis) error {
 	return WriteLinked(w, r, a, nil)
 }
 
 // WriteLinked is [WriteAnalysed] for those who serve the page among others: links
 // are shown above it, and the page is not one to save.
-func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link) error {
+func WriteLinked(w io.Writer, r *result.Result, a *claim.Analysis, links []Link) error {
 	return write(w, r, a, options{links: links})
 }
 
@@ -121,7 +124,7 @@ type options struct {
 	refused bool // the page begins with refused values to be seen
 }
 
-func write(w io.Writer, r *result.Result, a *result.Analysis, o options) error {
+func write(w io.Writer, r *result.Result, a *claim.Analysis, o options) error {
 	r, a = report.Marked(r, a)
 	s := &sheet{r: r, a: a, shown: a.WithRefused(), tipped: map[string]int{}}
 	p := page{
@@ -184,7 +187,7 @@ func work(r *result.Result) string {
 }
 
 // load makes the part of one load: what is said by its analysis, tables with the refused values to be seen.
-func (s *sheet) load(l *result.LoadAnalysis) load {
+func (s *sheet) load(l *claim.LoadAnalysis) load {
 	id := "load-" + itoa(l.Load+1)
 	p := load{ID: id + "-more", Key: id, Name: report.LoadName(s.r.Plan, l.Load), Empty: report.Empty(l)}
 	for _, b := range report.LoadBlocks(s.r, l) {
@@ -274,7 +277,7 @@ func (s *sheet) across() []*figure {
 }
 
 // file is the name of a download: of what, of which result and load.
-func (s *sheet) file(what string, l *result.LoadAnalysis) string {
+func (s *sheet) file(what string, l *claim.LoadAnalysis) string {
 	name := s.r.ID + "-" + what
 	if l != nil && len(s.a.Loads) > 1 {
 		name += "-" + report.LoadName(s.r.Plan, l.Load)

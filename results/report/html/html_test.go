@@ -19,6 +19,9 @@ import (
 	parse "golang.org/x/net/html"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/html"
@@ -128,7 +131,7 @@ func TestPageFollowsFromTheResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := result.Analyse(stored)
+			a := analyse.Result(stored)
 			all := read(t, c.text)
 			if regexp.MustCompile(`(?m)^(<<<<<<<|=======|>>>>>>>|&gt;&gt;)`).Match(c.text) {
 				t.Error("a template was merged by half")
@@ -142,7 +145,7 @@ func TestPageFollowsFromTheResult(t *testing.T) {
 }
 
 // sentences holds the sentences of a page against those of package report.
-func sentences(t *testing.T, r *result.Result, a *result.Analysis, all []element) {
+func sentences(t *testing.T, r *result.Result, a *claim.Analysis, all []element) {
 	t.Helper()
 	said := map[string]string{}
 	whole := map[string]bool{}
@@ -157,7 +160,7 @@ func sentences(t *testing.T, r *result.Result, a *result.Analysis, all []element
 	if len(said) != len(a.Loads) && a.Capacity == nil {
 		t.Errorf("%d sentences for %d loads", len(said), len(a.Loads))
 	}
-	if e, err := result.ExplainBetween(r, a, "", ""); err == nil && len(e.Factors) > 1 && report.Factorial(r) {
+	if e, err := explain.Between(r, a, "", ""); err == nil && len(e.Factors) > 1 && report.Factorial(r) {
 		for i := range e.Loads {
 			for _, text := range report.Explained(r, e, &e.Loads[i]) {
 				if !whole[plain(text)] {
@@ -211,7 +214,7 @@ func sentences(t *testing.T, r *result.Result, a *result.Analysis, all []element
 // numbers holds every number of a page against the analysis: those in tables
 // by value, those of marks by the table's having them; and that what is
 // refused has no value anywhere.
-func numbers(t *testing.T, a *result.Analysis, all []element) {
+func numbers(t *testing.T, a *claim.Analysis, all []element) {
 	t.Helper()
 	var tips []string
 	inTable, marked := map[string]bool{}, map[string]bool{}
@@ -257,7 +260,7 @@ func numbers(t *testing.T, a *result.Analysis, all []element) {
 }
 
 // differs is the number that a key names; nil for those of curves.
-func differs(a *result.Analysis, key string) *result.Cell {
+func differs(a *claim.Analysis, key string) *claim.Cell {
 	parts := strings.Split(key, "/")
 	if len(parts) != 3 {
 		return nil
@@ -271,10 +274,10 @@ func differs(a *result.Analysis, key string) *result.Cell {
 }
 
 // compare holds a number's attributes against the analysis.
-func compare(t *testing.T, a *result.Analysis, key string, e element) {
+func compare(t *testing.T, a *claim.Analysis, key string, e element) {
 	t.Helper()
-	var estimate result.Estimate
-	var d *result.Difference
+	var estimate claim.Estimate
+	var d *claim.Difference
 	if rest, ok := strings.CutPrefix(key, "capacity/"); ok {
 		arm, err := strconv.Atoi(rest)
 		if err != nil {
@@ -288,7 +291,7 @@ func compare(t *testing.T, a *result.Analysis, key string, e element) {
 			t.Fatalf("%s: %v", key, err)
 		}
 		p := a.Curves[i].Arms[arm].Points[level]
-		estimate = map[string]result.Estimate{"achieved": p.Achieved, "p50": p.P50, "p99": p.P99}[what]
+		estimate = map[string]claim.Estimate{"achieved": p.Achieved, "p50": p.P50, "p99": p.P99}[what]
 	} else {
 		c := differs(a, key)
 		if c == nil {
@@ -322,7 +325,7 @@ func compare(t *testing.T, a *result.Analysis, key string, e element) {
 
 // gates holds the strip of gates against the analysis: each that was applied
 // is there, with how often it passed.
-func gates(t *testing.T, a *result.Analysis, all []element) {
+func gates(t *testing.T, a *claim.Analysis, all []element) {
 	t.Helper()
 	passed, total := map[string]int{}, map[string]int{}
 	for i := range a.Loads {
@@ -472,7 +475,7 @@ func TestWritePages(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Short(4)
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	var alone, linked bytes.Buffer
 	if err := html.WriteAnalysed(&alone, r, &a); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
@@ -84,10 +85,10 @@ func mergedOf(t *result.Trial) int {
 }
 
 // messagesBacklog makes the words of a backlog those of messages.
-func (s *sheet) messagesBacklog(l *result.LoadAnalysis, f *figure) {
+func (s *sheet) messagesBacklog(l *claim.LoadAnalysis, f *figure) {
 	f.Title = "Backlog: acknowledged and not yet delivered"
 	f.Caption = "Messages, over the time since a slice's first send: the line is the middle slice, the band reaches from the least to the most of all."
-	if slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Messages != nil && len(a.Messages.Done) > 0 }) {
+	if slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Messages != nil && len(a.Messages.Done) > 0 }) {
 		f.Caption += fmt.Sprintf(" Shaded: from %s until all was as before, median over all slices.", l.Scenario)
 	}
 	f.Caption += " A slice ends at the dashed line: what waits there is read later."
@@ -96,7 +97,7 @@ func (s *sheet) messagesBacklog(l *result.LoadAnalysis, f *figure) {
 
 // spans are when something was done to an arm's broker, from a slice's first send
 // on: what is recorded counts from the window, before which an open loop has a head.
-func (s *sheet) spans(l *result.LoadAnalysis, arm int) []report.Span {
+func (s *sheet) spans(l *claim.LoadAnalysis, arm int) []report.Span {
 	all := report.Spans(&l.Arms[arm])
 	head := time.Duration(0)
 	for _, t := range report.Trials(s.r, l.Load, arm) {

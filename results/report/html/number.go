@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -15,17 +17,17 @@ import (
 // tables show, marks carry, and tests hold against the analysis.
 type number struct {
 	sheet  *sheet
-	load   *result.LoadAnalysis
+	load   *claim.LoadAnalysis
 	name   string // of the load
 	arm    int
-	metric result.Metric
+	metric metric.Metric
 	unit   report.Unit
-	e      result.Estimate
-	d      *result.Difference
+	e      claim.Estimate
+	d      *claim.Difference
 }
 
 // numbers are those of a row, one for each arm.
-func (s *sheet) numbers(l *result.LoadAnalysis, m result.Metric) []number {
+func (s *sheet) numbers(l *claim.LoadAnalysis, m metric.Metric) []number {
 	row := l.Row(m.ID)
 	if row == nil {
 		return nil
@@ -38,7 +40,7 @@ func (s *sheet) numbers(l *result.LoadAnalysis, m result.Metric) []number {
 	return all
 }
 
-func (n number) state() *result.ArmState { return &n.load.Arms[n.arm] }
+func (n number) state() *claim.ArmState { return &n.load.Arms[n.arm] }
 
 // value is the figure with its unit and marks: "24.1 µs†".
 func (n number) value() string {
@@ -49,7 +51,7 @@ func (n number) value() string {
 }
 
 // refusedUnit is the unit of a refused value; none where there is nothing to have it.
-func refusedUnit(e result.Estimate, u report.Unit) report.Unit {
+func refusedUnit(e claim.Estimate, u report.Unit) report.Unit {
 	if e.ShownRefused() == nil {
 		return report.Unit{Size: 1}
 	}
@@ -70,7 +72,7 @@ func (n number) refused() string {
 // gates says how the arm's checks went for this metric.
 func (n number) gates() string {
 	switch why := n.state().Spoiled(n.metric); {
-	case why == result.Unsteady:
+	case why == claim.Unsteady:
 		return "no steady state"
 	case why != "":
 		return "refused by a check"
@@ -89,7 +91,7 @@ func (n number) gates() string {
 
 // rounds is from how many rounds the figure is, and of how many calls.
 func (n number) rounds() string {
-	return report.Plural(max(n.e.Rounds, 0), "round") + ", " + result.Thousands(n.state().Requests) + map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
+	return report.Plural(max(n.e.Rounds, 0), "round") + ", " + phrases.Thousands(n.state().Requests) + map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
 }
 
 // verdict is the difference in words: "costlier".
@@ -121,7 +123,7 @@ func (n number) tip() string {
 }
 
 // difference is one in words and figures: "+32.4 % [+31.6, +33.2], costlier".
-func difference(m result.Metric, d *result.Difference) string {
+func difference(m metric.Metric, d *claim.Difference) string {
 	if !d.Known {
 		return report.Word(m, d.Verdict) + ": " + d.Why
 	}

@@ -8,8 +8,13 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -29,13 +34,13 @@ const (
 // light or dark setting by itself and loads nothing. A result that has no
 // comparison has no picture.
 func WritePicture(w io.Writer, r *result.Result) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	answer := report.Summarise(r, &a, nil).Answer
 	r, marked := report.Marked(r, &a)
 	s := &sheet{r: r, a: marked, tipped: map[string]int{}}
 	for i := range s.a.Loads {
 		l := &s.a.Loads[i]
-		m, err := l.Metric(l.Primary)
+		m, err := kinds.MetricOf(l, l.Primary)
 		if err != nil || len(l.Arms) < 2 || report.Empty(l) || l.Slow || l.Row(m.ID) == nil {
 			continue
 		}
@@ -86,7 +91,7 @@ func (s *sheet) pictureHead(sentence string) *svg.Drawing {
 	return d
 }
 
-func (s *sheet) pictureForest(l *result.LoadAnalysis, m result.Metric) *svg.Drawing {
+func (s *sheet) pictureForest(l *claim.LoadAnalysis, m metric.Metric) *svg.Drawing {
 	caption := fmt.Sprintf("%s, compared with %s. Dot: the difference. Bar: its 95 %% interval.", report.Titled(m.Title), l.Arms[0].Name)
 	d := s.picturePart("caption-1", caption)
 	plot, _ := s.against(l, m)
@@ -99,13 +104,13 @@ func (s *sheet) pictureForest(l *result.LoadAnalysis, m result.Metric) *svg.Draw
 }
 
 // pictureCosts are the bars of CPU time, where it is known.
-func (s *sheet) pictureCosts(l *result.LoadAnalysis) []*svg.Drawing {
+func (s *sheet) pictureCosts(l *claim.LoadAnalysis) []*svg.Drawing {
 	c := &barChart{}
 	parts := []part{{plan.ServerCPU, "server", "part0"}, {plan.ClientCPU, "client", "part1"}}
 	for a := range l.Arms {
 		b := bar{name: l.Arms[a].Name}
 		for _, p := range parts {
-			m, err := l.Metric(p.metric)
+			m, err := kinds.MetricOf(l, p.metric)
 			if err != nil || l.Row(p.metric) == nil {
 				return nil
 			}
@@ -113,7 +118,7 @@ func (s *sheet) pictureCosts(l *result.LoadAnalysis) []*svg.Drawing {
 		}
 		c.bars = append(c.bars, b)
 	}
-	if !c.scan(result.Time) {
+	if !c.scan(metric.Time) {
 		return nil
 	}
 	head := s.picturePart("caption-2", "CPU time of one request: server + client")
@@ -125,7 +130,7 @@ func (s *sheet) pictureCosts(l *result.LoadAnalysis) []*svg.Drawing {
 }
 
 // pictureFoot says what the figures rest on.
-func (s *sheet) pictureFoot(l *result.LoadAnalysis) *svg.Drawing {
+func (s *sheet) pictureFoot(l *claim.LoadAnalysis) *svg.Drawing {
 	d := s.picturePart("foot", "what the figures rest on")
 	replies, told, rounds := uint64(0), "", 0
 	for a := range l.Arms {
@@ -137,7 +142,7 @@ func (s *sheet) pictureFoot(l *result.LoadAnalysis) *svg.Drawing {
 		rounds = max(rounds, l.Arms[a].Rounds)
 	}
 	text := fmt.Sprintf("%s; %s; %s calls, every reply checked%s. Result %s. Absolute figures are those of one machine.",
-		report.LoadName(s.r.Plan, l.Load), report.Plural(rounds, "round"), result.Thousands(replies), told, s.r.ID)
+		report.LoadName(s.r.Plan, l.Load), report.Plural(rounds, "round"), phrases.Thousands(replies), told, s.r.ID)
 	d.Tall(lines(d, 16, smallSize, text, "muted") - 10)
 	return d
 }

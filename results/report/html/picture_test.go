@@ -10,6 +10,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/html"
@@ -43,7 +44,7 @@ func TestPicture(t *testing.T) {
 				words.WriteByte(' ')
 			}
 		}
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		l := &a.Loads[0]
 		want := []string{"prefers-color-scheme: dark", "--surface:#ffffff", "--surface:#1a1c1f", r.ID}
 		want = append(want, strings.Fields(strings.Join(report.Summarise(r, &a, nil).Answer, " "))...)

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
 
 // processBars is what each process of a pipeline used as a chart; nil where no arm is one.
-func (s *sheet) processBars(l *result.LoadAnalysis) *figure {
+func (s *sheet) processBars(l *claim.LoadAnalysis) *figure {
 	p := report.ProcessesOf(l)
 	if p == nil {
 		return nil

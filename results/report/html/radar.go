@@ -5,8 +5,10 @@ import (
 	"math"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -47,13 +49,13 @@ func newAxis(name string, numbers []number) (axis, bool) {
 }
 
 // radar is the cost profile of a load: its metrics are the axes.
-func (s *sheet) radar(l *result.LoadAnalysis) *figure {
+func (s *sheet) radar(l *claim.LoadAnalysis) *figure {
 	var axes []axis
 	for _, id := range []string{
 		plan.ServerCPU, plan.ClientCPU, plan.WireSent, plan.WireReceived, plan.ServerAllocations, plan.ClientAllocations, plan.ResponseP50, plan.ResponseP99,
 		plan.EventServerCPU, plan.EventClientCPU, plan.EventWireReceived, plan.EventServerAllocations, plan.EventClientAllocations, plan.DeliveryP50, plan.DeliveryP99,
 	} {
-		m, err := l.Metric(id)
+		m, err := kinds.MetricOf(l, id)
 		if err != nil || l.Row(id) == nil {
 			continue
 		}
@@ -69,7 +71,7 @@ func (s *sheet) profile() *figure {
 	if len(s.r.Plan.Operations()) < 3 {
 		return nil
 	}
-	m, err := result.MetricByID(s.a.Loads[0].Primary)
+	m, err := kinds.MetricByID(s.a.Loads[0].Primary)
 	if err != nil {
 		return nil
 	}
@@ -87,7 +89,7 @@ func (s *sheet) profile() *figure {
 }
 
 // profileOf makes the figure of axes.
-func (s *sheet) profileOf(id, title string, axes []axis, l *result.LoadAnalysis, of *result.Metric) *figure {
+func (s *sheet) profileOf(id, title string, axes []axis, l *claim.LoadAnalysis, of *metric.Metric) *figure {
 	if len(axes) < 3 || len(axes[0].numbers) < 2 {
 		return nil
 	}

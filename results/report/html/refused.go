@@ -6,12 +6,14 @@ import (
 	"slices"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 )
 
 // WriteRefused is [WriteWithOutages] with the switch for refused values on.
 func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return write(w, r, &a, options{outages: outages, refused: true})
 }
 
@@ -36,7 +38,7 @@ func refusable(text, instead, why string) template.HTML {
 }
 
 // anyRefused reports whether there is a value that the switch would show.
-func anyRefused(a *result.Analysis) bool {
+func anyRefused(a *claim.Analysis) bool {
 	for i := range a.Loads {
 		if report.ShowsRefused(&a.Loads[i]) {
 			return true
@@ -44,13 +46,13 @@ func anyRefused(a *result.Analysis) bool {
 	}
 	for _, c := range a.Curves {
 		for _, arm := range c.Arms {
-			if slices.ContainsFunc(arm.Points, func(p result.Point) bool { return p.P50.Refused != nil || p.Achieved.Refused != nil }) {
+			if slices.ContainsFunc(arm.Points, func(p claim.Point) bool { return p.P50.Refused != nil || p.Achieved.Refused != nil }) {
 				return true
 			}
 		}
 	}
 	return a.Capacity != nil && (len(report.RefusedProbes(a.Capacity)) > 0 ||
-		slices.ContainsFunc(a.Capacity.Arms, func(c result.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
+		slices.ContainsFunc(a.Capacity.Arms, func(c claim.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
 }
 
 // refusedWays are the ways of a decision that have a refused figure, in words.
@@ -65,7 +67,7 @@ func refusedWays(row report.Decision) []template.HTML {
 }
 
 // shownLoad is the same load in the analysis whose refused values are to be seen.
-func (s *sheet) shownLoad(l *result.LoadAnalysis) *result.LoadAnalysis {
+func (s *sheet) shownLoad(l *claim.LoadAnalysis) *claim.LoadAnalysis {
 	for i := range s.shown.Loads {
 		if s.shown.Loads[i].Load == l.Load {
 			return &s.shown.Loads[i]

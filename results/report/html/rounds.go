@@ -5,7 +5,10 @@ import (
 	"math"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -19,9 +22,9 @@ type paired struct {
 }
 
 // roundsOf are the rounds in which an arm and the first both have the metric.
-func (s *sheet) roundsOf(l *result.LoadAnalysis, m result.Metric, arm int) []paired {
+func (s *sheet) roundsOf(l *claim.LoadAnalysis, m metric.Metric, arm int) []paired {
 	spoiled := map[int][]string{}
-	for _, state := range []*result.ArmState{&l.Arms[0], &l.Arms[arm]} {
+	for _, state := range []*claim.ArmState{&l.Arms[0], &l.Arms[arm]} {
 		for _, c := range state.Checks {
 			for _, r := range c.Rounds {
 				if !r.OK && c.Gate != result.AboveFloor {
@@ -88,12 +91,12 @@ func orders(places []int) string {
 }
 
 func percentChange(ratio float64) string {
-	return report.Change(&result.Difference{Known: true, Ratio: ratio, Low: ratio, High: ratio})
+	return report.Change(&claim.Difference{Known: true, Ratio: ratio, Low: ratio, High: ratio})
 }
 
 // rounds is the plot of every round's paired differences, in run order.
-func (s *sheet) rounds(l *result.LoadAnalysis) *figure {
-	m, err := l.Metric(l.Primary)
+func (s *sheet) rounds(l *claim.LoadAnalysis) *figure {
+	m, err := kinds.MetricOf(l, l.Primary)
 	if err != nil || len(l.Arms) < 2 || s.a.Rounds < 2 {
 		return nil
 	}

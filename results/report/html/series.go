@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"html/template"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
 )
@@ -45,7 +45,7 @@ func (s *sheet) legend(arms []int) []entry {
 }
 
 // shown splits the arms of a load by whether a metric of theirs has a figure.
-func shown(l *result.LoadAnalysis, known func(arm int) (ok bool, why string)) (arms []int, refused []string) {
+func shown(l *claim.LoadAnalysis, known func(arm int) (ok bool, why string)) (arms []int, refused []string) {
 	var who report.Groups[string, string]
 	for a := range l.Arms {
 		ok, why := known(a)

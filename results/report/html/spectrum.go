@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
@@ -48,7 +50,7 @@ func quantiles(n uint64) []float64 {
 }
 
 // spectrumOf computes a line: what a gate refuses is not on it.
-func spectrumOf(arm *result.ArmState, histograms []*stat.Histogram, service bool) []spectral {
+func spectrumOf(arm *claim.ArmState, histograms []*stat.Histogram, service bool) []spectral {
 	var calls uint64
 	var rounds []*stat.Histogram
 	for _, h := range histograms {
@@ -58,7 +60,7 @@ func spectrumOf(arm *result.ArmState, histograms []*stat.Histogram, service bool
 	}
 	var qs []float64
 	for _, q := range quantiles(calls) {
-		if arm.Spoiled(result.Metric{ID: "quantile", Dimension: result.Time, Quantile: q, Service: service}) == "" {
+		if arm.Spoiled(metric.Metric{ID: "quantile", Dimension: metric.Time, Quantile: q, Service: service}) == "" {
 			qs = append(qs, q)
 		}
 	}
@@ -82,7 +84,7 @@ func spectrumOf(arm *result.ArmState, histograms []*stat.Histogram, service bool
 }
 
 // spectraOf computes an arm's lines.
-func (s *sheet) spectraOf(l *result.LoadAnalysis, arm int) spectra {
+func (s *sheet) spectraOf(l *claim.LoadAnalysis, arm int) spectra {
 	one := spectra{arm: arm}
 	var response, service []*stat.Histogram
 	floor := &stat.Histogram{}
@@ -104,7 +106,7 @@ func (s *sheet) spectraOf(l *result.LoadAnalysis, arm int) spectra {
 		}
 	}
 	for _, id := range spectrumIDs(l) {
-		if m, err := l.Metric(id); err == nil && l.Row(id) != nil {
+		if m, err := kinds.MetricOf(l, id); err == nil && l.Row(id) != nil {
 			one.marked = append(one.marked, s.numbers(l, m)[arm])
 		}
 	}
@@ -112,7 +114,7 @@ func (s *sheet) spectraOf(l *result.LoadAnalysis, arm int) spectra {
 }
 
 // spectrumIDs are the quantiles that a load has.
-func spectrumIDs(l *result.LoadAnalysis) []string {
+func spectrumIDs(l *claim.LoadAnalysis) []string {
 	if l.Streams > 0 {
 		return []string{plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99, plan.DeliveryP999}
 	}
@@ -120,8 +122,8 @@ func spectrumIDs(l *result.LoadAnalysis) []string {
 }
 
 // spectrum is the chart of response times over quantiles.
-func (s *sheet) spectrum(l *result.LoadAnalysis) *figure {
-	median, _ := l.Metric(spectrumIDs(l)[0]) // known: it is one of ours
+func (s *sheet) spectrum(l *claim.LoadAnalysis) *figure {
+	median, _ := kinds.MetricOf(l, spectrumIDs(l)[0]) // known: it is one of ours
 	ns := s.numbers(l, median)
 	if len(ns) == 0 {
 		return nil
@@ -163,12 +165,12 @@ func (s *sheet) spectrum(l *result.LoadAnalysis) *figure {
 
 // spectrumTable shows the quantiles that the analysis has; the download holds
 // every point that is drawn.
-func (s *sheet) spectrumTable(l *result.LoadAnalysis, f *figure, all []spectra) {
+func (s *sheet) spectrumTable(l *claim.LoadAnalysis, f *figure, all []spectra) {
 	f.Head = []string{"arm", "p50", "p90", "p99", "p99.9", "floor p50"}
 	for a := range l.Arms {
 		row := []cell{words(l.Arms[a].Name)}
 		for _, id := range spectrumIDs(l) {
-			m, err := l.Metric(id)
+			m, err := kinds.MetricOf(l, id)
 			if err != nil || l.Row(id) == nil {
 				continue
 			}
@@ -318,7 +320,7 @@ func timeLabel(ns float64) string {
 	if ns <= 0 {
 		return "0"
 	}
-	u := report.UnitFor(result.Time, ns*1.0001)
+	u := report.UnitFor(metric.Time, ns*1.0001)
 	return report.Significant(ns/u.Size, 2) + " " + u.Name
 }
 

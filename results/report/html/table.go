@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
+	phrases "wirelab/lab/result/words"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -28,12 +31,12 @@ type grid struct {
 const many = 7
 
 // mainTable shows the main metrics.
-func (s *sheet) mainTable(l *result.LoadAnalysis, b *block.Metrics) grid {
+func (s *sheet) mainTable(l *claim.LoadAnalysis, b *block.Metrics) grid {
 	n := len(b.Columns)
 	g := grid{Metrics: b, Cells: make([][]cell, len(b.Arms))}
 	g.Many = n >= many || l.Scenario != "" && n == many-1 // brokers have long descriptions
 	for i, m := range b.Columns {
-		metric, _ := l.Metric(m.ID) // known: it is one of the load's
+		metric, _ := kinds.MetricOf(l, m.ID) // known: it is one of the load's
 		refused := !m.Primary
 		for a, number := range s.numbers(l, metric) {
 			refused = refused && !(number.e.Known && (!m.Counted || number.e.Value > 0))
@@ -80,7 +83,7 @@ func (s *sheet) large() bool {
 
 // allNumbers is the table of every metric of every arm, with what stands
 // behind each number.
-func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
+func (s *sheet) allNumbers(l *claim.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("numbers-%d", l.Load+1), Title: "Every number, with its interval, rounds and checks"}
 	f.Head = []string{"metric", "arm", "value", "95 % CI", "difference", "95 % CI", "verdict", "rounds", "calls", "checks"}
 	raw := [][]string{{"metric", "arm", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p_adjusted", "rounds", "calls", "checks", "refused"}}
@@ -88,7 +91,7 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 		f.Title = "The numbers of the metric that decides, with their intervals, rounds and checks; the others are too many for a page, and in wirelab report --format json"
 	}
 	for _, row := range l.Rows {
-		m, err := l.Metric(row.Metric)
+		m, err := kinds.MetricOf(l, row.Metric)
 		if err != nil {
 			continue
 		}
@@ -101,8 +104,8 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 				title = m.Title
 			}
 			c := n.cell(n.value())
-			if m.Counted && m.Dimension == result.Number && n.e.Known {
-				c.Text = result.Thousands(uint64(n.e.Value))
+			if m.Counted && m.Dimension == metric.Number && n.e.Known {
+				c.Text = phrases.Thousands(uint64(n.e.Value))
 			}
 			line := []string{m.ID, n.state().Name, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", c.Rounds, strconv.FormatUint(n.state().Requests, 10), n.gates(), n.refused()}
 			change, within := "", ""
@@ -118,7 +121,7 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 			}
 			f.Rows = append(f.Rows, []cell{
 				words(title), words(n.state().Name), c, figures(n.interval()), figures(change), figures(within), words(n.verdict()),
-				figures(itoa(n.e.Rounds)), figures(result.Thousands(n.state().Requests)), words(checks),
+				figures(itoa(n.e.Rounds)), figures(phrases.Thousands(n.state().Requests)), words(checks),
 			})
 			raw = append(raw, line)
 		}
@@ -128,7 +131,7 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 }
 
 // table is a block's as a page shows it; nil of none. l is the load that it is of.
-func (s *sheet) table(l *result.LoadAnalysis, t *block.Table) *figure {
+func (s *sheet) table(l *claim.LoadAnalysis, t *block.Table) *figure {
 	if t == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 )
 
@@ -42,7 +43,7 @@ func (s *sheet) validity() validity {
 			switch {
 			case len(arm.Failed()) > 0:
 				bad++
-			case slices.ContainsFunc(arm.Checks, func(c result.Check) bool { return c.Limited }):
+			case slices.ContainsFunc(arm.Checks, func(c claim.Check) bool { return c.Limited }):
 				limited++
 			}
 		}
@@ -245,6 +246,6 @@ func (s *sheet) floors() *figure {
 }
 
 // headroom reports whether a load's drivers were judged by how many messages they send alone.
-func headroom(l result.LoadAnalysis) bool {
-	return slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Floor.Headroom > 0 || arm.Floor.Refused["headroom"] != nil })
+func headroom(l claim.LoadAnalysis) bool {
+	return slices.ContainsFunc(l.Arms, func(arm claim.ArmState) bool { return arm.Floor.Headroom > 0 || arm.Floor.Refused["headroom"] != nil })
 }

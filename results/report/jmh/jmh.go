@@ -33,8 +33,12 @@ import (
 	"time"
 	"unicode"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	measures "wirelab/lab/result/metric"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
 )
@@ -77,7 +81,7 @@ type Metric struct {
 
 // Write writes the result, an entry a line: a value a line made thirteen thousand of them. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
-	found := result.Analyse(r)
+	found := analyse.Result(r)
 	r, a := report.Marked(r, &found)
 	all := []Benchmark{}
 	for i := range a.Loads {
@@ -105,7 +109,7 @@ func Write(w io.Writer, r *result.Result) error {
 
 // Refused says what is left out of the entries, and why.
 func Refused(r *result.Result) []string {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	var all []string
 	for i := range a.Loads {
 		l := &a.Loads[i]
@@ -125,7 +129,7 @@ func Refused(r *result.Result) []string {
 }
 
 // entries are those of an arm under a load: one for each mode that has a figure.
-func entries(r *result.Result, l *result.LoadAnalysis, arm int) []Benchmark {
+func entries(r *result.Result, l *claim.LoadAnalysis, arm int) []Benchmark {
 	trials := report.Trials(r, l.Load, arm)
 	if len(trials) == 0 {
 		return nil
@@ -142,7 +146,7 @@ func entries(r *result.Result, l *result.LoadAnalysis, arm int) []Benchmark {
 		base.Params["early"] = early
 	}
 	metrics := map[string]Metric{}
-	for _, m := range result.Metrics() {
+	for _, m := range kinds.Metrics() {
 		row := l.Row(m.ID)
 		if row == nil || !row.Cells[arm].Estimate.Known {
 			continue
@@ -171,7 +175,7 @@ func entries(r *result.Result, l *result.LoadAnalysis, arm int) []Benchmark {
 }
 
 // metric is an estimate with the values of its rounds.
-func metric(m result.Metric, e result.Estimate, trials []*result.Trial) Metric {
+func metric(m measures.Metric, e claim.Estimate, trials []*result.Trial) Metric {
 	one := Metric{Score: e.Value, Error: "NaN", Confidence: [2]any{"NaN", "NaN"}, Unit: benchfmt.Unit(m), Raw: [][]float64{}}
 	if e.Interval() {
 		one.Error, one.Confidence = (e.High-e.Low)/2, [2]any{e.Low, e.High}
@@ -226,7 +230,7 @@ func (m Metric) scaled(by float64, unit string) Metric {
 }
 
 // name is an entry's, of words that Java takes for names.
-func name(r *result.Result, l *result.LoadAnalysis, arm int) string {
+func name(r *result.Result, l *claim.LoadAnalysis, arm int) string {
 	var parts []string
 	for _, text := range []string{r.Plan.Workload, l.Arms[arm].Name, r.Plan.OperationOf(r.Plan.Loads[l.Load])} {
 		word := strings.Map(func(c rune) rune {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report/jmh"
 )
@@ -31,7 +32,7 @@ func read(t *testing.T, r *result.Result) []map[string]any {
 func TestFields(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Operations()
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	all := read(t, r)
 	if len(all) != 2*3*5 {
 		t.Fatalf("%d entries, 2 modes of 3 arms under 5 loads are 30", len(all))

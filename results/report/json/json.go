@@ -7,9 +7,9 @@
 //	  "schema":    1,
 //	  "digest":    "sha256:…",  of "result": result.Digest
 //	  "result":    { … },       the result as it is stored: result.Result
-//	  "analysis":  { … },       what may be said of it: result.Analysis
-//	  "judgement": { … },       where thresholds were given: result.Judgement
-//	  "explanation": { … },     where it was asked for: result.Explanation
+//	  "analysis":  { … },       what may be said of it: claim.Analysis
+//	  "judgement": { … },       where thresholds were given: threshold.Judgement
+//	  "explanation": { … },     where it was asked for: explain.Explanation
 //	  "printed":   { … }        what people read: Printed
 //	}
 //
@@ -30,21 +30,26 @@ import (
 	"reflect"
 	"strings"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"
 )
 
 // Document is what is written.
 type Document struct {
-	Schema    int               `json:"schema"`
-	Digest    string            `json:"digest"`
-	Result    *result.Result    `json:"result"`
-	Analysis  result.Analysis   `json:"analysis"`
-	Judgement *result.Judgement `json:"judgement,omitempty"`
+	Schema    int                  `json:"schema"`
+	Digest    string               `json:"digest"`
+	Result    *result.Result       `json:"result"`
+	Analysis  claim.Analysis       `json:"analysis"`
+	Judgement *threshold.Judgement `json:"judgement,omitempty"`
 	// Explanation is there where "wirelab explain" wrote the document.
-	Explanation *result.Explanation `json:"explanation,omitempty"`
-	Printed     Printed             `json:"printed"`
+	Explanation *explain.Explanation `json:"explanation,omitempty"`
+	Printed     Printed              `json:"printed"`
 }
 
 // Printed is the report as people read it.
@@ -71,14 +76,14 @@ type Printed struct {
 
 // Claim is a difference that is claimed, in the words of the report.
 type Claim struct {
-	Load     string         `json:"load"`
-	Arm      string         `json:"arm"`
-	Metric   string         `json:"metric"` // id
-	Primary  bool           `json:"primary,omitempty"`
-	Verdict  result.Verdict `json:"verdict"`
-	Change   string         `json:"change"`   // "+32.4 %"
-	Interval string         `json:"interval"` // "[+31.6, +33.2]" or "exact"
-	Says     string         `json:"says"`     // "costlier"
+	Load     string        `json:"load"`
+	Arm      string        `json:"arm"`
+	Metric   string        `json:"metric"` // id
+	Primary  bool          `json:"primary,omitempty"`
+	Verdict  claim.Verdict `json:"verdict"`
+	Change   string        `json:"change"`   // "+32.4 %"
+	Interval string        `json:"interval"` // "[+31.6, +33.2]" or "exact"
+	Says     string        `json:"says"`     // "costlier"
 	// Early names those of the arm and the first, against which it is, that
 	// acknowledge messages before a quorum has them on disk.
 	Early []string `json:"early,omitempty"`
@@ -89,22 +94,22 @@ const Width = 100
 
 // Write writes the result, indented, with a newline at the end.
 func Write(w io.Writer, r *result.Result) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return WriteJudged(w, r, &a, nil)
 }
 
 // WriteJudged is [Write] with what was found of thresholds; j may be nil. a must
 // be r's analysis.
-func WriteJudged(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement) error {
+func WriteJudged(w io.Writer, r *result.Result, a *claim.Analysis, j *threshold.Judgement) error {
 	return write(w, r, a, j, nil)
 }
 
 // WriteExplained is [Write] with what explains the result. a must be r's analysis.
-func WriteExplained(w io.Writer, r *result.Result, a *result.Analysis, e *result.Explanation) error {
+func WriteExplained(w io.Writer, r *result.Result, a *claim.Analysis, e *explain.Explanation) error {
 	return write(w, r, a, nil, e)
 }
 
-func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement, e *result.Explanation) error {
+func write(w io.Writer, r *result.Result, a *claim.Analysis, j *threshold.Judgement, e *explain.Explanation) error {
 	raw, err := text(r)
 	if err != nil {
 		return err
@@ -175,7 +180,7 @@ func text(r *result.Result) (json.RawMessage, error) {
 
 // Print returns the report of a result, with that on thresholds if j is not
 // nil, and why the arms differ if e is not.
-func Print(r *result.Result, a *result.Analysis, j *result.Judgement, e *result.Explanation) (Printed, error) {
+func Print(r *result.Result, a *claim.Analysis, j *threshold.Judgement, e *explain.Explanation) (Printed, error) {
 	unnamed := *r
 	unnamed.Label, r = "", &unnamed // a name is no part of the result, from which all of this must follow
 	p := Printed{Sentences: []string{}, Claims: []Claim{}, Width: Width, Decisions: report.Decisions(r, a, nil), Absent: report.AbsentNotes(r)}
@@ -217,10 +222,10 @@ func Print(r *result.Result, a *result.Analysis, j *result.Judgement, e *result.
 	return p, nil
 }
 
-func claims(l *result.LoadAnalysis) []Claim {
+func claims(l *claim.LoadAnalysis) []Claim {
 	var all []Claim
 	for _, row := range l.Rows {
-		m, err := result.MetricByID(row.Metric)
+		m, err := kinds.MetricByID(row.Metric)
 		if err != nil {
 			continue // not reached: the rows were made from the metrics
 		}
@@ -237,7 +242,7 @@ func claims(l *result.LoadAnalysis) []Claim {
 }
 
 // early names those of arms that acknowledge before a message is on disk.
-func early(l *result.LoadAnalysis, arms ...int) []string {
+func early(l *claim.LoadAnalysis, arms ...int) []string {
 	var names []string
 	for _, a := range arms {
 		if m := l.Arms[a].Messages; m != nil && m.Early != "" {

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report"
 )
 
@@ -74,7 +75,7 @@ type problem struct {
 }
 
 // Write writes the judgement, indented. The error is w's.
-func Write(w io.Writer, r *result.Result, j *result.Judgement) error {
+func Write(w io.Writer, r *result.Result, j *threshold.Judgement) error {
 	j = report.MarkedJudgement(r, j)
 	work := strings.Trim(r.Plan.Workload+"."+r.Plan.Operation, ".")
 	one := suite{
@@ -92,7 +93,7 @@ func Write(w io.Writer, r *result.Result, j *result.Judgement) error {
 		one.add(testcase{Class: work, Name: "experiment (" + absent.Name() + ")", Time: "0", Skipped: &problem{Message: why, Text: why}})
 	}
 	if j.Why != "" {
-		one.add(testcase{Class: work, Name: "experiment", Time: "0", Error: &problem{Message: j.Why, Type: string(result.Spoiled), Text: j.Why}})
+		one.add(testcase{Class: work, Name: "experiment", Time: "0", Error: &problem{Message: j.Why, Type: string(threshold.Spoiled), Text: j.Why}})
 	}
 	all := suites{
 		Name: "wirelab", Tests: one.Tests, Failures: one.Failures, Errors: one.Errors, Skipped: one.Skipped, Time: one.Time,
@@ -124,7 +125,7 @@ func (s *suite) add(c testcase) {
 	}
 }
 
-func caseOf(r *result.Result, work string, f *result.Finding) testcase {
+func caseOf(r *result.Result, work string, f *threshold.Finding) testcase {
 	c := testcase{Class: work + "." + f.LoadName, Name: f.Threshold + " (" + f.ArmName + ")", Time: "0"}
 	text := report.Finding(r.Plan, f)
 	what := &problem{Message: text, Type: string(f.Outcome), Text: text}
@@ -134,11 +135,11 @@ func caseOf(r *result.Result, work string, f *result.Finding) testcase {
 		return c
 	}
 	switch f.Outcome {
-	case result.Crossed:
+	case threshold.Crossed:
 		c.Failure = what
-	case result.Spoiled:
+	case threshold.Spoiled:
 		c.Error = what
-	case result.Undecided:
+	case threshold.Undecided:
 		what.Type = "" // readers know no type of what is skipped
 		c.Skipped = what
 	}

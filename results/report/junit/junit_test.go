@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report/junit"
 )
 
@@ -54,16 +56,16 @@ type what struct {
 
 func write(t *testing.T, r *result.Result, texts ...string) (schema, string) {
 	t.Helper()
-	var all []result.Threshold
+	var all []threshold.Threshold
 	for _, text := range texts {
-		one, err := result.ParseThreshold(text)
+		one, err := threshold.ParseThreshold(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, one)
 	}
-	a := result.Analyse(r)
-	j := result.Judge(r, &a, all)
+	a := analyse.Result(r)
+	j := threshold.Judge(r, &a, all)
 	var out strings.Builder
 	if err := junit.Write(&out, r, &j); err != nil {
 		t.Fatal(err)

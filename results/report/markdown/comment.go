@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -13,7 +15,7 @@ import (
 // thresholds, a table of them, and the report of [Write] folded away. With a
 // nil j there are no thresholds, and each load's verdict comes first. a must
 // be r's analysis. The error is w's.
-func WriteComment(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement) error {
+func WriteComment(w io.Writer, r *result.Result, a *claim.Analysis, j *threshold.Judgement) error {
 	p := &page{out: bufio.NewWriter(w)}
 	r, a = report.Marked(r, a)
 	if j == nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/results/report"
 )
 
@@ -19,6 +20,6 @@ func WriteDecisions(w io.Writer, tables []report.DecisionTable) error {
 
 // WriteWithOutages is [Write] with what runs showed in which parts failed.
 func WriteWithOutages(w io.Writer, r *result.Result, outages []report.Outage) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return write(w, r, &a, outages)
 }

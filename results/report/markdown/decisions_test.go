@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/markdown"
@@ -16,7 +17,7 @@ import (
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	r := resulttest.FourWays(12)
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	outages := []report.Outage{{
 		Path: "log-grpc", Fault: "logger-down=10s", Among: 1, Rate: 200, Limit: 250 * time.Millisecond, Due: 1600, Refused: map[string]int{"unavailable": 40},
 		P99: time.Millisecond, Longest: time.Second, Accepted: 1560, Promised: true, Handover: &result.Handover{}, Database: "SQLite 3.54.1",

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"io"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -12,7 +15,7 @@ import (
 // WriteExplanation writes what makes the arms of a result differ: the
 // sentences, the shares of differences, each factor's effects and which act
 // together. a is r's analysis. The error is w's.
-func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *result.Explanation) error {
+func WriteExplanation(w io.Writer, r *result.Result, a *claim.Analysis, e *explain.Explanation) error {
 	p := &page{out: bufio.NewWriter(w)}
 	r, a = report.Marked(r, a)
 	facts := report.Facts(r, a)
@@ -34,7 +37,7 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 	return p.out.Flush() // remembers the first error of all writes
 }
 
-func (p *page) explained(r *result.Result, e *result.Explanation, l *result.LoadExplanation) {
+func (p *page) explained(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) {
 	p.line("### " + escape(report.LoadName(r.Plan, l.Load)))
 	p.line("")
 	p.notes(block.Notes{Kind: block.Point, Lines: report.Explained(r, e, l)})
@@ -44,12 +47,12 @@ func (p *page) explained(r *result.Result, e *result.Explanation, l *result.Load
 }
 
 // shares writes the shares of every difference in every metric.
-func (p *page) shares(r *result.Result, l *result.LoadExplanation) {
+func (p *page) shares(r *result.Result, l *explain.LoadExplanation) {
 	all := &block.Table{Columns: block.Columns("metric", "difference", "share", "from → to", ">points", "95 % CI",
 		">amount", "95 % CI", "verdict")}
 	for i := range l.Metrics {
 		x := &l.Metrics[i]
-		m, err := result.MetricByID(x.Metric)
+		m, err := kinds.MetricByID(x.Metric)
 		if err != nil {
 			continue
 		}
@@ -76,10 +79,10 @@ func (p *page) shares(r *result.Result, l *result.LoadExplanation) {
 }
 
 // effects writes main effects and interactions.
-func (p *page) effects(e *result.Explanation, l *result.LoadExplanation) {
+func (p *page) effects(e *explain.Explanation, l *explain.LoadExplanation) {
 	for i := range l.Metrics {
 		x := &l.Metrics[i]
-		m, err := result.MetricByID(x.Metric)
+		m, err := kinds.MetricByID(x.Metric)
 		if err != nil || len(x.Effects) == 0 {
 			continue
 		}

@@ -10,24 +10,26 @@ import (
 	"strings"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
 
 // Write writes the result. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return write(w, r, &a, nil)
 }
 
 // WriteRefused is [Write] with the values that checks refused, marked as refused, and
 // with what runs showed in which parts failed.
 func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return write(w, r, a.WithRefused(), outages)
 }
 
-func write(w io.Writer, r *result.Result, a *result.Analysis, outages []report.Outage) error {
+func write(w io.Writer, r *result.Result, a *claim.Analysis, outages []report.Outage) error {
 	p := &page{out: bufio.NewWriter(w), outages: outages}
 	p.report(r, a)
 	return p.out.Flush() // remembers the first error of all writes
@@ -40,7 +42,7 @@ type page struct {
 }
 
 // report writes the whole report: first what was found, last how it was measured.
-func (p *page) report(r *result.Result, a *result.Analysis) {
+func (p *page) report(r *result.Result, a *claim.Analysis) {
 	r, a = report.Marked(r, a)
 	parts := report.Document(r, a, p.outages)
 	if r.SelfTest != nil {

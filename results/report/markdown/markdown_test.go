@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report/markdown"
 )
 
@@ -86,14 +88,14 @@ func TestComment(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Troubled()
 	r.Arms[1].Name, r.Plan.Arms[1].Name = "a|b <i>", "a|b <i>"
-	one, err := result.ParseThreshold("cpu/req > +3%")
+	one, err := threshold.ParseThreshold("cpu/req > +3%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := result.Analyse(r)
-	j := result.Judge(r, &a, []result.Threshold{one})
+	a := analyse.Result(r)
+	j := threshold.Judge(r, &a, []threshold.Threshold{one})
 	for name, c := range map[string]struct {
-		j     *result.Judgement
+		j     *threshold.Judgement
 		first string
 		has   []string
 	}{

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/history"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report/terminal"
 )
@@ -31,8 +33,8 @@ func TestAgreement(t *testing.T) {
 		"long names":     {long, long, []string{"…"}},
 		"no conclusion":  {here, was, []string{"concludes nothing"}},
 	} {
-		a, b := result.Analyse(c.was), result.Analyse(c.here)
-		agreement := result.Agree(&a, &b, c.was.Environment, c.here.Environment)
+		a, b := analyse.Result(c.was), analyse.Result(c.here)
+		agreement := history.Agree(&a, &b, c.was.Environment, c.here.Environment)
 		for _, width := range []int{64, 80, 140} {
 			var out strings.Builder
 			if err := terminal.WriteAgreement(&out, c.was, c.here, &agreement, terminal.Style{Width: width}); err != nil {

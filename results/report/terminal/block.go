@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/internal/paragraph"
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -40,7 +40,7 @@ func (p *page) blocks(all []block.Block) {
 		case block.Notes:
 			p.notes(b)
 		case block.Figure:
-			if c, ok := b.Of.(*result.Curve); ok {
+			if c, ok := b.Of.(*claim.Curve); ok {
 				p.plot(c)
 			}
 		case block.Pause:

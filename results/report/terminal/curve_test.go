@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report/terminal"
 )
@@ -45,7 +46,7 @@ func TestRatedGolden(t *testing.T) {
 	}
 	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
 	for name, r := range rated() {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		for suffix, style := range map[string]terminal.Style{"-64": {Width: 64}, "-80": {Width: 80}, "-140": {Width: 140}} {
 			var got, color strings.Builder
 			if err := terminal.WriteAnalysed(&got, r, &a, style); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"
@@ -17,7 +17,7 @@ import (
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	r := resulttest.FourWays(12)
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	tables := report.Decisions(r, &a, nil)
 	for _, columns := range []int{64, 80, 120} {
 		var alone, color, whole strings.Builder

@@ -4,7 +4,10 @@ import (
 	"io"
 	"slices"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -13,7 +16,7 @@ import (
 // the sentences, what the difference between two arms is made of, each factor's
 // effect on each metric, and which factors act together. With a, which is r's
 // analysis or nil, it begins with how the result came about. The error is w's.
-func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *result.Explanation, s Style) error {
+func WriteExplanation(w io.Writer, r *result.Result, a *claim.Analysis, e *explain.Explanation, s Style) error {
 	p := newPage(w, s)
 	r, a = report.Marked(r, a)
 	if a != nil {
@@ -40,12 +43,12 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 
 // explained writes the tables of a load: of its primary metric whole, of the
 // others in brief.
-func (p *page) explained(r *result.Result, e *result.Explanation, l *result.LoadExplanation) {
+func (p *page) explained(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) {
 	if len(l.Metrics) == 0 {
 		return
 	}
 	x := &l.Metrics[0]
-	m, err := result.MetricByID(x.Metric)
+	m, err := kinds.MetricByID(x.Metric)
 	if err != nil {
 		return
 	}
@@ -68,11 +71,11 @@ func (p *page) explained(r *result.Result, e *result.Explanation, l *result.Load
 }
 
 // otherShares writes the shares of the same difference in the other metrics.
-func (p *page) otherShares(l *result.LoadExplanation, a int) {
+func (p *page) otherShares(l *explain.LoadExplanation, a int) {
 	var columns [][]cell
 	for i := 1; i < len(l.Metrics); i++ {
 		x := &l.Metrics[i]
-		m, err := result.MetricByID(x.Metric)
+		m, err := kinds.MetricByID(x.Metric)
 		if err != nil || a >= len(x.Attributions) || x.Attributions[a].Total == nil {
 			continue
 		}
@@ -96,12 +99,12 @@ func (p *page) otherShares(l *result.LoadExplanation, a int) {
 	}
 }
 
-func shareCell(s *result.Share) cell {
+func shareCell(s *explain.Share) cell {
 	return signed(report.Points(s), s.Difference)
 }
 
 // signed is a text with the sign of a difference's verdict behind it.
-func signed(text string, d *result.Difference) cell {
+func signed(text string, d *claim.Difference) cell {
 	return cell{text: text + " " + spaced(report.Sign(d.Verdict)), in: toneInk(report.ToneOf(d.Verdict)), right: true}
 }
 
@@ -127,7 +130,7 @@ func (p *page) fitted(t table, spare []int, long int) {
 
 // otherEffects writes each factor's effect on the other metrics, a column for
 // each, in as many tables as the width asks for.
-func (p *page) otherEffects(e *result.Explanation, l *result.LoadExplanation) {
+func (p *page) otherEffects(e *explain.Explanation, l *explain.LoadExplanation) {
 	if len(l.Metrics) < 2 || len(l.Metrics[0].Effects) == 0 {
 		return
 	}
@@ -138,7 +141,7 @@ func (p *page) otherEffects(e *result.Explanation, l *result.LoadExplanation) {
 	columns := [][]cell{names}
 	for i := 1; i < len(l.Metrics); i++ {
 		x := &l.Metrics[i]
-		m, err := result.MetricByID(x.Metric)
+		m, err := kinds.MetricByID(x.Metric)
 		if err != nil || len(x.Effects) != len(l.Metrics[0].Effects) {
 			continue // its arms are others; the notes say why
 		}

@@ -7,19 +7,22 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/explain"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/report/terminal"
 )
 
 func explanation(t *testing.T, r *result.Result, width int) string {
 	t.Helper()
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return explanationOf(t, r, &a, width)
 }
 
-func explanationOf(t *testing.T, r *result.Result, a *result.Analysis, width int) string {
+func explanationOf(t *testing.T, r *result.Result, a *claim.Analysis, width int) string {
 	t.Helper()
-	e, err := result.ExplainBetween(r, a, "", "")
+	e, err := explain.Between(r, a, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,7 @@ func one(text string) string { return strings.Join(strings.Fields(text), " ") }
 func TestExplanationFits(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Factorial(7, planted())
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	for _, width := range []int{64, 80, 160} {
 		text := one(explanationOf(t, r, &a, width))
 		for _, want := range []string{

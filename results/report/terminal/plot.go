@@ -5,7 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/results/report"
 )
 
@@ -53,11 +54,11 @@ const widely = 40
 
 // plot draws p99 and p50 over the offered rate. It is text in one colour, so
 // that it reads alike on dark and light and in a file.
-func (p *page) plot(c *result.Curve) {
+func (p *page) plot(c *claim.Curve) {
 	low, high := math.Inf(1), 0.0
 	for _, a := range c.Arms {
 		for _, point := range a.Points {
-			for _, e := range []result.Estimate{point.P50, point.P99} {
+			for _, e := range []claim.Estimate{point.P50, point.P99} {
 				if e.Known && e.Value > 0 {
 					low, high = min(low, e.Value), max(high, e.Value)
 				}
@@ -78,7 +79,7 @@ func (p *page) plot(c *result.Curve) {
 	for i := range canvas {
 		canvas[i] = []rune(strings.Repeat(" ", x.steps))
 	}
-	draw := func(level int, e result.Estimate, mark rune) {
+	draw := func(level int, e claim.Estimate, mark rune) {
 		if !e.Known || e.Value <= 0 {
 			return
 		}
@@ -108,13 +109,13 @@ func (p *page) plot(c *result.Curve) {
 
 // axes writes a canvas with its axes, and below it where each arm's knee and
 // saturation are.
-func (p *page) axes(c *result.Curve, canvas [][]rune, x, y scale) {
+func (p *page) axes(c *claim.Curve, canvas [][]rune, x, y scale) {
 	p.wrapped("", "Response time: capitals are p99 with its interval |, small letters p50, * is several.", faint)
 	for line := len(canvas) - 1; line >= 0; line-- {
 		label := ""
 		if line%5 == 0 || line == len(canvas)-1 {
 			v := y.value(line)
-			unit := report.UnitFor(result.Time, v)
+			unit := report.UnitFor(metric.Time, v)
 			label = report.Significant(v/unit.Size, 2) + unit.Name
 		}
 		p.line(p.paint(fmt.Sprintf("%*s ┤", plotMargin-2, label), faint) + string(canvas[line]))
@@ -124,7 +125,7 @@ func (p *page) axes(c *result.Curve, canvas [][]rune, x, y scale) {
 	for arm, a := range c.Arms {
 		marks := []rune(strings.Repeat(" ", x.steps))
 		for _, place := range []struct {
-			of   result.Place
+			of   claim.Place
 			mark rune
 		}{{a.Knee, 'K'}, {a.Saturation, 'S'}, {a.Collapse, 'C'}} {
 			if place.of.Known {

@@ -13,7 +13,11 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/history"
 	"wirelab/lab/result/resulttest"
+	bounds "wirelab/lab/result/threshold"
 	"wirelab/lab/stat"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"
@@ -34,7 +38,7 @@ var kinds = sync.OnceValue(func() map[string]kind {
 	all["curve"], all["capacity"] = resulttest.Curves(), resulttest.Capacity()
 	found := map[string]kind{}
 	for name, r := range all {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		found[name] = kind{r, report.Summarise(r, &a, nil)}
 	}
 	return found
@@ -247,12 +251,12 @@ func TestSummaryBegins(t *testing.T) {
 func TestSummaryBeginsWithThresholds(t *testing.T) {
 	t.Parallel()
 	r := kinds()["closed"].Result
-	a := result.Analyse(r)
-	threshold, err := result.ParseThreshold("cpu/req > +3%")
+	a := analyse.Result(r)
+	threshold, err := bounds.ParseThreshold("cpu/req > +3%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := result.Judge(r, &a, []result.Threshold{threshold})
+	j := bounds.Judge(r, &a, []bounds.Threshold{threshold})
 	var out strings.Builder
 	if err := terminal.WriteSummary(&out, report.Summarise(r, &a, &j), terminal.Style{Width: 80}); err != nil {
 		t.Fatal(err)
@@ -271,7 +275,7 @@ func TestSummaryOfMadeUpResults(t *testing.T) {
 		{Plan: closed},
 		{Plan: closed, Rounds: []result.Round{{Trials: []result.Trial{{}, {Arm: 77}, {Load: -1}}}}},
 	} {
-		a := result.Analyse(r)
+		a := analyse.Result(r)
 		written(t, report.Summarise(r, &a, nil), 0)
 	}
 }
@@ -284,19 +288,19 @@ func TestOtherSummaries(t *testing.T) {
 	partial := resulttest.Factorial(7, planted(), "grpc-json", "grpc-tls-json")
 	closed, short := kinds()["closed"].Result, kinds()["short"].Result
 	explained := func(r *result.Result) report.Summary {
-		a := result.Analyse(r)
-		e, err := result.ExplainBetween(r, &a, "", "")
+		a := analyse.Result(r)
+		e, err := explain.Between(r, &a, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return report.SummariseExplained(r, &a, e)
 	}
 	agreed := func(was, here *result.Result) report.Summary {
-		a, b := result.Analyse(was), result.Analyse(here)
-		agreement := result.Agree(&a, &b, was.Environment, here.Environment)
+		a, b := analyse.Result(was), analyse.Result(here)
+		agreement := history.Agree(&a, &b, was.Environment, here.Environment)
 		return report.SummariseAgreement(was, here, &agreement)
 	}
-	decided := result.Analyse(ways)
+	decided := analyse.Result(ways)
 	for name, c := range map[string]struct {
 		summary report.Summary
 		has     []string

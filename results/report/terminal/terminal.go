@@ -13,6 +13,10 @@ import (
 	"wirelab/internal/paragraph"
 	"wirelab/lab/doctor"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/history"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report"
 	"wirelab/results/report/block"
 )
@@ -34,12 +38,12 @@ const (
 
 // Write writes the result. The error is w's.
 func Write(w io.Writer, r *result.Result, s Style) error {
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	return WriteAnalysed(w, r, &a, s)
 }
 
 // WriteAnalysed is [Write] for those who have the result's analysis already.
-func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
+func WriteAnalysed(w io.Writer, r *result.Result, a *claim.Analysis, s Style) error {
 	p := newPage(w, s)
 	r, a = report.Marked(r, a)
 	if s.Refused {
@@ -72,13 +76,13 @@ func write(w io.Writer, blocks []block.Block, s Style) error {
 
 // WriteJudgement writes how a result stands against thresholds: the verdict, and for each threshold a line for every
 // arm and load it is for. The error is w's.
-func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
+func WriteJudgement(w io.Writer, r *result.Result, j *threshold.Judgement, s Style) error {
 	return write(w, append([]block.Block{block.Heading{Text: "Thresholds"}}, report.JudgedBlocks(r, j)...), s)
 }
 
 // WriteCheck is [WriteJudgement] for a screen: the answer first, no line wider than the style says, and what has no
 // room gives way from the least to the most important. The error is w's.
-func WriteCheck(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
+func WriteCheck(w io.Writer, r *result.Result, j *threshold.Judgement, s Style) error {
 	p := newPage(w, s)
 	p.brief = true
 	p.blocks(report.JudgedBlocks(r, j))
@@ -86,7 +90,7 @@ func WriteCheck(w io.Writer, r *result.Result, j *result.Judgement, s Style) err
 }
 
 // WriteAgreement writes which conclusions of an experiment hold in another, here. The error is w's.
-func WriteAgreement(w io.Writer, was, here *result.Result, a *result.Agreement, s Style) error {
+func WriteAgreement(w io.Writer, was, here *result.Result, a *history.Agreement, s Style) error {
 	return write(w, report.AgreementBlocks(was, here, a), s)
 }
 
@@ -109,7 +113,7 @@ func WriteDecisions(w io.Writer, tables []report.DecisionTable, s Style) error {
 
 // WriteRefused lists what was measured and refused by a check, each value marked and with its reason, after what has
 // no table of them: an explanation, a replay. The error is w's.
-func WriteRefused(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
+func WriteRefused(w io.Writer, r *result.Result, a *claim.Analysis, s Style) error {
 	r, a = report.Marked(r, a)
 	all := report.RefusedBlocks(r, a.WithRefused())
 	if len(all) == 0 {

@@ -6,7 +6,9 @@ import (
 	"unicode/utf8"
 
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
+	"wirelab/lab/result/threshold"
 	"wirelab/results/report/terminal"
 )
 
@@ -20,16 +22,16 @@ func TestJudgement(t *testing.T) {
 		"troubled":   {resulttest.Troubled(), []string{"Invalid (", "· cpu/req > +3%, grpc (1 in flight): 3 of"}},
 		"long names": {resulttest.LongNames(), []string{"…  50 in flight  +32.3 %"}},
 	} {
-		a := result.Analyse(c.r)
-		var all []result.Threshold
+		a := analyse.Result(c.r)
+		var all []threshold.Threshold
 		for _, text := range []string{"cpu/req > +3%", "errors > 0.1%"} {
-			one, err := result.ParseThreshold(text)
+			one, err := threshold.ParseThreshold(text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all = append(all, one)
 		}
-		j := result.Judge(c.r, &a, all)
+		j := threshold.Judge(c.r, &a, all)
 		for _, width := range []int{64, 80, 140} {
 			var plain, coloured strings.Builder
 			if err := terminal.WriteJudgement(&plain, c.r, &j, terminal.Style{Width: width}); err != nil {
@@ -60,13 +62,13 @@ func TestJudgement(t *testing.T) {
 func TestCheckFits(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "long names": resulttest.LongNames(), "streams": resulttest.Streams()} {
-		a := result.Analyse(r)
-		one, err := result.ParseThreshold("errors > 0.1%")
+		a := analyse.Result(r)
+		one, err := threshold.ParseThreshold("errors > 0.1%")
 		if err != nil {
 			t.Fatal(err)
 		}
-		two := result.Threshold{Text: "primary > +3%", Metric: a.Loads[0].Primary, Relative: true, Limit: 1.03, LimitText: "+3%"}
-		j := result.Judge(r, &a, []result.Threshold{one, two})
+		two := threshold.Threshold{Text: "primary > +3%", Metric: a.Loads[0].Primary, Relative: true, Limit: 1.03, LimitText: "+3%"}
+		j := threshold.Judge(r, &a, []threshold.Threshold{one, two})
 		for _, width := range []int{64, 80, 140} {
 			var out strings.Builder
 			if err := terminal.WriteCheck(&out, r, &j, terminal.Style{Width: width}); err != nil {

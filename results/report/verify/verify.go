@@ -17,6 +17,11 @@ import (
 
 	"wirelab"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/consistency"
+	"wirelab/lab/result/explain"
+	"wirelab/lab/result/threshold"
 	report "wirelab/results/report/json"
 )
 
@@ -192,7 +197,7 @@ func (v *Verification) digest(raw []byte, taken *string, must bool) error {
 
 // Consistent checks that the raw data does not contradict itself.
 func (v *Verification) Consistent(r *result.Result) {
-	flaws := result.Inconsistencies(r)
+	flaws := consistency.Flaws(r)
 	for _, f := range flaws {
 		v.Add(Difference{Path: "result." + f.Path, Says: f.Says})
 	}
@@ -203,15 +208,15 @@ func (v *Verification) Consistent(r *result.Result) {
 
 // follows checks everything that follows from the raw data.
 func (v *Verification) follows(r *result.Result, p parts) error {
-	analysis := result.Analyse(r)
-	var judged *result.Judgement
+	analysis := analyse.Result(r)
+	var judged *threshold.Judgement
 	if p.Judgement != nil {
 		var err error
 		if judged, err = v.judge(r, &analysis, p.Judgement); err != nil {
 			return err
 		}
 	}
-	var explained *result.Explanation
+	var explained *explain.Explanation
 	if p.Explanation != nil {
 		var err error
 		if explained, err = v.explain(r, &analysis, p.Explanation); err != nil {
@@ -257,16 +262,16 @@ func (v *Verification) follows(r *result.Result, p parts) error {
 }
 
 // judge judges again by the thresholds that a judgement names.
-func (v *Verification) judge(r *result.Result, a *result.Analysis, stored json.RawMessage) (*result.Judgement, error) {
+func (v *Verification) judge(r *result.Result, a *claim.Analysis, stored json.RawMessage) (*threshold.Judgement, error) {
 	var names struct {
 		Thresholds []string `json:"thresholds"`
 	}
 	if err := json.Unmarshal(stored, &names); err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "judgement: %v", err)
 	}
-	var all []result.Threshold
+	var all []threshold.Threshold
 	for i, text := range names.Thresholds {
-		t, err := result.ParseThreshold(text)
+		t, err := threshold.ParseThreshold(text)
 		if err == nil {
 			err = t.Check(r.Plan)
 		}
@@ -276,18 +281,18 @@ func (v *Verification) judge(r *result.Result, a *result.Analysis, stored json.R
 		}
 		all = append(all, t)
 	}
-	j := result.Judge(r, a, all)
+	j := threshold.Judge(r, a, all)
 	return &j, nil
 }
 
 // explain explains again, between the corners that an explanation names; nil
 // where nothing explains the result.
-func (v *Verification) explain(r *result.Result, a *result.Analysis, stored json.RawMessage) (*result.Explanation, error) {
+func (v *Verification) explain(r *result.Result, a *claim.Analysis, stored json.RawMessage) (*explain.Explanation, error) {
 	var corners struct{ From, To string }
 	if err := json.Unmarshal(stored, &corners); err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "explanation: %v", err)
 	}
-	e, err := result.ExplainBetween(r, a, corners.From, corners.To)
+	e, err := explain.Between(r, a, corners.From, corners.To)
 	if err != nil {
 		v.Add(Difference{Path: "explanation", Says: wirelab.Public(err).Message})
 	}

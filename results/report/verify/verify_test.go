@@ -8,7 +8,9 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
+	bounds "wirelab/lab/result/threshold"
 	"wirelab/lab/stat"
 	report "wirelab/results/report/json"
 	"wirelab/results/report/verify"
@@ -22,12 +24,12 @@ func document(t *testing.T, r *result.Result, threshold string) map[string]any {
 
 func written(t *testing.T, r *result.Result, threshold string) string {
 	t.Helper()
-	a := result.Analyse(r)
-	one, err := result.ParseThreshold(threshold)
+	a := analyse.Result(r)
+	one, err := bounds.ParseThreshold(threshold)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := result.Judge(r, &a, []result.Threshold{one})
+	j := bounds.Judge(r, &a, []bounds.Threshold{one})
 	var out strings.Builder
 	if err := report.WriteJudged(&out, r, &a, &j); err != nil {
 		t.Fatal(err)

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
 	"wirelab/lab/stat"
 )
 
@@ -27,7 +29,7 @@ type Figures struct {
 func rateMetrics() []string { return []string{plan.Throughput, plan.EventRate} }
 
 // Load is a run's load in an analysis; nil if it is not there.
-func Load(loads []result.LoadAnalysis, u *Run) *result.LoadAnalysis {
+func Load(loads []claim.LoadAnalysis, u *Run) *claim.LoadAnalysis {
 	for i := range loads {
 		if l := &loads[i]; l.Load == u.Load && u.Arm >= 0 && u.Arm < len(l.Arms) {
 			return l
@@ -37,7 +39,7 @@ func Load(loads []result.LoadAnalysis, u *Run) *result.LoadAnalysis {
 }
 
 // Figures are those of the run in the analysis of its load, and nothing else; none without one.
-func (u *Run) Figures(l *result.LoadAnalysis) (f Figures) {
+func (u *Run) Figures(l *claim.LoadAnalysis) (f Figures) {
 	if l == nil {
 		return f
 	}
@@ -65,16 +67,16 @@ func (u *Run) Figures(l *result.LoadAnalysis) (f Figures) {
 	f.P90, _ = value(plan.ResponseP90, plan.DeliveryP90)
 	f.P99, _ = value(plan.ResponseP99, plan.DeliveryP99)
 	f.P999, _ = value(plan.ResponseP999, plan.DeliveryP999)
-	f.TimesWithheld = arm.Withheld(result.LeastResponse) != ""
+	f.TimesWithheld = kinds.Withheld(arm, kinds.LeastResponse) != ""
 	if h := u.Pooled(func(t *result.Trial) *stat.Histogram { return t.Response }); h.Count() > 0 {
 		if !f.TimesWithheld {
 			f.Least = new(float64(h.Min()))
 		}
-		if arm.Withheld(result.MostResponse) == "" {
+		if kinds.Withheld(arm, kinds.MostResponse) == "" {
 			f.Most = new(float64(h.Max()))
 		}
 	}
-	f.CPUWithheld = arm.Withheld(result.DriverCPU) != ""
+	f.CPUWithheld = kinds.Withheld(arm, kinds.DriverCPU) != ""
 	var cpu, wall time.Duration
 	for _, t := range u.Trials {
 		cpu, wall = cpu+time.Duration(t.Driver.CPU), wall+Wall(t)
@@ -93,7 +95,7 @@ func viewed(id string) bool {
 }
 
 // refused says which figures of an arm are not told, and why.
-func refused(l *result.LoadAnalysis, arm int) string {
+func refused(l *claim.LoadAnalysis, arm int) string {
 	whys := map[string][]string{}
 	var order []string
 	note := func(id, why string) {

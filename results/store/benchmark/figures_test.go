@@ -3,7 +3,7 @@ package benchmark_test
 import (
 	"testing"
 
-	"wirelab/lab/result"
+	"wirelab/lab/result/history"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store/benchmark"
 )
@@ -16,7 +16,7 @@ func TestRefusedFiguresAreNotThere(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	for name, r := range resulttest.Refused() {
-		loads := result.Estimates(r)
+		loads := history.Estimates(r)
 		for _, u := range benchmark.Gather(r) {
 			l := benchmark.Load(loads, u)
 			f := u.Figures(l)

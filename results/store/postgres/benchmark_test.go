@@ -7,6 +7,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/lab/stat"
 	"wirelab/results/store/benchmark"
@@ -80,7 +81,7 @@ func TestTheOriginsSQLReadsWirelabsFigures(t *testing.T) {
 	s := open(t, database(t, server))
 	r := ledgerResult()
 	puts(t, s, r)
-	analysis := result.Analyse(r)
+	analysis := analyse.Result(r)
 	all := readStats(t, s, r.ID)
 	if len(all) != 4 {
 		t.Fatalf("%d runs, want 2 arms under 2 loads", len(all))

@@ -11,6 +11,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
 	"wirelab/results/store"
 	"wirelab/results/store/benchmark"
 )
@@ -50,7 +52,7 @@ func derive(p store.Packed) derived {
 		m.Began, m.Ended, text(string(m.Ending)), text(m.Host), text(m.Commit), text(r.Command), whole(r.Plan.Seed),
 		r.SelfTest != nil, len(p.Body), p.Digest,
 	}}
-	analysis := result.Analyse(r)
+	analysis := analyse.Result(r)
 	d.tables = append(d.tables, environments(r), arms(r), loads(r))
 	d.tables = append(d.tables, rounds(r)...)
 	d.tables = append(d.tables, capacities(r, &analysis))
@@ -217,7 +219,7 @@ func allocations(u *result.Usage) *int64 {
 	return nil
 }
 
-func capacities(r *result.Result, a *result.Analysis) *table {
+func capacities(r *result.Result, a *claim.Analysis) *table {
 	t := newTable("capacities", `result_id arm objective kind rate low high bound why`)
 	if a.Capacity == nil {
 		return t
@@ -234,7 +236,7 @@ func capacities(r *result.Result, a *result.Analysis) *table {
 }
 
 // told are an estimate and its interval, as far as they are known.
-func told(e result.Estimate) (value, low, high *float64) {
+func told(e claim.Estimate) (value, low, high *float64) {
 	if !e.Known {
 		return nil, nil, nil
 	}

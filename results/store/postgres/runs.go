@@ -3,13 +3,16 @@ package postgres
 import (
 	"time"
 
+	allkinds "wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/metric"
 	"wirelab/lab/stat"
 	"wirelab/results/store/benchmark"
 )
 
 // runs are the tables runs, figures, histograms and reservoirs.
-func runs(r *result.Result, a *result.Analysis) []*table {
+func runs(r *result.Result, a *claim.Analysis) []*table {
 	all := newTable("runs", `result_id arm load rounds window_ns planned sent ok completed unsent errors
 		throughput response_mean_ns response_p50_ns response_p90_ns response_p99_ns response_p999_ns response_min_ns response_max_ns
 		server_cpu_ns driver_cpu_ns driver_wall_ns driver_resident_avg driver_resident_peak refused
@@ -41,7 +44,7 @@ func runs(r *result.Result, a *result.Analysis) []*table {
 }
 
 // row is the run's row of the table runs.
-func row(id string, u *benchmark.Run, l *result.LoadAnalysis) []any {
+func row(id string, u *benchmark.Run, l *claim.LoadAnalysis) []any {
 	var driver, watched time.Duration
 	var planned, unsent uint64
 	var server, due, never *int64
@@ -109,20 +112,20 @@ func spread(h *stat.Histogram) (low, high, counts []int64) {
 
 // saying is what wirelab says of one metric of a run.
 type saying struct {
-	metric  result.Metric
+	metric  metric.Metric
 	primary bool
-	cell    result.Cell
+	cell    claim.Cell
 }
 
 // sayings are those of a run, in the order of reports.
-func sayings(a *result.Analysis, u *benchmark.Run) []saying {
+func sayings(a *claim.Analysis, u *benchmark.Run) []saying {
 	var all []saying
 	for _, load := range a.Loads {
 		if load.Load != u.Load {
 			continue
 		}
 		for _, row := range load.Rows {
-			m, err := result.MetricByID(row.Metric)
+			m, err := allkinds.MetricByID(row.Metric)
 			if err != nil || u.Arm >= len(row.Cells) {
 				continue
 			}

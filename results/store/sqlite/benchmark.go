@@ -12,6 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/result"
+	"wirelab/lab/result/history"
 	"wirelab/results/store"
 	"wirelab/results/store/benchmark"
 )
@@ -25,7 +26,7 @@ const instant = "2006-01-02 15:04:05.000000"
 
 // benchmarked are the rows of a result in that form.
 func benchmarked(r *result.Result) (rows [][]any, err error) {
-	loads := result.Estimates(r)
+	loads := history.Estimates(r)
 	begun := make([]string, len(r.Rounds))
 	for i := range r.Rounds {
 		begun[i] = r.Rounds[i].Began.UTC().Format(instant)

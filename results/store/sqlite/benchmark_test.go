@@ -8,6 +8,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store/benchmark"
 	"wirelab/results/store/storetest"
@@ -98,7 +99,7 @@ func TestViewsSayWhatTheReportSays(t *testing.T) {
 		Scan(&strange); err != nil || strange != 0 {
 		t.Errorf("%d calls have no time, or are neither right nor wrong, %v", strange, err)
 	}
-	a := result.Analyse(r)
+	a := analyse.Result(r)
 	for _, u := range benchmark.Gather(r) {
 		want := u.Figures(benchmark.Load(a.Loads, u))
 		var got [8]*float64

@@ -1,0 +1,2 @@
+// Package calls is the kind of load that makes calls.
+package calls

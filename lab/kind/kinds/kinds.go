@@ -1,0 +1,102 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+
+	"wirelab/lab/kind"
+	"wirelab/lab/kind/calls"
+	"wirelab/lab/kind/entries"
+	"wirelab/lab/kind/messages"
+	"wirelab/lab/kind/streams"
+	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/gate"
+	"wirelab/lab/result/grid"
+	"wirelab/lab/result/words"
+)
+
+// StateOf counts what an arm did and applies the gates to it.
+func StateOf(g grid.Grid, l, a int) claim.ArmState {
+	kind := Of(g.Result.Plan.Loads[l])
+	s := gate.Subject{Result: g.Result, Arm: a, Load: g.Result.Plan.Loads[l], Manner: kind.Manner, Trials: g.Of(l, a), State: &claim.ArmState{Name: g.Result.ArmName(a), Checks: []claim.Check{}}}
+	for n, t := range g.Trials[l][a] {
+		if t != nil {
+			s.Rounds = append(s.Rounds, n)
+		}
+	}
+	if a < len(g.Result.Arms) {
+		s.Floorless = g.Result.Arms[a].Floorless
+	}
+	s.All = gate.Sum(s.Trials)
+	s.State.Rounds, s.State.Requests = s.All.Rounds, s.All.Ok
+	s.Causes()
+	if s.Load.Open() && s.All.Window > 0 {
+		s.State.Planned = float64(s.All.Planned) / s.All.Window.Seconds()
+		s.State.Achieved = float64(s.All.Completed) / s.All.Window.Seconds()
+	}
+	inPlay(&s, a)
+	s.Reopened()
+	if s.All.Rounds > 0 {
+		kind.Gates(g, l, &s)
+	}
+	slices.SortStableFunc(s.State.Checks, func(a, b claim.Check) int {
+		return slices.Index(result.Gates(), a.Gate) - slices.Index(result.Gates(), b.Gate)
+	})
+	s.State.Notes = append(s.State.Notes, failures(g.Result, a)...)
+	refuseFigures(&s)
+	return *s.State
+}
+
+// inPlay applies the gate on arms that were taken out, or got through no round: that there
+// is nothing to refuse must not look like an answer.
+func inPlay(s *gate.Subject, arm int) {
+	out := s.Result.Out(arm)
+	if out != "" {
+		out = "taken out: " + out
+	} else if s.All.Rounds == 0 && len(s.Result.Rounds) > 0 {
+		out = "no round of it was measured"
+		if why := failures(s.Result, arm); len(why) > 0 {
+			out = why[0]
+		}
+	}
+	fix := "run it alone with wirelab serve, and see what it says"
+	if s.Result.Plan.Arms[arm].Target != "" || len(s.Result.Plan.External) > 0 {
+		fix = "look whether the server still runs, and at its log"
+	}
+	s.Add(claim.Check{Gate: result.InPlay, OK: out == "", Detail: words.Choose(out == "", "took part", out), Fix: fix})
+}
+
+// failures tells in how many rounds an arm failed, and the first reason.
+func failures(r *result.Result, arm int) []string {
+	n, why := 0, ""
+	for _, round := range r.Rounds {
+		for _, f := range round.Failures {
+			if f.Arm == arm {
+				if n++; n == 1 {
+					why = f.Why
+				}
+				break
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("failed in %d of %d rounds, first: %s", n, len(r.Rounds), why)}
+}
+
+// All are the kinds of load, in the order in which reports show what they measure.
+func All() []*kind.Kind {
+	return []*kind.Kind{calls.Kind(), entries.Kind(), messages.Kind(), streams.Kind()}
+}
+
+// Of is the kind of a load.
+func Of(l plan.Load) *kind.Kind { return Named(l.Kind()) }
+
+// Named is a kind by its name; calls, of a name that nobody knows, which only an edited file has.
+func Named(name plan.Kind) *kind.Kind {
+	all := All()
+	return all[max(0, slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Name == name }))]
+}

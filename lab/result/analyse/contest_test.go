@@ -1,0 +1,207 @@
+package analyse_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/lab/result/analyse"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/rank"
+	"wirelab/lab/result/resulttest"
+)
+
+// contest is a contest of a result's only load.
+func contest(t *testing.T, r *result.Result, metric string) claim.Contest {
+	t.Helper()
+	all := analyse.Result(r).Loads[0].Contests
+	i := slices.IndexFunc(all, func(c claim.Contest) bool { return c.Metric == metric })
+	if i < 0 {
+		t.Fatalf("no contest of %s among %d", metric, len(all))
+	}
+	return all[i]
+}
+
+// ways are so many ways by their answers, in µs, with 50 calls in flight, all of
+// them durable but those from the place early on.
+func ways(rounds, early int, answers ...int) *result.Result {
+	var all []resulttest.Way
+	for i, us := range answers {
+		w := resulttest.Way{Name: "log-" + string(rune('a'+i)), Answer: time.Duration(us) * time.Microsecond, CPU: time.Duration(us) * time.Microsecond / 4, Handover: &result.Handover{}, Database: "SQLite 3"}
+		if i >= early {
+			w.Handover = resulttest.Queued("RabbitMQ", "classic", false)
+		}
+		all = append(all, w)
+	}
+	return resulttest.Ways(rounds, plan.Load{InFlight: 50}, all...)
+}
+
+// Each pair of arms counts, whichever of them is the first of the plan, and a
+// first place is only for who is proved better than each other.
+func TestPodium(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		why     string
+		rounds  int
+		answers []int
+		state   claim.PodiumState
+		first   []int
+		next    int
+		ratio   float64 // of the next to the first
+	}{
+		{"the last arm of the plan may be first", 12, []int{700, 900, 500}, claim.PodiumClear, []int{2}, 0, 1.4},
+		{"and the first too", 12, []int{500, 700}, claim.PodiumClear, []int{0}, 1, 1.4},
+		{"two alike share the place before a third", 14, []int{900, 700, 701}, claim.PodiumAlike, nil, -1, 0},
+		{"six rounds bear no claim, however large", 6, []int{500, 900}, claim.PodiumFew, nil, -1, 0},
+		{"one has nobody to be before", 12, []int{500}, claim.PodiumAlone, []int{0}, -1, 0},
+	} {
+		got := contest(t, ways(c.rounds, 9, c.answers...), plan.ResponseP50).All
+		if got.State != c.state || got.Next != c.next || c.first != nil && !slices.Equal(got.First, c.first) {
+			t.Errorf("%s: %+v", c.why, got)
+		}
+		if c.ratio > 0 && (got.Lead == nil || got.Lead.Verdict != claim.Worse || math.Abs(got.Lead.Ratio/c.ratio-1) > 0.05 || got.Lead.Low > got.Lead.Ratio || got.Lead.High < got.Lead.Ratio) {
+			t.Errorf("%s: lead %+v, want a ratio of about %.2f", c.why, got.Lead, c.ratio)
+		}
+	}
+	if few := contest(t, ways(6, 9, 500, 900), plan.ResponseP50).All; few.Needed != claim.MinRounds {
+		t.Errorf("needs %d rounds", few.Needed)
+	}
+	if alike := contest(t, ways(14, 9, 900, 700, 701), plan.ResponseP50).All; len(alike.First) != 2 || slices.Contains(alike.First, 0) {
+		t.Errorf("alike: %+v", alike)
+	}
+}
+
+// Noise between two arms lets nobody be first, and the one behind both stays behind.
+func TestPodiumUndecided(t *testing.T) {
+	t.Parallel()
+	r := ways(12, 9, 700, 700, 1500)
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			u := r.Rounds[n].Trials[i].Server
+			if n%2 == r.Rounds[n].Trials[i].Arm%2 {
+				u.CPU += u.CPU / 3
+			}
+		}
+	}
+	got := contest(t, r, rank.PipelineCPU)
+	if got.All.State != claim.PodiumShared || len(got.All.First) != 2 || slices.Contains(got.All.First, 2) || got.All.Lead != nil {
+		t.Errorf("%+v", got.All)
+	}
+	behind := got.Entrants[2].Behind
+	if behind == nil || behind.Verdict != claim.Worse || behind.Ratio < 1.3 {
+		t.Errorf("behind: %+v", behind)
+	}
+}
+
+// A way that answers before an entry is durable may have the best figure; who is
+// first of the others is then told beside it.
+func TestPodiumOfDurableWays(t *testing.T) {
+	t.Parallel()
+	got := contest(t, ways(12, 2, 900, 700, 500), plan.ResponseP50)
+	if got.All.State != claim.PodiumClear || got.All.First[0] != 2 || got.Entrants[2].Durable || !got.Entrants[0].Durable {
+		t.Fatalf("%+v", got)
+	}
+	if d := got.Durable; d == nil || d.State != claim.PodiumClear || d.First[0] != 1 || d.Next != 0 || d.Lead.Ratio < 1.2 {
+		t.Errorf("of the durable: %+v", d)
+	}
+	if all := contest(t, ways(12, 9, 900, 700), plan.ResponseP50); all.Durable != nil {
+		t.Errorf("all are durable, and %+v", all.Durable)
+	}
+}
+
+// What is lost has no figure in any contest but leaves the others theirs; more
+// arms need more rounds; what is not stored counts for no rate (ms-M01, ms-M15, R2).
+func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Ways(12, plan.Load{InFlight: 50},
+		resulttest.Way{Name: "log-a", Answer: 500 * time.Microsecond, CPU: 1e5, Missing: 3, Handover: &result.Handover{}, Database: "x"},
+		resulttest.Way{Name: "log-b", Answer: 700 * time.Microsecond, CPU: 1e5, Handover: &result.Handover{}, Database: "x"},
+		resulttest.Way{Name: "log-c", Answer: 650 * time.Microsecond, Later: time.Second, CPU: 1e5, Unconfirmed: true, Handover: resulttest.Queued("RabbitMQ", "quorum", false)},
+	)
+	for _, c := range analyse.Result(r).Loads[0].Contests {
+		if c.Entrants[0].Estimate.Known || c.Entrants[0].Estimate.Why == "" || slices.Contains(c.All.First, 0) {
+			t.Errorf("%s: entries are missing, and %+v", c.Metric, c.Entrants[0])
+		}
+	}
+	if rate := contest(t, r, rank.StoredRate); rate.All.First[0] != 1 || rate.All.State != claim.PodiumClear {
+		t.Errorf("who answers sooner and stores a second later stores most: %+v", rate.All)
+	}
+	if told := contest(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "nobody confirms its entries" || told.All.State != claim.PodiumAlone {
+		t.Errorf("unconfirmed: %+v", told)
+	}
+	open := analyse.Result(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64}, resulttest.Way{Name: "log-a", Answer: 5e5, CPU: 1e5})).Loads[0].Contests
+	if len(open) != 6 || slices.ContainsFunc(open, func(c claim.Contest) bool { return c.Metric == rank.StoredRate }) {
+		t.Errorf("an open loop's rate was given, and %d contests", len(open))
+	}
+	if all := analyse.Result(resulttest.Closed()).Loads[0].Contests; all != nil {
+		t.Error("calls that nobody follows are ways to hand an entry on")
+	}
+}
+
+// A pair that is noise must not be told apart more often than promised, however
+// many pairs there are (docs/concepts/claims.md: Holm over arm pairs).
+func TestAlikeWaysAreRarelyToldApart(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const repeats = 60
+	claims := 0
+	for seed := range uint64(repeats) {
+		r := noisy(seed, 12, 0.05, 20, 20, 20, 20, 20)
+		for n := range r.Rounds {
+			for i := range r.Rounds[n].Trials {
+				tr := &r.Rounds[n].Trials[i]
+				tr.Followed = &result.Followed{Sent: tr.Sent, Accepted: tr.OK, Stored: tr.OK, ConfirmedAfter: tr.Response, StoredAfter: tr.Response, Confirmed: tr.OK}
+			}
+		}
+		for _, e := range contest(t, r, rank.PipelineCPU).Entrants {
+			if e.Behind != nil && (e.Behind.Verdict == claim.Worse || e.Behind.Verdict == claim.Better) {
+				claims++
+				break
+			}
+		}
+	}
+	if limit := 0.05*repeats + 2*math.Sqrt(repeats*0.05*0.95); float64(claims) > limit {
+		t.Errorf("a false claim in %d of %d, at most %.0f are allowed", claims, repeats, limit)
+	}
+}
+
+// What a caller knows when it is answered, for each way to hand on.
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	rabbit := func(kind string, edit func(*result.Handover)) *result.Handover {
+		h := resulttest.Queued("RabbitMQ", kind, true)
+		edit(h)
+		return h
+	}
+	keep := func(*result.Handover) {}
+	for _, c := range []struct {
+		why  string
+		arm  result.Arm
+		want bool
+	}{
+		{"stored in a database first", result.Arm{Handover: &result.Handover{}, Database: "SQLite 3"}, true},
+		{"stored in memory", result.Arm{Handover: &result.Handover{}}, false},
+		{"on disk before it is confirmed", result.Arm{Handover: rabbit("classic", keep)}, true},
+		{"unconfirmed", result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Confirms = false })}, false},
+		{"transient in a classic queue", result.Arm{Handover: rabbit("classic", func(h *result.Handover) { h.Persistent = false })}, false},
+		{"transient in a quorum queue, which is on disk always", result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Persistent = false })}, true},
+		{"a broker elsewhere, not asked for its fsync", result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Sync = result.SyncUnknown })}, false},
+		{"not recorded", result.Arm{Database: "SQLite 3"}, false},
+	} {
+		r := &result.Result{Arms: []result.Arm{c.arm}}
+		if r.Durable(0) != c.want {
+			t.Errorf("%s: %v", c.why, !c.want)
+		}
+	}
+	if r := (&result.Result{}); r.Durable(0) || r.Durable(-1) {
+		t.Error("an arm that there is not is durable")
+	}
+	if most := rank.MostMissing(2_995); most < 0.00099 || most > 0.00101 || rank.MostMissing(0) != 1 {
+		t.Errorf("0 of 2,995 may be %v", most)
+	}
+}

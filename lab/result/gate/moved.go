@@ -1,0 +1,187 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/words"
+	phrases "wirelab/lab/result/words"
+	"wirelab/lab/stat"
+)
+
+// shifts reports whether figures are judged one by one, and have room for what moved them. What was reported of results
+// before is judged as it was then, so that whoever makes such a report again gets the same.
+func (s *Subject) shifts() bool { return s.Result.Minor >= 2 }
+
+// flight is how many calls of a trial were in flight on average, by Little's law; at least one.
+func flight(t *result.Trial) float64 {
+	if h := t.Service; h != nil && h.Count() > 0 && t.Window > 0 {
+		return max(1, h.Mean()*float64(t.OK)/float64(t.Window))
+	}
+	return 1
+}
+
+// delayed is by how many nanoseconds a trial's calls can have been longer, on average, since somebody waited for a CPU
+// for some time in all, in stretches of so much on average. A wait holds up the call that it is for, and those whose
+// turn comes meanwhile: as many as come in a stretch, but no more than are in flight. Where nobody counted
+// the stretches, those in flight are taken.
+func delayed(t *result.Trial, waited, stretch time.Duration) float64 {
+	calls, held := float64(t.Calls()), flight(t)
+	if calls == 0 {
+		return 0
+	}
+	if stretch > 0 && t.Window > 0 {
+		held = min(held, 1+calls/float64(t.Window)*float64(stretch))
+	}
+	return float64(waited) * held / calls
+}
+
+// movedAtMost is by which share of itself a quantile can be too high, if calls were longer by a mean of so many
+// nanoseconds. By Markov's inequality no more than a share mean/x of the calls was longer by more than x, so that without
+// it the quantile q was no lower than that of q − mean/x is now, less x. This is so of each x, and the best is taken.
+// Of the mean it is the mean's share; 0 ≤ q < 1.
+func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
+	if q == 0 {
+		return min(1, mean/max(1, h.Mean()))
+	}
+	is := float64(h.Quantile(q))
+	if is <= 0 || mean <= 0 {
+		return 0
+	}
+	least := is
+	for x := claim.MovedShare / 50 * is; x < is; x *= 1.2 {
+		if lost := mean / x; lost < q {
+			least = min(least, is-float64(h.Quantile(q-lost))+x)
+		}
+	}
+	return least / is
+}
+
+// judge says of a check that passed its bound in too many rounds what became of it: the bound is on what something
+// might do, and by tells what it can have done to a figure of a trial. Figures that it moved by little are kept. Where no
+// trial tells, the check fails for all.
+func (s *Subject) judge(c *claim.Check, did string, by func(t *result.Trial, q float64) (share float64, known bool)) {
+	at, most := -1.0, 0.0 // the figure that was moved most, for what it may be
+	limit, ok := claim.MovedShare, true
+	var pool *result.Trial // nil until asked for
+	for _, q := range shifted() {
+		if q > 0 && !stat.Tail(q, s.rounded()).OK() {
+			continue // it is not published anyhow
+		}
+		sum, n := 0.0, 0
+		for _, t := range s.Trials {
+			if share, known := by(t, q); known {
+				sum += share
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		share := sum / float64(n)
+		if pool == nil && s.pools() && n == len(s.Trials) {
+			pool = s.pool()
+		}
+		// A mean is that of the rounds. A quantile is of all their calls together, and is judged by what became of those.
+		if q > 0 && pool != nil {
+			if together, known := by(pool, q); known {
+				share = together
+			}
+		}
+		shift := claim.Shift{Quantile: q, Share: share}
+		if may := s.limit(q); may > claim.MovedShare {
+			shift.Limit = may
+		}
+		c.Moved = append(c.Moved, shift)
+		ok = ok && share <= shift.Bound()
+		if at < 0 || share/shift.Bound() > most/limit {
+			at, most, limit = q, share, shift.Bound()
+		}
+	}
+	if len(c.Moved) == 0 {
+		return
+	}
+	c.OK, c.Value, c.Limit, c.Unit = ok, most, limit, "of the figure"
+	c.Rounds, _ = s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
+		share, known := by(t, at)
+		return share, share <= limit, known
+	})
+	var words []string
+	for _, m := range c.Moved {
+		words = append(words, quantileName(m.Quantile)+" by "+phrases.Percent(m.Share))
+	}
+	c.Detail = fmt.Sprintf("%s, which moved %s at most; the limit is %s", did, strings.Join(words, ", "), s.limitWords())
+}
+
+// rounded are the trials' times, as quantiles are published of them.
+func (s *Subject) rounded() []*stat.Histogram {
+	all := make([]*stat.Histogram, len(s.Trials))
+	for i, t := range s.Trials {
+		all[i] = t.Response
+		if all[i] == nil {
+			all[i] = &stat.Histogram{}
+		}
+	}
+	return all
+}
+
+// limitWords say what a figure may have been moved by.
+func (s *Subject) limitWords() string {
+	if s.floors() {
+		return fmt.Sprintf("%s, or %v", words.Percent(claim.MovedShare), words.Brief(claim.LagFloor))
+	}
+	return words.Percent(claim.MovedShare)
+}
+
+func quantileName(q float64) string {
+	if q == 0 {
+		return "the mean"
+	}
+	return fmt.Sprintf("p%.4g", 100*q)
+}
+
+// hindered is by which share of itself a trial's figure can be too high, since the driver and, if it is asked for, the
+// server waited for a CPU that others had. It is not known of a server that is not ours, nor where a database's
+// processes may have waited too.
+func (s *Subject) hindered(t *result.Trial, q float64, server bool) (share float64, known bool) {
+	u := Used(t)
+	if u == nil || t.Calls() == 0 || t.Response.Count() == 0 {
+		return 0, false
+	}
+	at := s.Result.Placement
+	driver := foreignDelay(t, u, foreignWait(s.Result, t, s.Cores(at.DriverCPUs)))
+	if !server {
+		return least(movedAtMost(t.Response, q, driver), true, t, q)
+	}
+	if !s.serverSeen(t) {
+		return 0, false
+	}
+	its := foreignDelay(t, t.Server, serverWait(s.Result, t, s.Cores(at.ServerCPUs)))
+	return movedByBoth(t, q, driver, its), true
+}
+
+// serverSeen reports whether a trial tells how long the server waited for a CPU that others had.
+func (s *Subject) serverSeen(t *result.Trial) bool {
+	return t.Server != nil && t.Server.Wall > 0 && t.Server.Runs > 0 && (t.Database == nil || t.Database.Processes == nil)
+}
+
+// foreignDelay is what the calls of a trial can have been longer by, since a process waited for a share of the time.
+func foreignDelay(t *result.Trial, u *result.Usage, share float64) float64 {
+	stretch := time.Duration(0)
+	if u.Runs > 0 {
+		stretch = time.Duration(u.Waited) / time.Duration(u.Runs)
+	}
+	return delayed(t, time.Duration(share*float64(u.Wall)), stretch)
+}
+
+// serverWait is foreignWait of the server. The driver is no other, where the two were told to share cores.
+func serverWait(r *result.Result, t *result.Trial, cores int) float64 {
+	others := float64(t.Server.Others)
+	if len(r.Placement.ServerCPUs) == 0 {
+		others -= float64(t.Driver.CPU)
+	}
+	return waitedFor(t.Server, others, cores)
+}

@@ -1,0 +1,7 @@
+package metric
+
+// Two metrics that are shown and never compared, since they may be 0.
+const (
+	MemoryGrowth = "memory-growth" // bytes of memory per second, of all broker processes
+	DiskGrowth   = "disk-growth"   // bytes on disk per second, of all nodes
+)

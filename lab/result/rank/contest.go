@@ -1,0 +1,318 @@
+package rank
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"wirelab/lab/kind/kinds"
+	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/lab/result/claim"
+	"wirelab/lab/result/effect"
+	"wirelab/lab/result/grid"
+	"wirelab/lab/result/metric"
+	"wirelab/lab/stat"
+)
+
+// Two metrics of contests alone. StoredRate is entries stored per second,
+// counted until the last was: a path that accepts faster than it stores gains
+// nothing. PipelineCPU is what all processes behind the caller used, those of
+// the database included.
+const (
+	StoredRate  = "stored-rate"
+	PipelineCPU = "pipeline-cpu"
+)
+
+// ContestLimit is how many arms are compared with each other at most: pairs grow
+// with the square, and the rounds that a claim needs with their logarithm.
+const ContestLimit = 16
+
+// contested are the metrics of contests, with the one whose gates hold for each.
+func contested(open bool) []contest {
+	var all []contest
+	for _, id := range []string{plan.ResponseP50, plan.ResponseP99, plan.ConfirmedP50, plan.StoredP50, plan.StoredP99} {
+		m, _ := kinds.MetricByID(id) // they are ours
+		all = append(all, contest{metric: m, gated: m})
+	}
+	speed, _ := kinds.MetricByID(plan.Throughput)
+	if !open {
+		all = append(all, contest{metric: metric.Metric{
+			ID: StoredRate, Title: "entries stored per second", Short: "stored/s", Dimension: metric.Frequency, Higher: true,
+			Gain: "more", Loss: "fewer", Closed: true, Take: storedRate,
+		}, gated: speed})
+	}
+	cost, _ := kinds.MetricByID(plan.ServerCPU)
+	return append(all, contest{metric: metric.Metric{
+		ID: PipelineCPU, Title: "CPU of all processes per entry", Short: "CPU/entry", Dimension: metric.Time,
+		Gain: "cheaper", Loss: "costlier", Closed: true, Open: true, Take: pipelineCPU,
+	}, gated: cost})
+}
+
+// ContestMetric returns the metric of a contest; false for one that is none.
+func ContestMetric(id string) (metric.Metric, bool) {
+	for _, c := range contested(false) {
+		if c.metric.ID == id {
+			return c.metric, true
+		}
+	}
+	return metric.Metric{}, false
+}
+
+// storedRate is as many entries as were stored, by the time until the last was.
+// Of several slices the longest wait counts for each, so that it is not too high.
+func storedRate(t *result.Trial) (float64, bool) {
+	if t.Followed == nil || t.Followed.Stored == 0 || t.Window <= 0 {
+		return 0, false
+	}
+	slices := max(1, len(t.Followed.Backlog))
+	took := time.Duration(t.Window) + time.Duration(slices)*max(0, time.Duration(t.Followed.Drained))
+	return float64(t.Followed.Stored) / took.Seconds(), true
+}
+
+// pipelineCPU is of server and database; of the server alone where that holds
+// the data itself. False where a database's processes could not be seen.
+func pipelineCPU(t *result.Trial) (float64, bool) {
+	if t.Database == nil {
+		return metric.PerCall(func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) })(t)
+	}
+	return metric.PerCall(metric.BackendCPU)(t)
+}
+
+// contest is a contest under way.
+type contest struct {
+	metric, gated metric.Metric
+	found         claim.Contest
+	pairs         []versus
+}
+
+// versus is the difference of arm b from arm a.
+type versus struct {
+	a, b int
+	*claim.Difference
+}
+
+// followedAll reports whether all arms that were measured had their entries
+// followed until they were stored, and any was.
+func followedAll(load *claim.LoadAnalysis) bool {
+	any := false
+	for a := range load.Arms {
+		arm := &load.Arms[a]
+		if arm.Rounds > 0 && arm.Entries == nil {
+			return false
+		}
+		any = any || arm.Entries != nil
+	}
+	return any
+}
+
+// Find compares all arms of a load with each other, by what somebody may
+// want of a way to hand an entry on. None where entries were not followed, or of
+// more arms than ContestLimit.
+//
+// Claims are corrected twice, and need both: by [stat.Holm] over the pairs of a
+// metric, each being a question of its own, and by [stat.BenjaminiHochberg] over
+// all pairs of all metrics, since they stand in one table.
+func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Contest {
+	if !followedAll(load) || len(load.Arms) > ContestLimit {
+		return nil
+	}
+	all := contested(load.Open)
+	var every []versus
+	var p []float64
+	for i := range all {
+		compare(&all[i], g, load)
+		for _, v := range all[i].pairs {
+			if v.Known {
+				every, p = append(every, v), append(p, v.P)
+			}
+		}
+	}
+	for i, adjusted := range stat.BenjaminiHochberg(p) {
+		every[i].Adjusted = adjusted
+	}
+	var found []claim.Contest
+	for i := range all {
+		judge(&all[i], g.Result.Plan)
+		found = append(found, conclude(&all[i], g.Result))
+	}
+	return found
+}
+
+// compare takes every arm's figure, and every pair's difference.
+func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
+	c.found.Metric, c.found.Alpha = c.metric.ID, effect.Alpha(g.Result.Plan, c.metric.ID == load.Primary)
+	var known []int
+	for a := range load.Arms {
+		e := effect.Measure(g, load, c.metric, a, c.found.Alpha)
+		if why := load.Arms[a].Why(c.gated); why != "" && e.Refused == nil {
+			e = e.Refuse(why)
+		}
+		if held := load.Arms[a].Entries; !e.Known && held != nil && held.Confirmed == 0 && c.metric.ID == plan.ConfirmedP50 && load.Arms[a].Why(c.gated) == "" {
+			e.Why = "nobody confirms its entries"
+		}
+		c.found.Entrants = append(c.found.Entrants, claim.Entrant{Name: load.Arms[a].Name, Estimate: e, Durable: g.Result.Durable(a)})
+		if e.Known {
+			known = append(known, a)
+		}
+	}
+	for i, a := range known {
+		for _, b := range known[i+1:] {
+			e, blocked := effect.Compared(g, load, c.metric, a, b, c.found.Alpha)
+			if blocked == nil {
+				blocked = &claim.Difference{Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), Effect: e}
+			}
+			c.pairs = append(c.pairs, versus{a, b, blocked})
+		}
+	}
+}
+
+// judge gives each pair its verdict. Adjusted holds what all metrics ask for.
+func judge(c *contest, p plan.Plan) {
+	var known []versus
+	var raw []float64
+	for _, v := range c.pairs {
+		if v.Known {
+			known, raw = append(known, v), append(raw, v.P)
+		}
+	}
+	for i, adjusted := range stat.Holm(raw) {
+		d := known[i].Difference
+		d.Adjusted = max(d.Adjusted, adjusted)
+		d.Least = max(claim.MinRounds, stat.RoundsForFamily(len(known), c.found.Alpha))
+		effect.Judge(d, effect.Rule(p, c.metric), len(known))
+	}
+}
+
+// conclude says who is first.
+func conclude(c *contest, r *result.Result) claim.Contest {
+	var known []int
+	for a, e := range c.found.Entrants {
+		if e.Estimate.Known {
+			known = append(known, a)
+		}
+	}
+	c.found.All = podium(c, known)
+	if durable := r.DurableOf(known); len(durable) < len(known) && len(durable) > 0 {
+		of := podium(c, durable)
+		c.found.Durable = &of
+	}
+	if len(c.found.All.First) > 0 {
+		for _, a := range known {
+			if leader := c.found.All.First[0]; a != leader {
+				c.found.Entrants[a].Behind = between(c, leader, a)
+			}
+		}
+	}
+	return c.found
+}
+
+// podium says who is first of some arms, all of which have a figure.
+func podium(c *contest, arms []int) claim.Podium {
+	p := claim.Podium{State: claim.PodiumShared, First: []int{}, Next: -1}
+	switch len(arms) {
+	case 0:
+		p.State = claim.PodiumEmpty
+		return p
+	case 1:
+		p.State, p.First = claim.PodiumAlone, arms
+		return p
+	}
+	arms = slices.Clone(arms)
+	slices.SortStableFunc(arms, func(a, b int) int {
+		x, y := c.found.Entrants[a].Estimate.Value, c.found.Entrants[b].Estimate.Value
+		if c.metric.Higher {
+			x, y = y, x
+		}
+		return cmp.Compare(x, y)
+	})
+	if needed := tooFew(c, arms); needed > 0 {
+		p.State, p.First, p.Needed = claim.PodiumFew, arms, needed
+		return p
+	}
+	unbeaten := slices.DeleteFunc(slices.Clone(arms), func(a int) bool {
+		return slices.ContainsFunc(arms, func(b int) bool { return a != b && between(c, a, b).Verdict == claim.Better })
+	})
+	if len(unbeaten) == 0 { // not reached: a circle of proved differences
+		unbeaten = arms
+	}
+	for _, a := range arms {
+		if !slices.ContainsFunc(unbeaten, func(b int) bool { return a == b || between(c, a, b).Verdict == claim.Better }) {
+			p.First = append(p.First, a) // none of them is proved better: it may be first too
+		}
+	}
+	p.First = slices.Concat(unbeaten, p.First)
+	switch {
+	case len(p.First) == 1:
+		p.State = claim.PodiumClear
+		p.Next = arms[slices.IndexFunc(arms, func(a int) bool { return a != p.First[0] })]
+		p.Lead = between(c, p.First[0], p.Next)
+	case alike(c, p.First):
+		p.State = claim.PodiumAlike
+	}
+	return p
+}
+
+// tooFew is how many rounds a claim about any two of arms needs, where all lack them; else 0.
+func tooFew(c *contest, arms []int) int {
+	needed := 0
+	for i, a := range arms {
+		for _, b := range arms[i+1:] {
+			d := between(c, a, b)
+			if d.Verdict != claim.TooFew {
+				return 0
+			}
+			needed = max(needed, d.Rounds+d.More)
+		}
+	}
+	return needed
+}
+
+func alike(c *contest, arms []int) bool {
+	for i, a := range arms {
+		for _, b := range arms[i+1:] {
+			if between(c, a, b).Verdict != claim.Equivalent {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// between is the difference of arm b from arm a.
+func between(c *contest, a, b int) *claim.Difference {
+	for _, v := range c.pairs {
+		switch {
+		case v.a == a && v.b == b:
+			return v.Difference
+		case v.a == b && v.b == a:
+			return turned(v.Difference)
+		}
+	}
+	return &claim.Difference{Verdict: claim.Inconclusive} // not reached: pairs are of all that have a figure
+}
+
+// turned is the same difference, seen from the other arm.
+func turned(d *claim.Difference) *claim.Difference {
+	t := *d
+	if d.Known && d.Ratio > 0 && d.Low > 0 && d.High > 0 {
+		t.Ratio, t.Low, t.High = claim.Finite(1/d.Ratio), claim.Finite(1/d.High), claim.Finite(1/d.Low)
+	}
+	switch d.Verdict {
+	case claim.Better:
+		t.Verdict = claim.Worse
+	case claim.Worse:
+		t.Verdict = claim.Better
+	}
+	return &t
+}
+
+// MostMissing is the largest share of entries that may be missing when none of n
+// was, with 95 % confidence; 1 for n 0.
+func MostMissing(n uint64) float64 {
+	if n == 0 {
+		return 1
+	}
+	return 1 - math.Pow(stat.DefaultAlpha, 1/float64(n))
+}
