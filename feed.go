@@ -60,7 +60,10 @@ type events[Rep Message[Rep]] struct {
 func (e *events[Rep]) check(got Rep, sequence uint64) error {
 	kept := uint64(len(e.kept))
 	if sequence == 0 || sequence > e.asked+kept || sequence+kept <= e.asked {
-		return &Mismatch{Got: fmt.Sprintf("event %d: %+v", sequence, got), Want: fmt.Sprintf("one near event %d", e.asked+1)}
+		return &Mismatch{
+			Got:  fmt.Sprintf("event %d: %+v", sequence, got),
+			Want: fmt.Sprintf("one near event %d", e.asked+1),
+		}
 	}
 	for e.asked < sequence {
 		item, err, ok := e.next()
@@ -80,7 +83,9 @@ func (e *events[Rep]) check(got Rep, sequence uint64) error {
 }
 
 // Feed implements [Client].
-func (c *typedClient[S]) Feed(operation string, rate int64) (func(context.Context, func(Stamp, error) bool) error, error) {
+func (c *typedClient[S]) Feed(operation string,
+	rate int64,
+) (func(context.Context, func(Stamp, error) bool) error, error) {
 	o, err := c.workload.operation(operation)
 	if err != nil {
 		return nil, err
@@ -96,6 +101,7 @@ func (c *typedClient[S]) Feed(operation string, rate int64) (func(context.Contex
 
 // Feed is how the operation is read as a feed: see [Client.Feed], with the stub
 // as service and what it must answer like as reference. nil unless it is one.
-func (o Operation[S]) Feed() func(ctx context.Context, service, reference S, rate int64, each func(Stamp, error) bool) error {
+func (o Operation[S]) Feed() func(ctx context.Context, service, reference S, rate int64,
+	each func(Stamp, error) bool) error {
 	return o.feed
 }

@@ -66,7 +66,8 @@ func fed(t *testing.T, reference, served ticker) wirelab.Client {
 	cell := wirelab.Workload[ticker]{
 		Name: "ticks", New: func() ticker { return reference },
 		Operations: []wirelab.Operation[ticker]{
-			wirelab.Feeding("Ticks", func(*rand.Rand) pace { return pace{} }, ticker.Ticks, func(rate int64) pace { return pace{rate} }),
+			wirelab.Feeding("Ticks", func(*rand.Rand) pace { return pace{} }, ticker.Ticks,
+				func(rate int64) pace { return pace{rate} }),
 			wirelab.ServerStreaming("Plain", func(*rand.Rand) pace { return pace{} }, ticker.Ticks),
 		},
 		Bindings: []wirelab.Binding[ticker]{{

@@ -26,13 +26,16 @@ func Following[S, Req any, Rep Message[Rep]](
 }
 
 // Follow implements [Client].
-func (c *typedClient[S]) Follow(operation, requests string, seed uint64) (call func(context.Context) error, last func() string, err error) {
+func (c *typedClient[S]) Follow(operation, requests string,
+	seed uint64,
+) (call func(context.Context) error, last func() string, err error) {
 	o, err := c.workload.operation(operation)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !o.Followed {
-		return nil, nil, Errorf(InvalidArgument, "what %s hands over has no id, so that nobody can follow it", operation)
+		return nil, nil, Errorf(InvalidArgument, "what %s hands over has no id, so that nobody can follow it",
+			operation)
 	}
 	if _, err := o.Draw(requests, newDraws(seed)); err != nil {
 		return nil, nil, err
@@ -44,7 +47,9 @@ func (c *typedClient[S]) Follow(operation, requests string, seed uint64) (call f
 // once is a caller whose requests are drawn as they are made, each for one call
 // and one reference; last is the ID of the exchange drawn last. That requests
 // can be drawn was seen.
-func (c *typedClient[S]) once(o Operation[S], requests string, r *rand.Rand) (call func(context.Context) error, last func() string) {
+func (c *typedClient[S]) once(o Operation[S], requests string,
+	r *rand.Rand,
+) (call func(context.Context) error, last func() string) {
 	id := ""
 	call = func(ctx context.Context) error {
 		exchange, err := o.Draw(requests, r)

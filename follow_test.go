@@ -48,7 +48,8 @@ func depots(t *testing.T, handed *[]string, fail error) wirelab.Client {
 			}}},
 		}},
 	}.Erase()
-	if o := work.Operations; !o[0].Followed || o[1].Followed || !slices.Equal(work.Cells[0].Fresh, []string{"Hand", "Drop"}) {
+	if o := work.Operations; !o[0].Followed || o[1].Followed ||
+		!slices.Equal(work.Cells[0].Fresh, []string{"Hand", "Drop"}) {
 		t.Errorf("%+v, fresh %v; want the first followed, and both fresh", o, work.Cells[0].Fresh)
 	}
 	client, err := work.Cells[0].Dial(t.Context(), wirelab.Dialing{})

@@ -216,7 +216,10 @@ func streamExchange[S, Req any, Rep Message[Rep]](
 						return compareErrors(err, wantErr)
 					}
 					if n >= len(want) {
-						return &Mismatch{Got: fmt.Sprintf("item %d: %+v", n, got), Want: fmt.Sprintf("%d items", len(want))}
+						return &Mismatch{
+							Got:  fmt.Sprintf("item %d: %+v", n, got),
+							Want: fmt.Sprintf("%d items", len(want)),
+						}
 					}
 					if !got.Equal(want[n]) {
 						return &Mismatch{Got: fmt.Sprintf("item %d: %+v", n, got), Want: fmt.Sprintf("%+v", want[n])}

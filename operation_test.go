@@ -82,7 +82,8 @@ func operations() []wirelab.Operation[service] {
 	one := func(r *rand.Rand) term { return term{3 + r.IntN(5)} }
 	many := func(r *rand.Rand) []term { return []term{{1}, {r.IntN(9)}, {2}} }
 	return []wirelab.Operation[service]{
-		wirelab.Unary("Next", one, service.Next, wirelab.Drawing[term]{Name: "seven", Draw: func(*rand.Rand) term { return term{7} }}),
+		wirelab.Unary("Next", one, service.Next,
+			wirelab.Drawing[term]{Name: "seven", Draw: func(*rand.Rand) term { return term{7} }}),
 		wirelab.ServerStreaming("Count", one, service.Count),
 		wirelab.ClientStreaming("Total", many, service.Total),
 		wirelab.BidiStreaming("Running", many, service.Running),
@@ -108,14 +109,18 @@ func TestChecks(t *testing.T) {
 		if err := right(t.Context(), adder{off: 1}); !errors.As(err, &mismatch) {
 			t.Errorf("%s: a wrong reply: %v, want a mismatch", o.Name, err)
 		}
-		if err := right(t.Context(), adder{fail: conflict}); wirelab.CodeOf(err) != wirelab.Conflict || errors.As(err, &mismatch) {
+		if err := right(t.Context(), adder{fail: conflict}); wirelab.CodeOf(err) != wirelab.Conflict ||
+			errors.As(err, &mismatch) {
 			t.Errorf("%s: a failed call: %v, want its own error", o.Name, err)
 		}
 		failing := exchange.Expect(t.Context(), adder{fail: conflict})
 		if err := failing(t.Context(), adder{fail: wirelab.Errorf(wirelab.Conflict, "other words")}); err != nil {
 			t.Errorf("%s: the expected code: %v", o.Name, err)
 		}
-		for name, s := range map[string]adder{"success": {}, "another code": {fail: wirelab.Errorf(wirelab.NotFound, "no")}} {
+		for name, s := range map[string]adder{
+			"success":      {},
+			"another code": {fail: wirelab.Errorf(wirelab.NotFound, "no")},
+		} {
 			if err := failing(t.Context(), s); !errors.As(err, &mismatch) {
 				t.Errorf("%s: %s where %v is expected: %v, want a mismatch", o.Name, name, conflict, err)
 			}
@@ -231,7 +236,8 @@ func TestErasedWorkload(t *testing.T) {
 	if _, err := client.Caller("Next", "nine", 1); err == nil || !strings.Contains(err.Error(), "drawn, seven") {
 		t.Errorf("unknown requests: %v, want the known ways", err)
 	}
-	if _, _, err := client.Call(t.Context(), "Previous", nil); err == nil || !strings.Contains(err.Error(), "Count, Next") {
+	if _, _, err := client.Call(t.Context(), "Previous", nil); err == nil ||
+		!strings.Contains(err.Error(), "Count, Next") {
 		t.Errorf("unknown operation: %v, want the known ones", err)
 	}
 	request, reply, err := client.Call(t.Context(), "Next", []byte(`{"N": 1}`))
@@ -316,13 +322,19 @@ func TestWithAnotherDataSet(t *testing.T) {
 		Data: []wirelab.Data[service]{sized(0), sized(10)},
 		Bindings: []wirelab.Binding[service]{{
 			Protocol: wirelab.Protocol{Name: "none"},
-			Servers: []wirelab.Server[service]{{Library: "s", Serve: func(_ context.Context, _ wirelab.Endpoint, s service) error {
-				served = append(served, s)
-				return nil
-			}}},
-			Clients: []wirelab.Dialer[service]{{Library: "c", Dial: func(context.Context, wirelab.Dialing) (service, io.Closer, error) {
-				return adder{off: 10}, io.NopCloser(nil), nil
-			}}},
+			Servers: []wirelab.Server[service]{{
+				Library: "s",
+				Serve: func(_ context.Context, _ wirelab.Endpoint, s service) error {
+					served = append(served, s)
+					return nil
+				},
+			}},
+			Clients: []wirelab.Dialer[service]{{
+				Library: "c",
+				Dial: func(context.Context, wirelab.Dialing) (service, io.Closer, error) {
+					return adder{off: 10}, io.NopCloser(nil), nil
+				},
+			}},
 		}},
 	}
 	work := w.Erase()
@@ -336,7 +348,8 @@ func TestWithAnotherDataSet(t *testing.T) {
 	if !cell.Usual {
 		t.Error("another data set made the cell unusual")
 	}
-	if err := cell.Serve(t.Context(), wirelab.Endpoint{}); err != nil || len(served) != 1 || served[0] != (adder{off: 10}) {
+	if err := cell.Serve(t.Context(), wirelab.Endpoint{}); err != nil || len(served) != 1 ||
+		served[0] != (adder{off: 10}) {
 		t.Errorf("served %v, %v", served, err)
 	}
 	for _, c := range []struct {
@@ -359,7 +372,8 @@ func TestWithAnotherDataSet(t *testing.T) {
 			t.Errorf("data set %q against a service of the large one: %v", c.data, err)
 		}
 	}
-	if _, err := cell.With("huge"); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), "small") {
+	if _, err := cell.With("huge"); wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+		!strings.Contains(err.Error(), "small") {
 		t.Errorf("an unknown data set: %v", err)
 	}
 	w.Data = nil

@@ -37,8 +37,8 @@ type Lines interface {
 	// its request until it had the last byte of the reply. 0: nobody knows. It is asked for after the Turn in which the
 	// call ended.
 	Outside(slot int) time.Duration
-	// Steps is how often the clock was set since the lines were opened. A call during which it was has no known Outside,
-	// whatever Outside says.
+	// Steps is how often the clock was set since the lines were opened. A call during which it was has no known
+	// Outside, whatever Outside says.
 	Steps() uint64
 }
 

@@ -24,7 +24,8 @@ func Hide(text string, secrets []string) string {
 		_ = encoder.Encode(secret) // the same
 		for _, form := range []string{
 			secret, url.QueryEscape(secret), url.PathEscape(secret), (&url.URL{Path: secret}).EscapedPath(),
-			unquoted(string(quoted)), unquoted(strings.TrimSpace(plain.String())), unquoted(strconv.Quote(secret)), unquoted(strconv.QuoteToASCII(secret)),
+			unquoted(string(quoted)), unquoted(strings.TrimSpace(plain.String())), unquoted(strconv.Quote(secret)),
+			unquoted(strconv.QuoteToASCII(secret)),
 		} {
 			text = strings.ReplaceAll(text, form, Hidden)
 		}

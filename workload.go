@@ -330,7 +330,8 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 		}
 		served := w
 		served.served = func() S { return opened.Service }
-		return served.cell(b, server, client, usual), openDatabase{Closer: opened.Closer, about: opened.About, pool: opened.Pool}, nil
+		return served.cell(b, server, client, usual),
+			openDatabase{Closer: opened.Closer, about: opened.About, pool: opened.Pool}, nil
 	}
 	cell.onward = w.onward(b, server, client, usual)
 	if w.Published != nil {
@@ -388,7 +389,8 @@ func (w Workload[S]) series(operation, requests string, seed uint64) ([]Check[S]
 		return nil, err
 	}
 	if o.Fresh {
-		return nil, Errorf(Unimplemented, "requests of %s cannot be used again, and so not be made beforehand", operation)
+		return nil, Errorf(Unimplemented, "requests of %s cannot be used again, and so not be made beforehand",
+			operation)
 	}
 	return o.series(requests, newDraws(seed), w.New())
 }

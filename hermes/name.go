@@ -10,7 +10,8 @@ func CheckTopic(name string) error { return checkName("topic", name) }
 // CheckGroup is CheckTopic for a group's name; [Replay] is no group's.
 func CheckGroup(name string) error {
 	if name == Replay {
-		return status.Errorf(status.InvalidArgument, "group %s stands for the whole history and cannot be a group's name",
+		return status.Errorf(status.InvalidArgument,
+			"group %s stands for the whole history and cannot be a group's name",
 			Replay)
 	}
 	return checkName("group", name)
@@ -21,9 +22,11 @@ func checkName(what, name string) error {
 	case name == "":
 		return status.Errorf(status.InvalidArgument, "%s is missing", what)
 	case len(name) > NameLimit:
-		return status.Errorf(status.InvalidArgument, "%s has %d bytes; at most %d are allowed", what, len(name), NameLimit)
+		return status.Errorf(status.InvalidArgument, "%s has %d bytes; at most %d are allowed", what, len(name),
+			NameLimit)
 	case name[0] == '.' || !allowed(name):
-		return status.Errorf(status.InvalidArgument, "%s %.60q: allowed are A-Z a-z 0-9 . _ -, not beginning with a dot",
+		return status.Errorf(status.InvalidArgument,
+			"%s %.60q: allowed are A-Z a-z 0-9 . _ -, not beginning with a dot",
 			what, name)
 	}
 	return nil

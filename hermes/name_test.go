@@ -18,8 +18,10 @@ func TestNames(t *testing.T) {
 			t.Errorf("group %.20q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", ".a", "a b", "a\x00b", "a:b", "a/b", "ä", "a\xff", "*",
-		strings.Repeat("x", hermes.NameLimit+1)} {
+	for _, bad := range []string{
+		"", ".a", "a b", "a\x00b", "a:b", "a/b", "ä", "a\xff", "*",
+		strings.Repeat("x", hermes.NameLimit+1),
+	} {
 		for what, check := range map[string]func(string) error{"topic": hermes.CheckTopic, "group": hermes.CheckGroup} {
 			err := check(bad)
 			if err == nil || status.CodeOf(err) != status.InvalidArgument || !strings.Contains(err.Error(), what) {

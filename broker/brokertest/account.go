@@ -44,7 +44,8 @@ type Tally struct {
 func (t Tally) String() string {
 	return fmt.Sprintf("%d published, %d confirmed, %d delivered, %d duplicated, %d reordered, "+
 		"missing %v, unknown %v, altered %v",
-		t.Published, t.Confirmed, t.Delivered, t.Duplicated, t.Reordered, few(t.Missing), few(t.Unknown), few(t.Altered))
+		t.Published, t.Confirmed, t.Delivered, t.Duplicated, t.Reordered, few(t.Missing), few(t.Unknown),
+		few(t.Altered))
 }
 
 func few(ids []string) string {

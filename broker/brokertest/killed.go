@@ -33,7 +33,8 @@ func Killed(t *testing.T, of broker.Broker, kill func(context.Context) error) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if n := b.missing(); n > 0 {
-		t.Errorf("%d of %d acknowledged messages did not arrive; the subscriber says %v", n, len(b.acknowledged), sub.Err())
+		t.Errorf("%d of %d acknowledged messages did not arrive; the subscriber says %v", n, len(b.acknowledged),
+			sub.Err())
 	}
 	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer stop()

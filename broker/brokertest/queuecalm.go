@@ -42,7 +42,8 @@ func checkWhole(b *bench) {
 				began := time.Now()
 				r, err := p.Publish(b.ctx, m)
 				b.must(err, "publish %.20q, confirms %v, persistent %v", m.ID, confirms, persistent)
-				if r.Written.Before(began) || confirms && r.Confirmed.Before(r.Written) || !confirms && !r.Confirmed.IsZero() {
+				if r.Written.Before(began) || confirms && r.Confirmed.Before(r.Written) ||
+					!confirms && !r.Confirmed.IsZero() {
 					b.Errorf("confirms %v: receipt %+v", confirms, r)
 				}
 				account.Confirmed(m.ID)
@@ -55,7 +56,8 @@ func checkWhole(b *bench) {
 			for range samples {
 				d := take(b, got, "a delivery")
 				if d.Redelivered || d.Attempt > 1 {
-					b.Errorf("%.20q came for the first time, as attempt %d, redelivered %v", d.ID, d.Attempt, d.Redelivered)
+					b.Errorf("%.20q came for the first time, as attempt %d, redelivered %v", d.ID, d.Attempt,
+						d.Redelivered)
 				}
 				account.Delivered(d.Message)
 			}
@@ -91,7 +93,13 @@ func checkRefused(b *bench) {
 		b.coded(err, name, wirelab.InvalidArgument)
 	}
 	b.settle(broker, o, 0, 0)
-	for _, bad := range []workqueue.Options{{}, {Name: "a b"}, {Name: "a.b"}, {Name: o.Name, Prefetch: -1}, {Name: o.Name, Kind: "topic"}} {
+	for _, bad := range []workqueue.Options{
+		{},
+		{Name: "a b"},
+		{Name: "a.b"},
+		{Name: o.Name, Prefetch: -1},
+		{Name: o.Name, Kind: "topic"},
+	} {
 		what := fmt.Sprintf("options %+v", bad)
 		b.coded(broker.Declare(b.ctx, bad), "declare with "+what, wirelab.InvalidArgument)
 		_, err := broker.Publisher(b.ctx, bad)
@@ -263,7 +271,8 @@ func checkConsuming(b *bench) {
 	broker, other := b.declare(o), b.open()
 	b.consuming(broker, o, false)
 	got := make(chan string, 2)
-	stop := b.consume(broker, o, func(_ context.Context, d workqueue.Delivery) error { put(b.ctx, got, d.ID); return nil })
+	stop := b.consume(broker, o,
+		func(_ context.Context, d workqueue.Delivery) error { put(b.ctx, got, d.ID); return nil })
 	b.consuming(broker, o, true)
 	b.consuming(other, o, false)
 	b.publish(b.publisher(other, o), message(1))

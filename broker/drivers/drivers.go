@@ -70,7 +70,8 @@ func All() []Driver {
 			},
 		},
 		{
-			Protocol: protocol("kafka", "TCP", "Kafka", "bytes", true), Kind: Kafka, Client: "franz-go", Check: kafka.Check,
+			Protocol: protocol("kafka", "TCP", "Kafka", "bytes", true), Kind: Kafka, Client: "franz-go",
+			Check: kafka.Check,
 			Open: func(ctx context.Context, c broker.Config) (broker.Broker, error) {
 				return opened(kafka.Open(ctx, c))
 			},

@@ -64,7 +64,8 @@ const (
 // modeOf is the mode of a variant, if that promises what durability says.
 func modeOf(variant string, durability broker.Durability) (hermes.Mode, error) {
 	modes := map[string]hermes.Mode{
-		"": hermes.Consistent, Consistent: hermes.Consistent, Eventual: hermes.Eventual, Performance: hermes.Performance,
+		"": hermes.Consistent, Consistent: hermes.Consistent, Eventual: hermes.Eventual,
+		Performance: hermes.Performance,
 	}
 	mode, known := modes[variant]
 	if !known {

@@ -87,7 +87,9 @@ func TestContract(t *testing.T) {
 	one, three := cluster(t, 1), cluster(t, 3)
 	for name, way := range ways() {
 		t.Run(name, func(t *testing.T) {
-			brokertest.Run(t, func(t *testing.T) broker.Broker { return open(t, broker.Config{Addresses: one.GRPC()}, way) })
+			brokertest.Run(t, func(t *testing.T) broker.Broker {
+				return open(t, broker.Config{Addresses: one.GRPC()}, way)
+			})
 		})
 	}
 	t.Run("three nodes", func(t *testing.T) {
@@ -107,7 +109,8 @@ func TestModesAreKept(t *testing.T) {
 			// What mode performance acknowledges is kept for nobody: a group that reads
 			// later finds what was published in the other modes and no more.
 			for variant, kept := range map[string]bool{"": true, driver.Eventual: true, driver.Performance: false} {
-				b := open(t, broker.Config{Addresses: c.GRPC(), Variant: variant, Durability: broker.VendorDefault}, way)
+				b := open(t, broker.Config{Addresses: c.GRPC(), Variant: variant, Durability: broker.VendorDefault},
+					way)
 				topic := broker.Topic{Name: fmt.Sprintf("m-%s-%s", name, variant), Groups: []string{"g"}}
 				if err := b.CreateTopic(t.Context(), topic); err != nil {
 					t.Fatal(err)
@@ -150,7 +153,8 @@ func TestModesAreKept(t *testing.T) {
 		})
 	}
 	for _, variant := range []string{driver.Eventual, driver.Performance, "quorum"} {
-		if _, err := driver.Open(t.Context(), broker.Config{Addresses: c.GRPC(), Variant: variant}, driver.GRPC); err == nil {
+		if _, err := driver.Open(t.Context(), broker.Config{Addresses: c.GRPC(), Variant: variant},
+			driver.GRPC); err == nil {
 			t.Errorf("mode %s passed for one that syncs first", variant)
 		}
 	}
@@ -181,11 +185,14 @@ func TestConnectionsAreKept(t *testing.T) {
 		var dialled atomic.Int64
 		b := open(
 			t,
-			broker.Config{Addresses: c.GRPC(), Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
-				dialled.Add(1)
-				var d net.Dialer
-				return d.DialContext(ctx, network, address)
-			}},
+			broker.Config{
+				Addresses: c.GRPC(),
+				Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
+					dialled.Add(1)
+					var d net.Dialer
+					return d.DialContext(ctx, network, address)
+				},
+			},
 			way,
 		)
 		topic := broker.Topic{Name: "kept-" + name, Groups: []string{"g"}}

@@ -206,7 +206,8 @@ func TestFull(t *testing.T) {
 func TestServerWithDefaultPayload(t *testing.T) {
 	t.Parallel()
 	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: filepath.Join(t.TempDir(), "s"),
+		Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true,
+		StoreDir: filepath.Join(t.TempDir(), "s"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +284,8 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	first, second := declare(t, b, safe), declare(t, b, safe)
 	consuming := make(chan error, 1)
 	go func() {
-		consuming <- b.Consume(t.Context(), safe, func(context.Context, workqueue.Delivery) error { return errors.New("never") })
+		consuming <- b.Consume(t.Context(), safe,
+			func(context.Context, workqueue.Delivery) error { return errors.New("never") })
 	}()
 	if err := s.Kill(t.Context()); err != nil {
 		t.Fatal(err)
@@ -354,7 +356,8 @@ func TestLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		if err := b.Consume(ctx, safe, func(context.Context, workqueue.Delivery) error { stop(); return nil }); err != nil {
+		if err := b.Consume(ctx, safe,
+			func(context.Context, workqueue.Delivery) error { stop(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		stop()

@@ -75,7 +75,8 @@ var _ broker.Broker = (*Broker)(nil)
 // Check returns what is wrong with a variant, if anything.
 func Check(c broker.Config) error {
 	if c.Variant != "" && c.Variant != string(broker.Stream) {
-		return wirelab.Errorf(wirelab.Unimplemented, "NATS JetStream keeps streams, and no %s; leave queue= out", c.Variant)
+		return wirelab.Errorf(wirelab.Unimplemented, "NATS JetStream keeps streams, and no %s; leave queue= out",
+			c.Variant)
 	}
 	return nil
 }
@@ -178,7 +179,8 @@ func subjectOf(topic string) string {
 // stream is what a topic's stream is made of.
 func (b *Broker) streamOf(t broker.Topic) jetstream.StreamConfig {
 	s := jetstream.StreamConfig{
-		Name: t.Name, Subjects: []string{subjectOf(t.Name)}, Storage: jetstream.FileStorage, Replicas: b.config.Replicas,
+		Name: t.Name, Subjects: []string{subjectOf(t.Name)}, Storage: jetstream.FileStorage,
+		Replicas:  b.config.Replicas,
 		Retention: jetstream.LimitsPolicy, // see trim
 	}
 	switch {

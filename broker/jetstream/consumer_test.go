@@ -58,7 +58,8 @@ func TestDeletedWhileUsed(t *testing.T) {
 	p := declare(t, b, safe)
 	got, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- b.Consume(t.Context(), safe, func(_ context.Context, d workqueue.Delivery) error { got <- d.ID; return nil })
+		ended <- b.Consume(t.Context(), safe,
+			func(_ context.Context, d workqueue.Delivery) error { got <- d.ID; return nil })
 	}()
 	publish(t, p, "one")
 	<-got

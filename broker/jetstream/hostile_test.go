@@ -86,7 +86,10 @@ func FuzzHeaders(f *testing.F) {
 	f.Add("408", "12", "", []byte(nil), 64)
 	f.Add("400", "-9223372036854775808", "$JS.ACK.s.c.1.2.3.4.5", []byte("x"), 1)
 	f.Fuzz(func(t *testing.T, status, left, reply string, body []byte, asked int) {
-		m := &client.Msg{Reply: reply, Data: body, Header: client.Header{"Status": {status}, "Nats-Pending-Messages": {left}}}
+		m := &client.Msg{
+			Reply: reply, Data: body,
+			Header: client.Header{"Status": {status}, "Nats-Pending-Messages": {left}},
+		}
 		asked = max(asked, 0)
 		if got := jetstream.ToCome(m, asked); got < 0 || got > asked {
 			t.Errorf("%q of %d: %d are to come", left, asked, got)

@@ -80,7 +80,8 @@ func (b *Broker) dial(ctx context.Context) (*link, error) {
 		nats.ReconnectJitter(reconnectWait, reconnectWait), nats.IgnoreAuthErrorAbort(),
 		// None: a send fails while the server is away, and is not kept to be sent later.
 		nats.ReconnectBufSize(-1),
-		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.tell() }), nats.ReconnectHandler(func(*nats.Conn) { l.tell() }),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.tell() }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.tell() }),
 		nats.ClosedHandler(func(*nats.Conn) { close(l.ended) }),
 		// By default it writes to standard error.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),

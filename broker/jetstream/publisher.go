@@ -55,7 +55,9 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) {
 			p.answered(m, nil)
 		}),
-		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.answered(m, err) }))
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
+			p.answered(m, err)
+		}))
 	if err != nil {
 		if !c.Shared {
 			b.drop(p.link)
@@ -206,7 +208,8 @@ func (p *publisher) failed(err error) error {
 		return broker.ErrLost
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
 		if p.config.Topic != "" { // it was there when the publisher looked
-			return wirelab.Errorf(wirelab.Unavailable, "the message is taken by no queue: it is gone, or JetStream is not ready")
+			return wirelab.Errorf(wirelab.Unavailable,
+				"the message is taken by no queue: it is gone, or JetStream is not ready")
 		}
 		return wirelab.Errorf(wirelab.NotFound, "NATS: %v", err)
 	case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrAsyncPublishTimeout):

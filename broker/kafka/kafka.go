@@ -193,8 +193,10 @@ func (b *Broker) Publisher(ctx context.Context, c broker.PublisherConfig) (broke
 		}
 	}
 	client, err := b.dial(
-		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.MaxBufferedRecords(pendingLimit), kgo.RecordDeliveryTimeout(answerLimit),
-		kgo.ProducerLinger(0), kgo.ProducerBatchMaxBytes(broker.BatchBytes), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.MaxBufferedRecords(pendingLimit),
+		kgo.RecordDeliveryTimeout(answerLimit),
+		kgo.ProducerLinger(0), kgo.ProducerBatchMaxBytes(broker.BatchBytes),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 	)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ func (b *Broker) Subscribe(
 	client, err := b.dial(
 		kgo.ConsumerGroup(groupOf(s.Topic, s.Group)), kgo.ConsumeTopics(s.Topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(), kgo.SessionTimeout(silence), kgo.HeartbeatInterval(silence/3),
+		kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(), kgo.SessionTimeout(silence),
+		kgo.HeartbeatInterval(silence/3),
 		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) {
 			once.Do(func() { close(assigned) })
 		}),

@@ -59,7 +59,8 @@ func (r *subscriber) read() {
 			continue
 		}
 		d := broker.Delivery{
-			Message: it.Message, Attempt: it.attempts, Redelivered: it.attempts > 1, Failures: it.failures, Place: it.place,
+			Message: it.Message, Attempt: it.attempts, Redelivered: it.attempts > 1, Failures: it.failures,
+			Place: it.place,
 		}
 		if r.of.Handlers() == 1 {
 			r.settle(g, it, r.handle(r.reads, d)) // in order, and so here

@@ -173,7 +173,8 @@ func FuzzConversation(f *testing.F) {
 	f.Add(
 		true,
 		[]byte(
-			"CONNECT {}\r\nPING\r\nSUB _INBOX.a.* 1\r\nPUB $JS.API.STREAM.CREATE.t _INBOX.a.1 12\r\n{\"name\":\"t\"}\r\nPUB t _INBOX.a.2 1\r\nx\r\n",
+			"CONNECT {}\r\nPING\r\nSUB _INBOX.a.* 1\r\nPUB $JS.API.STREAM.CREATE.t _INBOX.a.1 "+
+				"12\r\n{\"name\":\"t\"}\r\nPUB t _INBOX.a.2 1\r\nx\r\n",
 		),
 	)
 	f.Add(true, []byte("HPUB t 4 5\r\nabcde\r\nPUB $JS.API.CONSUMER.MSG.NEXT 0\r\n\r\nUNSUB 1\r\n"))

@@ -277,7 +277,8 @@ func (b *Broker) CreateTopic(ctx context.Context, t broker.Topic) error {
 	if !known && !b.config.Ephemeral {
 		wait(ctx, registered)
 		if ctx.Err() != nil {
-			return over(ctx, false, "RabbitMQ at %s may not have written down that there is a queue %s", b.address, t.Name)
+			return over(ctx, false, "RabbitMQ at %s may not have written down that there is a queue %s", b.address,
+				t.Name)
 		}
 	}
 	if work {

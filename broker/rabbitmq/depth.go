@@ -26,7 +26,9 @@ type census struct {
 }
 
 // waiting is how many messages are not done.
-func (c census) waiting() int { return c.ready + int(c.sent-min(c.sent, c.settled)) } //nolint:gosec // a prefetch at most
+func (c census) waiting() int {
+	return c.ready + int(c.sent-min(c.sent, c.settled))
+} //nolint:gosec // a prefetch at most
 
 // moved reports whether a message came to a consumer, or left it, between two.
 func (c census) moved(since census) bool {

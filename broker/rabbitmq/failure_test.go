@@ -198,9 +198,15 @@ func TestFrozen(t *testing.T) {
 			_, err := p.Publish(ctx, workqueue.Message{ID: "1", Body: []byte("x")})
 			return err
 		}, wirelab.DeadlineExceeded},
-		"publisher": {func(ctx context.Context) error { _, err := b.Publisher(ctx, o); return err }, wirelab.Unavailable},
-		"declare":   {func(ctx context.Context) error { return b.Declare(ctx, o) }, wirelab.Unavailable},
-		"depth":     {func(ctx context.Context) error { _, _, err := b.Depth(ctx, o); return err }, wirelab.Unavailable},
+		"publisher": {
+			func(ctx context.Context) error { _, err := b.Publisher(ctx, o); return err },
+			wirelab.Unavailable,
+		},
+		"declare": {func(ctx context.Context) error { return b.Declare(ctx, o) }, wirelab.Unavailable},
+		"depth": {
+			func(ctx context.Context) error { _, _, err := b.Depth(ctx, o); return err },
+			wirelab.Unavailable,
+		},
 		"open": {func(ctx context.Context) error {
 			_, err := queues(ctx, server.URL(), false)
 			return err

@@ -37,13 +37,19 @@ func TestHostileHeaders(t *testing.T) {
 		nil,
 		{"wirelab-failures": int64(math.MaxInt64), "x-delivery-count": int64(math.MaxInt64)},
 		{"wirelab-failures": int64(math.MinInt64), "wirelab-due": int64(math.MaxInt64)},
-		{"wirelab-failures": "three", "wirelab-due": "never", "x-death": "text", "wirelab-code": strings.Repeat("x", 60_000)},
+		{
+			"wirelab-failures": "three", "wirelab-due": "never", "x-death": "text",
+			"wirelab-code": strings.Repeat("x", 60_000),
+		},
 		{
 			"wirelab-failures": client.Table{"n": int32(1)},
 			"x-death":          []any{client.Table{"count": "many"}},
 			"x-delivery-count": []byte{1},
 		},
-		{"wirelab-failures": int16(1), "wirelab-due": 1e300, "odd": []any{int16(1), nil, client.Decimal{Scale: 2, Value: 3}}},
+		{
+			"wirelab-failures": int16(1), "wirelab-due": 1e300,
+			"odd": []any{int16(1), nil, client.Decimal{Scale: 2, Value: 3}},
+		},
 		{"long": strings.Repeat("x", 130_850)}, // with the rest 131,064 bytes: what a frame holds
 	}
 	for i, headers := range hostile {

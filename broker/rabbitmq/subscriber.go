@@ -207,7 +207,8 @@ func (s *session) begin() (err error) {
 	if err = s.channel.Qos(s.of.Ahead(), 0, false); err != nil {
 		return err
 	}
-	if s.messages, err = s.channel.Consume(name, "messages", false, false, false, false, nil); err != nil || s.work == "" {
+	if s.messages, err = s.channel.Consume(name, "messages", false, false, false, false, nil); err != nil ||
+		s.work == "" {
 		return err
 	}
 	if err = s.channel.Qos(waitingLimit, 0, false); err != nil {

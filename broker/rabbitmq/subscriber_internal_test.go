@@ -48,7 +48,8 @@ func FuzzHeaders(f *testing.F) {
 			name:          header(kind>>4, value, text),
 		}}
 		failures, returns := count(d, failuresHeader), count(d, returnsHeader)
-		if failures < 0 || returns < 0 || int(failures+returns)+1 < 1 || failures+1 <= failures || number(d, dueHeader) < 0 {
+		if failures < 0 || returns < 0 || int(failures+returns)+1 < 1 || failures+1 <= failures ||
+			number(d, dueHeader) < 0 {
 			t.Errorf("%v count %d and %d", d.Headers, failures, returns)
 		}
 		m := copied(d)

@@ -40,7 +40,8 @@ const body = "{\n\t\"name\": \"event\",\n\t\"data\": \"some \\u003ckind\\u003e o
 // listening consumes with a topology until the test ends, and returns what comes.
 func listening(t *testing.T, url string, lost func(error), handle func(workqueue.Delivery) error) workqueue.Queues {
 	t.Helper()
-	exchange, err := driver.OpenExchange(t.Context(), broker.Config{Addresses: []string{url}, Patient: true}, published())
+	exchange, err := driver.OpenExchange(t.Context(), broker.Config{Addresses: []string{url}, Patient: true},
+		published())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,8 @@ func TestPublishedTopologyUnderLoad(t *testing.T) {
 		case 8:
 			id = "twice"
 		}
-		if _, err := p.Publish(t.Context(), workqueue.Message{ID: id, Body: bytes.Repeat([]byte("x"), 100)}); err != nil {
+		if _, err := p.Publish(t.Context(),
+			workqueue.Message{ID: id, Body: bytes.Repeat([]byte("x"), 100)}); err != nil {
 			t.Fatal(err)
 		}
 	}

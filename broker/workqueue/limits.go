@@ -26,11 +26,13 @@ const (
 // Check reports whether the message may be published: nil or InvalidArgument.
 func Check(m Message) error {
 	if len(m.ID) == 0 || len(m.ID) > IDLimit {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a message's id has 1 to %d bytes, this one %d", IDLimit, len(m.ID))
+		return wirelab.Errorf(wirelab.InvalidArgument, "a message's id has 1 to %d bytes, this one %d", IDLimit,
+			len(m.ID))
 	}
 	for i := range len(m.ID) {
 		if m.ID[i] <= ' ' || m.ID[i] > '~' {
-			return wirelab.Errorf(wirelab.InvalidArgument, "a message's id is printable ASCII without spaces, %q is not", m.ID)
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"a message's id is printable ASCII without spaces, %q is not", m.ID)
 		}
 	}
 	if len(m.Body) == 0 || len(m.Body) > BodyLimit {
@@ -65,8 +67,10 @@ func (o Options) Validate() error {
 			NameLimit, len(o.Name))
 	}
 	for i := range len(o.Name) {
-		if c := o.Name[i]; (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return wirelab.Errorf(wirelab.InvalidArgument, "a queue's name is made of A-Z a-z 0-9 - _, %q is not", o.Name)
+		if c := o.Name[i]; (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' &&
+			c != '_' {
+			return wirelab.Errorf(wirelab.InvalidArgument, "a queue's name is made of A-Z a-z 0-9 - _, %q is not",
+				o.Name)
 		}
 	}
 	switch o.Kind {

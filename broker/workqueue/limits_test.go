@@ -17,8 +17,11 @@ func TestMessageValidate(t *testing.T) {
 		message workqueue.Message
 		valid   bool
 	}{
-		"the shortest":          {workqueue.Message{ID: "!", Body: []byte{0}}, true},
-		"the longest":           {workqueue.Message{ID: strings.Repeat("~", 128), Body: make([]byte, workqueue.BodyLimit)}, true},
+		"the shortest": {workqueue.Message{ID: "!", Body: []byte{0}}, true},
+		"the longest": {workqueue.Message{
+			ID:   strings.Repeat("~", 128),
+			Body: make([]byte, workqueue.BodyLimit),
+		}, true},
 		"no id":                 {workqueue.Message{Body: []byte("x")}, false},
 		"an id too long":        {workqueue.Message{ID: strings.Repeat("a", 129), Body: []byte("x")}, false},
 		"a space, which trims":  {workqueue.Message{ID: "a ", Body: []byte("x")}, false},
@@ -39,8 +42,11 @@ func TestOptionsValidate(t *testing.T) {
 		options workqueue.Options
 		valid   bool
 	}{
-		"a name alone":         {workqueue.Options{Name: "log-entries_2"}, true},
-		"the largest":          {workqueue.Options{Name: strings.Repeat("q", 100), Kind: workqueue.Quorum, Prefetch: 65_535, Attempts: 1000, Retry: 24 * time.Hour, Buffer: 1 << 20}, true},
+		"a name alone": {workqueue.Options{Name: "log-entries_2"}, true},
+		"the largest": {workqueue.Options{
+			Name: strings.Repeat("q", 100), Kind: workqueue.Quorum,
+			Prefetch: 65_535, Attempts: 1000, Retry: 24 * time.Hour, Buffer: 1 << 20,
+		}, true},
 		"no name":              {workqueue.Options{}, false},
 		"a name too long":      {workqueue.Options{Name: strings.Repeat("q", 101)}, false},
 		"a dot, NATS's own":    {workqueue.Options{Name: "a.b"}, false},

@@ -39,7 +39,8 @@ func ParseOptions(text string) (Options, error) {
 					[]string{"quorum", "classic", "stream", "unconfirmed", "transient", "prefetch-N"})
 			}
 			if err != nil || n < 1 || n > prefetchLimit {
-				return Options{}, wirelab.Errorf(wirelab.InvalidArgument, "queue %.40q: prefetch is 1 to %d", word, prefetchLimit)
+				return Options{},
+					wirelab.Errorf(wirelab.InvalidArgument, "queue %.40q: prefetch is 1 to %d", word, prefetchLimit)
 			}
 			o.Prefetch, about = n, "prefetch"
 		}

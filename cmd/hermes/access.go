@@ -32,8 +32,9 @@ type who struct {
 func (w *who) register(flags *pflag.FlagSet) {
 	flags.StringVar(&w.policy, "policy", "", "`file` that says who may do what; it is read again within 10 s of a "+
 		"change (default: everyone may do everything)")
-	flags.BoolVar(&w.insecure, "insecure", false, "listen beyond this machine without TLS or without a policy; only for "+
-		"networks that keep strangers out")
+	flags.BoolVar(&w.insecure, "insecure", false,
+		"listen beyond this machine without TLS or without a policy; only for "+
+			"networks that keep strangers out")
 }
 
 // guard loads the policy, if there is one, and refuses to serve callers that come from beyond this machine, or
@@ -69,7 +70,8 @@ func (c *config) guard(ctx context.Context, d *listeners) (*access.Policy, error
 		{"peer-listen", d.peer, c.peerTLS.cert != "", "--peer-tls-cert, --peer-tls-key and --peer-tls-ca"},
 	} {
 		if l.at != nil && !l.ok && !loopback(l.at.Addr()) {
-			return nil, cli.Usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure where the "+
+			return nil, cli.Usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure "+
+				"where the "+
 				"network keeps strangers out", l.flag, l.at.Addr(), l.lacks)
 		}
 	}

@@ -83,13 +83,16 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	for what, env := range map[string]map[string]string{"no token": l.at(), "another token": as(admin[:40])} {
-		if code, _, errs := tried(t, env, "", "topic", "list", "--timeout", "1m"); code == exitOK || !strings.Contains(errs,
-			"token") || strings.Contains(errs, admin[:40]) {
+		if code, _, errs := tried(t, env, "", "topic", "list", "--timeout", "1m"); code == exitOK ||
+			!strings.Contains(errs,
+				"token") || strings.Contains(errs, admin[:40]) {
 			t.Errorf("%s: exit code %d: %s", what, code, errs)
 		}
 	}
-	for path, want := range map[string]int{"/v1/health/ready": http.StatusOK, "/v1/topics": http.StatusUnauthorized,
-		"/graphql": http.StatusUnauthorized} {
+	for path, want := range map[string]int{
+		"/v1/health/ready": http.StatusOK, "/v1/topics": http.StatusUnauthorized,
+		"/graphql": http.StatusUnauthorized,
+	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.nodes[0].HTTP+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +107,8 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	for token, sees := range map[string]bool{reader: false, admin: true} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.nodes[0].HTTP+"/metrics", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.nodes[0].HTTP+"/metrics",
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,11 +173,14 @@ func TestBeyondThisMachine(t *testing.T) {
 		"nodes in the clear":   {open("peer"), "--peer-tls-cert"},
 		"TLS without a policy": {append(open("grpc"), files...), "--policy"},
 		"a policy without TLS": {append(open("http"), "--policy", policy), "--tls-cert"},
-		"TLS of the APIs alone": {append(open("peer"), append(files, "--policy", policy)...),
-			"--peer-tls-cert"},
+		"TLS of the APIs alone": {
+			append(open("peer"), append(files, "--policy", policy)...),
+			"--peer-tls-cert",
+		},
 		"a policy and a word": {append(append([]string{}, dev...), "--policy", policy, "--http-token",
 			"x"), "--http-token"},
-		"a policy, and nodes that prove nothing": {append(append([]string{}, dev...), "--policy", policy, "--peer-listen",
+		"a policy, and nodes that prove nothing": {append(append([]string{}, dev...), "--policy", policy,
+			"--peer-listen",
 			"127.0.0.1:0"), "--peer-key-file"},
 		"a short key": {append(append([]string{}, dev...), "--peer-key-file",
 			written(t, "short.key", "short")), "at least 16"},
@@ -186,7 +193,8 @@ func TestBeyondThisMachine(t *testing.T) {
 	}
 	start(t, 1, append(open("grpc"), "--insecure")...)
 	secured := append(open("grpc"), files...)
-	secured = append(secured, "--policy", policy, "--peer-tls-cert", cert, "--peer-tls-key", secret, "--peer-tls-ca", ca)
+	secured = append(secured, "--policy", policy, "--peer-tls-cert", cert, "--peer-tls-key", secret,
+		"--peer-tls-ca", ca)
 	l := start(t, 1, secured...)
 	at := strings.Replace(l.nodes[0].GRPC, "[::]", "127.0.0.1", 1)
 	at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
@@ -196,10 +204,13 @@ func TestBeyondThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
-		ForceAttemptHTTP2: true}}
+	browser := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: roots},
+		ForceAttemptHTTP2: true,
+	}}
 	defer browser.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.nodes[0].HTTP+"/v1/topics", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.nodes[0].HTTP+"/v1/topics",
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,8 +228,10 @@ func TestBeyondThisMachine(t *testing.T) {
 // A node that asks no other node for a token answers to its own names alone.
 func TestNamesOfANode(t *testing.T) {
 	node := start(t, 1, append(slices.Clone(dev), "--http-address", "Broker.Example:80")...).nodes[0]
-	for host, want := range map[string]int{"evil.example": 421, "broker.example:80": 200, "localhost": 200,
-		node.HTTP: 200} {
+	for host, want := range map[string]int{
+		"evil.example": 421, "broker.example:80": 200, "localhost": 200,
+		node.HTTP: 200,
+	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+node.HTTP+"/v1/topics", http.NoBody)
 		if err != nil {
 			t.Fatal(err)

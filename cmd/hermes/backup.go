@@ -121,8 +121,10 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 		return err
 	})
 	switch {
-	case err != nil && ctx.Err() == nil && totals.Cut == (backup.Cut{}) && status.Public(err).Code == status.Unavailable:
-		return fmt.Errorf("no backup was made, and %s is as it was: %w; it is not known what was acknowledged, for which a "+
+	case err != nil && ctx.Err() == nil && totals.Cut == (backup.Cut{}) &&
+		status.Public(err).Code == status.Unavailable:
+		return fmt.Errorf("no backup was made, and %s is as it was: %w; it is not known what was acknowledged, for "+
+			"which a "+
 			"leader is needed. %s", to, err, needsMost)
 	case err != nil:
 		return notMade(ctx, to, err)
@@ -141,8 +143,9 @@ func replaceFile(name string, write func(io.Writer) error) (size int64, err erro
 	// Exclusive: two that write the same part would make a file of neither.
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, status.Errorf(status.Conflict, "%s is there: another backup writes it, or one was killed; if none runs, "+
-			"remove it", part)
+		return 0, status.Errorf(status.Conflict,
+			"%s is there: another backup writes it, or one was killed; if none runs, "+
+				"remove it", part)
 	}
 	if err != nil {
 		return 0, fault.Write(name, err)
@@ -186,8 +189,9 @@ func (a *app) readBackup(ctx context.Context, name string) (*input.Opened, backu
 	case err == nil:
 		return file, contents, done, nil
 	case ctx.Err() != nil:
-		err = cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted while %s was read; nothing was changed",
-			name))
+		err = cli.With(exitInterrupted,
+			status.Errorf(status.Canceled, "interrupted while %s was read; nothing was changed",
+				name))
 	default:
 		// A file that is wrong is no mistake on the command line.
 		err = cli.With(exitFailed, fmt.Errorf("%s: %s", name, cli.Describe(err)))

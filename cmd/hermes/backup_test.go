@@ -52,8 +52,11 @@ func publishing(t *testing.T, addresses []string, topic string) (p *published, s
 		all.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				payload := fmt.Sprintf("%d-%d", w, i)
-				v, err := c.Publish(ctx, topic, hermes.Consistent, &hermes.Message{Payload: []byte(payload), Key: []byte("key"),
-					Headers: []hermes.Header{{Name: "h", Value: []byte(payload)}}})
+				v, err := c.Publish(ctx, topic, hermes.Consistent,
+					&hermes.Message{
+						Payload: []byte(payload), Key: []byte("key"),
+						Headers: []hermes.Header{{Name: "h", Value: []byte(payload)}},
+					})
 				if err != nil {
 					if ctx.Err() == nil {
 						t.Error(err)
@@ -138,7 +141,8 @@ func TestBackupWhilePublishing(t *testing.T) {
 	for _, n := range from.nodes { // each of them, the last file is restored
 		before = p.copy()
 		out := must(t, map[string]string{}, "", "backup", "--to", file, "--json", "--server", n.GRPC)
-		if err := json.Unmarshal([]byte(out), &made); err != nil || made.Messages < uint64(len(before)) || made.Groups != 1 {
+		if err := json.Unmarshal([]byte(out), &made); err != nil || made.Messages < uint64(len(before)) ||
+			made.Groups != 1 {
 			t.Fatalf("%+v with %d acknowledged before: %v", made, len(before), err)
 		}
 	}
@@ -174,7 +178,8 @@ func TestBackupWhilePublishing(t *testing.T) {
 	if was.Floor != now.Floor || was.Floor != 700 || now.Lag != made.Messages-700 {
 		t.Errorf("the group is at %+v and was at %+v", now, was)
 	}
-	if out := must(t, at, "", "pub", "orders", "new"); out != fmt.Sprintf("published 1 to orders, offsets %d to %[1]d\n",
+	if out := must(t, at, "", "pub", "orders",
+		"new"); out != fmt.Sprintf("published 1 to orders, offsets %d to %[1]d\n",
 		made.Messages) {
 		t.Errorf("published then: %s", out)
 	}
@@ -257,7 +262,8 @@ func TestBackupCutShort(t *testing.T) {
 			ended := make(chan int, 1)
 			var errs bytes.Buffer
 			go func() {
-				ended <- run(ctx, []string{"backup", "--to", file, "--server", address, "--timeout", "5s"}, strings.NewReader(""),
+				ended <- run(ctx, []string{"backup", "--to", file, "--server", address, "--timeout", "5s"},
+					strings.NewReader(""),
 					io.Discard, &errs, func(string) string { return "" })
 			}()
 			<-stalled
@@ -268,8 +274,9 @@ func TestBackupCutShort(t *testing.T) {
 			} else {
 				cancel()
 			}
-			if code := <-ended; code != c.code || !strings.Contains(errs.String(), c.says) || !strings.Contains(errs.String(),
-				"as it was") {
+			if code := <-ended; code != c.code || !strings.Contains(errs.String(), c.says) ||
+				!strings.Contains(errs.String(),
+					"as it was") {
 				t.Errorf("exit code %d: %s", code, errs.String())
 			}
 			found, err := os.ReadDir(dir)
@@ -354,7 +361,10 @@ func TestRestoreCommand(t *testing.T) {
 		if err := os.WriteFile(bad, c.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"backup", "--verify", bad}, {"restore", "--from", bad, "--server", "127.0.0.1:1"}} {
+		for _, args := range [][]string{
+			{"backup", "--verify", bad},
+			{"restore", "--from", bad, "--server", "127.0.0.1:1"},
+		} {
 			if code, _, errs := tried(t, nil, "", args...); code != exitFailed || !strings.Contains(errs, c.says) ||
 				!strings.Contains(errs, bad) {
 				t.Errorf("%s, %s: %d %s", args[0], c.name, code, errs)

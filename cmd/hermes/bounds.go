@@ -27,7 +27,8 @@ type bounds struct{ peer, clients acceptloop.Limits }
 // left to those who come another way.
 func (c *config) bounds(limit int) (bounds, error) {
 	if c.connections < connectionsLeast || c.perAddress < 0 {
-		return bounds{}, cli.Usage("--connections is %d and --connections-per-address is %d: want at least %d, and 0 or more",
+		return bounds{}, cli.Usage("--connections is %d and --connections-per-address is %d: want at least %d, and 0 "+
+			"or more",
 			c.connections, c.perAddress, connectionsLeast)
 	}
 	if c.requests < intake.Least {

@@ -11,8 +11,10 @@ import (
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{128, 600, 1024, 4096, 1 << 20} {
-		for _, c := range []config{{connections: 10_000, requests: intake.Least}, {connections: 8, perAddress: 100,
-			requests: intake.Least}, {connections: 1 << 30, requests: intake.Least}} {
+		for _, c := range []config{{connections: 10_000, requests: intake.Least}, {
+			connections: 8, perAddress: 100,
+			requests: intake.Least,
+		}, {connections: 1 << 30, requests: intake.Least}} {
 			b, err := c.bounds(limit)
 			if err != nil {
 				t.Fatal(err)
@@ -26,8 +28,11 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []config{{requests: intake.Least}, {connections: 10, perAddress: -1, requests: intake.Least},
-		{connections: 10, requests: 1}} {
+	for _, c := range []config{
+		{requests: intake.Least},
+		{connections: 10, perAddress: -1, requests: intake.Least},
+		{connections: 10, requests: 1},
+	} {
 		if _, err := c.bounds(1024); err == nil {
 			t.Errorf("%d, %d and %d are taken", c.connections, c.perAddress, c.requests)
 		}

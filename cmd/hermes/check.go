@@ -101,8 +101,9 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	})
 	switch {
 	case errors.Is(err, vfs.ErrLocked):
-		return cli.With(exitInterrupted, status.Errorf(status.Conflict, "a node runs on %s: stop it first, or check a copy",
-			dir))
+		return cli.With(exitInterrupted,
+			status.Errorf(status.Conflict, "a node runs on %s: stop it first, or check a copy",
+				dir))
 	case err != nil && ctx.Err() == nil:
 		return err
 	}
@@ -116,8 +117,9 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	}
 	switch {
 	case !shown.Complete:
-		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted after %s of %s", bytesOf(shown.Bytes),
-			bytesOf(shown.Total)))
+		return cli.With(exitInterrupted,
+			status.Errorf(status.Canceled, "interrupted after %s of %s", bytesOf(shown.Bytes),
+				bytesOf(shown.Total)))
 	case !shown.Whole:
 		return cli.With(exitFailed, nil)
 	}
@@ -157,7 +159,8 @@ func shownOf(dir string, c node.Checked, complete bool) checkShown {
 // todo is what to do about damage.
 func todo(c node.Checked) string {
 	if len(c.Others) == 0 {
-		return "The membership file names no other node to have the data from again: keep a copy of the directory, and " +
+		return "The membership file names no other node to have the data from again: keep a copy of the " +
+			"directory, and " +
 			"restore a " +
 			"backup into a new one (hermes restore)."
 	}
@@ -165,8 +168,10 @@ func todo(c node.Checked) string {
 	for _, m := range c.Others {
 		from = append(from, fmt.Sprintf("%s at %s", nameOf(m), cmp.Or(m.Peer, "an address unknown")))
 	}
-	return fmt.Sprintf("Have node %d's data from %s again, once most of the other nodes are whole: remove node %d from "+
-		"the cluster, take the directory away, and let a node join in its place (hermes server --id N --join %s), with a "+
+	return fmt.Sprintf("Have node %d's data from %s again, once most of the other nodes are whole: remove node "+
+		"%d from "+
+		"the cluster, take the directory away, and let a node join in its place (hermes server --id N --join %s), "+
+		"with a "+
 		"number that was not used before.",
 		c.Node, strings.Join(from, " or "), c.Node, cmp.Or(c.Others[0].Peer, "PEER"))
 }

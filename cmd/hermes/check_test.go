@@ -42,7 +42,8 @@ func TestCheckCommand(t *testing.T) {
 		!strings.Contains(out, "restore a backup") {
 		t.Errorf("damaged: %d %s", code, out)
 	}
-	if code, _, errs := tried(t, nil, "", "check", t.TempDir()); code != exitUsage || !strings.Contains(errs, "no log") {
+	if code, _, errs := tried(t, nil, "", "check", t.TempDir()); code != exitUsage ||
+		!strings.Contains(errs, "no log") {
 		t.Errorf("none: %d %s", code, errs)
 	}
 }

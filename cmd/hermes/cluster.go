@@ -54,8 +54,9 @@ The commands below change a running cluster, here or elsewhere.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers "+
-		"are better")
+	flags.IntVar(&f.nodes, "nodes", 0,
+		"`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers "+
+			"are better")
 	flags.StringVar(&f.grpcPorts, "grpc-ports", "", "gRPC `ports` of the nodes, separated by commas")
 	flags.StringVar(&f.httpPorts, "http-ports", "", "HTTP `ports` of the nodes, separated by commas")
 	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for the data; each node has its own folder in it")
@@ -75,8 +76,9 @@ The commands below change a running cluster, here or elsewhere.`,
 		return a.runCluster(c.Context(), f)
 	}
 	c.AddCommand(
-		newMemberCommand(a, "join MEMBER", "4@10.0.0.4:6000", "Add a node, given as ID@PEER[,GRPC[,HTTP]]; it becomes a "+
-			"full member when it has caught up", parseMember, (*client.Client).Join),
+		newMemberCommand(a, "join MEMBER", "4@10.0.0.4:6000",
+			"Add a node, given as ID@PEER[,GRPC[,HTTP]]; it becomes a "+
+				"full member when it has caught up", parseMember, (*client.Client).Join),
 		newMemberCommand(a, "promote NODE", "2", "Make a learner, by id or name, a full member now", parseNode,
 			byName((*client.Client).Promote)),
 		newMemberCommand(a, "remove NODE", "2", "Remove a node, by id or name, permanently", parseNode,
@@ -144,7 +146,8 @@ func nodeNamed(members []broker.Member, name string) (id uint64, err error) {
 
 // newMemberCommand makes a command that asks for a change and shows the cluster after it.
 func newMemberCommand[T any](a *app, use, example, short string, parse func(string) (T, error),
-	do func(*client.Client, context.Context, T) (broker.Status, error)) *cobra.Command {
+	do func(*client.Client, context.Context, T) (broker.Status, error),
+) *cobra.Command {
 	var f clientFlags
 	name, what, _ := strings.Cut(use, " ")
 	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(1, 1, what), Example: "  hermes cluster " + name +
@@ -327,7 +330,8 @@ func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) er
 			return nil
 		case n := <-died:
 			left--
-			a.Note("node %d ended%s; %d of %d run; start it again with: %s %s", n.ID, how(n.Err()), left, len(nodes), program,
+			a.Note("node %d ended%s; %d of %d run; start it again with: %s %s", n.ID, how(n.Err()), left, len(nodes),
+				program,
 				strings.Join(n.Args(), " "))
 		}
 	}

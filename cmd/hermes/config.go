@@ -79,8 +79,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.peerTLS.ca, "peer-tls-ca", "", "`file` with the authority of the certificates of all nodes")
 	flags.StringVar(&c.peerKeyFile, "peer-key-file", "", "`file` with a secret of all nodes, of at least 16 bytes, by "+
 		"which they know each other")
-	flags.StringVar(&c.token, "http-token", "", "bearer `token` that HTTP callers must show; --policy guards gRPC too; "+
-		"better use $HERMES_HTTP_TOKEN, because other users can see flags")
+	flags.StringVar(&c.token, "http-token", "",
+		"bearer `token` that HTTP callers must show; --policy guards gRPC too; "+
+			"better use $HERMES_HTTP_TOKEN, because other users can see flags")
 	c.who.register(flags)
 	flags.StringArrayVar(&c.origins, "http-origin", nil, "`origin` of web pages that may call the HTTP API, such as "+
 		"https://example.com")
@@ -97,22 +98,26 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.Var(&c.requests, "request-bytes", "maximum bytes of requests under way, of all APIs together; at least 16MiB")
 	flags.Var(&c.memory, "memory-bytes", "memory that the node should not exceed; near it, garbage is collected more "+
 		"often. $GOMEMLIMIT and $GOGC override it")
-	flags.IntVar(&c.openFiles, "open-files", 0, "`number` of files that the log may have open to be read, however large "+
-		"it is (default a quarter of the process's limit, at most 256)")
+	flags.IntVar(&c.openFiles, "open-files", 0,
+		"`number` of files that the log may have open to be read, however large "+
+			"it is (default a quarter of the process's limit, at most 256)")
 	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; after 10 to 20 of these times "+
 		"without one there is an election")
-	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "if one sync of the disk takes longer than this `time`, "+
-		"the leader gives up leadership")
-	flags.DurationVar(&c.clockSkew, "clock-skew", 5*time.Second, "if this machine's clock differs from the median of a "+
-		"majority by more than this `time`, the node gives up leadership")
+	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second,
+		"if one sync of the disk takes longer than this `time`, "+
+			"the leader gives up leadership")
+	flags.DurationVar(&c.clockSkew, "clock-skew", 5*time.Second,
+		"if this machine's clock differs from the median of a "+
+			"majority by more than this `time`, the node gives up leadership")
 	flags.BoolVar(&c.moved, "moved", false, "the data directory was moved here, and is the latest that this node had; "+
 		"give it for one start only")
 	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, with their own "+
 		"series at /metrics; the rest is added up")
 	flags.IntVar(&c.connections, "connections", 10_000, "maximum `number` of connections of the gRPC port, and of the "+
 		"HTTP port; fewer if too few files may be open")
-	flags.IntVar(&c.perAddress, "connections-per-address", 0, "maximum `number` of them from one IP address or IPv6 /64 "+
-		"(default: half)")
+	flags.IntVar(&c.perAddress, "connections-per-address", 0,
+		"maximum `number` of them from one IP address or IPv6 /64 "+
+			"(default: half)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "minimum `level` of the messages that are logged on standard "+
 		"error: debug, "+
 		"info, warn or error")
@@ -130,19 +135,24 @@ func (c *config) registerPlace(flags *pflag.FlagSet) {
 	flags.StringVar(&c.name, "name", "", "the node's `name`, for display (default node-ID)")
 	flags.StringVar(&c.cluster, "cluster", "hermes", "the cluster's `name`; nodes of another cluster are refused")
 	flags.StringVar(&c.dataDir, "data-dir", "", "`directory` of the log; no other node may use it")
-	flags.StringArrayVar(&c.members, "member", nil, "a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port "+
-		"each; give it once for each node, this one included, and the same to all nodes; later, where to look for nodes "+
-		"that are not at the addresses that the cluster knows")
+	flags.StringArrayVar(&c.members, "member", nil,
+		"a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port "+
+			"each; give it once for each node, this one included, and the same to all nodes; later, where to look "+
+			"for nodes "+
+			"that are not at the addresses that the cluster knows")
 	flags.StringArrayVar(&c.join, "join", nil, "the peer `address` of a node of the cluster to join; can be given "+
 		"several times")
 	flags.StringVar(&c.peerListen, "peer-listen", "", "`host:port` to listen on for other nodes (default: from "+
 		"--member, else "+defaultPeer+"; a node alone does not listen)")
-	flags.StringVar(&c.grpcListen, "grpc-listen", "", "`host:port` to listen on for gRPC (default: from --member, else "+
-		defaultGRPC+")")
-	flags.StringVar(&c.httpListen, "http-listen", "", "`host:port` to listen on for HTTP: REST, server-sent events and "+
-		"GraphQL (default: from --member, else "+defaultHTTP+")")
-	flags.StringVar(&c.peerAddress, "peer-address", "", "`host:port` at which other nodes reach this one (default: the "+
-		"one it listens on)")
+	flags.StringVar(&c.grpcListen, "grpc-listen", "",
+		"`host:port` to listen on for gRPC (default: from --member, else "+
+			defaultGRPC+")")
+	flags.StringVar(&c.httpListen, "http-listen", "",
+		"`host:port` to listen on for HTTP: REST, server-sent events and "+
+			"GraphQL (default: from --member, else "+defaultHTTP+")")
+	flags.StringVar(&c.peerAddress, "peer-address", "",
+		"`host:port` at which other nodes reach this one (default: the "+
+			"one it listens on)")
 	flags.StringVar(&c.grpcAddress, "grpc-address", "", "`host:port` at which clients reach gRPC (default: the one it "+
 		"listens on)")
 	flags.StringVar(&c.httpAddress, "http-address", "", "`host:port` at which clients reach HTTP (default: the one it "+

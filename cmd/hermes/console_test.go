@@ -28,7 +28,8 @@ func TestConsoleOfANode(t *testing.T) {
 	press := func(at string) { p.Do(chromedp.Evaluate(`document.querySelector('`+at+`').click()`, nil)) }
 	says := func(at, text string) {
 		t.Helper()
-		p.Until(at+" says "+text, `(document.querySelector('`+at+`')?.textContent ?? "").includes(`+strconv.Quote(text)+`)`)
+		p.Until(at+" says "+text,
+			`(document.querySelector('`+at+`')?.textContent ?? "").includes(`+strconv.Quote(text)+`)`)
 	}
 	says("#state.good", "leads 1 node")
 	says("#members", "this one")

@@ -39,7 +39,8 @@ func machines(t *testing.T, n int) (all []*machine) {
 	}
 	for _, m := range all {
 		m.args = append([]string{
-			"server", "--id", fmt.Sprint(m.id), "--data-dir", m.dir, "--free-bytes", "1MiB", "--segment-bytes", "1MiB", "--tick",
+			"server", "--id", fmt.Sprint(m.id), "--data-dir", m.dir, "--free-bytes", "1MiB", "--segment-bytes", "1MiB",
+			"--tick",
 			"20ms",
 		}, members...)
 	}

@@ -75,7 +75,8 @@ func members(t *testing.T, name string, document any) (n int) {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if !strings.Contains(m.Peer, m.Name[len("node"):]+":") && !strings.Contains(m.Peer, m.Name[len("node"):]+".") ||
+			if !strings.Contains(m.Peer, m.Name[len("node"):]+":") &&
+				!strings.Contains(m.Peer, m.Name[len("node"):]+".") ||
 				m.GRPC == "" || m.HTTP == "" {
 				t.Errorf("%s: member %+v", name, m)
 			}

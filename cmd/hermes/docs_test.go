@@ -61,7 +61,8 @@ func TestDocBlocks(t *testing.T) {
 		}
 	}
 	if r := readers["docs/hermes.md"]; r != nil && (r.lasted < 5 || r.killed != 1) {
-		t.Errorf("%d commands ran until they were stopped, and %d nodes were killed: the wrong blocks are read", r.lasted,
+		t.Errorf("%d commands ran until they were stopped, and %d nodes were killed: the wrong blocks are read",
+			r.lasted,
 			r.killed)
 	}
 }

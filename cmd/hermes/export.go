@@ -105,7 +105,8 @@ func (a *app) export(ctx context.Context, dir, to string, only []string, beyond,
 		return err
 	}
 	if beyond {
-		return a.Printf("%s are in it, which node %d does not know to be committed\n", entriesBehind(survey), survey.Node)
+		return a.Printf("%s are in it, which node %d does not know to be committed\n", entriesBehind(survey),
+			survey.Node)
 	}
 	return a.Printf("%s are not in it, since node %d does not know them to be committed; --include-uncommitted takes "+
 		"them too\n", entriesBehind(survey), survey.Node)

@@ -17,7 +17,8 @@ func (c *config) forLog(limit int) (int, error) {
 	need := max(filesLeast, c.openFiles+descriptors.Other)
 	switch {
 	case c.openFiles < 0:
-		return 0, cli.Usage("--open-files is %d: a number of files, or 0 for what the process's limit allows", c.openFiles)
+		return 0, cli.Usage("--open-files is %d: a number of files, or 0 for what the process's limit allows",
+			c.openFiles)
 	case limit < need:
 		return 0, status.Errorf(status.ResourceExhausted,
 			"this process may have %d files open, and a node needs at least %d, connections included: "+

@@ -19,7 +19,8 @@ func newGroupCommand(a *app) *cobra.Command {
 		Example: "  hermes group list orders\n  hermes group seek orders billing --to oldest",
 	})
 	c.AddCommand(newGroupList(a), newGroupShow(a), newGroupCreate(a), newGroupSeek(a),
-		newDeleteCommand(a, "delete TOPIC GROUP", "Delete a group", "a topic and a group", "group delete orders billing",
+		newDeleteCommand(a, "delete TOPIC GROUP", "Delete a group", "a topic and a group",
+			"group delete orders billing",
 			func(b *client.Client, ctx context.Context, args []string) error {
 				return b.DeleteGroup(ctx, args[0], args[1])
 			}))
@@ -122,8 +123,9 @@ func newGroupCreate(a *app) *cobra.Command {
 	c, f, asJSON := a.groupCommand("create TOPIC GROUP", "Create a group", 2, "create orders billing --from tail "+
 		"--ack-timeout 1m")
 	from := c.Flags().String("from", "oldest", "`where` it begins: tail, oldest, an offset, or a time")
-	timeout := c.Flags().Duration("ack-timeout", hermes.AckTimeout, "deliver a message again if it is not acknowledged "+
-		"in this `time`")
+	timeout := c.Flags().Duration("ack-timeout", hermes.AckTimeout,
+		"deliver a message again if it is not acknowledged "+
+			"in this `time`")
 	attempts := c.Flags().Uint32("max-attempts", hermes.MaxAttempts, "number of `times` a message is delivered before "+
 		"it becomes a dead letter")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -132,8 +134,10 @@ func newGroupCreate(a *app) *cobra.Command {
 			return err
 		}
 		return a.ask(c.Context(), *f, func(ctx context.Context, b *client.Client) error {
-			want := broker.Group{Topic: args[0], Name: args[1], AckTimeout: int64(*timeout / time.Nanosecond),
-				MaxAttempts: *attempts}
+			want := broker.Group{
+				Topic: args[0], Name: args[1], AckTimeout: int64(*timeout / time.Nanosecond),
+				MaxAttempts: *attempts,
+			}
 			g, err := b.CreateGroup(ctx, want, start)
 			if err != nil {
 				return err

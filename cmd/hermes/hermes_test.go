@@ -94,9 +94,10 @@ func start(t *testing.T, n int, args ...string) *lasting {
 	r, w := io.Pipe()
 	l := &lasting{stop: cancel, ended: make(chan int, 1), said: new(safeBuffer)}
 	go func() {
-		code := runBy(ctx, clitest.Still{}, append(args, "--json"), strings.NewReader(""), w, l.said, func(string) string {
-			return ""
-		})
+		code := runBy(ctx, clitest.Still{}, append(args, "--json"), strings.NewReader(""), w, l.said,
+			func(string) string {
+				return ""
+			})
 		w.Close()
 		l.ended <- code
 	}()
@@ -138,8 +139,10 @@ func (l *lasting) at() map[string]string {
 	return map[string]string{serverVariable: strings.Join(servers, " ")}
 }
 
-var dev = []string{"dev", "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--log-level", "error",
-	"--free-bytes", "1MiB"}
+var dev = []string{
+	"dev", "--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--log-level", "error",
+	"--free-bytes", "1MiB",
+}
 
 func TestPublishAndSubscribe(t *testing.T) {
 	t.Parallel()
@@ -195,8 +198,10 @@ func TestTopicsAndGroups(t *testing.T) {
 		{"topic list", "\na "},
 		{"topic list b --json", `"name":"b"`},
 		{"topic show a --linearizable", "2GiB"},
-		{"group create a g --from tail --ack-timeout 5s --max-attempts 3 --json",
-			`"ack_timeout":5000000000,"max_attempts":3`},
+		{
+			"group create a g --from tail --ack-timeout 5s --max-attempts 3 --json",
+			`"ack_timeout":5000000000,"max_attempts":3`,
+		},
 		{"group list a", "g "},
 		{"group show a g --json", `"lag":0`},
 		{"group delete a g", ""},
@@ -259,22 +264,34 @@ func TestExitCodes(t *testing.T) {
 		"topic that is not there": {[]string{"pub", "nowhere", "m"}, exitUsage, "nowhere"},
 		"name that is none":       {[]string{"topic", "create", ".x"}, exitUsage, "not beginning with a dot"},
 		"header that is none":     {[]string{"pub", "t", "m", "--header", "x"}, exitUsage, "name=value"},
-		"two beginnings":          {[]string{"sub", "t", "--group", "g", "--from", "tail"}, exitUsage, "hermes group seek"},
-		"beginning that is none":  {[]string{"sub", "t", "--from", "yesterday"}, exitUsage, "an offset or a time"},
-		"node that is none":       {[]string{"cluster", "remove", "x"}, exitUsage, "no node is named \"x\""},
-		"too many nodes":          {[]string{"cluster", "--nodes", "100"}, exitUsage, "1 to 9"},
-		"no data":                 {[]string{"server"}, exitUsage, "--data-dir"},
-		"no such file":            {[]string{"server", "--config", empty}, exitUsage, "hermes config prints one"},
-		"file that is none":       {write("a: [b"), exitUsage, "no YAML"},
-		"unknown setting":         {write("data_dri: x"), exitUsage, "did you mean data_dir? hermes config lists all "},
-		"setting that cannot be":  {write("data_dir: x\nfree_bytes: many"), exitUsage, "free_bytes"},
-		"member that is none": {[]string{"server", "--data-dir", "x", "--id", "1", "--member", "one"}, exitUsage,
-			"ID@PEER"},
+		"two beginnings": {
+			[]string{"sub", "t", "--group", "g", "--from", "tail"},
+			exitUsage,
+			"hermes group seek",
+		},
+		"beginning that is none": {[]string{"sub", "t", "--from", "yesterday"}, exitUsage, "an offset or a time"},
+		"node that is none":      {[]string{"cluster", "remove", "x"}, exitUsage, "no node is named \"x\""},
+		"too many nodes":         {[]string{"cluster", "--nodes", "100"}, exitUsage, "1 to 9"},
+		"no data":                {[]string{"server"}, exitUsage, "--data-dir"},
+		"no such file":           {[]string{"server", "--config", empty}, exitUsage, "hermes config prints one"},
+		"file that is none":      {write("a: [b"), exitUsage, "no YAML"},
+		"unknown setting":        {write("data_dri: x"), exitUsage, "did you mean data_dir? hermes config lists all "},
+		"setting that cannot be": {write("data_dir: x\nfree_bytes: many"), exitUsage, "free_bytes"},
+		"member that is none": {
+			[]string{"server", "--data-dir", "x", "--id", "1", "--member", "one"},
+			exitUsage,
+			"ID@PEER",
+		},
 		"member without id": {[]string{"server", "--data-dir", "x", "--member", "1@a:1"}, exitUsage, "--id"},
-		"half a certificate": {[]string{"dev", "--tls-cert", "x", "--http-listen", "127.0.0.1:0", "--grpc-listen",
-			"127.0.0.1:0"}, exitUsage, "both"},
-		"address of all interfaces": {[]string{"dev", "--grpc-listen", ":0", "--http-listen", "127.0.0.1:0"}, exitUsage,
-			"--grpc-address"},
+		"half a certificate": {[]string{
+			"dev", "--tls-cert", "x", "--http-listen", "127.0.0.1:0", "--grpc-listen",
+			"127.0.0.1:0",
+		}, exitUsage, "both"},
+		"address of all interfaces": {
+			[]string{"dev", "--grpc-listen", ":0", "--http-listen", "127.0.0.1:0"},
+			exitUsage,
+			"--grpc-address",
+		},
 		"exit codes": {[]string{"help", "exit-codes"}, exitOK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -287,9 +304,10 @@ func TestExitCodes(t *testing.T) {
 	// Interrupted before it was done.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code := run(ctx, []string{"sub", "hermes.dlq", "--count", "1"}, nil, io.Discard, io.Discard, func(n string) string {
-		return at[n]
-	}); code != exitInterrupted {
+	if code := run(ctx, []string{"sub", "hermes.dlq", "--count", "1"}, nil, io.Discard, io.Discard,
+		func(n string) string {
+			return at[n]
+		}); code != exitInterrupted {
 		t.Errorf("an interrupted sub has exit code %d", code)
 	}
 }
@@ -332,7 +350,8 @@ func TestOpenAddressesAreTold(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]int{"0.0.0.0": 1, "10.0.0.1": 1, "::": 1, "127.0.0.1": 0, "::1": 0} {
 		var said bytes.Buffer
-		warnOpen(slog.New(slog.NewTextHandler(&said, nil)), listening{ip: net.ParseIP(address)}, "clients", "--tls-cert")
+		warnOpen(slog.New(slog.NewTextHandler(&said, nil)), listening{ip: net.ParseIP(address)}, "clients",
+			"--tls-cert")
 		if got := strings.Count(said.String(), "--tls-cert"); got != want {
 			t.Errorf("of %s it says %q", address, &said)
 		}
@@ -393,7 +412,8 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 		"--grpc-ports", strings.Join(ports[:3], ","), "--http-ports", strings.Join(ports[3:], ","))
 	for i, n := range l.nodes {
 		if n.GRPC != "127.0.0.1:"+ports[i] || n.HTTP != "127.0.0.1:"+ports[3+i] {
-			t.Errorf("node %d is at %s and %s, and was put at ports %s and %s", i+1, n.GRPC, n.HTTP, ports[i], ports[3+i])
+			t.Errorf("node %d is at %s and %s, and was put at ports %s and %s", i+1, n.GRPC, n.HTTP, ports[i],
+				ports[3+i])
 		}
 	}
 	at := l.at()

@@ -41,8 +41,9 @@ func TestRetentionIsTold(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--group", "g"}, {"--from", "1"}} {
 		_, _, said := tried(t, at, "", append([]string{"sub", "t", "--count", "2"}, args...)...)
-		told := regexp.MustCompile(`retention took what was to come: offsets 1 to [0-9]+ of t are gone`).FindAllString(said,
-			-1)
+		told := regexp.MustCompile(`retention took what was to come: offsets 1 to [0-9]+ of t are gone`).
+			FindAllString(said,
+				-1)
 		if len(told) != 1 {
 			t.Errorf("sub %v says %q", args, said)
 		}

@@ -16,7 +16,8 @@ func main() { os.Exit(cli.Main(run)) }
 // run is the program: args without its name; the result is the exit code. It
 // may be called many times in one process, as tests do.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
-	getenv func(string) string) int {
+	getenv func(string) string,
+) int {
 	return runBy(ctx, nil, args, stdin, stdout, stderr, getenv)
 }
 

@@ -350,7 +350,8 @@ func TestSlowMember(t *testing.T) {
 		if _, err := k.c.CreateGroup(k.ctx, want, broker.Start{From: broker.FromOldest}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := k.c.Subscribe(k.ctx, broker.Start{Topic: "t", From: broker.FromGroup, Group: name, InFlight: inFlight})
+		s, err := k.c.Subscribe(k.ctx,
+			broker.Start{Topic: "t", From: broker.FromGroup, Group: name, InFlight: inFlight})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,12 @@ import (
 // A node is given as status prints it: by its id or its name.
 func TestNodesByName(t *testing.T) {
 	t.Parallel()
-	members := []broker.Member{{ID: 1, Name: "node-1"}, {ID: 9, Name: "node-9"}, {ID: 3, Name: "twin"},
-		{ID: 4, Name: "twin"}}
+	members := []broker.Member{
+		{ID: 1, Name: "node-1"},
+		{ID: 9, Name: "node-9"},
+		{ID: 3, Name: "twin"},
+		{ID: 4, Name: "twin"},
+	}
 	for name, want := range map[string]string{
 		"node-9": "", "node-7": `no node is named "node-7"; the cluster's nodes are 1 (node-1), 9 (node-9)`,
 		"twin": "nodes 3 and 4",

@@ -72,8 +72,10 @@ func profiling(dir string) (serving, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return func(ctx context.Context) error {
-		s := &http.Server{Handler: profiles(), ReadHeaderTimeout: time.Minute,
-			BaseContext: func(net.Listener) context.Context { return ctx }}
+		s := &http.Server{
+			Handler: profiles(), ReadHeaderTimeout: time.Minute,
+			BaseContext: func(net.Listener) context.Context { return ctx },
+		}
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)

@@ -26,7 +26,8 @@ func TestProfiles(t *testing.T) {
 		t.Errorf("%v, %v: others may open it", info.Mode(), err)
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
-		_ string) (net.Conn, error) {
+		_ string,
+	) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", at)
 	}}}
 	t.Cleanup(client.CloseIdleConnections)

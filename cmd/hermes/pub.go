@@ -57,7 +57,8 @@ If pub has to send a message again, it is still stored once.`,
 	}
 	f.client.register(c)
 	flags := c.Flags()
-	flags.StringVar(&f.mode, "mode", "consistent", "`when` a message is acknowledged: consistent, eventual or performance")
+	flags.StringVar(&f.mode, "mode", "consistent",
+		"`when` a message is acknowledged: consistent, eventual or performance")
 	flags.StringVar(&f.key, "key", "", "`key` of the messages")
 	flags.StringArrayVar(&f.headers, "header", nil, "header `name=value` of the messages; can be given several times")
 	flags.BoolVar(&f.create, "create", false, "create the topic if it is not there")
@@ -171,8 +172,10 @@ type told struct {
 func (t *told) done(r client.Receipt, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	shown := receiptShown{Topic: t.topic, Offset: r.Offset, Time: r.Time, Duplicate: r.Duplicate,
-		Provisional: r.Provisional}
+	shown := receiptShown{
+		Topic: t.topic, Offset: r.Offset, Time: r.Time, Duplicate: r.Duplicate,
+		Provisional: r.Provisional,
+	}
 	if err != nil {
 		t.failed++
 		if t.failure == nil {

@@ -42,8 +42,9 @@ func (a *app) reach(ctx context.Context, f clientFlags, addresses []string) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Since(began) >= f.timeout, certain && time.Since(began) >= patience:
-			return status.Errorf(status.Unavailable, "no node answers: %s; start one with hermes dev, or say with --server "+
-				"where one is", fault.Text(err))
+			return status.Errorf(status.Unavailable,
+				"no node answers: %s; start one with hermes dev, or say with --server "+
+					"where one is", fault.Text(err))
 		}
 		pause := time.NewTimer(min(refusalPause, patience))
 		select {

@@ -35,7 +35,8 @@ func readings(t *testing.T) (all []reading) {
 	others := map[string]string{
 		"tls-cert": "--tls-key " + secret, "tls-key": "--tls-cert " + cert, "tls-client-ca": "--tls-cert " + cert +
 			" --tls-key " + secret,
-		"peer-tls-cert": "--peer-tls-key " + secret + " --peer-tls-ca " + ca, "peer-tls-key": "--peer-tls-cert " + cert +
+		"peer-tls-cert": "--peer-tls-key " + secret + " --peer-tls-ca " + ca,
+		"peer-tls-key": "--peer-tls-cert " + cert +
 			" --peer-tls-ca " + ca,
 		"peer-tls-ca": "--peer-tls-cert " + cert + " --peer-tls-key " + secret,
 	}
@@ -44,10 +45,12 @@ func readings(t *testing.T) (all []reading) {
 	must(t, start(t, 1, dev...).at(), "", "backup", "--to", saved)
 	needs := map[string]string{
 		"dev": node, "server": node, "pub": "t m", "sub": "t", "cluster join": "9@127.0.0.1:1", "cluster promote": "1",
-		"cluster remove": "1", "cluster transfer": "1", "topic create": "t", "topic configure": "t", "topic delete": "t",
+		"cluster remove": "1", "cluster transfer": "1", "topic create": "t", "topic configure": "t",
+		"topic delete": "t",
 		"topic show":   "t",
-		"group create": "t g", "group delete": "t g", "group list": "t", "group show": "t g", "group seek": "t g --to tail",
-		"backup": "--to " + filepath.Join(t.TempDir(), "backup"), "restore": "--from " + saved,
+		"group create": "t g", "group delete": "t g", "group list": "t", "group show": "t g",
+		"group seek": "t g --to tail",
+		"backup":     "--to " + filepath.Join(t.TempDir(), "backup"), "restore": "--from " + saved,
 	}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -76,8 +79,10 @@ func readings(t *testing.T) (all []reading) {
 func TestReadingEnds(t *testing.T) {
 	t.Parallel()
 	all := readings(t)
-	for _, flag := range []string{"config", "policy", "peer-key-file", "tls-cert", "tls-client-ca", "peer-tls-ca",
-		"token-file", "verify", "from"} {
+	for _, flag := range []string{
+		"config", "policy", "peer-key-file", "tls-cert", "tls-client-ca", "peer-tls-ca",
+		"token-file", "verify", "from",
+	} {
 		if !slices.ContainsFunc(all, func(r reading) bool { return strings.Contains(r.line, "--"+flag+" FILE") }) {
 			t.Errorf("nothing reads --%s", flag)
 		}
@@ -93,9 +98,10 @@ func TestReadingEnds(t *testing.T) {
 			var errs bytes.Buffer
 			ended := make(chan int, 1)
 			go func() {
-				ended <- runBy(ctx, clitest.Still{}, r.with(fifo), strings.NewReader(""), io.Discard, &errs, func(string) string {
-					return ""
-				})
+				ended <- runBy(ctx, clitest.Still{}, r.with(fifo), strings.NewReader(""), io.Discard, &errs,
+					func(string) string {
+						return ""
+					})
 			}()
 			writer := opened(t, fifo, ended, &errs)
 			interrupt()

@@ -95,7 +95,8 @@ func (a *app) recover(ctx context.Context, dir string, yes, asJSON bool) error {
 		return inUse(dir, err)
 	}
 	if !asJSON {
-		return a.Printf("%s is a new cluster of one node, %d, with %d messages of %d topics at their offsets; start it "+
+		return a.Printf("%s is a new cluster of one node, %d, with %d messages of %d topics at their offsets; "+
+			"start it "+
 			"with hermes server, and let others join\n",
 			dir, done.Node, done.Messages, done.Topics)
 	}
@@ -121,7 +122,8 @@ func toldOf(dir string, s node.Survey) []string {
 		"of %s, in term %d",
 		dir, s.Node, s.Cluster, s.Messages, s.Topics, time.Unix(0, s.Time).UTC().Format(time.RFC3339), s.Term)}
 	if s.Last > s.Committed {
-		lines = append(lines, fmt.Sprintf("known to be committed are the entries to %d; %s are kept too: some of them may "+
+		lines = append(lines, fmt.Sprintf("known to be committed are the entries to %d; %s are kept too: some of "+
+			"them may "+
 			"have been acknowledged",
 			s.Committed, entriesBehind(s)))
 	} else {

@@ -125,7 +125,8 @@ func TestRecoverOfThree(t *testing.T) {
 	}
 	var recovered recoverShown
 	out = must(t, nil, "", "recover", left, "--yes", "--json")
-	if err := json.Unmarshal([]byte(out), &recovered); err != nil || recovered.Node != 3 || len(recovered.Former) != 2 ||
+	if err := json.Unmarshal([]byte(out), &recovered); err != nil || recovered.Node != 3 ||
+		len(recovered.Former) != 2 ||
 		recovered.Messages != next {
 		t.Fatalf("%s, %v", out, err)
 	}
@@ -155,7 +156,8 @@ func TestRecoverOfThree(t *testing.T) {
 	if out := must(t, first.at(), "", "group", "list", "orders"); !strings.Contains(out, "billing") {
 		t.Error(out)
 	}
-	if out := must(t, first.at(), "", "pub", "orders", "newer"); out != fmt.Sprintf("published 1 to orders, offsets %d "+
+	if out := must(t, first.at(), "", "pub", "orders",
+		"newer"); out != fmt.Sprintf("published 1 to orders, offsets %d "+
 		"to %[1]d\n", next+1) {
 		t.Error(out)
 	}

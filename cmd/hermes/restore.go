@@ -39,7 +39,8 @@ func newRestoreCommand(a *app) *cobra.Command {
 	var only []string
 	c := &cobra.Command{
 		Use: "restore --from FILE", Short: "Restore the topics of a backup into a cluster",
-		Long: restoreText, Example: restoreExample, Args: cli.Arguments(0, 0, "no arguments: name the file with --from"),
+		Long: restoreText, Example: restoreExample,
+		Args: cli.Arguments(0, 0, "no arguments: name the file with --from"),
 	}
 	f.register(c)
 	c.Flags().StringVar(&from, "from", "", "`file` that hermes backup wrote")
@@ -85,7 +86,8 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 			shown.Restored++
 			shown.Written += p.Messages
 		}
-		shown.All = append(shown.All, heldShown{p.Name, p.First, p.Next, p.Messages, p.Size, p.Groups, stateNames[p.State]})
+		shown.All = append(shown.All,
+			heldShown{p.Name, p.First, p.Next, p.Messages, p.Size, p.Groups, stateNames[p.State]})
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -109,8 +111,9 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted: run the same command again, and it "+
-			"continues where it was; deleting the topic that is half restored gives it up"))
+		return cli.With(exitInterrupted,
+			status.Errorf(status.Canceled, "interrupted: run the same command again, and it "+
+				"continues where it was; deleting the topic that is half restored gives it up"))
 	case err != nil:
 		return err
 	}

@@ -67,7 +67,8 @@ before you start it again.`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	c.register(command.Flags())
-	command.Flags().BoolVar(&controlled, "controlled", false, "end when standard input does (a child of hermes cluster)")
+	command.Flags().BoolVar(&controlled, "controlled", false,
+		"end when standard input does (a child of hermes cluster)")
 	if err := command.Flags().MarkHidden("controlled"); err != nil {
 		panic(err) // the flag is named one line above
 	}
@@ -286,7 +287,8 @@ func (c *config) warn(logger *slog.Logger, d *listeners) {
 // (hb-D25)
 func warnOpen(logger *slog.Logger, l net.Listener, whom, flag string) {
 	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
-		logger.Warn("anyone who reaches this address may do everything", "address", at, "meant for", whom, "secure with",
+		logger.Warn("anyone who reaches this address may do everything", "address", at, "meant for", whom,
+			"secure with",
 			flag)
 	}
 }
@@ -355,7 +357,8 @@ type serving func(ctx context.Context) error
 // apis makes the APIs; nothing is served yet. What callers may is asked here, above the node: what it hands on
 // to others was asked where it came in.
 func (c *config) apis(n *node.Node, numbers *metrics.Metrics, d *listeners, policy *access.Policy,
-	secured [2]*tls.Config, logger *slog.Logger) ([]serving, error) {
+	secured [2]*tls.Config, logger *slog.Logger,
+) ([]serving, error) {
 	if policy != nil {
 		// A quarter: what comes through three nodes is all in the hands of the one that leads.
 		policy.Share(int64(c.inHand) / 4)

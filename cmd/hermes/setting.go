@@ -118,7 +118,8 @@ func readSettings(ctx context.Context, name string) (map[string]any, error) {
 	data, err := input.File(ctx, name, settingsLimit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, status.Errorf(status.NotFound, "there is no file or folder %s; hermes config prints one to begin with",
+		return nil, status.Errorf(status.NotFound,
+			"there is no file or folder %s; hermes config prints one to begin with",
 			name)
 	case err != nil:
 		return nil, cli.Unread("--config", name, err)

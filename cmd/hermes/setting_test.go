@@ -78,7 +78,8 @@ func TestSettingsAreRead(t *testing.T) {
 			check("the environment", map[string]string{variable(f.Name): strings.Join(values, " ")})
 			check("the file", nil, "--config", file)
 			check("the file of the environment", map[string]string{"HERMES_CONFIG": file})
-			check("the environment before the file", map[string]string{variable(f.Name): strings.Join(values, " ")}, "--config",
+			check("the environment before the file", map[string]string{variable(f.Name): strings.Join(values, " ")},
+				"--config",
 				other(t, f))
 			flag := []string{"--config", other(t, f)}
 			for _, v := range values {
@@ -144,8 +145,10 @@ func TestSampleIsRead(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for text, want := range map[string]size{"0": 0, "17": 17, "64KiB": 64 << 10, "3 MiB": 3 << 20, "1GiB": 1 << 30,
-		"2TiB": 2 << 40} {
+	for text, want := range map[string]size{
+		"0": 0, "17": 17, "64KiB": 64 << 10, "3 MiB": 3 << 20, "1GiB": 1 << 30,
+		"2TiB": 2 << 40,
+	} {
 		var s size
 		if err := s.Set(text); err != nil || s != want {
 			t.Errorf("%s is %d, %v", text, s, err)

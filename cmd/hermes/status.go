@@ -33,8 +33,9 @@ const serverVariable = "HERMES_SERVER"
 func (f *clientFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	f.flags = flags
-	flags.StringArrayVar(&f.servers, "server", nil, "`host:port` of a node's gRPC; several with commas or several times "+
-		"(default $"+serverVariable+", else "+defaultGRPC+")")
+	flags.StringArrayVar(&f.servers, "server", nil,
+		"`host:port` of a node's gRPC; several with commas or several times "+
+			"(default $"+serverVariable+", else "+defaultGRPC+")")
 	flags.BoolVar(&f.secure, "tls", false, "use TLS, with the system's authorities unless --tls-ca is given")
 	flags.StringVar(&f.tls.ca, "tls-ca", "", "`file` with the authority to trust; implies --tls")
 	flags.StringVar(&f.tls.cert, "tls-cert", "", "`file` with a certificate to show; implies --tls")
@@ -159,8 +160,10 @@ type memberShown struct {
 
 func (a *app) showStatus(s broker.Status, h heard, asJSON bool) error {
 	if asJSON {
-		shown := statusShown{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied,
-			Unready: s.Unready, Members: []memberShown{}}
+		shown := statusShown{
+			Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied,
+			Unready: s.Unready, Members: []memberShown{},
+		}
 		for _, m := range s.Members {
 			shown.Members = append(shown.Members, memberShown{
 				m.ID, m.Name, m.Peer, m.GRPC, m.HTTP, m.Learner, m.Leader, m.Match, m.Reached, h.state(m),
@@ -202,8 +205,10 @@ func (a *app) showStatus(s broker.Status, h heard, asJSON bool) error {
 		if wrong := h.state(m); wrong != "" {
 			role, match = role+", "+wrong, "-"
 		}
-		rows = append(rows, []string{strconv.FormatUint(m.ID, 10), cmp.Or(m.Name, "-"), role, cmp.Or(m.Peer, "-"),
-			cmp.Or(m.GRPC, "-"), cmp.Or(m.HTTP, "-"), match})
+		rows = append(rows, []string{
+			strconv.FormatUint(m.ID, 10), cmp.Or(m.Name, "-"), role, cmp.Or(m.Peer, "-"),
+			cmp.Or(m.GRPC, "-"), cmp.Or(m.HTTP, "-"), match,
+		})
 	}
 	return a.PrintTable(rows)
 }

@@ -235,8 +235,9 @@ func TestUnfinishedUploads(t *testing.T) {
 			for full := false; !full; time.Sleep(10 * time.Millisecond) {
 				full = strings.Contains(answerOf(t.Context(), t, n, "/metrics"),
 					`hermes_requests_refused_total{reason="stalled"} `) &&
-					!strings.Contains(answerOf(t.Context(), t, n, "/metrics"), `hermes_requests_refused_total{reason="stalled"} 0`+
-						"\n")
+					!strings.Contains(answerOf(t.Context(), t, n, "/metrics"),
+						`hermes_requests_refused_total{reason="stalled"} 0`+
+							"\n")
 			}
 			for i := range 10 { // a client that sends all it has is served at the same node
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+n.HTTP+

@@ -97,7 +97,8 @@ func beginning(text string, start *broker.Start) error {
 	case "oldest":
 		start.From = broker.FromOldest
 	default:
-		return cli.Usage("where to begin is tail, oldest, an offset or a time such as 2026-11-22T08:00:00Z; %.100q is none",
+		return cli.Usage("where to begin is tail, oldest, an offset or a time such as 2026-11-22T08:00:00Z; %.100q "+
+			"is none",
 			text)
 	}
 	return nil

@@ -27,7 +27,8 @@ func newTopicCommand(a *app) *cobra.Command {
 			(*client.Client).CreateTopic),
 		newTopicChange(a, "configure", "Change how long a topic keeps messages", (*client.Client).ConfigureTopic),
 		newTopicShow(a),
-		newDeleteCommand(a, "delete TOPIC", "Delete a topic with its messages and groups", "a topic", "topic delete orders",
+		newDeleteCommand(a, "delete TOPIC", "Delete a topic with its messages and groups", "a topic",
+			"topic delete orders",
 			func(b *client.Client, ctx context.Context, args []string) error { return b.DeleteTopic(ctx, args[0]) }))
 	return c
 }
@@ -79,8 +80,10 @@ func (a *app) showTopics(topics []broker.Topic, asJSON bool) error {
 
 func newTopicList(a *app) *cobra.Command {
 	var f clientFlags
-	c := &cobra.Command{Use: "list [PREFIX]", Short: "List topics", Args: cli.Arguments(0, 1, "a prefix"),
-		Example: "  hermes topic list orders."}
+	c := &cobra.Command{
+		Use: "list [PREFIX]", Short: "List topics", Args: cli.Arguments(0, 1, "a prefix"),
+		Example: "  hermes topic list orders.",
+	}
 	f.register(c)
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -107,12 +110,15 @@ func newTopicList(a *app) *cobra.Command {
 }
 
 func newTopicChange(a *app, name, short string, do func(*client.Client, context.Context,
-	broker.Topic) (broker.Topic, error)) *cobra.Command {
+	broker.Topic) (broker.Topic, error),
+) *cobra.Command {
 	var f clientFlags
 	var age time.Duration
 	var bytes size
-	c := &cobra.Command{Use: name + " TOPIC", Short: short, Args: cli.Arguments(1, 1, "a topic"),
-		Example: "  hermes topic " + name + " orders --keep-age 168h"}
+	c := &cobra.Command{
+		Use: name + " TOPIC", Short: short, Args: cli.Arguments(1, 1, "a topic"),
+		Example: "  hermes topic " + name + " orders --keep-age 168h",
+	}
 	f.register(c)
 	c.Flags().DurationVar(&age, "keep-age", 0, "how long messages are kept, as a `time`; 0: for ever")
 	c.Flags().Var(&bytes, "keep-bytes", "how much of the newest messages is kept; 0: all")
@@ -131,8 +137,10 @@ func newTopicChange(a *app, name, short string, do func(*client.Client, context.
 
 func newTopicShow(a *app) *cobra.Command {
 	var f clientFlags
-	c := &cobra.Command{Use: "show TOPIC", Short: "Show a topic", Args: cli.Arguments(1, 1, "a topic"),
-		Example: "  hermes topic show orders --linearizable"}
+	c := &cobra.Command{
+		Use: "show TOPIC", Short: "Show a topic", Args: cli.Arguments(1, 1, "a topic"),
+		Example: "  hermes topic show orders --linearizable",
+	}
 	f.register(c)
 	linearizable := c.Flags().Bool("linearizable", false, "include everything that was acknowledged before")
 	asJSON := cli.JSONFlag(c)
@@ -151,7 +159,8 @@ func newTopicShow(a *app) *cobra.Command {
 // newDeleteCommand makes a command that deletes what its arguments name, all of which
 // must be given, and says nothing.
 func newDeleteCommand(a *app, use, short, what, example string, do func(*client.Client, context.Context,
-	[]string) error) *cobra.Command {
+	[]string) error,
+) *cobra.Command {
 	var f clientFlags
 	count := len(strings.Fields(use)) - 1
 	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(count, count, what), Example: "  hermes " + example}

@@ -92,17 +92,24 @@ func TestOneFaultOneText(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.OneText(t, []clitest.Fault{
-		{Code: exitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --", Lines: []string{
-			"dev --grpc-listen TAKEN", "dev --grpc-listen 127.0.0.1:0 --http-listen TAKEN", "server --data-dir DIR/node " +
-				"--grpc-listen TAKEN",
-		}},
-		{Code: exitFailed, Says: "no node answers: nothing listens at 127.0.0.1:1; start one with hermes dev",
+		{
+			Code: exitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --",
+			Lines: []string{
+				"dev --grpc-listen TAKEN", "dev --grpc-listen 127.0.0.1:0 --http-listen TAKEN",
+				"server --data-dir DIR/node " +
+					"--grpc-listen TAKEN",
+			},
+		},
+		{
+			Code: exitFailed, Says: "no node answers: nothing listens at 127.0.0.1:1; start one with hermes dev",
 			Lines: []string{
 				"status --server 127.0.0.1:1", "pub t m --server 127.0.0.1:1", "sub t --server 127.0.0.1:1",
 				"topic list --server 127.0.0.1:1",
-				"group list t --server 127.0.0.1:1", "cluster remove 3 --server 127.0.0.1:1", "backup --to DIR/b --server " +
+				"group list t --server 127.0.0.1:1", "cluster remove 3 --server 127.0.0.1:1",
+				"backup --to DIR/b --server " +
 					"127.0.0.1:1",
-			}},
+			},
+		},
 		{Code: exitUsage, Says: "there is no file or folder DIR/absent", Lines: []string{
 			"restore --from DIR/absent", "server --config DIR/absent", "status --tls-ca DIR/absent",
 			"status --token-file DIR/absent",
@@ -119,12 +126,15 @@ func TestOneFaultOneText(t *testing.T) {
 			"restore --from DIR", "server --config DIR", "status --tls-ca DIR", "status --token-file DIR",
 		}},
 		{Code: exitFailed, Says: "DIR/text: a part of this path is a file, not a folder", Lines: []string{
-			"server --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0", "server --data-dir DIR/text " +
+			"server --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
+			"server --data-dir DIR/text " +
 				"--grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
 			"dev --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
 		}},
-		{Code: exitUsage, Says: "is not HOST:PORT", Lines: []string{"status --server nohost",
-			"dev --grpc-listen 127.0.0.1:0 --http-listen nohost"}},
+		{Code: exitUsage, Says: "is not HOST:PORT", Lines: []string{
+			"status --server nohost",
+			"dev --grpc-listen 127.0.0.1:0 --http-listen nohost",
+		}},
 	}, strings.NewReplacer("TAKEN", taken.Addr().String(), "DIR", dir).Replace, func(args ...string) (int, string) {
 		code, _, said := tried(t, nil, "", args...)
 		return code, said
@@ -134,10 +144,13 @@ func TestOneFaultOneText(t *testing.T) {
 // What cannot be written to standard output is a failure of every command, help too, in the same words.
 func TestFullDiskOfStandardOutput(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"version", "--version", "--help", "pub --help", "help exit-codes", "config",
-		"completion bash", "token"} {
+	for _, line := range []string{
+		"version", "--version", "--help", "pub --help", "help exit-codes", "config",
+		"completion bash", "token",
+	} {
 		var said bytes.Buffer
-		code := runBy(t.Context(), clitest.Still{}, strings.Fields(line), strings.NewReader(""), clitest.FullDisk{}, &said,
+		code := runBy(t.Context(), clitest.Still{}, strings.Fields(line), strings.NewReader(""), clitest.FullDisk{},
+			&said,
 			func(string) string { return "" })
 		if code != exitFailed || said.String() != "hermes: cannot write to standard output: the disk is full\n" {
 			t.Errorf("%s: exit code %d, says %q", line, code, said.String())

@@ -29,7 +29,9 @@ path, or where $` + nats.ProgramVariable + ` says.`
 func main() { os.Exit(cli.Main(run)) }
 
 // run is the program: args without its name; the result is the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
+	getenv func(string) string,
+) int {
 	t := &cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr, Indented: true}
 	return t.Execute(ctx, newCommand(t, getenv), args, cli.Ending{})
 }

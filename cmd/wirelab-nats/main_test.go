@@ -32,17 +32,20 @@ func TestCommands(t *testing.T) {
 		getenv := func(key string) string { return map[string]string{nats.Environment: c.env}[key] }
 		code := run(t.Context(), c.args, strings.NewReader(""), &stdout, &stderr, getenv)
 		said := stdout.String() + stderr.String()
-		if code != c.code || !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.stderr) ||
+		if code != c.code || !strings.Contains(stdout.String(), c.stdout) ||
+			!strings.Contains(stderr.String(), c.stderr) ||
 			strings.Contains(said, "verysecret") {
 			t.Errorf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s", c.why, code, c.code, &stdout, &stderr)
 		}
 	}
 	var stdout bytes.Buffer
-	if code := run(t.Context(), []string{"version", "--json"}, nil, &stdout, &stdout, func(string) string { return "" }); code != 0 {
+	if code := run(t.Context(), []string{"version", "--json"}, nil, &stdout, &stdout,
+		func(string) string { return "" }); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stdout)
 	}
 	var said struct{ Version, Commit, Platform, NATS string }
-	if err := json.Unmarshal(stdout.Bytes(), &said); err != nil || said.Version == "" || said.Commit == "" || said.Platform == "" || said.NATS == "" {
+	if err := json.Unmarshal(stdout.Bytes(), &said); err != nil || said.Version == "" || said.Commit == "" ||
+		said.Platform == "" || said.NATS == "" {
 		t.Errorf("%+v, %v from %s", said, err, &stdout)
 	}
 }
@@ -55,7 +58,8 @@ func TestOthersAreWithoutTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(linked, []byte("nats-io/nats-server")) || !bytes.Contains(linked, []byte("wirelab/cmd/internal/cli\n")) {
+		if bytes.Contains(linked, []byte("nats-io/nats-server")) ||
+			!bytes.Contains(linked, []byte("wirelab/cmd/internal/cli\n")) {
 			t.Errorf("%s is linked with nats-server, or its packages could not be read", program)
 		}
 	}

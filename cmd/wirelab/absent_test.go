@@ -37,8 +37,10 @@ func TestAbsentArm(t *testing.T) {
 	}
 	dir := t.TempDir()
 	p := beginWith(t, dir, append(hidden(t), hermesProgram(t)), "compare",
-		"log-rabbit", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog", "--requests", "published",
-		"--in-flight", "4", "--slice", "500ms", "--slices", "3", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
+		"log-rabbit", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w",
+		"logging.WriteLog", "--requests", "published",
+		"--in-flight", "4", "--slice", "500ms", "--slices", "3", "--rounds", "1", "--max-rounds", "1", "--db",
+		"embedded", "--markdown", "comment.md",
 		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
 	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "going on with the others", prepare.AMQPVariable)
 	p.wantNoneLeft()
@@ -55,7 +57,8 @@ func TestAbsentArm(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := told.Result
-	if len(r.Absent) != 1 || r.Absent[0].Name() != "log-rabbit" || r.Absent[0].Place != 0 || !strings.Contains(r.Absent[0].Why, "rabbitmq-server") {
+	if len(r.Absent) != 1 || r.Absent[0].Name() != "log-rabbit" || r.Absent[0].Place != 0 ||
+		!strings.Contains(r.Absent[0].Why, "rabbitmq-server") {
 		t.Errorf("absent: %+v", r.Absent)
 	}
 	if len(r.Arms) != 5 || r.ArmName(0) != "log-grpc" || len(r.Rounds[0].Trials) != 5 || len(r.Rounds[0].Failures) > 0 {
@@ -65,7 +68,8 @@ func TestAbsentArm(t *testing.T) {
 	if len(told.Printed.Absent) != 2 || !strings.Contains(told.Printed.Absent[1], "compared with log-grpc") {
 		t.Errorf("said: %q", told.Printed.Absent)
 	}
-	if told.Judgement.Outcome != threshold.Spoiled || slices.ContainsFunc(told.Judgement.Findings, func(f threshold.Finding) bool { return f.Known }) {
+	if told.Judgement.Outcome != threshold.Spoiled ||
+		slices.ContainsFunc(told.Judgement.Findings, func(f threshold.Finding) bool { return f.Known }) {
 		t.Errorf("another baseline than the one that is meant decides: %+v", told.Judgement)
 	}
 	for _, row := range told.Printed.Decisions[0].Rows {
@@ -75,8 +79,12 @@ func TestAbsentArm(t *testing.T) {
 			t.Errorf("%s: %+v", row.Need, row.Refused)
 		}
 	}
-	for file, words := range map[string][]string{"comment.md": {"log-rabbit is absent: ", "all are compared with log-grpc"}, "out.xml": {"<skipped", "(log-rabbit)"}} {
-		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(string(text), w) }) {
+	for file, words := range map[string][]string{"comment.md": {
+		"log-rabbit is absent: ",
+		"all are compared with log-grpc",
+	}, "out.xml": {"<skipped", "(log-rabbit)"}} {
+		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil ||
+			slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(string(text), w) }) {
 			t.Errorf("%s: %v\n%s", file, err, text)
 		}
 	}
@@ -88,12 +96,15 @@ func TestAbsentArm(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^ +log-rabbit +absent: `).MatchString(show.stdout) {
 		t.Errorf("no row says that log-rabbit is absent:\n%s", show.stdout)
 	}
-	s.run("results", "check", r.ID, "--fail-if", "log-rabbit: p99 > 10s").wants(t, desk.ExitNoWord, []string{"absent: "}, nil)
+	s.run("results", "check", r.ID, "--fail-if", "log-rabbit: p99 > 10s").wants(t, desk.ExitNoWord,
+		[]string{"absent: "}, nil)
 	s.run("report", r.ID, "--format", "html", "-o", filepath.Join(dir, "page.html")).wants(t, desk.ExitOK, nil, nil)
-	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil || !strings.Contains(string(page), "log-rabbit is absent: ") {
+	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil ||
+		!strings.Contains(string(page), "log-rabbit is absent: ") {
 		t.Errorf("the page does not say it (%v)", err)
 	}
-	if raw, err := json.Marshal(r.Asked().Arms); err != nil || strings.Index(string(raw), "log-rabbit") > strings.Index(string(raw), "log-grpc") {
+	if raw, err := json.Marshal(r.Asked().Arms); err != nil ||
+		strings.Index(string(raw), "log-rabbit") > strings.Index(string(raw), "log-grpc") {
 		t.Errorf("asked for: %s, %v", raw, err)
 	}
 }
@@ -122,7 +133,9 @@ func TestAbsentEndsWithThree(t *testing.T) {
 		t.Errorf("nothing is absent: %v", err)
 	}
 	// One round decides nothing, and is no reason for 3 by itself.
-	if said := desk.Describe(newApp(cli.Terminal{}, nil, nil).Incomplete(absent, cli.With(desk.ExitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
+	if said := desk.Describe(newApp(cli.Terminal{}, nil, nil).Incomplete(absent,
+		cli.With(desk.ExitUndecided, nil))); !strings.Contains(said,
+		"no broker; of the others the result is stored as r-1") {
 		t.Errorf("said %q", said)
 	}
 }
@@ -147,7 +160,8 @@ func TestAbsentArmsThatAreNeeded(t *testing.T) {
 		}
 		s.run(strings.Fields(args)...).wants(t, desk.ExitUsage, nil, want)
 	}
-	s.run(strings.Fields("compare log-rabbit log-grpc -w logging.WriteLog --db embedded --print-plan")...).wants(t, desk.ExitOK, []string{"log-rabbit"}, nil)
+	s.run(strings.Fields("compare log-rabbit log-grpc -w logging.WriteLog --db embedded --print-plan")...).wants(t,
+		desk.ExitOK, []string{"log-rabbit"}, nil)
 }
 
 // A path of chaos that was named and cannot be had ends a run that went well with 3, and
@@ -160,7 +174,8 @@ func TestAbsentPathOfChaos(t *testing.T) {
 		t.Errorf("it was not named: %v", err)
 	}
 	absent.Wanting = true
-	if err := concludeChaos(t.Context(), []outages.Run{absent, madeUpRun()}, nil); err == nil || desk.ExitCodeOf(err) != desk.ExitNoWord || !strings.Contains(desk.Describe(err), "log-rabbit") {
+	if err := concludeChaos(t.Context(), []outages.Run{absent, madeUpRun()}, nil); err == nil ||
+		desk.ExitCodeOf(err) != desk.ExitNoWord || !strings.Contains(desk.Describe(err), "log-rabbit") {
 		t.Errorf("it was named: %v", err)
 	}
 }

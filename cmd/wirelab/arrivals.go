@@ -19,10 +19,15 @@ import (
 func registerArrivals(f *loads.Arrivals, command *cobra.Command) {
 	f.Context = command.Context
 	flags := command.Flags()
-	flags.StringVar(&f.Law, "arrivals", "", "open loop: how calls arrive: poisson, constant, log-normal, or as recorded in a `file` (default poisson)")
-	flags.StringVar(&f.Replay, "replay", "", "for a recording: sequential (each slice plays all of it) or sampled (times between arrivals are drawn from it) (default sequential)")
-	flags.Float64Var(&f.Speed, "speed-up", 0, "for a recording: play it so many `times` as fast (default 1; or give --rate)")
-	flags.Float64Var(&f.Spread, "spread", 0, "for log-normal arrivals: standard deviation of the times between calls, divided by their mean (default 2)")
+	flags.StringVar(&f.Law, "arrivals", "",
+		"open loop: how calls arrive: poisson, constant, log-normal, or as recorded in a `file` (default poisson)")
+	flags.StringVar(&f.Replay, "replay", "",
+		"for a recording: sequential (each slice plays all of it) or sampled (times between arrivals are drawn from "+
+			"it) (default sequential)")
+	flags.Float64Var(&f.Speed, "speed-up", 0,
+		"for a recording: play it so many `times` as fast (default 1; or give --rate)")
+	flags.Float64Var(&f.Spread, "spread", 0,
+		"for log-normal arrivals: standard deviation of the times between calls, divided by their mean (default 2)")
 }
 
 func newArrivalsCommand(a *app) *cobra.Command {

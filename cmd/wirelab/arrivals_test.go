@@ -21,7 +21,8 @@ func TestArrivalsAreShownMadeAndReplayed(t *testing.T) {
 	s.run("arrivals", "show", sample).wants(t, desk.ExitOK, []string{"arrivals      401", "spread"}, nil)
 
 	made := filepath.Join(t.TempDir(), "made.json")
-	s.run("arrivals", "make", made, "--rate", "1k", "--spread", "0.5", "--count", "50").wants(t, desk.ExitOK, nil, []string{"has 51 arrivals"})
+	s.run("arrivals", "make", made, "--rate", "1k", "--spread", "0.5", "--count", "50").wants(t, desk.ExitOK, nil,
+		[]string{"has 51 arrivals"})
 	s.run("arrivals", "make", made).wants(t, desk.ExitUsage, nil, []string{"exists"})
 	shown := decode[loads.File](t, s.run("arrivals", "show", made, "--json").stdout)
 	if shown.Count != 51 || shown.Rate < 500 || shown.Rate > 2000 {
@@ -30,12 +31,14 @@ func TestArrivalsAreShownMadeAndReplayed(t *testing.T) {
 
 	compare := func(more ...string) plan.Plan {
 		t.Helper()
-		args := append([]string{"compare", "grpc", "-w", "directory.GetPerson", "--print-plan", "--arrivals", sample}, more...)
+		args := append([]string{"compare", "grpc", "-w", "directory.GetPerson", "--print-plan", "--arrivals", sample},
+			more...)
 		return decode[plan.Plan](t, s.run(args...).stdout)
 	}
 	own := compare()
 	fast := compare("--speed-up", "2")
-	if l := fast.Loads[0]; l.Arrivals != plan.Recorded || len(l.Recording.Gaps) != 400 || l.Rate/own.Loads[0].Rate < 1.999 ||
+	if l := fast.Loads[0]; l.Arrivals != plan.Recorded || len(l.Recording.Gaps) != 400 ||
+		l.Rate/own.Loads[0].Rate < 1.999 ||
 		fast.SliceOf(l) > own.SliceOf(own.Loads[0])/2+plan.Duration(time.Microsecond) {
 		t.Errorf("twice as fast is %v, a slice of %v; as recorded %v", l.Rate, fast.SliceOf(l), own.Loads[0].Rate)
 	}
@@ -44,7 +47,8 @@ func TestArrivalsAreShownMadeAndReplayed(t *testing.T) {
 	}
 
 	file := filepath.Join(filepath.Dir(made), "plan.yaml")
-	text := "workload: directory\noperation: GetPerson\narms: [{protocol: grpc}]\nloads: [{recording: {file: made.json}}]\n"
+	text := "workload: directory\noperation: GetPerson\narms: [{protocol: grpc}]\nloads: [{recording: {file: " +
+		"made.json}}]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,8 @@ func newAuditCommand(a *app) *cobra.Command { return auditCommand(a, trial.Run) 
 
 // auditRunner runs the tool against a service, and notes what it was run as.
 type auditRunner func(
-	ctx context.Context, tell progress.Teller, cell wirelab.Cell, f trial.Trial, truth inject.Truth, tool string, done *trial.Audited,
+	ctx context.Context, tell progress.Teller, cell wirelab.Cell, f trial.Trial, truth inject.Truth, tool string,
+	done *trial.Audited,
 ) (audit.Output, error)
 
 // auditCommand is the command with a way to run the tool.
@@ -49,13 +50,17 @@ func auditCommand(a *app, run auditRunner) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&f.Tool, "tool", "", "the tool's `command`, with placeholders (required)")
-	flags.StringVar(&f.Protocol, "protocol", "", "`protocol` of the service (default: grpc for ghz and fortio -grpc, h2c-proto for h2load, else http1-json)")
+	flags.StringVar(&f.Protocol, "protocol", "",
+		"`protocol` of the service (default: grpc for ghz and fortio -grpc, h2c-proto for h2load, else http1-json)")
 	flags.StringVar(&f.Inject, "inject", "frozen 1ms 500ms 5s", "`behaviour` of the service; see wirelab serve --help")
-	flags.StringVar(&f.Parser, "parser", "", "read the output as that of this `tool` (default: recognised by its command or output)")
-	flags.StringVar(&f.Rate, "rate", "", "calls per `second` in all that the command asks for (default: read from its options)")
+	flags.StringVar(&f.Parser, "parser", "",
+		"read the output as that of this `tool` (default: recognised by its command or output)")
+	flags.StringVar(&f.Rate, "rate", "",
+		"calls per `second` in all that the command asks for (default: read from its options)")
 	flags.DurationVar(&f.Length, "for", 0, "how long the command sends (default: read from its options)")
 	flags.DurationVar(&f.Timeout, "timeout", 5*time.Minute, "stop the tool after this time")
-	flags.BoolVar(&f.Alone, "alone", false, "without the 20 calls a second that wirelab makes to tell a busy machine from a wrong tool")
+	flags.BoolVar(&f.Alone, "alone", false,
+		"without the 20 calls a second that wirelab makes to tell a busy machine from a wrong tool")
 	flags.BoolVar(&f.json, "json", false, "print JSON, for programs")
 	flags.BoolVar(&f.markdown, "markdown", false, "print the rows of a Markdown table")
 	flags.BoolVar(&f.verbose, "verbose", false, "print what the tool printed, on standard error")
@@ -73,7 +78,8 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 		return cli.Usage("--timeout %v: want more than 0", f.Timeout)
 	}
 	if !audit.Uses(f.Tool, "target", "get", "address", "script") {
-		return cli.Usage("--tool %q: nothing in it says what to call; put {target} where the URL belongs, or {address}", f.Tool)
+		return cli.Usage("--tool %q: nothing in it says what to call; put {target} where the URL belongs, or {address}",
+			f.Tool)
 	}
 	truth, err := trial.Truth(f.Inject)
 	if err != nil {
@@ -120,7 +126,10 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	if err != nil {
 		return unjudged(fmt.Errorf("%w; --verbose shows what it printed", err))
 	}
-	done.Finding = audit.Compare(audit.Run{Tool: parser.Name, Report: report, Asked: asked, Took: done.Took, Witness: done.Witness}, truth)
+	done.Finding = audit.Compare(audit.Run{
+		Tool: parser.Name, Report: report, Asked: asked, Took: done.Took,
+		Witness: done.Witness,
+	}, truth)
 	if err := a.printAudit(done, f); err != nil {
 		return err
 	}

@@ -57,7 +57,9 @@ func fakeTool(method, url, body string, stdout io.Writer) {
 	if wrong > 0 {
 		statuses = map[int]int{599: loops * each}
 	}
-	fmt.Fprintf(stdout, "\nSummary:\n  Total:\t%.4f secs\n  Average:\t0.0013 secs\n  Requests/sec:\t%.2f\n\nLatency distribution:\n  50%% in 0.0011 secs\n  95%% in 0.0013 secs\n\nStatus code distribution:\n", took, loops*each/took)
+	fmt.Fprintf(stdout, "\nSummary:\n  Total:\t%.4f secs\n  Average:\t0.0013 secs\n  Requests/sec:\t%.2f\n\nLatency "+
+		"distribution:\n  50%% in 0.0011 secs\n  95%% in 0.0013 secs\n\nStatus code distribution:\n", took,
+		loops*each/took)
 	for status, n := range statuses {
 		fmt.Fprintf(stdout, "  [%d]\t%d responses\n", status, n)
 	}
@@ -97,11 +99,17 @@ func canned(t *testing.T, tool, file string) string {
 func audits(t *testing.T, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(string) string { return "" })
-	command := auditCommand(a, func(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f trial.Trial, truth inject.Truth, tool string, done *trial.Audited) (audit.Output, error) {
-		f.Alone = true
-		return trial.RunTool(ctx, tell, t.TempDir(), "", control.Ready{Address: "127.0.0.1:1"}, cell, f, truth, tool, done)
-	})
+	a := newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil,
+		func(string) string { return "" })
+	command := auditCommand(a,
+		func(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f trial.Trial, truth inject.Truth,
+			tool string, done *trial.Audited,
+		) (audit.Output, error) {
+			f.Alone = true
+			return trial.RunTool(ctx, tell, t.TempDir(), "", control.Ready{Address: "127.0.0.1:1"}, cell, f, truth,
+				tool,
+				done)
+		})
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetArgs(args)
 	err := command.ExecuteContext(t.Context())
@@ -123,8 +131,10 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 		"truthful": {
 			"vegeta", "vegeta-12.13.0.txt", "attack -rate 200 -duration 20s {target}", desk.ExitOK,
 			[]string{
-				"vegeta, asked for 4000 requests at 200 a second, against a service over http1-json that answers in 1ms but stands still for the last 500ms of every 5s",
-				"vegeta says", "257 ms", "252 ms", "vegeta tells the truth here: p50, p90, p95, p99 and mean agree with it.",
+				"vegeta, asked for 4000 requests at 200 a second, against a service over http1-json that answers in " +
+					"1ms but stands still for the last 500ms of every 5s",
+				"vegeta says", "257 ms", "252 ms",
+				"vegeta tells the truth here: p50, p90, p95, p99 and mean agree with it.",
 			},
 			"http1-json",
 		},
@@ -132,14 +142,18 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 			"hey", "hey-0.1.5.txt", "-z 20s -q 20 -c 10 {target}", desk.ExitFailed,
 			[]string{
 				"p95       5.20 ms   252 ms", "requests  3680      4000",
-				"hey reports a p95 of 5.20 ms where the truth is 252 ms: it leaves out the requests that it did not send while the service stood still.",
+				"hey reports a p95 of 5.20 ms where the truth is 252 ms: it leaves out the requests that it did not " +
+					"send while the service stood still.",
 				"It sent 3680 of the 4000 requests that it was asked for.",
 			},
 			"http1-json",
 		},
 		"of gRPC": {
 			"ghz", "ghz-0.121.0.json", "--rps 200 -n 1000 --call {method} -d {data} {address}", desk.ExitFailed,
-			[]string{"ghz reports a p95 of 942 µs where the truth is 252 ms: it sent every request", "against a service over grpc that"},
+			[]string{
+				"ghz reports a p95 of 942 µs where the truth is 252 ms: it sent every request",
+				"against a service over grpc that",
+			},
 			"grpc",
 		},
 		"not judged": {
@@ -183,7 +197,8 @@ func auditsAsJSON(t *testing.T, code int, tool, protocol string, flags []string)
 		Tool, Verdict, Sentence, Protocol string
 		Report                            struct{ Count int }
 	}
-	if err := json.Unmarshal([]byte(o.stdout), &done); err != nil || done.Tool != tool || done.Protocol != protocol || done.Sentence == "" || done.Report.Count == 0 {
+	if err := json.Unmarshal([]byte(o.stdout), &done); err != nil || done.Tool != tool || done.Protocol != protocol ||
+		done.Sentence == "" || done.Report.Count == 0 {
 		t.Errorf("%+v, %v of\n%s", done, err, o.stdout)
 	}
 }
@@ -192,7 +207,8 @@ func auditsAsMarkdown(t *testing.T, code int, flags []string) {
 	t.Helper()
 	o := audits(t, append(flags, "--markdown")...)
 	o.wants(t, code, nil, nil)
-	if rows := strings.Split(o.stdout, "\n"); len(rows) != 6 || strings.Count(rows[0], "|") != strings.Count(rows[4], "|") {
+	if rows := strings.Split(o.stdout, "\n"); len(rows) != 6 ||
+		strings.Count(rows[0], "|") != strings.Count(rows[4], "|") {
 		t.Errorf("Markdown:\n%s", o.stdout)
 	}
 }
@@ -218,9 +234,11 @@ func TestAuditRunsAToolThatCalls(t *testing.T) {
 	command.WriteString(`test $(grep -c '\[200\]' {out}.each) = 4 && ! grep '\[599\]' {out}.each && ` +
 		tool + `POST {target} {body} >{out} && grep -q 'service RouteGuide' {proto} && echo Done; sleep 1`)
 	// Two turns at least, whatever the loops get through.
-	p := begin(t, t.TempDir(), "audit", "--tool", command.String(), "--inject", "frozen 1ms 100ms 500ms", "--for", "1s", "--verbose")
+	p := begin(t, t.TempDir(), "audit", "--tool", command.String(), "--inject", "frozen 1ms 100ms 500ms", "--for", "1s",
+		"--verbose")
 	p.want(desk.ExitFailed, "running ", "Done")
-	if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") || !strings.Contains(text, "few meet a service that stands still") {
+	if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") ||
+		!strings.Contains(text, "few meet a service that stands still") {
 		t.Errorf("%s", text)
 	}
 	// The witness has a whole slice at least.
@@ -237,22 +255,62 @@ func TestAuditThatCannotBe(t *testing.T) {
 		code int
 		say  string
 	}{
-		"no tool":             {[]string{}, desk.ExitUsage, `wirelab audit needs --tool COMMAND`},
-		"nothing to call":     {[]string{"--tool", "hey -n 10"}, desk.ExitUsage, "put {target} where the URL belongs"},
-		"unknown placeholder": {[]string{"--tool", "hey {target} {bodi}"}, desk.ExitUsage, `unknown placeholder "{bodi}"; did you mean {body}? Known: {address}, {bodyfile}, {body}`},
-		"unknown parser":      {[]string{"--tool", "hey {target}", "--parser", "siege"}, desk.ExitUsage, `unknown parser "siege"; known: fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2`},
-		"unknown protocol":    {[]string{"--tool", "hey {target}", "--protocol", "http4"}, desk.ExitUsage, `unknown protocol of routeguide "http4"`},
-		"unknown behaviour":   {[]string{"--tool", "hey {target}", "--inject", "melted"}, desk.ExitUsage, "melted"},
-		"no truth":            {[]string{"--tool", "hey {target}", "--inject", "spin 2us"}, desk.ExitUsage, "there is no truth to tell"},
-		"bad rate":            {[]string{"--tool", "hey {target}", "--rate", "fast"}, desk.ExitUsage, "fast"},
-		"bad length":          {[]string{"--tool", "hey {target}", "--for", "-1s"}, desk.ExitUsage, "--for -1s"},
-		"bad timeout":         {[]string{"--tool", "hey {target}", "--timeout", "0"}, desk.ExitUsage, "--timeout 0s"},
-		"two forms":           {[]string{"--tool", "hey {target}", "--json", "--markdown"}, desk.ExitUsage, "give --json or --markdown, not both"},
-		"not there":           {[]string{"--tool", "no-such-tool {target}"}, desk.ExitUsage, "the program no-such-tool is not installed, or not on the PATH; install it, or give its path"},
-		"fails":               {[]string{"--tool", "echo broken {target} >&2; exit 4"}, desk.ExitNoWord, "the tool failed (it ended with exit code 4): broken http://127.0.0.1:"},
-		"unknown output":      {[]string{"--tool", "echo {target} is fast"}, desk.ExitNoWord, "known are those of fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2; --parser forces one"},
-		"another's output":    {[]string{"--tool", "echo {target} is fast", "--parser", "hey"}, desk.ExitNoWord, "the output is not as hey prints it"},
-		"hangs":               {[]string{"--tool", "echo {target}; sleep 100", "--timeout", "300ms"}, desk.ExitNoWord, "the tool did not end within 300ms and was ended; --timeout allows more"},
+		"no tool":         {[]string{}, desk.ExitUsage, `wirelab audit needs --tool COMMAND`},
+		"nothing to call": {[]string{"--tool", "hey -n 10"}, desk.ExitUsage, "put {target} where the URL belongs"},
+		"unknown placeholder": {
+			[]string{"--tool", "hey {target} {bodi}"},
+			desk.ExitUsage,
+			`unknown placeholder "{bodi}"; did you mean {body}? Known: {address}, {bodyfile}, {body}`,
+		},
+		"unknown parser": {
+			[]string{"--tool", "hey {target}", "--parser", "siege"},
+			desk.ExitUsage,
+			`unknown parser "siege"; known: fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2`,
+		},
+		"unknown protocol": {
+			[]string{"--tool", "hey {target}", "--protocol", "http4"},
+			desk.ExitUsage,
+			`unknown protocol of routeguide "http4"`,
+		},
+		"unknown behaviour": {[]string{"--tool", "hey {target}", "--inject", "melted"}, desk.ExitUsage, "melted"},
+		"no truth": {
+			[]string{"--tool", "hey {target}", "--inject", "spin 2us"},
+			desk.ExitUsage,
+			"there is no truth to tell",
+		},
+		"bad rate":    {[]string{"--tool", "hey {target}", "--rate", "fast"}, desk.ExitUsage, "fast"},
+		"bad length":  {[]string{"--tool", "hey {target}", "--for", "-1s"}, desk.ExitUsage, "--for -1s"},
+		"bad timeout": {[]string{"--tool", "hey {target}", "--timeout", "0"}, desk.ExitUsage, "--timeout 0s"},
+		"two forms": {
+			[]string{"--tool", "hey {target}", "--json", "--markdown"},
+			desk.ExitUsage,
+			"give --json or --markdown, not both",
+		},
+		"not there": {
+			[]string{"--tool", "no-such-tool {target}"},
+			desk.ExitUsage,
+			"the program no-such-tool is not installed, or not on the PATH; install it, or give its path",
+		},
+		"fails": {
+			[]string{"--tool", "echo broken {target} >&2; exit 4"},
+			desk.ExitNoWord,
+			"the tool failed (it ended with exit code 4): broken http://127.0.0.1:",
+		},
+		"unknown output": {
+			[]string{"--tool", "echo {target} is fast"},
+			desk.ExitNoWord,
+			"known are those of fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2; --parser forces one",
+		},
+		"another's output": {
+			[]string{"--tool", "echo {target} is fast", "--parser", "hey"},
+			desk.ExitNoWord,
+			"the output is not as hey prints it",
+		},
+		"hangs": {
+			[]string{"--tool", "echo {target}; sleep 100", "--timeout", "300ms"},
+			desk.ExitNoWord,
+			"the tool did not end within 300ms and was ended; --timeout allows more",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

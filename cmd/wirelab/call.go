@@ -44,7 +44,8 @@ func newCallCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Protocol, "protocol", "", "protocol to call over; see wirelab matrix")
 	c.Flags().StringVar(&f.Client, "client", "", "library to call with (default: the usual one)")
 	c.Flags().StringVar(&f.Target, "target", "", "HOST:PORT of the server")
-	c.Flags().StringVar(&f.data, "request", "", "request in JSON, - for standard input, @FILE for a file (default: a random one)")
+	c.Flags().StringVar(&f.data, "request", "",
+		"request in JSON, - for standard input, @FILE for a file (default: a random one)")
 	f.secure.Register(c.Flags())
 	c.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Second, "longest time to wait, including connecting")
 	f.asJSON = c.Flags().Bool("json", false, "print request, reply and error as one JSON document")
@@ -61,7 +62,10 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 		return err
 	}
 	var version atomic.Uint32
-	to := wirelab.Dialing{Address: f.Target, Foreign: true, Secured: func(state tls.ConnectionState) { version.Store(uint32(state.Version)) }}
+	to := wirelab.Dialing{
+		Address: f.Target, Foreign: true,
+		Secured: func(state tls.ConnectionState) { version.Store(uint32(state.Version)) },
+	}
 	secure, err := trust.Read(ctx, f.secure.TLS, a.Now())
 	if err != nil {
 		return err
@@ -119,9 +123,16 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	if spoken := version.Load(); spoken != 0 {
 		report.TLS = tls.VersionName(uint16(spoken))
 	}
-	if callErr != nil {
-		coded := wirelab.Public(callErr)
-		report.Error = &call.Error{Code: coded.Code.String(), Message: coded.Message, Cause: string(wirelab.CauseOf(callErr))}
+	return a.printCall(report, callErr)
+}
+
+// printCall prints a call as JSON, with its error.
+func (a *app) printCall(report call.Report, err error) error {
+	if err != nil {
+		coded := wirelab.Public(err)
+		report.Error = &call.Error{
+			Code: coded.Code.String(), Message: coded.Message, Cause: string(wirelab.CauseOf(err)),
+		}
 	}
-	return cli.Both(callErr, a.PrintJSON(report))
+	return cli.Both(err, a.PrintJSON(report))
 }

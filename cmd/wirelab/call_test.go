@@ -65,7 +65,10 @@ func TestCallInJSON(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	address, _ := serve(t, "routeguide", "http1-json")
-	base := []string{"call", "routeguide.GetFeature", "--json", "--protocol", "http1-json", "--target", address, "--request"}
+	base := []string{
+		"call", "routeguide.GetFeature", "--json", "--protocol", "http1-json", "--target", address,
+		"--request",
+	}
 	report := decode[call.Report](t, s.run(append(base, `{"latitude": 409146138, "longitude": -746188906}`)...).stdout)
 	if len(report.Reply) != 1 || report.Error != nil || report.Target != address || report.Request == "" {
 		t.Errorf("report %+v", report)
@@ -111,7 +114,8 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 		"http2-proto": {"nothing listens at " + address, "--ca names its authority"},
 		"raw-tcp":     {"nothing listens at " + address, "wirelab serve routeguide raw-tcp"},
 	} {
-		s.run("call", "routeguide.GetFeature", "--protocol", protocol, "--target", address).wants(t, desk.ExitFailed, nil, say)
+		s.run("call", "routeguide.GetFeature", "--protocol", protocol, "--target", address).wants(t, desk.ExitFailed,
+			nil, say)
 	}
 	// The server is there, but its authority is not trusted.
 	address, _ = serve(t, "routeguide", "grpc-tls")
@@ -121,7 +125,8 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 
 func TestCallEndsAtItsTimeout(t *testing.T) {
 	t.Parallel()
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t), "--timeout", "50ms").
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t),
+		"--timeout", "50ms").
 		wants(t, desk.ExitFailed, nil, []string{"no answer in time", "no reply within 50ms", "speaks http1-json"})
 }
 
@@ -129,7 +134,8 @@ func TestCallCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	newShell(t).runWith(ctx, "", "call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t)).
+	newShell(t).runWith(ctx, "", "call", "routeguide.GetFeature", "--protocol", "http1-json", "--target",
+		clitest.Mute(t)).
 		wants(t, desk.ExitNoWord, nil, []string{"interrupted"})
 }
 

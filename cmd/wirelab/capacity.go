@@ -51,8 +51,11 @@ func newCapacityCommand(a *app) *cobra.Command {
 	f.register(command)
 	flags := command.Flags()
 	flags.StringVar(&f.slo, "slo", "", "the `objective`, such as 'p99<10ms,errors<0.1%' (required)")
-	flags.IntVar(&f.rounds, "rounds", 0, "rounds (default: as many as are needed to claim a difference, 6 for two arms; with fewer than 5 none is claimed)")
-	flags.DurationVar(&f.probe, "probe", 0, "length of a probe, to try things out (default 5s, or 100 calls beyond the highest percentile)")
+	flags.IntVar(&f.rounds, "rounds", 0,
+		"rounds (default: as many as are needed to claim a difference, 6 for two arms; with fewer than 5 none is "+
+			"claimed)")
+	flags.DurationVar(&f.probe, "probe", 0,
+		"length of a probe, to try things out (default 5s, or 100 calls beyond the highest percentile)")
 	flags.BoolVar(&f.json, "json", false, "print the result and its claims as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	desk.AddCertificateFlag(flags, &f.certificate)
@@ -103,9 +106,10 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 	if err := a.Named(f.name); err != nil {
 		return err
 	}
-	r, err := a.MeasureBy(ctx, p, arms, f.certificate, f.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
-		return c.SearchCapacity(ctx, settings)
-	})
+	r, err := a.MeasureBy(ctx, p, arms, f.certificate, f.quiet,
+		func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+			return c.SearchCapacity(ctx, settings)
+		})
 	if err != nil {
 		return err
 	}
@@ -134,9 +138,11 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		return cli.With(desk.ExitNoWord, fmt.Errorf("no valid capacity of %s%s", strings.Join(unknown, "; "), a.Stored("the result is ", r.ID)))
+		return cli.With(desk.ExitNoWord,
+			fmt.Errorf("no valid capacity of %s%s", strings.Join(unknown, "; "), a.Stored("the result is ", r.ID)))
 	case len(bounds) > 0:
-		return cli.With(desk.ExitUndecided, fmt.Errorf("only a bound of %s%s", strings.Join(bounds, "; "), a.Stored("the result is ", r.ID)))
+		return cli.With(desk.ExitUndecided,
+			fmt.Errorf("only a bound of %s%s", strings.Join(bounds, "; "), a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }

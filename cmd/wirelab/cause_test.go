@@ -64,7 +64,8 @@ func TestCausesAreToldApart(t *testing.T) {
 	mute := rude(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	status := rude(t, func(c net.Conn) {
 		asked(c)
-		_, _ = fmt.Fprint(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nbusy")
+		_, _ = fmt.Fprint(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: "+
+			"4\r\n\r\nbusy")
 		_, _ = io.Copy(io.Discard, c)
 	})
 	noise := rude(t, func(c net.Conn) {
@@ -73,7 +74,10 @@ func TestCausesAreToldApart(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	})
 	closed := porttest.Refusing(t)
-	protocols := []string{"http1-json", "http1-proto", "h2c-proto", "grpc", "connect", "raw-tcp", "graphql", "websocket"}
+	protocols := []string{
+		"http1-json", "http1-proto", "h2c-proto", "grpc", "connect", "raw-tcp", "graphql",
+		"websocket",
+	}
 	for _, c := range []struct {
 		name, at string
 		want     wirelab.Cause

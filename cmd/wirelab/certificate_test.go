@@ -30,7 +30,10 @@ import (
 func equals(t *testing.T, env result.Environment, ended time.Time) *result.Result {
 	t.Helper()
 	arm := resulttest.Arms()[0]
-	r := resulttest.Make(resulttest.Setting{Name: doctor.BurstName, Arms: []resulttest.Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}}, Rounds: 12})
+	r := resulttest.Make(resulttest.Setting{
+		Name: doctor.BurstName, Arms: []resulttest.Arm{arm, arm},
+		Loads: []plan.Load{{InFlight: 1}}, Rounds: 12,
+	})
 	p := r.Plan
 	p.Arms[1].Name = "http1-proto #2"
 	var err error
@@ -69,15 +72,21 @@ func TestStoredCertificates(t *testing.T) {
 		stored []*result.Result
 		made   time.Time // zero: none is used
 	}{
-		"nothing":                {nil, time.Time{}},
-		"a fresh one":            {[]*result.Result{equals(t, here, now.Add(-time.Minute))}, now.Add(-time.Minute)},
-		"the latest of two":      {[]*result.Result{equals(t, here, now.Add(-time.Minute)), equals(t, here, now.Add(-2*time.Minute))}, now.Add(-time.Minute)},
-		"an old one":             {[]*result.Result{equals(t, here, now.Add(-61*time.Minute))}, time.Time{}},
-		"of another machine":     {[]*result.Result{equals(t, elsewhere, now.Add(-time.Minute))}, time.Time{}},
-		"of another build":       {[]*result.Result{equals(t, later, now.Add(-time.Minute))}, time.Time{}},
-		"one behind a foreigner": {[]*result.Result{equals(t, elsewhere, now.Add(-time.Minute)), equals(t, here, now.Add(-30*time.Minute))}, now.Add(-30 * time.Minute)},
-		"no burst of equals":     {[]*result.Result{unequal}, time.Time{}},
-		"a burst cut short":      {[]*result.Result{short}, time.Time{}},
+		"nothing":     {nil, time.Time{}},
+		"a fresh one": {[]*result.Result{equals(t, here, now.Add(-time.Minute))}, now.Add(-time.Minute)},
+		"the latest of two": {[]*result.Result{
+			equals(t, here, now.Add(-time.Minute)),
+			equals(t, here, now.Add(-2*time.Minute)),
+		}, now.Add(-time.Minute)},
+		"an old one":         {[]*result.Result{equals(t, here, now.Add(-61*time.Minute))}, time.Time{}},
+		"of another machine": {[]*result.Result{equals(t, elsewhere, now.Add(-time.Minute))}, time.Time{}},
+		"of another build":   {[]*result.Result{equals(t, later, now.Add(-time.Minute))}, time.Time{}},
+		"one behind a foreigner": {[]*result.Result{
+			equals(t, elsewhere, now.Add(-time.Minute)),
+			equals(t, here, now.Add(-30*time.Minute)),
+		}, now.Add(-30 * time.Minute)},
+		"no burst of equals": {[]*result.Result{unequal}, time.Time{}},
+		"a burst cut short":  {[]*result.Result{short}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +133,8 @@ func TestWordsForCertificates(t *testing.T) {
 	if c, err := a.Certificate(t.Context(), s, p, "", true); c != nil || err != nil {
 		t.Errorf("%s=none: %+v, %v", measure.CertificateEnv, c, err)
 	}
-	newShell(t).run(brief(1, "--certificate", "old")...).wants(t, desk.ExitUsage, nil, []string{`unknown certificate "old"; known: auto, new, none`})
+	newShell(t).run(brief(1, "--certificate", "old")...).wants(t, desk.ExitUsage, nil,
+		[]string{`unknown certificate "old"; known: auto, new, none`})
 }
 
 // BenchmarkCertificate holds what a burst of 10 s promises for a minute
@@ -162,7 +172,8 @@ func BenchmarkCertificate(b *testing.B) {
 		if strings.Contains(c.What, "raw driver") {
 			arm += ",driver=raw"
 		}
-		r := run("compare", arm, arm, "--workload", "routeguide.GetFeature", "--for", "60s", "--certificate", "auto", "-q")
+		r := run("compare", arm, arm, "--workload", "routeguide.GetFeature", "--for", "60s", "--certificate", "auto",
+			"-q")
 		a := analyse.Result(r)
 		for _, id := range []string{plan.ServerCPU, plan.ResponseP50, plan.ResponseP99} {
 			promised, ok := c.In(id, time.Minute)

@@ -49,15 +49,23 @@ func newChaosLoggingCommand(a *app) *cobra.Command {
 }
 
 func (f *chaosFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.Faults, "fault", nil, "`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several joined with +, or all (default: one run for each)")
+	flags.StringSliceVar(&f.Faults, "fault", nil,
+		"`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several joined with +, or all "+
+			"(default: one run for each)")
 	flags.StringVar(&f.Rate, "rate", outages.RateAuto, "`entries` per second, such as 500/s, or auto")
-	flags.DurationVar(&f.Whole, "for", 0, "how long entries are sent in each run (default: until everything works again after the fault, at most 15s, or 90s after a burst)")
-	flags.StringVar(&f.Slo, "slo", "p99<"+chaos.DefaultLimit.String(), "the `objective`: a limit for the 99th percentile")
+	flags.DurationVar(&f.Whole, "for", 0,
+		"how long entries are sent in each run (default: until everything works again after the fault, at most 15s, "+
+			"or 90s after a burst)")
+	flags.StringVar(&f.Slo, "slo", "p99<"+chaos.DefaultLimit.String(),
+		"the `objective`: a limit for the 99th percentile")
 	flags.DurationVar(&f.Every, "every", 0, "`time` between two rows of the report, in steps of 100ms (default 1s)")
-	flags.DurationVar(&f.Patience, "patience", chaos.DefaultPatience, "if nothing more is stored for so long, accepted entries that are not there count as missing")
-	flags.IntVar(&f.InFlight, "in-flight", chaos.DefaultInFlight, "most calls in flight; further calls wait, and this time counts")
+	flags.DurationVar(&f.Patience, "patience", chaos.DefaultPatience,
+		"if nothing more is stored for so long, accepted entries that are not there count as missing")
+	flags.IntVar(&f.InFlight, "in-flight", chaos.DefaultInFlight,
+		"most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.Queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
-	flags.BoolVar(&f.NoConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry")
+	flags.BoolVar(&f.NoConfirms, "no-confirms", false,
+		"let the gateway reply before the broker has confirmed the entry")
 	flags.BoolVar(&f.Topology, "published-topology", false, topologyHelp)
 	flags.BoolVar(&f.Transient, "transient", false, "let the broker keep entries in memory, if its queue can")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of the entries (default: random)")
@@ -68,7 +76,8 @@ func (f *chaosFlags) register(flags *pflag.FlagSet) {
 
 // chaosLogging makes the runs, one after the other.
 func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) error {
-	runs, err := f.Plan(ctx, &a.Lab, a.Stderr, strings.TrimSpace(cli.ThisBuild().Version+" "+cli.ThisBuild().Commit), f.database, paths, f.quiet)
+	runs, err := f.Plan(ctx, &a.Lab, a.Stderr, strings.TrimSpace(cli.ThisBuild().Version+" "+cli.ThisBuild().Commit),
+		f.database, paths, f.quiet)
 	if err != nil {
 		return err
 	}
@@ -85,7 +94,8 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 				done, all := outages.Possible(runs[:i]), outages.Possible(runs)
 				a.Note("run %d of %d: %s, %s; %s to go", done+1, all, r.Path, r.Faults, outages.Estimate(runs[i:]))
 			}
-			running := a.Doing(fmt.Sprintf("run %d of %d: %s, %s", outages.Possible(runs[:i])+1, outages.Possible(runs), r.Path, r.Faults))
+			running := a.Doing(fmt.Sprintf("run %d of %d: %s, %s", outages.Possible(runs[:i])+1, outages.Possible(runs),
+				r.Path, r.Faults))
 			r.Report, err = chaos.Run(ctx, r.Options)
 			running.Done()
 			if err != nil && ctx.Err() == nil {
@@ -124,8 +134,10 @@ func (a *app) sayAbsent(runs []outages.Run, quiet bool) {
 func concludeChaos(ctx context.Context, runs []outages.Run, failed []error) error {
 	for _, r := range runs {
 		if r.Report != nil && r.Report.Broken() > 0 && !r.Report.Interrupted {
-			failed = append(failed, wirelab.Errorf(wirelab.Internal, "%s, %s: %d entries that were accepted are missing, and %d are stored twice",
-				r.Path, r.Faults, r.Report.Account.Missing, r.Report.Account.Twice))
+			failed = append(failed,
+				wirelab.Errorf(wirelab.Internal,
+					"%s, %s: %d entries that were accepted are missing, and %d are stored twice",
+					r.Path, r.Faults, r.Report.Account.Missing, r.Report.Account.Twice))
 		}
 	}
 	switch {

@@ -19,11 +19,14 @@ import (
 // chaosOf runs "chaos logging" over paths, and returns what it printed of each.
 func chaosOf(t *testing.T, paths int, args ...string) []outages.Run {
 	t.Helper()
-	p := beginWith(t, t.TempDir(), []string{hermesProgram(t)}, append([]string{"chaos", "logging", "--json", "--db", "embedded", "--in-flight", "32", "--seed", "7"}, args...)...)
+	p := beginWith(t, t.TempDir(), []string{hermesProgram(t)},
+		append([]string{"chaos", "logging", "--json", "--db", "embedded", "--in-flight", "32", "--seed", "7"},
+			args...)...)
 	p.want(desk.ExitOK)
 	p.wantNoneLeft()
 	runs := decode[[]outages.Run](t, p.stdout.String())
-	if len(runs) != paths || slices.ContainsFunc(runs, func(r outages.Run) bool { return r.Report == nil || r.Failed != "" }) {
+	if len(runs) != paths || slices.ContainsFunc(runs,
+		func(r outages.Run) bool { return r.Report == nil || r.Failed != "" }) {
 		t.Fatalf("%s", p.stdout.String())
 	}
 	return runs
@@ -71,7 +74,8 @@ func TestChaosLosesNothing(t *testing.T) {
 	// On a busy machine the pipeline recovers later, and what it is to go through next does not fit any more.
 	for _, whole := range []string{"9500ms", "20s", "40s"} {
 		all := true
-		for _, r := range chaosOf(t, len(paths), append(paths, "--fault", faults, "--rate", "200/s", "--for", whole)...) {
+		for _, r := range chaosOf(t, len(paths),
+			append(paths, "--fault", faults, "--rate", "200/s", "--for", whole)...) {
 			if made(r) != faults && whole != "40s" {
 				all = false
 				keepsItsWord(t, r.Report)
@@ -127,10 +131,12 @@ func losesNothing(t *testing.T, r outages.Run, faults string) {
 		t.Errorf("%s: made %s", r.Path, got)
 	}
 	// While the logger is away entries pile up behind the broker.
-	if outage := r.Report.Effects[1]; outage.BacklogPeak < 50 || !outage.Storage.Left || time.Duration(outage.Took) < time.Second {
+	if outage := r.Report.Effects[1]; outage.BacklogPeak < 50 || !outage.Storage.Left ||
+		time.Duration(outage.Took) < time.Second {
 		t.Errorf("%s: the logger was away, and %+v", r.Path, outage)
 	}
-	if r.Wirelab == "" || r.Machine == "" || r.Handover == nil || !r.Handover.Confirms || r.Report.About[stack.LoggerPart] == "" {
+	if r.Wirelab == "" || r.Machine == "" || r.Handover == nil || !r.Handover.Confirms ||
+		r.Report.About[stack.LoggerPart] == "" {
 		t.Errorf("conditions %+v", r)
 	}
 }
@@ -143,7 +149,8 @@ func TestChaosFindsWhatIsMissing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := begin(t, t.TempDir(), "chaos", "logging", "log-http", "--fault", "logger-down=500ms", "--slo", "2s", "--db", "memory", "--in-flight", "8", "--patience", "1s")
+	p := begin(t, t.TempDir(), "chaos", "logging", "log-http", "--fault", "logger-down=500ms", "--slo", "2s", "--db",
+		"memory", "--in-flight", "8", "--patience", "1s")
 	p.want(desk.ExitFailed, "are missing")
 	p.wantNoneLeft()
 	for _, words := range []string{"BROKEN", "log-http", "can be sustained", "refused", "unavailable", "second"} {
@@ -160,7 +167,8 @@ func TestChaosInterruptedKeepsWhatWasMeasured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := beginWith(t, t.TempDir(), hidden(t), "chaos", "logging", "log-rabbit", "log-grpc", "log-http", "--fault", "logger-down=1m", "--rate", "50", "--json", "--db", "embedded", "--in-flight", "8")
+	p := beginWith(t, t.TempDir(), hidden(t), "chaos", "logging", "log-rabbit", "log-grpc", "log-http", "--fault",
+		"logger-down=1m", "--rate", "50", "--json", "--db", "embedded", "--in-flight", "8")
 	p.until("logger-down=1m0s after")
 	p.interrupt()
 	p.want(desk.ExitNoWord, "interrupted", "log-rabbit is absent: ")

@@ -51,24 +51,34 @@ func newCompareCommand(a *app) *cobra.Command {
 func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION")
-	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 1)")
-	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
+	flags.IntSliceVar(&f.inFlight, "in-flight", nil,
+		"closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 1)")
+	flags.StringVar(&f.rate, "rate", "",
+		"open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are "+
+			"several loads")
 	registerArrivals(&f.arrivals, command)
 	registerExternal(&f.external, flags)
 	registerVersions(&f.external, flags)
 	registerStreams(&f.streams, flags)
 	registerMessages(&f.messages, flags, &f.plan)
-	flags.StringSliceVar(&f.drivers, "driver", nil, "which client makes the calls: client, raw, or both as `client,raw` (default client)")
+	flags.StringSliceVar(&f.drivers, "driver", nil,
+		"which client makes the calls: client, raw, or both as `client,raw` (default client)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
-	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0,
+		"start no more rounds after this time, once the fewest rounds are done")
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, more at rates below 3; 2s with streams)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0,
+		"length of a slice (default 30ms; 1s in the open loop, more at rates below 3; 2s with streams)")
 	desk.AddDeadlineFlag(flags, &f.plan.Deadline, "10s")
-	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
-	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
-	flags.StringVar(&f.plan.Primary, "primary", "", "metric that decides, for --until and the ranking (default server-cpu; response-p99 in the open loop, event-server-cpu with streams)")
+	flags.StringVar(&f.plan.Requests, "requests", "",
+		"how requests are chosen; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Data, "data", "",
+		"data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
+	flags.StringVar(&f.plan.Primary, "primary", "",
+		"metric that decides, for --until and the ranking (default server-cpu; response-p99 in the open loop, "+
+			"event-server-cpu with streams)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	f.conduct.register(a, flags)

@@ -39,12 +39,17 @@ func (a *app) complete(root *cobra.Command) {
 	cli.Complete(root, map[string]func() []string{
 		"workload":  func() []string { return append(a.Operations(), catalog.Messaging) },
 		"operation": a.OperationNames, "protocol": a.AllProtocols, "network": networkNames,
-		"driver": words(plan.Drivers()...), "certificate": words(measure.CertificateWords()...), "pin": words("auto", "none"),
-		"db": words(databases.Kinds()...), "durability": words(broker.Durabilities()...), "broker": func() []string { return append(drivers.Started(), "none") },
+		"driver": words(plan.Drivers()...), "certificate": words(measure.CertificateWords()...),
+		"pin": words("auto", "none"),
+		"db":  words(databases.Kinds()...), "durability": words(broker.Durabilities()...),
+		"broker":   func() []string { return append(drivers.Started(), "none") },
 		"scenario": func() []string { return append(plan.Scenarios(), "all") }, "primary": metrics, "metric": metrics,
-		"transport": func() []string { return factorial.Transports(a.Catalog) }, "encoding": func() []string { return factorial.Encodings(a.Catalog) },
-		"arrivals": words(plan.Poisson, plan.Constant, plan.LogNormal), "replay": words(loads.ReplaySequential, loads.ReplaySampled),
-		"queue": words(string(workqueue.Quorum), string(workqueue.Classic), string(workqueue.Stream)), "name": a.names,
+		"transport": func() []string { return factorial.Transports(a.Catalog) },
+		"encoding":  func() []string { return factorial.Encodings(a.Catalog) },
+		"arrivals":  words(plan.Poisson, plan.Constant, plan.LogNormal),
+		"replay":    words(loads.ReplaySequential, loads.ReplaySampled),
+		"queue":     words(string(workqueue.Quorum), string(workqueue.Classic), string(workqueue.Stream)),
+		"name":      a.names,
 	})
 	for _, c := range root.Commands() {
 		switch c.Name() {
@@ -57,7 +62,9 @@ func (a *app) complete(root *cobra.Command) {
 				return presets.Names(), cobra.ShellCompDirectiveDefault // or a file of a plan
 			}
 		case "explain":
-			c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			c.ValidArgsFunction = func(c *cobra.Command, args []string,
+				typed string,
+			) ([]string, cobra.ShellCompDirective) {
 				ids, _ := a.CompleteIDs(c, args, typed)
 				return append(a.Operations(), ids...), cobra.ShellCompDirectiveNoFileComp
 			}
@@ -74,10 +81,14 @@ func completeFormats(root *cobra.Command) {
 	for _, f := range forms.Reports() {
 		reported = append(reported, f.Name)
 	}
-	for at, names := range map[string][]string{"results export": exported, "report": reported, "explain": forms.ExplainFormats()} {
+	for at, names := range map[string][]string{
+		"results export": exported, "report": reported,
+		"explain": forms.ExplainFormats(),
+	} {
 		c, _, err := root.Find(strings.Fields(at))
 		if err == nil {
-			err = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+			err = c.RegisterFlagCompletionFunc("format",
+				cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 		}
 		if err != nil {
 			panic(err) // the command and its flag are in the source

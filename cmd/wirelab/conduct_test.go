@@ -17,7 +17,10 @@ func TestOnlyTheAnswerMakesTheExitCode(t *testing.T) {
 	for primary, spoiled := range map[string]bool{plan.ResponseP99: true, plan.ServerCPU: false} {
 		r := resulttest.Make(resulttest.Setting{
 			Name: "late", Rounds: 12, Seed: 3, Loads: []plan.Load{{Rate: 500, InFlight: 256}},
-			Arms: []resulttest.Arm{{Name: "a", Protocol: "grpc", Multiplexed: true, ServerCPU: 1e4, ClientCPU: 1e4, Response: 1e6}},
+			Arms: []resulttest.Arm{{
+				Name: "a", Protocol: "grpc", Multiplexed: true, ServerCPU: 1e4, ClientCPU: 1e4,
+				Response: 1e6,
+			}},
 		})
 		r.Plan.Primary = primary
 		for _, round := range r.Rounds {
@@ -26,7 +29,8 @@ func TestOnlyTheAnswerMakesTheExitCode(t *testing.T) {
 			}
 		}
 		a := analyse.Result(r)
-		if err := newApp(cli.Terminal{}, nil, nil).Unanswered(r, &a); (err != nil) != spoiled || spoiled && !strings.Contains(err.Error(), "a (500/s") {
+		if err := newApp(cli.Terminal{}, nil, nil).Unanswered(r, &a); (err != nil) != spoiled ||
+			spoiled && !strings.Contains(err.Error(), "a (500/s") {
 			t.Errorf("primary %s: %v", primary, err)
 		}
 	}

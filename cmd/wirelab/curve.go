@@ -48,13 +48,16 @@ func newCurveCommand(a *app) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&f.rates, "rates", "", "the `rates` to measure, in calls per second, such as 500,1k,2k")
 	flags.StringVar(&f.to, "to", "", "measure rates up to this `rate`, at equal distances; see --steps")
-	flags.IntVar(&f.steps, "steps", curveSteps, fmt.Sprintf("how many rates, 3 to %d; fewer if they would be too close together", plan.LevelsMax))
+	flags.IntVar(&f.steps, "steps", curveSteps,
+		fmt.Sprintf("how many rates, 3 to %d; fewer if they would be too close together", plan.LevelsMax))
 	flags.StringVar(&f.arrivals, "arrivals", "", "how calls arrive: poisson or constant (default poisson)")
-	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0,
+		"start no more rounds after this time, once the fewest rounds are done")
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", curveSlices, "slices of each arm and rate in a round")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 1s; more at rates below 3)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0,
+		"length of a slice (default 1s; more at rates below 3)")
 	f.conduct.register(a, flags)
 	command.MarkFlagsMutuallyExclusive("rates", "to")
 	return command
@@ -99,13 +102,15 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 		return f.conducted(ctx, a, prepare.AtRates(p, f.arrivals, f.inFlight, rates), nil, said)
 	}
 	if f.conduct.plan {
-		return cli.Usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: give them")
+		return cli.Usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: " +
+			"give them")
 	}
 	// What cannot be is said before anything is run, on a rate that stands for those to come.
 	if _, err := a.Checked(ctx, prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1})); err != nil {
 		return err
 	}
-	if err := f.conduct.gate.Prepare(prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1}), f.conduct.gate.FailIf, f.conduct.json); err != nil {
+	if err := f.conduct.gate.Prepare(prepare.AtRates(p, f.arrivals, f.inFlight, []float64{1}), f.conduct.gate.FailIf,
+		f.conduct.json); err != nil {
 		return err
 	}
 	a.sayDriver(said, f.conduct.quiet)
@@ -113,11 +118,14 @@ func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said stri
 	if err != nil {
 		return f.conduct.gate.NoWord(err)
 	}
-	return f.conducted(ctx, a, prepare.AtRates(p, f.arrivals, f.inFlight, plan.Levels(prepare.MostOf(p, calibrated), f.steps)), calibrated, "")
+	return f.conducted(ctx, a,
+		prepare.AtRates(p, f.arrivals, f.inFlight, plan.Levels(prepare.MostOf(p, calibrated), f.steps)), calibrated, "")
 }
 
 // conducted runs the curve's plan and prints what came of it.
-func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibrated []result.Calibrated, said string) error {
+func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibrated []result.Calibrated,
+	said string,
+) error {
 	o := f.conduct
 	p, err := p.Complete()
 	if err != nil {
@@ -137,13 +145,14 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	if err := a.Named(o.name); err != nil {
 		return err
 	}
-	r, err := a.MeasureBy(ctx, p, arms, o.certificate, o.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
-		r, err := c.Run(ctx)
-		if err == nil {
-			r.Calibration = calibrated
-		}
-		return r, err
-	})
+	r, err := a.MeasureBy(ctx, p, arms, o.certificate, o.quiet,
+		func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+			r, err := c.Run(ctx)
+			if err == nil {
+				r.Calibration = calibrated
+			}
+			return r, err
+		})
 	if err != nil {
 		return o.gate.NoWord(err)
 	}
@@ -171,7 +180,9 @@ func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 		return desk.OutcomeError(r, judged, !o.json && !o.gate.OwnsOutput())
 	}
 	if spoiled := report.CurveSpoiled(&analysis); spoiled != "" {
-		return cli.With(desk.ExitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled, a.Stored("the result is ", r.ID)))
+		return cli.With(desk.ExitNoWord,
+			fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled,
+				a.Stored("the result is ", r.ID)))
 	}
 	return nil
 }

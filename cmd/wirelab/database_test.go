@@ -30,7 +30,8 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	postgrestest.Need(t)
-	p := begin(t, t.TempDir(), "compare", "grpc,db=memory", "grpc,db=embedded", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
+	p := begin(t, t.TempDir(), "compare", "grpc,db=memory", "grpc,db=embedded", "http1-json", "-w", "ledger.GetBalance",
+		"--data", "100x1000",
 		"--rounds", "1", "--slices", "1", "--slice", "100ms")
 	p.ended(desk.ExitOK, desk.ExitNoWord)
 	p.wantNoneLeft()
@@ -38,7 +39,8 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	if r.Plan.Database != "postgres" || r.Plan.Pool != 16 {
 		t.Errorf("database %q, a pool of %d", r.Plan.Database, r.Plan.Pool)
 	}
-	if len(r.Arms) != 3 || r.Arms[0].Database != "" || !strings.Contains(r.Arms[1].Database, "SQLite") || !strings.HasPrefix(r.Arms[2].Database, "PostgreSQL ") {
+	if len(r.Arms) != 3 || r.Arms[0].Database != "" || !strings.Contains(r.Arms[1].Database, "SQLite") ||
+		!strings.HasPrefix(r.Arms[2].Database, "PostgreSQL ") {
 		t.Errorf("arms %+v, want them over memory, SQLite and PostgreSQL with its version", r.Arms)
 	}
 	if len(r.Rounds) != 1 || len(r.Rounds[0].Trials) != 3 {
@@ -56,13 +58,18 @@ func TestWithoutPostgreSQLTheEmbeddedDatabaseIsUsed(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
 	alone := map[string]string{postgres.BinVariable: t.TempDir(), "HOME": t.TempDir()}
-	a := newApp(cli.Terminal{Stderr: &said, Clock: clitest.Still{}}, nil, func(name string) string { return alone[name] })
-	p := plan.Plan{Workload: "ledger", Arms: []plan.Arm{{Protocol: "grpc", Database: wirelab.Memory}, {Protocol: "http1-json"}}}
+	a := newApp(cli.Terminal{Stderr: &said, Clock: clitest.Still{}}, nil,
+		func(name string) string { return alone[name] })
+	p := plan.Plan{
+		Workload: "ledger",
+		Arms:     []plan.Arm{{Protocol: "grpc", Database: wirelab.Memory}, {Protocol: "http1-json"}},
+	}
 	p, err := new(databases.Choice).Apply(t.Context(), &a.Databases, a.Catalog, p)
 	if err := cli.Both(err, a.Databases.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if p.Database != databases.Embedded || p.Arms[0].Database != wirelab.Memory || !strings.Contains(said.String(), "the embedded database instead") {
+	if p.Database != databases.Embedded || p.Arms[0].Database != wirelab.Memory ||
+		!strings.Contains(said.String(), "the embedded database instead") {
 		t.Errorf("the plan's database is %q, and standard error says:\n%s", p.Database, said.String())
 	}
 }
@@ -89,7 +96,8 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	team := newShell(t)
 	team.env["WIRELAB_STORE"] = server.DSN()
 	p := begin(t, t.TempDir(), "compare", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
-		"--db", server.DSN(), "--results", server.DSN(), "--rounds", "1000", "--slices", "1", "--rate", "200", "--slice", "3s")
+		"--db", server.DSN(), "--results", server.DSN(), "--rounds", "1000", "--slices", "1", "--rate", "200",
+		"--slice", "3s")
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return team.env[key] })
 	if err := a.WithStore(ctx, func(results store.Store) error {
 		p.telling(results, does(experiment.Measuring, ""))
@@ -135,7 +143,8 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 		failed += uint64(len(round.Failures))
 	}
 	if failed == 0 || last == 0 || len(r.Rounds) < 3 {
-		t.Errorf("%d failures, %d right replies after them in %d rounds; want some of both in 3 or more", failed, last, len(r.Rounds))
+		t.Errorf("%d failures, %d right replies after them in %d rounds; want some of both in 3 or more", failed, last,
+			len(r.Rounds))
 	}
 	address, err := postgres.Parse(server.DSN())
 	if err != nil {
@@ -143,7 +152,8 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	}
 	secret := strings.TrimPrefix(server.DSN(), "postgres://"+address.User+":")
 	secret, _, _ = strings.Cut(secret, "@")
-	if len(secret) < 10 || strings.Contains(string(body), secret) || strings.Contains(p.said.String(), secret) || strings.Contains(r.Command, secret) {
+	if len(secret) < 10 || strings.Contains(string(body), secret) || strings.Contains(p.said.String(), secret) ||
+		strings.Contains(r.Command, secret) {
 		t.Errorf("the password is in the store, the output or the command line (docs/origins.md grb-D14)")
 	}
 }
@@ -155,11 +165,20 @@ func TestDatabasesThatCannotBe(t *testing.T) {
 	for want, args := range map[string][]string{
 		"keeps its data in memory":           {"compare", "grpc", "-w", "directory.GetPerson", "--db", "embedded"},
 		`unknown database of ledger "mysql"`: {"compare", "grpc", "-w", "ledger.GetBalance", "--db", "mysql"},
-		"pool is 2000":                       {"compare", "grpc", "-w", "ledger.GetBalance", "--db", "memory", "--pool", "2000"},
-		"connection string cannot be read":   {"serve", "ledger", "grpc", "--db", "postgres://me:s3cret@:::/x"},
-		`unknown setting "database"`:         {"compare", "grpc,database=embedded", "-w", "ledger.GetBalance"},
-		"data set":                           {"compare", "grpc", "-w", "ledger.GetBalance", "--db", "memory", "--data", "many"},
-		"127.0.0.1:1/none":                   {"serve", "ledger", "grpc", "--db", "postgres://me:s3cret@127.0.0.1:1/none"},
+		"pool is 2000": {
+			"compare", "grpc", "-w", "ledger.GetBalance", "--db", "memory", "--pool",
+			"2000",
+		},
+		"connection string cannot be read": {"serve", "ledger", "grpc", "--db", "postgres://me:s3cret@:::/x"},
+		`unknown setting "database"`:       {"compare", "grpc,database=embedded", "-w", "ledger.GetBalance"},
+		"data set": {
+			"compare", "grpc", "-w", "ledger.GetBalance", "--db", "memory", "--data",
+			"many",
+		},
+		"127.0.0.1:1/none": {
+			"serve", "ledger", "grpc", "--db",
+			"postgres://me:s3cret@127.0.0.1:1/none",
+		},
 	} {
 		o := s.run(args...)
 		if o.code == desk.ExitOK || !strings.Contains(o.stderr, want) || strings.Contains(o.stderr, "s3cret") {

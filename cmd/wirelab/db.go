@@ -17,9 +17,10 @@ import (
 
 func newDBCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
-		Use:     "db",
-		Short:   "Run a private PostgreSQL server, and write data sets into it",
-		Long:    desk.HelpText("db") + postgres.Variable + ` is set to a connection string, commands use that server instead.`,
+		Use:   "db",
+		Short: "Run a private PostgreSQL server, and write data sets into it",
+		Long: desk.HelpText("db") + postgres.Variable +
+			` is set to a connection string, commands use that server instead.`,
 		Example: desk.HelpText("db.examples"),
 	})
 	c.AddCommand(newDBStartCommand(a), newDBStopCommand(a), newDBStatusCommand(a), newDBSeedCommand(a))
@@ -48,7 +49,8 @@ func newDBStartCommand(a *app) *cobra.Command {
 			what = "started"
 		}
 		a.noteOtherDB()
-		return a.Printf("PostgreSQL %s %s at %s, process %d; wirelab db stop ends it\n", r.Version, what, postgres.Redact(r.Source), r.PID)
+		return a.Printf("PostgreSQL %s %s at %s, process %d; wirelab db stop ends it\n", r.Version, what,
+			postgres.Redact(r.Source), r.PID)
 	}
 	return c
 }
@@ -134,7 +136,10 @@ func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
 	}
 	rows := [][]string{{"DATA SET", "ACCOUNTS", "TRANSACTIONS", "MB ON DISK"}}
 	for _, h := range s.Sets {
-		rows = append(rows, []string{"ledger " + h.Name, fmt.Sprint(h.Accounts), fmt.Sprint(h.Transactions), fmt.Sprintf("%.1f", float64(h.Bytes)/1e6)})
+		rows = append(rows, []string{
+			"ledger " + h.Name, fmt.Sprint(h.Accounts), fmt.Sprint(h.Transactions),
+			fmt.Sprintf("%.1f", float64(h.Bytes)/1e6),
+		})
 	}
 	if err := a.Printf("\n"); err != nil {
 		return err

@@ -45,16 +45,22 @@ func TestDB(t *testing.T) {
 	run("db", "start").wants(t, desk.ExitOK, []string{"started at 127.0.0.1:", "process "}, nil)
 	run("db", "start").wants(t, desk.ExitOK, []string{"runs already at 127.0.0.1:"}, nil)
 	run("db", "status").wants(t, desk.ExitOK, []string{"no data sets yet"}, nil)
-	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"data set 100x1000 written in"}, nil)
-	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"data set 100x1000 is there already"}, nil)
-	if again := decode[dbSeeded](t, run("db", "seed", "--accounts", "100", "--transactions", "1000", "--again", "--json").stdout); !again.Written || again.Set != "100x1000" {
+	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK,
+		[]string{"data set 100x1000 written in"}, nil)
+	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK,
+		[]string{"data set 100x1000 is there already"}, nil)
+	if again := decode[dbSeeded](t,
+		run("db", "seed", "--accounts", "100", "--transactions", "1000", "--again", "--json").stdout); !again.Written ||
+		again.Set != "100x1000" {
 		t.Error("it was not written again")
 	}
 	run("db", "seed", "--accounts", "3").wants(t, desk.ExitUsage, nil, []string{"3x100000"})
 	run("db", "seed", "--transactions", "-1").wants(t, desk.ExitUsage, nil, []string{"10000x-1"})
-	run("db", "status").wants(t, desk.ExitOK, []string{"PostgreSQL", "127.0.0.1:", "ledger 100x1000  100       1000"}, nil)
+	run("db", "status").wants(t, desk.ExitOK, []string{"PostgreSQL", "127.0.0.1:", "ledger 100x1000  100       1000"},
+		nil)
 	status := decode[databases.Status](t, run("db", "status", "--json").stdout)
-	if !status.Running || status.PID == 0 || len(status.Sets) != 1 || status.Sets[0].Transactions != 1000 || len(status.Settings) < 10 {
+	if !status.Running || status.PID == 0 || len(status.Sets) != 1 || status.Sets[0].Transactions != 1000 ||
+		len(status.Settings) < 10 {
 		t.Errorf("status %+v", status)
 	}
 	if status.State != filepath.Join(filepath.Dir(s.env["WIRELAB_STORE"]), "results-postgres.json") {
@@ -79,7 +85,8 @@ func TestDB(t *testing.T) {
 	run("db", "status").wants(t, desk.ExitOK, []string{"not running; what it held is in " + status.Directory}, nil)
 	run("db", "stop").wants(t, desk.ExitUsage, nil, []string{"--discard"})
 	run("db", "start").wants(t, desk.ExitOK, []string{"started at " + status.Address}, nil)
-	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"is there already"}, nil)
+	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"is there already"},
+		nil)
 	run("db", "stop", "--keep").wants(t, desk.ExitOK, nil, []string{"stay in " + status.Directory})
 	again := decode[databases.Status](t, run("db", "start", "--json").stdout)
 

@@ -28,7 +28,8 @@ func (s *shell) waysStored() *result.Result {
 	s.t.Helper()
 	r := resulttest.FourWays(12)
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	if err := a.WithStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
+	if err := a.WithStore(s.t.Context(),
+		func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
 		s.t.Fatal(err)
 	}
 	return r
@@ -53,12 +54,20 @@ func madeUpRun() outages.Run {
 	return outages.Run{
 		Path: "log-grpc", Faults: "logger-down=10s", Handover: stack.HandoverOf(nil), Machine: "a machine",
 		Report: &chaos.Report{
-			Path: "log-grpc", Rate: 200, Limit: plan.Duration(250 * time.Millisecond), Load: plan.Duration(30 * time.Second), Promised: true,
-			Account: chaos.Account{Sent: 6000, Accepted: 4000, Refused: map[string]uint64{"unavailable": 2000}, Stored: 4000, AtLeast: true},
-			About:   map[string]string{"logger": "SQLite 3.54.1"},
+			Path: "log-grpc", Rate: 200, Limit: plan.Duration(250 * time.Millisecond),
+			Load: plan.Duration(30 * time.Second), Promised: true,
+			Account: chaos.Account{
+				Sent: 6000, Accepted: 4000, Refused: map[string]uint64{"unavailable": 2000},
+				Stored: 4000, AtLeast: true,
+			},
+			About: map[string]string{"logger": "SQLite 3.54.1"},
 			Effects: []chaos.Effect{{
-				Fault: "logger-down=10s", Due: 5000, Refused: map[string]int{"unavailable": 2000}, P99: plan.Duration(3 * time.Millisecond), Max: plan.Duration(time.Second),
-				Response: chaos.Recovery{Left: true, Back: true, SinceBegin: plan.Duration(11 * time.Second), SinceEnd: plan.Duration(time.Second)}, Drained: -1,
+				Fault: "logger-down=10s", Due: 5000, Refused: map[string]int{"unavailable": 2000},
+				P99: plan.Duration(3 * time.Millisecond), Max: plan.Duration(time.Second),
+				Response: chaos.Recovery{
+					Left: true, Back: true, SinceBegin: plan.Duration(11 * time.Second),
+					SinceEnd: plan.Duration(time.Second),
+				}, Drained: -1,
 			}},
 		},
 	}
@@ -74,10 +83,14 @@ func TestDecideOnPublishedAdvice(t *testing.T) {
 		{Use: "browsers as clients", Says: "http1-proto", Missing: "since it is a matter of what browsers speak"},
 	}
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	if err := a.WithStore(t.Context(), func(results store.Store) error { return results.Put(t.Context(), r) }); err != nil {
+	if err := a.WithStore(t.Context(),
+		func(results store.Store) error { return results.Put(t.Context(), r) }); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"many small calls → http1-proto. Here: it holds (throughput of http1-proto", "browsers as clients → http1-proto. Here: no measurement tells"}
+	want := []string{
+		"many small calls → http1-proto. Here: it holds (throughput of http1-proto",
+		"browsers as clients → http1-proto. Here: no measurement tells",
+	}
 	for _, format := range []string{"text", "markdown", "json"} {
 		out := s.run("decide", "latest", "--format", format)
 		out.stdout = strings.Join(strings.Fields(out.stdout), " ")
@@ -98,11 +111,20 @@ func TestRunNamesLineAndField(t *testing.T) {
 	}
 	const head = "workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\n"
 	for text, want := range map[string][]string{
-		head + "rounds:\n  min: 9\n  max: 3\n":                                                     {"mine.yaml: [5:8]", "rounds.min is 9"},
-		head + "loads:\n- recording:\n    file: absent.json\n":                                     {"mine.yaml: [6:11]", "loads[0].recording.file: there is no file or folder"},
-		"workload: routegude\noperation: GetFeature\narms: [{protocol: grpc}]\n":                   {"mine.yaml: [1:11]", "workload: unknown workload"},
-		"workload: routeguide\noperation: GetFeature\narms:\n- protocol: grpc\n- protocol: grcp\n": {"mine.yaml: [5:13]", "arms[1].protocol: unknown protocol"},
-		head + "published:\n- {source: x, machine: y, mean: 1ms}\n":                                {"mine.yaml: [5:", "published[0].arm is missing"},
+		head + "rounds:\n  min: 9\n  max: 3\n": {
+			"mine.yaml: [5:8]",
+			"rounds.min is 9",
+		},
+		head + "loads:\n- recording:\n    file: " +
+			"absent.json\n": {"mine.yaml: [6:11]", "loads[0].recording.file: there is no file or folder"},
+		"workload: routegude\noperation: GetFeature\narms: [{protocol: " +
+			"grpc}]\n": {"mine.yaml: [1:11]", "workload: unknown workload"},
+		"workload: routeguide\noperation: GetFeature\narms:\n- protocol: grpc\n- " +
+			"protocol: grcp\n": {"mine.yaml: [5:13]", "arms[1].protocol: unknown protocol"},
+		head + "published:\n- {source: x, machine: y, mean: 1ms}\n": {
+			"mine.yaml: [5:",
+			"published[0].arm is missing",
+		},
 	} {
 		write(text)
 		s.run("run", file).wants(t, desk.ExitUsage, nil, want)
@@ -119,9 +141,19 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	r := s.waysStored()
-	s.run("decide", "latest", "--full").wants(t, desk.ExitOK, []string{"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail", "wirelab chaos logging log-rabbit"}, nil)
-	file := chaosFile(t, []outages.Run{madeUpRun(), {Path: "log-rabbit", Faults: "all", Absent: "RabbitMQ is not installed"}})
-	said := []string{"at 200/s callers saw 2,000 of 5,000 refused (2,000 unavailable)", "again 11.0 s after it began", "0 of 4,000 accepted lost", "RabbitMQ is not installed", "a machine"}
+	s.run("decide", "latest", "--full").wants(t, desk.ExitOK,
+		[]string{
+			"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail",
+			"wirelab chaos logging log-rabbit",
+		}, nil)
+	file := chaosFile(t, []outages.Run{
+		madeUpRun(),
+		{Path: "log-rabbit", Faults: "all", Absent: "RabbitMQ is not installed"},
+	})
+	said := []string{
+		"at 200/s callers saw 2,000 of 5,000 refused (2,000 unavailable)", "again 11.0 s after it began",
+		"0 of 4,000 accepted lost", "RabbitMQ is not installed", "a machine",
+	}
 	for _, format := range []string{"text", "markdown", "json"} {
 		out := s.run("decide", r.ID, "--chaos", file, "--format", format, "--full")
 		if format == "text" {
@@ -131,11 +163,14 @@ func TestDecide(t *testing.T) {
 	}
 	asJSON := s.run("decide", "latest", "--json", "--chaos", file)
 	got := decode[kept.Decisions](t, asJSON.stdout)
-	if got.ID != r.ID || len(got.Tables) != 2 || len(got.Tables[0].Rows) != 8 || got.Tables[1].Rows[1].First[0].Name != "log-grpc" {
+	if got.ID != r.ID || len(got.Tables) != 2 || len(got.Tables[0].Rows) != 8 ||
+		got.Tables[1].Rows[1].First[0].Name != "log-grpc" {
 		t.Errorf("%s", asJSON.stdout)
 	}
-	s.run("report", "latest", "--chaos", file, "-o", "-").wants(t, desk.ExitOK, []string{`id="decisions"`, "0 of 4,000 accepted lost"}, nil)
-	s.run("report", "latest", "--chaos", file, "--format", "markdown").wants(t, desk.ExitOK, []string{"0 of 4,000 accepted lost"}, nil)
+	s.run("report", "latest", "--chaos", file, "-o", "-").wants(t, desk.ExitOK,
+		[]string{`id="decisions"`, "0 of 4,000 accepted lost"}, nil)
+	s.run("report", "latest", "--chaos", file, "--format", "markdown").wants(t, desk.ExitOK,
+		[]string{"0 of 4,000 accepted lost"}, nil)
 }
 
 // A result's file has the table; verify makes it again, and finds what was edited.
@@ -172,33 +207,51 @@ func TestDecideErrors(t *testing.T) {
 	s.run("decide").wants(t, desk.ExitUsage, nil, []string{"needs an id or a file"})
 	s.run("decide", "latest").wants(t, desk.ExitUsage, nil, []string{"no results yet"})
 	s.stored(1)
-	s.run("decide", "latest").wants(t, desk.ExitUsage, nil, []string{"does not tell when to use which: the entries of its arms were not followed", "wirelab compare log-grpc"})
+	s.run("decide", "latest").wants(t, desk.ExitUsage, nil,
+		[]string{
+			"does not tell when to use which: the entries of its arms were not followed",
+			"wirelab compare log-grpc",
+		})
 	r := s.waysStored()
 	s.run("decide", "r-unknown").wants(t, desk.ExitUsage, nil, []string{"r-unknown"})
 	s.run("decide", r.ID, "--format", "csv").wants(t, desk.ExitUsage, nil, []string{"csv", "markdown"})
-	s.run("decide", r.ID, "--chaos", "/nowhere/chaos.json").wants(t, desk.ExitUsage, nil, []string{"/nowhere/chaos.json"})
+	s.run("decide", r.ID, "--chaos", "/nowhere/chaos.json").wants(t, desk.ExitUsage, nil,
+		[]string{"/nowhere/chaos.json"})
 	good := chaosFile(t, []outages.Run{madeUpRun()})
-	s.run("report", r.ID, "latest", "--chaos", good, "-o", t.TempDir()+"/").wants(t, desk.ExitUsage, nil, []string{"--chaos belongs to one result"})
-	s.run("report", r.ID, "--chaos", good, "--format", "csv").wants(t, desk.ExitUsage, nil, []string{"html and markdown"})
+	s.run("report", r.ID, "latest", "--chaos", good, "-o", t.TempDir()+"/").wants(t, desk.ExitUsage, nil,
+		[]string{"--chaos belongs to one result"})
+	s.run("report", r.ID, "--chaos", good, "--format", "csv").wants(t, desk.ExitUsage, nil,
+		[]string{"html and markdown"})
 	for name, c := range map[string]struct {
 		edit func(*outages.Run)
 		want string
 	}{
-		"no path":            {func(r *outages.Run) { r.Path = "" }, "run 1: it does not say of which path"},
-		"an unknown fault":   {func(r *outages.Run) { r.Faults = "earthquake" }, "earthquake"},
-		"another's report":   {func(r *outages.Run) { r.Report.Path = "log-http" }, "a run of log-grpc has a report of log-http"},
-		"one entry more":     {func(r *outages.Run) { r.Report.Account.Stored++ }, "the account does not add up"},
-		"no word on why":     {func(r *outages.Run) { r.Report = nil }, "no word on why"},
-		"more than were due": {func(r *outages.Run) { r.Report.Effects[0].Due = 1 }, "what callers saw of logger-down=10s does not add up"},
-		"no limit":           {func(r *outages.Run) { r.Report.Limit = 0 }, "not above 0"},
+		"no path":          {func(r *outages.Run) { r.Path = "" }, "run 1: it does not say of which path"},
+		"an unknown fault": {func(r *outages.Run) { r.Faults = "earthquake" }, "earthquake"},
+		"another's report": {
+			func(r *outages.Run) { r.Report.Path = "log-http" },
+			"a run of log-grpc has a report of log-http",
+		},
+		"one entry more": {func(r *outages.Run) { r.Report.Account.Stored++ }, "the account does not add up"},
+		"no word on why": {func(r *outages.Run) { r.Report = nil }, "no word on why"},
+		"more than were due": {
+			func(r *outages.Run) { r.Report.Effects[0].Due = 1 },
+			"what callers saw of logger-down=10s does not add up",
+		},
+		"no limit": {func(r *outages.Run) { r.Report.Limit = 0 }, "not above 0"},
 	} {
 		run := madeUpRun()
 		c.edit(&run)
-		if out := s.run("decide", r.ID, "--chaos", chaosFile(t, []outages.Run{run})); out.code != desk.ExitUsage || !strings.Contains(out.stderr, c.want) || !strings.Contains(out.stderr, "wirelab chaos logging --json") || out.stdout != "" {
+		if out := s.run("decide", r.ID, "--chaos", chaosFile(t, []outages.Run{run})); out.code != desk.ExitUsage ||
+			!strings.Contains(out.stderr, c.want) || !strings.Contains(out.stderr, "wirelab chaos logging --json") ||
+			out.stdout != "" {
 			t.Errorf("%s: %d, %s%s", name, out.code, out.stdout, out.stderr)
 		}
 	}
-	for _, text := range []string{"", "{", "{}", "[]", "null", `"x"`, `[{"path":1}]`, "\x00", `[{"path":"log-grpc","faults":"listener-kill","report":{"effects":[{"took":"never"}]}}]`} {
+	for _, text := range []string{
+		"", "{", "{}", "[]", "null", `"x"`, `[{"path":1}]`, "\x00",
+		`[{"path":"log-grpc","faults":"listener-kill","report":{"effects":[{"took":"never"}]}}]`,
+	} {
 		file := filepath.Join(t.TempDir(), "broken.json")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -216,11 +269,15 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 		}
 	}
 	for _, broker := range stack.Brokers() {
-		h := stack.HandoverOf([]stack.Broker{{Kind: broker, Queue: workqueue.Options{Confirms: true, Persistent: true}}})
+		h := stack.HandoverOf([]stack.Broker{{
+			Kind:  broker,
+			Queue: workqueue.Options{Confirms: true, Persistent: true},
+		}})
 		if !h.OnDisk() || h.Queue == "" || h.Broker == "" {
 			t.Errorf("%s: %+v", broker, h)
 		}
-		if elsewhere := stack.HandoverOf([]stack.Broker{{Kind: broker, URL: "x"}}); elsewhere.OnDisk() || elsewhere.Sync != result.SyncUnknown {
+		if elsewhere := stack.HandoverOf([]stack.Broker{{Kind: broker, URL: "x"}}); elsewhere.OnDisk() ||
+			elsewhere.Sync != result.SyncUnknown {
 			t.Errorf("%s elsewhere: %+v", broker, elsewhere)
 		}
 	}
@@ -235,10 +292,12 @@ func decidesByChaos(t *testing.T, run outages.Run) {
 	}
 	s := newShell(t)
 	s.waysStored()
-	rows := decode[kept.Decisions](t, s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []outages.Run{run})).stdout).Tables[1].Rows
+	rows := decode[kept.Decisions](t,
+		s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []outages.Run{run})).stdout).Tables[1].Rows
 	for _, d := range rows {
 		if d.Metric == run.Faults {
-			if len(d.First) != 1 || d.First[0].Early || !strings.Contains(d.First[0].Saw, "/s") || !strings.Contains(d.Holds, run.Machine) {
+			if len(d.First) != 1 || d.First[0].Early || !strings.Contains(d.First[0].Saw, "/s") ||
+				!strings.Contains(d.Holds, run.Machine) {
 				t.Errorf("%+v", d)
 			}
 			return

@@ -39,7 +39,10 @@ func TestPipelineCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := file.Services["pipeline"]
-	if want := []string{prepare.AMQPVariable, experiment.DatabaseVariable}; !slices.Equal(slices.Sorted(maps.Keys(of.Environment)), want) {
+	if want := []string{
+		prepare.AMQPVariable,
+		experiment.DatabaseVariable,
+	}; !slices.Equal(slices.Sorted(maps.Keys(of.Environment)), want) {
 		t.Fatalf("it sets %v, want %q", of.Environment, want)
 	}
 	if len(of.Command) < 2 || !slices.Equal(of.Command[:2], []string{"up", "logging"}) {
@@ -50,9 +53,13 @@ func TestPipelineCompose(t *testing.T) {
 		args = append(args, anywhere.ReplaceAllString(arg, "127.0.0.1:0"))
 	}
 	postgrestest.Need(t)
-	environment := []string{prepare.AMQPVariable + "=" + rabbitmqtest.Shared(t), experiment.DatabaseVariable + "=" + postgrestest.Fresh(t)}
+	environment := []string{
+		prepare.AMQPVariable + "=" + rabbitmqtest.Shared(t),
+		experiment.DatabaseVariable + "=" + postgrestest.Fresh(t),
+	}
 	p, up := rise(t, environment, args...)
-	status, reply, err := post(t.Context(), up.Gateway+"/log-rabbit", logging.Entry{ID: "queued", Name: "event", Data: "<data>"})
+	status, reply, err := post(t.Context(), up.Gateway+"/log-rabbit",
+		logging.Entry{ID: "queued", Name: "event", Data: "<data>"})
 	if err != nil || status != http.StatusAccepted || reply.Data.ID != "queued" {
 		t.Errorf("%d, %+v, %v", status, reply, err)
 	}

@@ -130,7 +130,8 @@ func typed(t *testing.T, dir string, words []string) {
 			words = slices.Concat(words[:i+1], []string{"127.0.0.1:0"}, words[i+2:])
 		}
 		environment := []string{hermesProgram(t)}
-		if slices.Contains(words, "logging") && prereq.Shared(prereq.PostgreSQLVariable) != "" { // else each starts a server for its entries
+		// else each starts a server for its entries
+		if slices.Contains(words, "logging") && prereq.Shared(prereq.PostgreSQLVariable) != "" {
 			environment = append(environment, postgres.Variable+"="+postgrestest.Fresh(t))
 		}
 		p := beginWith(t, dir, environment, words...).within(3 * time.Minute)
@@ -239,15 +240,18 @@ func TestDocWorkflow(t *testing.T) {
 		command := exec.CommandContext(t.Context(), "bash", "-e", "-c",
 			`bin/wirelab() { "$WIRELAB" "$@" --rounds 1 --max-rounds 1 --slices 1 --slice 30ms -q; }`+"\n"+step.Run)
 		command.Dir = dir
-		command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB="+os.Args[0], "WIRELAB_STORE="+filepath.Join(dir, "results.db"),
+		command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB="+os.Args[0],
+			"WIRELAB_STORE="+filepath.Join(dir, "results.db"),
 			measure.CertificateEnv+"="+measure.CertificateNone, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
 		out, err := command.CombinedOutput()
 		code := command.ProcessState.ExitCode()
-		if warned := strings.Contains(string(out), "::warning::"); code != desk.ExitOK && code != desk.ExitNoWord || warned != (code == desk.ExitOK) {
+		if warned := strings.Contains(string(out), "::warning::"); code != desk.ExitOK && code != desk.ExitNoWord ||
+			warned != (code == desk.ExitOK) {
 			t.Errorf("exit code %d, %v:\n%s", code, err, out)
 		}
 		for file, begins := range map[string]string{"summary.md": "## wirelab: in", "wirelab.xml": "<?xml"} {
-			if written, err := os.ReadFile(filepath.Join(dir, file)); err != nil || !strings.HasPrefix(string(written), begins) {
+			if written, err := os.ReadFile(filepath.Join(dir, file)); err != nil ||
+				!strings.HasPrefix(string(written), begins) {
 				t.Errorf("%s: %v: %.300s", file, err, written)
 			}
 		}
@@ -314,14 +318,16 @@ func runBlock(t *testing.T, block string) string {
 		t.Fatal(err)
 	}
 	block = regexp.MustCompile(`(?:127\.0\.0\.1|localhost):\d+`).ReplaceAllString(block, address)
-	wait := "for i in $(seq 3000); do (exec 3<>/dev/tcp/" + strings.Replace(address, ":", "/", 1) + ") 2>/dev/null && break; sleep 0.02; done\n"
+	wait := "for i in $(seq 3000); do (exec 3<>/dev/tcp/" + strings.Replace(address, ":", "/", 1) +
+		") 2>/dev/null && break; sleep 0.02; done\n"
 	block = regexp.MustCompile(`&(\s+#.*)?\n`).ReplaceAllLiteralString(block, "&\n"+wait)
 	prelude := `set -e
 wirelab=` + os.Args[0] + `
 bin/wirelab() { case $1 in compare) "$wirelab" "$@" --print-plan;;
 load) "$wirelab" "$@" --rounds 1 --max-rounds 1 --slices 1 --slice 30ms || [ $? -eq 3 ];; # the machine may be too busy
 *) "$wirelab" "$@";; esac; }
-grpcurl() { if command -v grpcurl >/dev/null; then command grpcurl "$@"; else (cd ` + root + ` && go tool -modfile=build/tools/go.mod grpcurl "$@"); fi; }
+grpcurl() { if command -v grpcurl >/dev/null; then command grpcurl "$@"; else (cd ` + root +
+		` && go tool -modfile=build/tools/go.mod grpcurl "$@"); fi; }
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 set -m
 `
@@ -329,7 +335,8 @@ set -m
 	command := exec.CommandContext(t.Context(), "bash", "-c", prelude+block)
 	command.Dir = t.TempDir()
 	linked(t, command.Dir, "examples")
-	command.Env = append(os.Environ(), asProgram+"=1", measure.CertificateEnv+"="+measure.CertificateNone, "PORT="+address[strings.LastIndex(address, ":")+1:], "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
+	command.Env = append(os.Environ(), asProgram+"=1", measure.CertificateEnv+"="+measure.CertificateNone,
+		"PORT="+address[strings.LastIndex(address, ":")+1:], "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
 	command.WaitDelay = 20 * time.Second // a server under the race detector takes its time to stop
 	out, err := command.CombinedOutput()
 	if err != nil {

@@ -21,7 +21,8 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	asJSON := cli.JSONFlag(c)
-	c.Flags().DurationVar(&o.Burst, "burst", 10*time.Second, "how long a server is compared with itself; there are always ten rounds")
+	c.Flags().DurationVar(&o.Burst, "burst", 10*time.Second,
+		"how long a server is compared with itself; there are always ten rounds")
 	c.Flags().BoolVar(&o.NoBurst, "no-burst", false, "make no certificate")
 	c.Flags().BoolVarP(&o.Quiet, "quiet", "q", false, "no progress on standard error")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -35,7 +35,10 @@ func (a *app) driven(order control.Dial) (wirelab.Cell, error) {
 		arm := plan.Arm{Protocol: order.Protocol, Server: order.Server, Client: order.Client}
 		cell, err := a.ArmCell(order.Workload, arm)
 		if err == nil && arm.Direct() {
-			cell.Database = wirelab.DatabaseAddress{Kind: cell.Protocol.Name, Source: a.Getenv(experiment.DatabaseVariable)}
+			cell.Database = wirelab.DatabaseAddress{
+				Kind:   cell.Protocol.Name,
+				Source: a.Getenv(experiment.DatabaseVariable),
+			}
 		}
 		return cell, err
 	}

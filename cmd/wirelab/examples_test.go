@@ -28,8 +28,17 @@ func TestExampleServices(t *testing.T) {
 		wires []string
 	}{
 		"rest-python": {prereq.Python, prereq.FindPython, nil, []string{"rest"}},
-		"grpc-node":   {prereq.Node, prereq.FindNode, []string{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"}, []string{"grpc"}},
-		"go":          {prereq.Thing{Name: "modules of Go"}, func() error { return nil }, []string{"go", "build", "-o", "shop", "."}, []string{"rest", "grpc"}},
+		"grpc-node": {
+			prereq.Node, prereq.FindNode,
+			[]string{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"},
+			[]string{"grpc"},
+		},
+		"go": {
+			prereq.Thing{Name: "modules of Go"},
+			func() error { return nil },
+			[]string{"go", "build", "-o", "shop", "."},
+			[]string{"rest", "grpc"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +46,8 @@ func TestExampleServices(t *testing.T) {
 			dir := t.TempDir()
 			copyExample(t, name, dir)
 			if c.build != nil {
-				command := exec.CommandContext(t.Context(), c.build[0], c.build[1:]...) //nolint:gosec // it is in the table above
+				command := exec.CommandContext(t.Context(), c.build[0],
+					c.build[1:]...) //nolint:gosec // it is in the table above
 				command.Dir = dir
 				if out, err := command.CombinedOutput(); err != nil { // without a network, there are no packages
 					c.thing.Need(t, fmt.Errorf("%v: %w: %.500s", c.build, err, out))
@@ -62,7 +72,8 @@ func checkExample(t *testing.T, dir string, wires []string) {
 		}
 		arms = append(arms, "shop.yaml:"+wire)
 	}
-	m := begin(t, dir, append(arms, "--operation", "get", "--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "100ms")...).within(time.Minute)
+	m := begin(t, dir, append(arms, "--operation", "get", "--rounds", "1", "--max-rounds", "1", "--slices", "1",
+		"--slice", "100ms")...).within(time.Minute)
 	m.ended(desk.ExitOK, desk.ExitUndecided, desk.ExitNoWord) // a busy machine has no word
 	for _, trial := range m.stored().Rounds[0].Trials {
 		if trial.OK == 0 || len(trial.Errors) > 0 || trial.Server.CPU == 0 {

@@ -54,7 +54,8 @@ func begin(t *testing.T, dir string, args ...string) *program {
 // beginWith is begin with more in the environment.
 func beginWith(t *testing.T, dir string, environment []string, args ...string) *program {
 	t.Helper()
-	p := prepared(t, dir, append([]string{measure.CertificateEnv + "=" + measure.CertificateNone}, environment...), args...)
+	p := prepared(t, dir, append([]string{measure.CertificateEnv + "=" + measure.CertificateNone}, environment...),
+		args...)
 	p.command.Stdout = &p.stdout
 	p.start()
 	return p
@@ -184,7 +185,8 @@ func (p *program) processes(word string) map[int]string {
 			continue
 		}
 		line, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
-		if text := string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})); strings.Contains(text, word) && len(line) > 0 {
+		if text := string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})); strings.Contains(text, word) &&
+			len(line) > 0 {
 			found[pid] = text
 		}
 	}
@@ -265,9 +267,11 @@ func TestCompare(t *testing.T) {
 	if len(r.Rounds) != 2 || len(r.Rounds[0].Trials) != 4 || r.Ending != result.RoundsDone {
 		t.Fatalf("stored %d rounds, ending %q", len(r.Rounds), r.Ending)
 	}
-	c.shell(t).run("results", "show", "--full").wants(t, desk.ExitOK, []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
+	c.shell(t).run("results", "show", "--full").wants(t, desk.ExitOK,
+		[]string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
 	for _, trial := range r.Rounds[0].Trials {
-		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 || *trial.Server.Allocations == 0 {
+		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 ||
+			*trial.Server.Allocations == 0 {
 			t.Errorf("trial %+v lacks a cost", trial)
 		}
 	}
@@ -360,7 +364,8 @@ func TestFullDisk(t *testing.T) {
 		}
 		return a.Keep(t.Context(), results, storetest.Sample(1))
 	})
-	if err == nil || desk.ExitCodeOf(err) != desk.ExitFailed || !strings.Contains(desk.Describe(err), "results import") {
+	if err == nil || desk.ExitCodeOf(err) != desk.ExitFailed ||
+		!strings.Contains(desk.Describe(err), "results import") {
 		t.Fatalf("on a full disk: %v", err)
 	}
 	file := regexp.MustCompile(`the result is in (\S+\.json)`).FindStringSubmatch(desk.Describe(err))

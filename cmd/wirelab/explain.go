@@ -39,9 +39,12 @@ func newExplainCommand(a *app) *cobra.Command {
 		Short:   "Split a difference into the shares of framing, encoding and TLS",
 		Long:    desk.HelpText("explain"),
 		Example: desk.HelpText("explain.examples"),
-		Args: a.OperationArgument("an operation such as directory.GetPerson, or a result", func(protocol string) string {
-			return "explain takes an operation, such as directory.GetPerson, and chooses the protocols; to start from this one, write --from " + protocol
-		}),
+		Args: a.OperationArgument("an operation such as directory.GetPerson, or a result",
+			func(protocol string) string {
+				return "explain takes an operation, such as directory.GetPerson, and chooses the protocols; to " +
+					"start from " +
+					"this one, write --from " + protocol
+			}),
 		ValidArgsFunction: a.CompleteIDs,
 	}
 	flags := command.Flags()
@@ -57,14 +60,16 @@ func newExplainCommand(a *app) *cobra.Command {
 			return wirelab.UnknownName("format", f.format, forms.ExplainFormats())
 		}
 		if f.format == forms.CSV { // its rows are effects, of which a refused value has none
-			if err := a.CannotMark("the csv of explain", "text, markdown and json have one, and wirelab report --format csv"); err != nil {
+			if err := a.CannotMark("the csv of explain",
+				"text, markdown and json have one, and wirelab report --format csv"); err != nil {
 				return err
 			}
 		}
 		workload, operation, dotted := strings.Cut(args[0], ".")
 		if known := slices.Contains(a.WorkloadNames(), workload); known && (dotted || !measure.IsFile(args[0])) {
 			if !dotted {
-				return cli.Usage("%s is a workload: name an operation of it, such as %s", workload, a.AnOperation(workload))
+				return cli.Usage("%s is a workload: name an operation of it, such as %s", workload,
+					a.AnOperation(workload))
 			}
 			return a.runExplain(c.Context(), workload, operation, &f)
 		}
@@ -92,32 +97,47 @@ func changed(flags *pflag.FlagSet, allowed ...string) (name string) {
 
 func (f *explainFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringSliceVar(&f.factors.Transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
-	flags.StringSliceVar(&f.factors.Encodings, "encoding", nil, "levels of encoding: "+strings.Join(factorial.Encodings(a.Catalog), ",")+" (default: those of json,proto,avro that the workload has)")
+	flags.StringSliceVar(&f.factors.Transports, "transport", nil,
+		"levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
+	flags.StringSliceVar(&f.factors.Encodings, "encoding", nil,
+		"levels of encoding: "+strings.Join(factorial.Encodings(a.Catalog),
+			",")+" (default: those of json,proto,avro that the workload has)")
 	flags.StringSliceVar(&f.factors.TLS, "tls", nil, "levels of TLS: off,on (default both)")
-	flags.IntSliceVar(&f.factors.Connections, "connections", nil, "levels of connections, such as 1,4 (default: as many as each transport needs)")
-	flags.StringSliceVar(&f.factors.Data, "data", nil, "levels of data set, such as 4,100,10000 (default: the workload's first)")
+	flags.IntSliceVar(&f.factors.Connections, "connections", nil,
+		"levels of connections, such as 1,4 (default: as many as each transport needs)")
+	flags.StringSliceVar(&f.factors.Data, "data", nil,
+		"levels of data set, such as 4,100,10000 (default: the workload's first)")
 	flags.StringSliceVar(&f.factors.Drivers, "driver", nil, "levels of the driver: client,raw (default client)")
-	flags.StringVar(&f.corners.From, "from", "", "the arm, or protocol, where the difference starts (default: plain HTTP/1.1 with JSON)")
-	flags.StringVar(&f.corners.To, "to", "", "the arm, or protocol, where it ends (default: plain gRPC with Protocol Buffers)")
+	flags.StringVar(&f.corners.From, "from", "",
+		"the arm, or protocol, where the difference starts (default: plain HTTP/1.1 with JSON)")
+	flags.StringVar(&f.corners.To, "to", "",
+		"the arm, or protocol, where it ends (default: plain gRPC with Protocol Buffers)")
 	flags.StringVar(&f.format, "format", forms.Text, "what to print: "+strings.Join(forms.ExplainFormats(), ", "))
-	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
-	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
+	flags.IntSliceVar(&f.inFlight, "in-flight", nil,
+		"closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
+	flags.StringVar(&f.rate, "rate", "",
+		"open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
 	registerArrivals(&f.arrivals, command)
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's widest interval is as narrow as `±2%`")
-	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
-	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as are needed to prove an effect; with fewer than 10 nothing is claimed)")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0,
+		"start no more rounds after this time, once the fewest rounds are done")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0,
+		"fewest rounds (default: as many as are needed to prove an effect; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 5; 3 in the open loop)")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms, or as long as ten calls take; 1s in the open loop)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0,
+		"length of a slice (default 30ms, or as long as ten calls take; 1s in the open loop)")
 	desk.AddDeadlineFlag(flags, &f.plan.Deadline, "10s")
-	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
-	flags.StringVar(&f.plan.Primary, "primary", "", "metric that sentences are about (default server-cpu; response-p99 in the open loop)")
+	flags.StringVar(&f.plan.Requests, "requests", "",
+		"how requests are chosen; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Primary, "primary", "",
+		"metric that sentences are about (default server-cpu; response-p99 in the open loop)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	desk.AddNameFlag(flags, &f.conduct.name)
 	flags.BoolVar(&f.conduct.json, "json", false, "print the result and the explanation as JSON")
-	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the whole plan as a file for wirelab run, and run nothing")
+	flags.BoolVar(&f.conduct.plan, "print-plan", false,
+		"print the whole plan as a file for wirelab run, and run nothing")
 	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
 	desk.AddCertificateFlag(flags, &f.conduct.certificate)
 	a.AddFullFlag(flags)
@@ -158,7 +178,8 @@ func (f *explainFlags) parse(a *app, work wirelab.Work, operation string) (p pla
 	}
 	for _, l := range p.Loads {
 		if !l.Open() && l.InFlight < most {
-			return p, nil, cli.Usage("--connections %d is more than the %d in flight, so that some would never be used", most, l.InFlight)
+			return p, nil, cli.Usage("--connections %d is more than the %d in flight, so that some would never be used",
+				most, l.InFlight)
 		}
 	}
 	if p.Slices == 0 && (len(p.Loads) == 0 || !p.Loads[0].Open()) {
@@ -245,7 +266,8 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 		// Arms that a check refuses are left out, and said to be; without any
 		// there is no answer.
 		if why := l.Metrics[0].Why; why != "" {
-			return cli.With(desk.ExitNoWord, fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.Stored("the result is ", r.ID)))
+			return cli.With(desk.ExitNoWord,
+				fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.Stored("the result is ", r.ID)))
 		}
 	}
 	return nil

@@ -21,10 +21,12 @@ import (
 func (s *shell) factorialStored(drop ...string) *result.Result {
 	s.t.Helper()
 	r := resulttest.Factorial(7, resulttest.Effects{
-		"HTTP/2": 0.15, "gRPC": 0.25, "Protocol Buffers": -0.3, "Avro": -0.25, "TLS": 0.1, "gRPC × Protocol Buffers": -0.12,
+		"HTTP/2": 0.15, "gRPC": 0.25, "Protocol Buffers": -0.3, "Avro": -0.25, "TLS": 0.1,
+		"gRPC × Protocol Buffers": -0.12,
 	}, drop...)
 	a := newApp(cli.Terminal{}, nil, func(key string) string { return s.env[key] })
-	if err := a.WithStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
+	if err := a.WithStore(s.t.Context(),
+		func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
 		s.t.Fatal(err)
 	}
 	return r
@@ -39,13 +41,40 @@ func TestExplainMakesTheFactorial(t *testing.T) {
 		count int
 		left  []string
 	}{
-		{"directory.GetPerson", []string{"http1-json", "http1-tls-json", "http1-proto", "http1-tls-proto", "http1-avro"}, 18, nil},
-		{"directory.ListPersons --data 4,100,10000", []string{"http1-json,data=4", "http1-json,data=100", "http1-json,data=10000", "http1-tls-json,data=4"}, 54, nil},
-		{"directory.GetPerson --transport grpc,connect --encoding proto --tls off", []string{"grpc", "connect"}, 2, nil},
-		{"directory.GetPerson --transport http1 --encoding json --tls off --connections 1,4", []string{"http1-json,connections=1", "http1-json,connections=4"}, 2, nil},
-		{"directory.GetPerson --transport http1,grpc --encoding json,proto --tls off --driver client,raw", []string{"http1-json", "http1-json,driver=raw"}, 8, nil},
+		{
+			"directory.GetPerson",
+			[]string{"http1-json", "http1-tls-json", "http1-proto", "http1-tls-proto", "http1-avro"},
+			18, nil,
+		},
+		{
+			"directory.ListPersons --data 4,100,10000",
+			[]string{"http1-json,data=4", "http1-json,data=100", "http1-json,data=10000", "http1-tls-json,data=4"},
+			54,
+			nil,
+		},
+		{
+			"directory.GetPerson --transport grpc,connect --encoding proto --tls off",
+			[]string{"grpc", "connect"},
+			2,
+			nil,
+		},
+		{
+			"directory.GetPerson --transport http1 --encoding json --tls off --connections 1,4",
+			[]string{"http1-json,connections=1", "http1-json,connections=4"},
+			2, nil,
+		},
+		{
+			"directory.GetPerson --transport http1,grpc --encoding json,proto --tls off --driver client,raw",
+			[]string{"http1-json", "http1-json,driver=raw"},
+			8, nil,
+		},
 		// What nothing carries is left out and named.
-		{"routeguide.GetFeature", []string{"http1-json"}, 0, []string{"left out, since nothing carries GetFeature over them: ", "grpc with json, TLS off"}},
+		{
+			"routeguide.GetFeature",
+			[]string{"http1-json"},
+			0,
+			[]string{"left out, since nothing carries GetFeature over them: ", "grpc with json, TLS off"},
+		},
 		{"routeguide.RecordRoute --transport http1,grpc --encoding proto --tls off,on", nil, 0, []string{"left out"}},
 	} {
 		got := s.run(append([]string{"explain", "--print-plan"}, strings.Fields(c.args)...)...)
@@ -65,11 +94,15 @@ func TestExplainMakesTheFactorial(t *testing.T) {
 			t.Errorf("%s: plan %q, %+v", c.args, p.Name, p.Rounds)
 		}
 	}
-	p := decode[plan.Plan](t, s.run("explain", "directory.GetPerson", "--connections", "1,4", "--from", "grpc-tls", "--to", "http1-json", "--print-plan", "--tls", "off,on", "--encoding", "json,proto").stdout)
-	if p.Explain != (plan.Corners{From: "grpc-tls", To: "http1-json"}) || len(p.Loads) != 1 || p.Loads[0].InFlight != 4 || p.Slices != explainSlices {
+	p := decode[plan.Plan](t, s.run("explain", "directory.GetPerson", "--connections", "1,4", "--from", "grpc-tls",
+		"--to", "http1-json", "--print-plan", "--tls", "off,on", "--encoding", "json,proto").stdout)
+	if p.Explain != (plan.Corners{From: "grpc-tls", To: "http1-json"}) || len(p.Loads) != 1 ||
+		p.Loads[0].InFlight != 4 || p.Slices != explainSlices {
 		t.Errorf("%+v, loads %+v, %d slices", p.Explain, p.Loads, p.Slices)
 	}
-	if many := decode[plan.Plan](t, s.run("explain", "directory.ListPersons", "--data", "4,100,10000", "--print-plan").stdout); many.Rounds.Min < 11 {
+	if many := decode[plan.Plan](t,
+		s.run("explain", "directory.ListPersons", "--data", "4,100,10000",
+			"--print-plan").stdout); many.Rounds.Min < 11 {
 		t.Errorf("%d rounds prove no effect of so many", many.Rounds.Min)
 	}
 }
@@ -91,7 +124,10 @@ func TestExplainRefusals(t *testing.T) {
 		{"directory.GetPerson --connections 0", "--connections 0: want 1 or more"},
 		{"directory.GetPerson --connections 1,8 --in-flight 4", "--connections 8 is more than the 4 in flight"},
 		{"directory.GetPerson --data 4,100,10000 --connections 1,4", "make 108 arms, and an experiment has at most 64"},
-		{"directory.GetPerson --transport http1 --encoding json --tls off", "has 1 arms of these factors, where two are the least"},
+		{
+			"directory.GetPerson --transport http1 --encoding json --tls off",
+			"has 1 arms of these factors, where two are the least",
+		},
 		{"directory.GetPerson --from soap", `explain.from is "soap"`},
 		{"directory.GetPerson --until 9", "is not a percentage"},
 		{"directory.GetPerson --format pdf", `unknown format "pdf"; known: csv, json, markdown, text`},
@@ -101,8 +137,10 @@ func TestExplainRefusals(t *testing.T) {
 		s.run(append([]string{"explain"}, strings.Fields(c.args)...)...).wants(t, desk.ExitUsage, nil, []string{c.says})
 	}
 	s.factorialStored()
-	s.run("explain", "latest", "--data", "4").wants(t, desk.ExitUsage, nil, []string{"--data is for an experiment to run; latest is a result that was measured"})
-	s.run("explain", "latest", "--from", "soap").wants(t, desk.ExitUsage, nil, []string{`unknown arm to start from "soap"; known: grpc-avro`})
+	s.run("explain", "latest", "--data", "4").wants(t, desk.ExitUsage, nil,
+		[]string{"--data is for an experiment to run; latest is a result that was measured"})
+	s.run("explain", "latest", "--from", "soap").wants(t, desk.ExitUsage, nil,
+		[]string{`unknown arm to start from "soap"; known: grpc-avro`})
 }
 
 // A stored result is explained in every form, and verify makes all of it again.
@@ -113,17 +151,22 @@ func TestExplainAResult(t *testing.T) {
 	}
 	s := newShell(t)
 	r := s.factorialStored()
-	s.run("explain", "latest", "--full").wants(t, desk.ExitOK, []string{"server CPU per request against http1-json", "TLS on vs off", "act together"}, nil)
-	s.run("explain", r.ID[:16], "--from", "http1-tls-json", "--to", "grpc-tls-avro", "--full").wants(t, desk.ExitOK, []string{"server CPU per request from http1-tls-json to grpc-tls-avro"}, nil)
-	s.run("explain", r.ID, "--format", "markdown").wants(t, desk.ExitOK, []string{"| **together** |", "| gRPC vs HTTP/1.1 | +23.6 % |", "### How it was measured"}, nil)
-	s.run("results", "show", r.ID, "--full").wants(t, desk.ExitOK, []string{"http1-tls-avro"}, []string{"wirelab explain " + r.ID})
+	s.run("explain", "latest", "--full").wants(t, desk.ExitOK,
+		[]string{"server CPU per request against http1-json", "TLS on vs off", "act together"}, nil)
+	s.run("explain", r.ID[:16], "--from", "http1-tls-json", "--to", "grpc-tls-avro", "--full").wants(t, desk.ExitOK,
+		[]string{"server CPU per request from http1-tls-json to grpc-tls-avro"}, nil)
+	s.run("explain", r.ID, "--format", "markdown").wants(t, desk.ExitOK,
+		[]string{"| **together** |", "| gRPC vs HTTP/1.1 | +23.6 % |", "### How it was measured"}, nil)
+	s.run("results", "show", r.ID, "--full").wants(t, desk.ExitOK, []string{"http1-tls-avro"},
+		[]string{"wirelab explain " + r.ID})
 	rows, err := csv.NewReader(strings.NewReader(s.run("explain", r.ID, "--format", "csv").stdout)).ReadAll()
 	if err != nil || len(rows) < 100 || !slices.Contains(rows[1], "HTTP/2 vs HTTP/1.1") {
 		t.Errorf("%v, %d rows", err, len(rows))
 	}
 	text := s.run("explain", r.ID, "--json", "--to", "grpc-tls-proto").stdout
 	d := decode[report.Document](t, text)
-	if d.Explanation == nil || d.Explanation.To != "grpc-tls-proto" || len(d.Printed.Explained) != 3 || !strings.Contains(d.Printed.Explained[0], "Of grpc-tls-proto's") {
+	if d.Explanation == nil || d.Explanation.To != "grpc-tls-proto" || len(d.Printed.Explained) != 3 ||
+		!strings.Contains(d.Printed.Explained[0], "Of grpc-tls-proto's") {
 		t.Fatalf("%+v", d.Printed.Explained)
 	}
 	file := filepath.Join(t.TempDir(), "explained.json")
@@ -133,7 +176,8 @@ func TestExplainAResult(t *testing.T) {
 		}
 		return s.run("verify", file)
 	}
-	verified(text).wants(t, desk.ExitOK, []string{"holds", "explanation: every effect, interaction and share computed again"}, nil)
+	verified(text).wants(t, desk.ExitOK,
+		[]string{"holds", "explanation: every effect, interaction and share computed again"}, nil)
 	for _, edit := range []struct{ from, to, where string }{
 		{"Of grpc-tls-proto's", "Of gRPC's", "printed.explained[0]"},
 		{`"ratio": 1.1`, `"ratio": 1.2`, "explanation."},
@@ -144,7 +188,8 @@ func TestExplainAResult(t *testing.T) {
 		if !found || !strings.Contains(explained, edit.from) {
 			t.Fatalf("nothing to edit: %s", edit.from)
 		}
-		verified(before+`"explanation": {`+strings.Replace(explained, edit.from, edit.to, 1)).wants(t, desk.ExitFailed, []string{"does not hold", edit.where}, nil)
+		verified(before+`"explanation": {`+strings.Replace(explained, edit.from, edit.to, 1)).wants(t, desk.ExitFailed,
+			[]string{"does not hold", edit.where}, nil)
 	}
 }
 
@@ -171,7 +216,8 @@ func TestExplainMeasures(t *testing.T) {
 		t.Skip("runs an experiment")
 	}
 	dir := t.TempDir()
-	p := begin(t, dir, "explain", "directory.GetPerson", "--transport", "http1,grpc", "--encoding", "json,proto", "--tls", "off",
+	p := begin(t, dir, "explain", "directory.GetPerson", "--transport", "http1,grpc", "--encoding", "json,proto",
+		"--tls", "off",
 		"--rounds", "1", "--max-rounds", "1", "--slices", "2", "--json")
 	if code := p.end(); code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Errorf("exit code %d:\n%s", code, p.said.String())

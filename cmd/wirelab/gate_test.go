@@ -76,7 +76,8 @@ func TestCheckExitCodes(t *testing.T) {
 		}
 		if asJSON := s.run(append(args, "--json")...); c.code != 64 {
 			var j threshold.Judgement
-			if err := json.Unmarshal([]byte(asJSON.stdout), &j); err != nil || asJSON.code != c.code || (asJSON.stderr == "") != (c.code == 0) {
+			if err := json.Unmarshal([]byte(asJSON.stdout), &j); err != nil || asJSON.code != c.code ||
+				(asJSON.stderr == "") != (c.code == 0) {
 				t.Errorf("%s: as JSON: %v, exit code %d, %q", c.name, err, asJSON.code, asJSON.stderr)
 			}
 		}
@@ -92,7 +93,8 @@ func TestGateFiles(t *testing.T) {
 	file := resultFile(t, resulttest.Closed())
 	comment, cases := filepath.Join(dir, "comment.md"), filepath.Join(dir, "junit.xml")
 	s.run("results", "import", file).wants(t, desk.ExitOK, nil, nil)
-	s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--markdown", comment, "--junit", cases).wants(t, 1, []string{"Fail ("}, nil)
+	s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--markdown", comment, "--junit", cases).wants(t,
+		1, []string{"Fail ("}, nil)
 	if text, err := os.ReadFile(comment); err != nil || !bytes.HasPrefix(text, []byte("## wirelab: fail\n")) {
 		t.Errorf("%v: %.200s", err, text)
 	}
@@ -104,8 +106,10 @@ func TestGateFiles(t *testing.T) {
 		t.Errorf("%v: %.200s", err, text)
 	}
 	// With "-" nothing else is on standard output, and the verdict on standard error.
-	s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--markdown", "-").wants(t, 1, []string{"## wirelab: fail"}, []string{"over the limit of +3%"})
-	if o := s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--junit", "-"); !strings.HasPrefix(o.stdout, "<?xml") {
+	s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--markdown", "-").wants(t, 1,
+		[]string{"## wirelab: fail"}, []string{"over the limit of +3%"})
+	if o := s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--junit",
+		"-"); !strings.HasPrefix(o.stdout, "<?xml") {
 		t.Errorf("%.100s", o.stdout)
 	}
 	for _, c := range []struct {
@@ -114,9 +118,11 @@ func TestGateFiles(t *testing.T) {
 	}{
 		{[]string{"--json", "--markdown", "-"}, desk.ExitUsage},
 		{[]string{"--junit", "-", "--markdown", "-"}, desk.ExitUsage},
-		{[]string{"--junit", filepath.Join(dir, "no", "where")}, desk.ExitNoWord}, // 1 would say that a threshold is crossed
+		// 1 would say that a threshold is crossed
+		{[]string{"--junit", filepath.Join(dir, "no", "where")}, desk.ExitNoWord},
 	} {
-		s.run(append([]string{"results", "check", "latest", "--fail-if", "p99 > 1s"}, c.args...)...).wants(t, c.code, nil, nil)
+		s.run(append([]string{"results", "check", "latest", "--fail-if", "p99 > 1s"}, c.args...)...).wants(t, c.code,
+			nil, nil)
 	}
 }
 
@@ -126,15 +132,19 @@ func TestThresholdsAreCheckedFirst(t *testing.T) {
 	s := newShell(t)
 	compare := []string{"compare", "grpc", "connect", "--workload", "routeguide.GetFeature", "--print-plan"}
 	s.run(append(compare, "--fail-if", "cpu/req > +3%")...).wants(t, desk.ExitOK, []string{`"protocol": "grpc"`}, nil)
-	s.run(append(compare, "--fail-if", "graphql: cpu/req > +3%")...).wants(t, desk.ExitUsage, nil, []string{"unknown arm", "known: connect, grpc"})
-	s.run(append(compare, "--fail-if", "p99 > 20ms @ 7")...).wants(t, desk.ExitUsage, nil, []string{`unknown load "7"`, "1 in flight"})
+	s.run(append(compare, "--fail-if", "graphql: cpu/req > +3%")...).wants(t, desk.ExitUsage, nil,
+		[]string{"unknown arm", "known: connect, grpc"})
+	s.run(append(compare, "--fail-if", "p99 > 20ms @ 7")...).wants(t, desk.ExitUsage, nil,
+		[]string{`unknown load "7"`, "1 in flight"})
 	s.run(append(compare, "--junit", "x.xml")...).wants(t, desk.ExitUsage, nil, []string{"--fail-if"})
-	s.run("run", "quick", "--print-plan", "--fail-if", "throughput > +3%").wants(t, desk.ExitUsage, nil, []string{"more is better"})
+	s.run("run", "quick", "--print-plan", "--fail-if", "throughput > +3%").wants(t, desk.ExitUsage, nil,
+		[]string{"more is better"})
 }
 
 // With thresholds a server that does not start is no regression.
 func TestCompareWithThresholdAndNoServer(t *testing.T) {
 	t.Parallel()
-	newShell(t).run("compare", "grpc,target=127.0.0.1:1", "connect", "--workload", "routeguide.GetFeature", "--fail-if", "p99 > 1s", "-q", "--certificate", "none").
+	newShell(t).run("compare", "grpc,target=127.0.0.1:1", "connect", "--workload", "routeguide.GetFeature", "--fail-if",
+		"p99 > 1s", "-q", "--certificate", "none").
 		wants(t, desk.ExitNoWord, nil, []string{"nothing listens at 127.0.0.1:1"})
 }

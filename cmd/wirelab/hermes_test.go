@@ -55,7 +55,9 @@ func TestUpLoggingWithHermes(t *testing.T) {
 			url = "hermes://" + part.Doors[stack.DoorGRPC]
 		}
 	}
-	other, elsewhere := rise(t, []string{prepare.HermesVariable + "=" + url, local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes", "--db", "memory")
+	other, elsewhere := rise(t,
+		[]string{prepare.HermesVariable + "=" + url, local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes",
+		"--db", "memory")
 	if len(elsewhere.Parts) != 3 {
 		t.Errorf("beside a Hermes that runs there are %+v", elsewhere.Parts)
 	}
@@ -86,7 +88,8 @@ func carriesByHermes(p *program, up upStatus, ways int) {
 		}
 		ways--
 		id := filepath.Base(url)
-		if status, reply, err := post(t.Context(), url, logging.Entry{ID: id, Name: "n"}); err != nil || status != http.StatusAccepted || reply.Message != "logged via hermes" {
+		if status, reply, err := post(t.Context(), url, logging.Entry{ID: id, Name: "n"}); err != nil ||
+			status != http.StatusAccepted || reply.Message != "logged via hermes" {
 			t.Errorf("%s: %d %+v, %v", url, status, reply, err)
 		}
 		p.eventually(url, func() bool {

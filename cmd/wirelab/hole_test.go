@@ -15,16 +15,26 @@ import (
 
 // holed is an app with a workload that one protocol does not carry, and one does.
 func holed(stdout *bytes.Buffer) *app {
-	grpc := wirelab.Protocol{Name: "grpc", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true}
+	grpc := wirelab.Protocol{
+		Name: "grpc", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp",
+		Multiplexed: true,
+	}
 	netrpc := wirelab.Protocol{Name: "netrpc", Transport: "TCP", Encoding: "gob", Network: "tcp", Multiplexed: true}
-	return with(newApp(cli.Terminal{Stdout: stdout, Stderr: stdout}, nil, func(string) string { return "" }), func(a *app) {
-		a.Catalog = []wirelab.Work{{
-			Name:       "mill",
-			Operations: []wirelab.OperationInfo{{Name: "Grind", Requests: []string{"drawn"}}, {Name: "Turn", Requests: []string{"drawn"}}},
-			Cells:      []wirelab.Cell{{Workload: "mill", Protocol: grpc, Server: "grpc-go", Client: "grpc-go", Usual: true}},
-			Missing:    []wirelab.Missing{{Protocol: netrpc, Why: "a mill has no gob"}},
-		}}
-	})
+	return with(newApp(cli.Terminal{Stdout: stdout, Stderr: stdout}, nil, func(string) string { return "" }),
+		func(a *app) {
+			a.Catalog = []wirelab.Work{{
+				Name: "mill",
+				Operations: []wirelab.OperationInfo{
+					{Name: "Grind", Requests: []string{"drawn"}},
+					{Name: "Turn", Requests: []string{"drawn"}},
+				},
+				Cells: []wirelab.Cell{{
+					Workload: "mill", Protocol: grpc, Server: "grpc-go", Client: "grpc-go",
+					Usual: true,
+				}},
+				Missing: []wirelab.Missing{{Protocol: netrpc, Why: "a mill has no gob"}},
+			}}
+		})
 }
 
 func TestWholeHoleIsRefusedWithItsReason(t *testing.T) {
@@ -43,7 +53,8 @@ func TestWholeHoleIsRefusedWithItsReason(t *testing.T) {
 		command.SetOut(&out)
 		command.SetErr(&out)
 		err := command.ExecuteContext(t.Context())
-		if err == nil || desk.ExitCodeOf(err) != desk.ExitUsage || desk.Describe(err) != "mill is not carried over netrpc: a mill has no gob" {
+		if err == nil || desk.ExitCodeOf(err) != desk.ExitUsage ||
+			desk.Describe(err) != "mill is not carried over netrpc: a mill has no gob" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -55,7 +66,8 @@ func TestWholeHoleIsInTheMatrix(t *testing.T) {
 	a := holed(&out)
 	m := catalog.MatrixOf(a.Catalog[0])
 	if row := m.Protocols[1]; len(m.Protocols) != 2 || row.Protocol != "netrpc" || row.Encoding != "gob" ||
-		row.Holes["Grind"] != "a mill has no gob" || row.Holes["Turn"] == "" || len(row.Operations) > 0 || row.Servers == nil {
+		row.Holes["Grind"] != "a mill has no gob" || row.Holes["Turn"] == "" || len(row.Operations) > 0 ||
+		row.Servers == nil {
 		t.Errorf("rows %+v", m.Protocols)
 	}
 	if want, text := "[1]  netrpc: a mill has no gob", catalog.WorkloadText(m, 80); !strings.Contains(text, want) {

@@ -48,7 +48,8 @@ func TestKeptResults(t *testing.T) {
 			s.run("verify", id).wants(t, desk.ExitOK, nil, nil)
 			again := s.run("results", "export", id, "--format", "json").stdout
 			if again != string(document) {
-				t.Errorf("the document changed in the store, or the figures made from it did:\n%s", firstChange(string(document), again))
+				t.Errorf("the document changed in the store, or the figures made from it did:\n%s",
+					firstChange(string(document), again))
 			}
 			sameAsKept(t, name+".csv.gz", s.run("results", "export", id, "--format", "csv").stdout)
 			sameAsKept(t, name+".txt", s.run("results", "show", id, "--full").stdout)

@@ -44,7 +44,8 @@ func muted(t *testing.T, want, args string, env map[string]string) (code int, st
 	return clitest.Interrupt(t, want, func(ctx context.Context, terminal cli.Terminal) int {
 		a := newApp(terminal, nil, nil)
 		a.Getenv = func(name string) string { return env[name] }
-		return a.Execute(ctx, newRootCommand(a), strings.Fields(args), cli.Ending{Code: desk.ExitCodeOf, Describe: desk.Describe, Last: a.Databases.Close})
+		return a.Execute(ctx, newRootCommand(a), strings.Fields(args),
+			cli.Ending{Code: desk.ExitCodeOf, Describe: desk.Describe, Last: a.Databases.Close})
 	})
 }
 

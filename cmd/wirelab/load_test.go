@@ -6,15 +6,19 @@ import (
 	"wirelab/cmd/internal/desk"
 )
 
-// A host that is not this machine gets nothing, not even a question, until somebody says that it may be loaded. 192.0.2.1 is
-// of no network (RFC 5737).
+// A host that is not this machine gets nothing, not even a question, until somebody says that it may be loaded.
+// 192.0.2.1 is of no network (RFC 5737).
 func TestLoadElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	for _, target := range []string{"http://192.0.2.1/items", "grpc://192.0.2.1:9000/shop.Cart/Add", "http://shop.example:8080", "ws://[2001:db8::1]/feed"} {
+	for _, target := range []string{
+		"http://192.0.2.1/items", "grpc://192.0.2.1:9000/shop.Cart/Add",
+		"http://shop.example:8080", "ws://[2001:db8::1]/feed",
+	} {
 		for _, more := range [][]string{nil, {"--i-may-load", "other.example"}, {"--curve"}} {
 			o := s.run(append([]string{"load", target}, more...)...)
-			o.wants(t, desk.ExitUsage, nil, []string{"is not this machine: if you may load it, say so with --i-may-load"})
+			o.wants(t, desk.ExitUsage, nil,
+				[]string{"is not this machine: if you may load it, say so with --i-may-load"})
 		}
 	}
 	s.run("load", "http://192.0.2.1/items?page=1", "-d", "a=b", "--dry-run").wants(t, desk.ExitOK,
@@ -35,5 +39,6 @@ func TestLoadURL(t *testing.T) {
 	} {
 		s.run("load", typed, "--dry-run").wants(t, desk.ExitOK, []string{sent}, nil)
 	}
-	s.run("load", "http://localhost:1/${NONE}", "--dry-run").wants(t, desk.ExitUsage, nil, []string{"${NONE} is not set; set it in the environment: NONE=… wirelab"})
+	s.run("load", "http://localhost:1/${NONE}", "--dry-run").wants(t, desk.ExitUsage, nil,
+		[]string{"${NONE} is not set; set it in the environment: NONE=… wirelab"})
 }

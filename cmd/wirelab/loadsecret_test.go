@@ -19,7 +19,8 @@ import (
 
 // secretsOf are values that must be nowhere, by where they were given.
 var secretsOf = map[string]string{ // read only
-	"typed header": "tYp3d-h34der'\"&secret", "header": "h34d-env-0123456789", "body": "b0dy \"env\"/é+x", "query": "qu3ry&env=#1 2", "path": "p4th-env?",
+	"typed header": "tYp3d-h34der'\"&secret", "header": "h34d-env-0123456789", "body": "b0dy \"env\"/é+x",
+	"query": "qu3ry&env=#1 2", "path": "p4th-env?",
 	"typed query": "tYp3d-qu3ry-012345", "short": "pq7",
 }
 
@@ -32,9 +33,11 @@ func nowhere(t *testing.T, where, text string) {
 		if len(secret) > 12 {
 			halves = append(halves, secret[:len(secret)/2+1], secret[len(secret)/2-1:])
 		}
-		for _, form := range append(halves, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)) {
+		for _, form := range append(halves, url.QueryEscape(secret), url.PathEscape(secret),
+			strings.Trim(string(quoted), `"`)) {
 			if at := strings.Index(text, form); at >= 0 && (given != "short" || strings.Contains(text, "Pin: "+form)) {
-				t.Errorf("%s has the secret of the %s: …%q…", where, given, text[max(0, at-80):min(len(text), at+len(form)+40)])
+				t.Errorf("%s has the secret of the %s: …%q…", where, given,
+					text[max(0, at-80):min(len(text), at+len(form)+40)])
 			}
 		}
 	}
@@ -45,7 +48,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		said := fmt.Sprintf(`{"you": %q, "token": %q, "sent": %q, "at": %q`, r.Header.Get("Authorization"), r.Header.Get("X-Token"), body, r.URL.String())
+		said := fmt.Sprintf(`{"you": %q, "token": %q, "sent": %q, "at": %q`, r.Header.Get("Authorization"),
+			r.Header.Get("X-Token"), body, r.URL.String())
 		if n.Add(1)%500 == 0 { // wrong, and long before the secrets
 			said = strings.Repeat(" ", 150) + said + `, "more": "` + r.Header.Get("Authorization") + `"`
 		}
@@ -62,18 +66,21 @@ func TestSecretsAreNowhere(t *testing.T) {
 	typed := func(more ...string) []string {
 		return append([]string{
 			"load", server.URL + "/items/${PART}?q=${QUERY}&api_key=" + url.QueryEscape(secretsOf["typed query"]),
-			"-H", "Authorization: Bearer " + secretsOf["typed header"], "-H", "X-Token: ${TOKEN}", "-H", "Pin: " + secretsOf["short"],
+			"-H", "Authorization: Bearer " + secretsOf["typed header"], "-H", "X-Token: ${TOKEN}", "-H",
+			"Pin: " + secretsOf["short"],
 			"-d", `{"password": "${BODY}"}`,
 		}, more...)
 	}
 	dry := s.run(typed("--dry-run")...)
 	nowhere(t, "--dry-run", dry.stdout+dry.stderr)
-	if dry.code != desk.ExitOK || n.Load() != 0 || !strings.Contains(dry.stdout, "POST /items/(secret)?q=(secret)&api_key=(secret)") {
+	if dry.code != desk.ExitOK || n.Load() != 0 ||
+		!strings.Contains(dry.stdout, "POST /items/(secret)?q=(secret)&api_key=(secret)") {
 		t.Errorf("--dry-run: %d, %d requests\n%s%s", dry.code, n.Load(), dry.stdout, dry.stderr)
 	}
 	for by, form := range map[string]string{"client": "--json", "raw": "--full"} {
 		n.Store(0) // the calls before what is measured must be right
-		o := s.run(typed(form, "--driver", by, "--rounds", "1", "--max-rounds", "1", "--slices", "3", "--slice", "200ms", "--seed", "1", "--certificate", "none")...)
+		o := s.run(typed(form, "--driver", by, "--rounds", "1", "--max-rounds", "1", "--slices", "3", "--slice",
+			"200ms", "--seed", "1", "--certificate", "none")...)
 		nowhere(t, by, o.stdout+o.stderr)
 		if !strings.Contains(o.stdout, "wrong") || !strings.Contains(o.stdout, "418") {
 			t.Errorf("%s: no reply was wrong:\n%s%s", by, o.stdout, o.stderr)

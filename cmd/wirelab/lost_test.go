@@ -23,11 +23,27 @@ func TestUnkeptResultIsAFailure(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{"stored", nil, nil, answer, desk.ExitNoWord, "interrupted; stored as r-20261128-025742-ffe8: 3 complete rounds"},
+		{
+			"stored", nil, nil, answer, desk.ExitNoWord,
+			"interrupted; stored as r-20261128-025742-ffe8: 3 complete rounds",
+		},
 		{"not stored", kept, nil, alone, desk.ExitFailed, "the store is full; it is in ./r-1.json"},
-		{"interrupted too", kept, nil, both, desk.ExitFailed, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
-		{"with thresholds", kept, []string{"--fail-if=p99"}, alone, desk.ExitNoWord, "the store is full; it is in ./r-1.json"},
-		{"with thresholds, interrupted", kept, []string{"--fail-if=p99"}, both, desk.ExitNoWord, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
+		{
+			"interrupted too", kept, nil, both, desk.ExitFailed,
+			"interrupted: 3 complete rounds; the store is full; it is in ./r-1.json",
+		},
+		{
+			"with thresholds", kept,
+			[]string{"--fail-if=p99"},
+			alone, desk.ExitNoWord,
+			"the store is full; it is in ./r-1.json",
+		},
+		{
+			"with thresholds, interrupted", kept,
+			[]string{"--fail-if=p99"},
+			both, desk.ExitNoWord,
+			"interrupted: 3 complete rounds; the store is full; it is in ./r-1.json",
+		},
 	} {
 		a := with(newApp(cli.Terminal{}, c.args, nil), func(a *app) { a.Unkept = c.unkept })
 		err := c.err(a)

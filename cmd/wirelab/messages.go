@@ -38,7 +38,8 @@ func newDriveMessagesCommand(a *app) *cobra.Command {
 			if a.Getenv("GOGC") == "" {
 				debug.SetGCPercent(driverGC)
 			}
-			return drive.Obey(command.Context(), drive.Options{Open: a.OpenBroker, Outside: []string{prepare.ReadMessages}}, a.Stdin, a.Stdout)
+			return drive.Obey(command.Context(),
+				drive.Options{Open: a.OpenBroker, Outside: []string{prepare.ReadMessages}}, a.Stdin, a.Stdout)
 		},
 	}
 }
@@ -82,20 +83,28 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 				return err
 			}
 			work := func(ctx context.Context) error { return server().Serve(ctx, at) }
-			return agent.Part(command.Context(), prepare.NullBroker, work, control.Ready{Address: at.Addr().String()}, a.Stdin, a.Stdout)
+			return agent.Part(command.Context(), prepare.NullBroker, work, control.Ready{Address: at.Addr().String()},
+				a.Stdin, a.Stdout)
 		},
 	}
-	c.Flags().DurationVar(&o.Delay, "delay", 0, "of NATS: how long after it came a message is acknowledged and delivered")
+	c.Flags().DurationVar(&o.Delay, "delay", 0,
+		"of NATS: how long after it came a message is acknowledged and delivered")
 	c.Flags().Uint64Var(&o.Double, "double", 0, "of NATS: one message in so many is delivered twice")
 	return c
 }
 
 func registerMessages(f *loads.Messages, flags *pflag.FlagSet, p *plan.Plan) {
-	flags.StringSliceVar(&f.Scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads; all is every scenario except disk-full")
+	flags.StringSliceVar(&f.Scenarios, "scenario", nil,
+		"with workload messaging: what happens while messages are sent (default live); several `names` are several "+
+			"loads; all is every scenario except disk-full")
 	flags.IntVar(&f.Size, "size", 0, "with a scenario: `bytes` of each message (default 100)")
 	flags.IntVar(&f.Batch, "batch", 0, "with a scenario: `messages` in each send (default 1; 100 for PublishBatch)")
 	flags.IntVar(&f.Groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
-	flags.DurationVar(&f.Delay, "reader-delay", 0, "with scenario slow, or one in which a broker fails: time that a reader takes for each message (default 2ms with slow)")
-	flags.StringVar(&p.Durability, "durability", "", "with a scenario: when a broker acknowledges: `fsync` (a quorum has the message on disk) or default (as its default settings say) (default fsync)")
+	flags.DurationVar(&f.Delay, "reader-delay", 0,
+		"with scenario slow, or one in which a broker fails: time that a reader takes for each message (default 2ms "+
+			"with slow)")
+	flags.StringVar(&p.Durability, "durability", "",
+		"with a scenario: when a broker acknowledges: `fsync` (a quorum has the message on disk) or default (as its "+
+			"default settings say) (default fsync)")
 	flags.IntVar(&p.Nodes, "nodes", 0, "with a scenario: `nodes` of each broker (default 3)")
 }

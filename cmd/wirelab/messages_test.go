@@ -51,7 +51,8 @@ func wantNothingLeft(t *testing.T, p *program) {
 	}
 	eventually(t, "no link is left", func() bool {
 		all, err := net.Interfaces()
-		return err == nil && !slices.ContainsFunc(all, func(i net.Interface) bool { return slices.Contains(names, i.Name) })
+		return err == nil && !slices.ContainsFunc(all,
+			func(i net.Interface) bool { return slices.Contains(names, i.Name) })
 	})
 }
 
@@ -63,12 +64,16 @@ func TestCompareMessages(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	// At a rate: what a saturated cluster does is not asked for here.
-	p := beginMessages(t, messages([]string{"hermes-all", "nats-jetstream,durability=default"}, "--rate", "200", "--scenario", "live,fanout", "--full")...)
+	p := beginMessages(t, messages([]string{"hermes-all", "nats-jetstream,durability=default"}, "--rate", "200",
+		"--scenario", "live,fanout", "--full")...)
 	if code := p.end(); code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())
 	}
 	wantNothingLeft(t, p)
-	for _, text := range []string{"all scenarios", "nats-jetstream,durability=default°", "acknowledges before a message is on disk", "What became of the messages", "3 nodes"} {
+	for _, text := range []string{
+		"all scenarios", "nats-jetstream,durability=default°",
+		"acknowledges before a message is on disk", "What became of the messages", "3 nodes",
+	} {
 		if !strings.Contains(p.stdout.String(), text) {
 			t.Errorf("the report lacks %q:\n%s", text, p.stdout.String())
 		}
@@ -81,9 +86,11 @@ func TestCompareMessages(t *testing.T) {
 		m := trial.Messages
 		groups := uint64(r.Plan.Loads[trial.Load].Groups)
 		switch {
-		case m == nil || m.Whole() != nil || m.Faults() > 0 || m.Acknowledged == 0 || m.Expected != m.Acknowledged*groups:
+		case m == nil || m.Whole() != nil || m.Faults() > 0 || m.Acknowledged == 0 ||
+			m.Expected != m.Acknowledged*groups:
 			t.Errorf("messages %+v", m)
-		case m.Broker == nil || m.Broker.Memory == 0 || m.Broker.Network == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || len(trial.Parts) != 3:
+		case m.Broker == nil || m.Broker.Memory == 0 || m.Broker.Network == 0 || trial.Server.CPU == 0 ||
+			trial.Driver.CPU == 0 || len(trial.Parts) != 3:
 			t.Errorf("costs %+v, %+v", m.Broker, trial.Parts)
 		case trial.Floor == nil || trial.Floor.Completed == 0:
 			t.Errorf("no floor: %+v", trial.Floor)
@@ -119,7 +126,8 @@ func TestMessagesAreInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := beginMessages(t, messages([]string{"nats-jetstream", "hermes-grpc"}, "--rate", "200", "--scenario", "leader-kill", "--slice", "8s")...)
+	p := beginMessages(t, messages([]string{"nats-jetstream", "hermes-grpc"}, "--rate", "200", "--scenario",
+		"leader-kill", "--slice", "8s")...)
 	p.within(10*time.Minute).reaches(does(experiment.Measuring, "leader-kill"), 5*time.Second) // it is at half
 	p.interrupt()
 	p.want(desk.ExitNoWord)
@@ -150,7 +158,8 @@ func TestMessagesConductorIsKilled(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	prereq.NeedNamespaces(t) // for scenario partition
-	p := beginMessages(t, messages([]string{"hermes-grpc-stream"}, "--rate", "200", "--scenario", "partition", "--slice", "8s")...)
+	p := beginMessages(t, messages([]string{"hermes-grpc-stream"}, "--rate", "200", "--scenario", "partition",
+		"--slice", "8s")...)
 	p.within(10*time.Minute).reaches(does(experiment.Measuring, "partition"), 2*time.Second)
 	if err := p.command.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -232,7 +241,8 @@ func TestUpMessaging(t *testing.T) {
 			_, address, _ = strings.Cut(at, "@")
 		}
 		arm := protocol + ",target=" + address
-		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, desk.ExitUsage, nil, []string{"wirelab did not start", "wirelab does nothing to it"})
+		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, desk.ExitUsage, nil,
+			[]string{"wirelab did not start", "wirelab does nothing to it"})
 		ups, arms = append(ups, p), append(arms, arm)
 	}
 	q := beginWith(t, t.TempDir(), environment, messages(arms, "--rate", "200", "--scenario", "crash")...)
@@ -261,20 +271,47 @@ func TestMessagesRefused(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"unknown scenario":      {messages([]string{"hermes-grpc"}, "--scenario", "storm"), []string{"storm", "live", "partition", "rolling-restart"}},
-		"unknown broker":        {messages([]string{"pulsar"}), []string{"pulsar", "hermes-grpc", "nats-jetstream", "rabbitmq", "kafka"}},
-		"no Kafka is started":   {messages([]string{"kafka"}), []string{"kafka,target="}},
-		"unknown durability":    {messages([]string{"hermes-grpc"}, "--durability", "perhaps"), []string{"perhaps", "fsync", "default"}},
-		"too small":             {messages([]string{"hermes-grpc"}, "--size", "8"), []string{"size is 8", "36"}},
-		"one node to kill":      {messages([]string{"hermes-grpc"}, "--scenario", "leader-kill", "--nodes", "1"), []string{"nodes is 1", "2 or more"}},
-		"too many nodes":        {messages([]string{"hermes-grpc"}, "--nodes", "9"), []string{"nodes is 9"}},
-		"a mode below fsync":    {messages([]string{"hermes-grpc,queue=eventual"}), []string{"eventual", "durability default"}},
-		"a kind of queues":      {messages([]string{"rabbitmq,queue=stream"}), []string{"stream", "quorum", "classic"}},
-		"no workload":           {[]string{"compare", "grpc", "-w", "routeguide.GetFeature", "--scenario", "live"}, []string{"--scenario needs --workload messaging"}},
-		"up with what is none":  {[]string{"up", "messaging", "--broker", "zeromq"}, []string{"zeromq", "hermes", "nats", "rabbitmq"}},
-		"up with too many":      {[]string{"up", "messaging", "--nodes", "70"}, []string{"--nodes 70", "1 to 7"}},
-		"a late null RabbitMQ":  {[]string{prepare.NullBroker, "rabbitmq", "--delay", "1ms"}, []string{"--delay and --double", "nats"}},
-		"up with no durability": {[]string{"up", "messaging", "--durability", "none"}, []string{"none", "fsync", "default"}},
+		"unknown scenario": {
+			messages([]string{"hermes-grpc"}, "--scenario", "storm"),
+			[]string{"storm", "live", "partition", "rolling-restart"},
+		},
+		"unknown broker": {
+			messages([]string{"pulsar"}),
+			[]string{"pulsar", "hermes-grpc", "nats-jetstream", "rabbitmq", "kafka"},
+		},
+		"no Kafka is started": {messages([]string{"kafka"}), []string{"kafka,target="}},
+		"unknown durability": {
+			messages([]string{"hermes-grpc"}, "--durability", "perhaps"),
+			[]string{"perhaps", "fsync", "default"},
+		},
+		"too small": {messages([]string{"hermes-grpc"}, "--size", "8"), []string{"size is 8", "36"}},
+		"one node to kill": {
+			messages([]string{"hermes-grpc"}, "--scenario", "leader-kill", "--nodes", "1"),
+			[]string{"nodes is 1", "2 or more"},
+		},
+		"too many nodes": {messages([]string{"hermes-grpc"}, "--nodes", "9"), []string{"nodes is 9"}},
+		"a mode below fsync": {
+			messages([]string{"hermes-grpc,queue=eventual"}),
+			[]string{"eventual", "durability default"},
+		},
+		"a kind of queues": {messages([]string{"rabbitmq,queue=stream"}), []string{"stream", "quorum", "classic"}},
+		"no workload": {
+			[]string{"compare", "grpc", "-w", "routeguide.GetFeature", "--scenario", "live"},
+			[]string{"--scenario needs --workload messaging"},
+		},
+		"up with what is none": {
+			[]string{"up", "messaging", "--broker", "zeromq"},
+			[]string{"zeromq", "hermes", "nats", "rabbitmq"},
+		},
+		"up with too many": {[]string{"up", "messaging", "--nodes", "70"}, []string{"--nodes 70", "1 to 7"}},
+		"a late null RabbitMQ": {
+			[]string{prepare.NullBroker, "rabbitmq", "--delay", "1ms"},
+			[]string{"--delay and --double", "nats"},
+		},
+		"up with no durability": {
+			[]string{"up", "messaging", "--durability", "none"},
+			[]string{"none", "fsync", "default"},
+		},
 	} {
 		o := s.run(c.args...)
 		if o.code == desk.ExitOK {

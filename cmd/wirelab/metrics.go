@@ -15,7 +15,8 @@ func metricsText() string {
 	b.WriteString("Names of metrics, for --fail-if and --primary. A percentile may be any: p95, p12.5,\n" +
 		"p99.99, response-p95, stored-p99.99.\n\n")
 	words := threshold.ThresholdMetrics()
-	long := slices.IndexFunc(words, func(w string) bool { _, err := kinds.MetricByID(w); return err == nil && strings.Contains(w, "-") })
+	long := slices.IndexFunc(words,
+		func(w string) bool { _, err := kinds.MetricByID(w); return err == nil && strings.Contains(w, "-") })
 	fmt.Fprintf(&b, "Short:\n  %s\n\nAll:\n", strings.Join(words[:max(long, 0)], ", "))
 	width := 0
 	for _, m := range kinds.Metrics() {

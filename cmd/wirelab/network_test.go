@@ -26,7 +26,8 @@ func TestCompareOverNetwork(t *testing.T) {
 	}
 	dir := t.TempDir()
 	p := begin(t, dir, "compare", "http1-json", "http3-proto", "--workload", "routeguide.GetFeature", "--seed", "11",
-		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "100ms", "--network", "cloud,loss=0.2%", "--json")
+		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "100ms", "--network", "cloud,loss=0.2%",
+		"--json")
 	if code := p.end(); code != desk.ExitOK && code != desk.ExitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())
 	}
@@ -35,10 +36,13 @@ func TestCompareOverNetwork(t *testing.T) {
 	if r.Plan.Network != "rtt=1ms,loss=0.2%,bandwidth=1Gbit" || r.Network == nil || r.Network.Spec != r.Plan.Network {
 		t.Fatalf("the plan has the network %q, the result %+v", r.Plan.Network, r.Network)
 	}
-	if n := r.Network; n.Via != "relay" || len(n.Floors) != 2 || n.Floors[1].Transport != "UDP" || !strings.Contains(strings.Join(n.Notes, " "), "loss on TCP is a model") {
+	if n := r.Network; n.Via != "relay" || len(n.Floors) != 2 || n.Floors[1].Transport != "UDP" ||
+		!strings.Contains(strings.Join(n.Notes, " "), "loss on TCP is a model") {
 		t.Errorf("the network is %+v", n)
 	}
-	if len(r.Placement.RelayCPUs) == 0 || !slices.Equal(r.Placement.RelayCPUs, r.Placement.DriverCPUs) && slices.Contains(r.Placement.DriverCPUs, r.Placement.RelayCPUs[0]) {
+	if len(r.Placement.RelayCPUs) == 0 ||
+		!slices.Equal(r.Placement.RelayCPUs, r.Placement.DriverCPUs) &&
+			slices.Contains(r.Placement.DriverCPUs, r.Placement.RelayCPUs[0]) {
 		t.Errorf("placement %+v", r.Placement)
 	}
 	for _, trial := range r.Rounds[0].Trials {
@@ -50,7 +54,8 @@ func TestCompareOverNetwork(t *testing.T) {
 		}
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
-	s.run("results", "show", "latest", "--full").wants(t, desk.ExitOK, []string{"network", "rtt=1ms,loss=0.2%", "is a model", "UDP"}, nil)
+	s.run("results", "show", "latest", "--full").wants(t, desk.ExitOK,
+		[]string{"network", "rtt=1ms,loss=0.2%", "is a model", "UDP"}, nil)
 	file := filepath.Join(dir, "result.json")
 	if err := os.WriteFile(file, p.stdout.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
@@ -58,7 +63,8 @@ func TestCompareOverNetwork(t *testing.T) {
 	s.run("verify", "latest", file).wants(t, desk.ExitOK, []string{": holds"}, nil)
 	edited := strings.Replace(p.stdout.String(), `"via": "relay"`, `"via": "netem"`, 1)
 	s.runWith(t.Context(), edited, "verify", "-").wants(t, 1, []string{"digest"}, nil)
-	if here := replays(t, dir, r); here.Plan.Network != r.Plan.Network || here.Network == nil || here.Network.Spec != r.Network.Spec {
+	if here := replays(t, dir, r); here.Plan.Network != r.Plan.Network || here.Network == nil ||
+		here.Network.Spec != r.Network.Spec {
 		t.Errorf("the replay's network is %+v", here.Network)
 	}
 }
@@ -77,9 +83,11 @@ func TestWrongNetwork(t *testing.T) {
 		"rtt=1ms,jitter=2ms":    "jitter is 2ms",
 		"rtt=1ms,via=telegraph": "known: netem, relay",
 	} {
-		s.run("compare", "grpc", "http1-json", "-w", "routeguide.GetFeature", "--network", spec).wants(t, desk.ExitUsage, nil, []string{says})
+		s.run("compare", "grpc", "http1-json", "-w", "routeguide.GetFeature", "--network", spec).wants(t,
+			desk.ExitUsage, nil, []string{says})
 		s.run("run", "quick", "--network", spec).wants(t, desk.ExitUsage, nil, []string{says})
-		if o := s.run("explain", "routeguide.GetFeature", "--network", spec); o.code != desk.ExitUsage || !strings.Contains(o.stderr, says) {
+		if o := s.run("explain", "routeguide.GetFeature", "--network", spec); o.code != desk.ExitUsage ||
+			!strings.Contains(o.stderr, says) {
 			t.Errorf("explain: exit code %d: %s", o.code, o.stderr)
 		}
 		s.run("relay", "--network", spec, "--to", "127.0.0.1:1").wants(t, desk.ExitUsage, nil, []string{says})
@@ -90,15 +98,19 @@ func TestWrongNetwork(t *testing.T) {
 		wants(t, desk.ExitUsage, nil, []string{"target cannot be put into one"})
 	s.run("compare", "grpc-tls,target=10.0.0.7:443", "-w", "routeguide.GetFeature", "--network", "lan").
 		wants(t, desk.ExitUsage, nil, []string{"its certificate does not name"})
-	s.run("relay", "--network", "lan,via=netem", "--to", "127.0.0.1:1").wants(t, desk.ExitUsage, nil, []string{"leave via out"})
+	s.run("relay", "--network", "lan,via=netem", "--to", "127.0.0.1:1").wants(t, desk.ExitUsage, nil,
+		[]string{"leave via out"})
 	s.run("relay", "--network", "lan", "--to", "nowhere").wants(t, desk.ExitUsage, nil, []string{"want HOST:PORT"})
 	s.run("relay", "--network", "lan").wants(t, desk.ExitUsage, nil, []string{"to"})
 	file := filepath.Join(t.TempDir(), "plan.yaml")
-	if err := os.WriteFile(file, []byte("workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\nnetwork: rtt=forty\n"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\nnetwork: rtt=forty\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.run("run", file).wants(t, desk.ExitUsage, nil, []string{"rtt is \"forty\""})
-	s.run("run", file, "--network", "lan", "--print-plan").wants(t, desk.ExitOK, []string{`"network": "rtt=500us"`}, nil)
+	s.run("run", file, "--network", "lan", "--print-plan").wants(t, desk.ExitOK, []string{`"network": "rtt=500us"`},
+		nil)
 }
 
 // By netem: where the kernel has it a comparison runs; where not, it is refused
@@ -113,7 +125,8 @@ func TestCompareViaNetem(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range all {
-		if addresses, _ := i.Addrs(); len(addresses) > 0 && strings.HasPrefix(addresses[0].String(), "198.18.") && strings.HasPrefix(i.Name, "wl") && code != desk.ExitFailed {
+		if addresses, _ := i.Addrs(); len(addresses) > 0 && strings.HasPrefix(addresses[0].String(), "198.18.") &&
+			strings.HasPrefix(i.Name, "wl") && code != desk.ExitFailed {
 			t.Errorf("%s is left", i.Name)
 		}
 	}
@@ -125,7 +138,8 @@ func TestCompareViaNetem(t *testing.T) {
 		}
 		return
 	}
-	if code != desk.ExitFailed || !strings.Contains(p.said.String(), "leave via=netem out: the relay works everywhere") {
+	if code != desk.ExitFailed ||
+		!strings.Contains(p.said.String(), "leave via=netem out: the relay works everywhere") {
 		t.Errorf("exit code %d: %s", code, p.said.String())
 	}
 	if c := wirelab.CodeOf(err); c != wirelab.Unimplemented && c != wirelab.PermissionDenied {
@@ -141,7 +155,8 @@ func TestRelayCommand(t *testing.T) {
 	p := begin(t, t.TempDir(), "relay", "--network", "rtt=2ms,loss=0.1%", "--to", address, "--seed", "3")
 	p.until("relaying TCP from ")
 	at := strings.Fields(strings.SplitAfter(p.said.String(), "relaying TCP from ")[1])[0]
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", at, "--timeout", "30s").wants(t, desk.ExitOK, []string{`"name"`}, nil)
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", at, "--timeout", "30s").wants(t,
+		desk.ExitOK, []string{`"name"`}, nil)
 	_ = p.command.Process.Signal(os.Interrupt)
 	p.want(desk.ExitOK, "on a network of rtt=2ms,loss=0.1%, seed 3", "model: loss on TCP is a model", "1 connections, ")
 }
@@ -174,9 +189,11 @@ func TestServerInNamespace(t *testing.T) {
 	if err := os.WriteFile(ca, []byte(server.Ready().Authority), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--ca", ca, "--target", server.Ready().Address, "--timeout", "30s").
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--ca", ca, "--target",
+		server.Ready().Address, "--timeout", "30s").
 		wants(t, desk.ExitOK, []string{`"name"`}, nil)
 	// This process is still where it was: what it serves is reached from here.
 	address, _ := serve(t, "routeguide", "grpc")
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--timeout", "30s").wants(t, desk.ExitOK, []string{`"name"`}, nil)
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--timeout",
+		"30s").wants(t, desk.ExitOK, []string{`"name"`}, nil)
 }

@@ -50,7 +50,8 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 	dir := t.TempDir()
 	made := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
 	s := openTestStore(t, filepath.Join(dir, "results.db"))
-	if err := s.Put(t.Context(), equals(t, probe.Environment(), made)); err != nil { // the program is this test's binary
+	// the program is this test's binary
+	if err := s.Put(t.Context(), equals(t, probe.Environment(), made)); err != nil {
 		t.Fatal(err)
 	}
 	p := begin(t, dir, "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature", "--rate", "400",
@@ -61,12 +62,14 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 	killOne(t, p, "drive")
 	p.untilRound(5)
 	r := p.telling(s, func(r store.Running) bool { return r.Standing != nil && r.Round > 1 })
-	if r.Workload != "routeguide" || r.RoundsMin != 1000 || r.Phase == "" || r.Elapsed <= 0 || r.Stale || r.Host == "" ||
+	if r.Workload != "routeguide" || r.RoundsMin != 1000 || r.Phase == "" || r.Elapsed <= 0 || r.Stale ||
+		r.Host == "" ||
 		len(r.ArmNames) != 2 || r.ArmNames[0] != "grpc" || len(r.LoadNames) != 1 {
 		t.Errorf("told %+v", r)
 	}
 	var standing claim.Analysis
-	if err := json.Unmarshal(r.Standing.Analysis, &standing); err != nil || standing.Rounds != r.Standing.Round || len(standing.Loads) != 1 {
+	if err := json.Unmarshal(r.Standing.Analysis, &standing); err != nil || standing.Rounds != r.Standing.Round ||
+		len(standing.Loads) != 1 {
 		t.Errorf("stands %+v, %v", standing, err)
 	}
 	p.interrupt()
@@ -76,8 +79,10 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 		t.Errorf("when it is over: %+v, %v", all, err)
 	}
 	got := p.stored()
-	if got.ID != r.ID || got.Ending != result.Interrupted || len(got.Rounds) < r.Standing.Round || len(got.Rounds) >= 1000 {
-		t.Errorf("stored as %s with %d rounds, ending %q; told of as %s in round %d", got.ID, len(got.Rounds), got.Ending, r.ID, r.Round)
+	if got.ID != r.ID || got.Ending != result.Interrupted || len(got.Rounds) < r.Standing.Round ||
+		len(got.Rounds) >= 1000 {
+		t.Errorf("stored as %s with %d rounds, ending %q; told of as %s in round %d", got.ID, len(got.Rounds),
+			got.Ending, r.ID, r.Round)
 	}
 	failures, watched, right := 0, uint64(0), uint64(0)
 	for _, round := range got.Rounds {
@@ -89,7 +94,8 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 		}
 		for _, trial := range round.Trials {
 			watched, right = watched+trial.Watched, right+trial.OK
-			if trial.Planned == 0 || trial.Sent != trial.Planned || trial.Lag.Count() != trial.Sent || trial.Watched < trial.OK {
+			if trial.Planned == 0 || trial.Sent != trial.Planned || trial.Lag.Count() != trial.Sent ||
+				trial.Watched < trial.OK {
 				t.Errorf("planned %d, sent %d, lag of %d, watched %d, right %d",
 					trial.Planned, trial.Sent, trial.Lag.Count(), trial.Watched, trial.OK)
 			}
@@ -104,7 +110,8 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 	if strings.Contains(p.said.String(), "with itself") {
 		t.Errorf("a burst was made although there was a certificate:\n%s", p.said.String())
 	}
-	if got.Certificate == nil || !got.Certificate.Made.Equal(made) || !strings.Contains(p.stdout.String(), "here      60 s can resolve ") {
+	if got.Certificate == nil || !got.Certificate.Made.Equal(made) ||
+		!strings.Contains(p.stdout.String(), "here      60 s can resolve ") {
 		t.Errorf("certificate %+v in\n%s", got.Certificate, p.stdout.String())
 	}
 }
@@ -154,7 +161,8 @@ func TestLooksHaveABudget(t *testing.T) {
 	if n.Look(experiment.Event{Elapsed: 100 * time.Second, Result: r}) || n.Running.Standing != nil {
 		t.Error("a look, though 2 of 100 s went into looks")
 	}
-	if !n.Look(experiment.Event{Elapsed: 300 * time.Second, Result: r, Round: 12}) || n.Running.Standing.Round != 12 || n.Spent <= 2*time.Second {
+	if !n.Look(experiment.Event{Elapsed: 300 * time.Second, Result: r, Round: 12}) || n.Running.Standing.Round != 12 ||
+		n.Spent <= 2*time.Second {
 		t.Errorf("no look, though there is time: %v", n.Spent)
 	}
 }

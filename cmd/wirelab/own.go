@@ -37,8 +37,10 @@ func newOwnInitCommand(a *app) *cobra.Command {
 		Example: desk.HelpText("own-init.examples"),
 		Args:    cli.Arguments(1, 2, "one URL or file, such as grpc://localhost:9000 or openapi.yaml"),
 	}
-	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "a `header`, or metadata of gRPC, as 'Name: value'; can be given several times")
-	c.Flags().StringVarP(&to, "output", "o", "", "write to this `file`, which must not exist (default: standard output)")
+	c.Flags().StringArrayVarP(&headers, "header", "H", nil,
+		"a `header`, or metadata of gRPC, as 'Name: value'; can be given several times")
+	c.Flags().StringVarP(&to, "output", "o", "",
+		"write to this `file`, which must not exist (default: standard output)")
 	c.Flags().StringVar(&name, "name", "", "the `name` of the service (default: from its host or file)")
 	secure.Register(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -56,7 +58,8 @@ func newOwnInitCommand(a *app) *cobra.Command {
 		for _, note := range notes {
 			a.Note("%s", note)
 		}
-		text, err := yaml.MarshalWithOptions(d, yaml.UseLiteralStyleIfMultiline(true), yaml.CustomMarshaler(services.NumberText))
+		text, err := yaml.MarshalWithOptions(d, yaml.UseLiteralStyleIfMultiline(true),
+			yaml.CustomMarshaler(services.NumberText))
 		if err != nil {
 			return err
 		}
@@ -93,7 +96,8 @@ func newOwnCheckCommand(a *app) *cobra.Command {
 		Args: cli.Arguments(1, 1, "the file of a description, such as shop.yaml"),
 	}
 	c.Flags().StringSliceVar(&operations, "operation", nil, "check only these `operations`")
-	c.Flags().StringVar(&a.Services.MayLoad, "i-may-load", "", "the `host` of the service, where that is not this machine and you may call it")
+	c.Flags().StringVar(&a.Services.MayLoad, "i-may-load", "",
+		"the `host` of the service, where that is not this machine and you may call it")
 	asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.checkOwn(c.Context(), args[0], operations, *asJSON)
@@ -142,7 +146,8 @@ func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJ
 	case len(all) == 0:
 		return cli.Usage("%s has no such wire or operation", arg)
 	case failed > 0:
-		return cli.With(desk.ExitFailed, wirelab.Errorf(wirelab.Unavailable, "%d of %d calls were not answered as they should be", failed, len(all)))
+		return cli.With(desk.ExitFailed,
+			wirelab.Errorf(wirelab.Unavailable, "%d of %d calls were not answered as they should be", failed, len(all)))
 	}
 	return nil
 }

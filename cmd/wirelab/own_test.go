@@ -12,7 +12,8 @@ import (
 	"wirelab/lab/services"
 )
 
-// Who has no service at hand tries a description on ours: each says what it serves, and answers what that has as examples.
+// Who has no service at hand tries a description on ours: each says what it serves, and answers what that has as
+// examples.
 func TestOwnServersDescribeThemselves(t *testing.T) {
 	t.Parallel()
 	root := []string{"http://HOST"}
@@ -23,17 +24,36 @@ func TestOwnServersDescribeThemselves(t *testing.T) {
 	}{
 		{
 			"directory", "http1-json", root, nil,
-			[]string{"✓ getPerson over rest: status 200", "✓ createPerson over rest: status 200", "again     refused when it came again"},
+			[]string{
+				"✓ getPerson over rest: status 200", "✓ createPerson over rest: status 200",
+				"again     refused when it came again",
+			},
 		},
 		{
 			"ledger", "http1-json", root,
 			[]string{"streamTransactions is left out: its reply is a stream of events"},
 			[]string{"✓ getBalances over rest: status 200", "✓ postTransaction over rest: status 200"},
 		},
-		{"logging", "http1-json", root, nil, []string{"✓ log over rest: status 202", "✓ readEntry over rest: status 200"}},
-		{"routeguide", "http1-json", root, nil, []string{"✓ getFeature over rest: status 200", "✓ listFeatures over rest: status 200"}},
-		{"directory", "http1-tls-json", []string{"https://HOST", "--ca", "CA"}, nil, []string{"✓ getPerson over rest: status 200"}},
-		{"routeguide", "graphql", []string{"graphql", "http://HOST/graphql"}, nil, []string{"✓ getFeature over graph: status 200"}},
+		{
+			"logging", "http1-json", root, nil,
+			[]string{"✓ log over rest: status 202", "✓ readEntry over rest: status 200"},
+		},
+		{
+			"routeguide", "http1-json", root, nil,
+			[]string{"✓ getFeature over rest: status 200", "✓ listFeatures over rest: status 200"},
+		},
+		{
+			"directory", "http1-tls-json",
+			[]string{"https://HOST", "--ca", "CA"},
+			nil,
+			[]string{"✓ getPerson over rest: status 200"},
+		},
+		{
+			"routeguide", "graphql",
+			[]string{"graphql", "http://HOST/graphql"},
+			nil,
+			[]string{"✓ getFeature over graph: status 200"},
+		},
 	} {
 		t.Run(c.workload+"/"+c.protocol, func(t *testing.T) {
 			t.Parallel()

@@ -17,11 +17,18 @@ import (
 // does not matter here.
 func pathsAreFollowed(t *testing.T, r *result.Result) {
 	t.Helper()
-	parts := [][]string{{"gateway", "logger"}, {"gateway", "listener-nats", "logger", "nats"}, {"gateway", "logger"}, {"gateway", "hermes", "listener-hermes", "logger"}, {"logger"}}
+	parts := [][]string{
+		{"gateway", "logger"},
+		{"gateway", "listener-nats", "logger", "nats"},
+		{"gateway", "logger"},
+		{"gateway", "hermes", "listener-hermes", "logger"},
+		{"logger"},
+	}
 	for _, x := range r.Rounds[0].Trials {
 		name := r.ArmName(x.Arm)
 		f := x.Followed
-		if f == nil || f.Sent == 0 || f.Missing+f.Stray+f.Lost+f.Refused > 0 || f.Stored != f.Sent || f.Confirmed != f.Sent {
+		if f == nil || f.Sent == 0 || f.Missing+f.Stray+f.Lost+f.Refused > 0 || f.Stored != f.Sent ||
+			f.Confirmed != f.Sent {
 			t.Errorf("%s: %+v", name, f)
 			continue
 		}
@@ -32,7 +39,8 @@ func pathsAreFollowed(t *testing.T, r *result.Result) {
 		for _, used := range x.Parts {
 			sum += used
 		}
-		if got := slices.Sorted(maps.Keys(x.Parts)); !slices.Equal(got, parts[x.Arm]) || sum != x.Server.CPU || sum == 0 {
+		if got := slices.Sorted(maps.Keys(x.Parts)); !slices.Equal(got, parts[x.Arm]) || sum != x.Server.CPU ||
+			sum == 0 {
 			t.Errorf("%s: parts %v used %v, the server %v", name, x.Parts, sum, x.Server.CPU)
 		}
 	}
@@ -54,7 +62,8 @@ func TestQueuesOfArms(t *testing.T) {
 		"log-http,queue=classic":  "leads through none",
 		"log-rabbit,queue=qourum": `unknown word of a queue "qourum"`,
 	} {
-		s.run("compare", arm, "log-grpc", "-w", "logging.WriteLog", "--print-plan").wants(t, desk.ExitUsage, nil, []string{want})
+		s.run("compare", arm, "log-grpc", "-w", "logging.WriteLog", "--print-plan").wants(t, desk.ExitUsage, nil,
+			[]string{want})
 	}
 	s.run("compare", "log-rabbit,queue=classic+unconfirmed", "log-grpc", "-w", "logging.WriteLog", "--print-plan").
 		wants(t, desk.ExitOK, []string{`"queue": "classic+unconfirmed"`}, nil)

@@ -28,10 +28,15 @@ const inFlightUsual = 256
 func (f *ratedFlags) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION")
-	flags.StringVar(&f.driver, "driver", "", "which client makes the calls: `client` or raw (default: raw if the protocol has it, because it is on time at higher rates)")
-	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls in flight; further calls wait, and this time counts")
-	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
-	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
+	flags.StringVar(&f.driver, "driver", "",
+		"which client makes the calls: `client` or raw (default: raw if the protocol has it, because it is on time at "+
+			"higher rates)")
+	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual,
+		"most calls in flight; further calls wait, and this time counts")
+	flags.StringVar(&f.plan.Requests, "requests", "",
+		"how requests are chosen; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Data, "data", "",
+		"data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
 	desk.AddDeadlineFlag(flags, &f.plan.Deadline, "5s; with capacity 10 times the objective, at least 1s")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
@@ -41,7 +46,9 @@ func (f *ratedFlags) register(command *cobra.Command) {
 // parse returns the plan that the flags and the arms ask for, without loads.
 // Arms that name no driver get the one asked for, else raw where there is one;
 // said tells which, where that was chosen.
-func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []string) (p plan.Plan, said string, err error) {
+func (f *ratedFlags) parse(ctx context.Context, a *app, name string,
+	arms []string,
+) (p plan.Plan, said string, err error) {
 	p = f.plan
 	p.Name = name
 	if arms, err = f.external.Work(ctx, &a.Services, &p, f.workload, arms); err != nil {

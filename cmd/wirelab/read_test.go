@@ -49,7 +49,8 @@ func TestReadingEnds(t *testing.T) {
 		if o := <-ended; o.code != desk.ExitNoWord || !strings.Contains(o.stderr, "interrupted") {
 			t.Errorf("%s: exit code %d, %s", line, o.code, o.stderr)
 		}
-		s.run(strings.Fields(strings.Replace(line, "FILE", "/dev/zero", 1))...).wants(t, desk.ExitUsage, nil, []string{"/dev/zero", "not text"})
+		s.run(strings.Fields(strings.Replace(line, "FILE", "/dev/zero", 1))...).wants(t, desk.ExitUsage, nil,
+			[]string{"/dev/zero", "not text"})
 	}
 }
 
@@ -73,7 +74,10 @@ func TestMarkedFilesAreRead(t *testing.T) {
 		line, text string
 		code       int
 	}{
-		".yaml":  {"run FILE --print-plan", "workload: directory\noperation: GetPerson\narms: [{protocol: grpc}]\n", desk.ExitOK},
+		".yaml": {
+			"run FILE --print-plan", "workload: directory\noperation: GetPerson\narms: [{protocol: grpc}]\n",
+			desk.ExitOK,
+		},
 		".json":  {"verify FILE", string(text), desk.ExitOK},
 		".gaps":  {"arrivals show FILE", `{"inter_arrival_ms":[1,2,3]}`, desk.ExitOK},
 		".chaos": {"decide nothing --chaos FILE", "[]", desk.ExitUsage},
@@ -108,7 +112,8 @@ func TestImportChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"results import FILE", "report FILE -o -", "decide FILE"} {
-		s.run(strings.Fields(strings.Replace(line, "FILE", name, 1))...).wants(t, desk.ExitUsage, nil, []string{"digest", "edited", "wirelab verify"})
+		s.run(strings.Fields(strings.Replace(line, "FILE", name, 1))...).wants(t, desk.ExitUsage, nil,
+			[]string{"digest", "edited", "wirelab verify"})
 	}
 	s.run("verify", name).wants(t, desk.ExitFailed, []string{"does not hold"}, nil)
 	s.run("verify", r.ID).wants(t, desk.ExitUsage, nil, []string{"no result"})
@@ -117,13 +122,15 @@ func TestImportChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.run("results", "import", name).wants(t, desk.ExitOK, []string{r.ID}, nil)
-	s.run("verify", r.ID).wants(t, desk.ExitOK, []string{"from         imported from " + name + " on ", "its digest was checked", "measured on lab"}, nil)
+	s.run("verify", r.ID).wants(t, desk.ExitOK,
+		[]string{"from         imported from " + name + " on ", "its digest was checked", "measured on lab"}, nil)
 	alone, err := store.Encode(resulttest.OneArm())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.runWith(t.Context(), string(alone), "results", "import", "-").wants(t, desk.ExitOK, nil, nil)
-	s.run("verify", resulttest.OneArm().ID).wants(t, desk.ExitOK, []string{"imported from standard input", "without a digest"}, nil)
+	s.run("verify", resulttest.OneArm().ID).wants(t, desk.ExitOK,
+		[]string{"imported from standard input", "without a digest"}, nil)
 }
 
 // exported is the document of a result, made in a store of its own.
@@ -154,8 +161,10 @@ func TestHostileNamesAreHarmless(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"results list", "results list --json", "results show", "results show --full", "verify latest", "results export", "results export --format csv",
-		"results export --format markdown", "results export --format benchstat", "report latest -o -", "report latest --format svg", "report latest --format jmh",
+		"results list", "results list --json", "results show", "results show --full", "verify latest", "results export",
+		"results export --format csv",
+		"results export --format markdown", "results export --format benchstat", "report latest -o -",
+		"report latest --format svg", "report latest --format jmh",
 		"decide latest",
 	} {
 		o := s.run(strings.Fields(line)...)
@@ -187,9 +196,13 @@ func TestResultOfLaterWirelab(t *testing.T) {
 		t.Fatal(err)
 	}
 	says := []string{"by a later wirelab (form 1.99, this one knows 1.", "environment.gpu"}
-	for _, line := range []string{"results show", "results show latest --full", "report latest -o -", "results export latest --format csv"} {
+	for _, line := range []string{
+		"results show", "results show latest --full", "report latest -o -",
+		"results export latest --format csv",
+	} {
 		o := s.run(strings.Fields(line)...)
-		if o.code != desk.ExitOK || !strings.Contains(o.stderr, says[0]) || !strings.Contains(o.stderr, says[1]) || o.stdout == "" {
+		if o.code != desk.ExitOK || !strings.Contains(o.stderr, says[0]) || !strings.Contains(o.stderr, says[1]) ||
+			o.stdout == "" {
 			t.Errorf("%s: exit code %d, %s", line, o.code, o.stderr)
 		}
 	}
@@ -202,7 +215,8 @@ func TestResultOfLaterWirelab(t *testing.T) {
 	}
 	other := newShell(t)
 	other.runWith(t.Context(), exported, "verify", "-").wants(t, desk.ExitOK, says, nil)
-	other.runWith(t.Context(), exported, "results", "import", "-").wants(t, desk.ExitOK, []string{resulttest.Short(2).ID}, says)
+	other.runWith(t.Context(), exported, "results", "import", "-").wants(t, desk.ExitOK,
+		[]string{resulttest.Short(2).ID}, says)
 	other.run("verify", "latest").wants(t, desk.ExitOK, []string{"its digest was checked"}, nil)
 }
 
@@ -232,8 +246,12 @@ func TestForeignDatabaseStays(t *testing.T) {
 		}
 		s := newShell(t)
 		s.stored(1)
-		for _, line := range []string{"results list --results", "results show --results", "results pull --all --from", "results push --all --to"} {
-			s.run(append(strings.Fields(line), name)...).wants(t, desk.ExitUsage, nil, []string{name + " is a database of something else", "nothing was written to it", "WIRELAB_STORE"})
+		for _, line := range []string{
+			"results list --results", "results show --results", "results pull --all --from",
+			"results push --all --to",
+		} {
+			s.run(append(strings.Fields(line), name)...).wants(t, desk.ExitUsage, nil,
+				[]string{name + " is a database of something else", "nothing was written to it", "WIRELAB_STORE"})
 		}
 		after, err := os.ReadFile(name)
 		if left, _ := filepath.Glob(name + "-*"); err != nil || !bytes.Equal(before, after) || len(left) > 0 {
@@ -253,14 +271,16 @@ func TestReportBeforeStoring(t *testing.T) {
 	s.stored(1)
 	db, err := sql.Open("sqlite", s.env["WIRELAB_STORE"])
 	if err == nil {
-		_, err = db.ExecContext(t.Context(), `CREATE TRIGGER full BEFORE INSERT ON results BEGIN SELECT RAISE(ABORT, 'no room'); END`)
+		_, err = db.ExecContext(t.Context(),
+			`CREATE TRIGGER full BEFORE INSERT ON results BEGIN SELECT RAISE(ABORT, 'no room'); END`)
 		err = errors.Join(err, db.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := s.run(brief(1, "--certificate", "none")...)
-	if o.code == desk.ExitOK || !strings.Contains(o.stdout, "grpc") || !strings.Contains(o.stderr, "so the result is in ") {
+	if o.code == desk.ExitOK || !strings.Contains(o.stdout, "grpc") ||
+		!strings.Contains(o.stderr, "so the result is in ") {
 		t.Fatalf("exit code %d\n%s\n%s", o.code, o.stdout, o.stderr)
 	}
 	files, err := filepath.Glob("r-*.json")
@@ -283,7 +303,8 @@ func TestMarkedRequestsAreRead(t *testing.T) {
 		wide = append(wide, c, 0)
 	}
 	for _, given := range []string{
-		"\ufeff" + request, "@" + fileOf(t, "marked.json", []byte("\ufeff"+request)), "@" + fileOf(t, "wide.json", wide),
+		"\ufeff" + request, "@" + fileOf(t, "marked.json", []byte("\ufeff"+request)),
+		"@" + fileOf(t, "wide.json", wide),
 	} {
 		s.run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", address, "--request", given).
 			wants(t, desk.ExitOK, []string{"Berkshire Valley"}, nil)

@@ -25,8 +25,8 @@ func varint() wirelab.Protocol {
 	return wirelab.Protocol{Name: "varint-tcp", Transport: "TCP", Framing: "varint", Encoding: "CBOR", Network: "tcp"}
 }
 
-// withToy runs a command of a program among whose works routeguide goes over a protocol more, as if a file of its bindings
-// had it.
+// withToy runs a command of a program among whose works routeguide goes over a protocol more, as if a file of its
+// bindings had it.
 func withToy(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -36,11 +36,13 @@ func withToy(t *testing.T, args ...string) string {
 		if w.Name != "routeguide" {
 			continue
 		}
-		cell := w.Cells[slices.IndexFunc(w.Cells, func(c wirelab.Cell) bool { return c.Protocol.Name == "raw-tcp" && c.Usual })]
+		cell := w.Cells[slices.IndexFunc(w.Cells,
+			func(c wirelab.Cell) bool { return c.Protocol.Name == "raw-tcp" && c.Usual })]
 		cell.Protocol = varint()
 		a.Catalog[i].Cells = append(slices.Clone(w.Cells), cell)
 	}
-	if code := a.Execute(t.Context(), newRootCommand(a), args, cli.Ending{Code: a.ExitCode, Describe: a.DescribeError, Last: a.Last}); code != 0 {
+	if code := a.Execute(t.Context(), newRootCommand(a), args,
+		cli.Ending{Code: a.ExitCode, Describe: a.DescribeError, Last: a.Last}); code != 0 {
 		t.Errorf("%v: exit code %d\n%s", args, code, errs.String())
 	}
 	return out.String()
@@ -56,12 +58,31 @@ func TestANewProtocolIsKnownEverywhere(t *testing.T) {
 	}{
 		{"the matrix", []string{"matrix"}, "varint-tcp"},
 		{"the matrix of a workload", []string{"matrix", "routeguide"}, "varint-tcp"},
-		{"explain", []string{"explain", "routeguide.GetFeature", "--transport", "varint-tcp,grpc", "--encoding", "cbor,proto", "--tls", "off", "--print-plan"}, `"varint-tcp"`},
-		{"arms", []string{"compare", "varint-tcp", "grpc", "-w", "routeguide.GetFeature", "--print-plan"}, `"varint-tcp"`},
+		{"explain", []string{
+			"explain", "routeguide.GetFeature", "--transport", "varint-tcp,grpc", "--encoding",
+			"cbor,proto", "--tls", "off", "--print-plan",
+		}, `"varint-tcp"`},
+		{
+			"arms",
+			[]string{"compare", "varint-tcp", "grpc", "-w", "routeguide.GetFeature", "--print-plan"},
+			`"varint-tcp"`,
+		},
 		{"completion of arms", []string{"__complete", "compare", "-w", "routeguide.GetFeature", ""}, "varint-tcp\n"},
-		{"completion of --protocol", []string{"__complete", "call", "routeguide.GetFeature", "--protocol", ""}, "varint-tcp\n"},
-		{"completion of --transport", []string{"__complete", "explain", "routeguide.GetFeature", "--transport", ""}, "varint-tcp\n"},
-		{"completion of --encoding", []string{"__complete", "explain", "routeguide.GetFeature", "--encoding", ""}, "cbor\n"},
+		{
+			"completion of --protocol",
+			[]string{"__complete", "call", "routeguide.GetFeature", "--protocol", ""},
+			"varint-tcp\n",
+		},
+		{
+			"completion of --transport",
+			[]string{"__complete", "explain", "routeguide.GetFeature", "--transport", ""},
+			"varint-tcp\n",
+		},
+		{
+			"completion of --encoding",
+			[]string{"__complete", "explain", "routeguide.GetFeature", "--encoding", ""},
+			"cbor\n",
+		},
 		{"the help, of which the reference is made", []string{"explain", "--help-all"}, "json,proto,avro,gob,cbor"},
 	} {
 		if got := withToy(t, c.args...); !strings.Contains(got, c.want) {
@@ -89,7 +110,8 @@ func mayName() map[string]string {
 func TestCommandsNameNothingOfARegistry(t *testing.T) {
 	t.Parallel()
 	a := newApp(cli.Terminal{}, nil, nil)
-	known := slices.Concat(a.AllProtocols(), a.WorkloadNames(), a.OperationNames(), drivers.Started(), stack.Brokers(), databases.Kinds(), plan.Drivers())
+	known := slices.Concat(a.AllProtocols(), a.WorkloadNames(), a.OperationNames(), drivers.Started(), stack.Brokers(),
+		databases.Kinds(), plan.Drivers())
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +126,8 @@ func TestCommandsNameNothingOfARegistry(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(known, text) && mayName()[e.Name()+" "+text] == "" {
+				if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(known, text) &&
+					mayName()[e.Name()+" "+text] == "" {
 					t.Errorf("%s writes %q, which a registry knows", e.Name(), text)
 				}
 			}

@@ -85,7 +85,8 @@ func (a *app) relay(ctx context.Context, f relayFlags) error {
 	if f.controlled {
 		return agent.Relay(ctx, r, a.Stdin, a.Stdout)
 	}
-	a.Note("relaying %s from %s to %s on a network of %s, seed %d; stop with Ctrl-C", strings.ToUpper(config.Network), r.Address(), f.to, spec, config.Seed)
+	a.Note("relaying %s from %s to %s on a network of %s, seed %d; stop with Ctrl-C", strings.ToUpper(config.Network),
+		r.Address(), f.to, spec, config.Seed)
 	for _, note := range spec.Notes(!f.udp, f.udp) {
 		a.Note("model: %s", note)
 	}

@@ -54,8 +54,10 @@ func newReplayCommand(a *app) *cobra.Command {
 			return err
 		}
 		if was.Capacity != nil {
-			return cli.Usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
-				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID, was.Capacity.Objective, was.Command)
+			return cli.Usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot "+
+				"be run again as it was; "+
+				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID,
+				was.Capacity.Objective, was.Command)
 		}
 		if was.Plan, err = a.Services.MakePlan(c.Context(), was.Plan); err != nil {
 			return err

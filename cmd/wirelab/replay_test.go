@@ -21,11 +21,13 @@ func replays(t *testing.T, dir string, was *result.Result) *result.Result {
 	p.want(desk.ExitNoWord)
 	said := decode[replayed](t, p.stdout.String())
 	if said.Original != was.ID || said.Here == "" || said.Here == was.ID ||
-		said.Sentence != "The original concludes nothing, so there is nothing to hold." || said.Agreement.Environment != nil {
+		said.Sentence != "The original concludes nothing, so there is nothing to hold." ||
+		said.Agreement.Environment != nil {
 		t.Errorf("%+v", said)
 	}
 	here := p.stored()
-	if here.ID != said.Here || here.Plan.Seed != was.Plan.Seed || len(here.Rounds) != 1 || here.Plan.Slices != was.Plan.Slices {
+	if here.ID != said.Here || here.Plan.Seed != was.Plan.Seed || len(here.Rounds) != 1 ||
+		here.Plan.Slices != was.Plan.Slices {
 		t.Errorf("%s: seed %d, %d rounds of %d slices", here.ID, here.Plan.Seed, len(here.Rounds), here.Plan.Slices)
 	}
 	return here
@@ -71,14 +73,21 @@ func TestAgreementCodes(t *testing.T) {
 	was := resulttest.Closed()
 	other := resulttest.Arms()
 	other[1].ServerCPU = 15000 // grpc is cheaper there
-	vague := resulttest.Make(resulttest.Setting{Arms: resulttest.Arms(), Loads: was.Plan.Loads, Rounds: 10, Seed: 1, Noise: 0.5})
+	vague := resulttest.Make(resulttest.Setting{
+		Arms: resulttest.Arms(), Loads: was.Plan.Loads, Rounds: 10, Seed: 1,
+		Noise: 0.5,
+	})
 	for name, c := range map[string]struct {
 		was, here *result.Result
 		code      int
 		says      string
 	}{
-		"all hold":       {was, was, desk.ExitOK, "All 4 primary conclusions hold here."},
-		"contradicted":   {was, resulttest.Make(resulttest.Setting{Arms: other, Loads: was.Plan.Loads, Rounds: 10, Seed: 1}), desk.ExitFailed, "2 contradicted"},
+		"all hold": {was, was, desk.ExitOK, "All 4 primary conclusions hold here."},
+		"contradicted": {
+			was,
+			resulttest.Make(resulttest.Setting{Arms: other, Loads: was.Plan.Loads, Rounds: 10, Seed: 1}),
+			desk.ExitFailed, "2 contradicted",
+		},
 		"too vague":      {was, vague, desk.ExitNoWord, "not decided"},
 		"too short":      {was, resulttest.Short(5), desk.ExitNoWord, "4 not decided"},
 		"no conclusions": {resulttest.Short(5), was, desk.ExitNoWord, "concludes nothing"},

@@ -27,13 +27,15 @@ func TestReport(t *testing.T) {
 			t.Errorf("the help does not tell of %s", f.Name)
 		}
 		file := filepath.Join(t.TempDir(), "out")
-		s.run("report", id, "--format", f.Name, "-o", file).wants(t, desk.ExitOK, nil, []string{file + ": the report of " + id})
+		s.run("report", id, "--format", f.Name, "-o", file).wants(t, desk.ExitOK, nil,
+			[]string{file + ": the report of " + id})
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if o := s.run("report", id, "--format", f.Name, "-o", "-"); o.code != desk.ExitOK || o.stdout != string(text) {
-			t.Errorf("%s: standard output has %d bytes, the file %d: %d %s", f.Name, len(o.stdout), len(text), o.code, o.stderr)
+			t.Errorf("%s: standard output has %d bytes, the file %d: %d %s", f.Name, len(o.stdout), len(text), o.code,
+				o.stderr)
 		}
 	}
 	page := s.run("report", id, "-o", "-").stdout
@@ -59,7 +61,8 @@ func TestReportOfSeveral(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s.run("report", storetest.Sample(0).ID, "latest", "-o", filepath.Join(folder, "one.html")).wants(t, desk.ExitUsage, nil, []string{"-o must be a folder for 2 results"})
+	s.run("report", storetest.Sample(0).ID, "latest", "-o", filepath.Join(folder, "one.html")).wants(t, desk.ExitUsage,
+		nil, []string{"-o must be a folder for 2 results"})
 }
 
 func TestReportErrors(t *testing.T) {
@@ -76,11 +79,25 @@ func TestReportErrors(t *testing.T) {
 	}{
 		{"an unknown result lists those there are", []string{"report", "r-1", "-o", "-"}, desk.ExitUsage, id},
 		{"a file that is not there", []string{"report", "./no.json"}, desk.ExitUsage, "no.json"},
-		{"an unknown format", []string{"report", id, "--format", "pdf"}, desk.ExitUsage, `unknown format "pdf"; known: benchstat, csv, html, jmh`},
-		{"a folder that is not there", []string{"report", id, "-o", filepath.Join(place, "no", "page.html")}, desk.ExitFailed, "there is no folder"},
+		{
+			"an unknown format",
+			[]string{"report", id, "--format", "pdf"},
+			desk.ExitUsage,
+			`unknown format "pdf"; known: benchstat, csv, html, jmh`,
+		},
+		{
+			"a folder that is not there",
+			[]string{"report", id, "-o", filepath.Join(place, "no", "page.html")},
+			desk.ExitFailed, "there is no folder",
+		},
 		{"a full disk", []string{"report", id, "-o", "/dev/full"}, desk.ExitFailed, "the disk is full"},
 		{"nothing to open", []string{"report", id, "--format", "csv", "--open"}, desk.ExitUsage, "--open shows a page"},
-		{"one unknown of two: nothing is written", []string{"report", id, "r-1", "-o", place}, desk.ExitUsage, "no result"},
+		{
+			"one unknown of two: nothing is written",
+			[]string{"report", id, "r-1", "-o", place},
+			desk.ExitUsage,
+			"no result",
+		},
 	} {
 		o := s.run(c.args...)
 		if o.code != c.code || !strings.Contains(o.stderr, c.says) {

@@ -25,7 +25,10 @@ func TestResultsList(t *testing.T) {
 	}
 	s.stored(4)
 	o := s.run("results", "list")
-	o.wants(t, desk.ExitOK, []string{storetest.Sample(0).ID, "routeguide.GetFeature: grpc, http1-json; 1 and 50 calls in flight", "→ ", "no figure valid"}, nil)
+	o.wants(t, desk.ExitOK, []string{
+		storetest.Sample(0).ID,
+		"routeguide.GetFeature: grpc, http1-json; 1 and 50 calls in flight", "→ ", "no figure valid",
+	}, nil)
 	if wide := clitest.Wide(o.stdout); len(wide) > 0 {
 		t.Errorf("wider than a terminal: %v", wide)
 	}
@@ -68,9 +71,14 @@ func TestResultsName(t *testing.T) {
 	id := storetest.Sample(1).ID
 	checked := s.run("verify", id)
 	unnamed := s.run("results", "export", id)
-	s.run("results", "name", id, "v1.2 before cache").wants(t, desk.ExitOK, nil, []string{id + ` is named "v1.2 before cache"`})
+	s.run("results", "name", id, "v1.2 before cache").wants(t, desk.ExitOK, nil,
+		[]string{id + ` is named "v1.2 before cache"`})
 	s.run("results", "list").wants(t, desk.ExitOK, []string{"“v1.2 before cache”"}, nil)
-	for _, args := range [][]string{{"results", "show"}, {"results", "export", "--format", "csv"}, {"report", "-o", filepath.Join(t.TempDir(), "x.html")}} {
+	for _, args := range [][]string{
+		{"results", "show"},
+		{"results", "export", "--format", "csv"},
+		{"report", "-o", filepath.Join(t.TempDir(), "x.html")},
+	} {
 		if o := s.run(append(args, "v1.2 before cache")...); o.code == desk.ExitUsage || o.code == desk.ExitFailed {
 			t.Errorf("%v: exit code %d, %s", args, o.code, o.stderr)
 		}
@@ -84,17 +92,21 @@ func TestResultsName(t *testing.T) {
 	if o := s.run("results", "show", "v1.2 before cache"); !strings.Contains(o.stdout, "v1.2 before cache") {
 		t.Errorf("the report does not show the name:\n%s", o.stdout)
 	}
-	if list := decode[[]store.Summary](t, s.run("results", "list", "--json", "--name", "v1.2 before cache").stdout); len(list) != 1 || list[0].ID != id || list[0].Label == "" {
+	if list := decode[[]store.Summary](t,
+		s.run("results", "list", "--json", "--name", "v1.2 before cache").stdout); len(list) != 1 || list[0].ID != id ||
+		list[0].Label == "" {
 		t.Errorf("list %+v", list)
 	}
 	// What is exported follows from the result alone, so that it can be verified anywhere.
-	if named := s.run("results", "export", "v1.2 before cache"); named.stdout != unnamed.stdout || named.code != desk.ExitOK {
+	if named := s.run("results", "export", "v1.2 before cache"); named.stdout != unnamed.stdout ||
+		named.code != desk.ExitOK {
 		t.Error("the name changed what is exported")
 	}
 	s.run("results", "name", "v1.2 before cache").wants(t, desk.ExitOK, nil, []string{id + " has no name now"})
 	s.run("results", "show", "v1.2 before cache").wants(t, desk.ExitUsage, nil, []string{"no result"})
 	s.run("results", "name", id, "latest").wants(t, desk.ExitUsage, nil, []string{"choose another"})
-	s.run("compare", "grpc", "connect", "-w", "routeguide.GetFeature", "--name", "-x").wants(t, desk.ExitUsage, nil, []string{"--name"})
+	s.run("compare", "grpc", "connect", "-w", "routeguide.GetFeature", "--name", "-x").wants(t, desk.ExitUsage, nil,
+		[]string{"--name"})
 }
 
 func TestResultsRemove(t *testing.T) {
@@ -122,11 +134,13 @@ func TestResultsImport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.runWith(t.Context(), string(text), "results", "import", "-").wants(t, desk.ExitOK, []string{storetest.Sample(1).ID}, nil)
+	s.runWith(t.Context(), string(text), "results", "import", "-").wants(t, desk.ExitOK,
+		[]string{storetest.Sample(1).ID}, nil)
 	s.runWith(t.Context(), "{}", "results", "import", "-").wants(t, desk.ExitUsage, nil, []string{"-: id"})
 	later := strings.Replace(string(text), `"schema": 1`, `"schema": 2`, 1)
 	s.runWith(t.Context(), later, "results", "import", "-").wants(t, desk.ExitUsage, nil, []string{"schema 2"})
-	if list := decode[[]store.Summary](t, s.run("results", "list", "--json").stdout); len(list) != 2 || list[0].Ending != result.RoundsDone {
+	if list := decode[[]store.Summary](t, s.run("results", "list", "--json").stdout); len(list) != 2 ||
+		list[0].Ending != result.RoundsDone {
 		t.Errorf("list %+v", list)
 	}
 }
@@ -165,7 +179,8 @@ func TestResultsShow(t *testing.T) {
 		}
 	}
 	for _, command := range []string{"show", "export"} {
-		s.run("results", command, "r-2").wants(t, desk.ExitUsage, nil, []string{"not one result", storetest.Sample(2).ID})
+		s.run("results", command, "r-2").wants(t, desk.ExitUsage, nil,
+			[]string{"not one result", storetest.Sample(2).ID})
 		s.run("results", command, "r-1").wants(t, desk.ExitUsage, nil, []string{"no result", storetest.Sample(2).ID})
 	}
 }
@@ -178,7 +193,8 @@ func TestResultsExport(t *testing.T) {
 	s := newShell(t)
 	s.stored(1)
 	id := storetest.Sample(0).ID
-	s.run("results", "export", "--format", "pdf").wants(t, desk.ExitUsage, nil, []string{`unknown format "pdf"; known: `, "json"})
+	s.run("results", "export", "--format", "pdf").wants(t, desk.ExitUsage, nil,
+		[]string{`unknown format "pdf"; known: `, "json"})
 	for _, f := range forms.Exports() {
 		file := filepath.Join(t.TempDir(), "out")
 		o := s.run("results", "export", id, "--format", f.Name)
@@ -194,11 +210,13 @@ func TestResultsExport(t *testing.T) {
 			t.Errorf("the help does not tell of %s", f.Name)
 		}
 	}
-	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, desk.ExitFailed, nil, []string{"there is no folder"})
+	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, desk.ExitFailed,
+		nil, []string{"there is no folder"})
 
 	// What is exported as json goes in again, elsewhere.
 	other := newShell(t)
-	other.runWith(t.Context(), s.run("results", "export").stdout, "results", "import", "-").wants(t, desk.ExitOK, []string{id}, nil)
+	other.runWith(t.Context(), s.run("results", "export").stdout, "results", "import", "-").wants(t, desk.ExitOK,
+		[]string{id}, nil)
 	if s.run("results", "show", id).stdout != other.run("results", "show", id).stdout {
 		t.Error("the result differs where it was imported")
 	}

@@ -29,12 +29,20 @@ func TestTooFewDescriptorsAreRefusedFirst(t *testing.T) {
 		{"capacity http1-json -w routeguide.GetFeature --slo p99<10ms", desk.ExitFailed},
 	} {
 		var stdout, stderr bytes.Buffer
-		a := with(newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil, func(name string) string {
-			return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), measure.CertificateEnv: measure.CertificateNone}[name]
-		}), func(a *app) { a.Limits = func() probe.Limits { return probe.Limits{Descriptors: 64} } })
-		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: desk.ExitCodeOf, Describe: a.DescribeError, Last: a.Databases.Close})
+		a := with(newApp(cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}}, nil,
+			func(name string) string {
+				return map[string]string{
+					"WIRELAB_STORE":        filepath.Join(t.TempDir(), "results.db"),
+					measure.CertificateEnv: measure.CertificateNone,
+				}[name]
+			}), func(a *app) { a.Limits = func() probe.Limits { return probe.Limits{Descriptors: 64} } })
+		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args),
+			cli.Ending{Code: desk.ExitCodeOf, Describe: a.DescribeError, Last: a.Databases.Close})
 		said := stderr.String()
-		for _, want := range []string{"open files in one process, and the limit is 64 (ulimit -Hn)", "--ulimit nofile=", "fewer calls in flight"} {
+		for _, want := range []string{
+			"open files in one process, and the limit is 64 (ulimit -Hn)", "--ulimit nofile=",
+			"fewer calls in flight",
+		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: %q lacks %q", c.args, said, want)
 			}

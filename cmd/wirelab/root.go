@@ -19,7 +19,8 @@ func newRootCommand(a *app) *cobra.Command {
 		Example: desk.HelpText("root.examples"),
 	}, aboutLine())
 	root.PersistentFlags().StringVar(&a.Results, resultsFlag, "",
-		"where results are stored: a `file`, or postgres://… (default $WIRELAB_STORE, else a file in your home; see wirelab results --help)")
+		"where results are stored: a `file`, or postgres://… (default $WIRELAB_STORE, else a file in your home; see "+
+			"wirelab results --help)")
 	for _, build := range commands() {
 		root.AddCommand(build(a))
 	}

@@ -56,8 +56,10 @@ func newRunCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&until, "until", "", "override the plan: stop when the primary metric's interval is as narrow as `±2%`")
-	flags.DurationVar(&limit, "for", 0, "override the plan: start no more rounds after this time, once the fewest rounds are done")
+	flags.StringVar(&until, "until", "",
+		"override the plan: stop when the primary metric's interval is as narrow as `±2%`")
+	flags.DurationVar(&limit, "for", 0,
+		"override the plan: start no more rounds after this time, once the fewest rounds are done")
 	flags.DurationVar(&slice, "slice", 0, "override the plan's length of a slice")
 	flags.Uint64Var(&seed, "seed", 0, "override the plan's seed")
 	desk.AddDeadlineFlag(flags, &deadline, "as the plan says")

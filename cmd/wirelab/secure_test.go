@@ -58,7 +58,8 @@ func TestClientsShowTheirCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	cert, key := pair(t)
-	secure, err := trust.Read(t.Context(), plan.TLS{CA: fileOf(t, "ca.pem", ca), Cert: cert, Key: key, ServerName: "api.example"}, time.Now())
+	secure, err := trust.Read(t.Context(),
+		plan.TLS{CA: fileOf(t, "ca.pem", ca), Cert: cert, Key: key, ServerName: "api.example"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,8 @@ func TestClientsShowTheirCertificate(t *testing.T) {
 			shown := make(chan tls.ConnectionState, 64)
 			at := rude(t, func(c net.Conn) {
 				conn := tls.Server(c, &tls.Config{
-					Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAnyClientCert, NextProtos: []string{"h2", "http/1.1"},
+					Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAnyClientCert,
+					NextProtos: []string{"h2", "http/1.1"},
 				})
 				if conn.Handshake() == nil {
 					shown <- conn.ConnectionState()
@@ -90,7 +92,8 @@ func TestClientsShowTheirCertificate(t *testing.T) {
 			select {
 			case state := <-shown:
 				if state.ServerName != "api.example" || len(state.PeerCertificates) != 1 {
-					t.Errorf("%s, raw %v: name %q, %d certificates", cell.Protocol.Name, raw, state.ServerName, len(state.PeerCertificates))
+					t.Errorf("%s, raw %v: name %q, %d certificates", cell.Protocol.Name, raw, state.ServerName,
+						len(state.PeerCertificates))
 				}
 			case <-time.After(20 * time.Second):
 				t.Errorf("%s (%s), raw %v: no handshake succeeded", cell.Protocol.Name, cell.Client, raw)
@@ -173,10 +176,13 @@ func TestWrongFilesOfTLS(t *testing.T) {
 			s.run(append(append([]string{}, command...), c.flags...)...).wants(t, desk.ExitUsage, nil, []string{c.says})
 		}
 	}
-	s.run("compare", "grpc-tls", "-w", "routeguide.GetFeature", "--insecure").wants(t, desk.ExitUsage, nil, []string{"no arm has one"})
-	s.run("compare", "grpc,target=127.0.0.1:1", "-w", "routeguide.GetFeature", "--insecure").wants(t, desk.ExitUsage, nil, []string{"no arm with a target uses TLS"})
+	s.run("compare", "grpc-tls", "-w", "routeguide.GetFeature", "--insecure").wants(t, desk.ExitUsage, nil,
+		[]string{"no arm has one"})
+	s.run("compare", "grpc,target=127.0.0.1:1", "-w", "routeguide.GetFeature", "--insecure").wants(t, desk.ExitUsage,
+		nil, []string{"no arm with a target uses TLS"})
 	late := time.Now().Add(400 * 24 * time.Hour)
-	if _, err := trust.Read(t.Context(), plan.TLS{Cert: cert, Key: key}, late); err == nil || !strings.Contains(err.Error(), "ended on") {
+	if _, err := trust.Read(t.Context(), plan.TLS{Cert: cert, Key: key}, late); err == nil ||
+		!strings.Contains(err.Error(), "ended on") {
 		t.Errorf("a certificate that has ended: %v", err)
 	}
 }
@@ -217,7 +223,8 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 		}
 		p := begin(t, dir, append([]string{
 			"compare", "grpc-tls,target=" + target, "-w", "routeguide.GetFeature",
-			"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s", "--full",
+			"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s",
+			"--full",
 		}, flags...)...)
 		code := p.end()
 		out := p.stdout.String()
@@ -227,7 +234,8 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 		case !trusted && (code != desk.ExitFailed || !strings.Contains(p.said.String(), "--ca names the authority")):
 			t.Errorf("%s: exit code %d: %s", flags, code, p.said.String())
 		}
-		if said := strings.Join(strings.Fields(out), " "); target != address && !strings.Contains(said, target+" (connected to "+address+")") {
+		if said := strings.Join(strings.Fields(out), " "); target != address &&
+			!strings.Contains(said, target+" (connected to "+address+")") {
 			t.Errorf("it is not said which address %s led to: %s", target, out)
 		}
 	}
@@ -241,12 +249,17 @@ func TestMeasureTargetOverTLS12(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12, NextProtos: []string{"h2"}}
+	config := &tls.Config{
+		Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2"},
+	}
 	address := rude(t, func(c net.Conn) { handOn(tls.Server(c, config), plain) })
 	trust := fileOf(t, "ca.pem", ca)
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--target", address, "--ca", trust, "--json").
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--target", address, "--ca", trust,
+		"--json").
 		wants(t, desk.ExitOK, []string{`"tls": "TLS 1.2"`}, nil)
-	p := begin(t, t.TempDir(), "compare", "grpc-tls,target="+address, "grpc-tls", "-w", "routeguide.GetFeature", "--ca", trust,
+	p := begin(t, t.TempDir(), "compare", "grpc-tls,target="+address, "grpc-tls", "-w", "routeguide.GetFeature", "--ca",
+		trust,
 		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s", "--full")
 	if code := p.end(); code == desk.ExitFailed || !strings.Contains(p.stdout.String(), "1.2 with grpc-tls") {
 		t.Errorf("exit code %d: %s%s", code, p.stdout.String(), p.said.String())

@@ -40,10 +40,13 @@ func newSelfTestCommand(a *app) *cobra.Command {
 	}
 	c.Flags().BoolVar(&o.Long, "long", false, "run longer tests")
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
-	c.Flags().BoolVar(&o.gates, "gates", false, "count how many true numbers the checks refuse, and how many false ones they let pass")
+	c.Flags().BoolVar(&o.gates, "gates", false,
+		"count how many true numbers the checks refuse, and how many false ones they let pass")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
-	c.Flags().StringSliceVar(&o.Loads, "loads", nil, "with --gates: only the loads with one of these `words` in their name")
-	c.Flags().StringSliceVar(&o.Busy, "busy", nil, "with --gates: the `core` that another program uses too: none, driver or server")
+	c.Flags().StringSliceVar(&o.Loads, "loads", nil,
+		"with --gates: only the loads with one of these `words` in their name")
+	c.Flags().StringSliceVar(&o.Busy, "busy", nil,
+		"with --gates: the `core` that another program uses too: none, driver or server")
 	c.Flags().StringVar(&o.Driver, "driver", "", "with --gates: the `driver`, client or raw")
 	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
@@ -115,7 +118,8 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if err != nil {
 		return err
 	}
-	report.Command, report.ID = a.CommandLine(), store.NewID(report.Began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	report.Command, report.ID = a.CommandLine(),
+		store.NewID(report.Began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	news := measure.TellOf(results, store.StartRunning(report.ID, report.Began, report.Plan, report.Environment.Host))
 	defer news.Close()
 	for i, t := range tests {
@@ -149,10 +153,13 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	case report.Ending == result.Interrupted:
 		return a.Interrupted(fmt.Sprintf("%d of %d tests", len(report.SelfTest.Tests), len(tests)), report.ID)
 	case len(report.SelfTest.Failed()) > 0:
-		return cli.With(desk.ExitFailed, errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
+		return cli.With(desk.ExitFailed,
+			errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
 	case len(report.SelfTest.Refused()) > 0:
-		return cli.With(desk.ExitNoWord, fmt.Errorf("nothing was found wrong, but %s could show nothing on a machine so busy: run them again when it is quiet",
-			strings.Join(report.SelfTest.Refused(), ", ")))
+		return cli.With(desk.ExitNoWord,
+			fmt.Errorf("nothing was found wrong, but %s could show nothing on a machine so busy: run them again when "+
+				"it is quiet",
+				strings.Join(report.SelfTest.Refused(), ", ")))
 	}
 	return nil
 }

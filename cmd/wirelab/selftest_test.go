@@ -33,7 +33,8 @@ func TestSelfTest(t *testing.T) {
 	if err := json.Unmarshal([]byte(list.stdout), &summaries); err != nil || len(summaries) != 1 {
 		t.Fatalf("%v: %s", err, list.stdout)
 	}
-	if show := s.run("results", "show", summaries[0].ID); !strings.HasPrefix(show.stdout, "self-test, short form: ") || show.stdout != p.stdout.String() {
+	if show := s.run("results", "show", summaries[0].ID); !strings.HasPrefix(show.stdout, "self-test, short form: ") ||
+		show.stdout != p.stdout.String() {
 		t.Errorf("the stored report is not what was printed:\n%s", show.stdout)
 	}
 	s.run("verify", summaries[0].ID).wants(t, desk.ExitOK, nil, nil)
@@ -41,7 +42,8 @@ func TestSelfTest(t *testing.T) {
 
 func TestSelfTestNames(t *testing.T) {
 	s := newShell(t)
-	s.run("selftest", "--only", "tooth").wants(t, desk.ExitUsage, nil, []string{`unknown test "tooth"; known: derivation, drift,`})
+	s.run("selftest", "--only", "tooth").wants(t, desk.ExitUsage, nil,
+		[]string{`unknown test "tooth"; known: derivation, drift,`})
 	s.run("selftest", "--list").wants(t, desk.ExitOK, []string{"NAME", "truth", "stopped"}, nil)
 	if all := s.run("selftest", "--gates", "--list").stdout; strings.Count(all, "\ngates ") != 1 {
 		t.Errorf("each is listed once: %s", all)
@@ -59,8 +61,10 @@ func TestInjectedArms(t *testing.T) {
 		"grpc,inject=bimodal 10ms 50ms 2":                "SHARE is",
 		"grpc,inject=constant 20ms,inject=constant 20ms": "sets inject twice",
 	} {
-		s.run("compare", arm, "grpc", "-w", "routeguide.GetFeature", "--print-plan").wants(t, desk.ExitUsage, nil, []string{want})
+		s.run("compare", arm, "grpc", "-w", "routeguide.GetFeature", "--print-plan").wants(t, desk.ExitUsage, nil,
+			[]string{want})
 	}
 	s.run("serve", "routeguide", "grpc", "--inject", "spin").wants(t, desk.ExitUsage, nil, []string{"want spin TIME"})
-	s.run("serve", "routeguide", "http1-json", "--null", "--inject", "spin 2us").wants(t, desk.ExitUsage, nil, []string{"do not go together"})
+	s.run("serve", "routeguide", "http1-json", "--null", "--inject", "spin 2us").wants(t, desk.ExitUsage, nil,
+		[]string{"do not go together"})
 }

@@ -39,7 +39,8 @@ func newServeCommand(a *app) *cobra.Command {
 				return err
 			}
 			if cell.Protocol.Pipeline {
-				return cli.Usage("%s leads through several processes: wirelab up %s runs them", cell.Protocol.Name, cell.Workload)
+				return cli.Usage("%s leads through several processes: wirelab up %s runs them", cell.Protocol.Name,
+					cell.Workload)
 			}
 			if cell, err = cell.With(f.data); err != nil {
 				return err
@@ -56,11 +57,14 @@ func newServeCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	flags.StringVar(&f.server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
 	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the first of the workload)")
-	flags.BoolVar(&f.published, "published", false, "directory: creating returns the person and stores nothing, as in the published service")
-	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to test clients and tools, such as 'constant 20ms'")
+	flags.BoolVar(&f.published, "published", false,
+		"directory: creating returns the person and stores nothing, as in the published service")
+	flags.StringVar(&f.inject, "inject", "",
+		"serve with a known `behaviour`, to test clients and tools, such as 'constant 20ms'")
 	desk.RegisterDatabase(&f.database, flags)
 	flags.StringVar(&f.ca, "ca", "", "`file` for the certificate authority, for protocols with TLS")
-	flags.BoolVar(&f.null, "null", false, "answer correctly with as little work as possible, to see what a client costs by itself")
+	flags.BoolVar(&f.null, "null", false,
+		"answer correctly with as little work as possible, to see what a client costs by itself")
 	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
 	flags.StringVar(&f.onward, "onward", "", "make each call again at this `address` (an experiment's child)")
 	for _, name := range []string{"controlled", "onward"} {
@@ -114,7 +118,8 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 	}
 	if cell.Protocol.Secure {
 		if f.ca == "" {
-			return cli.Both(cli.Usage("%s has TLS: give --ca FILE to write the authority that clients must trust", cell.Protocol.Name), at.Close())
+			return cli.Both(cli.Usage("%s has TLS: give --ca FILE to write the authority that clients must trust",
+				cell.Protocol.Name), at.Close())
 		}
 		if err := os.WriteFile(f.ca, []byte(ready.Authority), 0o644); err != nil {
 			return cli.Both(fault.Write(f.ca, err), at.Close())

@@ -26,7 +26,8 @@ func TestServePublished(t *testing.T) {
 	} {
 		serving(t, "serve directory http1-json "+c.flags, func(address string) {
 			for _, want := range []int{200, c.second} {
-				reply, err := http.Post("http://"+address+"/person", "application/json", strings.NewReader(`{"id":"5"}`))
+				reply, err := http.Post("http://"+address+"/person", "application/json",
+					strings.NewReader(`{"id":"5"}`))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -51,7 +51,8 @@ func TestServeResults(t *testing.T) {
 	out, notes := &signalled{wrote: make(chan struct{}, 1)}, &signalled{wrote: make(chan struct{}, 1)}
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, []string{"serve-results", "--json"}, strings.NewReader(""), out, notes, func(name string) string { return s.env[name] })
+		code <- run(ctx, []string{"serve-results", "--json"}, strings.NewReader(""), out, notes,
+			func(name string) string { return s.env[name] })
 	}()
 	select {
 	case <-out.wrote:
@@ -62,7 +63,8 @@ func TestServeResults(t *testing.T) {
 		Address, API string
 		Writes       bool
 	}
-	if err := json.Unmarshal([]byte(out.String()), &said); err != nil || !said.Writes || !strings.HasPrefix(said.API, said.Address) {
+	if err := json.Unmarshal([]byte(out.String()), &said); err != nil || !said.Writes ||
+		!strings.HasPrefix(said.API, said.Address) {
 		t.Fatalf("%s: %v", out, err)
 	}
 	ask := func(method, path string) (int, string) {

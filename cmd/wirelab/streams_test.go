@@ -20,7 +20,11 @@ func TestStreamFlags(t *testing.T) {
 		{loads.Streams{}, rates, "1000/s; 10000/s"},
 		{loads.Streams{Count: 10}, rates, "10 streams at 1000/s in all; 10 streams at 10000/s in all"},
 		{loads.Streams{Count: 10, Readers: []string{"50%"}}, rates[:1], "10 streams at 1000/s in all, read at 50 %"},
-		{loads.Streams{Count: 1, Readers: []string{"100%", " 12.5% "}}, rates[:1], "1 stream at 1000/s; 1 stream at 1000/s, read at 12.5 %"},
+		{
+			loads.Streams{Count: 1, Readers: []string{"100%", " 12.5% "}},
+			rates[:1],
+			"1 stream at 1000/s; 1 stream at 1000/s, read at 12.5 %",
+		},
 		{loads.Streams{Count: 10}, nil, "--streams needs --rate"},
 		{loads.Streams{Count: -1}, rates, "want 1 or more"},
 		{loads.Streams{Readers: []string{"50%"}}, rates, "--reader needs streams"},

@@ -21,8 +21,8 @@ import (
 	"wirelab/system/postgres/postgrestest"
 )
 
-// asWrk is set in processes that are to be a load generator of our own, which takes the options of wrk, and prints as it
-// does.
+// asWrk is set in processes that are to be a load generator of our own, which takes the options of wrk, and prints as
+// it does.
 const asWrk = "WIRELAB_TEST_WRK"
 
 // fakeWrk repeats what its script says for a tenth of a second.
@@ -126,7 +126,8 @@ func TestCompareWithDescribedAndHop(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	p := begin(t, t.TempDir(),
-		"compare", "http1-json,driver=raw", "http1-json,driver=described", "grpc,driver=described", "grpc,driver=raw,hops=1",
+		"compare", "http1-json,driver=raw", "http1-json,driver=described", "grpc,driver=described",
+		"grpc,driver=raw,hops=1",
 		"--workload", "routeguide.GetFeature", "--in-flight", "4",
 		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--certificate", "none",
 	)
@@ -139,7 +140,8 @@ func TestCompareWithDescribedAndHop(t *testing.T) {
 	}
 	for _, trial := range r.Rounds[0].Trials {
 		if trial.OK == 0 || trial.Sent != trial.OK || trial.WireSent == 0 {
-			t.Errorf("%s: %d of %d calls were right, %d bytes sent", r.ArmName(trial.Arm), trial.OK, trial.Sent, trial.WireSent)
+			t.Errorf("%s: %d of %d calls were right, %d bytes sent", r.ArmName(trial.Arm), trial.OK, trial.Sent,
+				trial.WireSent)
 		}
 		ways := []string{}
 		for name := range trial.Parts {
@@ -172,7 +174,8 @@ func TestCompareWithDatabase(t *testing.T) {
 		{"http1-json", "logging.WriteLog", "published"},
 	} {
 		p := beginWith(t, t.TempDir(), environment, append([]string{
-			"compare", "postgres,driver=tool:pgbench,connections=2", work[0], "--workload", work[1], "--requests", work[2],
+			"compare", "postgres,driver=tool:pgbench,connections=2", work[0], "--workload", work[1], "--requests",
+			work[2],
 			"--in-flight", "2", "--db", "postgres", "--rounds", "1", "--max-rounds", "1", "--slices", "1",
 			"--certificate", "none", "--full",
 		}, work[3:]...)...)
@@ -187,7 +190,8 @@ func TestCompareWithDatabase(t *testing.T) {
 			if trial.Arm != 0 {
 				continue
 			}
-			if trial.OK == 0 || len(trial.Errors) > 0 || trial.Server != nil || trial.Told == nil || !trial.Told.Direct {
+			if trial.OK == 0 || len(trial.Errors) > 0 || trial.Server != nil || trial.Told == nil ||
+				!trial.Told.Direct {
 				t.Errorf("%s: %d calls, failures %v, server %v, told %+v",
 					work[1], trial.OK, trial.Errors, trial.Server, trial.Told)
 			}

@@ -38,7 +38,8 @@ func TestPushAndPull(t *testing.T) {
 	if some.Selected != 2 || strings.Join(some.Copied, " ") != id(0)+" "+id(1) || some.To != other {
 		t.Errorf("by ids: %+v", some)
 	}
-	if last := s.pushed(desk.ExitOK, "--to", filepath.Join(t.TempDir(), "one.db"), "latest"); strings.Join(last.Copied, " ") != id(5) {
+	if last := s.pushed(desk.ExitOK, "--to", filepath.Join(t.TempDir(), "one.db"), "latest"); strings.Join(last.Copied,
+		" ") != id(5) {
 		t.Errorf("the latest: %+v", last)
 	}
 	byFilter := s.pushed(desk.ExitOK, "--to", other, "--name", "plan-1", "--limit", "2")
@@ -49,13 +50,16 @@ func TestPushAndPull(t *testing.T) {
 	if len(all.Copied) != 2 || len(all.Present) != 4 || all.Selected != 6 {
 		t.Errorf("all: %+v", all)
 	}
-	s.run("results", "push", "--to", other, "--all").wants(t, desk.ExitOK, []string{"0 copied from " + s.env["WIRELAB_STORE"] + " to " + other + ", 6 there already"}, nil)
+	s.run("results", "push", "--to", other, "--all").wants(t, desk.ExitOK,
+		[]string{"0 copied from " + s.env["WIRELAB_STORE"] + " to " + other + ", 6 there already"}, nil)
 
 	// And into an empty store, from where it went.
 	empty := newShell(t)
-	empty.run("results", "pull", "--from", other, "--all").wants(t, desk.ExitOK, []string{"6 copied from " + other}, nil)
+	empty.run("results", "pull", "--from", other, "--all").wants(t, desk.ExitOK, []string{"6 copied from " + other},
+		nil)
 	for n := range 6 {
-		if got, want := empty.run("results", "show", id(n)).stdout, s.run("results", "show", id(n)).stdout; got != want {
+		if got, want := empty.run("results", "show", id(n)).stdout,
+			s.run("results", "show", id(n)).stdout; got != want {
 			t.Errorf("%s differs where it went", id(n))
 		}
 		got, want := withoutOrigin(empty.run("verify", id(n)).stdout), withoutOrigin(s.run("verify", id(n)).stdout)
@@ -65,7 +69,8 @@ func TestPushAndPull(t *testing.T) {
 	}
 	// --results is the own store, before the environment's.
 	s.run("results", "list", "--results", other, "--limit", "2").wants(t, desk.ExitOK, []string{id(5)}, []string{})
-	if o := s.run("results", "list", "--results", other, "--limit", "2"); !strings.Contains(o.stderr, "2 of 6 results") {
+	if o := s.run("results", "list", "--results", other, "--limit", "2"); !strings.Contains(o.stderr,
+		"2 of 6 results") {
 		t.Errorf("nothing is said of the others: %q", o.stderr)
 	}
 }
@@ -83,7 +88,8 @@ func TestPushConflict(t *testing.T) {
 	}
 	other.run("results", "import", file).wants(t, desk.ExitOK, nil, nil)
 	o := s.run("results", "push", "--to", other.env["WIRELAB_STORE"], "--all")
-	if o.code != desk.ExitFailed || !strings.Contains(o.stderr, "they differ") || !strings.Contains(o.stderr, "1 of 3 results are not copied") ||
+	if o.code != desk.ExitFailed || !strings.Contains(o.stderr, "they differ") ||
+		!strings.Contains(o.stderr, "1 of 3 results are not copied") ||
 		!strings.Contains(o.stdout, "2 copied") || !strings.Contains(o.stdout, "1 not copied") {
 		t.Errorf("%+v", o)
 	}
@@ -136,7 +142,8 @@ func TestPushInterrupted(t *testing.T) {
 	defer func() { _ = to.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := &transfer.Done{}
-	if err := transfer.CopyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done, func(string) {}); err == nil || len(done.Copied) != 2 {
+	if err := transfer.CopyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done,
+		func(string) {}); err == nil || len(done.Copied) != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	got := s.pushed(desk.ExitOK, "--to", other, "--all")
@@ -186,11 +193,14 @@ func TestInPostgreSQL(t *testing.T) {
 	} {
 		mine, theirs := s.run(strings.Fields(args)...), team.run(strings.Fields(args)...)
 		// From where a result came is a store's own to tell.
-		if mine.code != theirs.code || fromLine.ReplaceAllString(mine.stdout, "") != fromLine.ReplaceAllString(theirs.stdout, "") {
-			t.Errorf("%s: exit code %d from the file, %d from PostgreSQL: %s\n%s\n%s", args, mine.code, theirs.code, theirs.stderr, mine.stdout, theirs.stdout)
+		if mine.code != theirs.code ||
+			fromLine.ReplaceAllString(mine.stdout, "") != fromLine.ReplaceAllString(theirs.stdout, "") {
+			t.Errorf("%s: exit code %d from the file, %d from PostgreSQL: %s\n%s\n%s", args, mine.code, theirs.code,
+				theirs.stderr, mine.stdout, theirs.stdout)
 		}
 	}
-	team.run("verify", "latest").wants(t, desk.ExitOK, []string{"copied from another store", "its digest was checked"}, nil)
+	team.run("verify", "latest").wants(t, desk.ExitOK, []string{"copied from another store", "its digest was checked"},
+		nil)
 	s.run("results", "rm", storetest.Sample(0).ID, "--results", dsn).wants(t, desk.ExitOK, nil, []string{"removed"})
 	s.run("results", "pull", "--from", dsn, "--all").wants(t, desk.ExitOK, []string{"0 copied", "2 there already"}, nil)
 
@@ -203,7 +213,8 @@ func TestInPostgreSQL(t *testing.T) {
 	password := dsn[strings.Index(dsn, ":")+1:]
 	password = password[strings.Index(password, ":")+1 : strings.Index(password, "@")]
 	export := team.run("results", "export", list[0].ID).stdout
-	if strings.Contains(export, password) || strings.Contains(p.stdout.String(), password) || strings.Contains(p.said.String(), password) {
+	if strings.Contains(export, password) || strings.Contains(p.stdout.String(), password) ||
+		strings.Contains(p.said.String(), password) {
 		t.Error("the password is shown or stored")
 	}
 	if !strings.Contains(export, "--results postgres://") {
@@ -219,7 +230,8 @@ func everyArmPostsForItself(t *testing.T, dsn string) (p *program) {
 	right := uint64(0)
 	for range 2 {
 		p = begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.PostTransaction", "--data", "100x1000",
-			"--db", dsn, "--results", dsn, "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "30ms", "-q", "--json")
+			"--db", dsn, "--results", dsn, "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "30ms", "-q",
+			"--json")
 		p.ended(desk.ExitOK, desk.ExitNoWord)
 		p.wantNoneLeft()
 		for _, trial := range p.printed().Result.Rounds[0].Trials {
@@ -232,7 +244,8 @@ func everyArmPostsForItself(t *testing.T, dsn string) (p *program) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	posted := uint64(0)
-	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM ledger_100x1000.transactions WHERE position > 1000`).Scan(&posted); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		`SELECT count(*) FROM ledger_100x1000.transactions WHERE position > 1000`).Scan(&posted); err != nil {
 		t.Fatal(err)
 	}
 	if right == 0 || posted < right {

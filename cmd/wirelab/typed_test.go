@@ -19,13 +19,15 @@ import (
 func shopHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /items", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"items":[]}`) })
-	mux.HandleFunc("GET /items/{sku}", func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, `{"sku":%q}`, r.PathValue("sku")) })
+	mux.HandleFunc("GET /items/{sku}",
+		func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, `{"sku":%q}`, r.PathValue("sku")) })
 	mux.HandleFunc("POST /items", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":"want JSON with sku"}`, http.StatusBadRequest)
 	})
 	mux.Handle("GET /moved", http.RedirectHandler("/items", http.StatusFound))
 	mux.HandleFunc("GET /closed", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	mux.HandleFunc("GET /secret", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) })
+	mux.HandleFunc("GET /secret",
+		func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) })
 	return mux
 }
 
@@ -38,7 +40,8 @@ func TestLoadSaysWhatToType(t *testing.T) {
 	secure.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
-	host, tlsHost, nothing := strings.TrimPrefix(plain.URL, "http://"), strings.TrimPrefix(secure.URL, "https://"), porttest.Refusing(t)
+	host, tlsHost, nothing := strings.TrimPrefix(plain.URL, "http://"), strings.TrimPrefix(secure.URL, "https://"),
+		porttest.Refusing(t)
 	s := newShell(t)
 	for _, c := range []struct{ typed, says string }{
 		{"http://" + nothing + "/items", "nothing listens at " + nothing},
@@ -91,7 +94,10 @@ func TestLoadFindsAnotherVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: shopHandler(), Protocols: new(http.Protocols)} //nolint:gosec // it has one caller, and ends with the test
+	server := &http.Server{
+		Handler:   shopHandler(),
+		Protocols: new(http.Protocols),
+	} //nolint:gosec // it has one caller, and ends with the test
 	server.Protocols.SetUnencryptedHTTP2(true)
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })

@@ -21,7 +21,10 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 	open := func(primary string) *result.Result {
 		r := resulttest.Make(resulttest.Setting{
 			Name: "slow", Rounds: 12, Seed: 3, Loads: []plan.Load{{Rate: 500, InFlight: 256}},
-			Arms: []resulttest.Arm{{Name: "a", Protocol: "grpc", Multiplexed: true, ServerCPU: 1e4, ClientCPU: 1e4, Response: 1e6}},
+			Arms: []resulttest.Arm{{
+				Name: "a", Protocol: "grpc", Multiplexed: true, ServerCPU: 1e4, ClientCPU: 1e4,
+				Response: 1e6,
+			}},
 		})
 		r.Plan.Primary, r.Ending = primary, result.RoundsDone
 		return r
@@ -41,7 +44,10 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 		{"no call was due", func(r *result.Result) {
 			for n := range r.Rounds {
 				old := r.Rounds[n].Trials[0]
-				r.Rounds[n].Trials[0] = result.Trial{Window: old.Window, Steady: true, Order: old.Order, Driver: old.Driver}
+				r.Rounds[n].Trials[0] = result.Trial{
+					Window: old.Window, Steady: true, Order: old.Order,
+					Driver: old.Driver,
+				}
 			}
 		}, desk.ExitNoWord, "no call was due in any slice"},
 		{"no call was answered", func(r *result.Result) {
@@ -82,7 +88,8 @@ func TestNothingMeasuredIsNoAnswer(t *testing.T) {
 				t.Errorf("%s: exit code %d, %v", c.name, code, err)
 			}
 			analysis := analyse.Result(r)
-			if first := report.Summarise(r, &analysis, nil).Answer[0]; report.Empty(&analysis.Loads[0]) && !strings.Contains(first, c.says) {
+			if first := report.Summarise(r, &analysis, nil).Answer[0]; report.Empty(&analysis.Loads[0]) &&
+				!strings.Contains(first, c.says) {
 				t.Errorf("%s: the first line is %q", c.name, first)
 			}
 		}

@@ -42,7 +42,8 @@ func newUpLoggingCommand(a *app) *cobra.Command {
 		Short: "Run the log pipeline: gateway, message broker, listener, logger",
 		Long: desk.HelpText("up-logging") + prepare.AMQPVariable + `, $` + prepare.NatsVariable + `,
 $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
-		Example: desk.HelpText("up-logging.examples") + prepare.AMQPVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
+		Example: desk.HelpText("up-logging.examples") + prepare.AMQPVariable +
+			`=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },
@@ -52,19 +53,29 @@ $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.StringVar(&f.Http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
 	flags.StringVar(&f.Grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
 	flags.StringVar(&f.Rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
-	flags.StringSliceVar(&f.Brokers, "broker", nil, "message `broker`: "+strings.Join(stack.Brokers(), ", ")+", several separated by commas, or none (default rabbitmq, if it is installed)")
-	flags.StringVar(&f.AMQP, "amqp", "", "`URL` of a running RabbitMQ (default $"+prepare.AMQPVariable+", else one is started)")
-	flags.StringVar(&f.Nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
-	flags.StringVar(&f.Hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+prepare.HermesVariable+", else one is started)")
+	flags.StringSliceVar(&f.Brokers, "broker", nil,
+		"message `broker`: "+strings.Join(stack.Brokers(),
+			", ")+", several separated by commas, or none (default rabbitmq, if it is installed)")
+	flags.StringVar(&f.AMQP, "amqp", "",
+		"`URL` of a running RabbitMQ (default $"+prepare.AMQPVariable+", else one is started)")
+	flags.StringVar(&f.Nats, "nats", "",
+		"`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
+	flags.StringVar(&f.Hermes, "hermes", "",
+		"`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas "+
+			"(default $"+prepare.HermesVariable+", else one is started)")
 	flags.StringVar(&f.Queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
-	flags.BoolVar(&f.NoConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry; a lost entry is then not noticed")
+	flags.BoolVar(&f.NoConfirms, "no-confirms", false,
+		"let the gateway reply before the broker has confirmed the entry; a lost entry is then not noticed")
 	flags.BoolVar(&f.Transient, "transient", false, "let the broker keep entries in memory, if its queue can")
 	flags.IntVar(&f.Prefetch, "prefetch", 0, "`entries` that a listener holds at once (default 512)")
-	flags.BoolVar(&f.Direct, "direct", false, "add a listener that stores entries itself, and its path: POST /log-rabbit-direct, /log-nats-direct and so on")
+	flags.BoolVar(&f.Direct, "direct", false,
+		"add a listener that stores entries itself, and its path: POST /log-rabbit-direct, /log-nats-direct and so on")
 	flags.BoolVar(&f.OverHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
-	flags.BoolVar(&f.Published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
+	flags.BoolVar(&f.Published, "published", false,
+		"add paths that do what the published client did: POST /log-http-published and so on")
 	flags.BoolVar(&f.Topology, "published-topology", false, topologyHelp)
-	flags.StringArrayVar(&f.Origins, "allow-origin", nil, "`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
+	flags.StringArrayVar(&f.Origins, "allow-origin", nil,
+		"`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
 	desk.RegisterDatabase(&f.Database, flags)
 	return c
@@ -134,7 +145,8 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	a.Note("try: curl --json '{\"log\":{\"name\":\"event\",\"data\":\"some data\"}}' %s", status.Paths[0])
 	for _, p := range parts {
 		if p.Name == stack.LoggerPart {
-			a.Note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s", cli.Reachable(p.Doors[stack.DoorGRPC]))
+			a.Note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s",
+				cli.Reachable(p.Doors[stack.DoorGRPC]))
 		}
 	}
 	a.Note("a page to try each path: %s/; stop with Ctrl-C", status.Gateway)

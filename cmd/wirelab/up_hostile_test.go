@@ -21,29 +21,35 @@ type raw struct{ method, header, body string }
 func hostile() map[string]raw {
 	all := map[string]raw{}
 	for why, body := range map[string]string{
-		"nothing":                    "",
-		"no JSON":                    "hello",
-		"half a value":               `{"action":"log","log":{`,
-		"a value and more":           `{"action":"log","log":{"name":"n"}} and so on`,
-		"a mark of the byte order":   "\xef\xbb\xbf" + `{"action":"log","log":{"name":"n"}}`,
-		"nested too deep":            `{"action":"log","log":{"name":"n"},"x":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`,
-		"an oversized body":          `{"action":"log","log":{"name":"n","data":"` + strings.Repeat("x", 1<<20) + `"}}`,
-		"an unknown action":          `{"action":"burn","log":{"name":"n"}}`,
-		"the last action counts":     `{"action":"log","action":"mail","log":{"name":"n"}}`,
-		"no entry":                   `{"action":"log"}`,
-		"the last name counts":       `{"action":"log","log":{"name":"n","name":""}}`,
-		"a name that is a number":    `{"action":"log","log":{"name":7}}`,
-		"a name above the limit":     `{"action":"log","log":{"name":"` + strings.Repeat("n", 129) + `"}}`,
-		"data above the limit":       `{"action":"log","log":{"name":"n","data":"` + strings.Repeat("x", logging.DataLimit+1) + `"}}`,
-		"too long once it is a text": `{"action":"log","log":{"name":"n","data":"` + strings.Repeat("\u2028", 174_760) + `"}}`,
-		"an endless id":              `{"action":"log","log":{"name":"n","id":"` + strings.Repeat("i", 500_000) + `"}}`,
-		"an id that is a path":       `{"action":"log","log":{"name":"n","id":".."}}`,
-		"NUL, escaped":               `{"action":"log","log":{"name":"n\u0000"}}`,
-		"NUL":                        "{\"action\":\"log\",\"log\":{\"name\":\"n\x00\"}}",
-		"no UTF-8":                   "{\"action\":\"log\",\"log\":{\"name\":\"\xff\"}}",
-		"half a character":           `{"action":"log","log":{"name":"\ud800"}}`,
+		"nothing":                  "",
+		"no JSON":                  "hello",
+		"half a value":             `{"action":"log","log":{`,
+		"a value and more":         `{"action":"log","log":{"name":"n"}} and so on`,
+		"a mark of the byte order": "\xef\xbb\xbf" + `{"action":"log","log":{"name":"n"}}`,
+		"nested too deep": `{"action":"log","log":{"name":"n"},"x":` + strings.Repeat("[", 20_000) +
+			strings.Repeat("]", 20_000) + `}`,
+		"an oversized body":       `{"action":"log","log":{"name":"n","data":"` + strings.Repeat("x", 1<<20) + `"}}`,
+		"an unknown action":       `{"action":"burn","log":{"name":"n"}}`,
+		"the last action counts":  `{"action":"log","action":"mail","log":{"name":"n"}}`,
+		"no entry":                `{"action":"log"}`,
+		"the last name counts":    `{"action":"log","log":{"name":"n","name":""}}`,
+		"a name that is a number": `{"action":"log","log":{"name":7}}`,
+		"a name above the limit":  `{"action":"log","log":{"name":"` + strings.Repeat("n", 129) + `"}}`,
+		"data above the limit": `{"action":"log","log":{"name":"n","data":"` +
+			strings.Repeat("x", logging.DataLimit+1) + `"}}`,
+		"too long once it is a text": `{"action":"log","log":{"name":"n","data":"` + strings.Repeat("\u2028", 174_760) +
+			`"}}`,
+		"an endless id":        `{"action":"log","log":{"name":"n","id":"` + strings.Repeat("i", 500_000) + `"}}`,
+		"an id that is a path": `{"action":"log","log":{"name":"n","id":".."}}`,
+		"NUL, escaped":         `{"action":"log","log":{"name":"n\u0000"}}`,
+		"NUL":                  "{\"action\":\"log\",\"log\":{\"name\":\"n\x00\"}}",
+		"no UTF-8":             "{\"action\":\"log\",\"log\":{\"name\":\"\xff\"}}",
+		"half a character":     `{"action":"log","log":{"name":"\ud800"}}`,
 	} {
-		all[why] = raw{http.MethodPost, fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", len(body)), body}
+		all[why] = raw{
+			http.MethodPost,
+			fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", len(body)), body,
+		}
 	}
 	const fine = `{"action":"log","log":{"name":"n"}}`
 	sized := fmt.Sprintf("Content-Length: %d\r\n", len(fine))
@@ -54,7 +60,10 @@ func hostile() map[string]raw {
 	all["a length that lies"] = raw{http.MethodPost, "Content-Length: 5000\r\n", fine}
 	all["a chunk of no length"] = raw{http.MethodPost, "Transfer-Encoding: chunked\r\n", "zz\r\n{}\r\n0\r\n\r\n"}
 	all["a chunk that is cut off"] = raw{http.MethodPost, "Transfer-Encoding: chunked\r\n", "fff\r\n" + fine}
-	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodTrace, "BREW"} {
+	for _, method := range []string{
+		http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch,
+		http.MethodTrace, "BREW",
+	} {
 		all["method "+method] = raw{method, sized, fine}
 	}
 	return all
@@ -72,7 +81,8 @@ func (r raw) say(ctx context.Context, gateway, address string) (string, error) {
 	defer sending.Wait()
 	sending.Go(func() {
 		// A gateway that has heard enough hangs up, and what is left is not written.
-		_, _ = io.WriteString(conn, r.method+" "+address+" HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n"+r.header+"\r\n"+r.body)
+		_, _ = io.WriteString(conn,
+			r.method+" "+address+" HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n"+r.header+"\r\n"+r.body)
 		_ = conn.(*net.TCPConn).CloseWrite()
 	})
 	reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -104,7 +114,9 @@ func refusesAlike(t *testing.T, up upStatus) {
 				t.Errorf("%s to %s: %v", why, address, err)
 			case first == "":
 				first = got
-				if !strings.HasPrefix(got, "4") || !strings.Contains(got, `application/json {"error":true,"message":`) || !strings.Contains(got, `"data":{"code":"`) {
+				if !strings.HasPrefix(got, "4") ||
+					!strings.Contains(got, `application/json {"error":true,"message":`) ||
+					!strings.Contains(got, `"data":{"code":"`) {
 					t.Errorf("%s to %s: %s", why, address, got)
 				}
 			case got != first:
@@ -119,7 +131,8 @@ func refusesAlike(t *testing.T, up upStatus) {
 			for i := range each {
 				address := addresses[(caller+i)%len(addresses)]
 				e := logging.Entry{ID: fmt.Sprintf("e-%d-%d", caller, i), Name: "fine"}
-				if status, reply, err := post(t.Context(), up.Gateway+address, e); err != nil || status != http.StatusAccepted {
+				if status, reply, err := post(t.Context(), up.Gateway+address, e); err != nil ||
+					status != http.StatusAccepted {
 					t.Errorf("%s: %d %+v, %v", address, status, reply, err)
 				}
 			}

@@ -69,7 +69,10 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 				Getenv: func(key string) string {
 					return cmp.Or(named[key], os.Getenv(key))
 				},
-				Database: wirelab.DatabaseAddress{Kind: databases.Embedded, Source: filepath.Join(t.TempDir(), "log.db")},
+				Database: wirelab.DatabaseAddress{
+					Kind:   databases.Embedded,
+					Source: filepath.Join(t.TempDir(), "log.db"),
+				},
 				Brokers: []stack.Broker{{Kind: c.broker, Direct: true, Queue: workqueue.Options{
 					Kind: c.kind, Confirms: true, Persistent: true,
 				}}},
@@ -168,7 +171,8 @@ func (s *stream) run(t *testing.T, count int, events map[int]func()) {
 					disturbing.Unlock()
 				}
 				id := fmt.Sprintf("entry-%d", n)
-				status, reply, err := post(t.Context(), s.urls[n%len(s.urls)], logging.Entry{ID: id, Name: "stream", Data: id})
+				status, reply, err := post(t.Context(), s.urls[n%len(s.urls)],
+					logging.Entry{ID: id, Name: "stream", Data: id})
 				s.mu.Lock()
 				switch {
 				case err != nil:

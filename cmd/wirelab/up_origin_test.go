@@ -16,7 +16,10 @@ func TestUpAllowsOrigin(t *testing.T) {
 	}
 	t.Parallel()
 	p, status := rise(t, nil, "--broker", "none", "--db", "memory", "--allow-origin", "http://localhost")
-	for origin, want := range map[string]int{"http://localhost": http.StatusAccepted, "http://elsewhere.example": http.StatusForbidden} {
+	for origin, want := range map[string]int{
+		"http://localhost":         http.StatusAccepted,
+		"http://elsewhere.example": http.StatusForbidden,
+	} {
 		body := strings.NewReader(`{"action":"log","log":{"name":"event","data":"from a page"}}`)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, status.Gateway+"/handle", body)
 		if err != nil {
@@ -37,5 +40,6 @@ func TestUpAllowsOrigin(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	p.interrupt()
 	p.want(desk.ExitOK)
-	newShell(t).run("up", "logging", "--allow-origin", "lab.example/").wants(t, desk.ExitUsage, nil, []string{"--allow-origin", "http://localhost"})
+	newShell(t).run("up", "logging", "--allow-origin", "lab.example/").wants(t, desk.ExitUsage, nil,
+		[]string{"--allow-origin", "http://localhost"})
 }

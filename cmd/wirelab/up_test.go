@@ -83,7 +83,10 @@ type posted struct {
 // post logs an entry by a path's URL.
 func post(ctx context.Context, url string, e logging.Entry) (int, posted, error) {
 	var reply posted
-	body, err := json.Marshal(map[string]any{"action": "log", "log": map[string]string{"id": e.ID, "name": e.Name, "data": e.Data}})
+	body, err := json.Marshal(map[string]any{
+		"action": "log",
+		"log":    map[string]string{"id": e.ID, "name": e.Name, "data": e.Data},
+	})
 	if err != nil {
 		return 0, reply, err
 	}
@@ -114,7 +117,8 @@ func loggerAt(t *testing.T, parts []stack.Part) logging.Service {
 		}
 		for _, b := range bind.Bindings() {
 			if b.Protocol.Name == "http1-json" {
-				service, closer, err := b.Clients[0].Dial(t.Context(), wirelab.Dialing{Address: p.Doors[stack.DoorHTTP]})
+				service, closer, err := b.Clients[0].Dial(t.Context(),
+					wirelab.Dialing{Address: p.Doors[stack.DoorHTTP]})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,20 +185,24 @@ func TestUpLoggingCalls(t *testing.T) {
 	t.Parallel()
 	temporary := t.TempDir()
 	p, up := rise(t, []string{"TMPDIR=" + temporary}, "--broker", "none", "--db", "embedded")
-	if len(up.Parts) != 2 || up.Parts[0].Name != "logger" || !strings.HasPrefix(up.Parts[0].About, "SQLite") || len(up.Paths) != 3 {
+	if len(up.Parts) != 2 || up.Parts[0].Name != "logger" || !strings.HasPrefix(up.Parts[0].About, "SQLite") ||
+		len(up.Paths) != 3 {
 		t.Fatalf("up is %+v", up)
 	}
 	for i, url := range up.Paths {
 		e := logging.Entry{ID: fmt.Sprintf("e-%d", i), Name: "event", Data: url}
-		if status, reply, err := post(t.Context(), url, e); err != nil || status != http.StatusAccepted || reply.Message != "logged" || reply.Data.ID != e.ID {
+		if status, reply, err := post(t.Context(), url, e); err != nil || status != http.StatusAccepted ||
+			reply.Message != "logged" || reply.Data.ID != e.ID {
 			t.Errorf("%s: %d %+v, %v", url, status, reply, err)
 		}
 	}
-	if status, reply, err := post(t.Context(), up.Gateway+"/handle", logging.Entry{ID: "h", Name: "event"}); err != nil || status != http.StatusAccepted {
+	if status, reply, err := post(t.Context(), up.Gateway+"/handle",
+		logging.Entry{ID: "h", Name: "event"}); err != nil || status != http.StatusAccepted {
 		t.Errorf("handle: %d %+v, %v", status, reply, err)
 	}
 	list, err := loggerAt(t, up.Parts).ListEntries(t.Context(), logging.Query{Name: "event"})
-	if err != nil || len(list.Entries) != 4 || list.Entries[0].ID != "h" || list.Entries[3].ID != "e-0" || list.Entries[3].Data != up.Paths[0] {
+	if err != nil || len(list.Entries) != 4 || list.Entries[0].ID != "h" || list.Entries[3].ID != "e-0" ||
+		list.Entries[3].Data != up.Paths[0] {
 		t.Errorf("stored are %v, %v", list, err)
 	}
 	noted := journals(t, up.Parts)
@@ -205,24 +213,29 @@ func TestUpLoggingCalls(t *testing.T) {
 			}
 		}
 	}
-	if _, reply, err := post(t.Context(), up.Paths[0], logging.Entry{ID: "e-0", Name: "event", Data: up.Paths[0]}); err != nil || reply.Error {
+	if _, reply, err := post(t.Context(), up.Paths[0],
+		logging.Entry{ID: "e-0", Name: "event", Data: up.Paths[0]}); err != nil || reply.Error {
 		t.Errorf("the same again: %+v, %v", reply, err)
 	}
 	if noted = journals(t, up.Parts); noted["e-0 duplicate"] != 1 || noted["e-0 stored"] != 1 {
 		t.Errorf("the same again is noted as %v", noted)
 	}
 	status, reply, err := post(t.Context(), up.Gateway+"/log-rabbit", logging.Entry{Name: "event"})
-	if err != nil || status != http.StatusServiceUnavailable || reply.Data.Code != "unavailable" || !strings.Contains(reply.Message, "without") {
+	if err != nil || status != http.StatusServiceUnavailable || reply.Data.Code != "unavailable" ||
+		!strings.Contains(reply.Message, "without") {
 		t.Errorf("a path that leads nowhere: %d %+v, %v", status, reply, err)
 	}
 	breakStore(t, temporary)
 	for range 20 {
-		if status, reply, err := post(t.Context(), up.Paths[1], logging.Entry{Name: "payload", Data: "secret data"}); err != nil || status != http.StatusInternalServerError {
+		if status, reply, err := post(t.Context(), up.Paths[1],
+			logging.Entry{Name: "payload", Data: "secret data"}); err != nil ||
+			status != http.StatusInternalServerError {
 			t.Errorf("a broken store: %d %+v, %v", status, reply, err)
 		}
 	}
 	p.interrupt()
-	p.want(desk.ExitOK, "stopping", "part=logger", "failed: store an entry", "code=internal", "part=gateway", "failed: pass an entry on by log-grpc")
+	p.want(desk.ExitOK, "stopping", "part=logger", "failed: store an entry", "code=internal", "part=gateway",
+		"failed: pass an entry on by log-grpc")
 	if said := p.said.String(); strings.Contains(said, "secret data") || strings.Count(said, "failed: ") > 10 {
 		t.Errorf("there is a line per message, or a message in a line:\n%s", said)
 	}
@@ -266,7 +279,8 @@ func TestUpLoggingAll(t *testing.T) {
 	wantTaken(t, up.Parts)
 	for i, url := range up.Paths {
 		e := logging.Entry{ID: fmt.Sprintf("e-%d", i), Name: "all", Data: url}
-		if status, reply, err := post(t.Context(), url, e); err != nil || status != http.StatusAccepted || reply.Data.ID != e.ID {
+		if status, reply, err := post(t.Context(), url, e); err != nil || status != http.StatusAccepted ||
+			reply.Data.ID != e.ID {
 			t.Errorf("%s: %d %+v, %v", url, status, reply, err)
 		}
 	}
@@ -299,11 +313,13 @@ func TestUpLoggingAll(t *testing.T) {
 	}
 	for _, part := range up.Parts {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", part.PID))
-		if err != nil || strings.Contains(string(line), "amqp://") || strings.Contains(string(line), "nats://") || strings.Contains(string(line), "postgres://") {
+		if err != nil || strings.Contains(string(line), "amqp://") || strings.Contains(string(line), "nats://") ||
+			strings.Contains(string(line), "postgres://") {
 			t.Errorf("%s, by its command line %q, %v, tells others too much", part.Name, line, err)
 		}
 	}
-	if all := strings.Join(inhabitants(t, temporary), "\n"); !strings.Contains(all, "erl_child_setup") || strings.Contains(all, "epmd -daemon") {
+	if all := strings.Join(inhabitants(t, temporary), "\n"); !strings.Contains(all, "erl_child_setup") ||
+		strings.Contains(all, "epmd -daemon") {
 		t.Errorf("there run\n%s", all)
 	}
 	refusesAlike(t, up)
@@ -346,7 +362,8 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 	if len(up.Parts) != 3 || up.Parts[0].Name != stack.LoggerPart {
 		t.Errorf("up is %+v", up)
 	}
-	if status, reply, err := post(t.Context(), up.Gateway+"/log-nats", logging.Entry{ID: "a", Name: "n"}); err != nil || status != http.StatusAccepted {
+	if status, reply, err := post(t.Context(), up.Gateway+"/log-nats", logging.Entry{ID: "a", Name: "n"}); err != nil ||
+		status != http.StatusAccepted {
 		t.Errorf("%d %+v, %v", status, reply, err)
 	}
 	service := loggerAt(t, up.Parts)
@@ -356,7 +373,9 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 	})
 	p.interrupt()
 	p.want(desk.ExitOK)
-	if waiting, dead, err := workqueue.New(there).Depth(t.Context(), workqueue.Options{Name: stack.QueueName, Confirms: true, Persistent: true}); err != nil || waiting != 0 || dead != 0 {
+	if waiting, dead, err := workqueue.New(there).Depth(t.Context(),
+		workqueue.Options{Name: stack.QueueName, Confirms: true, Persistent: true}); err != nil || waiting != 0 ||
+		dead != 0 {
 		t.Errorf("the queue holds %d and %d dead, %v", waiting, dead, err)
 	}
 }
@@ -408,7 +427,8 @@ func TestUpLoggingWithoutRabbitMQ(t *testing.T) {
 	p.want(desk.ExitOK, "no RabbitMQ", "--broker nats")
 	s := newShell(t)
 	s.env[rabbitmq.BinVariable] = t.TempDir()
-	s.run("up", "logging", "--broker", "rabbitmq", "--db", "memory").wants(t, desk.ExitUsage, nil, []string{"rabbitmq-server"})
+	s.run("up", "logging", "--broker", "rabbitmq", "--db", "memory").wants(t, desk.ExitUsage, nil,
+		[]string{"rabbitmq-server"})
 }
 
 // What is wrong with the command is told before anything is started, and a port
@@ -426,8 +446,14 @@ func TestUpLoggingRefuses(t *testing.T) {
 		code  int
 		words []string
 	}{
-		{"--broker none --addr " + taken, desk.ExitFailed, []string{"--addr", taken, "another program uses this port", "port 0"}},
-		{"--broker none --logger-grpc " + taken, desk.ExitFailed, []string{"--logger-grpc", "another program uses this port"}},
+		{
+			"--broker none --addr " + taken, desk.ExitFailed,
+			[]string{"--addr", taken, "another program uses this port", "port 0"},
+		},
+		{
+			"--broker none --logger-grpc " + taken, desk.ExitFailed,
+			[]string{"--logger-grpc", "another program uses this port"},
+		},
 		{"--broker none --addr 8080", desk.ExitUsage, []string{"host:port"}},
 		{"--broker kafka", desk.ExitUsage, []string{"kafka", "rabbitmq", "nats", "hermes", "none"}},
 		{"--broker nats,nats", desk.ExitUsage, []string{"twice"}},

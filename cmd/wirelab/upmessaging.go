@@ -39,7 +39,8 @@ func newUpMessagingCommand(a *app) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.broker, "broker", drivers.Hermes, "message `broker`: "+strings.Join(drivers.Started(), ", "))
 	flags.IntVar(&f.nodes, "nodes", plan.DefaultNodes, fmt.Sprintf("`nodes` of the cluster, 1 to %d", plan.NodesMax))
-	flags.StringVar(&f.durability, "durability", string(broker.Synced), "what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
+	flags.StringVar(&f.durability, "durability", string(broker.Synced),
+		"what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
 	return c
 }
@@ -98,7 +99,10 @@ func (a *app) sayMessaging(s *cluster.Cluster, f upMessagingFlags) error {
 	if at, err := url.Parse(target); err == nil && at.User != nil {
 		target, environment = at.Host, prepare.VariableOf(f.broker)+"="+s.Addresses()[0]+" "
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s runs, and keeps what it is sent until it is stopped\n\nnodes      %s\nprotocols  %s\ntry        %swirelab compare %s,target=%s -w messaging --rounds 1 --max-rounds 1\n",
-		s.About(), strings.Join(s.Addresses(), "\n           "), strings.Join(protocols, ", "), environment, protocols[0], target)
+	_, err := fmt.Fprintf(a.Stdout,
+		"%s runs, and keeps what it is sent until it is stopped\n\nnodes      %s\nprotocols  %s\ntry        %swirelab "+
+			"compare %s,target=%s -w messaging --rounds 1 --max-rounds 1\n",
+		s.About(), strings.Join(s.Addresses(), "\n           "), strings.Join(protocols, ", "), environment,
+		protocols[0], target)
 	return err
 }

@@ -33,7 +33,10 @@ func TestVerify(t *testing.T) {
 	}
 	s := c.shell(t)
 	o := s.run("verify", "latest", file)
-	o.wants(t, desk.ExitOK, []string{"latest (r-", ": holds\n", "checked      digest sha256:", "checked      order: the slices of all 8 trials ran as seed 11 gives", "lines of the report made again"}, nil)
+	o.wants(t, desk.ExitOK, []string{
+		"latest (r-", ": holds\n", "checked      digest sha256:",
+		"checked      order: the slices of all 8 trials ran as seed 11 gives", "lines of the report made again",
+	}, nil)
 	if strings.Contains(o.stdout, "not checked") {
 		t.Errorf("something was not checked:\n%s", o.stdout)
 	}
@@ -43,12 +46,14 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone := string(document.Result)
-	s.runWith(t.Context(), alone, "verify", "-").wants(t, desk.ExitOK, []string{"holds, as far as it can be checked", "not checked  the digest"}, nil)
+	s.runWith(t.Context(), alone, "verify", "-").wants(t, desk.ExitOK,
+		[]string{"holds, as far as it can be checked", "not checked  the digest"}, nil)
 
 	var v []verify.Verification
 	edited := bytes.Replace(text, []byte(`"order": [`), []byte(`"order": [ 99,`), 1)
 	o = s.runWith(t.Context(), string(edited), "verify", "-", "--json")
-	if err := json.Unmarshal([]byte(o.stdout), &v); err != nil || o.code != 1 || len(v) != 1 || len(v[0].Differences) < 3 {
+	if err := json.Unmarshal([]byte(o.stdout), &v); err != nil || o.code != 1 || len(v) != 1 ||
+		len(v[0].Differences) < 3 {
 		t.Fatalf("%v, exit code %d: %.2000s", err, o.code, o.stdout)
 	}
 	for i, path := range []string{"digest", "result.rounds[0].trials[0].order"} {
@@ -64,7 +69,8 @@ func TestVerify(t *testing.T) {
 	} {
 		s.runWith(t.Context(), edit, "verify", "-").wants(t, 1, []string{says}, nil)
 	}
-	s.runWith(t.Context(), `{"result": {"schema": 99, "id": "r-x"}}`, "verify", "-").wants(t, desk.ExitUsage, nil, []string{"schema 99"})
+	s.runWith(t.Context(), `{"result": {"schema": 99, "id": "r-x"}}`, "verify", "-").wants(t, desk.ExitUsage, nil,
+		[]string{"schema 99"})
 	s.run("verify", filepath.Join(dir, "absent.json")).wants(t, desk.ExitUsage, nil, []string{"absent.json"})
 	s.run("verify", "r-1999").wants(t, desk.ExitUsage, nil, []string{"no result"})
 	s.run("verify").wants(t, desk.ExitUsage, nil, []string{"needs ids or files"})
@@ -98,10 +104,19 @@ func TestVerifyStore(t *testing.T) {
 			}
 			return out.Bytes()
 		}, "digest: the raw data, or the digest, was edited"},
-		"a damaged body": {"body", func(_ *testing.T, body []byte) any { return body[:len(body)/2] }, "result: not a packed result"},
-		"the digest":     {"digest", func(*testing.T, []byte) any { return "sha256:00" }, "digest: the raw data, or the digest, was edited"},
-		"the list":       {"rounds", func(*testing.T, []byte) any { return 99 }, "list.rounds: stored 99, computed 12"},
-		"no digest":      {"digest", func(*testing.T, []byte) any { return "" }, "not checked  the digest: there is none"},
+		"a damaged body": {
+			"body", func(_ *testing.T, body []byte) any { return body[:len(body)/2] },
+			"result: not a packed result",
+		},
+		"the digest": {
+			"digest", func(*testing.T, []byte) any { return "sha256:00" },
+			"digest: the raw data, or the digest, was edited",
+		},
+		"the list": {"rounds", func(*testing.T, []byte) any { return 99 }, "list.rounds: stored 99, computed 12"},
+		"no digest": {
+			"digest", func(*testing.T, []byte) any { return "" },
+			"not checked  the digest: there is none",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +132,8 @@ func TestVerifyStore(t *testing.T) {
 			if err := db.QueryRowContext(t.Context(), "SELECT body FROM results").Scan(&body); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.ExecContext(t.Context(), "UPDATE results SET "+c.column+" = ?", c.edit(t, body)); err != nil {
+			if _, err := db.ExecContext(t.Context(), "UPDATE results SET "+c.column+" = ?",
+				c.edit(t, body)); err != nil {
 				t.Fatal(err)
 			}
 			code := 1

@@ -87,7 +87,8 @@ func (s *shell) run(args ...string) outcome { return s.runWith(s.t.Context(), ""
 func (s *shell) runWith(ctx context.Context, stdin string, args ...string) outcome {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := runBy(ctx, clitest.Still{}, args, strings.NewReader(stdin), &stdout, &stderr, func(key string) string { return s.env[key] })
+	code := runBy(ctx, clitest.Still{}, args, strings.NewReader(stdin), &stdout, &stderr,
+		func(key string) string { return s.env[key] })
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
@@ -167,26 +168,74 @@ func TestMistakesAreAnsweredWithWhatIsKnown(t *testing.T) {
 		args string
 		say  []string
 	}{
-		"command":          {"compar", []string{`unknown command "compar"; did you mean compare? wirelab --help lists all `}},
-		"command below":    {"results shw", []string{`unknown command of wirelab results "shw"`, "import", "list", "rm"}},
-		"flag":             {"matrix --jsn", []string{"wirelab matrix has no flag --jsn; did you mean --json?", "wirelab matrix --help"}},
-		"flag's value":     {"results list --limit many", []string{"--limit", "see wirelab results list --help"}},
-		"too many words":   {"version now", []string{"not also now", "see wirelab version --help"}},
-		"too few words":    {"call", []string{"needs one WORKLOAD.OPERATION"}},
-		"workload":         {"matrix routes", []string{`unknown workload "routes"; did you mean routeguide? Known: `, "directory"}},
-		"preset":           {"presets quik", []string{`unknown preset "quik"; did you mean quick? wirelab presets lists all `}},
-		"workload called":  {"call routes.GetFeature --protocol grpc --target a:1", []string{`unknown workload "routes"`}},
-		"no operation":     {"call routeguide --protocol grpc --target a:1", []string{`unknown operation of routeguide ""`, "ListFeatures"}},
-		"operation":        {"call routeguide.Get --protocol grpc --target a:1", []string{`unknown operation of routeguide "Get"`, "GetFeature"}},
-		"no protocol":      {"call routeguide.GetFeature --target a:1", []string{"--protocol is missing", "grpc", "http1-json"}},
-		"protocol":         {"call routeguide.GetFeature --protocol http9 --target a:1", []string{`unknown protocol of routeguide "http9"`, "http1-json"}},
-		"client":           {"call routeguide.GetFeature --protocol grpc --client curl --target a:1", []string{"client library of routeguide over grpc", "grpc-go"}},
-		"no target":        {"call routeguide.GetFeature --protocol grpc", []string{"--target is missing", "wirelab serve routeguide grpc"}},
-		"target":           {"call routeguide.GetFeature --protocol grpc --target a", []string{"HOST:PORT"}},
-		"timeout":          {"call routeguide.GetFeature --protocol grpc --target a:1 --timeout 0s", []string{"above 0"}},
-		"ca":               {"call routeguide.GetFeature --protocol grpc-tls --target a:1 --ca " + missing, []string{"--ca", missing}},
-		"data's file":      {"call routeguide.GetFeature --protocol grpc --target a:1 --request @" + missing, []string{"--request", missing}},
-		"hole":             {"call routeguide.ListFeatures --protocol http1-proto --target a:1", []string{"http1-proto cannot carry ListFeatures: "}},
+		"command": {
+			"compar",
+			[]string{`unknown command "compar"; did you mean compare? wirelab --help lists all `},
+		},
+		"command below": {
+			"results shw",
+			[]string{`unknown command of wirelab results "shw"`, "import", "list", "rm"},
+		},
+		"flag": {
+			"matrix --jsn",
+			[]string{"wirelab matrix has no flag --jsn; did you mean --json?", "wirelab matrix --help"},
+		},
+		"flag's value":   {"results list --limit many", []string{"--limit", "see wirelab results list --help"}},
+		"too many words": {"version now", []string{"not also now", "see wirelab version --help"}},
+		"too few words":  {"call", []string{"needs one WORKLOAD.OPERATION"}},
+		"workload": {
+			"matrix routes",
+			[]string{`unknown workload "routes"; did you mean routeguide? Known: `, "directory"},
+		},
+		"preset": {
+			"presets quik",
+			[]string{`unknown preset "quik"; did you mean quick? wirelab presets lists all `},
+		},
+		"workload called": {
+			"call routes.GetFeature --protocol grpc --target a:1",
+			[]string{`unknown workload "routes"`},
+		},
+		"no operation": {
+			"call routeguide --protocol grpc --target a:1",
+			[]string{`unknown operation of routeguide ""`, "ListFeatures"},
+		},
+		"operation": {
+			"call routeguide.Get --protocol grpc --target a:1",
+			[]string{`unknown operation of routeguide "Get"`, "GetFeature"},
+		},
+		"no protocol": {
+			"call routeguide.GetFeature --target a:1",
+			[]string{"--protocol is missing", "grpc", "http1-json"},
+		},
+		"protocol": {
+			"call routeguide.GetFeature --protocol http9 --target a:1",
+			[]string{`unknown protocol of routeguide "http9"`, "http1-json"},
+		},
+		"client": {
+			"call routeguide.GetFeature --protocol grpc --client curl --target a:1",
+			[]string{"client library of routeguide over grpc", "grpc-go"},
+		},
+		"no target": {
+			"call routeguide.GetFeature --protocol grpc",
+			[]string{"--target is missing", "wirelab serve routeguide grpc"},
+		},
+		"target": {"call routeguide.GetFeature --protocol grpc --target a", []string{"HOST:PORT"}},
+		"timeout": {
+			"call routeguide.GetFeature --protocol grpc --target a:1 --timeout 0s",
+			[]string{"above 0"},
+		},
+		"ca": {
+			"call routeguide.GetFeature --protocol grpc-tls --target a:1 --ca " + missing,
+			[]string{"--ca", missing},
+		},
+		"data's file": {
+			"call routeguide.GetFeature --protocol grpc --target a:1 --request @" + missing,
+			[]string{"--request", missing},
+		},
+		"hole": {
+			"call routeguide.ListFeatures --protocol http1-proto --target a:1",
+			[]string{"http1-proto cannot carry ListFeatures: "},
+		},
 		"limit":            {"results list --limit 0", []string{"1 to 10000"}},
 		"limit, too large": {"results list --limit 10001", []string{"1 to 10000"}},
 		"since":            {"results list --since -1h", []string{"--since"}},
@@ -217,8 +266,14 @@ func TestExitCodes(t *testing.T) {
 		{errors.New("x"), desk.ExitFailed, "x"},
 		{fmt.Errorf("file: %w", wirelab.Errorf(wirelab.InvalidArgument, "x")), desk.ExitUsage, "file: x"},
 		{context.Canceled, desk.ExitNoWord, "interrupted"},
-		{fmt.Errorf("%w: 3 rounds are stored", desk.ErrPartial), desk.ExitNoWord, "no valid answer: 3 rounds are stored"},
-		{fmt.Errorf("%w: stored: %w", desk.ErrPartial, context.Canceled), desk.ExitNoWord, "no valid answer: stored: interrupted"},
+		{
+			fmt.Errorf("%w: 3 rounds are stored", desk.ErrPartial), desk.ExitNoWord,
+			"no valid answer: 3 rounds are stored",
+		},
+		{
+			fmt.Errorf("%w: stored: %w", desk.ErrPartial, context.Canceled), desk.ExitNoWord,
+			"no valid answer: stored: interrupted",
+		},
 		{cli.With(desk.ExitFailed, wirelab.Errorf(wirelab.NotFound, "x")), desk.ExitFailed, "x"},
 		{cli.With(desk.ExitNoWord, nil), desk.ExitNoWord, "exit code 3"},
 	} {
@@ -233,8 +288,18 @@ func TestHelp(t *testing.T) {
 	s := newShell(t)
 	s.run().wants(t, desk.ExitOK, []string{"compare", "exit-codes"}, nil)
 	s.run("help", "exit-codes").wants(t, desk.ExitOK, []string{"  0  ", "  1  ", "  2  ", "  3  "}, nil)
-	for _, command := range [][]string{{"matrix"}, {"call"}, {"presets"}, {"results"}, {"results", "list"}, {"results", "rm"}, {"results", "import"}, {"version"}} {
-		s.run(append(command, "--help")...).wants(t, desk.ExitOK, []string{"Examples:", "wirelab " + strings.Join(command, " ")}, nil)
+	for _, command := range [][]string{
+		{"matrix"},
+		{"call"},
+		{"presets"},
+		{"results"},
+		{"results", "list"},
+		{"results", "rm"},
+		{"results", "import"},
+		{"version"},
+	} {
+		s.run(append(command, "--help")...).wants(t, desk.ExitOK,
+			[]string{"Examples:", "wirelab " + strings.Join(command, " ")}, nil)
 	}
 }
 
@@ -253,9 +318,19 @@ func decode[T any](t *testing.T, text string) T {
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run("matrix").wants(t, desk.ExitOK, []string{"routeguide", "GetFeature", "http1-proto*", "wirelab matrix routeguide"}, nil)
-	s.run("matrix", "routeguide").wants(t, desk.ExitOK, []string{"  1  GetFeature", "grpc-go, connect-go", "1 2 3 [1]", "[1] "}, nil)
-	for _, args := range [][]string{{"matrix"}, {"matrix", "directory"}, {"matrix", "ledger"}, {"matrix", "logging"}, {"matrix", "messaging"}, {"matrix", "routeguide"}, {"presets"}} {
+	s.run("matrix").wants(t, desk.ExitOK,
+		[]string{"routeguide", "GetFeature", "http1-proto*", "wirelab matrix routeguide"}, nil)
+	s.run("matrix", "routeguide").wants(t, desk.ExitOK,
+		[]string{"  1  GetFeature", "grpc-go, connect-go", "1 2 3 [1]", "[1] "}, nil)
+	for _, args := range [][]string{
+		{"matrix"},
+		{"matrix", "directory"},
+		{"matrix", "ledger"},
+		{"matrix", "logging"},
+		{"matrix", "messaging"},
+		{"matrix", "routeguide"},
+		{"presets"},
+	} {
 		for _, line := range clitest.Wide(s.run(args...).stdout) {
 			t.Errorf("%v is wider than a terminal: %s", args, line)
 		}
@@ -267,7 +342,8 @@ func TestMatrix(t *testing.T) {
 		t.Fatalf("matrix %+v", matrix)
 	}
 	for _, row := range matrix[0].Protocols {
-		if len(row.Operations)+len(row.Holes) != 4 || len(row.Operations) > 0 && (len(row.Servers) == 0 || len(row.Clients) == 0) {
+		if len(row.Operations)+len(row.Holes) != 4 ||
+			len(row.Operations) > 0 && (len(row.Servers) == 0 || len(row.Clients) == 0) {
 			t.Errorf("row %+v does not account for all", row)
 		}
 	}
@@ -399,7 +475,8 @@ func TestCommandLineHoldsNoSecret(t *testing.T) {
 		"--results=host=db.example port=5433 password='s3cret' dbname=ledger",
 	} {
 		a := newApp(cli.Terminal{}, []string{"compare", arg}, nil)
-		if line := a.CommandLine(); strings.Contains(line, "s3cret") || !strings.Contains(line, "db.example:5433/ledger") {
+		if line := a.CommandLine(); strings.Contains(line, "s3cret") ||
+			!strings.Contains(line, "db.example:5433/ledger") {
 			t.Errorf("%s became %s", arg, line)
 		}
 	}

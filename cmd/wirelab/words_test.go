@@ -19,7 +19,10 @@ func TestBadCommandLines(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	dir := filepath.Dir(s.env["WIRELAB_STORE"])
-	for name, text := range map[string]string{"text": "no result, plan or recording\n", "half.yaml": "workload: [\n", "half.json": `{"x":`, "other.json": `{"x":1}`} {
+	for name, text := range map[string]string{
+		"text": "no result, plan or recording\n", "half.yaml": "workload: [\n",
+		"half.json": `{"x":`, "other.json": `{"x":1}`,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -136,16 +139,23 @@ func TestOneFaultOneText(t *testing.T) {
 	taken := listening(t)
 	dir := filepath.Dir(s.env["WIRELAB_STORE"])
 	clitest.OneText(t, []clitest.Fault{
-		{Code: desk.ExitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --", Lines: []string{
-			"serve routeguide grpc --addr TAKEN", "serve-results --addr TAKEN", "up logging --broker none --addr TAKEN",
-			"relay --listen TAKEN --to CLOSED --network lan",
-		}},
+		{
+			Code: desk.ExitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --",
+			Lines: []string{
+				"serve routeguide grpc --addr TAKEN", "serve-results --addr TAKEN",
+				"up logging --broker none --addr TAKEN",
+				"relay --listen TAKEN --to CLOSED --network lan",
+			},
+		},
 		{Code: desk.ExitFailed, Says: "nothing listens at CLOSED", Lines: []string{
-			"call routeguide.GetFeature --protocol grpc --target CLOSED", "call routeguide.GetFeature --protocol http1-json --target CLOSED",
-			"call routeguide.GetFeature --protocol netrpc --target CLOSED", "call routeguide.GetFeature --protocol websocket --target CLOSED",
+			"call routeguide.GetFeature --protocol grpc --target CLOSED",
+			"call routeguide.GetFeature --protocol http1-json --target CLOSED",
+			"call routeguide.GetFeature --protocol netrpc --target CLOSED",
+			"call routeguide.GetFeature --protocol websocket --target CLOSED",
 		}},
 		{Code: desk.ExitUsage, Says: "there is no file or folder DIR/absent", Lines: []string{
-			"run DIR/absent.yaml", "results import DIR/absent", "verify DIR/absent", "results list --results DIR/absent",
+			"run DIR/absent.yaml", "results import DIR/absent", "verify DIR/absent",
+			"results list --results DIR/absent",
 			"results show --results DIR/absent", "results pull --all --from DIR/absent",
 			"compare grpc grpc -w routeguide.GetFeature --rate 5 --arrivals DIR/absent",
 			"call routeguide.GetFeature --protocol grpc-tls --target CLOSED --ca DIR/absent",

@@ -21,7 +21,12 @@ type shop struct {
 
 func newShop() *shop {
 	s := &shop{items: map[string]item{}}
-	for _, i := range []item{{"a1", "Notebook", 450}, {"b2", "Pencil", 120}, {"c3", "Ruler", 300}, {"d4", "Eraser", 90}} {
+	for _, i := range []item{
+		{"a1", "Notebook", 450},
+		{"b2", "Pencil", 120},
+		{"c3", "Ruler", 300},
+		{"d4", "Eraser", 90},
+	} {
 		s.items[i.SKU] = i
 	}
 	return s

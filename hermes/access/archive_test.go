@@ -45,9 +45,10 @@ func TestArchiveRights(t *testing.T) {
 		"archivist": {"new": false}, "maker": {"new": false}, "some": {"anew": true, "new": false},
 	} {
 		for topic, may := range topics {
-			_, err := b.Restore(all.as(t.Context(), who), broker.Restore{ID: 1, Step: broker.StepBegin, Topic: broker.Topic{
-				Name: topic,
-			}})
+			_, err := b.Restore(all.as(t.Context(), who),
+				broker.Restore{ID: 1, Step: broker.StepBegin, Topic: broker.Topic{
+					Name: topic,
+				}})
 			if may != (err == nil) || !may && status.CodeOf(err) != status.PermissionDenied {
 				t.Errorf("%s restores %s: %v", who, topic, err)
 			}

@@ -12,7 +12,8 @@ func (p *Policy) SetClock(now func() time.Time) { p.now = now }
 
 // ServerTLSAt and PeerTLSAt are ServerTLS and PeerTLS with the test's time.
 func ServerTLSAt(ctx context.Context, cert, key, ca string, log *slog.Logger,
-	now func() time.Time) (*tls.Config, error) {
+	now func() time.Time,
+) (*tls.Config, error) {
 	k := &keys{files: [3]string{cert, key, ca}}
 	return k.begin(ctx, log, now)
 }

@@ -253,7 +253,8 @@ func (r *reader) share(name string, to *int64) func(ast.Node) error {
 				return nil
 			}
 		}
-		return r.wrong(n, "%s must be a whole number from 0 to %d; leave it away for the usual", name, uint32(math.MaxUint32))
+		return r.wrong(n, "%s must be a whole number from 0 to %d; leave it away for the usual", name,
+			uint32(math.MaxUint32))
 	}
 }
 
@@ -266,7 +267,8 @@ func (r *reader) count(name string, to *int64) func(ast.Node) error {
 				return nil
 			}
 		}
-		return r.wrong(n, "%s must be a whole number from 1 to %d; leave it away for the usual", name, int64(quotaLimit))
+		return r.wrong(n, "%s must be a whole number from 1 to %d; leave it away for the usual", name,
+			int64(quotaLimit))
 	}
 }
 

@@ -112,8 +112,10 @@ func TestPatterns(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "**", "*a", "a*b", "a**", ".a", ".*", "a b", "a/*", "a\x00", "é*",
-		strings.Repeat("a", 250)} {
+	for _, bad := range []string{
+		"", "**", "*a", "a*b", "a**", ".a", ".*", "a b", "a/*", "a\x00", "é*",
+		strings.Repeat("a", 250),
+	} {
 		if _, err := access.Covers(bad, "a"); err == nil {
 			t.Errorf("%q is a pattern", bad)
 		}
@@ -134,34 +136,55 @@ func TestWrongPolicies(t *testing.T) {
 		{"an empty list", "principals: []", "p.yaml:1: principals has 0"},
 		{"two documents", "principals: []\n---\nprincipals: []\n", "2"},
 		{"no YAML", "principals: [", "p.yaml:1"},
-		{"an unknown name at the top", "principal: []", "p.yaml:1: a policy: unknown name \"principal\"; did you mean " +
-			"principals? Known: principals"},
-		{"an unknown name", with("    publishes: [a]\n"), "p.yaml:4: a principal: unknown name \"publishes\"; did you mean " +
-			"publish? Known: admin, cluster, metrics, name, publish, quota, subscribe, tokens"},
-		{"an unknown quota", with("    quota: {messages: 1}\n"), "Known: bytes_per_second, groups, messages_per_second, " +
-			"producers, subscriptions"},
+		{
+			"an unknown name at the top", "principal: []",
+			"p.yaml:1: a policy: unknown name \"principal\"; did you mean " +
+				"principals? Known: principals",
+		},
+		{
+			"an unknown name", with("    publishes: [a]\n"),
+			"p.yaml:4: a principal: unknown name \"publishes\"; did you mean " +
+				"publish? Known: admin, cluster, metrics, name, publish, quota, subscribe, tokens",
+		},
+		{
+			"an unknown quota", with("    quota: {messages: 1}\n"),
+			"Known: bytes_per_second, groups, messages_per_second, " +
+				"producers, subscriptions",
+		},
 		{"a token as a name", with("    " + token + ": 1\n"), "p.yaml:4"},
 		{"another as a name", with("    " + strings.Repeat("t0ken", 10) + ": 1\n"), "p.yaml:4"},
 		{"a name twice", with("    name: b\n"), "p.yaml:4"},
 		{"no tokens", "principals:\n  - name: a\n", "needs tokens"},
 		{"no name", "principals:\n  - tokens: [" + hash + "]\n", "needs name"},
-		{"a token instead of its hash", "principals:\n  - name: a\n    tokens:\n      - " + token + "\n",
-			"p.yaml:4: of a token only its hash"},
+		{
+			"a token instead of its hash", "principals:\n  - name: a\n    tokens:\n      - " + token + "\n",
+			"p.yaml:4: of a token only its hash",
+		},
 		{"a token that is a number", "principals:\n  - name: a\n    tokens: [1234567812345678]\n", "only its hash"},
 		{"tokens that are no list", "principals:\n  - name: a\n    tokens: " + token + "\n", "p.yaml:3: tokens must " +
 			"be a list"},
-		{"a token for a name", "principals:\n  - name: " + token + " !\n    tokens: [" + hash + "]\n",
-			"p.yaml:2: name: 1 to 60"},
-		{"a token alone for a name", "principals:\n  - name: " + token + "\n    tokens: [" + hash + "]\n",
-			"p.yaml:2: name: 1 to 60"},
+		{
+			"a token for a name", "principals:\n  - name: " + token + " !\n    tokens: [" + hash + "]\n",
+			"p.yaml:2: name: 1 to 60",
+		},
+		{
+			"a token alone for a name", "principals:\n  - name: " + token + "\n    tokens: [" + hash + "]\n",
+			"p.yaml:2: name: 1 to 60",
+		},
 		{"a token for a principal", token, "p.yaml:1"},
 		{"a token for a pattern", with("    publish: [\"" + token + "/\"]\n"), "p.yaml:4: publish:"},
 		{"a token for a right", with("    publish: " + token + "\n"), "p.yaml:4: publish must be a list"},
 		{"a hash too short", "principals:\n  - name: a\n    tokens: [" + hash[:70] + "]\n", "only its hash"},
 		{"a token of two", with("  - name: b\n    tokens: [" + hash + "]\n"), "a token of b is also one of a"},
-		{"a principal twice", with("  - name: a\n    tokens: [" + access.Hash("x") + "]\n"), "principal a is here twice"},
-		{"a pattern with * in the middle", with("    subscribe: [a*b]\n"), "p.yaml:4: subscribe: must be a topic's name, " +
-			"or a beginning"},
+		{
+			"a principal twice", with("  - name: a\n    tokens: [" + access.Hash("x") + "]\n"),
+			"principal a is here twice",
+		},
+		{
+			"a pattern with * in the middle", with("    subscribe: [a*b]\n"),
+			"p.yaml:4: subscribe: must be a topic's name, " +
+				"or a beginning",
+		},
 		{"a * that is no text", with("    subscribe: [*]\n"), "p.yaml:4"},
 		{"a number as a pattern", with("    admin: [1]\n"), "p.yaml:4: admin must be text"},
 		{"null as a right", with("    admin:\n"), "admin must be a list"},
@@ -317,7 +340,8 @@ func TestNumbers(t *testing.T) {
 		}
 		topic, groups := p.Numbers(ctx)
 		if topic(c.topic) != c.itself || groups(c.topic) != c.group {
-			t.Errorf("%q sees numbers of %s: %v, and of its groups: %v", c.who, c.topic, topic(c.topic), groups(c.topic))
+			t.Errorf("%q sees numbers of %s: %v, and of its groups: %v", c.who, c.topic, topic(c.topic),
+				groups(c.topic))
 		}
 	}
 }

@@ -189,8 +189,11 @@ func TestShares(t *testing.T) {
 	} else {
 		f.Close()
 	}
-	if _, err := b.OpenProducer(all.as(t.Context(), "c")); err != nil || o.of != (broker.Owner{Name: "c", Groups: 10_000,
-		Producers: 10_000}) {
+	if _, err := b.OpenProducer(all.as(t.Context(), "c")); err != nil ||
+		o.of != (broker.Owner{
+			Name: "c", Groups: 10_000,
+			Producers: 10_000,
+		}) {
 		t.Errorf("the usual: %+v, %v", o.of, err)
 	}
 }

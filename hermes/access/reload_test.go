@@ -17,7 +17,8 @@ import (
 // file that is wrong changes nothing.
 func TestReload(t *testing.T) {
 	t.Parallel()
-	const both = "principals:\n  - {name: a, tokens: [$a, $a2], publish: [t], subscribe: [t, u]}\n  - {name: b, tokens: " +
+	const both = "principals:\n  - {name: a, tokens: [$a, $a2], publish: [t], subscribe: [t, u]}\n  - {name: b, " +
+		"tokens: " +
 		"[$b], subscribe: [t]}\n"
 	p, all := policy(t, both)
 	m := memory(t, "t", "u")
@@ -201,7 +202,9 @@ func (s slow) Close() {}
 func TestRightIsLostWhileWaiting(t *testing.T) {
 	t.Parallel()
 	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], subscribe: [t]}\n")
-	b := access.Wrap(slow{inBetween: func() { all.reload("principals:\n  - {name: a, tokens: [$a], subscribe: [u]}\n") }},
+	b := access.Wrap(slow{inBetween: func() {
+		all.reload("principals:\n  - {name: a, tokens: [$a], subscribe: [u]}\n")
+	}},
 		p)
 	ctx := all.as(t.Context(), "a")
 	f, err := b.Subscribe(ctx, broker.Start{Topic: "t"})

@@ -103,7 +103,8 @@ func (k *keys) read(ctx context.Context) (texts [3][]byte, err error) {
 func (k *keys) make(texts [3][]byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return nil, status.Errorf(status.InvalidArgument, "TLS: certificate %s and key %s: %v", k.files[0], k.files[1], err)
+		return nil, status.Errorf(status.InvalidArgument, "TLS: certificate %s and key %s: %v", k.files[0], k.files[1],
+			err)
 	}
 	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
 	if !k.peers {

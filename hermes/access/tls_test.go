@@ -110,8 +110,10 @@ func (i *issuer) issue(t *testing.T, name string) (cert, key string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, i.cert, &own.PublicKey, i.key)
@@ -252,8 +254,10 @@ func TestServerTLSOfClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := func(by *issuer) *tls.Config {
-		client := &tls.Config{RootCAs: pool(home), ServerName: "127.0.0.1",
-			ClientSessionCache: tls.NewLRUClientSessionCache(1)}
+		client := &tls.Config{
+			RootCAs: pool(home), ServerName: "127.0.0.1",
+			ClientSessionCache: tls.NewLRUClientSessionCache(1),
+		}
 		if by != nil {
 			cert, key := by.issue(t, "client")
 			pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
@@ -268,8 +272,10 @@ func TestServerTLSOfClients(t *testing.T) {
 	if _, err, err2 := shake(server, known); err != nil || err2 != nil {
 		t.Error(err, err2)
 	}
-	for what, client := range map[string]*tls.Config{"no certificate": as(nil), "another's": as(later),
-		"the door's own": as(home)} {
+	for what, client := range map[string]*tls.Config{
+		"no certificate": as(nil), "another's": as(later),
+		"the door's own": as(home),
+	} {
 		if _, err, _ := shake(server, client); err == nil {
 			t.Errorf("%s lets in", what)
 		}

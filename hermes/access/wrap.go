@@ -85,8 +85,10 @@ func (b *guarded) OpenProducer(ctx context.Context) (uint64, error) {
 
 // owning is a context in which each new object is the principal's.
 func (g *grant) owning(ctx context.Context) context.Context {
-	return broker.WithOwner(ctx, broker.Owner{Name: g.name, Groups: uint32(g.quota.groups),
-		Producers: uint32(g.quota.producers)})
+	return broker.WithOwner(ctx, broker.Owner{
+		Name: g.name, Groups: uint32(g.quota.groups),
+		Producers: uint32(g.quota.producers),
+	})
 }
 
 // groups refuses who may make no groups.

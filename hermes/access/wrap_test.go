@@ -180,7 +180,10 @@ func operations() map[string]func(ctx context.Context, b broker.Broker) error {
 			return err
 		},
 		"DeleteTopic": func(ctx context.Context, b broker.Broker) error { return b.DeleteTopic(ctx, "t") },
-		"Topic":       func(ctx context.Context, b broker.Broker) error { _, err := b.Topic(ctx, "t", true); return err },
+		"Topic": func(ctx context.Context, b broker.Broker) error {
+			_, err := b.Topic(ctx, "t", true)
+			return err
+		},
 		"CreateGroup": func(ctx context.Context, b broker.Broker) error {
 			_, err := b.CreateGroup(ctx, broker.Group{Topic: "t", Name: "h"}, broker.Start{})
 			return err
@@ -190,9 +193,15 @@ func operations() map[string]func(ctx context.Context, b broker.Broker) error {
 			return err
 		},
 		"DeleteGroup": func(ctx context.Context, b broker.Broker) error { return b.DeleteGroup(ctx, "t", "g") },
-		"Group":       func(ctx context.Context, b broker.Broker) error { _, err := b.Group(ctx, "t", "g"); return err },
-		"ListGroups":  func(ctx context.Context, b broker.Broker) error { _, err := b.ListGroups(ctx, "t"); return err },
-		"Promote":     func(ctx context.Context, b broker.Broker) error { _, err := b.Promote(ctx, 1); return err },
+		"Group": func(ctx context.Context, b broker.Broker) error {
+			_, err := b.Group(ctx, "t", "g")
+			return err
+		},
+		"ListGroups": func(ctx context.Context, b broker.Broker) error {
+			_, err := b.ListGroups(ctx, "t")
+			return err
+		},
+		"Promote": func(ctx context.Context, b broker.Broker) error { _, err := b.Promote(ctx, 1); return err },
 		"Join": func(ctx context.Context, b broker.Broker) error {
 			_, err := b.Join(ctx, broker.Member{ID: 2, Peer: "127.0.0.1:1"})
 			return err
@@ -212,8 +221,10 @@ func TestRights(t *testing.T) {
 	allowed := map[string][]string{
 		"publish":   {"Publish", "OpenProducer", "Topic"},
 		"subscribe": {"Subscribe", "SubscribeGroup", "Topic", "Group", "ListGroups"},
-		"admin": {"CreateTopic", "ConfigureTopic", "DeleteTopic", "Topic", "CreateGroup", "SeekGroup", "DeleteGroup",
-			"Group", "ListGroups"},
+		"admin": {
+			"CreateTopic", "ConfigureTopic", "DeleteTopic", "Topic", "CreateGroup", "SeekGroup", "DeleteGroup",
+			"Group", "ListGroups",
+		},
 		"cluster":   {"Join", "Promote", "Remove", "TransferLeadership"},
 		"none":      nil,
 		"elsewhere": {"OpenProducer"}, // it may publish on another topic
@@ -314,7 +325,8 @@ func TestListTopics(t *testing.T) {
 			granted = append(granted, []string{"*", "h*", "hermes.*", "hermes.dlq"}[r.IntN(4)])
 		}
 		rights := []string{"publish", "subscribe", "admin"}
-		p, all := policy(t, fmt.Sprintf("principals:\n  - name: a\n    tokens: [$a]\n    %s: [\"%s\"]\n", rights[r.IntN(3)],
+		p, all := policy(t, fmt.Sprintf("principals:\n  - name: a\n    tokens: [$a]\n    %s: [\"%s\"]\n",
+			rights[r.IntN(3)],
 			strings.Join(granted, `", "`)))
 		prefix := []string{"", "", "a", "h", "hermes", "hermes.", "ab"}[r.IntN(7)]
 		var want []string
@@ -345,7 +357,8 @@ func TestListTopics(t *testing.T) {
 			after = page[len(page)-1].Name
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d, case %d: %q with beginning %q, %d at once:\nhave %q\nwant %q", seed, i, granted, prefix, limit,
+			t.Fatalf("seed %d, case %d: %q with beginning %q, %d at once:\nhave %q\nwant %q", seed, i, granted, prefix,
+				limit,
 				got, want)
 		}
 	}

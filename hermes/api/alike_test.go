@@ -163,8 +163,10 @@ func publishes(topic string, producer uint64) []try {
 
 		{
 			"a batch with one bad message", "-",
-			want{call: "batch", runs: []run{of(topic, []byte("d")), of(topic, append(big[:len(big):len(big)], 0)),
-				of("no topic"), of("unknown", nil), of(topic, []byte("e"))}},
+			want{call: "batch", runs: []run{
+				of(topic, []byte("d")), of(topic, append(big[:len(big):len(big)], 0)),
+				of("no topic"), of("unknown", nil), of(topic, []byte("e")),
+			}},
 			"ok", "1 at 9, invalid_argument, invalid_argument, not_found, 1 at 10",
 		},
 		{"a batch of nothing but bad ones", "-", want{call: "batch", runs: []run{of(topic)}}, "ok", "invalid_argument"},
@@ -195,15 +197,33 @@ func administration(topic string, leader uint64) []try {
 
 		{"an unknown group", "-", want{call: "group", topic: topic, group: "g"}, missing, ""},
 		{"seek an unknown group", "-", want{call: "seek", topic: topic, group: "g", from: "oldest"}, missing, ""},
-		{"make a group", "-", want{call: "makeGroup", topic: topic, group: "g", age: time.Minute, attempts: 3}, "ok",
-			"g floor 0 lag 11 dead 0, 1m0s 3 times"},
-		{"make it otherwise", "-", want{call: "makeGroup", topic: topic, group: "g", age: time.Hour, attempts: 3}, "conflict",
-			""},
+		{
+			"make a group", "-",
+			want{call: "makeGroup", topic: topic, group: "g", age: time.Minute, attempts: 3},
+			"ok",
+			"g floor 0 lag 11 dead 0, 1m0s 3 times",
+		},
+		{
+			"make it otherwise", "-",
+			want{call: "makeGroup", topic: topic, group: "g", age: time.Hour, attempts: 3},
+			"conflict",
+			"",
+		},
 		{"list groups", "-", want{call: "groups", topic: topic}, "ok", "g"},
-		{"seek to an offset", "-", want{call: "seek", topic: topic, group: "g", from: "7"}, "ok", "g floor 7 lag 4 dead 0, " +
-			"1m0s 3 times"},
-		{"seek to the tail", "-", want{call: "seek", topic: topic, group: "g", from: "tail"}, "ok", "g floor 11 lag 0 dead " +
-			"0, 1m0s 3 times"},
+		{
+			"seek to an offset", "-",
+			want{call: "seek", topic: topic, group: "g", from: "7"},
+			"ok",
+			"g floor 7 lag 4 dead 0, " +
+				"1m0s 3 times",
+		},
+		{
+			"seek to the tail", "-",
+			want{call: "seek", topic: topic, group: "g", from: "tail"},
+			"ok",
+			"g floor 11 lag 0 dead " +
+				"0, 1m0s 3 times",
+		},
 		{"seek nowhere", "-", want{call: "seek", topic: topic, group: "g", from: "up"}, invalid, ""},
 		{"delete a group", "-", want{call: "deleteGroup", topic: topic, group: "g"}, "ok", ""},
 		{"delete it again", "-", want{call: "deleteGroup", topic: topic, group: "g"}, missing, ""},

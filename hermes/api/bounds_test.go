@@ -32,17 +32,30 @@ func beyonds(topic string) []beyond {
 		whole[i] = []byte(long(hermes.PayloadLimit - 100))
 	}
 	return []beyond{
-		{"a payload", publish(run{payloads: [][]byte{[]byte(long(hermes.PayloadLimit + 1))}}), "payload of 1048577 bytes; " +
-			"at most 1048576"},
+		{
+			"a payload", publish(run{payloads: [][]byte{[]byte(long(hermes.PayloadLimit + 1))}}),
+			"payload of 1048577 bytes; " +
+				"at most 1048576",
+		},
 		{"a key", publish(run{payloads: one, key: long(hermes.KeyLimit + 1)}), "key of 1025 bytes; at most 1024"},
-		{"a header's name", publish(run{payloads: one, headers: [][2]string{{long(hermes.HeaderNameLimit + 1), ""}}}),
-			"header whose name has 129 bytes; at most 128"},
+		{
+			"a header's name",
+			publish(run{payloads: one, headers: [][2]string{{long(hermes.HeaderNameLimit + 1), ""}}}),
+			"header whose name has 129 bytes; at most 128",
+		},
 		{"headers", publish(run{payloads: one, headers: wide}), "headers of [0-9]+ bytes or more; at most 8192"},
-		{"messages of a run", publish(run{payloads: make([][]byte, hermes.RunMessages+1)}), "(4097|more than 4096) messages"},
+		{
+			"messages of a run", publish(run{payloads: make([][]byte, hermes.RunMessages+1)}),
+			"(4097|more than 4096) messages",
+		},
 		{"a run", publish(run{payloads: whole}), "a run has [0-9]+ bytes; at most 4194304"},
 		{"a topic's name", want{call: "create", topic: long(hermes.NameLimit + 1)}, "topic has 250 bytes; at most 249"},
-		{"a group's name", want{call: "makeGroup", topic: topic, group: long(hermes.NameLimit + 1)}, "group has 250 bytes; " +
-			"at most 249"},
+		{
+			"a group's name",
+			want{call: "makeGroup", topic: topic, group: long(hermes.NameLimit + 1)},
+			"group has 250 bytes; " +
+				"at most 249",
+		},
 		{"a page of topics", want{call: "topics", topic: topic, id: 1001}, "1001.* 1000"},
 	}
 }
@@ -85,8 +98,10 @@ func TestOriginsBounds(t *testing.T) {
 	g := newGRPC(c, m, "root")
 	ok(t, g, want{call: "create", topic: "old"})
 	long := strings.Repeat("x", hermes.PayloadLimit+1)
-	_, err := origin.NewBrokerServiceClient(g.conn).Publish(g.context(), &origin.PublishRequest{Topic: "old",
-		Payload: []byte(long)})
+	_, err := origin.NewBrokerServiceClient(g.conn).Publish(g.context(), &origin.PublishRequest{
+		Topic:   "old",
+		Payload: []byte(long),
+	})
 	if err == nil || !strings.Contains(err.Error(), "InvalidArgument") || !strings.Contains(err.Error(),
 		"1048577 bytes; at most 1048576") {
 		t.Errorf("gRPC: %v", err)
@@ -102,7 +117,8 @@ func TestOriginsBounds(t *testing.T) {
 	}
 	o := originClients{c, "old"}
 	if err := o.post(m, "/query", object{
-		"query": `mutation($t: String!, $p: String!) { publish(topic: $t, payload: $p) { success } }`, "variables": object{
+		"query": `mutation($t: String!, $p: String!) { publish(topic: $t, payload: $p) { success } }`,
+		"variables": object{
 			"t": "old", "p": long,
 		},
 	}, `"code":"invalid_argument"`); err != nil {

@@ -133,8 +133,10 @@ func (c *cluster) begin(id uint64, l [3]net.Listener) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	front, err := rest.New(rest.Config{Broker: b, Access: policy, Register: open, Mounts: mounts,
-		Heartbeat: 50 * time.Millisecond})
+	front, err := rest.New(rest.Config{
+		Broker: b, Access: policy, Register: open, Mounts: mounts,
+		Heartbeat: 50 * time.Millisecond,
+	})
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -296,8 +298,9 @@ func (c *cluster) everywhere(t *testing.T, test func(t *testing.T, at caller, na
 			t.Run(d.name+" at the "+place.name, func(t *testing.T) {
 				own := *c
 				own.T = t
-				test(t, d.at(&own, c.members[place.id-1], "root"), strings.ReplaceAll(t.Name()[strings.IndexByte(t.Name(), '/')+1:],
-					"/", "."))
+				test(t, d.at(&own, c.members[place.id-1], "root"),
+					strings.ReplaceAll(t.Name()[strings.IndexByte(t.Name(), '/')+1:],
+						"/", "."))
 			})
 		}
 	}

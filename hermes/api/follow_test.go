@@ -61,8 +61,11 @@ func TestBeginningsAreAlike(t *testing.T) {
 		for _, try := range []struct {
 			from string
 			want []uint64
-		}{{"oldest", []uint64{0, 1, 2, 3, 4}}, {"2", []uint64{2, 3, 4}},
-			{between.Add(time.Millisecond).UTC().Format(time.RFC3339Nano), []uint64{3, 4}}} {
+		}{
+			{"oldest", []uint64{0, 1, 2, 3, 4}},
+			{"2", []uint64{2, 3, 4}},
+			{between.Add(time.Millisecond).UTC().Format(time.RFC3339Nano), []uint64{3, 4}},
+		} {
 			s := at.subscribe(start{topic: topic, from: try.from})
 			reads(t, s, try.want...)
 			s.leave()
@@ -133,7 +136,8 @@ func TestGroupsAreAlike(t *testing.T) {
 			if m.headers[hermes.HeaderTopic] != topic {
 				continue // another API's
 			}
-			if m.payload != "m1" || m.headers[hermes.HeaderReason] != "not today" || m.headers[hermes.HeaderAttempts] != "2" ||
+			if m.payload != "m1" || m.headers[hermes.HeaderReason] != "not today" ||
+				m.headers[hermes.HeaderAttempts] != "2" ||
 				m.headers[hermes.HeaderGroup] != "g" || m.headers[hermes.HeaderOffset] != "1" {
 				t.Errorf("the dead letter is %+v", m)
 			}
@@ -152,8 +156,10 @@ func TestMembersOnTwoNodes(t *testing.T) {
 			one, two := d.at(&own, c.members[0], "root"), d.at(&own, c.members[1], "root")
 			topic := topic(t, one, "shared."+strconv.Itoa(i), 20)
 			ok(t, one, want{call: "makeGroup", topic: topic, group: "g", age: time.Hour})
-			members := []stream{one.subscribe(start{topic: topic, group: "g", inFlight: 10}),
-				two.subscribe(start{topic: topic, group: "g", inFlight: 10})}
+			members := []stream{
+				one.subscribe(start{topic: topic, group: "g", inFlight: 10}),
+				two.subscribe(start{topic: topic, group: "g", inFlight: 10}),
+			}
 			var hands [2][]uint64
 			for i, s := range members {
 				for range 10 { // as much as one may have in hand

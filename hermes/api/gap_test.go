@@ -17,13 +17,17 @@ func TestGapsAreTold(t *testing.T) {
 	c.everywhere(t, func(t *testing.T, at caller, name string) {
 		topic := "gap." + strings.ReplaceAll(name, " ", "-")
 		// As one is of which retention took the first ten.
-		if _, err := admin.CreateTopic(newGRPC(c, c.members[0], "root").context(), &pb.TopicConfig{Name: topic,
-			First: 10}); err != nil {
+		if _, err := admin.CreateTopic(newGRPC(c, c.members[0], "root").context(), &pb.TopicConfig{
+			Name:  topic,
+			First: 10,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		publish(t, at, topic, 10, 2)
-		for from, gap := range map[string]broker.Range{"3": {First: 3, Last: 9}, "0": {First: 0, Last: 9}, "10": {},
-			"oldest": {}} {
+		for from, gap := range map[string]broker.Range{
+			"3": {First: 3, Last: 9}, "0": {First: 0, Last: 9}, "10": {},
+			"oldest": {},
+		} {
 			s := at.subscribe(start{topic: topic, from: from})
 			all := reads(t, s, 10, 11)
 			if all[0].gap != gap || all[1].gap != (broker.Range{}) {

@@ -105,8 +105,10 @@ func graphqlRuns(runs []run) (all []object) {
 }
 
 func (g *graphqlCaller) ask(w want) (reply, hint string, err error) {
-	v := object{"topic": w.topic, "group": w.group, "from": w.from, "age": w.age.String(), "attempts": w.attempts,
-		"id": strconv.FormatUint(w.id, 10)}
+	v := object{
+		"topic": w.topic, "group": w.group, "from": w.from, "age": w.age.String(), "attempts": w.attempts,
+		"id": strconv.FormatUint(w.id, 10),
+	}
 	topic, group := (*graphqlReply).topic, (*graphqlReply).group
 	switch w.call {
 	case "publish":
@@ -130,14 +132,17 @@ func (g *graphqlCaller) ask(w want) (reply, hint string, err error) {
 		_, hint, err := g.question(`mutation($topic: String!){ it: deleteTopic(name: $topic) }`, v)
 		return "", hint, err
 	case "group":
-		return g.one(group, `query($topic: String!, $group: String!){ it: group(topic: $topic, name: $group) `+ofGroup+`}`, v)
+		return g.one(group,
+			`query($topic: String!, $group: String!){ it: group(topic: $topic, name: $group) `+ofGroup+`}`, v)
 	case "groups":
 		return g.one(func(v *graphqlReply) string { return names(v.Groups) },
 			`query($topic: String!){ it: topic(name: $topic) { groups{name} } }`, v)
 	case "makeGroup":
-		return g.one(group, `mutation($topic: String!, $group: String!, $age: String!, $attempts: Int!){ it: createGroup(topic: $topic, name: $group, ackTimeout: $age, maxAttempts: $attempts) `+ofGroup+`}`, v)
+		return g.one(group,
+			`mutation($topic: String!, $group: String!, $age: String!, $attempts: Int!){ it: createGroup(topic: $topic, name: $group, ackTimeout: $age, maxAttempts: $attempts) `+ofGroup+`}`, v)
 	case "seek":
-		return g.one(group, `mutation($topic: String!, $group: String!, $from: String!){ it: seekGroup(topic: $topic, name: $group, from: $from) `+ofGroup+`}`, v)
+		return g.one(group,
+			`mutation($topic: String!, $group: String!, $from: String!){ it: seekGroup(topic: $topic, name: $group, from: $from) `+ofGroup+`}`, v)
 	case "deleteGroup":
 		_, hint, err := g.question(`mutation($topic: String!, $group: String!){ it: deleteGroup(topic: $topic, name: $group) }`, v)
 		return "", hint, err
@@ -184,7 +189,8 @@ func (g *graphqlCaller) batch(w want) (reply, hint string, err error) {
 
 // one asks for one thing, which the question calls "it".
 func (g *graphqlCaller) one(show func(*graphqlReply) string, query string,
-	variables object) (reply, hint string, err error) {
+	variables object,
+) (reply, hint string, err error) {
 	data, hint, err := g.question(query, variables)
 	if err != nil {
 		return "", hint, err
@@ -225,7 +231,8 @@ func used(query string, variables object) object {
 
 // question posts one.
 func (g *graphqlCaller) question(query string, variables object) (data map[string]json.RawMessage, hint string,
-	err error) {
+	err error,
+) {
 	ctx, cancel := context.WithTimeout(g.c.Context(), patience)
 	defer cancel()
 	w, err := g.c.send(ctx, g.who, "POST", "http://"+g.m.HTTP+"/graphql",
@@ -393,9 +400,12 @@ func (g *graphqlCaller) settle(id string, back bool, offsets ...uint64) (hint st
 func extensionOf(t *testing.T, c *cluster, address, id string) string {
 	t.Helper()
 	w, err := c.send(t.Context(), "root", "POST", "http://"+address+"/graphql",
-		object{"query": `mutation($id: ID!){ ack(subscription: $id, ranges: [{first: 0, last: 0}]) }`, "variables": object{
-			"id": id,
-		}})
+		object{
+			"query": `mutation($id: ID!){ ack(subscription: $id, ranges: [{first: 0, last: 0}]) }`,
+			"variables": object{
+				"id": id,
+			},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ type grpcCaller struct {
 func newGRPC(c *cluster, m broker.Member, who string) *grpcCaller {
 	c.Helper()
 	conn, err := grpclib.NewClient(m.GRPC, grpclib.WithTransportCredentials(insecure.NewCredentials()),
-		grpclib.WithDefaultCallOptions(grpclib.MaxCallRecvMsgSize(frame.Limit), grpclib.MaxCallSendMsgSize(frame.Limit)))
+		grpclib.WithDefaultCallOptions(grpclib.MaxCallRecvMsgSize(frame.Limit),
+			grpclib.MaxCallSendMsgSize(frame.Limit)))
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -52,8 +53,10 @@ func (g *grpcCaller) context() context.Context {
 	return ctx
 }
 
-var modes = map[string]pb.Mode{"": pb.Mode_MODE_CONSISTENT, "consistent": pb.Mode_MODE_CONSISTENT,
-	"eventual": pb.Mode_MODE_EVENTUAL, "performance": pb.Mode_MODE_PERFORMANCE, "sometimes": 9}
+var modes = map[string]pb.Mode{
+	"": pb.Mode_MODE_CONSISTENT, "consistent": pb.Mode_MODE_CONSISTENT,
+	"eventual": pb.Mode_MODE_EVENTUAL, "performance": pb.Mode_MODE_PERFORMANCE, "sometimes": 9,
+}
 
 func (g *grpcCaller) ask(w want) (reply, hint string, err error) {
 	ctx, cancel := context.WithTimeout(g.context(), patience)
@@ -77,8 +80,11 @@ func (g *grpcCaller) call(ctx context.Context, w want, o grpclib.CallOption) (st
 		if len(r.payloads) != 1 {
 			return g.batch(ctx, w, o)
 		}
-		v, err := h.Publish(ctx, &pb.PublishRequest{Topic: r.topic, Messages: r.message(r.payloads[0]), Mode: modes[r.mode],
-			Producer: r.producer, Sequence: r.sequence}, o)
+		v, err := h.Publish(ctx,
+			&pb.PublishRequest{
+				Topic: r.topic, Messages: r.message(r.payloads[0]), Mode: modes[r.mode],
+				Producer: r.producer, Sequence: r.sequence,
+			}, o)
 		return verdictText(1, v.GetOffset(), v.GetDuplicate(), v.GetProvisional(), v.GetIndex() != 0), err
 	case "batch":
 		return g.batch(ctx, w, o)
@@ -87,7 +93,8 @@ func (g *grpcCaller) call(ctx context.Context, w want, o grpclib.CallOption) (st
 		return strconv.FormatUint(p.GetProducer(), 10), err
 	case "topic":
 		t, err := a.GetTopic(ctx, &pb.GetTopicRequest{Name: w.topic, Linearizable: true}, o)
-		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())),
+		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(),
+				time.Duration(t.GetConfig().GetRetentionAge())),
 			err
 	case "topics":
 		all, err := a.ListTopics(ctx, &pb.ListTopicsRequest{Prefix: w.topic, Limit: uint32(w.id)}, o)
@@ -98,11 +105,13 @@ func (g *grpcCaller) call(ctx context.Context, w want, o grpclib.CallOption) (st
 		return strings.Join(names, " "), err
 	case "create":
 		t, err := a.CreateTopic(ctx, &pb.TopicConfig{Name: w.topic, RetentionAge: int64(w.age)}, o)
-		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())),
+		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(),
+				time.Duration(t.GetConfig().GetRetentionAge())),
 			err
 	case "configure":
 		t, err := a.ConfigureTopic(ctx, &pb.TopicConfig{Name: w.topic, RetentionAge: int64(w.age)}, o)
-		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(), time.Duration(t.GetConfig().GetRetentionAge())),
+		return topicText(t.GetConfig().GetName(), t.GetFirst(), t.GetNext(),
+				time.Duration(t.GetConfig().GetRetentionAge())),
 			err
 	case "delete":
 		_, err := a.DeleteTopic(ctx, &pb.DeleteTopicRequest{Name: w.topic}, o)
@@ -126,8 +135,10 @@ func (g *grpcCaller) administer(ctx context.Context, a pb.AdminClient, w want, o
 		}
 		return strings.Join(names, " "), err
 	case "makeGroup":
-		group, err = a.CreateGroup(ctx, &pb.GroupConfig{Topic: w.topic, Name: w.group, AckTimeout: int64(w.age),
-			MaxAttempts: uint32(w.attempts)}, o)
+		group, err = a.CreateGroup(ctx, &pb.GroupConfig{
+			Topic: w.topic, Name: w.group, AckTimeout: int64(w.age),
+			MaxAttempts: uint32(w.attempts),
+		}, o)
 	case "seek":
 		r := &pb.SeekGroupRequest{Topic: w.topic, Name: w.group}
 		switch offset, bad := strconv.ParseUint(w.from, 10, 64); {
@@ -209,7 +220,10 @@ func (g *grpcCaller) subscribe(s start) stream {
 	if err != nil {
 		return &grpcStream{err: wiregrpc.Decode(err), end: cancel}
 	}
-	begin := &pb.Start{Topic: s.topic, InFlight: uint32(s.inFlight), Credit: &pb.Credit{Messages: 1 << 20, Bytes: 1 << 40}}
+	begin := &pb.Start{
+		Topic: s.topic, InFlight: uint32(s.inFlight),
+		Credit: &pb.Credit{Messages: 1 << 20, Bytes: 1 << 40},
+	}
 	at, bad := time.Parse(time.RFC3339Nano, s.from)
 	offset, none := strconv.ParseUint(s.from, 10, 64)
 	switch {
@@ -247,8 +261,10 @@ func (s *grpcStream) read() error {
 	}
 	s.done = max(s.done, d.GetSettled())
 	for i, m := range d.GetMessages() {
-		one := got{offset: d.GetOffset() + uint64(i), attempt: d.GetAttempt(), payload: string(m.GetPayload()),
-			headers: map[string]string{}}
+		one := got{
+			offset: d.GetOffset() + uint64(i), attempt: d.GetAttempt(), payload: string(m.GetPayload()),
+			headers: map[string]string{},
+		}
 		if i == 0 && d.GetGap() != nil {
 			one.gap = broker.Range{First: d.GetGap().GetFirst(), Last: d.GetGap().GetLast()}
 		}

@@ -114,13 +114,16 @@ func (o originClients) publishers(at broker.Member) map[string]func(payloads ...
 		"Publish": func(payloads ...string) (err error) {
 			for i, p := range bytesOf(payloads) {
 				mode := []origin.DeliveryMode{origin.DeliveryMode_CONSISTENT, origin.DeliveryMode_EVENTUAL}[i%2]
-				err = errors.Join(err, done(old.Publish(g.context(), &origin.PublishRequest{Topic: o.topic, Payload: p,
-					Mode: mode})))
+				err = errors.Join(err, done(old.Publish(g.context(), &origin.PublishRequest{
+					Topic: o.topic, Payload: p,
+					Mode: mode,
+				})))
 			}
 			return err
 		},
 		"PublishBatch": func(payloads ...string) error {
-			return done(old.PublishBatch(g.context(), &origin.PublishBatchRequest{Topic: o.topic, Payloads: bytesOf(payloads)}))
+			return done(old.PublishBatch(g.context(),
+				&origin.PublishBatchRequest{Topic: o.topic, Payloads: bytesOf(payloads)}))
 		},
 		"PublishStream": func(payloads ...string) error {
 			s, err := old.PublishStream(g.context())
@@ -246,7 +249,10 @@ func (o originClients) overGRPC(at broker.Member, group string) <-chan string {
 
 func (o originClients) overSSE(at broker.Member, group string) <-chan string {
 	return o.follow(group, func() reader {
-		s := (&restCaller{o.c, at, "root"}).follow("/subscribe?"+url.Values{"topic": {o.topic}, "group": {group}}.Encode(),
+		s := (&restCaller{o.c, at, "root"}).follow("/subscribe?"+url.Values{
+			"topic": {o.topic},
+			"group": {group},
+		}.Encode(),
 			"")
 		return reader{end: s.leave, next: func() (string, error) {
 			name, text := s.read()

@@ -134,8 +134,10 @@ func restRuns(runs []run) (all []object) {
 	for _, r := range runs {
 		messages := []object{}
 		for _, p := range r.payloads {
-			messages = append(messages, object{"payload_base64": append([]byte{}, p...), "key": r.key,
-				"headers": r.headersOf("name", "value")})
+			messages = append(messages, object{
+				"payload_base64": append([]byte{}, p...), "key": r.key,
+				"headers": r.headersOf("name", "value"),
+			})
 		}
 		one := object{"topic": r.topic, "mode": r.mode, "messages": messages, "sequence": r.sequence}
 		if r.producer != 0 {
@@ -159,7 +161,8 @@ func (r *restCaller) ask(w want) (reply, hint string, err error) {
 				query.Set(name, text)
 			}
 		}
-		return r.do((*restReply).verdict, "POST", topics+"/"+url.PathEscape(w.runs[0].topic)+"/messages?"+query.Encode(),
+		return r.do((*restReply).verdict, "POST",
+			topics+"/"+url.PathEscape(w.runs[0].topic)+"/messages?"+query.Encode(),
 			object{"messages": one["messages"]})
 	case "batch":
 		return r.do(func(v *restReply) string {
@@ -178,8 +181,9 @@ func (r *restCaller) ask(w want) (reply, hint string, err error) {
 	case "topic":
 		return r.do((*restReply).topic, "GET", topic+"?linearizable=true", nil)
 	case "topics":
-		return r.do(func(v *restReply) string { return names(v.Topics) }, "GET", fmt.Sprintf("%s?prefix=%s&limit=%d", topics,
-			url.QueryEscape(w.topic), w.id), nil)
+		return r.do(func(v *restReply) string { return names(v.Topics) }, "GET",
+			fmt.Sprintf("%s?prefix=%s&limit=%d", topics,
+				url.QueryEscape(w.topic), w.id), nil)
 	case "create":
 		return r.do((*restReply).topic, "PUT", topic, object{"retention_age": w.age.String()})
 	case "configure":
@@ -197,7 +201,8 @@ func (r *restCaller) ask(w want) (reply, hint string, err error) {
 	case "deleteGroup":
 		return r.do(func(*restReply) string { return "" }, "DELETE", group, nil)
 	case "cluster":
-		return r.do(func(v *restReply) string { return clusterText(number(v.Node), number(v.Leader), v.members()) }, "GET",
+		return r.do(func(v *restReply) string { return clusterText(number(v.Node), number(v.Leader), v.members()) },
+			"GET",
 			"/v1/cluster", nil)
 	case "promote":
 		return r.do(func(v *restReply) string { return clusterText(0, number(v.Leader), v.members()) }, "POST",

@@ -16,8 +16,10 @@ func TestSharesOfPools(t *testing.T) {
 	c.everywhere(t, func(t *testing.T, at caller, name string) {
 		topic := topic(t, at, "shares."+name, 0)
 		once := func(producer string) (string, error) {
-			reply, _, err := at.ask(want{call: "publish", runs: []run{{topic: topic, payloads: [][]byte{[]byte("m")},
-				producer: number(producer), sequence: 1}}})
+			reply, _, err := at.ask(want{call: "publish", runs: []run{{
+				topic: topic, payloads: [][]byte{[]byte("m")},
+				producer: number(producer), sequence: 1,
+			}}})
 			return reply, err
 		}
 		victim := ok(t, root, want{call: "producer"})

@@ -122,7 +122,9 @@ func newWire(t *testing.T) *wire {
 		t.Fatal(err)
 	}
 	for at, serve := range map[*string]func(context.Context, endpoint.Endpoint) error{
-		&w.grpc: func(ctx context.Context, at endpoint.Endpoint) error { return grpc.Serve(ctx, at, b, grpc.Options{}) },
+		&w.grpc: func(ctx context.Context, at endpoint.Endpoint) error {
+			return grpc.Serve(ctx, at, b, grpc.Options{})
+		},
 		&w.http: func(ctx context.Context, at endpoint.Endpoint) error { return front.Serve(ctx, at, false) },
 	} {
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -264,7 +266,8 @@ func sameData(got []byte, want string) error {
 		if err := proto.Unmarshal(got[min(5, len(got)):], &m); err != nil {
 			return err
 		}
-		if text := fmt.Sprintf("%s %s %s", m.GetId(), m.GetTopic(), m.GetPayload()); text != id || m.GetTimestamp() == 0 {
+		if text := fmt.Sprintf("%s %s %s", m.GetId(), m.GetTopic(), m.GetPayload()); text != id ||
+			m.GetTimestamp() == 0 {
 			return fmt.Errorf("the message is %q, at %d", text, m.GetTimestamp())
 		}
 		return nil
@@ -296,7 +299,8 @@ func plainReplies(conn *bufio.Reader) func(want string) error {
 		}
 		body = bufio.NewReader(reply.Body)
 		wanted := strings.SplitN(want, " ", 3)
-		if strconv.Itoa(reply.StatusCode) != wanted[0] || len(wanted) > 1 && reply.Header.Get("Content-Type") != wanted[1] {
+		if strconv.Itoa(reply.StatusCode) != wanted[0] ||
+			len(wanted) > 1 && reply.Header.Get("Content-Type") != wanted[1] {
 			return fmt.Errorf("%s, %s", reply.Status, reply.Header.Get("Content-Type"))
 		}
 		if len(wanted) < 3 {

@@ -135,7 +135,8 @@ func (b *Writer) Close() (Totals, error) {
 func (b *Writer) block(kind byte, body []byte) {
 	b.body = body
 	if b.err == nil && len(body) > bodyLimit {
-		b.err = status.Errorf(status.InvalidArgument, "a part of a backup has %d bytes; at most %d are allowed", len(body),
+		b.err = status.Errorf(status.InvalidArgument, "a part of a backup has %d bytes; at most %d are allowed",
+			len(body),
 			bodyLimit)
 	}
 	if b.err != nil {
@@ -178,8 +179,9 @@ func Read(r io.Reader, visit func(Item) error) (Totals, error) {
 		return d.totals, status.Errorf(status.InvalidArgument, "this is no backup of Hermes")
 	}
 	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != Version {
-		return d.totals, status.Errorf(status.Unimplemented, "the backup has form %d and this program reads form %d: run "+
-			"the version that wrote it, or a later one", v, Version)
+		return d.totals, status.Errorf(status.Unimplemented,
+			"the backup has form %d and this program reads form %d: run "+
+				"the version that wrote it, or a later one", v, Version)
 	}
 	d.at = int64(len(head))
 	for {
@@ -344,8 +346,10 @@ func (d *decoder) readRun() *broker.Batch {
 		d.fail("place before any topic")
 		return nil
 	}
-	r := &broker.Batch{Offset: d.uvarint("offset", math.MaxInt64), Count: int(d.uvarint("count", math.MaxUint32)),
-		Time: int64(d.uvarint("time", math.MaxInt64))}
+	r := &broker.Batch{
+		Offset: d.uvarint("offset", math.MaxInt64), Count: int(d.uvarint("count", math.MaxUint32)),
+		Time: int64(d.uvarint("time", math.MaxInt64)),
+	}
 	r.Messages = d.bytes("messages")
 	if count, err := record.CheckStored(r.Messages); err != nil || count != r.Count || count == 0 {
 		d.fail("messages")

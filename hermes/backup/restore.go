@@ -81,7 +81,8 @@ func Plan(ctx context.Context, a broker.Archive, c Contents, only []string) ([]P
 	var plan []Planned
 	var there []string
 	for _, h := range c.All {
-		if len(only) > 0 && !slices.Contains(only, h.Name) || h.Name == hermes.DeadLetters && h.Next == 0 && h.Groups == 0 {
+		if len(only) > 0 && !slices.Contains(only, h.Name) ||
+			h.Name == hermes.DeadLetters && h.Next == 0 && h.Groups == 0 {
 			continue
 		}
 		now, err := a.Restore(ctx, broker.Restore{ID: c.ID, Topic: broker.Topic{Name: h.Name}})
@@ -101,14 +102,16 @@ func Plan(ctx context.Context, a broker.Archive, c Contents, only []string) ([]P
 	if len(there) > most {
 		names += fmt.Sprintf(" and %d more", len(there)-most)
 	}
-	return plan, status.Errorf(status.Conflict, "nothing was restored, for the cluster has %s: delete those that are not "+
-		"wanted any more, or name the topics to restore", names)
+	return plan, status.Errorf(status.Conflict,
+		"nothing was restored, for the cluster has %s: delete those that are not "+
+			"wanted any more, or name the topics to restore", names)
 }
 
 // Restore brings the topics of a plan back from the file that it was made of. Those that are done already are
 // passed over, and one that was begun continues. progress learns what of the file was read.
 func Restore(ctx context.Context, a broker.Archive, c Contents, plan []Planned, r io.Reader,
-	progress func(Totals)) error {
+	progress func(Totals),
+) error {
 	f := filler{ctx: ctx, archive: a, id: c.ID, plan: plan}
 	var done Totals
 	read, err := Read(r, func(item Item) error {
@@ -136,7 +139,8 @@ func Restore(ctx context.Context, a broker.Archive, c Contents, plan []Planned, 
 		err = f.end()
 	}
 	if err != nil && f.now != nil {
-		return fmt.Errorf("topic %s is half restored, and closed to all until the same restore was run again (it continues "+
+		return fmt.Errorf("topic %s is half restored, and closed to all until the same restore was run again (it "+
+			"continues "+
 			"where it was) or the topic is deleted: %w", f.now.Name, err)
 	}
 	return err

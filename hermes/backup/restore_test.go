@@ -32,8 +32,11 @@ func noProgress(backup.Totals) {}
 func filled(t *testing.T) *brokertest.InMemory {
 	t.Helper()
 	m, ctx := memory(t), t.Context()
-	for _, topic := range []broker.Topic{{Name: "a", First: 7, RetentionBytes: 1 << 40},
-		{Name: "b", RetentionAge: int64(time.Hour)}, {Name: "c"}} {
+	for _, topic := range []broker.Topic{
+		{Name: "a", First: 7, RetentionBytes: 1 << 40},
+		{Name: "b", RetentionAge: int64(time.Hour)},
+		{Name: "c"},
+	} {
 		if _, err := m.CreateTopic(ctx, topic); err != nil {
 			t.Fatal(err)
 		}

@@ -157,7 +157,8 @@ func (e *LateError) Unwrap() error {
 		n += r.Last - r.First + 1
 	}
 	return status.Errorf(status.Conflict,
-		"the acknowledgement of %d messages, from offset %d on, came too late: another has them, or they are dead letters; "+
+		"the acknowledgement of %d messages, from offset %d on, came too late: another has them, or they are dead "+
+			"letters; "+
 			"the rest is stored",
 		n, e.Ranges[0].First)
 }

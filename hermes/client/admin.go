@@ -250,8 +250,10 @@ func group(g *pb.Group) broker.Group {
 }
 
 func clusterStatus(c *pb.Cluster) broker.Status {
-	s := broker.Status{Node: c.GetNode(), Leader: c.GetLeader(), Term: c.GetTerm(), Committed: c.GetCommitted(),
-		Applied: c.GetApplied(), Unready: c.GetUnready()}
+	s := broker.Status{
+		Node: c.GetNode(), Leader: c.GetLeader(), Term: c.GetTerm(), Committed: c.GetCommitted(),
+		Applied: c.GetApplied(), Unready: c.GetUnready(),
+	}
 	for _, m := range c.GetMembers() {
 		s.Members = append(s.Members, broker.Member{
 			ID: m.GetId(), Name: m.GetName(), Peer: m.GetPeer(), GRPC: m.GetGrpc(), HTTP: m.GetHttp(),

@@ -83,8 +83,10 @@ func TestMemberLeavesNodeThatIsCutOff(t *testing.T) {
 	led.address = serve(t, led, api.Options{}).address
 	other := serve(t, m, api.Options{}).address
 	ctx := patient(t)
-	c := connect(t, client.Options{Addresses: []string{led.address, led.address, led.address, other},
-		Patience: 10 * time.Minute})
+	c := connect(t, client.Options{
+		Addresses: []string{led.address, led.address, led.address, other},
+		Patience:  10 * time.Minute,
+	})
 	s, err := c.Subscribe(ctx, broker.Start{Topic: "t", From: broker.FromGroup, Group: "g"})
 	if err != nil {
 		t.Fatal(err)

@@ -131,10 +131,12 @@ func (r *cut) take(limit int) (runs []broker.Batch) {
 		b := &r.ahead[0]
 		if len(b.Messages) > limit {
 			head := *b
-			if head.Messages, head.Count = record.Head(b.Messages, 0, limit); len(runs) > 0 && len(head.Messages) > limit {
+			if head.Messages, head.Count = record.Head(b.Messages, 0, limit); len(runs) > 0 &&
+				len(head.Messages) > limit {
 				break
 			}
-			b.Messages, b.Offset, b.Count = b.Messages[len(head.Messages):], b.Offset+uint64(head.Count), b.Count-head.Count
+			b.Messages, b.Offset, b.Count = b.Messages[len(head.Messages):], b.Offset+uint64(head.Count),
+				b.Count-head.Count
 			runs = append(runs, head)
 			if b.Count == 0 {
 				r.ahead = r.ahead[1:]
@@ -163,8 +165,11 @@ func (r *cut) next() (broker.Part, error) {
 	case *pb.BackupPart_Runs:
 		var runs []broker.Batch
 		for _, b := range part.Runs.GetRuns() {
-			runs = append(runs, broker.Batch{Offset: b.GetOffset(), Count: int(b.GetCount()), Time: b.GetTime(), Attempt: 1,
-				Messages: b.GetMessages()})
+			runs = append(runs,
+				broker.Batch{
+					Offset: b.GetOffset(), Count: int(b.GetCount()), Time: b.GetTime(), Attempt: 1,
+					Messages: b.GetMessages(),
+				})
 		}
 		return broker.Part{Runs: runs}, nil
 	case *pb.BackupPart_End:
@@ -190,7 +195,8 @@ func (r *cut) receive() (*pb.BackupPart, error) {
 	}
 	err = wiregrpc.Decode(err)
 	if status.CodeOf(err) == status.Unavailable {
-		return nil, status.Errorf(status.Unavailable, "node %s, which the backup was read from, went away: %v", r.address,
+		return nil, status.Errorf(status.Unavailable, "node %s, which the backup was read from, went away: %v",
+			r.address,
 			err)
 	}
 	return nil, err
@@ -211,13 +217,17 @@ func (c *Client) Restore(ctx context.Context, step broker.Restore) (broker.Resto
 		r.Step = &pb.RestoreRequest_Look{Look: &pb.RestoreLook{}}
 	case broker.StepBegin:
 		t := step.Topic
-		r.Step = &pb.RestoreRequest_Begin{Begin: &pb.RestoreBegin{RetentionAge: t.RetentionAge,
-			RetentionBytes: t.RetentionBytes, First: t.First, Created: t.Created}}
+		r.Step = &pb.RestoreRequest_Begin{Begin: &pb.RestoreBegin{
+			RetentionAge:   t.RetentionAge,
+			RetentionBytes: t.RetentionBytes, First: t.First, Created: t.Created,
+		}}
 	case broker.StepRuns:
 		runs := &pb.OldRuns{}
 		for _, b := range step.Runs {
-			runs.Runs = append(runs.Runs, &pb.OldRun{Offset: b.Offset, Messages: b.Messages, Count: uint32(b.Count),
-				Time: b.Time})
+			runs.Runs = append(runs.Runs, &pb.OldRun{
+				Offset: b.Offset, Messages: b.Messages, Count: uint32(b.Count),
+				Time: b.Time,
+			})
 		}
 		r.Step = &pb.RestoreRequest_Runs{Runs: runs}
 	case broker.StepGroup:

@@ -86,15 +86,20 @@ func TestLinger(t *testing.T) {
 		runs.Add(1)
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, Linger: time.Hour,
-		RunMessages: 10})
+	c := connect(t, client.Options{
+		Addresses: []string{serve(t, f, api.Options{}).address}, Linger: time.Hour,
+		RunMessages: 10,
+	})
 	if failed := numbers(t, c, 25); len(failed) > 0 { // Flush ends the wait
 		t.Error(failed)
 	}
 	if runs.Load() != 3 {
 		t.Errorf("%d runs of at most 10 for 25 messages", runs.Load())
 	}
-	short := connect(t, client.Options{Addresses: []string{serve(t, m, api.Options{}).address}, Linger: time.Millisecond})
+	short := connect(t, client.Options{
+		Addresses: []string{serve(t, m, api.Options{}).address},
+		Linger:    time.Millisecond,
+	})
 	if _, err := short.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{Payload: []byte("25")}); err != nil {
 		t.Error(err)
 	}
@@ -142,8 +147,10 @@ func TestLostAnswer(t *testing.T) {
 		}
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 1,
-		Patience: time.Second})
+	c := connect(t, client.Options{
+		Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 1,
+		Patience: time.Second,
+	})
 	const n = 3 * hermes.ProducerRuns
 	if failed := numbers(t, c, n); len(failed) > 0 {
 		t.Error(failed)

@@ -92,7 +92,8 @@ func (c *Client) Publish(ctx context.Context, topic string, mode hermes.Mode, m 
 // allows; m may be used again then. With an error it is not taken. done is called once, from a goroutine that
 // all of the client's answers share, so it must not block; nil: not reported.
 func (c *Client) Send(ctx context.Context, topic string, mode hermes.Mode, m *hermes.Message,
-	done func(Receipt, error)) error {
+	done func(Receipt, error),
+) error {
 	return c.writer.send(ctx, queueKey{topic, mode}, m, done)
 }
 

@@ -237,8 +237,10 @@ func (s *Subscription) take(d *frame.Delivery) {
 	if len(d.Messages) == 0 {
 		return
 	}
-	b := broker.Batch{Offset: d.Offset, Time: d.Time, Attempt: d.Attempt, Messages: d.Messages,
-		Gap: (*broker.Range)(d.Gap)}
+	b := broker.Batch{
+		Offset: d.Offset, Time: d.Time, Attempt: d.Attempt, Messages: d.Messages,
+		Gap: (*broker.Range)(d.Gap),
+	}
 	for range record.Messages(d.Messages) {
 		b.Count++
 	}

@@ -55,7 +55,8 @@ func TestLeaderHint(t *testing.T) {
 			t.Error(failed)
 		}
 		if reachable && p.atFirst.Load() > 0 || !reachable && p.atLeader.Load() > 0 {
-			t.Errorf("reachable %v: %d runs at the leader, %d at the other", reachable, p.atLeader.Load(), p.atFirst.Load())
+			t.Errorf("reachable %v: %d runs at the leader, %d at the other", reachable, p.atLeader.Load(),
+				p.atFirst.Load())
 		}
 	}
 }
@@ -73,11 +74,12 @@ func TestLeaderHintOnAStream(t *testing.T) {
 		send := func() {
 			for range 10 {
 				payload := strconv.AppendInt(nil, int64(sent), 10)
-				if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: payload}, func(_ client.Receipt, err error) {
-					if err != nil {
-						t.Error(err)
-					}
-				}); err != nil {
+				if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: payload},
+					func(_ client.Receipt, err error) {
+						if err != nil {
+							t.Error(err)
+						}
+					}); err != nil {
 					t.Fatal(err)
 				}
 				sent++

@@ -62,7 +62,8 @@ func TestManyTopicsKeepTheirOrder(t *testing.T) {
 				sent[topic]++
 				payload := binary.BigEndian.AppendUint64(nil, hash(topic, n))
 				if random.IntN(1000) == 0 {
-					payload = append(payload, make([]byte, random.IntN(300<<10))...) // more than an inbox, or a run, is to have
+					// more than an inbox, or a run, is to have
+					payload = append(payload, make([]byte, random.IntN(300<<10))...)
 				}
 				message := &hermes.Message{Key: binary.BigEndian.AppendUint64(nil, n), Payload: payload}
 				err := c.Send(ctx, topic, hermes.Consistent, message, func(_ client.Receipt, err error) {

@@ -81,13 +81,16 @@ func (n *nodes) conn(address string) (*grpc.ClientConn, error) {
 		grpc.WithDisableRetry(), // this package knows better what may be tried again
 		grpc.WithDisableServiceConfig(),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
-				MaxDelay: time.Second},
+			Backoff: backoff.Config{
+				BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
+				MaxDelay: time.Second,
+			},
 			MinConnectTimeout: 2 * time.Second,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(
-			grpc.ForceCodecV2(frame.Codec{}), grpc.MaxCallRecvMsgSize(frame.Limit), grpc.MaxCallSendMsgSize(frame.Limit),
+			grpc.ForceCodecV2(frame.Codec{}), grpc.MaxCallRecvMsgSize(frame.Limit),
+			grpc.MaxCallSendMsgSize(frame.Limit),
 		),
 	)
 	if err != nil {

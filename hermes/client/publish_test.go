@@ -139,7 +139,8 @@ func wantStored(t *testing.T, b broker.Broker, want []string) {
 	}
 	for i := range max(len(have), len(want)) {
 		if i >= len(have) || i >= len(want) || have[i] != want[i] {
-			t.Fatalf("%d messages are stored where %d were to be; they differ from %d on: %.100q, want %.100q", len(have),
+			t.Fatalf("%d messages are stored where %d were to be; they differ from %d on: %.100q, want %.100q",
+				len(have),
 				len(want), i, have[min(i, len(have)):], want[min(i, len(want)):])
 		}
 	}
@@ -247,7 +248,10 @@ func TestTriedAgain(t *testing.T) {
 			m.Publish(ctx, run, done)
 		}
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 5, InFlight: 8})
+	c := connect(t, client.Options{
+		Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 5,
+		InFlight: 8,
+	})
 	const n = 500
 	if failed := numbers(t, c, n); len(failed) > 0 {
 		t.Error(failed)
@@ -268,7 +272,10 @@ func TestRefusedBetween(t *testing.T) {
 		}
 		m.Publish(ctx, run, done)
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 3, InFlight: 4})
+	c := connect(t, client.Options{
+		Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 3,
+		InFlight: 4,
+	})
 	const n = 300
 	failed := numbers(t, c, n)
 	if len(failed) == 0 || len(failed) == n {
@@ -434,7 +441,10 @@ func TestEverythingFails(t *testing.T) {
 			m.Publish(ctx, run, done)
 		}
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 4, InFlight: 8})
+	c := connect(t, client.Options{
+		Addresses: []string{serve(t, f, api.Options{}).address}, RunMessages: 4,
+		InFlight: 8,
+	})
 	const n = 600
 	failed := numbers(t, c, n)
 	have, at := stored(t, m), 0

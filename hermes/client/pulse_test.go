@@ -59,13 +59,18 @@ func TestNodeFreezes(t *testing.T) {
 	defer cancel()
 	var addresses []string
 	lead := ""
-	b := &faulty{Broker: m, leader: func() (broker.Member, bool) { return broker.Member{ID: 1, GRPC: lead}, lead != "" }}
+	b := &faulty{Broker: m, leader: func() (broker.Member, bool) {
+		return broker.Member{ID: 1, GRPC: lead},
+			lead != ""
+	}}
 	for range 2 {
 		addresses = append(addresses, serve(t, b, api.Options{}).address)
 	}
 	lead = addresses[0] // both name it, frozen or not, as nodes do until they elect
-	c := connect(t, client.Options{Addresses: addresses, Connect: f.connect, Patience: time.Minute / 4,
-		RetryFor: time.Minute})
+	c := connect(t, client.Options{
+		Addresses: addresses, Connect: f.connect, Patience: time.Minute / 4,
+		RetryFor: time.Minute,
+	})
 	t.Cleanup(func() { close(f.thawed) })
 	s, err := c.Subscribe(ctx, broker.Start{Topic: "t"})
 	if err != nil {

@@ -139,8 +139,10 @@ func (r *remote) Publish(ctx context.Context, run broker.Run, done func(broker.V
 	defer r.mu.Unlock()
 	r.tag++
 	r.waiting[r.tag] = func(v broker.Verdict) { stop(); answer(v) }
-	f := frame.Runs{{Topic: run.Topic, Messages: run.Messages, Mode: run.Mode, Producer: run.Producer,
-		Sequence: run.Sequence, Tag: r.tag}}
+	f := frame.Runs{{
+		Topic: run.Topic, Messages: run.Messages, Mode: run.Mode, Producer: run.Producer,
+		Sequence: run.Sequence, Tag: r.tag,
+	}}
 	var m pb.Runs
 	if err := proto.Unmarshal(f.Buffers().Materialize(), &m); err != nil {
 		r.t.Error(err)

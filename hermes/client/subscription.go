@@ -234,13 +234,16 @@ func (s *Subscription) Nack(ctx context.Context, reason string, delay time.Durat
 		return status.Errorf(status.InvalidArgument, "the delay must not be negative")
 	}
 	return s.tell(ctx, ranges, func(r []*pb.Range) *pb.SubscribeRequest {
-		return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Ranges: r, Reason: reason,
-			Delay: int64(delay)}}}
+		return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{
+			Ranges: r, Reason: reason,
+			Delay: int64(delay),
+		}}}
 	})
 }
 
 func (s *Subscription) tell(ctx context.Context, ranges []broker.Range,
-	form func([]*pb.Range) *pb.SubscribeRequest) error {
+	form func([]*pb.Range) *pb.SubscribeRequest,
+) error {
 	if s.start.From != broker.FromGroup {
 		return status.Errorf(status.InvalidArgument, "only members of a group acknowledge")
 	}
@@ -248,7 +251,8 @@ func (s *Subscription) tell(ctx context.Context, ranges []broker.Range,
 		return nil
 	}
 	if len(ranges) > ackRanges {
-		return status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(ranges), ackRanges)
+		return status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(ranges),
+			ackRanges)
 	}
 	wire := make([]*pb.Range, len(ranges))
 	for i, r := range ranges {

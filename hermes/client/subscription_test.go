@@ -79,7 +79,8 @@ func TestSubscriptionGoesOn(t *testing.T) {
 			})
 			for i := start.Offset; i < n; i++ {
 				d, err := s.Next(ctx)
-				if err != nil || d.Offset != i || string(d.Payload) != fmt.Sprint(i) || d.Topic != "t" || d.Attempt != 1 ||
+				if err != nil || d.Offset != i || string(d.Payload) != fmt.Sprint(i) || d.Topic != "t" ||
+					d.Attempt != 1 ||
 					d.Time == 0 {
 					t.Errorf("message %d is %+v, %v", i, d, err)
 					break
@@ -354,7 +355,8 @@ func TestAttached(t *testing.T) {
 	var w wires
 	var shut atomic.Bool
 	c := connect(t, client.Options{Addresses: []string{d.address}, Connect: func(ctx context.Context,
-		address string) (net.Conn, error) {
+		address string,
+	) (net.Conn, error) {
 		if shut.Load() {
 			return nil, net.ErrClosed
 		}

@@ -36,7 +36,8 @@ func (t *tried) note(address string, err error) {
 func late(err error) bool {
 	says := status.Public(err)
 	return says.Code == status.DeadlineExceeded &&
-		(says.Message == status.Public(context.DeadlineExceeded).Message || says.Message == context.DeadlineExceeded.Error())
+		(says.Message == status.Public(context.DeadlineExceeded).Message ||
+			says.Message == context.DeadlineExceeded.Error())
 }
 
 // failed is err with what was said, and err's code. Where the user ended it, or no one was asked, there is

@@ -50,7 +50,8 @@ const frameBytes = 32 << 10
 func newWriter(c *Client) *writer {
 	return &writer{
 		c: c, room: semaphore.NewWeighted(int64(c.options.Buffer)), size: int64(c.options.Buffer),
-		queues: map[queueKey]*sendQueue{}, sent: map[uint64]*run{}, telling: map[*run]struct{}{}, work: make(chan struct{},
+		queues: map[queueKey]*sendQueue{}, sent: map[uint64]*run{}, telling: map[*run]struct{}{},
+		work: make(chan struct{},
 			1),
 	}
 }
@@ -201,7 +202,10 @@ func (w *writer) finish(r *run, v *frame.Verdict, err error) func() {
 			case v.Provisional || r.queue.key.mode == hermes.Performance:
 				done(Receipt{Time: v.Time, Provisional: v.Provisional, Term: v.Term, Index: v.Index}, nil)
 			default:
-				done(Receipt{Offset: v.Offset + uint64(i), Time: v.Time, Duplicate: v.Duplicate, Term: v.Term, Index: v.Index}, nil)
+				done(Receipt{
+					Offset: v.Offset + uint64(i), Time: v.Time, Duplicate: v.Duplicate, Term: v.Term,
+					Index: v.Index,
+				}, nil)
 			}
 		}
 	}

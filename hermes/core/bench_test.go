@@ -38,8 +38,11 @@ func BenchmarkApply(b *testing.B) {
 					at := n * 7919 % topics
 					data = record.AppendEntry(data[:0], int64(n))
 					for range 10 {
-						data = record.AppendRun(data, record.Run{Topic: uint32(2 + at), Producer: producer, Sequence: 1 + next[at],
-							Count: 100, Messages: messages})
+						data = record.AppendRun(data,
+							record.Run{
+								Topic: uint32(2 + at), Producer: producer, Sequence: 1 + next[at],
+								Count: 100, Messages: messages,
+							})
 						next[at] += 100
 					}
 					b.StartTimer()

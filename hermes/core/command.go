@@ -92,8 +92,10 @@ func CreateGroup(topic uint32, g broker.Group, floor uint64, of Owner) []byte {
 // SeekGroup sets a group to floor, or to the topic's First where that is greater, and forgets what it
 // acknowledged, and messages yet to be: its generation rises.
 func SeekGroup(group, floor uint64) []byte {
-	return write(&command.Command{Does: &command.Command_SeekGroup{SeekGroup: &command.SeekGroup{Group: group,
-		Floor: floor}}})
+	return write(&command.Command{Does: &command.Command_SeekGroup{SeekGroup: &command.SeekGroup{
+		Group: group,
+		Floor: floor,
+	}}})
 }
 
 // DeleteGroup takes a group away.
@@ -158,8 +160,9 @@ func (m *Machine) command(data []byte) (o Outcome, err error) {
 	case *command.Command_Rise:
 		err = m.rise(does.Rise)
 	default:
-		return o, status.Errorf(status.Unimplemented, "entry %d has a command that this program does not know: run the "+
-			"version that wrote it, or a later one", m.index)
+		return o, status.Errorf(status.Unimplemented,
+			"entry %d has a command that this program does not know: run the "+
+				"version that wrote it, or a later one", m.index)
 	}
 	return o, err
 }
@@ -174,8 +177,9 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 	if i, ok := m.named(c.GetName()); ok {
 		t := m.names[i]
 		if t.retentionAge != c.GetRetentionAge() || t.retentionBytes != c.GetRetentionBytes() {
-			return t.id, status.Errorf(status.Conflict, "topic %s is there with a retention of %d ns and %d bytes: configure "+
-				"it instead", t.name, t.retentionAge, t.retentionBytes)
+			return t.id, status.Errorf(status.Conflict,
+				"topic %s is there with a retention of %d ns and %d bytes: configure "+
+					"it instead", t.name, t.retentionAge, t.retentionBytes)
 		}
 		return t.id, nil
 	}
@@ -184,8 +188,10 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 			m.limits.topics)
 	}
 	m.lastID++
-	m.addTopic(&topic{id: m.lastID, name: c.GetName(), created: m.time, retentionAge: c.GetRetentionAge(),
-		retentionBytes: c.GetRetentionBytes()})
+	m.addTopic(&topic{
+		id: m.lastID, name: c.GetName(), created: m.time, retentionAge: c.GetRetentionAge(),
+		retentionBytes: c.GetRetentionBytes(),
+	})
 	return m.lastID, nil
 }
 
@@ -198,12 +204,15 @@ func (m *Machine) beginTopic(c *command.BeginTopic) (uint32, error) {
 	if i, ok := m.named(c.GetName()); ok {
 		// The topic of dead letters is there always: before it had any it may be begun too.
 		if t := m.names[i]; (t.first != first || t.next != first) && (t.id != deadLetters || t.next > 0) {
-			return t.id, status.Errorf(status.Conflict, "topic %s is there with offsets %d to %d and cannot begin at %d",
+			return t.id, status.Errorf(status.Conflict,
+				"topic %s is there with offsets %d to %d and cannot begin at %d",
 				t.name, t.first, t.next, first)
 		}
 	}
-	id, err := m.createTopic(&command.CreateTopic{Name: c.GetName(), RetentionAge: c.GetRetentionAge(),
-		RetentionBytes: c.GetRetentionBytes()})
+	id, err := m.createTopic(&command.CreateTopic{
+		Name: c.GetName(), RetentionAge: c.GetRetentionAge(),
+		RetentionBytes: c.GetRetentionBytes(),
+	})
 	if err != nil {
 		return id, err
 	}
@@ -280,8 +289,9 @@ func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
 	if i, ok := t.group(c.GetName()); ok {
 		g := t.groups[i]
 		if g.ackTimeout != c.GetAckTimeout() || g.maxAttempts != c.GetMaxAttempts() {
-			return g.id, status.Errorf(status.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and "+
-				"%d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
+			return g.id, status.Errorf(status.Conflict,
+				"group %s of topic %s is there with an ack timeout of %d ns and "+
+					"%d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
 		}
 		return g.id, nil
 	}
@@ -304,7 +314,8 @@ func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	var of *owner
 	if m.level > 0 {
 		if of = m.owners[c.GetOwner()]; of != nil && c.GetMost() > 0 && of.groups >= int(c.GetMost()) {
-			return 0, status.Errorf(status.ResourceExhausted, "%s has %d groups; at most %d are allowed", of.name, of.groups,
+			return 0, status.Errorf(status.ResourceExhausted, "%s has %d groups; at most %d are allowed", of.name,
+				of.groups,
 				c.GetMost())
 		}
 	}
@@ -315,8 +326,10 @@ func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	if m.level > 0 {
 		of = m.owned(c.GetOwner())
 	}
-	m.addGroup(&group{owner: of, id: id, topic: t, name: c.GetName(), ackTimeout: c.GetAckTimeout(),
-		maxAttempts: c.GetMaxAttempts(), floor: max(c.GetFloor(), t.first)})
+	m.addGroup(&group{
+		owner: of, id: id, topic: t, name: c.GetName(), ackTimeout: c.GetAckTimeout(),
+		maxAttempts: c.GetMaxAttempts(), floor: max(c.GetFloor(), t.first),
+	})
 	return id, nil
 }
 

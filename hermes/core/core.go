@@ -101,8 +101,10 @@ func New() *Machine {
 }
 
 func empty() *Machine {
-	m := &Machine{topics: map[uint32]*topic{}, groups: map[uint64]*group{}, producers: map[uint64]*producer{},
-		owners: map[string]*owner{}, limits: bounds}
+	m := &Machine{
+		topics: map[uint32]*topic{}, groups: map[uint64]*group{}, producers: map[uint64]*producer{},
+		owners: map[string]*owner{}, limits: bounds,
+	}
 	m.silent.older, m.silent.newer = &m.silent, &m.silent
 	return m
 }

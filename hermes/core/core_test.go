@@ -199,7 +199,8 @@ func TestProducers(t *testing.T) {
 	}
 	// In one entry too.
 	out := j.entry(9e9, run(topic, p, 45, 1), run(topic, p, 46, 1), run(topic, p, 45, 1))
-	if out[0].Duplicate || out[1].Duplicate || !out[2].Duplicate || out[2].Offset != out[0].Offset || out[1].Offset != 8 {
+	if out[0].Duplicate || out[1].Duplicate || !out[2].Duplicate || out[2].Offset != out[0].Offset ||
+		out[1].Offset != 8 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -286,14 +287,18 @@ func TestLimits(t *testing.T) {
 		"2 groups")
 	j.done(run(topic, 0, 0, 20))
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 2}, {First: 4, Last: 4}}, 0)))
-	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), status.ResourceExhausted, "2 separate ranges")
+	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), status.ResourceExhausted,
+		"2 separate ranges")
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 4, Last: 6}}, 0))) // joins
 	// The floor takes one.
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: 0}, {First: 8, Last: 8}, {First: 1, Last: 1}}, 0)))
 	// The dead letter is stored.
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 1)))
-	want := broker.Group{Topic: "a", Name: "g", AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts,
-		Floor: 3, Acked: []broker.Range{{First: 4, Last: 6}, {First: 8, Last: 8}, {First: 10, Last: 10}}, Lag: 12, Dead: 1}
+	want := broker.Group{
+		Topic: "a", Name: "g", AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts,
+		Floor: 3, Acked: []broker.Range{{First: 4, Last: 6}, {First: 8, Last: 8}, {First: 10, Last: 10}}, Lag: 12,
+		Dead: 1,
+	}
 	if got, _ := j.m.GroupByID(g); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -305,7 +310,8 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
 	j.done(run(topic, 0, 0, 10))
-	made := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 3, core.Owner{})))
+	made := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 3,
+		core.Owner{})))
 	g := made.Group
 	if made.Topic != topic || g == 0 {
 		t.Fatalf("%+v", made)
@@ -319,7 +325,8 @@ func TestGroups(t *testing.T) {
 		status.InvalidArgument, "positive")
 	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 11, core.Owner{})), status.InvalidArgument, "11")
 	j.refused(does(core.CreateGroup(99, broker.Group{Name: "h"}, 0, core.Owner{})), status.NotFound, "99")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "\xff"}, 0, core.Owner{})), status.InvalidArgument, "group")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "\xff"}, 0, core.Owner{})), status.InvalidArgument,
+		"group")
 	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "\xff"})), status.NotFound, "topic")
 	j.refused(does(core.CreateGroup(topic, broker.Group{Name: hermes.Replay}, 0, core.Owner{})), status.InvalidArgument,
 		hermes.Replay)
@@ -340,7 +347,10 @@ func TestGroups(t *testing.T) {
 	} {
 		j.done(does(core.Ack(g, 0, c.ranges, 0)))
 		got, _ := j.m.GroupByID(g)
-		want := broker.Group{Topic: "t", Name: "g", AckTimeout: 5, MaxAttempts: 2, Floor: c.floor, Acked: c.acked, Lag: c.lag}
+		want := broker.Group{
+			Topic: "t", Name: "g", AckTimeout: 5, MaxAttempts: 2, Floor: c.floor, Acked: c.acked,
+			Lag: c.lag,
+		}
 		if len(got.Acked) == 0 {
 			got.Acked = nil
 		}
@@ -407,7 +417,13 @@ func TestTrim(t *testing.T) {
 	j.refused(does(core.Trim(topic, 11)), status.InvalidArgument, "11")
 	j.refused(does(core.Trim(99, 1)), status.NotFound, "99")
 	for _, c := range []struct{ before, first, floor, bytes uint64 }{
-		{0, 0, 0, 100}, {1, 1, 1, 90}, {1, 1, 1, 90}, {2, 2, 3, 80}, {4, 4, 4, 60}, {5, 5, 7, 50}, {3, 5, 7, 50},
+		{0, 0, 0, 100},
+		{1, 1, 1, 90},
+		{1, 1, 1, 90},
+		{2, 2, 3, 80},
+		{4, 4, 4, 60},
+		{5, 5, 7, 50},
+		{3, 5, 7, 50},
 		{10, 10, 10, 0},
 	} {
 		j.done(does(core.Trim(topic, c.before)))

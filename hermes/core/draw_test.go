@@ -25,24 +25,38 @@ func draw(r *rand.Rand, m *model) step {
 		return drawRun(r, m, topic)
 	case k < 42:
 		first := uint64(r.IntN(3))
-		return step{fmt.Sprintf("begin %s %d", name, first), does(core.BeginTopic(broker.Topic{Name: name, First: first})),
-			func(m *model, _ core.Outcome) expected { return m.beginTopic(name, first) }}
+		return step{
+			fmt.Sprintf("begin %s %d", name, first),
+			does(core.BeginTopic(broker.Topic{Name: name, First: first})),
+			func(m *model, _ core.Outcome) expected { return m.beginTopic(name, first) },
+		}
 	case k < 50:
 		age := int64(r.IntN(3)) - r.Int64N(2)
-		return step{fmt.Sprintf("create %s %d", name, age),
-			does(core.CreateTopic(broker.Topic{Name: name, RetentionAge: age})), func(m *model, _ core.Outcome) expected {
+		return step{
+			fmt.Sprintf("create %s %d", name, age),
+			does(core.CreateTopic(broker.Topic{Name: name, RetentionAge: age})),
+			func(m *model, _ core.Outcome) expected {
 				return m.createTopic(name, age)
-			}}
+			},
+		}
 	case k < 53:
-		return step{fmt.Sprintf("delete %d", topic), does(core.DeleteTopic(topic)), func(m *model, _ core.Outcome) expected {
-			return m.deleteTopic(topic)
-		}}
+		return step{
+			fmt.Sprintf("delete %d", topic), does(core.DeleteTopic(topic)),
+			func(m *model, _ core.Outcome) expected {
+				return m.deleteTopic(topic)
+			},
+		}
 	case k < 58:
 		before := r.Uint64N(next + 2)
-		return step{fmt.Sprintf("trim %d %d", topic, before), does(core.Trim(topic, before)),
-			func(m *model, _ core.Outcome) expected { return m.trim(topic, before) }}
+		return step{
+			fmt.Sprintf("trim %d %d", topic, before), does(core.Trim(topic, before)),
+			func(m *model, _ core.Outcome) expected { return m.trim(topic, before) },
+		}
 	case k < 59:
-		return step{"rise", does(core.Rise(1)), func(m *model, _ core.Outcome) expected { m.raised = true; return fine }}
+		return step{
+			"rise", does(core.Rise(1)),
+			func(m *model, _ core.Outcome) expected { m.raised = true; return fine },
+		}
 	case k < 63:
 		return step{"open", does(core.OpenProducer(core.Owner{})), func(m *model, o core.Outcome) expected {
 			if len(m.producers) >= modelProducers {
@@ -54,17 +68,22 @@ func draw(r *rand.Rand, m *model) step {
 	case k < 70:
 		timeout, floor := int64(1+r.IntN(2)), r.Uint64N(next+2)
 		name := name[:1]
-		return step{fmt.Sprintf("group %d %s %d", topic, name, floor),
+		return step{
+			fmt.Sprintf("group %d %s %d", topic, name, floor),
 			does(core.CreateGroup(topic, broker.Group{Name: name, AckTimeout: timeout}, floor, core.Owner{})),
 			func(m *model, o core.Outcome) expected {
 				e, fresh := m.createGroup(topic, name, timeout, floor)
 				if fresh {
-					m.groups[o.Group] = &modelGroup{topic: topic, name: name, timeout: timeout, floor: floor, acked: map[uint64]bool{},
-						tries: map[uint64][]uint32{}}
+					m.groups[o.Group] = &modelGroup{
+						topic: topic, name: name, timeout: timeout, floor: floor,
+						acked: map[uint64]bool{},
+						tries: map[uint64][]uint32{},
+					}
 					return m.fresh(o.Group)
 				}
 				return e
-			}}
+			},
+		}
 	case k < 72:
 		return step{fmt.Sprintf("ungroup %d", id), does(core.DeleteGroup(id)), func(m *model, _ core.Outcome) expected {
 			if m.groups[id] == nil {
@@ -75,8 +94,10 @@ func draw(r *rand.Rand, m *model) step {
 		}}
 	case k < 74:
 		floor := r.Uint64N(30)
-		return step{fmt.Sprintf("seek %d %d", id, floor), does(core.SeekGroup(id, floor)),
-			func(m *model, _ core.Outcome) expected { return m.seek(id, floor) }}
+		return step{
+			fmt.Sprintf("seek %d %d", id, floor), does(core.SeekGroup(id, floor)),
+			func(m *model, _ core.Outcome) expected { return m.seek(id, floor) },
+		}
 	}
 	return drawAck(r, m, id)
 }
@@ -106,8 +127,10 @@ func drawRun(r *rand.Rand, m *model, topic uint32) step {
 		}
 	}
 	item := run(topic, producer, sequence, count)
-	return step{fmt.Sprintf("run %d %d %d %d", topic, producer, sequence, count), item,
-		func(m *model, _ core.Outcome) expected { return m.run(item.Run) }}
+	return step{
+		fmt.Sprintf("run %d %d %d %d", topic, producer, sequence, count), item,
+		func(m *model, _ core.Outcome) expected { return m.run(item.Run) },
+	}
 }
 
 func drawAck(r *rand.Rand, m *model, id uint64) step {
@@ -129,6 +152,8 @@ func drawAck(r *rand.Rand, m *model, id uint64) step {
 		}
 	}
 	dead := uint32(max(0, r.IntN(10)-8))
-	return step{fmt.Sprintf("ack %d %v %d", id, ranges, dead), does(core.Ack(id, 0, ranges, dead)),
-		func(m *model, _ core.Outcome) expected { return m.ack(id, ranges, dead) }}
+	return step{
+		fmt.Sprintf("ack %d %v %d", id, ranges, dead), does(core.Ack(id, 0, ranges, dead)),
+		func(m *model, _ core.Outcome) expected { return m.ack(id, ranges, dead) },
+	}
 }

@@ -91,8 +91,9 @@ func (m *Machine) forgetTries(g *group) {
 func (g *group) admit(ranges []broker.Range, limit int) error {
 	for _, r := range ranges {
 		if r.First > r.Last || r.Last >= g.topic.next {
-			return status.Errorf(status.InvalidArgument, "group %s of topic %s acknowledges %d to %d, where the offsets end "+
-				"before %d", g.name, g.topic.name, r.First, r.Last, g.topic.next)
+			return status.Errorf(status.InvalidArgument,
+				"group %s of topic %s acknowledges %d to %d, where the offsets end "+
+					"before %d", g.name, g.topic.name, r.First, r.Last, g.topic.next)
 		}
 	}
 	if len(g.acked)+len(ranges) <= limit {
@@ -102,8 +103,9 @@ func (g *group) admit(ranges []broker.Range, limit int) error {
 	tried := group{floor: g.floor, acked: slices.Clone(g.acked)}
 	tried.ack(ranges)
 	if len(tried.acked) > limit && len(tried.acked) > len(g.acked) {
-		return status.Errorf(status.ResourceExhausted, "group %s of topic %s has %d separate ranges acknowledged above "+
-			"offset %d, which is not: deal with that one first", g.name, g.topic.name, len(g.acked), g.floor)
+		return status.Errorf(status.ResourceExhausted,
+			"group %s of topic %s has %d separate ranges acknowledged above "+
+				"offset %d, which is not: deal with that one first", g.name, g.topic.name, len(g.acked), g.floor)
 	}
 	return nil
 }

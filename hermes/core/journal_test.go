@@ -73,8 +73,10 @@ func write(time int64, items []record.Item) []byte {
 
 // run is messages of ten bytes.
 func run(topic uint32, producer, sequence uint64, count uint32) record.Item {
-	return record.Item{Run: record.Run{Topic: topic, Producer: producer, Sequence: sequence, Count: count,
-		Messages: bytes.Repeat([]byte{0x12, 8, 0x0a, 6, 1, 2, 3, 4, 5, 6}, int(count))}}
+	return record.Item{Run: record.Run{
+		Topic: topic, Producer: producer, Sequence: sequence, Count: count,
+		Messages: bytes.Repeat([]byte{0x12, 8, 0x0a, 6, 1, 2, 3, 4, 5, 6}, int(count)),
+	}}
 }
 
 func does(command []byte) record.Item { return record.Item{Command: command} }

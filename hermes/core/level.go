@@ -26,7 +26,8 @@ func (m *Machine) Level() uint32 { return m.level }
 func (m *Machine) rise(c *command.Rise) error {
 	if c.GetLevel() > Level {
 		return status.Errorf(status.Unimplemented,
-			"entry %d raises the cluster to level %d and this program knows levels up to %d: run the version that wrote it, "+
+			"entry %d raises the cluster to level %d and this program knows levels up to %d: run the version that "+
+				"wrote it, "+
 				"or a later one", m.index, c.GetLevel(), Level)
 	}
 	m.level = max(m.level, c.GetLevel())
@@ -125,8 +126,11 @@ type Tried struct {
 // try notes tries. What there is no room for is passed over: such a message is taken for one that was not tried.
 func (m *Machine) try(g *group, all []*command.Tried) {
 	for _, c := range all {
-		t := tried{broker.Range{First: max(c.GetFirst(), g.floor), Last: c.GetLast()}, c.GetAttempts(), c.GetLost(),
-			c.GetNotBefore()}
+		t := tried{
+			broker.Range{First: max(c.GetFirst(), g.floor), Last: c.GetLast()},
+			c.GetAttempts(), c.GetLost(),
+			c.GetNotBefore(),
+		}
 		if t.First > t.Last || t.Last >= g.topic.next || t.attempts == 0 || t.lost > t.attempts || t.due < 0 {
 			continue
 		}
@@ -216,8 +220,10 @@ func (m *Machine) Tries(group uint64) []Tried {
 func Failed(group, generation uint64, all []Tried) []byte {
 	c := &command.Ack{Group: group, Generation: generation}
 	for _, t := range all {
-		c.Tried = append(c.Tried, &command.Tried{First: t.First, Last: t.Last, Attempts: t.Attempts, Lost: t.Lost,
-			NotBefore: t.Due})
+		c.Tried = append(c.Tried, &command.Tried{
+			First: t.First, Last: t.Last, Attempts: t.Attempts, Lost: t.Lost,
+			NotBefore: t.Due,
+		})
 	}
 	return write(&command.Command{Does: &command.Command_Ack{Ack: c}})
 }

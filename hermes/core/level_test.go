@@ -39,8 +39,10 @@ func TestLevelZero(t *testing.T) {
 		j     journal
 		owner core.Owner
 		tried []core.Tried
-	}{{j, core.Owner{Name: "ann", Most: 1}, []core.Tried{{Range: broker.Range{First: 5, Last: 5}, Attempts: 1}}},
-		{plain, core.Owner{}, nil}} {
+	}{
+		{j, core.Owner{Name: "ann", Most: 1}, []core.Tried{{Range: broker.Range{First: 5, Last: 5}, Attempts: 1}}},
+		{plain, core.Owner{}, nil},
+	} {
 		one.j.done(run(topic, 0, 0, 10))
 		g := one.j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, one.owner))).Group
 		one.j.done(does(core.OpenProducer(one.owner)))
@@ -89,8 +91,10 @@ func tries(first, last uint64, attempts uint32, due int64) core.Tried {
 func TestTriesAreKept(t *testing.T) {
 	t.Parallel()
 	j, topic, g := raised(t)
-	j.done(does(core.Failed(g, 1, []core.Tried{tries(5, 20, 1, 0), tries(30, 30, 2, 7e9), tries(99, 120, 1, 0),
-		tries(40, 40, 0, 0)})))
+	j.done(does(core.Failed(g, 1, []core.Tried{
+		tries(5, 20, 1, 0), tries(30, 30, 2, 7e9), tries(99, 120, 1, 0),
+		tries(40, 40, 0, 0),
+	})))
 	j.done(does(core.Failed(g, 1, []core.Tried{tries(8, 9, 2, 5e9)})))
 	want := []core.Tried{tries(5, 7, 1, 0), tries(8, 9, 2, 5e9), tries(10, 20, 1, 0), tries(30, 30, 2, 7e9)}
 	again, err := core.Restore(j.m.Snapshot())
@@ -155,8 +159,10 @@ func TestProducersShare(t *testing.T) {
 	j := journal{t, core.Small(4, 4, 6, 8, 3, 4)}
 	j.done(does(core.Rise(1)))
 	topic := j.done(does(core.CreateTopic(broker.Topic{Name: "t"}))).Topic
-	victim := []uint64{j.done(does(core.OpenProducer(core.Owner{Name: "victim"}))).Producer,
-		j.done(does(core.OpenProducer(core.Owner{Name: "victim"}))).Producer}
+	victim := []uint64{
+		j.done(does(core.OpenProducer(core.Owner{Name: "victim"}))).Producer,
+		j.done(does(core.OpenProducer(core.Owner{Name: "victim"}))).Producer,
+	}
 	for _, p := range victim {
 		j.done(run(topic, p, 1, 1))
 	}

@@ -57,7 +57,8 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 	}
 	if r.Sequence > s.next {
 		return 0, false, status.Errorf(status.Conflict,
-			"producer %d sent sequence %d on topic %s, where %d is expected: the messages between never came, or failed",
+			"producer %d sent sequence %d on topic %s, where %d is expected: the messages between never came, "+
+				"or failed",
 			r.Producer, r.Sequence, s.topic.name, s.next)
 	}
 	begins := s.next
@@ -70,8 +71,9 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 		case begins == r.Sequence && run.count == r.Count:
 			return run.offset, true, nil
 		}
-		return 0, false, status.Errorf(status.Conflict, "producer %d sent %d messages from sequence %d on topic %s, where "+
-			"%d from sequence %d are stored: a run is published again as it was, and the next is %d",
+		return 0, false, status.Errorf(status.Conflict,
+			"producer %d sent %d messages from sequence %d on topic %s, where "+
+				"%d from sequence %d are stored: a run is published again as it was, and the next is %d",
 			r.Producer, r.Count, r.Sequence, s.topic.name, run.count, begins, s.next)
 	}
 	return 0, false, status.Errorf(status.Conflict, "producer %d sent sequence %d on topic %s, where the last %d runs "+
@@ -83,7 +85,8 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 // which it then begins wherever it likes.
 func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	if r.Sequence == 0 || r.Sequence > offsetsLimit-uint64(r.Count) {
-		return nil, status.Errorf(status.InvalidArgument, "producer %d sent sequence %d: sequences count messages from 1",
+		return nil, status.Errorf(status.InvalidArgument,
+			"producer %d sent sequence %d: sequences count messages from 1",
 			r.Producer, r.Sequence)
 	}
 	if s := t.sequences[r.Producer]; s != nil {
@@ -91,8 +94,9 @@ func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	}
 	p := m.producers[r.Producer]
 	if p == nil {
-		return nil, status.Errorf(status.NotFound, "producer %d was never opened, or was silent for longest while too many "+
-			"others spoke: open another", r.Producer)
+		return nil, status.Errorf(status.NotFound,
+			"producer %d was never opened, or was silent for longest while too many "+
+				"others spoke: open another", r.Producer)
 	}
 	// A sequence is never forgotten alone: its producer would begin anew, and what it
 	// publishes again would be stored twice. So whole producers go.

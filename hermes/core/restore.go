@@ -39,8 +39,10 @@ func RestoreGroup(topic uint32, g broker.Group, next, restore uint64) []byte {
 
 // EndRestore opens a topic; next will be the offset of the next message.
 func EndRestore(topic uint32, next, restore uint64) []byte {
-	return write(&command.Command{Does: &command.Command_EndRestore{EndRestore: &command.EndRestore{Topic: topic,
-		Next: next, Restore: restore}}})
+	return write(&command.Command{Does: &command.Command_EndRestore{EndRestore: &command.EndRestore{
+		Topic: topic,
+		Next:  next, Restore: restore,
+	}}})
 }
 
 // Restore says which restore made a topic, 0 for none, and whether it is still at it.
@@ -69,8 +71,10 @@ func (m *Machine) beginRestore(c *command.BeginRestore) (uint32, error) {
 	i, there := m.named(c.GetName())
 	switch {
 	case !there:
-		id, err := m.createTopic(&command.CreateTopic{Name: c.GetName(), RetentionAge: c.GetRetentionAge(),
-			RetentionBytes: c.GetRetentionBytes()})
+		id, err := m.createTopic(&command.CreateTopic{
+			Name: c.GetName(), RetentionAge: c.GetRetentionAge(),
+			RetentionBytes: c.GetRetentionBytes(),
+		})
 		if err != nil {
 			return id, err
 		}
@@ -128,13 +132,16 @@ func (m *Machine) storeOld(t *topic, r *record.Run) (offset uint64, duplicate bo
 		return 0, false, status.Errorf(status.InvalidArgument, "offset %d is above %d", offset, uint64(offsetsLimit))
 	// A time to come would make all that is published until then look older than it is.
 	case r.Time <= 0 || r.Time > m.time:
-		return 0, false, status.Errorf(status.InvalidArgument, "a message at offset %d of topic %s is of a time, %d ns "+
-			"since 1970, that has not come for this cluster: is the clock of its leader right?", offset, t.name, r.Time)
+		return 0, false, status.Errorf(status.InvalidArgument,
+			"a message at offset %d of topic %s is of a time, %d ns "+
+				"since 1970, that has not come for this cluster: is the clock of its leader right?", offset, t.name,
+			r.Time)
 	case end <= t.next:
 		return offset, true, nil
 	case offset < t.next:
-		return 0, false, status.Errorf(status.Conflict, "topic %s has offset %d and not %d, and is to get both at once: it "+
-			"is being restored from another file", t.name, offset, end-1)
+		return 0, false, status.Errorf(status.Conflict,
+			"topic %s has offset %d and not %d, and is to get both at once: it "+
+				"is being restored from another file", t.name, offset, end-1)
 	}
 	t.skip(offset)
 	t.store(r.Count, r.Size)
@@ -189,8 +196,10 @@ func (m *Machine) restoreGroup(c *command.RestoreGroup) (uint64, error) {
 	i, ok := t.group(c.GetName())
 	switch {
 	case !ok:
-		if _, err := m.makeGroup(t, &command.CreateGroup{Name: c.GetName(), AckTimeout: c.GetAckTimeout(),
-			MaxAttempts: c.GetMaxAttempts()}); err != nil {
+		if _, err := m.makeGroup(t, &command.CreateGroup{
+			Name: c.GetName(), AckTimeout: c.GetAckTimeout(),
+			MaxAttempts: c.GetMaxAttempts(),
+		}); err != nil {
 			return 0, err
 		}
 	case t.groups[i].ackTimeout != c.GetAckTimeout() || t.groups[i].maxAttempts != c.GetMaxAttempts():

@@ -112,8 +112,10 @@ func TestRestoreGap(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	j = j.again()
-	j.done(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 12,
-		Acked: []broker.Range{{First: 13, Last: 40}}}, 42, 1)))
+	j.done(does(core.RestoreGroup(id, broker.Group{
+		Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 12,
+		Acked: []broker.Range{{First: 13, Last: 40}},
+	}, 42, 1)))
 	if _, got, _ := j.m.Group("back", "g"); got.Floor != 41 || len(got.Acked) != 0 {
 		t.Errorf("%+v", got)
 	}

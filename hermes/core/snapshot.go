@@ -76,7 +76,8 @@ func (m *Machine) Snapshot() []byte {
 
 func (t *topic) append(b []byte, form byte) []byte {
 	b = appendText(b, t.name)
-	b = appendNumbers(b, uint64(t.id), t.first, t.next, t.total, t.gone, t.step, uint64(t.created), uint64(t.retentionAge),
+	b = appendNumbers(b, uint64(t.id), t.first, t.next, t.total, t.gone, t.step, uint64(t.created),
+		uint64(t.retentionAge),
 		t.retentionBytes)
 	if form >= restoredVersion {
 		restoring := uint64(0)
@@ -138,8 +139,9 @@ func Restore(snapshot []byte) (*Machine, error) {
 	case body < 1:
 		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is cut off", len(snapshot))
 	case snapshot[0] < snapshotVersion || snapshot[0] > raisedVersion:
-		return nil, status.Errorf(status.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run "+
-			"the version that wrote it, or a later one", snapshot[0], raisedVersion)
+		return nil, status.Errorf(status.Unimplemented,
+			"a snapshot has form %d and this program reads forms up to %d: run "+
+				"the version that wrote it, or a later one", snapshot[0], raisedVersion)
 	case binary.LittleEndian.Uint32(snapshot[body:]) != crc32.Checksum(snapshot[:body], castagnoli):
 		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is damaged: its checksum is another",
 			len(snapshot))
@@ -151,8 +153,9 @@ func Restore(snapshot []byte) (*Machine, error) {
 	if r.form >= raisedVersion {
 		m.level = uint32(r.between("level", 1, math.MaxUint32))
 		if m.level > Level {
-			return nil, status.Errorf(status.Unimplemented, "a snapshot is of level %d and this program knows levels up to "+
-				"%d: run the version that wrote it, or a later one", m.level, Level)
+			return nil, status.Errorf(status.Unimplemented,
+				"a snapshot is of level %d and this program knows levels up to "+
+					"%d: run the version that wrote it, or a later one", m.level, Level)
 		}
 	}
 	for range r.count("topics") {
@@ -225,7 +228,8 @@ func (r *reader) topic(m *Machine) {
 	t.gone = r.number("bytes gone", t.total)
 	t.step = r.number("step of marks", math.MaxInt64/marksLimit)
 	t.created = int64(r.number("time of creation", math.MaxInt64))
-	t.retentionAge, t.retentionBytes = int64(r.number("retention", math.MaxInt64)), r.number("retention", math.MaxUint64)
+	t.retentionAge, t.retentionBytes = int64(r.number("retention", math.MaxInt64)),
+		r.number("retention", math.MaxUint64)
 	if r.form >= restoredVersion {
 		t.restore = r.number("restore", math.MaxUint64)
 		t.restoring = r.number("restoring", min(1, t.restore)) == 1

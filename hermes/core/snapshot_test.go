@@ -251,13 +251,19 @@ func goOn(t *testing.T, m *core.Machine) {
 // No entry makes the machine panic or leaves an invalid state; one that is refused whole stops the node, so
 // what it left does not matter.
 func FuzzApply(f *testing.F) {
-	f.Add(write(1, []record.Item{run(2, 2<<12, 281, 3), does(core.Trim(2, 30)),
-		does(core.CreateTopic(broker.Topic{Name: "x"}))}), true)
-	f.Add(write(1, []record.Item{does(core.CreateGroup(2, broker.Group{Name: "h"}, 9, core.Owner{})),
-		does(core.Ack(76<<12, 0, []broker.Range{{First: 20, Last: 23}}, 1)), does(core.SeekGroup(75<<12, 5))}), true)
-	f.Add(write(1, []record.Item{does(core.DeleteTopic(2)), run(2, 0, 0, 1),
+	f.Add(write(1, []record.Item{
+		run(2, 2<<12, 281, 3), does(core.Trim(2, 30)),
+		does(core.CreateTopic(broker.Topic{Name: "x"})),
+	}), true)
+	f.Add(write(1, []record.Item{
+		does(core.CreateGroup(2, broker.Group{Name: "h"}, 9, core.Owner{})),
+		does(core.Ack(76<<12, 0, []broker.Range{{First: 20, Last: 23}}, 1)), does(core.SeekGroup(75<<12, 5)),
+	}), true)
+	f.Add(write(1, []record.Item{
+		does(core.DeleteTopic(2)), run(2, 0, 0, 1),
 		does(core.ConfigureTopic(broker.Topic{Name: "kept"})), does(core.DeleteGroup(76 << 12)),
-		does(core.OpenProducer(core.Owner{}))}), false)
+		does(core.OpenProducer(core.Owner{})),
+	}), false)
 	snapshot := full(f).Snapshot()
 	f.Fuzz(func(t *testing.T, data []byte, some bool) {
 		m := core.New()

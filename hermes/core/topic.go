@@ -162,7 +162,8 @@ func (m *Machine) named(name string) (int, bool) {
 	if n := len(m.names); n > 0 && m.names[n-1].name < name {
 		return n, false
 	}
-	return slices.BinarySearchFunc(m.names, name, func(t *topic, name string) int { return strings.Compare(t.name, name) })
+	return slices.BinarySearchFunc(m.names, name,
+		func(t *topic, name string) int { return strings.Compare(t.name, name) })
 }
 
 // removeTopic takes a topic out, with its groups and what producers did on it.

@@ -135,7 +135,10 @@ func (g *Group) resume(t Tried) {
 	if t.First > t.Last || g.onward(t.First, t.Last) != nil {
 		return
 	}
-	s := &span{first: t.First, last: t.Last, state: waiting, tried: t.Attempts, lost: min(t.Lost, aloneAfter), due: t.Due}
+	s := &span{
+		first: t.First, last: t.Last, state: waiting, tried: t.Attempts, lost: min(t.Lost, aloneAfter),
+		due: t.Due,
+	}
 	if s.due == 0 {
 		s.due = math.MinInt64
 	}

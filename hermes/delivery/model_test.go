@@ -44,8 +44,10 @@ func compare(seed uint64) error {
 		o.Acked = append(o.Acked, s.ranges(40)...)
 	}
 	s.g = New(o)
-	s.w = &reference{timeout: o.AckTimeout, attempts: o.MaxAttempts, floor: o.Floor, offsets: map[uint64]*ackState{},
-		members: map[uint64]*memberState{}, clearing: noMember}
+	s.w = &reference{
+		timeout: o.AckTimeout, attempts: o.MaxAttempts, floor: o.Floor, offsets: map[uint64]*ackState{},
+		members: map[uint64]*memberState{}, clearing: noMember,
+	}
 	s.w.acknowledged(o.Acked)
 	for range 200 {
 		did, err := s.step()
@@ -120,7 +122,8 @@ func (s *story) step() (did string, err error) {
 func (s *story) settled(member uint64) []broker.Range {
 	ranges := s.ranges(s.next + 1)
 	if s.rng.IntN(8) == 0 {
-		ranges = append(ranges, broker.Range{First: s.rng.Uint64N(10), Last: math.MaxUint64}, broker.Range{First: 9, Last: 3})
+		ranges = append(ranges, broker.Range{First: s.rng.Uint64N(10), Last: math.MaxUint64},
+			broker.Range{First: 9, Last: 3})
 	}
 	if m := s.w.members[member]; m != nil && s.rng.IntN(4) > 0 {
 		var known []uint64
@@ -233,7 +236,10 @@ func (s *story) same() error {
 	for _, block := range s.g.spans.blocks {
 		for _, p := range block {
 			for o := p.span.first; o <= p.span.last; o++ {
-				f := ackState{state: p.span.state, tried: p.span.tried, lost: p.span.lost, due: p.span.due, reason: p.span.reason}
+				f := ackState{
+					state: p.span.state, tried: p.span.tried, lost: p.span.lost, due: p.span.due,
+					reason: p.span.reason,
+				}
 				switch f.state {
 				case held:
 					f.member = p.span.lease.member.id

@@ -40,8 +40,10 @@ func TestAttemptsAreTakenOver(t *testing.T) {
 	if !reflect.DeepEqual(failed, want) || g.HasFailed() {
 		t.Fatalf("%+v, want %+v", failed, want)
 	}
-	o.Tried = slices.Concat(failed, []delivery.Tried{{Range: at(3)[0], Attempts: 2}, {Range: at(4)[0], Attempts: 3,
-		Lost: 2}})
+	o.Tried = slices.Concat(failed, []delivery.Tried{{Range: at(3)[0], Attempts: 2}, {
+		Range: at(4)[0], Attempts: 3,
+		Lost: 2,
+	}})
 	o.Floor = 1 // one of them is dealt with in the meantime
 	g = delivery.New(o)
 	g.Join(1, 10)

@@ -167,7 +167,8 @@ func (w *reference) next(member, next, first uint64, most int, now int64) (l Lea
 			return Lease{}, false
 		}
 		l.Attempt = 1
-		for l.Last = l.First; l.Last-l.First+1 < uint64(most) && l.Last+1 < next && w.offsets[l.Last+1] == nil; l.Last++ {
+		for l.Last = l.First; l.Last-l.First+1 < uint64(most) && l.Last+1 < next &&
+			w.offsets[l.Last+1] == nil; l.Last++ {
 		}
 	}
 	w.leases++

@@ -14,7 +14,8 @@ func sound(g *Group) error {
 		}
 		for _, p := range block {
 			s := p.span
-			if p.first != s.first || p.due != 0 || s.last < s.first || s.first < g.floor || last > 0 && s.first <= last {
+			if p.first != s.first || p.due != 0 || s.last < s.first || s.first < g.floor ||
+				last > 0 && s.first <= last {
 				return fmt.Errorf("span %+v at place %+v, after %d, floor %d", s, p, last, g.floor)
 			}
 			last = s.last
@@ -48,7 +49,8 @@ func sound(g *Group) error {
 		return fmt.Errorf("offset %d is before %d and in no span", covered, g.fresh)
 	}
 	if open != g.open || inHands != g.held || ranges != g.ranges {
-		return fmt.Errorf("open %d, held %d, ranges %d; counted %d, %d, %d", g.open, g.held, g.ranges, open, inHands, ranges)
+		return fmt.Errorf("open %d, held %d, ranges %d; counted %d, %d, %d", g.open, g.held, g.ranges, open, inHands,
+			ranges)
 	}
 	if n := size(&g.waiting); n != waits {
 		return fmt.Errorf("%d of %d wait", n, waits)

@@ -34,7 +34,8 @@ func messages(n int) []byte {
 	var b []byte
 	for i := range n {
 		b = record.AppendMessage(b, &hermes.Message{
-			Payload: bytes.Repeat([]byte{byte(i)}, i), Key: []byte("k"), Headers: []hermes.Header{{Name: "n", Value: []byte{0}}},
+			Payload: bytes.Repeat([]byte{byte(i)}, i), Key: []byte("k"),
+			Headers: []hermes.Header{{Name: "n", Value: []byte{0}}},
 		})
 	}
 	return b
@@ -43,8 +44,10 @@ func messages(n int) []byte {
 // Bytes written here, generated code reads, and the other way round.
 func TestFramesAreTheProtocol(t *testing.T) {
 	t.Parallel()
-	run := frame.Run{Topic: "a.b", Messages: messages(3), Mode: hermes.Eventual, Producer: math.MaxUint64,
-		Sequence: 1 << 53, Tag: 7}
+	run := frame.Run{
+		Topic: "a.b", Messages: messages(3), Mode: hermes.Eventual, Producer: math.MaxUint64,
+		Sequence: 1 << 53, Tag: 7,
+	}
 	var r pb.Run
 	if err := proto.Unmarshal(wire(&run), &r); err != nil {
 		t.Fatal(err)
@@ -59,8 +62,10 @@ func TestFramesAreTheProtocol(t *testing.T) {
 		t.Errorf("run came back as %+v, %v", back, err)
 	}
 
-	d := frame.Delivery{Offset: 1 << 60, Messages: messages(2), Time: -1, Attempt: 5, Live: true, Settled: 9,
-		Late: []frame.Range{{First: 0, Last: 3}, {First: 7, Last: 7}}}
+	d := frame.Delivery{
+		Offset: 1 << 60, Messages: messages(2), Time: -1, Attempt: 5, Live: true, Settled: 9,
+		Late: []frame.Range{{First: 0, Last: 3}, {First: 7, Last: 7}},
+	}
 	var p pb.Delivery
 	if err := proto.Unmarshal(wire(&d), &p); err != nil {
 		t.Fatal(err)
@@ -71,8 +76,13 @@ func TestFramesAreTheProtocol(t *testing.T) {
 		t.Errorf("delivery came back as %+v, %v", got, err)
 	}
 
-	for _, r := range []frame.Receipt{{}, {Offset: math.MaxUint64, Time: -1, Duplicate: true, Provisional: true, Term: 2,
-		Index: 3}} {
+	for _, r := range []frame.Receipt{
+		{},
+		{
+			Offset: math.MaxUint64, Time: -1, Duplicate: true, Provisional: true, Term: 2,
+			Index: 3,
+		},
+	} {
 		var p pb.PublishReply
 		if err := proto.Unmarshal(wire(&r), &p); err != nil {
 			t.Fatal(err)
@@ -85,8 +95,11 @@ func TestFramesAreTheProtocol(t *testing.T) {
 	}
 
 	all := frame.Verdicts{
-		{Tag: 1, Offset: math.MaxUint64, Count: math.MaxUint32, Time: math.MinInt64, Duplicate: true, Provisional: true,
-			Term: 2, Index: 3},
+		{
+			Tag: 1, Offset: math.MaxUint64, Count: math.MaxUint32, Time: math.MinInt64, Duplicate: true,
+			Provisional: true,
+			Term:        2, Index: 3,
+		},
 		{Tag: 2, Failed: true, Code: "not_found", Message: "é\x00", Leader: "h:1"},
 		{Tag: 3, Failed: true},
 		{Tag: 4, Leader: "h:2"},
@@ -200,8 +213,11 @@ func TestCodec(t *testing.T) {
 func TestNothingIsCopied(t *testing.T) {
 	t.Parallel()
 	m := messages(100)
-	for _, f := range []frame.Frame{&frame.Run{Topic: "t", Messages: m}, frame.Runs{{}, {Topic: "t", Messages: m}},
-		&frame.Delivery{Offset: 1, Messages: m}} {
+	for _, f := range []frame.Frame{
+		&frame.Run{Topic: "t", Messages: m},
+		frame.Runs{{}, {Topic: "t", Messages: m}},
+		&frame.Delivery{Offset: 1, Messages: m},
+	} {
 		buffers := f.Buffers()
 		if last := buffers[len(buffers)-1].ReadOnlyData(); &last[0] != &m[0] || len(last) != len(m) {
 			t.Errorf("%T copies its messages", f)

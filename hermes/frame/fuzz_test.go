@@ -22,8 +22,13 @@ func seeds(f *testing.F) {
 		{0x0b, 0x0c},
 		wire(&frame.Run{Topic: "t", Messages: messages(3), Mode: 1, Producer: 1, Sequence: 2, Tag: 3}),
 		wire(&frame.Delivery{Offset: 1, Messages: messages(2), Time: 5, Attempt: 1, Live: true}),
-		wire(frame.Verdicts{{Tag: 1, Offset: 2, Count: 3, Time: 4, Duplicate: true}, {Tag: 2, Failed: true, Code: "internal",
-			Message: "m", Leader: "l"}}),
+		wire(frame.Verdicts{
+			{Tag: 1, Offset: 2, Count: 3, Time: 4, Duplicate: true},
+			{
+				Tag: 2, Failed: true, Code: "internal",
+				Message: "m", Leader: "l",
+			},
+		}),
 		wire(frame.Runs{{Topic: "a", Messages: messages(1)}, {Topic: "b", Tag: 9}}),
 	} {
 		f.Add(b)
@@ -55,7 +60,8 @@ func FuzzParseRun(f *testing.F) {
 		if err != nil || proto.Unmarshal(b, &p) != nil {
 			return // a topic may not be UTF-8: the API refuses it
 		}
-		if len(p.GetMessages()) != count || p.GetTopic() != r.Topic || p.GetTag() != r.Tag || p.GetProducer() != r.Producer ||
+		if len(p.GetMessages()) != count || p.GetTopic() != r.Topic || p.GetTag() != r.Tag ||
+			p.GetProducer() != r.Producer ||
 			p.GetSequence() != r.Sequence {
 			t.Fatalf("%+v of %d messages, but %v", r, count, &p)
 		}

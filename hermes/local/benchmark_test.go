@@ -157,7 +157,8 @@ func (r *rig) until(what string, try func() error) {
 
 func (r *rig) ready(node int) {
 	r.until("node "+strconv.Itoa(node+1)+" ready", func() error {
-		reply, err := http.Get("http://" + r.cluster.Nodes[node].HTTP + "/readyz") //nolint:noctx // it is on this machine
+		reply, err := http.Get("http://" + r.cluster.Nodes[node].HTTP +
+			"/readyz") //nolint:noctx // it is on this machine
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 // holds them until the nodes do.
 func New(o Options) (*Cluster, error) {
 	if o.Nodes < 1 || o.Nodes > NodesLimit {
-		return nil, status.Errorf(status.InvalidArgument, "a cluster of %d nodes; 1 to %d are possible", o.Nodes, NodesLimit)
+		return nil, status.Errorf(status.InvalidArgument, "a cluster of %d nodes; 1 to %d are possible", o.Nodes,
+			NodesLimit)
 	}
 	if err := o.checkPorts(); err != nil {
 		return nil, err
@@ -162,7 +163,8 @@ func (o *Options) checkPorts() error {
 		ports []int
 	}{{"gRPC", o.GRPCPorts}, {"HTTP", o.HTTPPorts}} {
 		if n := len(given.ports); n != 0 && n != o.Nodes {
-			return status.Errorf(status.InvalidArgument, "%d %s ports for %d nodes: each node needs one", n, given.of, o.Nodes)
+			return status.Errorf(status.InvalidArgument, "%d %s ports for %d nodes: each node needs one", n, given.of,
+				o.Nodes)
 		}
 		for _, port := range given.ports {
 			switch {

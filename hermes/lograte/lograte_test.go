@@ -90,7 +90,8 @@ func TestManyCauses(t *testing.T) {
 	}
 	h.Flush()
 	lines := w.lines()
-	if len(lines) > 300 || !strings.Contains(lines[len(lines)-1], fmt.Sprint("more_like_this=", 10_000-(len(lines)-1))) {
+	if len(lines) > 300 || !strings.Contains(lines[len(lines)-1],
+		fmt.Sprint("more_like_this=", 10_000-(len(lines)-1))) {
 		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1])
 	}
 }

@@ -79,8 +79,10 @@ func hold(t *testing.T, got map[string]string, want map[string]string) {
 
 func publish(t *testing.T, b broker.Broker, topic string) error {
 	t.Helper()
-	return brokertest.Publish(t.Context(), b, broker.Run{Topic: topic, Messages: brokertest.Messages("one", "two"),
-		Count: 2}).Err
+	return brokertest.Publish(t.Context(), b, broker.Run{
+		Topic: topic, Messages: brokertest.Messages("one", "two"),
+		Count: 2,
+	}).Err
 }
 
 // What goes in and out is counted where it is acknowledged and handed out, once each, and a

@@ -23,7 +23,8 @@ var (
 		"ones too.", "topic")
 	bytesOut      = describe("topic_bytes_out_total", "Their bytes, in wire form.", "topic")
 	topicBytes    = describe("topic_kept_bytes", "Bytes of the messages that a topic keeps.", "topic")
-	topicMessages = describe("topic_stored_messages_total", "Messages that were ever stored in a topic: its next offset.",
+	topicMessages = describe("topic_stored_messages_total",
+		"Messages that were ever stored in a topic: its next offset.",
 		"topic")
 	subscribers = describe("topic_subscribers", "Subscribers of a topic at this node.", "topic")
 	lag         = describe("group_lag_messages", "Messages that a group has not dealt with. Told by the leader.",
@@ -48,13 +49,16 @@ var (
 	segments      = describe("log_segments", "Segments of the log.")
 	logBytes      = describe("log_bytes", "Bytes allocated for the log.")
 	logFiles      = describe("log_open_files", "Files of the log that are open.")
-	logFilesLimit = describe("log_open_files_limit", "Files of the log that may be open to be read; a few more are open "+
-		"to be written.")
+	logFilesLimit = describe("log_open_files_limit",
+		"Files of the log that may be open to be read; a few more are open "+
+			"to be written.")
 	freeBytes = describe("disk_free_bytes", "Free space of the disk.")
 	starved   = describe("disk_starved", "1 if the disk is so full, or so many files are open, that this node "+
 		"stores and acknowledges nothing.")
-	scrubBytes    = describe("scrub_bytes_total", "Bytes of the log that were read in search of damage, since the start.")
-	scrubDamage   = describe("scrub_damage_total", "Damages of the log that were found, by readers too, since the start.")
+	scrubBytes = describe("scrub_bytes_total",
+		"Bytes of the log that were read in search of damage, since the start.")
+	scrubDamage = describe("scrub_damage_total",
+		"Damages of the log that were found, by readers too, since the start.")
 	scrubRepaired = describe("scrub_repaired_total", "Damages of the log that were repaired, since the start.")
 	scrubOpen     = describe("scrub_damage_open", "1 if there is damage of the log that is not repaired yet.")
 	full          = describe("disk_full", "1 if the disk has less free space than it must have. A leader hands over "+

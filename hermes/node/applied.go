@@ -51,8 +51,11 @@ func (a *applied) read(e *raftpb.Entry, outcomes []core.Outcome, time *int64) er
 				Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At, Bytes: len(r.Messages),
 			})
 			if !r.Cleaned {
-				a.runs = append(a.runs, recentlog.Run{Topic: r.Topic, Offset: o.Offset, Count: int(r.Count), Messages: r.Messages,
-					Time: r.Time})
+				a.runs = append(a.runs,
+					recentlog.Run{
+						Topic: r.Topic, Offset: o.Offset, Count: int(r.Count), Messages: r.Messages,
+						Time: r.Time,
+					})
 			}
 		}
 	}

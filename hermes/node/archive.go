@@ -89,8 +89,9 @@ func (c *cut) read(m *core.Machine, names []string, now int64) error {
 	}
 	for i := range all {
 		if _, restoring := m.Restore(all[i].ID); restoring {
-			return status.Errorf(status.Conflict, "topic %q is being restored: wait until that is done, or delete it, or name "+
-				"the others", all[i].Name)
+			return status.Errorf(status.Conflict,
+				"topic %q is being restored: wait until that is done, or delete it, or name "+
+					"the others", all[i].Name)
 		}
 		c.parts = append(c.parts, broker.Part{Topic: &all[i]})
 		groups := m.Groups(all[i].Name)
@@ -158,8 +159,9 @@ func (c *cut) runs(limit int) ([]broker.Batch, error) {
 	reach := func(offset uint64) error {
 		// Missing messages were trimmed, or else they are lost.
 		if kept, _ := c.of.live(c.now.ID); offset > c.next && kept < offset {
-			return status.Errorf(status.Internal, "topic %q: offsets %d to %d are not to be read, though they are kept "+
-				"from %d on", c.now.Name, c.next, offset-1, kept)
+			return status.Errorf(status.Internal,
+				"topic %q: offsets %d to %d are not to be read, though they are kept "+
+					"from %d on", c.now.Name, c.next, offset-1, kept)
 		}
 		return nil
 	}
@@ -255,7 +257,8 @@ func oldRuns(topic uint32, step broker.Restore) ([]byte, error) {
 // restore puts a step into the log, within the bound that publishes are held to, and tells what
 // the topic is then.
 func (n local) restore(ctx context.Context, items []byte, count int, name string,
-	restore uint64) (broker.Restored, error) {
+	restore uint64,
+) (broker.Restored, error) {
 	if err := n.refuses(); err != nil {
 		return broker.Restored{}, err
 	}

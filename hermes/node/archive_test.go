@@ -59,8 +59,10 @@ func TestRestoreAndRestart(t *testing.T) {
 	for i := range 93 { // many segments' worth
 		var runs []broker.Batch
 		for j := range 10 {
-			runs = append(runs, broker.Batch{Offset: uint64(70 + 10*i + j), Count: 1, Time: int64(1000 + i),
-				Messages: brokertest.Messages(payload)})
+			runs = append(runs, broker.Batch{
+				Offset: uint64(70 + 10*i + j), Count: 1, Time: int64(1000 + i),
+				Messages: brokertest.Messages(payload),
+			})
 			want = append(want, fmt.Sprintf("%d+1@%d", 70+10*i+j, 1000+i))
 		}
 		step(t, n, broker.Restore{Step: broker.StepRuns, Topic: done, Runs: runs})
@@ -68,8 +70,10 @@ func TestRestoreAndRestart(t *testing.T) {
 	step(t, n, broker.Restore{Step: broker.StepRuns, Topic: half, Runs: []broker.Batch{
 		{Offset: 3, Count: 1, Time: 7, Messages: brokertest.Messages("y")},
 	}})
-	step(t, n, broker.Restore{Step: broker.StepGroup, Topic: done, Group: broker.Group{Name: "g", AckTimeout: 1,
-		MaxAttempts: 1, Floor: 700}})
+	step(t, n, broker.Restore{Step: broker.StepGroup, Topic: done, Group: broker.Group{
+		Name: "g", AckTimeout: 1,
+		MaxAttempts: 1, Floor: 700,
+	}})
 	step(t, n, broker.Restore{Step: broker.StepEnd, Topic: done})
 	stop(t, n)
 	n = start(t, options(fs))
@@ -142,7 +146,8 @@ func TestCutWhileTrimmed(t *testing.T) {
 		first = now.First
 	}
 	got, messages := rest(t, c)
-	if len(got) == 0 || messages > 298 || uint64(messages) < 300-first || !strings.HasPrefix(got[len(got)-1], "299+1@") {
+	if len(got) == 0 || messages > 298 || uint64(messages) < 300-first ||
+		!strings.HasPrefix(got[len(got)-1], "299+1@") {
 		t.Errorf("%d messages, first %d: %.200s", messages, first, fmt.Sprint(got))
 	}
 	// A topic that is deleted in the meantime ends it.

@@ -43,8 +43,10 @@ func TestAwaitLeader(t *testing.T) {
 	stored := make(chan broker.Verdict, 1)
 	go func() {
 		close(begun)
-		stored <- brokertest.Publish(t.Context(), asked, broker.Run{Topic: "a", Messages: brokertest.Messages("late"),
-			Count: 1})
+		stored <- brokertest.Publish(t.Context(), asked, broker.Run{
+			Topic: "a", Messages: brokertest.Messages("late"),
+			Count: 1,
+		})
 	}()
 	<-begun
 	cancel()

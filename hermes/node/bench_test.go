@@ -17,8 +17,10 @@ import (
 
 // alone starts a node on the system's disk.
 func aloneOnDisk(b *testing.B) *node.Node {
-	n, err := node.Open(b.Context(), node.Options{Self: broker.Member{ID: 1}, FS: vfs.OS{}, Dir: b.TempDir(),
-		FreeBytes: 1})
+	n, err := node.Open(b.Context(), node.Options{
+		Self: broker.Member{ID: 1}, FS: vfs.OS{}, Dir: b.TempDir(),
+		FreeBytes: 1,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -52,8 +54,10 @@ func three(b *testing.B, late string, at string) *node.Node {
 	var disks []*delayed
 	for i, l := range listeners {
 		disks = append(disks, &delayed{FS: vfs.OS{}})
-		n, err := node.Open(b.Context(), node.Options{Self: members[i], Members: members, Listener: l, FS: disks[i],
-			Dir: b.TempDir(), FreeBytes: 1})
+		n, err := node.Open(b.Context(), node.Options{
+			Self: members[i], Members: members, Listener: l, FS: disks[i],
+			Dir: b.TempDir(), FreeBytes: 1,
+		})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -107,8 +111,12 @@ func (f delayedFile) Sync() error {
 
 // BenchmarkThree is three nodes in one process, with all disks well, or one slow.
 func BenchmarkThree(b *testing.B) {
-	for _, c := range []struct{ late, at string }{{"", "leader"}, {"", "follower"}, {"leader", "leader"},
-		{"follower", "leader"}} {
+	for _, c := range []struct{ late, at string }{
+		{"", "leader"},
+		{"", "follower"},
+		{"leader", "leader"},
+		{"follower", "leader"},
+	} {
 		name := "at-" + c.at
 		if c.late != "" {
 			name += "/slow-" + c.late
@@ -198,7 +206,10 @@ func BenchmarkSubscribe(b *testing.B) {
 						}
 						if members > 0 {
 							if err := f.Ack(b.Context(),
-								[]broker.Range{{First: got.Offset, Last: got.Offset + uint64(got.Count) - 1}}); err != nil {
+								[]broker.Range{{
+									First: got.Offset,
+									Last:  got.Offset + uint64(got.Count) - 1,
+								}}); err != nil {
 								b.Error(err)
 							}
 						}

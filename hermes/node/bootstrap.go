@@ -114,7 +114,8 @@ func (d *bootstrap) refused(id uint64, why error, forgotten bool) {
 		status.Public(why).Message)
 	d.mu.Unlock()
 	if forgotten || d.n.disk.synced.reached() == 0 {
-		d.n.fail(status.Errorf(status.Conflict, "node %d does not take this one in: %s", id, status.Public(why).Message))
+		d.n.fail(status.Errorf(status.Conflict, "node %d does not take this one in: %s", id,
+			status.Public(why).Message))
 	}
 }
 
@@ -126,7 +127,8 @@ func (d *bootstrap) waits() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return status.Errorf(status.Unavailable,
-		"this node began with an empty directory and takes part once %d of the other nodes have noted it; up to now: %d",
+		"this node began with an empty directory and takes part once %d of the other nodes have noted it; up to "+
+			"now: %d",
 		d.need, slices.Sorted(maps.Keys(d.noted)))
 }
 
@@ -177,14 +179,17 @@ func (b *membership) meet(id, incarnation uint64, begun bool) error {
 		if begun {
 			return nil // it is on its way in again, or does not know yet
 		}
-		return status.Errorf(status.Conflict, "node %d was removed from this cluster: let a new one join under another id "+
-			"(hermes server --join)", id)
+		return status.Errorf(status.Conflict,
+			"node %d was removed from this cluster: let a new one join under another id "+
+				"(hermes server --join)", id)
 	case met && (!begun || known != metBefore):
 		return status.Errorf(status.Conflict,
-			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in "+
+			"node %d has taken part in this cluster with another directory, and what it voted for and "+
+				"acknowledged is in "+
 				"that one: %s", id, replaced(id))
 	case !met && !begun && len(p.Members) > 0 && !member:
-		return status.Errorf(status.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)",
+		return status.Errorf(status.Conflict,
+			"this cluster has begun without node %d: let it join (hermes server --join)",
 			id)
 	}
 	p.Met[id] = incarnation

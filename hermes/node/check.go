@@ -138,8 +138,10 @@ func (s *opened) live(topic uint32) (first uint64, ok bool) {
 func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 	name := filepath.Join(dir, membershipName)
 	wrong := func(format string, args ...any) {
-		c.Findings = append(c.Findings, wal.Finding{Kind: WrongMembership, Damage: wal.Damage{File: name,
-			Why: fmt.Sprintf(format, args...)}})
+		c.Findings = append(c.Findings, wal.Finding{Kind: WrongMembership, Damage: wal.Damage{
+			File: name,
+			Why:  fmt.Sprintf(format, args...),
+		}})
 	}
 	b, err := readMembership(files, dir)
 	if err != nil {
@@ -149,7 +151,8 @@ func (c *Checked) membership(files vfs.FS, dir string, s *opened) {
 	c.Cluster, c.Node = b.page.Cluster, b.page.Node
 	if _, err := readCustody(files, dir); err != nil {
 		other := filepath.Join(dir, custodyName)
-		c.Findings = append(c.Findings, wal.Finding{Kind: WrongMembership, Damage: wal.Damage{File: other, Why: err.Error()}})
+		c.Findings = append(c.Findings,
+			wal.Finding{Kind: WrongMembership, Damage: wal.Damage{File: other, Why: err.Error()}})
 	}
 	if b.page.Node == 0 {
 		wrong("it is missing, or does not say whose directory this is")

@@ -31,8 +31,10 @@ func kept(t *testing.T) (*vfs.Memory, node.Options) {
 	large := strings.Repeat("x", 1000)
 	for i := range 60 {
 		topic := []string{"a", "b"}[i%2]
-		run := broker.Run{Topic: topic, Messages: brokertest.Messages("y", large), Count: 2, Producer: producer,
-			Sequence: uint64(i/2)*2 + 1}
+		run := broker.Run{
+			Topic: topic, Messages: brokertest.Messages("y", large), Count: 2, Producer: producer,
+			Sequence: uint64(i/2)*2 + 1,
+		}
 		if v := brokertest.Publish(t.Context(), n, run); v.Err != nil {
 			t.Fatal(v.Err)
 		}

@@ -24,9 +24,10 @@ func TestCloseHangs(t *testing.T) {
 	held := make(chan struct{})
 	disk.hold(held)
 	answered := make(chan broker.Verdict, 1)
-	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}, func(v broker.Verdict) {
-		answered <- v
-	})
+	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1},
+		func(v broker.Verdict) {
+			answered <- v
+		})
 	until(t, "a sync that hangs", func() bool { return disk.waits.Load() > 0 })
 	if err := n.Close(t.Context()); status.CodeOf(err) != status.DeadlineExceeded ||
 		!strings.Contains(err.Error(), "a sync of the disk hangs") {

@@ -131,12 +131,14 @@ func (n local) Join(ctx context.Context, m broker.Member) (broker.Status, error)
 		was := n.membership.member(m.ID)
 		switch {
 		case m.Learner && slices.Contains(conf.GetVoters(), m.ID):
-			return nil, status.Errorf(status.Conflict, "member %d is here and had a log, which it has lost: remove it, and "+
-				"let it join under another id", m.ID)
+			return nil, status.Errorf(status.Conflict,
+				"member %d is here and had a log, which it has lost: remove it, and "+
+					"let it join under another id", m.ID)
 		case was == plain(m):
 			return nil, nil
 		case was.Name != m.Name || m.Name == "":
-			return nil, status.Errorf(status.Conflict, "member %d is node %q at %s: take another id, or remove that one first",
+			return nil, status.Errorf(status.Conflict,
+				"member %d is node %q at %s: take another id, or remove that one first",
 				m.ID, was.Name, was.Peer)
 		}
 		return single(raftpb.ConfChangeUpdateNode, m.ID, about), nil // the same node at another address
@@ -180,7 +182,8 @@ func single(kind raftpb.ConfChangeType, id uint64, about []byte) *raftpb.ConfCha
 
 // change proposes what which says, nil being nothing, and waits until it counts.
 func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftpb.ConfChangeV2, error)) (broker.Status,
-	error) {
+	error,
+) {
 	if err := n.leads(ctx); err != nil {
 		return broker.Status{}, err
 	}
@@ -195,9 +198,12 @@ func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftp
 			back <- answer[broker.Status]{l.status(), err}
 			return
 		}
-		l.pending[l.replica.ProposeChange(c)] = &proposal{ctx: context.WithoutCancel(ctx), answer: func(v replica.Verdict) {
-			back <- answer[broker.Status]{l.status(), v.Err}
-		}}
+		l.pending[l.replica.ProposeChange(c)] = &proposal{
+			ctx: context.WithoutCancel(ctx),
+			answer: func(v replica.Verdict) {
+				back <- answer[broker.Status]{l.status(), v.Err}
+			},
+		}
 	})
 	if !ok {
 		return broker.Status{}, errStopping
@@ -271,7 +277,8 @@ func (l *loop) promote() {
 	status := l.replica.Status()
 	for _, id := range l.replica.Conf().GetLearners() {
 		p, ok := status.Progress[id]
-		if !ok || !p.RecentActive || p.State != tracker.StateReplicate || p.Match+promoteWithin < l.replica.Committed() {
+		if !ok || !p.RecentActive || p.State != tracker.StateReplicate ||
+			p.Match+promoteWithin < l.replica.Committed() {
 			continue
 		}
 		l.n.logger.Info("a learner has caught up and becomes a voter", "member", id)

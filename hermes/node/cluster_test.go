@@ -77,8 +77,10 @@ func planned(t *testing.T, n int, tick, syncLimit time.Duration) *cluster {
 	for i := range n {
 		id := uint64(i + 1)
 		c.listeners[id] = c.listen(porttest.Held(t)) // where it listens again after a restart
-		c.members = append(c.members, broker.Member{ID: id, Name: fmt.Sprint("node-", id),
-			Peer: c.listeners[id].Addr().String()})
+		c.members = append(c.members, broker.Member{
+			ID: id, Name: fmt.Sprint("node-", id),
+			Peer: c.listeners[id].Addr().String(),
+		})
 		c.fs[id], c.disks[id] = c.disk()
 	}
 	t.Cleanup(func() {
@@ -252,8 +254,10 @@ func (c *cluster) insist(topic string, producer, sequence uint64, payload string
 	until(c.T, "an acknowledgement", func() bool {
 		for _, n := range c.nodes {
 			ctx, cancel := context.WithTimeout(c.Context(), patience/10)
-			v = brokertest.Publish(ctx, n, broker.Run{Topic: topic, Messages: brokertest.Messages(payload), Count: 1,
-				Producer: producer, Sequence: sequence})
+			v = brokertest.Publish(ctx, n, broker.Run{
+				Topic: topic, Messages: brokertest.Messages(payload), Count: 1,
+				Producer: producer, Sequence: sequence,
+			})
 			cancel()
 			if v.Err == nil {
 				return true
@@ -320,8 +324,10 @@ func TestPartition(t *testing.T) {
 	}
 	next(t, f, 1)
 	c.isolate(old, true)
-	v := brokertest.Publish(t.Context(), c.nodes[old], broker.Run{Topic: "a", Messages: brokertest.Messages("lost"),
-		Count: 1})
+	v := brokertest.Publish(t.Context(), c.nodes[old], broker.Run{
+		Topic: "a", Messages: brokertest.Messages("lost"),
+		Count: 1,
+	})
 	if v.Err == nil || status.CodeOf(v.Err) != status.Unavailable {
 		t.Fatalf("a leader without followers said %+v", v)
 	}
@@ -428,7 +434,8 @@ func TestMembership(t *testing.T) {
 	if got := history(t, c.nodes[4], "a", 2); !slices.Equal(got, []string{"0:0", "1:1"}) {
 		t.Errorf("the new node has %v", got)
 	}
-	if _, err := c.nodes[2].Join(t.Context(), broker.Member{ID: 4, Name: "impostor", Peer: "127.0.0.1:9"}); err == nil ||
+	if _, err := c.nodes[2].Join(t.Context(),
+		broker.Member{ID: 4, Name: "impostor", Peer: "127.0.0.1:9"}); err == nil ||
 		status.CodeOf(err) != status.Conflict {
 		t.Errorf("another node of the same id: %v", err)
 	}

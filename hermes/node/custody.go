@@ -172,7 +172,8 @@ func (c *custody) recall(id uint64, s peer.Standing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.seen[id].Lacks(replica.Standing(s)); err != nil {
-		return status.Errorf(status.Conflict, "node %d has an older copy of its directory: %v; %s", id, err, replaced(id))
+		return status.Errorf(status.Conflict, "node %d has an older copy of its directory: %v; %s", id, err,
+			replaced(id))
 	}
 	return nil
 }
@@ -202,7 +203,8 @@ func (n *Node) doubted(copied bool) {
 		n.doubtful.Store(true)
 		n.logger.Warn("this directory is a copy: the node votes for no node until it has caught up with a leader of "+
 			"the others. "+
-			"If the directory was only moved, and is the latest that this node had, start the node once with --moved", "dir",
+			"If the directory was only moved, and is the latest that this node had, start the node once with --moved",
+			"dir",
 			n.options.Dir)
 	default:
 		n.logger.Warn("this directory is a copy, and there is no other node to compare it with: "+

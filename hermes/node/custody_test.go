@@ -169,7 +169,8 @@ func TestTwoHistories(t *testing.T) {
 	// The first knows, too, what the second has forgotten: one of the two others is refused, or tells of the first.
 	until(t, "another node to tell", func() bool {
 		why := c.nodes[away].Ready(t.Context())
-		return c.nodes[forgetful].Err() != nil || why != nil && strings.Contains(why.Error(), "committed different entries")
+		return c.nodes[forgetful].Err() != nil ||
+			why != nil && strings.Contains(why.Error(), "committed different entries")
 	})
 	c.stop()
 	c.restart(first) // alone it acknowledges nothing, and what it has can be read

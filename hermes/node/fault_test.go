@@ -107,7 +107,8 @@ func TestWatchdog(t *testing.T) {
 	for id, n := range c.nodes {
 		if id != old {
 			until(t, "a publish at the others", func() bool {
-				v := brokertest.Publish(t.Context(), n, broker.Run{Topic: "a", Messages: brokertest.Messages("more"), Count: 1})
+				v := brokertest.Publish(t.Context(), n,
+					broker.Run{Topic: "a", Messages: brokertest.Messages("more"), Count: 1})
 				return v.Err == nil
 			})
 		}
@@ -318,8 +319,11 @@ func (w *work) publish(ctx context.Context, p int, producer uint64) {
 	for sequence := uint64(1); ctx.Err() == nil; {
 		payload := fmt.Sprintf("%d/%d", p, sequence)
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		v := brokertest.Publish(call, w.node(at), broker.Run{Topic: "a", Messages: brokertest.Messages(payload), Count: 1,
-			Producer: producer, Sequence: sequence})
+		v := brokertest.Publish(call, w.node(at),
+			broker.Run{
+				Topic: "a", Messages: brokertest.Messages(payload), Count: 1,
+				Producer: producer, Sequence: sequence,
+			})
 		cancel()
 		if v.Err != nil {
 			at++ // elsewhere, the same again

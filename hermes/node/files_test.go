@@ -59,8 +59,10 @@ func TestNoFiles(t *testing.T) {
 				return ok && m.ID != id
 			})
 			// Entries on its disk alone cannot be read now, which is no damage.
-			if f, err := c.nodes[id].Subscribe(t.Context(), broker.Start{Topic: "a", From: broker.FromOldest}); err == nil {
-				if _, err := f.Next(t.Context(), broker.Room{Bytes: 1 << 20}); status.CodeOf(err) != status.Unavailable {
+			if f, err := c.nodes[id].Subscribe(t.Context(),
+				broker.Start{Topic: "a", From: broker.FromOldest}); err == nil {
+				if _, err := f.Next(t.Context(),
+					broker.Room{Bytes: 1 << 20}); status.CodeOf(err) != status.Unavailable {
 					t.Errorf("a read of messages not in memory came to %v", err)
 				}
 				f.Close()

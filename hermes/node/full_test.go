@@ -97,8 +97,9 @@ func TestFollowerFull(t *testing.T) {
 				return c.nodes[late].Ready(t.Context()) == nil &&
 					!stats(t, c.nodes[late]).Starved
 			})
-			if got := history(t, c.nodes[late], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1,
-				sent)) {
+			if got := history(t, c.nodes[late], "a", int(sent)); !strings.HasPrefix(got[sent-1],
+				fmt.Sprintf("%d:%d", sent-1,
+					sent)) {
 				t.Errorf("its last message is %.20q", got[sent-1])
 			}
 			if err := c.nodes[late].Err(); err != nil {
@@ -187,7 +188,8 @@ func TestLeaderNearlyFull(t *testing.T) {
 	var now uint64
 	until(t, "another leader", func() bool {
 		p := fmt.Sprint(len(want))
-		v := brokertest.Publish(t.Context(), c.nodes[old], broker.Run{Topic: "a", Messages: brokertest.Messages(p), Count: 1})
+		v := brokertest.Publish(t.Context(), c.nodes[old],
+			broker.Run{Topic: "a", Messages: brokertest.Messages(p), Count: 1})
 		switch {
 		case v.Err == nil:
 			want = append(want, fmt.Sprintf("%d:%s", v.Offset, p))
@@ -210,8 +212,10 @@ func TestLeaderNearlyFull(t *testing.T) {
 
 	c.fill(now, false)
 	until(t, "publishes to be refused", func() bool {
-		v := brokertest.Publish(t.Context(), c.nodes[now], broker.Run{Topic: "a", Messages: brokertest.Messages("x"),
-			Count: 1})
+		v := brokertest.Publish(t.Context(), c.nodes[now], broker.Run{
+			Topic: "a", Messages: brokertest.Messages("x"),
+			Count: 1,
+		})
 		return v.Err != nil && status.CodeOf(v.Err) == status.ResourceExhausted
 	})
 	before, elections := node.Ticks(c.nodes[now]), stats(t, c.nodes[now]).Elections

@@ -108,7 +108,8 @@ func (n local) ensureGroup(ctx context.Context, g broker.Group, start broker.Sta
 		return groupRef{}, err
 	}
 	of := broker.OwnerOf(ctx)
-	return propose(ctx, n.Node, commands(core.CreateGroup(t.ID, g, floor, core.Owner{Name: of.Name, Most: of.Groups})), 1,
+	return propose(ctx, n.Node,
+		commands(core.CreateGroup(t.ID, g, floor, core.Owner{Name: of.Name, Most: of.Groups})), 1,
 		func(m *core.Machine, o []core.Outcome) (groupRef, error) {
 			made, ok := m.GroupByID(o[0].Group)
 			if !ok { // deleted by the same entry

@@ -73,14 +73,18 @@ func newGroups(n *Node) *groups {
 
 // join makes a member. On the loop.
 func (s *groups) join(ctx context.Context, t *topic, id, generation uint64, g broker.Group, inFlight int,
-	p past) *member {
+	p past,
+) *member {
 	s.mu.Lock()
 	h := s.all[id]
 	if h == nil {
-		h = &group{n: s.n, id: id, topic: t, name: g.Name, generation: generation, members: map[uint64]*member{}, gap: p.gap,
+		h = &group{
+			n: s.n, id: id, topic: t, name: g.Name, generation: generation, members: map[uint64]*member{},
+			gap: p.gap,
 			g: delivery.New(delivery.Options{
 				AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor, Acked: g.Acked, Tried: p.tried,
-			})}
+			}),
+		}
 		s.all[id] = h
 	}
 	s.mu.Unlock()
@@ -294,10 +298,12 @@ func (h *group) keepSurely(ctx context.Context, parts [][]core.Tried, generation
 		items = append(items, commands(core.Failed(h.id, generation, part))...)
 	}
 	back := make(chan answer[struct{}], 1)
-	h.n.loop.propose(&proposal{items: items, count: len(parts), ctx: context.WithoutCancel(ctx),
+	h.n.loop.propose(&proposal{
+		items: items, count: len(parts), ctx: context.WithoutCancel(ctx),
 		answer: func(v replica.Verdict) {
 			back <- answer[struct{}]{err: failure(v)}
-		}})
+		},
+	})
 	_, err := await(ctx, back)
 	if err != nil && status.CodeOf(err) == status.Conflict {
 		return nil // the group was set elsewhere: all is forgotten

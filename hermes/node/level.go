@@ -33,8 +33,10 @@ func (v *level) know(id uint64, knows uint32) {
 func (v *level) all(conf *raftpb.ConfState, self uint64) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, ids := range [][]uint64{conf.GetVoters(), conf.GetVotersOutgoing(), conf.GetLearners(),
-		conf.GetLearnersNext()} {
+	for _, ids := range [][]uint64{
+		conf.GetVoters(), conf.GetVotersOutgoing(), conf.GetLearners(),
+		conf.GetLearnersNext(),
+	} {
 		for _, id := range ids {
 			if id != self && v.known[id] < core.Level {
 				return false
@@ -63,12 +65,15 @@ func (l *loop) raise() {
 		!l.n.level.all(l.replica.Conf(), l.n.options.Self.ID) || !l.n.level.once(lead.term) {
 		return
 	}
-	l.propose1(&proposal{items: commands(core.Rise(core.Level)), count: 1, ctx: context.Background(),
+	l.propose1(&proposal{
+		items: commands(core.Rise(core.Level)), count: 1, ctx: context.Background(),
 		answer: func(v replica.Verdict) {
 			if err := failure(v); err != nil {
-				l.n.logger.Warn("the cluster could not be raised to what all its nodes know", "level", core.Level, "why", err)
+				l.n.logger.Warn("the cluster could not be raised to what all its nodes know", "level", core.Level,
+					"why", err)
 				return
 			}
 			l.n.logger.Info("all nodes know the same, and commands mean all that they may", "level", core.Level)
-		}}, l.n.clock.now(), l.n.clock.stamp())
+		},
+	}, l.n.clock.now(), l.n.clock.stamp())
 }

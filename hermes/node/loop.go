@@ -162,7 +162,8 @@ func (l *loop) round(ticked bool) {
 	in := l.take()
 	for _, m := range in.messages {
 		if err := l.replica.Step(m); err != nil && !l.strange(m, err) {
-			l.n.logger.Debug("a message of Raft's was refused", "type", m.GetType().String(), "from", m.GetFrom(), "why", err)
+			l.n.logger.Debug("a message of Raft's was refused", "type", m.GetType().String(), "from", m.GetFrom(),
+				"why", err)
 		}
 	}
 	for _, w := range in.stored {

@@ -246,10 +246,12 @@ func (n *Node) trim(t surplus, now int64, aged bool) {
 	if before <= t.First {
 		return
 	}
-	n.loop.propose(&proposal{items: commands(core.Trim(t.ID, before)), count: 1, ctx: context.Background(),
+	n.loop.propose(&proposal{
+		items: commands(core.Trim(t.ID, before)), count: 1, ctx: context.Background(),
 		answer: func(v replica.Verdict) {
 			if err := failure(v); err != nil {
 				n.logger.Warn("a topic could not be trimmed", "topic", t.Name, "why", err)
 			}
-		}})
+		},
+	})
 }

@@ -205,12 +205,14 @@ func (f *member) Ack(ctx context.Context, ranges []broker.Range) error {
 	}
 	back := make(chan answer[struct{}], 1)
 	// The hand must hear of it, whether the caller waits or not.
-	h.n.loop.propose(&proposal{items: commands(core.Ack(h.id, generation, taken, 0)), count: 1,
+	h.n.loop.propose(&proposal{
+		items: commands(core.Ack(h.id, generation, taken, 0)), count: 1,
 		ctx: context.WithoutCancel(ctx), answer: func(v replica.Verdict) {
 			err := failure(v)
 			h.logged(generation, taken, err)
 			back <- answer[struct{}]{err: err}
-		}})
+		},
+	})
 	if _, err := await(ctx, back); err != nil {
 		return err
 	}

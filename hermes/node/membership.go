@@ -79,8 +79,9 @@ func openMembership(files vfs.FS, dir, cluster string, node uint64) (*membership
 		b.page.Incarnation = newIncarnation()
 		return b, b.write()
 	case b.page.Cluster != cluster || b.page.Node != node:
-		return nil, status.Errorf(status.Conflict, "%s is the directory of node %d of cluster %q, and this is node %d of "+
-			"%q: give each its own",
+		return nil, status.Errorf(status.Conflict,
+			"%s is the directory of node %d of cluster %q, and this is node %d of "+
+				"%q: give each its own",
 			dir, b.page.Node, b.page.Cluster, node, cluster)
 	case b.page.Incarnation == 0: // of a version that knew of no incarnations
 		b.page.Incarnation = newIncarnation()
@@ -97,8 +98,10 @@ func openMembership(files vfs.FS, dir, cluster string, node uint64) (*membership
 }
 
 func readMembership(files vfs.FS, dir string) (*membership, error) {
-	b := &membership{fs: files, dir: dir, page: page{Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{},
-		Met: map[uint64]uint64{}}}
+	b := &membership{fs: files, dir: dir, page: page{
+		Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{},
+		Met: map[uint64]uint64{},
+	}}
 	text, err := readFile(files, filepath.Join(dir, membershipName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil

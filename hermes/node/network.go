@@ -68,7 +68,8 @@ func (c connected) Start(h peer.Handler, l local) { c.Transport.Start(h, l) }
 func (n *Node) peerOptions() peer.Options {
 	o := n.options
 	return peer.Options{
-		Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Key: o.PeerKey, Dial: o.Dial, Logger: o.Logger,
+		Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Key: o.PeerKey, Dial: o.Dial,
+		Logger:        o.Logger,
 		IdentityCheck: n.bootstrap.identityCheck(), Clock: peer.Clock{Now: n.clock.own, Compared: n.skew.compared},
 	}
 }
@@ -123,7 +124,8 @@ func (n *Node) joinOnce(ctx context.Context) error {
 
 // joinAt asks one node, or the leader that it knows of, to take a member.
 func (n *Node) joinAt(ctx context.Context, o peer.Options, address string,
-	m broker.Member) (s broker.Status, err error) {
+	m broker.Member,
+) (s broker.Status, err error) {
 	err = peer.Ask(ctx, o, address, func(b broker.Broker) error {
 		s, err = b.Status(ctx)
 		return err

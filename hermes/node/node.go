@@ -192,7 +192,8 @@ func (n *Node) open() (*opened, error) {
 	}
 	n.log = kept
 	n.scrubber.note(wal.Scrubbed{Found: kept.Mended(), Repaired: len(kept.Mended())})
-	if n.membership, err = openMembership(n.options.FS, n.options.Dir, n.options.Cluster, n.options.Self.ID); err == nil {
+	if n.membership, err = openMembership(n.options.FS, n.options.Dir, n.options.Cluster,
+		n.options.Self.ID); err == nil {
 		err = n.membership.learn(s.changes...)
 	}
 	if err != nil {
@@ -349,7 +350,8 @@ func (n *Node) hanging() string {
 	if at := n.disk.busy.Load(); at != 0 {
 		return fmt.Sprintf("a write to the disk hangs, for %s now", since(at))
 	}
-	return "neither a write nor a sync of the log hangs: it is the making, sealing or cleaning of a segment, or a reader"
+	return "neither a write nor a sync of the log hangs: it is the making, sealing or cleaning of a segment, or " +
+		"a reader"
 }
 
 // retire stops taking things on and hands leadership over.

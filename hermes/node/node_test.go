@@ -98,8 +98,10 @@ func led(t *testing.T, n *node.Node) uint64 {
 
 func publish(t *testing.T, b broker.Broker, topic string, payloads ...string) broker.Verdict {
 	t.Helper()
-	v := brokertest.Publish(t.Context(), b, broker.Run{Topic: topic, Messages: brokertest.Messages(payloads...),
-		Count: len(payloads)})
+	v := brokertest.Publish(t.Context(), b, broker.Run{
+		Topic: topic, Messages: brokertest.Messages(payloads...),
+		Count: len(payloads),
+	})
 	if v.Err != nil {
 		t.Fatal("publish:", v.Err)
 	}

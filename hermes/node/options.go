@@ -127,7 +127,8 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("node: Self.ID is missing: ids count from 1")
 	case o.Dir == "":
 		return o, errors.New("node: Dir is missing: it is where the log goes")
-	case o.Tick < 0 || o.SyncLimit < 0 || o.ClockSkew < 0 || o.Maintenance < 0 || o.StuckLimit < 0 || o.LeaderLimit < 0 ||
+	case o.Tick < 0 || o.SyncLimit < 0 || o.ClockSkew < 0 || o.Maintenance < 0 || o.StuckLimit < 0 ||
+		o.LeaderLimit < 0 ||
 		o.CloseLimit < 0 || o.InHandBytes < 0 || o.RecentLogBytes < 0:
 		return o, errors.New("node: a negative duration or size")
 	case len(o.Join) > 0 && len(o.Members) > 0:

@@ -80,7 +80,8 @@ func (c *cluster) member(topic string) (f broker.Feed) {
 	c.Helper()
 	until(c.T, "a member joins", func() (ok bool) {
 		var err error
-		f, err = c.nodes[c.settled()].Subscribe(c.Context(), broker.Start{Topic: topic, From: broker.FromGroup, Group: "g"})
+		f, err = c.nodes[c.settled()].Subscribe(c.Context(),
+			broker.Start{Topic: topic, From: broker.FromGroup, Group: "g"})
 		return err == nil
 	})
 	return f

@@ -27,7 +27,8 @@ func (n *Node) refuses() error {
 		return errStores
 	}
 	return status.Errorf(status.ResourceExhausted,
-		"the leader's disk has %d bytes free, nothing is stored below %d, its --free-bytes, and no other node has room and "+
+		"the leader's disk has %d bytes free, nothing is stored below %d, its --free-bytes, and no other node has "+
+			"room and "+
 			"takes over: "+
 			"free some, or shorten a retention",
 		n.disk.free.Load(), n.options.FreeBytes)

@@ -82,7 +82,10 @@ func recoverLocked(ctx context.Context, files vfs.FS, dir string, confirm func(S
 		if err := confirm(done.Survey); err != nil {
 			return done, err
 		}
-		b.page.Recovering = &recovering{Lineage: unrecovered + 1 + rand.Uint64N(1<<62), After: done.Last, Term: done.Term + 1}
+		b.page.Recovering = &recovering{
+			Lineage: unrecovered + 1 + rand.Uint64N(1<<62), After: done.Last,
+			Term: done.Term + 1,
+		}
 		if err := b.write(); err != nil {
 			return done, err
 		}
@@ -95,11 +98,13 @@ func recoverLocked(ctx context.Context, files vfs.FS, dir string, confirm func(S
 func recoverable(dir string, s Survey, conf *raftpb.ConfState) error {
 	switch {
 	case s.Node == 0:
-		return status.Errorf(status.Conflict, "%s does not say whose directory it is, for it has no %s: hermes export it, "+
-			"and restore that into a new cluster", dir, membershipName)
+		return status.Errorf(status.Conflict,
+			"%s does not say whose directory it is, for it has no %s: hermes export it, "+
+				"and restore that into a new cluster", dir, membershipName)
 	case !takesPart(conf, s.Node):
-		return status.Errorf(status.Conflict, "node %d was removed from its cluster, by its own log: hermes export its "+
-			"directory, and restore that into a new cluster", s.Node)
+		return status.Errorf(status.Conflict,
+			"node %d was removed from its cluster, by its own log: hermes export its "+
+				"directory, and restore that into a new cluster", s.Node)
 	case len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == s.Node && len(conf.GetLearners()) == 0:
 		return status.Errorf(status.Conflict, "node %d is the only member of its cluster: start it without recovery "+
 			"(hermes server)",
@@ -198,7 +203,10 @@ func secession(conf *raftpb.ConfState, self uint64, r recovering) ([]*raftpb.Ent
 			return err
 		}
 		index := r.After + uint64(len(all)) + 1
-		all = append(all, &raftpb.Entry{Term: &r.Term, Index: &index, Type: raftpb.EntryConfChangeV2.Enum(), Data: data})
+		all = append(all, &raftpb.Entry{
+			Term: &r.Term, Index: &index, Type: raftpb.EntryConfChangeV2.Enum(),
+			Data: data,
+		})
 		conf, err = replica.Change(conf, all[len(all)-1])
 		return err
 	}
@@ -233,9 +241,10 @@ func (b *membership) related(id, lineage uint64) error {
 			"recover), and this node is of the former one: "+
 			"take this node's directory away, and let it join the new cluster (hermes server --join)", id)
 	}
-	return status.Errorf(status.Conflict, "node %d is of another cluster of this name, and this one was recovered from "+
-		"a copy (hermes recover): "+
-		"take that node's directory away, and let it join (hermes server --join)", id)
+	return status.Errorf(status.Conflict,
+		"node %d is of another cluster of this name, and this one was recovered from "+
+			"a copy (hermes recover): "+
+			"take that node's directory away, and let it join (hermes server --join)", id)
 }
 
 // held is a file system whose lock its user holds already.

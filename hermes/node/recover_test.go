@@ -166,7 +166,8 @@ func (l *lost) returns() {
 	l.restart(id)
 	until(l.T, "the former node learns why", func() bool {
 		err := l.nodes[id].Ready(l.Context())
-		return err != nil && strings.Contains(err.Error(), "recovered from a copy") && strings.Contains(err.Error(), "--join")
+		return err != nil && strings.Contains(err.Error(), "recovered from a copy") &&
+			strings.Contains(err.Error(), "--join")
 	})
 	if v := publish(l.T, l.nodes[l.survivor], "a", "last"); v.Offset != 53 {
 		l.Errorf("with a former node: %+v", v)
@@ -371,8 +372,10 @@ func TestBeyondCommit(t *testing.T) {
 	}
 	// It is stored here and nowhere else, and its outcome is unknown.
 	stored := make(chan struct{})
-	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("unknown"), Count: 1,
-		Mode: hermes.Eventual}, func(v broker.Verdict) {
+	n.Publish(t.Context(), broker.Run{
+		Topic: "a", Messages: brokertest.Messages("unknown"), Count: 1,
+		Mode: hermes.Eventual,
+	}, func(v broker.Verdict) {
 		if v.Provisional {
 			close(stored)
 		}

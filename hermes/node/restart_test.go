@@ -25,7 +25,10 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := broker.Run{Topic: "a", Messages: brokertest.Messages("0", "1", "2"), Count: 3, Producer: producer, Sequence: 1}
+	run := broker.Run{
+		Topic: "a", Messages: brokertest.Messages("0", "1", "2"), Count: 3, Producer: producer,
+		Sequence: 1,
+	}
 	if v := brokertest.Publish(t.Context(), n, run); v.Err != nil || v.Offset != 0 {
 		t.Fatalf("%+v", v)
 	}

@@ -82,7 +82,8 @@ func (n *Node) await(ctx context.Context) (*lead, error) {
 			return nil, status.Public(ctx.Err())
 		case <-late.C:
 			if l.leader != 0 {
-				return nil, status.Errorf(status.Unavailable, "node %d leads and cannot be reached from here: go on at another",
+				return nil, status.Errorf(status.Unavailable,
+					"node %d leads and cannot be reached from here: go on at another",
 					l.leader)
 			}
 			return nil, errNoLeader
@@ -149,15 +150,19 @@ type answer[T any] struct {
 // propose puts items into the log and, once they are applied, calls read on the loop,
 // with the outcomes and the machine that is after them, whether the caller still waits or not.
 func propose[T any](ctx context.Context, n *Node, items []byte, count int,
-	read func(*core.Machine, []core.Outcome) (T, error)) (T, error) {
+	read func(*core.Machine, []core.Outcome) (T, error),
+) (T, error) {
 	back := make(chan answer[T], 1)
-	n.loop.propose(&proposal{items: items, count: count, ctx: context.WithoutCancel(ctx), answer: func(v replica.Verdict) {
-		a := answer[T]{err: failure(v)}
-		if a.err == nil {
-			a.value, a.err = read(n.loop.replica.Machine(), v.Outcomes)
-		}
-		back <- a
-	}})
+	n.loop.propose(&proposal{
+		items: items, count: count, ctx: context.WithoutCancel(ctx),
+		answer: func(v replica.Verdict) {
+			a := answer[T]{err: failure(v)}
+			if a.err == nil {
+				a.value, a.err = read(n.loop.replica.Machine(), v.Outcomes)
+			}
+			back <- a
+		},
+	})
 	return await(ctx, back)
 }
 

@@ -70,7 +70,8 @@ func (n *Node) clockOff() error {
 	if !a.Skewed {
 		return nil
 	}
-	return status.Errorf(status.Unavailable, "the clock of this machine is %s: set it; the node continues by itself then",
+	return status.Errorf(status.Unavailable,
+		"the clock of this machine is %s: set it; the node continues by itself then",
 		a)
 }
 
@@ -89,6 +90,7 @@ func (n *Node) checkStart(logTime int64) {
 			"and messages go by their age too early", "gap", time.Duration(gap).Round(time.Second))
 	case gap < -int64(n.options.ClockSkew):
 		n.logger.Warn("the log's time is ahead of this machine's: "+
-			"stored messages get the log's time until the clock has reached it", "gap", time.Duration(-gap).Round(time.Second))
+			"stored messages get the log's time until the clock has reached it", "gap",
+			time.Duration(-gap).Round(time.Second))
 	}
 }

@@ -63,8 +63,9 @@ func TestClockOff(t *testing.T) {
 			n := c.nodes[skewed]
 			until(t, "a word of the clock", func() bool {
 				err := n.Ready(t.Context())
-				return err != nil && strings.Contains(err.Error(), "the clock of this machine is") && strings.Contains(err.Error(),
-					"1h0m0")
+				return err != nil && strings.Contains(err.Error(), "the clock of this machine is") &&
+					strings.Contains(err.Error(),
+						"1h0m0")
 			})
 			if s := stats(t, n); !s.ClockOff || s.ClockAhead-ahead > bound || ahead-s.ClockAhead > bound {
 				t.Errorf("it tells %v, off %v", s.ClockAhead, s.ClockOff)
@@ -116,8 +117,11 @@ func TestClockOffMustLead(t *testing.T) {
 			})
 			var w broker.Verdict
 			until(t, "a message", func() bool {
-				w = brokertest.Publish(t.Context(), c.nodes[late], broker.Run{Topic: "a", Messages: brokertest.Messages("young"),
-					Count: 1})
+				w = brokertest.Publish(t.Context(), c.nodes[late],
+					broker.Run{
+						Topic: "a", Messages: brokertest.Messages("young"),
+						Count: 1,
+					})
 				return w.Err == nil
 			})
 			if d := off(w.Time); d > bound || d < -bound || w.Time < v.Time {
@@ -136,7 +140,8 @@ func TestClockOffMustLead(t *testing.T) {
 			if s.First != 0 || s.Next < 53 {
 				t.Errorf("the topic keeps %d to %d", s.First, s.Next)
 			}
-			if _, err := c.nodes[first].ConfigureTopic(t.Context(), broker.Topic{Name: "a", RetentionAge: 1}); err != nil {
+			if _, err := c.nodes[first].ConfigureTopic(t.Context(),
+				broker.Topic{Name: "a", RetentionAge: 1}); err != nil {
 				t.Fatal(err)
 			}
 			until(t, "retention", func() bool { return keeps(t, c, "a").First == s.Next })

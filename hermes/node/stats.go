@@ -116,8 +116,10 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	s.Apart, s.Copied = n.apart.err() != nil, n.doubtful.Load()
 	agreed := n.skew.get()
 	s.ClockOff, s.ClockAhead = agreed.Skewed, time.Duration(-agreed.Median)
-	s.Scrub = Scrub{n.scrubber.bytes.Load(), n.scrubber.found.Load(), n.scrubber.repaired.Load(),
-		n.scrubber.open.Load() != nil}
+	s.Scrub = Scrub{
+		n.scrubber.bytes.Load(), n.scrubber.found.Load(), n.scrubber.repaired.Load(),
+		n.scrubber.open.Load() != nil,
+	}
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
 	s.InHandBytes = n.admission.inUse()
@@ -248,7 +250,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	r.err = n.caughtUp(asking)
 	r.at = time.Now()
 	if r.err != nil && status.CodeOf(r.err) == status.DeadlineExceeded {
-		r.err = status.Errorf(status.Unavailable, "this node is behind: it lacks what was committed %s ago", readyWithin)
+		r.err = status.Errorf(status.Unavailable, "this node is behind: it lacks what was committed %s ago",
+			readyWithin)
 	}
 	return r.err
 }

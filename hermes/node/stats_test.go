@@ -121,7 +121,8 @@ func TestLive(t *testing.T) {
 	disk.mu.Lock()
 	disk.held = held
 	disk.mu.Unlock()
-	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}, func(broker.Verdict) {})
+	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1},
+		func(broker.Verdict) {})
 	// On a machine that has no time for the loop either, the loop is what Live tells first, for a while.
 	until(t, "stuck", func() bool { return tells(n.Live(), "the disk does not finish") })
 	until(t, "not ready for it", func() bool { return tells(n.Ready(t.Context()), "the disk does not finish") })

@@ -67,7 +67,8 @@ func (n *Node) topicHere(ctx context.Context, start broker.Start) (t *topic, abs
 	if t, err = n.topics.find(start.Topic); err == nil || !start.Create {
 		return t, false, err
 	}
-	if _, err := n.CreateTopic(ctx, broker.Topic{Name: start.Topic}); err != nil && status.CodeOf(err) != status.Conflict {
+	if _, err := n.CreateTopic(ctx, broker.Topic{Name: start.Topic}); err != nil &&
+		status.CodeOf(err) != status.Conflict {
 		return nil, true, err // Conflict: it is there by now
 	}
 	if err := n.caughtUp(ctx); err != nil {

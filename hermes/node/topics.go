@@ -50,7 +50,8 @@ func (n local) ConfigureTopic(ctx context.Context, t broker.Topic) (broker.Topic
 }
 
 func (n local) changeTopic(ctx context.Context, t broker.Topic,
-	command func(broker.Topic) []byte) (broker.Topic, error) {
+	command func(broker.Topic) []byte,
+) (broker.Topic, error) {
 	if err := hermes.CheckTopic(t.Name); err != nil {
 		return broker.Topic{}, err
 	}

@@ -31,7 +31,8 @@ func (g *group) put(offset uint64, messages []byte, count int, at int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting)+len(messages) > waitingLimit {
-		return status.Errorf(status.ResourceExhausted, "no member of group %s takes the messages that wait for it", g.name)
+		return status.Errorf(status.ResourceExhausted, "no member of group %s takes the messages that wait for it",
+			g.name)
 	}
 	if g.count == 0 {
 		g.offset = offset

@@ -76,8 +76,11 @@ func (b *Broker) Publish(_ context.Context, run broker.Run, done func(broker.Ver
 		done(broker.Verdict{Err: err})
 		return
 	}
-	done(broker.Verdict{Offset: offset, Count: run.Count, Time: now, Provisional: run.Mode != hermes.Consistent, Term: 1,
-		Index: offset + 1})
+	done(broker.Verdict{
+		Offset: offset, Count: run.Count, Time: now, Provisional: run.Mode != hermes.Consistent,
+		Term:  1,
+		Index: offset + 1,
+	})
 }
 
 // OpenProducer implements [broker.Broker]. Nothing that a producer sends is known again.

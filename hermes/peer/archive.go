@@ -46,7 +46,10 @@ func readRestore(r *gen.Restore) broker.Restore {
 		ID: r.GetId(), Step: broker.Step(min(r.GetStep(), 255)), Topic: readTopic(r.GetTopic()),
 		Group: readGroup(r.GetGroup()),
 		Runs: each(r.GetRuns(), func(b *gen.Batch) broker.Batch {
-			return broker.Batch{Offset: b.GetOffset(), Count: int(b.GetCount()), Time: b.GetTime(), Messages: b.GetMessages()}
+			return broker.Batch{
+				Offset: b.GetOffset(), Count: int(b.GetCount()), Time: b.GetTime(),
+				Messages: b.GetMessages(),
+			}
 		}),
 	}
 }

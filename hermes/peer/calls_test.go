@@ -321,8 +321,10 @@ func TestBatchInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		payloads, err := brokertest.Payloads(got.Messages)
-		if err != nil || got.Offset != want.offset || fmt.Sprint(payloads) != want.payloads || got.Count != len(payloads) {
-			t.Errorf("with a limit of %d come %v at %d (%d), %v; want %v at %d", want.limit, payloads, got.Offset, got.Count,
+		if err != nil || got.Offset != want.offset || fmt.Sprint(payloads) != want.payloads ||
+			got.Count != len(payloads) {
+			t.Errorf("with a limit of %d come %v at %d (%d), %v; want %v at %d", want.limit, payloads, got.Offset,
+				got.Count,
 				err, want.payloads, want.offset)
 		}
 	}

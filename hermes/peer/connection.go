@@ -235,8 +235,9 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 func (o *Options) judge(h *gen.Hello) error {
 	switch {
 	case h.GetVersion() != version:
-		return status.Errorf(status.Unimplemented, "node %d speaks version %d of the protocol between nodes, not %d: bring "+
-			"both to one release", o.ID, version, h.GetVersion())
+		return status.Errorf(status.Unimplemented,
+			"node %d speaks version %d of the protocol between nodes, not %d: bring "+
+				"both to one release", o.ID, version, h.GetVersion())
 	case h.GetCluster() != o.Cluster:
 		return status.Errorf(status.PermissionDenied, "this is cluster %q, not %.60q: check the addresses of peers",
 			o.Cluster, h.GetCluster())

@@ -85,9 +85,10 @@ func writeMember(m broker.Member) *gen.Member {
 
 func readMember(m *gen.Member) broker.Member {
 	return broker.Member{
-		ID: m.GetId(), Name: m.GetName(), Peer: m.GetPeer(), GRPC: m.GetGrpc(), HTTP: m.GetHttp(), Learner: m.GetLearner(),
-		Leader: m.GetLeader(),
-		Match:  m.GetMatch(), Reached: m.GetReached(),
+		ID: m.GetId(), Name: m.GetName(), Peer: m.GetPeer(), GRPC: m.GetGrpc(), HTTP: m.GetHttp(),
+		Learner: m.GetLearner(),
+		Leader:  m.GetLeader(),
+		Match:   m.GetMatch(), Reached: m.GetReached(),
 	}
 }
 
@@ -100,7 +101,8 @@ func writeStatus(s broker.Status) *gen.Status {
 
 func readStatus(s *gen.Status) broker.Status {
 	return broker.Status{
-		Node: s.GetNode(), Leader: s.GetLeader(), Term: s.GetTerm(), Committed: s.GetCommitted(), Applied: s.GetApplied(),
+		Node: s.GetNode(), Leader: s.GetLeader(), Term: s.GetTerm(), Committed: s.GetCommitted(),
+		Applied: s.GetApplied(),
 		Members: each(s.GetMembers(), readMember), Unready: s.GetUnready(), Lineage: s.GetLineage(),
 	}
 }

@@ -90,7 +90,8 @@ func TestLineage(t *testing.T) {
 			}
 			back := start(t, 3, memory(t), of(5))
 			back.SetPeer(1, a.Addr().String())
-			if _, err := back.Broker(1).Status(t.Context()); err == nil || !strings.Contains(err.Error(), "is of lineage ") {
+			if _, err := back.Broker(1).Status(t.Context()); err == nil ||
+				!strings.Contains(err.Error(), "is of lineage ") {
 				t.Errorf("the one that dials it gets %v", err)
 			}
 		})

@@ -296,7 +296,8 @@ func (r *reader) next() (kind, []byte, error) {
 		case p.rest == 0:
 			p.kind, p.body = k, make([]byte, 0, min(length+rest, growBytes))
 		case p.kind != k || p.rest != length+rest:
-			return 0, nil, fmt.Errorf("fragment of kind %d with %d bytes follows one of kind %d with %d to come", k, length+rest,
+			return 0, nil, fmt.Errorf("fragment of kind %d with %d bytes follows one of kind %d with %d to come", k,
+				length+rest,
 				p.kind, p.rest)
 		}
 		p.body = grow(p.body, length, rest)

@@ -29,9 +29,12 @@ func TestRefusals(t *testing.T) {
 		want status.Code
 		says string
 	}{
-		"another cluster": {func(o *peer.Options) { o.Cluster = "other" }, 2, status.Unavailable, `this is cluster "test"`},
-		"another node":    {func(*peer.Options) {}, 3, status.Unavailable, "this is node 2, not 3"},
-		"the same id":     {func(o *peer.Options) { o.ID = 2 }, 3, status.Unavailable, "this is node 2"},
+		"another cluster": {
+			func(o *peer.Options) { o.Cluster = "other" }, 2, status.Unavailable,
+			`this is cluster "test"`,
+		},
+		"another node": {func(*peer.Options) {}, 3, status.Unavailable, "this is node 2, not 3"},
+		"the same id":  {func(o *peer.Options) { o.ID = 2 }, 3, status.Unavailable, "this is node 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := start(t, 1, memory(t), c.as), start(t, 2, memory(t))
@@ -51,7 +54,9 @@ func TestRefusals(t *testing.T) {
 func TestIdentityCheck(t *testing.T) {
 	knows := func(incarnation uint64, met chan<- uint64) func(*peer.Options) {
 		return func(o *peer.Options) {
-			o.IdentityCheck = peer.IdentityCheck{Incarnation: incarnation, Begun: func() bool { return incarnation < 10 },
+			o.IdentityCheck = peer.IdentityCheck{
+				Incarnation: incarnation,
+				Begun:       func() bool { return incarnation < 10 },
 				Meet: func(id, incarnation uint64, begun bool) error {
 					select {
 					case met <- incarnation:
@@ -61,7 +66,8 @@ func TestIdentityCheck(t *testing.T) {
 						return status.Errorf(status.Conflict, "node %d had another directory", id)
 					}
 					return nil
-				}}
+				},
+			}
 		}
 	}
 	met := make(chan uint64, 1)
@@ -245,8 +251,10 @@ func TestMutualTLS(t *testing.T) {
 	bare.Certificates = nil
 	stranger := theirs()
 	stranger.RootCAs = ours().RootCAs
-	for name, c := range map[string]*tls.Config{"no certificate": bare, "another authority's": stranger,
-		"in the clear": nil} {
+	for name, c := range map[string]*tls.Config{
+		"no certificate": bare, "another authority's": stranger,
+		"in the clear": nil,
+	} {
 		err := peer.Ask(t.Context(), peer.Options{Cluster: "test", TLS: c}, b.Addr().String(),
 			func(other broker.Broker) error {
 				_, err := other.Status(context.WithoutCancel(t.Context()))

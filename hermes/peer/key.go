@@ -80,8 +80,9 @@ func (c *connection) challenge(o *Options, hello *gen.Hello) error {
 // respond is the dialling end's part: it answers the challenge to its hello, and returns the next frame.
 func (c *connection) respond(o *Options, hello, challenge *gen.Hello) (*gen.Hello, error) {
 	nonce := challenge.GetNonce()
-	if len(nonce) != nonceBytes || !hmac.Equal(challenge.GetProof(), prove(o.Key, proofDialled, hello, challenge.GetFrom(),
-		nonce)) {
+	if len(nonce) != nonceBytes ||
+		!hmac.Equal(challenge.GetProof(), prove(o.Key, proofDialled, hello, challenge.GetFrom(),
+			nonce)) {
 		return nil, errNoProof
 	}
 	if err := c.sendHello(&gen.Hello{

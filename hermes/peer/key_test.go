@@ -41,7 +41,8 @@ func TestKey(t *testing.T) {
 	if err := ask(aKey); err != nil {
 		t.Error(err)
 	}
-	if err := ask(anotherKey); status.CodeOf(err) != status.Unavailable && status.CodeOf(err) != status.Unauthenticated {
+	if err := ask(anotherKey); status.CodeOf(err) != status.Unavailable &&
+		status.CodeOf(err) != status.Unauthenticated {
 		t.Errorf("with another key: %v", err)
 	}
 	if _, err := peer.New(peer.Options{

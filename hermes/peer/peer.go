@@ -270,7 +270,8 @@ func (t *Transport) Broker(id uint64) broker.Broker {
 		if l := t.link(id); l != nil {
 			return l.caller(ctx)
 		}
-		return nil, status.Errorf(status.Unavailable, "node %d is not a member that node %d knows; ask again", id, t.o.ID)
+		return nil, status.Errorf(status.Unavailable, "node %d is not a member that node %d knows; ask again", id,
+			t.o.ID)
 	}}
 }
 

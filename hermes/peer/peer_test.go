@@ -53,8 +53,10 @@ func start(t *testing.T, id uint64, local broker.Broker, change ...func(*peer.Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := peer.Options{Cluster: "test", IdentityCheck: peer.IdentityCheck{Knows: 1}, ID: id, Listener: listener,
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	o := peer.Options{
+		Cluster: "test", IdentityCheck: peer.IdentityCheck{Knows: 1}, ID: id, Listener: listener,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
 	for _, c := range change {
 		c(&o)
 	}

@@ -44,7 +44,10 @@ func (r remote) call(ctx context.Context, request *gen.Call) (*gen.Reply, error)
 }
 
 func (r remote) OpenProducer(ctx context.Context) (uint64, error) {
-	reply, err := r.call(ctx, &gen.Call{Method: gen.Method_METHOD_OPEN_PRODUCER, Owner: writeOwner(broker.OwnerOf(ctx))})
+	reply, err := r.call(ctx, &gen.Call{
+		Method: gen.Method_METHOD_OPEN_PRODUCER,
+		Owner:  writeOwner(broker.OwnerOf(ctx)),
+	})
 	return reply.GetProducer(), err
 }
 
@@ -80,13 +83,17 @@ func (r remote) DeleteTopic(ctx context.Context, name string) error {
 }
 
 func (r remote) Topic(ctx context.Context, name string, linearizable bool) (broker.Topic, error) {
-	return r.topic(ctx, &gen.Call{Method: gen.Method_METHOD_TOPIC, Topic: &gen.Topic{Name: name},
-		Linearizable: linearizable})
+	return r.topic(ctx, &gen.Call{
+		Method: gen.Method_METHOD_TOPIC, Topic: &gen.Topic{Name: name},
+		Linearizable: linearizable,
+	})
 }
 
 func (r remote) ListTopics(ctx context.Context, prefix, after string, limit int) ([]broker.Topic, error) {
-	reply, err := r.call(ctx, &gen.Call{Method: gen.Method_METHOD_LIST_TOPICS, Prefix: prefix, After: after,
-		Limit: int64(limit)})
+	reply, err := r.call(ctx, &gen.Call{
+		Method: gen.Method_METHOD_LIST_TOPICS, Prefix: prefix, After: after,
+		Limit: int64(limit),
+	})
 	return each(reply.GetTopics(), readTopic), err
 }
 
@@ -103,17 +110,25 @@ func (r remote) group(ctx context.Context, request *gen.Call) (broker.Group, err
 }
 
 func (r remote) CreateGroup(ctx context.Context, g broker.Group, start broker.Start) (broker.Group, error) {
-	return r.group(ctx, &gen.Call{Method: gen.Method_METHOD_CREATE_GROUP, Group: writeGroup(g), Start: writeStart(&start),
-		Owner: writeOwner(broker.OwnerOf(ctx))})
+	return r.group(ctx, &gen.Call{
+		Method: gen.Method_METHOD_CREATE_GROUP, Group: writeGroup(g),
+		Start: writeStart(&start),
+		Owner: writeOwner(broker.OwnerOf(ctx)),
+	})
 }
 
 func (r remote) SeekGroup(ctx context.Context, topic, name string, to broker.Start) (broker.Group, error) {
-	return r.group(ctx, &gen.Call{Method: gen.Method_METHOD_SEEK_GROUP, Group: &gen.Group{Topic: topic, Name: name},
-		Start: writeStart(&to)})
+	return r.group(ctx, &gen.Call{
+		Method: gen.Method_METHOD_SEEK_GROUP, Group: &gen.Group{Topic: topic, Name: name},
+		Start: writeStart(&to),
+	})
 }
 
 func (r remote) DeleteGroup(ctx context.Context, topic, name string) error {
-	_, err := r.call(ctx, &gen.Call{Method: gen.Method_METHOD_DELETE_GROUP, Group: &gen.Group{Topic: topic, Name: name}})
+	_, err := r.call(ctx, &gen.Call{
+		Method: gen.Method_METHOD_DELETE_GROUP,
+		Group:  &gen.Group{Topic: topic, Name: name},
+	})
 	return err
 }
 

@@ -179,7 +179,10 @@ func (f *remoteFeed) take(room broker.Room) (b broker.Batch, ok bool, err error)
 
 // credit grants bytes, and of a group a number of messages, 0 for any.
 func (f *remoteFeed) credit(amounts ...uint64) {
-	f.c.c.out.put(frame{kind: kindCredit, queue: queueCall, head: appendNumbers(appendNumbers(nil, f.id), amounts...)}, 0)
+	f.c.c.out.put(frame{
+		kind: kindCredit, queue: queueCall,
+		head: appendNumbers(appendNumbers(nil, f.id), amounts...),
+	}, 0)
 }
 
 func (f *remoteFeed) Ack(ctx context.Context, ranges []broker.Range) error {
@@ -187,8 +190,10 @@ func (f *remoteFeed) Ack(ctx context.Context, ranges []broker.Range) error {
 }
 
 func (f *remoteFeed) Nack(ctx context.Context, ranges []broker.Range, reason string, delay int64) error {
-	return f.ask(ctx, &gen.Call{Method: gen.Method_METHOD_NACK, Feed: f.id, Ranges: writeRanges(ranges), Reason: reason,
-		Delay: delay})
+	return f.ask(ctx, &gen.Call{
+		Method: gen.Method_METHOD_NACK, Feed: f.id, Ranges: writeRanges(ranges), Reason: reason,
+		Delay: delay,
+	})
 }
 
 func (f *remoteFeed) ask(ctx context.Context, request *gen.Call) error {

@@ -43,8 +43,10 @@ func (s *session) subscribe(data []byte) error {
 		return errBody
 	}
 	ctx, cancel := context.WithCancel(broker.WithOwner(s.ctx, readOwner(start.GetOwner())))
-	f := &servedFeed{cancel: cancel, wake: make(chan struct{}, 1), credit: int64(credit),
-		pull: start.GetFrom() == uint32(broker.FromGroup)}
+	f := &servedFeed{
+		cancel: cancel, wake: make(chan struct{}, 1), credit: int64(credit),
+		pull: start.GetFrom() == uint32(broker.FromGroup),
+	}
 	s.mu.Lock()
 	if s.feeds[id] != nil {
 		s.mu.Unlock()
@@ -96,7 +98,10 @@ func (s *session) deliver(ctx context.Context, id uint64, f *servedFeed, left ti
 			return nil
 		}
 		if batch.Gap != nil && s.c.knows > 0 {
-			s.c.out.put(frame{kind: kindGap, queue: queueCall, head: appendNumbers(nil, id, batch.Gap.First, batch.Gap.Last)}, 0)
+			s.c.out.put(frame{
+				kind: kindGap, queue: queueCall,
+				head: appendNumbers(nil, id, batch.Gap.First, batch.Gap.Last),
+			}, 0)
 		}
 		head := appendBatchHead(make([]byte, 0, 48), id, &batch)
 		if !s.c.out.put(frame{kind: kindBatch, queue: queueCall, head: head, tail: batch.Messages}, 0) {
@@ -107,7 +112,8 @@ func (s *session) deliver(ctx context.Context, id uint64, f *servedFeed, left ti
 
 // open subscribes. The deadline is for that alone: the feed lives until it is closed.
 func (s *session) open(ctx context.Context, f *servedFeed, left time.Duration,
-	start broker.Start) (broker.Feed, error) {
+	start broker.Start,
+) (broker.Feed, error) {
 	opening, cancel := context.WithCancel(ctx)
 	if left > 0 {
 		late := time.AfterFunc(left, cancel)

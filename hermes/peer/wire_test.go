@@ -101,8 +101,10 @@ func TestBodies(t *testing.T) {
 	if id != 5 || left != time.Second || err != nil || !reflect.DeepEqual(got, run) {
 		t.Errorf("%+v comes back as %d %v %+v %v", run, id, left, got, err)
 	}
-	want := broker.Verdict{Offset: math.MaxUint64, Count: 4, Time: -1, Duplicate: true, Provisional: true, Term: 2,
-		Index: 3}
+	want := broker.Verdict{
+		Offset: math.MaxUint64, Count: 4, Time: -1, Duplicate: true, Provisional: true, Term: 2,
+		Index: 3,
+	}
 	if _, v, err := readVerdict(appendVerdict(nil, 5, &want)); err != nil || v != want {
 		t.Errorf("%+v comes back as %+v %v", want, v, err)
 	}
@@ -197,8 +199,10 @@ func TestAnnouncedIsNotAllocated(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add(written(f, frame{kind: kindAlive, queue: queueControl}, frame{kind: kindBatch, queue: queueCall,
-		head: patterned(100_000, 5)}))
+	f.Add(written(f, frame{kind: kindAlive, queue: queueControl}, frame{
+		kind: kindBatch, queue: queueCall,
+		head: patterned(100_000, 5),
+	}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := reader{r: bufio.NewReader(bytes.NewReader(data))}

@@ -99,7 +99,8 @@ func (f *follower) check(s *stored, b broker.Batch, limit int) error {
 		return fmt.Errorf("topic %d: got offset %d again, wanted %d", f.topic, b.Offset, f.want)
 	}
 	if b.Offset > f.want && b.Offset > s.first {
-		return fmt.Errorf("topic %d: offsets %d to %d were skipped; trimmed are those before %d", f.topic, f.want, b.Offset-1,
+		return fmt.Errorf("topic %d: offsets %d to %d were skipped; trimmed are those before %d", f.topic, f.want,
+			b.Offset-1,
 			s.first)
 	}
 	if len(b.Messages) > limit && b.Count > 1 {
@@ -130,7 +131,8 @@ func content(s *stored, topic uint32, b broker.Batch) error {
 			return err
 		}
 		if id != topic || offset != b.Offset+uint64(n) {
-			return fmt.Errorf("message %d of the batch at %d of topic %d is %d of topic %d", n, b.Offset, topic, offset, id)
+			return fmt.Errorf("message %d of the batch at %d of topic %d is %d of topic %d", n, b.Offset, topic,
+				offset, id)
 		}
 		n++
 	}

@@ -92,8 +92,10 @@ type piece struct {
 
 // New makes an empty log.
 func New(o Options) *Log {
-	t := &Log{read: o.Read, bytesMost: o.Bytes, readersMost: o.Readers, topics: map[uint32]*topic{},
-		ends: map[uint32]uint64{}, tellMost: tellMost}
+	t := &Log{
+		read: o.Read, bytesMost: o.Bytes, readersMost: o.Readers, topics: map[uint32]*topic{},
+		ends: map[uint32]uint64{}, tellMost: tellMost,
+	}
 	if t.bytesMost == 0 {
 		t.bytesMost = defaultBytes
 	}

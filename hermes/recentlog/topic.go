@@ -79,8 +79,10 @@ func (p *topic) take(time int64, runs []Run, after []int) {
 			count += runs[i].Count
 			n++
 		}
-		b := broker.Batch{Offset: runs[first].Offset, Count: count, Time: cmp.Or(runs[first].Time, time), Attempt: 1,
-			Messages: runs[first].Messages}
+		b := broker.Batch{
+			Offset: runs[first].Offset, Count: count, Time: cmp.Or(runs[first].Time, time), Attempt: 1,
+			Messages: runs[first].Messages,
+		}
 		if n > 1 {
 			b.Messages = make([]byte, 0, bytes)
 			for j := first; n > 0; j, n = after[j], n-1 {

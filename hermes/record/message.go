@@ -80,7 +80,8 @@ func CheckMessage(m *hermes.Message) error {
 
 func checkRun(size int) error {
 	if size > hermes.RunLimit {
-		return status.Errorf(status.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several",
+		return status.Errorf(status.InvalidArgument,
+			"a run has %d bytes; at most %d are allowed: publish it as several",
 			size, hermes.RunLimit)
 	}
 	return nil
@@ -88,7 +89,8 @@ func checkRun(size int) error {
 
 func checkBytes(what string, at, size, limit int) error {
 	if size > limit {
-		return status.Errorf(status.InvalidArgument, "message %d has a %s of %d bytes; at most %d are allowed", at, what,
+		return status.Errorf(status.InvalidArgument, "message %d has a %s of %d bytes; at most %d are allowed", at,
+			what,
 			size, limit)
 	}
 	return nil
@@ -111,7 +113,8 @@ func check(messages []byte, headersLimit int) (count int, err error) {
 		}
 		if count == hermes.RunMessages {
 			return 0, status.Errorf(status.InvalidArgument,
-				"a run has more than %d messages, which are all that are allowed: publish it as several", hermes.RunMessages)
+				"a run has more than %d messages, which are all that are allowed: publish it as several",
+				hermes.RunMessages)
 		}
 		if err := checkMessage(message, count, headersLimit); err != nil {
 			return 0, err
@@ -152,7 +155,8 @@ func checkMessage(message []byte, at, headersLimit int) error {
 				return errHeaders(at, headers, headersLimit)
 			}
 		default:
-			return status.Errorf(status.InvalidArgument, "message %d has field %d twice, or it is unknown here", at, tag>>3)
+			return status.Errorf(status.InvalidArgument, "message %d has field %d twice, or it is unknown here", at,
+				tag>>3)
 		}
 		message = rest
 	}
@@ -165,7 +169,8 @@ func header(b []byte, at int) (name, value []byte, err error) {
 	for len(b) > 0 {
 		tag, held, rest, ok := field(b)
 		if !ok || tag>>3 > 2 || seen[tag>>3] {
-			return nil, nil, status.Errorf(status.InvalidArgument, "message %d has a header that is no Header of hermes.proto",
+			return nil, nil, status.Errorf(status.InvalidArgument,
+				"message %d has a header that is no Header of hermes.proto",
 				at)
 		}
 		seen[tag>>3] = true

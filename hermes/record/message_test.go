@@ -21,8 +21,10 @@ import (
 func draw(r *rand.Rand) hermes.Message {
 	m := hermes.Message{Payload: filled(r, r.IntN(400)), Key: filled(r, r.IntN(3)*r.IntN(200))}
 	for range r.IntN(4) {
-		m.Headers = append(m.Headers, hermes.Header{Name: "né" + strings.Repeat("n", r.IntN(100)),
-			Value: filled(r, r.IntN(200))})
+		m.Headers = append(m.Headers, hermes.Header{
+			Name:  "né" + strings.Repeat("n", r.IntN(100)),
+			Value: filled(r, r.IntN(200)),
+		})
 	}
 	return m
 }
@@ -55,12 +57,16 @@ func TestCheckMessageIsCheck(t *testing.T) {
 		case 2:
 			m.Key = make([]byte, hermes.KeyLimit+random.IntN(2))
 		case 3:
-			m.Headers = append(m.Headers, hermes.Header{Name: strings.Repeat("n", hermes.HeaderNameLimit+random.IntN(2))})
+			m.Headers = append(m.Headers,
+				hermes.Header{Name: strings.Repeat("n", hermes.HeaderNameLimit+random.IntN(2))})
 		case 4:
-			m.Headers = append(m.Headers, hermes.Header{Name: []string{"", "\xff", "é"}[random.IntN(3)],
-				Value: filled(random, 3)})
+			m.Headers = append(m.Headers, hermes.Header{
+				Name:  []string{"", "\xff", "é"}[random.IntN(3)],
+				Value: filled(random, 3),
+			})
 		case 5:
-			m.Headers = append(m.Headers, hermes.Header{Name: "n", Value: make([]byte, hermes.HeadersLimit-1+random.IntN(2))})
+			m.Headers = append(m.Headers,
+				hermes.Header{Name: "n", Value: make([]byte, hermes.HeadersLimit-1+random.IntN(2))})
 		}
 		_, want := record.Check(record.AppendMessage(nil, &m))
 		if got := record.CheckMessage(&m); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -195,7 +201,8 @@ func TestCheckBounds(t *testing.T) {
 		},
 		{"the most headers", at(hermes.Message{Headers: []hermes.Header{header(4, 4092), header(96, 4000)}}), 1, 0},
 		{
-			"headers too long together", at(hermes.Message{Headers: []hermes.Header{header(4, 4092), header(97, 4000)}}), 0,
+			"headers too long together",
+			at(hermes.Message{Headers: []hermes.Header{header(4, 4092), header(97, 4000)}}), 0,
 			status.InvalidArgument,
 		},
 		{"the most messages", bytes.Repeat([]byte{0x12, 0}, hermes.RunMessages), hermes.RunMessages, 0},
@@ -206,7 +213,12 @@ func TestCheckBounds(t *testing.T) {
 		{"fields in another order", one(of(3, of(1, []byte("n"))), of(2, []byte("k")), of(3, of(1, []byte("n"))),
 			of(1, []byte("p"))), 1, 0},
 		{"value before name", one(of(3, append(of(2, []byte("v")), of(1, []byte("n"))...))), 1, 0},
-		{"a length in more bytes than it needs", []byte{0x12, 0x84, 0x00, 0x0a, 0x82, 0x80, 0x00}, 0, status.InvalidArgument},
+		{
+			"a length in more bytes than it needs",
+			[]byte{0x12, 0x84, 0x00, 0x0a, 0x82, 0x80, 0x00},
+			0,
+			status.InvalidArgument,
+		},
 		{"a length in more bytes, whole", []byte{0x12, 0x84, 0x00, 0x0a, 0x81, 0x00, 'x'}, 1, 0},
 
 		{"nothing", nil, 0, status.InvalidArgument},
@@ -214,7 +226,10 @@ func TestCheckBounds(t *testing.T) {
 		{"a number", []byte{0x10, 0x01}, 0, status.InvalidArgument},
 		{"a message cut off", []byte{0x12, 0x02, 0x0a}, 0, status.InvalidArgument},
 		{"a length cut off", []byte{0x12}, 0, status.InvalidArgument},
-		{"a length of 2^64-1", append([]byte{0x12}, protowire.AppendVarint(nil, 1<<64-1)...), 0, status.InvalidArgument},
+		{
+			"a length of 2^64-1", append([]byte{0x12}, protowire.AppendVarint(nil, 1<<64-1)...), 0,
+			status.InvalidArgument,
+		},
 		{"a length past 2^64", append([]byte{0x12}, bytes.Repeat([]byte{0xff}, 10)...), 0, status.InvalidArgument},
 		{"the second is no message", append([]byte{0x12, 0}, 0x1a, 0), 0, status.InvalidArgument},
 		{"a field of a later form", one(of(4, nil)), 0, status.InvalidArgument},
@@ -265,7 +280,10 @@ func TestReadMessage(t *testing.T) {
 
 // Whatever Check lets pass, protobuf reads too, and as the same; nothing panics.
 func FuzzCheck(f *testing.F) {
-	m := hermes.Message{Payload: []byte("p"), Key: []byte("k"), Headers: []hermes.Header{{Name: "n", Value: []byte("v")}}}
+	m := hermes.Message{
+		Payload: []byte("p"), Key: []byte("k"),
+		Headers: []hermes.Header{{Name: "n", Value: []byte("v")}},
+	}
 	f.Add(record.AppendMessage(record.AppendMessage(nil, &m), &hermes.Message{}))
 	f.Add([]byte{0x12, 0x84, 0x00, 0x0a, 0x81, 0x00, 'x'})
 	f.Add([]byte{0x12, 0x02, 0x0a})

@@ -108,7 +108,8 @@ func Parse(data []byte) (time int64, items iter.Seq2[Item, error], err error) {
 	}
 	if data[0] != Version {
 		return 0, nil, status.Errorf(status.Unimplemented,
-			"the log has an entry of form %d and this program reads form %d: run the version that wrote it, or a later one",
+			"the log has an entry of form %d and this program reads form %d: run the version that wrote it, or a "+
+				"later one",
 			data[0], Version)
 	}
 	c := cursor{data: data, at: 1}

@@ -45,12 +45,17 @@ func write(time int64, items []record.Item) []byte {
 func TestForm(t *testing.T) {
 	t.Parallel()
 	data := record.AppendEntry(nil, 300)
-	data = record.AppendRun(data, record.Run{Topic: 1, Producer: 200, Sequence: 3, Count: 1, Messages: []byte{0x12, 0x03,
-		0x0a, 0x01, 'x'}})
+	data = record.AppendRun(data,
+		record.Run{Topic: 1, Producer: 200, Sequence: 3, Count: 1, Messages: []byte{
+			0x12, 0x03,
+			0x0a, 0x01, 'x',
+		}})
 	data = record.AppendCommand(data, []byte("cmd"))
 	data = record.AppendRun(data, record.Run{Topic: 2, Count: 4, Messages: []byte("left away"), Cleaned: true})
-	old := record.Run{Topic: 3, Producer: 7, Sequence: 70, Old: true, Time: 129, Count: 1, Messages: []byte{0x12, 0x03,
-		0x0a, 0x01, 'x'}}
+	old := record.Run{Topic: 3, Producer: 7, Sequence: 70, Old: true, Time: 129, Count: 1, Messages: []byte{
+		0x12, 0x03,
+		0x0a, 0x01, 'x',
+	}}
 	data = record.AppendRun(data, old)
 	old.Cleaned = true
 	data = record.AppendRun(data, old)
@@ -81,7 +86,8 @@ func TestForm(t *testing.T) {
 		t.Errorf("%+v", items[1])
 	}
 	for i, cleaned := range []bool{false, true} {
-		if r := items[3+i].Run; !r.Old || r.Time != 129 || r.Producer != 7 || r.Sequence != 70 || r.Cleaned != cleaned ||
+		if r := items[3+i].Run; !r.Old || r.Time != 129 || r.Producer != 7 || r.Sequence != 70 ||
+			r.Cleaned != cleaned ||
 			r.Size != 5 {
 			t.Errorf("%+v", r)
 		}
@@ -104,8 +110,10 @@ func TestRoundTrip(t *testing.T) {
 				items = append(items, record.Item{Command: make([]byte, random.IntN(300))})
 				continue
 			}
-			run := record.Run{Topic: random.Uint32(), Producer: random.Uint64() >> random.IntN(64),
-				Sequence: random.Uint64() >> random.IntN(64), Count: 1 + random.Uint32N(9)}
+			run := record.Run{
+				Topic: random.Uint32(), Producer: random.Uint64() >> random.IntN(64),
+				Sequence: random.Uint64() >> random.IntN(64), Count: 1 + random.Uint32N(9),
+			}
 			run.Size = int(2*run.Count + random.Uint32N(500))
 			if run.Cleaned = random.IntN(4) == 0; !run.Cleaned {
 				run.Messages = make([]byte, run.Size)
@@ -157,7 +165,12 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"a later form", []byte{2, 0}, "form 2", status.Unimplemented},
 		{"no time", []byte{1}, "time", status.Internal},
-		{"a time past int64", []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "time", status.Internal},
+		{
+			"a time past int64",
+			[]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1},
+			"time",
+			status.Internal,
+		},
 		{"an unknown kind", []byte{1, 0, 9}, "kind of item", status.Internal},
 		{"a command cut off", []byte{1, 0, 2, 5, 'a'}, "command", status.Internal},
 		{
@@ -169,7 +182,12 @@ func TestParseRefuses(t *testing.T) {
 		{"unknown flags", run(func(b []byte) { b[4] = 4 }), "flags", status.Internal},
 		{"no message", run(func(b []byte) { b[7] = 0 }), "count", status.Internal},
 		{"more messages than bytes for them", run(func(b []byte) { b[7] = 2 }), "messages", status.Internal},
-		{"a cleaned run that had fewer bytes than messages", []byte{1, 0, 1, 1, 1, 0, 0, 2, 3}, "messages", status.Internal},
+		{
+			"a cleaned run that had fewer bytes than messages",
+			[]byte{1, 0, 1, 1, 1, 0, 0, 2, 3},
+			"messages",
+			status.Internal,
+		},
 		{"messages cut off", run(func(b []byte) { b[8] = 3 }), "messages", status.Internal},
 	} {
 		_, items, err := parse(c.data)
@@ -187,7 +205,10 @@ func TestParseRefuses(t *testing.T) {
 // A run that is cleaned, whole as Parse read it or later, says what it had.
 func TestClean(t *testing.T) {
 	t.Parallel()
-	whole := record.Item{Run: record.Run{Topic: 3, Producer: 4, Sequence: 5, Count: 2, Messages: []byte{0x12, 0, 0x12, 0}}}
+	whole := record.Item{Run: record.Run{
+		Topic: 3, Producer: 4, Sequence: 5, Count: 2,
+		Messages: []byte{0x12, 0, 0x12, 0},
+	}}
 	_, items, err := parse(write(1, []record.Item{whole}))
 	if err != nil {
 		t.Fatal(err)
@@ -224,9 +245,11 @@ func TestParseStops(t *testing.T) {
 // nothing makes it panic or read outside the entry.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add(write(math.MaxInt64, []record.Item{{Command: []byte("c")},
+	f.Add(write(math.MaxInt64, []record.Item{
+		{Command: []byte("c")},
 		{Run: record.Run{Topic: 1, Count: 2, Messages: []byte{0x12, 0, 0x12, 0}}},
-		{Run: record.Run{Topic: 2, Count: 2, Size: 4, Cleaned: true}}}))
+		{Run: record.Run{Topic: 2, Count: 2, Size: 4, Cleaned: true}},
+	}))
 	f.Add([]byte{1, 0, 2, 5, 'a'})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		time, items, err := parse(data)

@@ -78,7 +78,8 @@ func (r *Replica) run() {
 	if r.doubtful || r.broken != nil {
 		return
 	}
-	if !slices.Contains(r.conf.GetVoters(), r.options.ID) && !slices.Contains(r.conf.GetVotersOutgoing(), r.options.ID) {
+	if !slices.Contains(r.conf.GetVoters(), r.options.ID) &&
+		!slices.Contains(r.conf.GetVotersOutgoing(), r.options.ID) {
 		return
 	}
 	if err := r.node.Campaign(); err != nil {

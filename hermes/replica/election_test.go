@@ -28,7 +28,8 @@ func TestBrokenLeader(t *testing.T) {
 			}
 			for ticks := 0; w.nodes[c.leader].leader != c.leader; ticks++ {
 				if ticks == c.ticks {
-					t.Fatalf("after %d ticks node 2 follows %d and node 3 %d", ticks, w.nodes[2].leader, w.nodes[3].leader)
+					t.Fatalf("after %d ticks node 2 follows %d and node 3 %d", ticks, w.nodes[2].leader,
+						w.nodes[3].leader)
 				}
 				w.nodes[2].Tick()
 				w.nodes[3].Tick()
@@ -73,7 +74,8 @@ func TestBrokenLeadersInARow(t *testing.T) {
 			c.tell(id, dead)
 		}
 		c.order = c.order[1:]
-		c.tick(int(dead) - 1) // who is not first among the voters that are left, the dead included, waits a tick for each
+		// who is not first among the voters that are left, the dead included, waits a tick for each
+		c.tick(int(dead) - 1)
 		if n := c.nodes[dead+1]; n.leader != n.id {
 			t.Fatalf("node %d died, and node %d follows %d", dead, n.id, n.leader)
 		}

@@ -37,9 +37,11 @@ func (s Seen) Lacks(now Standing) error {
 	case term < s.Term:
 		return fmt.Errorf("it was seen to vote or acknowledge in term %d, and knows only term %d", s.Term, term)
 	case now.Last < s.Committed:
-		return fmt.Errorf("it acknowledged entry %d, which is committed, and its log ends at entry %d", s.Committed, now.Last)
+		return fmt.Errorf("it acknowledged entry %d, which is committed, and its log ends at entry %d", s.Committed,
+			now.Last)
 	case term == s.Term && now.Last < s.Match:
-		return fmt.Errorf("it acknowledged entry %d in term %d, and its log ends at entry %d", s.Match, s.Term, now.Last)
+		return fmt.Errorf("it acknowledged entry %d in term %d, and its log ends at entry %d", s.Match, s.Term,
+			now.Last)
 	}
 	return nil
 }
@@ -198,7 +200,8 @@ func (r *Replica) checkLeader(m *raftpb.Message, commit uint64) error {
 		is, _ := r.termAt(index)
 		r.confess(m, commit)
 		return r.diverge(m.GetFrom(), fmt.Sprintf(
-			"it leads in term %d and has an entry of term %d at index %d, where this node has a committed one of term %d",
+			"it leads in term %d and has an entry of term %d at index %d, where this node has a committed one of "+
+				"term %d",
 			m.GetTerm(), term, index, is))
 	}
 	switch m.GetType() {
@@ -241,7 +244,8 @@ func (r *Replica) checkMatch(m *raftpb.Message) error {
 	case term != 0 && r.differs(index, term):
 		is, _ := r.termAt(index)
 		return &Diverged{m.GetFrom(), fmt.Sprintf(
-			"it acknowledges an entry of term %d at index %d, where the leader, this node, has one of term %d", term, index, is)}
+			"it acknowledges an entry of term %d at index %d, where the leader, this node, has one of term %d", term,
+			index, is)}
 	}
 	return nil
 }

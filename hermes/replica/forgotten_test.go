@@ -160,7 +160,8 @@ func TestMatchBeyondTheLog(t *testing.T) {
 	was, status := leader.Status().Progress[2].Match, leader.Status()
 	answer := func(index, term uint64) error {
 		return leader.Step(&raftpb.Message{
-			Type: raftpb.MsgAppResp.Enum(), From: new(uint64(2)), To: new(uint64(1)), Term: new(status.GetTerm()), Index: &index,
+			Type: raftpb.MsgAppResp.Enum(), From: new(uint64(2)), To: new(uint64(1)), Term: new(status.GetTerm()),
+			Index:   &index,
 			LogTerm: &term,
 		})
 	}
@@ -263,8 +264,11 @@ func TestSeen(t *testing.T) {
 		{"an older term", replica.Standing{Term: 4, Last: 20, LastTerm: 4}, true},
 		{"a shorter log", replica.Standing{Term: 5, Last: 19, LastTerm: 5}, true},
 		{"shortened by a later leader", replica.Standing{Term: 6, Last: 15, LastTerm: 4}, false},
-		{"shortened, and the power was cut before the term was on disk", replica.Standing{Term: 5, Last: 15, LastTerm: 6},
-			false},
+		{
+			"shortened, and the power was cut before the term was on disk",
+			replica.Standing{Term: 5, Last: 15, LastTerm: 6},
+			false,
+		},
 		{"less than was committed", replica.Standing{Term: 9, Last: 9, LastTerm: 9}, true},
 	} {
 		if err := seen.Lacks(c.now); (err != nil) != c.lacks {

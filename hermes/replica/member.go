@@ -20,7 +20,10 @@ import (
 func (r *Replica) ProposeChange(c raftpb.ConfChangeI) (ticket uint64) {
 	ticket = r.nextTicket()
 	if _, err := changed(r.conf, c.AsV2()); err != nil {
-		r.answer(Verdict{Ticket: ticket, Err: status.Errorf(status.InvalidArgument, "members cannot be changed so: %v", err)})
+		r.answer(Verdict{
+			Ticket: ticket,
+			Err:    status.Errorf(status.InvalidArgument, "members cannot be changed so: %v", err),
+		})
 		return ticket
 	}
 	r.changes = append(r.changes, change{ticket, c})

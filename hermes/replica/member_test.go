@@ -152,8 +152,11 @@ func TestWhatCannotBeAppliedStopsTheNode(t *testing.T) {
 	_ = c.nodes[3].Step(&raftpb.Message{
 		Type: raftpb.MsgApp.Enum(), From: new(uint64(1)), To: new(uint64(3)), Term: new(uint64(9)),
 		Index: new(c.nodes[3].Committed()), LogTerm: new(c.nodes[3].Status().GetTerm()),
-		Commit:  new(c.nodes[3].Committed() + 1),
-		Entries: []*raftpb.Entry{{Index: new(c.nodes[3].Committed() + 1), Term: new(uint64(9)), Data: []byte("nonsense")}},
+		Commit: new(c.nodes[3].Committed() + 1),
+		Entries: []*raftpb.Entry{{
+			Index: new(c.nodes[3].Committed() + 1), Term: new(uint64(9)),
+			Data: []byte("nonsense"),
+		}},
 	})
 	c.work(c.nodes[3])
 	if c.nodes[3].err == nil {
@@ -171,7 +174,8 @@ func TestReadIndex(t *testing.T) {
 		ticket := c.nodes[id].ReadIndex()
 		c.settle()
 		c.tick(3)
-		if v := c.nodes[id].one(t, ticket); v.Err != nil || v.Index < index || c.nodes[id].Machine().Applied() < v.Index {
+		if v := c.nodes[id].one(t, ticket); v.Err != nil || v.Index < index ||
+			c.nodes[id].Machine().Applied() < v.Index {
 			t.Errorf("node %d read %+v; what was written is at %d", id, v, index)
 		}
 	}
@@ -266,8 +270,10 @@ func TestLearnerAsksALeaderThatIsAlone(t *testing.T) {
 	if n.Committed() >= index {
 		t.Fatal("it knows already what was committed: the test shows nothing")
 	}
-	must(t, n.Step(&raftpb.Message{Type: raftpb.MsgReadIndex.Enum(), From: new(uint64(2)), To: new(uint64(1)),
-		Entries: []*raftpb.Entry{{Data: make([]byte, 16)}}}))
+	must(t, n.Step(&raftpb.Message{
+		Type: raftpb.MsgReadIndex.Enum(), From: new(uint64(2)), To: new(uint64(1)),
+		Entries: []*raftpb.Entry{{Data: make([]byte, 16)}},
+	}))
 	c.lose = func(m *raftpb.Message) bool {
 		if m.GetType() == raftpb.MsgReadIndexResp && m.GetIndex() < index {
 			t.Errorf("it answered %d; what was acknowledged is at %d", m.GetIndex(), index)
@@ -307,8 +313,10 @@ func TestAnswerOfAnEarlierStart(t *testing.T) {
 func TestChangeReplaysMembers(t *testing.T) {
 	c := start(t, 3)
 	n := c.elect(1)
-	for _, change := range []*raftpb.ConfChange{memberChange(raftpb.ConfChangeAddLearnerNode, 4),
-		memberChange(raftpb.ConfChangeAddNode, 4), memberChange(raftpb.ConfChangeRemoveNode, 2)} {
+	for _, change := range []*raftpb.ConfChange{
+		memberChange(raftpb.ConfChangeAddLearnerNode, 4),
+		memberChange(raftpb.ConfChangeAddNode, 4), memberChange(raftpb.ConfChangeRemoveNode, 2),
+	} {
 		n.ProposeChange(change)
 		c.settle()
 	}
@@ -324,7 +332,8 @@ func TestChangeReplaysMembers(t *testing.T) {
 	if fmt.Sprint(conf) != fmt.Sprint(n.Conf()) || !slices.Equal(conf.GetVoters(), []uint64{1, 3, 4}) {
 		t.Errorf("replayed: %v; the replica has %v", conf, n.Conf())
 	}
-	if _, err := replica.Change(conf, &raftpb.Entry{Type: raftpb.EntryConfChange.Enum(), Data: []byte{0xff}}); err == nil {
+	if _, err := replica.Change(conf,
+		&raftpb.Entry{Type: raftpb.EntryConfChange.Enum(), Data: []byte{0xff}}); err == nil {
 		t.Error("nonsense changed the members")
 	}
 }
@@ -338,11 +347,16 @@ func TestStepRefuses(t *testing.T) {
 		return fmt.Sprint(s.GetTerm(), s.GetVote(), s.GetCommit(), s.Lead, s.RaftState, s.Applied)
 	}
 	before := state()
-	for _, kind := range []raftpb.MessageType{raftpb.MsgHup, raftpb.MsgBeat, raftpb.MsgCheckQuorum, raftpb.MsgUnreachable,
-		raftpb.MsgSnapStatus, raftpb.MsgProp, raftpb.MsgStorageAppendResp, raftpb.MsgStorageApplyResp} {
+	for _, kind := range []raftpb.MessageType{
+		raftpb.MsgHup, raftpb.MsgBeat, raftpb.MsgCheckQuorum,
+		raftpb.MsgUnreachable,
+		raftpb.MsgSnapStatus, raftpb.MsgProp, raftpb.MsgStorageAppendResp, raftpb.MsgStorageApplyResp,
+	} {
 		for _, from := range []uint64{0, 1, 2, raft.LocalAppendThread, raft.LocalApplyThread} {
-			if err := n.Step(&raftpb.Message{Type: kind.Enum(), From: &from, To: new(uint64(1)),
-				Index: new(uint64(1 << 40))}); err == nil {
+			if err := n.Step(&raftpb.Message{
+				Type: kind.Enum(), From: &from, To: new(uint64(1)),
+				Index: new(uint64(1 << 40)),
+			}); err == nil {
 				t.Errorf("%s from %d was taken", kind, from)
 			}
 		}

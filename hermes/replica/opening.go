@@ -49,7 +49,8 @@ func open(o Options, storage raft.Storage, applied uint64) (*opening, error) {
 			"between are lost",
 			first, applied)
 	case applied > last || state.GetCommit() > last:
-		return nil, fmt.Errorf("replica: the log ends at entry %d, but %d is applied and %d committed: it lost its end", last,
+		return nil, fmt.Errorf("replica: the log ends at entry %d, but %d is applied and %d committed: it lost its end",
+			last,
 			applied, state.GetCommit())
 	}
 	// A commit index is not synced by itself, so what was applied may be ahead of it.

@@ -236,7 +236,8 @@ func (r *Replica) lose() {
 func (r *Replica) abandon(f flight) {
 	for _, p := range f.parts {
 		r.answer(Verdict{Ticket: p.ticket, Term: f.term, Index: f.index, Err: status.Errorf(status.Unavailable,
-			"the leader changed before this was on a quorum of nodes: it may or may not be stored, repeat it with the same "+
+			"the leader changed before this was on a quorum of nodes: it may or may not be stored, repeat it with "+
+				"the same "+
 				"producer and sequence")})
 	}
 }

@@ -156,8 +156,10 @@ func TestFollowerStoresNothing(t *testing.T) {
 			t.Errorf("a follower answered %+v", v)
 		}
 	}
-	if err := n.Step(&raftpb.Message{Type: raftpb.MsgProp.Enum(), From: new(uint64(3)), To: new(uint64(2)),
-		Entries: []*raftpb.Entry{{Data: []byte("x")}}}); err == nil {
+	if err := n.Step(&raftpb.Message{
+		Type: raftpb.MsgProp.Enum(), From: new(uint64(3)), To: new(uint64(2)),
+		Entries: []*raftpb.Entry{{Data: []byte("x")}},
+	}); err == nil {
 		t.Error("another node's proposal was taken: nothing is forwarded")
 	}
 }
@@ -307,15 +309,20 @@ func TestRefusesALogThatLostItsEnd(t *testing.T) {
 	storage := raft.NewMemoryStorage()
 	must(t, storage.Append([]*raftpb.Entry{{Index: new(uint64(1)), Term: new(uint64(1))}}))
 	must(t, storage.SetHardState(&raftpb.HardState{Term: new(uint64(1)), Vote: new(uint64(1)), Commit: new(uint64(5))}))
-	if _, err := replica.New(replica.Options{ID: 1}, storage, core.New(), 0); err == nil || !strings.Contains(err.Error(),
-		"lost its end") {
+	if _, err := replica.New(replica.Options{ID: 1}, storage, core.New(), 0); err == nil ||
+		!strings.Contains(err.Error(),
+			"lost its end") {
 		t.Errorf("it was opened: %v", err)
 	}
 	if _, err := replica.New(replica.Options{ID: 1}, storage, core.New(), 3); err == nil {
 		t.Error("a machine that is after another entry was taken")
 	}
-	for _, o := range []replica.Options{{}, {ID: raft.LocalApplyThread}, {ID: 1, ElectionTicks: 2},
-		{ID: 1, InFlight: -1}} {
+	for _, o := range []replica.Options{
+		{},
+		{ID: raft.LocalApplyThread},
+		{ID: 1, ElectionTicks: 2},
+		{ID: 1, InFlight: -1},
+	} {
 		if _, err := replica.New(o, raft.NewMemoryStorage(), core.New(), 0); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
@@ -325,12 +332,16 @@ func TestRefusesALogThatLostItsEnd(t *testing.T) {
 // A cluster whose very first write was torn on every node begins again.
 func TestTornBeginning(t *testing.T) {
 	storage := raft.NewMemoryStorage()
-	must(t, storage.Append([]*raftpb.Entry{{Index: new(uint64(1)), Term: new(uint64(1)),
-		Type: raftpb.EntryConfChange.Enum()}}))
+	must(t, storage.Append([]*raftpb.Entry{{
+		Index: new(uint64(1)), Term: new(uint64(1)),
+		Type: raftpb.EntryConfChange.Enum(),
+	}}))
 	r, err := replica.New(replica.Options{ID: 1, Members: members(1)}, storage, core.New(), 0)
 	must(t, err)
-	c := &cluster{t: t, nodes: map[uint64]*node{1: {Replica: r, id: 1, storage: storage}}, order: []uint64{1},
-		cut: map[uint64]bool{}}
+	c := &cluster{
+		t: t, nodes: map[uint64]*node{1: {Replica: r, id: 1, storage: storage}}, order: []uint64{1},
+		cut: map[uint64]bool{},
+	}
 	n := c.elect(1)
 	ticket := n.Propose(items("a"), 1, 1, false)
 	c.settle()
@@ -349,7 +360,10 @@ func TestAppliedAheadOfCommit(t *testing.T) {
 	applied := n.Machine().Applied()
 	machine, err := core.Restore(n.Machine().Snapshot())
 	must(t, err)
-	must(t, n.storage.SetHardState(&raftpb.HardState{Term: new(uint64(2)), Vote: new(uint64(1)), Commit: new(uint64(1))}))
+	must(t, n.storage.SetHardState(&raftpb.HardState{
+		Term: new(uint64(2)), Vote: new(uint64(1)),
+		Commit: new(uint64(1)),
+	}))
 	r, err := replica.New(replica.Options{ID: 1, Conf: n.Conf()}, n.storage, machine, applied)
 	must(t, err)
 	if r.Status().GetCommit() != applied {

@@ -108,7 +108,8 @@ func (r *Replica) store(w *Work, rd raft.Ready, m *raftpb.Message) {
 func (r *Replica) install(w *Work, s *raftpb.Snapshot) {
 	machine, err := core.Restore(s.GetData())
 	if err != nil {
-		r.broken = fmt.Errorf("replica: the snapshot after entry %d cannot be read: %w", s.GetMetadata().GetIndex(), err)
+		r.broken = fmt.Errorf("replica: the snapshot after entry %d cannot be read: %w", s.GetMetadata().GetIndex(),
+			err)
 		return
 	}
 	if machine.Applied() != s.GetMetadata().GetIndex() {

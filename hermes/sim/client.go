@@ -65,7 +65,8 @@ func (p *producer) make() *publish {
 	}
 	p.made++
 	one := &publish{
-		nth: p.made, first: p.next, count: int(run.Count), topic: p.topic, client: p.id, begun: w.now, ended: math.MaxInt64,
+		nth: p.made, first: p.next, count: int(run.Count), topic: p.topic, client: p.id, begun: w.now,
+		ended: math.MaxInt64,
 		items: record.AppendRun(nil, run), sent: -1, eventual: p.number == 0 && w.options.Sabotage != NoDedup &&
 			w.chance(0.5),
 	}

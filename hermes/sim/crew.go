@@ -198,7 +198,8 @@ func (k *worker) leave(h *assignment, l delivery.Lease, at uint64) {
 		if now == h {
 			if w.options.Sabotage == Blame { // what was leased was tried, is what a broker said once
 				h.g.Sent(k.id, at, l.Last)
-				h.g.Nack(k.id, []broker.Range{{First: at, Last: l.Last}}, "the member went away", int64(w.now), int64(w.now))
+				h.g.Nack(k.id, []broker.Range{{First: at, Last: l.Last}}, "the member went away", int64(w.now),
+					int64(w.now))
 			}
 			h.g.Leave(k.id, int64(w.now))
 			k.crew.expire(h)

@@ -262,7 +262,8 @@ func (w *World) members() (all []*node) {
 func (w *World) agreed() bool {
 	members := w.members()
 	for _, n := range members {
-		if n.replica == nil || n.replica.Machine().Applied() != uint64(len(w.judge.log)) || n.busy || len(n.waiting) > 0 {
+		if n.replica == nil || n.replica.Machine().Applied() != uint64(len(w.judge.log)) || n.busy ||
+			len(n.waiting) > 0 {
 			return false
 		}
 	}

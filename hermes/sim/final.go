@@ -21,7 +21,8 @@ func (j *judge) final() {
 	for index, e := range j.log {
 		for _, run := range e.runs {
 			if before, ok := where[name{run.client, run.first}]; ok {
-				j.world.fail("the run %d of client %d was stored at offset %d and, by entry %d, at %d", run.first, run.client,
+				j.world.fail("the run %d of client %d was stored at offset %d and, by entry %d, at %d", run.first,
+					run.client,
 					before.offset, index+1, run.offset)
 			}
 			if run.offset != next[run.topic] {
@@ -97,7 +98,8 @@ func (j *judge) messages(n *node) {
 				return
 			}
 			if err != nil || len(batches) == 0 {
-				j.world.fail("node %d: topic %d reads %d batches at offset %d of %d: %v", n.id, id, len(batches), at, topic.Next,
+				j.world.fail("node %d: topic %d reads %d batches at offset %d of %d: %v", n.id, id, len(batches), at,
+					topic.Next,
 					err)
 				return
 			}

@@ -219,8 +219,10 @@ func (m *member) read() {
 	n.happen(func() {
 		answer := func() {
 			if is, ok := m.standing(n.replica.Machine()); ok {
-				m.reads = append(m.reads, porcupine.Operation{Input: change{}, Output: is, Call: int64(begun),
-					Return: int64(w.now)})
+				m.reads = append(m.reads, porcupine.Operation{
+					Input: change{}, Output: is, Call: int64(begun),
+					Return: int64(w.now),
+				})
 			}
 		}
 		if w.options.Sabotage == LocalRead {
@@ -273,7 +275,8 @@ func (j *judge) groups(n *node) {
 		c := j.cursors[m.group]
 		c.generation = max(c.generation, 1)
 		if !ok || !is.is(c) {
-			j.world.fail("node %d: the group of topic %d is at %+v (there: %v), by the log at %+v", n.id, m.topic, is, ok, c)
+			j.world.fail("node %d: the group of topic %d is at %+v (there: %v), by the log at %+v", n.id, m.topic, is,
+				ok, c)
 		}
 	}
 }
@@ -311,12 +314,15 @@ func (j *judge) seen() {
 	for _, m := range j.world.acking {
 		history := m.reads
 		for nth, i := range j.changes(m) {
-			history = append(history, porcupine.Operation{Input: change{i, nth + 1}, Call: int64(i.begun),
-				Return: int64(i.ended)})
+			history = append(history, porcupine.Operation{
+				Input: change{i, nth + 1}, Call: int64(i.begun),
+				Return: int64(i.ended),
+			})
 		}
 		j.report.Seen += len(history)
 		if porcupine.CheckOperationsTimeout(cursorModel, history, patience) == porcupine.Illegal {
-			j.world.fail("the history of acknowledgements, seeks and reads of the group of topic %d is not linearizable (%d "+
+			j.world.fail("the history of acknowledgements, seeks and reads of the group of topic %d is not "+
+				"linearizable (%d "+
 				"operations)", m.topic, len(history))
 		}
 	}

@@ -97,8 +97,10 @@ func (j *judge) shape(e *raftpb.Entry) (shape uint64, messages []uint64) {
 			return 0, nil
 		}
 		r := item.Run
-		for _, n := range []uint64{uint64(r.Topic), r.Producer, r.Sequence, uint64(r.Count), uint64(r.Size),
-			sum(item.Command)} {
+		for _, n := range []uint64{
+			uint64(r.Topic), r.Producer, r.Sequence, uint64(r.Count), uint64(r.Size),
+			sum(item.Command),
+		} {
 			all = binary.BigEndian.AppendUint64(all, n)
 		}
 		one := uint64(0)
@@ -153,7 +155,8 @@ func (j *judge) applied(n *node, a replica.Applied) {
 	if index <= uint64(len(j.log)) {
 		known := j.log[index-1]
 		if !j.same(a.Entry) {
-			j.world.fail("entry %d is of term %d on node %d and was of term %d, or is another", index, a.Entry.GetTerm(), n.id,
+			j.world.fail("entry %d is of term %d on node %d and was of term %d, or is another", index,
+				a.Entry.GetTerm(), n.id,
 				known.term)
 		}
 		if said, was := describe(outcomes), describe(known.outcomes); said != was {
@@ -290,7 +293,8 @@ func (j *judge) verdict(n *node, v replica.Verdict) {
 		// A change of members counts from its own commit on: what was committed before it,
 		// and is applied with it, is on a quorum of those before.
 		if !j.quorum(n.voters, v) && !j.quorum(n.replica.Conf().GetVoters(), v) {
-			j.world.fail("node %d acknowledged entry %d of term %d, which is not on the disks of a quorum of %v", n.id, v.Index,
+			j.world.fail("node %d acknowledged entry %d of term %d, which is not on the disks of a quorum of %v", n.id,
+				v.Index,
 				v.Term, n.voters)
 		}
 	}

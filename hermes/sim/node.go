@@ -315,7 +315,8 @@ func (n *node) describe() string {
 		return fmt.Sprintf("node %d: down", n.id)
 	}
 	s := n.replica.Status()
-	return fmt.Sprintf("node %d: %s of term %d, leader %d, commit %d, applied %d, voters %v learners %v, disk waits %d "+
+	return fmt.Sprintf("node %d: %s of term %d, leader %d, commit %d, applied %d, voters %v learners %v, disk "+
+		"waits %d "+
 		"busy %v, paused %v\n\t%v",
 		n.id, s.RaftState, s.GetTerm(), s.Lead, s.GetCommit(), n.replica.Machine().Applied(),
 		n.replica.Conf().GetVoters(), n.replica.Conf().GetLearners(), len(n.waiting), n.busy, n.paused > n.world.now,

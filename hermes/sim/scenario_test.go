@@ -108,7 +108,8 @@ func TestFlappingLinkDeposesNobody(t *testing.T) {
 			run(t, w, w.between(time.Millisecond, 150*time.Millisecond))
 		}
 		if now, at := w.Leader(); now != leader || at != term {
-			t.Fatalf("seed %d: node %d led in term %d, and after its link to %d flapped node %d in term %d", s, leader, term,
+			t.Fatalf("seed %d: node %d led in term %d, and after its link to %d flapped node %d in term %d", s, leader,
+				term,
 				other, now, at)
 		}
 		settle(t, w)
@@ -237,7 +238,8 @@ func TestSlowDiskDelaysNobody(t *testing.T) {
 		}
 		slices.Sort(took)
 		if len(took) < 100 || took[len(took)/2] > 12*time.Millisecond {
-			t.Errorf("seed %d: with a slow disk on node %d (leader %d) %d publishes took %v by the median", s, slow, leader,
+			t.Errorf("seed %d: with a slow disk on node %d (leader %d) %d publishes took %v by the median", s, slow,
+				leader,
 				len(took), took[len(took)/2])
 		}
 		settle(t, w)

@@ -148,5 +148,6 @@ func TestSeeds(t *testing.T) {
 	}
 	running.Wait()
 	all.keep(t)
-	t.Logf("%d of %d worlds from seed %d on, %d failed: %+v", all.Run, all.Wanted, all.First, len(all.Failed), all.Total)
+	t.Logf("%d of %d worlds from seed %d on, %d failed: %+v", all.Run, all.Wanted, all.First, len(all.Failed),
+		all.Total)
 }

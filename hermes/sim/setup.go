@@ -45,8 +45,10 @@ func (w *World) Prepare() error {
 	outcomes, err = w.propose(w.groupItems())
 	for i, o := range outcomes {
 		if i >= w.options.Topics {
-			w.crews = append(w.crews, &crew{world: w, topic: w.judge.topics[i-w.options.Topics], group: o.Group,
-				done: map[uint64]bool{}})
+			w.crews = append(w.crews, &crew{
+				world: w, topic: w.judge.topics[i-w.options.Topics], group: o.Group,
+				done: map[uint64]bool{},
+			})
 			continue
 		}
 		w.acking = append(w.acking, &member{world: w, topic: w.judge.topics[i], group: o.Group})

@@ -90,14 +90,16 @@ func (d *walDisk) recovered(state *raftpb.HardState) error {
 		if err != nil {
 			return err
 		}
-		if has == last && of == term && image.state.GetTerm() == state.GetTerm() && image.state.GetVote() == state.GetVote() {
+		if has == last && of == term && image.state.GetTerm() == state.GetTerm() &&
+			image.state.GetVote() == state.GetVote() {
 			d.model.writes = d.model.writes[:kept]
 			d.model.synced, d.model.safeAt = kept, kept
 			return nil
 		}
 		seen += fmt.Sprintf("\n\t%d writes make entry %d of term %d, %v", kept, has, of, image.state)
 		if kept == len(d.model.writes) {
-			return fmt.Errorf("the log ends with entry %d of term %d, %v, which no number of writes makes; %d were synced:%s",
+			return fmt.Errorf("the log ends with entry %d of term %d, %v, which no number of writes makes; %d were "+
+				"synced:%s",
 				last, term, state, d.model.synced, seen)
 		}
 		if err := image.apply(d.model.writes[kept]); err != nil {
@@ -127,8 +129,10 @@ func (d *walDisk) placed(e *raftpb.Entry, outcomes []core.Outcome) (placed []wal
 			if r.Old {
 				when = r.Time
 			}
-			placed = append(placed, wal.Placed{Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At,
-				Bytes: len(r.Messages)})
+			placed = append(placed, wal.Placed{
+				Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At,
+				Bytes: len(r.Messages),
+			})
 		}
 	}
 	return placed, nil

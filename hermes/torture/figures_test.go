@@ -107,7 +107,8 @@ func (f *fault) cost(t *testing.T, took time.Duration, in ...phases) {
 	f.parts = append(f.parts, in...)
 	f.sum()
 	if every := max(1, f.wanted/20); f.Times%every == 0 || f.Times == f.wanted {
-		t.Logf("%s: %d of %d; accepted again after %.0f ms, by the median %.0f, at worst %.0f", f.What, f.Times, f.wanted,
+		t.Logf("%s: %d of %d; accepted again after %.0f ms, by the median %.0f, at worst %.0f", f.What, f.Times,
+			f.wanted,
 			milliseconds(took), f.Median, f.Worst)
 		found.keep()
 	}
@@ -202,7 +203,8 @@ func (f *figures) print(out io.Writer) {
 	fmt.Fprint(w, "\nsent\tacknowledged\tfailed\tstored\tdelivered\tmissing\t"+
 		"undelivered\tdoubled\tagain\tmoved\treordered\tcorrupted\t \n")
 	for _, c := range f.Accounts {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.Sent, c.Acknowledged, c.Failed, c.Stored,
+		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.Sent, c.Acknowledged, c.Failed,
+			c.Stored,
 			c.Delivered,
 			c.Missing, c.Undelivered, c.Doubled, c.Again, c.Moved, c.Reordered, c.Corrupted, c.Test)
 	}

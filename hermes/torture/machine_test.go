@@ -27,15 +27,19 @@ type need struct {
 }
 
 var (
-	netns = need{prereq.Namespaces, "network namespaces (root with CAP_NET_ADMIN and CAP_SYS_ADMIN, package iproute2)",
+	netns = need{
+		prereq.Namespaces, "network namespaces (root with CAP_NET_ADMIN and CAP_SYS_ADMIN, package iproute2)",
 		func(string) error {
 			name := fmt.Sprintf("%s%d-try", own, os.Getpid())
 			return errors.Join(tool("ip", "netns", "add", name), tool("ip", "netns", "del", name))
-		}}
+		},
+	}
 	tmpfs = need{prereq.Mount, "mounting a tmpfs (root with CAP_SYS_ADMIN)", func(dir string) error {
 		return errors.Join(syscall.Mount(own+"try", dir, "tmpfs", 0, "size=1m"), syscall.Unmount(dir, 0))
 	}}
-	loop = need{prereq.Loop, "mounting a file as ext4 (root with CAP_SYS_ADMIN, /dev/loop*, packages mount and e2fsprogs)",
+	loop = need{
+		prereq.Loop, "mounting a file as ext4 (root with CAP_SYS_ADMIN, /dev/loop*, packages mount and " +
+			"e2fsprogs)",
 		func(dir string) error {
 			image := dir + ".image"
 			defer func() { _ = os.Remove(image) }() // it may not be there
@@ -44,7 +48,8 @@ var (
 				return err
 			}
 			return errors.Join(tool("mount", "-o", "loop", image, dir), syscall.Unmount(dir, 0))
-		}}
+		},
+	}
 	traced = need{prereq.Strace, "tracing a process (package strace, CAP_SYS_PTRACE)", func(string) error {
 		return tool("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "true")
 	}}

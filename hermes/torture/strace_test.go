@@ -133,8 +133,9 @@ func TestFailingDisk(t *testing.T) {
 				t.Errorf("it ended with %v", err)
 			}
 			said, err := os.ReadFile(n.Dir + ".log")
-			if err != nil || !strings.Contains(string(said), "the node ended by itself") || !strings.Contains(string(said),
-				"input/output error") {
+			if err != nil || !strings.Contains(string(said), "the node ended by itself") ||
+				!strings.Contains(string(said),
+					"input/output error") {
 				t.Errorf("it does not say why it ended (%v): %s", err, said[max(0, len(said)-500):])
 			}
 			s.id.Store(0)

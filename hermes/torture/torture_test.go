@@ -25,7 +25,8 @@ var (
 	rounds = flag.Int("rounds", 1, "how often everything else is done")
 	span   = flag.Duration("span", time.Second, "how long a rate is measured")
 	rate   = flag.Int("rate", 2000, "messages a second")
-	seed   = flag.Uint64("seed", 0, "of the random choices: which link, when and for how long; 0: any, and it is reported")
+	seed   = flag.Uint64("seed", 0,
+		"of the random choices: which link, when and for how long; 0: any, and it is reported")
 	keepIn = flag.String("figures", "", "file to keep what was found in, as JSON, from the first fault on")
 	worlds = flag.String("worlds", "", "file that hermes/sim kept its figures in, to be told of as well")
 )
@@ -143,7 +144,8 @@ func whileLoaded(ctx context.Context, t *testing.T, c *client.Client, name strin
 }
 
 func whileLoadedAt(ctx context.Context, t *testing.T, c *client.Client, topic broker.Topic, perSecond int,
-	happens func(a *account)) {
+	happens func(a *account),
+) {
 	t.Helper()
 	if _, err := c.CreateTopic(ctx, topic); err != nil {
 		t.Fatal(err)

@@ -97,8 +97,10 @@ type Counts struct {
 
 // NewMemory is an empty file system that holds any amount.
 func NewMemory() *Memory {
-	return &Memory{dirs: map[string]*directory{"/": newDirectory(), ".": newDirectory()}, locks: map[string]bool{},
-		capacity: 1 << 62}
+	return &Memory{
+		dirs: map[string]*directory{"/": newDirectory(), ".": newDirectory()}, locks: map[string]bool{},
+		capacity: 1 << 62,
+	}
 }
 
 func newDirectory() *directory {

@@ -217,7 +217,8 @@ func TestCutLosesWhatWasNotSynced(t *testing.T) {
 	lock, err := m.Lock("/")
 	must(t, err)
 	m.Cut(vfs.Cut{})
-	if a, b, c, d := contents(t, m, "/a"), contents(t, m, "/b"), contents(t, m, "/c"), contents(t, m, "/d"); a != "1234" ||
+	if a, b, c, d := contents(t, m, "/a"), contents(t, m, "/b"), contents(t, m, "/c"),
+		contents(t, m, "/d"); a != "1234" ||
 		b != "\x00\x00\x00\x00" || c != "missing" || d != "missing" {
 		t.Errorf("left are %q %q %q %q", a, b, c, d)
 	}

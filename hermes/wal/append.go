@@ -75,7 +75,8 @@ func (l *Log) fits(entries []*raftpb.Entry) error {
 	}
 	for i, e := range entries {
 		if e.GetIndex() != from+uint64(i) {
-			return fmt.Errorf("entries to be appended are not consecutive: %d is followed by %d", from+uint64(i)-1, e.GetIndex())
+			return fmt.Errorf("entries to be appended are not consecutive: %d is followed by %d", from+uint64(i)-1,
+				e.GetIndex())
 		}
 	}
 	return nil
@@ -217,7 +218,8 @@ const bigSync = 64 << 10
 // from all others on this disk, again with each try.
 func (l *Log) make(number uint64, size int64) (*segment, error) {
 	if free, err := l.fs.Free(l.dir); err == nil && free < uint64(size) {
-		return nil, fmt.Errorf("%w: a segment takes %d bytes, and %d are free: %w", ErrNoRoom, size, free, syscall.ENOSPC)
+		return nil, fmt.Errorf("%w: a segment takes %d bytes, and %d are free: %w", ErrNoRoom, size, free,
+			syscall.ENOSPC)
 	}
 	create := l.fs.Create
 	if syncs, written := l.syncs.Swap(0), l.written.Swap(0); syncs > 0 && written/syncs > bigSync {
@@ -241,7 +243,8 @@ func (l *Log) make(number uint64, size int64) (*segment, error) {
 func (l *Log) Preparing() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.failed == nil && l.prepared == nil && len(l.slots) > 0 && int64(l.slots[len(l.slots)-1].at) > l.active.size/2
+	return l.failed == nil && l.prepared == nil && len(l.slots) > 0 &&
+		int64(l.slots[len(l.slots)-1].at) > l.active.size/2
 }
 
 // Prepare makes the next segment ready, which takes as long as writing 64 MiB does.

@@ -223,7 +223,8 @@ func (l *Log) rewrite(group []*segment, live Live) error {
 	if err != nil {
 		_ = next.release() // the first failure is the one to tell
 		var d *Damage
-		if (vfs.Full(err) || vfs.Exhausted(err) || errors.As(err, &d)) && next.index == nil && l.fs.Remove(next.name) == nil {
+		if (vfs.Full(err) || vfs.Exhausted(err) || errors.As(err, &d)) && next.index == nil &&
+			l.fs.Remove(next.name) == nil {
 			err = noRoom(err)
 		}
 		return err

@@ -74,7 +74,8 @@ func TestOneSyncForAll(t *testing.T) {
 	must(t, l.Sync())
 	after := fs.Counts()
 	if n := after.Syncs - before.Syncs; n != 1 || after.SyncDirs != before.SyncDirs {
-		t.Errorf("a thousand appends were synced by %d syncs and %d of the directory", n, after.SyncDirs-before.SyncDirs)
+		t.Errorf("a thousand appends were synced by %d syncs and %d of the directory", n,
+			after.SyncDirs-before.SyncDirs)
 	}
 	// A frame and a hard state for each entry: 16 + 17 + 7 and 16 + 24 bytes.
 	if written := int(after.Written - before.Written); written > payload+1000*80+100 {
@@ -175,7 +176,8 @@ func TestDiskFull(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the log ended with %v", err)
 	}
-	if again := l.Append(nil, []*raftpb.Entry{entry(m.index+1, 1, 1, next, 1, 1, 1)}); !errors.Is(again, syscall.ENOSPC) {
+	if again := l.Append(nil, []*raftpb.Entry{entry(m.index+1, 1, 1, next, 1, 1, 1)}); !errors.Is(again,
+		syscall.ENOSPC) {
 		t.Errorf("after a failed write the log took an entry: %v", again)
 	}
 	fs.Cut(vfs.Cut{})
@@ -222,7 +224,8 @@ func TestRoomAgain(t *testing.T) {
 				must(t, err)
 				must(t, l.Applied(m.index, placed))
 				for _, do := range []func() error{
-					l.Prepare, func() error { return l.Seal(m.index, m.snapshot(), &raftpb.ConfState{Voters: []uint64{1}}) },
+					l.Prepare,
+					func() error { return l.Seal(m.index, m.snapshot(), &raftpb.ConfState{Voters: []uint64{1}}) },
 				} {
 					if err := do(); err != nil && !errors.Is(err, wal.ErrNoRoom) {
 						t.Fatal(err)

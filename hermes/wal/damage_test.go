@@ -63,17 +63,25 @@ func TestDamage(t *testing.T) {
 		opens  bool // it is found by reading
 		where  string
 	}{
-		{name: "a frame of the last segment that later ones were written behind", file: "0000000000000004.log", at: 200,
-			where: "0000000000000004.log"},
+		{
+			name: "a frame of the last segment that later ones were written behind", file: "0000000000000004.log",
+			at:    200,
+			where: "0000000000000004.log",
+		},
 		{name: "the length of one", file: "0000000000000004.log", at: 128, where: "0000000000000004.log"},
 		{name: "the last segment's block", file: "0000000000000004.log", at: 3, where: "0000000000000004.log"},
 		{name: "a full segment", file: "0000000000000003.log", at: 4000, where: "0000000000000003.log"},
 		{name: "a full segment's last frame", file: "0000000000000003.log", at: -1, where: "0000000000000003.log"},
 		{name: "an index file", file: "0000000000000002.index", at: 300, where: "0000000000000002.index"},
-		{name: "a cleaned one's index file", file: "0000000000000001.1.index", at: 300, where: "0000000000000001.1.index"},
+		{
+			name: "a cleaned one's index file", file: "0000000000000001.1.index", at: 300,
+			where: "0000000000000001.1.index",
+		},
 		{name: "a sealed segment's block", file: "0000000000000002.log", at: 12, where: "0000000000000002.log"},
-		{name: "a sealed segment's messages", file: "0000000000000002.log", at: 1000, opens: true,
-			where: "0000000000000002.log"},
+		{
+			name: "a sealed segment's messages", file: "0000000000000002.log", at: 1000, opens: true,
+			where: "0000000000000002.log",
+		},
 		{name: "a lost segment", file: "0000000000000003.log", remove: true, where: "0000000000000003.log"},
 		{name: "a lost sealed segment", file: "0000000000000002.log", remove: true, where: "0000000000000002.log"},
 		{name: "a lost index file", file: "0000000000000001.1.index", remove: true, where: "0000000000000001"},
@@ -173,17 +181,22 @@ func TestMembers(t *testing.T) {
 	if got := members(); !proto.Equal(got, want) {
 		t.Errorf("the members are %v, want %v", got, want)
 	}
-	joint := &raftpb.ConfChangeV2{Transition: raftpb.ConfChangeTransitionJointExplicit.Enum(),
+	joint := &raftpb.ConfChangeV2{
+		Transition: raftpb.ConfChangeTransitionJointExplicit.Enum(),
 		Changes: []*raftpb.ConfChangeSingle{
-			{Type: raftpb.ConfChangeAddNode.Enum(), NodeId: new(uint64(5))}, {Type: raftpb.ConfChangeRemoveNode.Enum(),
-				NodeId: new(uint64(1))},
-		}}
+			{Type: raftpb.ConfChangeAddNode.Enum(), NodeId: new(uint64(5))}, {
+				Type:   raftpb.ConfChangeRemoveNode.Enum(),
+				NodeId: new(uint64(1)),
+			},
+		},
+	}
 	add(joint)
 	got := members()
 	if !slices.Equal(got.GetVotersOutgoing(), []uint64{1, 3}) || !slices.Equal(got.GetVoters(), []uint64{3, 5}) {
 		t.Errorf("the joint members are %v", got)
 	}
-	if _, _, err := confchange.Restore(confchange.Changer{Tracker: tracker.MakeProgressTracker(1, 0)}, got); err != nil {
+	if _, _, err := confchange.Restore(confchange.Changer{Tracker: tracker.MakeProgressTracker(1, 0)},
+		got); err != nil {
 		t.Error(err)
 	}
 	add(&raftpb.ConfChangeV2{})

@@ -61,7 +61,10 @@ func newFlipped(t *testing.T, joined bool) *flipped {
 	}
 	f := &flipped{
 		t: t, fs: vfs.NewMemory(), first: first, next: map[uint32]uint64{},
-		o: wal.Options{SegmentBytes: 8 << 10, CacheBytes: 1, Machine: func() wal.Machine { return replayer{newMachine()} }},
+		o: wal.Options{
+			SegmentBytes: 8 << 10, CacheBytes: 1,
+			Machine: func() wal.Machine { return replayer{newMachine()} },
+		},
 	}
 	l, m := f.open()
 	more := func() {
@@ -166,7 +169,8 @@ func (f *flipped) readAll() (failed error) {
 					f.what = fmt.Sprintf("%.200s", f.what)
 					verify(f.t, id, from, b)
 					if want := int64(f.entryOf(id, b.Offset)) - 1; b.Time != want {
-						f.t.Fatalf("%s: offset %d of topic %d has time %d, and was stored at %d", f.what, b.Offset, id, b.Time, want)
+						f.t.Fatalf("%s: offset %d of topic %d has time %d, and was stored at %d", f.what, b.Offset, id,
+							b.Time, want)
 					}
 					from += uint64(b.Count)
 				}
@@ -187,7 +191,8 @@ func (f *flipped) readAll() (failed error) {
 			entries, err := f.l.Entries(i, last+1, 4000)
 			for _, e := range entries {
 				if want := f.entries[e.GetIndex()-1]; e.GetIndex() != i || e.GetTerm() != want.GetTerm() {
-					f.t.Fatalf("%s: entry %d of term %d came in place of %d of term %d", f.what, e.GetIndex(), e.GetTerm(), i,
+					f.t.Fatalf("%s: entry %d of term %d came in place of %d of term %d", f.what, e.GetIndex(),
+						e.GetTerm(), i,
 						want.GetTerm())
 				}
 				i++
@@ -270,13 +275,15 @@ func flipBits(t *testing.T, f *flipped) {
 	for n := range *flips {
 		name := names[random.IntN(len(names))]
 		at, bit, rest := random.Int64N(int64(len(whole[name]))), random.IntN(8), random.IntN(2) == 0
-		f.what = fmt.Sprintf("flip %d of seed %d: bit %d of byte %d of %s, at rest: %t", n, *flipSeed, bit, at, name, rest)
+		f.what = fmt.Sprintf("flip %d of seed %d: bit %d of byte %d of %s, at rest: %t", n, *flipSeed, bit, at, name,
+			rest)
 		if t.Failed() {
 			return
 		}
 		f.also = ""
-		if other := strings.TrimSuffix(name, ".index") + ".log"; !rest && n%3 == 0 && other != name && slices.Contains(names,
-			other) {
+		if other := strings.TrimSuffix(name, ".index") + ".log"; !rest && n%3 == 0 && other != name &&
+			slices.Contains(names,
+				other) {
 			f.also = other // both at once
 			f.alsoAt = 64 + random.Int64N(int64(len(strings.TrimRight(whole[other], "\x00")))-64)
 			f.what += fmt.Sprintf(", with byte %d of %s", f.alsoAt, other)

@@ -113,8 +113,11 @@ func harmless(b []byte, end int64, salt uint32) error {
 			continue
 		}
 		if f, ok := readFrame(b[at:], salt); ok && at-f.behind > end {
-			return &Damage{At: end, Why: fmt.Sprintf("no whole frame is there, and the frame at byte %d was written when all "+
-				"up to byte %d was on disk", at, at-f.behind)}
+			return &Damage{
+				At: end,
+				Why: fmt.Sprintf("no whole frame is there, and the frame at byte %d was written when all "+
+					"up to byte %d was on disk", at, at-f.behind),
+			}
 		}
 	}
 	return nil

@@ -134,8 +134,10 @@ func (c *contents) encode() ([]byte, error) {
 	b = le.AppendUint32(b, c.generation)
 	b = le.AppendUint64(b, c.number)
 	b = le.AppendUint32(le.AppendUint32(b, c.salt), c.joined)
-	for _, v := range []uint64{uint64(c.end), c.first, c.last, c.snapIndex, c.snapTerm, uint64(len(c.snapshot)),
-		uint64(c.original)} {
+	for _, v := range []uint64{
+		uint64(c.end), c.first, c.last, c.snapIndex, c.snapTerm, uint64(len(c.snapshot)),
+		uint64(c.original),
+	} {
 		b = le.AppendUint64(b, v)
 	}
 	for _, n := range []int{len(c.terms), len(conf), len(c.topics), len(c.ahead), len(c.places), len(c.runs)} {
@@ -228,8 +230,9 @@ func decode(name string, b []byte) (*contents, error) {
 	c := &contents{
 		form: form, generation: le.Uint32(b[12:]), number: le.Uint64(b[16:]), salt: le.Uint32(b[24:]),
 		joined: le.Uint32(b[28:]),
-		end:    int64(u64(0)), original: int64(u64(6)), first: u64(1), last: u64(2), snapIndex: u64(3), snapTerm: u64(4),
-		state: readState(b[112:]), conf: &raftpb.ConfState{}, snapshot: b[o.snapshot:o.sum:o.sum],
+		end:    int64(u64(0)), original: int64(u64(6)), first: u64(1), last: u64(2), snapIndex: u64(3),
+		snapTerm: u64(4),
+		state:    readState(b[112:]), conf: &raftpb.ConfState{}, snapshot: b[o.snapshot:o.sum:o.sum],
 		confBytes: int(o.topics - o.conf),
 	}
 	if err := proto.Unmarshal(b[o.conf:o.topics], c.conf); err != nil {

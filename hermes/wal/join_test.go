@@ -149,8 +149,12 @@ func TestJoinBoundary(t *testing.T) {
 	late := vfs.Cut{Keep: func(_ string, at int64, n int) int { return n * int(at/512%2) }, Names: func(n int) int {
 		return n
 	}}
-	for i, cut := range []vfs.Cut{{}, vfs.Everything, late, {Names: func(n int) int { return n / 2 }},
-		{Names: func(n int) int { return min(n, 1) }}} {
+	for i, cut := range []vfs.Cut{
+		{},
+		vfs.Everything, late,
+		{Names: func(n int) int { return n / 2 }},
+		{Names: func(n int) int { return min(n, 1) }},
+	} {
 		t.Run(fmt.Sprint("cut=", i), func(t *testing.T) {
 			t.Parallel()
 			for n := 1; ; n++ {

@@ -89,8 +89,11 @@ func (m *machine) apply(e *raftpb.Entry) ([]wal.Placed, error) {
 			continue
 		}
 		r := item.Run
-		placed = append(placed, wal.Placed{Topic: r.Topic, Offset: m.next[r.Topic], Count: r.Count, Time: time, At: r.At,
-			Bytes: len(r.Messages)})
+		placed = append(placed,
+			wal.Placed{
+				Topic: r.Topic, Offset: m.next[r.Topic], Count: r.Count, Time: time, At: r.At,
+				Bytes: len(r.Messages),
+			})
 		m.next[r.Topic] += uint64(r.Count)
 	}
 	return placed, nil
@@ -99,8 +102,9 @@ func (m *machine) apply(e *raftpb.Entry) ([]wal.Placed, error) {
 // messages are count messages of a topic from an offset on, whose payloads tell which they are.
 func messages(topic uint32, offset uint64, count, size int) (b []byte) {
 	for i := range count {
-		b = record.AppendMessage(b, &hermes.Message{Payload: fmt.Appendf(nil, "%d/%d %*s", topic, offset+uint64(i), size,
-			"")})
+		b = record.AppendMessage(b,
+			&hermes.Message{Payload: fmt.Appendf(nil, "%d/%d %*s", topic, offset+uint64(i), size,
+				"")})
 	}
 	return b
 }
@@ -109,8 +113,9 @@ func messages(topic uint32, offset uint64, count, size int) (b []byte) {
 func entry(index, term uint64, time int64, next map[uint32]uint64, count, size int, topics ...uint32) *raftpb.Entry {
 	data := record.AppendEntry(nil, time)
 	for _, id := range topics {
-		data = record.AppendRun(data, record.Run{Topic: id, Count: uint32(count), Messages: messages(id, next[id], count,
-			size)})
+		data = record.AppendRun(data,
+			record.Run{Topic: id, Count: uint32(count), Messages: messages(id, next[id], count,
+				size)})
 		next[id] += uint64(count)
 	}
 	return &raftpb.Entry{Index: new(index), Term: new(term), Data: data}

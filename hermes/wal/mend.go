@@ -154,7 +154,8 @@ func (h harmed) fetch(ctx context.Context, s *segment, all harm, care Care) ([]b
 	var frame []byte
 	_, err := care.Fetch(ctx, h.index, h.term, func(e *raftpb.Entry) error {
 		if e.GetIndex() != h.index || e.GetTerm() != h.term {
-			return fmt.Errorf("entry %d of term %d was asked for, and %d of term %d came", h.index, h.term, e.GetIndex(),
+			return fmt.Errorf("entry %d of term %d was asked for, and %d of term %d came", h.index, h.term,
+				e.GetIndex(),
 				e.GetTerm())
 		}
 		if entryBytes+len(e.GetData()) != int(h.place.size) && e.GetType() == raftpb.EntryNormal {

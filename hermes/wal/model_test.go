@@ -131,8 +131,10 @@ func (w *world) append() error {
 		case 0:
 			e.Data = nil
 		case 1:
-			e.Data = record.AppendRun(e.Data, record.Run{Topic: 1, Producer: 1, Sequence: 7, Count: 1,
-				Messages: messages(9, 9, 1, 10)})
+			e.Data = record.AppendRun(e.Data, record.Run{
+				Topic: 1, Producer: 1, Sequence: 7, Count: 1,
+				Messages: messages(9, 9, 1, 10),
+			})
 			e.Data = record.AppendCommand(e.Data, []byte("command"))
 		}
 		if e.Data == nil {
@@ -288,7 +290,8 @@ func (w *world) reopen() {
 	}
 	for n := len(w.steps); ; n-- {
 		if n < 0 {
-			w.t.Fatalf("the log goes from %d to %d, in state %v, and holds what it never held; synced were %d entries after "+
+			w.t.Fatalf("the log goes from %d to %d, in state %v, and holds what it never held; synced were %d "+
+				"entries after "+
 				"%d, state %v, then %d steps", first, last, hs, len(w.entries), w.base, w.state, len(w.steps))
 		}
 		entries, state := w.replayed(n)
@@ -357,7 +360,8 @@ func (w *world) check() {
 				must(w.t, err)
 				for _, p := range placed {
 					if p.Bytes == 0 && p.Offset+uint64(p.Count) > w.first[p.Topic] {
-						w.t.Fatalf("the run of topic %d at offset %d is hollow, and it is live from %d", p.Topic, p.Offset,
+						w.t.Fatalf("the run of topic %d at offset %d is hollow, and it is live from %d", p.Topic,
+							p.Offset,
 							w.first[p.Topic])
 					}
 					if _, ok := got[p.Topic]; !ok {
@@ -377,7 +381,8 @@ func (w *world) check() {
 			continue // trimmed after entries whose commit the cut took from the disk
 		}
 		if from, ok := got[id]; w.first[id] < next && (!ok || from > w.first[id]) {
-			w.t.Fatalf("a follower gets topic %d from %d, %v; it is live from %d to %d", id, from, ok, w.first[id], next)
+			w.t.Fatalf("a follower gets topic %d from %d, %v; it is live from %d to %d", id, from, ok, w.first[id],
+				next)
 		}
 		check(w.t, w.log, id, w.first[id], next, w.r.IntN(2000))
 		w.checkTime(id, next)

@@ -33,7 +33,8 @@ func TestNoFiles(t *testing.T) {
 		}
 		return true
 	}
-	w := newTraffic(t, fs, "/log", wal.Options{SegmentBytes: 4 << 10, CacheBytes: 1, OpenFiles: 4, Room: ask, Files: ask},
+	w := newTraffic(t, fs, "/log",
+		wal.Options{SegmentBytes: 4 << 10, CacheBytes: 1, OpenFiles: 4, Room: ask, Files: ask},
 		20)
 	passing := func(what string, err error) {
 		t.Helper()

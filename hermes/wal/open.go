@@ -23,7 +23,8 @@ import (
 // its checksum; their frames are checked when they are read. With [Options.Machine] an index file that is
 // damaged, and a sealed segment's block, are made again: Mended tells of them.
 func Open(fs vfs.FS, dir string, o Options, restore func(snapshot []byte, index uint64) error,
-	apply func(e *raftpb.Entry) ([]Placed, error)) (*Log, error) {
+	apply func(e *raftpb.Entry) ([]Placed, error),
+) (*Log, error) {
 	if err := fs.MkdirAll(dir); err != nil {
 		return nil, err
 	}
@@ -32,8 +33,10 @@ func Open(fs vfs.FS, dir string, o Options, restore func(snapshot []byte, index 
 		return nil, err
 	}
 	o = o.normal()
-	l := &Log{fs: fs, dir: dir, o: o, lock: lock, files: newDescriptors(fs, o.OpenFiles), topics: map[uint32]*topic{},
-		slotFirst: 1, state: emptyState(), conf: &raftpb.ConfState{}}
+	l := &Log{
+		fs: fs, dir: dir, o: o, lock: lock, files: newDescriptors(fs, o.OpenFiles), topics: map[uint32]*topic{},
+		slotFirst: 1, state: emptyState(), conf: &raftpb.ConfState{},
+	}
 	if err := l.open(restore, apply); err != nil {
 		_ = l.Close() // the first failure is the one to tell
 		return nil, err
@@ -61,8 +64,12 @@ func (l *Log) open(restore func([]byte, uint64) error, apply func(*raftpb.Entry)
 	if newest != nil {
 		snapshot, index = newest.snapshot, newest.snapIndex
 		if l.last() < index {
-			return &Damage{File: l.active.name, At: l.active.end, Why: fmt.Sprintf("the log ends with entry %d, and the state "+
-				"of %s is after entry %d", l.last(), fileName(l.dir, newest.number, newest.generation, "index"), index)}
+			return &Damage{
+				File: l.active.name, At: l.active.end,
+				Why: fmt.Sprintf("the log ends with entry %d, and the state "+
+					"of %s is after entry %d", l.last(), fileName(l.dir, newest.number, newest.generation, "index"),
+					index),
+			}
 		}
 		l.conf = raftpb.EnsureConfState(newest.conf)
 	}
@@ -71,8 +78,11 @@ func (l *Log) open(restore func([]byte, uint64) error, apply func(*raftpb.Entry)
 		l.state.Commit = &index
 	}
 	if l.state.GetCommit() > l.last() {
-		return &Damage{File: l.active.name, At: l.active.end, Why: fmt.Sprintf("the log ends with entry %d, and entry %d "+
-			"was committed", l.last(), l.state.GetCommit())}
+		return &Damage{
+			File: l.active.name, At: l.active.end,
+			Why: fmt.Sprintf("the log ends with entry %d, and entry %d "+
+				"was committed", l.last(), l.state.GetCommit()),
+		}
 	}
 	if err := restore(snapshot, index); err != nil {
 		return fmt.Errorf("the state of the machine after entry %d: %w", index, err)
@@ -167,8 +177,9 @@ func (l *Log) look() (f files, leftovers []string, err error) {
 		kept, ok := f.of[n.number]
 		switch {
 		case n.kind == "log" && ok && n.number < f.base && base.kind == "index":
-			return files{}, nil, &Damage{File: fileName(l.dir, base.number, base.generation, "log"), Why: "it is missing, and " +
-				"earlier ones are there"}
+			return files{}, nil,
+				&Damage{File: fileName(l.dir, base.number, base.generation, "log"), Why: "it is missing, and " +
+					"earlier ones are there"}
 		case n == base || ok && n.generation == kept.generation && n.number > f.base:
 		default:
 			leftovers = append(leftovers, fileName(l.dir, n.number, n.generation, n.kind))
@@ -214,13 +225,19 @@ func (l *Log) openSealed(f *files) (newest *contents, err error) {
 		if !f.of[number].sealed {
 			open = append(open, number)
 			if i+1 < len(f.numbers) && f.of[f.numbers[i+1]].sealed {
-				return nil, &Damage{File: fileName(l.dir, number, f.of[number].generation, "index"), Why: "it is missing, and " +
-					"later ones are there"}
+				return nil, &Damage{
+					File: fileName(l.dir, number, f.of[number].generation, "index"),
+					Why: "it is missing, and " +
+						"later ones are there",
+				}
 			}
 			continue
 		}
 		if before := l.newestNumber(); before+1 != number {
-			return nil, &Damage{File: fileName(l.dir, before+1, 0, "log"), Why: "it is missing, and later ones are there"}
+			return nil, &Damage{
+				File: fileName(l.dir, before+1, 0, "log"),
+				Why:  "it is missing, and later ones are there",
+			}
 		}
 		if newest, err = l.openOne(*f, i, newest); err != nil {
 			return nil, err
@@ -285,8 +302,11 @@ func (l *Log) openOne(f files, i int, before *contents) (*contents, error) {
 	case c.end > s.size:
 		return nil, &Damage{File: s.name, At: s.size, Why: fmt.Sprintf("the file ends there, and had %d bytes", c.end)}
 	case c.first != l.slotFirst:
-		return nil, &Damage{File: name, Why: fmt.Sprintf("it begins with entry %d, and the one before ends with %d", c.first,
-			l.slotFirst-1)}
+		return nil, &Damage{
+			File: name,
+			Why: fmt.Sprintf("it begins with entry %d, and the one before ends with %d", c.first,
+				l.slotFirst-1),
+		}
 	}
 	if err := l.renew(s, c); err != nil {
 		return nil, err

@@ -39,7 +39,8 @@ type deriving struct {
 // state after entry until. later reads entries behind last, and tells where they are. next is
 // the start of the segment behind.
 func (l *Log) derive(
-	s *segment, before *contents, first, last, until uint64, next start, later func(uint64) (*raftpb.Entry, slot, error),
+	s *segment, before *contents, first, last, until uint64, next start,
+	later func(uint64) (*raftpb.Entry, slot, error),
 ) (*contents, error) {
 	d := &deriving{l: l, machine: l.o.Machine(), runs: map[uint32][]run{}, c: &contents{
 		number: s.number, generation: s.generation, salt: s.salt, joined: s.joined, first: first, last: last,
@@ -94,8 +95,11 @@ func (d *deriving) frames(s *segment, b []byte) error {
 	d.c.end = end
 	for i, w := range entries {
 		if w.index != d.c.first+uint64(i) {
-			return &Damage{File: s.name, At: int64(w.place.at), Why: fmt.Sprintf("entry %d is there, and %d should be", w.index,
-				d.c.first+uint64(i))}
+			return &Damage{
+				File: s.name, At: int64(w.place.at),
+				Why: fmt.Sprintf("entry %d is there, and %d should be", w.index,
+					d.c.first+uint64(i)),
+			}
 		}
 		if n := len(d.c.terms); n == 0 || d.c.terms[n-1].term != w.term {
 			d.c.terms = append(d.c.terms, termFrom{w.index, w.term})
@@ -252,7 +256,10 @@ func listEntries(s *segment, b []byte, last uint64) (entries []written, end int6
 // rebuild writes the index file of a sealed segment again, in place: it has the same parts. With maintain.
 func (l *Log) rebuild(s *segment) error {
 	if l.o.Machine == nil {
-		return &Damage{File: s.indexName, Why: "it is not what was written, and there is no machine to replay the log with"}
+		return &Damage{
+			File: s.indexName,
+			Why:  "it is not what was written, and there is no machine to replay the log with",
+		}
 	}
 	l.mu.RLock()
 	i := slices.Index(l.sealed, s)

@@ -114,8 +114,11 @@ func (l *Log) visit(s *segment, at int64, f frame, before uint64, end int64) err
 			return damage("the first frame is another segment's")
 		}
 		if !st.installed && st.end != end {
-			return &Damage{File: fileName(l.dir, before, 0, "log"), At: end,
-				Why: fmt.Sprintf("no whole frame is there, and the next segment tells that frames went on to byte %d", st.end)}
+			return &Damage{
+				File: fileName(l.dir, before, 0, "log"), At: end,
+				Why: fmt.Sprintf("no whole frame is there, and the next segment tells that frames went on to byte %d",
+					st.end),
+			}
 		}
 		s.start, s.began = st, true
 		l.state = st.state
@@ -192,8 +195,10 @@ func (l *Log) ready(before uint64, end int64, newest *contents) error {
 			}
 		}
 		l.active, l.prepared = s, nil
-		if err := l.begin(s, start{before: before, end: end, installed: len(l.sealed) == 0 && l.base.number > 0,
-			state: l.state}); err != nil {
+		if err := l.begin(s, start{
+			before: before, end: end, installed: len(l.sealed) == 0 && l.base.number > 0,
+			state: l.state,
+		}); err != nil {
 			return err
 		}
 	}
@@ -204,8 +209,11 @@ func (l *Log) ready(before uint64, end int64, newest *contents) error {
 	for _, a := range newest.ahead {
 		s := l.byNumber(a.segment)
 		if s == nil || int64(a.run.at)+int64(a.run.bytes) > s.end {
-			return &Damage{File: fileName(l.dir, a.segment, 0, "log"), Why: fmt.Sprintf("messages of topic %d at offset %d "+
-				"are missing", a.topic, a.run.offset)}
+			return &Damage{
+				File: fileName(l.dir, a.segment, 0, "log"),
+				Why: fmt.Sprintf("messages of topic %d at offset %d "+
+					"are missing", a.topic, a.run.offset),
+			}
 		}
 		l.add(a.topic, openRun{a.run, s, newest.snapIndex})
 	}

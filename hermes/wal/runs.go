@@ -249,8 +249,11 @@ func (sp span) appendRuns(runs []run, buf []byte, from, count int) ([]run, error
 		record := b[i*runBytes : (i+1)*runBytes]
 		position := sp.start + uint32(from+i)
 		if recordSum(s.salt, position, record) != binary.LittleEndian.Uint32(record[plainBytes:]) {
-			return nil, &Damage{File: s.indexName, At: s.runsAt + int64(position)*runBytes, Why: "the record of a run there " +
-				"is not what was written"}
+			return nil, &Damage{
+				File: s.indexName, At: s.runsAt + int64(position)*runBytes,
+				Why: "the record of a run there " +
+					"is not what was written",
+			}
 		}
 		runs = append(runs, readRun(record))
 	}
@@ -274,8 +277,11 @@ func (s *segment) messages(runs []run) ([][]byte, error) {
 			at := int64(r.at) - from
 			messages := b[at : at+int64(r.bytes) : at+int64(r.bytes)]
 			if crc32.Checksum(messages, castagnoli) != r.sum {
-				return nil, &Damage{File: s.name, At: int64(r.at), Why: fmt.Sprintf("the messages of offset %d are not what "+
-					"they were", r.offset)}
+				return nil, &Damage{
+					File: s.name, At: int64(r.at),
+					Why: fmt.Sprintf("the messages of offset %d are not what "+
+						"they were", r.offset),
+				}
 			}
 			found = append(found, messages)
 		}

@@ -41,7 +41,8 @@ func (l *Log) Seal(index uint64, snapshot []byte, conf *raftpb.ConfState) error 
 	case !ok:
 		return l.err()
 	case index < last:
-		return fmt.Errorf("a segment that ends with entry %d cannot be sealed with the state after entry %d", last, index)
+		return fmt.Errorf("a segment that ends with entry %d cannot be sealed with the state after entry %d", last,
+			index)
 	}
 	s, c, err := l.collect(index, snapshot, conf)
 	if err != nil {
@@ -82,7 +83,8 @@ func (l *Log) collect(index uint64, snapshot []byte, conf *raftpb.ConfState) (*s
 		number: s.number, generation: s.generation, salt: s.salt, end: s.end, original: s.end,
 		first: l.slotFirst, last: l.lastOf(s), snapIndex: index, snapTerm: l.term(index),
 		// What was the state where this segment ended is on disk; the state now may not be.
-		state: proto.CloneOf(l.after(s).start.state), conf: raftpb.EnsureConfState(proto.CloneOf(conf)), snapshot: snapshot,
+		state: proto.CloneOf(l.after(s).start.state), conf: raftpb.EnsureConfState(proto.CloneOf(conf)),
+		snapshot: snapshot,
 	}
 	c.state.Commit = &index
 	for _, slot := range l.slots[:c.last+1-c.first] {
@@ -132,8 +134,10 @@ func (c *contents) add(id uint32, runs []run) {
 	if len(runs) == 0 {
 		return
 	}
-	d := directory{topic: id, start: uint32(len(c.runs)), count: uint32(len(runs)), first: runs[0].offset,
-		next: runs[len(runs)-1].next()}
+	d := directory{
+		topic: id, start: uint32(len(c.runs)), count: uint32(len(runs)), first: runs[0].offset,
+		next: runs[len(runs)-1].next(),
+	}
 	for _, r := range runs {
 		d.bytes += uint64(r.bytes)
 	}
@@ -167,7 +171,8 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 	state.Commit = &index
 	c := &contents{
 		number: l.active.number + 1, first: index + 1, last: index, snapIndex: index, snapTerm: term, state: state,
-		conf: raftpb.EnsureConfState(proto.CloneOf(snapshot.GetMetadata().GetConfState())), snapshot: snapshot.GetData(),
+		conf:     raftpb.EnsureConfState(proto.CloneOf(snapshot.GetMetadata().GetConfState())),
+		snapshot: snapshot.GetData(),
 	}
 	// From when the name of this file is on disk, Open takes all earlier ones away. A disk that is full ends the
 	// log here: nothing is torn, and what would give room back is the replaced part.

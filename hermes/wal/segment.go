@@ -133,7 +133,8 @@ func (s *segment) readBlock(b []byte) error {
 		return &Damage{File: s.name, Why: "the block at the beginning is broken"}
 	}
 	if form := binary.LittleEndian.Uint32(b[8:]); form != blockForm && form != blockJoined {
-		return fmt.Errorf("%s has form %d, this program reads forms to %d: run the version that wrote it, or a later one",
+		return fmt.Errorf("%s has form %d, this program reads forms to %d: run the version that wrote it, or a "+
+			"later one",
 			s.name, form, blockJoined)
 	}
 	number, generation := binary.LittleEndian.Uint64(b[12:]), binary.LittleEndian.Uint32(b[20:])

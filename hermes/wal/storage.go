@@ -127,8 +127,11 @@ func (l *Log) entries(lo, hi, limit uint64) ([]*raftpb.Entry, error) {
 			terms = terms[1:]
 		}
 		if e.GetTerm() != terms[0].term {
-			return nil, &Damage{File: s.name, At: int64(places[i].at), Why: fmt.Sprintf("entry %d is of term %d there, and "+
-				"was of term %d", e.GetIndex(), e.GetTerm(), terms[0].term)}
+			return nil, &Damage{
+				File: s.name, At: int64(places[i].at),
+				Why: fmt.Sprintf("entry %d is of term %d there, and "+
+					"was of term %d", e.GetIndex(), e.GetTerm(), terms[0].term),
+			}
 		}
 	}
 	return entries, nil

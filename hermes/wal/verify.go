@@ -77,7 +77,8 @@ func Verify(ctx context.Context, fs vfs.FS, dir string, o Verification) (Verifie
 	v := &verifier{
 		Verification: o,
 		l: &Log{
-			fs: readOnly{fs}, dir: dir, lock: lock, o: Options{}.normal(), files: newDescriptors(readOnly{fs}, openFilesMin),
+			fs: readOnly{fs}, dir: dir, lock: lock, o: Options{}.normal(),
+			files:     newDescriptors(readOnly{fs}, openFilesMin),
 			topics:    map[uint32]*topic{},
 			slotFirst: 1, state: emptyState(), conf: &raftpb.ConfState{},
 		},
@@ -168,8 +169,10 @@ func (v *verifier) run(ctx context.Context) error {
 		}
 		if !f.of[number].sealed {
 			if i+1 < len(f.numbers) && f.of[f.numbers[i+1]].sealed {
-				v.found(MissingFile, "", &Damage{File: fileName(v.l.dir, number, f.of[number].generation, "index"),
-					Why: "it is missing, and later ones are there"})
+				v.found(MissingFile, "", &Damage{
+					File: fileName(v.l.dir, number, f.of[number].generation, "index"),
+					Why:  "it is missing, and later ones are there",
+				})
 				v.adrift, v.through = true, number
 				continue
 			}
@@ -180,8 +183,9 @@ func (v *verifier) run(ctx context.Context) error {
 			return err
 		}
 		if v.through+1 != number {
-			v.found(MissingFile, "", &Damage{File: fileName(v.l.dir, v.through+1, 0, "log"), Why: "it is missing, and later " +
-				"ones are there"})
+			v.found(MissingFile, "",
+				&Damage{File: fileName(v.l.dir, v.through+1, 0, "log"), Why: "it is missing, and later " +
+					"ones are there"})
 			v.adrift = true
 		}
 		c, err := v.sealed(ctx, number, f.of[number].generation, newest)
@@ -316,8 +320,9 @@ func (v *verifier) open(ctx context.Context, f files, newest *contents) error {
 			return err
 		}
 		if want := v.through + uint64(i) + 1; number != want {
-			v.found(MissingFile, "", &Damage{File: fileName(v.l.dir, want, 0, "log"), Why: "it is missing, and later ones " +
-				"are there"})
+			v.found(MissingFile, "",
+				&Damage{File: fileName(v.l.dir, want, 0, "log"), Why: "it is missing, and later ones " +
+					"are there"})
 			return nil
 		}
 		s := v.whole(number, 0)

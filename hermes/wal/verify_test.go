@@ -101,8 +101,9 @@ func TestVerifyDamage(t *testing.T) {
 				change(t, fs, name, at, []byte{now[at] ^ 0x55})
 				v, err := verified(t.Context(), fs, "/log", all)
 				must(t, err)
-				if len(v.Findings) == 0 || !strings.Contains(v.Findings[0].File, name) && !strings.Contains(v.Findings[0].File,
-					strings.TrimSuffix(name, ".log")) {
+				if len(v.Findings) == 0 ||
+					!strings.Contains(v.Findings[0].File, name) && !strings.Contains(v.Findings[0].File,
+						strings.TrimSuffix(name, ".log")) {
 					t.Errorf("byte %d of %s: %+v", at, name, v.Findings)
 				}
 			})
@@ -113,7 +114,8 @@ func TestVerifyDamage(t *testing.T) {
 			must(t, fs.Remove("/log/"+name))
 			v, err := verified(t.Context(), fs, "/log", all)
 			must(t, err)
-			if strings.HasPrefix(name, "0000000000000004") || name == "0000000000000002.index" || !strings.Contains(name, ".") {
+			if strings.HasPrefix(name, "0000000000000004") || name == "0000000000000002.index" ||
+				!strings.Contains(name, ".") {
 				return // the end of the log, a segment that is not sealed yet, or no file of the log
 			}
 			if len(v.Findings) == 0 {

@@ -57,7 +57,8 @@ func (v *verifier) alive() {
 		if first, ok := v.Live(d.topic); ok && d.next > first {
 			v.found(MissingFile, "", &Damage{
 				File: fileName(l.dir, v.dropped.number, v.dropped.generation, "log"),
-				Why:  fmt.Sprintf("it is missing, and topic %d keeps messages of it, up to offset %d", d.topic, d.next-1),
+				Why: fmt.Sprintf("it is missing, and topic %d keeps messages of it, up to offset %d", d.topic,
+					d.next-1),
 			})
 			return
 		}
@@ -134,8 +135,9 @@ func (v *verifier) compare() {
 		}
 		v.seen.Snapshots++
 		if err := v.Same(p.data); err != nil {
-			v.found(WrongSnapshot, p.name, &Damage{File: p.name, At: p.at, Why: fmt.Sprintf("the snapshot after entry %d is "+
-				"not what the entries come to: %v", p.index, err)})
+			v.found(WrongSnapshot, p.name,
+				&Damage{File: p.name, At: p.at, Why: fmt.Sprintf("the snapshot after entry %d is "+
+					"not what the entries come to: %v", p.index, err)})
 		}
 	}
 }

@@ -73,7 +73,8 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 			// A cleaned segment's does not tell: the one before may be gone by then.
 			if s.generation == 0 && before != nil && !st.installed && (st.before != before.through() ||
 				st.end != before.original) {
-				return damage("the first frame tells that it follows byte %d of segment %d, and that one is %d with %d bytes",
+				return damage("the first frame tells that it follows byte %d of segment %d, and that one is %d with "+
+					"%d bytes",
 					st.end, st.before, before.through(), before.original)
 			}
 			state = st.state
@@ -92,14 +93,16 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 				n--
 			}
 			if n > 0 && entries[n-1].term > e.GetTerm() {
-				return damage("entry %d of term %d follows one of term %d", e.GetIndex(), e.GetTerm(), entries[n-1].term)
+				return damage("entry %d of term %d follows one of term %d", e.GetIndex(), e.GetTerm(),
+					entries[n-1].term)
 			}
 			entries = append(entries[:n], written{e.GetIndex(), e.GetTerm(), place{uint32(at), uint32(len(f.body))}})
 		default:
 			return damage("a frame is of kind %d, which this program does not know", f.kind)
 		}
 		if state.GetTerm() < last.GetTerm() || state.GetCommit() < last.GetCommit() {
-			return damage("a hard state of term %d with entry %d committed follows one of term %d with %d", state.GetTerm(),
+			return damage("a hard state of term %d with entry %d committed follows one of term %d with %d",
+				state.GetTerm(),
 				state.GetCommit(), last.GetTerm(), last.GetCommit())
 		}
 		last = state
@@ -109,8 +112,9 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 	case err != nil:
 		v.found(WrongOrder, s.name, err)
 	case end < c.end:
-		v.found(BrokenFrame, "", &Damage{File: s.name, At: end, Why: fmt.Sprintf("no whole frame is there, and frames went "+
-			"on to byte %d", c.end)})
+		v.found(BrokenFrame, "",
+			&Damage{File: s.name, At: end, Why: fmt.Sprintf("no whole frame is there, and frames went "+
+				"on to byte %d", c.end)})
 	}
 	return entries
 }
@@ -126,8 +130,9 @@ func (v *verifier) belongs(s *segment, name string, c *contents) bool {
 		return false
 	}
 	if c.end > s.size {
-		v.found(BrokenFrame, "", &Damage{File: s.name, At: s.size, Why: fmt.Sprintf("the file ends there, and had %d bytes",
-			c.end)})
+		v.found(BrokenFrame, "",
+			&Damage{File: s.name, At: s.size, Why: fmt.Sprintf("the file ends there, and had %d bytes",
+				c.end)})
 		return false
 	}
 	return true
@@ -162,14 +167,16 @@ func (v *verifier) runs(s *segment, name string, c *contents) {
 		for i, r := range c.runs[d.start : d.start+d.count] {
 			at := c.layout().runs + (int64(d.start)+int64(i))*runWidth(c.form)
 			if r.offset < next || r.next() > d.next {
-				v.found(WrongIndex, "", &Damage{File: name, At: at, Why: fmt.Sprintf("offset %d of topic %d comes behind offset %d",
-					r.offset, d.topic, next)})
+				v.found(WrongIndex, "",
+					&Damage{File: name, At: at, Why: fmt.Sprintf("offset %d of topic %d comes behind offset %d",
+						r.offset, d.topic, next)})
 				return
 			}
 			next = r.next()
 			if got, ok := sum(v.buf, r); !ok || got != r.sum {
-				v.found(BrokenFrame, "", &Damage{File: s.name, At: int64(r.at), Why: fmt.Sprintf("the messages of topic %d from "+
-					"offset %d are not what %s tells of", d.topic, r.offset, name)})
+				v.found(BrokenFrame, "",
+					&Damage{File: s.name, At: int64(r.at), Why: fmt.Sprintf("the messages of topic %d from "+
+						"offset %d are not what %s tells of", d.topic, r.offset, name)})
 				return
 			}
 		}
@@ -211,15 +218,17 @@ func (v *verifier) replay(ctx context.Context, s *segment, name string, c *conte
 			}
 			if !ok || topic[at] != placed.Topic || r.offset != placed.Offset || r.count != placed.Count ||
 				r.time != placed.Time || int(r.bytes) != placed.Bytes {
-				v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it tells otherwise of the %d messages of topic %d "+
-					"from offset %d, which entry %d brought", placed.Count, placed.Topic, placed.Offset, i)})
+				v.found(WrongIndex, "",
+					&Damage{File: name, Why: fmt.Sprintf("it tells otherwise of the %d messages of topic %d "+
+						"from offset %d, which entry %d brought", placed.Count, placed.Topic, placed.Offset, i)})
 				return nil
 			}
 			delete(told, at)
 		}
 	}
 	if from == c.first && len(told) > 0 {
-		v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it tells of %d runs that no entry brought", len(told))})
+		v.found(WrongIndex, "",
+			&Damage{File: name, Why: fmt.Sprintf("it tells of %d runs that no entry brought", len(told))})
 	}
 	return nil
 }

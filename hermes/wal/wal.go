@@ -175,7 +175,8 @@ type Damage struct {
 
 // Error says where the damage is, and what to do.
 func (d *Damage) Error() string {
-	return fmt.Sprintf("%s; what cannot be repaired is replaced with its node: remove the node from the cluster (hermes "+
+	return fmt.Sprintf("%s; what cannot be repaired is replaced with its node: remove the node from the cluster "+
+		"(hermes "+
 		"cluster remove) and let a new one join under another id (hermes server --join)", d.where())
 }
 

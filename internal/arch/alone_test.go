@@ -15,7 +15,8 @@ var alone = []string{
 	"wire/acceptloop", "wire/endpoint", "wire/codec", "wire/graphql", "wire/grpc", "wire/http1", "wire/httprpc",
 	"wire/rfc3339",
 	"wire/multiplex", "wire/rebinding", "wire/panics", "wire/sse", "wire/status", "wire/stream", "wire/jsontext",
-	"internal/daemon", "internal/fault", "internal/input", "internal/nearest", "internal/paragraph", "internal/affinity",
+	"internal/daemon", "internal/fault", "internal/input", "internal/nearest", "internal/paragraph",
+	"internal/affinity",
 }
 
 // labs are the folders that alone may not name.

@@ -115,7 +115,8 @@ func TestReclaim(t *testing.T) {
 		// A process that another test forks has our lock until it becomes its own program, so the lock can outlive
 		// what we close. Who finds it held leaves the directory to the next.
 		stays := reclaim()
-		for deadline := time.Now().Add(time.Minute); stays && !c.stays && time.Now().Before(deadline); stays = reclaim() {
+		for deadline := time.Now().Add(time.Minute); stays && !c.stays &&
+			time.Now().Before(deadline); stays = reclaim() {
 			time.Sleep(time.Millisecond)
 		}
 		if stays != c.stays {
@@ -183,7 +184,8 @@ func TestReady(t *testing.T) {
 	}{
 		{name: "it takes the third", does: "cat", limit: time.Hour, after: 3},
 		{
-			name: "the try fails though taken", does: "cat", limit: time.Hour, after: 1, try: bad, code: status.Internal,
+			name: "the try fails though taken", does: "cat", limit: time.Hour, after: 1, try: bad,
+			code: status.Internal,
 			want: "closing went wrong",
 		},
 		{name: "it ends", does: "exit 3", limit: time.Hour, want: "it ended: exit status 3; words"},

@@ -40,7 +40,8 @@ func Choose(program, own string) (*Identity, error) {
 		return &Identity{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 	}
 	return nil, status.Errorf(status.NotFound,
-		"%s is not to run as root, and there is no user %s or %s to run it as; run as another user", program, own, nobody)
+		"%s is not to run as root, and there is no user %s or %s to run it as; run as another user", program, own,
+		nobody)
 }
 
 // Called is who the server runs as, for people.

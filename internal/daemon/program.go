@@ -81,7 +81,8 @@ func (p Program) ask(ctx context.Context, program string) (Installation, error) 
 		return Installation{}, err
 	}
 	var said struct{ Version, Commit, Platform string }
-	if err := json.Unmarshal(text, &said); err != nil || said.Version == "" || said.Commit == "" || said.Platform == "" {
+	if err := json.Unmarshal(text, &said); err != nil || said.Version == "" || said.Commit == "" ||
+		said.Platform == "" {
 		return Installation{}, status.Errorf(status.InvalidArgument, "it does not tell its version as %s does", p.Title)
 	}
 	return Installation{Program: program, Version: said.Version}, nil

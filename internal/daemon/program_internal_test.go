@@ -47,8 +47,10 @@ func TestFind(t *testing.T) {
 		{"it is on the path", "", filepath.Join(engine, "wirelab"), path, far},
 		{"who knows where this program is", "", "", path, far},
 		{"nowhere", "", filepath.Join(engine, "wirelab"), engine, "make build"},
-		{"what is named is another's", filepath.Join(engine, "hermes"), filepath.Join(beside, "wirelab"), path,
-			"which is not Hermes"},
+		{
+			"what is named is another's", filepath.Join(engine, "hermes"), filepath.Join(beside, "wirelab"), path,
+			"which is not Hermes",
+		},
 		{"what is named is not there", "/no/such/program", filepath.Join(beside, "wirelab"), path, "no such file"},
 	} {
 		getenv := func(key string) string { return map[string]string{hermes.Variable: c.variable, "PATH": c.path}[key] }

@@ -33,7 +33,8 @@ func TestBlocksHaveALanguage(t *testing.T) {
 	for _, b := range all(t) {
 		if !slices.Contains([]string{"sh", "console", "text", "yaml", "json", "sql", "go", "graphql", "bash", "python"},
 			b.Language) {
-			t.Errorf("%s:%d: a block in %q: shell commands are sh, transcripts console, other text is text", b.Page, b.Line,
+			t.Errorf("%s:%d: a block in %q: shell commands are sh, transcripts console, other text is text", b.Page,
+				b.Line,
 				b.Language)
 		}
 		if len(b.Text) == 0 {

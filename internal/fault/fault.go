@@ -38,7 +38,8 @@ func Text(err error) string {
 func Listen(address, flag string, err error) error {
 	_, port, malformed := net.SplitHostPort(address)
 	if n, wrong := strconv.ParseUint(port, 10, 16); malformed != nil || wrong != nil && n != 0 {
-		return status.Errorf(status.InvalidArgument, "%s %.100q is not HOST:PORT, such as 127.0.0.1:8080", flag, address)
+		return status.Errorf(status.InvalidArgument, "%s %.100q is not HOST:PORT, such as 127.0.0.1:8080", flag,
+			address)
 	}
 	return status.Errorf(status.Unavailable, "cannot listen at %s: %s; choose another %s, or port 0 for any free one",
 		address, listening(err), flag)

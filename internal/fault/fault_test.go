@@ -56,7 +56,8 @@ func TestText(t *testing.T) {
 		if got := fault.Text(c.err); got != c.want {
 			t.Errorf("%v: %q, want %q", c.err, got, c.want)
 		}
-		if got := fault.Text(errors.New(c.err.Error())); got != c.want && !strings.Contains(c.err.Error(), "not_found") &&
+		if got := fault.Text(errors.New(c.err.Error())); got != c.want &&
+			!strings.Contains(c.err.Error(), "not_found") &&
 			!strings.Contains(c.err.Error(), "/a: ") {
 			t.Errorf("the text of %v: %q, want %q", c.err, got, c.want)
 		}
@@ -102,14 +103,18 @@ func TestCodes(t *testing.T) {
 		code status.Code
 		want string
 	}{
-		{fault.Listen("127.0.0.1:80", "--addr", syscall.EADDRINUSE), status.Unavailable, "cannot listen at 127.0.0.1:80: " +
-			"another program uses this port; choose another --addr, or port 0 for any free one"},
+		{
+			fault.Listen("127.0.0.1:80", "--addr", syscall.EADDRINUSE), status.Unavailable,
+			"cannot listen at 127.0.0.1:80: " +
+				"another program uses this port; choose another --addr, or port 0 for any free one",
+		},
 		{
 			fault.Listen("nohost", "--addr", syscall.EINVAL), status.InvalidArgument,
 			`--addr "nohost" is not HOST:PORT, such as 127.0.0.1:8080`,
 		},
 		{
-			fault.Write("/no/x.html", &os.PathError{Op: "open", Path: "/no/.x-17", Err: syscall.ENOENT}), status.Unavailable,
+			fault.Write("/no/x.html", &os.PathError{Op: "open", Path: "/no/.x-17", Err: syscall.ENOENT}),
+			status.Unavailable,
 			"cannot write /no/x.html: there is no folder /no",
 		},
 		{

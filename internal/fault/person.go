@@ -20,7 +20,8 @@ func Both(err, another error) error {
 	return errors.Join(err, another)
 }
 
-// Describe returns an error for the person at the terminal: in plain words, and without the code, which is for programs.
+// Describe returns an error for the person at the terminal: in plain words, and without the code, which is for
+// programs.
 func Describe(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"

@@ -25,9 +25,10 @@ func module(t *testing.T) (root string) {
 		"mill/schema/m.proto":    "message M {}\n",
 		"mill/schema/gqlgen.yml": "models:\n  M:\n    model: wirelab/mill.M\n",
 		"mill/gen/m.pb.go":       "package gen\n",
-		"mill/mill.go":           "package mill\n\n// M is one.\ntype M struct{ A int }\n\nfunc (M) B() int { return 1 }\n",
-		"mill/other.txt":         "a\n",
-		sums:                     "",
+		"mill/mill.go": "package mill\n\n// M is one.\ntype M struct{ A int }\n\nfunc (M) B() int { " +
+			"return 1 }\n",
+		"mill/other.txt": "a\n",
+		sums:             "",
 	} {
 		put(t, root, name, text)
 	}
@@ -59,17 +60,27 @@ func TestStale(t *testing.T) {
 		"nothing":      {"mill/other.txt", "b\n", ""},
 		"a schema":     {"mill/schema/m.proto", "message N {}\n", "mill/schema/m.proto has changed"},
 		"a new schema": {"mill/schema/n.proto", "message N {}\n", "mill/schema/n.proto is new"},
-		"the version of a generator": {"build/tools/go.mod", "module tools\nrequire example.org/buf v2\n",
-			"build/tools/go.mod has changed"},
-		"the settings of a generator": {"mill/schema/gqlgen.yml", "models:\n  N:\n    model: wirelab/mill.M\n",
-			"mill/schema/gqlgen.yml has changed"},
+		"the version of a generator": {
+			"build/tools/go.mod", "module tools\nrequire example.org/buf v2\n",
+			"build/tools/go.mod has changed",
+		},
+		"the settings of a generator": {
+			"mill/schema/gqlgen.yml", "models:\n  N:\n    model: wirelab/mill.M\n",
+			"mill/schema/gqlgen.yml has changed",
+		},
 		"a generated file": {"mill/gen/m.pb.go", "package gen // by hand\n", "mill/gen/m.pb.go is not as it " +
 			"was generated"},
 		"a file among generated ones": {"mill/gen/n.go", "package gen\n", "mill/gen/n.go was not generated"},
-		"a type that a generator reads": {"mill/mill.go", "package mill\n\ntype M struct{ A string }\n\nfunc (M) B() int " +
-			"{ return 1 }\n", "mill has changed"},
-		"a method that a generator sees": {"mill/mill.go", "package mill\n\ntype M struct{ A int }\n\nfunc (M) C() int { " +
-			"return 1 }\n", "mill has changed"},
+		"a type that a generator reads": {
+			"mill/mill.go",
+			"package mill\n\ntype M struct{ A string }\n\nfunc (M) B() int " +
+				"{ return 1 }\n", "mill has changed",
+		},
+		"a method that a generator sees": {
+			"mill/mill.go",
+			"package mill\n\ntype M struct{ A int }\n\nfunc (M) C() int { " +
+				"return 1 }\n", "mill has changed",
+		},
 		"the body of a method": {"mill/mill.go", "package mill\n\n// M is two.\ntype M struct{ A int }\n\nfunc " +
 			"(M) B() int { return 2 }\n", ""},
 	} {

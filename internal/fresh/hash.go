@@ -27,7 +27,8 @@ func hashes(tree fs.FS) (manifest, error) {
 			return err
 		}
 		if entry.IsDir() {
-			if base := entry.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin") {
+			if base := entry.Name(); name != "." &&
+				(strings.HasPrefix(base, ".") || base == "testdata" || base == "bin") {
 				return fs.SkipDir
 			}
 			return nil

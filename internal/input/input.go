@@ -279,7 +279,8 @@ func UTF8(text []byte) ([]byte, error) {
 	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
 		return ofUTF16(text[2:], 1)
 	case len(text) >= 2 && (text[0] == 0) != (text[1] == 0):
-		return nil, status.Errorf(status.InvalidArgument, "it looks like UTF-16 without a byte-order mark; save it as UTF-8")
+		return nil, status.Errorf(status.InvalidArgument,
+			"it looks like UTF-16 without a byte-order mark; save it as UTF-8")
 	}
 	return text, nil
 }

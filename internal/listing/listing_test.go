@@ -42,12 +42,14 @@ func tree() fstest.MapFS {
 			"func array() [2]wirelab.Binding[mill.Service] { panic(1) }\n" +
 			"type s struct{}\nfunc (s) Method() wirelab.Binding[mill.Service] { panic(1) }\n" +
 			"func other() wirelab.Cell { panic(1) }\n"),
-		"workload/mill/bind/renamed.go": file("package bind\nimport (\nw \"wirelab\"\nm \"wirelab/workload/mill\"\n)\n" +
+		"workload/mill/bind/renamed.go": file("package bind\nimport (\nw \"wirelab\"\nm " +
+			"\"wirelab/workload/mill\"\n)\n" +
 			"func Renamed() w.Binding[m.Service] { panic(1) }\n"),
-		"workload/mill/bind/alpha_test.go": file(imports + "func InTest() wirelab.Binding[mill.Service] { panic(1) }\n"),
-		"workload/mill/bind/list.go":       file(imports + "func Stale() wirelab.Binding[mill.Service] { panic(1) }\n"),
-		"workload/bare/bare.go":            file("package bare\n"),
-		"workload/all/all.go":              file("package all\n"),
+		"workload/mill/bind/alpha_test.go": file(imports +
+			"func InTest() wirelab.Binding[mill.Service] { panic(1) }\n"),
+		"workload/mill/bind/list.go": file(imports + "func Stale() wirelab.Binding[mill.Service] { panic(1) }\n"),
+		"workload/bare/bare.go":      file("package bare\n"),
+		"workload/all/all.go":        file("package all\n"),
 	}
 }
 
@@ -165,7 +167,8 @@ func TestAddingPageHolds(t *testing.T) {
 	if err != nil || !closed || !strings.Contains(string(files[0].Content), "Holes(),") {
 		t.Errorf("its hole is not listed: %v\n%s", err, source)
 	}
-	for _, path := range regexp.MustCompile("`((?:wire|workload|conformance|internal)/[a-z_/]+(?:\\.go)?)`").FindAllStringSubmatch(page, -1) {
+	for _, path := range regexp.MustCompile("`((?:wire|workload|conformance|internal)/[a-z_/]+(?:\\.go)?)`").
+		FindAllStringSubmatch(page, -1) {
 		if _, err := os.Stat(filepath.Join(moduleRoot, path[1])); err != nil {
 			t.Error(err)
 		}

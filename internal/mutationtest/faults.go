@@ -32,7 +32,8 @@ func answerFaults() []Fault {
 		{
 			"dropped-item", "workload/routeguide/bind/grpc.go",
 			"		if err := call.Send(featureToProto(feature)); err != nil {",
-			"		if feature.Name == \"\" {\n			continue\n		}\n		if err := call.Send(featureToProto(feature)); err != nil {",
+			"		if feature.Name == \"\" {\n			continue\n		}\n		if err := " +
+				"call.Send(featureToProto(feature)); err != nil {",
 			"grpc", "items lost",
 		},
 		{
@@ -44,7 +45,8 @@ func answerFaults() []Fault {
 		{
 			"hole-passes", "workload/routeguide/bind/graphql.go",
 			"		Holes: map[string]string{",
-			"		Holes: map[string]string{\n			\"ListFeatures\": \"it is said to be too hard for GraphQL\",",
+			"		Holes: map[string]string{\n			\"ListFeatures\": \"it is said to be too hard for " +
+				"GraphQL\",",
 			"graphql", "declared hole starts to pass: remove it",
 		},
 	}
@@ -135,7 +137,8 @@ func directoryFaults() []Fault {
 		{
 			"create-echoes", "workload/directory/bind/netrpc.go",
 			"return netrpc.Answer(req, rep, s.service.CreatePerson)",
-			"return netrpc.Answer(req, rep, func(_ context.Context, p directory.Person) (directory.Person, error) { return " +
+			"return netrpc.Answer(req, rep, func(_ context.Context, p directory.Person) (directory.Person, error) { " +
+				"return " +
 				"p, nil })",
 			"directory/netrpc", "what one call creates others see (mt-D01)",
 		},

@@ -22,16 +22,19 @@ func feedFaults() []Fault {
 		{
 			"event-reordered", file,
 			"	for event, err := range s.service.StreamTransactions(call.Context(), feed) {",
-			"	var held *ledger.Event\n	for event, err := range s.service.StreamTransactions(call.Context(), feed) {\n" +
+			"	var held *ledger.Event\n	for event, err := range s.service.StreamTransactions(call.Context(), " +
+				"feed) {\n" +
 				"		if " + one + " {\n			held = &event\n			continue\n		}\n" +
-				"		if held != nil && event.Sequence > held.Sequence+1 {\n			_ = call.Send(eventToProto(*held))\n			held = " +
+				"		if held != nil && event.Sequence > held.Sequence+1 {\n			_ = " +
+				"call.Send(eventToProto(*held))\n			held = " +
 				"nil\n		}\n",
 			"ledger/grpc", "event 5000 of the feed comes after event 5001",
 		},
 		{
 			"event-corrupt", "workload/ledger/bind/convert.go",
 			"	t := e.Transaction\n	return &gen.TransactionEvent{",
-			"	t := e.Transaction\n	if e.Sequence%10_000 == 5_000 {\n		t.Amount++\n	}\n	return &gen.TransactionEvent{",
+			"	t := e.Transaction\n	if e.Sequence%10_000 == 5_000 {\n		t.Amount++\n	}\n	return " +
+				"&gen.TransactionEvent{",
 			"ledger/raw-tcp", "event 5000 of the feed is wrong",
 		},
 		{

@@ -12,10 +12,14 @@ var (
 	protocols = []string{
 		"connect", "connect-http1", "graphql", "grpc", "grpc-json", "grpc-tls", "h2c-json", "h2c-proto", "http1-json",
 		"http1-proto",
-		"http1-tls-json", "http2-json", "http2-proto", "http3-proto", "netrpc", "raw-tcp", "sse", "sse-h2c", "websocket",
+		"http1-tls-json", "http2-json", "http2-proto", "http3-proto", "netrpc", "raw-tcp", "sse", "sse-h2c",
+		"websocket",
 	}
-	commands = []string{"arrivals", "audit", "call", "capacity", "compare", "curve", "matrix", "presets", "results", "run",
-		"serve"}
+	commands = []string{
+		"arrivals", "audit", "call", "capacity", "compare", "curve", "matrix", "presets", "results",
+		"run",
+		"serve",
+	}
 )
 
 // What people type finds what they mean, and what resembles nothing finds nothing.

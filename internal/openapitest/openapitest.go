@@ -61,8 +61,9 @@ func Check(t *testing.T, handler http.Handler, but Exceptions) {
 		t.Fatal(err)
 	}
 	for _, note := range notes[1:] { // the first says where the document is
-		if name, _, out := strings.Cut(note, " is left out: its reply is a stream"); !out || !slices.Contains(but.Events,
-			name) {
+		if name, _, out := strings.Cut(note, " is left out: its reply is a stream"); !out ||
+			!slices.Contains(but.Events,
+				name) {
 			t.Errorf("own init notes: %s", note)
 		}
 	}
@@ -80,7 +81,8 @@ func Check(t *testing.T, handler http.Handler, but Exceptions) {
 	address := strings.TrimPrefix(server.URL, "http://")
 	for _, o := range p.Operations {
 		called = append(called, o.Name)
-		trial, err := p.Try(t.Context(), p.Wires[0].Name, wirelab.Dialing{Address: address, Foreign: true}, o.Name, false)
+		trial, err := p.Try(t.Context(), p.Wires[0].Name, wirelab.Dialing{Address: address, Foreign: true}, o.Name,
+			false)
 		if err != nil {
 			t.Errorf("%s: %v: %s", o.Name, err, trial.Text)
 			continue

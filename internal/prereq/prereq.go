@@ -111,7 +111,8 @@ func Note(all ...Skip) (err error) {
 		return nil
 	}
 	// The process's own file, so that no two write to one.
-	file, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(os.Getpid())+".jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+	file, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(os.Getpid())+".jsonl"),
+		os.O_APPEND|os.O_CREATE|os.O_WRONLY,
 		0o600)
 	if err != nil {
 		return err

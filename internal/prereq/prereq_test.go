@@ -99,7 +99,8 @@ func TestShortLeavesOut(t *testing.T) {
 		len(noted) > 0 {
 		t.Errorf("without -short: noted %v\n%s", noted, out)
 	}
-	if out, noted := run("-test.short", "-test.list=^TestNeed$"); !strings.HasPrefix(out, "TestNeed\n") || len(noted) > 0 {
+	if out, noted := run("-test.short", "-test.list=^TestNeed$"); !strings.HasPrefix(out, "TestNeed\n") ||
+		len(noted) > 0 {
 		t.Errorf("with -short it lists %q, and notes %v", out, noted)
 	}
 }

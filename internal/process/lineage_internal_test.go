@@ -16,8 +16,16 @@ func TestLineageOf(t *testing.T) {
 		ok        bool
 	}{
 		{"a plain name", "24551 (postgres)" + tail, Lineage{24550, 24551, 34567, 150 * time.Millisecond, false}, true},
-		{"a name that looks like the rest", "24551 (a) S 1 (b))" + tail, Lineage{24550, 24551, 34567, 150 * time.Millisecond, false}, true},
-		{"it has ended", "7 (a) Z" + strings.Replace(tail, " S", "", 1), Lineage{24550, 24551, 34567, 150 * time.Millisecond, true}, true},
+		{
+			"a name that looks like the rest", "24551 (a) S 1 (b))" + tail,
+			Lineage{24550, 24551, 34567, 150 * time.Millisecond, false},
+			true,
+		},
+		{
+			"it has ended", "7 (a) Z" + strings.Replace(tail, " S", "", 1),
+			Lineage{24550, 24551, 34567, 150 * time.Millisecond, true},
+			true,
+		},
 		{
 			"its first thread alone has ended", "7 (a) Z" + strings.Replace(tail[2:], " 20 0 1 0 ", " 20 0 2 0 ", 1),
 			Lineage{24550, 24551, 34567, 150 * time.Millisecond, false},

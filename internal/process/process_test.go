@@ -64,7 +64,10 @@ func TestEnd(t *testing.T) {
 			"children end too", `(exec sleep 3600) & (exec sleep 3600) & echo ready; wait`,
 			time.Hour, false, "signal: terminated",
 		},
-		{"it ignores the signal", `trap '' TERM; echo ready; exec sleep 3600`, time.Millisecond, true, "signal: killed"},
+		{
+			"it ignores the signal", `trap '' TERM; echo ready; exec sleep 3600`, time.Millisecond, true,
+			"signal: killed",
+		},
 		{
 			"an orphan ignores it", `(trap '' TERM; (echo ready; exec sleep 3600) &); exec sleep 3600`,
 			time.Millisecond, true, "",

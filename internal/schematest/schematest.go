@@ -23,7 +23,8 @@ func Keeps(t testing.TB, schema protoreflect.FileDescriptor, lines []string) {
 		name := string(message.Name()) + ":"
 		has[name] = []string{}
 		for i := range message.Fields().Len() {
-			has[name] = append(has[name], fmt.Sprintf("%s=%d", message.Fields().Get(i).Name(), message.Fields().Get(i).Number()))
+			has[name] = append(has[name],
+				fmt.Sprintf("%s=%d", message.Fields().Get(i).Name(), message.Fields().Get(i).Number()))
 		}
 	}
 	for i := range schema.Services().Len() {

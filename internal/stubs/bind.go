@@ -238,7 +238,8 @@ type bindFolder struct {
 // readBind reads the files of a folder bind that are neither generated nor tests.
 func readBind(tree fs.FS, folder string) (found bindFolder, err error) {
 	found = bindFolder{
-		declared: map[string]bool{}, to: map[[2]string]string{}, from: map[[2]string]string{}, checked: map[string]bool{},
+		declared: map[string]bool{}, to: map[[2]string]string{}, from: map[[2]string]string{},
+		checked: map[string]bool{},
 	}
 	names, err := fs.Glob(tree, folder+"/*.go")
 	if err != nil {

@@ -19,7 +19,8 @@ func TestStubsAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(files) < 4+4*5 {
-		t.Errorf("%d files, want one for each workload with a hooked service, and five for the wires of each with a schema",
+		t.Errorf("%d files, want one for each workload with a hooked service, and five for the wires of each with "+
+			"a schema",
 			len(files))
 	}
 	for _, file := range files {
@@ -38,13 +39,23 @@ func TestGenerate(t *testing.T) {
 			"a call", hooked + "type Service interface { Grind(ctx context.Context, g Grain) (Flour, error) }",
 			`wirelab.Between(ctx, h.hooks, "Grind", h.service.Grind, g)`, "",
 		},
-		{"a chat", hooked + "type Service interface {\n" +
-			"Talk(ctx context.Context, in iter.Seq2[Say, error]) iter.Seq2[Say, error] }", "h.service.Talk(ctx, in)(yield)", ""},
+		{
+			"a chat", hooked + "type Service interface {\n" +
+				"Talk(ctx context.Context, in iter.Seq2[Say, error]) iter.Seq2[Say, error] }",
+			"h.service.Talk(ctx, in)(yield)", "",
+		},
 		{"a stream one way", hooked + "type Service interface {\n" +
 			"Pour(ctx context.Context, g Grain) iter.Seq2[Flour, error] }", "", "write it by hand"},
-		{"a stream by hand", hooked + "type Service interface {\n" +
-			"Pour(ctx context.Context, g Grain) iter.Seq2[Flour, error] }\nfunc (h hooked) Pour() {}", "var _ Service", ""},
-		{"no error", hooked + "type Service interface { Grind(ctx context.Context, g Grain) Flour }", "", "returns neither"},
+		{
+			"a stream by hand", hooked + "type Service interface {\n" +
+				"Pour(ctx context.Context, g Grain) iter.Seq2[Flour, error] }\nfunc (h hooked) Pour() {}",
+			"var _ Service",
+			"",
+		},
+		{
+			"no error", hooked + "type Service interface { Grind(ctx context.Context, g Grain) Flour }", "",
+			"returns neither",
+		},
 		{"no context", hooked + "type Service interface { Grind(g Grain) (Flour, error) }", "", "not of the form"},
 		{"embedded", hooked + "type Service interface { Other }", "", "embeds"},
 		{"not Go", "func {", "", "mill.go"},
@@ -105,13 +116,15 @@ func TestWires(t *testing.T) {
 		},
 		"bind/exchange_gen.go": {
 			"grind().Unary(service.Grind),", "talk().BidiStream(service.Talk),",
-			"exchange.CheckedProtoOf(grainToProto, grainFromProto)", "exchange.ProtoOf(sayToProto, sayFromProto)", "return s.grind.Call(ctx, s.client, g)", "// Given: 2",
+			"exchange.CheckedProtoOf(grainToProto, grainFromProto)", "exchange.ProtoOf(sayToProto, sayFromProto)",
+			"return s.grind.Call(ctx, s.client, g)", "// Given: 2",
 		},
 		"bind/netrpc_gen.go": {
 			"return netrpc.Answer(req, rep, s.service.Grind)", `netrpcName+".Grind", g)`, `"Talk": netrpc.NoStreams`,
 		},
 		"bind/connect_gen.go": {
-			"genconnect.MillerGrindProcedure", "g, err := grainFromProto(message.Msg)", "return flourFromProto(reply.Msg), nil",
+			"genconnect.MillerGrindProcedure", "g, err := grainFromProto(message.Msg)",
+			"return flourFromProto(reply.Msg), nil",
 			"_ = call.Send(nil)",
 		},
 		"bind/grpc_gen.go": {
@@ -177,7 +190,8 @@ func TestByHand(t *testing.T) {
 		}
 		for _, f := range files {
 			got := string(f.Content)
-			if strings.HasSuffix(f.Path, "stub_gen.go") && (!strings.Contains(got, c.has) || strings.Contains(got, c.not)) {
+			if strings.HasSuffix(f.Path, "stub_gen.go") &&
+				(!strings.Contains(got, c.has) || strings.Contains(got, c.not)) {
 				t.Errorf("%s: has no %q, or %q:\n%s", c.why, c.has, c.not, got)
 			}
 		}
@@ -188,8 +202,14 @@ func TestByHand(t *testing.T) {
 func TestWiresFail(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ why, file, old, new, says string }{
-		{"no converter", "bind/convert.go", "func flourFromProto", "func flourFrom", "FromProto(*gen.Flour) mill.Flour"},
-		{"one way in the schema", "schema/mill.proto", "returns (stream Say)", "returns (Say)", "differ in what is a stream"},
+		{
+			"no converter", "bind/convert.go", "func flourFromProto", "func flourFrom",
+			"FromProto(*gen.Flour) mill.Flour",
+		},
+		{
+			"one way in the schema", "schema/mill.proto", "returns (stream Say)", "returns (Say)",
+			"differ in what is a stream",
+		},
 		{
 			"items that fail", "bind/convert.go", "sayFromProto(*gen.Say) mill.Say",
 			"sayFromProto(*gen.Say) (mill.Say, error)", "sayFromProto can fail",

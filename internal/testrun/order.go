@@ -6,10 +6,13 @@ import "slices"
 // first, so that none is left to run alone at the end.
 var slow = []string{
 	"wirelab/cmd/wirelab", "wirelab/broker/rabbitmq", "wirelab/workload/ledger/bind", "wirelab/workload/directory/bind",
-	"wirelab/lab/messaging/bench", "wirelab/workload/routeguide/bind", "wirelab/results/report/html", "wirelab/system/rabbitmq",
+	"wirelab/lab/messaging/bench", "wirelab/workload/routeguide/bind", "wirelab/results/report/html",
+	"wirelab/system/rabbitmq",
 	"wirelab/results/store/postgres", "wirelab/lab/messaging/drive", "wirelab/results/dashboard",
-	"wirelab/workload/logging/bind", "wirelab/lab/result", "wirelab/hermes/sim", "wirelab/wire/raw", "wirelab/broker/hermes",
-	"wirelab/cmd/hermes", "wirelab/broker/jetstream", "wirelab/wire/conformance", "wirelab/workload/ledger/database/postgres",
+	"wirelab/workload/logging/bind", "wirelab/lab/result", "wirelab/hermes/sim", "wirelab/wire/raw",
+	"wirelab/broker/hermes",
+	"wirelab/cmd/hermes", "wirelab/broker/jetstream", "wirelab/wire/conformance",
+	"wirelab/workload/ledger/database/postgres",
 }
 
 // first puts the slow packages first.

@@ -21,20 +21,29 @@ func experiments() []apart {
 	return []apart{
 		{dir: "cmd/wirelab", limit: "12m", tests: []string{
 			"TestAbsentArm", "TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
-			"TestChaosLosesNothing", "TestChaosOfRabbitMQAndOfNoBroker", "TestCompareMessages", "TestCompareOverNetwork",
-			"TestCompareViaNetem", "TestCurveFindsItsRates", "TestCurveIsHonestInOverload", "TestDatabaseIsKilledInMidRun",
+			"TestChaosLosesNothing", "TestChaosOfRabbitMQAndOfNoBroker", "TestCompareMessages",
+			"TestCompareOverNetwork",
+			"TestCompareViaNetem", "TestCurveFindsItsRates", "TestCurveIsHonestInOverload",
+			"TestDatabaseIsKilledInMidRun",
 			"TestDocServes",       // it builds grpcurl, where that is not installed
 			"TestExampleServices", // it fetches packages of Node.js and Go
-			"TestExperimentTellsHowFarItIs", "TestExplainMeasures", "TestMessagesAreInterrupted", "TestMessagesConductorIsKilled",
-			"TestQueuesOfArms", "TestUpLoggingAPartDies", "TestUpLoggingAll", "TestUpLoggingLosesNothing", "TestUpLoggingSweeps", "TestUpMessaging",
+			"TestExperimentTellsHowFarItIs", "TestExplainMeasures", "TestMessagesAreInterrupted",
+			"TestMessagesConductorIsKilled",
+			"TestQueuesOfArms", "TestUpLoggingAPartDies", "TestUpLoggingAll", "TestUpLoggingLosesNothing",
+			"TestUpLoggingSweeps", "TestUpMessaging",
 		}},
 		{dir: "cmd/hermes", limit: "8m", tests: []string{
 			"TestDocBlocks", // it builds grpcurl too
-			"TestCommandsWithoutMajority", "TestKilledMembers", "TestManySegmentsFewFiles", "TestMembersThatComeAndGo", "TestOlderCopyOfADirectory",
-			"TestOneDeadLetter", "TestRecoverOfThree", "TestSilentConnections", "TestSlowMember", "TestUnfinishedUploads",
+			"TestCommandsWithoutMajority", "TestKilledMembers", "TestManySegmentsFewFiles", "TestMembersThatComeAndGo",
+			"TestOlderCopyOfADirectory",
+			"TestOneDeadLetter", "TestRecoverOfThree", "TestSilentConnections", "TestSlowMember",
+			"TestUnfinishedUploads",
 		}},
 		{dir: "broker/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
-		{dir: "lab/messaging/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
+		{
+			dir: "lab/messaging/bench", limit: "5m",
+			tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"},
+		},
 	}
 }
 
@@ -69,7 +78,10 @@ func rest() []step {
 		{name: "go vet", command: []string{"go", "vet", "./..."}},
 		// What is in deploy, held to the types of Kubernetes and the schema of compose files.
 		{dir: "internal/manifests", args: []string{"-count=1", "./..."}, packages: 1},
-		{name: "build/scripts/openapi", command: []string{"build/scripts/openapi"}, needs: []prereq.Thing{prereq.Python, prereq.Curl}},
+		{
+			name: "build/scripts/openapi", command: []string{"build/scripts/openapi"},
+			needs: []prereq.Thing{prereq.Python, prereq.Curl},
+		},
 		{args: []string{"-count=1", "-timeout", "10m", "./hermes/torture", "-real"}, packages: 1, tell: true},
 	}
 	for _, a := range experiments() {

@@ -36,13 +36,15 @@ func share(ctx context.Context, lacking []lack) (*servers, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s := &servers{dir: dir, stop: stop}
-	s.start(ctx, lacking, prereq.PostgreSQL, prereq.PostgreSQLVariable, func(ctx context.Context) (server, string, error) {
-		found, err := postgres.Start(ctx, postgres.Options{Settings: []postgres.Setting{{Name: "fsync", Value: "off"}}})
-		if err != nil {
-			return nil, "", err
-		}
-		return found, found.DSN(), nil
-	})
+	s.start(ctx, lacking, prereq.PostgreSQL, prereq.PostgreSQLVariable,
+		func(ctx context.Context) (server, string, error) {
+			found, err := postgres.Start(ctx,
+				postgres.Options{Settings: []postgres.Setting{{Name: "fsync", Value: "off"}}})
+			if err != nil {
+				return nil, "", err
+			}
+			return found, found.DSN(), nil
+		})
 	s.start(ctx, lacking, prereq.RabbitMQ, prereq.RabbitMQVariable, func(ctx context.Context) (server, string, error) {
 		found, err := rabbitmq.Start(ctx, rabbitmq.Options{})
 		if err != nil {
@@ -54,7 +56,8 @@ func share(ctx context.Context, lacking []lack) (*servers, error) {
 }
 
 func (s *servers) start(ctx context.Context, lacking []lack, x prereq.Thing, variable string,
-	begin func(context.Context) (server, string, error)) {
+	begin func(context.Context) (server, string, error),
+) {
 	for _, l := range lacking {
 		if l.Name == x.Name {
 			return
@@ -73,7 +76,8 @@ func (s *servers) start(ctx context.Context, lacking []lack, x prereq.Thing, var
 			s.mu.Unlock()
 		}
 		// Renamed when it is whole: tests wait for it to be there.
-		if err := errors.Join(os.WriteFile(file+".new", []byte(address), 0o600), os.Rename(file+".new", file)); err != nil {
+		if err := errors.Join(os.WriteFile(file+".new", []byte(address), 0o600),
+			os.Rename(file+".new", file)); err != nil {
 			_, _ = fmt.Fprintln(os.Stderr, err)
 		}
 	})

@@ -47,8 +47,10 @@ func perform(ctx context.Context, steps []step, env []string, lacking []lack, t 
 			return errors.Join(err, context.Cause(ctx))
 		}
 		if missing, lacks := lacked(lacking, s.needs); lacks {
-			if err := prereq.Note(prereq.Skip{Package: s.name, Test: s.name, Thing: missing.Name,
-				Why: missing.err.Error()}); err != nil {
+			if err := prereq.Note(prereq.Skip{
+				Package: s.name, Test: s.name, Thing: missing.Name,
+				Why: missing.err.Error(),
+			}); err != nil {
 				return err
 			}
 			t.skip(s)

@@ -267,7 +267,8 @@ func (t *teller) show() {
 	}
 	line := fmt.Sprintf("[%d of %d, %s] %s", t.done, t.packages, short(time.Since(t.began)), what)
 	if t.counts.failed > 0 {
-		line = fmt.Sprintf("[%d of %d, %s, %d failed] %s", t.done, t.packages, short(time.Since(t.began)), t.counts.failed,
+		line = fmt.Sprintf("[%d of %d, %s, %d failed] %s", t.done, t.packages, short(time.Since(t.began)),
+			t.counts.failed,
 			what)
 	}
 	if t.width == 0 {

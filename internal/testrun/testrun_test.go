@@ -164,8 +164,11 @@ func alive(pid int) bool {
 
 // With CI set all that is missing is notified at once, and nothing is run.
 func TestAnnounce(t *testing.T) {
-	lacking := []lack{{prereq.Chromium, errors.New("no")}, {prereq.RabbitMQ, errors.New("no")},
-		{prereq.Root, errors.New("no")}}
+	lacking := []lack{
+		{prereq.Chromium, errors.New("no")},
+		{prereq.RabbitMQ, errors.New("no")},
+		{prereq.Root, errors.New("no")},
+	}
 	t.Setenv("CI", "")
 	var said bytes.Buffer
 	if err := announce(&said, lacking); err != nil || !strings.HasPrefix(said.String(),
@@ -200,8 +203,10 @@ func TestCommands(t *testing.T) {
 	if err == nil || failed != nil || tell.counts != (counts{1, 1, 1}) || tell.done != 3 {
 		t.Errorf("%v, %v: %v", err, failed, tell.counts)
 	}
-	for _, want := range []string{`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`,
-		`(?m)^FAIL broken broken.*\n +last words$`, `make tools says how to install python3 python3-venv`} {
+	for _, want := range []string{
+		`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`,
+		`(?m)^FAIL broken broken.*\n +last words$`, `make tools says how to install python3 python3-venv`,
+	} {
 		if !regexp.MustCompile(want).MatchString(said.String()) {
 			t.Errorf("it does not say %s:\n%s", want, &said)
 		}

@@ -82,7 +82,8 @@ func quiet() (undo func() error, err error) {
 	}
 	if _, err := os.Stat(policy); errors.Is(err, os.ErrNotExist) {
 		undo = func() error { return os.Remove(policy) }
-		if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil { //nolint:gosec // it is a script
+		if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"),
+			0o755); err != nil { //nolint:gosec // it is a script
 			return undo, err
 		}
 	}

@@ -39,7 +39,8 @@ type Form struct {
 // is then what was meant. Only a field of type any takes what there is.
 func Read[T any](f Form, name string, data []byte) (value T, err error) {
 	if len(data) > f.Limit {
-		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; a %s has at most %d", name, len(data), f.What,
+		return value, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; a %s has at most %d", name, len(data),
+			f.What,
 			f.Limit)
 	}
 	if depth(data) > depthLimit {

@@ -137,7 +137,8 @@ func dial(loads ...control.Load) control.Order {
 	}
 	return control.Order{Dial: &control.Dial{
 		Workload: "silence", Protocol: "none", Address: "here:1",
-		Seed: 3, Deadline: plan.Duration(20 * time.Second), Loads: loads, // which only a machine that stands still reaches
+		// which only a machine that stands still reaches
+		Seed: 3, Deadline: plan.Duration(20 * time.Second), Loads: loads,
 	}}
 }
 
@@ -171,12 +172,18 @@ func TestDriverMeasuresWhatItIsTold(t *testing.T) {
 func TestDriverIsToldWhatTheServerUsed(t *testing.T) {
 	t.Parallel()
 	window := func(used time.Duration) control.Order {
-		return control.Order{Warm: &control.Warm{Least: plan.Duration(20 * time.Millisecond), Served: new(plan.Duration(used))}}
+		return control.Order{Warm: &control.Warm{
+			Least:  plan.Duration(20 * time.Millisecond),
+			Served: new(plan.Duration(used)),
+		}}
 	}
-	orders := []control.Order{dial(control.Load{InFlight: 1, Connections: 1}), window(0), window(1), {Usage: &struct{}{}}}
+	orders := []control.Order{
+		dial(control.Load{InFlight: 1, Connections: 1}), window(0), window(1),
+		{Usage: &struct{}{}},
+	}
 	// More and more from one window to the next, for as long as a warm-up may last, and longer: a window in which the
-	// machine let no call end does not count. It is judged after 20, 40, 80 and 160 windows, and grows in the half before
-	// each by far more than what calls a busy machine lets through in a window differs.
+	// machine let no call end does not count. It is judged after 20, 40, 80 and 160 windows, and grows in the half
+	// before each by far more than what calls a busy machine lets through in a window differs.
 	used, step := 0.0, float64(10*time.Millisecond)
 	for i := range 240 {
 		switch {
@@ -203,7 +210,8 @@ func TestDriverIsToldWhatTheServerUsed(t *testing.T) {
 		}
 	}
 	if w := replies[over].Warm; w.Steady || w.Windows != 160 || len(w.Cost) != 160 {
-		t.Errorf("a server that uses more and more: steady %v after %d windows, %d costs", w.Steady, w.Windows, len(w.Cost))
+		t.Errorf("a server that uses more and more: steady %v after %d windows, %d costs", w.Steady, w.Windows,
+			len(w.Cost))
 	}
 }
 
@@ -227,7 +235,11 @@ func TestDriverRefuses(t *testing.T) {
 		{"an unknown operation", []control.Order{unknownOperation}, "known: Hush"},
 		{"an authority that is none", []control.Order{badTrust}, "no certificate"},
 		{"leaving what it never dialled", []control.Order{{Leave: &struct{}{}}}, "before it dialled"},
-		{"a load that it left", []control.Order{dial(control.Load{InFlight: 1}), {Leave: &struct{}{}}, {Slice: &control.Slice{}}}, "no load 0"},
+		{
+			"a load that it left",
+			[]control.Order{dial(control.Load{InFlight: 1}), {Leave: &struct{}{}}, {Slice: &control.Slice{}}},
+			"no load 0",
+		},
 		{"the raw driver where there is none", []control.Order{{Dial: &control.Dial{
 			Workload: "silence", Raw: true, Loads: []control.Load{{Operation: "Hush", InFlight: 1}},
 		}}}, "no raw driver"},
@@ -273,7 +285,8 @@ func TestServerTakesOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], ready.Address) || !strings.Contains(lines[1], "allocations") || !strings.Contains(lines[2], "usage only") {
+	if len(lines) != 3 || !strings.Contains(lines[0], ready.Address) || !strings.Contains(lines[1], "allocations") ||
+		!strings.Contains(lines[2], "usage only") {
 		t.Errorf("said %q", lines)
 	}
 	if _, err := net.Dial("tcp", ready.Address); err == nil {
@@ -283,7 +296,8 @@ func TestServerTakesOrders(t *testing.T) {
 
 func TestListenRefuses(t *testing.T) {
 	t.Parallel()
-	if _, _, err := agent.Listen(cell(false, nil), "nowhere"); err == nil || !strings.Contains(err.Error(), "host:port") {
+	if _, _, err := agent.Listen(cell(false, nil), "nowhere"); err == nil ||
+		!strings.Contains(err.Error(), "host:port") {
 		t.Errorf("error %v, want how an address looks", err)
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

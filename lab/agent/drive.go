@@ -37,6 +37,20 @@ func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error 
 // which empty ones are the usual ones; or over the external service that it has.
 type Finder func(order control.Dial) (wirelab.Cell, error)
 
+// trusting takes what an order says of TLS.
+func trusting(to *wirelab.Dialing, order control.Dial) (err error) {
+	if order.Authority != "" {
+		if to.Roots, err = certs.Trust([]byte(order.Authority)); err != nil {
+			return err
+		}
+	}
+	if t := order.TLS; t != nil {
+		to.ServerName, to.Insecure = t.ServerName, t.Insecure
+		to.Certificates, err = certs.Show([]byte(t.Certificate), []byte(t.Key))
+	}
+	return err
+}
+
 // dialCell connects every load and checks that the cell answers rightly.
 func dialCell(ctx context.Context, find Finder, self *probe.Account, order control.Dial) (loads []Load, err error) {
 	cell, err := find(order)
@@ -51,16 +65,8 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 	if order.Target {
 		to.Met = reached.reach
 	}
-	if order.Authority != "" {
-		if to.Roots, err = certs.Trust([]byte(order.Authority)); err != nil {
-			return nil, err
-		}
-	}
-	if t := order.TLS; t != nil {
-		to.ServerName, to.Insecure = t.ServerName, t.Insecure
-		if to.Certificates, err = certs.Show([]byte(t.Certificate), []byte(t.Key)); err != nil {
-			return nil, err
-		}
+	if err := trusting(&to, order); err != nil {
+		return nil, err
 	}
 	if cell.Protocol.Network == "tcp" && !strings.HasPrefix(order.Address, "unix:") {
 		to.Next = inTurn(ctx, net.DefaultResolver.LookupHost, order.Address, order.Seed)
@@ -75,7 +81,9 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 		to.Foreign, order.Raw = true, true
 	}
 	f := newFollower(order)
-	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load,
+		seeds *rand.Rand,
+	) (*prepared, error) {
 		return prepareClients(ctx, cell, to, order, l, seeds, f)
 	}
 	if order.Raw {
@@ -96,7 +104,10 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
 			p.Self, p.tls, p.reached = self, secured, reached
-			p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Cause: Cause, Tell: fault.Text, Own: order.Own, Watch: p.watch}
+			p.Plan = load.Plan{
+				Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify,
+				Cause: Cause, Tell: fault.Text, Own: order.Own, Watch: p.watch,
+			}
 			all[i], loads = p, append(loads, p)
 		}
 		if err == nil {
@@ -171,7 +182,9 @@ func (p *prepared) golden(ctx context.Context) error {
 		took = append(took, time.Since(sent))
 		switch {
 		case err != nil && wirelab.CodeOf(err) == wirelab.DeadlineExceeded:
-			return first(i, "call", fmt.Errorf("no reply within its deadline of %v; if the service is that slow, give calls more time (deadline in the plan)", deadline))
+			return first(i, "call",
+				fmt.Errorf("no reply within its deadline of %v; if the service is that slow, give calls more time "+
+					"(deadline in the plan)", deadline))
 		case err != nil:
 			return first(i, "call", err)
 		}

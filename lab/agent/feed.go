@@ -17,7 +17,9 @@ import (
 
 // prepareFeeds opens the clients of a load that holds streams: dealt out over
 // connections as the workers of [prepareClients] are, with a stream for each.
-func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ control.Dial, l control.Load, _ *rand.Rand) (*prepared, error) {
+func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ control.Dial, l control.Load,
+	_ *rand.Rand,
+) (*prepared, error) {
 	sockets := &probe.Sockets{}
 	p := &prepared{width: l.Streams, Meter: Meter{Traffic: sockets.Count}}
 	clients, err := p.dialClients(ctx, cell, to, sockets, l.Connections)
@@ -34,9 +36,12 @@ func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ 
 			return feed(ctx, func(s wirelab.Stamp, wrong error) bool { return each(load.Stamp(s), wrong) })
 		}
 	}
-	p.feeds = &feedLoad{runner: load.NewFeedRunner(feeds), all: float64(l.Rate) * float64(l.Streams), plan: load.FeedPlan{
-		Rate: l.Rate, Share: l.Reader, Wrong: result.WrongReply, Classify: classify, Cause: Cause, Tell: fault.Text,
-	}}
+	p.feeds = &feedLoad{
+		runner: load.NewFeedRunner(feeds), all: float64(l.Rate) * float64(l.Streams),
+		plan: load.FeedPlan{
+			Rate: l.Rate, Share: l.Reader, Wrong: result.WrongReply, Classify: classify, Cause: Cause, Tell: fault.Text,
+		},
+	}
 	for _, client := range clients {
 		feed, err := client.Feed(l.Operation, 0)
 		if err != nil {
@@ -90,7 +95,9 @@ func (f *feedLoad) within(deadline, length, head time.Duration) load.FeedPlan {
 }
 
 // warm warms streams up in windows, each with streams of its own.
-func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order control.Warm, served Served) (*load.Warmth, error) {
+func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order control.Warm,
+	served Served,
+) (*load.Warmth, error) {
 	p := f.within(deadline, max(time.Duration(order.Least)/warmWindows, fewCalls(f.all)), 0)
 	p.Share = 0 // a slow reader's server is warmed up by a fast one: nothing of it is timed
 	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows, Limit: time.Duration(order.Limit), Served: served}, p)

@@ -107,7 +107,8 @@ func feedCell(served hummer) wirelab.Cell {
 	return wirelab.Workload[hums]{
 		Name: "silence", New: func() hums { return hummer{} },
 		Operations: []wirelab.Operation[hums]{
-			wirelab.Feeding("Hum", func(*rand.Rand) humming { return humming{} }, hums.Hum, func(rate int64) humming { return humming{rate} }),
+			wirelab.Feeding("Hum", func(*rand.Rand) humming { return humming{} }, hums.Hum,
+				func(rate int64) humming { return humming{rate} }),
 		},
 		Bindings: []wirelab.Binding[hums]{{
 			Protocol: wirelab.Protocol{Name: "none", Network: "tcp", Multiplexed: true},
@@ -126,7 +127,8 @@ func held(streams int, rate int64, reader float64) control.Load {
 // holding dials a load of streams and runs a slice of it.
 func holding(t *testing.T, c wirelab.Cell, l control.Load, length time.Duration) (*control.Measured, error) {
 	t.Helper()
-	replies := drive(t, c, dial(l), control.Order{Slice: &control.Slice{For: plan.Duration(length), Head: plan.Duration(length / 10)}})
+	replies := drive(t, c, dial(l),
+		control.Order{Slice: &control.Slice{For: plan.Duration(length), Head: plan.Duration(length / 10)}})
 	for _, r := range replies {
 		if r.Error != "" {
 			return nil, errors.New(r.Error)
@@ -160,7 +162,8 @@ func TestEveryFaultOfAStreamIsFound(t *testing.T) {
 			}
 			s := m.Streams
 			if s.Missing != c.missing || s.Duplicated != c.doubled || s.Reordered != c.turned {
-				t.Errorf("missing %d, doubled %d, reordered %d; want %d, %d, %d", s.Missing, s.Duplicated, s.Reordered, c.missing, c.doubled, c.turned)
+				t.Errorf("missing %d, doubled %d, reordered %d; want %d, %d, %d", s.Missing, s.Duplicated, s.Reordered,
+					c.missing, c.doubled, c.turned)
 			}
 			for kind, n := range c.errors {
 				if m.Recording.Errors[kind] != n {
@@ -213,7 +216,8 @@ func TestStreamsAreCheckedBeforeTheyAreWarmedUp(t *testing.T) {
 // TestStreamsAreWarmedUp in windows with streams of their own.
 func TestStreamsAreWarmedUp(t *testing.T) {
 	t.Parallel()
-	r := drive(t, feedCell(hummer{}), dial(held(2, 1000, 0.5)), control.Order{Warm: &control.Warm{Least: plan.Duration(100 * time.Millisecond)}})
+	r := drive(t, feedCell(hummer{}), dial(held(2, 1000, 0.5)),
+		control.Order{Warm: &control.Warm{Least: plan.Duration(100 * time.Millisecond)}})
 	if r[2].Error != "" || r[2].Warm == nil || r[2].Warm.Windows < 20 {
 		t.Errorf("%+v", r[2])
 	}

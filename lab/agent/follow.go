@@ -69,7 +69,8 @@ func (f *follower) follow(client wirelab.Client, operation, requests string, see
 func (f *follower) watch(first int, e load.Ended) {
 	caller := first + e.Caller
 	f.noted[caller] = append(f.noted[caller], trace.Call{
-		ID: f.last[caller](), Caller: caller, Due: e.Due, Sent: e.Sent, Ended: e.End, Failed: e.Err != nil, Outside: !e.Recorded,
+		ID: f.last[caller](), Caller: caller, Due: e.Due, Sent: e.Sent, Ended: e.End, Failed: e.Err != nil,
+		Outside: !e.Recorded,
 	})
 }
 

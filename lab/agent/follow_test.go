@@ -102,7 +102,8 @@ func postingFor(t *testing.T, fault string, replies bool, length time.Duration) 
 	two := one
 	two.InFlight = 2
 	dial := control.Dial{
-		Workload: "silence", Protocol: "none", Seed: 1, Deadline: plan.Duration(20 * time.Second), Loads: []control.Load{one, two},
+		Workload: "silence", Protocol: "none", Seed: 1, Deadline: plan.Duration(20 * time.Second),
+		Loads:    []control.Load{one, two},
 		Patience: plan.Duration(2 * time.Second), Stores: replies,
 	}
 	if !replies {
@@ -111,7 +112,10 @@ func postingFor(t *testing.T, fault string, replies bool, length time.Duration) 
 	told := drive(t, c,
 		control.Order{Dial: &dial},
 		control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(40 * time.Millisecond)}},
-		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(length), Head: plan.Duration(30 * time.Millisecond)}},
+		control.Order{Slice: &control.Slice{
+			Load: 0, For: plan.Duration(length),
+			Head: plan.Duration(30 * time.Millisecond),
+		}},
 		control.Order{Slice: &control.Slice{Load: 1, For: plan.Duration(length)}},
 	)
 	var all []*control.Measured
@@ -145,7 +149,8 @@ func TestDriverFollowsWhatItHandsOver(t *testing.T) {
 					t.Errorf("slice %d: %v", i, err)
 				}
 				if f.Sent != m.Recording.Sent || f.Accepted != m.Recording.OK {
-					t.Errorf("slice %d: %d letters of %d calls, %d accepted of %d", i, f.Sent, m.Recording.Sent, f.Accepted, m.Recording.OK)
+					t.Errorf("slice %d: %d letters of %d calls, %d accepted of %d", i, f.Sent, m.Recording.Sent,
+						f.Accepted, m.Recording.OK)
 				}
 				if f.StoredAfter.Min() < 2_900_000 {
 					t.Errorf("slice %d: stored after %v", i, time.Duration(f.StoredAfter.Min()))
@@ -158,7 +163,8 @@ func TestDriverFollowsWhatItHandsOver(t *testing.T) {
 					}
 					continue
 				}
-				if wrong := fmt.Sprint(f.Missing, f.Stray, f.Lost, f.Duplicated, f.Refused, f.Kept); wrong != "0 0 0 0 0 0" || f.Confirmed != f.Sent {
+				if wrong := fmt.Sprint(f.Missing, f.Stray, f.Lost, f.Duplicated, f.Refused,
+					f.Kept); wrong != "0 0 0 0 0 0" || f.Confirmed != f.Sent {
 					t.Errorf("slice %d: %s, %d confirmed of %d", i, wrong, f.Confirmed, f.Sent)
 				}
 			}
@@ -178,15 +184,19 @@ func TestDriverFollowsByReplies(t *testing.T) {
 				if err := f.Whole(); err != nil {
 					t.Errorf("slice %d: %v", i, err)
 				}
-				if wrong := fmt.Sprint(f.Missing, f.Stray, f.Lost, f.Duplicated, f.Reordered, f.Kept, f.Unknown); wrong != "0 0 0 0 0 0 0" {
+				if wrong := fmt.Sprint(f.Missing, f.Stray, f.Lost, f.Duplicated, f.Reordered, f.Kept,
+					f.Unknown); wrong != "0 0 0 0 0 0 0" {
 					t.Errorf("slice %d: %s", i, wrong)
 				}
-				if f.Sent != m.Recording.Sent || f.Accepted != m.Recording.OK || f.Stored != f.Accepted || f.Confirmed != f.Accepted || refused != (f.Refused > 0) {
+				if f.Sent != m.Recording.Sent || f.Accepted != m.Recording.OK || f.Stored != f.Accepted ||
+					f.Confirmed != f.Accepted || refused != (f.Refused > 0) {
 					t.Errorf("slice %d: %+v of %d calls", i, f, m.Recording.Sent)
 				}
 				replied := m.Recording.Response
-				if f.StoredAfter.Min() != replied.Min() || f.StoredAfter.Max() != replied.Max() || f.StoredAfter.Count() != replied.Count() {
-					t.Errorf("slice %d: stored after %d to %d ns, replied after %d to %d", i, f.StoredAfter.Min(), f.StoredAfter.Max(), replied.Min(), replied.Max())
+				if f.StoredAfter.Min() != replied.Min() || f.StoredAfter.Max() != replied.Max() ||
+					f.StoredAfter.Count() != replied.Count() {
+					t.Errorf("slice %d: stored after %d to %d ns, replied after %d to %d", i, f.StoredAfter.Min(),
+						f.StoredAfter.Max(), replied.Min(), replied.Max())
 				}
 			}
 		})

@@ -50,11 +50,16 @@ func TestDriverTellsWhereItConnected(t *testing.T) {
 	defer func() { _ = listener.Close(); <-served }()
 	c := wirelab.Workload[silent]{
 		Name: "silence", New: func() silent { return quiet{} },
-		Operations: []wirelab.Operation[silent]{wirelab.Unary("Hush", func(r *rand.Rand) question { return question{r.IntN(9)} }, silent.Hush)},
+		Operations: []wirelab.Operation[silent]{wirelab.Unary("Hush",
+			func(r *rand.Rand) question { return question{r.IntN(9)} }, silent.Hush)},
 		Bindings: []wirelab.Binding[silent]{{
 			Protocol: wirelab.Protocol{Name: "none", Network: "tcp", Multiplexed: true},
-			Servers:  []wirelab.Server[silent]{{Serve: func(context.Context, wirelab.Endpoint, silent) error { return nil }}},
-			Clients: []wirelab.Dialer[silent]{{Dial: func(_ context.Context, to wirelab.Dialing) (silent, io.Closer, error) {
+			Servers: []wirelab.Server[silent]{{Serve: func(context.Context, wirelab.Endpoint, silent) error {
+				return nil
+			}}},
+			Clients: []wirelab.Dialer[silent]{{Dial: func(_ context.Context,
+				to wirelab.Dialing,
+			) (silent, io.Closer, error) {
 				return reaching{to}, io.NopCloser(nil), nil
 			}}},
 		}},

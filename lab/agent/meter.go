@@ -48,7 +48,10 @@ func (m *Meter) Warm(ctx context.Context, order control.Warm, served Served) (*l
 		even.Law, even.Gaps = load.Poisson, nil
 		window.Schedule = &even
 	}
-	return m.Runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows, Limit: time.Duration(order.Limit), Served: served})
+	return m.Runner.Warm(ctx, load.Warming{
+		Plan: window, Windows: warmWindows, Limit: time.Duration(order.Limit),
+		Served: served,
+	})
 }
 
 // rareRate is the rate, per second, below which a window would have to last longer than
@@ -68,7 +71,8 @@ func fewCalls(rate float64) time.Duration {
 // Slice runs one slice.
 func (m *Meter) Slice(ctx context.Context, order control.Slice) (*control.Measured, error) {
 	run := m.Plan
-	run.Duration, run.Head, run.Parts, run.Whole = time.Duration(order.For), time.Duration(order.Head), order.Parts, order.Whole
+	run.Duration, run.Head, run.Parts, run.Whole = time.Duration(order.For), time.Duration(order.Head), order.Parts,
+		order.Whole
 	if order.Schedule != nil {
 		run.Schedule = order.Schedule
 	}

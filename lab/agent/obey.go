@@ -112,7 +112,10 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		var loads []Load
 		loads, err = d.dial(ctx, *order.Dial)
 		d.dials, d.loads = append(d.dials, len(d.loads)), append(d.loads, loads...)
-		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads)), TLS: told(loads, Secured.TLS), Learnt: told(loads, Learner.Learnt)}
+		reply.Dialled = &control.Dialled{
+			Pace: plan.Duration(pace(loads)), TLS: told(loads, Secured.TLS),
+			Learnt: told(loads, Learner.Learnt),
+		}
 	case order.Leave != nil:
 		err = d.leave()
 	case order.Warm != nil:

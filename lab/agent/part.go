@@ -12,7 +12,8 @@ import (
 // started it until in ends, ctx ends or the work does, which must not end by
 // itself. Everything it started has ended when it returns.
 func Part(
-	ctx context.Context, name string, work func(context.Context) error, ready control.Ready, in io.Reader, out io.Writer,
+	ctx context.Context, name string, work func(context.Context) error, ready control.Ready, in io.Reader,
+	out io.Writer,
 ) error {
 	self := probe.NewAccount()
 	return attend(ctx, name, work, ready, in, out, func(order control.Order) control.Reply {

@@ -45,7 +45,9 @@ type calls struct {
 // prepareClients opens the clients of a load. On a multiplexed protocol each
 // client is one connection and the workers are dealt out over them; on the
 // others one client keeps a pool. f is nil, or follows what they hand over.
-func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand, f *follower) (*prepared, error) {
+func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load,
+	seeds *rand.Rand, f *follower,
+) (*prepared, error) {
 	sockets := &probe.Sockets{}
 	counts := make([]calls, l.InFlight)
 	p := &prepared{width: l.InFlight, Meter: Meter{Traffic: sockets.Count}, made: func() (n uint64) {
@@ -129,7 +131,9 @@ func (p *prepared) dialClients(
 }
 
 // prepareRaw opens the lines of a load.
-func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load,
+	seeds *rand.Rand,
+) (*prepared, error) {
 	if why, hole := cell.RawHoles[l.Operation]; hole {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", l.Operation, why)
 	}

@@ -27,7 +27,8 @@ func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready,
 	var ready control.Ready
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return at, ready, wirelab.Errorf(wirelab.InvalidArgument, "address %q: want host:port, such as 127.0.0.1:8080", address)
+		return at, ready, wirelab.Errorf(wirelab.InvalidArgument, "address %q: want host:port, such as 127.0.0.1:8080",
+			address)
 	}
 	switch cell.Protocol.Network {
 	case "tcp":

@@ -56,7 +56,8 @@ func TestRatesShareConnections(t *testing.T) {
 		return control.Order{Slice: &control.Slice{Load: load, For: plan.Duration(100 * time.Millisecond)}}
 	}
 	replies := drive(t, counted(&dialled, &closed),
-		dial(at(4, 1000), at(4, 3000), at(4, 0), at(2, 1000)), // two share, the closed loop as well; the last has other callers
+		// two share, the closed loop as well; the last has other callers
+		dial(at(4, 1000), at(4, 3000), at(4, 0), at(2, 1000)),
 		slice(0), slice(1), slice(3),
 		dial(at(4, 500)), slice(4), control.Order{Leave: &struct{}{}}, slice(1),
 	)

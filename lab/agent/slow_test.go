@@ -32,10 +32,13 @@ func (s slow) Hush(ctx context.Context, q question) (question, error) {
 func slowCell(s slow) wirelab.Cell {
 	return wirelab.Workload[silent]{
 		Name: "silence", New: func() silent { return quiet{} },
-		Operations: []wirelab.Operation[silent]{wirelab.Unary("Hush", func(r *rand.Rand) question { return question{r.IntN(9)} }, silent.Hush)},
+		Operations: []wirelab.Operation[silent]{wirelab.Unary("Hush",
+			func(r *rand.Rand) question { return question{r.IntN(9)} }, silent.Hush)},
 		Bindings: []wirelab.Binding[silent]{{
 			Protocol: wirelab.Protocol{Name: "none", Network: "tcp", Multiplexed: true},
-			Servers:  []wirelab.Server[silent]{{Serve: func(context.Context, wirelab.Endpoint, silent) error { return nil }}},
+			Servers: []wirelab.Server[silent]{{Serve: func(context.Context, wirelab.Endpoint, silent) error {
+				return nil
+			}}},
 			Clients: []wirelab.Dialer[silent]{{Dial: func(context.Context, wirelab.Dialing) (silent, io.Closer, error) {
 				return s, io.NopCloser(nil), nil
 			}}},

@@ -77,7 +77,8 @@ func TestDriverTimesSteps(t *testing.T) {
 		order := dial(control.Load{InFlight: 2, Connections: 2})
 		order.Dial.Address = address
 		slice := control.Order{Slice: &control.Slice{For: plan.Duration(150 * time.Millisecond)}}
-		replies := drive(t, c, order, control.Order{Warm: &control.Warm{Least: plan.Duration(20 * time.Millisecond)}}, slice, slice)
+		replies := drive(t, c, order, control.Order{Warm: &control.Warm{Least: plan.Duration(20 * time.Millisecond)}},
+			slice, slice)
 		for _, r := range replies {
 			if r.Error != "" {
 				t.Fatal(r.Error)

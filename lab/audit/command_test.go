@@ -13,10 +13,14 @@ import (
 func TestFillForTheShell(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
-		`{"latitude":409146138}`, "http://h/p?a=1&b=2", `it's "$HOME" \ ` + "`id`", "", "a b\tc", "{target}", "é;|<>*?~#!",
+		`{"latitude":409146138}`, "http://h/p?a=1&b=2", `it's "$HOME" \ ` + "`id`", "", "a b\tc", "{target}",
+		"é;|<>*?~#!",
 	} {
 		p := audit.Placeholders{"body": value, "target": "x"}
-		for _, form := range []string{"{body}", "'{body}'", `"{body}"`, "'-{body}-'", `"-{body}-"`, "-{body}-", `\"{body}`} {
+		for _, form := range []string{
+			"{body}", "'{body}'", `"{body}"`, "'-{body}-'", `"-{body}-"`, "-{body}-",
+			`\"{body}`,
+		} {
 			filled, err := p.Fill("printf %s " + form)
 			if err != nil {
 				t.Fatal(err)
@@ -36,12 +40,16 @@ func TestFillForTheShell(t *testing.T) {
 func TestFillLeavesAlone(t *testing.T) {
 	t.Parallel()
 	p := audit.Placeholders{"target": "x"}
-	for _, same := range []string{"${target}", `awk '{print $1}'`, `{"a":1}`, "{}", "{a,b}", "{1..3}", "{", "}{", `\{target}`, "{TARGET}"} {
+	for _, same := range []string{
+		"${target}", `awk '{print $1}'`, `{"a":1}`, "{}", "{a,b}", "{1..3}", "{", "}{",
+		`\{target}`, "{TARGET}",
+	} {
 		if got, err := p.Fill(same); err != nil || got != same {
 			t.Errorf("%s: %s, %v", same, got, err)
 		}
 	}
-	if _, err := p.Fill("hey {tarqet}"); err == nil || !strings.Contains(err.Error(), `unknown placeholder "{tarqet}"; did you mean {target}? Known: {target}`) {
+	if _, err := p.Fill("hey {tarqet}"); err == nil ||
+		!strings.Contains(err.Error(), `unknown placeholder "{tarqet}"; did you mean {target}? Known: {target}`) {
 		t.Errorf("%v", err)
 	}
 }

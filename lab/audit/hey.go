@@ -37,7 +37,10 @@ func summary(text string, marks ...string) bool {
 
 // parseSummary reads it. A status counts as right if right says so.
 func parseSummary(text string, right func(status string) bool) Report {
-	r := Report{Mean: spanIn(summaryAverage, text), Max: spanIn(summarySlowest, text), Elapsed: spanIn(summaryTotal, text)}
+	r := Report{
+		Mean: spanIn(summaryAverage, text), Max: spanIn(summarySlowest, text),
+		Elapsed: spanIn(summaryTotal, text),
+	}
 	if m := summaryRate.FindStringSubmatch(text); m != nil {
 		r.Rate = rateText(m[1])
 	}
@@ -73,7 +76,8 @@ func heyParser() Parser {
 	return Parser{
 		Name: "hey",
 		ours: func(text string) bool {
-			return summary(text, "Total:", " secs") && !strings.Contains(text, "Count:") && !strings.Contains(text, "Success rate:")
+			return summary(text, "Total:", " secs") && !strings.Contains(text, "Count:") &&
+				!strings.Contains(text, "Success rate:")
 		},
 		parse: func(text string) (Report, error) {
 			return parseSummary(text, func(status string) bool { return strings.HasPrefix(status, "2") }), nil

@@ -24,7 +24,8 @@ func k6Parser() Parser {
 	return Parser{
 		Name: "k6",
 		ours: func(text string) bool {
-			return isJSON(text, "metrics", "iteration_duration") || k6Times.MatchString(text) && k6Turns.MatchString(text)
+			return isJSON(text, "metrics", "iteration_duration") ||
+				k6Times.MatchString(text) && k6Turns.MatchString(text)
 		},
 		parse: func(text string) (Report, error) {
 			if isJSON(text) {

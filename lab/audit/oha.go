@@ -55,7 +55,8 @@ func parseOhaJSON(text string) (Report, error) {
 		return Report{}, err
 	}
 	r := Report{
-		Elapsed: span(o.Summary.Total, time.Second), Mean: span(o.Summary.Average, time.Second), Max: span(o.Summary.Slowest, time.Second),
+		Elapsed: span(o.Summary.Total, time.Second), Mean: span(o.Summary.Average, time.Second),
+		Max:   span(o.Summary.Slowest, time.Second),
 		Count: ptr(uint64(0)), Errors: ptr(uint64(0)),
 	}
 	if o.Summary.Rate != nil {

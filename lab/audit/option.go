@@ -20,7 +20,8 @@ func optionOf(words []string, names ...string) string {
 			}
 			// The options of Go's flag package have one or two dashes; a
 			// word such as -qps is not -q with a value: values are numbers.
-			if value, ok := strings.CutPrefix(word, name); ok && len(name) == 2 && value != "" && value[0] >= '0' && value[0] <= '9' {
+			if value, ok := strings.CutPrefix(word, name); ok && len(name) == 2 && value != "" && value[0] >= '0' &&
+				value[0] <= '9' {
 				return value
 			}
 		}

@@ -104,7 +104,8 @@ func (r *Report) quantile(percent float64, d time.Duration) {
 func (r Report) checked(tool string) (Report, error) {
 	none := len(r.Quantiles) == 0 && r.Mean == nil
 	if none && r.Count != nil && r.Errors != nil && *r.Count > 0 && *r.Count == *r.Errors {
-		return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "none of the %d requests of %s was answered", *r.Count, tool)
+		return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "none of the %d requests of %s was answered", *r.Count,
+			tool)
 	}
 	if none {
 		return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "no answer time is in the output of %s", tool)

@@ -37,16 +37,17 @@ func Execute(ctx context.Context, command string) (o Output, took time.Duration,
 	switch {
 	case err != nil && errors.Is(err, context.Cause(ctx)):
 	case o.Cut:
-		err = wirelab.Errorf(wirelab.Unavailable, "the tool printed more than %d MiB; have it print a summary only", outputLimit>>20)
+		err = wirelab.Errorf(wirelab.Unavailable, "the tool printed more than %d MiB; have it print a summary only",
+			outputLimit>>20)
 	case err != nil && c.ProcessState != nil && c.ProcessState.ExitCode() == notFound:
 		err = wirelab.Errorf(wirelab.NotFound, "%s; install it, or give its path", missing(o))
 	}
 	return o, took, err
 }
 
-// RunProgram runs a program, which name is to people, and returns what it printed, at most limit bytes of each output. When ctx
-// ends, the program and all it started are told to end, and killed after 2 s if they have not. One that fails is an
-// error of code Unavailable that has its last words. What was printed is returned also with an error.
+// RunProgram runs a program, which name is to people, and returns what it printed, at most limit bytes of each output.
+// When ctx ends, the program and all it started are told to end, and killed after 2 s if they have not. One that fails
+// is an error of code Unavailable that has its last words. What was printed is returned also with an error.
 func RunProgram(ctx context.Context, name string, c *exec.Cmd, limit int) (o Output, err error) {
 	// The command must not be of exec.CommandContext: that ends only the program, not what it started.
 	stdout, stderr := &capture{limit: limit}, &capture{limit: limit}

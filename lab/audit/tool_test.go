@@ -27,18 +27,25 @@ func TestExecute(t *testing.T) {
 		code                    wirelab.Code // 0 for no error
 		say                     string
 	}{
-		"both outputs":  {"echo out; echo err >&2", "out\n", "err\n", 0, ""},
-		"a pipe":        {"echo a | tr a b", "b\n", "", 0, ""},
-		"fails":         {"echo half; echo why >&2; exit 3", "half\n", "why\n", wirelab.Unavailable, "the tool failed (exit status 3): why"},
+		"both outputs": {"echo out; echo err >&2", "out\n", "err\n", 0, ""},
+		"a pipe":       {"echo a | tr a b", "b\n", "", 0, ""},
+		"fails": {
+			"echo half; echo why >&2; exit 3", "half\n", "why\n", wirelab.Unavailable,
+			"the tool failed (exit status 3): why",
+		},
 		"fails quietly": {"exit 1", "", "", wirelab.Unavailable, "it printed nothing"},
-		"is not there":  {"no-such-tool-here -x", "", "no-such", wirelab.NotFound, "the program no-such-tool-here is not installed, or not on the PATH; install it"},
-		"is killed":     {"kill -9 $$", "", "", wirelab.Unavailable, "signal: killed"},
+		"is not there": {
+			"no-such-tool-here -x", "", "no-such", wirelab.NotFound,
+			"the program no-such-tool-here is not installed, or not on the PATH; install it",
+		},
+		"is killed": {"kill -9 $$", "", "", wirelab.Unavailable, "signal: killed"},
 	} {
 		o, took, err := audit.Execute(t.Context(), c.command)
 		if o.Stdout != c.stdout || !strings.Contains(o.Stderr, c.stderr) || took <= 0 {
 			t.Errorf("%s: %+v after %v", name, o, took)
 		}
-		if c.code == 0 && err != nil || c.code != 0 && (wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say)) {
+		if c.code == 0 && err != nil ||
+			c.code != 0 && (wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -61,9 +68,10 @@ func TestExecuteEndsTheWholeGroup(t *testing.T) {
 		command string
 		cut     bool // by ctx, once both have said who they are
 	}{
-		"heeds":    {"(sh -c 'echo $$ >DIR/a; echo x >DIR/ready; sleep 100') & wait", true},
-		"does not": {"trap '' TERM; (sh -c 'trap \"\" TERM; echo $$ >DIR/a; echo x >DIR/ready; while :; do sleep 1; done') & wait", true},
-		"leaves":   {"sh -c 'echo $$ >DIR/a; sleep 100' >/dev/null 2>&1 & while ! [ -s DIR/a ]; do :; done", false},
+		"heeds": {"(sh -c 'echo $$ >DIR/a; echo x >DIR/ready; sleep 100') & wait", true},
+		"does not": {"trap '' TERM; (sh -c 'trap \"\" TERM; echo $$ >DIR/a; echo x >DIR/ready; while :; do sleep 1; " +
+			"done') & wait", true},
+		"leaves": {"sh -c 'echo $$ >DIR/a; sleep 100' >/dev/null 2>&1 & while ! [ -s DIR/a ]; do :; done", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,7 +27,10 @@ func vegetaParser() Parser {
 			return parseVegeta(text), nil
 		},
 		asked: func(words []string) Asked {
-			return Asked{Rate: vegetaRate(optionOf(words, dashed("rate")...)), For: lengthOf(optionOf(words, dashed("duration")...))}
+			return Asked{
+				Rate: vegetaRate(optionOf(words, dashed("rate")...)),
+				For:  lengthOf(optionOf(words, dashed("duration")...)),
+			}
 		},
 	}
 }
@@ -121,7 +124,10 @@ func parseVegetaJSON(text string) (Report, error) {
 	if v.Duration != nil && v.Wait != nil { // the text's total is of both
 		r.Elapsed = span(ptr(*v.Duration+*v.Wait), time.Nanosecond)
 	}
-	for level, value := range map[Level]*float64{P50: v.Latencies.P50, P90: v.Latencies.P90, P95: v.Latencies.P95, P99: v.Latencies.P99} {
+	for level, value := range map[Level]*float64{
+		P50: v.Latencies.P50, P90: v.Latencies.P90, P95: v.Latencies.P95,
+		P99: v.Latencies.P99,
+	} {
 		if d := span(value, time.Nanosecond); d != nil {
 			r.quantile(float64(level)/10, *d)
 		}

@@ -138,7 +138,9 @@ func Compare(run Run, truth Truth) Finding {
 		says, witness := r.at(l), run.Witness.at(l)
 		// Not up to the largest, which some laws do not have.
 		above := min(l.Share()+offset, (1+l.Share())/2)
-		f.Rows = append(f.Rows, judge(l.String(), truth.Quantile(l.Share()), truth.Quantile(l.Share()-offset), truth.Quantile(above), says, witness))
+		f.Rows = append(f.Rows,
+			judge(l.String(), truth.Quantile(l.Share()), truth.Quantile(l.Share()-offset), truth.Quantile(above), says,
+				witness))
 	}
 	// A level's offset moves the mean by that share of the whole range.
 	mean, reach := truth.Mean(), time.Duration(offset*float64(truth.Quantile(0.999)-truth.Quantile(0)))
@@ -150,7 +152,8 @@ func Compare(run Run, truth Truth) Finding {
 	f.judge(truth)
 	if off := edge(truth, length); off > nearLevel {
 		f.Notes = append(f.Notes, fmt.Sprintf(
-			"The run was no whole number of turns of %s, so that a level may be %.1f points off; run it for a multiple.",
+			"The run was no whole number of turns of %s, so that a level may be %.1f points off; run it for a "+
+				"multiple.",
 			Short(truth.Period()), 100*off))
 	}
 	return f
@@ -195,7 +198,8 @@ func (f *Finding) unfit(truth Truth, length time.Duration) string {
 	case len(r.Quantiles) == 0 && r.Mean == nil:
 		why = "it reports no answer times"
 	case r.Errors != nil && float64(*r.Errors) > wrongShare*float64(*n):
-		why = fmt.Sprintf("%d of its %d requests got no right answer; see the placeholders for a request that the service answers", *r.Errors, *n)
+		why = fmt.Sprintf("%d of its %d requests got no right answer; see the placeholders for a request that the "+
+			"service answers", *r.Errors, *n)
 	case max(*n, f.Planned) < fewest:
 		why = fmt.Sprintf("it sent %d requests and %d are needed", *n, fewest)
 	case length < truth.Period():
@@ -238,7 +242,8 @@ func (f *Finding) judge(truth Truth) {
 		}
 	}
 	if n := f.short(); n > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("It sent %d of the %d requests that it was asked for.", *f.Report.Count, f.Planned))
+		f.Notes = append(f.Notes,
+			fmt.Sprintf("It sent %d of the %d requests that it was asked for.", *f.Report.Count, f.Planned))
 	}
 	low, isLow := f.worst(TooLow)
 	high, isHigh := f.worst(TooHigh)
@@ -246,7 +251,8 @@ func (f *Finding) judge(truth Truth) {
 	switch {
 	case isHigh && isBusy && !isLow:
 		// What is too low stays so: a busy machine makes nobody wait less.
-		f.Sentence = fmt.Sprintf("%s could not be judged: it reports a %s of %s where the truth is %s, but the witness beside it measured a %s of %s: this machine is too busy.",
+		f.Sentence = fmt.Sprintf("%s could not be judged: it reports a %s of %s where the truth is %s, but the "+
+			"witness beside it measured a %s of %s: this machine is too busy.",
 			f.Tool, high.Name, Short(*high.Says), Short(high.Truth), busy.Name, Short(*busy.Witness))
 		return
 	case isLow && (isBusy || !isHigh || low.distance() > high.distance()):
@@ -256,12 +262,14 @@ func (f *Finding) judge(truth Truth) {
 		f.accuse(high, truth)
 		return
 	case float64(f.short()) > unsentShare*float64(f.Planned):
-		f.Sentence = fmt.Sprintf("%s could not be judged: what it reports is near the truth, but of %d of the %d requests only, and it is not known how long the others would have waited.",
+		f.Sentence = fmt.Sprintf("%s could not be judged: what it reports is near the truth, but of %d of the %d "+
+			"requests only, and it is not known how long the others would have waited.",
 			f.Tool, *f.Report.Count, f.Planned)
 		return
 	}
 	f.Verdict = Truthful
-	f.Sentence = fmt.Sprintf("%s tells the truth here: %s %s with it.", f.Tool, list(agree), verb(len(agree), "agrees", "agree"))
+	f.Sentence = fmt.Sprintf("%s tells the truth here: %s %s with it.", f.Tool, list(agree),
+		verb(len(agree), "agrees", "agree"))
 }
 
 // accuse says what is wrong with a row.

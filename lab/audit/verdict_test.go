@@ -61,60 +61,116 @@ func TestCompare(t *testing.T) {
 			turn, said(4000, 0, 1.2, 15.6, 255, 455, 26.6), open, audit.Truthful, ".-...-.",
 			"x tells the truth here: p50, p90, p95, p99 and mean agree with it.", "",
 		},
-		"wrk2": {turn, said(4000, 0, 1.9, 17.9, 262, 452, 27.7), open, audit.Truthful, ".-...-.", "tells the truth", ""},
+		"wrk2": {
+			turn, said(4000, 0, 1.9, 17.9, 262, 452, 27.7), open, audit.Truthful, ".-...-.", "tells the truth",
+			"",
+		},
 		"k6 that dropped some": {
 			turn, said(3914, 0, 1.2, 1.3, 232, 456, -1), open, audit.Truthful, ".-...--", "tells the truth",
 			"It sent 3914 of the 4000 requests that it was asked for.",
 		},
 		"k6 that dropped many": {
-			turn, said(3167, 0, 1.5, 11.8, 197, 457, 23), open, audit.Unjudged, ".-...-.", "x could not be judged: what it reports is near the truth, but of 3167 of the 4000 requests only",
+			turn, said(3167, 0, 1.5, 11.8, 197, 457, 23), open, audit.Unjudged, ".-...-.",
+			"x could not be judged: what it reports is near the truth, but of 3167 of the 4000 requests only",
 			"It sent 3167 of the 4000 requests that it was asked for.",
 		},
 		"oha that catches up": {
 			turn, said(3998, 0, 1.2, 1.3, 1.3, 454, 5.9), open, audit.Untruthful, ".-.<.-<",
-			"x reports a p95 of 1.30 ms where the truth is 252 ms: it sent every request, but takes the time of each from when it was sent and not from when it was due.", "",
+			"x reports a p95 of 1.30 ms where the truth is 252 ms: it sent every request, but takes the time of each " +
+				"from when it was sent and not from when it was due.", "",
 		},
 		"hey that does not": {
 			turn, said(3680, 0, 1.4, 1.7, 1.8, 496, 6.8), open, audit.Untruthful, ".-.<.-<",
-			"x reports a p95 of 1.80 ms where the truth is 252 ms: it leaves out the requests that it did not send while the service stood still.",
+			"x reports a p95 of 1.80 ms where the truth is 252 ms: it leaves out the requests that it did not send " +
+				"while the service stood still.",
 			"It sent 3680 of the 4000 requests that it was asked for.",
 		},
 		"a closed loop": {
 			turn, said(50000, 0, 1.5, 1.7, 1.78, 2.56, 1.7),
 			audit.Asked{For: 20 * time.Second},
 			audit.Untruthful, ".-.<<-<",
-			"x reports a p99 of 2.56 ms where the truth is 452 ms: it sends the next request only when one is answered, so that few meet a service that stands still.", "",
+			"x reports a p99 of 2.56 ms where the truth is 452 ms: it sends the next request only when one is " +
+				"answered, so that few meet a service that stands still.", "",
 		},
-		"only the mean":     {turn, said(4000, 0, -1, -1, -1, -1, 9), open, audit.Untruthful, "------<", "x reports a mean of 9.00 ms where the truth is 26.1 ms", ""},
-		"slow itself":       {turn, said(4000, 0, 30, 50, 280, 480, 55), open, audit.Untruthful, ">-...->", "x reports a p50 of 30.0 ms where the truth is 1.00 ms: its own delays, or those of this machine, are in the number.", ""},
-		"a time of nothing": {turn, said(4000, 0, 1, 1, 0, 454, -1), open, audit.Untruthful, ".-.<.--", "x reports a p95 of 0.00 µs", ""},
+		"only the mean": {
+			turn, said(4000, 0, -1, -1, -1, -1, 9), open, audit.Untruthful, "------<",
+			"x reports a mean of 9.00 ms where the truth is 26.1 ms", "",
+		},
+		"slow itself": {
+			turn, said(4000, 0, 30, 50, 280, 480, 55), open, audit.Untruthful, ">-...->",
+			"x reports a p50 of 30.0 ms where the truth is 1.00 ms: its own delays, or those of this machine, are in " +
+				"the number.", "",
+		},
+		"a time of nothing": {
+			turn, said(4000, 0, 1, 1, 0, 454, -1), open, audit.Untruthful, ".-.<.--",
+			"x reports a p95 of 0.00 µs", "",
+		},
 
-		"nothing sent":     {turn, said(0, 0, 1, 1, 1, 1, 1), open, audit.Unjudged, "", "x could not be judged: it reports no requests.", ""},
-		"no times":         {turn, said(4000, 0, -1, -1, -1, -1, -1), open, audit.Unjudged, "", "it reports no answer times", ""},
-		"errors":           {turn, said(4000, 41, 1, 1, 1, 1, 1), open, audit.Unjudged, "", "41 of its 4000 requests got no right answer", ""},
-		"few errors":       {turn, said(4000, 40, 1.2, 15.6, 255, 455, 26.6), open, audit.Truthful, ".-...-.", "tells the truth", ""},
-		"few requests":     {turn, said(199, 0, 1, 1, 250, 450, 26), audit.Asked{}, audit.Unjudged, "", "it sent 199 requests and 200 are needed", ""},
-		"less than a turn": {turn, said(800, 0, 1, 1, 1, 1, 1), audit.Asked{Rate: 200, For: 4 * time.Second}, audit.Unjudged, "", "it ran for 4 s and the service takes 5 s for one turn", ""},
+		"nothing sent": {
+			turn, said(0, 0, 1, 1, 1, 1, 1), open, audit.Unjudged, "",
+			"x could not be judged: it reports no requests.", "",
+		},
+		"no times": {
+			turn, said(4000, 0, -1, -1, -1, -1, -1), open, audit.Unjudged, "",
+			"it reports no answer times", "",
+		},
+		"errors": {
+			turn, said(4000, 41, 1, 1, 1, 1, 1), open, audit.Unjudged, "",
+			"41 of its 4000 requests got no right answer", "",
+		},
+		"few errors": {
+			turn, said(4000, 40, 1.2, 15.6, 255, 455, 26.6), open, audit.Truthful, ".-...-.",
+			"tells the truth", "",
+		},
+		"few requests": {
+			turn, said(199, 0, 1, 1, 250, 450, 26),
+			audit.Asked{},
+			audit.Unjudged, "",
+			"it sent 199 requests and 200 are needed", "",
+		},
+		"less than a turn": {
+			turn, said(800, 0, 1, 1, 1, 1, 1),
+			audit.Asked{Rate: 200, For: 4 * time.Second},
+			audit.Unjudged, "", "it ran for 4 s and the service takes 5 s for one turn", "",
+		},
 
 		// 7 s hold 0.5 to 1 s of standing still: 7 to 14 %.
 		"part of a turn": {
 			turn, said(1400, 0, 1, 200, 400, 480, 50),
 			audit.Asked{Rate: 200, For: 7 * time.Second},
 			audit.Truthful, ".-...-.", "tells the truth",
-			"The run was no whole number of turns of 5 s, so that a level may be 4.3 points off; run it for a multiple.",
+			"The run was no whole number of turns of 5 s, so that a level may be 4.3 points off; run it for a " +
+				"multiple.",
 		},
 
-		"no standstill":      {"constant 20ms", said(4000, 0, 20.5, 21, 21, 22, 20.7), open, audit.Truthful, ".-...-.", "tells the truth", ""},
-		"wrong without it":   {"constant 20ms", said(4000, 0, 10, 10, 21, 22, 20.7), open, audit.Untruthful, "<-<..-.", "x reports a p50 of 10.0 ms where the truth is 20.0 ms: it does not report how long callers wait.", ""},
-		"an endless law":     {"exponential 20ms", said(4000, 0, 13.9, 46, 60, 92, 20), open, audit.Truthful, ".-...-.", "tells the truth", ""},
-		"two kinds of calls": {"bimodal 10ms 50ms 0.8", said(4000, 0, 10.2, 50, 50, 51, 18), open, audit.Truthful, ".-...-.", "tells the truth", ""},
+		"no standstill": {
+			"constant 20ms", said(4000, 0, 20.5, 21, 21, 22, 20.7), open, audit.Truthful, ".-...-.",
+			"tells the truth", "",
+		},
+		"wrong without it": {
+			"constant 20ms", said(4000, 0, 10, 10, 21, 22, 20.7), open, audit.Untruthful, "<-<..-.",
+			"x reports a p50 of 10.0 ms where the truth is 20.0 ms: it does not report how long callers wait.", "",
+		},
+		"an endless law": {
+			"exponential 20ms", said(4000, 0, 13.9, 46, 60, 92, 20), open, audit.Truthful, ".-...-.",
+			"tells the truth", "",
+		},
+		"two kinds of calls": {
+			"bimodal 10ms 50ms 0.8", said(4000, 0, 10.2, 50, 50, 51, 18), open, audit.Truthful,
+			".-...-.", "tells the truth", "",
+		},
 	} {
-		f := audit.Compare(audit.Run{Tool: "x", Report: c.report, Asked: c.asked, Took: 20 * time.Second}, truthOf(t, c.truth))
+		f := audit.Compare(audit.Run{Tool: "x", Report: c.report, Asked: c.asked, Took: 20 * time.Second},
+			truthOf(t, c.truth))
 		var standing strings.Builder
 		for _, r := range f.Rows {
-			standing.WriteString(map[audit.Standing]string{audit.Agrees: ".", audit.TooLow: "<", audit.TooHigh: ">", audit.Unsaid: "-"}[r.Standing])
+			standing.WriteString(map[audit.Standing]string{
+				audit.Agrees: ".", audit.TooLow: "<", audit.TooHigh: ">",
+				audit.Unsaid: "-",
+			}[r.Standing])
 		}
-		if f.Verdict != c.verdict || standing.String() != c.standing || !strings.Contains(f.Sentence, c.sentence) || strings.Join(f.Notes, " ") != c.notes {
+		if f.Verdict != c.verdict || standing.String() != c.standing || !strings.Contains(f.Sentence, c.sentence) ||
+			strings.Join(f.Notes, " ") != c.notes {
 			t.Errorf("%s: %s %s\n%q\n%q", name, f.Verdict, standing.String(), f.Sentence, f.Notes)
 		}
 	}
@@ -123,7 +179,8 @@ func TestCompare(t *testing.T) {
 // The truth of the table above, from the closed form: what the rows show.
 func TestTruthInTheRows(t *testing.T) {
 	t.Parallel()
-	f := audit.Compare(audit.Run{Tool: "x", Report: said(4000, 0, 1, 1, 1, 1, 1), Took: 20 * time.Second}, truthOf(t, turn))
+	f := audit.Compare(audit.Run{Tool: "x", Report: said(4000, 0, 1, 1, 1, 1, 1), Took: 20 * time.Second},
+		truthOf(t, turn))
 	want := map[string]float64{"p50": 1, "p75": 1, "p90": 2, "p95": 252, "p99": 452, "p99.9": 497, "mean": 26.1}
 	for _, r := range f.Rows {
 		if got := float64(r.Truth) / float64(ms); math.Abs(got-want[r.Name]) > 0.01 {
@@ -153,7 +210,11 @@ func TestPlanned(t *testing.T) {
 		{"ghz ADDR", "ghz", audit.Asked{Requests: 200}, 0},
 		{"nice -n 5 h2load -n4000 -c10 --rps=20 URL", "h2load", audit.Asked{Rate: 200, Requests: 4000}, 4000},
 		{"h2load -D 20 -c 10 --rps 20 URL", "h2load", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
-		{"echo GET URL | vegeta attack -rate=200/s -duration=20s | vegeta report", "vegeta", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{
+			"echo GET URL | vegeta attack -rate=200/s -duration=20s | vegeta report", "vegeta",
+			audit.Asked{Rate: 200, For: 20 * time.Second},
+			4000,
+		},
 		{"vegeta attack -rate 12000/1m -duration 20s", "vegeta", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
 		{"vegeta attack -duration 20s", "vegeta", audit.Asked{Rate: 50, For: 20 * time.Second}, 1000},
 		{"fortio load -qps 200 -t 20s URL", "fortio", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
@@ -190,20 +251,41 @@ func TestWitness(t *testing.T) {
 	}{
 		"both slow": {
 			said(4000, 0, 2.6, 16, 258, 458, 28), &busy, audit.Unjudged,
-			"x could not be judged: it reports a p50 of 2.60 ms where the truth is 1.00 ms, but the witness beside it measured a p50 of 3.00 ms: this machine is too busy.",
+			"x could not be judged: it reports a p50 of 2.60 ms where the truth is 1.00 ms, but the witness " +
+				"beside it " +
+				"measured a p50 of 3.00 ms: this machine is too busy.",
 		},
-		"only the tool slow":   {said(4000, 0, 2.6, 16, 258, 458, 28), &calm, audit.Untruthful, "x reports a p50 of 2.60 ms"},
-		"slow without witness": {said(4000, 0, 2.6, 16, 258, 458, 28), nil, audit.Untruthful, "x reports a p50 of 2.60 ms"},
+		"only the tool slow": {
+			said(4000, 0, 2.6, 16, 258, 458, 28), &calm, audit.Untruthful,
+			"x reports a p50 of 2.60 ms",
+		},
+		"slow without witness": {
+			said(4000, 0, 2.6, 16, 258, 458, 28), nil, audit.Untruthful,
+			"x reports a p50 of 2.60 ms",
+		},
 		"too low on a busy machine": {
 			said(4000, 0, 2.6, 3.3, 8.5, 504, 8.9), &busy, audit.Untruthful,
 			"x reports a p95 of 8.50 ms where the truth is 252 ms: it sent every request",
 		},
 		"right on a busy machine": {said(4000, 0, 1.8, 16, 258, 458, 28), &busy, audit.Truthful, "tells the truth"},
-		"slow elsewhere":          {said(4000, 0, 1.2, 90, 258, 458, 28), &busy, audit.Unjudged, "it reports a p90 of 90.0 ms where the truth is 2.00 ms, but the witness beside it measured a p50 of 3.00 ms"},
-		"too low and too high":    {said(4000, 0, 50, 55, 60, 458, 28), &calm, audit.Untruthful, "x reports a p50 of 50.0 ms"},
-		"both, and busy":          {said(4000, 0, 50, 55, 60, 458, 28), &busy, audit.Untruthful, "x reports a p95 of 60.0 ms"},
+		"slow elsewhere": {
+			said(4000, 0, 1.2, 90, 258, 458, 28), &busy, audit.Unjudged,
+			"it reports a p90 of 90.0 ms where the truth is 2.00 ms, but the witness beside it measured a p50 of " +
+				"3.00 ms",
+		},
+		"too low and too high": {
+			said(4000, 0, 50, 55, 60, 458, 28), &calm, audit.Untruthful,
+			"x reports a p50 of 50.0 ms",
+		},
+		"both, and busy": {
+			said(4000, 0, 50, 55, 60, 458, 28), &busy, audit.Untruthful,
+			"x reports a p95 of 60.0 ms",
+		},
 	} {
-		run := audit.Run{Tool: "x", Report: c.report, Witness: c.witness, Asked: audit.Asked{Rate: 200, For: 20 * time.Second}}
+		run := audit.Run{
+			Tool: "x", Report: c.report, Witness: c.witness,
+			Asked: audit.Asked{Rate: 200, For: 20 * time.Second},
+		}
 		if f := audit.Compare(run, truthOf(t, turn)); f.Verdict != c.verdict || !strings.Contains(f.Sentence, c.say) {
 			t.Errorf("%s: %s: %s", name, f.Verdict, f.Sentence)
 		}

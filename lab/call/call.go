@@ -1,5 +1,5 @@
-// Package call makes one call to a server, and says what failed and what to look at. It knows cells and their clients, and
-// must not know how a reply is shown.
+// Package call makes one call to a server, and says what failed and what to look at. It knows cells and their clients,
+// and must not know how a reply is shown.
 package call
 
 import (
@@ -42,7 +42,9 @@ type Error struct {
 }
 
 // Make connects, calls once and disconnects.
-func Make(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation string, data []byte) (request any, reply []any, err error) {
+func Make(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation string,
+	data []byte,
+) (request any, reply []any, err error) {
 	client, err := cell.Dial(ctx, to)
 	if err != nil {
 		return nil, nil, err
@@ -67,9 +69,11 @@ func Find(works catalog.Catalog, what string, f Request) (wirelab.Cell, wirelab.
 	}
 	switch {
 	case !dotted:
-		return fail(wirelab.Errorf(wirelab.InvalidArgument, "%.100q is not WORKLOAD.OPERATION%s", what, wirelab.Known(what, works.Operations(), "wirelab matrix")))
+		return fail(wirelab.Errorf(wirelab.InvalidArgument, "%.100q is not WORKLOAD.OPERATION%s", what,
+			wirelab.Known(what, works.Operations(), "wirelab matrix")))
 	case f.Protocol == "":
-		return fail(wirelab.Errorf(wirelab.InvalidArgument, "--protocol is missing; %s is carried over %s", w.Name, strings.Join(catalog.ProtocolNames(w), ", ")))
+		return fail(wirelab.Errorf(wirelab.InvalidArgument, "--protocol is missing; %s is carried over %s", w.Name,
+			strings.Join(catalog.ProtocolNames(w), ", ")))
 	case f.Timeout <= 0:
 		return fail(wirelab.Errorf(wirelab.InvalidArgument, "--timeout is %v; it must be above 0", f.Timeout))
 	}
@@ -78,13 +82,17 @@ func Find(works catalog.Catalog, what string, f Request) (wirelab.Cell, wirelab.
 		return fail(err)
 	}
 	if f.Target == "" {
-		return fail(wirelab.Errorf(wirelab.InvalidArgument, "--target is missing; start a server with wirelab serve %s %s and give its HOST:PORT", w.Name, cell.Protocol.Name))
+		return fail(wirelab.Errorf(wirelab.InvalidArgument,
+			"--target is missing; start a server with wirelab serve %s %s and give its HOST:PORT", w.Name,
+			cell.Protocol.Name))
 	}
 	if _, err := plan.ParseArm(cell.Protocol.Name + ",target=" + f.Target); err != nil {
-		return fail(wirelab.Errorf(wirelab.InvalidArgument, "--target: %q is not HOST:PORT, such as 127.0.0.1:9000", f.Target))
+		return fail(wirelab.Errorf(wirelab.InvalidArgument, "--target: %q is not HOST:PORT, such as 127.0.0.1:9000",
+			f.Target))
 	}
 	if reason, hole := cell.Holes[op.Name]; hole {
-		return fail(wirelab.Errorf(wirelab.InvalidArgument, "%s cannot carry %s: %s", cell.Protocol.Name, op.Name, reason))
+		return fail(wirelab.Errorf(wirelab.InvalidArgument, "%s cannot carry %s: %s", cell.Protocol.Name, op.Name,
+			reason))
 	}
 	return cell, op, nil
 }
@@ -99,7 +107,8 @@ func Explain(ctx context.Context, cell wirelab.Cell, operation string, f Request
 	hint := ""
 	switch coded.Code {
 	case wirelab.Unavailable:
-		hint = "; check that a server of " + cell.Workload + " over " + cell.Protocol.Name + " listens there (start one: wirelab serve " + cell.Workload + " " + cell.Protocol.Name + ")"
+		hint = "; check that a server of " + cell.Workload + " over " + cell.Protocol.Name +
+			" listens there (start one: wirelab serve " + cell.Workload + " " + cell.Protocol.Name + ")"
 		if cell.Protocol.Secure {
 			hint += " and that --ca names its authority"
 			if wirelab.CauseOf(err) == wirelab.BadTLS {
@@ -107,7 +116,8 @@ func Explain(ctx context.Context, cell wirelab.Cell, operation string, f Request
 			}
 		}
 	case wirelab.DeadlineExceeded:
-		hint = "; no reply within " + f.Timeout.String() + ": check that the server speaks " + cell.Protocol.Name + ", or raise --timeout"
+		hint = "; no reply within " + f.Timeout.String() + ": check that the server speaks " + cell.Protocol.Name +
+			", or raise --timeout"
 	}
 	return wirelab.Caused(wirelab.CauseOf(err), coded.Code, "%s over %s at %s: %s: %s%s",
 		operation, cell.Protocol.Name, f.Target, coded.Code, coded.Message, hint)

@@ -100,8 +100,10 @@ func (r *run) account(rec *load.Recording, f found) (*Report, error) {
 	end := began + int64(rec.Window)
 	told := book.Account(end)
 	report.Account = Account{
-		Sent: told.Sent, Unsent: rec.Unsent, Accepted: told.Accepted, Refused: map[string]uint64{}, Confirmed: told.Confirmed,
-		Stored: told.Stored, Missing: told.Missing, Duplicated: told.Duplicated, AtLeast: r.journal.gaps(), Forgotten: r.journal.forgotten(), Twice: uint64(len(f.again)),
+		Sent: told.Sent, Unsent: rec.Unsent, Accepted: told.Accepted, Refused: map[string]uint64{},
+		Confirmed: told.Confirmed,
+		Stored:    told.Stored, Missing: told.Missing, Duplicated: told.Duplicated, AtLeast: r.journal.gaps(),
+		Forgotten: r.journal.forgotten(), Twice: uint64(len(f.again)),
 		Kept: told.Kept, Stray: told.Stray, Reordered: told.Reordered,
 	}
 	var all []entry
@@ -137,7 +139,8 @@ func (r *run) account(rec *load.Recording, f found) (*Report, error) {
 		if ended == 0 { // interrupted
 			ended = end
 		}
-		report.Effects = append(report.Effects, l.effect(p.Fault, time.Duration(p.begun-began), time.Duration(ended-began), until))
+		report.Effects = append(report.Effects,
+			l.effect(p.Fault, time.Duration(p.begun-began), time.Duration(ended-began), until))
 	}
 	return report, nil
 }

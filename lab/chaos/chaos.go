@@ -108,8 +108,11 @@ func (o Options) Complete() (Options, error) {
 	switch {
 	case o.InFlight < 1 || o.InFlight > 4096:
 		return o, wirelab.Errorf(wirelab.InvalidArgument, "%d calls in flight; want 1 to 4096", o.InFlight)
-	case o.Limit < 0 || o.Patience < 0 || o.For < 0 || !(o.Rate >= 0 && o.Rate <= load.RateLimit/timesMax) || !(o.Sustained >= 0 && o.Sustained <= load.RateLimit/timesMax):
-		return o, wirelab.Errorf(wirelab.InvalidArgument, "limit, patience, time and rate are not below 0, and the rate is no more than %g/s", load.RateLimit/timesMax)
+	case o.Limit < 0 || o.Patience < 0 || o.For < 0 || !(o.Rate >= 0 && o.Rate <= load.RateLimit/timesMax) ||
+		!(o.Sustained >= 0 && o.Sustained <= load.RateLimit/timesMax):
+		return o, wirelab.Errorf(wirelab.InvalidArgument,
+			"limit, patience, time and rate are not below 0, and the rate is no more than %g/s",
+			load.RateLimit/timesMax)
 	case o.Every < step || o.Every%step != 0:
 		return o, wirelab.Errorf(wirelab.InvalidArgument, "a row every %v; want multiples of %v", o.Every, step)
 	}
@@ -135,7 +138,8 @@ func (o Options) layout() (at []time.Duration, whole time.Duration, err error) {
 		pause = (o.For - lead - needed) / time.Duration(max(1, len(o.Faults)))
 		if pause < pauseLeast {
 			return nil, 0, wirelab.Errorf(wirelab.InvalidArgument,
-				"%v are too short for these faults: they take %v, each wants %v after it, and a tenth goes before all", o.For, needed, pauseLeast)
+				"%v are too short for these faults: they take %v, each wants %v after it, and a tenth goes before all",
+				o.For, needed, pauseLeast)
 		}
 	}
 	whole = lead
@@ -192,7 +196,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Options: o, stack: s, since: began.Add(-time.Second), fates: map[string]*fate{}, pulse: pulse{limit: int64(o.Limit)}}
+	r := &run{
+		Options: o, stack: s, since: began.Add(-time.Second), fates: map[string]*fate{},
+		pulse: pulse{limit: int64(o.Limit)},
+	}
 	report, err := r.run(ctx)
 	return report, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 }

@@ -51,7 +51,8 @@ func TestFaultsAreReadAndWritten(t *testing.T) {
 		"burst=10x":          "10s",
 		"logger-down++burst": "broker-restart",
 	} {
-		if _, err := chaos.Parse(text); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), words) {
+		if _, err := chaos.Parse(text); wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+			!strings.Contains(err.Error(), words) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -101,7 +102,8 @@ func TestFaultsAreLaidOutOverTheLoad(t *testing.T) {
 // took with it, is not missing, and what one tells of and the store has not is.
 func TestTheAccountRestsOnTheStore(t *testing.T) {
 	t.Parallel()
-	all, none, most := func(int) bool { return true }, func(int) bool { return false }, func(i int) bool { return i >= 3 }
+	all, none, most := func(int) bool { return true }, func(int) bool { return false },
+		func(i int) bool { return i >= 3 }
 	for why, c := range map[string]struct {
 		inStore, inJournal func(int) bool
 		lost, missing      uint64
@@ -117,7 +119,8 @@ func TestTheAccountRestsOnTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := r.Account
-		if a.Missing != c.missing || a.Stored != 500-c.missing || a.Accepted != 500 || a.Forgotten != c.lost || a.AtLeast != (c.lost > 0) {
+		if a.Missing != c.missing || a.Stored != 500-c.missing || a.Accepted != 500 || a.Forgotten != c.lost ||
+			a.AtLeast != (c.lost > 0) {
 			t.Errorf("%s: %+v", why, a)
 		}
 	}
@@ -126,7 +129,8 @@ func TestTheAccountRestsOnTheStore(t *testing.T) {
 // Looks into the store overlap: what is seen twice is not there twice.
 func TestStoredTwice(t *testing.T) {
 	t.Parallel()
-	if n := chaos.Twice(map[int64]string{1: "a", 2: "b"}, map[int64]string{2: "b", 3: "c"}, map[int64]string{2: "b", 3: "c"}); n != 0 {
+	if n := chaos.Twice(map[int64]string{1: "a", 2: "b"}, map[int64]string{2: "b", 3: "c"},
+		map[int64]string{2: "b", 3: "c"}); n != 0 {
 		t.Errorf("%d of three", n)
 	}
 	if n := chaos.Twice(map[int64]string{1: "a", 2: "a"}, map[int64]string{1: "a", 2: "a", 3: "b", 4: "a"}); n != 1 {
@@ -143,13 +147,28 @@ func TestARunIsCalm(t *testing.T) {
 		each func(step int) (answered, stored time.Duration, refused bool)
 		want bool
 	}{
-		"all was well":             {func(int) (time.Duration, time.Duration, bool) { return ms, 2 * ms, false }, true},
-		"it was bad before":        {func(i int) (time.Duration, time.Duration, bool) { return ms, 2 * ms, i < 40 }, true},
-		"one is refused":           {func(i int) (time.Duration, time.Duration, bool) { return ms, 2 * ms, i == 75 }, false},
-		"answers are slow":         {func(i int) (time.Duration, time.Duration, bool) { return 300 * ms, 310 * ms, false }, false},
-		"the backlog is stored":    {func(i int) (time.Duration, time.Duration, bool) { return ms, 400 * ms, false }, false},
-		"nothing is stored":        {func(i int) (time.Duration, time.Duration, bool) { return ms, 0, false }, false},
-		"nothing is stored so far": {func(i int) (time.Duration, time.Duration, bool) { return ms, time.Duration(max(0, 40-i)) * ms, false }, false},
+		"all was well": {func(int) (time.Duration, time.Duration, bool) { return ms, 2 * ms, false }, true},
+		"it was bad before": {
+			func(i int) (time.Duration, time.Duration, bool) { return ms, 2 * ms, i < 40 },
+			true,
+		},
+		"one is refused": {
+			func(i int) (time.Duration, time.Duration, bool) { return ms, 2 * ms, i == 75 },
+			false,
+		},
+		"answers are slow": {func(i int) (time.Duration, time.Duration, bool) {
+			return 300 * ms, 310 * ms,
+				false
+		}, false},
+		"the backlog is stored": {
+			func(i int) (time.Duration, time.Duration, bool) { return ms, 400 * ms, false },
+			false,
+		},
+		"nothing is stored": {func(i int) (time.Duration, time.Duration, bool) { return ms, 0, false }, false},
+		"nothing is stored so far": {func(i int) (time.Duration, time.Duration, bool) {
+			return ms,
+				time.Duration(max(0, 40-i)) * ms, false
+		}, false},
 	} {
 		if got := chaos.Calm(250*ms, c.each); got != c.want {
 			t.Errorf("%s: %t", why, got)
@@ -263,12 +282,15 @@ func TestEffectsByHand(t *testing.T) {
 			0, 0,
 		},
 	} {
-		e, rows := chaos.EffectOf(every(c.change), 100*time.Millisecond, 10*time.Second, 2*time.Second, 4*time.Second, 10*time.Second, false)
+		e, rows := chaos.EffectOf(every(c.change), 100*time.Millisecond, 10*time.Second, 2*time.Second, 4*time.Second,
+			10*time.Second, false)
 		if e.Response != c.response || e.Storage != c.storage {
-			t.Errorf("%s: responses %+v, storage %+v; want %+v, %+v", name, e.Response, e.Storage, c.response, c.storage)
+			t.Errorf("%s: responses %+v, storage %+v; want %+v, %+v", name, e.Response, e.Storage, c.response,
+				c.storage)
 		}
 		if e.BacklogPeak > c.peak || e.BacklogPeak < c.peak-10 || e.Drained != c.drained {
-			t.Errorf("%s: a backlog of %d, drained after %v; want about %d, %v", name, e.BacklogPeak, e.Drained, c.peak, c.drained)
+			t.Errorf("%s: a backlog of %d, drained after %v; want about %d, %v", name, e.BacklogPeak, e.Drained, c.peak,
+				c.drained)
 		}
 		due, stored := 0, 0
 		for _, r := range rows {
@@ -285,7 +307,8 @@ func TestWhatWasNeverSentIsNotWell(t *testing.T) {
 	t.Parallel()
 	all := every(func(*chaos.Made) {})[:600] // the load was to go on for ten seconds
 	for _, unsent := range []bool{false, true} {
-		e, rows := chaos.EffectOf(all, 100*time.Millisecond, 10*time.Second, 2*time.Second, 4*time.Second, 10*time.Second, unsent)
+		e, rows := chaos.EffectOf(all, 100*time.Millisecond, 10*time.Second, 2*time.Second, 4*time.Second,
+			10*time.Second, unsent)
 		if e.Response.Back == unsent || e.Storage.Back == unsent || rows[8].Within == unsent {
 			t.Errorf("unsent %t: responses %+v, storage %+v, a row %+v", unsent, e.Response, e.Storage, rows[8])
 		}
@@ -300,15 +323,18 @@ func TestAnEffectEndsWhereTheNextFaultBegins(t *testing.T) {
 			m.Refused = "Unavailable"
 		}
 	})
-	first, rows := chaos.EffectOf(all, 100*time.Millisecond, 10*time.Second, 2*time.Second, 4*time.Second, 6*time.Second, false)
+	first, rows := chaos.EffectOf(all, 100*time.Millisecond, 10*time.Second, 2*time.Second, 4*time.Second,
+		6*time.Second, false)
 	if first.Response.Left || first.Due != 400 || len(first.Refused) > 0 {
 		t.Errorf("the first: %+v", first)
 	}
-	second, _ := chaos.EffectOf(all, 100*time.Millisecond, 10*time.Second, 6*time.Second, 6*time.Second, 10*time.Second, false)
+	second, _ := chaos.EffectOf(all, 100*time.Millisecond, 10*time.Second, 6*time.Second, 6*time.Second, 10*time.Second,
+		false)
 	if second.Response.SinceEnd != plan.Duration(time.Second) || second.Refused["Unavailable"] != 100 {
 		t.Errorf("the second: %+v", second)
 	}
-	if r := rows[6]; r.Within || r.Accepted != 0 || r.Refused["Unavailable"] != 100 || rows[5].P99 != plan.Duration(time.Millisecond) {
+	if r := rows[6]; r.Within || r.Accepted != 0 || r.Refused["Unavailable"] != 100 ||
+		rows[5].P99 != plan.Duration(time.Millisecond) {
 		t.Errorf("what callers saw: %+v after %+v", r, rows[5])
 	}
 	if never := every(func(m *chaos.Made) { m.Stored = 0 }); true {

@@ -85,7 +85,8 @@ func (r *run) trial(ctx context.Context) error {
 		return err
 	}
 	if rec.Failures() > 0 || rec.OK == 0 {
-		return wirelab.Errorf(wirelab.Unavailable, "%d of %d entries were refused before anything failed: %s", rec.Failures(), rec.Sent, load.Kinds(rec.Errors))
+		return wirelab.Errorf(wirelab.Unavailable, "%d of %d entries were refused before anything failed: %s",
+			rec.Failures(), rec.Sent, load.Kinds(rec.Errors))
 	}
 	last, err := r.settleByJournals(ctx, r.Patience)
 	if err != nil {

@@ -48,7 +48,10 @@ func AccountOf(entries int, inStore, inJournal func(i int) bool, lost uint64) (*
 			r.fate(id).stored = due + 3
 		}
 	}
-	return r.account(&load.Recording{Began: began, Window: time.Duration(entries) * time.Millisecond, Wake: stat.NewHistogram()}, f)
+	return r.account(&load.Recording{
+		Began: began, Window: time.Duration(entries) * time.Millisecond,
+		Wake: stat.NewHistogram(),
+	}, f)
 }
 
 // Twice is how many of what is stored at which places, as looks find it one after

@@ -97,13 +97,16 @@ func parse(word string) (Fault, error) {
 		case Burst:
 			var times string
 			times, length, _ = strings.Cut(value, "x")
-			if f.Times, err = strconv.ParseFloat(times, 64); err != nil || !(f.Times > timesMin && f.Times <= timesMax) {
-				return f, wirelab.Errorf(wirelab.InvalidArgument, "fault %.60q: want such as %s, above %d to %d times", word, f.Kind+"=10x5s", timesMin, timesMax)
+			if f.Times, err = strconv.ParseFloat(times, 64); err != nil ||
+				!(f.Times > timesMin && f.Times <= timesMax) {
+				return f, wirelab.Errorf(wirelab.InvalidArgument, "fault %.60q: want such as %s, above %d to %d times",
+					word, f.Kind+"=10x5s", timesMin, timesMax)
 			}
 		case LoggerDown:
 		}
 		if f.Length, err = time.ParseDuration(length); err != nil || f.Length < lengthMin || f.Length > lengthMax {
-			return f, wirelab.Errorf(wirelab.InvalidArgument, "fault %.60q: want a time of %v to %v, such as 10s", word, lengthMin, lengthMax)
+			return f, wirelab.Errorf(wirelab.InvalidArgument, "fault %.60q: want a time of %v to %v, such as 10s", word,
+				lengthMin, lengthMax)
 		}
 		return f, nil
 	}
@@ -152,13 +155,15 @@ func (f Fault) victim(path string, brokers []stack.Broker) (string, error) {
 			case f.Kind == ListenerKill:
 				return stack.ListenerName(b.Kind, direct), nil
 			case b.URL != "":
-				return "", wirelab.Errorf(wirelab.Unimplemented, "the broker of %s runs elsewhere, and is not ours to kill", path)
+				return "", wirelab.Errorf(wirelab.Unimplemented,
+					"the broker of %s runs elsewhere, and is not ours to kill", path)
 			default:
 				return b.Kind, nil
 			}
 		}
 	}
-	return "", wirelab.Errorf(wirelab.Unimplemented, "%s has no message broker, and so nothing for %s to end", path, f.Kind)
+	return "", wirelab.Errorf(wirelab.Unimplemented, "%s has no message broker, and so nothing for %s to end", path,
+		f.Kind)
 }
 
 // Without returns the faults that a path can have, and why it has not the others.

@@ -137,7 +137,8 @@ func (l *line) at(at int64) *cell { return &l.cells[min(place(at), len(l.cells)-
 // between are the entries due from one step to another.
 func (l *line) between(from, to int) []entry {
 	find := func(i int) int {
-		n, _ := slices.BinarySearchFunc(l.entries, int64(i)*int64(step), func(e entry, at int64) int { return int(e.due - at) })
+		n, _ := slices.BinarySearchFunc(l.entries, int64(i)*int64(step),
+			func(e entry, at int64) int { return int(e.due - at) })
 		return n
 	}
 	return l.entries[find(from):find(to)]
@@ -281,8 +282,9 @@ func (l *line) rows(every time.Duration) []Row {
 		entries := l.between(from, to)
 		refused, responses, stored := l.seen(entries)
 		r := Row{
-			At: plan.Duration(time.Duration(from) * step), Due: len(entries), Accepted: len(responses), Refused: refused,
-			P99: percentile(responses), StoredP99: percentile(stored), Backlog: l.cells[to-1].backlog,
+			At: plan.Duration(time.Duration(from) * step), Due: len(entries), Accepted: len(responses),
+			Refused: refused,
+			P99:     percentile(responses), StoredP99: percentile(stored), Backlog: l.cells[to-1].backlog,
 		}
 		for _, c := range l.cells[from:to] {
 			r.Stored += c.stored

@@ -11,7 +11,9 @@ import (
 // Accounts opens what tells of the databases of a plan what they cost, by kind;
 // an embedded one's cost is its server's. A server that was started here gets
 // cores beside the plan's servers.
-func (d *Databases) Accounts(ctx context.Context, p plan.Plan, bench *experiment.Processes) (map[string]experiment.Database, error) {
+func (d *Databases) Accounts(ctx context.Context, p plan.Plan,
+	bench *experiment.Processes,
+) (map[string]experiment.Database, error) {
 	all := map[string]experiment.Database{}
 	for _, kind := range p.Databases() {
 		all[kind] = nil

@@ -1,5 +1,5 @@
-// Package databases finds, starts and ends the databases that servers of an experiment keep their data in. It knows which
-// kinds there are and where they are looked for, and must not know what is kept in them.
+// Package databases finds, starts and ends the databases that servers of an experiment keep their data in. It knows
+// which kinds there are and where they are looked for, and must not know what is kept in them.
 package databases
 
 import (
@@ -40,7 +40,8 @@ func Kinds() []string { return []string{Postgres, Embedded, wirelab.Memory} }
 
 // isDSN reports whether text says where a PostgreSQL is.
 func isDSN(text string) bool {
-	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") || strings.Contains(text, "=")
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") ||
+		strings.Contains(text, "=")
 }
 
 // Apply puts the database that the flags, the environment and this machine
@@ -70,7 +71,8 @@ func (f *Choice) Apply(ctx context.Context, d *Databases, works catalog.Catalog,
 		}
 	}
 	if len(work.Databases) == 0 && (p.Database != "" && p.Database != wirelab.Memory || p.Pool != 0) {
-		return p, wirelab.Errorf(wirelab.InvalidArgument, "%s keeps its data in memory: leave --db and --pool out", work.Name)
+		return p, wirelab.Errorf(wirelab.InvalidArgument, "%s keeps its data in memory: leave --db and --pool out",
+			work.Name)
 	}
 	return p, f.provide(ctx, d, p, work)
 }
@@ -124,7 +126,8 @@ func (f *Choice) usual(ctx context.Context, d *Databases) (string, error) {
 	case ctx.Err() != nil || d.Getenv(experiment.DatabaseVariable) != "":
 		return "", err // a server that was named is meant
 	}
-	d.Tell.Note("no PostgreSQL: %s; data is kept in the embedded database instead, and results say so", fault.Describe(err))
+	d.Tell.Note("no PostgreSQL: %s; data is kept in the embedded database instead, and results say so",
+		fault.Describe(err))
 	return Embedded, nil
 }
 
@@ -182,7 +185,9 @@ func (d *Databases) Close() error {
 
 // Over returns the cell over the database that is asked for; nil where
 // it stays in memory.
-func (d *Databases) Over(ctx context.Context, works catalog.Catalog, cell wirelab.Cell, f Choice, controlled bool) (wirelab.Cell, wirelab.OpenDatabase, error) {
+func (d *Databases) Over(ctx context.Context, works catalog.Catalog, cell wirelab.Cell, f Choice,
+	controlled bool,
+) (wirelab.Cell, wirelab.OpenDatabase, error) {
 	at, err := d.For(ctx, works, cell.Workload, f, controlled)
 	if err != nil || at.Kind == "" {
 		return cell, nil, err
@@ -201,7 +206,9 @@ const (
 )
 
 // patiently opens a database that may be coming back.
-func patiently(ctx context.Context, cell wirelab.Cell, at wirelab.DatabaseAddress) (wirelab.Cell, wirelab.OpenDatabase, error) {
+func patiently(ctx context.Context, cell wirelab.Cell,
+	at wirelab.DatabaseAddress,
+) (wirelab.Cell, wirelab.OpenDatabase, error) {
 	look := time.NewTicker(databaseLook)
 	defer look.Stop()
 	for began := time.Now(); ; {
@@ -219,7 +226,9 @@ func patiently(ctx context.Context, cell wirelab.Cell, at wirelab.DatabaseAddres
 
 // For says where the database of a server is. That of an experiment is
 // told where; what a person serves finds it as an experiment does.
-func (d *Databases) For(ctx context.Context, works catalog.Catalog, workload string, f Choice, controlled bool) (wirelab.DatabaseAddress, error) {
+func (d *Databases) For(ctx context.Context, works catalog.Catalog, workload string, f Choice,
+	controlled bool,
+) (wirelab.DatabaseAddress, error) {
 	if controlled {
 		kind := f.Kind
 		if kind == wirelab.Memory {

@@ -20,7 +20,9 @@ func OnlySets(ctx context.Context, getenv func(string) string) error {
 		return err
 	}
 	if r.PID == 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab db stop --discard removes it")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab "+
+				"db stop --discard removes it")
 	}
 	entries, err := logged.Holds(ctx, r.Source)
 	var others int
@@ -31,10 +33,13 @@ func OnlySets(ctx context.Context, getenv func(string) string) error {
 		return fmt.Errorf("look what the server holds (wirelab db stop --keep or --discard does not): %w", err)
 	}
 	if entries {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the server holds log entries, which nothing writes again: give --keep to keep all it holds, or --discard")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"the server holds log entries, which nothing writes again: give --keep to keep all it holds, or --discard")
 	}
 	if others > 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all it holds, or --discard", others)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all "+
+				"it holds, or --discard", others)
 	}
 	return nil
 }
@@ -104,7 +109,8 @@ func SeedSource(getenv func(string) string) (string, error) {
 		return "", err
 	}
 	if !ok {
-		return "", wirelab.Errorf(wirelab.NotFound, "no server runs: start one with wirelab db start, or set %s to a connection string", postgres.Variable)
+		return "", wirelab.Errorf(wirelab.NotFound,
+			"no server runs: start one with wirelab db start, or set %s to a connection string", postgres.Variable)
 	}
 	return r.Source, nil
 }

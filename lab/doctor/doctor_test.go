@@ -28,7 +28,10 @@ func healthy() (probe.Machine, probe.Watched, result.Placement) {
 	w := probe.Watched{
 		For:   plan.Duration(3 * time.Second),
 		Noise: result.Noise{Steal: 0.0001, Others: 0.004, CPUPressure: 0.001, IOPressure: 0},
-		Wakes: probe.Wakes{Count: 200, P50: plan.Duration(30 * time.Microsecond), P99: plan.Duration(90 * time.Microsecond), Worst: plan.Duration(200 * time.Microsecond)},
+		Wakes: probe.Wakes{
+			Count: 200, P50: plan.Duration(30 * time.Microsecond),
+			P99: plan.Duration(90 * time.Microsecond), Worst: plan.Duration(200 * time.Microsecond),
+		},
 	}
 	return m, w, result.Placement{DriverCPUs: []int{0, 1}, ServerCPUs: []int{2, 3}}
 }
@@ -57,61 +60,202 @@ func TestFindings(t *testing.T) {
 		level  doctor.Level
 		says   string // in value, advice or command
 	}{
-		{"one CPU", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Allowed = []int{0} }, "cores", doctor.Bad, "may use 1"},
-		{"no word of CPUs", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Allowed = nil }, "cores", doctor.Bad, "may use 0"},
-		{"two CPUs of one core, torn", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Shared = [][]int{{0, 2}, {1, 3}} }, "siblings", doctor.Warn, "smt/control"},
-		{"two CPUs of one core, on one side", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Shared = [][]int{{0, 1}, {2, 3}} }, "siblings", doctor.Fine, "none"},
-		{"a small quota", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Quota = 1.5 }, "quota", doctor.Bad, "1.5 CPUs"},
-		{"a quota", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Quota = 3 }, "quota", doctor.Warn, "docker update"},
-		{"a quota that does not bind", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Quota = 8 }, "quota", doctor.Fine, "8 CPUs"},
-		{"a governor", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.Governor = "powersave" }, "governor", doctor.Warn, "echo performance"},
-		{"an untold governor", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.Governor = "unknown" }, "governor", doctor.Fine, "not told"},
-		{"boost", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Turbo = "on" }, "turbo", doctor.Warn, "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"},
+		{
+			"one CPU", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Allowed = []int{0} }, "cores",
+			doctor.Bad, "may use 1",
+		},
+		{
+			"no word of CPUs", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Allowed = nil },
+			"cores",
+			doctor.Bad, "may use 0",
+		},
+		{
+			"two CPUs of one core, torn",
+			func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Shared = [][]int{{0, 2}, {1, 3}} },
+			"siblings", doctor.Warn, "smt/control",
+		},
+		{
+			"two CPUs of one core, on one side",
+			func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Shared = [][]int{{0, 1}, {2, 3}} },
+			"siblings", doctor.Fine, "none",
+		},
+		{
+			"a small quota", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Quota = 1.5 }, "quota",
+			doctor.Bad, "1.5 CPUs",
+		},
+		{
+			"a quota", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Quota = 3 }, "quota",
+			doctor.Warn,
+			"docker update",
+		},
+		{
+			"a quota that does not bind", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Quota = 8 },
+			"quota", doctor.Fine, "8 CPUs",
+		},
+		{"a governor", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
+			m.Environment.Governor = "powersave"
+		}, "governor", doctor.Warn, "echo performance"},
+		{
+			"an untold governor",
+			func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.Governor = "unknown" },
+			"governor", doctor.Fine, "not told",
+		},
+		{
+			"boost", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Turbo = "on" }, "turbo",
+			doctor.Warn, "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost",
+		},
 		{"Intel's turbo", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
 			m.Turbo, m.TurboFile = "on", "/sys/devices/system/cpu/intel_pstate/no_turbo"
 		}, "turbo", doctor.Warn, "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"},
-		{"untold turbo", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Turbo = "" }, "turbo", doctor.Fine, "not told"},
+		{
+			"untold turbo", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Turbo = "" }, "turbo",
+			doctor.Fine, "not told",
+		},
 		{"a virtual machine", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
 			m.Environment.Virtual = "virtual machine"
 		}, "virtual", doctor.Warn, "dedicated"},
-		{"a laptop", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Battery = "discharging" }, "battery", doctor.Warn, "plug"},
-		{"hpet", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.ClockSource = "hpet" }, "clock-source", doctor.Bad, "echo tsc |"},
+		{
+			"a laptop", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Battery = "discharging" },
+			"battery", doctor.Warn, "plug",
+		},
+		{
+			"hpet", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
+				m.Environment.ClockSource = "hpet"
+			},
+			"clock-source", doctor.Bad, "echo tsc |",
+		},
 		{"acpi_pm alone", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
 			m.Environment.ClockSource, m.ClockSources = "acpi_pm", []string{"acpi_pm"}
 		}, "clock-source", doctor.Bad, "dmesg"},
-		{"kvm-clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.ClockSource = "kvm-clock" }, "clock-source", doctor.Fine, "kvm-clock"},
-		{"an unheard-of clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.ClockSource = "xen" }, "clock-source", doctor.Warn, "xen"},
-		{"a dear clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Clock.Cost = 900 }, "clock-cost", doctor.Warn, "900 ns"},
-		{"a very dear clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Clock.Cost = 3000 }, "clock-cost", doctor.Bad, "3 µs"},
-		{"a coarse clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Clock.Step = 4e6 }, "clock-step", doctor.Bad, "4 ms"},
-		{"late timers at times", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Wakes.P99 = 3e6 }, "timer", doctor.Warn, "p99 3 ms"},
-		{"late timers", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Wakes.P50, w.Wakes.P99 = 2e6, 3e6 }, "timer", doctor.Bad, "isolcpus"},
-		{"steal", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Steal = 0.02 }, "steal", doctor.Warn, "2.0 % in 3s"},
-		{"much steal", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Steal = 0.06 }, "steal", doctor.Bad, "dedicated"},
+		{"kvm-clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
+			m.Environment.ClockSource = "kvm-clock"
+		}, "clock-source", doctor.Fine, "kvm-clock"},
+		{
+			"an unheard-of clock",
+			func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.ClockSource = "xen" },
+			"clock-source", doctor.Warn, "xen",
+		},
+		{
+			"a dear clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Clock.Cost = 900 },
+			"clock-cost", doctor.Warn, "900 ns",
+		},
+		{
+			"a very dear clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Clock.Cost = 3000 },
+			"clock-cost", doctor.Bad, "3 µs",
+		},
+		{
+			"a coarse clock", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Clock.Step = 4e6 },
+			"clock-step", doctor.Bad, "4 ms",
+		},
+		{
+			"late timers at times", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Wakes.P99 = 3e6 },
+			"timer", doctor.Warn, "p99 3 ms",
+		},
+		{"late timers", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) {
+			w.Wakes.P50, w.Wakes.P99 = 2e6,
+				3e6
+		}, "timer", doctor.Bad, "isolcpus"},
+		{
+			"steal", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Steal = 0.02 }, "steal",
+			doctor.Warn, "2.0 % in 3s",
+		},
+		{
+			"much steal", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Steal = 0.06 },
+			"steal",
+			doctor.Bad, "dedicated",
+		},
 		{"a neighbour", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) {
-			w.Noise.Others, w.Tasks = 0.1, []probe.Task{{PID: 77, Name: "cc\x1b[31m", Share: 0.09}, {PID: 1, Name: "init", Share: 0.001}}
+			w.Noise.Others, w.Tasks = 0.1,
+				[]probe.Task{{PID: 77, Name: "cc\x1b[31m", Share: 0.09}, {PID: 1, Name: "init", Share: 0.001}}
 		}, "others", doctor.Warn, "10.0 % of all CPUs: cc?[31m (77) 9.0 %"},
-		{"many neighbours", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Others = 0.6 }, "others", doctor.Bad, "top -b"},
-		{"a queue for the CPUs", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = 0.2 }, "cpu-pressure", doctor.Warn, "20.0 %"},
-		{"a long queue", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = 0.7 }, "cpu-pressure", doctor.Warn, "stop"},
-		{"no word of pressure", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = -1 }, "cpu-pressure", doctor.Fine, "not told"},
-		{"a busy minute", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = 2.5 }, "load", doctor.Warn, "2.50"},
-		{"no word of load", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = -1 }, "load", doctor.Fine, "not told"},
-		{"held back", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Throttled = 5e6 }, "throttled", doctor.Bad, "5 ms"},
-		{"heat", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Throttles = 3 }, "heat", doctor.Warn, "3 times"},
-		{"a busy disk", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.IOPressure = 0.5 }, "io-pressure", doctor.Warn, "50.0 %"},
-		{"little memory", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Available = 300 << 20 }, "memory", doctor.Warn, "300 MiB of 8.0 GiB"},
-		{"no memory", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Available = 30 << 20 }, "memory", doctor.Bad, "arms"},
-		{"no word of memory", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Available = 0 }, "memory", doctor.Fine, "not told"},
-		{"swap that lies still", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Swap, m.Swapped = 1<<30, 1<<29 }, "swap", doctor.Fine, "512 MiB of 1.0 GiB"},
-		{"swap that moves", func(m *probe.Machine, w *probe.Watched, _ *result.Placement) { m.Swap, w.Swapped = 1<<30, 10 }, "swap", doctor.Warn, "swapoff"},
-		{"thrashing", func(m *probe.Machine, w *probe.Watched, _ *result.Placement) { m.Swap, w.Swapped = 1<<30, 99999 }, "swap", doctor.Bad, "99999"},
-		{"a queue for memory", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.MemoryPressure = 0.05 }, "memory-pressure", doctor.Warn, "5.0 %"},
-		{"few files", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Files = 1024 }, "files", doctor.Warn, "ulimit -n"},
-		{"hardly any files", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Files = 64 }, "files", doctor.Bad, "64"},
-		{"small packets", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.MTU = 1500 }, "mtu", doctor.Warn, "mtu 65536"},
-		{"no word of limits", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.MTU, m.Ports, m.Files = 0, 0, 0 }, "files", doctor.Fine, "not told"},
-		{"few ports", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Ports = 1000 }, "ports", doctor.Warn, "ip_local_port_range"},
+		{
+			"many neighbours", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Others = 0.6 },
+			"others", doctor.Bad, "top -b",
+		},
+		{
+			"a queue for the CPUs",
+			func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = 0.2 }, "cpu-pressure",
+			doctor.Warn, "20.0 %",
+		},
+		{
+			"a long queue", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = 0.7 },
+			"cpu-pressure", doctor.Warn, "stop",
+		},
+		{
+			"no word of pressure",
+			func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = -1 }, "cpu-pressure",
+			doctor.Fine, "not told",
+		},
+		{
+			"a busy minute", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = 2.5 }, "load",
+			doctor.Warn, "2.50",
+		},
+		{
+			"no word of load", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = -1 }, "load",
+			doctor.Fine, "not told",
+		},
+		{
+			"held back", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Throttled = 5e6 },
+			"throttled", doctor.Bad, "5 ms",
+		},
+		{
+			"heat", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Throttles = 3 }, "heat",
+			doctor.Warn,
+			"3 times",
+		},
+		{
+			"a busy disk", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.IOPressure = 0.5 },
+			"io-pressure", doctor.Warn, "50.0 %",
+		},
+		{
+			"little memory", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Available = 300 << 20 },
+			"memory", doctor.Warn, "300 MiB of 8.0 GiB",
+		},
+		{
+			"no memory", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Available = 30 << 20 },
+			"memory", doctor.Bad, "arms",
+		},
+		{
+			"no word of memory", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Available = 0 },
+			"memory", doctor.Fine, "not told",
+		},
+		{
+			"swap that lies still",
+			func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Swap, m.Swapped = 1<<30, 1<<29 }, "swap",
+			doctor.Fine, "512 MiB of 1.0 GiB",
+		},
+		{"swap that moves", func(m *probe.Machine, w *probe.Watched, _ *result.Placement) {
+			m.Swap, w.Swapped = 1<<30,
+				10
+		}, "swap", doctor.Warn, "swapoff"},
+		{"thrashing", func(m *probe.Machine, w *probe.Watched, _ *result.Placement) {
+			m.Swap, w.Swapped = 1<<30,
+				99999
+		}, "swap", doctor.Bad, "99999"},
+		{
+			"a queue for memory",
+			func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.MemoryPressure = 0.05 },
+			"memory-pressure", doctor.Warn, "5.0 %",
+		},
+		{
+			"few files", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Files = 1024 }, "files",
+			doctor.Warn, "ulimit -n",
+		},
+		{
+			"hardly any files", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Files = 64 }, "files",
+			doctor.Bad, "64",
+		},
+		{
+			"small packets", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.MTU = 1500 }, "mtu",
+			doctor.Warn, "mtu 65536",
+		},
+		{"no word of limits", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
+			m.MTU, m.Ports, m.Files = 0, 0, 0
+		}, "files", doctor.Fine, "not told"},
+		{
+			"few ports", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Ports = 1000 }, "ports",
+			doctor.Warn, "ip_local_port_range",
+		},
 		{"the race detector", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
 			m.Environment.Settings = map[string]string{"-race": "true"}
 		}, "build", doctor.Bad, "make build"},

@@ -66,8 +66,9 @@ func numbers(all []int) string {
 func quota(m probe.Machine) Finding {
 	f := Finding{
 		ID: "quota", Group: Processors, Name: "CPU quota", Value: "none",
-		Why: "A group that has used up its share is stopped for up to a tenth of a second: calls under way seem that slow.",
-		Do:  "give the container whole CPUs without a quota, as with --cpuset-cpus",
+		Why: "A group that has used up its share is stopped for up to a tenth of a second: calls under way seem " +
+			"that slow.",
+		Do: "give the container whole CPUs without a quota, as with --cpuset-cpus",
 	}
 	if m.Quota == 0 {
 		return judged(f, Fine)
@@ -86,7 +87,8 @@ func quota(m probe.Machine) Finding {
 func governor(m probe.Machine) Finding {
 	f := Finding{
 		ID: "governor", Group: Processors, Name: "frequency governor", Value: m.Environment.Governor,
-		Why:     "Other governors than performance lower the clock of a core that is not busy: few calls in flight look slower than many.",
+		Why: "Other governors than performance lower the clock of a core that is not busy: few calls in flight " +
+			"look slower than many.",
 		Do:      "keep the clock up while measuring",
 		Command: "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
 	}
@@ -103,8 +105,10 @@ func governor(m probe.Machine) Finding {
 func boost(m probe.Machine) Finding {
 	f := Finding{
 		ID: "turbo", Group: Processors, Name: "turbo", Value: m.Turbo,
-		Why: "The clock rises while few cores work and falls as they get warm. Rounds in random order keep that fair, but it widens intervals.",
-		Do:  "hold the clock at its nominal rate while measuring",
+		Why: "The clock rises while few cores work and falls as they get warm. Rounds in random order keep " +
+			"that fair, " +
+			"but it widens intervals.",
+		Do: "hold the clock at its nominal rate while measuring",
 	}
 	switch m.Turbo {
 	case "on":
@@ -162,12 +166,14 @@ func source(m probe.Machine) Finding {
 	is := m.Environment.ClockSource
 	f := Finding{
 		ID: "clock-source", Group: Clock, Name: "clock source", Value: is,
-		Why: "The clock is read twice for each call. A device such as hpet takes a microsecond each time, all CPUs waiting in turn.",
-		Do:  "use the CPU's own counter; if the kernel took it to be unstable, its log says why (dmesg | grep -i tsc)",
+		Why: "The clock is read twice for each call. A device such as hpet takes a microsecond each time, all CPUs " +
+			"waiting in turn.",
+		Do: "use the CPU's own counter; if the kernel took it to be unstable, its log says why (dmesg | grep -i tsc)",
 	}
 	for _, better := range goodClocks {
 		if slices.Contains(m.ClockSources, better) {
-			f.Command = "echo " + better + " | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
+			f.Command = "echo " + better +
+				" | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
 			break
 		}
 	}
@@ -211,7 +217,9 @@ func wakes(w probe.Watched) Finding {
 		Value: fmt.Sprintf("p50 %v, p99 %v, worst %v", brief(w.Wakes.P50), brief(w.Wakes.P99), brief(w.Wakes.Worst)),
 		Why: "In the open loop calls are due at their times. A driver that is woken late sends them late, " +
 			"and the gate on lateness then refuses the quantiles.",
-		Do: "stop what else runs, or give the driver a CPU of its own (boot with isolcpus=); the closed loop does not need it",
+		Do: "stop what else runs, or give the driver a CPU of its own (boot with isolcpus=); the closed loop " +
+			"does not " +
+			"need it",
 	}
 	level := Fine
 	switch p50, p99 := time.Duration(w.Wakes.P50), time.Duration(w.Wakes.P99); {

@@ -78,8 +78,10 @@ func average(m probe.Machine) Finding {
 func throttled(w probe.Watched) Finding {
 	f := Finding{
 		ID: "throttled", Group: Neighbours, Name: "held back by quota", Value: brief(w.Noise.Throttled) + over(w),
-		Why: "The control group used up its share of CPU while next to nothing ran; with servers and drivers it would be stopped all the time.",
-		Do:  "lift the quota",
+		Why: "The control group used up its share of CPU while next to nothing ran; with servers and drivers " +
+			"it would " +
+			"be stopped all the time.",
+		Do: "lift the quota",
 	}
 	switch {
 	case w.Noise.Throttled < 0:
@@ -105,8 +107,9 @@ func heat(w probe.Watched) Finding {
 func disk(w probe.Watched) Finding {
 	f := Finding{
 		ID: "io-pressure", Group: Neighbours, Name: "waiting for disks", Value: told(w.Noise.IOPressure),
-		Why: "Something reads or writes much: its interrupts and caches are in the way, and a store on that disk would be slow.",
-		Do:  "stop what reads or writes, or wait",
+		Why: "Something reads or writes much: its interrupts and caches are in the way, and a store on that disk " +
+			"would be slow.",
+		Do: "stop what reads or writes, or wait",
 	}
 	return judged(f, above(w.Noise.IOPressure, 0.1, 0.8))
 }
@@ -118,9 +121,11 @@ const (
 
 func memory(m probe.Machine, w probe.Watched) []Finding {
 	free := Finding{
-		ID: "memory", Group: Memory, Name: "available", Value: size(m.Available) + " of " + size(m.Environment.MemoryBytes),
-		Why: "Servers and drivers of all arms live at once; without room the kernel drops caches, swaps, or kills them.",
-		Do:  "close what needs much memory, or compare fewer arms at a time",
+		ID: "memory", Group: Memory, Name: "available",
+		Value: size(m.Available) + " of " + size(m.Environment.MemoryBytes),
+		Why: "Servers and drivers of all arms live at once; without room the kernel drops caches, swaps, or " +
+			"kills them.",
+		Do: "close what needs much memory, or compare fewer arms at a time",
 	}
 	level := above(-int64(m.Available), -gibibyte/2, -gibibyte/8)
 	if m.Available == 0 {
@@ -162,7 +167,8 @@ func limits(m probe.Machine) []Finding {
 	}
 	mtu := Finding{
 		ID: "mtu", Group: Limits, Name: "loopback packets", Value: fmt.Sprintf("%d bytes", m.MTU),
-		Why:     "Small packets split large messages: more work in the kernel, and more for some protocols than for others.",
+		Why: "Small packets split large messages: more work in the kernel, and more for some protocols than for " +
+			"others.",
 		Do:      "give the loopback its usual size",
 		Command: "sudo ip link set dev lo mtu 65536",
 	}

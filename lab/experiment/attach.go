@@ -79,11 +79,13 @@ func (c *Conductor) attachTo(arm plan.Arm, roots []int) (*attached, error) {
 	for _, pid := range roots {
 		tree, err := probe.NewTree(pid)
 		if errors.Is(err, os.ErrProcessDone) {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: there is no process %d: give the id of the server at %s, as pgrep or ps show it",
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"arm %s: there is no process %d: give the id of the server at %s, as pgrep or ps show it",
 				arm.Name, pid, arm.Target)
 		}
 		if err == nil && probe.Descends(os.Getpid(), pid) {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: process %d has started this wirelab, so it is not the server alone: give the server's own id",
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"arm %s: process %d has started this wirelab, so it is not the server alone: give the server's own id",
 				arm.Name, pid)
 		}
 		if err != nil {
@@ -120,7 +122,8 @@ func (p *attached) used() (sum time.Duration, err error) {
 // unread says why a process cannot be read.
 func (p *attached) unread(tree *probe.Tree, err error) error {
 	if errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and see what it said",
+		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and see what "+
+			"it said",
 			tree.Root(), p.address)
 	}
 	return fmt.Errorf("the CPU of process %d, the server at %s, cannot be read: %w", tree.Root(), p.address, err)

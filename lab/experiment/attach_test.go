@@ -78,8 +78,10 @@ func TestTargetWithItsProcess(t *testing.T) {
 		if trial.Arm != 1 {
 			continue
 		}
-		if used := time.Duration(trial.Server.CPU); used != 0 || trial.Server.Allocations != nil || trial.Server.ResidentBytes == 0 {
-			t.Errorf("a process that sleeps used %v, allocated %v and holds %d bytes", used, trial.Server.Allocations, trial.Server.ResidentBytes)
+		if used := time.Duration(trial.Server.CPU); used != 0 || trial.Server.Allocations != nil ||
+			trial.Server.ResidentBytes == 0 {
+			t.Errorf("a process that sleeps used %v, allocated %v and holds %d bytes", used, trial.Server.Allocations,
+				trial.Server.ResidentBytes)
 		}
 	}
 	if found := consistency.Flaws(r); len(found) > 0 {
@@ -109,7 +111,8 @@ func TestTargetWithoutItsProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := r.Rounds[0].Failures; len(f) != 1 || f[0].Arm != 1 || !strings.Contains(f[0].Why, "ended while it was measured") {
+	if f := r.Rounds[0].Failures; len(f) != 1 || f[0].Arm != 1 ||
+		!strings.Contains(f[0].Why, "ended while it was measured") {
 		t.Errorf("a process that ended in a round: %+v", f)
 	}
 }
@@ -202,7 +205,10 @@ func TestTwoArmsOfOneProcess(t *testing.T) {
 	t.Parallel()
 	server, address := sleeper(t), outside(t)
 	c := targeted(t, server.Process.Pid, address)
-	c.Plan.Arms[0] = plan.Arm{Name: c.Plan.Arms[0].Name, Protocol: c.Plan.Arms[0].Protocol, Target: address, PID: server.Process.Pid}
+	c.Plan.Arms[0] = plan.Arm{
+		Name: c.Plan.Arms[0].Name, Protocol: c.Plan.Arms[0].Protocol, Target: address,
+		PID: server.Process.Pid,
+	}
 	r, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

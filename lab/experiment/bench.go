@@ -136,7 +136,8 @@ func placeRelay(p result.Placement, cores [][]int) result.Placement {
 	if len(whole) > 1 {
 		last := whole[len(whole)-1]
 		p.RelayCPUs = slices.Sorted(slices.Values(last))
-		p.DriverCPUs = slices.DeleteFunc(slices.Clone(p.DriverCPUs), func(cpu int) bool { return slices.Contains(last, cpu) })
+		p.DriverCPUs = slices.DeleteFunc(slices.Clone(p.DriverCPUs),
+			func(cpu int) bool { return slices.Contains(last, cpu) })
 	}
 	return p
 }

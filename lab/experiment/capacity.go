@@ -153,7 +153,10 @@ func (s *searching) closed(ctx context.Context) {
 		rate := float64(t.Completed) / time.Duration(t.Window).Seconds()
 		s.searches = append(s.searches, &armSearch{
 			armRun: a, search: capacity.SearchFrom(settings, s.objective, rate),
-			found: result.CapacitySearch{Arm: a.index, Steady: t.Steady, Warmed: t.Warmed, Closed: *t, Probes: []result.Probe{}},
+			found: result.CapacitySearch{
+				Arm: a.index, Steady: t.Steady, Warmed: t.Warmed, Closed: *t,
+				Probes: []result.Probe{},
+			},
 		})
 	}
 }
@@ -189,7 +192,8 @@ func (s *searching) probes(ctx context.Context) {
 func (s *searching) probe(ctx context.Context, a *armSearch, rate float64, seed uint64) (result.Probe, error) {
 	settings := s.result.Capacity
 	length := capacity.Length(settings, s.objective, rate)
-	head, whole := headed(plan.Duration(length/headShare), plan.Duration(length), s.pace(0), time.Duration(s.c.Plan.Deadline))
+	head, whole := headed(plan.Duration(length/headShare), plan.Duration(length), s.pace(0),
+		time.Duration(s.c.Plan.Deadline))
 	order := control.Slice{
 		For: whole, Head: head, Seed: seed, Parts: settings.Parts,
 		Schedule: &load.Schedule{Law: load.Poisson, Stages: []load.Stage{{From: rate, To: rate}}},

@@ -127,7 +127,10 @@ func (c *simulatedChild) Ask(_ context.Context, order control.Order) (control.Re
 	rate := c.bench.rates[c.arm]
 	if order.Slice.Schedule == nil {
 		c.bench.passed(time.Duration(order.Slice.For), false)
-		return control.Reply{Slice: &control.Measured{Recording: busy(rate, time.Duration(order.Slice.For)), WireSent: 1 << 40, WireReceived: 1 << 40}}, nil
+		return control.Reply{Slice: &control.Measured{
+			Recording: busy(rate, time.Duration(order.Slice.For)),
+			WireSent:  1 << 40, WireReceived: 1 << 40,
+		}}, nil
 	}
 	c.bench.mu.Lock()
 	c.bench.probes = append(c.bench.probes, c.arm)
@@ -138,7 +141,10 @@ func (c *simulatedChild) Ask(_ context.Context, order control.Order) (control.Re
 	if c.bench.spoilt != nil && c.bench.spoilt(c.arm, offered) {
 		rec.Lag.RecordN(int64(time.Second), rec.Sent) // as much again, all of it late
 	}
-	return control.Reply{Slice: &control.Measured{Recording: rec, WireSent: 1 << 40, WireReceived: 1 << 40, Calls: rec.Sent}}, nil
+	return control.Reply{Slice: &control.Measured{
+		Recording: rec, WireSent: 1 << 40, WireReceived: 1 << 40,
+		Calls: rec.Sent,
+	}}, nil
 }
 
 // busy is a closed loop before a server that is never idle.
@@ -203,7 +209,10 @@ func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experimen
 
 // settings are long probes: here they cost no time.
 func settings(objective string) result.Capacity {
-	return result.Capacity{Objective: objective, InFlight: 256, Probe: plan.Duration(5 * time.Minute), Parts: capacity.ProbeParts}
+	return result.Capacity{
+		Objective: objective, InFlight: 256, Probe: plan.Duration(5 * time.Minute),
+		Parts: capacity.ProbeParts,
+	}
 }
 
 // TestSearchFindsTheClosedForm: the response time of M/M/1 is exponential with
@@ -236,11 +245,13 @@ func TestSearchFindsTheClosedForm(t *testing.T) {
 		}
 	}
 	d := found.Arms[1].Difference
-	if d == nil || d.Verdict != claim.Better || math.Abs(d.Ratio/(truth[1]/truth[0])-1) > 0.03 || d.Low > truth[1]/truth[0] || d.High < truth[1]/truth[0] {
+	if d == nil || d.Verdict != claim.Better || math.Abs(d.Ratio/(truth[1]/truth[0])-1) > 0.03 ||
+		d.Low > truth[1]/truth[0] || d.High < truth[1]/truth[0] {
 		t.Errorf("difference %+v, the true ratio is %.3f", d, truth[1]/truth[0])
 	}
 	turns := strings.Join(b.probes, " ")
-	if !strings.Contains(turns, "slow fast slow") || !strings.Contains(turns, "fast slow fast") || strings.Contains(turns, "slow slow slow slow") {
+	if !strings.Contains(turns, "slow fast slow") || !strings.Contains(turns, "fast slow fast") ||
+		strings.Contains(turns, "slow slow slow slow") {
 		t.Errorf("the arms are to take turns in random order: %s", turns)
 	}
 	for _, round := range r.Capacity.Rounds {
@@ -277,11 +288,20 @@ func TestSearchSaysBounds(t *testing.T) {
 		limited   bool
 		why       string
 	}{
-		"fails at the lowest":             {"p50<50us", nil, nil, claim.CapacityBelow, false, "lowest"},
-		"the generator is late above 600": {"p99<50ms", above(600), nil, claim.CapacityAtLeast, true, "generator-limited"},
-		"the generator is always late":    {"p99<50ms", above(0), nil, claim.CapacityUnknown, true, "generator-limited"},
-		"the hypervisor takes above 600":  {"p99<50ms", nil, above(600), claim.CapacityAtLeast, true, "machine not fit"},
-		"the hypervisor always takes":     {"p99<50ms", nil, above(0), claim.CapacityUnknown, true, "machine not fit"},
+		"fails at the lowest": {"p50<50us", nil, nil, claim.CapacityBelow, false, "lowest"},
+		"the generator is late above 600": {
+			"p99<50ms", above(600), nil, claim.CapacityAtLeast, true,
+			"generator-limited",
+		},
+		"the generator is always late": {
+			"p99<50ms", above(0), nil, claim.CapacityUnknown, true,
+			"generator-limited",
+		},
+		"the hypervisor takes above 600": {
+			"p99<50ms", nil, above(600), claim.CapacityAtLeast, true,
+			"machine not fit",
+		},
+		"the hypervisor always takes": {"p99<50ms", nil, above(0), claim.CapacityUnknown, true, "machine not fit"},
 	} {
 		b := &simulated{rates: map[string]float64{"one": 1000}, spoilt: test.spoilt, stolen: test.stolen}
 		s := settings(test.objective)
@@ -291,7 +311,8 @@ func TestSearchSaysBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		arm := capacity.Analyse(r).Arms[0]
-		if arm.Kind != test.kind || arm.Limited != test.limited || arm.Rate.Known || !strings.Contains(arm.Why, test.why) {
+		if arm.Kind != test.kind || arm.Limited != test.limited || arm.Rate.Known ||
+			!strings.Contains(arm.Why, test.why) {
 			t.Errorf("%s: %+v", name, arm)
 		}
 		if test.kind == claim.CapacityAtLeast && (arm.Bound > 600 || arm.Bound < 600/(1+capacity.SearchStep)-1) {

@@ -131,7 +131,8 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 // which an arm or a call failed stays, whatever the machine did: a failure is not to be lost.
 func (c *Conductor) spoiled(r *result.Result, done result.Round) bool {
 	late := c.Plan.For > 0 && time.Since(r.Began) >= time.Duration(c.Plan.For)
-	failed := len(done.Failures) > 0 || slices.ContainsFunc(done.Trials, func(t result.Trial) bool { return len(t.Errors) > 0 })
+	failed := len(done.Failures) > 0 ||
+		slices.ContainsFunc(done.Trials, func(t result.Trial) bool { return len(t.Errors) > 0 })
 	if failed || late || len(r.Remade) >= result.RemadeMost(c.Plan) {
 		return false
 	}

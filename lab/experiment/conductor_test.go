@@ -85,7 +85,8 @@ func checkTrial(t *testing.T, p plan.Plan, trial result.Trial) {
 	if trial.WireSent < trial.OK*2 || trial.WireReceived < trial.OK*2 {
 		t.Errorf("%d and %d bytes for %d calls", trial.WireSent, trial.WireReceived, trial.OK)
 	}
-	if f := trial.Floor; f == nil || f.Service == nil || f.Window != p.Slice || f.Calls < f.Completed || f.DriverCPU <= 0 {
+	if f := trial.Floor; f == nil || f.Service == nil || f.Window != p.Slice || f.Calls < f.Completed ||
+		f.DriverCPU <= 0 {
 		t.Fatalf("floor %+v: want one", f)
 	}
 	if trial.Connections != 0 || trial.Open == 0 {
@@ -122,7 +123,8 @@ func TestFloors(t *testing.T) {
 			t.Errorf("%s: %d null responders, want %d", name, b.nulls, test.nulls)
 		}
 		for _, trial := range r.Rounds[0].Trials {
-			if want := c.Plan.Floor == plan.FloorAuto && r.Arms[trial.Arm].Floorless == ""; (trial.Floor != nil) != want {
+			if want := c.Plan.Floor == plan.FloorAuto &&
+				r.Arms[trial.Arm].Floorless == ""; (trial.Floor != nil) != want {
 				t.Errorf("%s: arm %d has the floor %v", name, trial.Arm, trial.Floor)
 			}
 		}

@@ -112,7 +112,8 @@ func placeDatabase(p result.Placement, cores [][]int) result.Placement {
 	p.DatabaseCPUs = p.ServerCPUs
 	if half := len(whole) / 2; half > 0 {
 		p.DatabaseCPUs = slices.Sorted(slices.Values(slices.Concat(whole[len(whole)-half:]...)))
-		p.ServerCPUs = slices.DeleteFunc(slices.Clone(p.ServerCPUs), func(cpu int) bool { return slices.Contains(p.DatabaseCPUs, cpu) })
+		p.ServerCPUs = slices.DeleteFunc(slices.Clone(p.ServerCPUs),
+			func(cpu int) bool { return slices.Contains(p.DatabaseCPUs, cpu) })
 	}
 	return p
 }

@@ -81,7 +81,8 @@ func TestTrialsSayWhatTheDatabaseUsed(t *testing.T) {
 				// A slice is two readings of each, which are one apart: nothing
 				// else may come between them.
 				slices := plan.Duration(c.Plan.Slices)
-				if want := slices * plan.Duration(time.Millisecond); d.Processes.CPU != want || d.Processes.Wall != 2*want {
+				if want := slices * plan.Duration(time.Millisecond); d.Processes.CPU != want ||
+					d.Processes.Wall != 2*want {
 					t.Errorf("%v of CPU in %v, want %v in %v", d.Processes.CPU, d.Processes.Wall, want, 2*want)
 				}
 				if d.Counts.Commits != uint64(c.Plan.Slices) {
@@ -178,7 +179,8 @@ func TestTrialsSayHowThePoolWasUsed(t *testing.T) {
 	}
 	for _, trial := range r.Rounds[0].Trials {
 		p, slices := trial.Pool, uint64(c.Plan.Slices)
-		if p == nil || p.Size != 16 || p.Taken != 3*slices || p.Waited != 2*slices || p.Waiting != plan.Duration(slices)*plan.Duration(time.Millisecond) {
+		if p == nil || p.Size != 16 || p.Taken != 3*slices || p.Waited != 2*slices ||
+			p.Waiting != plan.Duration(slices)*plan.Duration(time.Millisecond) {
 			t.Errorf("pool %+v, want what one answer is beyond the one before it, %d times", p, slices)
 		}
 	}

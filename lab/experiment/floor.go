@@ -83,7 +83,8 @@ func floorLoads(p plan.Plan) (asked []plan.Load, of []int) {
 		if l.Messaging() {
 			l.Scenario, l.Delay = plan.Live, 0
 			at = slices.IndexFunc(asked, func(other plan.Load) bool {
-				return p.OperationOf(other) == p.OperationOf(l) && other.Pace() == l.Pace() && other.InFlight == l.InFlight && other.Size == l.Size
+				return p.OperationOf(other) == p.OperationOf(l) && other.Pace() == l.Pace() &&
+					other.InFlight == l.InFlight && other.Size == l.Size
 			})
 		}
 		if at < 0 || at == len(asked) {

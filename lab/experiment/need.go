@@ -78,7 +78,8 @@ func (n Need) Refused(l probe.Limits) error {
 	}
 	return wirelab.Errorf(wirelab.ResourceExhausted,
 		"%s needs %d connections at once, and so %d open files in one process, and the limit is %d (ulimit -Hn): "+
-			"raise it, in a container with --ulimit nofile=%d, or have fewer calls in flight or connections (connections=N)",
+			"raise it, in a container with --ulimit nofile=%d, or have fewer calls in flight or connections "+
+			"(connections=N)",
 		n.Arm, n.Connections, n.Descriptors, l.Descriptors, n.Descriptors)
 }
 
@@ -86,16 +87,19 @@ func (n Need) Refused(l probe.Limits) error {
 func (n Need) Warnings(l probe.Limits) []string {
 	var all []string
 	if l.Memory > 0 && n.Memory > l.Memory {
-		all = append(all, fmt.Sprintf("the drivers have room for %d calls in flight, which may take %s of memory, and %s are left: "+
+		all = append(all, fmt.Sprintf("the drivers have room for %d calls in flight, which may take %s of memory, and "+
+			"%s are left: "+
 			"have fewer calls in flight or arms, or --driver raw, which needs no memory for each",
 			n.Callers, mebibytes(n.Memory), mebibytes(l.Memory)))
 	}
 	switch {
 	case l.Quota > 0 && (l.Quota < 2 || l.CPUs > 0 && l.Quota < float64(l.CPUs)):
-		all = append(all, fmt.Sprintf("this control group may use the time of %.3g CPUs and runs on %d: once that is used up all its processes are stopped, "+
+		all = append(all, fmt.Sprintf("this control group may use the time of %.3g CPUs and runs on %d: once that is "+
+			"used up all its processes are stopped, "+
 			"and calls seem slow; give it whole CPUs without a quota, as with --cpuset-cpus", l.Quota, l.CPUs))
 	case l.CPUs == 1:
-		all = append(all, "there is one CPU, which server and driver share: times have the other's work in them; give it two or more")
+		all = append(all, "there is one CPU, which server and driver share: times have the other's work in them; give "+
+			"it two or more")
 	}
 	return all
 }

@@ -53,7 +53,8 @@ func TestNeeds(t *testing.T) {
 		{probe.Limits{CPUs: 1}, false, "one CPU"},
 	} {
 		warns := strings.Join(n.Warnings(c.limits), "; ")
-		if (n.Refused(c.limits) != nil) != c.refused || (warns == "") != (c.warns == "") || !strings.Contains(warns, c.warns) {
+		if (n.Refused(c.limits) != nil) != c.refused || (warns == "") != (c.warns == "") ||
+			!strings.Contains(warns, c.warns) {
 			t.Errorf("%+v: %v, %s", c.limits, n.Refused(c.limits), warns)
 		}
 	}

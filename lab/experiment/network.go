@@ -29,7 +29,10 @@ type RelayOrder struct {
 
 // args are the order as a command line.
 func (o RelayOrder) args() []string {
-	args := []string{"relay", "--controlled", "--network", o.Path.String(), "--to", o.To, "--seed", strconv.FormatUint(o.Seed, 10)}
+	args := []string{
+		"relay", "--controlled", "--network", o.Path.String(), "--to", o.To, "--seed",
+		strconv.FormatUint(o.Seed, 10),
+	}
 	if o.Datagrams {
 		args = append(args, "--udp")
 	}

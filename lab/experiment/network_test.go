@@ -50,7 +50,9 @@ func (b *networked) Relay(_ context.Context, order experiment.RelayOrder) (exper
 	if err != nil {
 		return nil, err
 	}
-	c := startChild(func(ctx context.Context, in io.Reader, out io.Writer) error { return agent.Relay(ctx, r, in, out) })
+	c := startChild(func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return agent.Relay(ctx, r, in, out)
+	})
 	b.mu.Lock()
 	b.orders = append(b.orders, order)
 	b.mu.Unlock()
@@ -130,7 +132,8 @@ func TestNetworkIsBeforeEveryServer(t *testing.T) {
 func checkRelayed(t *testing.T, trial *result.Trial, stalls bool) {
 	t.Helper()
 	const trip = int64(4 * time.Millisecond)
-	if trial.Relay == nil || trial.Relay.CPU <= 0 || trial.Relay.Forwarded < 2*trial.OK || trial.Relay.LateP99 < trial.Relay.LateP50 {
+	if trial.Relay == nil || trial.Relay.CPU <= 0 || trial.Relay.Forwarded < 2*trial.OK ||
+		trial.Relay.LateP99 < trial.Relay.LateP50 {
 		t.Fatalf("the relay did %+v for %d calls", trial.Relay, trial.OK)
 	}
 	service, floor := trial.Service.Quantile(0.5), trial.Floor.Service.Quantile(0.5)
@@ -145,7 +148,8 @@ func checkRelayed(t *testing.T, trial *result.Trial, stalls bool) {
 		t.Errorf("service %d ns, floor %d ns: less than the network's round trip", service, floor)
 	}
 	if least := int64(stall); stalls && trial.Service.Quantile(0.01)-trip < least*98/100 {
-		t.Errorf("the quickest call took %d ns, the network and the stall take %d", trial.Service.Quantile(0.01), trip+least)
+		t.Errorf("the quickest call took %d ns, the network and the stall take %d", trial.Service.Quantile(0.01),
+			trip+least)
 	}
 }
 
@@ -156,7 +160,8 @@ func checkDescribed(t *testing.T, r *result.Result) {
 		t.Fatalf("the network is described as %+v", n)
 	}
 	f := n.Floors[0]
-	if f.Transport != "TCP" || f.Trips == 0 || f.DirectP50 <= 0 || f.DirectP99 < f.DirectP50 || f.Asked != plan.Duration(2*time.Millisecond) {
+	if f.Transport != "TCP" || f.Trips == 0 || f.DirectP50 <= 0 || f.DirectP99 < f.DirectP50 ||
+		f.Asked != plan.Duration(2*time.Millisecond) {
 		t.Errorf("the floor is %+v", f)
 	}
 	// Nothing is said of p99s here: what the relay adds is the difference of two,
@@ -212,7 +217,8 @@ func TestNetworkBeforeATarget(t *testing.T) {
 	for _, trial := range r.Rounds[0].Trials {
 		quick := trial.Service.Count() > 0 && trial.Service.Quantile(0.5) < int64(3*time.Millisecond)*99/100
 		if trial.Relay == nil || quick || trial.Server != nil || trial.Floor != nil {
-			t.Errorf("relay %+v, p50 %d, server %v, floor %v", trial.Relay, trial.Service.Quantile(0.5), trial.Server, trial.Floor)
+			t.Errorf("relay %+v, p50 %d, server %v, floor %v", trial.Relay, trial.Service.Quantile(0.5), trial.Server,
+				trial.Floor)
 		}
 	}
 	if last := b.orders[len(b.orders)-1]; last.To != theirs.Ready().Address {
@@ -252,7 +258,8 @@ func TestNetem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.orders) != 0 || len(b.shaped) != 1 || b.undone != 1 || r.Network.Via != "netem" || len(r.Network.Floors) != 0 || r.Rounds[0].Trials[0].Relay != nil {
+	if len(b.orders) != 0 || len(b.shaped) != 1 || b.undone != 1 || r.Network.Via != "netem" ||
+		len(r.Network.Floors) != 0 || r.Rounds[0].Trials[0].Relay != nil {
 		t.Errorf("%d relays, %v shaped, %d undone, %+v", len(b.orders), b.shaped, b.undone, r.Network)
 	}
 	c = on(t, conductor(t, b.bench, 1, "a", "b"), "rtt=5ms,jitter=1ms,via=netem")
@@ -297,7 +304,8 @@ func TestRelayObeys(t *testing.T) {
 			t.Errorf("it did %+v, %v", reply.Relayed, err)
 		}
 	}
-	if reply, err := c.Ask(t.Context(), control.Order{Usage: &struct{}{}}); err != nil || reply.Usage == nil || reply.Usage.CPU <= 0 {
+	if reply, err := c.Ask(t.Context(), control.Order{Usage: &struct{}{}}); err != nil || reply.Usage == nil ||
+		reply.Usage.CPU <= 0 {
 		t.Errorf("it used %+v, %v", reply.Usage, err)
 	}
 	if _, err := c.Ask(t.Context(), control.Order{Leave: &struct{}{}}); err == nil {

@@ -46,7 +46,8 @@ func TestOrdersFollowFromTheSeed(t *testing.T) {
 				want := experiment.Orders(r.Plan, n, experiment.OutBefore(r, n))
 				for _, trial := range round.Trials {
 					if !slices.Equal(trial.Order, want[trial.Arm][trial.Load]) {
-						t.Errorf("round %d, arm %d, load %d: ran at %v, the seed gives %v", n, trial.Arm, trial.Load, trial.Order, want[trial.Arm][trial.Load])
+						t.Errorf("round %d, arm %d, load %d: ran at %v, the seed gives %v", n, trial.Arm, trial.Load,
+							trial.Order, want[trial.Arm][trial.Load])
 					}
 					checked++
 				}

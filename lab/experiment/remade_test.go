@@ -36,7 +36,8 @@ func TestRoundsAreMadeAgain(t *testing.T) {
 				}
 				reading++
 				return probe.CPUTimes{
-					At: began.Add(time.Duration(reading) * time.Second), CPUs: 2, Steal: steal, CPUPressure: -1, IOPressure: -1, Throttled: -1,
+					At: began.Add(time.Duration(reading) * time.Second), CPUs: 2, Steal: steal, CPUPressure: -1,
+					IOPressure: -1, Throttled: -1,
 				}, nil
 			}
 			r, err := e.Run(t.Context())
@@ -54,7 +55,8 @@ func TestRoundsAreMadeAgain(t *testing.T) {
 			}
 			for i, m := range r.Remade {
 				if m.Place != c.remade[i] || m.Gate != result.Steal || len(m.Round.Trials) == 0 {
-					t.Errorf("round %d was made again for %s, with %d trials; want %d", m.Place, m.Gate, len(m.Round.Trials), c.remade[i])
+					t.Errorf("round %d was made again for %s, with %d trials; want %d", m.Place, m.Gate,
+						len(m.Round.Trials), c.remade[i])
 				}
 				if was, is := orders(&m.Round), orders(&r.Rounds[m.Place]); !slices.EqualFunc(was, is, slices.Equal) {
 					t.Errorf("its slices ran at %v, in its place at %v", was, is)
@@ -88,7 +90,8 @@ func TestFailuresAreNotMadeAgain(t *testing.T) {
 			steal = 1e6
 		}
 		return probe.CPUTimes{
-			At: began.Add(time.Duration(reading) * time.Second), CPUs: 2, Steal: steal, CPUPressure: -1, IOPressure: -1, Throttled: -1,
+			At: began.Add(time.Duration(reading) * time.Second), CPUs: 2, Steal: steal, CPUPressure: -1, IOPressure: -1,
+			Throttled: -1,
 		}, nil
 	}
 	r, err := e.Run(t.Context())
@@ -96,6 +99,7 @@ func TestFailuresAreNotMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Remade) > 0 || len(r.Rounds) != 4 || len(r.Rounds[1].Failures) != 1 {
-		t.Errorf("%d rounds were made again; of %d the second has failures %v", len(r.Remade), len(r.Rounds), r.Rounds[1].Failures)
+		t.Errorf("%d rounds were made again; of %d the second has failures %v", len(r.Remade), len(r.Rounds),
+			r.Rounds[1].Failures)
 	}
 }

@@ -183,10 +183,13 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 }
 
 // connect connects an arm's driver, for all these loads, to a server; foreign is that somebody else runs it.
-func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load, foreign bool) (control.Reply, error) {
+func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load,
+	foreign bool,
+) (control.Reply, error) {
 	p := w.c.Plan
 	order := control.Dial{
-		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Library(), Client: a.plan.Client, Raw: a.plan.Raw(), Tool: a.plan.Tool(),
+		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Library(), Client: a.plan.Client,
+		Raw: a.plan.Raw(), Tool: a.plan.Tool(),
 		Described: a.plan.Described(),
 		External:  w.c.External,
 		Own:       w.own(),
@@ -205,7 +208,10 @@ func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loa
 			Connections: Connections(a.plan, l, w.result.Arms[a.index].Multiplexed),
 			Schedule:    schedule(l),
 			Streams:     l.Streams, Rate: l.EachRate(), Reader: l.Reader,
-			Messages: control.Messages{Scenario: l.Scenario, Size: l.Size, Batch: l.Batch, Groups: l.Groups, Delay: l.Delay},
+			Messages: control.Messages{
+				Scenario: l.Scenario, Size: l.Size, Batch: l.Batch, Groups: l.Groups,
+				Delay: l.Delay,
+			},
 		})
 	}
 	return a.driver.Ask(ctx, control.Order{Dial: &order})
@@ -217,7 +223,10 @@ func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 	if !p.Messaging() {
 		return nil
 	}
-	return &control.Broker{Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Ephemeral: !p.Fails(), Stage: reach.Stage}
+	return &control.Broker{
+		Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Ephemeral: !p.Fails(),
+		Stage: reach.Stage,
+	}
 }
 
 // once tells an arm's driver in this round apart from every other's. All arms
@@ -319,7 +328,9 @@ func (w *round) measure(ctx context.Context) {
 
 // carry has the driver run a slice, and adds it to a trial, with what server and
 // relay used meanwhile.
-func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *result.Trial) (*control.Measured, error) {
+func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice,
+	t *result.Trial,
+) (*control.Measured, error) {
 	passed, err := relayed(ctx, a.relay)
 	if err != nil {
 		return nil, err

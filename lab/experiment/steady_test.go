@@ -59,19 +59,23 @@ func (b *priced) Server(_ context.Context, arm plan.Arm) (experiment.Child, erro
 }
 
 // One call in flight, so that a server that compiles while it runs looks no different to a driver.
-func onePriced(t *testing.T, rounds int, price func(int64) time.Duration, observe func(experiment.Event)) *result.Result {
+func onePriced(t *testing.T, rounds int, price func(int64) time.Duration,
+	observe func(experiment.Event),
+) *result.Result {
 	t.Helper()
 	p, err := plan.Plan{
 		Workload: "toy", Operation: "Double", Arms: []plan.Arm{{Protocol: "lines"}}, Loads: []plan.Load{{InFlight: 1}},
 		Rounds: plan.Rounds{Min: rounds, Max: rounds}, Slices: 4, Slice: plan.Duration(30 * time.Millisecond),
-		WarmUp: plan.Duration(20 * time.Millisecond), Floor: plan.FloorNone, Pin: plan.PinNone, Primary: plan.ServerCPU, Seed: 5,
+		WarmUp: plan.Duration(20 * time.Millisecond), Floor: plan.FloorNone, Pin: plan.PinNone, Primary: plan.ServerCPU,
+		Seed: 5,
 	}.Complete()
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &priced{newBench(), price}
 	c := experiment.Conductor{
-		Plan: p, Arms: []result.Arm{{Name: "lines", Protocol: "lines"}}, Bench: b, ID: "r-20261127-000000-0052", Observe: observe,
+		Plan: p, Arms: []result.Arm{{Name: "lines", Protocol: "lines"}}, Bench: b, ID: "r-20261127-000000-0052",
+		Observe: observe,
 	}
 	r, err := c.Run(t.Context())
 	if err != nil {
@@ -105,17 +109,18 @@ func TestServerThatGetsCheaperWhileMeasuredIsNotSteady(t *testing.T) {
 			t.Parallel()
 			var price atomic.Int64
 			slices := 0
-			r := onePriced(t, 10, func(int64) time.Duration { return time.Duration(price.Load()) }, func(e experiment.Event) {
-				switch e.Phase {
-				case experiment.Starting:
-					price.Store(int64(20 * time.Microsecond))
-					slices = 0
-				case experiment.Measuring:
-					if slices++; slices == 3 {
-						price.Store(int64(c.later))
+			r := onePriced(t, 10, func(int64) time.Duration { return time.Duration(price.Load()) },
+				func(e experiment.Event) {
+					switch e.Phase {
+					case experiment.Starting:
+						price.Store(int64(20 * time.Microsecond))
+						slices = 0
+					case experiment.Measuring:
+						if slices++; slices == 3 {
+							price.Store(int64(c.later))
+						}
 					}
-				}
-			})
+				})
 			arm := analyse.Result(r).Loads[0].Arms[0]
 			if got := arm.Spoiled(kinds.MustMetric(plan.ServerCPU)); got != c.want {
 				t.Errorf("%q, want %q: %+v", got, c.want, arm.Failed())

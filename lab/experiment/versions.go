@@ -31,7 +31,8 @@ func (w *round) versionsDiffer() {
 			}
 		}
 		if arm := &w.result.Arms[a.index]; differ > 0 && arm.Differs == "" {
-			arm.Differs = fmt.Sprintf("its replies to %d of the first %d requests are not those of %s", differ, both, w.result.ArmName(0))
+			arm.Differs = fmt.Sprintf("its replies to %d of the first %d requests are not those of %s", differ, both,
+				w.result.ArmName(0))
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package factorial makes the plan of an experiment over every combination of transport, encoding, TLS and other factors.
-// It knows the protocols of a workload by what they are made of, and must not know how an effect is worked out.
+// Package factorial makes the plan of an experiment over every combination of transport, encoding, TLS and other
+// factors. It knows the protocols of a workload by what they are made of, and must not know how an effect is worked
+// out.
 package factorial
 
 import (
@@ -29,7 +30,9 @@ type Factors struct {
 
 // cellsOf are the usual cells of an operation that a wire, an encoding and TLS
 // pick, if any.
-func cellsOf(work wirelab.Work, operation string, w wire, encoding string, secure bool) (cells []wirelab.Cell, hole string) {
+func cellsOf(work wirelab.Work, operation string, w wire, encoding string,
+	secure bool,
+) (cells []wirelab.Cell, hole string) {
 	for _, c := range work.Cells {
 		p := c.Protocol
 		if !c.Usual || !w.picks(p) || p.Encoding != encoding || p.Secure != secure {
@@ -110,7 +113,8 @@ func (f *Factors) arms(work wirelab.Work, operation string) (arms []plan.Arm, le
 				}
 				if slices.Contains(f.Drivers, plan.DriverRaw) {
 					if err := catalog.RawCarries(cells[0], operation); err != nil {
-						left = append(left, fmt.Sprintf("%s with %s, TLS %s (%s)", name, code, secure, fault.Describe(err)))
+						left = append(left,
+							fmt.Sprintf("%s with %s, TLS %s (%s)", name, code, secure, fault.Describe(err)))
 						continue
 					}
 				}
@@ -170,10 +174,13 @@ func (f *Factors) Plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, err
 	}
 	switch {
 	case len(arms) < 2:
-		return p, nil, wirelab.Errorf(wirelab.InvalidArgument, "%s.%s has %d arms of these factors, where two are the least; left out: %s",
+		return p, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"%s.%s has %d arms of these factors, where two are the least; left out: %s",
 			p.Workload, p.Operation, len(arms), strings.Join(left, "; "))
 	case len(arms) > armsMax:
-		return p, nil, wirelab.Errorf(wirelab.InvalidArgument, "these factors make %d arms, and an experiment has at most %d: name fewer levels, such as --encoding json,proto or --tls off", len(arms), armsMax)
+		return p, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"these factors make %d arms, and an experiment has at most %d: name fewer levels, such as --encoding "+
+				"json,proto or --tls off", len(arms), armsMax)
 	}
 	p.Arms = arms
 	var transports, encodings, secure []string

@@ -50,9 +50,15 @@ func forms() []form {
 	return []form{
 		{none, "", "none", "nothing"},
 		{constant, "DELAY", "constant 20ms", "every call takes DELAY"},
-		{bimodal, "DELAY DELAY SHARE", "bimodal 20ms 50ms 0.8", "SHARE of the calls take the first DELAY, the others the second"},
+		{
+			bimodal, "DELAY DELAY SHARE", "bimodal 20ms 50ms 0.8",
+			"SHARE of the calls take the first DELAY, the others the second",
+		},
 		{exponential, "MEAN", "exponential 20ms", "calls take exponentially distributed times"},
-		{frozen, "SERVICE STILL EVERY", "frozen 1ms 500ms 5s", "calls take SERVICE, but everything stands still for the last STILL of EVERY"},
+		{
+			frozen, "SERVICE STILL EVERY", "frozen 1ms 500ms 5s",
+			"calls take SERVICE, but everything stands still for the last STILL of EVERY",
+		},
 		{spin, "TIME", "spin 2us", "every call burns TIME of a processor"},
 	}
 }
@@ -121,7 +127,8 @@ func (f form) read(words []string) (Behaviour, error) {
 		}
 		d, err := time.ParseDuration(words[i])
 		if err != nil || d < least || d > most {
-			return Behaviour{}, bad("%s is %.20q, want a time of %s to %s", names[i], words[i], short(least), short(most))
+			return Behaviour{},
+				bad("%s is %.20q, want a time of %s to %s", names[i], words[i], short(least), short(most))
 		}
 		*into = d
 	}
@@ -137,7 +144,9 @@ func (f form) read(words []string) (Behaviour, error) {
 		}
 	case frozen:
 		if b.first+b.second > b.every {
-			return Behaviour{}, bad("no call of %s fits between two stretches of %s in every %s", short(b.first), short(b.second), short(b.every))
+			return Behaviour{},
+				bad("no call of %s fits between two stretches of %s in every %s", short(b.first), short(b.second),
+					short(b.every))
 		}
 	}
 	return b, nil
@@ -164,7 +173,8 @@ func (b Behaviour) String() string {
 	case "":
 		return string(none)
 	case bimodal:
-		return string(b.kind) + " " + short(b.first) + " " + short(b.second) + " " + strconv.FormatFloat(b.share, 'f', -1, 64)
+		return string(b.kind) + " " + short(b.first) + " " + short(b.second) + " " +
+			strconv.FormatFloat(b.share, 'f', -1, 64)
 	case frozen:
 		return string(b.kind) + " " + short(b.first) + " " + short(b.second) + " " + short(b.every)
 	}

@@ -15,8 +15,10 @@ func Burn(in io.Reader, idle bool) error {
 	var burning sync.WaitGroup
 	burning.Go(func() {
 		if idle {
-			runtime.LockOSThread()                                                                            // it ends with this thread's work
-			_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0) // everybody may
+			// it ends with this thread's work
+			runtime.LockOSThread()
+			// everybody may
+			_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 		}
 		for !over.Load() {
 		}

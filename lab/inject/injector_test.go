@@ -84,7 +84,8 @@ func TestQuantileInvertsAtMost(t *testing.T) {
 			q := (float64(k) + 0.5) / 1000
 			at := truth.Quantile(q)
 			if truth.AtMost(at+1) < q-1e-6 || truth.AtMost(at-2) >= q+1e-6 {
-				t.Errorf("%s: quantile %v is %v, where shares are %v to %v", text, q, at, truth.AtMost(at-2), truth.AtMost(at+1))
+				t.Errorf("%s: quantile %v is %v, where shares are %v to %v", text, q, at, truth.AtMost(at-2),
+					truth.AtMost(at+1))
 			}
 		}
 		if truth.AtMost(-1) != 0 || truth.AtMost(time.Hour) < 1-1e-9 {
@@ -143,7 +144,8 @@ func TestHeldCallsEndOnTime(t *testing.T) {
 	}
 	all.Wait()
 	slices.Sort(late)
-	t.Logf("late by: least %v, median %v, p90 %v, most %v", late[0], late[len(late)/2], late[len(late)*9/10], late[len(late)-1])
+	t.Logf("late by: least %v, median %v, p90 %v, most %v", late[0], late[len(late)/2], late[len(late)*9/10],
+		late[len(late)-1])
 	if late[0] < 0 || late[0] > 20*time.Millisecond {
 		t.Errorf("the first of %d calls is %v late", len(late), late[0])
 	}

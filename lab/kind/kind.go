@@ -9,8 +9,8 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// Kind is a kind of load: all that is so of it alone. Whoever needs to know asks the value, and tests for no kind. What a
-// kind leaves nil it has none of.
+// Kind is a kind of load: all that is so of it alone. Whoever needs to know asks the value, and tests for no kind. What
+// a kind leaves nil it has none of.
 type Kind struct {
 	// Name is the kind's, as [plan.Load.Kind] gives it.
 	Name plan.Kind
@@ -22,8 +22,8 @@ type Kind struct {
 	Metrics func() []metric.Metric
 	// Under reports whether a metric, its own or another's, is one of such a load.
 	Under func(m metric.Metric, l plan.Load) bool
-	// Primary is the id of the metric that decides where a plan names none. Usual is the one that decides of calls in the
-	// closed loop.
+	// Primary is the id of the metric that decides where a plan names none. Usual is the one that decides of calls in
+	// the closed loop.
 	Primary func(p plan.Plan, l plan.Load, usual string) string
 	// Rate is the id of the metric that says how much an arm does. Its figures are refused with those of the metric.
 	Rate string
@@ -32,6 +32,7 @@ type Kind struct {
 	// Refuse takes what failed checks cover out of the figures that are no metrics. Why tells of a metric why it is
 	// refused, whole why all of them are; "" where they are not.
 	Refuse func(s *claim.ArmState, why func(id string) string, whole string)
-	// Flaws finds what a trial says of the kind and contradicts itself, or its load: a stored result may have been edited.
+	// Flaws finds what a trial says of the kind and contradicts itself, or its load: a stored result may have been
+	// edited.
 	Flaws func(path string, t *result.Trial, l plan.Load, add func(path, format string, args ...any))
 }

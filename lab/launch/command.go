@@ -50,7 +50,8 @@ func ParseCommand(text string) ([]string, error) {
 		switch n := node.(type) {
 		case *syntax.ParamExp:
 			if name := n.Param.Value; name != "PORT" && name != "HOST" || !n.Short && !plain(n) {
-				lacking = "it uses $" + name + ", and only $PORT and $HOST are known (the environment goes to the program as it is)"
+				lacking = "it uses $" + name +
+					", and only $PORT and $HOST are known (the environment goes to the program as it is)"
 			}
 		case *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst:
 			lacking = "it is more than a program and its arguments"

@@ -177,7 +177,8 @@ func (s Spec) notStarted(err error) error {
 			"start %s: %s%s is no program, or may not be run; try chmod +x", s.Name, s.Run[0], in)
 	case errors.Is(err, syscall.ENOEXEC):
 		return wirelab.Errorf(wirelab.NotFound,
-			"start %s: %s%s is neither a program of this machine nor a script that begins with #!", s.Name, s.Run[0], in)
+			"start %s: %s%s is neither a program of this machine nor a script that begins with #!", s.Name,
+			s.Run[0], in)
 	}
 	return fmt.Errorf("start %s: %w", s.Name, err)
 }

@@ -121,13 +121,15 @@ func TestServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if u := reply.Usage; u == nil || time.Duration(u.CPU) < before || u.ResidentBytes == 0 || u.Allocations != nil {
+			if u := reply.Usage; u == nil || time.Duration(u.CPU) < before || u.ResidentBytes == 0 ||
+				u.Allocations != nil {
 				t.Errorf("it used %+v after %v", reply.Usage, before)
 			}
 			if used, err := p.Used(); err != nil || used.PeakBytes < used.Usage.ResidentBytes || len(used.Living) != 1 {
 				t.Errorf("it used %+v, %v", used, err)
 			}
-			if _, err := p.Ask(t.Context(), control.Order{Leave: &struct{}{}}); wirelab.CodeOf(err) != wirelab.Unimplemented {
+			if _, err := p.Ask(t.Context(),
+				control.Order{Leave: &struct{}{}}); wirelab.CodeOf(err) != wirelab.Unimplemented {
 				t.Errorf("an order that it does not know: %v", err)
 			}
 			stopped(t, p, nil)

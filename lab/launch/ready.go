@@ -188,7 +188,9 @@ type dialFunc func(ctx context.Context, address string) (net.Conn, error)
 func tryHTTP(ctx context.Context, url string, dial dialFunc) error {
 	client := http.Client{
 		Transport: &http.Transport{
-			DialContext:       func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) },
+			DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+				return dial(ctx, address)
+			},
 			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // nothing but the status is read
 			DisableKeepAlives: true,
 		},

@@ -142,7 +142,8 @@ func handler() http.Handler {
 	mux.HandleFunc("/told", func(w http.ResponseWriter, _ *http.Request) {
 		folder, _ := os.Getwd()
 		_ = json.NewEncoder(w).Encode(map[string]any{
-			"args": os.Args[1:], "port": os.Getenv("PORT"), "host": os.Getenv("HOST"), "own": os.Getenv("OWN"), "dir": folder,
+			"args": os.Args[1:], "port": os.Getenv("PORT"), "host": os.Getenv("HOST"), "own": os.Getenv("OWN"),
+			"dir": folder,
 		})
 	})
 	mux.HandleFunc("/die", func(http.ResponseWriter, *http.Request) {

@@ -42,7 +42,8 @@ func TestCausesAreRecorded(t *testing.T) {
 		}
 	}
 	if len(rec.Causes) != 2 || sum != rec.Errors["unavailable"] || told.Load() != 2 {
-		t.Errorf("%d causes of %d calls, %d failed; %d were worded", len(rec.Causes), sum, rec.Errors["unavailable"], told.Load())
+		t.Errorf("%d causes of %d calls, %d failed; %d were worded", len(rec.Causes), sum, rec.Errors["unavailable"],
+			told.Load())
 	}
 	both := rec.Clone()
 	both.Append(rec)

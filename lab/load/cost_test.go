@@ -65,7 +65,8 @@ func TestWarmWatchesTheServersCPU(t *testing.T) {
 				// Of the windows that were judged, one in five may be of before: no mean moves by much.
 				kept := w.Windows - w.Cut
 				if early := windows - w.Cut; w.Steady && (server.calls < server.warm || early > kept/5) {
-					t.Errorf("called steady after %d windows, %d cut, and it costs less after %d", w.Windows, w.Cut, windows)
+					t.Errorf("called steady after %d windows, %d cut, and it costs less after %d", w.Windows, w.Cut,
+						windows)
 				}
 				if !w.Steady && windows < 100 {
 					t.Errorf("never steady in %d windows: %v", w.Windows, w.Cost)
@@ -79,7 +80,8 @@ func TestWarmWatchesTheServersCPU(t *testing.T) {
 	if w, err := warm(&compiling{}, true); err != nil || !w.Steady || w.Windows > 80 {
 		t.Errorf("a server that costs the same throughout: %+v, %v", w, err)
 	}
-	if w, err := warm(&compiling{warm: 400 * window, idle: true}, true); err != nil || !w.Steady || len(w.Cost) != w.Windows {
+	if w, err := warm(&compiling{warm: 400 * window, idle: true}, true); err != nil || !w.Steady ||
+		len(w.Cost) != w.Windows {
 		t.Errorf("a server that is idle nearly always: %+v, %v", w, err)
 	}
 	if w, err := warm(&compiling{warm: 1000 * window}, false); err != nil || w.Cost != nil {
@@ -93,15 +95,17 @@ func TestWarmTogetherHasTheServersCPU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		used := time.Duration(0)
 		p := Plan{Clock: TimerClock{}, Schedule: ConstantRate(100), Duration: 50 * ms}
-		w, err := NewRunner(workers(64, takes(200*ms))).Warm(t.Context(), Warming{Plan: p, Served: func(context.Context) (time.Duration, error) {
-			used += ms
-			return used, nil
-		}})
+		w, err := NewRunner(workers(64, takes(200*ms))).Warm(t.Context(),
+			Warming{Plan: p, Served: func(context.Context) (time.Duration, error) {
+				used += ms
+				return used, nil
+			}})
 		if err != nil || len(w.Cost) != w.Windows {
 			t.Errorf("%+v, %v", w, err)
 		}
 		gone := errors.New("gone")
-		_, err = NewRunner(workers(64, takes(ms))).Warm(t.Context(), Warming{Plan: p, Served: func(context.Context) (time.Duration, error) { return 0, gone }})
+		_, err = NewRunner(workers(64, takes(ms))).Warm(t.Context(),
+			Warming{Plan: p, Served: func(context.Context) (time.Duration, error) { return 0, gone }})
 		if !errors.Is(err, gone) {
 			t.Errorf("a server whose CPU cannot be read: %v", err)
 		}

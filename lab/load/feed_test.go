@@ -85,7 +85,8 @@ func readFeeds(t *testing.T, p FeedPlan, feeds ...Feed) (*FeedRecording, error) 
 		return nil, err
 	}
 	failed := rec.Failures()
-	if rec.Sent != rec.OK+failed || rec.Response.Count() != rec.OK || rec.Service.Count() != rec.OK || rec.Lag.Count() != rec.OK {
+	if rec.Sent != rec.OK+failed || rec.Response.Count() != rec.OK || rec.Service.Count() != rec.OK ||
+		rec.Lag.Count() != rec.OK {
 		t.Errorf("accounts: sent %d, right %d, failed %v; %d, %d and %d times",
 			rec.Sent, rec.OK, rec.Errors, rec.Response.Count(), rec.Service.Count(), rec.Lag.Count())
 	}
@@ -99,7 +100,8 @@ func readFeeds(t *testing.T, p FeedPlan, feeds ...Feed) (*FeedRecording, error) 
 			t.Errorf("a stream has %d times of %d events", r.Delivery.Count(), r.Right)
 		}
 	}
-	if one.Planned != rec.Planned || one.Right != rec.OK || one.Missing != rec.Streams.Missing || one.Completed != rec.CompletedInWindow {
+	if one.Planned != rec.Planned || one.Right != rec.OK || one.Missing != rec.Streams.Missing ||
+		one.Completed != rec.CompletedInWindow {
 		t.Errorf("streams add up to %+v, in all there are %d planned, %d right", one, rec.Planned, rec.OK)
 	}
 	if p.Share == 0 && rec.Planned != rec.Sent {
@@ -117,7 +119,8 @@ func same(n int, s feedSource) []Feed {
 }
 
 func allAt(h *stat.Histogram, want time.Duration) bool {
-	return h.Count() > 0 && time.Duration(h.Min()).Round(time.Millisecond) == want && time.Duration(h.Max()).Round(time.Millisecond) == want
+	return h.Count() > 0 && time.Duration(h.Min()).Round(time.Millisecond) == want &&
+		time.Duration(h.Max()).Round(time.Millisecond) == want
 }
 
 // TestFeedsInTime: delivery counts from when an event was due and is split at
@@ -132,15 +135,19 @@ func TestFeedsInTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rec.Planned != 540 || rec.OK != 540 || rec.Expected != 540 || rec.Window != 1800*ms || rec.Workers != 3 {
-			t.Errorf("%d planned, %d right, %.0f expected in %v of %d streams", rec.Planned, rec.OK, rec.Expected, rec.Window, rec.Workers)
+			t.Errorf("%d planned, %d right, %.0f expected in %v of %d streams", rec.Planned, rec.OK, rec.Expected,
+				rec.Window, rec.Workers)
 		}
-		if !allAt(rec.Response, 7*ms) || !allAt(rec.Lag, 3*ms) || !allAt(rec.Service, 4*ms) || rec.Streams.Jitter.Max() > 1 {
-			t.Errorf("delivery %v, lag %v, way %v, jitter %v", rec.Response.Max(), rec.Lag.Max(), rec.Service.Max(), rec.Streams.Jitter.Max())
+		if !allAt(rec.Response, 7*ms) || !allAt(rec.Lag, 3*ms) || !allAt(rec.Service, 4*ms) ||
+			rec.Streams.Jitter.Max() > 1 {
+			t.Errorf("delivery %v, lag %v, way %v, jitter %v", rec.Response.Max(), rec.Lag.Max(), rec.Service.Max(),
+				rec.Streams.Jitter.Max())
 		}
 		if x := rec.Throughput(); x != 300 {
 			t.Errorf("%v events/s in all, want 300", x)
 		}
-		if len(rec.Streams.Readers) != 3 || rec.Streams.Readers[2].Right != 180 || rec.Streams.Readers[2].Delivery.Count() != 180 {
+		if len(rec.Streams.Readers) != 3 || rec.Streams.Readers[2].Right != 180 ||
+			rec.Streams.Readers[2].Delivery.Count() != 180 {
 			t.Errorf("%+v", rec.Streams.Readers)
 		}
 	})
@@ -197,13 +204,18 @@ func TestFeedFaultsAreCounted(t *testing.T) {
 		}}, stray: 10},
 		// A ticker that drops what it is late for, and numbers what is left
 		// without gaps: the origin's. It is short of events all the same.
-		{name: "ticks dropped", source: feedSource{slip: func(k uint64) time.Duration { return time.Duration(k) * ms }}, slipped: 1000},
+		{
+			name:    "ticks dropped",
+			source:  feedSource{slip: func(k uint64) time.Duration { return time.Duration(k) * ms }},
+			slipped: 1000,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c.source.rate, c.source.way = 1000, ms/2
-				rec, err := readFeeds(t, FeedPlan{Rate: 1000, Duration: 1100 * ms, Head: 100 * ms, Wrong: "wrong_reply"}, c.source.open)
+				rec, err := readFeeds(t,
+					FeedPlan{Rate: 1000, Duration: 1100 * ms, Head: 100 * ms, Wrong: "wrong_reply"}, c.source.open)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -211,12 +223,14 @@ func TestFeedFaultsAreCounted(t *testing.T) {
 				got := []uint64{s.Missing, s.Duplicated, s.Reordered, rec.Errors["wrong_reply"], s.Stray, s.Slipped}
 				want := []uint64{c.missing, c.doubled, c.turned, c.wrong, c.stray, c.slipped}
 				for i := range got {
-					if d := int64(got[i]) - int64(want[i]); d > 2 || d < -2 { // the strays before and after the window count too
+					// the strays before and after the window count too
+					if d := int64(got[i]) - int64(want[i]); d > 2 || d < -2 {
 						t.Errorf("missing, doubled, turned, wrong, stray, slipped: %v; want %v", got, want)
 						break
 					}
 				}
-				if rec.Planned != 1000 || rec.OK != 1000-s.Missing-rec.Errors["wrong_reply"] || rec.Errors[Missing] != s.Missing {
+				if rec.Planned != 1000 || rec.OK != 1000-s.Missing-rec.Errors["wrong_reply"] ||
+					rec.Errors[Missing] != s.Missing {
 					t.Errorf("planned %d, right %d, failed %v", rec.Planned, rec.OK, rec.Errors)
 				}
 			})
@@ -236,7 +250,8 @@ func TestFeedLateTicks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rec.Planned != 2000 || rec.CompletedInWindow != 1800 || rec.Streams.Slipped < 1990 {
-			t.Errorf("%d planned, %d in time, %d slipped; want 2,000, 1,800 and nearly all", rec.Planned, rec.CompletedInWindow, rec.Streams.Slipped)
+			t.Errorf("%d planned, %d in time, %d slipped; want 2,000, 1,800 and nearly all", rec.Planned,
+				rec.CompletedInWindow, rec.Streams.Slipped)
 		}
 		if late := time.Duration(rec.Response.Max()); late < 200*ms {
 			t.Errorf("the last event was delivered %v after it was due, want 222 ms", late)
@@ -258,8 +273,10 @@ func TestFeedStall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rec.OK != 1000 || rec.Streams.Missing != 0 || !within(rec.Response.Max(), 99*ms) || !within(rec.Streams.Jitter.Max(), 99*ms) {
-			t.Errorf("%d right, delivery up to %v, jitter up to %v", rec.OK, time.Duration(rec.Response.Max()), time.Duration(rec.Streams.Jitter.Max()))
+		if rec.OK != 1000 || rec.Streams.Missing != 0 || !within(rec.Response.Max(), 99*ms) ||
+			!within(rec.Streams.Jitter.Max(), 99*ms) {
+			t.Errorf("%d right, delivery up to %v, jitter up to %v", rec.OK, time.Duration(rec.Response.Max()),
+				time.Duration(rec.Streams.Jitter.Max()))
 		}
 	})
 }
@@ -300,7 +317,8 @@ func TestFeedTail(t *testing.T) {
 					t.Fatal(err)
 				}
 				if n := rec.Errors[c.kind]; n != c.from || rec.Streams.Missing != c.from || rec.OK != 1000-c.from {
-					t.Errorf("failed %v, %d missing, %d right; want %d %s", rec.Errors, rec.Streams.Missing, rec.OK, c.from, c.kind)
+					t.Errorf("failed %v, %d missing, %d right; want %d %s", rec.Errors, rec.Streams.Missing, rec.OK,
+						c.from, c.kind)
 				}
 			})
 		})
@@ -342,14 +360,18 @@ func TestFeedOpening(t *testing.T) {
 		feed Feed
 		want string
 	}{
-		"gives nothing": {func(ctx context.Context, _ func(Stamp, error) bool) error { return hangs(ctx) }, "had given no event 3s"},
-		"refuses":       {func(context.Context, func(Stamp, error) bool) error { return refused }, "refused"},
-		"wrong":         {feedSource{rate: 10, wrong: func(uint64) bool { return true }}.open, "wrong content"},
+		"gives nothing": {
+			func(ctx context.Context, _ func(Stamp, error) bool) error { return hangs(ctx) },
+			"had given no event 3s",
+		},
+		"refuses": {func(context.Context, func(Stamp, error) bool) error { return refused }, "refused"},
+		"wrong":   {feedSource{rate: 10, wrong: func(uint64) bool { return true }}.open, "wrong content"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				_, err := readFeeds(t, FeedPlan{Rate: 10, Duration: time.Second, Opening: 3 * time.Second}, feedSource{rate: 10}.open, c.feed)
+				_, err := readFeeds(t, FeedPlan{Rate: 10, Duration: time.Second, Opening: 3 * time.Second},
+					feedSource{rate: 10}.open, c.feed)
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%v; want %q in it", err, c.want)
 				}
@@ -388,7 +410,10 @@ func (c steppedClock) Offset() int64 {
 // TestClockStepped: times of two processes mean nothing across a step.
 func TestClockStepped(t *testing.T) {
 	t.Parallel()
-	for by, bad := range map[time.Duration]bool{0: false, 50 * time.Microsecond: false, 200 * time.Microsecond: true, -ms: true} {
+	for by, bad := range map[time.Duration]bool{
+		0: false, 50 * time.Microsecond: false, 200 * time.Microsecond: true,
+		-ms: true,
+	} {
 		t.Run(by.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -414,7 +439,8 @@ func TestFeedsWarm(t *testing.T) {
 			t.Errorf("%+v, %v", w, err)
 		}
 		short := NewFeedRunner(same(2, feedSource{rate: 1000, n: 3}))
-		if _, err := short.Warm(t.Context(), Warming{}, FeedPlan{Rate: 1000, Duration: 20 * ms}); !errors.Is(err, ErrFeedEnded) {
+		if _, err := short.Warm(t.Context(), Warming{}, FeedPlan{Rate: 1000, Duration: 20 * ms}); !errors.Is(err,
+			ErrFeedEnded) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -465,16 +491,18 @@ func TestFeedEdge(t *testing.T) {
 func TestFeedLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rec, err := readFeeds(t, FeedPlan{Rate: 1000, Duration: 3 * seenEvents * ms}, feedSource{rate: 1000, at: func(k uint64) []uint64 {
-			switch k {
-			case seenEvents + 10:
-				return []uint64{k + 1}
-			case seenEvents + 11:
-				return []uint64{k - 1}
-			}
-			return []uint64{k}
-		}}.open)
-		if err != nil || rec.OK != 3*seenEvents || rec.Streams.Reordered != 1 || rec.Streams.Duplicated+rec.Streams.Stray != 0 {
+		rec, err := readFeeds(t, FeedPlan{Rate: 1000, Duration: 3 * seenEvents * ms},
+			feedSource{rate: 1000, at: func(k uint64) []uint64 {
+				switch k {
+				case seenEvents + 10:
+					return []uint64{k + 1}
+				case seenEvents + 11:
+					return []uint64{k - 1}
+				}
+				return []uint64{k}
+			}}.open)
+		if err != nil || rec.OK != 3*seenEvents || rec.Streams.Reordered != 1 ||
+			rec.Streams.Duplicated+rec.Streams.Stray != 0 {
 			t.Errorf("%v, %d right, %+v", err, rec.OK, rec.Streams)
 		}
 	})

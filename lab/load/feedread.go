@@ -23,14 +23,16 @@ type reader struct {
 	from, to uint64
 
 	right, wrong, completed, duplicated, reordered, stray, slipped uint64
-	came                                                           uint64 // events of the window that came, right or wrong
-	sent, decoded                                                  uint64 // of a paced reader: see [Streams]
-	onTime                                                         uint64 // events that came and had been sent by the window's end
-	turns                                                          int64  // reads that were paced
-	due, at                                                        int64  // of the event before, for jitter
-	last                                                           int64  // when the last one was decoded
-	opened                                                         bool
-	following                                                      bool // due and at are of an event of the window
+	// events of the window that came, right or wrong
+	came          uint64
+	sent, decoded uint64 // of a paced reader: see [Streams]
+	// events that came and had been sent by the window's end
+	onTime    uint64
+	turns     int64 // reads that were paced
+	due, at   int64 // of the event before, for jitter
+	last      int64 // when the last one was decoded
+	opened    bool
+	following bool // due and at are of an event of the window
 
 	stopped bool // by itself
 	short   bool // the stream ended, and should not have
@@ -39,7 +41,10 @@ type reader struct {
 }
 
 func newReader() *reader {
-	return &reader{response: &stat.Histogram{}, service: &stat.Histogram{}, lag: &stat.Histogram{}, jitter: &stat.Histogram{}}
+	return &reader{
+		response: &stat.Histogram{}, service: &stat.Histogram{}, lag: &stat.Histogram{},
+		jitter: &stat.Histogram{},
+	}
 }
 
 func (r *reader) reset() {

@@ -51,7 +51,8 @@ func (r *FeedRunner) Run(ctx context.Context, p FeedPlan) (*FeedRecording, error
 	defer r.busy.Store(false)
 	before := offsets(p.Clock)
 	s := &feedSlice{
-		plan: p, offset: slices.Max(before[:]), opened: make(chan struct{}, len(r.feeds)), over: make(chan *reader, len(r.feeds)),
+		plan: p, offset: slices.Max(before[:]), opened: make(chan struct{}, len(r.feeds)),
+		over: make(chan *reader, len(r.feeds)),
 	}
 	run := func() { err = s.run(ctx, r) }
 	if p.Around != nil {
@@ -66,7 +67,8 @@ func (r *FeedRunner) Run(ctx context.Context, p FeedPlan) (*FeedRecording, error
 		return nil, err
 	}
 	if by := stepped(before, offsets(p.Clock)); by > stepLimit || by < -stepLimit {
-		return nil, fmt.Errorf("%w: by %v while streams were read, so that times of server and driver do not fit together", ErrClockStepped, by)
+		return nil, fmt.Errorf("%w: by %v while streams were read, so that times of server and driver do not fit "+
+			"together", ErrClockStepped, by)
 	}
 	return s.recording(r.readers), nil
 }
@@ -119,7 +121,8 @@ func (s *feedSlice) run(outer context.Context, r *FeedRunner) error {
 	all.Wait()
 	for i, reader := range r.readers {
 		if reader.short {
-			return fmt.Errorf("stream %d: %w: it had %d events, %d/s of them: the data set is too small for streams as long as this; "+
+			return fmt.Errorf("stream %d: %w: it had %d events, %d/s of them: the data set is too small for streams "+
+				"as long as this; "+
 				"name a larger one with --data, or make slices shorter", i+1, ErrFeedEnded, reader.high, s.plan.Rate)
 		}
 	}
@@ -134,11 +137,13 @@ func (s *feedSlice) open(ctx context.Context, streams int) error {
 		case reader := <-s.over:
 			switch {
 			case errors.Is(context.Cause(ctx), errOpening):
-				return fmt.Errorf("%d of %d streams had given no event %v after they were opened", streams-n, streams, s.plan.Opening)
+				return fmt.Errorf("%d of %d streams had given no event %v after they were opened", streams-n, streams,
+					s.plan.Opening)
 			case reader.err != nil:
 				return fmt.Errorf("a stream could not be opened: %w", reader.err)
 			}
-			return fmt.Errorf("%w: it had %d events, and not all streams were open: the data set is too small; name a larger one with --data",
+			return fmt.Errorf("%w: it had %d events, and not all streams were open: the data set is too small; name a "+
+				"larger one with --data",
 				ErrFeedEnded, reader.high)
 		}
 	}

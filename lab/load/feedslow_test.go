@@ -65,7 +65,8 @@ func TestSlowReader(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				rec, err := readFeeds(t, FeedPlan{Rate: 1000, Duration: time.Second, Head: 100 * ms, Share: 0.5}, buffered(1000, c.room, c.drop))
+				rec, err := readFeeds(t, FeedPlan{Rate: 1000, Duration: time.Second, Head: 100 * ms, Share: 0.5},
+					buffered(1000, c.room, c.drop))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +75,8 @@ func TestSlowReader(t *testing.T) {
 				held, pushed := int64(s.Sent)-int64(s.Decoded)-int64(s.Dropped), int64(s.Due)-int64(s.Sent)
 				if !near(int64(s.Due), 1000) || !near(int64(s.Decoded), 500) ||
 					!near(held, c.buffered) || !near(pushed, c.pushed) || !near(int64(s.Dropped), c.dropped) {
-					t.Errorf("due %d, sent %d, decoded %d, dropped %d: %d held, %d pushed back; want %d, %d, %d dropped",
+					t.Errorf("due %d, sent %d, decoded %d, dropped %d: %d held, %d pushed back; want %d, %d, %d "+
+						"dropped",
 						s.Due, s.Sent, s.Decoded, s.Dropped, held, pushed, c.buffered, c.pushed, c.dropped)
 				}
 			})

@@ -15,7 +15,8 @@ func (s *Schedule) validateLaw() error {
 		return nil
 	case LogNormal:
 		if !(s.Spread > 0 && s.Spread <= SpreadLimit) {
-			return fmt.Errorf("%w: log-normal arrivals have spread %v; want more than 0 and up to %d", ErrPlan, s.Spread, SpreadLimit)
+			return fmt.Errorf("%w: log-normal arrivals have spread %v; want more than 0 and up to %d", ErrPlan,
+				s.Spread, SpreadLimit)
 		}
 		return nil
 	case Recorded, Sampled:

@@ -29,7 +29,8 @@ func dueTimes(t *testing.T, s *load.Schedule, workers int, duration time.Duratio
 				return nil
 			}
 		}
-		_, err := load.Run(t.Context(), load.Plan{Callers: callers, Schedule: s, Duration: duration, Clock: load.TimerClock{}})
+		_, err := load.Run(t.Context(),
+			load.Plan{Callers: callers, Schedule: s, Duration: duration, Clock: load.TimerClock{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,8 +41,8 @@ type TimedLines interface {
 // StampedLines are lines that know for how long a call was out of the driver's hands.
 type StampedLines interface {
 	Lines
-	// Outside is how long the slot's last call that ended was outside the driver, from when all of it was sent until the
-	// last byte of the reply had come; 0: nobody knows. It is asked for after the Turn that told of its end.
+	// Outside is how long the slot's last call that ended was outside the driver, from when all of it was sent until
+	// the last byte of the reply had come; 0: nobody knows. It is asked for after the Turn that told of its end.
 	Outside(slot int) time.Duration
 	// Steps is how often the clock behind Outside was set so far.
 	Steps() uint64
@@ -236,7 +236,8 @@ func (p *pipeline) ends(slot int, err error) {
 			p.punctual.Record(end - from)
 		}
 		if p.outsides != nil {
-			p.over = append(p.over, past{slot: slot, took: end - call.sent, owed: max(0, call.held-(call.sent-call.due))})
+			p.over = append(p.over,
+				past{slot: slot, took: end - call.sent, owed: max(0, call.held-(call.sent-call.due))})
 		}
 	}
 	p.record(s, call.due, call.sent, end, err)

@@ -85,15 +85,39 @@ func TestLinesRecordAsCallersDo(t *testing.T) {
 		callers func() []Call
 		plan    Plan
 	}{
-		"closed":                      {func() []Call { return workers(2, takes(10*ms)) }, Plan{Duration: time.Second, Head: 100 * ms}},
-		"closed, drawn":               {func() []Call { return drawn(5, 7*ms) }, Plan{Duration: time.Second}},
-		"fewer than there are":        {func() []Call { return drawn(5, 7*ms) }, Plan{Duration: time.Second, Workers: 2}},
-		"ends after the window":       {func() []Call { return workers(1, takes(300*ms)) }, Plan{Duration: time.Second, Head: 100 * ms}},
-		"open, with slots to spare":   {func() []Call { return workers(20, takes(15*ms)) }, Plan{Schedule: ConstantRate(1000), Duration: time.Second, Head: 100 * ms}},
-		"open, late for want of some": {func() []Call { return workers(1, takes(15*ms)) }, Plan{Schedule: ConstantRate(100), Duration: time.Second}},
-		"poisson":                     {func() []Call { return workers(30, takes(3*ms)) }, Plan{Schedule: PoissonRate(500, 3), Duration: 2 * time.Second}},
-		"deadline":                    {func() []Call { return workers(3, hangs) }, Plan{Duration: time.Second, Deadline: 80 * ms}},
-		"never ends":                  {func() []Call { return workers(3, hangs) }, Plan{Schedule: ConstantRate(100), Duration: 500 * ms, Drain: 200 * ms}},
+		"closed": {
+			func() []Call { return workers(2, takes(10*ms)) },
+			Plan{Duration: time.Second, Head: 100 * ms},
+		},
+		"closed, drawn": {func() []Call { return drawn(5, 7*ms) }, Plan{Duration: time.Second}},
+		"fewer than there are": {
+			func() []Call { return drawn(5, 7*ms) },
+			Plan{Duration: time.Second, Workers: 2},
+		},
+		"ends after the window": {
+			func() []Call { return workers(1, takes(300*ms)) },
+			Plan{Duration: time.Second, Head: 100 * ms},
+		},
+		"open, with slots to spare": {
+			func() []Call { return workers(20, takes(15*ms)) },
+			Plan{Schedule: ConstantRate(1000), Duration: time.Second, Head: 100 * ms},
+		},
+		"open, late for want of some": {
+			func() []Call { return workers(1, takes(15*ms)) },
+			Plan{Schedule: ConstantRate(100), Duration: time.Second},
+		},
+		"poisson": {
+			func() []Call { return workers(30, takes(3*ms)) },
+			Plan{Schedule: PoissonRate(500, 3), Duration: 2 * time.Second},
+		},
+		"deadline": {
+			func() []Call { return workers(3, hangs) },
+			Plan{Duration: time.Second, Deadline: 80 * ms},
+		},
+		"never ends": {
+			func() []Call { return workers(3, hangs) },
+			Plan{Schedule: ConstantRate(100), Duration: 500 * ms, Drain: 200 * ms},
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			test.plan.Clock = TimerClock{}
@@ -224,7 +248,8 @@ func TestTimedLinesTellWhenCallsEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lines := &timedLines{stagedLines: newStagedLines(workers(4, takes(5*ms))), before: int64(2 * ms)}
-		rec, err := NewLinesRunner(lines).Run(t.Context(), Plan{Clock: TimerClock{}, Schedule: ConstantRate(100), Duration: 200 * ms})
+		rec, err := NewLinesRunner(lines).Run(t.Context(),
+			Plan{Clock: TimerClock{}, Schedule: ConstantRate(100), Duration: 200 * ms})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +257,8 @@ func TestTimedLinesTellWhenCallsEnded(t *testing.T) {
 			t.Errorf("calls that had ended after 3 ms are told to have taken %v", p50)
 		}
 		equal(t, "punctual times", rec.Punctual.Count(), rec.OK)
-		if is, lag := rec.Response.Quantile(0.5)-rec.Punctual.Quantile(0.5), rec.Lag.Quantile(0.5); is < lag/2 || is > 2*lag+int64(ms/100) {
+		if is, lag := rec.Response.Quantile(0.5)-rec.Punctual.Quantile(0.5), rec.Lag.Quantile(0.5); is < lag/2 ||
+			is > 2*lag+int64(ms/100) {
 			t.Errorf("lateness is %v in the median, and sends were %v late", time.Duration(is), time.Duration(lag))
 		}
 	})

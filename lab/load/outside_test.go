@@ -107,13 +107,15 @@ func TestOutsideIsNoMoreThanWithoutWaiting(t *testing.T) {
 		law, keeping := random.Uint64(), random.Uint64()
 		run := func(kept bool) *Recording {
 			laws, waits := rand.New(rand.NewPCG(law, 1)), rand.New(rand.NewPCG(keeping, 1))
-			l := newSimulated(slots, servers, func() int64 { return int64(base * (1 + spread*laws.ExpFloat64())) }, func() int64 {
-				if !kept || waits.Float64() >= share {
-					return 0
-				}
-				return int64(longest * waits.Float64())
-			})
-			rec, err := NewLinesRunner(l).Run(t.Context(), Plan{Clock: l, Schedule: schedule, Duration: 4 * time.Second, Workers: slots})
+			l := newSimulated(slots, servers, func() int64 { return int64(base * (1 + spread*laws.ExpFloat64())) },
+				func() int64 {
+					if !kept || waits.Float64() >= share {
+						return 0
+					}
+					return int64(longest * waits.Float64())
+				})
+			rec, err := NewLinesRunner(l).Run(t.Context(),
+				Plan{Clock: l, Schedule: schedule, Duration: 4 * time.Second, Workers: slots})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +134,8 @@ func TestOutsideIsNoMoreThanWithoutWaiting(t *testing.T) {
 			}
 			if float64(outside) > (1+slack)*float64(was)+float64(heldLeast) {
 				above++
-				t.Logf("p%g is %d, outside %d, without waiting %d: %d slots, %d servers, %+v", 100*q, is, outside, was, slots, servers, schedule)
+				t.Logf("p%g is %d, outside %d, without waiting %d: %d slots, %d servers, %+v", 100*q, is, outside, was,
+					slots, servers, schedule)
 			}
 			all++
 			if is > was+was/20 {
@@ -160,7 +163,8 @@ func TestStepOfTheClock(t *testing.T) {
 		}
 		known := rec.Outside.Quantile(0.5) > int64(ms)/2
 		if set := at > 0 && at < int64(time.Second); known == set || rec.Outside.Count() != rec.OK || rec.OK == 0 {
-			t.Errorf("set at %d: p50 %d of %d calls, %d were right", at, rec.Outside.Quantile(0.5), rec.Outside.Count(), rec.OK)
+			t.Errorf("set at %d: p50 %d of %d calls, %d were right", at, rec.Outside.Quantile(0.5), rec.Outside.Count(),
+				rec.OK)
 		}
 	}
 }

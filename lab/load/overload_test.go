@@ -65,7 +65,8 @@ func TestOverloadIsCountedWhole(t *testing.T) {
 			}
 			for i := 1; test.all && i < len(rec.Parts); i++ {
 				if now, was := rec.Parts[i].Quantile(0.5), rec.Parts[i-1].Quantile(0.5); now < was+int64(100*ms) {
-					t.Errorf("%s: part %d of the window answered in %v, the one before in %v", name, i, time.Duration(now), time.Duration(was))
+					t.Errorf("%s: part %d of the window answered in %v, the one before in %v", name, i,
+						time.Duration(now), time.Duration(was))
 				}
 			}
 		})
@@ -110,7 +111,8 @@ func TestLatenessIsTheGenerators(t *testing.T) {
 				return
 			}
 			if rec.Late < 40 || rec.Wake.Max() < int64(49*ms) {
-				t.Errorf("%s: %d found it busy, and it was late by %v itself", name, rec.Late, time.Duration(rec.Wake.Max()))
+				t.Errorf("%s: %d found it busy, and it was late by %v itself", name, rec.Late,
+					time.Duration(rec.Wake.Max()))
 			}
 		})
 	}

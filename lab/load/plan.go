@@ -120,7 +120,8 @@ func (p Plan) normal(callers int) (Plan, error) {
 		return p, fmt.Errorf("%w: deadline %v or drain %v is negative", ErrPlan, p.Deadline, p.Drain)
 	}
 	if p.Parts < 0 || p.Parts > PartsLimit || p.Parts > 0 && p.Schedule == nil {
-		return p, fmt.Errorf("%w: %d parts; an open loop may have 0 to %d, a closed one none", ErrPlan, p.Parts, PartsLimit)
+		return p, fmt.Errorf("%w: %d parts; an open loop may have 0 to %d, a closed one none", ErrPlan, p.Parts,
+			PartsLimit)
 	}
 	if p.Whole && (p.Schedule != nil || p.Head > 0) {
 		return p, fmt.Errorf("%w: whole calls are of a closed loop without head", ErrPlan)

@@ -28,8 +28,8 @@ type Recording struct {
 	// It tells what Wake does to Response. nil in the closed loop, and of lines that are not
 	// [TimedLines].
 	Punctual *stat.Histogram `json:",omitempty"`
-	// Outside is Service without what was lost in the driver: from when all of a call was sent until the last byte of its
-	// reply had come. What late calls kept others waiting for at the server is taken off too, and where nobody
+	// Outside is Service without what was lost in the driver: from when all of a call was sent until the last byte of
+	// its reply had come. What late calls kept others waiting for at the server is taken off too, and where nobody
 	// knows it is 0: so that no call would have taken less in a driver that never waited. nil without [StampedLines].
 	Outside *stat.Histogram `json:",omitempty"`
 	// Failed is due to end of the calls that failed, and due to given up of

@@ -345,7 +345,10 @@ func TestDeadlineReachesTheCall(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	enough := errors.New("enough")
-	for name, schedule := range map[string]*Schedule{"closed": nil, "even": ConstantRate(100), "rare": ConstantRate(0.1)} {
+	for name, schedule := range map[string]*Schedule{
+		"closed": nil, "even": ConstantRate(100),
+		"rare": ConstantRate(0.1),
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(555*ms+leadIn, func() { cancel(enough) })

@@ -222,7 +222,10 @@ func (s *slice) ended(caller int, due, sent, end int64, err error) {
 		return
 	}
 	wall := s.wall.UnixNano() - s.start
-	s.watch(Ended{Caller: caller, Due: due + wall, Sent: sent + wall, End: end + wall, Recorded: due >= s.begin, Err: err})
+	s.watch(Ended{
+		Caller: caller, Due: due + wall, Sent: sent + wall, End: end + wall, Recorded: due >= s.begin,
+		Err: err,
+	})
 }
 
 // part is the part of the window that a time in it belongs to.

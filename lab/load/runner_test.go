@@ -105,7 +105,10 @@ func TestRecordingsAddUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slice := func(d time.Duration) *Recording {
-			return virtual(t, Plan{Callers: workers(2, takes(d)), Schedule: ConstantRate(50), Duration: time.Second, Head: 100 * ms})
+			return virtual(t, Plan{
+				Callers: workers(2, takes(d)), Schedule: ConstantRate(50), Duration: time.Second,
+				Head: 100 * ms,
+			})
 		}
 		first := slice(10 * ms)
 		second := slice(20 * ms)

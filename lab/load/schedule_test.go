@@ -137,7 +137,10 @@ func TestSchedulesThatAreRefused(t *testing.T) {
 
 func TestSchedulesCrossPipes(t *testing.T) {
 	t.Parallel()
-	s := &Schedule{Law: Poisson, Seed: 1<<63 + 1, Stages: []Stage{{Duration: time.Second, From: 1.5, To: 3}, {From: 3, To: 3}}}
+	s := &Schedule{
+		Law: Poisson, Seed: 1<<63 + 1,
+		Stages: []Stage{{Duration: time.Second, From: 1.5, To: 3}, {From: 3, To: 3}},
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,8 @@ func TestWarmUpOfSlowCalls(t *testing.T) {
 			}
 			for i, x := range w.Median[1:] {
 				if math.Abs(x/8e9-1) > 0.01 || math.Abs(w.Throughput[i+1]/50-1) > 0.2 {
-					t.Errorf("%s: window %d: median %v, %v/s; want 8 s and 50/s", name, i+1, time.Duration(x), w.Throughput[i+1])
+					t.Errorf("%s: window %d: median %v, %v/s; want 8 s and 50/s", name, i+1, time.Duration(x),
+						w.Throughput[i+1])
 				}
 			}
 		})
@@ -51,7 +52,8 @@ func TestWarmUpHasALimit(t *testing.T) {
 		}
 		p := Plan{Duration: 50 * ms, Deadline: 10 * time.Second, Clock: TimerClock{}}
 		_, err := NewRunner(workers(2, then)).Warm(t.Context(), Warming{Plan: p, Limit: time.Minute})
-		if err == nil || !strings.Contains(err.Error(), "within 1m0s") || !strings.Contains(err.Error(), "deadline exceeded") {
+		if err == nil || !strings.Contains(err.Error(), "within 1m0s") ||
+			!strings.Contains(err.Error(), "deadline exceeded") {
 			t.Errorf("a service that hangs now and then: %v", err)
 		}
 		calls := 0
@@ -88,7 +90,8 @@ func TestWholeCalls(t *testing.T) {
 					t.Errorf("%s: %v: %v/s of %d calls, want 37.5/s", name, duration, x, rec.OK)
 				}
 			}
-			if _, err := runner().Run(t.Context(), Plan{Duration: 30 * ms, Whole: true, Schedule: ConstantRate(5)}); err == nil {
+			if _, err := runner().Run(t.Context(),
+				Plan{Duration: 30 * ms, Whole: true, Schedule: ConstantRate(5)}); err == nil {
 				t.Errorf("%s: an open loop of whole calls", name)
 			}
 		})

@@ -9,7 +9,10 @@ import (
 func TestClocksNeverWakeEarly(t *testing.T) {
 	t.Parallel()
 	for name, clock := range map[string]Clock{"system": SystemClock{}, "timer": TimerClock{}} {
-		for _, wait := range []time.Duration{-time.Second, 0, 1, time.Microsecond, SpinMargin, 200 * time.Microsecond, 3 * ms} {
+		for _, wait := range []time.Duration{
+			-time.Second, 0, 1, time.Microsecond, SpinMargin, 200 * time.Microsecond,
+			3 * ms,
+		} {
 			for range 50 {
 				due := clock.Now() + int64(wait)
 				clock.SleepUntil(t.Context(), due)
@@ -46,7 +49,8 @@ func TestRealTime(t *testing.T) {
 		var err error
 		// A machine that stands still may begin no call within a window.
 		for window := 100 * ms; (rec == nil || rec.OK == 0) && window < time.Minute; window *= 4 {
-			rec, err = runner.Run(t.Context(), Plan{Schedule: schedule, Duration: window, Head: window / 10, Deadline: time.Minute})
+			rec, err = runner.Run(t.Context(),
+				Plan{Schedule: schedule, Duration: window, Head: window / 10, Deadline: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -221,13 +221,15 @@ func (m *made) late(w *Warmth) error {
 	if len(m.errors) > 0 {
 		failed = "failed: " + Kinds(m.errors)
 	}
-	return fmt.Errorf("warm-up not over within %v: it waited for the calls of %d windows, and those of %d have ended; %d calls, %s",
+	return fmt.Errorf("warm-up not over within %v: it waited for the calls of %d windows, and those of %d have ended; "+
+		"%d calls, %s",
 		m.limit.Round(time.Millisecond), windowsLeast, len(w.Median), m.sent, failed)
 }
 
 // busyShare is the share of one CPU from which on what a call costs the server is judged. Of a server that is idle
-// most of the time it is a few microseconds of timers and of waking up, which say nothing of whether it is warm: a service
-// of 50 ms was never steady for that. What is claimed of the cost is held to its own check over rounds all the same.
+// most of the time it is a few microseconds of timers and of waking up, which say nothing of whether it is warm: a
+// service of 50 ms was never steady for that. What is claimed of the cost is held to its own check over rounds all the
+// same.
 const busyShare = 0.1
 
 // judge sets Steady, Cut and Drifting. What a call costs the server is what is claimed of it in the end, and goes on

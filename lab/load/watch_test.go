@@ -56,7 +56,8 @@ func TestWatchIsToldOfEveryCall(t *testing.T) {
 					if e.Recorded == time.Unix(0, e.Due).Before(rec.Began.Add(p.Head)) {
 						t.Errorf("due %v after the beginning, recorded %v", time.Unix(0, e.Due).Sub(began), e.Recorded)
 					}
-					if e.Sent < e.Due || e.End != e.Sent+int64(4*ms) || e.Sent < last[e.Caller] || e.Sent < began.UnixNano() {
+					if e.Sent < e.Due || e.End != e.Sent+int64(4*ms) || e.Sent < last[e.Caller] ||
+						e.Sent < began.UnixNano() {
 						t.Errorf("%+v after %d", e, last[e.Caller])
 					}
 					last[e.Caller] = e.End

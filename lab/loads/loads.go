@@ -1,5 +1,5 @@
-// Package loads makes the loads of a plan of what was typed: arrivals, recordings of them, streams and messages. It knows
-// plans and files of recordings, and must not know who sends a load.
+// Package loads makes the loads of a plan of what was typed: arrivals, recordings of them, streams and messages. It
+// knows plans and files of recordings, and must not know who sends a load.
 package loads
 
 import (
@@ -32,13 +32,15 @@ func (f *Arrivals) Loads(rates string) ([]plan.Load, error) {
 	recorded := f.Law != "" && !slices.Contains([]string{plan.Poisson, plan.Constant, plan.LogNormal}, f.Law)
 	switch {
 	case !recorded && (f.Replay != "" || f.Speed != 0):
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--replay and --speed-up need a recording: give --arrivals FILE")
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"--replay and --speed-up need a recording: give --arrivals FILE")
 	case !recorded && rates == "" && (f.Law != "" || f.Spread != 0):
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--arrivals needs the open loop: give --rate too")
 	case !recorded && rates == "":
 		return nil, nil
 	case f.Speed != 0 && rates != "":
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--speed-up and --rate both say how fast the recording goes: give one")
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"--speed-up and --rate both say how fast the recording goes: give one")
 	}
 	if recorded {
 		var err error
@@ -73,7 +75,8 @@ func (f *Arrivals) replayed(l plan.Load) (plan.Load, error) {
 	case ReplaySampled:
 		l.Arrivals = plan.Sampled
 	default:
-		return l, wirelab.Errorf(wirelab.InvalidArgument, "--replay %q: want %s or %s", f.Replay, ReplaySequential, ReplaySampled)
+		return l, wirelab.Errorf(wirelab.InvalidArgument, "--replay %q: want %s or %s", f.Replay, ReplaySequential,
+			ReplaySampled)
 	}
 	if f.Speed < 0 || math.IsNaN(f.Speed) || math.IsInf(f.Speed, 0) {
 		return l, wirelab.Errorf(wirelab.InvalidArgument, "--speed-up %v: want a number above 0", f.Speed)

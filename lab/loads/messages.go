@@ -24,13 +24,15 @@ func (f *Messages) Loads(p *plan.Plan) error {
 		return wirelab.Errorf(wirelab.InvalidArgument, "--scenario needs --workload %s", catalog.Messaging)
 	case p.Workload != catalog.Messaging:
 		if f.Size != 0 || f.Batch != 0 || f.Groups != 0 || f.Delay != 0 {
-			return wirelab.Errorf(wirelab.InvalidArgument, "--size, --batch, --groups and --reader-delay need --workload %s", catalog.Messaging)
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"--size, --batch, --groups and --reader-delay need --workload %s", catalog.Messaging)
 		}
 		return nil
 	case len(scenarios) == 0:
 		scenarios = []string{plan.Live}
 	case slices.Contains(scenarios, "all"):
-		scenarios = slices.DeleteFunc(plan.Scenarios(), func(s string) bool { return s == plan.DiskFull }) // which stands alone
+		// which stands alone
+		scenarios = slices.DeleteFunc(plan.Scenarios(), func(s string) bool { return s == plan.DiskFull })
 	}
 	paces := p.Loads
 	if len(paces) == 0 {

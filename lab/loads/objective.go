@@ -14,7 +14,8 @@ func Thresholds(slo string) (all []string, err error) {
 	for part := range strings.SplitSeq(slo, ",") {
 		metric, limit, ok := strings.Cut(part, "<")
 		if !ok {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--slo %q: want an objective such as 'p99<20ms,errors<0.1%%'", part)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--slo %q: want an objective such as 'p99<20ms,errors<0.1%%'", part)
 		}
 		all = append(all, strings.TrimSpace(metric)+" > "+strings.TrimSpace(limit))
 	}

@@ -94,7 +94,8 @@ func Draw(rateText string, spread float64, count int, seed uint64) (plan.Recordi
 		return plan.Recording{}, err
 	}
 	if count < 1 || count > load.GapsLimit {
-		return plan.Recording{}, wirelab.Errorf(wirelab.InvalidArgument, "--count %d: want 1 to %d", count, load.GapsLimit)
+		return plan.Recording{},
+			wirelab.Errorf(wirelab.InvalidArgument, "--count %d: want 1 to %d", count, load.GapsLimit)
 	}
 	s := load.Schedule{Law: load.LogNormal, Spread: spread, Seed: seed, Stages: []load.Stage{{From: rate, To: rate}}}
 	if err := s.Validate(); err != nil {

@@ -25,7 +25,8 @@ func (f *Streams) Loads(rates []plan.Load) ([]plan.Load, error) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--streams %d: want 1 or more", f.Count)
 	}
 	if len(rates) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--streams needs --rate: the events per second of all streams together, such as --rate 10k")
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"--streams needs --rate: the events per second of all streams together, such as --rate 10k")
 	}
 	shares := []float64{0}
 	if len(f.Readers) > 0 {
@@ -54,11 +55,13 @@ func parseShare(text string) (float64, error) {
 	rate, err := plan.ParseRate(number)
 	switch {
 	case !percent || err != nil || strings.ContainsAny(number, "kM/") || rate < 1 || rate > 100:
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "--reader %q: want a percentage of the rate from 1%% to 99%%, or 100%% for as fast as can be", text)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument,
+			"--reader %q: want a percentage of the rate from 1%% to 99%%, or 100%% for as fast as can be", text)
 	case rate == 100:
 		return 0, nil
 	case rate > 99:
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "--reader %q: want 1%% to 99%%, or 100%% for as fast as can be", text)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument,
+			"--reader %q: want 1%% to 99%%, or 100%% for as fast as can be", text)
 	}
 	return rate / 100, nil
 }

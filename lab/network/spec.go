@@ -75,7 +75,10 @@ func presets() []preset {
 		{"lan", "one machine room", Spec{RTT: 500 * time.Microsecond}},
 		{"cloud", "two machines of one cloud region", Spec{RTT: time.Millisecond, Bandwidth: 1e9}},
 		{"wan", "across a continent", Spec{RTT: 40 * time.Millisecond}},
-		{"mobile", "a telephone on LTE", Spec{RTT: 70 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.005, Bandwidth: 12e6}},
+		{
+			"mobile", "a telephone on LTE",
+			Spec{RTT: 70 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.005, Bandwidth: 12e6},
+		},
 	}
 }
 
@@ -131,7 +134,8 @@ func Parse(text string) (Spec, error) {
 			continue
 		case !set || value == "":
 			return Spec{}, wirelab.Errorf(wirelab.InvalidArgument,
-				"network %q: %q is not a setting; write rtt=40ms,jitter=2ms,loss=1%%,bandwidth=1Gbit, or begin with a name: %s", text, part, presetNames())
+				"network %q: %q is not a setting; write rtt=40ms,jitter=2ms,loss=1%%,bandwidth=1Gbit, or begin with a "+
+					"name: %s", text, part, presetNames())
 		case seen[key]:
 			return Spec{}, wirelab.Errorf(wirelab.InvalidArgument, "network %q sets %s twice", text, key)
 		}
@@ -197,11 +201,14 @@ func (s Spec) Check() error {
 	case s.RTT < 0 || s.RTT > rttMax:
 		return wirelab.Errorf(wirelab.InvalidArgument, "rtt is %v; it must be 0 to %v", s.RTT, rttMax)
 	case s.Jitter < 0 || s.Jitter > s.RTT:
-		return wirelab.Errorf(wirelab.InvalidArgument, "jitter is %v; it must be 0 to the rtt, which is %v: no packet arrives before it was sent", s.Jitter, s.RTT)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"jitter is %v; it must be 0 to the rtt, which is %v: no packet arrives before it was sent", s.Jitter, s.RTT)
 	case math.IsNaN(s.Loss) || s.Loss < 0 || s.Loss > lossMax:
-		return wirelab.Errorf(wirelab.InvalidArgument, "loss is %s; it must be 0%% to %s", percent(s.Loss), percent(lossMax))
+		return wirelab.Errorf(wirelab.InvalidArgument, "loss is %s; it must be 0%% to %s", percent(s.Loss),
+			percent(lossMax))
 	case s.Bandwidth != 0 && (s.Bandwidth < bandwidthMin || s.Bandwidth > bandwidthMax):
-		return wirelab.Errorf(wirelab.InvalidArgument, "bandwidth is %s; it must be %s to %s", bits(s.Bandwidth), bits(bandwidthMin), bits(bandwidthMax))
+		return wirelab.Errorf(wirelab.InvalidArgument, "bandwidth is %s; it must be %s to %s", bits(s.Bandwidth),
+			bits(bandwidthMin), bits(bandwidthMax))
 	case s.Via != Relay && s.Via != Netem:
 		return wirelab.Errorf(wirelab.InvalidArgument, "via is %q; it must be relay or netem", s.Via)
 	}
@@ -219,7 +226,8 @@ var (
 func parseTime(key, text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || !timeForm.MatchString(text) {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "%s is %q; write a time with a unit: 500us, 40ms or 1.5s", key, text)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "%s is %q; write a time with a unit: 500us, 40ms or 1.5s",
+			key, text)
 	}
 	return d, nil
 }
@@ -227,7 +235,8 @@ func parseTime(key, text string) (time.Duration, error) {
 func parseShare(text string) (float64, error) {
 	match := shareForm.FindStringSubmatch(text)
 	if match == nil {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "loss is %q; write a share of packets in per cent: 0.1%% or 1%%", text)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument,
+			"loss is %q; write a share of packets in per cent: 0.1%% or 1%%", text)
 	}
 	// The exponent instead of a division: "1" becomes the number that "0.01" reads as.
 	return strconv.ParseFloat(match[1]+"e-2", 64)
@@ -236,12 +245,14 @@ func parseShare(text string) (float64, error) {
 func parseBandwidth(text string) (int64, error) {
 	match := bitsForm.FindStringSubmatch(text)
 	if match == nil {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "bandwidth is %q; write bits per second with a unit: 500kbit, 100Mbit or 1Gbit", text)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument,
+			"bandwidth is %q; write bits per second with a unit: 500kbit, 100Mbit or 1Gbit", text)
 	}
 	exponent := map[string]string{"k": "e3", "m": "e6", "g": "e9"}[strings.ToLower(match[2])]
 	rate, err := strconv.ParseFloat(match[1]+exponent, 64)
 	if err != nil || rate > bandwidthMax || rate < bandwidthMin {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "bandwidth is %s; it must be %s to %s", text, bits(bandwidthMin), bits(bandwidthMax))
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "bandwidth is %s; it must be %s to %s", text,
+			bits(bandwidthMin), bits(bandwidthMax))
 	}
 	return int64(math.Round(rate)), nil
 }

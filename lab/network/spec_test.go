@@ -18,29 +18,43 @@ func TestParse(t *testing.T) {
 		is   string
 	}{
 		"rtt=40ms,jitter=2ms,loss=1%,bandwidth=1Gbit": {
-			network.Spec{RTT: 40 * time.Millisecond, Jitter: 2 * time.Millisecond, Loss: 0.01, Bandwidth: 1e9}, "rtt=40ms,jitter=2ms,loss=1%,bandwidth=1Gbit",
+			network.Spec{RTT: 40 * time.Millisecond, Jitter: 2 * time.Millisecond, Loss: 0.01, Bandwidth: 1e9},
+			"rtt=40ms,jitter=2ms,loss=1%,bandwidth=1Gbit",
 		},
 		"bandwidth=1Gbit,loss=1%,jitter=2ms,rtt=40ms": {
-			network.Spec{RTT: 40 * time.Millisecond, Jitter: 2 * time.Millisecond, Loss: 0.01, Bandwidth: 1e9}, "rtt=40ms,jitter=2ms,loss=1%,bandwidth=1Gbit",
+			network.Spec{RTT: 40 * time.Millisecond, Jitter: 2 * time.Millisecond, Loss: 0.01, Bandwidth: 1e9},
+			"rtt=40ms,jitter=2ms,loss=1%,bandwidth=1Gbit",
 		},
-		"lan":                     {network.Spec{RTT: 500 * time.Microsecond}, "rtt=500us"},
-		"cloud":                   {network.Spec{RTT: time.Millisecond, Bandwidth: 1e9}, "rtt=1ms,bandwidth=1Gbit"},
-		"wan":                     {network.Spec{RTT: 40 * time.Millisecond}, "rtt=40ms"},
-		"mobile":                  {network.Spec{RTT: 70 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.005, Bandwidth: 12e6}, "rtt=70ms,jitter=20ms,loss=0.5%,bandwidth=12Mbit"},
-		"cloud,loss=0.1%":         {network.Spec{RTT: time.Millisecond, Loss: 0.001, Bandwidth: 1e9}, "rtt=1ms,loss=0.1%,bandwidth=1Gbit"},
-		"wan,rtt=80ms,via=relay":  {network.Spec{RTT: 80 * time.Millisecond}, "rtt=80ms"},
-		"wan,via=netem":           {network.Spec{RTT: 40 * time.Millisecond, Via: network.Netem}, "rtt=40ms,via=netem"},
-		"rtt=0":                   {network.Spec{}, "rtt=0s"},
-		"rtt=1.5s":                {network.Spec{RTT: 1500 * time.Millisecond}, "rtt=1.5s"},
-		"loss=0%":                 {network.Spec{}, "rtt=0s"},
-		"loss=0.000001%":          {network.Spec{Loss: 0.00000001}, "rtt=0s,loss=0.000001%"},
-		"loss=50%":                {network.Spec{Loss: 0.5}, "rtt=0s,loss=50%"},
-		"bandwidth=1.5Mbit/s":     {network.Spec{Bandwidth: 1_500_000}, "rtt=0s,bandwidth=1.5Mbit"},
-		"bandwidth=1500kbit":      {network.Spec{Bandwidth: 1_500_000}, "rtt=0s,bandwidth=1.5Mbit"},
-		"bandwidth=8kbit":         {network.Spec{Bandwidth: 8_000}, "rtt=0s,bandwidth=8kbit"},
-		"bandwidth=100gbit":       {network.Spec{Bandwidth: 100e9}, "rtt=0s,bandwidth=100Gbit"},
-		"rtt=1ms,jitter=1ms":      {network.Spec{RTT: time.Millisecond, Jitter: time.Millisecond}, "rtt=1ms,jitter=1ms"},
-		"rtt=500us,jitter=0.25ms": {network.Spec{RTT: 500 * time.Microsecond, Jitter: 250 * time.Microsecond}, "rtt=500us,jitter=250us"},
+		"lan":   {network.Spec{RTT: 500 * time.Microsecond}, "rtt=500us"},
+		"cloud": {network.Spec{RTT: time.Millisecond, Bandwidth: 1e9}, "rtt=1ms,bandwidth=1Gbit"},
+		"wan":   {network.Spec{RTT: 40 * time.Millisecond}, "rtt=40ms"},
+		"mobile": {network.Spec{
+			RTT: 70 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.005,
+			Bandwidth: 12e6,
+		}, "rtt=70ms,jitter=20ms,loss=0.5%,bandwidth=12Mbit"},
+		"cloud,loss=0.1%": {
+			network.Spec{RTT: time.Millisecond, Loss: 0.001, Bandwidth: 1e9},
+			"rtt=1ms,loss=0.1%,bandwidth=1Gbit",
+		},
+		"wan,rtt=80ms,via=relay": {network.Spec{RTT: 80 * time.Millisecond}, "rtt=80ms"},
+		"wan,via=netem":          {network.Spec{RTT: 40 * time.Millisecond, Via: network.Netem}, "rtt=40ms,via=netem"},
+		"rtt=0":                  {network.Spec{}, "rtt=0s"},
+		"rtt=1.5s":               {network.Spec{RTT: 1500 * time.Millisecond}, "rtt=1.5s"},
+		"loss=0%":                {network.Spec{}, "rtt=0s"},
+		"loss=0.000001%":         {network.Spec{Loss: 0.00000001}, "rtt=0s,loss=0.000001%"},
+		"loss=50%":               {network.Spec{Loss: 0.5}, "rtt=0s,loss=50%"},
+		"bandwidth=1.5Mbit/s":    {network.Spec{Bandwidth: 1_500_000}, "rtt=0s,bandwidth=1.5Mbit"},
+		"bandwidth=1500kbit":     {network.Spec{Bandwidth: 1_500_000}, "rtt=0s,bandwidth=1.5Mbit"},
+		"bandwidth=8kbit":        {network.Spec{Bandwidth: 8_000}, "rtt=0s,bandwidth=8kbit"},
+		"bandwidth=100gbit":      {network.Spec{Bandwidth: 100e9}, "rtt=0s,bandwidth=100Gbit"},
+		"rtt=1ms,jitter=1ms": {
+			network.Spec{RTT: time.Millisecond, Jitter: time.Millisecond},
+			"rtt=1ms,jitter=1ms",
+		},
+		"rtt=500us,jitter=0.25ms": {
+			network.Spec{RTT: 500 * time.Microsecond, Jitter: 250 * time.Microsecond},
+			"rtt=500us,jitter=250us",
+		},
 	} {
 		got, err := network.Parse(text)
 		if err != nil || got != want.spec {
@@ -51,7 +65,8 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, p := range network.Presets() {
-		if got, err := network.Parse(p.Name); err != nil || got != p.Spec || got.PresetName() != p.Name || p.About == "" {
+		if got, err := network.Parse(p.Name); err != nil || got != p.Spec || got.PresetName() != p.Name ||
+			p.About == "" {
 			t.Errorf("preset %s: %+v, %v", p.Name, got, err)
 		}
 	}
@@ -107,7 +122,14 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 	for _, s := range []network.Spec{
-		{Loss: math.NaN()}, {Loss: -0.1}, {Loss: math.Inf(1)}, {RTT: -1}, {Jitter: -1}, {Bandwidth: -1}, {Bandwidth: 1}, {Via: "pigeon"},
+		{Loss: math.NaN()},
+		{Loss: -0.1},
+		{Loss: math.Inf(1)},
+		{RTT: -1},
+		{Jitter: -1},
+		{Bandwidth: -1},
+		{Bandwidth: 1},
+		{Via: "pigeon"},
 	} {
 		if s.Check() == nil {
 			t.Errorf("%+v is taken for a path", s)

@@ -41,7 +41,8 @@ func Check(arm plan.Arm) error {
 	}
 	path := strings.TrimSuffix(arm.Protocol, stack.PublishedSuffix)
 	if broker, _ := brokerOf(path); broker == "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "arm %s has a queue, and %s leads through none", arm.Name, arm.Protocol)
+		return wirelab.Errorf(wirelab.InvalidArgument, "arm %s has a queue, and %s leads through none", arm.Name,
+			arm.Protocol)
 	}
 	_, err := workqueue.ParseOptions(arm.Queue)
 	return err

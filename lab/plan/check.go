@@ -331,7 +331,8 @@ func (l Load) check(field string) error {
 	case l.Rate != 0 && len(l.Stages) > 0:
 		return outside(field+".rate", number(l.Rate), "left out where stages set the rate")
 	case l.Arrivals != "" && !l.Open():
-		return bad(field+".arrivals", l.Arrivals, "left out in the closed loop, where a reply makes room for the next call")
+		return bad(field+".arrivals", l.Arrivals,
+			"left out in the closed loop, where a reply makes room for the next call")
 	case len(l.Stages) > stagesMax:
 		return tooMany(field+".stages", len(l.Stages), "stages", stagesMax)
 	}
@@ -380,7 +381,8 @@ func (l Load) checkArrivals(field string) error {
 	case l.Recording.Given() && l.Arrivals != "" && !replayed:
 		return bad(field+".arrivals", l.Arrivals, Recorded+" or "+Sampled+", since there is a recording")
 	case l.Recording.Given() && len(l.Stages) > 0:
-		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), "left out with a recording, whose own rate changes")
+		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)),
+			"left out with a recording, whose own rate changes")
 	}
 	err := first(
 		oneOf(field+".arrivals", l.Arrivals, Poisson, Constant, LogNormal, Recorded, Sampled),
@@ -395,7 +397,8 @@ func (l Load) checkArrivals(field string) error {
 	span := Duration(float64(len(l.Recording.Gaps)) / rate * float64(time.Second))
 	if span < sliceMin || span > sliceMax {
 		return outside(field+".recording", fmt.Sprintf("%v at %.3g/s", span, rate),
-			fmt.Sprintf("%v to %v, since a slice is all of it: give another rate or speed, or arrivals sampled", sliceMin, sliceMax))
+			fmt.Sprintf("%v to %v, since a slice is all of it: give another rate or speed, or arrivals sampled",
+				sliceMin, sliceMax))
 	}
 	return nil
 }

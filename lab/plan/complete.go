@@ -16,7 +16,8 @@ const (
 	defaultRoundsMax    = 100
 	defaultSlicesClosed = 10
 	defaultSlicesOpen   = 3
-	defaultSliceClosed  = Duration(30 * time.Millisecond) // short ones make many rounds: ±1.2 % of CPU in 60 s, where 50 ms gave ±1.5 %
+	// short ones make many rounds: ±1.2 % of CPU in 60 s, where 50 ms gave ±1.5 %
+	defaultSliceClosed  = Duration(30 * time.Millisecond)
 	defaultSliceOpen    = Duration(time.Second)
 	defaultWarmUp       = Duration(200 * time.Millisecond)
 	defaultInFlightOpen = 256
@@ -150,7 +151,8 @@ func (p Plan) SliceOf(l Load) Duration {
 // staged reports whether every load says itself how long it takes, by stages or
 // a recording, so that Slice has no use.
 func (p Plan) staged() bool {
-	return len(p.Loads) > 0 && !slices.ContainsFunc(p.Loads, func(l Load) bool { return len(l.Stages) == 0 && !l.Replays() })
+	return len(p.Loads) > 0 &&
+		!slices.ContainsFunc(p.Loads, func(l Load) bool { return len(l.Stages) == 0 && !l.Replays() })
 }
 
 // remote reports whether somebody else runs one of the servers.
@@ -170,9 +172,12 @@ func (p Plan) checkSeen(cpu, allocations string) error {
 		return bad("primary", p.Primary,
 			"something that an arm without a server has too, such as "+Throughput+" or "+DatabaseCPU)
 	case p.unseen() && p.Primary == cpu:
-		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours: or give its process, pid= beside target=")
+		return bad("primary", p.Primary,
+			"something seen from outside, since an arm has a target whose process is not ours: or give its process, "+
+				"pid= beside target=")
 	case p.remote() && p.Primary == allocations:
-		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
+		return bad("primary", p.Primary,
+			"something seen from outside, since an arm has a target whose process is not ours")
 	}
 	return nil
 }
@@ -271,8 +276,9 @@ func (p Plan) checkTogether() error {
 	open := p.Loads[0].Open()
 	for i, l := range p.Loads {
 		if l.Open() != open {
-			return bad(fmt.Sprintf("loads[%d]", i), l, "in_flight or rate as in loads[0]: a plan has closed loops or open ones, "+
-				"since their slices, primary metric and meaning differ")
+			return bad(fmt.Sprintf("loads[%d]", i), l,
+				"in_flight or rate as in loads[0]: a plan has closed loops or open ones, "+
+					"since their slices, primary metric and meaning differ")
 		}
 		if slices.ContainsFunc(p.Loads[:i], func(earlier Load) bool { return p.same(earlier, l) }) {
 			return bad(fmt.Sprintf("loads[%d]", i), l, "unlike the loads before it")
@@ -281,10 +287,12 @@ func (p Plan) checkTogether() error {
 	if open && p.Primary == Throughput {
 		return bad("primary", p.Primary, "another metric in an open loop, where the plan itself sets the throughput")
 	}
-	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkStreaming(), p.checkMessaging(), p.checkTools(), p.checkTrips()); err != nil {
+	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkStreaming(), p.checkMessaging(), p.checkTools(),
+		p.checkTrips()); err != nil {
 		return err
 	}
-	if err := first(p.checkCorner("explain.from", p.Explain.From), p.checkCorner("explain.to", p.Explain.To)); err != nil {
+	if err := first(p.checkCorner("explain.from", p.Explain.From),
+		p.checkCorner("explain.to", p.Explain.To)); err != nil {
 		return err
 	}
 	return p.checkPublishedOf()

@@ -16,8 +16,8 @@ type External struct {
 	Text string `json:"text,omitempty" yaml:"text,omitempty"`
 	// As is its name here, where there are several versions of one; empty: as the description has it.
 	As string `json:"as,omitempty" yaml:"as,omitempty"`
-	// From is the version that is started: "git:REF", or a folder. Build is the command that builds it there. Commit is what
-	// From was when it was built; it is filled in.
+	// From is the version that is started: "git:REF", or a folder. Build is the command that builds it there. Commit is
+	// what From was when it was built; it is filled in.
 	From   string `json:"from,omitempty" yaml:"from,omitempty"`
 	Build  string `json:"build,omitempty" yaml:"build,omitempty"`
 	Commit string `json:"commit,omitempty" yaml:"commit,omitempty"`
@@ -37,7 +37,8 @@ func (p Plan) checkExternal() error {
 	for _, e := range p.External {
 		switch {
 		case e.File == "" && e.Text == "":
-			return wirelab.Errorf(wirelab.InvalidArgument, "external has a service without file and text; write for example file: shop.yaml")
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"external has a service without file and text; write for example file: shop.yaml")
 		case len(e.Text) > describedMax:
 			return outside("external.text", "longer", "at most 256 KiB")
 		}

@@ -33,7 +33,8 @@ func TestNamesAreSeen(t *testing.T) {
 	t.Parallel()
 	for name, right := range map[string]bool{
 		"before cache": true, "می\u200cخواهم": true, "👩\u200d💻": true, "<b>|`": true,
-		"\u200b": false, "gpj\u202etxt": false, "a\u200bb": false, "\u3164": false, "\u2800": false, "a\u2066b": false, "\ufeffa": false,
+		"\u200b": false, "gpj\u202etxt": false, "a\u200bb": false, "\u3164": false, "\u2800": false, "a\u2066b": false,
+		"\ufeffa":  false,
 		"a\x1b[1m": false, "a\u009bm": false, "a\nb": false,
 	} {
 		p := plan.Plan{

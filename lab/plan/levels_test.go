@@ -11,7 +11,8 @@ import (
 
 func TestLevels(t *testing.T) {
 	t.Parallel()
-	if got, want := plan.Levels([]float64{10_000}, 12), []float64{1000, 2500, 5000, 7000, 8000, 9000, 10_000, 11_000, 12_000}; !slices.Equal(got, want) {
+	if got, want := plan.Levels([]float64{10_000}, 12),
+		[]float64{1000, 2500, 5000, 7000, 8000, 9000, 10_000, 11_000, 12_000}; !slices.Equal(got, want) {
 		t.Errorf("one arm: %v, want %v", got, want)
 	}
 	if got, want := plan.EvenLevels(1000, 3), []float64{333.3, 666.7, 1000}; !slices.Equal(got, want) {
@@ -27,7 +28,8 @@ func TestLevels(t *testing.T) {
 		got := plan.Levels(most, count)
 		lowest, highest := 0.1*slices.Min(most), 1.2*slices.Max(most)
 		switch {
-		case len(got) > count || len(got) < 3 || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got):
+		case len(got) > count || len(got) < 3 || !slices.IsSorted(got) ||
+			len(slices.Compact(slices.Clone(got))) != len(got):
 			t.Fatalf("%d of %v: %v", count, most, got)
 		case math.Abs(got[0]/lowest-1) > 0.06 || math.Abs(got[len(got)-1]/highest-1) > 0.06:
 			t.Fatalf("%v reaches from %v to %v: %v", most, lowest, highest, got)

@@ -59,16 +59,17 @@ const (
 
 // The defaults of loads of messages.
 const (
-	defaultMessage        = 100 // bytes
-	defaultBatch          = 100
-	defaultFanout         = 4
-	DefaultNodes          = 3
-	defaultPublishers     = 60   // the published one
-	defaultFaultRate      = 1000 // per second: what is steady shows how long nothing went
-	defaultSustainedRate  = 10_000
-	defaultDelay          = Duration(2 * time.Millisecond) // the published one
-	defaultSliceMessages  = Duration(5 * time.Second)
-	defaultSliceFaults    = Duration(30 * time.Second) // RabbitMQ takes ten seconds to start beside two others on a core
+	defaultMessage       = 100 // bytes
+	defaultBatch         = 100
+	defaultFanout        = 4
+	DefaultNodes         = 3
+	defaultPublishers    = 60   // the published one
+	defaultFaultRate     = 1000 // per second: what is steady shows how long nothing went
+	defaultSustainedRate = 10_000
+	defaultDelay         = Duration(2 * time.Millisecond) // the published one
+	defaultSliceMessages = Duration(5 * time.Second)
+	// RabbitMQ takes ten seconds to start beside two others on a core
+	defaultSliceFaults    = Duration(30 * time.Second)
 	defaultSliceRolling   = Duration(75 * time.Second) // and here each node does in turn
 	defaultSliceCrash     = Duration(15 * time.Second)
 	defaultWarmUpMessages = Duration(time.Second)
@@ -90,19 +91,21 @@ const (
 // The metrics of loads of messages beside those of calls, each of which is a send
 // of a message, or of a batch. Times are from when a message was due.
 const (
-	MessageRate       = "message-rate"    // messages acknowledged per second; closed loop
-	DeliveredRate     = "delivered-rate"  // messages delivered per second
-	AcceptedP50       = "accepted-p50"    // until the broker's client had taken it
-	AcceptedP99       = "accepted-p99"    //
-	DeliveredP50      = "delivered-p50"   // until a reader had it
-	DeliveredP90      = "delivered-p90"   //
-	DeliveredP99      = "delivered-p99"   //
-	DeliveredP999     = "delivered-p99.9" //
-	SendOutage        = "send-outage"     // the longest time without an acknowledgement
-	DeliveryOutage    = "delivery-outage" // the longest time without a delivery
-	DrainRate         = "drain-rate"      // messages per second read after the window
-	DiskPerMessage    = "disk-written"    // bytes written to the device of the brokers' data, whoever wrote, per message
-	NetworkPerMessage = "network"         // bytes all broker processes and the driver sent over the network, per message
+	MessageRate    = "message-rate"    // messages acknowledged per second; closed loop
+	DeliveredRate  = "delivered-rate"  // messages delivered per second
+	AcceptedP50    = "accepted-p50"    // until the broker's client had taken it
+	AcceptedP99    = "accepted-p99"    //
+	DeliveredP50   = "delivered-p50"   // until a reader had it
+	DeliveredP90   = "delivered-p90"   //
+	DeliveredP99   = "delivered-p99"   //
+	DeliveredP999  = "delivered-p99.9" //
+	SendOutage     = "send-outage"     // the longest time without an acknowledgement
+	DeliveryOutage = "delivery-outage" // the longest time without a delivery
+	DrainRate      = "drain-rate"      // messages per second read after the window
+	// bytes written to the device of the brokers' data, whoever wrote, per message
+	DiskPerMessage = "disk-written"
+	// bytes all broker processes and the driver sent over the network, per message
+	NetworkPerMessage = "network"
 )
 
 // MessageMetricIDs returns the ids of the metrics of messages, in the order in
@@ -160,13 +163,15 @@ func (l Load) checkMessages(field string) error {
 	case l.Streams != 0:
 		return bad(field+".streams", l.Streams, "left out with a scenario: messages are sent, and no streams held")
 	case len(l.Stages) > 0:
-		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), "left out with a scenario, whose rate is one")
+		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)),
+			"left out with a scenario, whose rate is one")
 	case l.Replays():
 		return bad(field+".arrivals", l.Arrivals, Sampled+" with a scenario, whose slice has a length of its own")
 	case l.Requests != "":
 		return bad(field+".requests", l.Requests, "left out with a scenario: size says what messages are like")
 	case l.Delay != 0 && l.Scenario != Slow && !l.Fails():
-		return bad(field+".delay", l.Delay, "left out unless the scenario is "+Slow+" or one in which something is done to the broker")
+		return bad(field+".delay", l.Delay,
+			"left out unless the scenario is "+Slow+" or one in which something is done to the broker")
 	}
 	return first(
 		oneOf(field+".scenario", l.Scenario, Scenarios()...),
@@ -185,7 +190,8 @@ func (l Load) paced() bool {
 // messagesOpen reports whether loads of messages that say nothing of how fast they send
 // send at a rate: where any of the plan's does, since closed and open loops do not mix.
 func (p Plan) messagesOpen() bool {
-	return slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Messaging() && (l.Open() || l.InFlight == 0 && l.paced()) })
+	return slices.ContainsFunc(p.Loads,
+		func(l Load) bool { return l.Messaging() && (l.Open() || l.InFlight == 0 && l.paced()) })
 }
 
 // completeMessages fills in what a load of messages leaves out; operation is the
@@ -273,13 +279,17 @@ func (p Plan) checkMessaging() error {
 	messaging := p.Messaging()
 	for i, l := range p.Loads {
 		if l.Messaging() != messaging {
-			return bad(fmt.Sprintf("loads[%d]", i), l, "with a scenario or without as loads[0]: their metrics are others, and so is what a trial is")
+			return bad(fmt.Sprintf("loads[%d]", i), l,
+				"with a scenario or without as loads[0]: their metrics are others, and so is what a trial is")
 		}
 		if l.Batch*l.Size > BatchBytesMax {
-			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size), fmt.Sprintf("at most %d bytes together", BatchBytesMax))
+			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size),
+				fmt.Sprintf("at most %d bytes together", BatchBytesMax))
 		}
 		if behind := l.readTime(p.SliceOf(l)) - p.SliceOf(l); behind > behindMax {
-			return bad(fmt.Sprintf("loads[%d].delay", i), l.Delay, fmt.Sprintf("so short that readers end within %v after a slice; at this rate they need %v more", behindMax, behind))
+			return bad(fmt.Sprintf("loads[%d].delay", i), l.Delay,
+				fmt.Sprintf("so short that readers end within %v after a slice; at this rate they need %v more",
+					behindMax, behind))
 		}
 		if l.Fails() && p.Nodes < 2 {
 			return bad("nodes", p.Nodes, "2 or more with scenario "+l.Scenario+", which takes one away")
@@ -295,17 +305,24 @@ func (p Plan) checkMessaging() error {
 		return nil
 	}
 	if p.Network != "" {
-		return bad("network", p.Network, "left out with a scenario: clients reach the nodes of a broker directly, each by the address that it tells")
+		return bad("network", p.Network,
+			"left out with a scenario: clients reach the nodes of a broker directly, each by the address that it tells")
 	}
-	if whole := len(p.Loads); p.Plays(DiskFull) && slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario != DiskFull }) {
-		return outside("loads", fmt.Sprintf("%s among %d loads", DiskFull, whole), "alone in a plan: its brokers' disk is of memory, so that it can be filled, and would be so for the others too")
+	if whole := len(p.Loads); p.Plays(DiskFull) &&
+		slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario != DiskFull }) {
+		return outside("loads", fmt.Sprintf("%s among %d loads", DiskFull, whole),
+			"alone in a plan: its brokers' disk is of memory, so that it can be filled, and would be so for the "+
+				"others too")
 	}
 	for i, a := range p.Arms {
 		if a.Raw() {
-			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver, "client with a scenario: no raw driver speaks to a broker")
+			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver,
+				"client with a scenario: no raw driver speaks to a broker")
 		}
 		if a.Target != "" && p.Fails() {
-			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d].target is a broker that wirelab did not start, and wirelab does nothing to it: leave out the target, or take a scenario without a fault", i)
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"arms[%d].target is a broker that wirelab did not start, and wirelab does nothing to it: leave out "+
+					"the target, or take a scenario without a fault", i)
 		}
 	}
 	return nil

@@ -25,12 +25,31 @@ func TestMessagesComplete(t *testing.T) {
 		primary string
 		slice   time.Duration
 	}{
-		"live":         {plan.Load{Scenario: plan.Live}, "live, 60 sends under way", plan.MessageRate, 5 * time.Second},
-		"slow":         {plan.Load{Scenario: plan.Slow}, "slow, 1,000/s Poisson, readers take 2 ms", plan.DeliveredP99, 5 * time.Second},
-		"fanout":       {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 sends under way, 4 groups", plan.MessageRate, 5 * time.Second},
-		"leader-kill":  {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1,000/s Poisson, 1,024 bytes each", plan.SendOutage, 30 * time.Second},
-		"disk at rate": {plan.Load{Scenario: plan.Disk, Rate: 500}, "disk, 500/s Poisson", plan.DrainRate, 5 * time.Second},
-		"sustained":    {plan.Load{Scenario: plan.Sustained}, "sustained, 10,000/s Poisson", plan.DeliveredP99, 5 * time.Second},
+		"live": {plan.Load{Scenario: plan.Live}, "live, 60 sends under way", plan.MessageRate, 5 * time.Second},
+		"slow": {
+			plan.Load{Scenario: plan.Slow},
+			"slow, 1,000/s Poisson, readers take 2 ms", plan.DeliveredP99,
+			5 * time.Second,
+		},
+		"fanout": {
+			plan.Load{Scenario: plan.Fanout, InFlight: 3},
+			"fanout, 3 sends under way, 4 groups",
+			plan.MessageRate, 5 * time.Second,
+		},
+		"leader-kill": {
+			plan.Load{Scenario: plan.LeaderKill, Size: 1024},
+			"leader-kill, 1,000/s Poisson, 1,024 bytes each", plan.SendOutage, 30 * time.Second,
+		},
+		"disk at rate": {
+			plan.Load{Scenario: plan.Disk, Rate: 500},
+			"disk, 500/s Poisson", plan.DrainRate,
+			5 * time.Second,
+		},
+		"sustained": {
+			plan.Load{Scenario: plan.Sustained},
+			"sustained, 10,000/s Poisson", plan.DeliveredP99,
+			5 * time.Second,
+		},
 	} {
 		p, err := messages(c.load).Complete()
 		if err != nil {
@@ -48,7 +67,8 @@ func TestMessagesComplete(t *testing.T) {
 			t.Errorf("%s: completing it again: %v", name, err)
 		}
 	}
-	all, err := messages(plan.Load{Scenario: plan.Live}, plan.Load{Scenario: plan.Crash}, plan.Load{Scenario: plan.Disk, Rate: 20}).Complete()
+	all, err := messages(plan.Load{Scenario: plan.Live}, plan.Load{Scenario: plan.Crash},
+		plan.Load{Scenario: plan.Disk, Rate: 20}).Complete()
 	if err != nil || all.Loads[0].Rate != 1000 || all.Loads[1].Rate != 1000 || all.Loads[2].Rate != 20 {
 		t.Errorf("with a scenario at a rate: %v, %v", all.Loads, err)
 	}
@@ -100,24 +120,38 @@ func TestMessagesRefused(t *testing.T) {
 	}
 	for say, p := range map[string]plan.Plan{
 		`unknown loads[0].scenario "alive"; did you mean live?`: messages(plan.Load{Scenario: "alive"}),
-		"36 to 1048576":                        messages(plan.Load{Scenario: plan.Live, Size: 35}),
-		"at most 3145728 bytes together":       messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
-		"the scenario is slow":                 messages(plan.Load{Scenario: plan.Live, Delay: plan.Duration(time.Second)}),
-		"left out unless the load":             messages(plan.Load{InFlight: 1, Size: 100}),
-		"with a scenario or without":           messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),
-		"and no streams held":                  messages(plan.Load{Scenario: plan.Live, Streams: 2, Rate: 10}),
-		"whose rate is one":                    messages(plan.Load{Scenario: plan.Live, Stages: []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}}}),
-		"fsync":                                with(func(p *plan.Plan) { p.Durability = "paper" }),
-		"which takes one away":                 with(func(p *plan.Plan) { p.Nodes, p.Loads[0].Scenario = 1, plan.LeaderKill }),
+		"36 to 1048576":                  messages(plan.Load{Scenario: plan.Live, Size: 35}),
+		"at most 3145728 bytes together": messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
+		"the scenario is slow": messages(plan.Load{
+			Scenario: plan.Live,
+			Delay:    plan.Duration(time.Second),
+		}),
+		"left out unless the load":   messages(plan.Load{InFlight: 1, Size: 100}),
+		"with a scenario or without": messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),
+		"and no streams held":        messages(plan.Load{Scenario: plan.Live, Streams: 2, Rate: 10}),
+		"whose rate is one": messages(plan.Load{
+			Scenario: plan.Live,
+			Stages:   []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}},
+		}),
+		"fsync": with(func(p *plan.Plan) { p.Durability = "paper" }),
+		"which takes one away": with(func(p *plan.Plan) {
+			p.Nodes, p.Loads[0].Scenario = 1,
+				plan.LeaderKill
+		}),
 		"no raw driver":                        with(func(p *plan.Plan) { p.Arms[0].Driver = plan.DriverRaw }),
 		"reach the nodes of a broker directly": with(func(p *plan.Plan) { p.Network = "lan" }),
-		"alone in a plan":                      messages(plan.Load{Scenario: plan.DiskFull}, plan.Load{Scenario: plan.Live}),
-		"so short that readers end":            messages(plan.Load{Scenario: plan.Slow, Rate: 1000, Delay: plan.Duration(time.Second)}),
+		"alone in a plan": messages(plan.Load{Scenario: plan.DiskFull},
+			plan.Load{Scenario: plan.Live}),
+		"so short that readers end": messages(plan.Load{
+			Scenario: plan.Slow, Rate: 1000,
+			Delay: plan.Duration(time.Second),
+		}),
 		"wirelab did not start": with(func(p *plan.Plan) {
 			p.Arms[0].Target, p.Loads[0].Scenario = "10.0.0.1:50051", plan.Pause
 		}),
 	} {
-		if _, err := p.Complete(); wirelab.CodeOf(err) != wirelab.InvalidArgument && wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), say) {
+		if _, err := p.Complete(); wirelab.CodeOf(err) != wirelab.InvalidArgument &&
+			wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), say) {
 			t.Errorf("%q: %v", say, err)
 		}
 	}

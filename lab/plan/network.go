@@ -46,7 +46,8 @@ func (p Plan) checkNetwork() error {
 	}
 	if path.Via == network.Netem && p.remote() {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"network %q goes between two network namespaces, and an arm's target cannot be put into one; leave via=netem out", p.Network)
+			"network %q goes between two network namespaces, and an arm's target cannot be put into one; leave "+
+				"via=netem out", p.Network)
 	}
 	return nil
 }
@@ -59,11 +60,13 @@ func (p Plan) checkTrips() error {
 	}
 	for _, l := range p.Loads {
 		if p.SliceOf(l) < least {
-			return bad("slice", p.SliceOf(l), fmt.Sprintf("at least %v on a network whose round trips take up to %v", least, p.trip()))
+			return bad("slice", p.SliceOf(l),
+				fmt.Sprintf("at least %v on a network whose round trips take up to %v", least, p.trip()))
 		}
 	}
 	if p.Deadline < least {
-		return bad("deadline", p.Deadline, fmt.Sprintf("at least %v on a network whose round trips take up to %v", least, p.trip()))
+		return bad("deadline", p.Deadline,
+			fmt.Sprintf("at least %v on a network whose round trips take up to %v", least, p.trip()))
 	}
 	return nil
 }

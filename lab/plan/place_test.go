@@ -22,7 +22,8 @@ func TestParseReadsEscapes(t *testing.T) {
 	}
 	gaps := p.Loads[0].Recording.Gaps
 	if p.About != "5 µs" || p.Arms[0].Protocol != "grpc" || time.Duration(p.Slice) != 50*time.Millisecond ||
-		time.Duration(p.Published[0].Mean) != 49005 || time.Duration(gaps[0]) != 1000 || time.Duration(gaps[1]) != 2000 {
+		time.Duration(p.Published[0].Mean) != 49005 || time.Duration(gaps[0]) != 1000 ||
+		time.Duration(gaps[1]) != 2000 {
 		t.Errorf("read as %+v", p)
 	}
 }

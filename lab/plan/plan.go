@@ -43,8 +43,9 @@ type Plan struct {
 	Durability string `json:"durability,omitempty" yaml:"durability,omitempty"`
 	// Nodes is how many nodes each broker has. Default: 3. Only with scenarios.
 	Nodes int `json:"nodes,omitempty" yaml:"nodes,omitempty"`
-	// External are the services that are not ours and are the work: Workload is then their name, and protocols of arms are
-	// their wires. Of several, a wire is named with its service, as shop-rest. At most 8. Default: the work is one of ours.
+	// External are the services that are not ours and are the work: Workload is then their name, and protocols of arms
+	// are their wires. Of several, a wire is named with its service, as shop-rest. At most 8. Default: the work is one
+	// of ours.urs.
 	External []External `json:"external,omitempty" yaml:"external,omitempty"`
 	// Arms are what is compared, 1 to 64. Each is compared with the first.
 	Arms []Arm `json:"arms" yaml:"arms"`

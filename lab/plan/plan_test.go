@@ -43,7 +43,10 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	open.Slices, open.Slice, open.Primary = 3, ms(1000), "response-p99"
 	staged := open
 	staged.Slice = 0
-	staged.Loads = []plan.Load{{InFlight: 256, Arrivals: "poisson", Stages: []plan.Stage{{For: ms(3000), From: 1, To: 9}}}}
+	staged.Loads = []plan.Load{{
+		InFlight: 256, Arrivals: "poisson",
+		Stages: []plan.Stage{{For: ms(3000), From: 1, To: 9}},
+	}}
 	remote := closed
 	remote.Primary = "throughput"
 	remote.Arms = []plan.Arm{{Name: "grpc,target=[::1]:9000", Protocol: "grpc", Target: "[::1]:9000"}}
@@ -182,12 +185,13 @@ func TestParseArm(t *testing.T) {
 		}
 	}
 	for text, part := range map[string]string{
-		"":                                       "protocol is missing",
-		"GRPC":                                   `protocol is "GRPC"`,
-		"grpc,":                                  "not a setting",
-		"grpc,client":                            "not a setting",
-		"grpc,client=":                           "not a setting",
-		"grpc,colour=red":                        "known: client, connections, data, db, driver, durability, inject, name, pid, queue, server, target",
+		"":             "protocol is missing",
+		"GRPC":         `protocol is "GRPC"`,
+		"grpc,":        "not a setting",
+		"grpc,client":  "not a setting",
+		"grpc,client=": "not a setting",
+		"grpc,colour=red": "known: client, connections, data, db, driver, durability, inject, " +
+			"name, pid, queue, server, target",
 		"grpc,client=a,client=b":                 "client twice",
 		"grpc,connections=0":                     "1 to 10000",
 		"grpc,connections=-1":                    "1 to 10000",
@@ -209,7 +213,10 @@ func TestParseArm(t *testing.T) {
 
 func TestParseUntilAndRate(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]float64{"2%": 0.02, "±2%": 0.02, "± 0.5 %": 0.005, "+-10%": 0.1, "0.1%": 0.001, "50%": 0.5} {
+	for text, want := range map[string]float64{
+		"2%": 0.02, "±2%": 0.02, "± 0.5 %": 0.005, "+-10%": 0.1, "0.1%": 0.001,
+		"50%": 0.5,
+	} {
 		if got, err := plan.ParseUntil(text); err != nil || got != want {
 			t.Errorf("until %q: %v, %v; want %v", text, got, err, want)
 		}
@@ -219,7 +226,10 @@ func TestParseUntilAndRate(t *testing.T) {
 			t.Errorf("until %q is read as %v", text, got)
 		}
 	}
-	for text, want := range map[string]float64{"2k": 2000, "1500": 1500, "1.5k": 1500, "2M/s": 2e6, "0.1": 0.1, "300/s": 300} {
+	for text, want := range map[string]float64{
+		"2k": 2000, "1500": 1500, "1.5k": 1500, "2M/s": 2e6, "0.1": 0.1,
+		"300/s": 300,
+	} {
 		if got, err := plan.ParseRate(text); err != nil || got != want {
 			t.Errorf("rate %q: %v, %v; want %v", text, got, err, want)
 		}
@@ -260,7 +270,8 @@ func TestPresetsAreCompleteable(t *testing.T) {
 		}
 	}
 	_, err := plan.Preset("quik")
-	if err == nil || !strings.Contains(err.Error(), `unknown preset "quik"; did you mean quick? wirelab presets lists all `) {
+	if err == nil || !strings.Contains(err.Error(),
+		`unknown preset "quik"; did you mean quick? wirelab presets lists all `) {
 		t.Errorf("Preset of an unknown name: %v", err)
 	}
 }
@@ -322,7 +333,8 @@ func TestLedgerPresetsShowWhatWasPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l := p.Loads[0]; l.InFlight != want.load.InFlight || l.Streams != want.load.Streams || l.Rate != want.load.Rate {
+		if l := p.Loads[0]; l.InFlight != want.load.InFlight || l.Streams != want.load.Streams ||
+			l.Rate != want.load.Rate {
 			t.Errorf("%s has the load %s", name, l)
 		}
 		for _, f := range p.Published {

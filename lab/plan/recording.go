@@ -91,7 +91,8 @@ func (r Recording) check(field string) error {
 func ParseRecording(name string, data []byte) (Recording, error) {
 	r := Recording{Name: filepath.Base(name)}
 	if len(data) > RecordingFileSize {
-		return r, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; a recording has at most %d", name, len(data), RecordingFileSize)
+		return r, wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; a recording has at most %d", name,
+			len(data), RecordingFileSize)
 	}
 	var err error
 	if text := bytes.TrimLeft(data, " \t\r\n\ufeff"); len(text) > 0 && text[0] == '{' {
@@ -121,7 +122,8 @@ func gapsOfJSON(data []byte) ([]Duration, error) {
 	gaps := make([]Duration, 0, len(file.Gaps))
 	for i, ms := range file.Gaps {
 		if ms == nil { // as programs write what is not a number
-			return nil, errors.New("inter_arrival_ms[" + strconv.Itoa(i) + "] is null; leave it out, or give a number of milliseconds")
+			return nil, errors.New("inter_arrival_ms[" + strconv.Itoa(i) +
+				"] is null; leave it out, or give a number of milliseconds")
 		}
 		gap, err := ofMilliseconds(*ms)
 		if err != nil {
@@ -213,7 +215,8 @@ func takeTime(cell string, last *time.Time) (Duration, bool, error) {
 	}
 	gap := at.Sub(before)
 	if gap < 0 || gap > time.Duration(gapMax) {
-		return 0, false, errors.New(strconv.Quote(shortened(cell)) + " is not 0 to " + gapMax.String() + " after the time before it")
+		return 0, false, errors.New(strconv.Quote(shortened(cell)) + " is not 0 to " + gapMax.String() +
+			" after the time before it")
 	}
 	return Duration(gap), true, nil
 }
@@ -226,11 +229,13 @@ func timeOf(cell string) (time.Time, error) {
 	seconds, fraction, _ := strings.Cut(cell, ".")
 	whole, err := strconv.ParseInt(seconds, 10, 40)
 	if err != nil || whole < 0 || len(fraction) > 9 {
-		return time.Time{}, errors.New(strconv.Quote(shortened(cell)) + " is neither seconds since 1970 nor a time of RFC 3339")
+		return time.Time{}, errors.New(strconv.Quote(shortened(cell)) +
+			" is neither seconds since 1970 nor a time of RFC 3339")
 	}
 	nanoseconds, err := strconv.ParseUint("0"+(fraction + "000000000")[:9], 10, 32)
 	if err != nil {
-		return time.Time{}, errors.New(strconv.Quote(shortened(cell)) + " is neither seconds since 1970 nor a time of RFC 3339")
+		return time.Time{}, errors.New(strconv.Quote(shortened(cell)) +
+			" is neither seconds since 1970 nor a time of RFC 3339")
 	}
 	return time.Unix(whole, int64(nanoseconds)).UTC(), nil
 }

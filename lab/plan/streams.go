@@ -101,7 +101,8 @@ func (p Plan) Streaming() bool { return len(p.Loads) > 0 && p.Loads[0].Streaming
 func (l Load) checkStreams(field string) error {
 	if l.Streams == 0 {
 		if l.Reader != 0 {
-			return outside(field+".reader", number(l.Reader), "left out unless the load has streams, whose readers it slows down")
+			return outside(field+".reader", number(l.Reader),
+				"left out unless the load has streams, whose readers it slows down")
 		}
 		return nil
 	}
@@ -109,7 +110,8 @@ func (l Load) checkStreams(field string) error {
 	case l.InFlight != 0:
 		return bad(field+".in_flight", l.InFlight, "left out with streams, which are held open: there are no calls")
 	case len(l.Stages) > 0:
-		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), "left out with streams, whose rate is constant")
+		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)),
+			"left out with streams, whose rate is constant")
 	case l.Arrivals != "" || l.Spread != 0 || l.Recording.Given() || l.Recording.File != "":
 		return bad(field+".arrivals", l.Arrivals, "left out with streams, whose events are due at equal times")
 	case l.Requests != "":
@@ -125,7 +127,8 @@ func (l Load) checkStreams(field string) error {
 	}
 	each := l.Rate / float64(l.Streams)
 	if each != math.Trunc(each) || each < 1 || each > eventRateMax {
-		return outside(field+".rate", fmt.Sprintf("%s/s in all, %s/s of each of %d streams", number(l.Rate), number(each), l.Streams),
+		return outside(field+".rate",
+			fmt.Sprintf("%s/s in all, %s/s of each of %d streams", number(l.Rate), number(each), l.Streams),
 			fmt.Sprintf("a multiple of the streams, so that each has 1 to %.0f whole events per second", eventRateMax))
 	}
 	return nil
@@ -151,7 +154,8 @@ func (p Plan) checkStreaming() error {
 	}
 	for i, a := range p.Arms {
 		if a.Raw() {
-			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver, "client with streams: the raw driver has requests built beforehand, and reads no streams")
+			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver,
+				"client with streams: the raw driver has requests built beforehand, and reads no streams")
 		}
 	}
 	switch {

@@ -12,27 +12,36 @@ import (
 
 // streaming is a plan with loads of streams.
 func streaming(loads ...plan.Load) plan.Plan {
-	return plan.Plan{Workload: "ledger", Operation: "StreamTransactions", Arms: []plan.Arm{{Protocol: "grpc"}, {Protocol: "sse"}}, Loads: loads}
+	return plan.Plan{
+		Workload: "ledger", Operation: "StreamTransactions",
+		Arms: []plan.Arm{{Protocol: "grpc"}, {Protocol: "sse"}}, Loads: loads,
+	}
 }
 
 // TestPlansOfStreams: a rate is that of all streams together and says so, and
 // each stream has a part of it that is whole (grb-M03, R16).
 func TestPlansOfStreams(t *testing.T) {
 	t.Parallel()
-	p, err := streaming(plan.Load{Rate: 10_000, Streams: 10}, plan.Load{Rate: 10_000, Streams: 10, Reader: 0.5}, plan.Load{Rate: 100, Streams: 1}).Complete()
+	p, err := streaming(plan.Load{Rate: 10_000, Streams: 10}, plan.Load{Rate: 10_000, Streams: 10, Reader: 0.5},
+		plan.Load{Rate: 100, Streams: 1}).Complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"10 streams at 10000/s in all", "10 streams at 10000/s in all, read at 50 %", "1 stream at 100/s"} {
+	for i, want := range []string{
+		"10 streams at 10000/s in all", "10 streams at 10000/s in all, read at 50 %",
+		"1 stream at 100/s",
+	} {
 		if got := p.Loads[i].String(); got != want {
 			t.Errorf("load %d is called %q, want %q", i, got, want)
 		}
 	}
 	l := p.Loads[1]
-	if l.EachRate() != 1000 || l.Width() != 10 || !l.Slow() || p.Loads[0].Slow() || !p.Streaming() || !l.Open() || l.InFlight != 0 || l.Arrivals != "" {
+	if l.EachRate() != 1000 || l.Width() != 10 || !l.Slow() || p.Loads[0].Slow() || !p.Streaming() || !l.Open() ||
+		l.InFlight != 0 || l.Arrivals != "" {
 		t.Errorf("%+v", l)
 	}
-	if p.Primary != plan.EventServerCPU || p.Floor != plan.FloorNone || p.Slice != plan.Duration(2*time.Second) || p.Slices != 3 {
+	if p.Primary != plan.EventServerCPU || p.Floor != plan.FloorNone || p.Slice != plan.Duration(2*time.Second) ||
+		p.Slices != 3 {
 		t.Errorf("primary %s, floor %s, %d slices of %v", p.Primary, p.Floor, p.Slices, p.Slice)
 	}
 	if again, err := p.Complete(); err != nil || !reflect.DeepEqual(again, p) {
@@ -75,15 +84,24 @@ func TestPlansOfStreamsThatCannotBe(t *testing.T) {
 			l.Rate, l.Stages = 0, []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}}
 		}),
 		"loads[0].reader is 1.5": with(func(l *plan.Load) { l.Reader = 1.5 }),
-		"loads[0].reader is 0.5; it must be left out unless the load has streams": {Workload: "w", Operation: "O", Arms: []plan.Arm{{Protocol: "grpc"}}, Loads: []plan.Load{{Rate: 5, Reader: 0.5}}},
+		"loads[0].reader is 0.5; it must be left out unless the load has streams": {
+			Workload: "w", Operation: "O",
+			Arms: []plan.Arm{{Protocol: "grpc"}}, Loads: []plan.Load{{Rate: 5, Reader: 0.5}},
+		},
 		"loads[1] is 10/s":           streaming(sound, plan.Load{Rate: 10}),
 		"unlike the loads before it": streaming(sound, sound),
 		"floor is \"auto\"":          whole(func(p *plan.Plan) { p.Floor = plan.FloorAuto }),
 		"a metric of streams":        whole(func(p *plan.Plan) { p.Primary = plan.ServerCPU }),
 		"requests is \"known\"":      whole(func(p *plan.Plan) { p.Requests = "known" }),
 		"arms[1].driver is \"raw\"":  whole(func(p *plan.Plan) { p.Arms[1].Driver = plan.DriverRaw }),
-		"whose process is not ours":  whole(func(p *plan.Plan) { p.Arms[1].Target, p.Primary = "127.0.0.1:1", plan.EventServerCPU }),
-		"a metric of calls":          {Workload: "w", Operation: "O", Arms: []plan.Arm{{Protocol: "grpc"}}, Primary: plan.DeliveryP99},
+		"whose process is not ours": whole(func(p *plan.Plan) {
+			p.Arms[1].Target, p.Primary = "127.0.0.1:1",
+				plan.EventServerCPU
+		}),
+		"a metric of calls": {
+			Workload: "w", Operation: "O", Arms: []plan.Arm{{Protocol: "grpc"}},
+			Primary: plan.DeliveryP99,
+		},
 	} {
 		_, err := p.Complete()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -97,7 +115,8 @@ func TestPlansOfStreamsThatCannotBe(t *testing.T) {
 // TestStreamsInAFile: a plan file says the same, and the schema takes it.
 func TestStreamsInAFile(t *testing.T) {
 	t.Parallel()
-	text := "workload: ledger\noperation: StreamTransactions\narms: [{protocol: grpc}]\nloads: [{rate: 10000, streams: 10, reader: 0.5}]\n"
+	text := "workload: ledger\noperation: StreamTransactions\narms: [{protocol: grpc}]\nloads: [{rate: 10000, " +
+		"streams: 10, reader: 0.5}]\n"
 	p, err := plan.Parse("streams.yaml", []byte(text))
 	if err != nil || p.Loads[0].Streams != 10 || p.Loads[0].Reader != 0.5 {
 		t.Errorf("%+v, %v", p.Loads, err)

@@ -32,7 +32,10 @@ func TestProcessOfTarget(t *testing.T) {
 // Server CPU decides where it can be known of every arm, and is refused where it cannot.
 func TestServerCPUOfTargets(t *testing.T) {
 	t.Parallel()
-	p := plan.Plan{Workload: "toy", Operation: "Double", Arms: []plan.Arm{{Protocol: "grpc"}, {Protocol: "grpc", Target: "127.0.0.1:9000", PID: 7}}}
+	p := plan.Plan{
+		Workload: "toy", Operation: "Double",
+		Arms: []plan.Arm{{Protocol: "grpc"}, {Protocol: "grpc", Target: "127.0.0.1:9000", PID: 7}},
+	}
 	if done, err := p.Complete(); err != nil || done.Primary != plan.ServerCPU {
 		t.Errorf("with its process: %q, %v", done.Primary, err)
 	}

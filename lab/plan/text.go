@@ -45,11 +45,13 @@ func ParseRate(text string) (float64, error) {
 		}
 	}
 	if !decimal.MatchString(number) {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "rate %.40q is not requests per second: write 1500, 2k or 1.5M", text)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument,
+			"rate %.40q is not requests per second: write 1500, 2k or 1.5M", text)
 	}
 	rate, err := strconv.ParseFloat(number+exponent, 64)
 	if err != nil || rate < rateMin || rate > rateMax {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "rate %.40q is outside %g/s to %.0f/s", text, rateMin, rateMax)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "rate %.40q is outside %g/s to %.0f/s", text, rateMin,
+			rateMax)
 	}
 	return rate, nil
 }
@@ -174,7 +176,11 @@ func (a *Arm) set(key, value string) error {
 		}
 		a.Connections = n
 	default:
-		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "queue", "durability", "connections", "target", "pid", "name"})
+		return wirelab.UnknownName("setting", key,
+			[]string{
+				"server", "client", "driver", "inject", "data", "db", "queue", "durability", "connections",
+				"target", "pid", "name",
+			})
 	}
 	return nil
 }

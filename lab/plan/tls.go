@@ -42,7 +42,8 @@ func (t TLS) Check() error {
 	case (t.Cert == "") != (t.Key == ""):
 		return wirelab.Errorf(wirelab.InvalidArgument, "a client certificate is two files: give both cert and key")
 	case t.Insecure && t.CA != "":
-		return wirelab.Errorf(wirelab.InvalidArgument, "insecure takes any certificate, and ca says which to trust: leave one of them out")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"insecure takes any certificate, and ca says which to trust: leave one of them out")
 	case t.ServerName != "" && !hostName.MatchString(t.ServerName):
 		return bad("server_name", t.ServerName, "the name of a host, such as api.example.org")
 	}
@@ -53,7 +54,8 @@ func (t TLS) Check() error {
 func (p Plan) checkTLS() error {
 	if p.TLS.Given() && !p.remote() {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"ca, cert, key, server_name and insecure are for targets, and no arm has one; write PROTOCOL,target=HOST:PORT, or leave them out")
+			"ca, cert, key, server_name and insecure are for targets, and no arm has one; write "+
+				"PROTOCOL,target=HOST:PORT, or leave them out")
 	}
 	return p.TLS.Check()
 }

@@ -36,7 +36,8 @@ func (a Arm) Direct() bool { return a.Protocol == DirectProtocol }
 func (a Arm) checkDirect() error {
 	switch {
 	case a.Direct() && a.Tool() != toolDirect:
-		return bad("driver", a.Driver, DriverTool+toolDirect+": an arm "+DirectProtocol+" is the database without a service")
+		return bad("driver", a.Driver,
+			DriverTool+toolDirect+": an arm "+DirectProtocol+" is the database without a service")
 	case !a.Direct() && a.Tool() == toolDirect:
 		return bad("protocol", a.Protocol,
 			DirectProtocol+": "+toolDirect+" runs statements of a database, and calls no service")
@@ -90,7 +91,8 @@ func (p Plan) checkTools() error {
 		driver := fmt.Sprintf("arms[%d].driver", i)
 		for n, l := range p.Loads {
 			if l.Streaming() || l.Messaging() || len(l.Stages) > 0 || l.Recording.Given() {
-				return bad(driver, a.Driver, "client or raw with "+l.String()+": tools make calls, in a closed loop or at one rate")
+				return bad(driver, a.Driver,
+					"client or raw with "+l.String()+": tools make calls, in a closed loop or at one rate")
 			}
 			if err := a.checkToolRate(l, driver, fmt.Sprintf("loads[%d].arrivals", n)); err != nil {
 				return err

@@ -41,10 +41,14 @@ func TestPlansWithTools(t *testing.T) {
 			p.Arms[1].Driver, p.Loads = "tool:h2load", []plan.Load{{Rate: 100, Arrivals: plan.Poisson}}
 		}, plan.Constant},
 		"stages": {func(p *plan.Plan) {
-			p.Arms[1].Driver, p.Loads = "tool:k6", []plan.Load{{Stages: []plan.Stage{{For: 1000 * milli, From: 1, To: 9}}}}
+			p.Arms[1].Driver, p.Loads = "tool:k6",
+				[]plan.Load{{Stages: []plan.Stage{{For: 1000 * milli, From: 1, To: 9}}}}
 		}, "one rate"},
-		"a database with a driver of ours": {func(p *plan.Plan) { p.Arms[1] = plan.Arm{Protocol: "postgres"} }, "tool:pgbench"},
-		"pgbench before a service":         {func(p *plan.Plan) { p.Arms[1].Driver = "tool:pgbench" }, "postgres"},
+		"a database with a driver of ours": {
+			func(p *plan.Plan) { p.Arms[1] = plan.Arm{Protocol: "postgres"} },
+			"tool:pgbench",
+		},
+		"pgbench before a service": {func(p *plan.Plan) { p.Arms[1].Driver = "tool:pgbench" }, "postgres"},
 		"a database that is none": {func(p *plan.Plan) {
 			p.Arms[1] = plan.Arm{Protocol: "postgres", Driver: "tool:pgbench"}
 		}, "--db postgres"},

@@ -67,7 +67,8 @@ func (l *Lab) Present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Abs
 	}
 	p, absent := result.Without(p, why)
 	if len(p.Arms) == 0 || tools && len(p.Arms) == 1 { // a driver is to be compared with another
-		return p, nil, wirelab.Errorf(wirelab.NotFound, "there is nothing to measure: %s", strings.Join(l.Absences(absent), "; "))
+		return p, nil, wirelab.Errorf(wirelab.NotFound, "there is nothing to measure: %s",
+			strings.Join(l.Absences(absent), "; "))
 	}
 	return p, absent, nil
 }

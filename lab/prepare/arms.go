@@ -24,16 +24,8 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range p.Loads {
-		if err := catalog.KnownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
-			return nil, err
-		}
-		if !l.Streaming() {
-			continue
-		}
-		if err := catalog.Streams(work, p.OperationOf(l)); err != nil {
-			return nil, err
-		}
+	if err := knownLoads(work, p); err != nil {
+		return nil, err
 	}
 	if err := brokerbench.Check(p); err != nil {
 		return nil, err
@@ -57,10 +49,11 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 			return nil, err
 		}
 		if arm.Inject != "" && arm.Target != "" {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"arm %s has both inject and target: only a server that is started here can be made to do something",
+				arm.Name)
 		}
-		if arm.Hops > 0 && (cell.Protocol.Pipeline || cell.Protocol.Secure || cell.Protocol.Network != "tcp" ||
-			p.Messaging() || l.Services.Made != nil) {
+		if arm.Hops > 0 && (!passable(cell.Protocol) || p.Messaging() || l.Services.Made != nil) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has hops: they can stand before a server of "+
 				"ours that is called over TCP without TLS, and not before this one", arm.Name)
 		}
@@ -70,8 +63,9 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 		described := result.Arm{
 			Name: arm.Name, Protocol: cell.Protocol.Name,
 			Transport: cell.Protocol.Transport, Framing: cell.Protocol.Framing,
-			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
-			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
+			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure,
+			Multiplexed: cell.Protocol.Multiplexed,
+			Server:      cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
 			Floorless: experiment.Floorless(arm, cell.Null != nil || p.Messaging()),
 			Data:      catalog.DataName(work, p.DataOf(arm)),
 		}
@@ -89,6 +83,25 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	}
 	return arms, l.checkSecure(ctx, p, cells)
 }
+
+// knownLoads tells what a workload does not know of the calls and streams of a plan.
+func knownLoads(work wirelab.Work, p plan.Plan) error {
+	for _, l := range p.Loads {
+		if err := catalog.KnownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
+			return err
+		}
+		if !l.Streaming() {
+			continue
+		}
+		if err := catalog.Streams(work, p.OperationOf(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passable reports whether a process in between can take calls of a protocol and make them again.
+func passable(p wirelab.Protocol) bool { return !p.Pipeline && !p.Secure && p.Network == "tcp" }
 
 // carries tells why a cell, with the driver of an arm, cannot carry operations.
 func carries(cell wirelab.Cell, arm plan.Arm, p plan.Plan) error {
@@ -118,7 +131,9 @@ func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
 	if host == "127.0.0.1" {
 		return nil
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: give that name with --server-name, or leave --network out", arm.Name, host)
+	return wirelab.Errorf(wirelab.InvalidArgument,
+		"arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not "+
+			"name: give that name with --server-name, or leave --network out", arm.Name, host)
 }
 
 // RawFor reports whether there is a raw driver for an arm. What is unknown is
@@ -155,8 +170,10 @@ func (l *Lab) checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell)
 			return err
 		}
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "--ca, --cert, --key, --server-name and --insecure are for targets over TLS, and no arm with a target uses TLS; "+
-		"see wirelab matrix for the protocols that do")
+	return wirelab.Errorf(wirelab.InvalidArgument,
+		"--ca, --cert, --key, --server-name and --insecure are for targets over TLS, and no arm with a target "+
+			"uses TLS; "+
+			"see wirelab matrix for the protocols that do")
 }
 
 // toolCarries tells why another load generator cannot drive an arm, as far as that is known before it has seen a
@@ -166,18 +183,21 @@ func toolCarries(cell wirelab.Cell, arm plan.Arm, p plan.Plan) error {
 		return scripted(cell, p)
 	}
 	if arm.Null() && (cell.Null == nil || arm.Inject != "" || arm.Database != "") {
-		return wirelab.Errorf(wirelab.InvalidArgument, "server=%s: no null responder speaks %s, or it is to do more than nothing; leave server= out, "+
-			"or inject= and db=", arm.Server, arm.Protocol)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"server=%s: no null responder speaks %s, or it is to do more than nothing; leave server= out, "+
+				"or inject= and db=", arm.Server, arm.Protocol)
 	}
 	if arm.Tool() == "" {
 		return nil
 	}
 	if cell.Protocol.Secure || cell.Protocol.Network != "tcp" || strings.HasPrefix(arm.Target, "unix:") {
-		return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s calls over TCP without TLS only, and so not %s", arm.Driver, arm.Protocol)
+		return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s calls over TCP without TLS only, and so not %s",
+			arm.Driver, arm.Protocol)
 	}
 	for _, o := range p.Operations() {
 		if slices.Contains(cell.Fresh, o) {
-			return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s repeats one request, and each of %s may be made once only", arm.Driver, o)
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"driver=%s repeats one request, and each of %s may be made once only", arm.Driver, o)
 		}
 	}
 	_, err := tool.Named(arm.Tool())

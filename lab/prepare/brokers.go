@@ -61,7 +61,9 @@ func VariableOf(broker string) string {
 }
 
 // withBrokers is the bench of a plan of messages.
-func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
+func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, program string,
+	p plan.Plan,
+) (experiment.Bench, error) {
 	var makes []string
 	for _, arm := range p.Arms {
 		makes = append(makes, bench.Kind(arm))
@@ -70,7 +72,8 @@ func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 	if err != nil {
 		return nil, err
 	}
-	return bench.New(usual, bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs}, p), nil
+	return bench.New(usual, bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs},
+		p), nil
 }
 
 // BrokerPrograms are what nodes of brokers are; a program is looked for where a broker
@@ -95,10 +98,12 @@ func (l *Lab) BrokerPrograms(ctx context.Context, program string, makes ...strin
 }
 
 // NullBrokers makes benches whose brokers are null ones with arguments, for the self-test.
-func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
+func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan,
+	args ...string) (experiment.Bench, error) {
 	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
 		programs := cluster.Programs{Null: target.Command{Path: program, Args: append([]string{NullBroker}, args...)}}
-		return bench.Nulls{Bench: bench.New(usual, bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs}, p)}, nil
+		return bench.Nulls{Bench: bench.New(usual,
+			bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs}, p)}, nil
 	}
 }
 
@@ -124,5 +129,8 @@ func BrokerVariables() map[string]string {
 
 // Nulls make brokers that speak a protocol and do nothing, by kind; o is read when one is made.
 func Nulls(o *null.Options) map[string]func() *null.Server {
-	return map[string]func() *null.Server{drivers.NATS: func() *null.Server { return null.NATS(*o) }, drivers.RabbitMQ: null.AMQP}
+	return map[string]func() *null.Server{
+		drivers.NATS:     func() *null.Server { return null.NATS(*o) },
+		drivers.RabbitMQ: null.AMQP,
+	}
 }

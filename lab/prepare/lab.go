@@ -1,5 +1,6 @@
-// Package prepare makes a plan ready to be measured: it finds its arms, sees to it that their brokers, databases and tools are
-// there, and joins all of it to a conductor. It knows who can do what, and must not know what was typed, or how it is shown.
+// Package prepare makes a plan ready to be measured: it finds its arms, sees to it that their brokers, databases and
+// tools are there, and joins all of it to a conductor. It knows who can do what, and must not know what was typed, or
+// how it is shown.wn.
 package prepare
 
 import (

@@ -88,7 +88,8 @@ const (
 func (l *Lab) SliceFor(ctx context.Context, p plan.Plan) (plan.Duration, error) {
 	p.Arms = oneOfEach(p)
 	p.Loads = p.Loads[:min(1, len(p.Loads))]
-	p.Slices, p.Slice, p.WarmUp, p.Primary, p.Floor = 1, sliceLook, plan.Duration(50*time.Millisecond), "", plan.FloorNone
+	p.Slices, p.Slice, p.WarmUp, p.Primary, p.Floor = 1, sliceLook, plan.Duration(50*time.Millisecond), "",
+		plan.FloorNone
 	p.Explain, p.Published, p.Notes, p.Contrasts, p.Advice = plan.Corners{}, nil, nil, nil, nil
 	r, err := l.Look(ctx, p, "looking how long calls take")
 	if err != nil {

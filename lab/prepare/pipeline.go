@@ -24,11 +24,15 @@ func (f *Pipeline) checkTopology() error {
 	case !f.Topology:
 		return nil
 	case !slices.Contains(f.Brokers, stack.RabbitMQ):
-		return wirelab.Errorf(wirelab.InvalidArgument, "--published-topology is RabbitMQ's, and --broker %s does not ask for it", strings.Join(f.Brokers, ","))
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"--published-topology is RabbitMQ's, and --broker %s does not ask for it", strings.Join(f.Brokers, ","))
 	case f.Direct:
-		return wirelab.Errorf(wirelab.InvalidArgument, "--published-topology with --direct: each listener gets each entry, and two would store it twice; leave one of them out")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"--published-topology with --direct: each listener gets each entry, and two would store it twice; leave "+
+				"one of them out")
 	case f.Queue != "":
-		return wirelab.Errorf(wirelab.InvalidArgument, "--published-topology has a queue of its own for each listener; leave --queue out")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"--published-topology has a queue of its own for each listener; leave --queue out")
 	}
 	return nil
 }
@@ -60,7 +64,8 @@ func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.O
 		Say: func(p stack.Part) { l.Tell.Note("%s is up%s", p.Name, about(p)) },
 	}
 	if _, err := gateway.New(gateway.Options{Origins: f.Origins}); err != nil {
-		return o, wirelab.Errorf(wirelab.InvalidArgument, "--allow-origin: %s; want one such as http://localhost", fault.Describe(err))
+		return o, wirelab.Errorf(wirelab.InvalidArgument, "--allow-origin: %s; want one such as http://localhost",
+			fault.Describe(err))
 	}
 	var err error
 	if len(f.Brokers) == 0 {
@@ -71,7 +76,10 @@ func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.O
 	if o.Brokers, err = f.kinds(l); err != nil {
 		return o, err
 	}
-	for flag, address := range map[string]string{"--addr": f.Addr, "--logger-http": f.Http, "--logger-grpc": f.Grpc, "--logger-rpc": f.Rpc} {
+	for flag, address := range map[string]string{
+		"--addr": f.Addr, "--logger-http": f.Http, "--logger-grpc": f.Grpc,
+		"--logger-rpc": f.Rpc,
+	} {
 		if err := free(ctx, flag, address); err != nil {
 			return o, err
 		}
@@ -84,7 +92,8 @@ func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.O
 		return o, err
 	}
 	if f.Direct && o.Database.Kind == "" {
-		return o, wirelab.Errorf(wirelab.InvalidArgument, "--direct: a listener cannot store in the logger's memory; give --db postgres or embedded")
+		return o, wirelab.Errorf(wirelab.InvalidArgument,
+			"--direct: a listener cannot store in the logger's memory; give --db postgres or embedded")
 	}
 	return o, nil
 }
@@ -92,7 +101,8 @@ func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.O
 // free sees to it before anything is started that an address can be listened on.
 func free(ctx context.Context, flag, address string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.100q is not host:port, such as 127.0.0.1:8080", flag, address)
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.100q is not host:port, such as 127.0.0.1:8080", flag,
+			address)
 	}
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -114,7 +124,8 @@ func (f *Pipeline) usualBroker(ctx context.Context, l *Lab, o *stack.Options) ([
 	case wirelab.CodeOf(err) != wirelab.NotFound || f.Direct || f.Topology || f.Queue != "":
 		return nil, err
 	}
-	l.Tell.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing to be installed: --broker nats", fault.Describe(err))
+	l.Tell.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing to be installed: "+
+		"--broker nats", fault.Describe(err))
 	o.Absent = map[string]string{stack.PathName(stack.RabbitMQ, false): fault.Describe(err)}
 	return []string{noBroker}, nil
 }
@@ -125,11 +136,14 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 	if slices.Contains(names, noBroker) {
 		switch {
 		case len(names) > 1:
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--broker %s: none is without others", strings.Join(names, ","))
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--broker %s: none is without others",
+				strings.Join(names, ","))
 		case f.Topology:
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--published-topology is RabbitMQ's, and --broker none is without it")
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--published-topology is RabbitMQ's, and --broker none is without it")
 		case f.Direct:
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--direct is a listener, and without a broker there is nothing to listen to")
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--direct is a listener, and without a broker there is nothing to listen to")
 		}
 		return nil, nil
 	}
@@ -139,7 +153,9 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 	} {
 		urls[kind] = either(l, given.url, BrokerVariables()[kind])
 		if given.url != "" && !slices.Contains(names, kind) {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--%s is the address of a broker that --broker %s does not ask for", given.flag, strings.Join(names, ","))
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--%s is the address of a broker that --broker %s does not ask for", given.flag,
+				strings.Join(names, ","))
 		}
 	}
 	if err := f.checkTopology(); err != nil {
@@ -159,7 +175,8 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 		if name == stack.RabbitMQ {
 			b.Queue.Kind, b.PublishedTopology = workqueue.Kind(f.Queue), f.Topology
 		} else if f.Queue != "" && !slices.Contains(names, stack.RabbitMQ) {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--queue needs --broker rabbitmq; NATS JetStream and Hermes have one kind each")
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--queue needs --broker rabbitmq; NATS JetStream and Hermes have one kind each")
 		}
 		if err := CheckQueue(b.Queue); err != nil {
 			return nil, err
@@ -172,7 +189,8 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 // CheckQueue tells what is wrong with the queue's flags in their words.
 func CheckQueue(o workqueue.Options) error {
 	if o.Kind != "" && o.Kind != workqueue.Quorum && o.Kind != workqueue.Classic {
-		return wirelab.UnknownName("queue", string(o.Kind), []string{string(workqueue.Quorum), string(workqueue.Classic)})
+		return wirelab.UnknownName("queue", string(o.Kind),
+			[]string{string(workqueue.Quorum), string(workqueue.Classic)})
 	}
 	if err := o.Complete().Validate(); err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s", fault.Describe(err))

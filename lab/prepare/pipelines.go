@@ -11,7 +11,9 @@ import (
 
 // withPipelines is the bench of a plan, with pipelines if any arm is a path
 // through one.
-func (l *Lab) withPipelines(usual *experiment.Processes, program string, p plan.Plan, sources map[string]string) experiment.Bench {
+func (l *Lab) withPipelines(usual *experiment.Processes, program string, p plan.Plan,
+	sources map[string]string,
+) experiment.Bench {
 	if !slices.ContainsFunc(p.Arms, func(arm plan.Arm) bool { return bench.Path(arm.Protocol) }) {
 		return usual
 	}

@@ -15,7 +15,9 @@ import (
 )
 
 // CapacitySearch is the plan and the settings of the search.
-func CapacitySearch(p plan.Plan, objective capacity.Objective, inFlight, rounds int, probe time.Duration) (plan.Plan, result.Capacity) {
+func CapacitySearch(p plan.Plan, objective capacity.Objective, inFlight, rounds int,
+	probe time.Duration,
+) (plan.Plan, result.Capacity) {
 	p.Loads = []plan.Load{{InFlight: inFlight}}
 	p.Floor = plan.FloorNone
 	p.Slices, p.Slice = 5, plan.Duration(100*time.Millisecond)
@@ -60,7 +62,8 @@ func Levels(to, rates string, steps int) ([]float64, error) {
 		all = append(all, rate)
 	}
 	if len(all) < curve.LeastLevels {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--rates has %d; a curve needs %d", len(all), curve.LeastLevels)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--rates has %d; a curve needs %d", len(all),
+			curve.LeastLevels)
 	}
 	return all, nil
 }

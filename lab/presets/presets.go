@@ -1,5 +1,5 @@
-// Package presets shows the experiments that are ready to run: in groups, with about how long each takes. It knows plans and
-// words, and must not know how one is run.
+// Package presets shows the experiments that are ready to run: in groups, with about how long each takes. It knows
+// plans and words, and must not know how one is run.
 package presets
 
 import (
@@ -68,8 +68,9 @@ func Text(all []plan.Plan, columns int) string {
 	}
 	heading("Others", func(plan.Plan) bool { return true })
 	b.WriteString("\n")
-	b.WriteString(paragraph.Hang("", 0, "Run one with: wirelab run NAME. See its arms and settings with: wirelab presets NAME. "+
-		"Times are computed from the plans, for an idle machine.", columns))
+	b.WriteString(paragraph.Hang("", 0,
+		"Run one with: wirelab run NAME. See its arms and settings with: wirelab presets NAME. "+
+			"Times are computed from the plans, for an idle machine.", columns))
 	return b.String()
 }
 
@@ -96,7 +97,8 @@ func aboutTime(p plan.Plan) string {
 		round += start + slice + unsteady*time.Duration(done.WarmUp)
 	}
 	round *= time.Duration(len(done.Arms))
-	whole := max(time.Duration(done.Rounds.Min)*round, min(time.Duration(done.For), time.Duration(max(done.Rounds.Max, done.Rounds.Min))*round))
+	whole := max(time.Duration(done.Rounds.Min)*round,
+		min(time.Duration(done.For), time.Duration(max(done.Rounds.Max, done.Rounds.Min))*round))
 	if whole < 90*time.Minute {
 		return fmt.Sprintf("%d min", max(1, int((whole+30*time.Second)/time.Minute)))
 	}

@@ -90,7 +90,8 @@ func TestUsageOverAStretch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if used.Wall < plan.Duration(10*time.Millisecond) || used.CPU <= 0 || *used.GarbageCycles == 0 || used.PauseP99 <= 0 || used.Waited < 0 || used.ResidentBytes == 0 {
+		if used.Wall < plan.Duration(10*time.Millisecond) || used.CPU <= 0 || *used.GarbageCycles == 0 ||
+			used.PauseP99 <= 0 || used.Waited < 0 || used.ResidentBytes == 0 {
 			t.Errorf("used %+v", used)
 		}
 	}
@@ -113,7 +114,8 @@ func TestPressureFiles(t *testing.T) {
 		name, text string
 		want       time.Duration
 	}{
-		{"both lines", "some avg10=1.35 avg60=1.17 avg300=2.37 total=3883091257\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n", 3883091257 * time.Microsecond},
+		{"both lines", "some avg10=1.35 avg60=1.17 avg300=2.37 total=3883091257\nfull avg10=0.00 avg60=0.00 " +
+			"avg300=0.00 total=7\n", 3883091257 * time.Microsecond},
 		{"only the line of all", "full avg10=0.00 total=7\n", unknown},
 		{"no number", "some total=many\n", unknown},
 		{"nothing", "", unknown},
@@ -133,9 +135,13 @@ func TestThrottlingIsFoundInBothVersions(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"version 2", "0::/user.slice/me.scope\n", []string{"/sys/fs/cgroup/user.slice/me.scope", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"}},
+		{
+			"version 2", "0::/user.slice/me.scope\n",
+			[]string{"/sys/fs/cgroup/user.slice/me.scope", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"},
+		},
 		{"version 1", "3:memory:/x\n2:cpu,cpuacct:/docker\n", []string{
-			"/sys/fs/cgroup/cpu,cpuacct/docker", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu/docker", "/sys/fs/cgroup/cpu",
+			"/sys/fs/cgroup/cpu,cpuacct/docker", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu/docker",
+			"/sys/fs/cgroup/cpu",
 		}},
 		{"a path that would climb out", "0::/../../etc\n", []string{"/sys/fs/cgroup/etc", "/sys/fs/cgroup"}},
 		{"no lines that it knows", "x\n\n", nil},
@@ -166,7 +172,10 @@ func TestUnknownNoiseIsNotSilence(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	before := CPUTimes{At: began, CPUPressure: time.Second, IOPressure: 0, Throttled: 5}
-	after := CPUTimes{At: began.Add(10 * time.Second), CPUPressure: 3 * time.Second, IOPressure: time.Second, Throttled: 8}
+	after := CPUTimes{
+		At: began.Add(10 * time.Second), CPUPressure: 3 * time.Second, IOPressure: time.Second,
+		Throttled: 8,
+	}
 	if n := Noise(before, after, 0); n.CPUPressure != 0.2 || n.IOPressure != 0.1 || n.Throttled != 3 {
 		t.Errorf("%+v, want 20 %%, 10 %% and 3ns", n)
 	}

@@ -46,9 +46,13 @@ func groupMemory(root fs.FS) (left uint64, limited bool) {
 	left = math.MaxUint64
 	for _, folder := range groupFolders(textOf(root, "proc/self/cgroup"), "memory") {
 		group := strings.TrimPrefix(folder, "/")
-		for _, files := range [][2]string{{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
+		for _, files := range [][2]string{
+			{"memory.max", "memory.current"},
+			{"memory.limit_in_bytes", "memory.usage_in_bytes"},
+		} {
 			// Without a limit it is no number, "max", or one beyond any memory.
-			most, used := numbersOf(textOf(root, path.Join(group, files[0]))), numbersOf(textOf(root, path.Join(group, files[1])))
+			most, used := numbersOf(textOf(root, path.Join(group, files[0]))),
+				numbersOf(textOf(root, path.Join(group, files[1])))
 			if len(most) != 1 || len(used) != 1 || most[0] <= 0 || most[0] >= math.MaxInt64/2 {
 				continue
 			}

@@ -86,7 +86,8 @@ func listening(root fs.FS, network string, hosts []netip.Addr, port uint16) map[
 	for _, file := range []string{network, network + "6"} {
 		for line := range strings.Lines(textOf(root, path.Join("proc/net", file))) {
 			s, ok := readSocket(line)
-			if ok && s.state == state && s.local.Port() == port && (s.local.Addr().IsUnspecified() || slices.Contains(hosts, s.local.Addr())) {
+			if ok && s.state == state && s.local.Port() == port &&
+				(s.local.Addr().IsUnspecified() || slices.Contains(hosts, s.local.Addr())) {
 				all[s.file] = true
 			}
 		}

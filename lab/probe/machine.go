@@ -141,7 +141,8 @@ func cores(root fs.FS, cpus []int) [][]int {
 			continue
 		}
 		core := []int{cpu}
-		list := textOf(root, path.Join("sys/devices/system/cpu", "cpu"+strconv.Itoa(cpu), "topology/thread_siblings_list"))
+		list := textOf(root, path.Join("sys/devices/system/cpu", "cpu"+strconv.Itoa(cpu),
+			"topology/thread_siblings_list"))
 		for _, sibling := range cpuList(list) {
 			if sibling != cpu && slices.Contains(cpus, sibling) {
 				core = append(core, sibling)

@@ -25,10 +25,11 @@ func TestMachineReadsWhatTheKernelTells(t *testing.T) {
 	m := ReadMachine(filesOf(map[string]string{
 		"sys/devices/system/cpu/intel_pstate/no_turbo":                      "0",
 		"sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc hpet acpi_pm",
-		"proc/self/cgroup":                      "0::/a/b",
-		"sys/fs/cgroup/a/b/cpu.max":             "max 100000",
-		"sys/fs/cgroup/a/cpu.max":               "150000 100000",
-		"proc/meminfo":                          "MemTotal: 1000 kB\nMemAvailable:  500 kB\nSwapTotal: 100 kB\nSwapFree: 40 kB",
+		"proc/self/cgroup":          "0::/a/b",
+		"sys/fs/cgroup/a/b/cpu.max": "max 100000",
+		"sys/fs/cgroup/a/cpu.max":   "150000 100000",
+		"proc/meminfo": "MemTotal: 1000 kB\nMemAvailable:  500 kB\nSwapTotal: 100 " +
+			"kB\nSwapFree: 40 kB",
 		"proc/loadavg":                          "1.25 0.5 0.1 2/300 4242",
 		"sys/class/power_supply/AC/type":        "Mains",
 		"sys/class/power_supply/BAT0/type":      "Battery",
@@ -47,7 +48,8 @@ func TestMachineReadsWhatTheKernelTells(t *testing.T) {
 		t.Errorf("of this machine itself: %+v", m)
 	}
 	empty := ReadMachine(fstest.MapFS{})
-	if empty.Turbo != "" || empty.Quota != 0 || empty.Load >= 0 || empty.Battery != "" || empty.MTU != 0 || empty.Ports != 0 || len(empty.Shared) != 0 {
+	if empty.Turbo != "" || empty.Quota != 0 || empty.Load >= 0 || empty.Battery != "" || empty.MTU != 0 ||
+		empty.Ports != 0 || len(empty.Shared) != 0 {
 		t.Errorf("of nothing: %+v", empty)
 	}
 }
@@ -58,12 +60,22 @@ func TestQuotaOfTheFirstVersion(t *testing.T) {
 		files map[string]string
 		want  float64
 	}{
-		"alone": {map[string]string{"proc/self/cgroup": "3:cpu:/x", "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "50000", "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000"}, 0.5},
+		"alone": {map[string]string{
+			"proc/self/cgroup": "3:cpu:/x", "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "50000",
+			"sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000",
+		}, 0.5},
 		"mounted together": {map[string]string{
-			"proc/self/cgroup": "3:cpu,cpuacct:/", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "200000", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
+			"proc/self/cgroup": "3:cpu,cpuacct:/", "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "200000",
+			"sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
 		}, 2},
-		"without a limit": {map[string]string{"proc/self/cgroup": "3:cpu:/", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, 0},
-		"of another kind": {map[string]string{"proc/self/cgroup": "3:cpuset:/", "sys/fs/cgroup/cpuset/cpu.cfs_quota_us": "1", "sys/fs/cgroup/cpuset/cpu.cfs_period_us": "1"}, 0},
+		"without a limit": {map[string]string{
+			"proc/self/cgroup": "3:cpu:/", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1",
+			"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+		}, 0},
+		"of another kind": {map[string]string{
+			"proc/self/cgroup":                      "3:cpuset:/",
+			"sys/fs/cgroup/cpuset/cpu.cfs_quota_us": "1", "sys/fs/cgroup/cpuset/cpu.cfs_period_us": "1",
+		}, 0},
 	} {
 		if got := quota(filesOf(c.files)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -86,7 +98,10 @@ func TestCoresAreSharedByThreads(t *testing.T) {
 	if got := cores(fstest.MapFS{}, []int{0, 3}); !reflect.DeepEqual(got, [][]int{{0}, {3}}) {
 		t.Errorf("of nothing: %v", got)
 	}
-	for text, want := range map[string][]int{"0-2,7": {0, 1, 2, 7}, "": nil, "x": nil, "3-1": nil, "0-99999999": nil, "-1": nil} {
+	for text, want := range map[string][]int{
+		"0-2,7": {0, 1, 2, 7}, "": nil, "x": nil, "3-1": nil, "0-99999999": nil,
+		"-1": nil,
+	} {
 		if got := cpuList(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}

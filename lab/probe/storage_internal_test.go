@@ -5,7 +5,8 @@ import "testing"
 // What was dropped before it reached storage was not written.
 func TestStorageOf(t *testing.T) {
 	t.Parallel()
-	read, written := storageOf([]byte("rchar: 1\nwchar: 2\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n"))
+	read, written := storageOf([]byte("rchar: 1\nwchar: 2\nread_bytes: 4096\nwrite_bytes: " +
+		"8192\ncancelled_write_bytes: 4096\n"))
 	if read != 4096 || written != 4096 {
 		t.Errorf("read %d and written %d, want 4096 each", read, written)
 	}

@@ -73,7 +73,8 @@ const burn = `i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done`
 // in what the tree used (grb-M13: of the database nothing was observed).
 func TestTreeKeepsThoseThatEnded(t *testing.T) {
 	t.Parallel()
-	s := startShell(t, `while read line; do sh -c '`+burn+`; sh -c "`+strings.ReplaceAll(burn, "$", `\$`)+`"; true'; echo done; done; true`)
+	s := startShell(t, `while read line; do sh -c '`+burn+`; sh -c "`+strings.ReplaceAll(burn, "$",
+		`\$`)+`"; true'; echo done; done; true`)
 	tree, err := probe.NewTree(s.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,8 @@ func TestTreeKeepsThoseThatEnded(t *testing.T) {
 // little of it ticks show.
 func TestTreeNeverFalls(t *testing.T) {
 	t.Parallel()
-	s := startShell(t, `while read line; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo ready; read go'; echo done; done`)
+	s := startShell(t,
+		`while read line; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo ready; read go'; echo done; done`)
 	tree, err := probe.NewTree(s.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +158,8 @@ func TestTreeThatIsGone(t *testing.T) {
 	if _, err := tree.Read(); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("of a tree that is gone Read says %v, want %v", err, os.ErrProcessDone)
 	}
-	if _, err := probe.NewTree(1<<22 - 1); !errors.Is(err, os.ErrProcessDone) { // the highest id there can be; none is near it
+	// the highest id there can be; none is near it
+	if _, err := probe.NewTree(1<<22 - 1); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("of a process that never was NewTree says %v, want %v", err, os.ErrProcessDone)
 	}
 }

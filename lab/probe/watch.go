@@ -113,7 +113,10 @@ func lookAround(root fs.FS) (look, error) {
 	if err != nil {
 		return look{}, err
 	}
-	l := look{times: times, own: own, tasks: taskTimes(root), waited: parsePressure(textOf(root, "proc/pressure/memory"))}
+	l := look{
+		times: times, own: own, tasks: taskTimes(root),
+		waited: parsePressure(textOf(root, "proc/pressure/memory")),
+	}
 	memory := []byte(textOf(root, "proc/vmstat"))
 	l.swapped = field(memory, "pswpin ") + field(memory, "pswpout ")
 	cpus, _ := fs.Glob(root, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count") // the pattern is right
@@ -149,7 +152,9 @@ func between(before, after look) Watched {
 			w.Tasks = append(w.Tasks, Task{PID: pid, Name: task.name, Share: min(1, float64(used)/capacity)})
 		}
 	}
-	slices.SortFunc(w.Tasks, func(a, b Task) int { return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.PID, b.PID)) })
+	slices.SortFunc(w.Tasks, func(a, b Task) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.PID, b.PID))
+	})
 	w.Tasks = w.Tasks[:min(len(w.Tasks), tasks)]
 	return w
 }

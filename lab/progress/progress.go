@@ -1,5 +1,5 @@
-// Package progress is how a person is told what is done while something is prepared or measured. It knows words and times,
-// and must not know where they are shown.
+// Package progress is how a person is told what is done while something is prepared or measured. It knows words and
+// times, and must not know where they are shown.
 package progress
 
 import "time"

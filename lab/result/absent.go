@@ -46,8 +46,10 @@ func Without(p plan.Plan, why map[int]string) (plan.Plan, []Absent) {
 		}
 		a := Absent{Arm: arm, Place: i, Why: reason}
 		p.Published, a.Published = parted(p.Published, func(f plan.Published) bool { return f.Arm == a.Name() })
-		p.Contrasts, a.Contrasts = parted(p.Contrasts, func(c plan.Contrast) bool { return c.With == a.Name() || c.Without == a.Name() })
-		p.Advice, a.Advice = parted(p.Advice, func(d plan.Advice) bool { return d.Arm == a.Name() || d.Over == a.Name() })
+		p.Contrasts, a.Contrasts = parted(p.Contrasts,
+			func(c plan.Contrast) bool { return c.With == a.Name() || c.Without == a.Name() })
+		p.Advice, a.Advice = parted(p.Advice,
+			func(d plan.Advice) bool { return d.Arm == a.Name() || d.Over == a.Name() })
 		gone = append(gone, a)
 	}
 	p.Arms = arms

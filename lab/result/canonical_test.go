@@ -48,10 +48,12 @@ func layouts() []string {
 		"null", " true ", "-0", "1e400", "2.50", "1E+2", `""`, "[]", "{}", "[ ]", "{ }", "[[],{}]", `[{},[ 1 , "2" ]]`,
 		`{"b":1,"a":{"d":[1,2,{"z":0,"y":null}],"c":"x"}}`, "\t{\r\n\"b\" : 1 ,\"a\"\n:\t2 }\n",
 		`{"a":1,"b":2,"a":3}`, `{"a":{"b":1},"a":{"c":2}}`, `{"a":1,"\u0061":2,"B":3,"":4,"aa":5,"é":6,"\u00e9":7}`,
-		`"<>&\u003c\/\\\"\b\f\n\r\t\u0001\u007f"`, "\"\u2028\u2029 \\u2028é😀\"", `"\ud83d\ude00 \ud83d x \ude00"`, "\"\x7f\"",
+		`"<>&\u003c\/\\\"\b\f\n\r\t\u0001\u007f"`, "\"\u2028\u2029 \\u2028é😀\"", `"\ud83d\ude00 \ud83d x \ude00"`,
+		"\"\x7f\"",
 		"\"\xff\xc3\"", "{\"\xff\":1,\"\\ufffd\":2,\"\xc3\":3}", `{"a\"b":1,"a\\":"]}","c":"{[\""}`,
 		`{"` + long + `":["` + long + `"],"a":[[["` + long + `"]],{"q":"}","p":["` + long + `"]}]}`,
-		deep(9999, "[", "1", "]"), deep(9999, `{"a":`, "1", "}"), deep(10000, "[", "1", "]"), deep(10001, "[", "1", "]"),
+		deep(9999, "[", "1", "]"), deep(9999, `{"a":`, "1", "}"), deep(10000, "[", "1", "]"),
+		deep(10001, "[", "1", "]"),
 	}
 }
 
@@ -73,7 +75,10 @@ func TestDigestStays(t *testing.T) {
 	for _, text := range layouts() {
 		same(t, []byte(text))
 	}
-	for _, r := range []*result.Result{resulttest.Closed(), resulttest.Open(), resulttest.Troubled(), resulttest.Certified()} {
+	for _, r := range []*result.Result{
+		resulttest.Closed(), resulttest.Open(), resulttest.Troubled(),
+		resulttest.Certified(),
+	} {
 		for _, indent := range []string{"", "\t"} {
 			text, err := json.MarshalIndent(r, "", indent)
 			if err != nil {

@@ -71,13 +71,18 @@ func (d DatabaseUse) Since(before DatabaseUse) DatabaseUse {
 			Wall: max(0, b.Wall-a.Wall), CPUs: b.CPUs,
 		}
 		if a.Storage != nil && b.Storage != nil {
-			used.Processes.Storage = &StorageUse{Read: less(b.Storage.Read, a.Storage.Read), Written: less(b.Storage.Written, a.Storage.Written)}
+			used.Processes.Storage = &StorageUse{
+				Read:    less(b.Storage.Read, a.Storage.Read),
+				Written: less(b.Storage.Written, a.Storage.Written),
+			}
 		}
 	}
 	if a, b := before.Counts, d.Counts; a != nil && b != nil {
 		used.Counts = &DatabaseCounts{
-			WALBytes: less(b.WALBytes, a.WALBytes), BlocksRead: less(b.BlocksRead, a.BlocksRead), BlocksHit: less(b.BlocksHit, a.BlocksHit),
-			Commits: less(b.Commits, a.Commits), Rollbacks: less(b.Rollbacks, a.Rollbacks), Checkpoints: less(b.Checkpoints, a.Checkpoints),
+			WALBytes: less(b.WALBytes, a.WALBytes), BlocksRead: less(b.BlocksRead, a.BlocksRead),
+			BlocksHit: less(b.BlocksHit, a.BlocksHit),
+			Commits:   less(b.Commits, a.Commits), Rollbacks: less(b.Rollbacks, a.Rollbacks),
+			Checkpoints: less(b.Checkpoints, a.Checkpoints),
 		}
 	}
 	return used
@@ -94,15 +99,23 @@ func (d *DatabaseUse) Add(more DatabaseUse) *DatabaseUse {
 	}
 	sum := DatabaseUse{Within: d.Within && more.Within}
 	if a, b := d.Processes, more.Processes; a != nil && b != nil {
-		sum.Processes = &DatabaseProcesses{CPU: a.CPU + b.CPU, Background: a.Background + b.Background, Wall: a.Wall + b.Wall, CPUs: b.CPUs}
+		sum.Processes = &DatabaseProcesses{
+			CPU: a.CPU + b.CPU, Background: a.Background + b.Background,
+			Wall: a.Wall + b.Wall, CPUs: b.CPUs,
+		}
 		if a.Storage != nil && b.Storage != nil {
-			sum.Processes.Storage = &StorageUse{Read: a.Storage.Read + b.Storage.Read, Written: a.Storage.Written + b.Storage.Written}
+			sum.Processes.Storage = &StorageUse{
+				Read:    a.Storage.Read + b.Storage.Read,
+				Written: a.Storage.Written + b.Storage.Written,
+			}
 		}
 	}
 	if a, b := d.Counts, more.Counts; a != nil && b != nil {
 		sum.Counts = &DatabaseCounts{
-			WALBytes: a.WALBytes + b.WALBytes, BlocksRead: a.BlocksRead + b.BlocksRead, BlocksHit: a.BlocksHit + b.BlocksHit,
-			Commits: a.Commits + b.Commits, Rollbacks: a.Rollbacks + b.Rollbacks, Checkpoints: a.Checkpoints + b.Checkpoints,
+			WALBytes: a.WALBytes + b.WALBytes, BlocksRead: a.BlocksRead + b.BlocksRead,
+			BlocksHit: a.BlocksHit + b.BlocksHit,
+			Commits:   a.Commits + b.Commits, Rollbacks: a.Rollbacks + b.Rollbacks,
+			Checkpoints: a.Checkpoints + b.Checkpoints,
 		}
 	}
 	return &sum

@@ -94,10 +94,12 @@ func (f *Followed) Whole() error {
 	case f.Accepted+f.Refused != f.Sent:
 		return fmt.Errorf("%d accepted and %d refused of %d sent", f.Accepted, f.Refused, f.Sent)
 	case f.Stored+f.Missing+f.Unknown != f.Accepted:
-		return fmt.Errorf("%d stored, %d missing and %d unknown of %d accepted", f.Stored, f.Missing, f.Unknown, f.Accepted)
+		return fmt.Errorf("%d stored, %d missing and %d unknown of %d accepted", f.Stored, f.Missing, f.Unknown,
+			f.Accepted)
 	case f.Confirmed > f.Accepted || f.Kept > f.Refused || f.Reordered > f.Stored+f.Kept:
 		return errors.New("more confirmed, kept or reordered than there are")
-	case f.StoredAfter == nil || f.StoredAfter.Count() != f.Stored || f.ConfirmedAfter == nil || f.ConfirmedAfter.Count() != f.Confirmed:
+	case f.StoredAfter == nil || f.StoredAfter.Count() != f.Stored || f.ConfirmedAfter == nil ||
+		f.ConfirmedAfter.Count() != f.Confirmed:
 		return errors.New("the times are not of as many entries as are counted")
 	}
 	return nil

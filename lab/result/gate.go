@@ -53,7 +53,8 @@ const (
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
 	return []Gate{
-		InPlay, Answers, Sequence, Entries, Delivery, Recovery, Accounts, Steady, Settled, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
+		InPlay, Answers, Sequence, Entries, Delivery, Recovery, Accounts, Steady, Settled, Physics, WireBytes, CPUTime,
+		Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
 		Clock, Throttling, Steal, Neighbours, AboveFloor, DatabaseSeen,
 	}

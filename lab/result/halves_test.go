@@ -24,7 +24,8 @@ func TestHalvesOfSlices(t *testing.T) {
 			h = h.Add(n, c.slices, plan.Duration(2*calls), calls)
 			calls *= 10
 		}
-		if h.First.Calls != c.first || h.Second.Calls != c.second || uint64(h.First.CPU) != 2*c.first || uint64(h.Second.CPU) != 2*c.second {
+		if h.First.Calls != c.first || h.Second.Calls != c.second || uint64(h.First.CPU) != 2*c.first ||
+			uint64(h.Second.CPU) != 2*c.second {
 			t.Errorf("%d slices: %+v", c.slices, h)
 		}
 	}

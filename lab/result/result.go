@@ -72,8 +72,9 @@ type Result struct {
 	// Label is the name that somebody gave it, as its store keeps it. It is no
 	// part of what was measured: it is not in the text, nor in the digest.
 	Label string `json:"-"`
-	// Unread are the fields of its text that this wirelab does not know, since a later one wrote them: "environment.gpu".
-	// Text is then the whole text, so that they are not lost where it is written again. Both are nil without such fields.
+	// Unread are the fields of its text that this wirelab does not know, since a later one wrote them:
+	// "environment.gpu". Text is then the whole text, so that they are not lost where it is written again. Both are nil
+	// without such fields.lds.
 	Unread []string `json:"-"`
 	Text   []byte   `json:"-"`
 	// Began and Ended are wall-clock times of the whole experiment.
@@ -318,7 +319,8 @@ type Trial struct {
 	// knows who kept a call waiting.
 	Punctual *stat.Histogram `json:"punctual,omitempty"`
 	// Outside is Service without what was lost in the driver, in ns: no call would have taken less had its driver never
-	// waited; 0 for those of which nobody knows. nil where the driver does not tell, and in results of an earlier wirelab.
+	// waited; 0 for those of which nobody knows. nil where the driver does not tell, and in results of an earlier
+	// wirelab.
 	Outside *stat.Histogram `json:"outside,omitempty"`
 	// Told is that another program made the calls; nil of our own drivers.
 	Told *Told `json:"told,omitempty"`

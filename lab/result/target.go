@@ -104,7 +104,8 @@ func loopback(address string) bool {
 // is measured is not to be stopped.
 func (r *Result) WhoElse(otherwise string) string {
 	if all := r.hidden(); len(all) > 0 {
-		return "give the process of the server at " + strings.Join(all, ", ") + " with pid= beside target= (load: --pid), so that it is not taken for another; " + otherwise
+		return "give the process of the server at " + strings.Join(all, ", ") +
+			" with pid= beside target= (load: --pid), so that it is not taken for another; " + otherwise
 	}
 	return otherwise
 }

@@ -28,7 +28,11 @@ func CheckedText(c Checked, columns int) string {
 	}
 	said := fmt.Sprintf("✓ %s over %s: status %d, %d bytes\n", c.Operation, c.Wire, c.Status, c.Bytes)
 	for _, line := range []struct{ what, text string }{
-		{"reply   ", c.Reply}, {"differs ", strings.Join(c.Vary, ", ")}, {"compared", c.Compared}, {"again   ", c.Again}, {"raw     ", c.Raw},
+		{"reply   ", c.Reply},
+		{"differs ", strings.Join(c.Vary, ", ")},
+		{"compared", c.Compared},
+		{"again   ", c.Again},
+		{"raw     ", c.Raw},
 	} {
 		if line.text == "" {
 			continue

@@ -11,7 +11,10 @@ import (
 // A service with several wires is told the port of each, however its command is written.
 func TestPortsOfWires(t *testing.T) {
 	t.Parallel()
-	run := external.Start{Run: []string{"./shop", "--rest", "127.0.0.1:$PORT_REST", "--grpc", "${PORT_GRPC}", "$PORT_GRPC_WEB"}}
+	run := external.Start{Run: []string{
+		"./shop", "--rest", "127.0.0.1:$PORT_REST", "--grpc", "${PORT_GRPC}",
+		"$PORT_GRPC_WEB",
+	}}
 	command := external.Start{Command: "./shop --rest 127.0.0.1:$PORT_REST --grpc ${PORT_GRPC} $PORT_GRPC_WEB"}
 	for name, start := range map[string]external.Start{"run": run, "command": command} {
 		s := started{Start: start, wires: []string{"grpc", "grpc-web", "rest"}}

@@ -18,8 +18,11 @@ import (
 // reflectTime is how long a server may take to tell what it serves.
 const reflectTime = 10 * time.Second
 
-// schema is what a service of gRPC says of itself: its files, or its server, which is started for that where it is not running.
-func (s *Services) schema(ctx context.Context, file string, start *started, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+// schema is what a service of gRPC says of itself: its files, or its server, which is started for that where it is not
+// running.
+func (s *Services) schema(ctx context.Context, file string, start *started, wire external.Wire,
+	text external.WireText,
+) (*grpcschema.Schema, error) {
 	from := func(name string) string {
 		if filepath.IsAbs(name) {
 			return name
@@ -53,7 +56,9 @@ func (s *Services) schema(ctx context.Context, file string, start *started, wire
 }
 
 // Reflected asks a server what it serves.
-func (s *Services) Reflected(ctx context.Context, address string, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+func (s *Services) Reflected(ctx context.Context, address string, wire external.Wire,
+	text external.WireText,
+) (*grpcschema.Schema, error) {
 	to := wirelab.Dialing{Address: address, Foreign: true}
 	if err := wire.Trust(&to); err != nil {
 		return nil, err

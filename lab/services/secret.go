@@ -45,7 +45,8 @@ func (s *Services) keptApart(name, value string) string {
 	return "${" + variable + "}"
 }
 
-// typedQuery is a path and a query in which variables stand for the values of parameters that are secrets by their names.
+// typedQuery is a path and a query in which variables stand for the values of parameters that are secrets by their
+// names.
 func (s *Services) typedQuery(path string) string {
 	return inQuery(path, func(name, value string) string {
 		plain, err := url.QueryUnescape(value)
@@ -72,7 +73,8 @@ func inQuery(text string, change func(name, value string) string) string {
 	}
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
-		if name, value, _ := strings.Cut(pair, "="); request.Secret(name) && value != "" && !strings.Contains(value, "${") && !strings.Contains(value, "{{") {
+		if name, value, _ := strings.Cut(pair, "="); request.Secret(name) && value != "" &&
+			!strings.Contains(value, "${") && !strings.Contains(value, "{{") {
 			pairs[i] = name + "=" + change(name, value)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package services makes external services, which are no workload of ours, the work of a plan: it reads their descriptions,
-// builds and starts their servers, and knows which hosts may be loaded. It must not know what is measured, or how it is shown.
+// Package services makes external services, which are no workload of ours, the work of a plan: it reads their
+// descriptions, builds and starts their servers, and knows which hosts may be loaded. It must not know what is
+// measured, or how it is shown.wn.
 package services
 
 import (
@@ -78,7 +79,9 @@ func (s *Services) MakeWork(ctx context.Context, p plan.Plan) (plan.Plan, error)
 		}
 		sources, read := s.sources(e.File), sha256.New()
 		sources.Read = noting(read, sources.Read)
-		sources.Schema = func(ctx context.Context, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+		sources.Schema = func(ctx context.Context, wire external.Wire,
+			text external.WireText,
+		) (*grpcschema.Schema, error) {
 			return s.schema(ctx, e.File, start, wire, text)
 		}
 		prepared, hidden, err := external.Prepare(ctx, d, sources)
@@ -90,22 +93,16 @@ func (s *Services) MakeWork(ctx context.Context, p plan.Plan) (plan.Plan, error)
 		}
 		sum := hex.EncodeToString(read.Sum(nil))
 		if e.Digest != "" && e.Digest != sum {
-			return p, wirelab.Errorf(wirelab.InvalidArgument, "the files that %s names have changed since it was measured: put back what they were, or measure it anew", e.File)
+			return p, wirelab.Errorf(wirelab.InvalidArgument,
+				"the files that %s names have changed since it was measured: put back what they were, or measure "+
+					"it anew", e.File)
 		}
 		e.Digest = sum
 		if e.As != "" {
 			prepared.Service = e.As
 		}
 		described[i], all[i], names = e, prepared, append(names, prepared.Service)
-		for _, w := range prepared.Wires {
-			switch {
-			case start == nil:
-			case len(p.External) > 1:
-				starts[prepared.Service+"-"+w.Name] = start
-			default:
-				starts[w.Name] = start
-			}
-		}
+		startedBy(starts, start, prepared, len(p.External))
 		secrets = append(secrets, hidden...)
 	}
 	service, err := external.Join(p.Workload, all...)
@@ -118,12 +115,28 @@ func (s *Services) MakeWork(ctx context.Context, p plan.Plan) (plan.Plan, error)
 	}
 	p.External = described
 	s.Made = &Made{of: described, Service: service, Prepared: lines, Secrets: secrets, names: names, starts: starts}
-	*s.Works = append(slices.DeleteFunc(slices.Clone(*s.Works), func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
+	*s.Works = append(slices.DeleteFunc(slices.Clone(*s.Works),
+		func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
 	return p, nil
 }
 
+// startedBy notes what starts the server of each wire of a service, by the wire's name in a plan of so many services.
+func startedBy(starts map[string]*started, start *started, service external.Prepared, services int) {
+	if start == nil {
+		return
+	}
+	for _, w := range service.Wires {
+		name := w.Name
+		if services > 1 {
+			name = service.Service + "-" + w.Name
+		}
+		starts[name] = start
+	}
+}
+
 // noting is from, with what it reads written down too.
-func noting(read io.Writer, from func(context.Context, string) ([]byte, error)) func(context.Context, string) ([]byte, error) {
+func noting(read io.Writer, from func(context.Context, string) ([]byte, error)) func(context.Context,
+	string) ([]byte, error) {
 	return func(ctx context.Context, name string) ([]byte, error) {
 		data, err := from(ctx, name)
 		_, _ = fmt.Fprintf(read, "%s %d\n", name, len(data)) // a sum takes all
@@ -186,7 +199,9 @@ func externalArms(args []string) (arms []string, of []plan.External, owners []in
 		at := strings.LastIndex(name, ":")
 		if at < 0 || !Described(name[:at]) {
 			if Described(name) {
-				return nil, nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: name the wire too, as in %s:rest; wirelab own check %s lists them", arg, name, name)
+				return nil, nil, nil,
+					wirelab.Errorf(wirelab.InvalidArgument,
+						"%s: name the wire too, as in %s:rest; wirelab own check %s lists them", arg, name, name)
 			}
 			arms = append(arms, arg)
 			continue
@@ -203,7 +218,8 @@ func externalArms(args []string) (arms []string, of []plan.External, owners []in
 		arms = append(arms, wire)
 	}
 	if len(of) > 0 && len(owners) != len(args) {
-		return nil, nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "arms of ours and of external services cannot be compared: they do not do the same work")
+		return nil, nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"arms of ours and of external services cannot be compared: they do not do the same work")
 	}
 	return arms, of, owners, nil
 }
@@ -259,7 +275,9 @@ func (s *Services) Permitted(mayLoad string) error {
 
 // NotHere refuses a host that nobody has said may be loaded.
 func NotHere(host string) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "%s is not this machine: if you may load it, say so with --i-may-load %s, or with may_load in its description", host, host)
+	return wirelab.Errorf(wirelab.InvalidArgument,
+		"%s is not this machine: if you may load it, say so with --i-may-load %s, or with may_load in its description",
+		host, host)
 }
 
 // HostOf is the host of an address.

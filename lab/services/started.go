@@ -173,7 +173,8 @@ func (s *started) Words(wire string) ([]string, error) {
 	return run, nil
 }
 
-// ports puts ports in the place of $PORT_REST and the like: $PORT for the wire that is measured, free ones for the others.
+// ports puts ports in the place of $PORT_REST and the like: $PORT for the wire that is measured, free ones for the
+// others.
 func (s *started) ports(wire string) (*strings.Replacer, error) {
 	var pairs []string
 	for _, other := range slices.Backward(slices.SortedFunc(slices.Values(s.wires), byLength)) {

@@ -14,7 +14,8 @@ func RequestTexts(s *Services, p plan.Plan) (texts, notes []string) {
 				texts = append(texts, s.Hidden(text)+"\n")
 			}
 			if !o.Repeatable {
-				notes = append(notes, fmt.Sprintf("%s %s is not idempotent: each call may change something", p.Workload, o.Name))
+				notes = append(notes,
+					fmt.Sprintf("%s %s is not idempotent: each call may change something", p.Workload, o.Name))
 			}
 		}
 	}

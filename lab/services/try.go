@@ -17,7 +17,8 @@ func (s *Services) Tried(ctx context.Context, operation string, arm plan.Arm) (e
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	answered := s.Tell.Waiting("a first reply of "+arm.Target, trialTime)
-	t, err := s.Made.Service.Try(ctx, arm.Protocol, wirelab.Dialing{Address: arm.Target, Foreign: true}, operation, true)
+	t, err := s.Made.Service.Try(ctx, arm.Protocol, wirelab.Dialing{Address: arm.Target, Foreign: true}, operation,
+		true)
 	answered()
 	if err != nil {
 		said := ""
@@ -25,7 +26,8 @@ func (s *Services) Tried(ctx context.Context, operation string, arm plan.Arm) (e
 			said = ": " + firstWords(t.Text)
 		}
 		coded := wirelab.Public(err)
-		return t, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s%s%s", arm.Name, s.Hidden(coded.Message), s.Hidden(said),
+		return t, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s%s%s", arm.Name,
+			s.Hidden(coded.Message), s.Hidden(said),
 			hint(coded.Message+said, arm.Name))
 	}
 	return t, nil
@@ -71,12 +73,17 @@ func (s *Services) Check(ctx context.Context, w external.Wire, operations []stri
 		if _, carried := o.Calls[w.Name]; !carried || len(operations) > 0 && !slices.Contains(operations, o.Name) {
 			continue
 		}
-		call := Checked{Operation: o.Name, Wire: w.Name, Raw: s.Made.Service.RawWhy(o.Name, w.Name), Compared: s.Made.Service.Says(w.Name, o.Name)}
+		call := Checked{
+			Operation: o.Name, Wire: w.Name, Raw: s.Made.Service.RawWhy(o.Name, w.Name),
+			Compared: s.Made.Service.Says(w.Name, o.Name),
+		}
 		ctx, cancel := context.WithTimeout(ctx, trialTime)
 		t, err := s.Made.Service.Try(ctx, w.Name, wirelab.Dialing{Address: address, Foreign: true}, o.Name, true)
 		cancel()
-		t.Vary = slices.DeleteFunc(t.Vary, func(at string) bool { return slices.Contains(o.Calls[w.Name].Rule.Ignore, at) })
-		call.Status, call.Bytes, call.Reply, call.Vary = t.Reply.Status, len(t.Reply.Body), s.Hidden(firstWords(t.Text)), t.Vary
+		t.Vary = slices.DeleteFunc(t.Vary,
+			func(at string) bool { return slices.Contains(o.Calls[w.Name].Rule.Ignore, at) })
+		call.Status, call.Bytes, call.Reply, call.Vary = t.Reply.Status, len(t.Reply.Body),
+			s.Hidden(firstWords(t.Text)), t.Vary
 		switch {
 		case err != nil && t.Once && !o.Repeatable: // as a service should refuse to make a thing twice
 			call.Again = s.Hidden(wirelab.Public(err).Message)

@@ -27,18 +27,23 @@ type Typed struct {
 	Cookies                                     bool
 }
 
-// Comparing decides how replies are compared where the user does not say: what differed between the first two is ignored.
-func (f *Typed) Comparing(ctx context.Context, s *Services, p plan.Plan, d external.Description, t external.Trial) (plan.Plan, error) {
+// Comparing decides how replies are compared where the user does not say: what differed between the first two is
+// ignored.
+func (f *Typed) Comparing(ctx context.Context, s *Services, p plan.Plan, d external.Description,
+	t external.Trial,
+) (plan.Plan, error) {
 	if f.Expect != "" || len(f.Ignore) > 0 || len(t.Vary) == 0 && !t.Whole {
 		return p, nil
 	}
 	o := d.Operations[p.Operation]
 	if t.Whole {
 		o.Expect = external.Status
-		s.Tell.Note("the replies to two equal calls differ, so only their status is compared; --expect FILE compares by a JSON Schema")
+		s.Tell.Note("the replies to two equal calls differ, so only their status is compared; --expect FILE compares " +
+			"by a JSON Schema")
 	} else {
 		o.Ignore = t.Vary
-		s.Tell.Note("the replies to two equal calls differ at %s, which is not compared; --ignore says so for other places", strings.Join(t.Vary, ", "))
+		s.Tell.Note("the replies to two equal calls differ at %s, which is not compared; --ignore says so for "+
+			"other places", strings.Join(t.Vary, ", "))
 	}
 	d.Operations[p.Operation] = o
 	text, err := yaml.Marshal(d)
@@ -53,8 +58,13 @@ func (f *Typed) Comparing(ctx context.Context, s *Services, p plan.Plan, d exter
 const TargetWire = "target"
 
 // Describe makes a description of what was typed.
-func (f *Typed) Describe(ctx context.Context, s *Services, secure plan.TLS, args []string) (d external.Description, err error) {
-	wire := external.WireText{Version: map[string]string{"": "", "1": external.HTTP1, "2": external.HTTP2, "3": external.HTTP3}[f.Version], Schema: f.Schema}
+func (f *Typed) Describe(ctx context.Context, s *Services, secure plan.TLS,
+	args []string,
+) (d external.Description, err error) {
+	wire := external.WireText{Version: map[string]string{
+		"": "", "1": external.HTTP1, "2": external.HTTP2,
+		"3": external.HTTP3,
+	}[f.Version], Schema: f.Schema}
 	if wire.Version == "" && f.Version != "" {
 		return d, wirelab.Errorf(wirelab.InvalidArgument, "--http %q: want 1, 2 or 3", f.Version)
 	}
@@ -72,7 +82,8 @@ func (f *Typed) Describe(ctx context.Context, s *Services, secure plan.TLS, args
 		call.Path = s.typedQuery(typedPath(args[len(args)-1], at))
 	}
 	if at.User != nil {
-		return d, wirelab.Errorf(wirelab.InvalidArgument, "a name and a password in a URL end up in logs: give -H 'Authorization: …' instead")
+		return d, wirelab.Errorf(wirelab.InvalidArgument,
+			"a name and a password in a URL end up in logs: give -H 'Authorization: …' instead")
 	}
 	if call.Headers, err = s.TypedHeaders(f.Headers); err != nil {
 		return d, err
@@ -84,7 +95,10 @@ func (f *Typed) Describe(ctx context.Context, s *Services, secure plan.TLS, args
 		CA: secure.CA, Cert: secure.Cert, Key: secure.Key, Name: secure.ServerName, Insecure: secure.Insecure,
 	}
 	wire.ImportPaths, wire.Proxy, wire.Unix, wire.Cookies = f.ImportPaths, f.Proxy, f.Unix, f.Cookies
-	operation := external.OperationText{Rows: f.Rows, Calls: map[string]external.CallText{TargetWire: call}, Ignore: f.Ignore}
+	operation := external.OperationText{
+		Rows: f.Rows, Calls: map[string]external.CallText{TargetWire: call},
+		Ignore: f.Ignore,
+	}
 	switch external.Expect(f.Expect) {
 	case "", external.Learnt, external.Status:
 		operation.Expect = external.Expect(f.Expect)
@@ -116,7 +130,8 @@ func (f *Typed) body(ctx context.Context, s *Services, call *external.CallText, 
 		call.Document = string(data)
 	case grpc:
 		if err := json.Unmarshal(data, &call.Message); err != nil {
-			return wirelab.Errorf(wirelab.InvalidArgument, "--data: a request of gRPC is JSON, such as '{\"sku\":\"a1\"}': %v", err)
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"--data: a request of gRPC is JSON, such as '{\"sku\":\"a1\"}': %v", err)
 		}
 	default:
 		call.Body = string(data)
@@ -153,9 +168,10 @@ func (s *Services) Discovered(
 	if len(args) == 2 {
 		wire.Kind = external.Kind(args[0])
 	}
-	return discover.Target(ctx, external.NameOf(at.Hostname(), "at"), wire, s.sources(""), func(ctx context.Context, w external.Wire, text external.WireText) (*discover.Schema, error) {
-		return s.Reflected(ctx, w.Address, w, text)
-	})
+	return discover.Target(ctx, external.NameOf(at.Hostname(), "at"), wire, s.sources(""),
+		func(ctx context.Context, w external.Wire, text external.WireText) (*discover.Schema, error) {
+			return s.Reflected(ctx, w.Address, w, text)
+		})
 }
 
 // typedTarget reads what was typed as a target: one URL, before it perhaps what is spoken there.
@@ -165,23 +181,30 @@ func typedTarget(args []string) (at *url.URL, kind external.Kind, err error) {
 		kind = external.Kind(args[0])
 		switch {
 		case strings.Contains(args[0], "://"):
-			return nil, "", wirelab.Errorf(wirelab.InvalidArgument, "load calls one target; to compare two, describe them: wirelab own init %s", args[0])
+			return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
+				"load calls one target; to compare two, describe them: wirelab own init %s", args[0])
 		case !slices.Contains(external.Kinds(), kind):
 			return nil, "", wirelab.UnknownName("kind of service", args[0], kindNames())
 		}
 	}
 	if file, _, _ := strings.Cut(last, ":"); Described(file) {
-		return nil, "", wirelab.Errorf(wirelab.InvalidArgument, "%s describes a service: wirelab compare %s:WIRE measures it, and wirelab own check %s lists its wires", last, file, file)
+		return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
+			"%s describes a service: wirelab compare %s:WIRE measures it, and wirelab own check %s lists its wires",
+			last, file, file)
 	}
 	at, err = url.Parse(last)
 	switch {
 	case err == nil && at.Host != "":
 	case last == string(external.GraphQL), last == string(external.GRPC):
-		return nil, "", wirelab.Errorf(wirelab.InvalidArgument, "%s: its URL is missing, such as %s http://localhost:8080/%s", last, last, last)
+		return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
+			"%s: its URL is missing, such as %s http://localhost:8080/%s", last, last, last)
 	case bare.MatchString(last):
-		return nil, "", wirelab.Errorf(wirelab.InvalidArgument, "%s has no scheme; write http://%s, or grpc://%s for gRPC", last, last, last)
+		return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
+			"%s has no scheme; write http://%s, or grpc://%s for gRPC", last, last, last)
 	default:
-		return nil, "", wirelab.Errorf(wirelab.InvalidArgument, "%q is no URL with a host; write for example http://localhost:8080/items or grpc://localhost:9000/shop.Cart/AddItem", last)
+		return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
+			"%q is no URL with a host; write for example http://localhost:8080/items or "+
+				"grpc://localhost:9000/shop.Cart/AddItem", last)
 	}
 	if !strings.Contains(" "+strings.Join(schemes, " ")+" ", " "+at.Scheme+" ") {
 		return nil, "", wirelab.UnknownName("scheme", at.Scheme, schemes)
@@ -232,7 +255,8 @@ func AsTyped(err error, target string) error {
 		}
 	}
 	if strings.HasSuffix(text, "it is missing; write for example call: shop.Cart/AddItem") {
-		text = target + ": the method is missing; write for example " + strings.TrimSuffix(target, "/") + "/shop.Cart/AddItem, " +
+		text = target + ": the method is missing; write for example " + strings.TrimSuffix(target, "/") +
+			"/shop.Cart/AddItem, " +
 			"or list methods: wirelab own init " + target
 	}
 	typed := *coded
@@ -245,8 +269,14 @@ var typedWords = []struct {
 	field *regexp.Regexp
 	typed string
 }{
-	{regexp.MustCompile(`^(?:description: )?operations\.\w+\.calls\.target\.(?:message|file|body|send|variables): `), "--data: "},
-	{regexp.MustCompile(`^(?:description: )?operations\.\w+\.calls\.target\.document: it is missing; .*document: `), "--data is missing; write for example -d "},
+	{
+		regexp.MustCompile(`^(?:description: )?operations\.\w+\.calls\.target\.(?:message|file|body|send|variables): `),
+		"--data: ",
+	},
+	{
+		regexp.MustCompile(`^(?:description: )?operations\.\w+\.calls\.target\.document: it is missing; .*document: `),
+		"--data is missing; write for example -d ",
+	},
 	{regexp.MustCompile(`^(?:description: )?operations\.\w+\.calls\.target\.headers\.?`), "--header "},
 	{regexp.MustCompile(`^(?:description: )?operations\.\w+\.calls\.target\.call: unknown`), "TARGET: unknown"},
 	{regexp.MustCompile(`^(?:description: )?operations\.\w+\.calls\.target(?:\.path)?: `), "TARGET: "},
@@ -276,7 +306,10 @@ var hints = []struct{ says, try string }{
 	{"HTTP request to an HTTPS server", "write SECURE"},
 	{"HTTP request was sent to HTTPS port", "write SECURE"},
 	{"signed by unknown authority", "--ca FILE trusts its authority, and --insecure takes any certificate"},
-	{"failed to verify certificate", "--server-name says which name it must have, and --insecure takes any certificate"},
+	{
+		"failed to verify certificate",
+		"--server-name says which name it must have, and --insecure takes any certificate",
+	},
 	{`malformed HTTP response "\x00\x00`, "it answers in HTTP/2: --http 2 speaks it, and grpc:// speaks gRPC"},
 	{"closed the connection", "look at its log; it may speak HTTP/2 (--http 2) or TLS (SECURE) only"},
 	{"client conn could not be established", "it may not speak HTTP/2: try without --http"},

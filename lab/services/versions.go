@@ -19,7 +19,8 @@ import (
 func noOperation(text string) error {
 	return &wirelab.Error{
 		Code: wirelab.InvalidArgument, Unknown: text,
-		Message: fmt.Sprintf("--workload: unknown operation %.100q; want WORKLOAD.OPERATION, such as routeguide.GetFeature; wirelab matrix lists them", text),
+		Message: fmt.Sprintf("--workload: unknown operation %.100q; want WORKLOAD.OPERATION, such as "+
+			"routeguide.GetFeature; wirelab matrix lists them", text),
 	}
 }
 
@@ -29,13 +30,15 @@ type Choice struct {
 }
 
 // versionsDiffer is the smallest difference that is called one between versions. Two copies of one program differed by
-// 0.8 to 1.5 % of server CPU, always to the same side, and one program under two names by 0.1 %: it matters where in memory
-// its file lies.
+// 0.8 to 1.5 % of server CPU, always to the same side, and one program under two names by 0.1 %: it matters where in
+// memory its file lies.
 const versionsDiffer = 0.02
 
 // Work sets what the plan's work is: a workload of ours, or external services that arms name, as shop.yaml:rest. It
 // returns the arms as plans know them.
-func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload string, args []string) ([]string, error) {
+func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload string,
+	args []string,
+) ([]string, error) {
 	programs, args := programsOf(args)
 	arms, of, owners, err := externalArms(args)
 	if err != nil {
@@ -43,10 +46,13 @@ func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload s
 	}
 	if len(of) == 0 {
 		if f.Operation != "" || f.Base != "" || f.Head != "" || f.Start != "" || len(programs) > 0 {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--operation, --start, --base and --head are of external services: name the arm as FILE:WIRE, such as shop.yaml:rest")
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--operation, --start, --base and --head are of external services: name the arm as FILE:WIRE, such as "+
+					"shop.yaml:rest")
 		}
 		if workload == "" {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--workload is missing; write for example -w routeguide.GetFeature, or name an arm as shop.yaml:rest")
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--workload is missing; write for example -w routeguide.GetFeature, or name an arm as shop.yaml:rest")
 		}
 		var ok bool
 		if p.Workload, p.Operation, ok = strings.Cut(workload, "."); !ok && p.Workload == catalog.Messaging {
@@ -57,7 +63,8 @@ func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload s
 		return arms, nil
 	}
 	if workload != "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "--workload is of our workloads; of %s write --operation %s", of[0].File, workload)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"--workload is of our workloads; of %s write --operation %s", of[0].File, workload)
 	}
 	services := len(of)
 	if of, arms, err = f.versions(of, arms, programs); err != nil {
@@ -98,7 +105,8 @@ func (f *Choice) chooseOperation(s *Services, p *plan.Plan, arms []string) error
 		names = append(names, o.Name)
 	}
 	if len(names) > 1 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--operation is missing; %s has %s", strings.Join(arms, " and "), strings.Join(names, ", "))
+		return wirelab.Errorf(wirelab.InvalidArgument, "--operation is missing; %s has %s", strings.Join(arms, " and "),
+			strings.Join(names, ", "))
 	}
 	p.Operation = names[0]
 	return nil
@@ -108,17 +116,21 @@ func (f *Choice) chooseOperation(s *Services, p *plan.Plan, arms []string) error
 func (f *Choice) versions(of []plan.External, arms, programs []string) ([]plan.External, []string, error) {
 	if f.Base == "" && f.Head == "" && len(programs) == 0 {
 		if f.Build != "" {
-			return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "--build builds versions: give --base and --head too, such as --base git:main --head git:HEAD")
+			return nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--build builds versions: give --base and --head too, such as --base git:main --head git:HEAD")
 		}
 		return of, arms, nil
 	}
 	switch {
 	case len(of) != 1 || len(arms) != 1:
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "versions are compared over one wire: name one arm, such as shop.yaml:rest")
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"versions are compared over one wire: name one arm, such as shop.yaml:rest")
 	case len(programs) == 0 && (f.Base == "" || f.Head == ""):
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "give both --base and --head, such as --base git:main --head git:HEAD")
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"give both --base and --head, such as --base git:main --head git:HEAD")
 	case len(programs) > 0 && (f.Base != "" || f.Head != "" || f.Build != ""):
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "give either programs to compare, or --base and --head")
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"give either programs to compare, or --base and --head")
 	}
 	var all []plan.External
 	var named []string
@@ -144,7 +156,8 @@ func (f *Choice) versions(of []plan.External, arms, programs []string) ([]plan.E
 // programsOf splits off the arguments that are programs.
 func programsOf(args []string) (programs, rest []string) {
 	for _, arg := range args {
-		if info, err := os.Stat(arg); err == nil && strings.Contains(arg, "/") && info.Mode().IsRegular() && !Described(arg) {
+		if info, err := os.Stat(arg); err == nil && strings.Contains(arg, "/") && info.Mode().IsRegular() &&
+			!Described(arg) {
 			if _, err := exec.LookPath(arg); err == nil {
 				programs = append(programs, arg)
 				continue

@@ -14,7 +14,10 @@ func TestCausesAreBounded(t *testing.T) {
 	t.Parallel()
 	var all stat.Causes
 	for i := range 10 * stat.CauseLimit {
-		all = all.Add(stat.Cause{Kind: "unavailable", Cause: fmt.Sprint("cause ", i), Count: 2, First: strings.Repeat("ü", 1000)})
+		all = all.Add(stat.Cause{
+			Kind: "unavailable", Cause: fmt.Sprint("cause ", i), Count: 2,
+			First: strings.Repeat("ü", 1000),
+		})
 	}
 	sum := uint64(0)
 	for _, c := range all {

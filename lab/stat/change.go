@@ -132,7 +132,8 @@ func (d distances) part(from, to, least int) int {
 	best, border := math.Inf(-1), -1
 	for b := from + least; b+least <= to; b++ {
 		m, n := float64(b-from), float64(to-b)
-		energy := 2*d.between(from, b, b, to)/(m*n) - d.between(from, b, from, b)/(m*(m-1)) - d.between(b, to, b, to)/(n*(n-1))
+		energy := 2*d.between(from, b, b, to)/(m*n) - d.between(from, b, from, b)/(m*(m-1)) -
+			d.between(b, to, b, to)/(n*(n-1))
 		// What differs in the last digits is a tie: the first counts.
 		if q := m * n / (m + n) * energy; q > best+1e-9*math.Abs(best) || border < 0 {
 			best, border = q, b
@@ -183,7 +184,10 @@ func Shift(from, to Effect, alpha float64) (Effect, error) {
 	}
 	d := to.LogMean - from.LogMean
 	if from.Exact && to.Exact {
-		e := Effect{Ratio: math.Exp(d), Alpha: alpha, Rounds: min(from.Rounds, to.Rounds), LogMean: d, P: 1, Exact: true}
+		e := Effect{
+			Ratio: math.Exp(d), Alpha: alpha, Rounds: min(from.Rounds, to.Rounds), LogMean: d, P: 1,
+			Exact: true,
+		}
 		if d != 0 {
 			e.P = 0
 		}
@@ -201,7 +205,10 @@ func Shift(from, to Effect, alpha float64) (Effect, error) {
 	if err != nil {
 		return Effect{}, err
 	}
-	e := Effect{Ratio: around.Value, Low: around.Low, High: around.High, Alpha: alpha, Rounds: rounds, LogMean: d, LogSD: sd}
+	e := Effect{
+		Ratio: around.Value, Low: around.Low, High: around.High, Alpha: alpha, Rounds: rounds, LogMean: d,
+		LogSD: sd,
+	}
 	e.P = e.tTestP()
 	return e, nil
 }

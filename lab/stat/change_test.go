@@ -43,11 +43,18 @@ func TestChangePoints(t *testing.T) {
 		"no change of exact values": {[]float64{5, 5, 5, 5, 5, 5, 5, 5, 5, 5}, []int{}},
 		"one that is off":           {[]float64{1, 1.01, 0.99, 1, 1.02, 9, 1, 0.98, 1.01, 1, 0.99}, []int{}},
 		"a step":                    {stretches(r, 0.02, [2]float64{30, 1}, [2]float64{12, 1.2}), []int{30}},
-		"two steps":                 {stretches(r, 0.02, [2]float64{20, 1}, [2]float64{20, 1.2}, [2]float64{20, 1.5}), []int{20, 40}},
-		"there and back":            {stretches(r, 0.02, [2]float64{30, 1}, [2]float64{8, 1.2}, [2]float64{30, 1}), []int{30, 38}},
-		"less than what matters":    {stretches(r, 0.0005, [2]float64{40, 1}, [2]float64{40, 1.005}), []int{}},
-		"a little more than that":   {stretches(r, 0.0005, [2]float64{40, 1}, [2]float64{40, 1.015}), []int{40}},
-		"a spread that changes":     {append(stretches(r, 0.01, [2]float64{40, 1}), stretches(r, 0.05, [2]float64{40, 1})...), []int{}},
+		"two steps": {
+			stretches(r, 0.02, [2]float64{20, 1}, [2]float64{20, 1.2}, [2]float64{20, 1.5}),
+			[]int{20, 40},
+		},
+		"there and back": {
+			stretches(r, 0.02, [2]float64{30, 1}, [2]float64{8, 1.2}, [2]float64{30, 1}),
+			[]int{30, 38},
+		},
+		"less than what matters":  {stretches(r, 0.0005, [2]float64{40, 1}, [2]float64{40, 1.005}), []int{}},
+		"a little more than that": {stretches(r, 0.0005, [2]float64{40, 1}, [2]float64{40, 1.015}), []int{40}},
+		"a spread that changes": {append(stretches(r, 0.01, [2]float64{40, 1}),
+			stretches(r, 0.05, [2]float64{40, 1})...), []int{}},
 		// A side needs four, so the border is one early.
 		"three values of another kind": {stretches(r, 0.001, [2]float64{20, 1}, [2]float64{3, 2}), []int{19}},
 		"the last is off":              {stretches(r, 0.001, [2]float64{20, 1}, [2]float64{1, 2}), []int{}},
@@ -71,7 +78,8 @@ func TestChangePointsByHand(t *testing.T) {
 	within(t, "p", got[0].P, 0.004659, 1e-3)
 	// The weighed energies of 0 0 4 6 4 6, by the definition: behind 2 values
 	// 4/3·(2·5 − 0 − 4/3) = 11.6, behind 3 3/2·(2·4 − 8/3 − 4/3) = 6, behind 4 0.44.
-	if got := places(stat.ChangePoints([]float64{0, 0, 4, 6, 4, 6}, stat.ChangeRule{Weak: 1, Strong: 1, Least: 2})); !slices.Equal(got, []int{2}) {
+	if got := places(stat.ChangePoints([]float64{0, 0, 4, 6, 4, 6},
+		stat.ChangeRule{Weak: 1, Strong: 1, Least: 2})); !slices.Equal(got, []int{2}) {
 		t.Errorf("changes at %v", got)
 	}
 }
@@ -118,14 +126,16 @@ func TestChangePointsAgainstTheTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(92, 1))
 	always := func(_, _ []float64) float64 { return 0 }
 	for range 300 {
-		x := stretches(r, 1, [2]float64{float64(2 + r.IntN(12)), 0}, [2]float64{float64(2 + r.IntN(12)), 5 * r.Float64()})
+		x := stretches(r, 1, [2]float64{float64(2 + r.IntN(12)), 0},
+			[2]float64{float64(2 + r.IntN(12)), 5 * r.Float64()})
 		if r.IntN(3) == 0 { // ties
 			for i := range x {
 				x[i] = math.Round(x[i])
 			}
 		}
 		rule := stat.ChangeRule{Weak: 2, Strong: 2, Least: 2 + r.IntN(4)} // every split is taken
-		if got, want := places(stat.ChangePoints(x, rule)), dumbChanges(x, 0, len(x), rule, always); !slices.Equal(got, append([]int{}, want...)) {
+		if got, want := places(stat.ChangePoints(x, rule)),
+			dumbChanges(x, 0, len(x), rule, always); !slices.Equal(got, append([]int{}, want...)) {
 			t.Fatalf("%v with at least %d: %v, by the twin %v", x, rule.Least, got, want)
 		}
 	}
@@ -167,7 +177,8 @@ func TestChangeRule(t *testing.T) {
 		near := func(changes []stat.Change) bool {
 			return slices.ContainsFunc(changes, func(x stat.Change) bool { return math.Abs(float64(x.At)-50) <= 1 })
 		}
-		if power := share(func() []float64 { return stretches(r, 1, [2]float64{50, 0}, [2]float64{c.behind, c.step}) }, near); power < c.least {
+		if power := share(func() []float64 { return stretches(r, 1, [2]float64{50, 0}, [2]float64{c.behind, c.step}) },
+			near); power < c.least {
 			t.Errorf("a step of %v with %v values behind it is found in %v", c.step, c.behind, power)
 		}
 	}

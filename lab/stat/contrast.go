@@ -63,7 +63,8 @@ func weigh(arms []Parts, weights []float64) (sum Parts, err error) {
 			sum.Rounds = make([]float64, len(arms[a].Rounds))
 		}
 		if len(arms[a].Rounds) != len(sum.Rounds) {
-			return Parts{}, fmt.Errorf("%w: %d rounds of one arm, %d of another", ErrInput, len(sum.Rounds), len(arms[a].Rounds))
+			return Parts{}, fmt.Errorf("%w: %d rounds of one arm, %d of another", ErrInput, len(sum.Rounds),
+				len(arms[a].Rounds))
 		}
 		sum.All += w * arms[a].All
 		for r, v := range arms[a].Rounds {
@@ -127,7 +128,8 @@ func linear(logs []Parts, weights []float64, base int) (sum Parts, err error) {
 		}
 		arm := logs[a]
 		if len(arm.Rounds) != len(sum.Rounds) {
-			return Parts{}, fmt.Errorf("%w: %d rounds of one arm, %d of another", ErrInput, len(sum.Rounds), len(arm.Rounds))
+			return Parts{}, fmt.Errorf("%w: %d rounds of one arm, %d of another", ErrInput, len(sum.Rounds),
+				len(arm.Rounds))
 		}
 		v := w * math.Exp(arm.All-under.All)
 		sum.All += v

@@ -31,25 +31,30 @@ func TestContrastOfTwoIsThePair(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := stat.LogContrast(parts(t, a, b), []float64{-1, 1}, 0.05)
-	if err != nil || math.Abs(got.Ratio-want.Ratio) > 1e-12 || math.Abs(got.Low-want.Low) > 1e-12 || math.Abs(got.High-want.High) > 1e-12 || got.P != want.P {
+	if err != nil || math.Abs(got.Ratio-want.Ratio) > 1e-12 || math.Abs(got.Low-want.Low) > 1e-12 ||
+		math.Abs(got.High-want.High) > 1e-12 || got.P != want.P {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	linear, err := stat.LinearContrast(parts(t, a, b), []float64{-1, 1}, 0, 0.05)
-	if err != nil || math.Abs(linear.Ratio-want.Ratio) > 1e-12 || math.Abs((linear.High-linear.Low)/2-want.Ratio*want.HalfWidth(0.05)) > 1e-12 {
+	if err != nil || math.Abs(linear.Ratio-want.Ratio) > 1e-12 ||
+		math.Abs((linear.High-linear.Low)/2-want.Ratio*want.HalfWidth(0.05)) > 1e-12 {
 		t.Errorf("%+v, %v, want %+v to first order", linear, err, want)
 	}
 	amount, err := stat.Amount(parts(t, a, b), []float64{-1, 1}, 0.05)
-	if one, _ := stat.GeometricMean(a, 0.05); err != nil || math.Abs(amount.Value-one.Value*(want.Ratio-1)) > 1e-9 || !(amount.Low < amount.Value && amount.Value < amount.High) {
+	if one, _ := stat.GeometricMean(a, 0.05); err != nil || math.Abs(amount.Value-one.Value*(want.Ratio-1)) > 1e-9 ||
+		!(amount.Low < amount.Value && amount.Value < amount.High) {
 		t.Errorf("%+v, %v", amount, err)
 	}
 	exact, err := stat.LogContrast(parts(t, []float64{97, 97, 97}, []float64{212, 212, 212}), []float64{-1, 1}, 0.05)
 	if err != nil || !exact.Exact || math.Abs(exact.Ratio-212.0/97) > 1e-12 || exact.Low != exact.High {
 		t.Errorf("%+v, %v", exact, err)
 	}
-	if e, err := stat.LinearContrast(parts(t, []float64{97, 97, 97}, []float64{212, 212, 212}), []float64{-1, 1}, 0, 0.05); err != nil || !e.Exact || e.Low != e.High || math.Abs(e.Ratio-212.0/97) > 1e-12 {
+	if e, err := stat.LinearContrast(parts(t, []float64{97, 97, 97}, []float64{212, 212, 212}), []float64{-1, 1}, 0,
+		0.05); err != nil || !e.Exact || e.Low != e.High || math.Abs(e.Ratio-212.0/97) > 1e-12 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	none, err := stat.LogContrast(parts(t, []float64{97, 97}, []float64{212, 212}, []float64{97, 97}, []float64{212, 212}), []float64{-1, 1, 1, -1}, 0.05)
+	none, err := stat.LogContrast(parts(t, []float64{97, 97}, []float64{212, 212}, []float64{97, 97},
+		[]float64{212, 212}), []float64{-1, 1, 1, -1}, 0.05)
 	if err != nil || !none.Exact || none.LogMean != 0 || none.JointP() != 1 {
 		t.Errorf("an interaction of exact figures that is none: %+v, %v", none, err)
 	}
@@ -92,9 +97,11 @@ func TestContrastsOfWhatIsNone(t *testing.T) {
 	t.Parallel()
 	two := parts(t, []float64{1, 2, 3}, []float64{2, 3, 5})
 	for name, err := range map[string]error{
-		"a weight too few":         second(stat.LogContrast(two, []float64{1}, 0.05)),
-		"other rounds":             second(stat.LogContrast(append(slices.Clone(two), parts(t, []float64{1, 2})...), []float64{1, 0, -1}, 0.05)),
-		"one round":                second(stat.LogContrast(parts(t, []float64{1}, []float64{2}), []float64{1, -1}, 0.05)),
+		"a weight too few": second(stat.LogContrast(two, []float64{1}, 0.05)),
+		"other rounds": second(stat.LogContrast(append(slices.Clone(two), parts(t, []float64{1, 2})...),
+			[]float64{1, 0, -1}, 0.05)),
+		"one round": second(stat.LogContrast(parts(t, []float64{1}, []float64{2}), []float64{1, -1},
+			0.05)),
 		"alpha":                    second(stat.LogContrast(two, []float64{1, -1}, 0)),
 		"no weights":               second(stat.LogContrast(two, []float64{0, 0}, 0.05)),
 		"no rounds":                second(stat.ValueParts(nil)),
@@ -104,10 +111,12 @@ func TestContrastsOfWhatIsNone(t *testing.T) {
 		"a base that is none":      second(stat.LinearContrast(two, []float64{1, -1}, 2, 0.05)),
 		"linear, a weight too few": second(stat.LinearContrast(two, []float64{1}, 0, 0.05)),
 		"linear, one round":        second(stat.LinearContrast(parts(t, []float64{1}), []float64{1}, 0, 0.05)),
-		"linear, other rounds":     second(stat.LinearContrast(append(slices.Clone(two), parts(t, []float64{1, 2})...), []float64{1, 0, -1}, 0, 0.05)),
-		"an amount of no arms":     second(stat.Amount(nil, nil, 0.05)),
-		"an amount, alpha":         second(stat.Amount(two, []float64{1, -1}, 2)),
-		"beyond all bounds":        second(stat.Amount(parts(t, []float64{1e308, 1e308}, []float64{1, 1}), []float64{1e10, 1}, 0.05)),
+		"linear, other rounds": second(stat.LinearContrast(append(slices.Clone(two), parts(t, []float64{1, 2})...),
+			[]float64{1, 0, -1}, 0, 0.05)),
+		"an amount of no arms": second(stat.Amount(nil, nil, 0.05)),
+		"an amount, alpha":     second(stat.Amount(two, []float64{1, -1}, 2)),
+		"beyond all bounds": second(stat.Amount(parts(t, []float64{1e308, 1e308}, []float64{1, 1}),
+			[]float64{1e10, 1}, 0.05)),
 	} {
 		if !errors.Is(err, stat.ErrInput) {
 			t.Errorf("%s: %v", name, err)
@@ -151,7 +160,8 @@ func TestSharesAddUp(t *testing.T) {
 			}
 			amount += a.Value
 		}
-		if got := math.Exp(p[3].All) - math.Exp(p[0].All); math.Abs(product-whole.Ratio) > 1e-12*product || math.Abs(points-(whole.Ratio-1)) > 1e-12*product || math.Abs(amount-got) > 1e-11*product {
+		if got := math.Exp(p[3].All) - math.Exp(p[0].All); math.Abs(product-whole.Ratio) > 1e-12*product ||
+			math.Abs(points-(whole.Ratio-1)) > 1e-12*product || math.Abs(amount-got) > 1e-11*product {
 			t.Errorf("size %v: shares make %v, %v, %v of %+v", size, product, points, amount, whole)
 		}
 	}
@@ -172,7 +182,8 @@ func TestFactorialIntervalsCover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	main, pair, nothing := find(t, terms, []int{1}, []int{1}), find(t, terms, []int{0, 1}, []int{2, 1}), find(t, terms, []int{0, 2}, []int{1, 1})
+	main, pair, nothing := find(t, terms, []int{1}, []int{1}), find(t, terms, []int{0, 1}, []int{2, 1}),
+		find(t, terms, []int{0, 2}, []int{1, 1})
 	at := func(levels ...int) int {
 		return slices.IndexFunc(cells, func(c []int) bool { return slices.Equal(c, levels) })
 	}

@@ -73,7 +73,8 @@ func TestSwappingTheArmsGivesTheReciprocal(t *testing.T) {
 		within(t, "low", ba.Low, 1/ab.High, 1e-12)
 		within(t, "p", ba.P, ab.P, 1e-12)
 		within(t, "equivalence", ba.Equivalence(0.03), ab.Equivalence(0.03), 1e-9)
-		if v, w := (stat.Rule{}).Judge(ab).Verdict, (stat.Rule{}).Judge(ba).Verdict; (v == stat.ABetter) != (w == stat.BBetter) {
+		if v, w := (stat.Rule{}).Judge(ab).Verdict,
+			(stat.Rule{}).Judge(ba).Verdict; (v == stat.ABetter) != (w == stat.BBetter) {
 			t.Errorf("%d rounds: %v, swapped %v", rounds, v, w)
 		}
 	}
@@ -284,7 +285,10 @@ func TestEquivalenceIsTheInterval(t *testing.T) {
 // An interval with room for a disturbance claims no more than it holds.
 func TestWiden(t *testing.T) {
 	t.Parallel()
-	clear := stat.Effect{Ratio: 0.9, Low: 0.89, High: 0.91, Alpha: 0.05, Rounds: 10, LogMean: math.Log(0.9), LogSD: 0.01, P: 0.002}
+	clear := stat.Effect{
+		Ratio: 0.9, Low: 0.89, High: 0.91, Alpha: 0.05, Rounds: 10, LogMean: math.Log(0.9),
+		LogSD: 0.01, P: 0.002,
+	}
 	rule := stat.Rule{}
 	if v := rule.Judge(clear).Verdict; v != stat.BBetter {
 		t.Fatalf("%v", v)

@@ -36,11 +36,13 @@ func TestDecodedAnswersAlike(t *testing.T) {
 		}
 		for _, v := range append([]int64{0, 1, 1e6, int64(Limit)}, values[:min(3, len(values))]...) {
 			if d.CountAtMost(v) != h.CountAtMost(v) {
-				t.Errorf("%d values: at most %d are %d, recorded %d", len(values), v, d.CountAtMost(v), h.CountAtMost(v))
+				t.Errorf("%d values: at most %d are %d, recorded %d", len(values), v, d.CountAtMost(v),
+					h.CountAtMost(v))
 			}
 		}
 		again, err := d.MarshalBinary()
-		if d.Mean() != h.Mean() || d.StdDev() != h.StdDev() || d.Clipped() != h.Clipped() || !slices.Equal(d.Buckets(), h.Buckets()) ||
+		if d.Mean() != h.Mean() || d.StdDev() != h.StdDev() || d.Clipped() != h.Clipped() ||
+			!slices.Equal(d.Buckets(), h.Buckets()) ||
 			err != nil || !bytes.Equal(again, data) {
 			t.Errorf("%d values: another mean, deviation, end or form; %v", len(values), err)
 		}
@@ -53,7 +55,8 @@ func TestDecodedAnswersAlike(t *testing.T) {
 		other := read()
 		other.Record(7)
 		other.subtract(h)
-		if !slices.Equal(d.Buckets(), both.Buckets()) || other.Count() != 1 || other.CountAtMost(7)-other.CountAtMost(6) != 1 {
+		if !slices.Equal(d.Buckets(), both.Buckets()) || other.Count() != 1 ||
+			other.CountAtMost(7)-other.CountAtMost(6) != 1 {
 			t.Errorf("%d values: what was added is not there", len(values))
 		}
 		if d = read(); len(values) > 0 {

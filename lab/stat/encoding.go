@@ -198,7 +198,8 @@ func inflate(data []byte) ([]byte, error) {
 	case binary.BigEndian.Uint32(header[:])&^cookieSize != plainCookie:
 		return nil, errors.New("another format inside")
 	case digits != significant || lowest != 1 || highest != uint64(limit):
-		return nil, fmt.Errorf("layout of %d to %d with %d digits, want 1 to %d with %d", lowest, highest, digits, limit, significant)
+		return nil, fmt.Errorf("layout of %d to %d with %d digits, want 1 to %d with %d", lowest, highest, digits,
+			limit, significant)
 	case payload > bucketsLen*longestCount:
 		return nil, fmt.Errorf("%d bytes of counts", payload)
 	}

@@ -145,21 +145,22 @@ func TestDecodingRefuses(t *testing.T) {
 	flipped := slices.Clone(good)
 	flipped[len(flipped)-1] ^= 1
 	for name, data := range map[string][]byte{
-		"nothing":              {},
-		"a header cut":         good[:10],
-		"the end cut":          good[:len(good)-1],
-		"a flipped bit":        flipped,
-		"another cookie":       append([]byte{1}, good[1:]...),
-		"a huge layout":        header(0, 5, 1, 1<<62, nil),
-		"a long layout":        header(3, 3, 1, 1<<62, []byte{2, 4, 6}),
-		"a short layout":       header(3, 3, 1, 1<<20, []byte{2, 4, 6}),
-		"another precision":    header(0, 2, 1, limit, nil),
-		"another unit":         header(0, 3, 1000, limit, nil),
-		"a negative length":    header(-1, 3, 1, limit, nil),
-		"a bomb":               header(1<<30, 3, 1, limit, make([]byte, 64<<20)),
-		"more than declared":   header(1, 3, 1, limit, make([]byte, 1<<20)),
-		"too many counts":      header(1<<17, 3, 1, limit, make([]byte, 1<<17)),
-		"a count beyond 1 h":   header(4, 3, 1, limit, binary.AppendVarint(binary.AppendVarint(nil, -33_700), 1)), // 33,700 empty buckets, then one
+		"nothing":            {},
+		"a header cut":       good[:10],
+		"the end cut":        good[:len(good)-1],
+		"a flipped bit":      flipped,
+		"another cookie":     append([]byte{1}, good[1:]...),
+		"a huge layout":      header(0, 5, 1, 1<<62, nil),
+		"a long layout":      header(3, 3, 1, 1<<62, []byte{2, 4, 6}),
+		"a short layout":     header(3, 3, 1, 1<<20, []byte{2, 4, 6}),
+		"another precision":  header(0, 2, 1, limit, nil),
+		"another unit":       header(0, 3, 1000, limit, nil),
+		"a negative length":  header(-1, 3, 1, limit, nil),
+		"a bomb":             header(1<<30, 3, 1, limit, make([]byte, 64<<20)),
+		"more than declared": header(1, 3, 1, limit, make([]byte, 1<<20)),
+		"too many counts":    header(1<<17, 3, 1, limit, make([]byte, 1<<17)),
+		// 33,700 empty buckets, then one
+		"a count beyond 1 h":   header(4, 3, 1, limit, binary.AppendVarint(binary.AppendVarint(nil, -33_700), 1)),
 		"not even zlib":        append(slices.Clone(good[:8]), "hello, hello"...),
 		"longer than any real": make([]byte, 1<<20),
 	} {

@@ -289,7 +289,8 @@ func (m *fitted) mixed(c []float64, own []int) [][]int {
 	part, _ := m.projected(c)
 	var all [][]int
 	for _, b := range m.blocks {
-		off := slices.ContainsFunc(slices.Collect(seq(b.from, b.to)), func(i int) bool { return math.Abs(c[i]-part[i]) > negligible })
+		off := slices.ContainsFunc(slices.Collect(seq(b.from, b.to)),
+			func(i int) bool { return math.Abs(c[i]-part[i]) > negligible })
 		if off && !slices.Equal(b.factors, own) {
 			all = append(all, b.factors)
 		}

@@ -180,13 +180,62 @@ func TestWhatCellsDoNotTellIsSaid(t *testing.T) {
 		assumes [][2]int
 		aliased [][]int
 	}{
-		{"a cell with a pair of levels is missing: the pair cannot be told", []int{3, 2}, without(every(3, 2), []int{2, 0}), []int{0, 1}, []int{2, 1}, false, nil, [][]int{{0}, {1}}},
-		{"… nor the level's effect without taking the pair for none", []int{3, 2}, without(every(3, 2), []int{2, 0}), []int{0}, []int{2}, true, [][2]int{{0, 1}}, nil},
-		{"… but that of another level can, whatever interacts", []int{3, 2}, without(every(3, 2), []int{2, 0}), []int{0}, []int{1}, true, nil, nil},
+		{
+			"a cell with a pair of levels is missing: the pair cannot be told",
+			[]int{3, 2},
+			without(every(3, 2), []int{2, 0}),
+			[]int{0, 1},
+			[]int{2, 1},
+			false, nil,
+			[][]int{{0}, {1}},
+		},
+		{
+			"… nor the level's effect without taking the pair for none",
+			[]int{3, 2},
+			without(every(3, 2), []int{2, 0}),
+			[]int{0},
+			[]int{2},
+			true,
+			[][2]int{{0, 1}},
+			nil,
+		},
+		{
+			"… but that of another level can, whatever interacts",
+			[]int{3, 2},
+			without(every(3, 2), []int{2, 0}),
+			[]int{0},
+			[]int{1},
+			true, nil, nil,
+		},
 		{"… and its pair", []int{3, 2}, without(every(3, 2), []int{2, 0}), []int{0, 1}, []int{1, 1}, true, nil, nil},
-		{"two factors that go together are one", []int{2, 2}, [][]int{{0, 0}, {1, 1}}, []int{0}, []int{1}, false, nil, [][]int{{1}}},
-		{"half of 2³: a main effect is mixed up with the pair of the others", []int{2, 2, 2}, [][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}}, []int{0}, []int{1}, true, [][2]int{{1, 2}}, nil},
-		{"… and the pair with the main effect", []int{2, 2, 2}, [][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}}, []int{1, 2}, []int{1, 1}, false, nil, [][]int{{0}}},
+		{
+			"two factors that go together are one",
+			[]int{2, 2},
+			[][]int{{0, 0}, {1, 1}},
+			[]int{0},
+			[]int{1},
+			false, nil,
+			[][]int{{1}},
+		},
+		{
+			"half of 2³: a main effect is mixed up with the pair of the others",
+			[]int{2, 2, 2},
+			[][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}},
+			[]int{0},
+			[]int{1},
+			true,
+			[][2]int{{1, 2}},
+			nil,
+		},
+		{
+			"… and the pair with the main effect",
+			[]int{2, 2, 2},
+			[][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}},
+			[]int{1, 2},
+			[]int{1, 1},
+			false, nil,
+			[][]int{{0}},
+		},
 		{
 			"a quarter of 2⁵, D = AB and E = AC: A is mixed up with the pairs BD and CE, and only those must be none",
 			[]int{2, 2, 2, 2, 2},
@@ -197,7 +246,16 @@ func TestWhatCellsDoNotTellIsSaid(t *testing.T) {
 			[][2]int{{1, 3}, {2, 4}},
 			nil,
 		},
-		{"one factor at a time: every effect assumes that none interact", []int{2, 2}, [][]int{{0, 0}, {1, 0}, {0, 1}}, []int{1}, []int{1}, true, [][2]int{{0, 1}}, nil},
+		{
+			"one factor at a time: every effect assumes that none interact",
+			[]int{2, 2},
+			[][]int{{0, 0}, {1, 0}, {0, 1}},
+			[]int{1},
+			[]int{1},
+			true,
+			[][2]int{{0, 1}},
+			nil,
+		},
 	} {
 		terms, err := stat.Design{Levels: c.levels, Cells: c.cells}.Terms()
 		if err != nil {
@@ -262,10 +320,12 @@ func TestKnownTermsAreTheirOwn(t *testing.T) {
 			want := mains[[2]int{term.Factors[0], term.Levels[0]}] - mains[[2]int{term.Factors[0], 0}]
 			if len(term.Factors) == 2 {
 				g, f, i, j := term.Factors[0], term.Factors[1], term.Levels[0], term.Levels[1]
-				want = pairs[[4]int{g, i, f, j}] - pairs[[4]int{g, 0, f, j}] - pairs[[4]int{g, i, f, 0}] + pairs[[4]int{g, 0, f, 0}]
+				want = pairs[[4]int{g, i, f, j}] - pairs[[4]int{g, 0, f, j}] - pairs[[4]int{g, i, f, 0}] +
+					pairs[[4]int{g, 0, f, 0}]
 			}
 			if got := weigh(term, planted(cells, mains, pairs)); math.Abs(got-want) > 1e-9 {
-				t.Errorf("trial %d, cells %v: %v at %v (assumes %v): %v, want %v", trial, cells, term.Factors, term.Levels, term.Assumes, got, want)
+				t.Errorf("trial %d, cells %v: %v at %v (assumes %v): %v, want %v", trial, cells, term.Factors,
+					term.Levels, term.Assumes, got, want)
 			}
 		}
 	}
@@ -373,18 +433,22 @@ func TestOrdersThatCannotBe(t *testing.T) {
 		}
 		return int(set)
 	}
-	if shares, missing := stat.Orders(2, 4, func(uint) bool { return true }, unmeasured); shares != nil || !slices.Equal(missing, []uint{2}) {
+	if shares, missing := stat.Orders(2, 4, func(uint) bool { return true }, unmeasured); shares != nil ||
+		!slices.Equal(missing, []uint{2}) {
 		t.Errorf("%v, missing %v", shares, missing)
 	}
-	if shares, missing := stat.Orders(2, 4, func(set uint) bool { return set != 2 }, unmeasured); shares == nil || missing != nil {
+	if shares, missing := stat.Orders(2, 4, func(set uint) bool { return set != 2 }, unmeasured); shares == nil ||
+		missing != nil {
 		t.Errorf("a cell that no order needs is missed: %v, missing %v", shares, missing)
 	}
 	for _, n := range []int{0, -1, stat.OrdersMax + 1} {
-		if shares, missing := stat.Orders(n, 4, func(uint) bool { return true }, unmeasured); shares != nil || missing != nil {
+		if shares, missing := stat.Orders(n, 4, func(uint) bool { return true }, unmeasured); shares != nil ||
+			missing != nil {
 			t.Errorf("%d changes: %v, %v", n, shares, missing)
 		}
 	}
-	if shares, missing := stat.Orders(2, 4, func(uint) bool { return false }, unmeasured); shares != nil || missing != nil {
+	if shares, missing := stat.Orders(2, 4, func(uint) bool { return false }, unmeasured); shares != nil ||
+		missing != nil {
 		t.Errorf("no order at all: %v, %v", shares, missing)
 	}
 	if got := stat.Changes(0b1011); !slices.Equal(got, []int{0, 1, 3}) {

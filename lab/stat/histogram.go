@@ -279,7 +279,8 @@ func (h *Histogram) Buckets() []Bucket {
 // between are the counts of the buckets low to high-1, which there is room for.
 func (h *Histogram) between(low, high int) []uint64 { return h.counts[low-h.base : high-h.base] }
 
-// each yields the buckets that are not empty, ascending, and their counts. It changes nothing, so that several may read.
+// each yields the buckets that are not empty, ascending, and their counts. It changes nothing, so that several may
+// read.
 func (h *Histogram) each(yield func(bucket int, n uint64) bool) {
 	if h == nil || h.encoded == nil {
 		for i, n := range h.used() {
@@ -310,8 +311,8 @@ func (h *Histogram) each(yield func(bucket int, n uint64) bool) {
 	}
 }
 
-// addTo adds the counts, times by, to those of buckets from base on; by is 1, or the inverse of it. It is [Histogram.each]
-// without a call for each bucket, since most of the time of an analysis is spent here.
+// addTo adds the counts, times by, to those of buckets from base on; by is 1, or the inverse of it. It is
+// [Histogram.each] without a call for each bucket, since most of the time of an analysis is spent here.
 func (h *Histogram) addTo(counts []uint64, base int, by uint64) {
 	if h.Count() == 0 {
 		return

@@ -25,7 +25,13 @@ func TestBeyondAgreesWithTheInterval(t *testing.T) {
 		for _, c := range []struct {
 			limit float64
 			out   bool
-		}{{e.Low * 0.999, true}, {e.Low * 1.001, false}, {e.Value, false}, {e.High * 0.999, false}, {e.High * 1.001, true}} {
+		}{
+			{e.Low * 0.999, true},
+			{e.Low * 1.001, false},
+			{e.Value, false},
+			{e.High * 0.999, false},
+			{e.High * 1.001, true},
+		} {
 			if p := e.Beyond(c.limit); (p < e.Alpha) != c.out {
 				t.Errorf("%+v at %v: p %v", e, c.limit, p)
 			}

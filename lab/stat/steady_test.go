@@ -31,7 +31,11 @@ func TestMSER5(t *testing.T) {
 		{"flat, 20 windows", 20, flat, 0.5, 0.7, 0, 5},
 		{"flat, 40 windows", 40, flat, 0.8, 1, 0, 8},
 		{"flat, 160 windows", 160, flat, 0.95, 1, 0, 30},
-		{"a cold start of 10 windows", 60, func(i int) float64 { return 1 + 0.5*math.Exp(-float64(i)/3) }, 0.7, 1, 10, 25},
+		{
+			"a cold start of 10 windows", 60, func(i int) float64 { return 1 + 0.5*math.Exp(-float64(i)/3) }, 0.7,
+			1, 10,
+			25,
+		},
 		{"a step after a quarter", 60, func(i int) float64 { return 1 + b2f(i < 15)*0.3 }, 0.7, 1, 15, 21},
 		{"climbing to the end", 40, func(i int) float64 { return 1 + 0.02*float64(i) }, 0, 0, 0, 40},
 		{"settles after three quarters", 40, func(i int) float64 { return 1 - 0.02*float64(min(i, 30)) }, 0, 0, 0, 40},

@@ -37,7 +37,12 @@ func TestVerdicts(t *testing.T) {
 		{effect(-10, 2, n), stat.Rule{Direction: stat.HigherIsBetter}, stat.ABetter, "B's throughput is lower"},
 		{effect(0.5, 0.1, n), stat.Rule{}, stat.Equivalent, "proved, but too small to matter"},
 		{effect(0.5, 0.1, n), stat.Rule{Practical: 0.001}, stat.ABetter, "unless one says it matters"},
-		{effect(0.01, 0.001, n), stat.Rule{Practical: -1}, stat.ABetter, "a negative threshold claims whatever is proved"},
+		{
+			effect(0.01, 0.001, n),
+			stat.Rule{Practical: -1},
+			stat.ABetter,
+			"a negative threshold claims whatever is proved",
+		},
 		{effect(0, 1, n), stat.Rule{}, stat.Equivalent, "close to nothing, known well"},
 		{effect(0, 1, n), stat.Rule{Epsilon: 0.002}, stat.Inconclusive, "not known that well"},
 		{effect(5, 20, n), stat.Rule{}, stat.Inconclusive, "5 % in a spread of 20 %"},
@@ -57,8 +62,14 @@ func TestVerdicts(t *testing.T) {
 func TestJudgeNeedsBothTests(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]stat.Effect{
-		"only the t-test":     {Ratio: 1.1, Low: 1.05, High: 1.15, LogMean: math.Log(1.1), LogSD: 0.06, Alpha: 0.05, Rounds: 10, P: 0.06},
-		"only the sign flips": {Ratio: 1.1, Low: 0.99, High: 1.22, LogMean: math.Log(1.1), LogSD: 0.15, Alpha: 0.05, Rounds: 10, P: 0.01},
+		"only the t-test": {
+			Ratio: 1.1, Low: 1.05, High: 1.15, LogMean: math.Log(1.1), LogSD: 0.06, Alpha: 0.05,
+			Rounds: 10, P: 0.06,
+		},
+		"only the sign flips": {
+			Ratio: 1.1, Low: 0.99, High: 1.22, LogMean: math.Log(1.1), LogSD: 0.15, Alpha: 0.05,
+			Rounds: 10, P: 0.01,
+		},
 	} {
 		if v := (stat.Rule{}).Judge(e).Verdict; v != stat.Inconclusive {
 			t.Errorf("%s: %q", name, v)

@@ -234,7 +234,8 @@ func TestOrderWithoutReply(t *testing.T) {
 func TestStubbornChildIsKilled(t *testing.T) {
 	t.Parallel()
 	p, err := target.Start(t.Context(), target.Command{
-		Name: "child", Path: os.Args[0], Args: []string{"-test.run=^$"}, Env: []string{part + "=stubborn"}, Grace: 100 * time.Millisecond,
+		Name: "child", Path: os.Args[0], Args: []string{"-test.run=^$"}, Env: []string{part + "=stubborn"},
+		Grace: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,8 @@ func h2load() Tool {
 			case !r.HTTP2 && l.Connections != l.InFlight:
 				return onePerConnection(l)
 			case l.InFlight%l.Connections != 0:
-				return fmt.Sprintf("%d calls in flight do not spread evenly over %d connections", l.InFlight, l.Connections)
+				return fmt.Sprintf("%d calls in flight do not spread evenly over %d connections", l.InFlight,
+					l.Connections)
 			}
 			return ""
 		},

@@ -32,7 +32,8 @@ func k6() Tool {
 			case r.HTTP2 && !r.GRPC():
 				return "without TLS it speaks HTTP/1.1 and gRPC only; take h2load"
 			case l.Connections != l.InFlight:
-				return fmt.Sprintf("each of its users keeps one call in flight on a connection of its own, and not %d on %d",
+				return fmt.Sprintf("each of its users keeps one call in flight on a connection of its own, and not "+
+					"%d on %d",
 					l.InFlight, l.Connections)
 			}
 			return ""

@@ -33,9 +33,11 @@ func pgbench() Tool {
 		refuses: func(r Request, l Load) string {
 			switch {
 			case !r.SQL():
-				return "it runs statements of PostgreSQL only: name the arm " + plan.DirectProtocol + ",driver=tool:pgbench"
+				return "it runs statements of PostgreSQL only: name the arm " + plan.DirectProtocol +
+					",driver=tool:pgbench"
 			case l.Connections != l.InFlight:
-				return fmt.Sprintf("each of its clients keeps one statement in flight on a connection of its own, and not %d on %d",
+				return fmt.Sprintf("each of its clients keeps one statement in flight on a connection of its own, and "+
+					"not %d on %d",
 					l.InFlight, l.Connections)
 			}
 			return ""

@@ -26,7 +26,8 @@ func TestReportsOfStatements(t *testing.T) {
 		t.Errorf("%+v, %v", told, err)
 	}
 	gaveUp := "pgbench: error: client 3 script 0 aborted in command 1 query 0: ERROR:  no such table"
-	early := strings.NewReplacer("processed: 500", "processed: 0", "tps = 250.000000 (without initial connection time)", "")
+	early := strings.NewReplacer("processed: 500", "processed: 0",
+		"tps = 250.000000 (without initial connection time)", "")
 	if _, err := pgbenchReport(audit.Output{Stdout: early.Replace(pgbenchSaid)}); !errors.Is(err, errNoneEnded) {
 		t.Errorf("a run that was over before all were connected: %v", err)
 	}

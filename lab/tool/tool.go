@@ -137,7 +137,8 @@ func always(Request) bool { return true }
 func (t Tool) Refuses(r Request, l Load) string {
 	switch {
 	case l.Connections < 1 || l.InFlight < l.Connections:
-		return fmt.Sprintf("%d connections for %d calls in flight: each connection needs a call", l.Connections, l.InFlight)
+		return fmt.Sprintf("%d connections for %d calls in flight: each connection needs a call", l.Connections,
+			l.InFlight)
 	case l.Rate > 0 && t.Arrivals == "":
 		return "it cannot keep a rate"
 	}

@@ -24,7 +24,8 @@ func TestPlanKnowsTheTools(t *testing.T) {
 	}
 	for _, name := range tool.Names() {
 		if by, err := tool.Named(name); err != nil || by.Arrivals != plan.ToolArrivals(name) {
-			t.Errorf("%s makes calls at a rate by %q, and plan knows %q, %v", name, by.Arrivals, plan.ToolArrivals(name), err)
+			t.Errorf("%s makes calls at a rate by %q, and plan knows %q, %v", name, by.Arrivals,
+				plan.ToolArrivals(name), err)
 		}
 	}
 	if _, err := tool.Named("ab"); err == nil || !strings.Contains(err.Error(), "wrk") {
@@ -114,8 +115,11 @@ func TestLoadsAtARateFit(t *testing.T) {
 		http bool
 		want int
 	}{
-		{"h2load", 9, false, 4}, {"h2load", 9, true, 256}, {"h2load", 0, false, 256},
-		{"k6", 9, true, 4}, {"ghz", 9, true, 256},
+		{"h2load", 9, false, 4},
+		{"h2load", 9, true, 256},
+		{"h2load", 0, false, 256},
+		{"k6", 9, true, 4},
+		{"ghz", 9, true, 256},
 	} {
 		by, err := tool.Named(c.tool)
 		if err != nil {

@@ -101,7 +101,8 @@ func (w *Watcher) saw(r *http.Request, body []byte) {
 		kept.Del(own)
 	}
 	seen := Request{
-		Method: r.Method, URL: "http://" + w.address + r.URL.RequestURI(), Header: kept, Body: body, HTTP2: r.ProtoMajor == 2,
+		Method: r.Method, URL: "http://" + w.address + r.URL.RequestURI(), Header: kept, Body: body,
+		HTTP2: r.ProtoMajor == 2,
 	}
 	if seen.GRPC() {
 		seen.Schema = schema(r.URL.Path)

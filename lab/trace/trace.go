@@ -55,7 +55,8 @@ func NewBook() *Book { return &Book{entries: map[string]*entry{}} }
 // [Limit] is ResourceExhausted.
 func (b *Book) Note(c Call) error {
 	if len(b.order) >= Limit {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "more than %d entries in one slice cannot be followed; make it shorter", Limit)
+		return wirelab.Errorf(wirelab.ResourceExhausted,
+			"more than %d entries in one slice cannot be followed; make it shorter", Limit)
 	}
 	if _, known := b.entries[c.ID]; known {
 		return wirelab.Errorf(wirelab.Conflict, "entry %q was sent twice", c.ID)
@@ -122,7 +123,10 @@ func (b *Book) Open() int { return b.open }
 
 // Account closes the book. end is the end of the window, Unix ns.
 func (b *Book) Account(end int64) result.Followed {
-	a := result.Followed{Stray: b.stray, Lost: b.lost, ConfirmedAfter: stat.NewHistogram(), StoredAfter: stat.NewHistogram()}
+	a := result.Followed{
+		Stray: b.stray, Lost: b.lost, ConfirmedAfter: stat.NewHistogram(),
+		StoredAfter: stat.NewHistogram(),
+	}
 	for _, e := range b.order {
 		if !e.Outside {
 			count(&a, e)

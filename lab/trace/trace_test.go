@@ -29,13 +29,17 @@ func told(t *testing.T, ways ...way) result.Followed {
 	b := trace.NewBook()
 	for i, w := range ways {
 		if err := b.Note(trace.Call{
-			ID: fmt.Sprint(i), Caller: w.caller, Due: w.due * ms, Sent: w.sent * ms, Ended: w.ended * ms, Failed: w.failed, Outside: w.outside,
+			ID: fmt.Sprint(i), Caller: w.caller, Due: w.due * ms, Sent: w.sent * ms, Ended: w.ended * ms,
+			Failed: w.failed, Outside: w.outside,
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, w := range ways {
-		for what, at := range map[journal.What]int64{journal.Confirmed: w.confirmed, journal.Stored: w.stored, journal.Duplicate: w.another} {
+		for what, at := range map[journal.What]int64{
+			journal.Confirmed: w.confirmed, journal.Stored: w.stored,
+			journal.Duplicate: w.another,
+		} {
 			if at > 0 {
 				b.Tell(journal.Event{ID: fmt.Sprint(i), What: what, At: time.Unix(0, at*ms)})
 			}
@@ -59,23 +63,32 @@ func TestAccountOfFaults(t *testing.T) {
 	t.Parallel()
 	fine := []way{well(0, 100), well(1, 100), well(0, 200), well(1, 205)}
 	counts := func(a result.Followed) [9]uint64 {
-		return [...]uint64{a.Sent, a.Accepted, a.Refused, a.Confirmed, a.Stored, a.Missing, a.Duplicated, a.Reordered, a.Kept}
+		return [...]uint64{
+			a.Sent, a.Accepted, a.Refused, a.Confirmed, a.Stored, a.Missing, a.Duplicated, a.Reordered,
+			a.Kept,
+		}
 	}
 	for what, c := range map[string]struct {
 		plant func(w []way)
 		want  [9]uint64
 	}{
-		"nothing":           {func([]way) {}, [9]uint64{4, 4, 0, 4, 4, 0, 0, 0, 0}},
-		"lost":              {func(w []way) { w[2].stored = 0 }, [9]uint64{4, 4, 0, 4, 3, 1, 0, 0, 0}},
-		"unconfirmed":       {func(w []way) { w[2].confirmed = 0 }, [9]uint64{4, 4, 0, 3, 4, 0, 0, 0, 0}},
-		"came twice":        {func(w []way) { w[1].another = 300 }, [9]uint64{4, 4, 0, 4, 4, 0, 1, 0, 0}},
-		"one lost, one two": {func(w []way) { w[2].stored, w[1].another = 0, 300 }, [9]uint64{4, 4, 0, 4, 3, 1, 1, 0, 0}},
-		"overtaken":         {func(w []way) { w[0].stored = 400 }, [9]uint64{4, 4, 0, 4, 4, 0, 0, 1, 0}},
+		"nothing":     {func([]way) {}, [9]uint64{4, 4, 0, 4, 4, 0, 0, 0, 0}},
+		"lost":        {func(w []way) { w[2].stored = 0 }, [9]uint64{4, 4, 0, 4, 3, 1, 0, 0, 0}},
+		"unconfirmed": {func(w []way) { w[2].confirmed = 0 }, [9]uint64{4, 4, 0, 3, 4, 0, 0, 0, 0}},
+		"came twice":  {func(w []way) { w[1].another = 300 }, [9]uint64{4, 4, 0, 4, 4, 0, 1, 0, 0}},
+		"one lost, one two": {
+			func(w []way) { w[2].stored, w[1].another = 0, 300 },
+			[9]uint64{4, 4, 0, 4, 3, 1, 1, 0, 0},
+		},
+		"overtaken": {func(w []way) { w[0].stored = 400 }, [9]uint64{4, 4, 0, 4, 4, 0, 0, 1, 0}},
 		"overtaken by another caller's": {
 			func(w []way) { w[0].stored, w[2].stored, w[1].stored = 209, 210, 400 },
 			[9]uint64{4, 4, 0, 4, 4, 0, 0, 1, 0}, // 3 overtook 1, both of caller 1; 0 and 2 stand
 		},
-		"refused":          {func(w []way) { w[3].failed, w[3].confirmed, w[3].stored = true, 0, 0 }, [9]uint64{4, 3, 1, 3, 3, 0, 0, 0, 0}},
+		"refused": {
+			func(w []way) { w[3].failed, w[3].confirmed, w[3].stored = true, 0, 0 },
+			[9]uint64{4, 3, 1, 3, 3, 0, 0, 0, 0},
+		},
 		"refused and kept": {func(w []way) { w[3].failed = true }, [9]uint64{4, 3, 1, 3, 3, 0, 0, 0, 1}},
 		"before the window": {
 			func(w []way) { w[0].outside, w[0].stored = true, 0 },
@@ -104,7 +117,10 @@ func TestTimesAreFromDue(t *testing.T) {
 	if a.Drained > 0 {
 		t.Errorf("drained after %v, and it was stored in the window", a.Drained)
 	}
-	if a := told(t, way{due: 100, sent: 100, ended: 110, stored: 1250}); a.Drained != plan.Duration(250*time.Millisecond) {
+	if a := told(t, way{
+		due: 100, sent: 100, ended: 110,
+		stored: 1250,
+	}); a.Drained != plan.Duration(250*time.Millisecond) {
 		t.Errorf("drained after %v, want 250ms", a.Drained)
 	}
 }
@@ -129,7 +145,8 @@ func TestBookRefuses(t *testing.T) {
 	t.Parallel()
 	b := trace.NewBook()
 	for i, want := range []bool{false, true} {
-		if err := b.Note(trace.Call{ID: "same"}); (err != nil) != want || want && wirelab.CodeOf(err) != wirelab.Conflict {
+		if err := b.Note(trace.Call{ID: "same"}); (err != nil) != want ||
+			want && wirelab.CodeOf(err) != wirelab.Conflict {
 			t.Errorf("note %d: %v", i, err)
 		}
 	}
@@ -162,7 +179,8 @@ func TestWhatAJournalForgotIsNotMissing(t *testing.T) {
 		}
 		b.Lose(lost)
 		a := b.Account(0)
-		if got := fmt.Sprint(a.Missing, a.Unknown); got != want || a.Stored+a.Missing+a.Unknown != a.Accepted || a.Lost != lost {
+		if got := fmt.Sprint(a.Missing, a.Unknown); got != want || a.Stored+a.Missing+a.Unknown != a.Accepted ||
+			a.Lost != lost {
 			t.Errorf("with %d lines lost, missing and unknown are %s, want %s: %+v", lost, got, want, a)
 		}
 	}

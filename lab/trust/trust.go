@@ -1,5 +1,5 @@
-// Package trust reads and checks the files with which targets are reached over TLS: an authority, a certificate to show and
-// its key. It knows PEM and what a plan says of TLS, and must not know who is called, or what is sent.
+// Package trust reads and checks the files with which targets are reached over TLS: an authority, a certificate to show
+// and its key. It knows PEM and what a plan says of TLS, and must not know who is called, or what is sent.
 package trust
 
 import (
@@ -42,7 +42,8 @@ func Read(ctx context.Context, t plan.TLS, now time.Time) (Secured, error) {
 	}
 	if t.CA != "" {
 		if _, err := certs.Trust(ca); err != nil {
-			return Secured{}, wirelab.Errorf(wirelab.InvalidArgument, "--ca %s: there is no certificate in it; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.CA)
+			return Secured{}, wirelab.Errorf(wirelab.InvalidArgument,
+				"--ca %s: there is no certificate in it; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.CA)
 		}
 	}
 	cert, err := readPEM(ctx, "--cert", t.Cert)
@@ -68,20 +69,25 @@ func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 	}
 	block, _ := pem.Decode(cert)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s: it does not begin with a certificate; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.Cert)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"--cert %s: it does not begin with a certificate; want a PEM file, which has -----BEGIN CERTIFICATE-----",
+			t.Cert)
 	}
 	if block, _ := pem.Decode(key); block == nil || block.Type == "CERTIFICATE" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--key %s: there is no key in it; want a PEM file, which has -----BEGIN PRIVATE KEY-----", t.Key)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"--key %s: there is no key in it; want a PEM file, which has -----BEGIN PRIVATE KEY-----", t.Key)
 	}
 	if _, err := certs.Show(cert, key); err != nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s and --key %s do not belong together, or the key is encrypted: %v", t.Cert, t.Key, err)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"--cert %s and --key %s do not belong together, or the key is encrypted: %v", t.Cert, t.Key, err)
 	}
 	leaf, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s: %v", t.Cert, err)
 	}
 	if now.After(leaf.NotAfter) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s ended on %s; want one that is valid", t.Cert, leaf.NotAfter.UTC().Format(time.DateOnly))
+		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s ended on %s; want one that is valid", t.Cert,
+			leaf.NotAfter.UTC().Format(time.DateOnly))
 	}
 	return nil
 }
@@ -116,7 +122,8 @@ func (s Secured) Give(to *wirelab.Dialing) (err error) {
 // Untrusted adds to an error of TLS what to do about it, where an arm has a target. The error
 // comes from another process, as text.
 func Untrusted(p plan.Plan, err error) error {
-	if wirelab.CauseOfText(err.Error()) != wirelab.BadTLS || !slices.ContainsFunc(p.Arms, func(a plan.Arm) bool { return a.Target != "" }) {
+	if wirelab.CauseOfText(err.Error()) != wirelab.BadTLS ||
+		!slices.ContainsFunc(p.Arms, func(a plan.Arm) bool { return a.Target != "" }) {
 		return err
 	}
 	return fmt.Errorf("%w; --ca names the authority of a target, --server-name a name in its certificate, "+

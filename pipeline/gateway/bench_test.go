@@ -81,8 +81,10 @@ func call(address, path string, jobs <-chan struct{}) error {
 	}
 	defer func() { _ = conn.Close() }()
 	body := `{"action":"log","log":{"name":"benchmark","data":"published log entry 123","id":"load-abcdefghijkl"}}`
-	request := fmt.Appendf(nil, "POST /%s HTTP/1.1\r\nHost: gateway\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: %d\r\n"+
-		"Accept: application/json\r\nCall-Timeout-Ms: 5000\r\nContent-Type: application/json\r\n\r\n%s", path, len(body), body)
+	request := fmt.Appendf(nil,
+		"POST /%s HTTP/1.1\r\nHost: gateway\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: %d\r\n"+
+			"Accept: application/json\r\nCall-Timeout-Ms: 5000\r\nContent-Type: application/json\r\n\r\n%s", path,
+		len(body), body)
 	reply := bufio.NewReader(conn)
 	for range jobs {
 		if _, err := conn.Write(request); err != nil {

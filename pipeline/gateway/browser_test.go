@@ -44,7 +44,8 @@ const replyInView = `["verdict", "reply"].every((id) => {
 // press presses a button by its address and waits for the exchange to be shown.
 func press(p *browsertest.Tab, address string, exchange int) (request, reply, verdict string) {
 	p.Do(chromedp.Click(`button[data-path="`+address+`"]:not([data-method="GET"][data-path="/"])`, chromedp.ByQuery))
-	p.Until("the exchange is shown", `document.querySelectorAll("#past tr td.number").length === `+strconv.Itoa(exchange))
+	p.Until("the exchange is shown",
+		`document.querySelectorAll("#past tr td.number").length === `+strconv.Itoa(exchange))
 	p.Until("the reply is in view", replyInView)
 	p.Do(chromedp.Text("#request", &request, chromedp.ByQuery), chromedp.Text("#reply", &reply, chromedp.ByQuery),
 		chromedp.Text("#verdict", &verdict, chromedp.ByQuery))
@@ -79,8 +80,10 @@ func TestPageInABrowser(t *testing.T) {
 	known := gateway.Known()
 	for i, name := range known[:len(known)-1] {
 		request, reply, verdict := press(p, "/"+name, i+1)
-		if !strings.HasPrefix(request, "POST /"+name+"\n") || !strings.Contains(request, `"hello from the gateway’s page"`) ||
-			!strings.Contains(reply, "HTTP 202 Accepted") || !strings.Contains(reply, `"message": "logged`) || verdict != "202" {
+		if !strings.HasPrefix(request, "POST /"+name+"\n") ||
+			!strings.Contains(request, `"hello from the gateway’s page"`) ||
+			!strings.Contains(reply, "HTTP 202 Accepted") || !strings.Contains(reply, `"message": "logged`) ||
+			verdict != "202" {
 			t.Errorf("%s: %q, %q, %q", name, request, reply, verdict)
 		}
 	}
@@ -92,15 +95,19 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	// Failures are shown as what they are. A browser notes each in its console,
 	// so that its complaints are of no use from here on.
-	p.Do(chromedp.SetValue("#name", "fail", chromedp.ByQuery), chromedp.Evaluate(`document.getElementById("name").dispatchEvent(new Event("input"))`, nil))
-	if _, reply, verdict := press(p, "/log-grpc", len(known)); !strings.Contains(reply, `onerror=`) || verdict != "409" {
+	p.Do(chromedp.SetValue("#name", "fail", chromedp.ByQuery),
+		chromedp.Evaluate(`document.getElementById("name").dispatchEvent(new Event("input"))`, nil))
+	if _, reply, verdict := press(p, "/log-grpc", len(known)); !strings.Contains(reply, `onerror=`) ||
+		verdict != "409" {
 		t.Errorf("a failure: %q, %q", reply, verdict)
 	}
 	p.Do(chromedp.SetValue("#body", "{", chromedp.ByQuery))
-	if _, reply, verdict := press(p, "/handle", len(known)+1); !strings.Contains(reply, "ends within its JSON value") || verdict != "400" {
+	if _, reply, verdict := press(p, "/handle", len(known)+1); !strings.Contains(reply, "ends within its JSON value") ||
+		verdict != "400" {
 		t.Errorf("half a body: %q, %q", reply, verdict)
 	}
-	if _, reply, verdict := press(p, "/log-hermes-direct", len(known)+2); !strings.Contains(reply, "ends within its JSON value") || verdict != "400" {
+	if _, reply, verdict := press(p, "/log-hermes-direct", len(known)+2); !strings.Contains(reply,
+		"ends within its JSON value") || verdict != "400" {
 		t.Errorf("half a body to what is not there: %q, %q", reply, verdict)
 	}
 	if _, reply, _ := press(p, "/health", len(known)+3); !strings.Contains(reply, `"path": "log-http"`) {

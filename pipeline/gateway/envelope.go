@@ -52,7 +52,8 @@ func readEntry(w http.ResponseWriter, r *http.Request, dispatch bool) (logging.E
 // published service did. It keeps forms out, which any page can make a browser send.
 func checkType(header http.Header) error {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return wirelab.Errorf(wirelab.InvalidArgument, "content encoding %.32q is not read here; send the body as it is", encoding)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"content encoding %.32q is not read here; send the body as it is", encoding)
 	}
 	said := header.Values("Content-Type")
 	if len(said) == 0 || len(said) == 1 && (said[0] == "application/json" || said[0] == "") {
@@ -60,8 +61,10 @@ func checkType(header http.Header) error {
 	}
 	media, parameters, err := mime.ParseMediaType(said[0])
 	charset := parameters["charset"]
-	if err != nil || len(said) > 1 || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return wirelab.Errorf(wirelab.InvalidArgument, "content type %.64q; want application/json, or none", strings.Join(said, ", "))
+	if err != nil || len(said) > 1 || media != "application/json" ||
+		charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return wirelab.Errorf(wirelab.InvalidArgument, "content type %.64q; want application/json, or none",
+			strings.Join(said, ", "))
 	}
 	return nil
 }
@@ -100,7 +103,8 @@ func decode(body []byte, dispatch bool) (logging.Entry, error) {
 		}
 	}
 	if asked.Action != actionLog && (dispatch || asked.Action != "") {
-		return logging.Entry{}, wirelab.Errorf(wirelab.InvalidArgument, "unknown action %.64q; known: %q", asked.Action, actionLog)
+		return logging.Entry{},
+			wirelab.Errorf(wirelab.InvalidArgument, "unknown action %.64q; known: %q", asked.Action, actionLog)
 	}
 	entry := logging.Entry(asked.Log)
 	return entry, path.Check(entry)
@@ -112,7 +116,8 @@ func unmarshal(body []byte) (asked request, err error) {
 		return asked, wirelab.Errorf(wirelab.InvalidArgument, "%s", mistake(body, err))
 	}
 	if message.HalfCharacter(body) {
-		return asked, wirelab.Errorf(wirelab.InvalidArgument, "the body escapes half a character: a surrogate without its other half")
+		return asked, wirelab.Errorf(wirelab.InvalidArgument,
+			"the body escapes half a character: a surrogate without its other half")
 	}
 	return asked, nil
 }

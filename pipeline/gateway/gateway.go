@@ -138,8 +138,10 @@ func New(o Options) (*Gateway, error) {
 		}
 		g.routes["/"+name] = post(func(w http.ResponseWriter, r *http.Request) { g.log(w, r, name) })
 	}
-	known := slices.DeleteFunc(slices.Sorted(maps.Keys(g.routes)), func(at string) bool { return strings.HasPrefix(at, "/assets/") })
-	g.nothing = wirelab.Errorf(wirelab.NotFound, "there is nothing at this address; known: %s", strings.Join(known, " "))
+	known := slices.DeleteFunc(slices.Sorted(maps.Keys(g.routes)),
+		func(at string) bool { return strings.HasPrefix(at, "/assets/") })
+	g.nothing = wirelab.Errorf(wirelab.NotFound, "there is nothing at this address; known: %s",
+		strings.Join(known, " "))
 	page, err := g.makePage()
 	g.page = page
 	return g, err
@@ -182,7 +184,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		allowed := allow(methods)
 		header.Set("Allow", allowed)
-		failAs(w, http.StatusMethodNotAllowed, wirelab.Errorf(wirelab.Unimplemented, "the method is not done here; %s is", allowed))
+		failAs(w, http.StatusMethodNotAllowed,
+			wirelab.Errorf(wirelab.Unimplemented, "the method is not done here; %s is", allowed))
 		return
 	}
 	do(w, r)

@@ -42,10 +42,12 @@ func TestPaths(t *testing.T) {
 		to := &way{}
 		g := handler(t, gateway.Options{Paths: map[string]path.Path{want.path: to}})
 		got := ask(t, g, http.MethodPost, address, fine, nil)
-		if got.status != http.StatusAccepted || got.body != `{"error":false,"message":"`+want.message+`","data":{"id":"i-1"}}` {
+		if got.status != http.StatusAccepted ||
+			got.body != `{"error":false,"message":"`+want.message+`","data":{"id":"i-1"}}` {
 			t.Errorf("%s: %d %s", address, got.status, got.body)
 		}
-		if arrived := to.arrived(); len(arrived) != 1 || arrived[0] != (logging.Entry{ID: "i-1", Name: "n", Data: "d"}) {
+		if arrived := to.arrived(); len(arrived) != 1 ||
+			arrived[0] != (logging.Entry{ID: "i-1", Name: "n", Data: "d"}) {
 			t.Errorf("%s: arrived %+v", address, arrived)
 		}
 	}
@@ -65,7 +67,8 @@ func TestFailures(t *testing.T) {
 	for _, code := range wirelab.Codes() {
 		fails = wirelab.Errorf(code, "told <whole> „%s“", code)
 		got := ask(t, g, http.MethodPost, "/log-grpc", fine, nil)
-		if got.status != statuses[code] || !got.told.Error || got.told.Message != wirelab.Public(fails).Message || got.told.Data.Code != code.String() {
+		if got.status != statuses[code] || !got.told.Error || got.told.Message != wirelab.Public(fails).Message ||
+			got.told.Data.Code != code.String() {
 			t.Errorf("%v: %d %s", fails, got.status, got.body)
 		}
 		if retry := got.header.Get("Retry-After") != ""; retry != (got.status == 503 || got.status == 429) {
@@ -73,7 +76,8 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	fails = errors.New("password is 1234")
-	if got := ask(t, g, http.MethodPost, "/log-http", fine, nil); got.status != 500 || strings.Contains(got.body, "1234") {
+	if got := ask(t, g, http.MethodPost, "/log-http", fine, nil); got.status != 500 ||
+		strings.Contains(got.body, "1234") {
 		t.Errorf("an error that nobody coded: %d %s", got.status, got.body)
 	}
 }
@@ -85,30 +89,36 @@ func TestAbsentAndBroken(t *testing.T) {
 	o := all(&way{log: func(context.Context, logging.Entry) error { panic("nil error formatted") }})
 	g := handler(t, o)
 	for range 2 {
-		if got := ask(t, g, http.MethodPost, "/log-http", fine, nil); got.status != 500 || got.told.Message != "internal error" {
+		if got := ask(t, g, http.MethodPost, "/log-http", fine, nil); got.status != 500 ||
+			got.told.Message != "internal error" {
 			t.Errorf("a panic: %d %s", got.status, got.body)
 		}
 	}
-	if got := ask(t, g, http.MethodPost, "/log-hermes-direct", fine, nil); got.status != 503 || got.told.Message != "path log-hermes-direct is not there: no broker was found" || got.told.Data.Code != "unavailable" {
+	if got := ask(t, g, http.MethodPost, "/log-hermes-direct", fine, nil); got.status != 503 ||
+		got.told.Message != "path log-hermes-direct is not there: no broker was found" ||
+		got.told.Data.Code != "unavailable" {
 		t.Errorf("absent: %d %s", got.status, got.body)
 	} else if retry := got.header.Get("Retry-After"); retry != "" {
 		t.Errorf("a path that will not be there says Retry-After: %s", retry)
 	}
 	none := handler(t, gateway.Options{})
 	for _, address := range posts() {
-		if got := ask(t, none, http.MethodPost, address, fine, nil); got.status != 503 || !strings.HasSuffix(got.told.Message, " is not there") {
+		if got := ask(t, none, http.MethodPost, address, fine, nil); got.status != 503 ||
+			!strings.HasSuffix(got.told.Message, " is not there") {
 			t.Errorf("%s of a gateway without paths: %d %s", address, got.status, got.body)
 		}
 	}
 	for _, bad := range []string{"http", "log-", "log-HTTP", "log-a/b", "log-" + strings.Repeat("x", 64)} {
-		if _, err := gateway.New(gateway.Options{Paths: map[string]path.Path{bad: &way{}}}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if _, err := gateway.New(gateway.Options{Paths: map[string]path.Path{bad: &way{}}}); err == nil ||
+			wirelab.CodeOf(err) != wirelab.InvalidArgument {
 			t.Errorf("a path %q: %v", bad, err)
 		}
 	}
 }
 
 // nothing is what is told of an address that there is none of.
-const nothing = "there is nothing at this address; known: / /handle /health /journal /log-grpc /log-hermes /log-hermes-direct /log-http /log-nats /log-nats-direct /log-rabbit /log-rabbit-direct /log-rpc /ping"
+const nothing = "there is nothing at this address; known: / /handle /health /journal /log-grpc /log-hermes " +
+	"/log-hermes-direct /log-http /log-nats /log-nats-direct /log-rabbit /log-rabbit-direct /log-rpc /ping"
 
 // The addresses beside the paths (ms-F10, F11), and those that are not there,
 // which are told those that are.
@@ -116,7 +126,8 @@ func TestOtherAddresses(t *testing.T) {
 	t.Parallel()
 	g := handler(t, all(&way{}))
 	for _, body := range []string{"", "{}", "whatever"} {
-		if got := ask(t, g, http.MethodPost, "/", body, nil); got.status != 200 || got.body != `{"error":false,"message":"Hit the broker"}` {
+		if got := ask(t, g, http.MethodPost, "/", body, nil); got.status != 200 ||
+			got.body != `{"error":false,"message":"Hit the broker"}` {
 			t.Errorf("POST /: %d %s", got.status, got.body)
 		}
 	}
@@ -125,13 +136,21 @@ func TestOtherAddresses(t *testing.T) {
 	if w.Code != 200 || w.Body.String() != "." || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		t.Errorf("ping: %d %q %v", w.Code, w.Body, w.Header())
 	}
-	for _, address := range []string{"/log-smoke", "/log-http/", "//", "/Log-http", "/handle/log", "/assets/", "/assets/../gateway.go", "/favicon.ico"} {
-		if got := ask(t, g, http.MethodPost, address, fine, nil); got.status != 404 || got.told.Data.Code != "not_found" || got.told.Message != nothing {
+	for _, address := range []string{
+		"/log-smoke", "/log-http/", "//", "/Log-http", "/handle/log", "/assets/",
+		"/assets/../gateway.go", "/favicon.ico",
+	} {
+		if got := ask(t, g, http.MethodPost, address, fine, nil); got.status != 404 ||
+			got.told.Data.Code != "not_found" || got.told.Message != nothing {
 			t.Errorf("%s: %d %s", address, got.status, got.body)
 		}
 	}
-	for address, allowed := range map[string]string{"/log-http": "POST, OPTIONS", "/ping": "GET, HEAD, OPTIONS", "/": "GET, HEAD, POST, OPTIONS", "/health": "GET, HEAD, OPTIONS"} {
-		if got := ask(t, g, http.MethodDelete, address, "", nil); got.status != 405 || got.header.Get("Allow") != allowed || got.told.Data.Code != "unimplemented" {
+	for address, allowed := range map[string]string{
+		"/log-http": "POST, OPTIONS", "/ping": "GET, HEAD, OPTIONS",
+		"/": "GET, HEAD, POST, OPTIONS", "/health": "GET, HEAD, OPTIONS",
+	} {
+		if got := ask(t, g, http.MethodDelete, address, "", nil); got.status != 405 ||
+			got.header.Get("Allow") != allowed || got.told.Data.Code != "unimplemented" {
 			t.Errorf("DELETE %s: %d %s, allowed %q", address, got.status, got.body, got.header.Get("Allow"))
 		}
 	}
@@ -148,7 +167,10 @@ func TestJournal(t *testing.T) {
 	}{
 		{"confirmed", &way{}, []journal.What{journal.Accepted, journal.Confirmed}},
 		{"a queue without confirms", &way{never: true}, []journal.What{journal.Accepted}},
-		{"failed", &way{log: func(context.Context, logging.Entry) error { return errors.New("x") }}, []journal.What{journal.Accepted, journal.Failed}},
+		{
+			"failed", &way{log: func(context.Context, logging.Entry) error { return errors.New("x") }},
+			[]journal.What{journal.Accepted, journal.Failed},
+		},
 	} {
 		o := all(c.to)
 		g := handler(t, o)
@@ -218,15 +240,29 @@ func TestOrigins(t *testing.T) {
 		allowed string
 	}{
 		{"a program", closed, nil, 202, ""},
-		{"the gateway's own page", closed, http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {"http://example.com"}}, 202, ""},
+		{
+			"the gateway's own page", closed,
+			http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {"http://example.com"}},
+			202, "",
+		},
 		{"another page", closed, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {friend}}, 403, ""},
 		{"another page, in an old browser", closed, http.Header{"Origin": {friend}}, 403, ""},
 		{"no page at all", closed, http.Header{"Origin": {"null"}}, 403, ""},
-		{"a page that was let in", open, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {friend}}, 202, friend},
-		{"one that was not", open, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}}, 403, ""},
+		{
+			"a page that was let in", open,
+			http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {friend}},
+			202,
+			friend,
+		},
+		{
+			"one that was not", open,
+			http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}},
+			403, "",
+		},
 	} {
 		got := ask(t, handler(t, c.options), http.MethodPost, "/log-http", fine, c.header)
-		if got.status != c.status || got.header.Get("Access-Control-Allow-Origin") != c.allowed || got.header.Get("Access-Control-Allow-Credentials") != "" {
+		if got.status != c.status || got.header.Get("Access-Control-Allow-Origin") != c.allowed ||
+			got.header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: %d %v", c.why, got.status, got.header)
 		}
 	}
@@ -235,11 +271,13 @@ func TestOrigins(t *testing.T) {
 		r.Header.Set("Origin", friend)
 		w := httptest.NewRecorder()
 		handler(t, *options).ServeHTTP(w, r)
-		if w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != want || w.Header().Get("Allow") != "POST, OPTIONS" {
+		if w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != want ||
+			w.Header().Get("Allow") != "POST, OPTIONS" {
 			t.Errorf("asked beforehand, %q is let in: %d %v", want, w.Code, w.Header())
 		}
 	}
-	if _, err := gateway.New(gateway.Options{Origins: []string{"lab.example/"}}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := gateway.New(gateway.Options{Origins: []string{"lab.example/"}}); err == nil ||
+		wirelab.CodeOf(err) != wirelab.InvalidArgument {
 		t.Errorf("an origin that is none: %v", err)
 	}
 }
@@ -256,7 +294,8 @@ func TestLimit(t *testing.T) {
 		go func() { done <- ask(t, g, http.MethodPost, "/log-http", fine, nil).status }()
 		<-in
 	}
-	if got := ask(t, g, http.MethodPost, "/log-grpc", fine, nil); got.status != 429 || got.told.Data.Code != "resource_exhausted" {
+	if got := ask(t, g, http.MethodPost, "/log-grpc", fine, nil); got.status != 429 ||
+		got.told.Data.Code != "resource_exhausted" {
 		t.Errorf("one more: %d %s", got.status, got.body)
 	}
 	if got := ask(t, g, http.MethodPost, "/log-grpc", "{}", nil); got.status != 400 {
@@ -281,18 +320,21 @@ func TestHealth(t *testing.T) {
 	o := all(&way{})
 	got := get(t, handler(t, o), "/health")
 	if got.Code != 200 || !strings.Contains(got.Body.String(), `{"path":"log-http","ok":true}`) ||
-		!strings.Contains(got.Body.String(), `{"path":"log-hermes-direct","ok":false,"absent":true,"message":"path log-hermes-direct is not there: no broker was found"}`) {
+		!strings.Contains(got.Body.String(),
+			`{"path":"log-hermes-direct","ok":false,"absent":true,"message":"path log-hermes-direct is not there: no broker was found"}`) {
 		t.Errorf("all is well: %d %s", got.Code, got.Body)
 	}
 	o.Paths = maps.Clone(o.Paths)
 	o.Paths["log-grpc"] = &way{check: wirelab.Errorf(wirelab.Unavailable, "nobody is there")}
 	got = get(t, handler(t, o), "/health")
-	if got.Code != 503 || !strings.Contains(got.Body.String(), `"message":"path log-grpc leads nowhere: nobody is there"`) ||
+	if got.Code != 503 || !strings.Contains(got.Body.String(),
+		`"message":"path log-grpc leads nowhere: nobody is there"`) ||
 		!strings.Contains(got.Body.String(), `{"path":"log-http","ok":true}`) {
 		t.Errorf("one is away: %d %s", got.Code, got.Body)
 	}
 	o.Paths["log-grpc"] = broken{}
-	if got = get(t, handler(t, o), "/health"); got.Code != 503 || !strings.Contains(got.Body.String(), `"code":"internal"`) {
+	if got = get(t, handler(t, o), "/health"); got.Code != 503 ||
+		!strings.Contains(got.Body.String(), `"code":"internal"`) {
 		t.Errorf("one is broken: %d %s", got.Code, got.Body)
 	}
 }
@@ -382,26 +424,34 @@ func TestPage(t *testing.T) {
 	page := get(t, g, "/")
 	for _, want := range []string{
 		"POST /log-http<", "HTTP → logger, which stores", "&lt;b&gt;no&lt;/b&gt; broker", "POST /log-mine<",
-		"POST /log-rabbit-published<", "RabbitMQ → listener → logger", "; done as the published client did", `href="/assets/gateway.css"`, `src="/assets/gateway.js"`,
+		"POST /log-rabbit-published<", "RabbitMQ → listener → logger", "; done as the published client did",
+		`href="/assets/gateway.css"`, `src="/assets/gateway.js"`,
 	} {
 		if !strings.Contains(page.Body.String(), want) {
 			t.Errorf("%q is not on the page", want)
 		}
 	}
-	if strings.Contains(page.Body.String(), "<style") || strings.Contains(page.Body.String(), "<script>") || strings.Contains(page.Body.String(), "//") {
+	if strings.Contains(page.Body.String(), "<style") || strings.Contains(page.Body.String(), "<script>") ||
+		strings.Contains(page.Body.String(), "//") {
 		t.Error("something is inline, or elsewhere")
 	}
 	policy := page.Header().Get("Content-Security-Policy")
-	if page.Code != 200 || !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") ||
+	if page.Code != 200 || !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") ||
+		strings.Contains(policy, "*") ||
 		page.Header().Get("X-Frame-Options") != "DENY" || page.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v", page.Code, page.Header())
 	}
-	for address, media := range map[string]string{"/assets/gateway.css": "text/css; charset=utf-8", "/assets/gateway.js": "text/javascript; charset=utf-8"} {
-		if got := get(t, g, address); got.Code != 200 || got.Header().Get("Content-Type") != media || got.Body.Len() == 0 {
+	for address, media := range map[string]string{
+		"/assets/gateway.css": "text/css; charset=utf-8",
+		"/assets/gateway.js":  "text/javascript; charset=utf-8",
+	} {
+		if got := get(t, g, address); got.Code != 200 || got.Header().Get("Content-Type") != media ||
+			got.Body.Len() == 0 {
 			t.Errorf("%s: %d %v", address, got.Code, got.Header())
 		}
 	}
-	if script := get(t, g, "/assets/gateway.js").Body.String(); strings.Contains(script, "innerHTML") || strings.Contains(script, "insertAdjacentHTML") {
+	if script := get(t, g, "/assets/gateway.js").Body.String(); strings.Contains(script, "innerHTML") ||
+		strings.Contains(script, "insertAdjacentHTML") {
 		t.Error("the page's script makes markup of text")
 	}
 }

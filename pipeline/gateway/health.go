@@ -26,7 +26,8 @@ func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 	told, status := envelope{Message: "healthy", Data: map[string][]state{"paths": found}}, http.StatusOK
 	for _, s := range found {
 		if !s.OK && !s.Absent {
-			told.Error, told.Message, status = true, "path "+s.Name+" leads nowhere: "+s.Message, http.StatusServiceUnavailable
+			told.Error, told.Message, status = true, "path "+s.Name+" leads nowhere: "+s.Message,
+				http.StatusServiceUnavailable
 			break
 		}
 	}

@@ -29,7 +29,10 @@ func TestTheOriginsBenchmark(t *testing.T) {
 	for _, e := range to.arrived() {
 		names = append(names, e.Name)
 	}
-	want := []string{"warmup", "http-test-0", "http-test-1", "rabbit-test-0", "rabbit-test-1", "grpc-test-0", "grpc-test-1"}
+	want := []string{
+		"warmup", "http-test-0", "http-test-1", "rabbit-test-0", "rabbit-test-1", "grpc-test-0",
+		"grpc-test-1",
+	}
 	if !slices.Equal(names, want) {
 		t.Errorf("passed on %q, want %q", names, want)
 	}

@@ -93,7 +93,10 @@ func (g *Gateway) servePage(w http.ResponseWriter, _ *http.Request) {
 // assets are what the page loads, by address.
 func assets() map[string]http.HandlerFunc {
 	all := map[string]http.HandlerFunc{}
-	for name, media := range map[string]string{"gateway.css": "text/css; charset=utf-8", "gateway.js": "text/javascript; charset=utf-8"} {
+	for name, media := range map[string]string{
+		"gateway.css": "text/css; charset=utf-8",
+		"gateway.js":  "text/javascript; charset=utf-8",
+	} {
 		all["/assets/"+name] = func(w http.ResponseWriter, _ *http.Request) {
 			body, err := pages.ReadFile("pages/" + name)
 			if err != nil {

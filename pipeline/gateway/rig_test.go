@@ -113,7 +113,8 @@ func ask(t testing.TB, g http.Handler, method, address, body string, header http
 	if _, err := decoder.Token(); err != io.EOF {
 		t.Fatalf("%s %s: %q is more than an envelope", method, address, got.body)
 	}
-	if got.header.Get("Content-Type") != "application/json" || got.header.Get("X-Request-Id") == "" && got.status != http.StatusOK {
+	if got.header.Get("Content-Type") != "application/json" ||
+		got.header.Get("X-Request-Id") == "" && got.status != http.StatusOK {
 		t.Fatalf("%s %s: header %v", method, address, got.header)
 	}
 	return got

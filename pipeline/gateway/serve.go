@@ -29,7 +29,13 @@ func (t Timeouts) complete() Timeouts {
 	for _, one := range []struct {
 		field    *time.Duration
 		standard time.Duration
-	}{{&t.Header, 10 * time.Second}, {&t.Body, 30 * time.Second}, {&t.Reply, time.Minute}, {&t.Idle, 2 * time.Minute}, {&t.Drain, 10 * time.Second}} {
+	}{
+		{&t.Header, 10 * time.Second},
+		{&t.Body, 30 * time.Second},
+		{&t.Reply, time.Minute},
+		{&t.Idle, 2 * time.Minute},
+		{&t.Drain, 10 * time.Second},
+	} {
 		if *one.field <= 0 {
 			*one.field = one.standard
 		}

@@ -61,7 +61,8 @@ func TestPublishedBenchmark(t *testing.T) {
 					body, _ := json.Marshal(map[string]any{"action": "log", "log": map[string]string{
 						"name": fmt.Sprintf("%s-test-%d", method, j), "data": fmt.Sprintf("benchmark data %d", j),
 					}})
-					r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/log-"+method, bytes.NewBuffer(body))
+					r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/log-"+method,
+						bytes.NewBuffer(body))
 					r.Header.Set("Content-Type", "application/json")
 					reply, err := client.Do(r)
 					if err != nil || reply.StatusCode != http.StatusAccepted {
@@ -96,8 +97,15 @@ func TestOversizedOnTheWire(t *testing.T) {
 		body   io.Reader
 		status int
 	}{
-		{"a length above the limit", strings.NewReader(entryOf(`{"name":"n","data":"` + strings.Repeat("x", 2*gateway.BodyLimit) + `"}`)), 400},
-		{"no length, and no end", io.MultiReader(strings.NewReader(`{"log":{"name":"n","data":"`), io.LimitReader(forever{}, 2*gateway.BodyLimit)), 400},
+		{
+			"a length above the limit",
+			strings.NewReader(entryOf(`{"name":"n","data":"` + strings.Repeat("x", 2*gateway.BodyLimit) + `"}`)), 400,
+		},
+		{
+			"no length, and no end",
+			io.MultiReader(strings.NewReader(`{"log":{"name":"n","data":"`),
+				io.LimitReader(forever{}, 2*gateway.BodyLimit)), 400,
+		},
 		{"a good one", strings.NewReader(fine), 202},
 	} {
 		reply, err := client.Post("http://"+address+"/log-http", "application/json", c.body)
@@ -196,7 +204,8 @@ func TestStop(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			_, _ = fmt.Fprintf(conn, "POST /log-http HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(fine), fine)
+			_, _ = fmt.Fprintf(conn, "POST /log-http HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(fine),
+				fine)
 			<-in
 			stopped := make(chan struct{})
 			go func() { stop(); close(stopped) }()

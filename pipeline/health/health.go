@@ -97,7 +97,8 @@ const (
 // returns nil once the answers in progress are done or drain is over.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, drain time.Duration) error {
 	server := &http.Server{
-		Handler: handler, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit, MaxHeaderBytes: headerBytes,
+		Handler: handler, ReadTimeout: readLimit, WriteTimeout: writeLimit, IdleTimeout: idleLimit,
+		MaxHeaderBytes: headerBytes,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

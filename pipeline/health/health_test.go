@@ -22,7 +22,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	ignored := []goleak.Option{goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop")}
+	ignored := []goleak.Option{
+		goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"),
+	}
 	goleak.VerifyTestMain(leaktest.Patient(m, ignored...), ignored...)
 }
 
@@ -40,14 +43,22 @@ func TestHealth(t *testing.T) {
 		parts  []string
 	}{
 		{"nothing to depend on", nil, 200, []string{`{"ok":true,"checks":[]}`}},
-		{"all there", []health.Check{{Name: "database", Ask: well}}, 200, []string{`{"ok":true,"checks":[{"name":"database","ok":true}]}`}},
+		{
+			"all there",
+			[]health.Check{{Name: "database", Ask: well}},
+			200,
+			[]string{`{"ok":true,"checks":[{"name":"database","ok":true}]}`},
+		},
 		{
 			"one away",
 			[]health.Check{{Name: "database", Ask: well}, {Name: "broker", Ask: func(context.Context) error {
 				return wirelab.Errorf(wirelab.Unavailable, "no broker answers")
 			}}},
 			503,
-			[]string{`"ok":false,`, `{"name":"database","ok":true}`, `{"name":"broker","ok":false,"error":"no broker answers"}`},
+			[]string{
+				`"ok":false,`, `{"name":"database","ok":true}`,
+				`{"name":"broker","ok":false,"error":"no broker answers"}`,
+			},
 		},
 		{
 			"a fault with a secret", []health.Check{{Name: "database", Ask: func(context.Context) error {
@@ -65,7 +76,8 @@ func TestHealth(t *testing.T) {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
 			w := httptest.NewRecorder()
-			health.Handler(nil, c.checks...).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/health", http.NoBody))
+			health.Handler(nil, c.checks...).ServeHTTP(w,
+				httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/health", http.NoBody))
 			if w.Code != c.status {
 				t.Errorf("status %d, want %d", w.Code, c.status)
 			}
@@ -85,7 +97,8 @@ func TestOtherPages(t *testing.T) {
 	t.Parallel()
 	j := journal.New(4)
 	j.Note("a", journal.Stored, time.Now())
-	handler := health.Handler(j, health.Check{Name: "gone", Ask: func(context.Context) error { return errors.New("x") }})
+	handler := health.Handler(j,
+		health.Check{Name: "gone", Ask: func(context.Context) error { return errors.New("x") }})
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -134,7 +147,8 @@ func TestServe(t *testing.T) {
 			replied := make(chan error, 1)
 			go func() {
 				client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/", http.NoBody)
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+					"http://"+listener.Addr().String()+"/", http.NoBody)
 				if err != nil {
 					replied <- err
 					return

@@ -108,16 +108,21 @@ func Read(ctx context.Context, address string, after uint64) (Page, error) {
 	case response.StatusCode != http.StatusOK:
 		return Page{}, wirelab.Errorf(wirelab.Unavailable, "journal at %s: %s", address, response.Status)
 	case len(body) > pageBytes:
-		return Page{}, wirelab.Errorf(wirelab.Unavailable, "journal at %s: the answer is longer than %d bytes", address, pageBytes)
+		return Page{}, wirelab.Errorf(wirelab.Unavailable, "journal at %s: the answer is longer than %d bytes", address,
+			pageBytes)
 	}
 	var told wirePage
 	if err := json.Unmarshal(body, &told); err != nil {
 		return Page{}, wirelab.Errorf(wirelab.Unavailable, "journal at %s: %v", address, err)
 	}
-	page := Page{Events: make([]Event, len(told.Events)), Next: told.Next, Lost: told.Lost, Began: time.Unix(0, told.Began)}
+	page := Page{
+		Events: make([]Event, len(told.Events)), Next: told.Next, Lost: told.Lost,
+		Began: time.Unix(0, told.Began),
+	}
 	for i, e := range told.Events {
 		if e.What == 0 {
-			return Page{}, wirelab.Errorf(wirelab.Unavailable, "journal at %s: an event does not say what happened", address)
+			return Page{}, wirelab.Errorf(wirelab.Unavailable, "journal at %s: an event does not say what happened",
+				address)
 		}
 		page.Events[i] = Event{Seq: e.Seq, ID: e.ID, What: e.What, At: time.Unix(0, e.At)}
 	}

@@ -62,7 +62,10 @@ func TestSince(t *testing.T) {
 			}
 			for i, e := range events {
 				seq := c.first + uint64(i)
-				right := journal.Event{Seq: seq, ID: fmt.Sprintf("id-%d", seq), What: journal.Stored, At: time.Unix(0, int64(seq)-1)}
+				right := journal.Event{
+					Seq: seq, ID: fmt.Sprintf("id-%d", seq), What: journal.Stored,
+					At: time.Unix(0, int64(seq)-1),
+				}
 				if e != right {
 					t.Errorf("event %d is %v, want %v", i, e, right)
 				}
@@ -156,7 +159,10 @@ func TestWire(t *testing.T) {
 		status     int
 		part       string
 	}{
-		{"all", "", 200, `{"events":[{"seq":1,"id":"a-1","what":"accepted","at":1763800000123456789},{"seq":2,"id":"a-1","what":"confirmed","at":1763800000123456790}],"next":2,"lost":0,`},
+		{
+			"all", "", 200,
+			`{"events":[{"seq":1,"id":"a-1","what":"accepted","at":1763800000123456789},{"seq":2,"id":"a-1","what":"confirmed","at":1763800000123456790}],"next":2,"lost":0,`,
+		},
 		{"none is an empty list", "?after=2", 200, `{"events":[],"next":2,`},
 		{"a page", "?after=0&limit=1", 200, `}],"next":1,`},
 		{"not a number", "?after=x", 400, "after"},
@@ -276,7 +282,9 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"events":[{"seq":1},{"seq":2,"what":null}]}`))
 	f.Add([]byte(`{"events":null,"next":18446744073709551615,"lost":18446744073709551615,"began":-9223372036854775808}`))
 	var answer atomic.Pointer[[]byte]
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(*answer.Load()) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(*answer.Load())
+	}))
 	f.Cleanup(server.Close)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		answer.Store(&text)
@@ -298,9 +306,11 @@ func FuzzRead(f *testing.F) {
 func TestReadFails(t *testing.T) {
 	t.Parallel()
 	answers := map[string]http.HandlerFunc{
-		"another page":   func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) },
-		"no JSON":        func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
-		"an event of no": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"events":[{"what":"x"}]}`)) },
+		"another page": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) },
+		"no JSON":      func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"an event of no": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"events":[{"what":"x"}]}`))
+		},
 	}
 	for why, answer := range answers {
 		t.Run(why, func(t *testing.T) {

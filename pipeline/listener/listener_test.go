@@ -152,7 +152,8 @@ func TestListen(t *testing.T) {
 	}
 	noted := words(j)
 	for text, times := range map[string]int{
-		"bad received": 1, "bad failed": 1, "e-0 received": 2, "e-0 failed": 1, "e-last received": 1, "e-last failed": 0, "e-1 stored": 0,
+		"bad received": 1, "bad failed": 1, "e-0 received": 2, "e-0 failed": 1, "e-last received": 1,
+		"e-last failed": 0, "e-1 stored": 0,
 	} {
 		if noted[text] != times {
 			t.Errorf("%q is noted %d times, want %d", text, noted[text], times)
@@ -165,7 +166,10 @@ func TestListen(t *testing.T) {
 // holds back the rest (ms-D07).
 func TestALoggerThatIsAway(t *testing.T) {
 	t.Parallel()
-	for _, code := range []wirelab.Code{wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.ResourceExhausted, wirelab.Canceled} {
+	for _, code := range []wirelab.Code{
+		wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.ResourceExhausted,
+		wirelab.Canceled,
+	} {
 		t.Run(code.String(), func(t *testing.T) {
 			t.Parallel()
 			f := &fake{messages: []workqueue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
@@ -196,7 +200,8 @@ func TestAFault(t *testing.T) {
 			t.Parallel()
 			f := &fake{messages: []workqueue.Message{entryMessage(logging.Entry{ID: "a", Name: "n"})}}
 			j := journal.New(8)
-			if err := run(t, f, j, 4, func(context.Context, logging.Entry) error { return fault }, func() bool { return true }); err != nil {
+			if err := run(t, f, j, 4, func(context.Context, logging.Entry) error { return fault },
+				func() bool { return true }); err != nil {
 				t.Fatal(err)
 			}
 			if !errors.Is(f.said["a"], fault) || words(j)["a failed"] != 0 {
@@ -229,7 +234,8 @@ func TestTheStart(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := listener.Run(ctx, listener.Options{Broker: &fake{away: 1 << 30}, Queue: workqueue.Options{Name: "q"}}); err != nil {
+	if err := listener.Run(ctx,
+		listener.Options{Broker: &fake{away: 1 << 30}, Queue: workqueue.Options{Name: "q"}}); err != nil {
 		t.Errorf("a stop before the broker came: %v", err)
 	}
 }

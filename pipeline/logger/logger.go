@@ -58,7 +58,8 @@ func Serve(ctx context.Context, o Options) error {
 	for i, door := range o.Doors {
 		serving.Go(func() {
 			defer stop()
-			if err := door.Server.Serve(ctx, wirelab.Endpoint{Listener: door.Listener, Drain: o.Drain}, service); err != nil {
+			if err := door.Server.Serve(ctx, wirelab.Endpoint{Listener: door.Listener, Drain: o.Drain},
+				service); err != nil {
 				failed[i] = fmt.Errorf("door %s: %w", door.Name, err)
 			}
 		})

@@ -60,7 +60,8 @@ func EncodePublished(entry logging.Entry) ([]byte, error) {
 
 // tooLong is what is told of an entry that a queue has no room for.
 func tooLong(size int) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "the entry is %d bytes as JSON; want at most %d", size, workqueue.BodyLimit)
+	return wirelab.Errorf(wirelab.InvalidArgument, "the entry is %d bytes as JSON; want at most %d", size,
+		workqueue.BodyLimit)
 }
 
 // written keeps what is written, without bytes.Buffer's doubling.

@@ -26,10 +26,16 @@ func TestDecode(t *testing.T) {
 		{"an entry", of("a", `{"id":"a","name":"n","data":"d"}`), logging.Entry{ID: "a", Name: "n", Data: "d"}},
 		{"its id is the message's", of("a", `{"name":"n","data":"d"}`), logging.Entry{ID: "a", Name: "n", Data: "d"}},
 		{"no data", of("a", `{"id":"a","name":"n"}`), logging.Entry{ID: "a", Name: "n"}},
-		{"the name that the origin dropped", of("a", `{"id":"a","name":"auth","data":"d"}`), logging.Entry{ID: "a", Name: "auth", Data: "d"}},
+		{
+			"the name that the origin dropped", of("a", `{"id":"a","name":"auth","data":"d"}`),
+			logging.Entry{ID: "a", Name: "auth", Data: "d"},
+		},
 		{"more than we know", of("a", `{"id":"a","name":"n","level":3}`), logging.Entry{ID: "a", Name: "n"}},
 		{"space around", of("a", " {\"name\":\"n\"}\n"), logging.Entry{ID: "a", Name: "n"}},
-		{"a whole character, escaped", of("a", `{"name":"\uD83D\ude00\\ud800"}`), logging.Entry{ID: "a", Name: "😀\\ud800"}},
+		{
+			"a whole character, escaped", of("a", `{"name":"\uD83D\ude00\\ud800"}`),
+			logging.Entry{ID: "a", Name: "😀\\ud800"},
+		},
 		{"a name twice: the last counts", of("a", `{"name":"m","name":"n"}`), logging.Entry{ID: "a", Name: "n"}},
 		{"no JSON", of("a", "name=n"), logging.Entry{}},
 		{"nothing", of("a", ""), logging.Entry{}},
@@ -48,7 +54,10 @@ func TestDecode(t *testing.T) {
 		{"not UTF-8", of("a", "{\"name\":\"n\",\"data\":\"\xff\"}"), logging.Entry{}},
 		{"half a character", of("a", `{"name":"n\ud800"}`), logging.Entry{}},
 		{"half a character where nobody looks", of("a", `{"name":"n","x":"\udc00\ud800"}`), logging.Entry{}},
-		{"nested too deep", of("a", `{"name":"n","x":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+`}`), logging.Entry{}},
+		{
+			"nested too deep", of("a", `{"name":"n","x":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+`}`),
+			logging.Entry{},
+		},
 	}
 	for _, c := range cases {
 		entry, err := message.Decode(c.message)
@@ -100,7 +109,8 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q has id %q: %v", text, entry.ID, entry.Validate())
 		}
 		said := strings.ToLower(string(text))
-		if strings.ContainsRune(entry.Name+entry.Data, '\uFFFD') && !strings.ContainsRune(said, '\uFFFD') && !strings.Contains(said, `\ufffd`) {
+		if strings.ContainsRune(entry.Name+entry.Data, '\uFFFD') && !strings.ContainsRune(said, '\uFFFD') &&
+			!strings.Contains(said, `\ufffd`) {
 			t.Errorf("%q became %+v", text, entry)
 		}
 		again, err := message.Encode(entry)

@@ -69,7 +69,10 @@ func (p *part) gateway(ctx context.Context, config stack.Gateway) error {
 			absent[name] = cmp.Or(config.Absent[name], "this pipeline was started without it")
 		}
 	}
-	handler, err := gateway.New(gateway.Options{Paths: paths, Absent: absent, Journal: p.journal, Origins: config.Origins})
+	handler, err := gateway.New(gateway.Options{
+		Paths: paths, Absent: absent, Journal: p.journal,
+		Origins: config.Origins,
+	})
 	if err != nil {
 		return err
 	}
@@ -134,9 +137,11 @@ func (p *part) broker(ctx context.Context, q stack.Queue) (workqueue.Queues, err
 
 func (p *part) openBroker(ctx context.Context, q stack.Queue) (workqueue.Queues, error) {
 	if q.PublishedTopology {
-		exchange, err := rabbitmq.OpenExchange(ctx, broker.Config{Addresses: []string{q.URL}, Patient: true}, rabbitmq.Topology{
-			Exchange: stack.PublishedExchange, Key: stack.PublishedKey, Keys: stack.PublishedKeys(), NewID: logging.NewID,
-		})
+		exchange, err := rabbitmq.OpenExchange(ctx, broker.Config{Addresses: []string{q.URL}, Patient: true},
+			rabbitmq.Topology{
+				Exchange: stack.PublishedExchange, Key: stack.PublishedKey, Keys: stack.PublishedKeys(),
+				NewID: logging.NewID,
+			})
 		if err != nil {
 			return nil, err
 		}

@@ -134,7 +134,10 @@ func (p *part) logger(ctx context.Context, config stack.Logger) error {
 		return err
 	}
 	o := logger.Options{Service: noted{service, p.notes}, Journal: p.journal}
-	for door, protocol := range map[string]string{stack.DoorHTTP: "http1-json", stack.DoorGRPC: "grpc", stack.DoorRPC: "netrpc"} {
+	for door, protocol := range map[string]string{
+		stack.DoorHTTP: "http1-json", stack.DoorGRPC: "grpc",
+		stack.DoorRPC: "netrpc",
+	} {
 		at, err := p.door(ctx, door)
 		if err != nil {
 			return err

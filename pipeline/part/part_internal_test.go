@@ -36,7 +36,8 @@ func TestWatchedPath(t *testing.T) {
 		t.Errorf("all is well, but: %v", err)
 	}
 	away.Store(true)
-	if err := way.Check(t.Context()); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "it is away") {
+	if err := way.Check(t.Context()); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable ||
+		!strings.Contains(err.Error(), "it is away") {
 		t.Errorf("without its database: %v", err)
 	}
 }

@@ -82,7 +82,8 @@ func (p *byHTTP) Log(ctx context.Context, entry logging.Entry) (Receipt, error) 
 	if p.options.AsPublished {
 		_ = reply.Body.Close() // unread, and so the connection's end
 		if reply.StatusCode != http.StatusAccepted {
-			return receipt, wirelab.Errorf(codeOfStatus(reply.StatusCode), "the logger answered with status %d", reply.StatusCode)
+			return receipt, wirelab.Errorf(codeOfStatus(reply.StatusCode), "the logger answered with status %d",
+				reply.StatusCode)
 		}
 	} else if err := read(reply); err != nil {
 		return receipt, failed(ctx, err, noLogger)

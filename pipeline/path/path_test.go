@@ -40,7 +40,8 @@ func TestLog(t *testing.T) {
 				if e.ID == "" && !logging.MadeID(receipt.ID) || e.ID != "" && receipt.ID != e.ID {
 					t.Errorf("receipt for id %q, want %q", receipt.ID, e.ID)
 				}
-				if receipt.Written.Before(before) || receipt.Confirmed.Before(receipt.Written) || time.Now().Before(receipt.Confirmed) {
+				if receipt.Written.Before(before) || receipt.Confirmed.Before(receipt.Written) ||
+					time.Now().Before(receipt.Confirmed) {
 					t.Errorf("written %v, confirmed %v", receipt.Written, receipt.Confirmed)
 				}
 				want := e
@@ -165,9 +166,11 @@ func TestDeadlineAndCancel(t *testing.T) {
 				}
 				return ctx.Err()
 			}}
-			p, _ := d.start(t, l, path.Options{Deadline: 30 * time.Millisecond, AsPublished: strings.HasPrefix(d.name, "published")})
+			p, _ := d.start(t, l,
+				path.Options{Deadline: 30 * time.Millisecond, AsPublished: strings.HasPrefix(d.name, "published")})
 			defer close(free)
-			if _, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+			if _, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err == nil ||
+				wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
 				t.Errorf("no answer in time: %v", err)
 			}
 			gone, cancel := context.WithCancel(t.Context())
@@ -182,7 +185,10 @@ func TestDeadlineAndCancel(t *testing.T) {
 func publishedDoors() []door {
 	return []door{
 		{"published http", openHTTP, func(_ *testing.T, a string, o path.Options) path.Path { return path.HTTP(a, o) }},
-		{"published rpc", openPublishedRPC, func(_ *testing.T, a string, o path.Options) path.Path { return path.RPC(a, o) }},
+		{
+			"published rpc", openPublishedRPC,
+			func(_ *testing.T, a string, o path.Options) path.Path { return path.RPC(a, o) },
+		},
 	}
 }
 
@@ -203,7 +209,8 @@ func TestConnections(t *testing.T) {
 			l := &logger{}
 			p, at := d.start(t, l, path.Options{AsPublished: published})
 			for range calls {
-				if receipt, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err != nil || receipt.Confirmed.IsZero() {
+				if receipt, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err != nil ||
+					receipt.Confirmed.IsZero() {
 					t.Fatalf("%+v, %v", receipt, err)
 				}
 			}
@@ -254,7 +261,8 @@ func TestReconnects(t *testing.T) {
 				t.Fatal(err)
 			}
 			shut()
-			if _, err := p.Log(t.Context(), logging.Entry{Name: "while"}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+			if _, err := p.Log(t.Context(), logging.Entry{Name: "while"}); err == nil ||
+				wirelab.CodeOf(err) != wirelab.Unavailable {
 				t.Errorf("while it is away: %v", err)
 			}
 			shut = d.open(t, l, listen(t, address))
@@ -287,7 +295,10 @@ func TestPublishedRPCRefuses(t *testing.T) {
 		message string
 	}{
 		{wirelab.Errorf(wirelab.Conflict, "taken"), wirelab.Conflict, "taken"},
-		{wirelab.Errorf(wirelab.Unavailable, "the database has no connection free"), wirelab.Unavailable, "the database has no connection free"},
+		{
+			wirelab.Errorf(wirelab.Unavailable, "the database has no connection free"), wirelab.Unavailable,
+			"the database has no connection free",
+		},
 		{wirelab.Errorf(wirelab.ResourceExhausted, "full: 1: 2"), wirelab.ResourceExhausted, "full: 1: 2"},
 		{errors.New("sold out: come again"), wirelab.Internal, "sold out: come again"},
 		{errors.New("conflict"), wirelab.Internal, "conflict"},

@@ -71,10 +71,12 @@ func TestQueue(t *testing.T) {
 	if want := (path.Receipt{ID: "i", Written: at, Confirmed: at.Add(time.Millisecond)}); receipt != want {
 		t.Errorf("%+v, want %+v", receipt, want)
 	}
-	if len(end.taken) != 1 || end.taken[0].ID != "i" || string(end.taken[0].Body) != `{"id":"i","name":"<n>","data":"d"}` {
+	if len(end.taken) != 1 || end.taken[0].ID != "i" ||
+		string(end.taken[0].Body) != `{"id":"i","name":"<n>","data":"d"}` {
 		t.Errorf("published %q", end.taken)
 	}
-	if receipt, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err != nil || !logging.MadeID(receipt.ID) || end.taken[1].ID != receipt.ID {
+	if receipt, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err != nil || !logging.MadeID(receipt.ID) ||
+		end.taken[1].ID != receipt.ID {
 		t.Errorf("without an id: %+v, %v", receipt, err)
 	}
 	if err := errors.Join(p.Check(t.Context()), p.Close()); err != nil || end.closed != 1 {
@@ -104,7 +106,8 @@ func TestQueueFails(t *testing.T) {
 		}
 	}
 	away := path.Queue(&publisher{}, path.Options{Ready: func(context.Context) error { return errors.New("boom") }})
-	if err := away.Check(t.Context()); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable || strings.Contains(err.Error(), "boom") {
+	if err := away.Check(t.Context()); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable ||
+		strings.Contains(err.Error(), "boom") {
 		t.Errorf("a broker that is away: %v", err)
 	}
 }
@@ -121,12 +124,14 @@ func TestQueuePerCall(t *testing.T) {
 			t.Errorf("%v, want %v", err, fails)
 		}
 	}
-	if want := []string{"declare q", "publisher q", "declare q", "publisher q"}; !slices.Equal(b.asked, want) || b.end.closed != 2 {
+	if want := []string{"declare q", "publisher q", "declare q", "publisher q"}; !slices.Equal(b.asked, want) ||
+		b.end.closed != 2 {
 		t.Errorf("asked %v and closed %d publishers", b.asked, b.end.closed)
 	}
 	for _, step := range []string{"declare", "publisher"} {
 		b.fails = map[string]error{step: wirelab.Errorf(wirelab.Conflict, "another kind")}
-		if _, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
+		if _, err := p.Log(t.Context(), logging.Entry{Name: "n"}); err == nil ||
+			wirelab.CodeOf(err) != wirelab.Conflict {
 			t.Errorf("%s fails: %v", step, err)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 func TestRealDoors(t *testing.T) {
 	t.Parallel()
 	https := bind.HTTP()
-	http1 := https[slices.IndexFunc(https, func(b wirelab.Binding[logging.Service]) bool { return b.Protocol.Name == "http1-json" })]
+	http1 := https[slices.IndexFunc(https,
+		func(b wirelab.Binding[logging.Service]) bool { return b.Protocol.Name == "http1-json" })]
 	for name, c := range map[string]struct {
 		binding wirelab.Binding[logging.Service]
 		way     func(t *testing.T, address string, o path.Options) path.Path
@@ -43,7 +44,8 @@ func TestRealDoors(t *testing.T) {
 					t.Fatal(err)
 				}
 				entry.ID = receipt.ID
-				if stored, err := memory.GetEntry(t.Context(), logging.EntryID{ID: receipt.ID}); err != nil || stored.Entry != entry {
+				if stored, err := memory.GetEntry(t.Context(), logging.EntryID{ID: receipt.ID}); err != nil ||
+					stored.Entry != entry {
 					t.Errorf("stored %+v, %v; want %+v", stored, err, entry)
 				}
 				if again, err := p.Log(t.Context(), entry); err != nil || again.ID != receipt.ID {

@@ -114,7 +114,10 @@ func (l *logger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": false, "message": "logged", "data": map[string]string{"id": written.ID}})
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"error": false, "message": "logged",
+		"data": map[string]string{"id": written.ID},
+	})
 }
 
 // house is the house's net/rpc door.
@@ -208,7 +211,8 @@ func openRPC(t *testing.T, l *logger, at *counted) func() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := netrpc.Serve(ctx, wirelab.Endpoint{Listener: at, Drain: time.Millisecond}, "Logging", &house{l}); err != nil {
+		if err := netrpc.Serve(ctx, wirelab.Endpoint{Listener: at, Drain: time.Millisecond}, "Logging",
+			&house{l}); err != nil {
 			t.Error(err)
 		}
 	})

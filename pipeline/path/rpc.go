@@ -108,7 +108,8 @@ func (p *rpcPerCall) Log(ctx context.Context, entry logging.Entry) (Receipt, err
 	client := rpc.NewClient(conn)
 	defer func() { _ = client.Close() }() // the call is over, however it ended
 	var told string
-	call := client.Go(MethodLogInfo, RPCPayload{Name: entry.Name, Data: entry.Data, ID: entry.ID}, &told, make(chan *rpc.Call, 1))
+	call := client.Go(MethodLogInfo, RPCPayload{Name: entry.Name, Data: entry.Data, ID: entry.ID}, &told,
+		make(chan *rpc.Call, 1))
 	select {
 	case <-call.Done:
 	case <-ctx.Done():

@@ -34,7 +34,8 @@ func TestHermes(t *testing.T) {
 			_ = s.Stop(context.WithoutCancel(t.Context()))
 		}
 	}()
-	if want := []string{"hermes", "logger", "listener-hermes", "listener-hermes-direct", "gateway"}; !slices.Equal(said, want) {
+	if want := []string{"hermes", "logger", "listener-hermes", "listener-hermes-direct", "gateway"}; !slices.Equal(said,
+		want) {
 		t.Errorf("started %v, want %v", said, want)
 	}
 	broker := part(t, s, stack.Hermes)
@@ -42,11 +43,13 @@ func TestHermes(t *testing.T) {
 	if !strings.HasPrefix(broker.About, "Hermes ") || len(broker.Doors) != 1 {
 		t.Errorf("the broker is %+v", broker)
 	}
-	if q := configOf(t, part(t, s, "listener-hermes").Doors["watch"]).Listener.Queue; q.Broker != stack.Hermes || q.URL != url || q.Options.Prefetch != 7 {
+	if q := configOf(t, part(t, s, "listener-hermes").Doors["watch"]).Listener.Queue; q.Broker != stack.Hermes ||
+		q.URL != url || q.Options.Prefetch != 7 {
 		t.Errorf("the listener is told %+v", q)
 	}
 	g := configOf(t, part(t, s, "gateway").Doors["http"]).Gateway
-	if len(g.Queues) != 2 || g.Queues["log-hermes"].URL != url || g.Queues["log-hermes-direct"].Options.Name != stack.QueueName+"-direct" {
+	if len(g.Queues) != 2 || g.Queues["log-hermes"].URL != url ||
+		g.Queues["log-hermes-direct"].Options.Name != stack.QueueName+"-direct" {
 		t.Errorf("the gateway is told %+v", g.Queues)
 	}
 	if used, err := s.CPU(); err != nil || used[stack.Hermes] <= 0 || len(used) != 5 {

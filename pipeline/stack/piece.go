@@ -60,7 +60,8 @@ type child struct {
 const startLimit = 120 * time.Second
 
 func (c *child) start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, wirelab.Errorf(wirelab.Unavailable, "it was not there after %v", startLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit,
+		wirelab.Errorf(wirelab.Unavailable, "it was not there after %v", startLimit))
 	defer cancel()
 	if err := c.stop(ctx); err != nil {
 		return err
@@ -85,7 +86,8 @@ func (c *child) start(ctx context.Context) error {
 		return err
 	}
 	process, err := target.Start(ctx, target.Command{
-		Name: c.name, Path: c.program, Args: []string{"part", c.name}, Env: append(slices.Clone(c.env), setting), CPUs: c.cpus, Stderr: c.stderr,
+		Name: c.name, Path: c.program, Args: []string{"part", c.name}, Env: append(slices.Clone(c.env), setting),
+		CPUs: c.cpus, Stderr: c.stderr,
 	})
 	if err != nil {
 		return err

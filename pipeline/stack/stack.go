@@ -160,7 +160,8 @@ func (s *Stack) plan() error {
 		}
 	}
 	s.logger = &child{
-		name: LoggerPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr, doors: []string{DoorHTTP, DoorGRPC, DoorRPC, DoorWatch}, healthy: DoorWatch,
+		name: LoggerPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr,
+		doors: []string{DoorHTTP, DoorGRPC, DoorRPC, DoorWatch}, healthy: DoorWatch,
 		configure: func() Config {
 			return Config{Faults: o.Faults, Listen: o.Listen[LoggerPart], Logger: &Logger{Database: o.Database}}
 		},
@@ -175,8 +176,11 @@ func (s *Stack) plan() error {
 		}
 	}
 	s.pieces = append(s.pieces, &child{
-		name: GatewayPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr, doors: []string{DoorHTTP}, healthy: DoorHTTP,
-		configure: func() Config { return Config{Faults: o.Faults, Listen: o.Listen[GatewayPart], Gateway: s.gateway()} },
+		name: GatewayPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr, doors: []string{DoorHTTP},
+		healthy: DoorHTTP,
+		configure: func() Config {
+			return Config{Faults: o.Faults, Listen: o.Listen[GatewayPart], Gateway: s.gateway()}
+		},
 	})
 	return nil
 }
@@ -184,10 +188,12 @@ func (s *Stack) plan() error {
 // planBroker makes the piece of a broker, unless it runs elsewhere.
 func (s *Stack) planBroker(b Broker) error {
 	if b.Direct && s.options.Database.Kind == "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a listener cannot store in the logger's memory: give it a database")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"a listener cannot store in the logger's memory: give it a database")
 	}
 	if b.PublishedTopology && (b.Kind != RabbitMQ || b.Direct) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the published topology is RabbitMQ's, with one listener that hands on to the logger")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"the published topology is RabbitMQ's, with one listener that hands on to the logger")
 	}
 	if s.brokers[b.Kind] != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "broker %s is named twice", b.Kind)
@@ -216,7 +222,8 @@ func (s *Stack) planBroker(b Broker) error {
 		r.door = DoorGRPC
 		r.make = func(ctx context.Context) (server, error) { return startHermes(ctx, s.options) }
 	default:
-		return wirelab.Errorf(wirelab.Unimplemented, "no %s is started here; give the URL of one that runs", kind.Product)
+		return wirelab.Errorf(wirelab.Unimplemented, "no %s is started here; give the URL of one that runs",
+			kind.Product)
 	}
 	s.brokers[b.Kind] = r.url
 	s.pieces = append(s.pieces, r)
@@ -229,7 +236,8 @@ func startNATS(ctx context.Context, o Options) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := nats.Start(ctx, target.Command{Name: NATSServer, Path: found.Program, Env: o.Env, CPUs: o.CPUs}, nats.Options{})
+	made, err := nats.Start(ctx, target.Command{Name: NATSServer, Path: found.Program, Env: o.Env, CPUs: o.CPUs},
+		nats.Options{})
 	if err != nil {
 		return nil, err // as it is: an interface of a nil pointer is not nil
 	}
@@ -281,7 +289,8 @@ func (s *Stack) queue(b Broker, direct bool) Queue {
 func (s *Stack) listener(b Broker, direct bool) piece {
 	name := ListenerName(b.Kind, direct)
 	return &child{
-		name: name, program: s.options.Program, env: s.options.Env, cpus: s.options.CPUs, stderr: s.options.Stderr, doors: []string{DoorWatch}, healthy: DoorWatch,
+		name: name, program: s.options.Program, env: s.options.Env, cpus: s.options.CPUs, stderr: s.options.Stderr,
+		doors: []string{DoorWatch}, healthy: DoorWatch,
 		configure: func() Config {
 			l := &Listener{Queue: s.queue(b, direct)}
 			doors := s.logger.part().Doors
@@ -302,7 +311,8 @@ func (s *Stack) gateway() *Gateway {
 	doors := s.logger.part().Doors
 	g := &Gateway{
 		HTTP: doors[DoorHTTP], GRPC: doors[DoorGRPC], RPC: doors[DoorRPC], Watch: doors[DoorWatch],
-		Queues: map[string]Queue{}, Published: s.options.Published, Absent: s.options.Absent, Origins: s.options.Origins,
+		Queues: map[string]Queue{}, Published: s.options.Published, Absent: s.options.Absent,
+		Origins: s.options.Origins,
 	}
 	for _, b := range s.options.Brokers {
 		g.Queues[PathName(b.Kind, false)] = s.queue(b, false)

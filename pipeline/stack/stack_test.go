@@ -57,7 +57,10 @@ var built programtest.Shared
 func programs(t *testing.T) (getenv func(string) string) {
 	t.Helper()
 	found := map[string]string{}
-	for name, variable := range map[string]string{"hermes": local.ProgramVariable, "wirelab-nats": nats.ProgramVariable} {
+	for name, variable := range map[string]string{
+		"hermes":       local.ProgramVariable,
+		"wirelab-nats": nats.ProgramVariable,
+	} {
 		program, err := built.Build(name)
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +119,8 @@ func play(name, text string) error {
 func options(t *testing.T, source string) stack.Options {
 	t.Helper()
 	return stack.Options{
-		Getenv: programs(t), Program: os.Args[0], Database: wirelab.DatabaseAddress{Kind: "embedded", Source: source}, Published: true,
+		Getenv: programs(t), Program: os.Args[0], Database: wirelab.DatabaseAddress{Kind: "embedded", Source: source},
+		Published: true,
 		Brokers: []stack.Broker{
 			{Kind: stack.NATSServer, Queue: workqueue.Options{Prefetch: 7}, Direct: true},
 			{Kind: stack.RabbitMQ, URL: "amqp://elsewhere", Queue: workqueue.Options{Name: "other"}, OverHTTP: true},
@@ -178,23 +182,29 @@ func TestPipeline(t *testing.T) {
 	}
 	of := func(name, door string) stack.Config { return configOf(t, part(t, s, name).Doors[door]) }
 	if c := of("listener-nats", "watch").Listener; c.GRPC != loggers["grpc"] || c.HTTP != "" || c.Database != nil ||
-		!strings.HasSuffix(c.Queue.URL, "@"+at) || c.Queue.Options.Name != stack.QueueName || c.Queue.Options.Prefetch != 7 {
+		!strings.HasSuffix(c.Queue.URL, "@"+at) || c.Queue.Options.Name != stack.QueueName ||
+		c.Queue.Options.Prefetch != 7 {
 		t.Errorf("the listener is told %+v", c)
 	}
 	if c := of("listener-nats-direct", "watch").Listener; c.GRPC != "" || c.HTTP != "" || c.Database == nil ||
 		c.Database.Source != "a file" || c.Queue.Options.Name != stack.QueueName+"-direct" {
 		t.Errorf("the direct listener is told %+v", c)
 	}
-	if c := of("listener-rabbit", "watch").Listener; c.HTTP != loggers["http"] || c.Queue.URL != "amqp://elsewhere" || c.Queue.Options.Name != "other" {
+	if c := of("listener-rabbit", "watch").Listener; c.HTTP != loggers["http"] || c.Queue.URL != "amqp://elsewhere" ||
+		c.Queue.Options.Name != "other" {
 		t.Errorf("the listener of a broker elsewhere is told %+v", c)
 	}
 	g := of("gateway", "http").Gateway
-	if g.HTTP != loggers["http"] || g.GRPC != loggers["grpc"] || g.RPC != loggers["net/rpc"] || !g.Published || len(g.Queues) != 3 ||
-		!strings.HasSuffix(g.Queues["log-nats"].URL, "@"+at) || g.Queues["log-nats-direct"].Options.Name != stack.QueueName+"-direct" || g.Queues["log-rabbit"].Broker != "rabbitmq" {
+	if g.HTTP != loggers["http"] || g.GRPC != loggers["grpc"] || g.RPC != loggers["net/rpc"] || !g.Published ||
+		len(g.Queues) != 3 ||
+		!strings.HasSuffix(g.Queues["log-nats"].URL, "@"+at) ||
+		g.Queues["log-nats-direct"].Options.Name != stack.QueueName+"-direct" ||
+		g.Queues["log-rabbit"].Broker != "rabbitmq" {
 		t.Errorf("the gateway is told %+v", g)
 	}
 	if got := strings.Join(s.Paths(), " "); got != "log-http log-grpc log-rpc log-nats log-nats-direct log-rabbit "+
-		"log-http-published log-grpc-published log-rpc-published log-nats-published log-nats-direct-published log-rabbit-published" {
+		"log-http-published log-grpc-published log-rpc-published log-nats-published log-nats-direct-published "+
+		"log-rabbit-published" {
 		t.Errorf("paths %s", got)
 	}
 	parts := s.Parts()
@@ -269,11 +279,13 @@ func TestKillAndRestart(t *testing.T) {
 	if err := syscall.Kill(gateway.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if death := <-s.Died(); death.Name != "gateway" || !strings.Contains(death.Err.Error(), "gateway died: signal: killed") {
+	if death := <-s.Died(); death.Name != "gateway" ||
+		!strings.Contains(death.Err.Error(), "gateway died: signal: killed") {
 		t.Errorf("told %v", death)
 	}
 	for _, do := range []func(context.Context, string) error{s.Kill, s.Halt, s.Restart} {
-		if err := do(t.Context(), "mailer"); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), "listener-nats") {
+		if err := do(t.Context(), "mailer"); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+			!strings.Contains(err.Error(), "listener-nats") {
 			t.Errorf("a part that there is not: %v", err)
 		}
 	}
@@ -298,9 +310,19 @@ func TestStartFails(t *testing.T) {
 		words   string
 		ended   string
 	}{
-		{"a part that fails", options(t, "fails"), "logger died: exit status 1; its last words: the cellar is flooded", ""},
-		{"a part that is not well", options(t, "sick"), "logger runs, but is not well: unavailable: database: it is away", "logger "},
-		{"a port that is taken", taken, "address already in use", "listener-rabbit listener-nats-direct listener-nats logger "},
+		{
+			"a part that fails", options(t, "fails"),
+			"logger died: exit status 1; its last words: the cellar is flooded",
+			"",
+		},
+		{
+			"a part that is not well", options(t, "sick"),
+			"logger runs, but is not well: unavailable: database: it is away", "logger ",
+		},
+		{
+			"a port that is taken", taken, "address already in use",
+			"listener-rabbit listener-nats-direct listener-nats logger ",
+		},
 		{"a program that is not there", nowhere, "no such file", ""},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -339,8 +361,15 @@ func TestRefusals(t *testing.T) {
 		words   string
 	}{
 		{"a broker nobody knows", stack.Options{Brokers: []stack.Broker{{Kind: "kafka"}}}, "rabbitmq"},
-		{"a broker twice", stack.Options{Brokers: []stack.Broker{{Kind: "nats", URL: "nats://a"}, {Kind: "nats", URL: "nats://b"}}}, "twice"},
-		{"storing in another's memory", stack.Options{Brokers: []stack.Broker{{Kind: "nats", URL: "nats://a", Direct: true}}}, "memory"},
+		{"a broker twice", stack.Options{Brokers: []stack.Broker{
+			{Kind: "nats", URL: "nats://a"},
+			{Kind: "nats", URL: "nats://b"},
+		}}, "twice"},
+		{
+			"storing in another's memory",
+			stack.Options{Brokers: []stack.Broker{{Kind: "nats", URL: "nats://a", Direct: true}}},
+			"memory",
+		},
 	} {
 		if s, err := stack.Start(t.Context(), c.options); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v, %v, want %s", c.why, s, err, c.words)
@@ -352,15 +381,22 @@ func TestRefusals(t *testing.T) {
 // being shown: it may hold passwords.
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	good := stack.Config{Listen: map[string]string{"http": "127.0.0.1:0"}, Gateway: &stack.Gateway{HTTP: "a:1", Queues: map[string]stack.Queue{
-		"log-nats": {Broker: "nats", URL: "nats://x", Options: workqueue.Options{Name: "q", Confirms: true, Retry: time.Second}},
-	}}}
+	good := stack.Config{
+		Listen: map[string]string{"http": "127.0.0.1:0"},
+		Gateway: &stack.Gateway{HTTP: "a:1", Queues: map[string]stack.Queue{
+			"log-nats": {
+				Broker: "nats", URL: "nats://x",
+				Options: workqueue.Options{Name: "q", Confirms: true, Retry: time.Second},
+			},
+		}},
+	}
 	text, err := json.Marshal(good)
 	if err != nil {
 		t.Fatal(err)
 	}
 	back, err := stack.ParseConfig(string(text))
-	if err != nil || back.Gateway.Queues["log-nats"] != good.Gateway.Queues["log-nats"] || back.Listen["http"] != "127.0.0.1:0" {
+	if err != nil || back.Gateway.Queues["log-nats"] != good.Gateway.Queues["log-nats"] ||
+		back.Listen["http"] != "127.0.0.1:0" {
 		t.Errorf("%+v, %v", back, err)
 	}
 	for why, text := range map[string]string{

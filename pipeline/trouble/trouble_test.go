@@ -38,19 +38,24 @@ func TestLinesAreFew(t *testing.T) {
 	if len(lines) != 6 {
 		t.Fatalf("%d lines, want 3 for each kind:\n%s", len(lines), out)
 	}
-	for i, words := range []string{"part=logger", `msg="failed: store"`, "code=internal", `error="the disk is on fire"`, "level=ERROR"} {
+	for i, words := range []string{
+		"part=logger", `msg="failed: store"`, "code=internal", `error="the disk is on fire"`,
+		"level=ERROR",
+	} {
 		if !strings.Contains(lines[0], words) {
 			t.Errorf("%d: no %s in %s", i, words, lines[0])
 		}
 	}
-	if strings.Contains(lines[0], "more=") || !strings.Contains(lines[2], "more=999") || !strings.Contains(lines[1], "level=WARN") {
+	if strings.Contains(lines[0], "more=") || !strings.Contains(lines[2], "more=999") ||
+		!strings.Contains(lines[1], "level=WARN") {
 		t.Errorf("how many came between:\n%s", out)
 	}
 	out.Reset()
 	n.Note("store", errors.New("the last of all"))
 	_ = n.Close()
 	_ = n.Close()
-	if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "the last of all") || !strings.Contains(got, "more=") {
+	if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "the last of all") ||
+		!strings.Contains(got, "more=") {
 		t.Errorf("at the end %q", got)
 	}
 }
@@ -61,8 +66,10 @@ func TestWhatIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[wirelab.Code][2]bool{
 		wirelab.Internal: {true, true}, wirelab.Unauthenticated: {true, true}, wirelab.PermissionDenied: {true, true},
-		wirelab.Unavailable: {true, false}, wirelab.DeadlineExceeded: {true, false}, wirelab.ResourceExhausted: {true, false},
-		wirelab.InvalidArgument: {}, wirelab.NotFound: {}, wirelab.Conflict: {}, wirelab.Canceled: {}, wirelab.Unimplemented: {},
+		wirelab.Unavailable: {true, false}, wirelab.DeadlineExceeded: {true, false},
+		wirelab.ResourceExhausted: {true, false},
+		wirelab.InvalidArgument:   {}, wirelab.NotFound: {}, wirelab.Conflict: {}, wirelab.Canceled: {},
+		wirelab.Unimplemented: {},
 	} {
 		for i, faults := range []bool{false, true} {
 			n, out, _ := notes(trouble.Options{Faults: faults})
@@ -88,7 +95,8 @@ func TestLinesGiveNothingAway(t *testing.T) {
 	n.Note("b", errors.New("password hunter2 is wrong\nlevel=INFO msg=forged\x1b[2J\xff"))
 	n.Note("c", errors.New(strings.Repeat("ä", 10_000)))
 	got := out.String()
-	if strings.Contains(got, "hunter2") || strings.Count(got, "\n") != 3 || strings.Contains(got, "\x1b") || len(got) > 3*(trouble.TextLimit+150) {
+	if strings.Contains(got, "hunter2") || strings.Count(got, "\n") != 3 || strings.Contains(got, "\x1b") ||
+		len(got) > 3*(trouble.TextLimit+150) {
 		t.Errorf("%q", got)
 	}
 	if strings.Count(got, "***") != 2 || !strings.Contains(got, "ää…") || strings.Contains(got, "\ufffd") {

@@ -89,7 +89,10 @@ func TestEditedIsRefused(t *testing.T) {
 		"time below 0":       {changed(t, alone, window, `"window": "-5s"`), "window"},
 		"CPU below 0":        {changed(t, alone, cpu, `"cpu": "-3s"`), "no time is below 0"},
 		"a time of for ever": {changed(t, alone, cpu, `"cpu": "2000000h"`), "no measurement gives such a figure"},
-		"bytes without end":  {changed(t, alone, sent, `"wire_sent": 9007199254740999`), "no measurement gives such a figure"},
+		"bytes without end": {
+			changed(t, alone, sent, `"wire_sent": 9007199254740999`),
+			"no measurement gives such a figure",
+		},
 		"no number":          {changed(t, alone, others, `"others": NaN`), "not a result"},
 		"infinity":           {changed(t, alone, others, `"others": 1e400`), "not a result"},
 		"cut off":            {alone[:len(alone)/2], "it ends in the middle"},
@@ -105,7 +108,8 @@ func TestEditedIsRefused(t *testing.T) {
 			t.Errorf("%s: %v; want %q", name, err, c.says)
 		}
 	}
-	if _, err := admit.Result([]byte(changed(t, alone, `"schema": 1`, `"schema": 2`))); wirelab.CodeOf(err) != wirelab.Unimplemented {
+	if _, err := admit.Result([]byte(changed(t, alone, `"schema": 1`,
+		`"schema": 2`))); wirelab.CodeOf(err) != wirelab.Unimplemented {
 		t.Errorf("a later schema: %v", err)
 	}
 }

@@ -131,13 +131,19 @@ func (d *Dashboard) upload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return &failure{http.StatusUnsupportedMediaType, wirelab.InvalidArgument, "a result is application/json, as wirelab results export --format json writes it"}
+		return &failure{
+			http.StatusUnsupportedMediaType, wirelab.InvalidArgument,
+			"a result is application/json, as wirelab results export --format json writes it",
+		}
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, uploadSize))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return &failure{http.StatusRequestEntityTooLarge, wirelab.ResourceExhausted, "the result is larger than 64 MiB; wirelab results push has no such limit"}
+		return &failure{
+			http.StatusRequestEntityTooLarge, wirelab.ResourceExhausted,
+			"the result is larger than 64 MiB; wirelab results push has no such limit",
+		}
 	case err != nil:
 		return wirelab.Errorf(wirelab.InvalidArgument, "the result did not arrive whole")
 	}
@@ -191,5 +197,6 @@ func (d *Dashboard) describe(w http.ResponseWriter, r *http.Request) error {
 	if err := ask(r, false).done(); err != nil {
 		return err
 	}
-	return d.tagged(w, r, "application/json", tagOf(d.description), func() ([]byte, error) { return d.description, nil })
+	return d.tagged(w, r, "application/json", tagOf(d.description),
+		func() ([]byte, error) { return d.description, nil })
 }

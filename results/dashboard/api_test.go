@@ -72,7 +72,8 @@ func TestFiltersFindWhatTheyOffer(t *testing.T) {
 	values := decoded[store.Values](t, s.get("/api/v1/values"))
 	page := s.get("/").body
 	for name, all := range map[string][]string{
-		"workload": values.Workloads, "operation": values.Operations, "protocol": values.Protocols, "preset": values.Names, "machine": values.Hosts,
+		"workload": values.Workloads, "operation": values.Operations, "protocol": values.Protocols,
+		"preset": values.Names, "machine": values.Hosts,
 	} {
 		if len(all) == 0 {
 			t.Errorf("nothing to choose from for %s", name)
@@ -85,14 +86,17 @@ func TestFiltersFindWhatTheyOffer(t *testing.T) {
 			if !strings.Contains(page, `<option value="`+value+`">`) {
 				t.Errorf("the page does not offer %s %s", name, value)
 			}
-			if shown := s.get("/?" + query).body; !strings.Contains(shown, "results match") && !strings.Contains(shown, "result match") || !strings.Contains(shown, `value="`+value+`" selected`) {
+			if shown := s.get("/?" + query).body; !strings.Contains(shown, "results match") &&
+				!strings.Contains(shown, "result match") || !strings.Contains(shown, `value="`+value+`" selected`) {
 				t.Errorf("the page of %s does not say what is selected", query)
 			}
 		}
 	}
 	for query, status := range map[string]int{
-		"workloads=routeguide": 400, "limit=0": 400, "limit=1001": 400, "limit=ten": 400, "since=yesterday": 400, "cursor=1.x": 400, "workload=a&workload=b": 400,
-		"since=2026-09-10&until=2026-09-12": 200, "since=2026-09-10T00:00:00%2B02:00": 200, "limit=1000": 200, "workload=%00": 400, "%zz": 400,
+		"workloads=routeguide": 400, "limit=0": 400, "limit=1001": 400, "limit=ten": 400, "since=yesterday": 400,
+		"cursor=1.x": 400, "workload=a&workload=b": 400,
+		"since=2026-09-10&until=2026-09-12": 200, "since=2026-09-10T00:00:00%2B02:00": 200, "limit=1000": 200,
+		"workload=%00": 400, "%zz": 400,
 		"workload=" + strings.Repeat("x", 501): 400, "workload=none": 200, "workload=' OR 1=1 --": 200,
 	} {
 		if a := s.get("/api/v1/results?" + strings.ReplaceAll(query, " ", "%20")); a.status != status {
@@ -134,7 +138,8 @@ func TestPages(t *testing.T) {
 	_, foot, _ := strings.Cut(page, `aria-label="Pages of results"`)
 	_, link, found := strings.Cut(foot, `<a href="`)
 	link, _, _ = strings.Cut(link, `"`)
-	if second := s.get(strings.ReplaceAll(link, "&amp;", "&")); !found || second.status != 200 || !strings.Contains(second.body, "First page") || !strings.Contains(link, "protocol=grpc") {
+	if second := s.get(strings.ReplaceAll(link, "&amp;", "&")); !found || second.status != 200 ||
+		!strings.Contains(second.body, "First page") || !strings.Contains(link, "protocol=grpc") {
 		t.Errorf("the second page at %q: %d", link, second.status)
 	}
 }
@@ -176,7 +181,10 @@ func TestWriting(t *testing.T) {
 		{"no JSON", "POST", "/api/v1/results", "{", kind, bearer, 400, "not a result"},
 		{"no result", "POST", "/api/v1/results", "{}", kind, bearer, 400, "id"},
 		{"an edited one", "POST", "/api/v1/results", edited, kind, bearer, 400, "contradicts itself"},
-		{"a later schema", "POST", "/api/v1/results", strings.Replace(string(text), `"schema": 1`, `"schema": 2`, 1), kind, bearer, 422, "schema 2"},
+		{
+			"a later schema", "POST", "/api/v1/results", strings.Replace(string(text), `"schema": 1`, `"schema": 2`, 1),
+			kind, bearer, 422, "schema 2",
+		},
 		{"a result", "POST", "/api/v1/results", string(text), kind, bearer, 201, id},
 		{"it again", "POST", "/api/v1/results", string(text), kind, bearer, 409, "already"},
 		{"a document", "POST", "/api/v1/results", document.String(), kind, bearer, 201, run(2, 1).ID},
@@ -205,7 +213,8 @@ func TestWriting(t *testing.T) {
 func TestUploadIsBounded(t *testing.T) {
 	t.Parallel()
 	s := serve(t, open(t), secret)
-	a := s.ask("POST", "/api/v1/results", strings.Repeat(" ", uploadSize+1), "Content-Type", "application/json", "Authorization", "Bearer "+secret)
+	a := s.ask("POST", "/api/v1/results", strings.Repeat(" ", uploadSize+1), "Content-Type", "application/json",
+		"Authorization", "Bearer "+secret)
 	if a.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d %s", a.status, a.body)
 	}
@@ -247,12 +256,16 @@ func TestErrors(t *testing.T) {
 		if a.status != c.status || !strings.Contains(a.body+a.header.Get("Allow"), c.says) {
 			t.Errorf("%s %s: %d %.300s, want %d with %q", c.method, c.path, a.status, a.body, c.status, c.says)
 		}
-		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Referrer-Policy") == "" || !strings.Contains(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
+		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Referrer-Policy") == "" ||
+			!strings.Contains(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s %s: headers %v", c.method, c.path, a.header)
 		}
 	}
 	// A page elsewhere whose name points here must not read anything.
-	for host, status := range map[string]int{"evil.example": 421, "evil.example:80": 421, "localhost:1": 200, "[::1]:9": 200, "127.0.0.1.evil.example": 421, "lab.localhost": 200} {
+	for host, status := range map[string]int{
+		"evil.example": 421, "evil.example:80": 421, "localhost:1": 200,
+		"[::1]:9": 200, "127.0.0.1.evil.example": 421, "lab.localhost": 200,
+	} {
 		if a := s.ask("GET", "/api/v1/values", "", "Host", host); a.status != status {
 			t.Errorf("host %s: %d", host, a.status)
 		}
@@ -267,8 +280,12 @@ func TestFailingStore(t *testing.T) {
 	if err := results.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/api/v1/results", "/api/v1/values", "/api/v1/running", "/api/v1/history", "/", "/running", "/api/v1/results/r-20261121-000000-0000"} {
-		if a := s.get(path); a.status != http.StatusInternalServerError || strings.Contains(a.body, "results.db") || strings.Contains(a.body, os.TempDir()) {
+	for _, path := range []string{
+		"/api/v1/results", "/api/v1/values", "/api/v1/running", "/api/v1/history", "/",
+		"/running", "/api/v1/results/r-20261121-000000-0000",
+	} {
+		if a := s.get(path); a.status != http.StatusInternalServerError || strings.Contains(a.body, "results.db") ||
+			strings.Contains(a.body, os.TempDir()) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
@@ -301,14 +318,16 @@ func TestReports(t *testing.T) {
 			t.Errorf("%s: %d, lacks what it should have", path, a.status)
 		}
 		tag := a.header.Get("ETag")
-		if again := s.ask("GET", path, "", "If-None-Match", `"x", W/`+tag); tag == "" || again.status != http.StatusNotModified || again.body != "" {
+		if again := s.ask("GET", path, "", "If-None-Match", `"x", W/`+tag); tag == "" ||
+			again.status != http.StatusNotModified || again.body != "" {
 			t.Errorf("%s: again %d, %d bytes", path, again.status, len(again.body))
 		}
 		if other := s.ask("GET", path, "", "If-None-Match", `"x"`); other.status != 200 || other.body != a.body {
 			t.Errorf("%s: with another tag %d", path, other.status)
 		}
 	}
-	if tag := tagOf([]byte("a"), []byte("b")); tag == tagOf([]byte("ab"), nil) || tag != tagOf([]byte("a"), []byte("b")) {
+	if tag := tagOf([]byte("a"), []byte("b")); tag == tagOf([]byte("ab"), nil) ||
+		tag != tagOf([]byte("a"), []byte("b")) {
 		t.Error("tags are not those of their parts")
 	}
 	if a := s.get("/results/" + r.ID[:15]); a.status != 404 || !strings.Contains(a.body, r.ID) {
@@ -351,8 +370,10 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]int{
-		"scenario=balance": 2, "scenario=stream": 0, "scenario=balance&protocol=rest": 1, "scenario=&protocol=grpc": 3, "client=go": 8, "client=rust": 0,
-		"run_id=" + r.ID: 6, "run_id=" + r.ID + ".1.0": 1, "scenario=routeguide.GetFeature&limit=4": 4, "scenario=balance&workload=routeguide": 0, "client=go&machine=nobody": 0,
+		"scenario=balance": 2, "scenario=stream": 0, "scenario=balance&protocol=rest": 1, "scenario=&protocol=grpc": 3,
+		"client=go": 8, "client=rust": 0,
+		"run_id=" + r.ID: 6, "run_id=" + r.ID + ".1.0": 1, "scenario=routeguide.GetFeature&limit=4": 4,
+		"scenario=balance&workload=routeguide": 0, "client=go&machine=nobody": 0,
 	} {
 		if got := decoded[ranList](t, s.get("/api/v1/results?"+query)); len(got.Results) != want {
 			t.Errorf("%s: %d rows, want %d", query, len(got.Results), want)
@@ -380,7 +401,11 @@ func FuzzAddresses(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, path := range []string{"/?limit=5", "/compare?id=a&id=b", "/history?arm=grpc&metric=wire-sent", "/history.csv", "/api/v1/results?scenario=balance", "/api/v1/results/r-1", "/api/v1/results?since=0000-01-01&cursor=9.r-20261121-000000-0000", "/results/%2e%2e"} {
+	for _, path := range []string{
+		"/?limit=5", "/compare?id=a&id=b", "/history?arm=grpc&metric=wire-sent",
+		"/history.csv", "/api/v1/results?scenario=balance", "/api/v1/results/r-1",
+		"/api/v1/results?since=0000-01-01&cursor=9.r-20261121-000000-0000", "/results/%2e%2e",
+	} {
 		f.Add("GET", path)
 	}
 	f.Fuzz(func(t *testing.T, method, path string) {
@@ -388,7 +413,10 @@ func FuzzAddresses(f *testing.F) {
 		if err != nil || strings.HasSuffix(address.Path, "/events") {
 			return
 		}
-		r := (&http.Request{Method: method, URL: address, Host: "localhost", Header: http.Header{}, Body: http.NoBody}).WithContext(t.Context())
+		r := (&http.Request{
+			Method: method, URL: address, Host: "localhost", Header: http.Header{},
+			Body: http.NoBody,
+		}).WithContext(t.Context())
 		w := &recorder{header: http.Header{}}
 		board.handler(t.Context(), true).ServeHTTP(w, r)
 		if w.status >= 500 {

@@ -52,12 +52,16 @@ func (p *tab) text(selector string) string {
 func running(round int) store.Running {
 	r := store.StartRunning("r-20261121-220000-00aa", time.Now().Add(-90*time.Second), plan.Plan{
 		Name: "quick", Workload: "routeguide", Operation: "GetFeature",
-		Arms: []plan.Arm{{Name: "grpc", Protocol: "grpc"}, {Name: "http1-json", Protocol: "http1-json"}}, Loads: []plan.Load{{InFlight: 1}},
+		Arms:  []plan.Arm{{Name: "grpc", Protocol: "grpc"}, {Name: "http1-json", Protocol: "http1-json"}},
+		Loads: []plan.Load{{InFlight: 1}},
 	}, "lab")
 	r.Phase, r.Round, r.RoundsMin, r.RoundsMax, r.Step, r.Steps = "measuring", round, 10, 100, 3, 40
 	r.Arm, r.Load, r.Width, r.Goal = "grpc", "1 call in flight", 0.034, 0.02
 	r.Elapsed, r.Left = plan.Duration(90*time.Second), plan.Duration(4*time.Minute)
-	r.Standing = &store.Standing{Round: round - 1, Analysis: []byte(`{"loads":[{"name":"1 in flight","arms":[{"name":"grpc","checks":[{"gate":"answers","ok":true},{"gate":"steal","ok":false,"detail":"the hypervisor took 7 % <b>of</b> the CPUs"}]}]}]}`)}
+	r.Standing = &store.Standing{
+		Round:    round - 1,
+		Analysis: []byte(`{"loads":[{"name":"1 in flight","arms":[{"name":"grpc","checks":[{"gate":"answers","ok":true},{"gate":"steal","ok":false,"detail":"the hypervisor took 7 % <b>of</b> the CPUs"}]}]}]}`),
+	}
 	return r
 }
 
@@ -106,7 +110,8 @@ func TestInABrowser(t *testing.T) {
 				var seen sight
 				p.Look(width, scheme)
 				p.Do(chromedp.Evaluate(lookScript, &seen))
-				if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || len(seen.Glued) > 0 || seen.Headings != 1 || seen.Charts != page.charts {
+				if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || len(seen.Glued) > 0 || seen.Headings != 1 ||
+					seen.Charts != page.charts {
 					t.Errorf("%s at %d px, %s: %+v", page.path, width, scheme, seen)
 				}
 			}
@@ -114,7 +119,8 @@ func TestInABrowser(t *testing.T) {
 	}
 	// Filter, by the form.
 	p.open("/")
-	p.Do(chromedp.SetValue(`select[name=preset]`, "quick", chromedp.ByQuery), chromedp.SetValue(`select[name=machine]`, "lab", chromedp.ByQuery),
+	p.Do(chromedp.SetValue(`select[name=preset]`, "quick", chromedp.ByQuery),
+		chromedp.SetValue(`select[name=machine]`, "lab", chromedp.ByQuery),
 		chromedp.Click(`.filters button`, chromedp.ByQuery))
 	p.Until("the filtered list", `document.body.innerText.includes("Show all")`)
 	if got := p.text(".count"); got != "32 results match" {
@@ -165,9 +171,11 @@ func (p *tab) live(results store.Store) {
 		if err := results.Report(p.t.Context(), running(round)); err != nil {
 			p.t.Fatal(err)
 		}
-		p.Until("its round", fmt.Sprintf(`document.querySelector(".running [data-f=rounds]")?.textContent.startsWith("round %d of 10 to 100") && document.getElementById("idle").hidden`, round))
+		p.Until("its round",
+			fmt.Sprintf(`document.querySelector(".running [data-f=rounds]")?.textContent.startsWith("round %d of 10 to 100") && document.getElementById("idle").hidden`, round))
 	}
-	p.Until("its checks, as text", `document.querySelector(".running [data-f=failed] li").textContent.includes("<b>of</b>")`)
+	p.Until("its checks, as text",
+		`document.querySelector(".running [data-f=failed] li").textContent.includes("<b>of</b>")`)
 	if err := results.Forget(p.t.Context(), running(3).ID); err != nil {
 		p.t.Fatal(err)
 	}
@@ -191,8 +199,14 @@ func TestLook(t *testing.T) {
 	p := openTab(t, s)
 	for name, path := range map[string]string{
 		"list": "/", "filtered": "/?protocol=connect", "empty": "/?workload=none",
-		"compare": comparing([]string{list[20].ID, list[15].ID, list[2].ID}), "elsewhere": comparing([]string{list[20].ID, list[0].ID}),
-		"history": "/history?" + url.Values{"machine": {"lab"}, "arm": {armText(run(1, 1).Plan, 1)}, "load": {loadText(run(1, 1).Plan, 0)}}.Encode(), "history-bytes": "/history?machine=lab&metric=wire-sent", "running": "/running", "error": "/nothing",
+		"compare":   comparing([]string{list[20].ID, list[15].ID, list[2].ID}),
+		"elsewhere": comparing([]string{list[20].ID, list[0].ID}),
+		"history": "/history?" +
+			url.Values{
+				"machine": {"lab"}, "arm": {armText(run(1, 1).Plan, 1)},
+				"load": {loadText(run(1, 1).Plan, 0)},
+			}.Encode(),
+		"history-bytes": "/history?machine=lab&metric=wire-sent", "running": "/running", "error": "/nothing",
 		"report": "/results/" + list[3].ID,
 	} {
 		if !strings.HasPrefix(name, *only) {
@@ -204,7 +218,8 @@ func TestLook(t *testing.T) {
 				p.open(path)
 				var picture []byte
 				p.Do(chromedp.FullScreenshot(&picture, 100))
-				if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), picture, 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), picture,
+					0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -55,7 +55,8 @@ func cardOf(r store.Running) card {
 	}
 	if r.Stale {
 		c.State = "silent"
-		c.Phase = "no news since " + r.Reported.UTC().Format("15:04:05 UTC") + ": it may have been killed; last it was " + r.Phase
+		c.Phase = "no news since " + r.Reported.UTC().Format("15:04:05 UTC") +
+			": it may have been killed; last it was " + r.Phase
 	}
 	if r.Arm != "" {
 		c.Phase += ": " + r.Arm
@@ -122,7 +123,8 @@ func (c *card) gates(r store.Running) {
 			}
 		}
 	}
-	c.Gates = fmt.Sprintf("after %s: %s hold, %d failed", report.Plural(r.Standing.Round, "round"), report.Plural(held, "check"), len(c.Failed))
+	c.Gates = fmt.Sprintf("after %s: %s hold, %d failed", report.Plural(r.Standing.Round, "round"),
+		report.Plural(held, "check"), len(c.Failed))
 	if held == 1 {
 		c.Gates = strings.Replace(c.Gates, "hold", "holds", 1)
 	}

@@ -51,7 +51,10 @@ func (d *Dashboard) historyPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := historyPage{frame: d.frame("history", "History"), history: h, CSV: h.Of.address("/history.csv"), JSON: h.Of.address("/api/v1/history")}
+	p := historyPage{
+		frame: d.frame("history", "History"), history: h, CSV: h.Of.address("/history.csv"),
+		JSON: h.Of.address("/api/v1/history"),
+	}
 	for _, id := range h.Choices.Metrics {
 		m, err := kinds.MetricByID(id)
 		if err == nil {
@@ -70,7 +73,8 @@ func (d *Dashboard) historyPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.describe(len(known))
 	if len(known) > 0 {
-		p.Charts = html.Draw("history", p.Title+" over time", "The values are in the table below.", html.Widths(), p.paint)
+		p.Charts = html.Draw("history", p.Title+" over time", "The values are in the table below.", html.Widths(),
+			p.paint)
 	}
 	for i := range h.Points {
 		p.Rows = append(p.Rows, p.row(i))
@@ -86,10 +90,13 @@ func (p *historyPage) describe(known int) {
 		switch s.Begins {
 		case "change":
 			word := report.Word(h.metric, s.Verdict)
-			p.Said = append(p.Said, saidShift{fmt.Sprintf("%s: %s %s: %s to %s, %s.", day(h.Points[s.From].Began), ratioText(s.Ratio), word,
-				p.value(h.Parts[i-1].Mean), p.value(s.Mean), pText(s.P)), toneOf(s.Verdict)})
+			p.Said = append(p.Said,
+				saidShift{fmt.Sprintf("%s: %s %s: %s to %s, %s.", day(h.Points[s.From].Began), ratioText(s.Ratio), word,
+					p.value(h.Parts[i-1].Mean), p.value(s.Mean), pText(s.P)), toneOf(s.Verdict)})
 		case "environment":
-			p.Said = append(p.Said, saidShift{day(h.Points[s.From].Began) + ": the environment changed (" + changesText(h.Points[s.From].Broken) + "), so nothing is compared across.", "open"})
+			p.Said = append(p.Said,
+				saidShift{day(h.Points[s.From].Began) + ": the environment changed (" +
+					changesText(h.Points[s.From].Broken) + "), so nothing is compared across.", "open"})
 		}
 	}
 	changed := slices.ContainsFunc(h.Parts, func(s stretch) bool { return s.Begins == "change" })
@@ -100,22 +107,27 @@ func (p *historyPage) describe(known int) {
 		}
 		text := fmt.Sprintf("No change was found in %s.", report.Plural(known, "value"))
 		if longest < 2*h.Rule.Least {
-			text = fmt.Sprintf("Nothing can be said of changes yet: it takes %d values without a break, there are %d.", 2*h.Rule.Least, longest)
+			text = fmt.Sprintf("Nothing can be said of changes yet: it takes %d values without a break, there are %d.",
+				2*h.Rule.Least, longest)
 		}
 		p.Said = append([]saidShift{{text, "same"}}, p.Said...)
 	}
 	if h.Total > h.Results {
-		p.Notes = append(p.Notes, fmt.Sprintf("The latest %d of %d results of this machine are looked at.", h.Results, h.Total))
+		p.Notes = append(p.Notes,
+			fmt.Sprintf("The latest %d of %d results of this machine are looked at.", h.Results, h.Total))
 	}
 	if len(h.Choices.Machines) > 1 {
 		p.Notes = append(p.Notes, "Results of other machines are not among these: a history is of one machine.")
 	}
 	p.Notes = append(p.Notes, fmt.Sprintf(
-		"A change is a border between two stretches of at least %d values each that E-divisive means proposes and a t-test confirms (p < %g; borders are looked for at p < %g), with means at least %s apart. "+
-			"In 20 to 100 values without a change this finds one in 1 to 2 of 100 histories.", h.Rule.Least, h.Rule.Strong, h.Rule.Weak, report.Percent(h.Rule.Magnitude)))
+		"A change is a border between two stretches of at least %d values each that E-divisive means proposes and a "+
+			"t-test confirms (p < %g; borders are looked for at p < %g), with means at least %s apart. "+
+			"In 20 to 100 values without a change this finds one in 1 to 2 of 100 histories.", h.Rule.Least,
+		h.Rule.Strong, h.Rule.Weak, report.Percent(h.Rule.Magnitude)))
 	for _, one := range h.Points {
 		if one.Known && one.Value <= 0 {
-			p.Notes = append(p.Notes, "Values of 0 are drawn, and left out where changes are looked for: there is no ratio to 0.")
+			p.Notes = append(p.Notes,
+				"Values of 0 are drawn, and left out where changes are looked for: there is no ratio to 0.")
 			break
 		}
 	}
@@ -153,7 +165,10 @@ func (p *historyPage) row(i int) historyRow {
 	h := p.history
 	one := &h.Points[i]
 	part := h.partOf(i)
-	row := historyRow{ID: one.ID, Began: day(one.Began), Value: report.Absent, Why: one.Why, Commit: one.Commit, Part: part + 1}
+	row := historyRow{
+		ID: one.ID, Began: day(one.Began), Value: report.Absent, Why: one.Why, Commit: one.Commit,
+		Part: part + 1,
+	}
 	e := claim.Estimate{Known: one.Known, Value: one.Value, Low: one.Low, High: one.High}
 	if one.Known {
 		row.Value, row.Why = report.With(e, p.Unit), ""
@@ -162,7 +177,8 @@ func (p *historyPage) row(i int) historyRow {
 		}
 	}
 	if s := h.Parts[part]; s.From == i && s.Begins == "change" {
-		row.Marks = append(row.Marks, mark{"change", toneOf(s.Verdict), ratioText(s.Ratio) + " " + report.Word(h.metric, s.Verdict)})
+		row.Marks = append(row.Marks,
+			mark{"change", toneOf(s.Verdict), ratioText(s.Ratio) + " " + report.Word(h.metric, s.Verdict)})
 	}
 	if len(one.Broken) > 0 {
 		row.Marks = append(row.Marks, mark{"break", "open", "environment: " + changesText(one.Broken)})
@@ -293,7 +309,8 @@ func (p *historyPage) points(d *svg.Drawing, q plot) {
 	for i, one := range p.Points {
 		x := q.x.At(float64(i))
 		if !one.Known {
-			d.Mark(5, x, q.bottom-6, 3, svg.Class("lost"), svg.Attr{Name: "data-tip", Value: one.ID + "\n" + day(one.Began) + " UTC\nno value: " + one.Why})
+			d.Mark(5, x, q.bottom-6, 3, svg.Class("lost"),
+				svg.Attr{Name: "data-tip", Value: one.ID + "\n" + day(one.Began) + " UTC\nno value: " + one.Why})
 			continue
 		}
 		if one.High > 0 && one.High > one.Low {
@@ -311,6 +328,8 @@ func (p *historyPage) points(d *svg.Drawing, q plot) {
 		if len(one.Built) > 0 {
 			class = "ring s0 hover"
 		}
-		d.Mark(0, x, q.y.At(one.Value/p.Unit.Size), size, svg.Class(class), svg.Attr{Name: "data-tip", Value: strings.Join(tip, "\n")}, svg.Attr{Name: "data-to", Value: "/results/" + one.ID})
+		d.Mark(0, x, q.y.At(one.Value/p.Unit.Size), size, svg.Class(class),
+			svg.Attr{Name: "data-tip", Value: strings.Join(tip, "\n")},
+			svg.Attr{Name: "data-to", Value: "/results/" + one.ID})
 	}
 }

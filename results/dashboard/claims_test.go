@@ -23,7 +23,10 @@ func TestHistory(t *testing.T) {
 	}
 	s := serve(t, demo(t), "")
 	of := run(1, 1).Plan
-	chosen := url.Values{"machine": {"lab"}, "arm": {armText(of, 1)}, "load": {loadText(of, 0)}, "limit": {"500"}}.Encode()
+	chosen := url.Values{
+		"machine": {"lab"}, "arm": {armText(of, 1)}, "load": {loadText(of, 0)},
+		"limit": {"500"},
+	}.Encode()
 	h := decoded[history](t, s.get("/api/v1/history?"+chosen))
 	if h.Of.Metric != plan.ServerCPU || h.Unit != "ns" || len(h.Points) < 32 {
 		t.Fatalf("history of %+v with %d points", h.Of, len(h.Points))
@@ -35,7 +38,8 @@ func TestHistory(t *testing.T) {
 	if r := h.Parts[1].Ratio; r < 1.09 || r > 1.15 || h.Parts[1].P >= h.Rule.Strong {
 		t.Errorf("the change is by %v, p %v; it is by 1.12", r, h.Parts[1].P)
 	}
-	if h.Parts[2].From != 24 || h.Parts[2].Begins != "environment" || len(series[24].Broken) != 1 || series[24].Broken[0].What != "system" {
+	if h.Parts[2].From != 24 || h.Parts[2].Begins != "environment" || len(series[24].Broken) != 1 ||
+		series[24].Broken[0].What != "system" {
 		t.Errorf("the environment broke at 24: %+v, %+v", h.Parts[2], series[24].Broken)
 	}
 	if len(series[3].Built) != 1 || len(series[4].Built) != 0 {
@@ -43,10 +47,12 @@ func TestHistory(t *testing.T) {
 	}
 	// All choices find something, and each is one of what there is (grb-D04).
 	for name, all := range map[string][]string{
-		"workload": h.Choices.Workloads, "operation": h.Choices.Operations, "machine": h.Choices.Machines, "metric": h.Choices.Metrics,
+		"workload": h.Choices.Workloads, "operation": h.Choices.Operations, "machine": h.Choices.Machines,
+		"metric": h.Choices.Metrics,
 	} {
 		for _, value := range all {
-			if got := decoded[history](t, s.get("/api/v1/history?"+url.Values{name: {value}}.Encode())); len(got.Points) == 0 {
+			if got := decoded[history](t,
+				s.get("/api/v1/history?"+url.Values{name: {value}}.Encode())); len(got.Points) == 0 {
 				t.Errorf("%s %s has no history", name, value)
 			}
 		}
@@ -57,7 +63,11 @@ func TestHistory(t *testing.T) {
 			t.Errorf("arm %s has no history", arm)
 		}
 		for _, load := range found.Choices.Loads {
-			if got := decoded[history](t, s.get("/api/v1/history?"+url.Values{"machine": {"lab"}, "arm": {arm}, "load": {load}}.Encode())); len(got.Points) == 0 {
+			if got := decoded[history](t,
+				s.get("/api/v1/history?"+url.Values{
+					"machine": {"lab"}, "arm": {arm},
+					"load": {load},
+				}.Encode())); len(got.Points) == 0 {
 				t.Errorf("arm %s, load %s has no history", arm, load)
 			}
 		}
@@ -68,7 +78,8 @@ func TestHistory(t *testing.T) {
 			t.Errorf("bytes did not change: %+v", part)
 		}
 	}
-	if other := decoded[history](t, s.get("/api/v1/history?machine=tower")); len(other.Points) != 1 || other.Total != 1 {
+	if other := decoded[history](t, s.get("/api/v1/history?machine=tower")); len(other.Points) != 1 ||
+		other.Total != 1 {
 		t.Errorf("the other machine has %d points", len(other.Points))
 	}
 	rows, err := csv.NewReader(strings.NewReader(s.get("/history.csv?" + chosen).body)).ReadAll()
@@ -103,14 +114,16 @@ func TestCompare(t *testing.T) {
 	found := false
 	for _, row := range same.Pairs[0].Loads[0].Arms[1].Rows {
 		if row.Primary {
-			found = row.Shift != nil && row.Shift.Verdict == claim.Worse && row.Shift.Low < 1.12 && row.Shift.High > 1.12
+			found = row.Shift != nil && row.Shift.Verdict == claim.Worse && row.Shift.Low < 1.12 &&
+				row.Shift.High > 1.12
 		}
 	}
 	if !found {
 		t.Error("that the second is dearer by 12 % is not claimed")
 	}
 	apart := s.get("/api/v1" + comparing([]string{id(2), id(30)}))
-	if got := decoded[comparison](t, apart); got.Pairs[0].Comparable || len(got.Pairs[0].Machine) == 0 || strings.Contains(apart.body, `"shift"`) {
+	if got := decoded[comparison](t, apart); got.Pairs[0].Comparable || len(got.Pairs[0].Machine) == 0 ||
+		strings.Contains(apart.body, `"shift"`) {
 		t.Errorf("on different machines there is a verdict: %+v", got.Pairs[0].Why)
 	}
 	page := s.get(comparing([]string{id(2), id(20), id(30)})).body
@@ -152,7 +165,10 @@ func TestPagesAreInert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://", "https://"} {
+	for _, bad := range []string{
+		"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "http://",
+		"https://",
+	} {
 		if strings.Contains(string(script), bad) {
 			t.Errorf("the script has %s", bad)
 		}
@@ -160,7 +176,8 @@ func TestPagesAreInert(t *testing.T) {
 	results := open(t)
 	const evil = `<img src=x onerror="alert(1)">`
 	r := run(1, 1)
-	r.Plan.Name, r.Plan.About, r.Environment.Host, r.Environment.Commit, r.Arms[1].Name, r.Plan.Arms[1].Name = evil, evil, evil, evil, evil, evil
+	r.Plan.Name, r.Plan.About, r.Environment.Host, r.Environment.Commit, r.Arms[1].Name, r.Plan.Arms[1].Name = evil,
+		evil, evil, evil, evil, evil
 	put(t, results, r)
 	put(t, results, run(2, 1))
 	news := running(3)
@@ -170,7 +187,10 @@ func TestPagesAreInert(t *testing.T) {
 	}
 	s := serve(t, results, "")
 	inline := regexp.MustCompile(`(?i)<script(?: [^>]*)?>[^<]|<style|\son[a-z]+=|\sstyle=|javascript:`)
-	for _, path := range []string{"/", "/history", "/running", comparing([]string{r.ID, run(2, 1).ID}), "/nothing", "/history?machine=" + url.QueryEscape(evil)} {
+	for _, path := range []string{
+		"/", "/history", "/running", comparing([]string{r.ID, run(2, 1).ID}), "/nothing",
+		"/history?machine=" + url.QueryEscape(evil),
+	} {
 		page := s.get(path).body
 		if strings.Contains(page, "<img") || inline.MatchString(strings.ReplaceAll(page, "onerror=&#34;", "")) {
 			t.Errorf("%s: %q", path, inline.FindString(page))

@@ -136,8 +136,10 @@ func (d *Dashboard) comparePage(w http.ResponseWriter, r *http.Request) error {
 func headOf(letter string, c *comparedResult) compareHead {
 	s := c.Summary
 	h := compareHead{
-		Letter: letter, ID: s.ID, Title: c.r.Plan.About, Work: workOf(s.Workload, s.Operations), Began: day(s.Began) + " UTC",
-		Machine: report.Machine(c.Environment), Host: s.Host, Build: fmt.Sprintf("%.12s", c.Environment.Commit), Rounds: report.Plural(s.Rounds, "round"), Resolves: report.Resolves(c.Certificate),
+		Letter: letter, ID: s.ID, Title: c.r.Plan.About, Work: workOf(s.Workload, s.Operations),
+		Began:   day(s.Began) + " UTC",
+		Machine: report.Machine(c.Environment), Host: s.Host, Build: fmt.Sprintf("%.12s", c.Environment.Commit),
+		Rounds: report.Plural(s.Rounds, "round"), Resolves: report.Resolves(c.Certificate),
 	}
 	if h.Title == "" {
 		h.Title = h.Work
@@ -156,12 +158,15 @@ func workOf(workload string, operations []string) string {
 func (c *comparison) pairOf(i int) comparePair {
 	s := &c.Pairs[i].Sittings
 	p := comparePair{
-		Letters: "A and " + letter(i+1), Comparable: s.Comparable, Why: report.Capitalised(s.Why) + ".", Machine: s.Machine, Plan: s.Plan, Builds: s.Builds,
+		Letters: "A and " + letter(i+1), Comparable: s.Comparable, Why: report.Capitalised(s.Why) + ".",
+		Machine: s.Machine, Plan: s.Plan, Builds: s.Builds,
 		Mark: "not comparable",
 	}
 	switch {
 	case s.Comparable:
-		p.Mark, p.Why = "comparable", "The same machine, question and first arm: verdicts are on how each arm stood to "+c.Results[0].r.ArmName(0)+", which ran beside it in both."
+		p.Mark, p.Why = "comparable",
+			"The same machine, question and first arm: verdicts are on how each arm "+
+				"stood to "+c.Results[0].r.ArmName(0)+", which ran beside it in both."
 	case len(s.Machine) > 0:
 		p.Mark, p.Why = "different machines", "There is no verdict: what differs may be the machines' doing."
 	}
@@ -187,10 +192,12 @@ func (c *comparison) say(i int, l histories.SharedLoad, arm histories.SharedArm,
 	if err != nil {
 		return saidShift{}
 	}
-	text := report.Load(first.Plan, l.Was) + ", " + first.ArmName(arm.Was) + " against " + first.ArmName(0) + ": " + m.Title + " "
+	text := report.Load(first.Plan, l.Was) + ", " + first.ArmName(arm.Was) + " against " + first.ArmName(0) + ": " +
+		m.Title + " "
 	switch v := row.Shift; v.Verdict {
 	case claim.Better, claim.Worse:
-		text += report.Change(v) + " " + report.Interval(v) + " from A to " + letter(i+1) + ": " + report.Word(m, v.Verdict) + "."
+		text += report.Change(v) + " " + report.Interval(v) + " from A to " + letter(i+1) + ": " +
+			report.Word(m, v.Verdict) + "."
 	case claim.Equivalent:
 		text += "unchanged from A to " + letter(i+1) + ", " + report.Verdict(m, v) + "."
 	case claim.Inconclusive:
@@ -228,7 +235,8 @@ func (c *comparison) loadOf(l *claim.LoadAnalysis) compareLoad {
 			row := l.Row(m.ID)
 			unit := report.RowUnit(m, row)
 			line := compareRow{Metric: m.Short, Unit: unit.Name, Primary: row.Primary}
-			line.Cells = append(line.Cells, cellOf(0, m, unit, row.Cells[a].Estimate, row.Cells[a].Difference, nil, l.Arms[0].Name))
+			line.Cells = append(line.Cells,
+				cellOf(0, m, unit, row.Cells[a].Estimate, row.Cells[a].Difference, nil, l.Arms[0].Name))
 			for i := range c.Pairs {
 				line.Cells = append(line.Cells, c.other(i, l.Load, a, m, unit))
 			}
@@ -271,7 +279,9 @@ func (c *comparison) other(i, load, arm int, m metric.Metric, unit report.Unit) 
 	return compareCell{Letter: letter(i + 1), Absent: true}
 }
 
-func cellOf(i int, m metric.Metric, unit report.Unit, e claim.Estimate, from, shift *claim.Difference, first string) compareCell {
+func cellOf(i int, m metric.Metric, unit report.Unit, e claim.Estimate, from, shift *claim.Difference,
+	first string,
+) compareCell {
 	c := compareCell{Letter: letter(i), Value: report.Value(e, unit)}
 	if !e.Known {
 		c.Refused = e.Why

@@ -81,7 +81,8 @@ type Dashboard struct {
 // New makes a dashboard. Its error is InvalidArgument: a token too short.
 func New(c Config) (*Dashboard, error) {
 	if c.Token != "" && len(c.Token) < TokenLength {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the token has %d characters; give it %d or more, as from openssl rand -hex 16", len(c.Token), TokenLength)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"the token has %d characters; give it %d or more, as from openssl rand -hex 16", len(c.Token), TokenLength)
 	}
 	p, err := newPages()
 	if err != nil {
@@ -90,7 +91,8 @@ func New(c Config) (*Dashboard, error) {
 	return &Dashboard{
 		config: c, limits: usual, token: sha256.Sum256([]byte(c.Token)), pages: p, description: description(),
 		known: newCache[*record](knownResults), made: newCache[[]byte](madeBytes),
-		busy: make(chan struct{}, atOnce), heavy: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), open: make(chan struct{}, readers),
+		busy: make(chan struct{}, atOnce), heavy: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+		open: make(chan struct{}, readers),
 	}, nil
 }
 
@@ -131,7 +133,10 @@ func (d *Dashboard) handler(ending context.Context, loopback bool) http.Handler 
 		protect(w.Header())
 		r.Pattern = "" // ours, not the mux's
 		if loopback && !rebinding.Own(r.Host) {
-			d.fail(w, r, &failure{http.StatusMisdirectedRequest, wirelab.PermissionDenied, "this dashboard listens on loopback and answers only to localhost and IP addresses"})
+			d.fail(w, r, &failure{
+				http.StatusMisdirectedRequest, wirelab.PermissionDenied,
+				"this dashboard listens on loopback and answers only to localhost and IP addresses",
+			})
 			return
 		}
 		routes.serve(d, w, r)

@@ -62,7 +62,10 @@ func (all routing) serve(d *Dashboard, w http.ResponseWriter, r *http.Request) {
 		a, ok := one.methods[method]
 		if !ok {
 			w.Header().Set("Allow", one.allowed())
-			d.fail(w, r, &failure{http.StatusMethodNotAllowed, wirelab.Unimplemented, r.Method + " is not done here; " + one.allowed() + " is"})
+			d.fail(w, r, &failure{
+				http.StatusMethodNotAllowed, wirelab.Unimplemented,
+				r.Method + " is not done here; " + one.allowed() + " is",
+			})
 			return
 		}
 		if err := d.run(a, w, r); err != nil {
@@ -126,7 +129,8 @@ func (d *Dashboard) run(a action, w http.ResponseWriter, r *http.Request) error 
 	ctx, cancel := context.WithTimeout(r.Context(), d.limits.work)
 	defer cancel()
 	// An answer that nobody reads ends, too.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * d.limits.work)) // no server, in a test: no deadline
+	// no server, in a test: no deadline
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * d.limits.work))
 	return a.do(w, r.WithContext(ctx))
 }
 
@@ -145,13 +149,20 @@ func (d *Dashboard) take(ctx context.Context, places chan struct{}, full string)
 // authorize lets the bearer of the token do what writes.
 func (d *Dashboard) authorize(w http.ResponseWriter, r *http.Request) error {
 	if d.config.Token == "" {
-		return &failure{http.StatusForbidden, wirelab.PermissionDenied, "this dashboard is read-only: it was started without a token"}
+		return &failure{
+			http.StatusForbidden, wirelab.PermissionDenied,
+			"this dashboard is read-only: it was started without a token",
+		}
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(given))) // of one length, so that comparing tells nothing of the token's
+	// of one length, so that comparing tells nothing of the token's
+	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
 	if subtle.ConstantTimeCompare(sum[:], d.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="wirelab"`)
-		return &failure{http.StatusUnauthorized, wirelab.Unauthenticated, "this needs the token that the dashboard was started with, as Authorization: Bearer TOKEN"}
+		return &failure{
+			http.StatusUnauthorized, wirelab.Unauthenticated,
+			"this needs the token that the dashboard was started with, as Authorization: Bearer TOKEN",
+		}
 	}
 	return nil
 }
@@ -187,9 +198,16 @@ func (d *Dashboard) failureOf(err error) *failure {
 	case wirelab.ResourceExhausted:
 		return &failure{http.StatusInsufficientStorage, code, "the store has no room; nothing stored before is lost"}
 	case wirelab.DeadlineExceeded, wirelab.Canceled:
-		return &failure{http.StatusServiceUnavailable, wirelab.DeadlineExceeded, fmt.Sprintf("it took more than %v; ask for less, or again: what was read is kept for a while", d.limits.work)}
+		return &failure{
+			http.StatusServiceUnavailable, wirelab.DeadlineExceeded,
+			fmt.Sprintf("it took more than %v; ask for less, or again: what was read is kept for a while",
+				d.limits.work),
+		}
 	default:
-		return &failure{http.StatusInternalServerError, code, "the store cannot do this; the log of the dashboard says why"}
+		return &failure{
+			http.StatusInternalServerError, code,
+			"the store cannot do this; the log of the dashboard says why",
+		}
 	}
 }
 
@@ -228,7 +246,8 @@ func (d *Dashboard) json(w http.ResponseWriter, status int, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		d.config.Log.Warn("answer", "error", err)
-		status, text = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
+		status, text = http.StatusInternalServerError,
+			[]byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

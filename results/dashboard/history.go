@@ -41,7 +41,8 @@ type wanted struct {
 func (q *query) wanted() wanted {
 	w := wanted{
 		Workload: q.text("workload"), Operation: q.text("operation"), Machine: q.text("machine"),
-		Arm: q.text("arm"), Load: q.text("load"), Metric: q.text("metric"), Limit: q.number("limit", historyDefault, 1, historyLimit),
+		Arm: q.text("arm"), Load: q.text("load"), Metric: q.text("metric"),
+		Limit: q.number("limit", historyDefault, 1, historyLimit),
 	}
 	if w.Metric != "" {
 		if _, err := kinds.MetricByID(w.Metric); err != nil && q.err == nil {
@@ -382,9 +383,13 @@ func (d *Dashboard) historyCSV(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="history-`+safeName(h.Of.Operation)+"-"+safeName(h.Of.Metric)+`.csv"`)
+	w.Header().Set("Content-Disposition",
+		`attachment; filename="history-`+safeName(h.Of.Operation)+"-"+safeName(h.Of.Metric)+`.csv"`)
 	table := csv.NewSheet(w)
-	rows := [][]string{{"id", "began", "arm", "metric", "value", "low", "high", "unit", "refused", "segment", "segment_begins", "segment_mean", "commit"}}
+	rows := [][]string{{
+		"id", "began", "arm", "metric", "value", "low", "high", "unit", "refused", "segment",
+		"segment_begins", "segment_mean", "commit",
+	}}
 	for i, p := range h.Points {
 		part := h.partOf(i)
 		value, low, high := "", "", ""

@@ -29,7 +29,10 @@ func BenchmarkListOfFiveThousand(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, path := range map[string]string{"page": "/", "filtered": "/?protocol=connect&preset=plan-1", "api": "/api/v1/results?limit=50"} {
+	for name, path := range map[string]string{
+		"page": "/", "filtered": "/?protocol=connect&preset=plan-1",
+		"api": "/api/v1/results?limit=50",
+	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				w := visit(b, board, path)

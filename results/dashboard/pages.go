@@ -146,7 +146,8 @@ func (d *Dashboard) listPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := listPage{
-		frame: d.frame("results", "Results"), listed: found, Rows: d.rows(r.Context(), found.Results), Values: values, Filter: f, Since: stamp(f.Since), Until: stamp(f.Until),
+		frame: d.frame("results", "Results"), listed: found, Rows: d.rows(r.Context(), found.Results), Values: values,
+		Filter: f, Since: stamp(f.Since), Until: stamp(f.Until),
 		Running: len(slices.DeleteFunc(slices.Clone(now.Running), func(r store.Running) bool { return r.Stale })),
 	}
 	v := selection(f)

@@ -124,7 +124,8 @@ func (q *query) done() error {
 	}
 	for name := range q.values {
 		if !slices.Contains(q.taken, name) {
-			return wirelab.Errorf(wirelab.InvalidArgument, "no parameter is called %.40q; there are %s", name, strings.Join(q.taken, ", "))
+			return wirelab.Errorf(wirelab.InvalidArgument, "no parameter is called %.40q; there are %s", name,
+				strings.Join(q.taken, ", "))
 		}
 	}
 	return nil

@@ -111,13 +111,17 @@ func (d *Dashboard) recordOf(ctx context.Context, m store.Summary) (*record, err
 }
 
 func recordFrom(m store.Summary, r *result.Result) *record {
-	made := &record{summary: m, place: &result.Result{ID: r.ID, Environment: r.Environment, Placement: r.Placement, Plan: r.Plan}}
+	made := &record{
+		summary: m,
+		place:   &result.Result{ID: r.ID, Environment: r.Environment, Placement: r.Placement, Plan: r.Plan},
+	}
 	loads := histories.Estimates(r)
 	made.ran = rans(r, loads)
 	for _, load := range loads {
 		for a := range load.Arms {
 			f := figures{
-				operation: r.Plan.OperationOf(r.Plan.Loads[load.Load]), arm: armText(r.Plan, a), load: loadText(r.Plan, load.Load),
+				operation: r.Plan.OperationOf(r.Plan.Loads[load.Load]), arm: armText(r.Plan, a),
+				load: loadText(r.Plan, load.Load),
 				name: load.Arms[a].Name, primary: load.Primary, values: map[string]claim.Estimate{},
 			}
 			for _, row := range load.Rows {

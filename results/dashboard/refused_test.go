@@ -29,7 +29,8 @@ func TestRefusedValuesAreInNoPlainField(t *testing.T) {
 		n++
 		r.Rounds = r.Rounds[:min(4, len(r.Rounds))] // what claims need more for is walked over in package report
 		r.Environment.Host = name                   // histories, lists and comparisons are of one kind
-		before := *r                                // what the result is compared with; two rounds of it have what is refused, too
+		// what the result is compared with; two rounds of it have what is refused, too
+		before := *r
 		before.Rounds = slices.Clone(r.Rounds[:min(2, len(r.Rounds))])
 		put(t, results, at(&before, 2*n, first))
 		a := analyse.Result(r)
@@ -47,8 +48,9 @@ func TestRefusedValuesAreInNoPlainField(t *testing.T) {
 		for i := range a.Loads[:min(1, len(a.Loads))] {
 			l := &a.Loads[i]
 			of := url.Values{
-				"machine": {name}, "workload": {r.Plan.Workload}, "operation": {r.Plan.OperationOf(r.Plan.Loads[l.Load])},
-				"arm": {armText(r.Plan, 1)}, "load": {loadText(r.Plan, l.Load)},
+				"machine": {name}, "workload": {r.Plan.Workload},
+				"operation": {r.Plan.OperationOf(r.Plan.Loads[l.Load])},
+				"arm":       {armText(r.Plan, 1)}, "load": {loadText(r.Plan, l.Load)},
 			}
 			addresses = append(addresses, "/history?"+of.Encode(), "/history.csv?"+of.Encode())
 			for _, m := range report.Main(l) {
@@ -80,10 +82,12 @@ func TestRefusedValuesAreInNoPlainField(t *testing.T) {
 				continue
 			}
 			for field, value := range map[string]*float64{
-				"throughput": one.Throughput, "p50": one.P50, "p90": one.P90, "p99": one.P99, "average": one.Average, "least": one.Least, "most": one.Most, "cpu": one.CPU,
+				"throughput": one.Throughput, "p50": one.P50, "p90": one.P90, "p99": one.P99, "average": one.Average,
+				"least": one.Least, "most": one.Most, "cpu": one.CPU,
 			} {
 				if value != nil {
-					t.Errorf("%s, %s: the refused %s is %v in the first benchmark's form", name, one.RunID, field, *value)
+					t.Errorf("%s, %s: the refused %s is %v in the first benchmark's form", name, one.RunID, field,
+						*value)
 				}
 			}
 		}

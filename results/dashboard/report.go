@@ -32,7 +32,9 @@ func tagOf(parts ...[]byte) string {
 
 // tagged answers with a body that has a tag: not at all where the caller has it
 // already, else as it is made, or was made before.
-func (d *Dashboard) tagged(w http.ResponseWriter, r *http.Request, media, tag string, produce func() ([]byte, error)) error {
+func (d *Dashboard) tagged(w http.ResponseWriter, r *http.Request, media, tag string,
+	produce func() ([]byte, error),
+) error {
 	w.Header().Set("ETag", tag)
 	for have := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if have = strings.TrimPrefix(strings.TrimSpace(have), "W/"); have == tag || have == "*" {
@@ -74,7 +76,10 @@ func (d *Dashboard) whole(ctx context.Context, id string) (store.Stored, error) 
 	case found.Summary.ID != id:
 		return found, wirelab.Errorf(wirelab.NotFound, "no result %.40q; one begins so: %s", id, found.Summary.ID)
 	case found.JSON == nil:
-		return found, &failure{http.StatusUnprocessableEntity, wirelab.Internal, "result " + id + " is damaged in the store: " + found.Damage}
+		return found, &failure{
+			http.StatusUnprocessableEntity, wirelab.Internal,
+			"result " + id + " is damaged in the store: " + found.Damage,
+		}
 	}
 	return found, nil
 }
@@ -83,13 +88,18 @@ func (d *Dashboard) whole(ctx context.Context, id string) (store.Stored, error) 
 func read(found store.Stored) (*result.Result, error) {
 	r, err := store.Decode(found.JSON)
 	if err != nil && wirelab.CodeOf(err) != wirelab.Unimplemented {
-		return nil, &failure{http.StatusUnprocessableEntity, wirelab.Internal, "result " + found.Summary.ID + " is damaged in the store: " + wirelab.Public(err).Message}
+		return nil, &failure{
+			http.StatusUnprocessableEntity, wirelab.Internal,
+			"result " + found.Summary.ID + " is damaged in the store: " + wirelab.Public(err).Message,
+		}
 	}
 	return r, err
 }
 
 // form is a way to write a result.
-func (d *Dashboard) form(w http.ResponseWriter, r *http.Request, form, media string, write func(*bytes.Buffer, *result.Result) error) error {
+func (d *Dashboard) form(w http.ResponseWriter, r *http.Request, form, media string,
+	write func(*bytes.Buffer, *result.Result) error,
+) error {
 	if err := ask(r, false).done(); err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ import (
 func TestMain(m *testing.M) {
 	ignored := []goleak.Option{
 		// The browser's pipes, and the connections that clients of other tests keep.
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
 	}
 	goleak.VerifyTestMain(leaktest.Patient(m, ignored...), append(ignored,
 		goleak.Cleanup(func(code int) {
@@ -99,7 +100,10 @@ var demoFolder = sync.OnceValues(func() (string, error) {
 	}
 	later := first.AddDate(0, 0, 60)
 	all := past(32)
-	for i, r := range []*result.Result{resulttest.Short(10), resulttest.Open(), resulttest.Troubled(), resulttest.Curves(), resulttest.Capacity()} {
+	for i, r := range []*result.Result{
+		resulttest.Short(10), resulttest.Open(), resulttest.Troubled(),
+		resulttest.Curves(), resulttest.Capacity(),
+	} {
 		all = append(all, at(r, 0xd000+i, later.Add(time.Duration(i)*time.Hour)))
 	}
 	elsewhere := run(70, 1)
@@ -184,11 +188,15 @@ func serve(t *testing.T, results store.Store, token string) *site {
 	t.Helper()
 	s := &site{t: t}
 	var err error
-	s.board, err = New(Config{Store: results, Token: token, Version: "test", Log: slog.New(slog.NewTextHandler(s, nil))})
+	s.board, err = New(Config{
+		Store: results, Token: token, Version: "test",
+		Log: slog.New(slog.NewTextHandler(s, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.board.limits = limits{work: 5 * time.Minute, place: 5 * time.Minute, gist: 5 * time.Minute} // what is answered is tested, not when
+	// what is answered is tested, not when
+	s.board.limits = limits{work: 5 * time.Minute, place: 5 * time.Minute, gist: 5 * time.Minute}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +216,10 @@ func serve(t *testing.T, results store.Store, token string) *site {
 		transport.CloseIdleConnections()
 	})
 	s.address = "http://" + listener.Addr().String()
-	s.client = &http.Client{Transport: transport, Timeout: 10 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = &http.Client{
+		Transport: transport, Timeout: 10 * time.Minute,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return s
 }
 

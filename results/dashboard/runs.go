@@ -81,14 +81,17 @@ func rans(r *result.Result, loads []claim.LoadAnalysis) []ran {
 			continue
 		}
 		all = append(all, ran{
-			RunID: fmt.Sprintf("%s.%d.%d", r.ID, u.Arm, u.Load), ResultID: r.ID, Arm: load.Arms[u.Arm].Name, Load: load.Name,
+			RunID: fmt.Sprintf("%s.%d.%d", r.ID, u.Arm, u.Load), ResultID: r.ID, Arm: load.Arms[u.Arm].Name,
+			Load: load.Name,
 			Wire: as.Wire, Scenario: as.Scenario, Protocol: as.Protocol, Client: as.Client, Concurrency: as.Concurrency,
-			CreatedAt: r.Began.UTC(), DurationSec: totals.Window.Seconds(), TotalSamples: totals.Sent, Successful: totals.OK,
+			CreatedAt: r.Began.UTC(), DurationSec: totals.Window.Seconds(), TotalSamples: totals.Sent,
+			Successful: totals.OK,
 			Throughput: figures.Throughput, CPU: figures.CPU,
 			P50: benchmark.Millis(figures.P50), P90: benchmark.Millis(figures.P90), P99: benchmark.Millis(figures.P99),
 			Average: benchmark.Millis(figures.Mean),
 			Least:   benchmark.Millis(figures.Least), Most: benchmark.Millis(figures.Most),
-			MemoryAvg: totals.Resident / (1 << 20), MemoryPeak: float64(totals.Peak) / (1 << 20), Refused: figures.Refused,
+			MemoryAvg: totals.Resident / (1 << 20), MemoryPeak: float64(totals.Peak) / (1 << 20),
+			Refused: figures.Refused,
 		})
 	}
 	return all
@@ -140,7 +143,8 @@ func (d *Dashboard) runs(w http.ResponseWriter, r *http.Request, q *query) error
 		list = list[n:]
 		for _, known := range records {
 			for _, one := range known.ran {
-				if (scenario == "" || one.Scenario == scenario) && (protocol == "" || one.Protocol == protocol || one.Wire == protocol) &&
+				if (scenario == "" || one.Scenario == scenario) &&
+					(protocol == "" || one.Protocol == protocol || one.Wire == protocol) &&
 					(client == "" || one.Client == client) && (id == "" || one.RunID == id || one.ResultID == id) {
 					answer.Results = append(answer.Results, one)
 				}

@@ -94,7 +94,10 @@ func visit(tb testing.TB, board *Dashboard, path string) *recorder {
 		tb.Fatal(err)
 	}
 	w := &recorder{header: http.Header{}}
-	r := (&http.Request{Method: http.MethodGet, URL: address, Host: "localhost", Header: http.Header{}, Body: http.NoBody}).WithContext(tb.Context())
+	r := (&http.Request{
+		Method: http.MethodGet, URL: address, Host: "localhost", Header: http.Header{},
+		Body: http.NoBody,
+	}).WithContext(tb.Context())
 	board.handler(tb.Context(), true).ServeHTTP(w, r)
 	return w
 }

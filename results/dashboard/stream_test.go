@@ -56,12 +56,16 @@ func TestStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := next(t, lines, "running")
-	for _, want := range []string{`"round 3 of 10 to 100, step 4 of 40"`, `"state":"running"`, "measuring: grpc", `"failed":["grpc: steal: `, "1 check holds, 1 failed"} {
+	for _, want := range []string{
+		`"round 3 of 10 to 100, step 4 of 40"`, `"state":"running"`, "measuring: grpc",
+		`"failed":["grpc: steal: `, "1 check holds, 1 failed",
+	} {
 		if !strings.Contains(data, want) {
 			t.Errorf("%s lacks %s", data, want)
 		}
 	}
-	if got := decoded[nowRunning](t, s.get("/api/v1/running")); len(got.Running) != 1 || got.Running[0].ID != running(3).ID {
+	if got := decoded[nowRunning](t, s.get("/api/v1/running")); len(got.Running) != 1 ||
+		got.Running[0].ID != running(3).ID {
 		t.Errorf("running %+v", got)
 	}
 	if err := results.Forget(t.Context(), running(3).ID); err != nil {
@@ -101,7 +105,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 	patient := s.board.limits
 	s.board.limits.place = time.Millisecond // no place becomes free, however long one waits
-	if a := s.get("/api/v1/running/events"); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+	if a := s.get("/api/v1/running/events"); a.status != http.StatusServiceUnavailable ||
+		a.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	<-s.board.open
@@ -126,7 +131,8 @@ func TestCards(t *testing.T) {
 		t.Errorf("of unknown length: %+v", c)
 	}
 	r.RoundsMin, r.RoundsMax, r.Standing = 0, 0, nil
-	if c := cardOf(r); c.Done != -1 || !strings.HasPrefix(c.Rounds, "round 3,") || !strings.Contains(c.Gates, "after the first round") {
+	if c := cardOf(r); c.Done != -1 || !strings.HasPrefix(c.Rounds, "round 3,") ||
+		!strings.Contains(c.Gates, "after the first round") {
 		t.Errorf("unbounded: %+v", c)
 	}
 	r.Standing = &store.Standing{Round: 1, Analysis: []byte(`[]`)}

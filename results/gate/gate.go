@@ -34,7 +34,8 @@ func (g *Files) Prepare(p plan.Plan, failIf []string, asJSON bool) error {
 	}
 	switch {
 	case onOutput > 1:
-		return wirelab.Errorf(wirelab.InvalidArgument, "only one of --json, --markdown - and --junit - can have standard output")
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"only one of --json, --markdown - and --junit - can have standard output")
 	case g.Junit != "" && len(failIf) == 0:
 		return wirelab.Errorf(wirelab.InvalidArgument, "--junit tells how thresholds stand; give one with --fail-if")
 	}

@@ -40,7 +40,9 @@ const burstPatience = 3
 // --certificate wants it ("" without the flag); nil where none is wanted or
 // none could be made. It says where the plan wants more than the machine gives.
 // Its errors are of the flag, of the store, and the end of ctx.
-func (m *Measurer) Certificate(ctx context.Context, results store.Store, p plan.Plan, wanted string, quiet bool) (*result.Certificate, error) {
+func (m *Measurer) Certificate(ctx context.Context, results store.Store, p plan.Plan, wanted string,
+	quiet bool,
+) (*result.Certificate, error) {
 	if wanted == "" {
 		if wanted = m.Getenv(CertificateEnv); wanted == "" {
 			wanted = certificateAuto
@@ -56,7 +58,9 @@ func (m *Measurer) Certificate(ctx context.Context, results store.Store, p plan.
 	return c, nil
 }
 
-func (m *Measurer) findCertificate(ctx context.Context, results store.Store, wanted string, quiet bool) (*result.Certificate, error) {
+func (m *Measurer) findCertificate(ctx context.Context, results store.Store, wanted string,
+	quiet bool,
+) (*result.Certificate, error) {
 	env := probe.Environment()
 	switch wanted {
 	case CertificateNone:
@@ -81,7 +85,9 @@ func (m *Measurer) findCertificate(ctx context.Context, results store.Store, wan
 }
 
 // StoredCertificate returns the latest one that holds; nil if there is none.
-func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store, env result.Environment) (*result.Certificate, error) {
+func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store,
+	env result.Environment,
+) (*result.Certificate, error) {
 	now := m.Now()
 	latest, err := results.List(ctx, store.Filter{Name: doctor.BurstName, Since: now.Add(-2 * time.Hour), Limit: 10})
 	if err != nil {
@@ -102,7 +108,9 @@ func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store, e
 
 // burst compares a thing with itself, stores the result with its certificate
 // and returns it.
-func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Duration, quiet bool) (*result.Result, error) {
+func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Duration,
+	quiet bool,
+) (*result.Result, error) {
 	p, err := m.BurstPlan(long)
 	if err != nil {
 		return nil, err
@@ -117,7 +125,8 @@ func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Dur
 	}
 	m.identify(conductor)
 	if !quiet {
-		m.Tell.Note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol, long)
+		m.Tell.Note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol,
+			long)
 	}
 	watch := m.Watching("comparing a protocol with itself")
 	defer watch.Done()

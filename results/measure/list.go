@@ -56,7 +56,8 @@ func listedText(m store.Summary, g report.Gist, columns int) string {
 		loads = "; " + g.Loads
 	}
 	var b strings.Builder
-	b.WriteString(paragraph.Hang(fmt.Sprintf("%s  %s", m.ID, m.Began.UTC().Format("2 Jan 15:04 UTC")), whenColumns, name, columns))
+	b.WriteString(paragraph.Hang(fmt.Sprintf("%s  %s", m.ID, m.Began.UTC().Format("2 Jan 15:04 UTC")), whenColumns,
+		name, columns))
 	b.WriteString(paragraph.Hang("", 2, work+": "+g.Arms+loads, columns))
 	found := g.Verdict
 	for _, more := range []string{g.Validity, unusual(m)} {

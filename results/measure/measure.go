@@ -1,6 +1,6 @@
-// Package measure runs experiments and keeps what they measured: it opens the store, tells how far an experiment is, puts a
-// calibration of this machine next to its result, and loses no result when a store cannot take it. It knows stores and
-// conductors, and must not know what was typed, or how a result is shown.
+// Package measure runs experiments and keeps what they measured: it opens the store, tells how far an experiment is,
+// puts a calibration of this machine next to its result, and loses no result when a store cannot take it. It knows
+// stores and conductors, and must not know what was typed, or how a result is shown.
 package measure
 
 import (
@@ -25,7 +25,9 @@ import (
 
 // Measure runs an experiment and stores its result, with the certificate that
 // is wanted; see [Measurer.Certificate].
-func (m *Measurer) Measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool) (*result.Result, error) {
+func (m *Measurer) Measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string,
+	quiet bool,
+) (*result.Result, error) {
 	return m.MeasureBy(ctx, p, arms, wanted, quiet, (*experiment.Conductor).Run)
 }
 
@@ -114,7 +116,8 @@ func (m *Measurer) Keep(ctx context.Context, results store.Store, r *result.Resu
 		if dir == inMemory {
 			said = ", which is memory, and gone when the machine is started again"
 		}
-		return m.Fail(fmt.Errorf("%w; so the result is in %s%s, and not in the store: once that is mended, run wirelab results import %s", err, path, said, path))
+		return m.Fail(fmt.Errorf("%w; so the result is in %s%s, and not in the store: once that is mended, run "+
+			"wirelab results import %s", err, path, said, path))
 	}
 	return m.Fail(fmt.Errorf("%w; so it is not stored: all that is left of it is what was printed", err))
 }

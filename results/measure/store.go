@@ -29,7 +29,9 @@ func (m *Measurer) WithStore(ctx context.Context, do func(store.Store) error) er
 }
 
 // With calls do with what open opened, and closes it.
-func (m *Measurer) With(ctx context.Context, open func(context.Context) (store.Store, error), do func(store.Store) error) error {
+func (m *Measurer) With(ctx context.Context, open func(context.Context) (store.Store, error),
+	do func(store.Store) error,
+) error {
 	s, err := open(ctx)
 	if err != nil {
 		return err
@@ -72,7 +74,8 @@ func (m *Measurer) noteRoom() {
 		return // opening the store has told what is wrong
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); free < roomWanted {
-		m.Tell.Note("only %.1f MB are free where results are stored (%s): the result may not fit; make room, or set WIRELAB_STORE to a file elsewhere",
+		m.Tell.Note("only %.1f MB are free where results are stored (%s): the result may not fit; make room, or set "+
+			"WIRELAB_STORE to a file elsewhere",
 			float64(free)/1e6, filepath.Dir(where))
 	}
 }

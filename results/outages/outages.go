@@ -1,5 +1,5 @@
-// Package outages is what runs with failing parts of the pipeline say: their form in files, what is wrong with a file of them,
-// and the words and tables that show them. It knows what
+// Package outages is what runs with failing parts of the pipeline say: their form in files, what is wrong with a file
+// of them, and the words and tables that show them. It knows what
 // package chaos takes and reports, and must not know how a part is made to fail.
 package outages
 
@@ -134,7 +134,8 @@ func wholeChaos(r *Run) error {
 	p := r.Report
 	if p == nil {
 		if r.Absent == "" && r.Failed == "" {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: there is no report, and no word on why", r.Path, r.Faults)
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: there is no report, and no word on why", r.Path,
+				r.Faults)
 		}
 		return nil
 	}
@@ -147,7 +148,8 @@ func wholeChaos(r *Run) error {
 	case p.Path != r.Path:
 		return wirelab.Errorf(wirelab.InvalidArgument, "a run of %s has a report of %s", r.Path, p.Path)
 	case c.Accepted+refused != c.Sent || c.Stored+c.Missing != c.Accepted:
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: the account does not add up: %d sent, %d accepted, %d refused, %d stored, %d missing",
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"%s, %s: the account does not add up: %d sent, %d accepted, %d refused, %d stored, %d missing",
 			r.Path, r.Faults, c.Sent, c.Accepted, refused, c.Stored, c.Missing)
 	case p.Rate < 0 || p.Limit <= 0 || p.Load <= 0:
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: rate, limit or time are not above 0", r.Path, r.Faults)
@@ -161,7 +163,8 @@ func wholeChaos(r *Run) error {
 			sum += n
 		}
 		if sum > e.Due || e.Due < 0 || e.P99 < 0 || e.Max < e.P99 {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: what callers saw of %s does not add up", r.Path, r.Faults, e.Fault)
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s, %s: what callers saw of %s does not add up", r.Path,
+				r.Faults, e.Fault)
 		}
 	}
 	return nil
@@ -172,7 +175,10 @@ func Of(r *Run) []report.Outage {
 	faults, _ := chaos.Parse(r.Faults) // wholeChaos has found no error
 	var all []report.Outage
 	for _, f := range faults {
-		o := report.Outage{Path: r.Path, Fault: f.String(), Among: len(faults), Handover: r.Handover, Machine: r.Machine}
+		o := report.Outage{
+			Path: r.Path, Fault: f.String(), Among: len(faults), Handover: r.Handover,
+			Machine: r.Machine,
+		}
 		if i := effectOf(r.Report, f.String()); i >= 0 {
 			o = shown(o, r.Report, r.Report.Effects[i])
 		} else {
@@ -195,7 +201,8 @@ func effectOf(p *chaos.Report, fault string) int {
 func shown(o report.Outage, p *chaos.Report, e chaos.Effect) report.Outage {
 	recovery := func(r chaos.Recovery) report.Recovery {
 		return report.Recovery{
-			Already: r.Already, Left: r.Left, Back: r.Back, SinceBegin: time.Duration(r.SinceBegin), SinceEnd: time.Duration(r.SinceEnd),
+			Already: r.Already, Left: r.Left, Back: r.Back, SinceBegin: time.Duration(r.SinceBegin),
+			SinceEnd: time.Duration(r.SinceEnd),
 		}
 	}
 	c := &p.Account

@@ -41,7 +41,9 @@ const RateAuto = "auto"
 
 // chaosRuns are the runs that are asked for. A path that cannot be had is one
 // that says so, unless it alone was asked for.
-func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build string, choice databases.Choice, paths []string, quiet bool) ([]Run, error) {
+func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build string, choice databases.Choice,
+	paths []string, quiet bool,
+) ([]Run, error) {
 	base, err := f.Options()
 	if err != nil {
 		return nil, err
@@ -77,7 +79,11 @@ func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build 
 			return nil, err
 		}
 		for _, group := range faults {
-			r := Run{Path: path, Faults: FaultsText(group), Options: one, Absent: absent, Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made, Wanting: named && absent != ""}
+			r := Run{
+				Path: path, Faults: FaultsText(group), Options: one, Absent: absent,
+				Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made,
+				Wanting: named && absent != "",
+			}
 			r.Options.Faults, r.LeftOut = chaos.Without(path, one.Stack.Brokers, group)
 			if len(r.Options.Faults) == 0 && r.Absent == "" {
 				r.Absent, r.LeftOut = strings.Join(r.LeftOut, "; "), nil
@@ -98,7 +104,9 @@ func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build 
 func (f *Asked) published(path string, brokers []stack.Broker) error {
 	has := func(b stack.Broker) bool { return b.PublishedTopology && !b.Direct }
 	if f.Topology && !slices.ContainsFunc(brokers, has) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--published-topology is RabbitMQ's with a listener, and %s does not go that way; leave it out, or name log-rabbit alone", path)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"--published-topology is RabbitMQ's with a listener, and %s does not go that way; leave it out, or name "+
+				"log-rabbit alone", path)
 	}
 	return nil
 }
@@ -110,7 +118,8 @@ func (f *Asked) ForPath(l *prepare.Lab, one chaos.Options, path string) (chaos.O
 		return one, err
 	}
 	if !one.Path.Protocol.Pipeline {
-		return one, wirelab.Errorf(wirelab.InvalidArgument, "%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
+		return one, wirelab.Errorf(wirelab.InvalidArgument,
+			"%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
 	}
 	one.Stack.Brokers = f.Broker(l, path)
 	if err := f.published(path, one.Stack.Brokers); err != nil {
@@ -125,7 +134,10 @@ func (f *Asked) ForPath(l *prepare.Lab, one chaos.Options, path string) (chaos.O
 
 // Options are those that flags alone make.
 func (f *Asked) Options() (chaos.Options, error) {
-	o := chaos.Options{For: f.Whole, Every: f.Every, Patience: f.Patience, InFlight: f.InFlight, Seed: cmp.Or(f.Seed, rand.Uint64()), Unpromised: f.NoConfirms}
+	o := chaos.Options{
+		For: f.Whole, Every: f.Every, Patience: f.Patience, InFlight: f.InFlight,
+		Seed: cmp.Or(f.Seed, rand.Uint64()), Unpromised: f.NoConfirms,
+	}
 	var err error
 	if f.Rate != RateAuto {
 		if o.Rate, err = plan.ParseRate(f.Rate); err != nil {
@@ -133,14 +145,19 @@ func (f *Asked) Options() (chaos.Options, error) {
 		}
 	}
 	if f.Topology && f.Queue != "" {
-		return o, wirelab.Errorf(wirelab.InvalidArgument, "--published-topology has a queue of its own for each listener; leave --queue out")
+		return o, wirelab.Errorf(wirelab.InvalidArgument,
+			"--published-topology has a queue of its own for each listener; leave --queue out")
 	}
 	limit, err := time.ParseDuration(strings.TrimPrefix(f.Slo, "p99<"))
 	if err != nil || limit <= 0 {
-		return o, wirelab.Errorf(wirelab.InvalidArgument, "--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.Slo)
+		return o, wirelab.Errorf(wirelab.InvalidArgument,
+			"--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.Slo)
 	}
 	o.Limit = limit
-	return o, prepare.CheckQueue(workqueue.Options{Name: stack.QueueName, Kind: workqueue.Kind(f.Queue), Confirms: !f.NoConfirms, Persistent: !f.Transient})
+	return o, prepare.CheckQueue(workqueue.Options{
+		Name: stack.QueueName, Kind: workqueue.Kind(f.Queue),
+		Confirms: !f.NoConfirms, Persistent: !f.Transient,
+	})
 }
 
 // Runs are the faults of each run.
@@ -208,7 +225,8 @@ func chaosDatabase(ctx context.Context, l *prepare.Lab, choice databases.Choice,
 			}
 		}
 		if at.Kind == "" && strings.HasSuffix(runs[i].Path, "-direct") {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s: a listener cannot store in the logger's memory; give --db postgres or embedded", runs[i].Path)
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"%s: a listener cannot store in the logger's memory; give --db postgres or embedded", runs[i].Path)
 		}
 	}
 	return nil

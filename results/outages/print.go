@@ -109,7 +109,10 @@ func accountRows(p *chaos.Report) [][]string {
 		rows = append(rows, []string{"never sent", number(c.Unsent), "they had waited too long for those before"})
 	}
 	if c.Forgotten > 0 {
-		rows = append(rows, []string{"events forgotten", number(c.Forgotten), "by journals; the store knows its entries"})
+		rows = append(rows, []string{
+			"events forgotten", number(c.Forgotten),
+			"by journals; the store knows its entries",
+		})
 	}
 	if c.Stray > 0 {
 		rows = append(rows, []string{"stray", number(c.Stray), "stored, and sent by nobody here"})

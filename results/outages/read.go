@@ -22,7 +22,8 @@ func Read(
 		}
 		runs, err := Decode(data)
 		if err != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--chaos %s: %v; want what 'wirelab chaos logging --json' writes", name, err)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument,
+				"--chaos %s: %v; want what 'wirelab chaos logging --json' writes", name, err)
 		}
 		for i := range runs {
 			all = append(all, Of(&runs[i])...)

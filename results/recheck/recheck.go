@@ -1,5 +1,5 @@
-// Package recheck computes all of a result again, of the store or of a file, and says whether it was edited. It knows where
-// results are kept and who can verify them, and must not know what a part of one means.
+// Package recheck computes all of a result again, of the store or of a file, and says whether it was edited. It knows
+// where results are kept and who can verify them, and must not know what a part of one means.
 package recheck
 
 import (
@@ -64,7 +64,8 @@ func from(r *result.Result, origin string) string {
 	if commit == "" {
 		commit = "of an unknown commit"
 	}
-	return fmt.Sprintf("%s; by its own word measured on %s, %s, by wirelab %s", origin, cmp.Or(r.Environment.Host, "a host without a name"),
+	return fmt.Sprintf("%s; by its own word measured on %s, %s, by wirelab %s", origin,
+		cmp.Or(r.Environment.Host, "a host without a name"),
 		r.Began.UTC().Format("2006-01-02 15:04 UTC"), commit)
 }
 
@@ -101,7 +102,8 @@ func verifyStored(ctx context.Context, m *measure.Measurer, name string) (*verif
 		return nil, err
 	}
 	listed := store.Summarize(r)
-	listed.Bytes = found.Summary.Bytes                                        // of the packed form, which is not a fact about the result
+	// of the packed form, which is not a fact about the result
+	listed.Bytes = found.Summary.Bytes
 	listed.Label, listed.Finding = found.Summary.Label, found.Summary.Finding // kept beside it, and no part of it
 	if err := v.Compare("list", found.Summary, listed); err != nil {
 		return nil, err
@@ -144,15 +146,18 @@ func checkOrders(v *verify.Verification, r *result.Result) {
 			}
 			wrong = append(wrong, verify.Difference{
 				Path:   fmt.Sprintf("result.rounds[%d].trials[%d].order", n, i),
-				Stored: fmt.Sprint(t.Order), Computed: fmt.Sprint(want), Says: "slices ran in another order than the seed gives",
+				Stored: fmt.Sprint(t.Order), Computed: fmt.Sprint(want),
+				Says: "slices ran in another order than the seed gives",
 			})
 		}
 	}
 	switch {
 	case len(wrong) == 0 && right > 0:
-		v.Checked = append(v.Checked, fmt.Sprintf("order: the slices of all %d trials ran as seed %d gives", right, r.Plan.Seed))
+		v.Checked = append(v.Checked,
+			fmt.Sprintf("order: the slices of all %d trials ran as seed %d gives", right, r.Plan.Seed))
 	case right == 0 && len(wrong) > 0 && r.Environment.Commit != probe.Environment().Commit:
-		v.Unchecked = append(v.Unchecked, "the order of slices: none agrees with the seed, and another build ran it, which may draw otherwise")
+		v.Unchecked = append(v.Unchecked,
+			"the order of slices: none agrees with the seed, and another build ran it, which may draw otherwise")
 	default:
 		for _, d := range wrong {
 			v.Add(d)

@@ -17,7 +17,8 @@ func TestAbsent(t *testing.T) {
 	r := resulttest.Absent()
 	a := analyse.Result(r)
 	notes := report.AbsentNotes(r)
-	if len(notes) != 2 || notes[0] != "log-rabbit and log-rabbit-direct are absent: RabbitMQ is not installed; apt-get install rabbitmq-server" ||
+	if len(notes) != 2 || notes[0] != "log-rabbit and log-rabbit-direct are absent: RabbitMQ is not installed; "+
+		"apt-get install rabbitmq-server" ||
 		notes[1] != "all are compared with log-grpc, since log-rabbit, which was named first, is absent" {
 		t.Errorf("%q", notes)
 	}
@@ -28,7 +29,8 @@ func TestAbsent(t *testing.T) {
 				of := func(w report.Way) bool { return w.Name == name }
 				at := slices.IndexFunc(row.Refused, of)
 				elsewhere := row.Metric == run.Fault && name == run.Path // a run elsewhere had it
-				if at < 0 || !elsewhere && !strings.HasPrefix(row.Refused[at].Why, "absent: ") || slices.ContainsFunc(slices.Concat(row.First, row.Others), of) {
+				if at < 0 || !elsewhere && !strings.HasPrefix(row.Refused[at].Why, "absent: ") ||
+					slices.ContainsFunc(slices.Concat(row.First, row.Others), of) {
 					t.Errorf("%s: %+v", row.Need, row)
 				}
 			}
@@ -39,7 +41,8 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	r.Absent = r.Absent[1:]
-	if notes := report.AbsentNotes(r); len(notes) != 1 || slices.ContainsFunc(report.Facts(r, &a), func(f report.Fact) bool { return f.Name == "baseline" }) {
+	if notes := report.AbsentNotes(r); len(notes) != 1 ||
+		slices.ContainsFunc(report.Facts(r, &a), func(f report.Fact) bool { return f.Name == "baseline" }) {
 		t.Errorf("the first arm is there: %q", notes)
 	}
 }

@@ -85,10 +85,13 @@ func StreamTable(l *claim.LoadAnalysis) *block.Table {
 func EntryTable(l *claim.LoadAnalysis) *block.Table {
 	t := &block.Table{
 		ID: "entries", Title: "What became of the entries",
-		Caption: "Entries of all rounds, each followed by its id. Missing: accepted and never stored. Duplicated: came to " +
-			"the store again, where each is kept once. Reordered: stored before one that the same caller had sent earlier.",
-		Columns: block.Columns("arm", ">sent", ">accepted", ">confirmed", ">stored", ">missing", ">duplicated", ">reordered"),
-		Data:    [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}},
+		Caption: "Entries of all rounds, each followed by its id. Missing: accepted and never stored. Duplicated: " +
+			"came to " +
+			"the store again, where each is kept once. Reordered: stored before one that the same caller had sent " +
+			"earlier.",
+		Columns: block.Columns("arm", ">sent", ">accepted", ">confirmed", ">stored", ">missing", ">duplicated",
+			">reordered"),
+		Data: [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}},
 	}
 	for a := range l.Arms {
 		arm := &l.Arms[a]
@@ -168,7 +171,8 @@ func ClientTable(l *claim.LoadAnalysis) *block.Table {
 	}
 	t := &block.Table{
 		ID: "clients", Title: "Each stream by itself", File: "streams",
-		Columns: block.Columns("arm", ">stream", ">due /s", ">delivered /s", ">events", ">missing", ">twice", ">out of order",
+		Columns: block.Columns("arm", ">stream", ">due /s", ">delivered /s", ">events", ">missing", ">twice",
+			">out of order",
 			">wrong", ">delivery p50 µs", ">delivery p99 µs", ">jitter p99 µs"),
 	}
 	t.Data = [][]string{{
@@ -187,16 +191,21 @@ func ClientTable(l *claim.LoadAnalysis) *block.Table {
 			continue
 		}
 		for i, c := range arm.Streams.Clients {
-			line := []string{arm.Name, strconv.Itoa(i + 1), Exact(c.Target), ExactUnless(c.Refused, "achieved", c.Achieved)}
+			line := []string{
+				arm.Name, strconv.Itoa(i + 1), Exact(c.Target),
+				ExactUnless(c.Refused, "achieved", c.Achieved),
+			}
 			line = append(line, integers(c.Events, c.Missing, c.Duplicated, c.Reordered, c.Wrong)...)
 			t.Data = append(t.Data, append(line, ExactUnless(c.Refused, "delivery_p50", c.DeliveryP50),
-				ExactUnless(c.Refused, "delivery_p99", c.DeliveryP99), ExactUnless(c.Refused, "jitter_p99", c.JitterP99)))
+				ExactUnless(c.Refused, "delivery_p99", c.DeliveryP99),
+				ExactUnless(c.Refused, "jitter_p99", c.JitterP99)))
 			if i >= clientsShown {
 				continue
 			}
 			t.Add(lineOf(arm, i, fmt.Sprint(i+1), events(c.Target), plainOr(c.Refused, "achieved", c.Achieved, events),
 				phrases.Thousands(c.Events), phrases.Thousands(c.Missing), phrases.Thousands(c.Duplicated),
-				phrases.Thousands(c.Reordered), phrases.Thousands(c.Wrong), plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros),
+				phrases.Thousands(c.Reordered), phrases.Thousands(c.Wrong),
+				plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros),
 				plainOr(c.Refused, "delivery_p99", c.DeliveryP99, micros),
 				plainOr(c.Refused, "jitter_p99", c.JitterP99, micros))...)
 		}
@@ -256,7 +265,8 @@ func StepTable(l *claim.LoadAnalysis) *block.Table {
 	t := &block.Table{
 		ID: "steps", Title: "What each step takes",
 		Caption: "Times of each call of a chain, of the chains that came back right, from when its request was sent " +
-			"until its whole reply had come. The share is of the time of all chains; what is missing to 100 % passes in the " +
+			"until its whole reply had come. The share is of the time of all chains; what is missing to 100 % passes " +
+			"in the " +
 			"load generator, between one reply and the next request.",
 		Columns: block.Columns("arm", "step", ">p50", ">p90", ">p99", ">share"),
 		Data:    [][]string{{"arm", "step", "name", "p50_ns", "p90_ns", "p99_ns", "share"}},

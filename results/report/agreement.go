@@ -51,7 +51,8 @@ func AgreementBlocks(was, here *result.Result, a *history.Agreement) []block.Blo
 		}
 		if last == nil || last.Metric != c.Metric || last.Load != c.Load {
 			t = &block.Table{
-				ID: "conclusions", Title: m.Title + ", " + LoadName(was.Plan, c.Load) + choose(c.Primary, " (primary)", ""),
+				ID:      "conclusions",
+				Title:   m.Title + ", " + LoadName(was.Plan, c.Load) + choose(c.Primary, " (primary)", ""),
 				Columns: block.Columns("arm", "original", "", "here", "conclusion"),
 			}
 			all = append(all, block.Pause{}, t)

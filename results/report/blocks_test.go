@@ -48,7 +48,10 @@ func TestBlocksGolden(t *testing.T) {
 		t.Parallel()
 		was, arms := resulttest.Closed(), resulttest.Arms()
 		arms[1].ServerCPU, arms[2].ServerCPU = 20000, 24900 // grpc is cheaper here, connect dearer
-		here := resulttest.Make(resulttest.Setting{Name: "elsewhere", Arms: arms, Loads: was.Plan.Loads, Rounds: 12, Seed: 9})
+		here := resulttest.Make(resulttest.Setting{
+			Name: "elsewhere", Arms: arms, Loads: was.Plan.Loads, Rounds: 12,
+			Seed: 9,
+		})
 		here.Environment.CPU = "Other CPU"
 		a, b := analyse.Result(was), analyse.Result(here)
 		agreement := history.Agree(&a, &b, was.Environment, here.Environment)
@@ -134,7 +137,8 @@ func dump(b block.Block) string {
 			if b.ID != "main" { // nothing more is shown of them
 				var brief []string
 				for _, f := range m.Figures {
-					brief = append(brief, strings.TrimSpace(strings.Join([]string{f.Text, f.Change, f.Sign, f.FloorText}, " ")))
+					brief = append(brief,
+						strings.TrimSpace(strings.Join([]string{f.Text, f.Change, f.Sign, f.FloorText}, " ")))
 				}
 				line("%s: %s %s: %s", b.ID, m.Title, m.Unit, strings.Join(brief, " | "))
 				continue
@@ -142,7 +146,8 @@ func dump(b block.Block) string {
 			line("%s: %s, %s %s", b.ID, m.Title, m.Short, m.Unit)
 			for i, f := range m.Figures {
 				parts := []string{
-					b.Arms[i].Name, b.Arms[i].Place, f.Text, f.Bounds, f.Change, f.Interval, f.Verdict + tones[f.Tone] + f.Sign,
+					b.Arms[i].Name, b.Arms[i].Place, f.Text, f.Bounds, f.Change, f.Interval,
+					f.Verdict + tones[f.Tone] + f.Sign,
 					f.FloorText, f.Why,
 				}
 				line("  %s", strings.Join(parts, " | "))

@@ -30,7 +30,8 @@ func CapacityParts(c *claim.CapacityAnalysis) []string {
 		if len(c.Arms) > 2 {
 			name = c.Arms[0].Name + " / " + c.Arms[i].Name
 		}
-		parts = append(parts, fmt.Sprintf("%s %s [%s, %s]", name, times(1/d.Ratio), Significant(1/d.High, 3), Significant(1/d.Low, 3)))
+		parts = append(parts, fmt.Sprintf("%s %s [%s, %s]", name, times(1/d.Ratio), Significant(1/d.High, 3),
+			Significant(1/d.Low, 3)))
 	}
 	return parts
 }
@@ -78,7 +79,8 @@ func CapacitySentences(c *claim.CapacityAnalysis) []string {
 				text += fmt.Sprintf(" (95 %% CI %s to %s)", Significant(a.Rate.Low, 3), Significant(a.Rate.High, 3))
 			}
 		case claim.CapacityAtLeast:
-			text = fmt.Sprintf("%s keeps %s at %s; its capacity is at least that: %s", a.Name, c.Objective, rate(whole(a.Bound)), a.Why)
+			text = fmt.Sprintf("%s keeps %s at %s; its capacity is at least that: %s", a.Name, c.Objective,
+				rate(whole(a.Bound)), a.Why)
 		case claim.CapacityBelow:
 			text = fmt.Sprintf("%s does not keep %s even at %s: %s", a.Name, c.Objective, rate(whole(a.Bound)), a.Why)
 		default:
@@ -173,7 +175,8 @@ func CapacityRounds(a *claim.ArmCapacity) string {
 func CapacityNotes(r *result.Result, c *claim.CapacityAnalysis) []string {
 	var notes []string
 	if r.Capacity.Short {
-		notes = append(notes, fmt.Sprintf("a trial, and no measurement: probes of %v, where the method asks for %v, and for %d calls beyond the greatest quantile",
+		notes = append(notes, fmt.Sprintf("a trial, and no measurement: probes of %v, where the method asks for %v, "+
+			"and for %d calls beyond the greatest quantile",
 			time.Duration(r.Capacity.Probe), capacity.ProbeLeast, capacity.ProbeTail))
 	}
 	for i := range c.Arms {
@@ -184,7 +187,9 @@ func CapacityNotes(r *result.Result, c *claim.CapacityAnalysis) []string {
 			probes += round.Probes
 		}
 		if spoiled > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d of %d probes were spoiled by the generator or the machine, and made again", a.Name, spoiled, probes))
+			notes = append(notes,
+				fmt.Sprintf("%s: %d of %d probes were spoiled by the generator or the machine, and made again", a.Name,
+					spoiled, probes))
 		}
 		for _, note := range a.Notes {
 			notes = append(notes, a.Name+": "+note)
@@ -217,9 +222,12 @@ func edge(a *claim.ArmCapacity) string {
 
 // CapacityMethod says how to read capacities.
 func CapacityMethod(r *result.Result) string {
-	return fmt.Sprintf("A capacity is the highest rate of Poisson arrivals at which the upper end of each time's 95 %% interval "+
-		"(jackknife over %d parts of a probe) is within the objective, times counted from when a call was due, at most %d calls in flight. "+
-		"Each round searches it anew with fresh processes, by doubling and bisecting to %s, the arms' probes in random order. "+
+	return fmt.Sprintf("A capacity is the highest rate of Poisson arrivals at which the upper end of each time's 95 "+
+		"%% interval "+
+		"(jackknife over %d parts of a probe) is within the objective, times counted from when a call was due, at "+
+		"most %d calls in flight. "+
+		"Each round searches it anew with fresh processes, by doubling and bisecting to %s, the arms' probes in "+
+		"random order. "+
 		"Intervals are t intervals over rounds on logarithms, 95 %%, never narrower than the search tells apart. "+
 		"A difference is claimed when interval and sign-flip test agree and it is at least %s.",
 		r.Capacity.Parts, r.Capacity.InFlight, given(capacity.SearchStep), given(capacity.SearchStep))

@@ -49,7 +49,8 @@ func seconds(t time.Duration) string {
 
 // Burst says in a sentence or two what a certificate was made from.
 func Burst(c *result.Certificate) string {
-	return fmt.Sprintf("%s, was compared with itself in %d rounds of %v, at %s; noise: %s (hypervisor %s, other processes %s of the CPUs in the worst round).",
+	return fmt.Sprintf("%s, was compared with itself in %d rounds of %v, at %s; noise: %s (hypervisor %s, other "+
+		"processes %s of the CPUs in the worst round).",
 		c.What, c.Rounds, time.Duration(c.Round).Round(10*time.Millisecond), c.Made.UTC().Format("15:04 UTC"),
 		calibration.Loudness(c.Noise), Percent(c.Noise.Steal), Percent(c.Noise.Others))
 }

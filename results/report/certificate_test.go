@@ -29,7 +29,8 @@ func TestResolves(t *testing.T) {
 		t.Errorf("without a certificate: %q", got)
 	}
 	slow := &result.Certificate{Round: plan.Duration(20 * time.Second), Metrics: []result.Resolution{{
-		Metric: plan.ServerCPU, Deviation: 0.1, Within: []result.Within{{Time: plan.Duration(5 * time.Minute), HalfWidth: 0.05, Detectable: 0.07}},
+		Metric: plan.ServerCPU, Deviation: 0.1,
+		Within: []result.Within{{Time: plan.Duration(5 * time.Minute), HalfWidth: 0.05, Detectable: 0.07}},
 	}}}
 	if got := report.Resolves(slow); got != "5 min can resolve 7.0 % in server CPU/req · noise: quiet" {
 		t.Errorf("of a slow machine: %q", got)
@@ -47,7 +48,8 @@ func TestResolves(t *testing.T) {
 			t.Error("bytes that never differ have a row")
 		}
 	}
-	if got := report.Burst(c); !strings.HasPrefix(got, "http1-proto, client driver, 1 in flight, was compared with itself in 12 rounds of 600ms") {
+	if got := report.Burst(c); !strings.HasPrefix(got,
+		"http1-proto, client driver, 1 in flight, was compared with itself in 12 rounds of 600ms") {
 		t.Errorf("%q", got)
 	}
 }
@@ -60,7 +62,9 @@ func TestEveryReportHasTheCertificate(t *testing.T) {
 		write func(io.Writer, *result.Result) error
 		want  string
 	}{
-		"terminal":  {func(w io.Writer, r *result.Result) error { return terminal.Write(w, r, terminal.Style{Width: 300}) }, "here      " + line},
+		"terminal": {func(w io.Writer, r *result.Result) error {
+			return terminal.Write(w, r, terminal.Style{Width: 300})
+		}, "here      " + line},
 		"markdown":  {markdown.Write, "- **here**: " + line},
 		"json":      {json.Write, `"certificate": {`},
 		"csv":       {csv.Write, ",resolves,early,refused\n"},

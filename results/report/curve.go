@@ -74,7 +74,8 @@ func curveSentence(c *claim.Curve, a *claim.ArmCurve) string {
 	}
 	switch {
 	case a.Saturation.Known && a.Saturation.Low > 0:
-		parts = append(parts, fmt.Sprintf("it keeps up with %s, and at %s answers fewer than arrive", rate(a.Saturation.Low), rate(a.Saturation.Rate)))
+		parts = append(parts, fmt.Sprintf("it keeps up with %s, and at %s answers fewer than arrive",
+			rate(a.Saturation.Low), rate(a.Saturation.Rate)))
 	case a.Saturation.Known:
 		parts = append(parts, "it keeps up with no rate offered, from "+rate(a.Saturation.Rate)+" on")
 	default:
@@ -90,12 +91,14 @@ func curveSentence(c *claim.Curve, a *claim.ArmCurve) string {
 	if a.Collapse.Known {
 		by := a.Collapse.By
 		parts = append(parts, fmt.Sprintf("beyond it collapses: at %s it answers %s %% fewer than at %s (%s to %s %%)",
-			rate(a.Collapse.Rate), unsigned(by.Value, 0), rate(a.Collapse.Low), unsigned(by.High, 0), unsigned(by.Low, 0)))
+			rate(a.Collapse.Rate), unsigned(by.Value, 0), rate(a.Collapse.Low), unsigned(by.High, 0),
+			unsigned(by.Low, 0)))
 	} else if a.Saturation.Known {
 		parts = append(parts, "no collapse is seen")
 	}
 	if n := overloaded(a); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d rates are overload, where times grow as long as a slice lasts", n, len(c.Levels)))
+		parts = append(parts, fmt.Sprintf("%d of %d rates are overload, where times grow as long as a slice lasts", n,
+			len(c.Levels)))
 	}
 	return a.Name + ": " + strings.Join(parts, "; ") + "."
 }
@@ -187,7 +190,8 @@ func curveMarks(a *claim.ArmCurve, level int) string {
 }
 
 // CurveLegend says what the marks of a curve's table mean.
-const CurveLegend = "K knee: most calls answered per second for their mean response time · S lowest rate not kept up with · " +
+const CurveLegend = "K knee: most calls answered per second for their mean response time · S lowest rate not kept up " +
+	"with · " +
 	"C collapse · o overload: fewer calls answered than arrive · ≥ at least: some calls failed or were never made"
 
 // CurveNotes are what is to be said beside a curve: where figures are refused,
@@ -203,7 +207,8 @@ func CurveNotes(r *result.Result, c *claim.Curve) []string {
 			}
 		}
 		notes = append(notes, why.Each(func(_ result.Gate, all []string) string {
-			return fmt.Sprintf("%s: figures refused at %d of %d rates, first: %s", a.Name, len(all), len(c.Levels), all[0])
+			return fmt.Sprintf("%s: figures refused at %d of %d rates, first: %s", a.Name, len(all), len(c.Levels),
+				all[0])
 		})...)
 	}
 	if few := fewCalls(c); few != "" {
@@ -220,7 +225,8 @@ func CurveNotes(r *result.Result, c *claim.Curve) []string {
 				parts = append(parts, r.ArmName(arm)+" "+Rate(best[arm], 2))
 			}
 		}
-		notes = append(notes, "rates were chosen from one short look at each arm's closed loop: "+strings.Join(parts, ", "))
+		notes = append(notes, "rates were chosen from one short look at each arm's closed loop: "+strings.Join(parts,
+			", "))
 	}
 	return notes
 }

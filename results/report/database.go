@@ -90,7 +90,9 @@ func Upkeep(arm *claim.ArmState) string {
 	var parts []string
 	for _, b := range arm.Database.Saturation.Busy {
 		if b.Background > worthwhile*b.Used {
-			parts = append(parts, Percent(b.Background/b.Used)+" of the database's CPU time was its own upkeep (log, checkpoints, vacuum), some of it for these calls")
+			parts = append(parts,
+				Percent(b.Background/b.Used)+" of the database's CPU time was its own upkeep (log, checkpoints, "+
+					"vacuum), some of it for these calls")
 		}
 	}
 	if n := arm.Database.Checkpoints; n == 1 {

@@ -32,18 +32,24 @@ func TestDatabaseLine(t *testing.T) {
 	}{
 		"placed by us": {
 			resulttest.Ledger(),
-			"PostgreSQL 15.18 on CPU 0, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 inside the server (grpc,db=embedded)",
+			"PostgreSQL 15.18 on CPU 0, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 inside the " +
+				"server (grpc,db=embedded)",
 		},
 		"on another host": {
 			resulttest.LedgerElsewhere(),
-			"PostgreSQL 15.18, its processes not seen, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 inside the server (grpc,db=embedded)",
+			"PostgreSQL 15.18, its processes not seen, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 " +
+				"inside the server (grpc,db=embedded)",
 		},
 		"somebody else's": {
 			anywhere,
-			"PostgreSQL 15.18 that may run on any CPU, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 inside the server (grpc,db=embedded)",
+			"PostgreSQL 15.18 that may run on any CPU, pools of 16 connections (http1-proto and grpc); SQLite 3.51.1 " +
+				"inside the server (grpc,db=embedded)",
 		},
-		"beside memory": {partly, "PostgreSQL 15.18 on CPU 0, pools of 16 connections (http1-proto and grpc); memory (grpc,db=embedded)"},
-		"memory alone":  {resulttest.Closed(), ""},
+		"beside memory": {
+			partly,
+			"PostgreSQL 15.18 on CPU 0, pools of 16 connections (http1-proto and grpc); memory (grpc,db=embedded)",
+		},
+		"memory alone": {resulttest.Closed(), ""},
 	} {
 		if got := report.Database(c.r); got != c.want {
 			t.Errorf("%s: %q, want %q", why, got, c.want)
@@ -71,7 +77,10 @@ func TestDatabaseColumns(t *testing.T) {
 			t.Errorf("%s blocks for a call, want 3.0", c.Cells[1].Text)
 		}
 	}
-	want := []string{"database-written", "database-wal", "database-blocks-read", "database-blocks-hit", "database-commits"}
+	want := []string{
+		"database-written", "database-wal", "database-blocks-read", "database-blocks-hit",
+		"database-commits",
+	}
 	if !slices.Equal(ids, want) { // none was read from storage or rolled back
 		t.Errorf("columns %v, want %v", ids, want)
 	}
@@ -92,13 +101,17 @@ func TestUpkeepIsSaid(t *testing.T) {
 	}
 	l := analyse.Result(r).Loads[0]
 	said := strings.Join(report.Saturation(&l), "\n")
-	for _, want := range []string{"20 % of the database's CPU time was its own upkeep", "20 checkpoints of the database began"} {
+	for _, want := range []string{
+		"20 % of the database's CPU time was its own upkeep",
+		"20 checkpoints of the database began",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in:\n%s", want, said)
 		}
 	}
 	quiet := analyse.Result(resulttest.Ledger()).Loads[0]
-	if said := strings.Join(report.Saturation(&quiet), "\n"); strings.Contains(said, "upkeep") || strings.Contains(said, "checkpoint") {
+	if said := strings.Join(report.Saturation(&quiet), "\n"); strings.Contains(said, "upkeep") ||
+		strings.Contains(said, "checkpoint") {
 		t.Errorf("of 2 %% and no checkpoint it says:\n%s", said)
 	}
 }

@@ -98,7 +98,8 @@ func (t DecisionTable) Refusals(row int) []string {
 	var fresh []Way
 	var again []string
 	for _, w := range t.Rows[row].Refused {
-		if len(w.Why) > shortWhy && slices.ContainsFunc(t.Rows[:row], func(above Decision) bool { return slices.Contains(above.Refused, w) }) {
+		if len(w.Why) > shortWhy &&
+			slices.ContainsFunc(t.Rows[:row], func(above Decision) bool { return slices.Contains(above.Refused, w) }) {
 			again = append(again, w.Label())
 			continue
 		}
@@ -156,7 +157,8 @@ func Decisions(r *result.Result, a *claim.Analysis, outages []Outage) []Decision
 			continue
 		}
 		t := DecisionTable{
-			Title: LoadName(r.Plan, l.Load), Load: l.Load, Conditions: conditions(r, a, l), Method: decisionMethod(r, l),
+			Title: LoadName(r.Plan, l.Load), Load: l.Load, Conditions: conditions(r, a, l),
+			Method: decisionMethod(r, l),
 		}
 		for _, c := range l.Contests {
 			t.Rows = append(t.Rows, contested(r, l, c))
@@ -179,10 +181,12 @@ func Decisions(r *result.Result, a *claim.Analysis, outages []Outage) []Decision
 // needs are what may be wanted, by metric.
 func needs(id string) string {
 	return map[string]string{
-		plan.ResponseP50: "the soonest answer to the caller, for half of all", plan.ResponseP99: "the soonest answer to the caller, for 99 of 100",
+		plan.ResponseP50:  "the soonest answer to the caller, for half of all",
+		plan.ResponseP99:  "the soonest answer to the caller, for 99 of 100",
 		plan.ConfirmedP50: "confirmed the soonest, for half of all",
 		plan.StoredP50:    "stored the soonest, for half of all", plan.StoredP99: "stored the soonest, for 99 of 100",
-		rank.StoredRate: "most entries stored per second", rank.PipelineCPU: "least CPU for an entry, over all processes",
+		rank.StoredRate:  "most entries stored per second",
+		rank.PipelineCPU: "least CPU for an entry, over all processes",
 	}[id]
 }
 
@@ -232,7 +236,8 @@ func contested(r *result.Result, l *claim.LoadAnalysis, c claim.Contest) Decisio
 		d.Lead = "of those with a figure, " + d.Lead
 	}
 	d.Notes = append(d.Notes, early(r, d.First)...)
-	if c.Durable != nil && c.All.State != claim.PodiumFew && slices.ContainsFunc(d.First, func(w Way) bool { return w.Early }) {
+	if c.Durable != nil && c.All.State != claim.PodiumFew &&
+		slices.ContainsFunc(d.First, func(w Way) bool { return w.Early }) {
 		d.Notes = append(d.Notes, "of those that answer only when the entry is durable: "+leads(c, *c.Durable, m, way))
 	}
 	d.Holds = holds(r, l, c.All.First)
@@ -310,7 +315,8 @@ func leads(c claim.Contest, p claim.Podium, m metric.Metric, way func(int) Way) 
 	case claim.PodiumAlike:
 		return List(ways) + ": equivalent " + Margin(marginOf(c, p))
 	case claim.PodiumFew:
-		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed, List(ways))
+		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed,
+			List(ways))
 	}
 	return "undecided between " + List(ways)
 }
@@ -366,8 +372,10 @@ func wayOf(r *result.Result, l *claim.LoadAnalysis, arm int) Way {
 // notAsked is the row of what an open loop cannot tell: its rate was given.
 func notAsked(r *result.Result, l *claim.LoadAnalysis) Decision {
 	d := Decision{
-		Need: needs(rank.StoredRate), Metric: rank.StoredRate, State: "not asked", First: []Way{}, Holds: holds(r, l, nil),
-		Lead: "not asked: every way was sent the same, " + paceName(r.Plan.Loads[l.Load]) + "; a closed loop (--in-flight) tells",
+		Need: needs(rank.StoredRate), Metric: rank.StoredRate, State: "not asked", First: []Way{},
+		Holds: holds(r, l, nil),
+		Lead: "not asked: every way was sent the same, " + paceName(r.Plan.Loads[l.Load]) +
+			"; a closed loop (--in-flight) tells",
 	}
 	d.Says = sentences(d)
 	return d
@@ -393,15 +401,20 @@ func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
 		default:
 			w.Figure = fmt.Sprintf("0 of %s", phrases.Thousands(e.Accepted))
 			if e.Accepted > 0 {
-				w.Figure += fmt.Sprintf(", so at most 1 in %s", phrases.Thousands(uint64(1/rank.MostMissing(e.Accepted))))
+				w.Figure += fmt.Sprintf(", so at most 1 in %s",
+					phrases.Thousands(uint64(1/rank.MostMissing(e.Accepted))))
 			}
 			d.First, sound = append(d.First, w), append(sound, a)
 		}
 		if e != nil && e.Duplicated > 0 {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s came to the store again, and were stored once", w.Label(), phrases.Thousands(e.Duplicated)))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("%s: %s came to the store again, and were stored once", w.Label(),
+					phrases.Thousands(e.Duplicated)))
 		}
 		if e != nil && e.Reordered > 0 {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s were stored before one that the same caller had sent earlier", w.Label(), phrases.Thousands(e.Reordered)))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("%s: %s were stored before one that the same caller had sent earlier", w.Label(),
+					phrases.Thousands(e.Reordered)))
 		}
 	}
 	d.Refused = append(d.Refused, absentWays(r)...)
@@ -418,8 +431,10 @@ func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
 
 // decisionMethod says what a first place means.
 func decisionMethod(r *result.Result, l *claim.LoadAnalysis) string {
-	text := fmt.Sprintf("First is who was proved better than each other way: every pair is compared within every round, interval and sign-flip test agree, "+
-		"the difference is at least %s, and it stands after Holm's correction over the pairs of its row and Benjamini and Hochberg's over all of the table. "+
+	text := fmt.Sprintf("First is who was proved better than each other way: every pair is compared within every "+
+		"round, interval and sign-flip test agree, "+
+		"the difference is at least %s, and it stands after Holm's correction over the pairs of its row and Benjamini "+
+		"and Hochberg's over all of the table. "+
 		"Who cannot be told apart from the first is named beside it. Intervals are 95 %%.", given(Practical(r)))
 	if slices.ContainsFunc(l.Contests, func(c claim.Contest) bool {
 		return slices.ContainsFunc(c.Entrants, func(e claim.Entrant) bool { return !e.Durable })

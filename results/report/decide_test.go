@@ -49,9 +49,11 @@ func TestDecisions(t *testing.T) {
 	}
 	answer := rows[plan.ResponseP50]
 	contains(t, "answer", answer.Lead, "log-nats° (", "log-", " takes ", "95 % CI ")
-	contains(t, "answer", strings.Join(answer.Notes, "\n"), "log-nats° answers before the entry is durable (stream, unconfirmed)",
+	contains(t, "answer", strings.Join(answer.Notes, "\n"),
+		"log-nats° answers before the entry is durable (stream, unconfirmed)",
 		"of those that answer only when the entry is durable: ", "log-grpc", "log-http", "equivalent ±3 %")
-	if answer.State != string(claim.PodiumClear) || len(answer.Others) != 3 || !answer.First[0].Early || answer.Others[0].Early {
+	if answer.State != string(claim.PodiumClear) || len(answer.Others) != 3 || !answer.First[0].Early ||
+		answer.Others[0].Early {
 		t.Errorf("answer: %+v", answer)
 	}
 	contains(t, "stored", rows[plan.StoredP50].Lead, "equivalent ±3 %", "log-grpc", "log-http")
@@ -59,7 +61,8 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("the first to store are durable, and %q", rows[plan.StoredP50].Notes)
 	}
 	contains(t, "CPU", rows[rank.PipelineCPU].Lead, "log-grpc (", "log-http costs ", " more (95 % CI ")
-	contains(t, "confirmed", rows[plan.ConfirmedP50].Says, "of those with a figure, ", "; no figure: log-nats°: nobody confirms its entries")
+	contains(t, "confirmed", rows[plan.ConfirmedP50].Says, "of those with a figure, ",
+		"; no figure: log-nats°: nobody confirms its entries")
 	contains(t, "p99", rows[plan.ResponseP99].Says, "no figure: log-rabbit: needs ")
 	contains(t, "kept", rows["kept"].Lead, "log-rabbit (0 of ", ", so at most 1 in ")
 	for _, d := range tables[0].Rows {
@@ -69,10 +72,13 @@ func TestDecisions(t *testing.T) {
 	for _, f := range tables[0].Conditions {
 		facts = append(facts, f.Name+" "+f.Text)
 	}
-	contains(t, "conditions", strings.Join(facts, "\n"), "load 50 calls in flight, closed loop", "database SQLite 3.54.1", "14 rounds",
+	contains(t, "conditions", strings.Join(facts, "\n"), "load 50 calls in flight, closed loop",
+		"database SQLite 3.54.1", "14 rounds",
 		"RabbitMQ 3.10.8, quorum queue, confirmed, fsync before it confirms (log-rabbit)", "machine ")
-	contains(t, "promises", strings.Join(tables[0].Promises, "\n"), "log-grpc answers once the entry is stored in SQLite 3.54.1",
-		"log-rabbit answers once RabbitMQ 3.10.8 has the entry on disk", "log-nats° answers before NATS JetStream 2.15.2 has confirmed anything")
+	contains(t, "promises", strings.Join(tables[0].Promises, "\n"),
+		"log-grpc answers once the entry is stored in SQLite 3.54.1",
+		"log-rabbit answers once RabbitMQ 3.10.8 has the entry on disk",
+		"log-nats° answers before NATS JetStream 2.15.2 has confirmed anything")
 }
 
 // Too few rounds put nobody first; one way has nothing to be compared with; what
@@ -81,18 +87,24 @@ func TestDecisions(t *testing.T) {
 func TestDecisionsWhereThereIsLittle(t *testing.T) {
 	t.Parallel()
 	_, few := decisions(resulttest.FourWays(6))
-	contains(t, "few", few[plan.ResponseP50].Lead, "nobody is put first: a claim among so many pairs needs 10 rounds; so far log-nats°")
-	one := resulttest.Way{Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond, Handover: &result.Handover{}, Database: "SQLite 3"}
+	contains(t, "few", few[plan.ResponseP50].Lead,
+		"nobody is put first: a claim among so many pairs needs 10 rounds; so far log-nats°")
+	one := resulttest.Way{
+		Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond,
+		Handover: &result.Handover{}, Database: "SQLite 3",
+	}
 	_, alone := decisions(resulttest.Ways(12, plan.Load{InFlight: 50}, one))
 	contains(t, "alone", alone[plan.StoredP50].Lead, "only log-grpc (", "nothing to compare it with")
 	lossy, memory := one, one
 	lossy.Name, lossy.Missing, memory.Name, memory.Database = "log-http", 2, "log-rpc", ""
-	open, rows := decisions(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64}, one, lossy, memory))
+	open, rows := decisions(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64}, one, lossy,
+		memory))
 	contains(t, "open", rows[rank.StoredRate].Lead, "not asked: every way was sent the same, 800/s Poisson")
 	contains(t, "open", open[0].Conditions[0].Text, "open loop")
 	contains(t, "lossy", rows["kept"].Says, "no figure: log-http: 2 of ", " missing")
 	contains(t, "lossy", rows[plan.ResponseP50].Says, "log-http: of ", "2 accepted and never stored")
-	contains(t, "memory", strings.Join(open[0].Promises, "\n"), "log-rpc° answers once the entry is in the logger's memory")
+	contains(t, "memory", strings.Join(open[0].Promises, "\n"),
+		"log-rpc° answers once the entry is in the logger's memory")
 	if tables, _ := decisions(resulttest.Closed()); tables != nil {
 		t.Errorf("calls are ways to hand entries on: %+v", tables)
 	}
@@ -132,11 +144,19 @@ func TestDecisionsAreFilledFromTheResult(t *testing.T) {
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	for want, h := range map[string]*result.Handover{
-		"hands entries on in a way that was not recorded":                      nil,
-		"before RabbitMQ 4 has confirmed anything (quorum queue, unconfirmed)": resulttest.Queued("RabbitMQ", "quorum", false),
-		"has the entry in memory (classic queue, confirmed, transient)":        {Broker: "RabbitMQ", Queue: "classic", Confirms: true, Sync: result.SyncFirst},
-		"whether that is on disk is not known":                                 {Broker: "RabbitMQ", Queue: "classic", Confirms: true, Persistent: true, Sync: result.SyncUnknown},
+		"hands entries on in a way that was not recorded": nil,
+		"before RabbitMQ 4 has confirmed anything (quorum queue, unconfirmed)": resulttest.Queued("RabbitMQ", "quorum",
+			false),
+		"has the entry in memory (classic queue, confirmed, transient)": {
+			Broker: "RabbitMQ", Queue: "classic",
+			Confirms: true, Sync: result.SyncFirst,
+		},
+		"whether that is on disk is not known": {
+			Broker: "RabbitMQ", Queue: "classic",
+			Confirms: true, Persistent: true, Sync: result.SyncUnknown,
+		},
 	} {
-		contains(t, "promise", report.Promise(&result.Result{Arms: []result.Arm{{Handover: h, Broker: "RabbitMQ 4"}}}, 0), want)
+		contains(t, "promise",
+			report.Promise(&result.Result{Arms: []result.Arm{{Handover: h, Broker: "RabbitMQ 4"}}}, 0), want)
 	}
 }

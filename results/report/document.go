@@ -121,7 +121,8 @@ func LoadBlocks(r *result.Result, l *claim.LoadAnalysis) []block.Block {
 // DecisionBlocks are a table of when to use which.
 func DecisionBlocks(t DecisionTable) []block.Block {
 	rows := &block.Table{
-		ID: "decisions", Columns: block.Columns("what is wanted", "first", "behind", "no figure", "to know", "holds for"),
+		ID: "decisions", Columns: block.Columns("what is wanted", "first", "behind", "no figure", "to know",
+			"holds for"),
 	}
 	rows.Columns[5].Short = "for"
 	if t.Load < 0 {
@@ -165,12 +166,16 @@ func JudgedBlocks(r *result.Result, j *threshold.Judgement) []block.Block {
 	all := []block.Block{block.Notes{
 		Kind: block.Claim, Lines: []string{Judged(r.Plan, j)}, Tone: OutcomeTone(j.Outcome),
 	}}
-	t := &block.Table{ID: "findings", Columns: block.Columns("threshold", "arm", "load", ">found", "95 % CI", "outcome")}
+	t := &block.Table{
+		ID:      "findings",
+		Columns: block.Columns("threshold", "arm", "load", ">found", "95 % CI", "outcome"),
+	}
 	for i := range j.Findings {
 		f := &j.Findings[i]
 		value, interval := Figure(f)
 		row := block.Texts(f.Threshold, f.ArmName, f.LoadName, value, interval, OutcomeWords(f))
-		row[5].Strong, row[5].Tone, row[5].Short = f.Outcome != threshold.Passed, OutcomeTone(f.Outcome), string(f.Outcome)
+		row[5].Strong, row[5].Tone, row[5].Short = f.Outcome != threshold.Passed, OutcomeTone(f.Outcome),
+			string(f.Outcome)
 		t.Add(row...)
 	}
 	if len(t.Rows) > 0 {

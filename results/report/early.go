@@ -30,7 +30,8 @@ func Marked(r *result.Result, a *claim.Analysis) (*result.Result, *claim.Analysi
 		}
 	}
 	marked := *r
-	marked.Arms, marked.Plan.Arms, marked.Plan.Published = slices.Clone(r.Arms), slices.Clone(r.Plan.Arms), slices.Clone(r.Plan.Published)
+	marked.Arms, marked.Plan.Arms, marked.Plan.Published = slices.Clone(r.Arms), slices.Clone(r.Plan.Arms),
+		slices.Clone(r.Plan.Published)
 	for i := range marked.Plan.Arms {
 		marked.Plan.Arms[i].Name = r.ArmName(i)
 		rename(&marked.Plan.Arms[i].Name)
@@ -127,7 +128,9 @@ func earlyLegend(arms int, name, early func(arm int) string) []string {
 	}
 	lines := who.Each(func(why string, names []string) string { return earlyMark + " " + List(names) + ": " + why })
 	if len(lines) > 0 && marked < arms {
-		lines[len(lines)-1] += "; arms without the mark acknowledge when a quorum has it there, so that a place among both compares different promises"
+		lines[len(lines)-1] += "; arms without the mark acknowledge when a quorum has it there, so that a " +
+			"place among " +
+			"both compares different promises"
 	}
 	return lines
 }

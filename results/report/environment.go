@@ -22,15 +22,18 @@ func EnvironmentBlocks(r *result.Result) []block.Block {
 		commit += ", with changes that were not committed"
 	}
 	machine := withText(
-		block.Fact{Name: "host", Text: e.Host}, block.Fact{Name: "system", Text: strings.TrimSpace(e.OS + " " + e.Kernel)},
+		block.Fact{Name: "host", Text: e.Host},
+		block.Fact{Name: "system", Text: strings.TrimSpace(e.OS + " " + e.Kernel)},
 		block.Fact{Name: "CPU", Text: e.CPU}, block.Fact{Name: "CPUs", Text: strconv.Itoa(e.CPUs)},
 		block.Fact{Name: "memory", Text: memory}, block.Fact{Name: "governor", Text: e.Governor},
 		block.Fact{Name: "clock source", Text: e.ClockSource}, block.Fact{Name: "virtual", Text: e.Virtual},
 	)
 	versions := withText(block.Fact{Name: "wirelab", Text: commit}, block.Fact{Name: "Go", Text: e.Go})
 	return []block.Block{
-		block.Heading{Text: "Environment"}, append(machine, sorted(e.Settings)...),
-		block.Heading{Text: "Versions"}, append(versions, sorted(e.Libraries)...),
+		block.Heading{Text: "Environment"},
+		append(machine, sorted(e.Settings)...),
+		block.Heading{Text: "Versions"},
+		append(versions, sorted(e.Libraries)...),
 	}
 }
 

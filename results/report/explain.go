@@ -85,9 +85,11 @@ func attributed(r *result.Result, m metric.Metric, at *explain.Attribution) stri
 	case d.Exact:
 		whole = fmt.Sprintf("of %s's %s %s against %s (exact)", to, Change(d), m.Title, from)
 	case d.Verdict == claim.Equivalent:
-		whole = fmt.Sprintf("%s and %s are equivalent within %s in %s, and of that", to, from, Margin(d.Margin), m.Title)
+		whole = fmt.Sprintf("%s and %s are equivalent within %s in %s, and of that", to, from, Margin(d.Margin),
+			m.Title)
 	case d.Verdict == claim.Inconclusive:
-		whole = fmt.Sprintf("the whole difference of %s from %s in %s is undecided (%s; %s), and of it", to, from, m.Title, confident(d), d.Why)
+		whole = fmt.Sprintf("the whole difference of %s from %s in %s is undecided (%s; %s), and of it", to, from,
+			m.Title, confident(d), d.Why)
 	}
 	var claimed []string
 	groups := map[claim.Verdict][]string{}
@@ -181,7 +183,8 @@ func effects(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanati
 		return "no factor's effect can be told."
 	}
 	if len(doubtful) > 0 {
-		parts = append(parts, "what is said of "+List(doubtful)+" holds only if there is no interaction of "+List(hidden)+", which cannot be told")
+		parts = append(parts, "what is said of "+List(doubtful)+" holds only if there is no "+
+			"interaction of "+List(hidden)+", which cannot be told")
 	}
 	return "on average over the other factors, " + strings.Join(parts, "; ") + "."
 }
@@ -229,7 +232,8 @@ func interactions(e *explain.Explanation, x *explain.MetricExplanation) string {
 		}
 		return fmt.Sprintf("no two factors are shown to act together: %s are within %s.", all, Margin(margin))
 	case len(claims) == 0:
-		return fmt.Sprintf("no two factors are shown to act together; %d of %d interactions are undecided.", open, known)
+		return fmt.Sprintf("no two factors are shown to act together; %d of %d interactions are undecided.", open,
+			known)
 	}
 	slices.SortStableFunc(claims, func(a, b *explain.FactorEffect) int {
 		switch x, y := math.Abs(math.Log(a.Difference.Ratio)), math.Abs(math.Log(b.Difference.Ratio)); {
@@ -384,7 +388,8 @@ func ExplainedNotes(r *result.Result, e *explain.Explanation, l *explain.LoadExp
 			}
 		}
 		if x.Explained > 0 && len(x.Effects) > 0 {
-			add("main effects and interactions of two account for %s of the variation of %s between the arms", told(x.Explained), m.Short)
+			add("main effects and interactions of two account for %s of the variation of %s between the arms",
+				told(x.Explained), m.Short)
 		}
 	}
 	for _, note := range l.Notes {
@@ -430,13 +435,16 @@ func told(share float64) string {
 
 // ExplainMethod says how to read an explanation.
 func ExplainMethod(r *result.Result) string {
-	text := "Effects are ratios, on average over the levels of the other factors, fitted within every round (least squares on logarithms); intervals are " +
+	text := "Effects are ratios, on average over the levels of the other factors, fitted within every round (least " +
+		"squares on logarithms); intervals are " +
 		"Student's t over rounds, 95 %"
 	if r.Plan.Until > 0 {
 		text += " (the primary metric's 96 %)"
 	}
-	return text + ". Shares of a difference are averages over all orders of changing its factors (Shapley); points are percent of the first arm's figure, " +
-		"and they add up. A claim stands among all effects, or all shares, of its load (Holm; Benjamini–Hochberg beside the primary metric)."
+	return text + ". Shares of a difference are averages over all orders of changing its factors (Shapley); points " +
+		"are percent of the first arm's figure, " +
+		"and they add up. A claim stands among all effects, or all shares, of its load (Holm; Benjamini–Hochberg " +
+		"beside the primary metric)."
 }
 
 // HiddenInteractions says how many interactions are left out of a table.

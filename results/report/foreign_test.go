@@ -12,7 +12,10 @@ import (
 func TestArmOfAServiceOfOthers(t *testing.T) {
 	t.Parallel()
 	arm := result.Arm{Name: "rest", Transport: "HTTP/1.1", Encoding: "as given", Client: "net/http", Style: "generic"}
-	r := &result.Result{Plan: plan.Plan{Arms: []plan.Arm{{Protocol: "rest"}}, External: []plan.External{{File: "shop.yaml"}}}, Arms: []result.Arm{arm}}
+	r := &result.Result{Plan: plan.Plan{
+		Arms:     []plan.Arm{{Protocol: "rest"}},
+		External: []plan.External{{File: "shop.yaml"}},
+	}, Arms: []result.Arm{arm}}
 	if got := report.Arm(r, 0); got != "HTTP/1.1, client net/http" {
 		t.Errorf("%q", got)
 	}

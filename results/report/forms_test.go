@@ -73,7 +73,8 @@ func TestEveryFormHasEveryBlock(t *testing.T) {
 			t.Fatal(err)
 		}
 		forms := map[string]string{
-			"terminal": plainly(screen.String()), "markdown": fromMarkdown(text.String()), "page": fromPage(web.String()),
+			"terminal": plainly(screen.String()), "markdown": fromMarkdown(text.String()),
+			"page": fromPage(web.String()),
 		}
 		for form := range forms {
 			forms[form] = strings.ToLower(forms[form])
@@ -247,7 +248,8 @@ func numbers(t *testing.T, name string, r *result.Result, a *claim.Analysis, web
 							t.Errorf("%s: %s is %s in JSON, %s in a block", name, f.Key, got, f.Value)
 						}
 						claim := document.Claim{
-							Load: l.Name, Arm: b.Arms[i].Name, Metric: m.ID, Change: f.Change, Interval: f.Interval, Says: f.Verdict,
+							Load: l.Name, Arm: b.Arms[i].Name, Metric: m.ID, Change: f.Change, Interval: f.Interval,
+							Says: f.Verdict,
 						}
 						if f.Claimed() && !slices.ContainsFunc(doc.Printed.Claims, func(c document.Claim) bool {
 							c.Primary, c.Verdict, c.Early = false, "", nil
@@ -298,7 +300,8 @@ func accounted(t *testing.T, name string, a *claim.Analysis, cells map[string]ex
 				"sent": arm.Messages.Sent, "delivered": arm.Messages.Delivered, "missing": arm.Messages.Missing,
 			} {
 				if c := cells[a.Loads[i].Name+"\t"+arm.Name+"\t"+metric]; c.sum != float64(n) {
-					t.Errorf("%s: %s of %s adds up to %v in the sheet, the account has %d", name, metric, arm.Name, c.sum, n)
+					t.Errorf("%s: %s of %s adds up to %v in the sheet, the account has %d", name, metric, arm.Name,
+						c.sum, n)
 				}
 			}
 		}
@@ -334,7 +337,8 @@ func cellsOf(t *testing.T, text string) map[string]exported {
 // downloads are the data that a page offers.
 func downloads(web string) map[string]bool {
 	all := map[string]bool{}
-	for _, link := range regexp.MustCompile(`href="data:text/csv;charset=utf-8,([^"]*)"`).FindAllStringSubmatch(web, -1) {
+	for _, link := range regexp.MustCompile(`href="data:text/csv;charset=utf-8,([^"]*)"`).FindAllStringSubmatch(web,
+		-1) {
 		if text, err := url.PathUnescape(html.UnescapeString(link[1])); err == nil {
 			all[text] = true
 		}
@@ -342,7 +346,8 @@ func downloads(web string) map[string]bool {
 	return all
 }
 
-// Terminal and Markdown have every text of the tables of why arms differ, and the page those of the metric that decides.
+// Terminal and Markdown have every text of the tables of why arms differ, and the page those of the metric that
+// decides.
 func TestExplanationsHaveEveryBlock(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Factorial(7, resulttest.Effects{})

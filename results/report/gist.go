@@ -217,7 +217,8 @@ func loadVerdict(l *claim.LoadAnalysis) (text string, found bool) {
 		if others == 1 {
 			text += ": " + Change(row.Cells[1].Difference)
 			if best == 0 {
-				text = fmt.Sprintf("%s %s; %s %s", l.Arms[0].Name, words(m).best, l.Arms[1].Name, Change(row.Cells[1].Difference))
+				text = fmt.Sprintf("%s %s; %s %s", l.Arms[0].Name, words(m).best, l.Arms[1].Name,
+					Change(row.Cells[1].Difference))
 			}
 		}
 		return text, true

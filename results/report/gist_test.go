@@ -18,11 +18,13 @@ func TestGist(t *testing.T) {
 	}{
 		"well": {resulttest.Closed(), report.Gist{
 			Arms: "http1-proto, grpc, connect", Loads: "1 and 50 calls in flight",
-			Verdict: "1 call in flight: server CPU/req against http1-proto: grpc +31.6 %", Validity: "all figures valid",
+			Verdict:  "1 call in flight: server CPU/req against http1-proto: grpc +31.6 %",
+			Validity: "all figures valid",
 		}},
 		"open": {resulttest.Open(), report.Gist{
 			Arms: "http1-proto, grpc, connect", Loads: "2 loads",
-			Verdict: "2,000/s Poisson: response p99 against http1-proto: grpc +18 %", Validity: "2 of 18 figures not valid", Refused: true,
+			Verdict:  "2,000/s Poisson: response p99 against http1-proto: grpc +18 %",
+			Validity: "2 of 18 figures not valid", Refused: true,
 		}},
 		"troubled": {resulttest.Troubled(), report.Gist{
 			Arms: "http1-proto, grpc, connect and 3 more", Loads: "1 call in flight",

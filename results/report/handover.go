@@ -25,13 +25,15 @@ func Promise(r *result.Result, arm int) string {
 	case h.Broker == "":
 		return "answers once the entry is stored in " + a.Database
 	case !h.Confirms:
-		return fmt.Sprintf("answers before %s has confirmed anything (%s): what is lost then, nobody is told", broker, QueueWords(h))
+		return fmt.Sprintf("answers before %s has confirmed anything (%s): what is lost then, nobody is told", broker,
+			QueueWords(h))
 	case h.OnDisk():
 		return fmt.Sprintf("answers once %s has the entry on disk (%s); it is stored later", broker, QueueWords(h))
 	case h.Sync == result.SyncFirst:
 		return fmt.Sprintf("answers once %s has the entry in memory (%s); it is stored later", broker, QueueWords(h))
 	}
-	return fmt.Sprintf("answers once %s has confirmed the entry (%s); whether that is on disk is not known; it is stored later", broker, QueueWords(h))
+	return fmt.Sprintf("answers once %s has confirmed the entry (%s); whether that is on disk is not known; it is "+
+		"stored later", broker, QueueWords(h))
 }
 
 // earlyWords says in short of an arm whose caller is answered before an entry is
@@ -106,7 +108,8 @@ func brokers(r *result.Result) string {
 			who.Add(text, r.ArmName(i))
 		}
 	}
-	return strings.Join(who.Each(func(text string, arms []string) string { return text + " (" + List(arms) + ")" }), "; ")
+	return strings.Join(who.Each(func(text string, arms []string) string { return text + " (" + List(arms) + ")" }),
+		"; ")
 }
 
 // through is the broker on an arm's way, with its queue; "" for none.

@@ -36,7 +36,10 @@ func Main(l *claim.LoadAnalysis) []metric.Metric {
 	case l.Slow:
 		ids = []string{l.Primary}
 	case l.Streams > 0:
-		ids = []string{l.Primary, plan.EventServerCPU, plan.EventDatabaseCPU, plan.DeliveryP50, plan.DeliveryP99, plan.JitterP99}
+		ids = []string{
+			l.Primary, plan.EventServerCPU, plan.EventDatabaseCPU, plan.DeliveryP50, plan.DeliveryP99,
+			plan.JitterP99,
+		}
 	}
 	return metrics(l, ids)
 }
@@ -256,9 +259,11 @@ func noise(r *result.Result) string {
 		return ""
 	}
 	n := result.Worst(r.Rounds)
-	text := fmt.Sprintf("in the worst round the hypervisor took %.1f %% of the CPUs, other processes %.1f %%", 100*n.Steal, 100*n.Others)
+	text := fmt.Sprintf("in the worst round the hypervisor took %.1f %% of the CPUs, other processes %.1f %%",
+		100*n.Steal, 100*n.Others)
 	if n.CPUPressure > 0 || n.IOPressure > 0 {
-		text += fmt.Sprintf("; tasks, ours too, waited for a CPU %.0f %% of the time, for I/O %.0f %%", 100*max(0, n.CPUPressure), 100*max(0, n.IOPressure))
+		text += fmt.Sprintf("; tasks, ours too, waited for a CPU %.0f %% of the time, for I/O %.0f %%",
+			100*max(0, n.CPUPressure), 100*max(0, n.IOPressure))
 	}
 	if n.Throttled > 0 {
 		text += "; our control group was held back for " + Duration(time.Duration(n.Throttled))
@@ -324,7 +329,8 @@ func Arm(r *result.Result, arm int) string {
 	case external && target == "" && r.ServerOf(arm) == "": // started as its description says
 		libraries = "client " + a.Client
 	case target != "" && r.ServerOf(arm) == "":
-		libraries = choose(a.Client != "", "client "+a.Client+", ", "") + "server unknown, at " + target + reached(target, a.Addresses)
+		libraries = choose(a.Client != "", "client "+a.Client+", ", "") + "server unknown, at " + target +
+			reached(target, a.Addresses)
 	case a.Server != "" && r.ServerOf(arm) == a.Client:
 		libraries = a.Client + " on both sides"
 	case a.Server != "" || a.Client != "":
@@ -346,7 +352,8 @@ func Arm(r *result.Result, arm int) string {
 	if external {
 		encoding = "" // what is sent is the user's
 	}
-	return strings.Join(filled(a.Transport, secure, encoding, libraries, style, through(r, arm), a.Database, elsewhere, process(a)), ", ")
+	return strings.Join(filled(a.Transport, secure, encoding, libraries, style, through(r, arm), a.Database, elsewhere,
+		process(a)), ", ")
 }
 
 // Notes are what is to be said about a load beside its tables: why arms are
@@ -412,7 +419,8 @@ func rowNotes(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) []string {
 		case d.Verdict == claim.TooFew && m.ID == l.Primary:
 			why = "has too few rounds: " + d.Why
 		case d.Verdict == claim.Inconclusive:
-			why = fmt.Sprintf("is undecided: %s for %s; this run would have seen %s", MoreRounds(d.More), Margin(d.Margin), Percent(d.Detectable))
+			why = fmt.Sprintf("is undecided: %s for %s; this run would have seen %s", MoreRounds(d.More),
+				Margin(d.Margin), Percent(d.Detectable))
 		}
 		if why != "" {
 			who.Add(why, arm.Name)
@@ -444,7 +452,8 @@ func opened(l *claim.LoadAnalysis, row *claim.Row) []string {
 // inside reports whether an arm has no figure since its database is inside the
 // server; that is said once for the arm, too.
 func inside(arm *claim.ArmState, m metric.Metric) bool {
-	return arm.Database != nil && arm.Database.Within && (m.ID == plan.DatabaseCPU || m.ID == plan.EventDatabaseCPU || m.ID == plan.PoolWait)
+	return arm.Database != nil && arm.Database.Within &&
+		(m.ID == plan.DatabaseCPU || m.ID == plan.EventDatabaseCPU || m.ID == plan.PoolWait)
 }
 
 // gated reports whether a gate is why an arm has no figure; that is said once

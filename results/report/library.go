@@ -17,7 +17,8 @@ func Libraries(r *result.Result, l *claim.LoadAnalysis) []string {
 	for _, lib := range l.Libraries {
 		server := "the server's cost is unknown: " + lib.Server.Why
 		if unit := UnitFor(metric.Time, lib.Server.Value); lib.Server.Known {
-			server = fmt.Sprintf("the server costs %s of CPU per request%s", With(lib.Server, unit), bounds(lib.Server, unit))
+			server = fmt.Sprintf("the server costs %s of CPU per request%s", With(lib.Server, unit),
+				bounds(lib.Server, unit))
 		}
 		client := "what " + r.ClientName(lib.Client) + " adds is unknown: " + lib.Adds.Why
 		if lib.Adds.Known && lib.Driver.Known {

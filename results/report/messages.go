@@ -40,9 +40,10 @@ func messageColumns(l *claim.LoadAnalysis) []armColumn {
 		of := func(m *claim.MessageState) uint64 { return messageCounts(m)[i].n }
 		rare := func() bool { return some(func(m *claim.MessageState) bool { return of(m) > 0 }) }
 		if c.column == columnAlways || c.column == columnRarely && rare() {
-			all = append(all, messageColumn(l, strings.ReplaceAll(c.name, "_", " "), func(m *claim.MessageState) string {
-				return phrases.Thousands(of(m))
-			}))
+			all = append(all, messageColumn(l, strings.ReplaceAll(c.name, "_", " "),
+				func(m *claim.MessageState) string {
+					return phrases.Thousands(of(m))
+				}))
 		}
 	}
 	if slices.Contains(plan.Faults(), l.Scenario) || some(func(m *claim.MessageState) bool {
@@ -51,7 +52,8 @@ func messageColumns(l *claim.LoadAnalysis) []armColumn {
 	}) {
 		all = append(all,
 			outage("send outage", "send_outage", func(m *claim.MessageState) plan.Duration { return m.SendOutage }),
-			outage("delivery outage", "delivery_outage", func(m *claim.MessageState) plan.Duration { return m.DeliveryOutage }))
+			outage("delivery outage", "delivery_outage",
+				func(m *claim.MessageState) plan.Duration { return m.DeliveryOutage }))
 	}
 	return all
 }
@@ -109,7 +111,9 @@ const excused = "after something had been done to the broker or a reader, or whe
 
 // messageCaption says what the columns of [messageColumns] are of.
 func messageCaption(l *claim.LoadAnalysis) string {
-	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of readers. One that is missing, duplicated, reordered, corrupted, misrouted or stray leaves an arm without a figure."
+	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of " +
+		"readers. One " +
+		"that is missing, duplicated, reordered, corrupted, misrouted or stray leaves an arm without a figure."
 	heads := messageColumns(l)
 	has := func(head string) bool {
 		return slices.ContainsFunc(heads, func(c armColumn) bool { return c.head == head })
@@ -134,7 +138,8 @@ func messageCaption(l *claim.LoadAnalysis) string {
 	}
 	switch {
 	case has("redelivered") && has("displaced"):
-		text += " Redelivered and displaced: delivered again, or out of order, " + excused + ", as at-least-once allows."
+		text += " Redelivered and displaced: delivered again, or out of order, " + excused +
+			", as at-least-once allows."
 	case has("redelivered"):
 		text += " Redelivered: delivered again " + excused + ", as at-least-once allows."
 	case has("displaced"):
@@ -314,7 +319,8 @@ func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 		Columns: block.Columns("scenario", "arm", ">place", "decides", ">", ">delivered p50", ">p99", ">messages/s",
 			">outage", "account"),
 		Data: [][]string{{
-			"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage", "account",
+			"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage",
+			"account",
 		}},
 	}
 	for i := range a.Loads {
@@ -325,7 +331,8 @@ func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 		}
 		figure := func(arm int, ids ...string) string {
 			for _, id := range ids {
-				if m, row := metricOf(l, id), l.Row(id); row != nil && (row.Cells[arm].Estimate.Known || row.Cells[arm].Estimate.ShownRefused() != nil) {
+				if m, row := metricOf(l, id), l.Row(id); row != nil &&
+					(row.Cells[arm].Estimate.Known || row.Cells[arm].Estimate.ShownRefused() != nil) {
 					return With(row.Cells[arm].Estimate, RowUnit(m, row)) + Marks(&l.Arms[arm], m)
 				}
 			}
@@ -340,8 +347,10 @@ func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 				decides = strings.TrimPrefix(decides+" "+string(why), Absent+" ")
 			}
 			line := []string{
-				scenarioOf(r.Plan, l.Load), l.Arms[arm].Name, Place(l, arm), m.Short, decides, figure(arm, plan.DeliveredP50),
-				figure(arm, plan.DeliveredP99), figure(arm, plan.MessageRate, plan.DeliveredRate), figure(arm, plan.SendOutage),
+				scenarioOf(r.Plan, l.Load), l.Arms[arm].Name, Place(l, arm), m.Short, decides,
+				figure(arm, plan.DeliveredP50),
+				figure(arm, plan.DeliveredP99), figure(arm, plan.MessageRate, plan.DeliveredRate),
+				figure(arm, plan.SendOutage),
 				Account(&l.Arms[arm]),
 			}
 			row := block.Texts(line...)
@@ -359,7 +368,10 @@ func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 }
 
 // ScenarioCaption says what the columns of [Scenarios] are.
-const ScenarioCaption = "Place and first figure by what decides under the scenario. Delivered: from when a message was due until a reader had it. Messages/s: acknowledged in the window, at a given rate delivered in it. Outage: the longest time without an acknowledgement. Whole: each message acknowledged was delivered, once, in order and as it was sent; redelivered: delivered again " + excused + "."
+const ScenarioCaption = "Place and first figure by what decides under the scenario. Delivered: from when a message " +
+	"was due until a reader had it. Messages/s: acknowledged in the window, at a given rate delivered in it. Outage: " +
+	"the longest time without an acknowledgement. Whole: each message acknowledged was delivered, once, in order and " +
+	"as it was sent; redelivered: delivered again " + excused + "."
 
 // metricOf is a metric in a load's words; the zero one if there is none.
 func metricOf(l *claim.LoadAnalysis, id string) metric.Metric {
@@ -383,15 +395,28 @@ func scenarioOf(p plan.Plan, load int) string {
 func messageWords(m metric.Metric) (worded, bool) {
 	switch m.ID {
 	case plan.MessageRate:
-		return worded{" of messages acknowledged", "is fastest", "moves %s more messages", "moves %s fewer messages"}, true
+		return worded{" of messages acknowledged", "is fastest", "moves %s more messages", "moves %s fewer messages"},
+			true
 	case plan.DeliveredRate:
-		return worded{" of messages delivered", "is fastest", "delivers %s more messages", "delivers %s fewer messages"}, true
+		return worded{
+			" of messages delivered", "is fastest", "delivers %s more messages",
+			"delivers %s fewer messages",
+		}, true
 	case plan.DrainRate:
-		return worded{" of messages that had waited", "is fastest with a backlog", "reads %s more messages", "reads %s fewer messages"}, true
+		return worded{
+			" of messages that had waited", "is fastest with a backlog", "reads %s more messages",
+			"reads %s fewer messages",
+		}, true
 	case plan.SendOutage:
-		return worded{" without an acknowledgement at the longest", "has the shortest outage", "has an outage %s longer", "has an outage %s shorter"}, true
+		return worded{
+			" without an acknowledgement at the longest", "has the shortest outage",
+			"has an outage %s longer", "has an outage %s shorter",
+		}, true
 	case plan.DeliveryOutage:
-		return worded{" without a delivery at the longest", "has the shortest outage", "has an outage %s longer", "has an outage %s shorter"}, true
+		return worded{
+			" without a delivery at the longest", "has the shortest outage", "has an outage %s longer",
+			"has an outage %s shorter",
+		}, true
 	case plan.DiskPerMessage:
 		return worded{" " + m.Title, "writes least to disk", "writes %s more", "writes %s less"}, true
 	case plan.ServerCPU:

@@ -51,13 +51,19 @@ func TestEarlyArmsAreMarkedEverywhere(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	t.Parallel()
-	for name, r := range map[string]*result.Result{"live": resulttest.Messages(), "scenarios": resulttest.MessageScenarios()} {
+	for name, r := range map[string]*result.Result{
+		"live":      resulttest.Messages(),
+		"scenarios": resulttest.MessageScenarios(),
+	} {
 		for form, text := range pages(t, r) {
 			// "° rabbitmq-default: acknowledges …" says what the mark means, and has it before the name.
 			text = strings.ReplaceAll(text, "° "+early+":", "MEANING")
-			if named, marked := strings.Count(text, early), strings.Count(text, early+"°")+strings.Count(text, early+"%C2%B0"); named == 0 || named != marked {
-				i := strings.Index(strings.ReplaceAll(strings.ReplaceAll(text, early+"°", strings.Repeat("-", len(early)+2)), early+"%C2%B0", strings.Repeat("-", len(early)+6)), early)
-				t.Errorf("%s, %s: %d names, %d with the mark: %q", name, form, named, marked, text[max(0, i-80):min(len(text), i+80)])
+			if named, marked := strings.Count(text, early),
+				strings.Count(text, early+"°")+strings.Count(text, early+"%C2%B0"); named == 0 || named != marked {
+				i := strings.Index(strings.ReplaceAll(strings.ReplaceAll(text, early+"°",
+					strings.Repeat("-", len(early)+2)), early+"%C2%B0", strings.Repeat("-", len(early)+6)), early)
+				t.Errorf("%s, %s: %d names, %d with the mark: %q", name, form, named, marked,
+					text[max(0, i-80):min(len(text), i+80)])
 			}
 			if !strings.Contains(text, "MEANING") {
 				t.Errorf("%s, %s: nothing says what the mark means", name, form)
@@ -81,17 +87,21 @@ func TestUnknownAcknowledgementsAreMarked(t *testing.T) {
 	r.Arms[0].Handover = nil
 	a := analyse.Result(r)
 	marked, said := report.Marked(r, &a)
-	if got := said.Loads[0].Arms[0].Name; got != "hermes-grpc-stream°" || marked.ArmName(0) != got || r.ArmName(0) != "hermes-grpc-stream" || a.Loads[0].Arms[0].Name != "hermes-grpc-stream" {
+	if got := said.Loads[0].Arms[0].Name; got != "hermes-grpc-stream°" || marked.ArmName(0) != got ||
+		r.ArmName(0) != "hermes-grpc-stream" || a.Loads[0].Arms[0].Name != "hermes-grpc-stream" {
 		t.Errorf("%q", got)
 	}
 	again, _ := report.Marked(marked, said)
 	if got := again.ArmName(0); got != "hermes-grpc-stream°" {
 		t.Errorf("marked again: %q", got)
 	}
-	if legend := strings.Join(report.EarlyLegend(r), "; "); !strings.Contains(legend, "hermes-grpc-stream: when its acknowledgements are durable is not known") || !strings.Contains(legend, early+": acknowledges before") {
+	if legend := strings.Join(report.EarlyLegend(r), "; "); !strings.Contains(legend,
+		"hermes-grpc-stream: when its acknowledgements are durable is not known") ||
+		!strings.Contains(legend, early+": acknowledges before") {
 		t.Errorf("%q", legend)
 	}
-	if said := report.Sentence(r.Plan, &a.Loads[0]); !strings.Contains(said, "hermes-grpc-stream°") || !strings.Contains(said, early+"° is fastest") || !strings.Contains(said, "(°: ") {
+	if said := report.Sentence(r.Plan, &a.Loads[0]); !strings.Contains(said, "hermes-grpc-stream°") ||
+		!strings.Contains(said, early+"° is fastest") || !strings.Contains(said, "(°: ") {
 		t.Errorf("%q", said)
 	}
 }
@@ -122,7 +132,9 @@ func TestEarlyArmsInData(t *testing.T) {
 	if err := jmh.Write(&entries, r); err != nil {
 		t.Fatal(err)
 	}
-	if marked, said := strings.Count(entries.String(), `"arm":"`+early+`°"`), strings.Count(entries.String(), `"early":"acknowledges`); marked == 0 || marked != said || strings.Contains(entries.String(), early+`"`) {
+	if marked, said := strings.Count(entries.String(), `"arm":"`+early+`°"`),
+		strings.Count(entries.String(), `"early":"acknowledges`); marked == 0 || marked != said ||
+		strings.Contains(entries.String(), early+`"`) {
 		t.Errorf("%d entries are marked, %d say why", marked, said)
 	}
 	for _, want := range []string{`"early": "acknowledges before a message is on disk"`, `"early": [`} {
@@ -153,10 +165,13 @@ func TestMessageColumns(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := strings.Join(heads(0), ", "), "sent, acknowledged, delivered, missing, duplicated, reordered, peak backlog"; got != want {
+	if got, want := strings.Join(heads(0), ", "),
+		"sent, acknowledged, delivered, missing, duplicated, reordered, peak backlog"; got != want {
 		t.Errorf("live: %s", got)
 	}
-	if got, want := strings.Join(heads(2), ", "), "sent, acknowledged, unsure, delivered, missing, duplicated, redelivered, reordered, displaced, peak backlog, send outage, delivery outage"; got != want {
+	if got, want := strings.Join(heads(2), ", "),
+		"sent, acknowledged, unsure, delivered, missing, duplicated, redelivered, reordered, displaced, peak backlog, "+
+			"send outage, delivery outage"; got != want {
 		t.Errorf("leader-kill: %s", got)
 	}
 	trial := slices.IndexFunc(r.Rounds[0].Trials, func(t result.Trial) bool { return t.Load == 0 })
@@ -171,7 +186,8 @@ func TestMessageColumns(t *testing.T) {
 	if got := report.MessageTable(&a.Loads[0]).Caption; !strings.HasSuffix(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got := report.MessageTable(&a.Loads[2]).Caption; !strings.Contains(got, "None was corrupted, misrouted or stray.") {
+	if got := report.MessageTable(&a.Loads[2]).Caption; !strings.Contains(got,
+		"None was corrupted, misrouted or stray.") {
 		t.Errorf("%q", got)
 	}
 	if got := report.Account(&a.Loads[0].Arms[0]); got != "1 corrupted, 2 stray" {
@@ -186,18 +202,29 @@ func TestMessageColumns(t *testing.T) {
 func TestDisturbances(t *testing.T) {
 	t.Parallel()
 	at := func(who, what string, began, over float64) result.Disturbance {
-		return result.Disturbance{Who: who, What: what, Began: plan.Duration(began * float64(time.Second)), Over: plan.Duration(over * float64(time.Second))}
+		return result.Disturbance{
+			Who: who, What: what, Began: plan.Duration(began * float64(time.Second)),
+			Over: plan.Duration(over * float64(time.Second)),
+		}
 	}
 	for want, done := range map[string][]result.Disturbance{
-		"node 2 killed at 7.5 s, back at 9.1 s":                       {at("node 2", plan.LeaderKill, 7.5, 9.1)},
-		"node 2 killed at 7.5 s, never back":                          {at("node 2", plan.LeaderKill, 7.5, 0)},
-		"reader killed at 2.5 s, replaced at 3.0 s":                   {at("reader", plan.Crash, 2.5, 3)},
-		"node 1 stopped at 2.0 s, back at 3.0 s; node 2 stopped at 5": {at("node 2", plan.RollingRestart, 5, 6), at("node 1", plan.RollingRestart, 2, 3)},
+		"node 2 killed at 7.5 s, back at 9.1 s":     {at("node 2", plan.LeaderKill, 7.5, 9.1)},
+		"node 2 killed at 7.5 s, never back":        {at("node 2", plan.LeaderKill, 7.5, 0)},
+		"reader killed at 2.5 s, replaced at 3.0 s": {at("reader", plan.Crash, 2.5, 3)},
+		"node 1 stopped at 2.0 s, back at 3.0 s; node 2 stopped at 5": {
+			at("node 2", plan.RollingRestart, 5, 6),
+			at("node 1", plan.RollingRestart, 2, 3),
+		},
 		"node 1, 2 or 3 killed at 7.5 s, back at 9.1 s (median of 4; at the latest at 12.0 s; 1 of them never back)": {
-			at("node 2", plan.LeaderKill, 7.5, 9.1), at("node 3", plan.LeaderKill, 7.5, 12), at("node 1", plan.LeaderKill, 7.5, 9), at("node 1", plan.LeaderKill, 7.6, 0),
+			at("node 2", plan.LeaderKill, 7.5, 9.1), at("node 3", plan.LeaderKill, 7.5, 12),
+			at("node 1", plan.LeaderKill, 7.5, 9), at("node 1", plan.LeaderKill, 7.6, 0),
 		},
 	} {
-		l := claim.LoadAnalysis{Arms: []claim.ArmState{{Name: "nats", Messages: &claim.MessageState{Done: done}}, {Name: "untouched", Messages: &claim.MessageState{}}, {Name: "absent"}}}
+		l := claim.LoadAnalysis{Arms: []claim.ArmState{
+			{Name: "nats", Messages: &claim.MessageState{Done: done}},
+			{Name: "untouched", Messages: &claim.MessageState{}},
+			{Name: "absent"},
+		}}
 		got := report.Disturbances(&l)
 		if len(got) != 1 || !strings.HasPrefix(got[0], "nats: "+want) {
 			t.Errorf("%q, want %q", got, want)
@@ -223,7 +250,8 @@ func TestScenarios(t *testing.T) {
 	if len(rows) != 12 {
 		t.Fatalf("%d rows", len(rows))
 	}
-	if got := []string{rows[0][3].Text, rows[4][3].Text, rows[8][3].Text}; !slices.Equal(got, []string{"delivered p99", "drain rate", "send outage"}) {
+	if got := []string{rows[0][3].Text, rows[4][3].Text, rows[8][3].Text}; !slices.Equal(got,
+		[]string{"delivered p99", "drain rate", "send outage"}) {
 		t.Errorf("%q decide", got)
 	}
 	if bad := rows[9]; bad[0].Text != plan.LeaderKill || bad[1].Text != "nats-jetstream" || bad[4].Text != "invalid" ||
@@ -254,7 +282,8 @@ func TestPublishedMessages(t *testing.T) {
 	if len(rows) != 2 || rows[0].Theirs != "2,944 ± 131/s" || !strings.HasSuffix(rows[0].Ours, "/s") {
 		t.Errorf("%+v", rows)
 	}
-	if text := report.PublishedCaption(r); !strings.HasPrefix(text, "Messages acknowledged per second in all, ours live, 60 sends under way.") {
+	if text := report.PublishedCaption(r); !strings.HasPrefix(text,
+		"Messages acknowledged per second in all, ours live, 60 sends under way.") {
 		t.Errorf("%q", text)
 	}
 }
@@ -267,8 +296,14 @@ func TestWordsOfMessages(t *testing.T) {
 	t.Parallel()
 	for want, l := range map[string]plan.Load{
 		"live, 60 sends under way": {Scenario: plan.Live, InFlight: 60, Size: 100, Batch: 1, Groups: 1},
-		"fanout, 1 send under way, 1,024 bytes each, batches of 10, 4 groups": {Scenario: plan.Fanout, InFlight: 1, Size: 1024, Batch: 10, Groups: 4},
-		"slow, 1,000/s Poisson, readers take 2 ms":                            {Scenario: plan.Slow, Rate: 1000, Delay: plan.Duration(2 * time.Millisecond)},
+		"fanout, 1 send under way, 1,024 bytes each, batches of 10, 4 groups": {
+			Scenario: plan.Fanout, InFlight: 1,
+			Size: 1024, Batch: 10, Groups: 4,
+		},
+		"slow, 1,000/s Poisson, readers take 2 ms": {
+			Scenario: plan.Slow, Rate: 1000,
+			Delay: plan.Duration(2 * time.Millisecond),
+		},
 	} {
 		if got := report.LoadName(plan.Plan{Loads: []plan.Load{l}}, 0); got != want {
 			t.Errorf("%q, want %q", got, want)

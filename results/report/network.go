@@ -26,9 +26,11 @@ func Network(r *result.Result) string {
 	parts := []string{text + ", by a relay" + relayPlace(r)}
 	parts = append(parts, modelled(r)...)
 	for _, f := range n.Floors {
-		floor := fmt.Sprintf("it adds %s to a %s round trip by itself (p99 %s)", nanoseconds(f.P50), f.Transport, nanoseconds(f.P99))
+		floor := fmt.Sprintf("it adds %s to a %s round trip by itself (p99 %s)", nanoseconds(f.P50), f.Transport,
+			nanoseconds(f.P99))
 		if f.Asked > 0 {
-			floor += fmt.Sprintf(", and to one that is to take %s, %s (p99 %s)", Duration(time.Duration(f.Asked)), nanoseconds(f.BeyondP50), nanoseconds(f.BeyondP99))
+			floor += fmt.Sprintf(", and to one that is to take %s, %s (p99 %s)", Duration(time.Duration(f.Asked)),
+				nanoseconds(f.BeyondP50), nanoseconds(f.BeyondP99))
 		}
 		parts = append(parts, floor)
 	}
@@ -65,7 +67,8 @@ func modelled(r *result.Result) []string {
 	case !streams || !strings.Contains(r.Network.Spec, "loss=") && strings.HasPrefix(r.Network.Spec, "rtt=0s"):
 		return nil
 	case strings.Contains(r.Network.Spec, "loss="):
-		return []string{"loss on TCP is a model: the delay that sending again costs; its windows and handshakes are too"}
+		return []string{"loss on TCP is a model: the delay that sending again costs; its windows and handshakes " +
+			"are too"}
 	}
 	return []string{"TCP's windows and handshakes are a model"}
 }
@@ -103,6 +106,7 @@ func relayWork(r *result.Result) string {
 	if top := Duration(time.Duration(most)); top != used {
 		used += " to " + top
 	}
-	return fmt.Sprintf("it used %s of CPU a call, neither server's nor driver's, and in its worst slice passed packets on %s late (p99 %s)",
+	return fmt.Sprintf("it used %s of CPU a call, neither server's nor driver's, and in its worst slice passed "+
+		"packets on %s late (p99 %s)",
 		used, nanoseconds(late50), nanoseconds(late99))
 }

@@ -80,7 +80,8 @@ func FaultNeed(fault string) string {
 func failures(r *result.Result, outages []Outage) DecisionTable {
 	t := DecisionTable{
 		Title: "if parts fail", Load: -1, Conditions: []Fact{}, Promises: []string{},
-		Method: "Each is one run (n = 1): the ways are shown beside each other and not ranked, since another run may well differ. " +
+		Method: "Each is one run (n = 1): the ways are shown beside each other and not ranked, since another run may " +
+			"well differ. " +
 			"Times count from when an entry was due; back is from when on every second keeps the objective.",
 	}
 	faults := Faults()
@@ -88,7 +89,8 @@ func failures(r *result.Result, outages []Outage) DecisionTable {
 		if !slices.Contains(faults, o.Fault) {
 			// The same fault of another length stands in place of the usual one.
 			kind, _, _ := strings.Cut(o.Fault, "=")
-			usual := slices.IndexFunc(faults, func(f string) bool { k, _, _ := strings.Cut(f, "="); return k == kind && !hasFault(outages, f) })
+			usual := slices.IndexFunc(faults,
+				func(f string) bool { k, _, _ := strings.Cut(f, "="); return k == kind && !hasFault(outages, f) })
 			if usual >= 0 {
 				faults[usual] = o.Fault
 			} else {
@@ -175,10 +177,13 @@ func (d *Decision) tell(r *result.Result, arm int, o *Outage) {
 	if arm >= 0 {
 		w.Name = r.ArmName(arm)
 		if was := r.Arms[arm].Database; o.Database != "" && o.Why == "" && was != o.Database {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s was run with %s, and measured above with %s", w.Name, o.Database, cmp.Or(was, "the logger's memory")))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("%s was run with %s, and measured above with %s", w.Name, o.Database,
+					cmp.Or(was, "the logger's memory")))
 		}
 		if was := r.Arms[arm].Broker; o.Broker != "" && was != "" && was != o.Broker {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s was run with %s, and measured above with %s", w.Name, o.Broker, was))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("%s was run with %s, and measured above with %s", w.Name, o.Broker, was))
 		}
 	} else {
 		d.Notes = append(d.Notes, w.Label()+" is none of the arms above")
@@ -195,7 +200,9 @@ func (d *Decision) tell(r *result.Result, arm int, o *Outage) {
 
 // durable is as [result.Result.Durable] is.
 func (o *Outage) durable() bool {
-	return o.Handover != nil && (o.Handover.Broker == "" && o.Database != "" && o.Database != "memory" || o.Handover.Confirms && o.Handover.OnDisk())
+	return o.Handover != nil &&
+		(o.Handover.Broker == "" && o.Database != "" && o.Database != "memory" ||
+			o.Handover.Confirms && o.Handover.OnDisk())
 }
 
 // outagesOf are the outages of an arm under a fault. Where both tell how entries
@@ -204,7 +211,8 @@ func outagesOf(r *result.Result, arm int, fault string, outages []Outage) []int 
 	var found []int
 	for i := range outages {
 		o, ours := &outages[i], r.Arms[arm].Handover
-		if o.Path == r.Arms[arm].Protocol && o.Fault == fault && (ours == nil || o.Handover == nil || *ours == *o.Handover) {
+		if o.Path == r.Arms[arm].Protocol && o.Fault == fault &&
+			(ours == nil || o.Handover == nil || *ours == *o.Handover) {
 			found = append(found, i)
 		}
 	}
@@ -269,7 +277,8 @@ func measure(r *result.Result, arms []int, fault string) []string {
 		if i > 0 {
 			file += fmt.Sprintf("-%d", i+1)
 		}
-		order[i] = "wirelab chaos logging " + strings.Join(paths[flags], " ") + " " + flags + " --json > " + file + ".json"
+		order[i] = "wirelab chaos logging " + strings.Join(paths[flags], " ") + " " + flags + " --json > " + file +
+			".json"
 	}
 	return order
 }
@@ -282,7 +291,8 @@ func (o *Outage) saw() string {
 		refused += o.Refused[code]
 		codes = append(codes, fmt.Sprintf("%s %s", phrases.Thousands(uint64(max(0, o.Refused[code]))), code))
 	}
-	text := fmt.Sprintf("at %s callers saw %s of %s refused", rate(o.Rate), phrases.Thousands(uint64(max(0, refused))), phrases.Thousands(uint64(max(0, o.Due))))
+	text := fmt.Sprintf("at %s callers saw %s of %s refused", rate(o.Rate), phrases.Thousands(uint64(max(0, refused))),
+		phrases.Thousands(uint64(max(0, o.Due))))
 	if len(codes) > 0 {
 		text += " (" + strings.Join(codes, ", ") + ")"
 	}

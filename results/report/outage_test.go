@@ -13,11 +13,13 @@ import (
 // outage is one in which callers were refused and an entry was lost.
 func outage(path, fault string) report.Outage {
 	return report.Outage{
-		Path: path, Fault: fault, Among: 1, Rate: 200, Limit: 250 * time.Millisecond, Due: 1600, Refused: map[string]int{"unavailable": 40},
-		P99: 12 * time.Millisecond, Longest: 80 * time.Millisecond,
+		Path: path, Fault: fault, Among: 1, Rate: 200, Limit: 250 * time.Millisecond, Due: 1600,
+		Refused: map[string]int{"unavailable": 40},
+		P99:     12 * time.Millisecond, Longest: 80 * time.Millisecond,
 		Answers:  report.Recovery{Left: true, Back: true, SinceBegin: 11 * time.Second, SinceEnd: time.Second},
 		Storage:  report.Recovery{Left: true},
-		Accepted: 1560, Missing: 1, Doubled: 3, AtLeast: true, Promised: true, Database: "SQLite 3.54.1", Machine: "another machine",
+		Accepted: 1560, Missing: 1, Doubled: 3, AtLeast: true, Promised: true, Database: "SQLite 3.54.1",
+		Machine: "another machine",
 	}
 }
 
@@ -33,13 +35,17 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	contains(t, "nothing run", none["logger-down=10s"].Lead,
-		"wirelab chaos logging log-grpc log-http log-rabbit --fault logger-down=10s --db embedded --json > logger-down.json, and "+
-			"wirelab chaos logging log-nats --fault logger-down=10s --no-confirms --db embedded --json > logger-down-2.json")
-	contains(t, "without a broker", none["broker-restart"].Says, "log-grpc and log-http: has no broker, and so nothing to end")
+		"wirelab chaos logging log-grpc log-http log-rabbit --fault logger-down=10s --db embedded --json > "+
+			"logger-down.json, and "+
+			"wirelab chaos logging log-nats --fault logger-down=10s --no-confirms --db embedded --json > "+
+			"logger-down-2.json")
+	contains(t, "without a broker", none["broker-restart"].Says,
+		"log-grpc and log-http: has no broker, and so nothing to end")
 
 	lost, again := outage("log-rabbit", "logger-down=10s"), outage("log-grpc", "logger-down=10s")
 	lost.Handover = resulttest.Queued("RabbitMQ", "quorum", true)
-	again.Missing, again.Refused, again.Answers, again.Storage = 0, nil, report.Recovery{}, report.Recovery{Left: true, Back: true, SinceBegin: time.Second}
+	again.Missing, again.Refused, again.Answers, again.Storage = 0, nil, report.Recovery{},
+		report.Recovery{Left: true, Back: true, SinceBegin: time.Second}
 	again.Database, again.Handover = "PostgreSQL 15.18", &result.Handover{}
 	absent := report.Outage{Path: "log-nats", Fault: "logger-down=10s", Why: "no server"}
 	other := outage("log-rpc", "burst=4x1s")
@@ -49,17 +55,25 @@ func TestFailures(t *testing.T) {
 	if row.State != "one run" || len(row.First) != 2 || row.First[0].Name != "log-grpc" || len(row.Others) > 0 {
 		t.Errorf("%+v", row)
 	}
-	contains(t, "lost", row.First[1].Text(), "log-rabbit at 200/s callers saw 40 of 1,600 refused (40 unavailable), answers within 12.0 ms for 99 of 100, the longest 80.0 ms",
-		"answers in 250 ms: again 11.0 s after it began, 1.00 s after its end; stored in it: not again in the time that was watched",
+	contains(t, "lost", row.First[1].Text(),
+		"log-rabbit at 200/s callers saw 40 of 1,600 refused (40 unavailable), answers within 12.0 ms for 99 of 100, "+
+			"the longest 80.0 ms",
+		"answers in 250 ms: again 11.0 s after it began, 1.00 s after its end; stored in it: not again in the time "+
+			"that was watched",
 		"1 of 1,560 accepted lost, though they were promised, at least 3 delivered again")
-	contains(t, "kept", row.First[0].Text(), "saw 0 of 1,600 refused", "answers in 250 ms: always; stored in it: again 1.00 s after it began, before its end", "0 of 1,560 accepted lost")
-	contains(t, "row", row.Says, "not ranked", "no figure: log-nats°: no server", "log-http: not measured", "this measures the others: wirelab chaos logging log-http ",
+	contains(t, "kept", row.First[0].Text(), "saw 0 of 1,600 refused",
+		"answers in 250 ms: always; stored in it: again 1.00 s after it began, before its end",
+		"0 of 1,560 accepted lost")
+	contains(t, "row", row.Says, "not ranked", "no figure: log-nats°: no server", "log-http: not measured",
+		"this measures the others: wirelab chaos logging log-http ",
 		"log-grpc was run with PostgreSQL 15.18, and measured above with SQLite 3.54.1")
-	contains(t, "conditions", row.Holds, "PostgreSQL 15.18", "RabbitMQ, quorum queue, confirmed, fsync before it confirms", "another machine", "1 run of each")
+	contains(t, "conditions", row.Holds, "PostgreSQL 15.18",
+		"RabbitMQ, quorum queue, confirmed, fsync before it confirms", "another machine", "1 run of each")
 	contains(t, "method", tables[len(tables)-1].Method, "n = 1", "not ranked")
 	burst := rows["burst=4x1s"]
 	contains(t, "burst", burst.Need, "a burst of 4 times what can be sustained for 1s")
-	contains(t, "burst", burst.Says, "log-rpc° is none of the arms above", "which nobody had promised to keep", "of the whole run with its 3 faults", "interrupted")
+	contains(t, "burst", burst.Says, "log-rpc° is none of the arms above", "which nobody had promised to keep",
+		"of the whole run with its 3 faults", "interrupted")
 	if _, usual := rows["burst=10x5s"]; usual {
 		t.Error("a burst that was run stands beside the one that was not")
 	}

@@ -27,7 +27,10 @@ type Processes struct {
 // ProcessesOf returns what processes used under a load, nil where no arm is a
 // pipeline.
 func ProcessesOf(l *claim.LoadAnalysis) *Processes {
-	p := &Processes{CPU: make([][]float64, len(l.Arms)), Why: make([]string, len(l.Arms)), refused: make([][]float64, len(l.Arms))}
+	p := &Processes{
+		CPU: make([][]float64, len(l.Arms)), Why: make([]string, len(l.Arms)),
+		refused: make([][]float64, len(l.Arms)),
+	}
 	roles := []string{"gateway", "broker", "listener", "logger", "database", "driver"}
 	used := make([]bool, len(roles))
 	some := false
@@ -161,4 +164,5 @@ func (p *Processes) columns() []armColumn {
 }
 
 // ProcessCaption says what the columns of [Processes] are of.
-const ProcessCaption = "CPU time of each process for each entry, over all rounds. A broker is all of its processes together. A database without a figure runs inside the process that stores."
+const ProcessCaption = "CPU time of each process for each entry, over all rounds. A broker is all of its processes " +
+	"together. A database without a figure runs inside the process that stores."

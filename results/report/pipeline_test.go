@@ -28,7 +28,10 @@ func TestPipelinesAreTold(t *testing.T) {
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {
 			if x := &r.Rounds[n].Trials[i]; x.Arm == 0 {
-				x.Parts = map[string]plan.Duration{"gateway": plan.Duration(3000 * x.Calls()), "logger": plan.Duration(9000 * x.Calls())}
+				x.Parts = map[string]plan.Duration{
+					"gateway": plan.Duration(3000 * x.Calls()),
+					"logger":  plan.Duration(9000 * x.Calls()),
+				}
 			}
 		}
 	}

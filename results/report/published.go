@@ -55,7 +55,10 @@ func quantityOf(f plan.Published, l plan.Load) quantity {
 			dimension: metric.Time, value: float64(f.GapP99),
 		}
 	case f.P99 > 0:
-		return quantity{theirs: "p99 ", ours: "p99 ", metric: plan.ResponseP99, dimension: metric.Time, value: float64(f.P99)}
+		return quantity{
+			theirs: "p99 ", ours: "p99 ", metric: plan.ResponseP99, dimension: metric.Time,
+			value: float64(f.P99),
+		}
 	}
 	return quantity{metric: plan.ResponseMean, dimension: metric.Time, value: float64(f.Mean)}
 }
@@ -292,13 +295,15 @@ func PublishedTable(r *result.Result, a *claim.Analysis) *block.Table {
 	rows := Published(r, a)
 	t := &block.Table{
 		ID: "published", Caption: PublishedCaption(r),
-		Columns: block.Columns("operation", "load", "arm", ">published", ">of the first", ">here", ">of the first", "source"),
-		Notes:   block.Notes{Kind: block.Source, Lines: []string{"from " + said(r.Plan, source)}},
+		Columns: block.Columns("operation", "load", "arm", ">published", ">of the first", ">here", ">of the first",
+			"source"),
+		Notes: block.Notes{Kind: block.Source, Lines: []string{"from " + said(r.Plan, source)}},
 	}
 	t.Columns[0].Told, t.Columns[4].Short, t.Columns[6].Short = true, "%", "%"
 	load, share := false, false
 	for _, row := range rows {
-		t.Add(block.Texts(cmp.Or(row.Operation, r.Plan.Operation), row.Load, row.Arm, row.Theirs, row.TheirShare, row.Ours,
+		t.Add(block.Texts(cmp.Or(row.Operation, r.Plan.Operation), row.Load, row.Arm, row.Theirs, row.TheirShare,
+			row.Ours,
 			row.OurShare, row.Source)...)
 		load, share = load || row.Load != "", share || row.TheirShare != ""
 		t.Columns[0].Told = t.Columns[0].Told && row.Operation == ""

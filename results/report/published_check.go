@@ -132,13 +132,15 @@ func fewProcesses(s scene) finding {
 // shortWindow is of so little measured time that beginnings are most of it.
 func shortWindow(s scene) finding {
 	window := time.Duration(s.sum(func(t *result.Trial) uint64 { return uint64(max(t.Window, 0)) }))
-	return whether(window < time.Second, fmt.Sprintf("%s measured, after warming up", window.Round(100*time.Millisecond)))
+	return whether(window < time.Second,
+		fmt.Sprintf("%s measured, after warming up", window.Round(100*time.Millisecond)))
 }
 
 // windowTold is of a run that is not as long as it says.
 func windowTold(s scene) finding {
 	f := shortWindow(s)
-	return finding{gone, "what was measured is counted: " + strings.TrimSuffix(f.evidence, " measured, after warming up")}
+	return finding{gone, "what was measured is counted: " +
+		strings.TrimSuffix(f.evidence, " measured, after warming up")}
 }
 
 // allocationsHidden is of allocations that are not those of the work.
@@ -170,7 +172,8 @@ func sharedCores(s scene) finding {
 func oneMachine(s scene) finding {
 	f := sharedCores(s)
 	if f.where == gone {
-		return finding{here, "one machine too; but server and driver have cores of their own, and what each used is shown"}
+		return finding{here, "one machine too; but server and driver have cores of their own, and what each used " +
+			"is shown"}
 	}
 	return f
 }

@@ -12,8 +12,9 @@ import (
 
 // modules are the modules of libraries that results name by another name.
 var modules = map[string]string{
-	"grpc-go": "google.golang.org/grpc", "connect-go": "connectrpc.com/connect", "quic-go": "github.com/quic-go/quic-go",
-	"gqlgen": "github.com/99designs/gqlgen", "amqp091-go": "github.com/rabbitmq/amqp091-go",
+	"grpc-go": "google.golang.org/grpc", "connect-go": "connectrpc.com/connect",
+	"quic-go": "github.com/quic-go/quic-go",
+	"gqlgen":  "github.com/99designs/gqlgen", "amqp091-go": "github.com/rabbitmq/amqp091-go",
 	"nats.go":  "github.com/nats-io/nats.go",
 	"franz-go": "github.com/twmb/franz-go",
 }
@@ -34,7 +35,8 @@ func differences(r *result.Result) []string {
 	here := said(r.Plan, func(f plan.Published) string { return softwareHere(r, armAt(r, f.Arm)) })
 	e := &r.Environment
 	if here != "" {
-		lines = append(lines, "Software there: "+cmp.Or(there, "libraries and versions are not told")+". Here: "+here+"; Go "+
+		lines = append(lines, "Software there: "+cmp.Or(there,
+			"libraries and versions are not told")+". Here: "+here+"; Go "+
 			cmp.Or(strings.TrimPrefix(e.Go, "go"), "of an unknown version")+".")
 	}
 	machine := strings.Join(filled(e.CPU, fmt.Sprintf("%d CPUs", e.CPUs), strings.TrimSpace(e.OS+" "+e.Kernel),
@@ -42,11 +44,14 @@ func differences(r *result.Result) []string {
 	theirs := said(r.Plan, func(f plan.Published) string { return f.Machine })
 	lines = append(lines, "Machine there: "+theirs+". Here: "+machine+".")
 	if there != "" {
-		return append(lines, "So no two figures can be held against each other. Only the order of the arms can be compared, "+
-			"and that is an order of such libraries on such machines; where those differ between the arms, it is not one "+
+		return append(lines, "So no two figures can be held against each other. Only the order of the arms can be "+
+			"compared, "+
+			"and that is an order of such libraries on such machines; where those differ between the arms, it is "+
+			"not one "+
 			"of protocols alone.")
 	}
-	return append(lines, "So no two figures can be held against each other. Only the order of the arms can be compared.")
+	return append(lines, "So no two figures can be held against each other. Only the order of the arms can be "+
+		"compared.")
 }
 
 // softwareHere is what served and drove an arm.

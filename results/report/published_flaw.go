@@ -141,7 +141,8 @@ func flawParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 			if len(arms) < publishedArms(r.Plan) {
 				subject = List(arms) + ": "
 			}
-			lines[where] = append(lines[where], subject+flawWords(id)+". Here: "+evidenceOf(scenes[id], said[where], r)+".")
+			lines[where] = append(lines[where],
+				subject+flawWords(id)+". Here: "+evidenceOf(scenes[id], said[where], r)+".")
 		}
 	}
 	var parts []PublishedPart

@@ -31,7 +31,8 @@ func PublishedParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 		{Title: "What flaws are worth here", Lines: contrasts(r, a)},
 	}
 	if len(r.Plan.Published) > 0 {
-		parts = append(append(parts, flawParts(r, a)...), PublishedPart{Title: "What else differs", Lines: differences(r)})
+		parts = append(append(parts, flawParts(r, a)...),
+			PublishedPart{Title: "What else differs", Lines: differences(r)})
 	}
 	notes := slices.Clone(r.Plan.Notes)
 	for _, f := range r.Plan.Published {

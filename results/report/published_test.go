@@ -112,7 +112,10 @@ func partOf(r *result.Result, a *claim.Analysis, title string) []string {
 func TestFlawsFollowWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	figure := func(arm string) plan.Published {
-		return plan.Published{Source: "s", Machine: "m", Arm: arm, Rate: 100, Flaws: []string{"grb-M04", "grb-M12", "hb-M13"}}
+		return plan.Published{
+			Source: "s", Machine: "m", Arm: arm, Rate: 100,
+			Flaws: []string{"grb-M04", "grb-M12", "hb-M13"},
+		}
 	}
 	look := func(r *result.Result, title, start string) string {
 		a := analyse.Result(r)
@@ -179,7 +182,8 @@ func TestEveryFlawIsLookedFor(t *testing.T) {
 				if strings.Contains(line, "nothing here looks for it") {
 					t.Error(line)
 				}
-				if id := regexp.MustCompile(`[a-z]+-M[0-9]{2}`).FindString(line); strings.HasPrefix(part.Title, "Flaws there") {
+				if id := regexp.MustCompile(`[a-z]+-M[0-9]{2}`).FindString(line); strings.HasPrefix(part.Title,
+					"Flaws there") {
 					found[id]++
 				}
 			}
@@ -215,7 +219,8 @@ func TestPublishedOrder(t *testing.T) {
 		{whole, "published: http, then http as published. It is the same here."},
 		{ways(figures(20, 10)...), "published: http as published, then http. It is the other way round here."},
 		{few, "published: http, then http as published. Here nothing can be said of it: fewer than 10 rounds."},
-		{refused, "published: http, then http as published. Here nothing can be said of it: there is no valid figure of http."},
+		{refused, "published: http, then http as published. Here nothing can be said of it: there is no valid figure " +
+			"of http."},
 		{near, "published: no two that can be told apart."},
 	} {
 		a := analyse.Result(c.r)
@@ -238,7 +243,10 @@ func TestContrasts(t *testing.T) {
 	t.Parallel()
 	r := ways(plan.Published{Source: "s", Machine: "m", Arm: "http", Rate: 1})
 	r.Plan.Primary = plan.ResponseMean
-	r.Plan.Contrasts = []plan.Contrast{{Flaws: []string{"ms-M03", "ms-M04"}, With: "http as published", Without: "http"}}
+	r.Plan.Contrasts = []plan.Contrast{{
+		Flaws: []string{"ms-M03", "ms-M04"}, With: "http as published",
+		Without: "http",
+	}}
 	a := analyse.Result(r)
 	lines := partOf(r, &a, "What flaws are worth here")
 	form := regexp.MustCompile(`^http as published against http \(ms-M03, ms-M04\): (2\.9|3\.0|3\.1)[0-9]? × the mean response time, which is worse \([0-9.]+ to [0-9.]+ ×; `)
@@ -316,7 +324,10 @@ func TestPublishedTable(t *testing.T) {
 		plan.Published{Source: "s", Machine: "m", Row: "gRPC", Arm: "http as published", Rate: 977.32},
 		plan.Published{Source: "s", Machine: "m", Row: "REST", Arm: "http", Rate: 842.68, PlusMinus: 9.5},
 		plan.Published{Source: "s", Machine: "m", Row: "Rust", Rate: 1352.56, Missing: "none is driven here"},
-		plan.Published{Source: "s", Machine: "m", Row: "gRPC", Arm: "http", Mean: 9703734, Min: 740_000, Max: 44_760_000},
+		plan.Published{
+			Source: "s", Machine: "m", Row: "gRPC", Arm: "http", Mean: 9703734, Min: 740_000,
+			Max: 44_760_000,
+		},
 	)
 	r.Plan.Notes = []string{"Theirs was answered in JSON."}
 	a := analyse.Result(r)

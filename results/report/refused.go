@@ -104,7 +104,9 @@ func RateOf(e claim.Estimate) string {
 }
 
 // streamsSpread writes the range of what an arm's streams have of one thing.
-func streamsSpread(s *claim.StreamState, field string, of func(claim.ClientState) float64, write func(float64) string) string {
+func streamsSpread(s *claim.StreamState, field string, of func(claim.ClientState) float64,
+	write func(float64) string,
+) string {
 	low, high, ok := s.Spread(of)
 	if ok || !slices.ContainsFunc(s.Clients, func(c claim.ClientState) bool { return c.Refused[field] != nil }) {
 		if !ok && field != "achieved" {

@@ -31,9 +31,12 @@ import (
 // places are where a refused figure of each kind stands in the analysis.
 func places() map[string][]string {
 	return map[string][]string{
-		"calls":     {"cells/estimate", "floor/times"},
-		"open":      {"arms/achieved", "cells/estimate"},
-		"streams":   {"arms/achieved", "streams/achieved", "clients/achieved", "clients/delivery_p50", "clients/delivery_p99", "clients/jitter_p99"},
+		"calls": {"cells/estimate", "floor/times"},
+		"open":  {"arms/achieved", "cells/estimate"},
+		"streams": {
+			"arms/achieved", "streams/achieved", "clients/achieved", "clients/delivery_p50",
+			"clients/delivery_p99", "clients/jitter_p99",
+		},
 		"messages":  {"messages/send_outage", "messages/delivery_outage", "cells/estimate"},
 		"entries":   {"parts/cpu", "parts/share", "cells/estimate"},
 		"database":  {"database/counts", "cells/estimate"},
@@ -101,7 +104,8 @@ func TestFiguresOfEveryKindAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := map[string]bool{}
-		placesOf(analysis, "", found, func(path string) { t.Errorf("%s: %s holds a value that is refused beside it", name, path) })
+		placesOf(analysis, "", found,
+			func(path string) { t.Errorf("%s: %s holds a value that is refused beside it", name, path) })
 		all := slices.Collect(maps.Keys(found))
 		for _, place := range places()[name] {
 			if !slices.ContainsFunc(all, func(path string) bool { return strings.HasSuffix(path, place) }) {
@@ -158,7 +162,8 @@ func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
 				}
 			}
 			for value := range written {
-				if (form == "summary" || form == "junit") && regexp.MustCompile(`(^|[^0-9.,])`+regexp.QuoteMeta(value)).MatchString(text) {
+				if (form == "summary" || form == "junit") &&
+					regexp.MustCompile(`(^|[^0-9.,])`+regexp.QuoteMeta(value)).MatchString(text) {
 					t.Errorf("%s, %s: the refused value is there without a mark, as %s", name, form, value)
 				}
 			}
@@ -193,7 +198,8 @@ func writtenRefused(a *claim.Analysis) map[string]bool {
 		}
 	}
 	maps.DeleteFunc(written, func(text string, _ bool) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Keys(known)), func(one string) bool { return strings.Contains(one, text) })
+		return slices.ContainsFunc(slices.Collect(maps.Keys(known)),
+			func(one string) bool { return strings.Contains(one, text) })
 	})
 	return written
 }
@@ -219,12 +225,14 @@ func writeSummary(t *testing.T, w io.Writer, r *result.Result, a *claim.Analysis
 	return terminal.WriteSummary(w, s, terminal.Style{Width: 140})
 }
 
-// writeJUnit writes how a result stands against these limits. A case of the arm whose figures are refused must be no pass and no failure.
+// writeJUnit writes how a result stands against these limits. A case of the arm whose figures are refused must be no
+// pass and no failure.
 func writeJUnit(t *testing.T, w io.Writer, r *result.Result, a *claim.Analysis) error {
 	t.Helper()
 	j := threshold.Judge(r, a, everyThreshold(a))
 	for i := range j.Findings {
-		if f := &j.Findings[i]; f.Arm == 1 && (f.Known || f.Value != 0 || f.Outcome == threshold.Passed || f.Outcome == threshold.Crossed) {
+		if f := &j.Findings[i]; f.Arm == 1 &&
+			(f.Known || f.Value != 0 || f.Outcome == threshold.Passed || f.Outcome == threshold.Crossed) {
 			t.Errorf("%s of the refused arm is %+v", f.Threshold, f)
 		}
 	}
@@ -243,7 +251,10 @@ func everyThreshold(a *claim.Analysis) []threshold.Threshold {
 			}
 			seen[m.ID] = true
 			all = append(all, threshold.Threshold{Text: m.ID, Metric: m.ID, Below: m.Higher, Limit: 1, LimitText: "1"},
-				threshold.Threshold{Text: m.ID + " +0%", Metric: m.ID, Below: m.Higher, Relative: true, Limit: 1, LimitText: "+0%"})
+				threshold.Threshold{
+					Text: m.ID + " +0%", Metric: m.ID, Below: m.Higher, Relative: true, Limit: 1,
+					LimitText: "+0%",
+				})
 		}
 	}
 	return all
@@ -271,7 +282,8 @@ func marked(t *testing.T, name string, r *result.Result, a *claim.Analysis) {
 	if mark.MatchString(off) || !mark.MatchString(on) || !mark.MatchString(text) {
 		t.Errorf("%s: refused values are not shown where they are asked for, and only there", name)
 	}
-	if !strings.Contains(page, `id="show-refused">`) || !strings.Contains(page, `<s class="refused-value" tabindex="0" title="refused: `) {
+	if !strings.Contains(page, `id="show-refused">`) ||
+		!strings.Contains(page, `<s class="refused-value" tabindex="0" title="refused: `) {
 		t.Errorf("%s: the page has no switch, or nothing that it shows", name)
 	}
 	if a.Capacity != nil {
@@ -309,7 +321,8 @@ func TestWithRefusedChangesNothing(t *testing.T) {
 	if !bytes.Equal(before, shown) {
 		t.Error("the analysis differs")
 	}
-	if slices.ContainsFunc(a.Loads[0].Rows, func(row claim.Row) bool { return row.Cells[1].Estimate.ShownRefused() != nil }) {
+	if slices.ContainsFunc(a.Loads[0].Rows,
+		func(row claim.Row) bool { return row.Cells[1].Estimate.ShownRefused() != nil }) {
 		t.Error("the analysis that was copied shows what was refused")
 	}
 }
@@ -321,7 +334,10 @@ func TestShortCurveSaysWhyFiguresAreMissing(t *testing.T) {
 	}
 	t.Parallel()
 	rising := resulttest.Rising()
-	for name, r := range map[string]*result.Result{"refused": resulttest.Refuse(resulttest.Curves()), "rising": rising} {
+	for name, r := range map[string]*result.Result{
+		"refused": resulttest.Refuse(resulttest.Curves()),
+		"rising":  rising,
+	} {
 		a := analyse.Result(r)
 		s := report.Summarise(r, &a, nil)
 		dashes := 0
@@ -332,8 +348,11 @@ func TestShortCurveSaysWhyFiguresAreMissing(t *testing.T) {
 						continue
 					}
 					dashes++
-					if c.Mark == "" || !slices.ContainsFunc(s.Refused, func(line string) bool { return strings.HasPrefix(line, c.Mark+" ") }) {
-						t.Errorf("%s: nothing says why %s of %s is missing: %+v, %q", name, column.Head, table.Names[i], c, s.Refused)
+					if c.Mark == "" ||
+						!slices.ContainsFunc(s.Refused,
+							func(line string) bool { return strings.HasPrefix(line, c.Mark+" ") }) {
+						t.Errorf("%s: nothing says why %s of %s is missing: %+v, %q", name, column.Head, table.Names[i],
+							c, s.Refused)
 					}
 				}
 			}

@@ -40,10 +40,12 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%v with %d digits: %q, want %q", c.value, c.digits, got, c.want)
 		}
 	}
-	if got := report.Margin(0.03) + " " + report.Margin(0.005) + " " + report.Percent(0.0214); got != "±3 % ±0.5 % 2.1 %" {
+	if got := report.Margin(0.03) + " " + report.Margin(0.005) + " " +
+		report.Percent(0.0214); got != "±3 % ±0.5 % 2.1 %" {
 		t.Errorf("%q", got)
 	}
-	if got := report.Duration(49005*time.Nanosecond) + " " + report.Duration(18470*time.Microsecond); got != "49.0 µs 18.5 ms" {
+	if got := report.Duration(49005*time.Nanosecond) + " " +
+		report.Duration(18470*time.Microsecond); got != "49.0 µs 18.5 ms" {
 		t.Errorf("%q", got)
 	}
 }
@@ -123,7 +125,10 @@ func pick(rounds int, cost ...float64) *result.Result {
 	for i := range arms {
 		arms[i].ServerCPU = time.Duration(1000 * cost[i])
 	}
-	return resulttest.Make(resulttest.Setting{Arms: arms, Loads: []plan.Load{{InFlight: 1}}, Rounds: rounds, Seed: 4, Noise: 0.01})
+	return resulttest.Make(resulttest.Setting{
+		Arms: arms, Loads: []plan.Load{{InFlight: 1}}, Rounds: rounds, Seed: 4,
+		Noise: 0.01,
+	})
 }
 
 func TestSentences(t *testing.T) {
@@ -133,10 +138,25 @@ func TestSentences(t *testing.T) {
 		r    *result.Result
 		want []string // parts, in order
 	}{
-		{"the first is best", pick(20, 24, 32), []string{"With 1 call in flight, http1-proto is cheapest on the server: ", " µs of CPU per request; grpc costs ", " % more (95 % CI ", ")."}},
-		{"another is best", pick(20, 24, 18), []string{"grpc is cheapest on the server; against http1-proto (", "grpc costs ", " % less (95 % CI "}},
-		{"none is", pick(20, 24, 24), []string{"With 1 call in flight, against http1-proto (", "grpc is equivalent within ±3 %."}},
-		{"too few rounds", pick(4, 24, 32), []string{"nothing is claimed yet: 4 rounds have both arms, a claim needs 10."}},
+		{
+			"the first is best", pick(20, 24, 32),
+			[]string{
+				"With 1 call in flight, http1-proto is cheapest on the server: ",
+				" µs of CPU per request; grpc costs ", " % more (95 % CI ", ").",
+			},
+		},
+		{
+			"another is best", pick(20, 24, 18),
+			[]string{"grpc is cheapest on the server; against http1-proto (", "grpc costs ", " % less (95 % CI "},
+		},
+		{
+			"none is", pick(20, 24, 24),
+			[]string{"With 1 call in flight, against http1-proto (", "grpc is equivalent within ±3 %."},
+		},
+		{
+			"too few rounds", pick(4, 24, 32),
+			[]string{"nothing is claimed yet: 4 rounds have both arms, a claim needs 10."},
+		},
 		{"one arm", resulttest.OneArm(), []string{"http1-proto's server CPU per request: ", " (95 % CI "}},
 		{"nothing", resulttest.Short(0), []string{"With 1 call in flight, nothing was measured."}},
 		{"an open loop", resulttest.Open(), []string{"At 2,000/s Poisson, ", " p99 response time"}},

@@ -22,7 +22,8 @@ func SelfTestBlocks(r *result.Result) []block.Block {
 			{Name: "machine", Text: Machine(r.Environment)},
 			{Name: "result", Text: r.ID + ", " + r.Began.UTC().Format("2 January 2006, 15:04") + " UTC"},
 		},
-		block.Pause{}, t,
+		block.Pause{},
+		t,
 	}
 	for _, test := range s.Tests {
 		row := block.Texts(test.Name, Tested(test), strconv.Itoa(len(test.Figures)),

@@ -33,7 +33,8 @@ func Sentence(p plan.Plan, l *claim.LoadAnalysis) string {
 	case !first.Known:
 		return start + "nothing can be compared: " + l.Arms[0].Name + ": " + first.Why + "."
 	case len(row.Cells) == 1:
-		return start + fmt.Sprintf("%s's %s: %s%s.", l.Arms[0].Name, m.Title, With(first, unit)+Marks(&l.Arms[0], m), bounds(first, unit))
+		return start + fmt.Sprintf("%s's %s: %s%s.", l.Arms[0].Name, m.Title, With(first, unit)+Marks(&l.Arms[0], m),
+			bounds(first, unit))
 	}
 	best, shared := champion(l)
 	figure := With(first, unit) + Marks(&l.Arms[0], m) + w.of
@@ -47,7 +48,8 @@ func Sentence(p plan.Plan, l *claim.LoadAnalysis) string {
 	case best > 0:
 		start += fmt.Sprintf("%s %s; against %s (%s), ", l.Arms[best].Name, top, l.Arms[0].Name, figure)
 	case len(shared) > 1 && len(shared) < len(l.Arms):
-		start += fmt.Sprintf("%s share the first place; against %s (%s), ", List(names(l, shared)), l.Arms[0].Name, figure)
+		start += fmt.Sprintf("%s share the first place; against %s (%s), ", List(names(l, shared)), l.Arms[0].Name,
+			figure)
 	default:
 		start += fmt.Sprintf("against %s (%s), ", l.Arms[0].Name, figure)
 	}
@@ -106,7 +108,10 @@ func others(l *claim.LoadAnalysis, row *claim.Row, w worded) []string {
 		return said
 	}
 	m, _ := kinds.MetricOf(l, row.Metric) // known: Sentence looked it up
-	for _, v := range []claim.Verdict{claim.Better, claim.Worse, claim.Equivalent, claim.Inconclusive, claim.TooFew, claim.Unmeasured, claim.Unsteady, claim.Invalid} {
+	for _, v := range []claim.Verdict{
+		claim.Better, claim.Worse, claim.Equivalent, claim.Inconclusive, claim.TooFew,
+		claim.Unmeasured, claim.Unsteady, claim.Invalid,
+	} {
 		var named []string
 		for a, c := range row.Cells {
 			if c.Difference != nil && c.Difference.Verdict == v {

@@ -35,7 +35,9 @@ func TestStepsInEveryForm(t *testing.T) {
 	figure := rows[1][2].Text
 	struck := regexp.MustCompile(`<s class="refused-value"[^>]*>` + figure) // a page shows what was refused, marked
 	forms := map[string]func(*bytes.Buffer, *result.Result) error{
-		"terminal": func(w *bytes.Buffer, r *result.Result) error { return terminal.Write(w, r, terminal.Style{Width: 100}) },
+		"terminal": func(w *bytes.Buffer, r *result.Result) error {
+			return terminal.Write(w, r, terminal.Style{Width: 100})
+		},
 		"markdown": func(w *bytes.Buffer, r *result.Result) error { return markdown.Write(w, r) },
 		"page":     func(w *bytes.Buffer, r *result.Result) error { return html.Write(w, r) },
 	}
@@ -63,7 +65,8 @@ func TestStepsInEveryForm(t *testing.T) {
 	if err := json.Write(&document, sound); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(sheet.String(), ",step-2-list-p50,"); n != 24 || strings.Contains(sheet.String(), ",step-2-list-p50,,") {
+	if n := strings.Count(sheet.String(), ",step-2-list-p50,"); n != 24 ||
+		strings.Contains(sheet.String(), ",step-2-list-p50,,") {
 		t.Errorf("%d rows of a step in CSV", n)
 	}
 	if n := strings.Count(refused.String(), ",step-2-list-p50,,ns,"); n != 24 {

@@ -79,9 +79,11 @@ func slowColumns(column func(string, func(*claim.StreamState) string) armColumn)
 // streamCaption says what the columns are of.
 func streamCaption(l *claim.LoadAnalysis) string {
 	if l.Slow {
-		return "Events of all streams together since they began, at the end of a slice, on average: buffered is sent and neither read nor dropped, pushed back is due and not yet sent."
+		return "Events of all streams together since they began, at the end of a slice, on average: buffered is sent " +
+			"and neither read nor dropped, pushed back is due and not yet sent."
 	}
-	return "Rates are of all streams together unless it says each; missing, twice, out of order and wrong are of all rounds, and one is enough for no figure."
+	return "Rates are of all streams together unless it says each; missing, twice, out of order and wrong are of all " +
+		"rounds, and one is enough for no figure."
 }
 
 // events writes a number without digits behind the point.

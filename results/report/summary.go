@@ -179,7 +179,10 @@ func (s *summary) key(loads []*claim.LoadAnalysis) {
 		parts = append(parts, "%: compared with "+s.r.ArmName(0))
 	}
 	for _, k := range []struct{ sign, means string }{
-		{signBetter, "better"}, {signWorse, "worse"}, {signSame, "the same within " + Margin(s.r.Plan.Equivalent)}, {signOpen, "not decided"},
+		{signBetter, "better"},
+		{signWorse, "worse"},
+		{signSame, "the same within " + Margin(s.r.Plan.Equivalent)},
+		{signOpen, "not decided"},
 	} {
 		if signs[k.sign] {
 			parts = append(parts, k.sign+" "+k.means)
@@ -278,7 +281,9 @@ func (s *summary) trust(loads []*claim.LoadAnalysis) {
 		s.Trust = append(s.Trust, Capitalised(text)+".")
 	}
 	if c := s.r.Certificate; c != nil && calibration.Loudness(c.Noise) != "quiet" {
-		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
+		s.Trust = append(s.Trust,
+			fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.",
+				Percent(c.Noise.Others), Percent(c.Noise.Steal)))
 	}
 }
 
@@ -354,7 +359,8 @@ func next(r *result.Result, a *claim.Analysis, loads []*claim.LoadAnalysis) []St
 	switch {
 	case Factorial(r):
 		steps = append(steps, Step{"wirelab explain " + id, "which part is whose"})
-	case a.Capacity == nil && slices.ContainsFunc(loads, func(l *claim.LoadAnalysis) bool { return claimed(l, l.Primary) }):
+	case a.Capacity == nil && slices.ContainsFunc(loads,
+		func(l *claim.LoadAnalysis) bool { return claimed(l, l.Primary) }):
 		steps = append(steps, Step{"wirelab replay " + id, "does it hold again?"})
 	default:
 		steps = append(steps, Step{"wirelab doctor", "check this machine"})

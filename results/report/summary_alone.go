@@ -29,7 +29,10 @@ func (s *summary) alone(loads []*claim.LoadAnalysis) bool {
 
 // aloneLooked are the metrics of one arm alone, the first of most weight.
 func aloneLooked(l *claim.LoadAnalysis) []metric.Metric {
-	ids := []string{plan.Throughput, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999, plan.ServerCPU, plan.DatabaseCPU}
+	ids := []string{
+		plan.Throughput, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999,
+		plan.ServerCPU, plan.DatabaseCPU,
+	}
 	if l.Open {
 		ids = ids[1:]
 	}
@@ -104,7 +107,8 @@ func (s *summary) aloneSaid(loads []*claim.LoadAnalysis) []string {
 	if len(loads) > detailed {
 		most := loads[0]
 		for _, l := range loads {
-			if row := l.Row(plan.Throughput); row != nil && row.Cells[0].Estimate.Value > most.Row(plan.Throughput).Cells[0].Estimate.Value {
+			if row := l.Row(plan.Throughput); row != nil &&
+				row.Cells[0].Estimate.Value > most.Row(plan.Throughput).Cells[0].Estimate.Value {
 				most = l
 			}
 		}
@@ -137,7 +141,8 @@ func (s *summary) aloneUnder(l *claim.LoadAnalysis) string {
 	var did []string
 	if rate, e, ok := known(plan.Throughput); ok {
 		m, _ := kinds.MetricOf(l, plan.Throughput)
-		did = append(did, "answers "+strings.Replace(rate, "/s", "", 1)+" requests per second"+bounds(e, RowUnit(m, l.Row(plan.Throughput))))
+		did = append(did, "answers "+strings.Replace(rate, "/s", "", 1)+" requests per second"+bounds(e,
+			RowUnit(m, l.Row(plan.Throughput))))
 	}
 	var times []string
 	if p50, _, ok := known(plan.ResponseP50); ok {
@@ -149,7 +154,8 @@ func (s *summary) aloneUnder(l *claim.LoadAnalysis) string {
 	var text string
 	switch {
 	case len(did) == 0 && len(times) == 0:
-		return fmt.Sprintf("%s, %s%s.%s", Load(s.r.Plan, l.Load), nothingShown(&l.Arms[0]), s.aloneWhy(l), costs(l, known))
+		return fmt.Sprintf("%s, %s%s.%s", Load(s.r.Plan, l.Load), nothingShown(&l.Arms[0]), s.aloneWhy(l),
+			costs(l, known))
 	case len(did) == 0:
 		text = name + " answers " + strings.Replace(List(times), "of them", "of its calls", 1)
 	case len(times) == 0:
@@ -209,5 +215,6 @@ func aloneFailed(l *claim.LoadAnalysis) string {
 	if len(parts) > shownFindings {
 		parts = append(parts[:shownFindings], "others")
 	}
-	return fmt.Sprintf("%s failed: %s.", Plural(int(total), "call"), List(parts)) //nolint:gosec // so many calls are never made
+	return fmt.Sprintf("%s failed: %s.", Plural(int(total), "call"),
+		List(parts)) //nolint:gosec // so many calls are never made
 }

@@ -104,12 +104,15 @@ func (s *summary) decided(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row
 	first := row.Cells[0].Estimate
 	switch {
 	case !first.Known:
-		return fmt.Sprintf("nothing can be compared in %s: %s has no figure%s", m.Title, l.Arms[0].Name, s.because(l, m, 0))
+		return fmt.Sprintf("nothing can be compared in %s: %s has no figure%s", m.Title, l.Arms[0].Name,
+			s.because(l, m, 0))
 	case len(row.Cells) == 1:
-		return fmt.Sprintf("the %s of %s is %s%s", m.Title, l.Arms[0].Name, With(first, RowUnit(m, row))+Marks(&l.Arms[0], m), bounds(first, RowUnit(m, row)))
+		return fmt.Sprintf("the %s of %s is %s%s", m.Title, l.Arms[0].Name,
+			With(first, RowUnit(m, row))+Marks(&l.Arms[0], m), bounds(first, RowUnit(m, row)))
 	case len(row.Cells) == 2:
 		if !row.Cells[1].Estimate.Known {
-			return fmt.Sprintf("nothing can be compared in %s: %s has no figure%s", m.Title, l.Arms[1].Name, s.because(l, m, 1))
+			return fmt.Sprintf("nothing can be compared in %s: %s has no figure%s", m.Title, l.Arms[1].Name,
+				s.because(l, m, 1))
 		}
 		return against(m, l.Arms[1].Name, l.Arms[0].Name, row.Cells[1].Difference)
 	}
@@ -147,9 +150,11 @@ func (s *summary) ranked(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row)
 		}
 		parts = append(parts, text)
 	case len(shared) > 1 && len(shared) <= listed && len(shared) < len(l.Arms):
-		parts = append(parts, fmt.Sprintf("%s %s, with no clear difference between them", List(names(l, shared)), strings.Replace(top, "is ", "are ", 1)))
+		parts = append(parts, fmt.Sprintf("%s %s, with no clear difference between them", List(names(l, shared)),
+			strings.Replace(top, "is ", "are ", 1)))
 	case len(shared) > 1:
-		parts = append(parts, fmt.Sprintf("%d of %d arms share the first place in %s", len(shared), len(l.Arms), m.Title))
+		parts = append(parts, fmt.Sprintf("%d of %d arms share the first place in %s", len(shared), len(l.Arms),
+			m.Title))
 	}
 	if best < 0 && len(shared) == 0 {
 		if arm := extreme(row, claim.Better); arm > 0 {
@@ -240,7 +245,8 @@ func against(m metric.Metric, name, base string, d *claim.Difference) string {
 		return fmt.Sprintf("%s and %s have the same %s, within %s", name, base, m.Title, Margin(d.Margin))
 	case d.Verdict == claim.Inconclusive:
 		low, high, _ := strings.Cut(strings.Trim(Interval(d), "[]"), ", ")
-		text := fmt.Sprintf("there is no clear difference in %s between %s and %s yet (%s, 95 %% CI %s to %s)", m.Title, name, base, Change(d), low, high)
+		text := fmt.Sprintf("there is no clear difference in %s between %s and %s yet (%s, 95 %% CI %s to %s)", m.Title,
+			name, base, Change(d), low, high)
 		if d.More > 0 && d.More <= manyRounds {
 			text += fmt.Sprintf("; about %s more rounds would decide", phrases.Thousands(uint64(d.More)))
 		}
@@ -254,8 +260,10 @@ func comparedBy(m metric.Metric, name, base, by string, more bool) string {
 	word := map[bool]string{true: "more", false: "less"}[more]
 	fewer := map[bool]string{true: "more", false: "fewer"}[more]
 	where := map[string]string{
-		plan.ServerCPU: "the server", plan.EventServerCPU: "the server", plan.ClientCPU: "the client", plan.EventClientCPU: "the client",
-		plan.DatabaseCPU: "the database", plan.EventDatabaseCPU: "the database", plan.BackendCPU: "server and database",
+		plan.ServerCPU: "the server", plan.EventServerCPU: "the server", plan.ClientCPU: "the client",
+		plan.EventClientCPU: "the client",
+		plan.DatabaseCPU:    "the database", plan.EventDatabaseCPU: "the database",
+		plan.BackendCPU: "server and database",
 	}[m.ID]
 	per := strings.TrimPrefix(m.Title[strings.LastIndex(m.Title, " per ")+1:], "per ")
 	switch {
@@ -323,7 +331,8 @@ func (s *summary) speed(l *claim.LoadAnalysis) string {
 		for arm, c := range l.Row(m.ID).Cells {
 			if shown++; c.Estimate.Known {
 				known++
-			} else if mark := s.refusals.markOf(s.r.Plan, l, arm, heads(l, m)); mark != "" && !strings.Contains(refused, mark) && gated(&l.Arms[arm], m) {
+			} else if mark := s.refusals.markOf(s.r.Plan, l, arm, heads(l, m)); mark != "" &&
+				!strings.Contains(refused, mark) && gated(&l.Arms[arm], m) {
 				refused += mark
 			}
 		}
@@ -340,10 +349,12 @@ func (s *summary) speed(l *claim.LoadAnalysis) string {
 	}
 	m, err := kinds.MetricOf(l, id)
 	row := l.Row(id)
-	if err != nil || id == l.Primary || row == nil || row.Cells[1].Difference == nil || !row.Cells[1].Difference.Verdict.Claim() {
+	if err != nil || id == l.Primary || row == nil || row.Cells[1].Difference == nil ||
+		!row.Cells[1].Difference.Verdict.Claim() {
 		return ""
 	}
-	return capital(capitalisedUnlessName(against(m, l.Arms[1].Name, l.Arms[0].Name, row.Cells[1].Difference), l.Arms[1].Name)) + "."
+	return capital(capitalisedUnlessName(against(m, l.Arms[1].Name, l.Arms[0].Name, row.Cells[1].Difference),
+		l.Arms[1].Name)) + "."
 }
 
 // capitalisedUnlessName begins a sentence; a name stays as it is written.

@@ -73,7 +73,9 @@ func (s *summary) attributed(m metric.Metric, at *explain.Attribution, where str
 		where += "With " + at.Where + ": "
 	}
 	if at.Total == nil {
-		s.Answer = append(s.Answer, fmt.Sprintf("%sThe difference between %s and %s cannot be taken apart: %s.", where, from, to, trimmedStop(at.Why)))
+		s.Answer = append(s.Answer,
+			fmt.Sprintf("%sThe difference between %s and %s cannot be taken apart: %s.", where, from, to,
+				trimmedStop(at.Why)))
 		return
 	}
 	text := where + against(m, to, from, at.Total.Difference)
@@ -102,7 +104,8 @@ func (s *summary) attributed(m metric.Metric, at *explain.Attribution, where str
 		}
 		t.Names = append(t.Names, name)
 		d := share.Difference
-		columns[0].Cells = append(columns[0].Cells, SummaryCell{Value: Points(&share), Mark: signOf(d.Verdict), Tone: ToneOf(d.Verdict)})
+		columns[0].Cells = append(columns[0].Cells,
+			SummaryCell{Value: Points(&share), Mark: signOf(d.Verdict), Tone: ToneOf(d.Verdict)})
 		columns[1].Cells = append(columns[1].Cells, SummaryCell{Value: Interval(d)})
 		columns[2].Cells = append(columns[2].Cells, SummaryCell{Value: step})
 	}
@@ -155,7 +158,9 @@ func SummariseAgreement(was, here *result.Result, a *history.Agreement) Summary 
 	marked, _ := Marked(was, nil)
 	s := Summary{Answer: []string{Agreed(a)}}
 	if n := len(a.Environment); n > 0 {
-		s.Answer = append(s.Answer, fmt.Sprintf("It is not the same machine or build (%s), so conclusions may rightly differ.", Plural(n, "difference")))
+		s.Answer = append(s.Answer,
+			fmt.Sprintf("It is not the same machine or build (%s), so conclusions may rightly differ.",
+				Plural(n, "difference")))
 	}
 	t := SummaryTable{Title: "Primary conclusions"}
 	columns := []SummaryColumn{{Head: "original"}, {Head: "here"}, {Head: "conclusion"}}
@@ -183,9 +188,13 @@ func SummariseAgreement(was, here *result.Result, a *history.Agreement) Summary 
 		s.Tables = append(s.Tables, t)
 	}
 	s.Refused = unheld(a)
-	s.Trust = []string{fmt.Sprintf("Original %s, %s; here %s, %s.", was.ID, Plural(len(was.Rounds), "round"), here.ID, Plural(len(here.Rounds), "round"))}
+	s.Trust = []string{fmt.Sprintf("Original %s, %s; here %s, %s.", was.ID, Plural(len(was.Rounds), "round"), here.ID,
+		Plural(len(here.Rounds), "round"))}
 	if here.ID != "" {
-		s.Next = []Step{{"wirelab results show " + here.ID, "what was measured here"}, {"wirelab results show " + here.ID + " --full", "every figure"}}
+		s.Next = []Step{
+			{"wirelab results show " + here.ID, "what was measured here"},
+			{"wirelab results show " + here.ID + " --full", "every figure"},
+		}
 	}
 	return s
 }
@@ -245,14 +254,19 @@ func SummariseDecisions(id string, tables []DecisionTable) Summary {
 			s.Points = append(append(s.Points, "When to use which: "+t.Title), rows...)
 		}
 		if untried > 0 {
-			s.Refused = append(s.Refused, fmt.Sprintf("not measured: what happens in %s of parts; --full says which commands measure it", Plural(untried, "failure")))
+			s.Refused = append(s.Refused,
+				fmt.Sprintf("not measured: what happens in %s of parts; --full says which commands measure it",
+					Plural(untried, "failure")))
 		}
 	}
 	if early {
 		s.Key = append(s.Key, earlyMark+" answers before the entry is durable")
 	}
 	if id != "" {
-		s.Next = []Step{{"wirelab decide " + id + " --full", "the others, conditions and promises"}, {"wirelab report " + id + " -o report.html", "the same as a page"}}
+		s.Next = []Step{
+			{"wirelab decide " + id + " --full", "the others, conditions and promises"},
+			{"wirelab report " + id + " -o report.html", "the same as a page"},
+		}
 	}
 	return s
 }

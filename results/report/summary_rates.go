@@ -19,11 +19,19 @@ func (s *summary) curves() {
 }
 
 // curveHeads says what the short heads mean: with long ones a terminal of 80 columns has no room for the last.
-const curveHeads = "keeps up: at this rate still · not at: from this rate on no more · answers: at most, in overload too"
+const curveHeads = "keeps up: at this rate still · not at: from this rate on no more · answers: at most, in " +
+	"overload too"
 
 func (s *summary) curve(c *claim.Curve) {
 	t := SummaryTable{Title: "Rates, " + c.Operation}
-	columns := []SummaryColumn{{Head: "knee"}, {Head: "p50 there"}, {Head: "p99 there"}, {Head: "keeps up"}, {Head: "not at"}, {Head: "answers"}}
+	columns := []SummaryColumn{
+		{Head: "knee"},
+		{Head: "p50 there"},
+		{Head: "p99 there"},
+		{Head: "keeps up"},
+		{Head: "not at"},
+		{Head: "answers"},
+	}
 	var bears, silent, collapses []string
 	for arm := range c.Arms {
 		a := &c.Arms[arm]
@@ -54,7 +62,9 @@ func (s *summary) curve(c *claim.Curve) {
 			columns[i].Cells = append(columns[i].Cells, cell)
 		}
 		if a.Collapse.Known {
-			collapses = append(collapses, fmt.Sprintf("%s collapses at %s: it answers %s %% fewer requests than at %s.", a.Name, rate(a.Collapse.Rate), unsigned(a.Collapse.By.Value, 0), rate(a.Collapse.Low)))
+			collapses = append(collapses,
+				fmt.Sprintf("%s collapses at %s: it answers %s %% fewer requests than at %s.", a.Name,
+					rate(a.Collapse.Rate), unsigned(a.Collapse.By.Value, 0), rate(a.Collapse.Low)))
 		}
 	}
 	t.Columns = columns
@@ -155,7 +165,13 @@ func (s *summary) capacity() {
 		return
 	}
 	t := SummaryTable{Title: "Capacity, " + strings.ReplaceAll(c.Objective, ",", ", ")}
-	columns := []SummaryColumn{{Head: "capacity"}, {Head: "95 % CI"}, {Head: "against first"}, {Head: "95 % CI"}, {Head: "verdict"}}
+	columns := []SummaryColumn{
+		{Head: "capacity"},
+		{Head: "95 % CI"},
+		{Head: "against first"},
+		{Head: "95 % CI"},
+		{Head: "verdict"},
+	}
 	found, claims := 0, 0
 	var first []string
 	for i := range c.Arms {
@@ -190,7 +206,8 @@ func (s *summary) capacity() {
 		s.Answer = append(s.Answer, "Nothing can be claimed yet of which arm bears more.")
 	}
 	if found > 0 {
-		s.Answer = append(s.Answer, fmt.Sprintf("With %s kept, %s.", strings.ReplaceAll(c.Objective, ",", " and "), List(first)))
+		s.Answer = append(s.Answer,
+			fmt.Sprintf("With %s kept, %s.", strings.ReplaceAll(c.Objective, ",", " and "), List(first)))
 	}
 	for i := range c.Arms {
 		if d := c.Arms[i].Difference; d != nil && d.Verdict.Claim() {

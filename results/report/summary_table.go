@@ -175,7 +175,8 @@ func (s *summary) bytes(l *claim.LoadAnalysis, rows []int) (SummaryColumn, bool)
 	for _, arm := range rows {
 		v, ok := total(arm)
 		if !ok {
-			column.Cells = append(column.Cells, SummaryCell{Value: Absent, Mark: s.refusals.add(s.r.Plan, l, m, arm, column.Head)})
+			column.Cells = append(column.Cells,
+				SummaryCell{Value: Absent, Mark: s.refusals.add(s.r.Plan, l, m, arm, column.Head)})
 			continue
 		}
 		cell := SummaryCell{Value: Significant(v/unit.Size, 3)}

@@ -55,7 +55,8 @@ func placed(r *result.Result) string {
 	case len(elsewhere) == 0:
 		return "server on CPU " + numbers(p.ServerCPUs) + ", " + driver
 	}
-	return strings.Join(filled(oursAt(r, len(elsewhere), pinned), driver, "where "+List(elsewhere)+" "+choose(len(elsewhere) == 1, "runs is its own", "run is their own")), ", ")
+	return strings.Join(filled(oursAt(r, len(elsewhere), pinned), driver,
+		"where "+List(elsewhere)+" "+choose(len(elsewhere) == 1, "runs is its own", "run is their own")), ", ")
 }
 
 // oursAt says where the servers ran that we placed, beside so many that we did not.
@@ -80,7 +81,8 @@ func lasting(r *result.Result) string {
 	if len(all) == 0 {
 		return ""
 	}
-	text := List(all) + choose(len(all) == 1, " is", " are") + " not started afresh each round: a runtime that compiles while it runs is warmer in the last than in the first"
+	text := List(all) + choose(len(all) == 1, " is", " are") +
+		" not started afresh each round: a runtime that compiles while it runs is warmer in the last than in the first"
 	if slices.ContainsFunc(r.Plan.Arms, func(a plan.Arm) bool { return a.Target == "" }) {
 		text += ", and the other servers begin anew"
 	}

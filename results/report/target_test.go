@@ -32,7 +32,8 @@ func TestTargetsServerIsNotOurs(t *testing.T) {
 	r.Minor, r.Plan.Arms[1].Server = 2, ""
 	r.Plan.Arms[1].Target = "127.0.0.1:9000"
 	text := report.Arm(r, 1)
-	if ours == "" || strings.Contains(text, "server "+ours) || strings.Contains(text, "both sides") || !strings.Contains(text, "server unknown, at 127.0.0.1:9000") {
+	if ours == "" || strings.Contains(text, "server "+ours) || strings.Contains(text, "both sides") ||
+		!strings.Contains(text, "server unknown, at 127.0.0.1:9000") {
 		t.Errorf("%q", text)
 	}
 	var sheet strings.Builder
@@ -43,7 +44,8 @@ func TestTargetsServerIsNotOurs(t *testing.T) {
 		t.Error("the sheet does not say that the server is unknown")
 	}
 	r.Plan.Arms[1].Server, r.Arms[1].Server = "tonic", "tonic"
-	if text := report.Arm(r, 1); !strings.Contains(text, "server tonic") || !strings.Contains(text, "server at 127.0.0.1:9000") {
+	if text := report.Arm(r, 1); !strings.Contains(text, "server tonic") ||
+		!strings.Contains(text, "server at 127.0.0.1:9000") {
 		t.Errorf("%q", text)
 	}
 }
@@ -58,7 +60,10 @@ func TestPlaceOfTargets(t *testing.T) {
 		want    string
 	}{
 		{"one that nobody knows", nil, false, "other servers on CPU 0, driver on CPU 1, where B runs is its own"},
-		{"found by its port", &result.Process{PIDs: []int{7}, ByPort: true}, false, "other servers on CPU 0, driver on CPU 1, where B runs is its own"},
+		{
+			"found by its port", &result.Process{PIDs: []int{7}, ByPort: true}, false,
+			"other servers on CPU 0, driver on CPU 1, where B runs is its own",
+		},
 		{"pinned", &result.Process{PIDs: []int{7}, CPUs: []int{0}}, false, "server on CPU 0, driver on CPU 1"},
 		{"all", nil, true, "driver on CPU 1, where A and B run is their own"},
 	} {

@@ -147,7 +147,10 @@ func Judged(p plan.Plan, j *threshold.Judgement) string {
 		}
 		return fmt.Sprintf("Pass: all %d comparisons are proved to be within their limits.", n)
 	}
-	start := map[threshold.Outcome]string{threshold.Crossed: "Fail", threshold.Undecided: "Inconclusive", threshold.Spoiled: "Invalid"}[j.Outcome]
+	start := map[threshold.Outcome]string{
+		threshold.Crossed: "Fail", threshold.Undecided: "Inconclusive",
+		threshold.Spoiled: "Invalid",
+	}[j.Outcome]
 	if n > 1 {
 		start += fmt.Sprintf(" (%d of %d)", len(found), n)
 	}
@@ -171,9 +174,13 @@ func JudgedNotes(j *threshold.Judgement) []string {
 			who.Add(reason{f.Threshold, f.Why}, f.ArmName+" ("+f.LoadName+")")
 		}
 	}
-	notes := who.Each(func(of reason, names []string) string { return of.threshold + ", " + List(names) + ": " + of.why })
+	notes := who.Each(func(of reason, names []string) string {
+		return of.threshold + ", " + List(names) + ": " +
+			of.why
+	})
 	if j.Compared > 1 {
-		notes = append(notes, fmt.Sprintf("failures are adjusted for %d comparisons (Holm); to pass, each interval alone must keep its limit", j.Compared))
+		notes = append(notes, fmt.Sprintf("failures are adjusted for %d comparisons (Holm); to pass, each interval "+
+			"alone must keep its limit", j.Compared))
 	}
 	return notes
 }

@@ -22,7 +22,8 @@ func Unread(r *result.Result) string {
 	}
 	by := "by a later wirelab, or somebody added to it"
 	if r.Minor > result.Minor {
-		by = fmt.Sprintf("by a later wirelab (form %d.%d, this one knows %d.%d)", r.Schema, r.Minor, result.Schema, result.Minor)
+		by = fmt.Sprintf("by a later wirelab (form %d.%d, this one knows %d.%d)", r.Schema, r.Minor, result.Schema,
+			result.Minor)
 	}
 	return fmt.Sprintf("%s was written %s: it is shown as far as it is understood, without %s", r.ID, by, named)
 }

@@ -115,7 +115,8 @@ func Validity(l *claim.LoadAnalysis) []string {
 			for i, c := range failed {
 				names[i] = string(c.Gate) + measured(c)
 			}
-			text = fmt.Sprintf(": %d of %d checks passed; failed: %s", len(arm.Checks)-len(failed), len(arm.Checks), strings.Join(names, ", "))
+			text = fmt.Sprintf(": %d of %d checks passed; failed: %s", len(arm.Checks)-len(failed), len(arm.Checks),
+				strings.Join(names, ", "))
 		}
 		for _, c := range arm.Checks {
 			if c.OK && c.Limited {

@@ -49,7 +49,10 @@ func TestFailedChecksAreExplained(t *testing.T) {
 		{
 			"a generator at nine tenths", func(t *result.Trial) { t.Driver.CPU = t.Driver.Wall * 9 / 10 },
 			"grpc: 15 of 16 checks passed; failed: generator CPU (90 %, limit 70 %)",
-			[]string{"grpc: times and throughput are invalid: generator too busy: it used up to 90.0 %", "; to change: --driver raw, fewer calls in flight"},
+			[]string{
+				"grpc: times and throughput are invalid: generator too busy: it used up to 90.0 %",
+				"; to change: --driver raw, fewer calls in flight",
+			},
 			false,
 		},
 		{
@@ -92,7 +95,10 @@ func TestFailedChecksAreExplained(t *testing.T) {
 func TestMarksStandBesideFigures(t *testing.T) {
 	t.Parallel()
 	l := change(func(t *result.Trial) { t.Floor.Service = resulttest.Times(1000, 120*time.Microsecond) })
-	for id, want := range map[string]string{plan.ResponseP50: "†", plan.Throughput: "†", plan.ServerCPU: "", plan.WireSent: ""} {
+	for id, want := range map[string]string{
+		plan.ResponseP50: "†", plan.Throughput: "†", plan.ServerCPU: "",
+		plan.WireSent: "",
+	} {
 		m, err := kinds.MetricByID(id)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +119,8 @@ func TestMarksStandBesideFigures(t *testing.T) {
 	}
 	busy := analyse.Result(r).Loads[0]
 	m, _ := kinds.MetricByID(plan.ResponseP99)
-	if legend := report.Legend(&busy); len(legend) != 1 || !strings.HasPrefix(legend[0], "‡ of a busy machine") || report.Marks(&busy.Arms[0], m) != "‡" {
+	if legend := report.Legend(&busy); len(legend) != 1 || !strings.HasPrefix(legend[0], "‡ of a busy machine") ||
+		report.Marks(&busy.Arms[0], m) != "‡" {
 		t.Errorf("legend %q, mark %q", legend, report.Marks(&busy.Arms[0], m))
 	}
 }
@@ -132,8 +139,14 @@ func TestNoiseOfTheWorstRound(t *testing.T) {
 		return ""
 	}
 	r := pick(10, 24, 32)
-	r.Rounds[2].Noise = result.Noise{Steal: 0.031, Others: 0.02, CPUPressure: 0.4, IOPressure: 0.11, Throttled: plan.Duration(12 * time.Millisecond)}
-	for _, want := range []string{"took 3.1 %", "processes 2.0 %", "for a CPU 40 %", "for I/O 11 %", "held back for 12.0 ms", "times a second"} {
+	r.Rounds[2].Noise = result.Noise{
+		Steal: 0.031, Others: 0.02, CPUPressure: 0.4, IOPressure: 0.11,
+		Throttled: plan.Duration(12 * time.Millisecond),
+	}
+	for _, want := range []string{
+		"took 3.1 %", "processes 2.0 %", "for a CPU 40 %", "for I/O 11 %",
+		"held back for 12.0 ms", "times a second",
+	} {
 		if !strings.Contains(noise(r), want) {
 			t.Errorf("%q lacks %q", noise(r), want)
 		}

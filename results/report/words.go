@@ -170,9 +170,15 @@ func words(m metric.Metric) worded {
 	case m.ID == plan.DatabaseCPU:
 		return worded{" of CPU per request", "is cheapest on the database", "costs %s more", "costs %s less"}
 	case m.ID == plan.BackendCPU:
-		return worded{" of CPU per request", "is cheapest on server and database together", "costs %s more", "costs %s less"}
+		return worded{
+			" of CPU per request", "is cheapest on server and database together", "costs %s more",
+			"costs %s less",
+		}
 	case m.ID == plan.PoolWait:
-		return worded{" of waiting for a connection per request", "is soonest served by the database", "waits %s longer", "waits %s less"}
+		return worded{
+			" of waiting for a connection per request", "is soonest served by the database",
+			"waits %s longer", "waits %s less",
+		}
 	case m.ID == plan.Throughput:
 		return worded{"", "is fastest", "answers %s more calls", "answers %s fewer calls"}
 	case m.Dimension == metric.Size:
@@ -216,7 +222,8 @@ func phrase(w worded, name string, d *claim.Difference) string {
 		if d.Exact {
 			return fmt.Sprintf("%s %s (exact)", name, fmt.Sprintf(form, amount+" %"))
 		}
-		return fmt.Sprintf("%s %s (95 %% CI %s to %s)", name, fmt.Sprintf(form, amount+" %"), unsigned(low, n), unsigned(high, n))
+		return fmt.Sprintf("%s %s (95 %% CI %s to %s)", name, fmt.Sprintf(form, amount+" %"), unsigned(low, n),
+			unsigned(high, n))
 	case claim.Equivalent:
 		if d.Exact {
 			return name + " is the same"
@@ -224,7 +231,8 @@ func phrase(w worded, name string, d *claim.Difference) string {
 		return fmt.Sprintf("%s is equivalent within %s", name, Margin(d.Margin))
 	case claim.Inconclusive:
 		if !Bounded(d) {
-			return fmt.Sprintf("%s is undecided: %s, %s for %s", name, Interval(d), MoreRounds(d.More), Margin(d.Margin))
+			return fmt.Sprintf("%s is undecided: %s, %s for %s", name, Interval(d), MoreRounds(d.More),
+				Margin(d.Margin))
 		}
 		return fmt.Sprintf("%s is undecided: %s %%, interval %s, %s for %s",
 			name, change(d.Ratio, decimals(d)), strings.Trim(Interval(d), "[]"), MoreRounds(d.More), Margin(d.Margin))

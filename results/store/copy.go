@@ -32,10 +32,12 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 	}
 	digest, err := result.Digest(found.JSON)
 	if err != nil {
-		return id, false, wirelab.Errorf(wirelab.Internal, "result %s is damaged where it is: %s", id, wirelab.Public(err).Message)
+		return id, false, wirelab.Errorf(wirelab.Internal, "result %s is damaged where it is: %s", id,
+			wirelab.Public(err).Message)
 	}
 	if found.Digest != "" && found.Digest != digest {
-		return id, false, wirelab.Errorf(wirelab.Internal, "result %s was edited where it is; wirelab verify %s tells more", id, id)
+		return id, false, wirelab.Errorf(wirelab.Internal,
+			"result %s was edited where it is; wirelab verify %s tells more", id, id)
 	}
 	packed, err := PackText(found.JSON)
 	if err != nil {
@@ -44,7 +46,8 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 	said := Origin("copied from another store", time.Now(), found.Digest != "")
 	packed.Origin = shortened(said + "; there: " + cmp.Or(found.Origin, "nobody noted how it came there"))
 	if err = to.PutPacked(ctx, packed); err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience) // what belongs to a copy comes with it
+		// what belongs to a copy comes with it
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience)
 		defer cancel()
 		if label := found.Summary.Label; label != "" {
 			_, err = to.SetLabel(ctx, id, label)
@@ -62,7 +65,8 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 		return id, false, nil
 	}
 	return id, false, wirelab.Errorf(wirelab.Conflict,
-		"result %s is in both stores, and they differ: %.16s… here, %.16s… there; nothing was changed", id, digest, there)
+		"result %s is in both stores, and they differ: %.16s… here, %.16s… there; nothing was changed", id, digest,
+		there)
 }
 
 // digestOf is the digest of a result in a store, taken now if none was.

@@ -96,8 +96,12 @@ func TestCopyRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, spoilt := range map[string]store.Stored{"edited": {JSON: edited}, "damaged": {Damage: "torn"}, "no JSON": {JSON: []byte("{")}} {
-		if _, _, err := store.Copy(t.Context(), altered{from, spoilt}, other, mine.ID); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
+	for name, spoilt := range map[string]store.Stored{
+		"edited": {JSON: edited}, "damaged": {Damage: "torn"},
+		"no JSON": {JSON: []byte("{")},
+	} {
+		if _, _, err := store.Copy(t.Context(), altered{from, spoilt}, other, mine.ID); err == nil ||
+			wirelab.CodeOf(err) != wirelab.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -35,20 +35,24 @@ func Check(r *result.Result) error {
 	case len(r.Plan.Arms) == 0 || len(r.Plan.Loads) == 0:
 		return wirelab.Errorf(wirelab.InvalidArgument, "result %s has a plan without arms or loads", r.ID)
 	case len(r.Arms) != len(r.Plan.Arms):
-		return wirelab.Errorf(wirelab.InvalidArgument, "result %s describes %d arms, its plan has %d", r.ID, len(r.Arms), len(r.Plan.Arms))
+		return wirelab.Errorf(wirelab.InvalidArgument, "result %s describes %d arms, its plan has %d", r.ID,
+			len(r.Arms), len(r.Plan.Arms))
 	}
 	for i, round := range r.Rounds {
 		for _, t := range round.Trials {
 			if t.Arm < 0 || t.Arm >= len(r.Arms) || t.Load < 0 || t.Load >= len(r.Plan.Loads) {
-				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d under load %d in its plan", r.ID, i, t.Arm, t.Load)
+				return wirelab.Errorf(wirelab.InvalidArgument,
+					"result %s, round %d: no arm %d under load %d in its plan", r.ID, i, t.Arm, t.Load)
 			}
 			if t.Response == nil || t.Service == nil || t.Lag == nil || t.Driver == nil {
-				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: a trial of arm %d is not whole", r.ID, i, t.Arm)
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: a trial of arm %d is not whole",
+					r.ID, i, t.Arm)
 			}
 		}
 		for _, f := range round.Failures {
 			if f.Arm < 0 || f.Arm >= len(r.Arms) {
-				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i, f.Arm)
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i,
+					f.Arm)
 			}
 		}
 	}
@@ -61,24 +65,28 @@ func checkCapacity(r *result.Result) error {
 		return nil
 	}
 	whole := func(t *result.Trial) bool {
-		return t.Response != nil && t.Service != nil && t.Lag != nil && t.Driver != nil && t.Arm >= 0 && t.Arm < len(r.Arms) && t.Load == 0
+		return t.Response != nil && t.Service != nil && t.Lag != nil && t.Driver != nil && t.Arm >= 0 &&
+			t.Arm < len(r.Arms) && t.Load == 0
 	}
 	for i, round := range r.Capacity.Rounds {
 		for _, s := range round.Searches {
 			if s.Arm < 0 || s.Arm >= len(r.Arms) {
-				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i, s.Arm)
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i,
+					s.Arm)
 			}
 			ok := whole(&s.Closed)
 			for j := range s.Probes {
 				ok = ok && whole(&s.Probes[j].Trial)
 			}
 			if !ok {
-				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: a search of arm %d is not whole", r.ID, i, s.Arm)
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: a search of arm %d is not whole",
+					r.ID, i, s.Arm)
 			}
 		}
 		for _, f := range round.Failures {
 			if f.Arm < 0 || f.Arm >= len(r.Arms) {
-				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i, f.Arm)
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i,
+					f.Arm)
 			}
 		}
 	}
@@ -88,7 +96,8 @@ func checkCapacity(r *result.Result) error {
 // newer is the error for a result from a later wirelab.
 func newer(id string, schema int) error {
 	return wirelab.Errorf(wirelab.Unimplemented,
-		"result %s has schema %d, this wirelab reads up to %d: use the one that made it, or a later one", id, schema, result.Schema)
+		"result %s has schema %d, this wirelab reads up to %d: use the one that made it, or a later one", id, schema,
+		result.Schema)
 }
 
 // Encode returns a result as indented JSON, the form of result files, after [Check].
@@ -191,7 +200,8 @@ func compressed(r *result.Result, plain []byte, digest string) (Packed, error) {
 		return Packed{}, fmt.Errorf("result %s: %w", r.ID, err)
 	}
 	if buffer.Len() > packedLimit {
-		return Packed{}, wirelab.Errorf(wirelab.ResourceExhausted, "result %s has %d bytes; the store takes %d", r.ID, buffer.Len(), packedLimit)
+		return Packed{}, wirelab.Errorf(wirelab.ResourceExhausted, "result %s has %d bytes; the store takes %d", r.ID,
+			buffer.Len(), packedLimit)
 	}
 	return Packed{Result: r, Body: buffer.Bytes(), Digest: digest}, nil
 }
@@ -213,9 +223,11 @@ func UnpackAs(data []byte, id, place string) (*result.Result, error) {
 	case err != nil && wirelab.CodeOf(err) == wirelab.Unimplemented:
 		return nil, err
 	case err != nil:
-		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: %s", id, place, wirelab.Public(err).Message)
+		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: %s", id, place,
+			wirelab.Public(err).Message)
 	case r.ID != id:
-		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: its body is that of %s", id, place, r.ID)
+		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: its body is that of %s", id, place,
+			r.ID)
 	}
 	return r, nil
 }

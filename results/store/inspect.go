@@ -172,7 +172,8 @@ func keyOf(quoted []byte) string {
 // readsItself reports whether a type decodes its own text.
 func readsItself(t reflect.Type) bool {
 	own := reflect.PointerTo(t)
-	return own.Implements(reflect.TypeFor[json.Unmarshaler]()) || own.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+	return own.Implements(reflect.TypeFor[json.Unmarshaler]()) ||
+		own.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
 // fieldsOf are the fields of a struct by their names in JSON, those of structs within it that have no name included.

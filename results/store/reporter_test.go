@@ -93,11 +93,13 @@ func TestReporterNeverWaits(t *testing.T) {
 				}
 				for i := 1; i < len(s.at); i++ {
 					if s.at[i].Sub(s.at[i-1]) < time.Second || s.told[i].Step <= s.told[i-1].Step {
-						t.Errorf("step %d came %v after step %d", s.told[i].Step, s.at[i].Sub(s.at[i-1]), s.told[i-1].Step)
+						t.Errorf("step %d came %v after step %d", s.told[i].Step, s.at[i].Sub(s.at[i-1]),
+							s.told[i-1].Step)
 					}
 				}
 				// News is new when it is told: of the last pause, not of the first.
-				if n := len(s.told); n > 0 && last.Step-s.told[n-1].Step > int((3*time.Second+time.Second+c.takes)/(30*time.Millisecond)) {
+				if n := len(s.told); n > 0 &&
+					last.Step-s.told[n-1].Step > int((3*time.Second+time.Second+c.takes)/(30*time.Millisecond)) {
 					t.Errorf("the last told is step %d of %d", s.told[n-1].Step, last.Step)
 				}
 				if strings.Join(s.forgotten, " ") != last.ID {

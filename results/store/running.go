@@ -116,7 +116,8 @@ func EncodeRunning(r Running) (news, standing []byte, err error) {
 		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s: %v", r.ID, err)
 	}
 	if size := len(news) + len(standing); size > runningBytes {
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s has %d bytes, more than %d", r.ID, size, runningBytes)
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s has %d bytes, more than %d", r.ID, size,
+			runningBytes)
 	}
 	return news, standing, nil
 }

@@ -68,7 +68,8 @@ type Store interface {
 	// it, in a form that the store does not know. It follows from the result and
 	// can be made again, so it need not be durable. NotFound if there is none.
 	SetFinding(ctx context.Context, id, finding string) error
-	// SetOrigin keeps beside the result with exactly that id from where it came; see [Origin]. NotFound if there is none.
+	// SetOrigin keeps beside the result with exactly that id from where it came; see [Origin]. NotFound if there is
+	// none.
 	SetOrigin(ctx context.Context, id, origin string) error
 	// Delete removes the result with exactly that id: nothing measured should
 	// be lost to an abbreviation. Otherwise NotFound.
@@ -299,7 +300,8 @@ func Resolve(text string, ids []string) (string, error) {
 	if len(ids) >= ResolveLimit {
 		more = ", …"
 	}
-	return "", wirelab.Errorf(wirelab.InvalidArgument, "%q is not one result but begins %s%s", text, strings.Join(ids, ", "), more)
+	return "", wirelab.Errorf(wirelab.InvalidArgument, "%q is not one result but begins %s%s", text,
+		strings.Join(ids, ", "), more)
 }
 
 // Named returns the one id that has a name, "" if none has. It is for stores, as [Resolve] is.
@@ -314,7 +316,8 @@ func Named(label string, ids []string) (string, error) {
 	if len(ids) >= ResolveLimit {
 		more = ", …"
 	}
-	return "", wirelab.Errorf(wirelab.InvalidArgument, "several results are named %q: %s%s", label, strings.Join(ids, ", "), more)
+	return "", wirelab.Errorf(wirelab.InvalidArgument, "several results are named %q: %s%s", label,
+		strings.Join(ids, ", "), more)
 }
 
 // labelLimit is how many characters a name may have: what a line of a list has room for.
@@ -326,11 +329,13 @@ func CheckLabel(label string) error {
 	case !utf8.ValidString(label) || strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q has characters that cannot be printed", label)
 	case strings.TrimSpace(label) != label || !strings.ContainsFunc(label, plan.Shows):
-		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q is empty, or has nothing that can be seen, or begins or ends with a space", label)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"name %.80q is empty, or has nothing that can be seen, or begins or ends with a space", label)
 	case utf8.RuneCountInString(label) > labelLimit:
 		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q has more than %d characters", label, labelLimit)
 	case label[0] == '-' || label == "latest" || strings.HasPrefix(label, "r-"):
-		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q would be read as a flag, as the latest result or as an id: choose another", label)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"name %.80q would be read as a flag, as the latest result or as an id: choose another", label)
 	}
 	return nil
 }
@@ -358,7 +363,10 @@ func NoSuch(text string, ids, labels []string) error {
 	} else if len(ids) > 0 {
 		said = "the latest are " + strings.Join(ids[:min(latestShown, len(ids))], ", ")
 	}
-	return &wirelab.Error{Code: wirelab.NotFound, Message: fmt.Sprintf("no result %.40q; %s", text, said), Unknown: text}
+	return &wirelab.Error{
+		Code: wirelab.NotFound, Message: fmt.Sprintf("no result %.40q; %s", text, said),
+		Unknown: text,
+	}
 }
 
 // makePrivate makes a directory that only its owner can read: results name

@@ -40,11 +40,17 @@ func TestDefaultPath(t *testing.T) {
 		env  map[string]string
 		want string
 	}{
-		"set":               {map[string]string{"WIRELAB_STORE": "x.db", "XDG_DATA_HOME": "/data", "HOME": "/home"}, "x.db"},
-		"XDG":               {map[string]string{"XDG_DATA_HOME": "/data", "HOME": "/home"}, "/data/wirelab/results.db"},
-		"XDG, not absolute": {map[string]string{"XDG_DATA_HOME": "data", "HOME": "/home"}, "/home/.local/share/wirelab/results.db"},
-		"home":              {map[string]string{"HOME": "/home"}, "/home/.local/share/wirelab/results.db"},
-		"nothing":           {nil, ""},
+		"set": {
+			map[string]string{"WIRELAB_STORE": "x.db", "XDG_DATA_HOME": "/data", "HOME": "/home"},
+			"x.db",
+		},
+		"XDG": {map[string]string{"XDG_DATA_HOME": "/data", "HOME": "/home"}, "/data/wirelab/results.db"},
+		"XDG, not absolute": {
+			map[string]string{"XDG_DATA_HOME": "data", "HOME": "/home"},
+			"/home/.local/share/wirelab/results.db",
+		},
+		"home":    {map[string]string{"HOME": "/home"}, "/home/.local/share/wirelab/results.db"},
+		"nothing": {nil, ""},
 	} {
 		got, err := store.DefaultPath(func(key string) string { return c.env[key] })
 		if got != c.want || (err == nil) != (c.want != "") {
@@ -114,15 +120,36 @@ func TestDecodeRefuses(t *testing.T) {
 		"empty object":     {[]byte(`{}`), wirelab.InvalidArgument, "id"},
 		"half a result":    {data[:len(data)/2], wirelab.InvalidArgument, "not a result"},
 		"half of it":       {data[:len(data)-3], wirelab.InvalidArgument, "it ends in the middle"},
-		"null for 0":       {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": null`), 1), wirelab.InvalidArgument, "rounds[].noise.steal is null"},
-		"null for a time":  {bytes.Replace(data, []byte(`"began": "`), []byte(`"began": null, "x": "`), 1), wirelab.InvalidArgument, "began is null"},
-		"no number":        {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": NaN`), 1), wirelab.InvalidArgument, "not a result"},
-		"twice":            {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": 0.125, "steal": 0.1`), 1), wirelab.InvalidArgument, "rounds[].noise.steal is there twice"},
-		"another spelling": {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"Steal": 0.125`), 1), wirelab.InvalidArgument, "not spelled as steal"},
-		"a later schema":   {[]byte(`{"schema": 2, "id": "r-1", "new": 1}`), wirelab.Unimplemented, "schema 2, this wirelab reads up to 1"},
+		"null for 0": {
+			bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": null`), 1),
+			wirelab.InvalidArgument, "rounds[].noise.steal is null",
+		},
+		"null for a time": {
+			bytes.Replace(data, []byte(`"began": "`), []byte(`"began": null, "x": "`), 1),
+			wirelab.InvalidArgument, "began is null",
+		},
+		"no number": {
+			bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": NaN`), 1),
+			wirelab.InvalidArgument, "not a result",
+		},
+		"twice": {
+			bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": 0.125, "steal": 0.1`), 1),
+			wirelab.InvalidArgument, "rounds[].noise.steal is there twice",
+		},
+		"another spelling": {
+			bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"Steal": 0.125`), 1),
+			wirelab.InvalidArgument, "not spelled as steal",
+		},
+		"a later schema": {
+			[]byte(`{"schema": 2, "id": "r-1", "new": 1}`), wirelab.Unimplemented,
+			"schema 2, this wirelab reads up to 1",
+		},
 		"a null histogram": {withoutHistogram(t, data), wirelab.InvalidArgument, "not whole"},
-		"a torn histogram": {bytes.Replace(data, []byte(`"response": "`), []byte(`"response": "AAAA`), 1), wirelab.InvalidArgument, "not a result"},
-		"text after it":    {append(bytes.Clone(data), "more"...), wirelab.InvalidArgument, "not a result"},
+		"a torn histogram": {
+			bytes.Replace(data, []byte(`"response": "`), []byte(`"response": "AAAA`), 1),
+			wirelab.InvalidArgument, "not a result",
+		},
+		"text after it": {append(bytes.Clone(data), "more"...), wirelab.InvalidArgument, "not a result"},
 	} {
 		_, err := store.Decode(c.data)
 		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say) {
@@ -200,7 +227,8 @@ func TestDecodeOfLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Join(r.Unread, " ") != "rounds[].noise.gpu" || !bytes.Equal(r.Text, later) || r.Minor != 99 || r.Rounds[0].Noise.Steal != 0.125 {
+	if strings.Join(r.Unread, " ") != "rounds[].noise.gpu" || !bytes.Equal(r.Text, later) || r.Minor != 99 ||
+		r.Rounds[0].Noise.Steal != 0.125 {
 		t.Errorf("unread %q, minor %d", r.Unread, r.Minor)
 	}
 	if r, err := store.Decode(data); err != nil || r.Unread != nil || r.Text != nil {

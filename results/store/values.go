@@ -15,7 +15,10 @@ type Values struct {
 // Gather makes Values of what lists tell of some results; it is for stores, so
 // that they all answer alike.
 func Gather(all []Summary) Values {
-	v := Values{Names: []string{}, Workloads: []string{}, Operations: []string{}, Protocols: []string{}, Hosts: []string{}}
+	v := Values{
+		Names: []string{}, Workloads: []string{}, Operations: []string{}, Protocols: []string{},
+		Hosts: []string{},
+	}
 	for _, m := range all {
 		v.Names = append(v.Names, m.Name)
 		v.Workloads = append(v.Workloads, m.Workload)

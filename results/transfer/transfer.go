@@ -1,5 +1,5 @@
-// Package transfer copies results from one store to another, and says how it went. It knows stores, and must not know what
-// is in a result.
+// Package transfer copies results from one store to another, and says how it went. It knows stores, and must not know
+// what is in a result.
 package transfer
 
 import (
@@ -33,13 +33,14 @@ type notCopied struct {
 	Why      string `json:"why"`
 }
 
-// Copy copies results from one place to another: ids, or what a filter selects. begin is called when copying begins: what
-// it returns is told how far it is, and that it is over. stopped means that the rest cannot be copied either.
+// Copy copies results from one place to another: ids, or what a filter selects. begin is called when copying begins:
+// what it returns is told how far it is, and that it is over. stopped means that the rest cannot be copied either.
 func Copy(
 	ctx context.Context, from, to string, ids []string, f store.Filter, begin func() (far func(string), done func()),
 ) (done *Done, stopped, err error) {
 	if from == to {
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "%s is the own store, too: give --results or $WIRELAB_STORE another one", measure.ShownPlace(to))
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"%s is the own store, too: give --results or $WIRELAB_STORE another one", measure.ShownPlace(to))
 	}
 	if !measure.IsDatabase(from) {
 		// Opening would make one, and find nothing in it.
@@ -58,7 +59,8 @@ func Copy(
 	}
 	defer func() { err = fault.Both(err, target.Close()) }()
 	done = &Done{
-		From: measure.ShownPlace(from), To: measure.ShownPlace(to), Selected: len(ids), Copied: []string{}, Present: []string{}, Failed: []notCopied{},
+		From: measure.ShownPlace(from), To: measure.ShownPlace(to), Selected: len(ids), Copied: []string{},
+		Present: []string{}, Failed: []notCopied{},
 	}
 	far, copied := begin()
 	stopped = CopyAll(ctx, source, target, ids, f, done, far)
@@ -69,7 +71,9 @@ func Copy(
 
 // CopyAll copies ids, or what a filter selects. An error means that the rest
 // cannot be copied either.
-func CopyAll(ctx context.Context, from, to store.Store, ids []string, f store.Filter, done *Done, far func(string)) error {
+func CopyAll(ctx context.Context, from, to store.Store, ids []string, f store.Filter, done *Done,
+	far func(string),
+) error {
 	each := func(id string) error {
 		whole, copied, err := store.Copy(ctx, from, to, id)
 		switch {
@@ -80,7 +84,8 @@ func CopyAll(ctx context.Context, from, to store.Store, ids []string, f store.Fi
 		case ctx.Err() != nil || !ofOneResult(err):
 			return err
 		default:
-			done.Failed = append(done.Failed, notCopied{whole, wirelab.CodeOf(err) == wirelab.Conflict, fault.Describe(err)})
+			done.Failed = append(done.Failed,
+				notCopied{whole, wirelab.CodeOf(err) == wirelab.Conflict, fault.Describe(err)})
 		}
 		far(fmt.Sprintf("%d of %d", len(done.Copied)+len(done.Present)+len(done.Failed), done.Selected))
 		return nil

@@ -33,8 +33,9 @@ type Cluster struct{ nodes []*Server }
 // [Options.Port] must be empty.
 func StartCluster(ctx context.Context, command target.Command, o Options, size int) (*Cluster, error) {
 	if size < 1 || o.Directory != "" || o.Port != 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS cluster of %d with directory %q and port %d; the last "+
-			"two are each server's own", size, o.Directory, o.Port)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"a NATS cluster of %d with directory %q and port %d; the last "+
+				"two are each server's own", size, o.Directory, o.Port)
 	}
 	if o.Password == "" {
 		o.Password = password()
@@ -89,8 +90,10 @@ func (c *Cluster) await(ctx context.Context) error {
 	const probe = "wirelab-probe"
 	for {
 		asking, done := context.WithTimeout(ctx, 2*time.Second)
-		_, err = js.CreateStream(asking, jetstream.StreamConfig{Name: probe, Subjects: []string{probe},
-			Replicas: len(c.nodes)})
+		_, err = js.CreateStream(asking, jetstream.StreamConfig{
+			Name: probe, Subjects: []string{probe},
+			Replicas: len(c.nodes),
+		})
 		done()
 		if err == nil {
 			return js.DeleteStream(ctx, probe)

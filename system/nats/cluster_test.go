@@ -67,7 +67,8 @@ func TestCluster(t *testing.T) {
 
 func TestClusterRefuses(t *testing.T) {
 	for _, o := range []nats.Options{{Directory: "x"}, {Port: 1}} {
-		if _, err := nats.StartCluster(t.Context(), target.Command{}, o, 3); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if _, err := nats.StartCluster(t.Context(), target.Command{}, o,
+			3); wirelab.CodeOf(err) != wirelab.InvalidArgument {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

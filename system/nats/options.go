@@ -80,7 +80,8 @@ func (o Options) Address() string { return net.JoinHostPort(o.Host, strconv.Itoa
 func (o Options) Complete() (whole Options, remove func() error, err error) {
 	remove = func() error { return nil }
 	if o.Port < 0 || o.Port > 65_535 || o.StoreLimit < 0 || o.SyncEvery < 0 {
-		return o, remove, wirelab.Errorf(wirelab.InvalidArgument, "a NATS server with port %d, store limit %d, sync every %v",
+		return o, remove, wirelab.Errorf(wirelab.InvalidArgument,
+			"a NATS server with port %d, store limit %d, sync every %v",
 			o.Port, o.StoreLimit, o.SyncEvery)
 	}
 	if o.StoreLimit == 0 {

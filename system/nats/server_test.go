@@ -172,9 +172,10 @@ func TestRun(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() {
 			defer close(urls)
-			if err := natsserver.Run(ctx, nats.Options{Directory: directory, SyncEvery: time.Minute}, nil, func(url string) {
-				urls <- url
-			}); err != nil {
+			if err := natsserver.Run(ctx, nats.Options{Directory: directory, SyncEvery: time.Minute}, nil,
+				func(url string) {
+					urls <- url
+				}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -192,7 +192,8 @@ func (a *Account) background(living []probe.TreeProcess) time.Duration {
 		}
 	}
 	for key := range a.known {
-		if !slices.ContainsFunc(living, func(p probe.TreeProcess) bool { return p.PID == key.PID && p.Began == key.Began }) {
+		if !slices.ContainsFunc(living,
+			func(p probe.TreeProcess) bool { return p.PID == key.PID && p.Began == key.Began }) {
 			delete(a.known, key)
 		}
 	}

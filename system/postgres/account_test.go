@@ -289,7 +289,10 @@ func answer(t *testing.T, conn net.Conn, pid int) {
 		}
 		fields, values := make([]pgproto3.FieldDescription, len(row)), make([][]byte, len(row))
 		for i, c := range row {
-			fields[i] = pgproto3.FieldDescription{Name: []byte("c"), DataTypeOID: c.oid, DataTypeSize: -1, TypeModifier: -1}
+			fields[i] = pgproto3.FieldDescription{
+				Name: []byte("c"), DataTypeOID: c.oid, DataTypeSize: -1,
+				TypeModifier: -1,
+			}
 			values[i] = []byte(c.text)
 		}
 		end.Send(&pgproto3.RowDescription{Fields: fields})

@@ -61,7 +61,8 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 		// The library's text quotes the string, and hides passwords only where
 		// it recognises them.
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"the connection string cannot be read; want postgres://user:password@host:port/database, with other characters "+
+			"the connection string cannot be read; want postgres://user:password@host:port/database, with other "+
+				"characters "+
 				"than A-Z a-z 0-9 - . _ ~ in the password as %%XX")
 	}
 	return config, nil

@@ -93,17 +93,26 @@ func TestCoded(t *testing.T) {
 		{"the call ran out of time and the statement stopped", late, state("57014"), wirelab.DeadlineExceeded, false},
 		{"another session stopped the statement", nil, state("57014"), wirelab.Canceled, false},
 		{"the call was given up before", over, fmt.Errorf("s3cret: %w", context.Canceled), wirelab.Canceled, false},
-		{"the call ran out of time", late, fmt.Errorf("s3cret: %w", context.DeadlineExceeded), wirelab.DeadlineExceeded,
-			false},
+		{
+			"the call ran out of time", late, fmt.Errorf("s3cret: %w", context.DeadlineExceeded),
+			wirelab.DeadlineExceeded,
+			false,
+		},
 		{"the call was given up while a connection broke", over, io.ErrUnexpectedEOF, wirelab.Canceled, true},
-		{"no server listens", nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
-			wirelab.Unavailable, true},
+		{
+			"no server listens", nil,
+			&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+			wirelab.Unavailable, true,
+		},
 		{"reset", nil, fmt.Errorf("s3cret: %w", syscall.ECONNRESET), wirelab.Unavailable, true},
 		{"cut off", nil, fmt.Errorf("s3cret: %w", io.ErrUnexpectedEOF), wirelab.Unavailable, true},
 		{"closed", nil, fmt.Errorf("s3cret: %w", pgconn.ErrConnClosed), wirelab.Unavailable, true},
 		{"a column cannot be read", nil, errors.New("s3cret"), wirelab.Internal, false},
-		{"coded already", nil, fmt.Errorf("s3cret: %w", wirelab.Errorf(wirelab.NotFound, "no account")), wirelab.NotFound,
-			false},
+		{
+			"coded already", nil, fmt.Errorf("s3cret: %w", wirelab.Errorf(wirelab.NotFound, "no account")),
+			wirelab.NotFound,
+			false,
+		},
 	} {
 		ctx := c.ctx
 		if ctx == nil {

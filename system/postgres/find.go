@@ -54,7 +54,8 @@ func find(ctx context.Context, getenv func(string) string, places ...string) (In
 		}
 	}
 	return Installation{}, wirelab.Errorf(wirelab.NotFound,
-		"no PostgreSQL server is installed here; install one (on Debian, as root: apt-get install postgresql), or name the "+
+		"no PostgreSQL server is installed here; install one (on Debian, as root: apt-get install postgresql), or "+
+			"name the "+
 			"folder of its binaries in %s",
 		BinVariable)
 }

@@ -27,7 +27,8 @@ func attributes(as *daemon.Identity, outlive bool) *syscall.SysProcAttr {
 // Temporary data need not survive a loss of power, and so is not waited for: that is about its making, later
 // commits are on disk.
 func initialise(bin string, d directory, as *daemon.Identity, password string, all []Setting,
-	temporary bool) (err error) {
+	temporary bool,
+) (err error) {
 	// A file, because a command line can be read by every caller.
 	secret := filepath.Join(string(d), "password")
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {

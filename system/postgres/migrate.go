@@ -47,8 +47,9 @@ func CreateSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
 func CodedMaking(ctx context.Context, err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == "42501" {
-		return wirelab.Errorf(wirelab.PermissionDenied, "the database's user may not make a schema or its tables: grant "+
-			"CREATE on the database")
+		return wirelab.Errorf(wirelab.PermissionDenied,
+			"the database's user may not make a schema or its tables: grant "+
+				"CREATE on the database")
 	}
 	return Coded(ctx, err)
 }

@@ -48,8 +48,9 @@ func Open(ctx context.Context, dsn string, with Pooling) (*Pool, error) {
 	}
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the connection string of %s holds settings of a pool that "+
-			"cannot be read", at)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"the connection string of %s holds settings of a pool that "+
+				"cannot be read", at)
 	}
 	configure(config, with)
 	inner, err := pgxpool.NewWithConfig(ctx, config)
@@ -155,13 +156,15 @@ func opening(ctx context.Context, at Address, err error) error {
 	if errors.As(err, &refused) {
 		switch refused.Code {
 		case "28P01", "28000":
-			return wirelab.Errorf(wirelab.Unauthenticated, "PostgreSQL at %s does not let user %s in: look at user and password",
+			return wirelab.Errorf(wirelab.Unauthenticated,
+				"PostgreSQL at %s does not let user %s in: look at user and password",
 				at, at.User)
 		case "3D000":
 			return wirelab.Errorf(wirelab.NotFound, "PostgreSQL at %s has no such database", at)
 		case "53300":
-			return wirelab.Errorf(wirelab.Unavailable, "PostgreSQL at %s has too few connections free: ask for fewer, or "+
-				"raise its max_connections", at)
+			return wirelab.Errorf(wirelab.Unavailable,
+				"PostgreSQL at %s has too few connections free: ask for fewer, or "+
+					"raise its max_connections", at)
 		}
 		coded := wirelab.Public(Coded(ctx, err))
 		return wirelab.Errorf(coded.Code, "PostgreSQL at %s: %s", at, coded.Message)
@@ -212,7 +215,8 @@ func (p *Pool) Use() wirelab.PoolUse {
 // About names the server with its version, as in "PostgreSQL 15.18".
 func (p *Pool) About(ctx context.Context) (string, error) {
 	var version string
-	if err := p.QueryRow(ctx, "SELECT split_part(current_setting('server_version'), ' ', 1)").Scan(&version); err != nil {
+	if err := p.QueryRow(ctx, "SELECT split_part(current_setting('server_version'), ' ', 1)").
+		Scan(&version); err != nil {
 		return "", p.Coded(ctx, err)
 	}
 	return "PostgreSQL " + version, nil

@@ -125,7 +125,8 @@ func revive(ctx context.Context, o Options, r Resident) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.run(ctx, database); err != nil {
-		err = fmt.Errorf("start PostgreSQL %s on the data in %s (wirelab db stop --discard removes it): %w", found.Version,
+		err = fmt.Errorf("start PostgreSQL %s on the data in %s (wirelab db stop --discard removes it): %w",
+			found.Version,
 			r.Directory, err)
 		return nil, errors.Join(err, s.halt(context.WithoutCancel(ctx), syscall.SIGINT), s.owned.Close())
 	}
@@ -205,7 +206,8 @@ func StatePath(getenv func(string) string) (string, error) {
 		home := getenv("HOME")
 		if home == "" {
 			return "", wirelab.Errorf(wirelab.InvalidArgument,
-				"no place to note the running server: neither WIRELAB_STORE nor HOME is set; set WIRELAB_STORE to a file")
+				"no place to note the running server: neither WIRELAB_STORE nor HOME is set; set WIRELAB_STORE "+
+					"to a file")
 		}
 		data = filepath.Join(home, ".local", "share")
 	}
@@ -236,7 +238,8 @@ func takeState(ctx context.Context, getenv func(string) string) (path string, fr
 			if ctx.Err() != nil {
 				return "", nil, context.Cause(ctx)
 			}
-			return "", nil, wirelab.Errorf(wirelab.Unavailable, "another wirelab db command has been at work for %v", startLimit)
+			return "", nil, wirelab.Errorf(wirelab.Unavailable, "another wirelab db command has been at work for %v",
+				startLimit)
 		}
 	}
 }

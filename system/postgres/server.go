@@ -91,7 +91,8 @@ func start(ctx context.Context, o Options, outlive bool) (*Server, error) {
 		found: found, as: as, at: directory(at), owned: owned, password: rand.Text(), cpus: o.CPUs, outlive: outlive,
 	}
 	if err := s.begin(ctx, o.Settings); err != nil {
-		return nil, errors.Join(fmt.Errorf("start PostgreSQL %s: %w", found.Version, err), s.Stop(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL %s: %w", found.Version, err),
+			s.Stop(context.WithoutCancel(ctx)))
 	}
 	return s, nil
 }
@@ -156,14 +157,16 @@ func (s *Server) run(ctx context.Context, name string) error {
 		return err
 	}
 	s.process = p
-	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: pause, Words: s.at.words,
+	return p.Ready(ctx, daemon.Waiting{
+		Limit: startLimit, Every: pause, Words: s.at.words,
 		Try: func(ctx context.Context) (bool, error) {
 			conn, err := s.connect(ctx, name)
 			if err != nil {
 				return false, err
 			}
 			return true, conn.Close(ctx)
-		}})
+		},
+	})
 }
 
 // connect opens one connection.

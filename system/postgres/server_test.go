@@ -47,8 +47,10 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s is not %q: %v", setting.Name, setting.Value, err)
 		}
 	}
-	for name, want := range map[string]string{"data_checksums": "on", "password_encryption": "scram-sha-256",
-		"lc_collate": "C", "server_encoding": "UTF8"} {
+	for name, want := range map[string]string{
+		"data_checksums": "on", "password_encryption": "scram-sha-256",
+		"lc_collate": "C", "server_encoding": "UTF8",
+	} {
 		var got string
 		if err := pool.QueryRow(t.Context(), "SHOW "+name).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q, %v; want %q", name, got, err, want)
@@ -199,7 +201,8 @@ func TestPoolLosesOneCall(t *testing.T) {
 		t.Errorf("%d calls failed", failed)
 	}
 	pool.Close()
-	if _, err := pool.Exec(t.Context(), "SELECT 1"); wirelab.CodeOf(pool.Coded(t.Context(), err)) != wirelab.Unavailable {
+	if _, err := pool.Exec(t.Context(),
+		"SELECT 1"); wirelab.CodeOf(pool.Coded(t.Context(), err)) != wirelab.Unavailable {
 		t.Errorf("a pool that was closed: %v", pool.Coded(t.Context(), err))
 	}
 }
@@ -230,17 +233,30 @@ func TestOpenRefuses(t *testing.T) {
 		code      wirelab.Code
 		words     string
 	}{
-		{"a wrong password", strings.Replace(s.DSN(), password, "wrong-"+password, 1), 1, nil, wirelab.Unauthenticated,
-			"user wirelab"},
-		{"no such user", strings.Replace(s.DSN(), "//wirelab:", "//someone:", 1), 1, nil, wirelab.Unauthenticated,
-			"user someone"},
+		{
+			"a wrong password", strings.Replace(s.DSN(), password, "wrong-"+password, 1), 1, nil,
+			wirelab.Unauthenticated,
+			"user wirelab",
+		},
+		{
+			"no such user", strings.Replace(s.DSN(), "//wirelab:", "//someone:", 1), 1, nil, wirelab.Unauthenticated,
+			"user someone",
+		},
 		{"no such database", strings.Replace(s.DSN(), "/wirelab?", "/other?", 1), 1, nil, wirelab.NotFound, "/other"},
-		{"no server listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil, wirelab.Unavailable,
-			"connection refused"},
-		{"no such host", "postgres://me:" + password + "@nowhere.invalid/x", 1, nil, wirelab.Unavailable, "nowhere.invalid"},
+		{
+			"no server listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil,
+			wirelab.Unavailable,
+			"connection refused",
+		},
+		{
+			"no such host", "postgres://me:" + password + "@nowhere.invalid/x", 1, nil, wirelab.Unavailable,
+			"nowhere.invalid",
+		},
 		{"no string", "s3cret:" + password, 1, nil, wirelab.InvalidArgument, "postgres://"},
-		{"a setting of a pool that is none", s.DSN() + "&pool_max_conns=many", 1, nil, wirelab.InvalidArgument,
-			"settings of a pool"},
+		{
+			"a setting of a pool that is none", s.DSN() + "&pool_max_conns=many", 1, nil, wirelab.InvalidArgument,
+			"settings of a pool",
+		},
 		{"more connections than it has", s.DSN(), 40, nil, wirelab.Unavailable, "max_connections"},
 		{"none", s.DSN(), 0, nil, wirelab.InvalidArgument, "1 to 1000"},
 		{"too many", s.DSN(), 1001, nil, wirelab.InvalidArgument, "1 to 1000"},

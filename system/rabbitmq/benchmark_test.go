@@ -40,7 +40,8 @@ func BenchmarkBareClient(b *testing.B) {
 	for _, kind := range []string{"quorum", "classic"} {
 		b.Run(kind, func(b *testing.B) {
 			channel := opened(b, s.URL())
-			queue, err := channel.QueueDeclare("bare-"+kind, true, false, false, false, amqp.Table{"x-queue-type": kind})
+			queue, err := channel.QueueDeclare("bare-"+kind, true, false, false, false,
+				amqp.Table{"x-queue-type": kind})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -41,8 +41,10 @@ func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
 	c := &Cluster{}
 	cookie, password := rand.Text(), rand.Text()
 	for _, host := range hosts {
-		s, err := start(ctx, o, &Server{node: node{host: host.Address, port: port, all: all, namespace: host.Namespace},
-			cookie: cookie, password: password})
+		s, err := start(ctx, o, &Server{
+			node:   node{host: host.Address, port: port, all: all, namespace: host.Namespace},
+			cookie: cookie, password: password,
+		})
 		if err != nil {
 			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 		}

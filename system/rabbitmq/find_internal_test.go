@@ -56,15 +56,21 @@ func TestFind(t *testing.T) {
 		code      wirelab.Code
 	}{
 		"the latest": {places: []string{everywhere}, want: Installation{latest, "3.10.8"}},
-		"the named": {variables: map[string]string{BinVariable: old}, places: []string{everywhere},
-			want: Installation{old, "3.9.27"}},
+		"the named": {
+			variables: map[string]string{BinVariable: old}, places: []string{everywhere},
+			want: Installation{old, "3.9.27"},
+		},
 		"a link to one": {places: []string{linked}, want: Installation{old, "3.9.27"}},
-		"on the path": {variables: map[string]string{"PATH": wrapper + ":relative:" + old},
-			want: Installation{old, "3.9.27"}},
+		"on the path": {
+			variables: map[string]string{"PATH": wrapper + ":relative:" + old},
+			want:      Installation{old, "3.9.27"},
+		},
 		"none":      {code: wirelab.NotFound},
 		"a wrapper": {places: []string{wrapper}, code: wirelab.NotFound},
-		"named and not there": {variables: map[string]string{BinVariable: root}, places: []string{everywhere},
-			code: wirelab.NotFound},
+		"named and not there": {
+			variables: map[string]string{BinVariable: root}, places: []string{everywhere},
+			code: wirelab.NotFound,
+		},
 	} {
 		got, err := find(func(v string) string { return c.variables[v] }, c.places...)
 		switch {

@@ -82,7 +82,8 @@ func variables(d directory, n node) []string {
 		"ERL_CRASH_DUMP_BYTES=0",
 		// What the server itself starts of Erlang starts no daemon either.
 		"ERL_ZFLAGS=-start_epmd false",
-		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+n.named()+" -kernel inet_dist_use_interface {"+strings.ReplaceAll(n.host, ".",
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+n.named()+" -kernel inet_dist_use_interface {"+strings.ReplaceAll(n.host,
+			".",
 			",")+"}",
 	)
 }

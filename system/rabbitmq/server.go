@@ -75,7 +75,10 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, o, &Server{node: node{host: "127.0.0.1", port: distant}, cookie: rand.Text(), password: rand.Text()})
+	return start(ctx, o, &Server{
+		node: node{host: "127.0.0.1", port: distant}, cookie: rand.Text(),
+		password: rand.Text(),
+	})
 }
 
 // start completes and starts a server whose node, cookie and password are set.
@@ -100,7 +103,8 @@ func start(ctx context.Context, o Options, s *Server) (*Server, error) {
 	}
 	s.at, s.owned, s.cpus = directory(at), owned, o.CPUs
 	if err := s.begin(ctx, o.Settings); err != nil {
-		return nil, errors.Join(fmt.Errorf("start RabbitMQ %s: %w", s.found.Version, err), s.Stop(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("start RabbitMQ %s: %w", s.found.Version, err),
+			s.Stop(context.WithoutCancel(ctx)))
 	}
 	return s, nil
 }
@@ -149,18 +153,21 @@ func (s *Server) run(ctx context.Context) error {
 	command.ExtraFiles = []*os.File{s.owned} // kept open for its lock
 	p, err := daemon.Run(command, affinity.Place{CPUs: s.cpus, Namespace: s.node.namespace})
 	if err != nil {
-		return fmt.Errorf("run as %s in %s, which it must be able to enter (TMPDIR chooses another place): %w", s.as.Called(),
+		return fmt.Errorf("run as %s in %s, which it must be able to enter (TMPDIR chooses another place): %w",
+			s.as.Called(),
 			s.at, err)
 	}
 	s.process = p
-	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: 10 * pause, Words: s.at.words,
+	return p.Ready(ctx, daemon.Waiting{
+		Limit: startLimit, Every: 10 * pause, Words: s.at.words,
 		Try: func(context.Context) (bool, error) {
 			conn, err := amqp.DialConfig(s.URL(), amqp.Config{Dial: amqp.DefaultDial(10 * time.Second)})
 			if err != nil {
 				return false, err
 			}
 			return true, conn.Close() // it let us in
-		}})
+		},
+	})
 }
 
 // URL returns the address of the server. It holds the password: show

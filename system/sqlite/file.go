@@ -47,7 +47,8 @@ func (f *File) Locate(k Kind, source string) (err error) {
 	f.Kind, f.Path = k, source
 	switch {
 	case strings.Contains(source, "://"): // and may hold a password: it is not repeated
-		return wirelab.Errorf(wirelab.InvalidArgument, "an embedded %s is kept in a file, which a URL does not name", k.Holds)
+		return wirelab.Errorf(wirelab.InvalidArgument, "an embedded %s is kept in a file, which a URL does not name",
+			k.Holds)
 	case source == "":
 		if f.private, err = os.MkdirTemp("", "wirelab-"+k.Stem+"-"); err != nil {
 			return wirelab.Errorf(wirelab.PermissionDenied, "cannot make a directory for the %s: %v", k.Holds, err)

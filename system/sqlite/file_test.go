@@ -58,7 +58,8 @@ func TestMigrate(t *testing.T) {
 	} {
 		f := located(t, path, c.mark, c.steps...)
 		err := f.Explain(t.Context(), f.Migrate(t.Context(), f.Write))
-		if c.fails != (err != nil) || c.fails && (wirelab.CodeOf(err) != c.code || strings.Contains(err.Error(), path)) {
+		if c.fails != (err != nil) ||
+			c.fails && (wirelab.CodeOf(err) != c.code || strings.Contains(err.Error(), path)) {
 			t.Errorf("%s: %v, want failure %v, %v", c.why, err, c.fails, c.code)
 		}
 		var notes string

@@ -42,7 +42,8 @@ func (k Kind) step(ctx context.Context, db *sql.DB, names []string) (done bool, 
 	}
 	if version > len(names) {
 		return false, wirelab.Errorf(wirelab.Unimplemented,
-			"the %s's file is of a later wirelab (form %d, this one knows %d); use that one, or another file", k.Holds, version,
+			"the %s's file is of a later wirelab (form %d, this one knows %d); use that one, or another file", k.Holds,
+			version,
 			len(names))
 	}
 	script, err := fs.ReadFile(k.Migrations, names[version])
@@ -66,10 +67,12 @@ func (k Kind) versionOf(ctx context.Context, tx *sql.Tx) (int, error) {
 	var mark int32
 	var tables, version int
 	err := tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
-		(SELECT count(*) FROM sqlite_schema), (SELECT user_version FROM pragma_user_version)`).Scan(&mark, &tables, &version)
+		(SELECT count(*) FROM sqlite_schema), (SELECT user_version FROM pragma_user_version)`).Scan(&mark, &tables,
+		&version)
 	if err == nil && mark != k.Mark && (mark != 0 || tables != 0 || version != 0) {
-		err = wirelab.Errorf(wirelab.Conflict, "the file is a database of something else, and stays unchanged; give the %s "+
-			"another file", k.Holds)
+		err = wirelab.Errorf(wirelab.Conflict,
+			"the file is a database of something else, and stays unchanged; give the %s "+
+				"another file", k.Holds)
 	}
 	return version, err
 }

@@ -37,7 +37,8 @@ func (r renaming) match(s *shape, t reflect.Type, at string) error {
 		}
 	case kindFixed:
 		if t.Elem().Kind() != reflect.Uint8 || t.Len() != s.size {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes in the schema, and is in Go %s", at, s.size, t)
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes in the schema, and is in Go %s", at,
+				s.size, t)
 		}
 	case kindArray:
 		return r.match(s.item, t.Elem(), at+"[]")
@@ -145,7 +146,8 @@ func (r renaming) rename(n *library.SchemaNode) error {
 	for i := range n.Fields {
 		f := &n.Fields[i]
 		if members, ok := f.Default.(map[string]any); ok && len(members) > 0 && f.Type.Type != "map" {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s.%s: a default of record type is not supported", full, f.Name)
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s.%s: a default of record type is not supported", full,
+				f.Name)
 		}
 		if err := r.rename(&f.Type); err != nil {
 			return err

@@ -60,7 +60,8 @@ func New[T any](limits Limits, schema *Schema, writers ...*Schema) (*Codec[T], e
 			decode, err = library.Resolve(w.parsed, encode)
 		}
 		if err != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "what %s wrote cannot be read as %s: %v", w, schema, err)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "what %s wrote cannot be read as %s: %v", w, schema,
+				err)
 		}
 		c.writers = append(c.writers, writer{
 			Schema: w, decode: decode, blind: w.shape.has(kindBytes) && schema.shape.has(kindString),
@@ -90,7 +91,8 @@ func (c *Codec[T]) append(dst, header []byte, v *T) (message []byte, err error) 
 	}()
 	message, err = c.encode.AppendEncode(append(dst, header...), v)
 	if err != nil {
-		return dst[:start], wirelab.Errorf(wirelab.InvalidArgument, "%s cannot be written by schema %s", place(err), c.schema)
+		return dst[:start], wirelab.Errorf(wirelab.InvalidArgument, "%s cannot be written by schema %s", place(err),
+			c.schema)
 	}
 	if err := c.sized(len(message) - start); err != nil {
 		return dst[:start], err
@@ -157,7 +159,8 @@ func (c *Codec[T]) read(w *writer, message []byte, header int) (v T, err error) 
 	}
 	var read T
 	if _, err := w.decode.Decode(message[header:], &read); err != nil {
-		return v, wirelab.Errorf(wirelab.InvalidArgument, "%s, written by schema %s, cannot be read as %s", place(err), w,
+		return v, wirelab.Errorf(wirelab.InvalidArgument, "%s, written by schema %s, cannot be read as %s",
+			place(err), w,
 			c.schema)
 	}
 	if w.blind {

@@ -228,7 +228,8 @@ func TestResolution(t *testing.T) {
 	before := parse(t, record(`{"name": "name", "type": "string"}, {"name": "count", "type": "int"}`))
 	after := parse(t, record(`{"name": "count", "type": "long"}, {"name": "name", "type": "string"},
 		{"name": "unit", "type": "string", "default": "m"}, {"name": "near", "type": ["null", "string"], "default": null}`))
-	narrow := parse(t, record(`{"name": "count", "type": "int"}, {"name": "name", "type": "string"}, {"name": "unit", "type": "string"}`))
+	narrow := parse(t,
+		record(`{"name": "count", "type": "int"}, {"name": "name", "type": "string"}, {"name": "unit", "type": "string"}`))
 
 	reader := newCodec[newer](t, after, before)
 	message, err := newCodec[older](t, before).Encode(&older{Name: "a", Count: -3})
@@ -259,7 +260,8 @@ func TestResolution(t *testing.T) {
 
 // after0 is a writer that is in the list and writes nothing here.
 func after0(t *testing.T) *avro.Schema {
-	return parse(t, record(`{"name": "name", "type": "string"}, {"name": "count", "type": "int"}, {"name": "x", "type": "bytes"}`))
+	return parse(t,
+		record(`{"name": "name", "type": "string"}, {"name": "count", "type": "int"}, {"name": "x", "type": "bytes"}`))
 }
 
 // What does not fit is found when the codec is made.
@@ -274,17 +276,32 @@ func TestNewRefuses(t *testing.T) {
 		name, schema, writer, says string
 	}{
 		{"added without default", good, record(`{"name": "a", "type": "string"}`), "cannot be read as"},
-		{"other type", good, record(`{"name": "a", "type": "string"}, {"name": "b", "type": "string"}`), "cannot be read as"},
-		{"narrowed", good, record(`{"name": "a", "type": "string"}, {"name": "b", "type": "long"}`), "cannot be read as"},
+		{
+			"other type", good, record(`{"name": "a", "type": "string"}, {"name": "b", "type": "string"}`),
+			"cannot be read as",
+		},
+		{
+			"narrowed", good, record(`{"name": "a", "type": "string"}, {"name": "b", "type": "long"}`),
+			"cannot be read as",
+		},
 		{"other record", good, strings.Replace(good, "Point", "Line", 1), "cannot be read as"},
-		{"field only in the schema", record(`{"name": "a", "type": "string"}, {"name": "c", "type": "int"}`), "",
-			"test.Point"},
+		{
+			"field only in the schema", record(`{"name": "a", "type": "string"}, {"name": "c", "type": "int"}`), "",
+			"test.Point",
+		},
 		{"field only in Go", record(`{"name": "a", "type": "string"}`), "", "1 fields in the schema"},
-		{"long for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "long"}`), "",
-			"is long in the schema"},
-		{"string for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "string"}`), "",
-			"is string in the schema"},
-		{"union for a value", record(`{"name": "a", "type": ["null", "string"]}, {"name": "b", "type": "int"}`), "", "union"},
+		{
+			"long for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "long"}`), "",
+			"is long in the schema",
+		},
+		{
+			"string for int32", record(`{"name": "a", "type": "string"}, {"name": "b", "type": "string"}`), "",
+			"is string in the schema",
+		},
+		{
+			"union for a value", record(`{"name": "a", "type": ["null", "string"]}, {"name": "b", "type": "int"}`), "",
+			"union",
+		},
 		{"no record", `"string"`, "", "is string in the schema"},
 	} {
 		var writers []*avro.Schema

@@ -48,45 +48,81 @@ func TestHostile(t *testing.T) { // not parallel: it counts allocations
 		{"half a header", head[:9], wirelab.InvalidArgument, "within its header"},
 		{"no marker", "{}" + head, wirelab.InvalidArgument, "not with the marker"},
 		{"another version", "\xC3\x02" + head[2:] + "\x00\x00\x00", wirelab.InvalidArgument, "not with the marker"},
-		{"unknown writer", head[:2] + "\x00\x01\x02\x03\x04\x05\x06\x07" + "\x00\x00\x00", wirelab.InvalidArgument,
-			"0706050403020100, which is not known; known: test.List "},
+		{
+			"unknown writer", head[:2] + "\x00\x01\x02\x03\x04\x05\x06\x07" + "\x00\x00\x00", wirelab.InvalidArgument,
+			"0706050403020100, which is not known; known: test.List ",
+		},
 		{"no body", head, wirelab.InvalidArgument, "texts: the message ends within a number, after 10 bytes"},
 		{"half a body", head + "\x00\x00", wirelab.InvalidArgument, "map: the message ends within a number"},
-		{"a billion texts", head + long(1e9) + "\x00\x00\x00", wirelab.InvalidArgument, "texts: a block says that it has " +
-			"1000000000 items, in the 3 bytes that are left"},
-		{"a billion texts with a size", head + long(-1e9) + long(2) + "\x00\x00\x00", wirelab.InvalidArgument,
-			"1000000000 items"},
-		{"a billion nothings", head + "\x00" + long(1e9) + "\x00\x00", wirelab.ResourceExhausted, "nothings: a block says " +
-			"that it has 1000000000 items, more than the 50"},
-		{"nothings in many blocks", head + "\x00" + strings.Repeat(long(20), 3) + "\x00\x00", wirelab.ResourceExhausted,
-			"more than the 10 "},
+		{
+			"a billion texts", head + long(1e9) + "\x00\x00\x00", wirelab.InvalidArgument,
+			"texts: a block says that it has " +
+				"1000000000 items, in the 3 bytes that are left",
+		},
+		{
+			"a billion texts with a size", head + long(-1e9) + long(2) + "\x00\x00\x00", wirelab.InvalidArgument,
+			"1000000000 items",
+		},
+		{
+			"a billion nothings", head + "\x00" + long(1e9) + "\x00\x00", wirelab.ResourceExhausted,
+			"nothings: a block says " +
+				"that it has 1000000000 items, more than the 50",
+		},
+		{
+			"nothings in many blocks", head + "\x00" + strings.Repeat(long(20), 3) + "\x00\x00",
+			wirelab.ResourceExhausted,
+			"more than the 10 ",
+		},
 		{"a billion entries", head + "\x00\x00" + long(1e9) + "\x00", wirelab.InvalidArgument, "map: a block says"},
 		{"the most items", head + long(math.MaxInt64) + rest, wirelab.InvalidArgument, "items"},
 		{
-			"the least items", head + long(math.MinInt64) + long(1) + rest, wirelab.InvalidArgument, "9223372036854775808 items",
+			"the least items", head + long(math.MinInt64) + long(1) + rest, wirelab.InvalidArgument,
+			"9223372036854775808 items",
 		},
-		{"more items than allowed", head + long(51) + strings.Repeat("\x00", 51) + "\x00" + rest,
-			wirelab.ResourceExhausted, "51 items"},
-		{"a block too long", head + long(-1) + long(9) + "\x00\x00" + rest, wirelab.InvalidArgument,
-			"says that it has 9 bytes"},
-		{"a block of negative size", head + long(-1) + long(-9) + "\x00\x00" + rest, wirelab.InvalidArgument, "-9 bytes"},
-		{"a block that ends elsewhere", head + long(-1) + long(2) + "\x00\x00" + rest, wirelab.InvalidArgument,
-			"1 bytes from where it does"},
-		{"a text of negative length", head + long(1) + long(-5) + "\x00" + rest, wirelab.InvalidArgument,
-			"texts[0]: a length of -5"},
-		{"a text that is longer than all", head + long(1) + long(math.MaxInt64) + "abc", wirelab.InvalidArgument,
-			"within a text"},
-		{"a text that is no UTF-8", head + long(2) + "\x02a\x04a\xff\x00" + rest, wirelab.InvalidArgument,
-			"texts[1]: text is not valid UTF-8"},
-		{"a key that is no UTF-8", head + "\x00\x00" + long(1) + "\x02\xff\x00\x00", wirelab.InvalidArgument,
-			"map[0]: text is not valid UTF-8"},
+		{
+			"more items than allowed", head + long(51) + strings.Repeat("\x00", 51) + "\x00" + rest,
+			wirelab.ResourceExhausted, "51 items",
+		},
+		{
+			"a block too long", head + long(-1) + long(9) + "\x00\x00" + rest, wirelab.InvalidArgument,
+			"says that it has 9 bytes",
+		},
+		{
+			"a block of negative size", head + long(-1) + long(-9) + "\x00\x00" + rest, wirelab.InvalidArgument,
+			"-9 bytes",
+		},
+		{
+			"a block that ends elsewhere", head + long(-1) + long(2) + "\x00\x00" + rest, wirelab.InvalidArgument,
+			"1 bytes from where it does",
+		},
+		{
+			"a text of negative length", head + long(1) + long(-5) + "\x00" + rest, wirelab.InvalidArgument,
+			"texts[0]: a length of -5",
+		},
+		{
+			"a text that is longer than all", head + long(1) + long(math.MaxInt64) + "abc", wirelab.InvalidArgument,
+			"within a text",
+		},
+		{
+			"a text that is no UTF-8", head + long(2) + "\x02a\x04a\xff\x00" + rest, wirelab.InvalidArgument,
+			"texts[1]: text is not valid UTF-8",
+		},
+		{
+			"a key that is no UTF-8", head + "\x00\x00" + long(1) + "\x02\xff\x00\x00", wirelab.InvalidArgument,
+			"map[0]: text is not valid UTF-8",
+		},
 		{"a number without an end", head + strings.Repeat("\xff", 20), wirelab.InvalidArgument, "too many bits"},
 		{"a number of 65 bits", head + strings.Repeat("\xff", 9) + "\x02", wirelab.InvalidArgument, "too many bits"},
-		{"an int of 33 bits", head + "\x00\x00" + long(1) + "\x02k" + long(1<<32) + "\x00", wirelab.InvalidArgument,
-			"too many bits"},
+		{
+			"an int of 33 bits", head + "\x00\x00" + long(1) + "\x02k" + long(1<<32) + "\x00", wirelab.InvalidArgument,
+			"too many bits",
+		},
 		{"bytes after the end", head + "\x00\x00\x00" + "\x00", wirelab.InvalidArgument, "1 bytes follow the end"},
-		{"too large", head + long(1) + long(2000) + strings.Repeat("x", 2000) + "\x00" + rest, wirelab.ResourceExhausted,
-			"a message of 2016 bytes, more than 1000"},
+		{
+			"too large", head + long(1) + long(2000) + strings.Repeat("x", 2000) + "\x00" + rest,
+			wirelab.ResourceExhausted,
+			"a message of 2016 bytes, more than 1000",
+		},
 	} {
 		got, err := codec.Decode([]byte(c.message))
 		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
@@ -180,13 +216,17 @@ func TestDepth(t *testing.T) {
 func TestResolutionIsBounded(t *testing.T) {
 	t.Parallel()
 	type named struct{ Name string }
-	blind := parse(t, record(`{"name": "name", "type": "bytes"}, {"name": "gone", "type": {"type": "array", "items": "null"}}`))
+	blind := parse(t,
+		record(`{"name": "name", "type": "bytes"}, {"name": "gone", "type": {"type": "array", "items": "null"}}`))
 	codec := newCodec[named](t, parse(t, record(`{"name": "name", "type": "string"}`)), blind)
 	head := string(binary.LittleEndian.AppendUint64([]byte{0xC3, 1}, blind.Fingerprint()))
 	if got, err := codec.Decode([]byte(head + "\x02a\x00")); err != nil || got.Name != "a" {
 		t.Errorf("bytes as text: %+v, %v", got, err)
 	}
-	for _, body := range []string{"\x02\xff\x00", "\x02a" + long(1e12) + "\x00", "\x02a" + long(-3) + long(50) + "\x00"} {
+	for _, body := range []string{
+		"\x02\xff\x00", "\x02a" + long(1e12) + "\x00",
+		"\x02a" + long(-3) + long(50) + "\x00",
+	} {
 		if _, err := codec.Decode([]byte(head + body)); err == nil {
 			t.Errorf("%q was read", body)
 		}
@@ -198,7 +238,8 @@ func TestResolutionIsBounded(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	schema := parse(f, leafText, treeText)
 	older := parse(f, strings.Replace(leafText, `{"name": "yes", "type": "boolean"}, `,
-		`{"name": "gone", "type": {"type": "map", "values": "bytes"}}, {"name": "yes", "type": "boolean"}, `, 1), treeText)
+		`{"name": "gone", "type": {"type": "map", "values": "bytes"}}, {"name": "yes", "type": "boolean"}, `, 1),
+		treeText)
 	codec := newCodec[tree](f, schema, older)
 	for seed := range uint64(8) {
 		v := drawTree(rand.New(rand.NewPCG(seed, 2)), 3)
@@ -218,7 +259,8 @@ func FuzzDecode(f *testing.F) {
 		v, err := codec.Decode(message)
 		if err != nil {
 			var coded *wirelab.Error
-			if !errors.As(err, &coded) || coded.Code != wirelab.InvalidArgument && coded.Code != wirelab.ResourceExhausted {
+			if !errors.As(err, &coded) ||
+				coded.Code != wirelab.InvalidArgument && coded.Code != wirelab.ResourceExhausted {
 				t.Fatalf("%v", err)
 			}
 			return

@@ -27,7 +27,8 @@ func TestKinds(t *testing.T) {
 		{"half a float", "\x01\x00\x00" + "123", "single: the message ends within a float"},
 		{"no boolean", "", "yes: the message ends within a boolean"},
 	} {
-		if _, err := codec.Decode([]byte(head + c.body)); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+		if _, err := codec.Decode([]byte(head + c.body)); err == nil ||
+			wirelab.CodeOf(err) != wirelab.InvalidArgument ||
 			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}

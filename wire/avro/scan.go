@@ -187,7 +187,8 @@ func (s *scan) blocks(of *shape) *fault {
 			count = -count // stays negative for the smallest, which has no opposite
 		}
 		if !of.item.empty && uint64(count) > uint64(len(s.data)-s.at) {
-			return invalid("a block says that it has %d items, in the %d bytes that are left", uint64(count), len(s.data)-s.at)
+			return invalid("a block says that it has %d items, in the %d bytes that are left", uint64(count),
+				len(s.data)-s.at)
 		}
 		if count < 0 || count > int64(s.items) {
 			return &fault{

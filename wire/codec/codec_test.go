@@ -159,7 +159,8 @@ func dial(t *testing.T, library, address string) func(context.Context, word) (si
 	}
 	client := wireconnect.Dial(to, wireconnect.H2C)
 	t.Cleanup(func() { closeQuietly(client) })
-	return wireconnect.CallUnary(client, client.BaseURL(), procedure, subtype, wordForm(), sizeForm(), connect.WithGRPC())
+	return wireconnect.CallUnary(client, client.BaseURL(), procedure, subtype, wordForm(), sizeForm(),
+		connect.WithGRPC())
 }
 
 func closeQuietly(c io.Closer) { _ = c.Close() }
@@ -201,9 +202,11 @@ func TestForms(t *testing.T) {
 					switch {
 					case c.says == "" && (err != nil || got != c.want):
 						t.Errorf("%.20q: %d, %v; want %d", c.ask, got, err, c.want)
-					case c.says != "" && (err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
+					case c.says != "" &&
+						(err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
 						t.Errorf("%q: %v, want %v with %q", c.ask, err, c.code, c.says)
-					case err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "breaks")):
+					case err != nil &&
+						(strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "breaks")):
 						t.Errorf("%q: %v gives away internals", c.ask, err)
 					}
 				}

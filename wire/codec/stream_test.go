@@ -62,8 +62,9 @@ func serveStream(t *testing.T, library string) (address string, ended <-chan str
 	return served(t, func(ctx context.Context, at endpoint.Endpoint) error {
 		if library == "grpc-go" {
 			return wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
-				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.ServerStream("Count", wordForm(), sizeForm(),
-					counting.Count)), counts)
+				to.RegisterService(wiregrpc.Describe(service, subtype,
+					wiregrpc.ServerStream("Count", wordForm(), sizeForm(),
+						counting.Count)), counts)
 			})
 		}
 		mux := http.NewServeMux()
@@ -125,9 +126,11 @@ func TestStreams(t *testing.T) {
 						t.Errorf("%q: %d items, want %d; %v", c.ask, items, c.items, err)
 					case c.says == "" && err != nil:
 						t.Errorf("%q: %v", c.ask, err)
-					case c.says != "" && (err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
+					case c.says != "" &&
+						(err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
 						t.Errorf("%q: %v, want %v with %q", c.ask, err, c.code, c.says)
-					case err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "breaks")):
+					case err != nil &&
+						(strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "breaks")):
 						t.Errorf("%q: %v gives away internals", c.ask, err)
 					}
 				}

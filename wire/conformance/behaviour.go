@@ -193,7 +193,8 @@ func (c *cell[S]) cancelOf(r reporter, o wirelab.Operation[S]) {
 		r.Errorf("%s after cancel answers %s, want the code canceled", o.Name, short(got.String()))
 	}
 	if _, ok := within(h.ended, c.patience); !ok {
-		r.Errorf("%s: cancel does not stop the work: the service's context is still open %v after it", o.Name, c.patience)
+		r.Errorf("%s: cancel does not stop the work: the service's context is still open %v after it", o.Name,
+			c.patience)
 	}
 }
 

@@ -123,7 +123,8 @@ func (c *cell[S]) burst(r reporter, g *rig[S], o wirelab.Operation[S], gather *g
 		}
 		want := ask(context.Background(), e, c.workload.New())
 		wg.Go(func() {
-			if got := g.ask(e); got.err != nil && (want.err == nil || got.err.Code != want.err.Code) && missed.Add(1) == 1 {
+			if got := g.ask(e); got.err != nil && (want.err == nil || got.err.Code != want.err.Code) &&
+				missed.Add(1) == 1 {
 				r.Errorf("a call among %d at once: %v", concurrentCalls, got.err)
 			}
 		})

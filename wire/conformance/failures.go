@@ -36,8 +36,10 @@ func failures() []failure {
 		coded("a message beyond ASCII", wirelab.NotFound, "keine Straße, 没有 🧭"),
 		coded("a message of two lines", wirelab.InvalidArgument, "one\ntwo\r\nGrpc-Status: 0"),
 		coded("a long message", wirelab.PermissionDenied, strings.Repeat("long ", 300)+"end"),
-		failure{"an unclassified error", errors.New(injectedSecret), &wirelab.Error{Code: wirelab.Internal,
-			Message: "internal error"}},
+		failure{"an unclassified error", errors.New(injectedSecret), &wirelab.Error{
+			Code:    wirelab.Internal,
+			Message: "internal error",
+		}},
 	)
 }
 

@@ -95,7 +95,8 @@ func (c *cell[S]) stamps(r reporter, g *rig[S], o wirelab.Operation[S]) {
 				time.Duration(s.Due-due))
 			bad++
 		case s.Sent < s.Due || s.Sent > now:
-			r.Errorf("%s at %d/s: event %d was due at %d, sent at %d and read at %d", o.Name, feedRate, s.Sequence, s.Due,
+			r.Errorf("%s at %d/s: event %d was due at %d, sent at %d and read at %d", o.Name, feedRate, s.Sequence,
+				s.Due,
 				s.Sent, now)
 			bad++
 		}

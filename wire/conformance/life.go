@@ -100,7 +100,8 @@ func (c *cell[S]) cuts(r reporter) {
 	}
 	g.server.stop()
 	if _, ok := within(h.ended, c.patience); !ok {
-		r.Errorf("%s outlives the drain time of its server: its context is open %v after a drain of %v", o.Name, c.patience,
+		r.Errorf("%s outlives the drain time of its server: its context is open %v after a drain of %v", o.Name,
+			c.patience,
 			c.quiet)
 		return
 	}

@@ -37,7 +37,8 @@ func Absences(works []wirelab.Work, required []string) []string {
 			}
 			if at < 0 {
 				absent = append(absent, fmt.Sprintf(
-					"%s has no binding of %s: write workload/%s/bind/%s.go, or a hole with its reason, and run make generate",
+					"%s has no binding of %s: write workload/%s/bind/%s.go, or a hole with its reason, and run make "+
+						"generate",
 					w.Name, protocol, w.Name, strings.ReplaceAll(protocol, "-", "_")))
 				continue
 			}
@@ -66,7 +67,8 @@ func disagreements(works []wirelab.Work) []string {
 			}
 			if before.protocol != p {
 				faults = append(faults, fmt.Sprintf(
-					"%s is one thing in %s and another in %s: %+v and %+v", p.Name, before.workload, w.Name, before.protocol, p))
+					"%s is one thing in %s and another in %s: %+v and %+v", p.Name, before.workload, w.Name,
+					before.protocol, p))
 			}
 		}
 	}
@@ -98,7 +100,8 @@ func unserved[S any](b wirelab.Binding[S]) []string {
 		faults = append(faults, "is declared a hole as a whole, and yet has servers, clients or holes")
 	}
 	if b.Missing != "" && !judgeable(b.Missing) {
-		faults = append(faults, fmt.Sprintf("is a hole, and the reason %q is not a sentence a reader can judge", b.Missing))
+		faults = append(faults,
+			fmt.Sprintf("is a hole, and the reason %q is not a sentence a reader can judge", b.Missing))
 	}
 	return faults
 }
@@ -111,10 +114,12 @@ func holeFaults(w wirelab.Work, cell wirelab.Cell) []string {
 	var faults []string
 	for name, reason := range cell.Holes {
 		if !slices.ContainsFunc(w.Operations, func(o wirelab.OperationInfo) bool { return o.Name == name }) {
-			faults = append(faults, fmt.Sprintf("%s/%s has a hole %q, which is no operation", w.Name, cell.Protocol.Name, name))
+			faults = append(faults,
+				fmt.Sprintf("%s/%s has a hole %q, which is no operation", w.Name, cell.Protocol.Name, name))
 		}
 		if strings.TrimSpace(reason) == "" {
-			faults = append(faults, fmt.Sprintf("%s/%s has a hole %s without a reason", w.Name, cell.Protocol.Name, name))
+			faults = append(faults,
+				fmt.Sprintf("%s/%s has a hole %s without a reason", w.Name, cell.Protocol.Name, name))
 		}
 	}
 	slices.Sort(faults)

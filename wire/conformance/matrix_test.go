@@ -29,8 +29,9 @@ func TestWholeHoleIsDeclared(t *testing.T) {
 	if absent := Absences(works, []string{protocols[1].Name}); len(absent) > 0 {
 		t.Errorf("the hole is absent: %v", absent)
 	}
-	if absent := Absences(append(works, wirelab.Work{Name: "bare"}), nil); len(absent) != 1 || !strings.Contains(absent[0],
-		"bare has no binding of "+protocols[1].Name) {
+	if absent := Absences(append(works, wirelab.Work{Name: "bare"}), nil); len(absent) != 1 ||
+		!strings.Contains(absent[0],
+			"bare has no binding of "+protocols[1].Name) {
 		t.Errorf("a hole of one workload is owed by the next: %v", absent)
 	}
 }

@@ -211,7 +211,10 @@ func (g *rig[S]) ask(e wirelab.Exchange[S]) answer {
 	go func() { result <- ask(ctx, e, g.stub) }() // awaited below, or a leak that is reported
 	got, ok := within(result, 2*g.cell.patience)
 	if !ok {
-		got.err = &wirelab.Error{Code: wirelab.Internal, Message: "the call still runs, though its deadline has long passed"}
+		got.err = &wirelab.Error{
+			Code:    wirelab.Internal,
+			Message: "the call still runs, though its deadline has long passed",
+		}
 	}
 	return got
 }

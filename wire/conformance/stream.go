@@ -78,7 +78,8 @@ func (c *cell[S]) slowReader(r reporter) {
 	case <-stopped:
 	case err := <-result:
 		if err == nil || wirelab.CodeOf(err) != wirelab.ResourceExhausted || s.items.Load() > heldItems {
-			r.Errorf("an endless stream ends after %d items with %v; want items as they come, or resource_exhausted before %d",
+			r.Errorf("an endless stream ends after %d items with %v; want items as they come, or resource_exhausted "+
+				"before %d",
 				s.items.Load(), err, heldItems)
 		}
 		return
@@ -90,7 +91,8 @@ func (c *cell[S]) slowReader(r reporter) {
 		return
 	}
 	if n := c.stall(&s); n > heldItems {
-		r.Errorf("a reader that stopped is not bounded: the server produced %d items of %d bytes for it", n, wirelab.ItemSize)
+		r.Errorf("a reader that stopped is not bounded: the server produced %d items of %d bytes for it", n,
+			wirelab.ItemSize)
 	}
 	close(goOn)
 	switch err, ok := within(result, c.patience); {
@@ -167,7 +169,8 @@ func (c *cell[S]) earlyBreak(r reporter) {
 	err = c.suite.Behaviour.Read(ctx, g.stub, func() bool { return true })
 	switch {
 	case err == nil:
-		r.Errorf("short stream as success: the service panicked after %d items, and the reader was told of an end", itemsRead)
+		r.Errorf("short stream as success: the service panicked after %d items, and the reader was told of an end",
+			itemsRead)
 	case wirelab.CodeOf(err) != wirelab.Internal:
 		r.Errorf("the service panicked after %d items: the reader got %v, want the code internal", itemsRead, err)
 	}

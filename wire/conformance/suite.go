@@ -196,7 +196,8 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 						k.run(c, t)
 					})
 				}
-				t.Logf("%s: %d exchanges, %d holes, seed %d", c.name(), c.exchanges.Load(), len(c.binding.Holes), c.seed)
+				t.Logf("%s: %d exchanges, %d holes, seed %d", c.name(), c.exchanges.Load(), len(c.binding.Holes),
+					c.seed)
 			})
 		}
 	})
@@ -251,7 +252,8 @@ func cells[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) []
 // inTheClear says whether one of the bindings is a protocol's own form without TLS.
 func inTheClear[S any](all []wirelab.Binding[S], p wirelab.Protocol) bool {
 	plain := strings.Replace(p.Name, "-tls", "", 1)
-	return plain != p.Name && slices.ContainsFunc(all, func(b wirelab.Binding[S]) bool { return b.Protocol.Name == plain })
+	return plain != p.Name && slices.ContainsFunc(all,
+		func(b wirelab.Binding[S]) bool { return b.Protocol.Name == plain })
 }
 
 func seedFrom(text string) (uint64, error) {

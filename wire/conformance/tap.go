@@ -80,7 +80,8 @@ func (t *tap) relay(far net.Conn) {
 			return nil, err
 		}
 		t.hold(conn)
-		server = tls.Client(conn, &tls.Config{RootCAs: t.identity.roots, ServerName: "localhost", NextProtos: l.offered})
+		server = tls.Client(conn,
+			&tls.Config{RootCAs: t.identity.roots, ServerName: "localhost", NextProtos: l.offered})
 		if err := server.HandshakeContext(hello.Context()); err != nil {
 			return nil, err
 		}

@@ -63,7 +63,8 @@ func differ(got, want answer) string {
 	case want.err == nil && got.err != nil:
 		return fmt.Sprintf("answers error %q, want %d items: %s", got.err, len(want.items), short(want.String()))
 	case want.err != nil && got.err == nil:
-		return fmt.Sprintf("takes a failed call as complete: %d items and success, want error %q", len(got.items), want.err)
+		return fmt.Sprintf("takes a failed call as complete: %d items and success, want error %q", len(got.items),
+			want.err)
 	case want.err != nil && got.err.Code != want.err.Code:
 		return fmt.Sprintf("wrong code %s (message %q), want %s (message %q)",
 			got.err.Code, got.err.Message, want.err.Code, want.err.Message)
@@ -155,7 +156,8 @@ func (c *cell[S]) transcript(r reporter) {
 				found.add("exchange %d, %s %s: %s", i, o.Name, short(printable(e.Request())), fault)
 			}
 			if got.err == nil && g.tape.opened() > 0 && g.tape.throughHooks() == 0 {
-				r.Errorf("the client opens connections by itself: Dialing.Connect and Dialing.Packets were never called")
+				r.Errorf("the client opens connections by itself: Dialing.Connect and Dialing.Packets were " +
+					"never called")
 				return
 			}
 			moved := [2]int64{g.tape.sent.Load() - sent, g.tape.received.Load() - received}
@@ -206,7 +208,8 @@ func (c *cell[S]) ofData(found *faults, g *rig[S], d wirelab.Data[S]) {
 			c.exchanges.Add(1)
 			ctx, cancel := g.call()
 			if err := check(ctx, g.stub); err != nil {
-				found.add("data %s, %s %s: %s", d.Name, o.Name, short(printable(e.Request())), short(printable(err.Error())))
+				found.add("data %s, %s %s: %s", d.Name, o.Name, short(printable(e.Request())),
+					short(printable(err.Error())))
 			}
 			cancel()
 		}

@@ -163,7 +163,8 @@ func (c *cell[S]) probeSecure(r reporter, address string) {
 		}
 		state := conn.ConnectionState().TLS
 		if state.NegotiatedProtocol != "h3" || state.Version != tls.VersionTLS13 {
-			r.Errorf("QUIC negotiated ALPN %q, %s; want h3, TLS 1.3", state.NegotiatedProtocol, tls.VersionName(state.Version))
+			r.Errorf("QUIC negotiated ALPN %q, %s; want h3, TLS 1.3", state.NegotiatedProtocol,
+				tls.VersionName(state.Version))
 		}
 		if err := conn.CloseWithError(0x100, ""); err != nil { // H3_NO_ERROR
 			r.Errorf("closing QUIC: %v", err)
@@ -241,8 +242,9 @@ func judgeMessages(p wirelab.Protocol, all []message) []string {
 			events++
 		}
 		if !allowed(p, request) {
-			faults = append(faults, fmt.Sprintf("request %s with content type %q (accept %q), want %s", m.what, m.request,
-				m.accept, wanted(p)))
+			faults = append(faults,
+				fmt.Sprintf("request %s with content type %q (accept %q), want %s", m.what, m.request,
+					m.accept, wanted(p)))
 		}
 		failure := m.failed && strings.HasPrefix(p.Name, "connect") && reply == connectFailure
 		if !failure && !allowed(p, reply) {
@@ -267,7 +269,10 @@ var mediaTypes = []struct {
 	{"grpc-tls-json", []string{"application/grpc+json"}},
 	{"grpc", []string{"application/grpc"}},
 	{"connect", []string{"application/proto", "application/connect+proto"}},
-	{"graphql", []string{"application/json", "application/graphql-response+json", "multipart/mixed", "text/event-stream"}},
+	{"graphql", []string{
+		"application/json", "application/graphql-response+json", "multipart/mixed",
+		"text/event-stream",
+	}},
 	{"sse", []string{"text/event-stream", "application/json"}},
 }
 

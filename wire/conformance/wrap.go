@@ -119,7 +119,8 @@ func endlessFault[S any](w wirelab.Workload[S], b Behaviour[S]) string {
 		}
 		switch {
 		case !leaves && (read != itemsRead || got == nil || *got != *errHooked):
-			return fmt.Sprintf("%s: Item failed after %d items; Read saw %d and the error %v", b.Stream, itemsRead, read, err)
+			return fmt.Sprintf("%s: Item failed after %d items; Read saw %d and the error %v", b.Stream, itemsRead,
+				read, err)
 		case leaves && (read != 1 || err != nil):
 			return fmt.Sprintf("%s: Read left at the first item, saw %d, and returned %v", b.Stream, read, err)
 		case log.String() != b.Stream:

@@ -94,7 +94,12 @@ func TestServeOutlivesAnUploadItRefused(t *testing.T) {
 	encoder := hpack.NewEncoder(&block)
 	begin := func(stream uint32, end bool) {
 		block.Reset()
-		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":authority", address}, {":path", "/x"}} {
+		for _, f := range [][2]string{
+			{":method", "POST"},
+			{":scheme", "http"},
+			{":authority", address},
+			{":path", "/x"},
+		} {
 			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 		}
 		_ = pen.WriteHeaders(http2.HeadersFrameParam{

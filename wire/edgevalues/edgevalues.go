@@ -115,6 +115,9 @@ func Times() []Value[time.Time] {
 		{"leap-day", time.Date(2024, 2, 29, 23, 59, 59, 999_999_999, time.UTC), "is not in every year"},
 		{"int32-seconds-over", time.Unix(1<<31, 0).UTC(), "does not fit seconds of 32 bits (2038)"},
 		{"nanoseconds-over", time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), "does not fit nanoseconds of 64 bits (2262)"},
-		{"last-year", time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), "is the last that RFC 3339 can write"},
+		{
+			"last-year", time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC),
+			"is the last that RFC 3339 can write",
+		},
 	}
 }

@@ -96,7 +96,10 @@ func TestFailuresCrossWhole(t *testing.T) {
 				_, unary := echo().Call(ctx, c, "")
 				_, stream := collect(count().CallServerStream(ctx, c, ""))
 				_, client := sum().CallClientStream(ctx, c, list("1", "2"))
-				for what, err := range map[string]error{"unary": unary, "server stream": stream, "client stream": client} {
+				for what, err := range map[string]error{
+					"unary": unary, "server stream": stream,
+					"client stream": client,
+				} {
 					var got *wirelab.Error
 					if !errors.As(err, &got) || *got != *want {
 						t.Errorf("%s: %.80v, want %.80v", what, err, want)
@@ -139,7 +142,10 @@ func TestFailuresOfTheCall(t *testing.T) {
 			call func() error
 			want wirelab.Code
 		}{
-			{"a panic costs its call", func() error { _, err := echo().Call(ctx, c, "panic"); return err }, wirelab.Internal},
+			{
+				"a panic costs its call", func() error { _, err := echo().Call(ctx, c, "panic"); return err },
+				wirelab.Internal,
+			},
 			{"a panic after an item is no short stream", func() error {
 				_, err := collect(count().CallServerStream(ctx, c, ""))
 				return err
@@ -148,20 +154,33 @@ func TestFailuresOfTheCall(t *testing.T) {
 				_, err := collect(chat().CallBidiStream(ctx, c, list("a", "b")))
 				return err
 			}, wirelab.Internal},
-			{"an unclassified error tells nothing", func() error { _, err := echo().Call(ctx, c, "unclassified"); return err },
-				wirelab.Internal},
-			{"a request that the codec refuses", func() error { _, err := echo().Call(ctx, c, unencodable); return err },
-				wirelab.InvalidArgument},
-			{"a request that cannot be read", func() error { _, err := echo().Call(ctx, c, "unreadable"); return err },
-				wirelab.InvalidArgument},
+			{
+				"an unclassified error tells nothing",
+				func() error { _, err := echo().Call(ctx, c, "unclassified"); return err },
+				wirelab.Internal,
+			},
+			{
+				"a request that the codec refuses",
+				func() error { _, err := echo().Call(ctx, c, unencodable); return err },
+				wirelab.InvalidArgument,
+			},
+			{
+				"a request that cannot be read",
+				func() error { _, err := echo().Call(ctx, c, "unreadable"); return err },
+				wirelab.InvalidArgument,
+			},
 			{"a request above the limit", func() error {
 				_, err := echo().Call(ctx, c, strings.Repeat("x", exchange.MessageLimit))
 				return err
 			}, wirelab.ResourceExhausted},
-			{"a reply above the limit", func() error { _, err := echo().Call(ctx, c, "huge"); return err },
-				wirelab.ResourceExhausted},
-			{"an operation that no service has", func() error { _, err := missing().Call(ctx, c, ""); return err },
-				wirelab.Unimplemented},
+			{
+				"a reply above the limit", func() error { _, err := echo().Call(ctx, c, "huge"); return err },
+				wirelab.ResourceExhausted,
+			},
+			{
+				"an operation that no service has", func() error { _, err := missing().Call(ctx, c, ""); return err },
+				wirelab.Unimplemented,
+			},
 			{"a request stream that the codec refuses", func() error {
 				_, err := sum().CallClientStream(ctx, c, list("1", unencodable))
 				return err

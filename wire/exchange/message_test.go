@@ -127,24 +127,48 @@ func TestServerTranscripts(t *testing.T) {
 			"\x01\x03\x00", "\x02stop", "\x02c", "\x03", "\x01\x01\x00next",
 		}, []string{"\x04stopped", "\x04next"}},
 		{"a timeout", []string{"\x01\x01\x80\x89\x7ahi"}, []string{"\x04hi"}},
-		{"an unknown operation", []string{"\x01\x63\x00", "\x01\x01\x00next"}, []string{"\x05\x0cno operation 99",
-			"\x04next"}},
+		{"an unknown operation", []string{"\x01\x63\x00", "\x01\x01\x00next"}, []string{
+			"\x05\x0cno operation 99",
+			"\x04next",
+		}},
 
 		{"an empty message", []string{""}, []string{malformed + "empty message"}},
 		{"an unknown kind", []string{"\x06"}, []string{malformed + "message of kind 6"}},
 		{"a zero kind", []string{"\x00"}, []string{malformed + "message of kind 0"}},
 		{"a call without an operation", []string{"\x01"}, []string{malformed + "call without an operation"}},
-		{"a call without a timeout", []string{"\x01\x01"}, []string{malformed + "call without a timeout that can be read"}},
-		{"a timeout that does not end", []string{"\x01\x01\xff\xff"}, []string{malformed + "call without a timeout that " +
-			"can be read"}},
-		{"a timeout beyond all time", []string{"\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
-			[]string{malformed + "call without a timeout that can be read"}},
+		{
+			"a call without a timeout",
+			[]string{"\x01\x01"},
+			[]string{malformed + "call without a timeout that can be read"},
+		},
+		{
+			"a timeout that does not end",
+			[]string{"\x01\x01\xff\xff"},
+			[]string{malformed + "call without a timeout that " +
+				"can be read"},
+		},
+		{
+			"a timeout beyond all time",
+			[]string{"\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
+			[]string{malformed + "call without a timeout that can be read"},
+		},
 		{"an end with content", []string{"\x03x"}, []string{malformed + "end with 1 bytes of content"}},
-		{"an item where there is no call", []string{"\x02x"}, []string{malformed + "message of kind 2 where there should " +
-			"be a call"}},
-		{"a server's message", []string{"\x04x"}, []string{malformed + "message of kind 4 where there should be a call"}},
-		{"a call among requests", []string{"\x01\x03\x00", "\x01\x01\x00"},
-			[]string{malformed + "message of kind 1 among requests"}},
+		{
+			"an item where there is no call",
+			[]string{"\x02x"},
+			[]string{malformed + "message of kind 2 where there should " +
+				"be a call"},
+		},
+		{
+			"a server's message",
+			[]string{"\x04x"},
+			[]string{malformed + "message of kind 4 where there should be a call"},
+		},
+		{
+			"a call among requests",
+			[]string{"\x01\x03\x00", "\x01\x01\x00"},
+			[]string{malformed + "message of kind 1 among requests"},
+		},
 		{"a call before the end of an answered one", []string{"\x01\x03\x00", "\x02stop", "\x01\x01\x00"}, []string{
 			"\x04stopped", malformed + "message of kind 1 where there should be a call",
 		}},
@@ -158,7 +182,8 @@ func TestServerTranscripts(t *testing.T) {
 			server := NewServer(echoes()...)
 			server.Attend(conn)
 			server.Stop(0)
-			if got, want := bytes.Join(conn.heard, []byte("|")), bytes.Join(messages(k.hears...), []byte("|")); !bytes.Equal(got,
+			if got, want := bytes.Join(conn.heard, []byte("|")),
+				bytes.Join(messages(k.hears...), []byte("|")); !bytes.Equal(got,
 				want) {
 				t.Errorf("hears %q, want %q", got, want)
 			}
@@ -231,8 +256,14 @@ func TestClientTranscripts(t *testing.T) {
 		{"an unknown kind", []call{unary, list, route, chat}, []string{"\x09"}, "", wirelab.Internal, true},
 		{"nothing in a message", []call{unary, list, route, chat}, []string{""}, "", wirelab.Internal, true},
 		{"a failure of no code", []call{unary, list, route, chat}, []string{"\x05"}, "", wirelab.Internal, true},
-		{"a failure of an unknown code", []call{unary, list, route, chat}, []string{"\x05\x63what"}, "", wirelab.Internal,
-			true},
+		{
+			"a failure of an unknown code",
+			[]call{unary, list, route, chat},
+			[]string{"\x05\x63what"},
+			"",
+			wirelab.Internal,
+			true,
+		},
 	}
 	for _, k := range cases {
 		for _, ask := range k.calls {
@@ -384,7 +415,8 @@ func FuzzClient(f *testing.F) {
 			}
 			ended = err != nil
 		}
-		for range operation(4).CallBidiStream(t.Context(), c, func(yield func(string, error) bool) { yield("x", nil) }) {
+		for range operation(4).CallBidiStream(t.Context(), c,
+			func(yield func(string, error) bool) { yield("x", nil) }) {
 			continue
 		}
 	})

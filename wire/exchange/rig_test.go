@@ -179,7 +179,8 @@ func (w wire) start(t *testing.T, address string, s service, drain time.Duration
 	r.cancel = cancel
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.serve(ctx, wirelab.Endpoint{Listener: countingListener{listener, r.opened}, Drain: drain}, s.handlers()...)
+		ended <- w.serve(ctx, wirelab.Endpoint{Listener: countingListener{listener, r.opened}, Drain: drain},
+			s.handlers()...)
 	}()
 	r.stop = sync.OnceValue(func() error {
 		cancel()

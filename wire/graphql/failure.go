@@ -126,7 +126,8 @@ func (r response[Data]) result() (data Data, err error) {
 		first := r.Errors[0]
 		code, ok := status.ParseCode(first.Extensions.Code)
 		if !ok {
-			return data, status.Errorf(status.Internal, "failure of unknown code %q: %s", first.Extensions.Code, first.Message)
+			return data, status.Errorf(status.Internal, "failure of unknown code %q: %s", first.Extensions.Code,
+				first.Message)
 		}
 		return data, &status.Error{Code: code, Message: first.Message}
 	}

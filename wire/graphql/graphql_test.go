@@ -49,7 +49,10 @@ func TestPresent(t *testing.T) {
 			"a service's, as gqlgen wraps it", gqlerror.WrapPath(nil, status.Errorf(status.Conflict, "twice")),
 			status.Conflict, "twice",
 		},
-		{"a service's internal one", status.Errorf(status.Internal, "internal error"), status.Internal, "internal error"},
+		{
+			"a service's internal one", status.Errorf(status.Internal, "internal error"), status.Internal,
+			"internal error",
+		},
 		{"an unclassified one, told", Told(errors.New("a secret")), status.Internal, "internal error"},
 		{"a deadline", context.DeadlineExceeded, status.DeadlineExceeded, "deadline exceeded"},
 		{"a cancel", gqlerror.WrapPath(nil, context.Canceled), status.Canceled, "canceled"},
@@ -91,10 +94,14 @@ func TestParseResponse(t *testing.T) {
 		fails     bool
 	}{
 		{"data", `{"data":7}`, 7, 0, false},
-		{"errors with data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`,
-			0, status.NotFound, true},
 		{
-			"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0,
+			"errors with data are a failure (R10)",
+			`{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`,
+			0, status.NotFound, true,
+		},
+		{
+			"the first of several",
+			`{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0,
 			status.Conflict, true,
 		},
 		{"an unknown code", `{"errors":[{"message":"no","extensions":{"code":"ODD"}}]}`, 0, status.Internal, true},
@@ -104,7 +111,10 @@ func TestParseResponse(t *testing.T) {
 		{"not JSON", `<html>`, 0, status.Internal, true},
 		{"nothing", ``, 0, status.Internal, true},
 		{"data of another shape", `{"data":"x"}`, 0, status.Internal, true},
-		{"above the limit", `{"data":7}` + strings.Repeat(" ", httprpc.MessageLimit), 0, status.ResourceExhausted, true},
+		{
+			"above the limit", `{"data":7}` + strings.Repeat(" ", httprpc.MessageLimit), 0, status.ResourceExhausted,
+			true,
+		},
 	}
 	for _, k := range cases {
 		got, err := parseResponse[int]([]byte(k.text))
@@ -159,7 +169,8 @@ func serveText(t testing.TB, mediaType string, text func() string) string {
 		t.Fatal(err)
 	}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter,
-		r *http.Request) {
+		r *http.Request,
+	) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", mediaType)
 		_, _ = io.WriteString(w, text())
@@ -218,8 +229,10 @@ func TestEventsOfAServer(t *testing.T) {
 }
 
 func FuzzParseResponse(f *testing.F) {
-	for _, seed := range []string{`{"data":{"x":1}}`,
-		`{"data":null,"errors":[{"message":"m","extensions":{"code":"not_found"}}]}`, `[]`, `{"errors":[null]}`, ""} {
+	for _, seed := range []string{
+		`{"data":{"x":1}}`,
+		`{"data":null,"errors":[{"message":"m","extensions":{"code":"not_found"}}]}`, `[]`, `{"errors":[null]}`, "",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -244,7 +257,10 @@ func TestRepliesOfAServer(t *testing.T) {
 		{"to the connection's end", "Connection: close\r\n", `{"data":1}`, 0, false},
 		{"shorter than announced", "Content-Length: 11\r\n", `{"data":1}`, status.Unavailable, true},
 		{"announced as nothing", "Content-Length: 0\r\n", ``, status.Internal, true},
-		{"announced above the limit", fmt.Sprintf("Content-Length: %d\r\n", len(big)), big, status.ResourceExhausted, true},
+		{
+			"announced above the limit", fmt.Sprintf("Content-Length: %d\r\n", len(big)), big, status.ResourceExhausted,
+			true,
+		},
 		{"announced as a terabyte", "Content-Length: 1099511627776\r\n", `{"data":1}`, status.Unavailable, true},
 		{"above the limit, to the connection's end", "Connection: close\r\n", big, status.ResourceExhausted, true},
 	}

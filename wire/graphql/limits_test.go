@@ -89,8 +89,11 @@ func TestCheckDocument(t *testing.T) {
 		{"levels above it", nested(depthLimit + 1), exhausted},
 		{"levels beyond all", nested(tokenLimit / 4), exhausted},
 		{"levels by a fragment", "{ a { ...F } } fragment F on T " + nested(depthLimit), exhausted},
-		{"inline fragments are no level", "{ " + strings.Repeat("... { ", nestLimit-1) + "a" + strings.Repeat("}", nestLimit),
-			"ok"},
+		{
+			"inline fragments are no level",
+			"{ " + strings.Repeat("... { ", nestLimit-1) + "a" + strings.Repeat("}", nestLimit),
+			"ok",
+		},
 		{"but their brackets are counted", "{ " + strings.Repeat("... { ", nestLimit) + "a" + strings.Repeat("}",
 			nestLimit+1), exhausted},
 		{"a list in lists", "{ a(b: " + strings.Repeat("[", 500) + ") }", exhausted},
@@ -104,21 +107,31 @@ func TestCheckDocument(t *testing.T) {
 		{"a fragment that doubles and doubles", doubling(80), exhausted},
 		{"a fragment in itself", "{ ...F } fragment F on T { ...F }", invalid},
 		{
-			"a fragment in itself by another", "{ ...F } fragment F on T { a { ...G } } fragment G on T { b { ...F } }", invalid,
+			"a fragment in itself by another", "{ ...F } fragment F on T { a { ...G } } fragment G on T { b { ...F } }",
+			invalid,
 		},
 		{"a cycle that nothing spreads", "{ a } fragment F on T { ...G } fragment G on T { ...F }", invalid},
-		{"a second fragment of the same name", "{ ...F } fragment F on T { a } fragment F on T " + wide(selectionLimit),
-			exhausted},
+		{
+			"a second fragment of the same name",
+			"{ ...F } fragment F on T { a } fragment F on T " + wide(selectionLimit),
+			exhausted,
+		},
 		{"a fragment twice, one after the other", "{ a { ...F } b { ...F } } fragment F on T { c }", "ok"},
 		{"a fragment that is absent is validation's", "{ ...F }", "ok"},
 		{"the question that clients ask about a schema", question, "ok"},
-		{"the same, and a field of the schema's own", strings.Replace(question, "__schema", "a __schema", 1), exhausted},
+		{
+			"the same, and a field of the schema's own", strings.Replace(question, "__schema", "a __schema", 1),
+			exhausted,
+		},
 		{"selections about a schema at their limit", "{ __schema " + wide(aboutSelections-1) + "}", "ok"},
 		{"selections above it", "{ __schema " + wide(aboutSelections) + "}", exhausted},
 		{"levels about a schema at their limit", "{ __schema " + nested(aboutDepth-1) + "}", "ok"},
 		{"levels above it about a schema", "{ __schema " + nested(aboutDepth) + "}", exhausted},
-		{"a fragment at the root may hold anything", "{ ...F } fragment F on Query { __schema " + nested(depthLimit) + "}",
-			exhausted},
+		{
+			"a fragment at the root may hold anything",
+			"{ ...F } fragment F on Query { __schema " + nested(depthLimit) + "}",
+			exhausted,
+		},
 		{"fragments without an operation", "fragment F on T " + wide(selectionLimit+1), exhausted},
 		{"a deferred fragment", "{ ...F @defer } fragment F on T { a }", invalid},
 		{"a deferred inline fragment", "{ ... @skip(if: false) @defer(label: \"x\") { a } }", invalid},
@@ -159,7 +172,10 @@ func TestParseRequest(t *testing.T) {
 	list := func(n int) string { return `{"query":"{ a }","variables":{"x":[0` + strings.Repeat(",0", n-1) + `]}}` }
 	cases := []struct{ why, text, want string }{
 		{"a query", `{"query":"{ a }"}`, "ok"},
-		{"all there is", `{"query":"{ a }","operationName":null,"variables":null,"extensions":{"persistedQuery":{"version":1}},"x":[1]}`, "ok"},
+		{
+			"all there is",
+			`{"query":"{ a }","operationName":null,"variables":null,"extensions":{"persistedQuery":{"version":1}},"x":[1]}`, "ok",
+		},
 		{"no query, which GraphQL refuses", `{}`, "ok"},
 		{"null, likewise", `null`, "ok"},
 		{"nothing", ``, invalid},
@@ -171,11 +187,17 @@ func TestParseRequest(t *testing.T) {
 		{"text that is not UTF-8", "{\"query\":\"{ a }\",\"variables\":{\"x\":\"\xff\"}}", invalid},
 		{"values below the limit", list(valueLimit - 5), "ok"},
 		{"values above it", list(valueLimit + 1), exhausted},
-		{"objects above it", `{"query":"{ a }","variables":{"x":[` + strings.Repeat("{},", valueLimit) + `{}]}}`, exhausted},
+		{
+			"objects above it", `{"query":"{ a }","variables":{"x":[` + strings.Repeat("{},", valueLimit) + `{}]}}`,
+			exhausted,
+		},
 		{"values beyond all", list(1 << 20), exhausted},
 		{"nested beyond all", `{"query":"{ a }","variables":{"x":` + strings.Repeat("[", 1<<20), exhausted},
-		{"a long text is one value", `{"query":"{ a }","variables":{"x":"` + strings.Repeat(`,[{\"\\`, valueLimit) + `"}}`,
-			"ok"},
+		{
+			"a long text is one value",
+			`{"query":"{ a }","variables":{"x":"` + strings.Repeat(`,[{\"\\`, valueLimit) + `"}}`,
+			"ok",
+		},
 		{"a long text without an end", `{"query":"` + strings.Repeat(`,`, 2*valueLimit), invalid},
 		{"a long text that ends in a backslash", strings.Repeat(" ", valueLimit) + `{"query":"\`, invalid},
 	}
@@ -190,7 +212,8 @@ func TestParseRequest(t *testing.T) {
 // limits for something they are not, or that breaks them.
 func FuzzParseRequest(f *testing.F) {
 	for _, seed := range []string{
-		`{"query":"{ a }"}`, `[{}]`, `{"query":"{ ...F } fragment F on T { ...F }","variables":{"x":[1,[2]],"y":{"z":"\""}}}`,
+		`{"query":"{ a }"}`, `[{}]`,
+		`{"query":"{ ...F } fragment F on T { ...F }","variables":{"x":[1,[2]],"y":{"z":"\""}}}`,
 		doubling(3),
 		`{"query":"query($a: [T!]! = [1, {b: \"[\"}]) { a(b: $a) @skip(if: true) { ... on T { c } } }"}`, `{"query":"` +
 			nested(11) + `"}`, "",

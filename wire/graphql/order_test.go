@@ -35,7 +35,10 @@ func TestSortErrors(t *testing.T) {
 			"second.list.10.p"},
 		{"a field before those in it", "first.y first", "first first.y"},
 		{"errors of no field first", "first.x  nowhere", " nowhere first.x"},
-		{"errors of one place in order of arrival", "first.x.gone first.x.lost first.x", "first.x.gone first.x.lost first.x"},
+		{
+			"errors of one place in order of arrival", "first.x.gone first.x.lost first.x",
+			"first.x.gone first.x.lost first.x",
+		},
 	}
 	doc, err := parser.ParseQuery(&ast.Source{Input: text})
 	if err != nil {

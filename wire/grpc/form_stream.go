@@ -14,7 +14,8 @@ import (
 // ServerStream is the method that call answers with a stream. grpc-go writes messages at once, and waits for a
 // reader that is behind.
 func ServerStream[S, Req, Rep any](
-	name string, request codec.Form[Req], reply codec.Form[Rep], call func(S, context.Context, Req) iter.Seq2[Rep, error],
+	name string, request codec.Form[Req], reply codec.Form[Rep],
+	call func(S, context.Context, Req) iter.Seq2[Rep, error],
 ) Method[S] {
 	return Method[S]{name: name, stream: func(service S, to grpc.ServerStream) error {
 		message := request.Empty()
@@ -40,16 +41,19 @@ func ServerStream[S, Req, Rep any](
 // describeStream is the method of that service as grpc-go serves it. A server's
 // interceptor is around the whole, the decoding too.
 func (m Method[S]) describeStream(service, subtype string) grpc.StreamDesc {
-	return grpc.StreamDesc{StreamName: m.name, ServerStreams: true, Handler: func(server any, to grpc.ServerStream) error {
-		typed, ok := server.(S)
-		if !ok {
-			return Encode(fmt.Errorf("%s is served by %T", service, server))
-		}
-		if err := spoken(to.Context(), subtype); err != nil {
-			return Encode(err)
-		}
-		return m.stream(typed, to)
-	}}
+	return grpc.StreamDesc{
+		StreamName: m.name, ServerStreams: true,
+		Handler: func(server any, to grpc.ServerStream) error {
+			typed, ok := server.(S)
+			if !ok {
+				return Encode(fmt.Errorf("%s is served by %T", service, server))
+			}
+			if err := spoken(to.Context(), subtype); err != nil {
+				return Encode(err)
+			}
+			return m.stream(typed, to)
+		},
+	}
 }
 
 // CallServerStream returns the stub of a method that answers with a stream, by

@@ -224,9 +224,10 @@ func TestResource(t *testing.T) {
 	text := httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })
 	id := []httprpc.Parameter[string]{httprpc.Text("id", func(s *string) *string { return s })}
 	client, _, _ := serve(t, 0, httprpc.NewREST(map[string][]httprpc.Route{
-		"/thing/{id}": {httprpc.Get(id, httprpc.Forms[string]{JSON: text}, func(_ context.Context, s string) (string, error) {
-			return s, nil
-		})},
+		"/thing/{id}": {httprpc.Get(id, httprpc.Forms[string]{JSON: text},
+			func(_ context.Context, s string) (string, error) {
+				return s, nil
+			})},
 	}))
 	if got, err := httprpc.CallGet(client, "/thing/{id}", id, text)(t.Context(), "ö/5"); got != "ö/5" || err != nil {
 		t.Errorf("%q, %v", got, err)

@@ -32,7 +32,8 @@ func resolve(ctx context.Context, address string) ([]*net.UDPAddr, error) {
 	}
 	var peers []*net.UDPAddr
 	for _, ip := range found[:min(len(found), peersMost)] {
-		peers = append(peers, net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip.Unmap(), uint16(port)))) //nolint:gosec // a port
+		peers = append(peers, net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip.Unmap(),
+			uint16(port)))) //nolint:gosec // a port
 	}
 	return peers, nil
 }

@@ -111,7 +111,8 @@ func unasked(resp *http.Response) error {
 	switch coding := resp.Header.Get("Content-Encoding"); {
 	case coding != "" && !strings.EqualFold(coding, "identity"):
 		return status.Errorf(status.Unimplemented,
-			"the reply is compressed (Content-Encoding: %.40q), though the request did not ask for it; have the server "+
+			"the reply is compressed (Content-Encoding: %.40q), though the request did not ask for it; have the "+
+				"server "+
 				"send replies as they are", coding)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
 		return status.Errorf(status.Unimplemented,
@@ -162,10 +163,12 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	}
 	var reset http2.StreamError
 	if errors.As(err, &reset) {
-		return status.Caused(status.Reset, status.Unavailable, "%s: the server reset the stream: %v", c.address, reset.Code)
+		return status.Caused(status.Reset, status.Unavailable, "%s: the server reset the stream: %v", c.address,
+			reset.Code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return status.Lost(status.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)",
+		return status.Lost(status.Unavailable, err,
+			"%s: the server closed the connection before its reply was whole (%v)",
 			c.address, err)
 	}
 	return status.Lost(status.Unavailable, err, "%s: %v", c.address, err)

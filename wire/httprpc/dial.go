@@ -27,7 +27,8 @@ func Dial(to endpoint.Dialing, protocols *http.Protocols, secure bool, connectio
 		if !secure {
 			config = nil
 		}
-		over := multiplex.New(func(ctx context.Context) (net.Conn, error) { return dial(ctx, "", "") }, to.Address, config)
+		over := multiplex.New(func(ctx context.Context) (net.Conn, error) { return dial(ctx, "", "") }, to.Address,
+			config)
 		return NewClient(over, scheme, to.Address, 2, func() error {
 			_ = over.Close() // its connections are among those opened
 			opened.close()

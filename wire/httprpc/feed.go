@@ -39,26 +39,29 @@ func GetStream[Req, Rep any](
 	if len(framings) == 0 {
 		panic("httprpc: a stream without a framing")
 	}
-	return Route{Method: http.MethodGet, parameters: names(parameters), Answer: func(ctx context.Context, c *Call) error {
-		framing, err := chosen(c, framings)
-		if err != nil {
-			return err
-		}
-		if err := c.withoutBody(); err != nil {
-			return err
-		}
-		req, err := readURL(parameters, c.place, c.variables, c.Request.URL.RawQuery)
-		if err != nil {
-			return err
-		}
-		if c.Request.Method == http.MethodHead {
-			c.Begin(framing.MediaType) // the stream itself may have no end
-			return nil
-		}
-		ctx, release := c.Interruptible(ctx)
-		defer release()
-		return framing.Send(ctx, c, req, call)
-	}}
+	return Route{
+		Method: http.MethodGet, parameters: names(parameters),
+		Answer: func(ctx context.Context, c *Call) error {
+			framing, err := chosen(c, framings)
+			if err != nil {
+				return err
+			}
+			if err := c.withoutBody(); err != nil {
+				return err
+			}
+			req, err := readURL(parameters, c.place, c.variables, c.Request.URL.RawQuery)
+			if err != nil {
+				return err
+			}
+			if c.Request.Method == http.MethodHead {
+				c.Begin(framing.MediaType) // the stream itself may have no end
+				return nil
+			}
+			ctx, release := c.Interruptible(ctx)
+			defer release()
+			return framing.Send(ctx, c, req, call)
+		},
+	}
 }
 
 // chosen is the framing that the caller of c wants.

@@ -134,9 +134,12 @@ func TestHealth(t *testing.T) {
 		status int
 		body   string
 	}{
-		"well":     {func(context.Context) error { return nil }, 200, `{"status":"healthy"}`},
-		"not well": {func(context.Context) error { return errors.New("password=secret") }, 503, `{"status":"unhealthy"}`},
-		"panics":   {func(context.Context) error { panic("secret") }, 503, `{"status":"unhealthy"}`},
+		"well": {func(context.Context) error { return nil }, 200, `{"status":"healthy"}`},
+		"not well": {
+			func(context.Context) error { return errors.New("password=secret") }, 503,
+			`{"status":"unhealthy"}`,
+		},
+		"panics": {func(context.Context) error { panic("secret") }, 503, `{"status":"unhealthy"}`},
 		"does not answer": {func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()

@@ -27,7 +27,8 @@ func TestDescribed(t *testing.T) {
 	}{
 		{byPath, []string{"/hello", "GET /openapi.json"}},
 		{resources, []string{
-			"DELETE /{shelf}/{book} after book limit shelf", "GET /openapi.json", "GET /{shelf}/{book} after book limit shelf",
+			"DELETE /{shelf}/{book} after book limit shelf", "GET /openapi.json",
+			"GET /{shelf}/{book} after book limit shelf",
 		}},
 	} {
 		if got := c.handler.Routes(); !slices.Equal(got, c.routes) {
@@ -39,8 +40,9 @@ func TestDescribed(t *testing.T) {
 			w := httptest.NewRecorder()
 			c.handler.ServeHTTP(w, httptest.NewRequest(method, httprpc.PathOpenAPI, nil))
 			ok := w.Code == http.StatusOK
-			if kind := w.Header().Get("Content-Type"); ok != (status == http.StatusOK) || ok && (kind != httprpc.MediaJSON ||
-				w.Body.String() != document) {
+			if kind := w.Header().Get("Content-Type"); ok != (status == http.StatusOK) ||
+				ok && (kind != httprpc.MediaJSON ||
+					w.Body.String() != document) {
 				t.Errorf("%s: %d, %q: %s", method, w.Code, kind, w.Body)
 			}
 		}

@@ -132,7 +132,8 @@ func (c *Call) answer() error {
 	if value := r.Header.Get(headerTimeout); value != "" {
 		millis, err := strconv.ParseUint(value, 10, 64)
 		if err != nil || len(value) > timeoutDigits {
-			return status.Errorf(status.InvalidArgument, "header %s is %q; want at most %d digits", headerTimeout, value,
+			return status.Errorf(status.InvalidArgument, "header %s is %q; want at most %d digits", headerTimeout,
+				value,
 				timeoutDigits)
 		}
 		var cancel context.CancelFunc
@@ -204,7 +205,8 @@ func (c *Call) negotiate(otherwise string, offered offer) error {
 	}
 	name, ok := accepted(wanted, otherwise, offered)
 	if !ok {
-		return refuse(c.handler.manner.accept, status.InvalidArgument, "nothing in Accept %q is known: %v", wanted, offered)
+		return refuse(c.handler.manner.accept, status.InvalidArgument, "nothing in Accept %q is known: %v", wanted,
+			offered)
 	}
 	c.reply = name
 	return nil
@@ -350,7 +352,8 @@ func Unary[Req, Rep any](requests Forms[Req], replies Forms[Rep], call func(cont
 
 // reply makes a call and answers c with what came of it.
 func reply[Req, Rep any](
-	ctx context.Context, c *Call, replies *Forms[Rep], out Encoding, req Req, call func(context.Context, Req) (Rep, error),
+	ctx context.Context, c *Call, replies *Forms[Rep], out Encoding, req Req,
+	call func(context.Context, Req) (Rep, error),
 ) error {
 	rep, err := call(ctx, req)
 	if err != nil {

@@ -40,24 +40,38 @@ func TestEncodings(t *testing.T) {
 		{"no content type means JSON, as in the origin", "", inJSON, "", "application/json"},
 		{"a wildcard content type too", "*/*", inJSON, "", "application/json"},
 		{"parameters and case do not matter", "Application/JSON; charset=utf-8", inJSON, "", "application/json"},
-		{"never JSON for protobuf that accepts anything (duh-M01)", "application/protobuf", string(inProto), "",
-			"application/protobuf"},
-		{"the older name, answered by the same", "application/x-protobuf", string(inProto), "", "application/x-protobuf"},
+		{
+			"never JSON for protobuf that accepts anything (duh-M01)", "application/protobuf", string(inProto), "",
+			"application/protobuf",
+		},
+		{
+			"the older name, answered by the same", "application/x-protobuf", string(inProto), "",
+			"application/x-protobuf",
+		},
 		{"curl sends a wildcard", "application/protobuf", string(inProto), "*/*", "application/protobuf"},
 		{"Accept decides", "application/json", inJSON, "application/protobuf", "application/protobuf"},
 		{"by the name it uses", "application/json", inJSON, "application/x-protobuf", "application/x-protobuf"},
 		{"and the other way", "application/protobuf", string(inProto), "application/json", "application/json"},
-		{"the first known of several", "application/json", inJSON, "text/html, application/protobuf;q=0.5, application/json",
-			"application/protobuf"},
-		{"but not one with weight 0", "application/json", inJSON, "application/protobuf;q=0.0, */*", "application/json"},
+		{
+			"the first known of several", "application/json", inJSON,
+			"text/html, application/protobuf;q=0.5, application/json",
+			"application/protobuf",
+		},
+		{
+			"but not one with weight 0", "application/json", inJSON, "application/protobuf;q=0.0, */*",
+			"application/json",
+		},
 	} {
-		resp, body := ask(t, "POST", "http://"+address+"/unary", c.body, "Content-Type", c.contentType, "Accept", c.accept)
+		resp, body := ask(t, "POST", "http://"+address+"/unary", c.body, "Content-Type", c.contentType, "Accept",
+			c.accept)
 		want := inJSON
 		if strings.Contains(c.wantType, "protobuf") {
 			want = string(inProto)
 		}
-		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != c.wantType || body != want {
-			t.Errorf("%s: status %d, type %q, body %q; want 200, %q, %q", c.why, resp.StatusCode, got, body, c.wantType, want)
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != c.wantType ||
+			body != want {
+			t.Errorf("%s: status %d, type %q, body %q; want 200, %q, %q", c.why, resp.StatusCode, got, body, c.wantType,
+				want)
 		}
 	}
 }
@@ -86,8 +100,16 @@ func TestRefusals(t *testing.T) {
 			"Content-Type", "application/protobuf", "Accept",
 			"application/json",
 		}, 513, status.InvalidArgument},
-		{"too large", "POST", "/unary", strings.Repeat(" ", httprpc.MessageLimit+1), nil, 413, status.ResourceExhausted},
-		{"timeout that is no number", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "1s"}, 400, status.InvalidArgument},
+		{
+			"too large", "POST", "/unary", strings.Repeat(" ", httprpc.MessageLimit+1), nil, 413,
+			status.ResourceExhausted,
+		},
+		{
+			"timeout that is no number", "POST", "/unary", "{}",
+			[]string{"Call-Timeout-Ms", "1s"},
+			400,
+			status.InvalidArgument,
+		},
 		{
 			"timeout of too many digits", "POST", "/unary", "{}",
 			[]string{"Call-Timeout-Ms", "99999999999"},
@@ -147,7 +169,8 @@ func TestOneEncoding(t *testing.T) {
 	}{
 		{"/json", asJSON, inJSON, "", 200, asJSON, inJSON},
 		{
-			"/json", asProto, inProto, "", 513, asJSON, `"content type \"application/protobuf\" is not known: application/json"`,
+			"/json", asProto, inProto, "", 513, asJSON,
+			`"content type \"application/protobuf\" is not known: application/json"`,
 		},
 		{"/json", asJSON, inJSON, asProto, 513, asJSON, "is known: application/json\""},
 		{"/json", asJSON, inJSON, asProto + ", " + asJSON, 200, asJSON, inJSON},
@@ -157,9 +180,11 @@ func TestOneEncoding(t *testing.T) {
 		{"/turn", asProto, inProto, "", 200, asJSON, inJSON},
 		{"/back", asJSON, inJSON, "*/*", 200, asProto, inProto},
 	} {
-		resp, body := ask(t, "POST", "http://"+address+c.path, c.body, "Content-Type", c.contentType, "Accept", c.accept)
-		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType || !strings.Contains(body,
-			c.want) {
+		resp, body := ask(t, "POST", "http://"+address+c.path, c.body, "Content-Type", c.contentType, "Accept",
+			c.accept)
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType ||
+			!strings.Contains(body,
+				c.want) {
 			t.Errorf("%s, %q for %q: status %d, type %q, body %q; want %d, %q, %q",
 				c.path, c.contentType, c.accept, resp.StatusCode, got, body, c.status, c.wantType, c.want)
 		}
@@ -297,7 +322,10 @@ func TestForeignReplies(t *testing.T) {
 			status.Conflict, "no",
 		},
 		{"not an object", reply(500, "application/json", `[]`), status.Internal, "[]"},
-		{"protobuf that is none", reply(429, "application/protobuf", "\xff\xff"), status.ResourceExhausted, "status 429"},
+		{
+			"protobuf that is none", reply(429, "application/protobuf", "\xff\xff"), status.ResourceExhausted,
+			"status 429",
+		},
 		{"success of another type", reply(200, "text/html", "<p/>"), status.Internal, "text/html"},
 		{"success that is no message", reply(200, "application/json", "{"), status.Internal, "cannot be read"},
 		{"a body cut short", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
@@ -318,7 +346,8 @@ func TestForeignReplies(t *testing.T) {
 }
 
 func reply(status int, contentType, body string) string {
-	return fmt.Sprintf("HTTP/1.1 %d x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, contentType, len(body),
+	return fmt.Sprintf("HTTP/1.1 %d x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, contentType,
+		len(body),
 		body)
 }
 

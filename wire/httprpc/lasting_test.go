@@ -51,7 +51,8 @@ func TestStreamsOfBothDirectionsOutliveTimeouts(t *testing.T) {
 						return slowly(ctx, these(nil, "a", "b", "c"))
 					}}
 					go func() {
-						ended <- v.serve(ctx, endpoint.Endpoint{Listener: listener, Drain: time.Millisecond}, service.handler(), false)
+						ended <- v.serve(ctx, endpoint.Endpoint{Listener: listener, Drain: time.Millisecond},
+							service.handler(), false)
 					}()
 					client := v.dial(endpoint.Dialing{Address: "127.0.0.1:1", Connect: listener.Connect}, false)
 					got, err := call(t.Context(), stubsOf(client))

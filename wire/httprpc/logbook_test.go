@@ -43,7 +43,8 @@ func logbook() *httprpc.Handler {
 			httprpc.Get(spanParameters(), words(), tell("read")),
 			httprpc.Delete(spanParameters(), words(), tell("removed")),
 		},
-		"/plain": {httprpc.Unary(words(), words(), func(_ context.Context, s string) (string, error) { return s, nil })},
+		"/plain": {httprpc.Unary(words(), words(),
+			func(_ context.Context, s string) (string, error) { return s, nil })},
 	}).Enveloped()
 }
 
@@ -105,7 +106,8 @@ func TestLogbookCalls(t *testing.T) {
 		client := v.dial(endpoint.Dialing{Address: address}, false)
 		t.Cleanup(func() { _ = client.Close() })
 		for _, codec := range []httprpc.Codec[string]{words().JSON, words().Proto} {
-			if got, err := httprpc.CallAccepted(client, "/log", codec, codec)(t.Context(), "x"); err != nil || got != "took x" {
+			if got, err := httprpc.CallAccepted(client, "/log", codec, codec)(t.Context(), "x"); err != nil ||
+				got != "took x" {
 				t.Errorf("accepted: %q, %v", got, err)
 			}
 			if got, err := httprpc.CallAccepted(client, "/plain", codec, codec)(t.Context(), "x"); err == nil {

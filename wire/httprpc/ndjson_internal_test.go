@@ -26,7 +26,8 @@ func FuzzLines(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n", "{\"end\":true}\n", "{\"result\":{\"n\":1,\"s\":\"a\"}}\n{\"end\":true}",
 		"{\"error\":{\"code\":404,\"message\":\"no\"}}\n", "{\"result\":null}\n", "{\"result\":{\"n\":2147483648}}\n",
-		"\r\n \n{\"result\":{}}\r\n{\"end\":true}\r\nx", "{\"RESULT\":{\"N\":5}}\n", strings.Repeat("{\"result\":{}}\n", 500),
+		"\r\n \n{\"result\":{}}\r\n{\"end\":true}\r\nx", "{\"RESULT\":{\"N\":5}}\n",
+		strings.Repeat("{\"result\":{}}\n", 500),
 	} {
 		f.Add([]byte(seed))
 	}

@@ -100,7 +100,8 @@ func (p *place) further(part string) *place {
 func (p *place) add(path string, route Route) {
 	const most = 64 // bits of readURL's set
 	if _, twice := p.methods[route.Method]; twice || len(route.parameters) > most {
-		panic(fmt.Sprintf("httprpc: %s %s is there twice, or has %d parameters", route.Method, path, len(route.parameters)))
+		panic(fmt.Sprintf("httprpc: %s %s is there twice, or has %d parameters", route.Method, path,
+			len(route.parameters)))
 	}
 	for i, name := range route.parameters {
 		if slices.Contains(route.parameters[:i], name) {
@@ -191,7 +192,8 @@ func (c *Call) resource() (Route, error) {
 		return Route{}, c.noMethod(found.allow)
 	}
 	if route.parameters == nil && r.URL.RawQuery != "" {
-		if err := eachPair(r.URL.RawQuery, func(name, _ string) error { return unknownParameter(name, nil) }); err != nil {
+		if err := eachPair(r.URL.RawQuery,
+			func(name, _ string) error { return unknownParameter(name, nil) }); err != nil {
 			return Route{}, err
 		}
 	}

@@ -76,7 +76,8 @@ func library() http.Handler {
 	return httprpc.NewREST(map[string][]httprpc.Route{
 		"/shelf": {
 			httprpc.Get(all[2:], allWords(), tell("list")),
-			httprpc.Unary(allWords(), allWords(), func(_ context.Context, s string) (string, error) { return "add " + s, nil }),
+			httprpc.Unary(allWords(), allWords(),
+				func(_ context.Context, s string) (string, error) { return "add " + s, nil }),
 		},
 		"/shelf/{shelf}": {httprpc.Get(all[:1], allWords(), tell("get"))},
 		"/shelf/{shelf}/books": {httprpc.Get([]httprpc.Parameter[query]{all[0], all[2], all[3]}, allWords(),
@@ -98,8 +99,10 @@ func TestResources(t *testing.T) {
 	}{
 		{"without parameters", "GET", "/shelf", "", 200, `"list {Shelf: Book: After: Limit:0}"`},
 		{"with both, in any order", "GET", "/shelf?limit=7&after=%C3%B6+x%20y", "", 200, "After:ö x y Limit:7}"},
-		{"an empty one, an empty pair and an empty query", "GET", "/shelf?after=&", "", 200,
-			"list {Shelf: Book: After: Limit:0}"},
+		{
+			"an empty one, an empty pair and an empty query", "GET", "/shelf?after=&", "", 200,
+			"list {Shelf: Book: After: Limit:0}",
+		},
 		{"a question mark alone", "GET", "/shelf?", "", 200, "list {Shelf: Book: After: Limit:0}"},
 		{"a variable", "GET", "/shelf/a", "", 200, "get {Shelf:a "},
 		{"escapes in it", "GET", "/shelf/a%2Fb%3F%C3%B6", "", 200, "get {Shelf:a/b?ö "},
@@ -119,8 +122,14 @@ func TestResources(t *testing.T) {
 		{"nothing", "GET", "/", "", 404, "unimplemented"},
 		{"found behind the word only", "GET", "/shelf/best/books", "", 404, "unimplemented"},
 
-		{"another parameter", "GET", "/shelf?limt=7", "", 400, `query parameter \"limt\" is not known; known: after, limit`},
-		{"one for another path", "GET", "/shelf/a?limit=7", "", 400, `query parameter \"limit\" is not known; known: shelf`},
+		{
+			"another parameter", "GET", "/shelf?limt=7", "", 400,
+			`query parameter \"limt\" is not known; known: after, limit`,
+		},
+		{
+			"one for another path", "GET", "/shelf/a?limit=7", "", 400,
+			`query parameter \"limit\" is not known; known: shelf`,
+		},
 		{"a variable again", "GET", "/shelf/a?shelf=b", "", 400, "shelf is given more than once"},
 		{"one twice", "GET", "/shelf?limit=7&limit=7", "", 400, "limit is given more than once"},
 		{"one twice, the first empty", "GET", "/shelf?after&after=7", "", 400, "after is given more than once"},
@@ -136,7 +145,10 @@ func TestResources(t *testing.T) {
 		{"a query for a body", "POST", "/shelf?text=x", "{}", 400, `query parameter \"text\": none is known here`},
 		{"a body for a query", "GET", "/shelf", "{}", 400, "a GET has no body here"},
 
-		{"not found (mt-D02)", "GET", "/shelf/none", "", 404, `no shelf „none”","details":{"wirelab.code":"not_found"}`},
+		{
+			"not found (mt-D02)", "GET", "/shelf/none", "", 404,
+			`no shelf „none”","details":{"wirelab.code":"not_found"}`,
+		},
 		{"a conflict", "GET", "/shelf/taken", "", 409, `"conflict"`},
 		{"a panic (mt-D03)", "GET", "/shelf/broken", "", 500, `"message":"internal error"`},
 		{"no body", "POST", "/shelf", "", 400, "the body is empty"},
@@ -146,7 +158,8 @@ func TestResources(t *testing.T) {
 	} {
 		resp, body := ask(t, c.method, "http://"+address+c.path, c.body)
 		if resp.StatusCode != c.status || !strings.Contains(body, c.want) {
-			t.Errorf("%s: %s %s: %d %.200s; want %d with %q", c.why, c.method, c.path, resp.StatusCode, body, c.status, c.want)
+			t.Errorf("%s: %s %s: %d %.200s; want %d with %q", c.why, c.method, c.path, resp.StatusCode, body, c.status,
+				c.want)
 		}
 		if got := resp.Header.Get("Content-Type"); got != "application/json" {
 			t.Errorf("%s: of type %q", c.why, got)
@@ -188,7 +201,8 @@ func TestResourceMethods(t *testing.T) {
 			for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS", "BREW", "get"} {
 				resp, n := do(method, c.path) //nolint:bodyclose // do closes it
 				if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != c.allow || n == 0 {
-					t.Errorf("%s %s: %d, Allow %q, a body of %d; want 405, %q, a reason", method, c.path, resp.StatusCode,
+					t.Errorf("%s %s: %d, Allow %q, a body of %d; want 405, %q, a reason", method, c.path,
+						resp.StatusCode,
 						resp.Header.Get("Allow"), n, c.allow)
 				}
 			}
@@ -227,37 +241,57 @@ func TestResourceEncodings(t *testing.T) {
 		{"Avro by Accept", "GET", "/shelf/a", "", "", avro, 200, avro, "\x44get"},
 		{"by its other name", "GET", "/shelf/a", "", "", "application/avro", 200, "application/avro", "\x44get"},
 		{"by a wildcard of its kind", "GET", "/shelf/a", "", "", "text/plain, avro/*;q=0.3", 200, avro, "\x44get"},
-		{"as a browser asks", "GET", "/shelf/a", "", "", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-			200, json, `{`},
+		{
+			"as a browser asks", "GET", "/shelf/a", "", "",
+			"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+			200, json, `{`,
+		},
 		{"as a client of the origin asks", "GET", "/shelf/a", "", "", "application/json", 200, json, `{`},
 		{"with a parameter", "GET", "/shelf/a", "", "", "application/json; charset=UTF-8", 200, json, `{`},
 		{"what only one service has", "GET", "/proto", "", "", "", 200, proto, "\n"},
-		{"and not the other", "GET", "/proto", "", "", json, 406, json,
-			`{"code":406,"message":"nothing in Accept \"application/json\" is known: application/protobuf"`},
-		{"nothing known", "GET", "/shelf/a", "", "", "text/html", 406, json,
-			`{"code":406,"message":"nothing in Accept \"text/html\" is known: application/json, application/protobuf, avro/binary"`},
+		{
+			"and not the other", "GET", "/proto", "", "", json, 406, json,
+			`{"code":406,"message":"nothing in Accept \"application/json\" is known: application/protobuf"`,
+		},
+		{
+			"nothing known", "GET", "/shelf/a", "", "", "text/html", 406, json,
+			`{"code":406,"message":"nothing in Accept \"text/html\" is known: application/json, application/protobuf, avro/binary"`,
+		},
 		{"Avro both ways", "POST", "/shelf", avro, inAvro, "", 200, avro, "\x0eadd hej"},
-		{"under the other name", "POST", "/shelf", "application/avro", inAvro, "application/*", 200, "application/avro",
-			"\x0eadd hej"},
-		{"Avro for a kind it is not of", "POST", "/shelf", avro, inAvro, "application/*", 200, json, `{"text":"add hej"}`},
+		{
+			"under the other name", "POST", "/shelf", "application/avro", inAvro, "application/*", 200,
+			"application/avro",
+			"\x0eadd hej",
+		},
+		{
+			"Avro for a kind it is not of", "POST", "/shelf", avro, inAvro, "application/*", 200, json,
+			`{"text":"add hej"}`,
+		},
 		{"JSON for Avro", "POST", "/shelf", avro, inAvro, json, 200, json, `{"text":"add hej"}`},
 		{"Avro for JSON", "POST", "/shelf", json, inJSON, avro, 200, avro, "\x0eadd hej"},
 		{"protobuf for Avro", "POST", "/shelf", avro, inAvro, proto, 200, proto, "\n\x07add hej"},
 		{"Avro for protobuf", "POST", "/shelf", proto, inProto, avro, 200, avro, "\x0eadd hej"},
 		{"JSON without a content type", "POST", "/shelf", "", inJSON, "", 200, json, `{"text":"add hej"}`},
 		{"another content type", "POST", "/shelf", "text/plain", inJSON, "", 415, json, `{"code":415,`},
-		{"Avro cut short", "POST", "/shelf", avro, "\x06he", json, 400, json,
-			`{"code":400,"message":"the body cannot be read as avro/binary"`},
+		{
+			"Avro cut short", "POST", "/shelf", avro, "\x06he", json, 400, json,
+			`{"code":400,"message":"the body cannot be read as avro/binary"`,
+		},
 		// code 404, then the message, whose length is announced
 		{"a failure in Avro", "GET", "/shelf/none", "", "", avro, 404, avro, "\xa8\x06\x26no shelf " +
 			"„none”\x02\x18wirelab.code\x12not_found\x00"},
-		{"a failure in protobuf", "GET", "/shelf/none", "", "", proto, 404, proto, "\x08\x94\x03\x12\x13no shelf „none”\x1a"},
+		{
+			"a failure in protobuf", "GET", "/shelf/none", "", "", proto, 404, proto,
+			"\x08\x94\x03\x12\x13no shelf „none”\x1a",
+		},
 		{"no path in Avro", "GET", "/x", "", "", avro, 404, avro, "\xa8\x06\x24no such method: /x\x02"},
 	} {
-		resp, body := ask(t, c.method, "http://"+address+c.path, c.body, "Content-Type", c.contentType, "Accept", c.accept)
+		resp, body := ask(t, c.method, "http://"+address+c.path, c.body, "Content-Type", c.contentType, "Accept",
+			c.accept)
 		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType ||
 			!strings.HasPrefix(body, c.want) {
-			t.Errorf("%s: %d, %q, %q; want %d, %q, %q…", c.why, resp.StatusCode, got, body, c.status, c.wantType, c.want)
+			t.Errorf("%s: %d, %q, %q; want %d, %q, %q…", c.why, resp.StatusCode, got, body, c.status, c.wantType,
+				c.want)
 		}
 	}
 	// A list may come in several fields.
@@ -319,7 +353,10 @@ func TestCallGet(t *testing.T) {
 			list := httprpc.CallGet(client, "/shelf", all[2:], codec)
 			get := httprpc.CallGet(client, "/shelf/{shelf}", all[:1], codec)
 			book := httprpc.CallGet(client, "/shelf/{shelf}/book/{book}", all[:2], codec)
-			for _, text := range []string{"a", "a/b", "ö", "%41", "+", "a b", "?&#;=", "\x00\n", "{shelf}", "...", "books"} {
+			for _, text := range []string{
+				"a", "a/b", "ö", "%41", "+", "a b", "?&#;=", "\x00\n", "{shelf}", "...",
+				"books",
+			} {
 				for _, c := range []struct {
 					name string
 					call func(context.Context, query) (string, error)
@@ -336,7 +373,8 @@ func TestCallGet(t *testing.T) {
 				}
 			}
 			for _, text := range []string{"", ".", ".."} {
-				if got, err := get(t.Context(), query{Shelf: text}); err == nil || status.CodeOf(err) != status.InvalidArgument {
+				if got, err := get(t.Context(), query{Shelf: text}); err == nil ||
+					status.CodeOf(err) != status.InvalidArgument {
 					t.Errorf("shelf %q: %q, %v", text, got, err)
 				}
 			}
@@ -368,7 +406,9 @@ func TestMistakesInResources(t *testing.T) {
 		"a variable a body replaces": func() { httprpc.NewREST(map[string][]httprpc.Route{"/{shelf}": {post}}) },
 		"a method twice":             func() { httprpc.NewREST(map[string][]httprpc.Route{"/": {get(), get()}}) },
 		"nothing to do":              func() { httprpc.NewREST(map[string][]httprpc.Route{"/": nil}) },
-		"a parameter twice":          func() { httprpc.NewREST(map[string][]httprpc.Route{"/": {get(all[0], all[0])}}) },
+		"a parameter twice": func() {
+			httprpc.NewREST(map[string][]httprpc.Route{"/": {get(all[0], all[0])}})
+		},
 		"two variables at one place": func() {
 			httprpc.NewREST(map[string][]httprpc.Route{"/{shelf}/a": {get(all...)}, "/{book}/b": {get(all...)}})
 		},

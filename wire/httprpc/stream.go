@@ -85,7 +85,8 @@ func Bidi[Req, Rep any](
 func (c *Call) streams(in, out string) error {
 	c.reply = MediaJSON // of a failure before the first message, and of a single reply
 	if sent := c.Request.Header.Get("Content-Type"); sent != "" && bare(sent) != in {
-		return refuse(c.handler.manner.content, status.InvalidArgument, "content type %q is not known here: %s", sent, in)
+		return refuse(c.handler.manner.content, status.InvalidArgument, "content type %q is not known here: %s",
+			sent, in)
 	}
 	if err := c.Accepts(out); err != nil {
 		return err

@@ -36,7 +36,8 @@ func TestStreams(t *testing.T) {
 			if got, err := collect(stub.list(t.Context(), "")); got != "" || err != nil {
 				t.Errorf("empty list: %q, %v", got, err)
 			}
-			if got, err := stub.join(t.Context(), these(nil, "a", long, "\u2028<&>\x00")); got != "a"+long+"\u2028<&>\x00" ||
+			if got, err := stub.join(t.Context(),
+				these(nil, "a", long, "\u2028<&>\x00")); got != "a"+long+"\u2028<&>\x00" ||
 				err != nil {
 				t.Errorf("join: %d bytes, %v", len(got), err)
 			}
@@ -147,7 +148,10 @@ func TestPanicIsContained(t *testing.T) {
 		_, empty := collect(stub.list(t.Context(), ""))
 		got, midway := collect(stub.list(t.Context(), "x"))
 		_, joined := stub.join(t.Context(), these(nil, "a"))
-		for call, err := range map[string]error{"unary": err, "list": empty, "list after an item": midway, "join": joined} {
+		for call, err := range map[string]error{
+			"unary": err, "list": empty, "list after an item": midway,
+			"join": joined,
+		} {
 			if !is(err, status.Internal, "internal error") {
 				t.Errorf("%s: %v", call, err)
 			}
@@ -168,16 +172,25 @@ func TestRequestStreamsThatFail(t *testing.T) {
 		part      string
 	}{
 		{"complete", "{\"result\":{\"text\":\"a\"}}\n{\"end\":true}\n", 200, `{"text":"a"}`},
-		{"without a last line feed, as curl -d sends", "{\"result\":{\"text\":\"a\"}}\n{\"end\":true}", 200, `{"text":"a"}`},
-		{"CRLF and blank lines", "\r\n{\"result\":{\"text\":\"a\"}}\r\n\r\n{\"end\":true}\r\n\r\n", 200, `{"text":"a"}`},
+		{
+			"without a last line feed, as curl -d sends", "{\"result\":{\"text\":\"a\"}}\n{\"end\":true}", 200,
+			`{"text":"a"}`,
+		},
+		{
+			"CRLF and blank lines", "\r\n{\"result\":{\"text\":\"a\"}}\r\n\r\n{\"end\":true}\r\n\r\n", 200,
+			`{"text":"a"}`,
+		},
 		{"cut short", "{\"result\":{\"text\":\"a\"}}\n", 400, "its end line is missing"},
 		{"cut short in a line", "{\"result\":{\"te", 400, "cannot be read"},
 		{"empty", "", 400, "its end line is missing"},
 		{"something after the end", "{\"end\":true}\n{}", 400, "something follows"},
 		{"a bare message", "{\"text\":\"a\"}\n", 400, "cannot be read"},
 		{"a message and an end in one", "{\"result\":{},\"end\":true}\n", 400, "cannot be read"},
-		{"an error of the caller's", "{\"error\":{\"message\":\"no map\",\"details\":{\"wirelab.code\":\"not_found\"}}}\n",
-			404, "no map"},
+		{
+			"an error of the caller's",
+			"{\"error\":{\"message\":\"no map\",\"details\":{\"wirelab.code\":\"not_found\"}}}\n",
+			404, "no map",
+		},
 		{"a line that never ends", strings.Repeat("x", endpoint.MessageLimit+1<<20), 400, "longer than a message"},
 	} {
 		resp, body := ask(t, "POST", "http://"+address+"/join", c.body, "Content-Type", "application/x-ndjson")
@@ -199,7 +212,10 @@ func TestReplyStreamsThatFail(t *testing.T) {
 		code       status.Code
 		part       string
 	}{
-		{"the body ends well, the stream does not", head + item + "0\r\n\r\n", status.Unavailable, "end line is missing"},
+		{
+			"the body ends well, the stream does not", head + item + "0\r\n\r\n", status.Unavailable,
+			"end line is missing",
+		},
 		{"the connection ends", head + item, status.Unavailable, "EOF"},
 		{"the connection ends in a line", head + item + "9\r\n{\"res", status.Unavailable, "EOF"},
 		{"nonsense", head + item + chunk("nonsense\n") + "0\r\n\r\n", status.Internal, "cannot be read"},
@@ -299,7 +315,8 @@ func TestDeadlineInterruptsARead(t *testing.T) {
 		defer client.Close()
 		body, out := io.Pipe()
 		defer out.Close()
-		r := client.Request(http.MethodPost, "/join", "application/x-ndjson", "application/json").WithContext(t.Context())
+		r := client.Request(http.MethodPost, "/join", "application/x-ndjson",
+			"application/json").WithContext(t.Context())
 		r.Header.Set("Call-Timeout-Ms", "50")
 		r.Body = body
 		_, err := client.Do(r, "application/json") //nolint:bodyclose // there is none on an error

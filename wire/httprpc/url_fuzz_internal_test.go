@@ -113,7 +113,8 @@ func FuzzErrorBodies(f *testing.F) {
 			return
 		}
 		back, err := decodeAvroError(body.encodeAvro())
-		if err != nil || back.Code != body.Code || back.Message != body.Message || len(back.Details) != len(body.Details) {
+		if err != nil || back.Code != body.Code || back.Message != body.Message ||
+			len(back.Details) != len(body.Details) {
 			t.Fatalf("%+v became %+v, %v", body, back, err)
 		}
 	})

@@ -30,8 +30,9 @@ func FuzzHalf(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var value string
 		said := strings.ToLower(text)
-		if json.Unmarshal([]byte(text), &value) != nil || strings.ToValidUTF8(text, "") != text || strings.Contains(said,
-			`\ufffd`) || strings.ContainsRune(said, '\uFFFD') {
+		if json.Unmarshal([]byte(text), &value) != nil || strings.ToValidUTF8(text, "") != text ||
+			strings.Contains(said,
+				`\ufffd`) || strings.ContainsRune(said, '\uFFFD') {
 			return
 		}
 		if replaced := strings.ContainsRune(value, '\uFFFD'); replaced != jsontext.Half([]byte(text)) {

@@ -45,8 +45,11 @@ func besideEcho(t *testing.T, do func(context.Context, string) error) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- netrpc.Serve(ctx, wirelab.Endpoint{Listener: listener}, "Echo", &Echo{plain}, netrpc.Beside{Name: "Older",
-			Receiver: &Older{do}})
+		ended <- netrpc.Serve(ctx, wirelab.Endpoint{Listener: listener}, "Echo", &Echo{plain},
+			netrpc.Beside{
+				Name:     "Older",
+				Receiver: &Older{do},
+			})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -101,7 +104,8 @@ func TestBesideIsBounded(t *testing.T) {
 	}
 	var calls []*rpc.Call
 	for range wirelab.MaxStreams + 1 {
-		calls = append(calls, older.Go("Older.Tell", struct{ Text string }{"held"}, new(string), make(chan *rpc.Call, 1)))
+		calls = append(calls, older.Go("Older.Tell", struct{ Text string }{"held"}, new(string),
+			make(chan *rpc.Call, 1)))
 	}
 	for range wirelab.MaxStreams {
 		await(t, "a call", h.entered)

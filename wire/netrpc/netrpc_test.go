@@ -479,7 +479,8 @@ func TestMalformed(t *testing.T) {
 		"half a request":            good[:len(good)-3],
 		"the same number twice":     append(good, good...),
 		"a body of another shape":   request(t, rpc.Request{ServiceMethod: "Echo.Say"}, struct{ Body int }{7}),
-		"a cancel of nothing":       request(t, rpc.Request{ServiceMethod: "Control.Cancel"}, netrpc.CancelRequest{Seq: 9}),
+		"a cancel of nothing": request(t, rpc.Request{ServiceMethod: "Control.Cancel"},
+			netrpc.CancelRequest{Seq: 9}),
 	}
 	for name, data := range cases {
 		t.Run(name, func(t *testing.T) { serveBytes(t, r.address, data) })

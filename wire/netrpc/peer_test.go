@@ -95,11 +95,19 @@ func TestServersThatAnswerBadly(t *testing.T) {
 		{"an answer to another call", encoded(t, rpc.Response{ServiceMethod: "Echo.Say", Seq: 77},
 			Reply[string]{Body: "hi"}), wirelab.Unavailable},
 		{"a body of another shape", encoded(t, header, struct{ Body int }{7}), wirelab.Unavailable},
-		{"a failure of no code", encoded(t, header, Reply[string]{Failure: &Failure{Message: "why"}}), wirelab.Internal},
-		{"a failure of an unknown code", encoded(t, header, Reply[string]{Failure: &Failure{Code: "odd"}}),
-			wirelab.Internal},
-		{"net/rpc's own error", encoded(t, rpc.Response{ServiceMethod: "Echo.Say", Error: "no such method"}, struct{}{}),
-			wirelab.Unimplemented},
+		{
+			"a failure of no code", encoded(t, header, Reply[string]{Failure: &Failure{Message: "why"}}),
+			wirelab.Internal,
+		},
+		{
+			"a failure of an unknown code", encoded(t, header, Reply[string]{Failure: &Failure{Code: "odd"}}),
+			wirelab.Internal,
+		},
+		{
+			"net/rpc's own error",
+			encoded(t, rpc.Response{ServiceMethod: "Echo.Say", Error: "no such method"}, struct{}{}),
+			wirelab.Unimplemented,
+		},
 	}
 	for _, k := range cases {
 		got, err := askOf(t, k.says)
@@ -113,7 +121,8 @@ func TestServersThatAnswerBadly(t *testing.T) {
 // descriptions and header included.
 func TestMeter(t *testing.T) {
 	t.Parallel()
-	long := encoded(t, rpc.Request{ServiceMethod: "Echo.Say"}, Request[string]{Body: string(make([]byte, MessageLimit))})
+	long := encoded(t, rpc.Request{ServiceMethod: "Echo.Say"},
+		Request[string]{Body: string(make([]byte, MessageLimit))})
 	near, far := net.Pipe()
 	defer near.Close()
 	go func() { defer far.Close(); _, _ = far.Write(long) }()
@@ -135,7 +144,8 @@ func FuzzServer(f *testing.F) {
 	f.Add([]byte{0xfc, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3})
 	f.Add(encoded(f, rpc.Request{ServiceMethod: "Echo.Say", Seq: 1}, Request[string]{Body: "x", Timeout: time.Second}))
 	f.Add(encoded(f, rpc.Request{ServiceMethod: "Echo.Say"}, struct{ Body int }{1}))
-	f.Add(encoded(f, rpc.Request{ServiceMethod: "Control.Cancel"}, CancelRequest{Seq: 3}, rpc.Request{ServiceMethod: "x"},
+	f.Add(encoded(f, rpc.Request{ServiceMethod: "Control.Cancel"}, CancelRequest{Seq: 3},
+		rpc.Request{ServiceMethod: "x"},
 		CancelRequest{}))
 	server := rpc.NewServer()
 	if err := errors.Join(server.RegisterName("Echo", Echo{}), server.RegisterName(control, Control{})); err != nil {

@@ -33,7 +33,8 @@ func TestCells(t *testing.T) {
 						if n := after.Sent - before.Sent; n < uint64(calls)*9 || n > uint64(calls)*2000 {
 							t.Errorf("%d bytes sent for %d calls", n, calls)
 						}
-						if n := after.Payload - before.Payload; n == 0 && cell.Protocol.Framing != "SSE" || n > after.Sent-before.Sent {
+						if n := after.Payload - before.Payload; n == 0 && cell.Protocol.Framing != "SSE" ||
+							n > after.Sent-before.Sent {
 							t.Errorf("%d bytes of requests in %d sent", n, after.Sent-before.Sent)
 						}
 						if n := after.Received - before.Received; n < uint64(calls)*20 || n > uint64(calls)*60_000 {

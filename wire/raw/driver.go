@@ -70,7 +70,9 @@ func Driver[S any](
 ) *wirelab.Raw[S] {
 	return &wirelab.Raw[S]{
 		Holes: holes,
-		Dial: func(ctx context.Context, to wirelab.Dialing, slots int, series []wirelab.Check[S]) (wirelab.Lines, error) {
+		Dial: func(ctx context.Context, to wirelab.Dialing, slots int,
+			series []wirelab.Check[S],
+		) (wirelab.Lines, error) {
 			transport := new(Transport)
 			service := stub(transport, over.scheme(), to.Address)
 			p, err := newPlan(ctx, over, to, slots, transport, checksOf(series, service))

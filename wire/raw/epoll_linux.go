@@ -68,7 +68,8 @@ func (e *epoll) block(events uintptr, limit time.Duration) (int, error) {
 		e.coarse = true
 	}
 	millis := (limit + time.Millisecond - 1) / time.Millisecond
-	n, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), events, uintptr(len(e.events)), uintptr(millis),
+	n, _, errno := syscall.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(e.fd), events, uintptr(len(e.events)),
+		uintptr(millis),
 		0, 0)
 	if errno == unix.EINTR {
 		return 0, errno

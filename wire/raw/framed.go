@@ -27,7 +27,9 @@ type Frames struct {
 func Framed[S any](frames Frames, holes map[string]string, stub func(t *Tape) S) *wirelab.Raw[S] {
 	return &wirelab.Raw[S]{
 		Holes: holes,
-		Dial: func(ctx context.Context, to wirelab.Dialing, slots int, series []wirelab.Check[S]) (wirelab.Lines, error) {
+		Dial: func(ctx context.Context, to wirelab.Dialing, slots int,
+			series []wirelab.Check[S],
+		) (wirelab.Lines, error) {
 			tape := newTape(frames)
 			p := &plan{to: to, slots: slots, connections: to.ConnectionCount(), tape: tape}
 			if err := p.learn(ctx, tape, checksOf(series, stub(tape))); err != nil {

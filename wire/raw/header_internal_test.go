@@ -23,8 +23,14 @@ func TestHeaderWriter(t *testing.T) {
 				if round == 10 {
 					w.resize(size / 2)
 				}
-				fields := []field{{":status", "200"}, {":status", "404"}, {"content-type", "a/b"}, {"x-one", "1"}, {"te", ""},
-					{"x-" + fmt.Sprint(round), strings.Repeat("v", 150)}}
+				fields := []field{
+					{":status", "200"},
+					{":status", "404"},
+					{"content-type", "a/b"},
+					{"x-one", "1"},
+					{"te", ""},
+					{"x-" + fmt.Sprint(round), strings.Repeat("v", 150)},
+				}
 				block := w.begin(nil)
 				for _, f := range fields {
 					block = w.append(block, f)

@@ -121,7 +121,8 @@ func (h *conn1) step(c *call, data []byte) (int, error) {
 func (h *conn1) finish(c *call, wire []byte, whole bool) {
 	h.call = nil
 	err := h.judge.verify(c.exchange, &c.answer)
-	if x := c.exchange; err == nil && whole && !h.closes && len(wire) <= wireKept && h.judge.room(len(wire)-len(x.wire)) {
+	if x := c.exchange; err == nil && whole && !h.closes && len(wire) <= wireKept &&
+		h.judge.room(len(wire)-len(x.wire)) {
 		x.wire = append(x.wire[:0], wire...)
 	}
 	h.ended(c, err)

@@ -22,8 +22,12 @@ func TestClientReadsHTTP1(t *testing.T) {
 			";a=b\r\nne\r\n0\r\n\r\n", false, false},
 		{"chunked with trailers", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: " +
 			"chunked\r\n\r\n3\r\none\r\n000\r\nA: b\r\nC: d\r\n\r\n", false, false},
-		{"last", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: x, Close\r\nContent-Length: 3\r\n\r\none", true,
-			false},
+		{
+			"last", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: x, Close\r\nContent-Length: " +
+				"3\r\n\r\none",
+			true,
+			false,
+		},
 		{"until the end", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\none", true, true},
 		{"after interim replies", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" +
 			"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\none", false, false},
@@ -104,9 +108,15 @@ func TestClientRefusesHTTP1(t *testing.T) {
 		{"a chunk of no size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n"},
 		{"a chunk below 0", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n"},
 		{"a chunk longer than its size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n"},
-		{"a chunk size without end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("0", 300)},
-		{"trailers without end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("a: b\r\n",
-			5000)},
+		{
+			"a chunk size without end",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("0", 300),
+		},
+		{
+			"trailers without end",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("a: b\r\n",
+				5000),
+		},
 		{"a header without end", "HTTP/1.1 200 OK\r\n" + strings.Repeat("a: b\r\n", 5000)},
 		{"interim replies without end", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100)},
 		{"more than the reply", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\noneHTTP/1.1 " +

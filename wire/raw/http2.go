@@ -401,7 +401,8 @@ func (h *conn2) goAway(last, reason uint32) error {
 	h.waiting = nil
 	slices.SortFunc(lost, func(a, b *call) int { return a.slot - b.slot })
 	for _, c := range lost { // RFC 9113, 6.8: none of them was or will be processed
-		h.again(c, wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the server goes away: %s", reasonName(reason)), false)
+		h.again(c, wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the server goes away: %s", reasonName(reason)),
+			false)
 	}
 	return nil
 }

@@ -61,7 +61,8 @@ func TestClientReadsFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantStrings(t, "ends", b.ends, "1: <nil>", "0: <nil>", `2: reply 200 "", want three`,
-				"3: again, since unavailable: the server reset the stream: REFUSED_STREAM", "4: unavailable: reply of 3 bytes, "+
+				"3: again, since unavailable: the server reset the stream: REFUSED_STREAM",
+				"4: unavailable: reply of 3 bytes, "+
 					"announced as 4")
 			wantStrings(t, "answers", b.heard(d), "ping pingping ack=true")
 		})
@@ -264,7 +265,10 @@ func TestClientRefuses(t *testing.T) {
 			_ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1})
 		}},
 		{"a ping of the wrong size", func(f *frames) { _ = f.WriteRawFrame(http2.FramePing, 0, 0, []byte("short")) }},
-		{"settings of the wrong size", func(f *frames) { _ = f.WriteRawFrame(http2.FrameSettings, 0, 0, []byte("short")) }},
+		{
+			"settings of the wrong size",
+			func(f *frames) { _ = f.WriteRawFrame(http2.FrameSettings, 0, 0, []byte("short")) },
+		},
 		{"padding longer than the frame", func(f *frames) {
 			_ = f.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, 1, []byte{9, 1})
 		}},
@@ -316,6 +320,7 @@ func TestClientBoundsReplies(t *testing.T) {
 	if err := b.say(f.take(), 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	wantStrings(t, "ends", b.ends, fmt.Sprintf("0: resource_exhausted: reply of more than %d bytes", bodyMax), "1: <nil>")
+	wantStrings(t, "ends", b.ends, fmt.Sprintf("0: resource_exhausted: reply of more than %d bytes", bodyMax),
+		"1: <nil>")
 	wantStrings(t, "answers", b.heard(d), "1 reset 8")
 }

@@ -60,7 +60,8 @@ func (s *null1) step(data []byte) (int, error) {
 			s.out = append(s.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
 		}
 		// The usual case: the body is there too, in one piece.
-		if size := int(min(head.length, int64(len(data)))); s.body.stage == bodyLength && head.length <= int64(len(data)-n) {
+		if size := int(min(head.length, int64(len(data)))); s.body.stage == bodyLength &&
+			head.length <= int64(len(data)-n) {
 			s.reply(data[n : n+size])
 			return n + size, nil
 		}

@@ -51,7 +51,8 @@ func TestNullServesEveryClient(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						ctx, cancel := context.WithTimeout(t.Context(), rigTime) // told to the server in a field that varies
+						// told to the server in a field that varies
+						ctx, cancel := context.WithTimeout(t.Context(), rigTime)
 						defer cancel()
 						for i := range 40 {
 							if err := call(ctx); err != nil {
@@ -131,7 +132,11 @@ func TestNullKeepsWithinWindows(t *testing.T) {
 		var block strings.Builder
 		e := hpack.NewEncoder(&block)
 		for _, f := range [][2]string{
-			{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "x"}, {"content-type", "application/json"},
+			{":method", "POST"},
+			{":scheme", "http"},
+			{":path", path},
+			{":authority", "x"},
+			{"content-type", "application/json"},
 		} {
 			if err := e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}); err != nil {
 				t.Error(err)
@@ -195,14 +200,20 @@ func TestNullRefusesGarbage(t *testing.T) {
 		{"http1-proto", "GET / HTTP/9.9\r\n\r\n", "is an unknown version"},
 		{"http1-proto", "\x16\x03\x01\x00\xa5\x01\x00", "is TLS, and never a whole header"},
 		{"http1-proto", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "has a length below 0"},
-		{"http1-proto", "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "has two lengths"},
+		{
+			"http1-proto", "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+			"has two lengths",
+		},
 		{"http1-proto", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "has a chunk of no size"},
 		{"http1-proto", "GET /" + strings.Repeat("x", 20<<10), "has no end"},
 		{"grpc", "GET / HTTP/1.1\r\n\r\n", "is HTTP/1.1"},
 		{"grpc", http2.ClientPreface + "\x00\x00\x00\x00\x00\x00\x00\x00\x01", "begins with DATA"},
 		{"grpc", http2.ClientPreface + "\xff\xff\xff\x04\x00\x00\x00\x00\x00", "has a frame larger than is allowed"},
-		{"grpc", http2.ClientPreface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\xff",
-			"names an entry that is in no table"},
+		{
+			"grpc", http2.ClientPreface +
+				"\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x01\x05\x00\x00\x00\x01\xff",
+			"names an entry that is in no table",
+		},
 		{"http2-proto", "GET / HTTP/1.1\r\n\r\n", "is no TLS"},
 	} {
 		t.Run(c.protocol+" "+c.why, func(t *testing.T) {

@@ -75,7 +75,9 @@ func leave(t *testing.T, conn net.Conn) {
 	}
 	for limit := time.Now().Add(rigTime); time.Now().Before(limit); time.Sleep(time.Millisecond) {
 		var info *unix.TCPInfo
-		_ = control.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) })
+		_ = control.Control(func(fd uintptr) {
+			info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		})
 		if err != nil || info.State == unix.BPF_TCP_FIN_WAIT2 {
 			return
 		}

@@ -204,7 +204,8 @@ func (r *responder) newReply(heard *recorder) *reply {
 		http.StatusText(heard.status)...)
 	for _, f := range p.head.fields {
 		if f.name[0] != ':' {
-			p.text = append(append(append(append(p.text, "\r\n"...), http.CanonicalHeaderKey(f.name)...), ": "...), f.value...)
+			p.text = append(append(append(append(p.text, "\r\n"...), http.CanonicalHeaderKey(f.name)...), ": "...),
+				f.value...)
 		}
 	}
 	p.text = strconv.AppendInt(append(p.text, "\r\nContent-Length: "...), int64(len(p.body)), 10)

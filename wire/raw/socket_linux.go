@@ -25,7 +25,8 @@ type socket struct {
 
 // read returns 0 and no error where there is nothing, io.EOF at the end.
 func (s socket) read(p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])),
+		uintptr(len(p)),
 		0, 0, 0)
 	switch {
 	case errno == unix.EAGAIN || errno == unix.EINTR:

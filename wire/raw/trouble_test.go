@@ -402,7 +402,8 @@ func TestDialRefuses(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	for _, protocol := range []string{"grpc", "grpc-tls"} {
-		if _, err := one(t, protocol, "null").DialRaw(ctx, wirelab.Dialing{Address: silent.Addr().String()}, 1, "GetFeature",
+		if _, err := one(t, protocol, "null").DialRaw(ctx, wirelab.Dialing{Address: silent.Addr().String()}, 1,
+			"GetFeature",
 			"", 1); err == nil {
 			t.Errorf("%s: a silent server was dialled", protocol)
 		}

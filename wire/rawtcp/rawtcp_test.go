@@ -28,8 +28,10 @@ func TestReceive(t *testing.T) {
 		{"an end within a length", frame("a") + "\x00\x00", []string{"a"}, io.ErrUnexpectedEOF},
 		{"an end within a message", "\x00\x00\x00\x03ab", nil, io.ErrUnexpectedEOF},
 		{"an end before a message", "\x00\x00\x00\x03", nil, io.ErrUnexpectedEOF},
-		{"a length above the limit", string(binary.BigEndian.AppendUint32(nil, exchange.MessageLimit+1)), nil,
-			exchange.ErrTooLarge},
+		{
+			"a length above the limit", string(binary.BigEndian.AppendUint32(nil, exchange.MessageLimit+1)), nil,
+			exchange.ErrTooLarge,
+		},
 		{"the largest length", "\xff\xff\xff\xff", nil, exchange.ErrTooLarge},
 	}
 	for _, k := range cases {

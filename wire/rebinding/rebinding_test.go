@@ -19,7 +19,8 @@ func TestOwn(t *testing.T) {
 		}
 	}
 	for _, host := range []string{
-		"", ":80", "evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example:80", "notlocalhost",
+		"", ":80", "evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example:80",
+		"notlocalhost",
 		"broker.example.evil.example", "a.broker.example", "0x7f.1", "2130706433", "127.1", "..", "[localhost",
 	} {
 		if rebinding.Own(host, names...) {

@@ -141,7 +141,8 @@ func TestRawStream(t *testing.T) {
 	const want = "data: \"a\"\n\n" +
 		"event: failure\ndata:{\"code\":409,\"message\":\"no\",\"details\":{\"wirelab.code\":\"conflict\"}}\n\n"
 	for _, accept := range []string{"text/event-stream", "*/*", "text/*"} {
-		if status, kind, body := get("GET", "?q=", accept); status != 200 || kind != "text/event-stream" || body != want {
+		if status, kind, body := get("GET", "?q=", accept); status != 200 || kind != "text/event-stream" ||
+			body != want {
 			t.Errorf("Accept %s: %d, %s, %q; want %q", accept, status, kind, body, want)
 		}
 	}

@@ -123,7 +123,8 @@ func TestReaderLimits(t *testing.T) {
 // however the bytes arrive.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
-		"data: a\n\n", "event: x\r\ndata: a\rdata\n\r\n", "\uFEFFid: 1\nretry: 5\n:c\ndata:b\n\n", "\r\n\r", "data: \xff\n\n",
+		"data: a\n\n", "event: x\r\ndata: a\rdata\n\r\n", "\uFEFFid: 1\nretry: 5\n:c\ndata:b\n\n", "\r\n\r",
+		"data: \xff\n\n",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -163,7 +163,8 @@ func scenes() []scene {
 		{"the client knows nothing of resuming", always, 1, "1@1", status.Unavailable, true},
 		{
 			"a failure is reported, which is no broken connection", func(context.Context, int64,
-				count) iter.Seq2[number, error] {
+				count,
+			) iter.Seq2[number, error] {
 				return func(yield func(number, error) bool) {
 					_ = yield(number{1, 1}, nil) && yield(number{}, status.Errorf(status.Unavailable, "down"))
 				}
@@ -178,7 +179,8 @@ func scenes() []scene {
 			}, 1, "1@1", status.Internal, false,
 		},
 		{
-			"the reply breaks before its first item", func(ctx context.Context, asked int64, c count) iter.Seq2[number, error] {
+			"the reply breaks before its first item",
+			func(ctx context.Context, asked int64, c count) iter.Seq2[number, error] {
 				if asked == 1 {
 					return cutting()
 				}
@@ -197,9 +199,10 @@ func TestWhenToResume(t *testing.T) {
 			t.Run(v.name+"/"+c.why, func(t *testing.T) {
 				t.Parallel()
 				var asked atomic.Int64
-				address, _ := v.start(t, counting(numbers(), func(ctx context.Context, req count) iter.Seq2[number, error] {
-					return c.call(ctx, asked.Add(1), req)
-				}))
+				address, _ := v.start(t,
+					counting(numbers(), func(ctx context.Context, req count) iter.Seq2[number, error] {
+						return c.call(ctx, asked.Add(1), req)
+					}))
 				stream := numbers()
 				if c.plain {
 					stream.Resume = nil

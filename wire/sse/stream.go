@@ -159,8 +159,10 @@ type eventWriter struct {
 }
 
 func newEventWriter[Req, Rep any](c *httprpc.Call, s *Stream[Req, Rep], leave context.CancelFunc) *eventWriter {
-	o := &eventWriter{call: c, flush: http.NewResponseController(c.Writer).Flush, leave: leave, every: s.Heartbeat,
-		quiet: true}
+	o := &eventWriter{
+		call: c, flush: http.NewResponseController(c.Writer).Flush, leave: leave, every: s.Heartbeat,
+		quiet: true,
+	}
 	if s.Resume != nil {
 		o.retry = s.Resume.Retry
 	}
@@ -223,7 +225,8 @@ func (o *eventWriter) begin() {
 
 // put writes an event, in the form of an append, and reports whether its reader may get it.
 func (o *eventWriter) put(form func(buffer []byte, name, id string, data []byte) []byte, name, id string,
-	data []byte) bool {
+	data []byte,
+) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.broken != nil {

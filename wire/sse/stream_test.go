@@ -134,7 +134,8 @@ func (v version) start(t *testing.T, handler http.Handler) (address string, stop
 
 // counter is a client's stub, over connections that connect opens.
 func (v version) counter(
-	t *testing.T, stream sse.Stream[count, number], address string, connect func(context.Context, string, string) (net.Conn, error),
+	t *testing.T, stream sse.Stream[count, number], address string,
+	connect func(context.Context, string, string) (net.Conn, error),
 ) func(context.Context, count) iter.Seq2[number, error] {
 	t.Helper()
 	client := v.dial(endpoint.Dialing{Address: address, Connect: connect}, false)
@@ -191,8 +192,10 @@ func TestIDs(t *testing.T) {
 		{"which goes before the query's", "/count?after=1", "2", 200, begin + third(1) + end},
 		{"after the last", "/count", "3", 200, begin + end},
 		{"after the end, at which EventSource stops", "/count", "(end)", 204, ""},
-		{"after what there is not", "/count", "x", 404,
-			`{"code":404,"message":"no \"x\"","details":{"wirelab.code":"not_found"}}`},
+		{
+			"after what there is not", "/count", "x", 404,
+			`{"code":404,"message":"no \"x\"","details":{"wirelab.code":"not_found"}}`,
+		},
 	} {
 		w := said(t, handler, "GET", c.target, "Last-Event-ID", c.last)
 		if w.Code != c.status || w.Body.String() != c.want {
@@ -292,21 +295,22 @@ func TestHeartbeats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = client.Receive(t.Context(), r, httprpc.MediaEvents, func(*http.Request) {}, func(resp *http.Response) error {
-				const beats = "retry: 1\n\n:\n\n:\n\n:\n\n"
-				got := make([]byte, len(beats))
-				if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != beats {
-					return fmt.Errorf("%q, %w", got, err)
-				}
-				close(goOn)
-				rest, err := io.ReadAll(resp.Body)
-				text := strings.TrimLeft(string(rest), ":\n")
-				if err != nil || !strings.HasPrefix(text, "event: number\nid: 1\n") || !strings.HasSuffix(text,
-					"id: (end)\ndata:{}\n\n") {
-					return fmt.Errorf("%q, %w", rest, err)
-				}
-				return nil
-			})
+			err = client.Receive(t.Context(), r, httprpc.MediaEvents, func(*http.Request) {},
+				func(resp *http.Response) error {
+					const beats = "retry: 1\n\n:\n\n:\n\n:\n\n"
+					got := make([]byte, len(beats))
+					if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != beats {
+						return fmt.Errorf("%q, %w", got, err)
+					}
+					close(goOn)
+					rest, err := io.ReadAll(resp.Body)
+					text := strings.TrimLeft(string(rest), ":\n")
+					if err != nil || !strings.HasPrefix(text, "event: number\nid: 1\n") || !strings.HasSuffix(text,
+						"id: (end)\ndata:{}\n\n") {
+						return fmt.Errorf("%q, %w", rest, err)
+					}
+					return nil
+				})
 			if err != nil {
 				t.Error(err)
 			}
@@ -372,19 +376,20 @@ func TestStreamsOutliveTimeouts(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() {
 					at := endpoint.Endpoint{Listener: listener, Drain: time.Millisecond}
-					ended <- v.serve(ctx, at, counting(numbers(), func(ctx context.Context, c count) iter.Seq2[number, error] {
-						calls.Add(1)
-						return func(yield func(number, error) bool) {
-							upTo(5)(ctx, c)(func(n number, err error) bool {
-								select {
-								case <-time.After(pause):
-								case <-ctx.Done():
-									return false
-								}
-								return yield(n, err)
-							})
-						}
-					}), false)
+					ended <- v.serve(ctx, at,
+						counting(numbers(), func(ctx context.Context, c count) iter.Seq2[number, error] {
+							calls.Add(1)
+							return func(yield func(number, error) bool) {
+								upTo(5)(ctx, c)(func(n number, err error) bool {
+									select {
+									case <-time.After(pause):
+									case <-ctx.Done():
+										return false
+									}
+									return yield(n, err)
+								})
+							}
+						}), false)
 				}()
 				client := v.dial(endpoint.Dialing{Address: "127.0.0.1:1", Connect: listener.Connect}, false)
 				got, err := taken(sse.Call(client, "/count", countParameters(), numbers())(t.Context(), count{}))

@@ -86,10 +86,16 @@ func TestUnknownName(t *testing.T) {
 		{"gprc", []string{"sse", "grpc", "grpc"}, nil, `unknown word "gprc"; did you mean grpc? Known: grpc, sse`},
 		{"soap", []string{"sse", "grpc"}, []string{"wirelab matrix"}, `unknown word "soap"; known: grpc, sse`},
 		{"a", []string{"grpc,client=x", "grpc"}, nil, `unknown word "a"; known: grpc; grpc,client=x`},
-		{"metric-1", many, []string{"wirelab help metrics"},
-			`unknown word "metric-1"; did you mean metric-01, metric-10 or metric-11? wirelab help metrics lists all 60`},
+		{
+			"metric-1", many,
+			[]string{"wirelab help metrics"},
+			`unknown word "metric-1"; did you mean metric-01, metric-10 or metric-11? wirelab help metrics lists all 60`,
+		},
 		{"soap", many, []string{"wirelab help metrics"}, `unknown word "soap"; wirelab help metrics lists all 60`},
-		{"soap", many, nil, `unknown word "soap"; known: metric-00, metric-01, metric-02, metric-03, metric-04, metric-05, metric-06, metric-07, metric-08, metric-09, metric-10, metric-11 and 48 more`},
+		{
+			"soap", many, nil,
+			`unknown word "soap"; known: metric-00, metric-01, metric-02, metric-03, metric-04, metric-05, metric-06, metric-07, metric-08, metric-09, metric-10, metric-11 and 48 more`,
+		},
 	} {
 		if got := status.Public(status.UnknownName("word", c.name, c.known, c.whole...)).Message; got != c.want {
 			t.Errorf("%q: %q, want %q", c.name, got, c.want)

@@ -183,7 +183,8 @@ func TestItems(t *testing.T) {
 	if !slices.Equal(got, []int{2, 4, 6, 0}) || last == nil || last == errWire || !errors.Is(last, errWire) {
 		t.Errorf("%v, %v", got, last)
 	}
-	for i, err := range stream.Items(func() (int, error) { return 0, fmt.Errorf("end: %w", io.EOF) }, double, translate) {
+	for i, err := range stream.Items(func() (int, error) { return 0, fmt.Errorf("end: %w", io.EOF) }, double,
+		translate) {
 		t.Errorf("an ended stream yields %v, %v", i, err)
 	}
 }

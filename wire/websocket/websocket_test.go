@@ -103,11 +103,25 @@ func TestRefusals(t *testing.T) {
 		want         websocket.StatusCode
 	}{
 		{"no subprotocol", nil, websocket.MessageBinary, "\x01\x01\x00", "", websocket.StatusPolicyViolation},
-		{"a text message", []string{wire.Subprotocol}, websocket.MessageText, "hi", "", websocket.StatusUnsupportedData},
-		{"a message above the limit", []string{wire.Subprotocol}, websocket.MessageBinary,
-			strings.Repeat("x", exchange.MessageLimit+1), "", websocket.StatusMessageTooBig},
-		{"a malformed message", []string{wire.Subprotocol}, websocket.MessageBinary, "\x07", "\x05\x03malformed exchange: " +
-			"message of kind 7", websocket.StatusNormalClosure},
+		{
+			"a text message",
+			[]string{wire.Subprotocol},
+			websocket.MessageText, "hi", "",
+			websocket.StatusUnsupportedData,
+		},
+		{
+			"a message above the limit",
+			[]string{wire.Subprotocol},
+			websocket.MessageBinary,
+			strings.Repeat("x", exchange.MessageLimit+1), "", websocket.StatusMessageTooBig,
+		},
+		{
+			"a malformed message",
+			[]string{wire.Subprotocol},
+			websocket.MessageBinary, "\x07",
+			"\x05\x03malformed exchange: " +
+				"message of kind 7", websocket.StatusNormalClosure,
+		},
 	}
 	for _, k := range cases {
 		t.Run(k.why, func(t *testing.T) {
@@ -177,7 +191,8 @@ func TestForeignServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(func(w http.ResponseWriter,
-		r *http.Request) {
+		r *http.Request,
+	) {
 		conn, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			return
@@ -206,7 +221,8 @@ func FuzzFrames(f *testing.F) {
 	address := start(f)
 	for _, seed := range []string{
 		"", "\x82\x85\x00\x00\x00\x00\x01\x01\x00hi", "\x82\x05\x01\x01\x00hi", "\x88\x80\x00\x00\x00\x00",
-		"\x81\x81\x00\x00\x00\x00x", "\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", "\xf2\x80\x00\x00\x00\x00",
+		"\x81\x81\x00\x00\x00\x00x", "\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00",
+		"\xf2\x80\x00\x00\x00\x00",
 		"\x02\x81\x00\x00\x00\x00\x01\x80\x84\x00\x00\x00\x00\x01\x00hi",
 	} {
 		f.Add([]byte(seed))
@@ -220,7 +236,8 @@ func FuzzFrames(f *testing.F) {
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: "+
 			"websocket\r\nSec-WebSocket-Version: 13\r\n"+
-			"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: %s\r\n\r\n%s", wire.Subprotocol, data)
+			"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: %s\r\n\r\n%s", wire.Subprotocol,
+			data)
 		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 			return
 		}

@@ -81,7 +81,8 @@ var behaviours1 = []struct {
 		return false
 	}},
 	{name: "interim replies", say: func(c net.Conn, _ int, r reply) bool {
-		say(c, append([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), usual(r)...))
+		say(c, append([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
+			usual(r)...))
 		return true
 	}},
 	{name: "byte by byte", say: func(c net.Conn, _ int, r reply) bool {

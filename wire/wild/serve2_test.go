@@ -189,10 +189,13 @@ func behaviours2() []*behaviour2 {
 	return []*behaviour2{
 		{name: "plain"},
 		{name: "takes three at once", settings: setting(http2.SettingMaxConcurrentStreams, 3), streams: 3, atOnce: 12},
-		{name: "takes none, and then five", settings: setting(http2.SettingMaxConcurrentStreams, 0), streams: 5, atOnce: 12,
+		{
+			name: "takes none, and then five", settings: setting(http2.SettingMaxConcurrentStreams, 0), streams: 5,
+			atOnce: 12,
 			acked: func(s *server2) {
 				_ = s.framer.WriteSettings(setting(http2.SettingMaxConcurrentStreams, 5)...)
-			}},
+			},
+		},
 		{name: "goes away after each thirty", take: func(s *server2, stream uint32) bool {
 			if s.asked == 30 {
 				s.last = stream - 2
@@ -215,7 +218,10 @@ func behaviours2() []*behaviour2 {
 			name: "resets each", take: every(1, func(s *server2, stream uint32) {
 				_ = s.framer.WriteRSTStream(stream, http2.ErrCodeInternal)
 			}),
-			want: want{code: wirelab.Unavailable, or: new(wirelab.Internal), texts: []string{"INTERNAL_ERROR", "RST_STREAM"}},
+			want: want{
+				code: wirelab.Unavailable, or: new(wirelab.Internal),
+				texts: []string{"INTERNAL_ERROR", "RST_STREAM"},
+			},
 		},
 		{
 			name: "closes on each", take: every(1, func(s *server2, _ uint32) { _ = s.conn.Close() }),

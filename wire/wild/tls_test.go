@@ -37,7 +37,8 @@ func TestTLSWithoutALPN(t *testing.T) {
 	certificate, roots := issued(t)
 	right := behind(t, drivers(t, "http1-json")[0].cell)
 	address := front(t, func(conn net.Conn) {
-		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13})
+		secure := tls.Server(conn,
+			&tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13})
 		serve1(secure, right, behaviours1[0].say)
 	})
 	for _, d := range drivers(t, "http1-tls-json") {
@@ -92,7 +93,8 @@ func TestTLS12(t *testing.T) {
 			for _, ours := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, ours %v", d.name, ours), func(t *testing.T) {
 					var version atomic.Uint32
-					d.root, d.foreign, d.secured = roots, !ours, func(s tls.ConnectionState) { version.Store(uint32(s.Version)) }
+					d.root, d.foreign, d.secured = roots, !ours,
+						func(s tls.ConnectionState) { version.Store(uint32(s.Version)) }
 					err := d.reach(t, address)
 					switch {
 					case ours && (err == nil || version.Load() != 0):

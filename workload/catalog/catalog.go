@@ -72,11 +72,13 @@ func (c Catalog) Cell(workload, protocol, server, client string) (wirelab.Cell, 
 	}
 	for _, m := range w.Missing {
 		if m.Protocol.Name == protocol {
-			return wirelab.Cell{}, wirelab.Errorf(wirelab.InvalidArgument, "%s is not carried over %s: %s", w.Name, protocol, m.Why)
+			return wirelab.Cell{},
+				wirelab.Errorf(wirelab.InvalidArgument, "%s is not carried over %s: %s", w.Name, protocol, m.Why)
 		}
 	}
 	if len(cells) == 0 {
-		return wirelab.Cell{}, wirelab.UnknownName("protocol of "+w.Name, protocol, ProtocolNames(w), "wirelab matrix "+w.Name)
+		return wirelab.Cell{},
+			wirelab.UnknownName("protocol of "+w.Name, protocol, ProtocolNames(w), "wirelab matrix "+w.Name)
 	}
 	where := " of " + w.Name + " over " + protocol
 	server, err = library("server library"+where, server, cells, func(c wirelab.Cell) string { return c.Server })
@@ -159,10 +161,12 @@ func DataName(work wirelab.Work, data string) string {
 // RawCarries tells why the raw driver cannot drive an operation of a cell.
 func RawCarries(cell wirelab.Cell, operation string) error {
 	if cell.DialRaw == nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "there is no raw driver for %s; leave --driver raw out, or see wirelab matrix", cell.Protocol.Name)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"there is no raw driver for %s; leave --driver raw out, or see wirelab matrix", cell.Protocol.Name)
 	}
 	if why, hole := cell.RawHoles[operation]; hole {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the raw driver does not carry %s over %s: %s", operation, cell.Protocol.Name, why)
+		return wirelab.Errorf(wirelab.InvalidArgument, "the raw driver does not carry %s over %s: %s", operation,
+			cell.Protocol.Name, why)
 	}
 	return nil
 }
@@ -221,7 +225,11 @@ func Streams(work wirelab.Work, name string) error {
 		}
 	}
 	if len(feeds) == 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s of %s cannot be held as streams: no operation of %s is a feed, whose events say when they were sent", name, work.Name, work.Name)
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"%s of %s cannot be held as streams: no operation of %s is a feed, whose events say when they were sent",
+			name, work.Name, work.Name)
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "%s of %s cannot be held as streams: its replies do not say when they were sent; %s does", name, work.Name, strings.Join(feeds, ", "))
+	return wirelab.Errorf(wirelab.InvalidArgument,
+		"%s of %s cannot be held as streams: its replies do not say when they were sent; %s does", name, work.Name,
+		strings.Join(feeds, ", "))
 }

@@ -106,7 +106,8 @@ func (r *reasons) of(p Row, m Matrix) string {
 func WorkloadText(m Matrix, columns int) string {
 	operations := [][]string{}
 	for i, o := range m.Operations {
-		operations = append(operations, []string{fmt.Sprintf("  %d", i+1), o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")})
+		operations = append(operations,
+			[]string{fmt.Sprintf("  %d", i+1), o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")})
 	}
 	why := &reasons{}
 	carried := [][]string{{"PROTOCOL", "TRANSPORT", "ENCODING", "TLS", "RAW", "CARRIES"}}
@@ -119,7 +120,8 @@ func WorkloadText(m Matrix, columns int) string {
 			secure = "yes"
 		}
 		if marks := why.of(p, m); len(p.Operations) > 0 {
-			carried = append(carried, []string{name, p.Transport, p.Encoding, secure, numbered(m, p.Raw), numbered(m, p.Operations) + marks})
+			carried = append(carried,
+				[]string{name, p.Transport, p.Encoding, secure, numbered(m, p.Raw), numbered(m, p.Operations) + marks})
 		}
 	}
 	text := m.Workload + "\n" + paragraph.Table(operations, columns)

@@ -152,7 +152,8 @@ func TestPublishedRequests(t *testing.T) {
 		}
 		// A composition reaches the service as one call, and creates inside it.
 		if again := d.Name == directory.PublishedData; len(creates) != 2 || creates[0] == creates[1] != again {
-			t.Errorf("data %s: created are %v, want each under an id of its own, unless nothing is stored", d.Name, creates)
+			t.Errorf("data %s: created are %v, want each under an id of its own, unless nothing is stored", d.Name,
+				creates)
 		}
 		if got := strings.Join(s.calls[:3], ", "); got != "list, get 1, links 1" {
 			t.Errorf("data %s: calls are %s", d.Name, got)

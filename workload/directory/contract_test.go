@@ -474,7 +474,8 @@ func TestManyCallersAtOnce(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					if err := e.Expect(context.Background(), directory.Data()[1].New())(context.Background(), s); err != nil {
+					if err := e.Expect(context.Background(), directory.Data()[1].New())(context.Background(),
+						s); err != nil {
 						t.Errorf("%s: %v", o.Name, err)
 					}
 				}

@@ -163,7 +163,8 @@ func newPerson(r *rand.Rand, number int) Person {
 		},
 		Email: fmt.Sprintf("%s.%s%d@example.com", plain(first), plain(last), r.IntN(100)),
 		Picture: &Picture{
-			Large: picture + "large/" + file, Medium: picture + "medium/" + file, Thumbnail: picture + "thumbnail/" + file,
+			Large: picture + "large/" + file, Medium: picture + "medium/" + file,
+			Thumbnail: picture + "thumbnail/" + file,
 		},
 	}
 }

@@ -74,7 +74,8 @@ func (a asking) operations() []wirelab.Operation[Service] {
 	}, Service.ProgramComposition,
 		wirelab.Drawing[Composition]{Name: Published, Draw: func(r *rand.Rand) Composition {
 			return Composition{
-				Limit: a.list(r).Limit, Persons: [4]string{"1", "2", "3", "4"}, Links: [2]string{"1", "3"}, New: a.newcomer(r),
+				Limit: a.list(r).Limit, Persons: [4]string{"1", "2", "3", "4"}, Links: [2]string{"1", "3"},
+				New: a.newcomer(r),
 			}
 		}})
 	if a.stores {

@@ -68,8 +68,11 @@ func publishedSet() *set {
 	s := &set{index: map[string]int{}, persons: []Person{
 		{
 			ID: "1", Name: PersonName{Title: "mr", First: "romain", Last: "hoogmoed"}, Gender: "male",
-			Location: Location{Street: "1861 jan pieterszoon coenstraat", City: "maasdriel", State: "zeeland", PostCode: 69217},
-			Email:    "romain.hoogmoed@example.com",
+			Location: Location{
+				Street: "1861 jan pieterszoon coenstraat", City: "maasdriel", State: "zeeland",
+				PostCode: 69217,
+			},
+			Email: "romain.hoogmoed@example.com",
 		},
 		{
 			ID: "2", Name: PersonName{Title: "mademoiselle", First: "morgane", Last: "lefebvre"}, Gender: "female",

@@ -34,7 +34,8 @@ func TestAsPublished(t *testing.T) {
 			t.Errorf("the created person is kept: %v", err)
 		}
 		got, err := s.ListPersons(t.Context(), directory.Page{})
-		if want, wrong := plain.ListPersons(t.Context(), directory.Page{}); err != nil || wrong != nil || !got.Equal(want) {
+		if want, wrong := plain.ListPersons(t.Context(), directory.Page{}); err != nil || wrong != nil ||
+			!got.Equal(want) {
 			t.Errorf("data %s: the list has %d persons, %v; want the %d of the set", d.Name, got.Count, err, want.Count)
 		}
 	}

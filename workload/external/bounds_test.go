@@ -64,7 +64,8 @@ func TestTooLarge(t *testing.T) {
 			t.Parallel()
 			f := files{"rows.ndjson": c.rows, "large": strings.Repeat("y", 1<<20)}
 			_, _, err := f.prepare(one("http://localhost:1", c.call, ", rows: rows.ndjson"))
-			if err == nil || !strings.Contains(err.Error(), ": the requests of the service have more than 15 MiB in all") {
+			if err == nil || !strings.Contains(err.Error(),
+				": the requests of the service have more than 15 MiB in all") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -96,11 +97,13 @@ func TestPlaces(t *testing.T) {
 			"shop.yaml: [4:13] wires.rest.target: scheme \"ftp\" is none of http, https, grpc, grpcs, ws, wss, sse",
 		},
 		"wire": {
-			"service: shop\nwires: {rest: {target: 'http://shop'}}\noperations:\n  list:\n    calls: {rset: {path: /}}\n",
+			"service: shop\nwires: {rest: {target: 'http://shop'}}\noperations:\n  list:\n    calls: {rset: " +
+				"{path: /}}\n",
 			"shop.yaml: [5:12] operations.list.calls: unknown wire \"rset\"; did you mean rest?",
 		},
 		"expect": {
-			"service: shop\nwires: {rest: {target: 'http://shop'}}\noperations:\n  list:\n    expect: luck\n    calls: " +
+			"service: shop\nwires: {rest: {target: 'http://shop'}}\noperations:\n  list:\n    expect: luck\n " +
+				"   calls: " +
 				"{rest: {path: /}}\n",
 			"shop.yaml: [5:13] operations.list.expect: ",
 		},
@@ -187,9 +190,12 @@ func FuzzPrepareRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rows, path, body string) {
 		text, err := json.Marshal(map[string]any{
 			"service": "shop", "wires": map[string]any{"w": map[string]any{"target": "http://localhost:1"}},
-			"operations": map[string]any{"op": map[string]any{"rows": "r.ndjson", "calls": map[string]any{"w": map[string]any{
-				"path": path, "body": body, "headers": map[string]string{"X-A": "{{.a}}"},
-			}}}},
+			"operations": map[string]any{"op": map[string]any{
+				"rows": "r.ndjson",
+				"calls": map[string]any{"w": map[string]any{
+					"path": path, "body": body, "headers": map[string]string{"X-A": "{{.a}}"},
+				}},
+			}},
 		})
 		if err != nil {
 			t.Skip()

@@ -174,7 +174,8 @@ func TestBothWays(t *testing.T) {
 	cell, _ := cellOf(routeguide.Workload().Erase(), "grpc")
 	note := func(text string) string { return "{location: {latitude: 1, longitude: 2}, message: " + text + "}" }
 	p := files{}.prepared(t, one("grpc://"+serve(t, cell).address,
-		"call: routeguide.RouteGuide/RouteChat, message: ["+note("one")+", "+note("two")+", "+note("three")+"]", ", expect: status"))
+		"call: routeguide.RouteGuide/RouteChat, message: ["+note("one")+", "+note("two")+", "+note("three")+"]",
+		", expect: status"))
 	if kind := p.Operations[0].Kind; kind != wirelab.BidiStream {
 		t.Errorf("kind %s", kind)
 	}
@@ -290,7 +291,8 @@ func describe(t testing.TB, f files, cell wirelab.Cell, server served, calls []*
 	}
 	f["rows.ndjson"] = rows.String()
 	return fmt.Sprintf("service: ours\nwires: {w: {target: '%s://%s', version: %s, %sheaders: {%s}}}\n"+
-		"operations: {op: {rows: rows.ndjson, calls: {w: {%s}}}}\n", scheme, server.address, version, tls, strings.TrimSuffix(headers, ", "), call)
+		"operations: {op: {rows: rows.ndjson, calls: {w: {%s}}}}\n", scheme, server.address, version, tls,
+		strings.TrimSuffix(headers, ", "), call)
 }
 
 // messageOf is the request of a recorded call of gRPC as a user writes it.

@@ -74,7 +74,8 @@ func (d *Description) checkSteps(field string, o OperationText) error {
 			return nil
 		}
 	}
-	return bad(field+".steps", "no wire has a call for each of them; give each of these operations one over the same wire")
+	return bad(field+".steps",
+		"no wire has a call for each of them; give each of these operations one over the same wire")
 }
 
 // carries reports whether a wire has a call for each step.
@@ -112,7 +113,8 @@ func (w *preparing) chain(
 	ctx context.Context, field string, text OperationText, wires []Wire, table []rows.Row, o *Operation,
 ) error {
 	if w.requests != nil {
-		return bad(field+".rows", "%s has requests; rows of a chain are NDJSON or CSV, of values for its steps", text.Rows)
+		return bad(field+".rows", "%s has requests; rows of a chain are NDJSON or CSV, of values for its steps",
+			text.Rows)
 	}
 	for _, wire := range wires {
 		if !w.carries(text.Steps, wire.Name) {
@@ -186,15 +188,17 @@ func (w *preparing) step(
 	}
 	switch {
 	case places > placesLimit:
-		return step, nil, bad(field, "what earlier steps saved is in %d places of it; at most %d are filled in each call",
+		return step, nil, bad(field,
+			"what earlier steps saved is in %d places of it; at most %d are filled in each call",
 			places, placesLimit)
 	case places > 0:
 		if of.Expect == "" && len(of.Ignore) == 0 {
 			of.Expect = Status
 		}
 		if of.Expect == Recorded {
-			return step, nil, bad(field, "its request has what earlier steps saved, so that no recorded reply is of it: "+
-				"let %s expect status, schema or learnt", text.Call)
+			return step, nil, bad(field,
+				"its request has what earlier steps saved, so that no recorded reply is of it: "+
+					"let %s expect status, schema or learnt", text.Call)
 		}
 		step.Text, step.Content = &call, making.content
 		w.bytes += len(making.content)

@@ -197,25 +197,36 @@ func TestChainThatFails(t *testing.T) {
 		cause string // "": a wrong reply
 		says  string
 	}{
-		"no token": {cause: "nothing to save", says: "step 1 (login): the reply has nothing at /token, which is to be " +
-			"saved as token"},
+		"no token": {
+			cause: "nothing to save",
+			says: "step 1 (login): the reply has nothing at /token, which is to be " +
+				"saved as token",
+		},
 		"refusal": {cause: "status 418", says: "step 3 (buy): status 418 I'm a teapot"},
 		"nowhere": {other: []string{"{{.at}}", "/nowhere"}, cause: "status 404", says: "step 3 (buy): status 404"},
 		"varied": {
 			other: []string{", ignore: [/token]", ""},
-			says: "reply to step 1 (login): with other values (not shown) of what is saved, want those of the first reply; " +
+			says: "reply to step 1 (login): with other values (not shown) of what is saved, want those of the first " +
+				"reply; " +
 				"if they differ from reply to reply, write ignore: [/token] in operation login",
 		},
 		"another form": {says: "reply to step 1 (login): "},
 		"echo": {
-			other: []string{", at: \"header:Location\"", "", "{{.at}}", "/items", "\"Bearer {{.token}}\"}}}}",
-				"\"Bearer {{.token}}\"}}}, expect: learnt}"},
+			other: []string{
+				", at: \"header:Location\"", "", "{{.at}}", "/items", "\"Bearer {{.token}}\"}}}}",
+				"\"Bearer {{.token}}\"}}}, expect: learnt}",
+			},
 			cause: "", says: "reply to step 2 (list): ",
 		},
-		"no location": {other: []string{"header:Location", "header:X-Next"}, cause: "nothing to save",
-			says: "step 2 (list): the reply has no header X-Next"},
-		"bad path": {other: []string{"header:Location", "/items/0/name"}, cause: "nothing to save",
-			says: "step 3 (buy): what earlier steps saved makes no request of it: its path does not begin with a slash"},
+		"no location": {
+			other: []string{"header:Location", "header:X-Next"}, cause: "nothing to save",
+			says: "step 2 (list): the reply has no header X-Next",
+		},
+		"bad path": {
+			other: []string{"header:Location", "/items/0/name"}, cause: "nothing to save",
+			says: "step 3 (buy): what earlier steps saved makes no request of it: its path does not begin with " +
+				"a slash",
+		},
 	} {
 		t.Run(broken, func(t *testing.T) {
 			_, address, p := opened(t, broken, c.other...)
@@ -292,7 +303,8 @@ func TestChainIsTried(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"step 1 (login)\nPOST /v1/login", `{"user":"bob"}`, "step 3 (buy)\nPOST {{.at}}", "Authorization: Bearer {{.token}}",
+		"step 1 (login)\nPOST /v1/login", `{"user":"bob"}`, "step 3 (buy)\nPOST {{.at}}",
+		"Authorization: Bearer {{.token}}",
 	} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("%s is not in\n%s", want, all.String())
@@ -305,13 +317,22 @@ func TestChainIsRefused(t *testing.T) {
 	for _, c := range []struct{ was, is, says string }{
 		{"call: list", "call: lisst", `operations.checkout.steps: step 2: unknown operation "lisst"`},
 		{"call: list", "call: checkout", "checkout is a chain itself"},
-		{"token: /token", "token: token", `step 1 (login): save: token: "token" is no JSON pointer; one begins with a slash`},
+		{
+			"token: /token", "token: token",
+			`step 1 (login): save: token: "token" is no JSON pointer; one begins with a slash`,
+		},
 		{"token: /token", "my-token: /token", "must be a name like token"},
 		{"header:Location", "header:", "names no header"},
 		{"token: /token", "user: /token", "the rows have a field of that name"},
-		{"token: /token", "other: /token", `step 2 (list): users.ndjson:1 has no field "token", and no earlier step saves it`},
-		{"    rows: users.ndjson\n", "", "step 1 (login): it asks for {{.user}}, and no earlier step saves anything; let " +
-			"an earlier step save it, or give the chain rows"},
+		{
+			"token: /token", "other: /token",
+			`step 2 (list): users.ndjson:1 has no field "token", and no earlier step saves it`,
+		},
+		{
+			"    rows: users.ndjson\n", "",
+			"step 1 (login): it asks for {{.user}}, and no earlier step saves anything; let " +
+				"an earlier step save it, or give the chain rows",
+		},
 		{"    rows: users.ndjson\n", "    expect: status\n", "said of the operations that are the steps"},
 		{"    rows: users.ndjson\n", "    calls: {rest: {path: /}}\n", "it has calls and steps"},
 		{"buy:\n    calls: {rest:", "buy:\n    calls: {other:", "no wire has a call for each of them"},
@@ -334,7 +355,8 @@ func FuzzChain(f *testing.F) {
 	f.Add("service: s\nwires: {a: {target: 'http://h'}}\noperations:\n  x: {calls: {a: {path: '/{{.y}}'}}}\n  c: " +
 		"{steps: [{call: x}]}\n")
 	f.Add("service: s\nwires: {a: {target: 'grpc://h'}}\noperations:\n  x: {calls: {a: {call: " +
-		"routeguide.RouteGuide/GetFeature, message: '{{.p}}'}}}\n  c: {steps: [{call: x, save: {p: /location/~1~0/0}}, " +
+		"routeguide.RouteGuide/GetFeature, message: '{{.p}}'}}}\n  c: {steps: [{call: x, save: {p: " +
+		"/location/~1~0/0}}, " +
 		"{call: x}]}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := prepared(t, text)

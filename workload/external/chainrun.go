@@ -115,7 +115,10 @@ type session struct {
 }
 
 func (c *chain) session(over port) *session {
-	return &session{chain: c, over: over, scratch: newScratch(c.wire), fields: map[string]any{}, saved: map[string]any{}}
+	return &session{
+		chain: c, over: over, scratch: newScratch(c.wire), fields: map[string]any{},
+		saved: map[string]any{},
+	}
 }
 
 // run goes through the chain once, as somebody whom the service does not know yet. each, unless it is nil, is told of
@@ -290,7 +293,8 @@ func (c *chained) within(reply request.Reply, w Wire) (all []string) {
 func (s *session) failed(step *chained, made *prepared, err error) error {
 	var wrong *wirelab.Mismatch
 	if errors.As(err, &wrong) {
-		return &wirelab.Mismatch{Got: "to " + step.text + ": " + wrong.Got, Want: wrong.Want} // without secrets: see mismatch
+		// without secrets: see mismatch
+		return &wirelab.Mismatch{Got: "to " + step.text + ": " + wrong.Got, Want: wrong.Want}
 	}
 	coded := *wirelab.Public(err)
 	if secrets, few := s.secrets(step, made, nil); few {
@@ -342,7 +346,10 @@ func (s *session) mismatch(
 	}
 	if rule.Mode == judge.Status { // the status is right: it is the form that is not
 		where, _, _ := strings.Cut(wrong.Got, " is wrong")
-		return &wirelab.Mismatch{Got: hideCut(where, secrets) + " is not that of its schema", Want: "one of the JSON Schema"}
+		return &wirelab.Mismatch{
+			Got:  hideCut(where, secrets) + " is not that of its schema",
+			Want: "one of the JSON Schema",
+		}
 	}
 	return &wirelab.Mismatch{
 		Got: "with other values (not shown) of what is saved",

@@ -23,7 +23,8 @@ func (d *Description) check() error {
 	case len(d.Wires) == 0:
 		return bad("wires", "there are none; write for example wires: {rest: {target: http://localhost:8080}}")
 	case len(d.Operations) == 0:
-		return bad("operations", "there are none; write for example operations: {list: {calls: {rest: {path: /items}}}}")
+		return bad("operations",
+			"there are none; write for example operations: {list: {calls: {rest: {path: /items}}}}")
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Wires)) {
 		if !serviceName.MatchString(name) {
@@ -42,7 +43,8 @@ func (d *Description) check() error {
 		}
 	}
 	if d.Start != nil && (len(d.Start.Run) == 0) == (d.Start.Command == "") {
-		return bad("start", "give either run or command, such as run: [./shop, --port, $PORT] or command: './shop --port "+
+		return bad("start", "give either run or command, such as run: [./shop, --port, $PORT] or command: './shop "+
+			"--port "+
 			"$PORT'")
 	}
 	return nil
@@ -210,8 +212,9 @@ func (w WireText) checkWay(field string, wire Wire) error {
 		return bad(field+".proxy", "it must be the URL of a proxy of HTTP, such as http://localhost:3128")
 	}
 	if at.User != nil {
-		return bad(field+".proxy", "a name and a password in a URL end up in logs, and there is no other place for them: "+
-			"use a proxy that asks for none")
+		return bad(field+".proxy",
+			"a name and a password in a URL end up in logs, and there is no other place for them: "+
+				"use a proxy that asks for none")
 	}
 	return nil
 }

@@ -255,7 +255,8 @@ func (c *client) StepCaller(
 func (c *client) Follow(
 	operation, _ string, _ uint64,
 ) (call func(context.Context) error, last func() string, err error) {
-	return nil, nil, wirelab.Errorf(wirelab.Unimplemented, "%s of %s hands over nothing that can be followed", operation,
+	return nil, nil, wirelab.Errorf(wirelab.Unimplemented, "%s of %s hands over nothing that can be followed",
+		operation,
 		c.service.Service)
 }
 

@@ -66,8 +66,8 @@ type TLSText struct {
 
 // OperationText is an operation as a description has it.
 type OperationText struct {
-	// Rows is a file, NDJSON or CSV: a request is made of each row, whose fields stand for {{.field}}. A file of requests
-	// (HAR, .http, curl) has them whole.
+	// Rows is a file, NDJSON or CSV: a request is made of each row, whose fields stand for {{.field}}. A file of
+	// requests (HAR, .http, curl) has them whole.
 	Rows string `json:"rows,omitempty" yaml:"rows,omitempty"`
 	// Calls are what is sent, by the name of a wire.
 	Calls map[string]CallText `json:"calls,omitempty" yaml:"calls,omitempty"`
@@ -77,7 +77,8 @@ type OperationText struct {
 	Ignore []string `json:"ignore,omitempty" yaml:"ignore,omitempty"`
 	// Schema is the file of the JSON Schema of replies.
 	Schema string `json:"schema,omitempty" yaml:"schema,omitempty"`
-	// Status is what a right reply has: "200", "2xx", a code of gRPC, or several with commas between. Default: a success.
+	// Status is what a right reply has: "200", "2xx", a code of gRPC, or several with commas between. Default: a
+	// success.
 	Status string `json:"status,omitempty" yaml:"status,omitempty"`
 	// Repeatable is that a request may be sent again though its method does not say so.
 	Repeatable *bool `json:"repeatable,omitempty" yaml:"repeatable,omitempty"`

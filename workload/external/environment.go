@@ -60,7 +60,8 @@ func (e *environment) hide(value string) {
 // path expands a path with its query: what a value has that would end either is escaped.
 func (e *environment) path(field, text string) (string, error) {
 	path, query, asks := strings.Cut(text, "?")
-	path, err := e.expandAs(field, path, func(value string) string { return (&url.URL{Path: "/" + value}).EscapedPath()[1:] })
+	path, err := e.expandAs(field, path,
+		func(value string) string { return (&url.URL{Path: "/" + value}).EscapedPath()[1:] })
 	if err != nil || !asks {
 		return path, err
 	}

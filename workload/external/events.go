@@ -14,7 +14,8 @@ import (
 // then: the stream is closed by who called open.
 func readEvents(resp *http.Response, events int) ([]byte, error) {
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
-		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply of type %.60q, want text/event-stream", kind)
+		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply of type %.60q, want text/event-stream",
+			kind)
 	}
 	from := sse.NewReader(io.LimitReader(resp.Body, replyLimit))
 	var all []byte

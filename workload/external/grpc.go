@@ -103,7 +103,10 @@ func openGRPC(w Wire, to wirelab.Dialing) (port, error) {
 
 // replayedGRPC is gRPC over the raw driver.
 func replayedGRPC(over http.RoundTripper, w Wire) port {
-	return &grpcPort{Stub: grpccall.RawStub(doer{over}, w.scheme()+"://"+w.Authority), close: func() error { return nil }}
+	return &grpcPort{
+		Stub:  grpccall.RawStub(doer{over}, w.scheme()+"://"+w.Authority),
+		close: func() error { return nil },
+	}
 }
 
 // doer sends requests as a client of HTTP does.

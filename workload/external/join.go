@@ -44,7 +44,8 @@ func Join(name string, all ...Prepared) (Prepared, error) {
 	// Each service fits a line to a driver. All of them are one line.
 	if text, err := json.Marshal(joined); err != nil || len(text) > bytesLimit {
 		return joined, wirelab.Errorf(wirelab.InvalidArgument,
-			"the services have requests of more than %d MiB together, as drivers get them; give fewer rows, or smaller ones", bytesLimit>>20)
+			"the services have requests of more than %d MiB together, as drivers get them; give fewer rows, or "+
+				"smaller ones", bytesLimit>>20)
 	}
 	return joined, joined.check()
 }

@@ -31,7 +31,8 @@ func Observe(service, wire string, seen map[string][]Observed) (Prepared, error)
 	p := Prepared{Service: service}
 	for operation, all := range seen {
 		if len(all) == 0 {
-			return p, wirelab.Errorf(wirelab.Unimplemented, "no request of %s was seen that is HTTP without TLS", operation)
+			return p, wirelab.Errorf(wirelab.Unimplemented, "no request of %s was seen that is HTTP without TLS",
+				operation)
 		}
 		w, calls, err := observed(wire, all)
 		if err != nil {

@@ -154,7 +154,8 @@ func (w *preparing) fits(field string, calls Calls) error {
 }
 
 func tooLarge(field string) error {
-	return bad(field, "the requests of the service have more than %d MiB in all, as drivers get them; give fewer rows, "+
+	return bad(field, "the requests of the service have more than %d MiB in all, as drivers get them; give "+
+		"fewer rows, "+
 		"or smaller ones",
 		bytesLimit>>20)
 }
@@ -303,7 +304,8 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	}
 	r.URL = strings.ReplaceAll(at.RequestURI(), " ", "%20") // a path has it so already, and a query as it came
 	if strings.ContainsFunc(r.URL, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return r, bad(field+".path", "%.100q has a control character in it; write {{.field | urlquery}} for a value of a row",
+		return r, bad(field+".path",
+			"%.100q has a control character in it; write {{.field | urlquery}} for a value of a row",
 			r.URL)
 	}
 	if r.Body, err = w.body(field, call); err != nil {
@@ -316,8 +318,9 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	r.Fields = withUsual(fieldsOf(call.Headers), w.wire, call, r.Body)
 	for _, f := range r.Fields {
 		if !request.FieldName(f.Name) || !request.FieldValue(f.Value) {
-			return r, bad(field+".headers", "%.60q cannot be sent: its name or its value has a character that headers cannot "+
-				"have", f.Name)
+			return r, bad(field+".headers",
+				"%.60q cannot be sent: its name or its value has a character that headers cannot "+
+					"have", f.Name)
 		}
 	}
 	if !request.Method(r.Method) {

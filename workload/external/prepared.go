@@ -98,13 +98,15 @@ func ParsePrepared(data []byte) (Prepared, error) {
 // check refuses what no Prepare makes.
 func (p *Prepared) check() error {
 	if len(p.Wires) == 0 || len(p.Operations) == 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "service %q has %d wires and %d operations", p.Service, len(p.Wires),
+		return wirelab.Errorf(wirelab.InvalidArgument, "service %q has %d wires and %d operations", p.Service,
+			len(p.Wires),
 			len(p.Operations))
 	}
 	for i := range p.Operations {
 		for wire, calls := range p.Operations[i].Calls {
 			if _, known := p.wire(wire); !known || len(calls.Requests) == 0 && len(calls.Steps) == 0 {
-				return wirelab.Errorf(wirelab.InvalidArgument, "operation %s: %d requests over %q", p.Operations[i].Name,
+				return wirelab.Errorf(wirelab.InvalidArgument, "operation %s: %d requests over %q",
+					p.Operations[i].Name,
 					len(calls.Requests), wire)
 			}
 			if err := checkChain(calls); err != nil {

@@ -68,11 +68,15 @@ func TestTLS(t *testing.T) {
 	t.Cleanup(s.Close)
 	f := files{"ca": string(ca), "other": string(other), "cert": cert, "key": key}
 	for name, c := range map[string]struct{ tls, want string }{
-		"all given":   {"ca: ca, cert: cert, key: key, name: shop.example", ""},
-		"insecure":    {"insecure: true, cert: cert, key: key", ""},
-		"wrong CA":    {"ca: other, cert: cert, key: key, name: shop.example", "certificate signed by unknown authority"},
-		"wrong name":  {"ca: ca, cert: cert, key: key, name: other.example", "not other.example"},
-		"no own cert": {"ca: ca, name: shop.example", "unavailable: 127.0.0.1:"}, // HTTP/1.1 says more: certificate required
+		"all given": {"ca: ca, cert: cert, key: key, name: shop.example", ""},
+		"insecure":  {"insecure: true, cert: cert, key: key", ""},
+		"wrong CA": {
+			"ca: other, cert: cert, key: key, name: shop.example",
+			"certificate signed by unknown authority",
+		},
+		"wrong name": {"ca: ca, cert: cert, key: key, name: other.example", "not other.example"},
+		// HTTP/1.1 says more: certificate required
+		"no own cert": {"ca: ca, name: shop.example", "unavailable: 127.0.0.1:"},
 	} {
 		for _, version := range []string{"http1", "http2"} {
 			for way, by := range both() {
@@ -81,9 +85,11 @@ func TestTLS(t *testing.T) {
 				}
 				t.Run(name+"/"+version+"/"+way, func(t *testing.T) {
 					t.Parallel()
-					text := strings.Replace(one(s.URL, "path: /", ""), "{target", "{version: "+version+", tls: {"+c.tls+"}, target", 1)
+					text := strings.Replace(one(s.URL, "path: /", ""), "{target",
+						"{version: "+version+", tls: {"+c.tls+"}, target", 1)
 					for _, err := range by(t, f.prepared(t, text), "op", 2) {
-						if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+						if c.want == "" && err != nil ||
+							c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 							t.Errorf("%v, want %q", err, c.want)
 						}
 					}
@@ -92,7 +98,8 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ tls, want string }{
-		{"ca: key", "there is no certificate in it"}, {"cert: cert", "give both cert and key"},
+		{"ca: key", "there is no certificate in it"},
+		{"cert: cert", "give both cert and key"},
 		{"cert: ca, key: key", "do not belong together"},
 	} {
 		text := strings.Replace(one(s.URL, "path: /", ""), "{target", "{tls: {"+c.tls+"}, target", 1)
@@ -131,7 +138,8 @@ func TestProxy(t *testing.T) {
 	t.Parallel()
 	plain := website(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "plain") })
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
-		_ *http.Request) {
+		_ *http.Request,
+	) {
 		fmt.Fprint(w, "secure")
 	}))
 	t.Cleanup(secure.Close)
@@ -162,7 +170,8 @@ func TestProxy(t *testing.T) {
 		tunnels.Go(func() { _, _ = io.Copy(from, to); _ = from.Close() })
 	})
 	for _, url := range []string{plain, secure.URL} {
-		text := strings.Replace(one(url, "path: /", ""), "{target", "{proxy: '"+proxy+"', tls: {insecure: true}, target", 1)
+		text := strings.Replace(one(url, "path: /", ""), "{target",
+			"{proxy: '"+proxy+"', tls: {insecure: true}, target", 1)
 		p := files{}.prepared(t, text)
 		if _, _, err := wrong(called(t, p, "op", 3)); err != nil {
 			t.Errorf("%s: %v", url, err)
@@ -282,7 +291,8 @@ func TestMetadata(t *testing.T) {
 	t.Cleanup(s.Close)
 	p := files{}.prepared(t, "service: guide\nwires: {w: {target: '"+strings.Replace(s.URL, "http", "grpc",
 		1)+"', headers: {Authorization: 'Bearer ${TOKEN}'}}}\n"+
-		"operations: {op: {calls: {w: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 1}, headers: {X-Shop: "+
+		"operations: {op: {calls: {w: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 1}, headers: "+
+		"{X-Shop: "+
 		"a}}}}}\n", "TOKEN=s3cret")
 	for way, by := range both() {
 		seen.Store(0)

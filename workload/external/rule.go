@@ -21,10 +21,12 @@ func refused(r *request.Reply) error {
 	case r.Status < http.StatusMultipleChoices:
 		return nil
 	case r.Status < http.StatusBadRequest && to != "":
-		why = fmt.Sprintf(", which points to %q, and redirects are not followed: call that, or have a description expect "+
+		why = fmt.Sprintf(", which points to %q, and redirects are not followed: call that, or have a description "+
+			"expect "+
 			"it by status: '%d'", request.ShownURL(to), r.Status)
 	case r.Status < http.StatusBadRequest:
-		why = fmt.Sprintf(", and redirects are not followed; if that is right, have a description expect it by status: '%d'",
+		why = fmt.Sprintf(", and redirects are not followed; if that is right, have a description expect it by "+
+			"status: '%d'",
 			r.Status)
 	}
 	return wirelab.Caused(wirelab.StatusCause(r.Status), codeOf(r.Status), "status %d %s%s", r.Status,

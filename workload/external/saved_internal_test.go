@@ -20,7 +20,8 @@ func TestSavedValuesAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"/a~1b/~0c/0": "10", "/a~1b/~0c/1/d": "9007199254740993", "//": `"empty"`, "header:location": `"/orders/7?x=1"`,
 		"header:Content-Location": `"http://other/v1/orders/7"`, "header:X-Next": `"http://shop:80/v1/orders/8"`,
-		"/no": "null at /no", "/list/0": "nothing at /list/0", "/a~1b/~0c/-1": "nothing at", "/a~1b/~0c/x": "nothing at",
+		"/no": "null at /no", "/list/0": "nothing at /list/0", "/a~1b/~0c/-1": "nothing at",
+		"/a~1b/~0c/x":   "nothing at",
 		"/a~1b/~0c/0/y": "nothing at", "header:X": "no header X", "/list": "[]",
 	} {
 		all, err := sourcesOf(map[string]string{"it": text})

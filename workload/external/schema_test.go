@@ -224,8 +224,10 @@ func TestReferenceExplainsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []reflect.Type{
-		reflect.TypeFor[external.Description](), reflect.TypeFor[external.Start](), reflect.TypeFor[external.WireText](),
-		reflect.TypeFor[external.TLSText](), reflect.TypeFor[external.OperationText](), reflect.TypeFor[external.StepText](),
+		reflect.TypeFor[external.Description](), reflect.TypeFor[external.Start](),
+		reflect.TypeFor[external.WireText](),
+		reflect.TypeFor[external.TLSText](), reflect.TypeFor[external.OperationText](),
+		reflect.TypeFor[external.StepText](),
 		reflect.TypeFor[external.CallText](),
 	} {
 		for field := range of.Fields() {

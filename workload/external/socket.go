@@ -179,10 +179,11 @@ func (p *sockets) open(ctx context.Context, c *prepared) (*socket, error) {
 			offered = append(offered, strings.TrimSpace(name))
 		}
 	}
-	conn, resp, err := websocket.Dial(ctx, at.String(), &websocket.DialOptions{ //nolint:bodyclose // the body is the connection
-		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: c.http.Header, Host: c.http.Host,
-		CompressionMode: websocket.CompressionDisabled, Subprotocols: offered,
-	})
+	conn, resp, err := websocket.Dial(ctx, at.String(),
+		&websocket.DialOptions{ //nolint:bodyclose // the body is the connection
+			HTTPClient: &http.Client{Transport: transport}, HTTPHeader: c.http.Header, Host: c.http.Host,
+			CompressionMode: websocket.CompressionDisabled, Subprotocols: offered,
+		})
 	if err != nil {
 		transport.CloseIdleConnections()
 		if resp != nil {

@@ -19,7 +19,8 @@ func Text(w Wire, r request.Request) string {
 	fmt.Fprintf(&b, "Host: %s\n", w.Authority)
 	for _, f := range r.Fields {
 		value := f.Value
-		if request.Secret(f.Name) && !strings.Contains(value, "{{") { // what an earlier step is to give is no secret yet
+		// what an earlier step is to give is no secret yet
+		if request.Secret(f.Name) && !strings.Contains(value, "{{") {
 			value = wirelab.Hidden
 		}
 		fmt.Fprintf(&b, "%s: %s\n", f.Name, value)

@@ -76,7 +76,8 @@ func (t *TLS) apply(to *wirelab.Dialing) (err error) {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a client certificate is two files: give both cert and key")
 	}
 	if to.Certificates, err = certs.Show(t.Cert, t.Key); err != nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "cert and key do not belong together, or the key is encrypted: %v",
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"cert and key do not belong together, or the key is encrypted: %v",
 			err)
 	}
 	return nil

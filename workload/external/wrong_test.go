@@ -87,7 +87,8 @@ func TestReplies(t *testing.T) {
 		"missing that is right": {more: ", status: '404'", answer: http.NotFound},
 		"no content": {
 			call: "method: DELETE, path: /", answer: func(w http.ResponseWriter,
-				_ *http.Request) {
+				_ *http.Request,
+			) {
 				w.WriteHeader(http.StatusNoContent)
 			},
 		},
@@ -106,7 +107,8 @@ func TestReplies(t *testing.T) {
 			w.WriteHeader(http.StatusEarlyHints)
 			fmt.Fprint(w, "done")
 		}},
-		"compressed": {call: "path: /, headers: {Accept-Encoding: gzip}",
+		"compressed": {
+			call: "path: /, headers: {Accept-Encoding: gzip}",
 			answer: func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Accept-Encoding") != "gzip" {
 					http.Error(w, "not asked for gzip", http.StatusNotAcceptable)
@@ -114,7 +116,8 @@ func TestReplies(t *testing.T) {
 				}
 				w.Header().Set("Content-Encoding", "gzip")
 				_, _ = w.Write([]byte("\x1f\x8b\x08 bytes that are compared as they are"))
-			}},
+			},
+		},
 		"huge": {answer: func(w http.ResponseWriter, _ *http.Request) {
 			part := make([]byte, 1<<20)
 			for range 17 {
@@ -126,12 +129,14 @@ func TestReplies(t *testing.T) {
 		"empty body": {call: "method: POST, path: /, body: ''", answer: func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprint(w, r.ContentLength, r.TransferEncoding)
 		}},
-		"header and host": {call: "path: /, headers: {X-Shop: 'a, b', Host: 'shop.example'}",
+		"header and host": {
+			call: "path: /, headers: {X-Shop: 'a, b', Host: 'shop.example'}",
 			answer: func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("X-Shop") != "a, b" || r.Host != "shop.example" || r.Header.Get("User-Agent") == "" {
 					http.Error(w, "not the fields", http.StatusBadRequest)
 				}
-			}},
+			},
+		},
 	} {
 		for way, by := range both() {
 			t.Run(name+"/"+way, func(t *testing.T) {
@@ -145,7 +150,8 @@ func TestReplies(t *testing.T) {
 					t.Skip(why)
 				}
 				for _, err := range by(t, p, "op", 5) {
-					if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+					if c.want == "" && err != nil ||
+						c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 						t.Errorf("%v, want %q", err, c.want)
 					}
 				}
@@ -162,7 +168,8 @@ func TestGraphQLErrors(t *testing.T) {
 	})
 	for way, by := range both() {
 		t.Run(way, func(t *testing.T) {
-			text := strings.Replace(one(url+"/graphql", "document: 'query { idd }'", ""), "target", "kind: graphql, target", 1)
+			text := strings.Replace(one(url+"/graphql", "document: 'query { idd }'", ""), "target",
+				"kind: graphql, target", 1)
 			for _, err := range by(t, files{}.prepared(t, text), "op", 3) {
 				if err == nil || !strings.Contains(err.Error(), `GraphQL: no field "idd"`) {
 					t.Error(err)

@@ -199,7 +199,8 @@ func TestLargestDataSet(t *testing.T) {
 	}{{"", 3, "tx-000000003"}, {"tx-099999997", 3, "tx-100000000"}, {"tx-099999998", 2, ""}, {"tx-100000000", 0, ""}} {
 		l, err := s.GetTransactions(t.Context(), ledger.Page{After: c.after, Limit: 3})
 		if err != nil || len(l.Transactions) != c.want || l.Next != c.next {
-			t.Errorf("behind %q: %d, next %q, %v; want %d, %q", c.after, len(l.Transactions), l.Next, err, c.want, c.next)
+			t.Errorf("behind %q: %d, next %q, %v; want %d, %q", c.after, len(l.Transactions), l.Next, err, c.want,
+				c.next)
 		}
 		for _, tx := range l.Transactions {
 			all, err := s.GetBalances(t.Context(), ledger.AccountIDs{IDs: []string{tx.From, tx.To, "0.0.10100000"}})
@@ -230,7 +231,8 @@ func TestDrawnRequestsAreApart(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := e.Expect(t.Context(), quiet)(t.Context(), busy); err != nil && wirelab.CodeOf(err) != wirelab.NotFound {
+					if err := e.Expect(t.Context(), quiet)(t.Context(), busy); err != nil &&
+						wirelab.CodeOf(err) != wirelab.NotFound {
 						t.Fatalf("data %q: %s %s: %v", name, o.Name, e.Request(), err)
 					}
 					if o.Fresh != (o.Name == "PostTransaction") {
@@ -292,8 +294,9 @@ func TestDrawnRequestsAreVaried(t *testing.T) {
 	}
 	for what, least := range map[string]int{
 		"GetBalance": 250, "GetBalance not_found": 60, "GetBalances": 400, "PostTransaction": 400,
-		"GetTransactions": 40, "GetTransactions after": 40, "GetTransactions since": 40, "GetTransactions of an account": 80,
-		"StreamTransactions": 40, "StreamTransactions after": 40, "StreamTransactions since": 40,
+		"GetTransactions": 40, "GetTransactions after": 40, "GetTransactions since": 40,
+		"GetTransactions of an account": 80,
+		"StreamTransactions":            40, "StreamTransactions after": 40, "StreamTransactions since": 40,
 		"StreamTransactions of an account": 80,
 	} {
 		if seen[what] < least {
@@ -390,7 +393,8 @@ func TestEqualSeesEveryField(t *testing.T) {
 		x, y := ledger.Verdict{Account: "a", Found: true, Balance: b}, ledger.Verdict{
 			Account: "a", Found: true, Balance: other,
 		}
-		if b.Equal(other) || x.Equal(y) || (ledger.Balances{Verdicts: []ledger.Verdict{x}}).Equal(ledger.Balances{Verdicts: []ledger.Verdict{y}}) {
+		if b.Equal(other) || x.Equal(y) ||
+			(ledger.Balances{Verdicts: []ledger.Verdict{x}}).Equal(ledger.Balances{Verdicts: []ledger.Verdict{y}}) {
 			t.Errorf("%+v equals %+v", b, other)
 		}
 	}
@@ -399,8 +403,13 @@ func TestEqualSeesEveryField(t *testing.T) {
 		t.Error("verdicts that differ are equal")
 	}
 	tx := ledger.Transaction{ID: "i", From: "f", To: "t", Amount: 1, Type: "k", Timestamp: at}
-	for _, other := range []ledger.Transaction{{"j", "f", "t", 1, "k", at}, {"i", "g", "t", 1, "k", at},
-		{"i", "f", "u", 1, "k", at}, {"i", "f", "t", 2, "k", at}, {"i", "f", "t", 1, "l", at}} {
+	for _, other := range []ledger.Transaction{
+		{"j", "f", "t", 1, "k", at},
+		{"i", "g", "t", 1, "k", at},
+		{"i", "f", "u", 1, "k", at},
+		{"i", "f", "t", 2, "k", at},
+		{"i", "f", "t", 1, "l", at},
+	} {
 		if tx.Equal(other) || tx.Same(other) {
 			t.Errorf("%+v equals %+v", tx, other)
 		}
@@ -413,7 +422,8 @@ func TestEqualSeesEveryField(t *testing.T) {
 	page := func(tx ledger.Transaction, next string) ledger.TransactionList {
 		return ledger.TransactionList{Transactions: []ledger.Transaction{tx}, Next: next}
 	}
-	if !page(tx, "n").Equal(page(tx, "n")) || page(tx, "n").Equal(page(later, "n")) || page(tx, "n").Equal(page(tx, "")) {
+	if !page(tx, "n").Equal(page(tx, "n")) || page(tx, "n").Equal(page(later, "n")) ||
+		page(tx, "n").Equal(page(tx, "")) {
 		t.Error("pages that differ are equal, or one is not itself")
 	}
 	e := ledger.Event{Transaction: tx, Stamp: wirelab.Stamp{Sequence: 1, Due: 1, Sent: 1}}
@@ -452,7 +462,8 @@ func TestHooks(t *testing.T) {
 			break
 		}
 		n++
-		if size := len(e.Transaction.ID) + len(e.Transaction.Type); size < wirelab.ItemSize || size > wirelab.ItemSize+100 ||
+		if size := len(e.Transaction.ID) + len(e.Transaction.Type); size < wirelab.ItemSize ||
+			size > wirelab.ItemSize+100 ||
 			e.Sequence != uint64(n) {
 			t.Errorf("item %d has %d bytes and the sequence %d", n, size, e.Sequence)
 		}

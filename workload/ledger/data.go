@@ -88,7 +88,8 @@ func SetOf(name string) (*Set, error) {
 			"data set %.40q is not ACCOUNTSxTRANSACTIONS, such as %s", name, usual().Name())
 	}
 	if accounts < accountsLeast || accounts > accountsLimit || transactions < 0 || transactions > transactionsLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "data set %s: want %d to %d accounts and 0 to %d transactions",
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"data set %s: want %d to %d accounts and 0 to %d transactions",
 			name, accountsLeast, accountsLimit, transactionsLimit)
 	}
 	return newSet(accounts, transactions), nil

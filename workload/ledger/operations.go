@@ -48,10 +48,16 @@ func operations(s *Set) []wirelab.Operation[Service] {
 	}
 	return []wirelab.Operation[Service]{
 		wirelab.Unary("GetBalance", func(r *rand.Rand) AccountID { return AccountID{ID: drawn(r)} }, Service.GetBalance,
-			wirelab.Drawing[AccountID]{Name: Known, Draw: func(r *rand.Rand) AccountID { return AccountID{ID: known(r)} }}),
+			wirelab.Drawing[AccountID]{
+				Name: Known,
+				Draw: func(r *rand.Rand) AccountID { return AccountID{ID: known(r)} },
+			}),
 		wirelab.Unary("GetBalances", func(r *rand.Rand) AccountIDs { return batch(r, 1+r.IntN(batchDrawn), drawn) },
 			Service.GetBalances,
-			wirelab.Drawing[AccountIDs]{Name: Known, Draw: func(r *rand.Rand) AccountIDs { return batch(r, batchKnown, known) }}),
+			wirelab.Drawing[AccountIDs]{
+				Name: Known,
+				Draw: func(r *rand.Rand) AccountIDs { return batch(r, batchKnown, known) },
+			}),
 		wirelab.Unary("GetTransactions", func(r *rand.Rand) Page {
 			w := s.window(r, pageDrawn, known)
 			return Page{After: w.After, Account: w.Account, Since: w.Since, Limit: int32(w.Limit)}

@@ -83,7 +83,9 @@ type seen struct {
 
 // watch reads a stream to its end; each is called for every event, and may
 // take its time or say that enough was read.
-func watch(t *testing.T, ctx context.Context, feed ledger.Feed, source ledger.Source, each func(n int) bool) ([]seen, error) { //nolint:revive // t first, as helpers have it
+func watch(t *testing.T, ctx context.Context, feed ledger.Feed, source ledger.Source,
+	each func(n int) bool,
+) ([]seen, error) { //nolint:revive // t first, as helpers have it
 	t.Helper()
 	begin := time.Now()
 	var all []seen
@@ -342,7 +344,10 @@ func TestReadThatFails(t *testing.T) {
 // A stream that is told how many reads no more than those.
 func TestLimitIsNotReadBeyond(t *testing.T) {
 	t.Parallel()
-	for limit, want := range map[int64]string{1: "[1]", 50: "[50]", 256: "[256]", 257: "[256 1]", 700: "[256 256 188]"} {
+	for limit, want := range map[int64]string{
+		1: "[1]", 50: "[50]", 256: "[256]", 257: "[256 1]",
+		700: "[256 256 188]",
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newTape(t, 1000)
 			all, err := watch(t, t.Context(), ledger.Feed{Limit: limit}, p, nil)

@@ -54,7 +54,8 @@ func validID(what, id string) error {
 		switch c := id[i]; {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '~', c == '-':
 		default:
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s %q holds other characters than A-Z a-z 0-9 . _ ~ -", what, id)
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s %q holds other characters than A-Z a-z 0-9 . _ ~ -",
+				what, id)
 		}
 	}
 	return nil
@@ -256,7 +257,8 @@ type Feed struct {
 // Validate returns InvalidArgument for a feed outside the contract.
 func (f Feed) Validate() error {
 	if f.Rate < 0 || f.Rate > RateLimit {
-		return wirelab.Errorf(wirelab.InvalidArgument, "rate %d is outside 0 to %d events per second", f.Rate, RateLimit)
+		return wirelab.Errorf(wirelab.InvalidArgument, "rate %d is outside 0 to %d events per second", f.Rate,
+			RateLimit)
 	}
 	if f.Limit < 0 || f.Limit > CountLimit {
 		return wirelab.Errorf(wirelab.InvalidArgument, "limit %d is outside 0 to %d", f.Limit, CountLimit)

@@ -82,8 +82,11 @@ func TestMadeIDs(t *testing.T) {
 		}
 		last = id
 	}
-	for _, id := range []string{"", "load-1", strings.ToUpper(logging.NewID()), logging.NewID()[1:], logging.NewID() + "0",
-		strings.Repeat("u", 26), strings.Repeat("-", 26)} {
+	for _, id := range []string{
+		"", "load-1", strings.ToUpper(logging.NewID()), logging.NewID()[1:],
+		logging.NewID() + "0",
+		strings.Repeat("u", 26), strings.Repeat("-", 26),
+	} {
 		if logging.MadeID(id) {
 			t.Errorf("%q is not one that was made", id)
 		}
@@ -137,7 +140,8 @@ func TestEqual(t *testing.T) {
 		"position": {Entry: stored.Entry, Position: 4, At: time.Unix(1, 0)},
 		"no time":  {Entry: stored.Entry, Position: 3},
 	} {
-		if stored.Equal(other) || (logging.EntryList{Entries: []logging.Stored{stored}}).Equal(logging.EntryList{Entries: []logging.Stored{other}}) {
+		if stored.Equal(other) ||
+			(logging.EntryList{Entries: []logging.Stored{stored}}).Equal(logging.EntryList{Entries: []logging.Stored{other}}) {
 			t.Errorf("another %s is the same", why)
 		}
 	}
@@ -175,7 +179,8 @@ func TestDrawnRepliesStandAlone(t *testing.T) {
 		r.Shuffle(len(checks), func(i, j int) { checks[i], checks[j] = checks[j], checks[i] })
 		for _, check := range checks {
 			var wrong *wirelab.Mismatch
-			if err := check(t.Context(), s); errors.As(err, &wrong) || err != nil && wirelab.CodeOf(err) != wirelab.NotFound {
+			if err := check(t.Context(), s); errors.As(err, &wrong) ||
+				err != nil && wirelab.CodeOf(err) != wirelab.NotFound {
 				t.Error(err)
 			}
 		}
@@ -214,7 +219,10 @@ func TestDrawnEntries(t *testing.T) {
 		t.Errorf("500 entries with %d ids, %d empty, %d with letters that are escaped", len(ids), empty, wide)
 	}
 	for _, e := range draw(logging.Published, 50) {
-		body, err := json.Marshal(map[string]any{"action": "log", "log": map[string]string{"name": e.Name, "data": e.Data}})
+		body, err := json.Marshal(map[string]any{
+			"action": "log",
+			"log":    map[string]string{"name": e.Name, "data": e.Data},
+		})
 		if err != nil || len(body) != 76 {
 			t.Errorf("%s has %d bytes, %v", body, len(body), err)
 		}
@@ -301,8 +309,12 @@ func TestPageFitsMessage(t *testing.T) {
 // entry checks as itself.
 func TestValidateIsTotal(t *testing.T) {
 	t.Parallel()
-	for _, q := range []logging.Query{{Before: math.MinInt64}, {Limit: math.MinInt32},
-		{Since: time.Unix(math.MaxInt64, 0)}, {Until: time.Unix(-math.MaxInt64, 999_999_999)}} {
+	for _, q := range []logging.Query{
+		{Before: math.MinInt64},
+		{Limit: math.MinInt32},
+		{Since: time.Unix(math.MaxInt64, 0)},
+		{Until: time.Unix(-math.MaxInt64, 999_999_999)},
+	} {
 		wantCode(t, fmt.Sprintf("%+v", q), q.Validate(), wirelab.InvalidArgument)
 	}
 	if err := (logging.Query{Since: time.Time{}.In(time.FixedZone("", 3600))}).Validate(); err != nil {

@@ -44,7 +44,8 @@ func (m *Memory) WriteLog(_ context.Context, entry Entry) (Written, error) {
 	}
 	if len(m.entries) >= m.limit {
 		return Written{}, wirelab.Errorf(wirelab.ResourceExhausted,
-			"%d entries are stored, which is all that a logger in memory keeps; remove some, or give it a database", m.limit)
+			"%d entries are stored, which is all that a logger in memory keeps; remove some, or give it a database",
+			m.limit)
 	}
 	var last time.Time
 	if n := len(m.entries); n > 0 {

@@ -59,7 +59,8 @@ func drawID(r *rand.Rand) string { return stem + strconv.FormatUint(r.Uint64(), 
 // to a few lines, some of it other than ASCII and some of it escaped in JSON.
 func drawEntry(r *rand.Rand) Entry {
 	words := [...]string{
-		"event", "took", "42 ms", "user=7", `"quoted"`, "naïve", "Grüße", "日本語", "a\\b", "<b>&amp;</b>", "\n", "\U0001F4DC",
+		"event", "took", "42 ms", "user=7", `"quoted"`, "naïve", "Grüße", "日本語", "a\\b", "<b>&amp;</b>", "\n",
+		"\U0001F4DC",
 	}
 	var data strings.Builder
 	for most := r.IntN(dataDrawn) * r.IntN(2); data.Len() < most; { // half are empty

@@ -55,7 +55,8 @@ func (b Batch) Validate() error {
 	sum := 0
 	for i, body := range b.Bodies {
 		if len(body) < 1 || len(body) > BodyLimit {
-			return wirelab.Errorf(wirelab.InvalidArgument, "message %d has %d bytes; want 1 to %d", i, len(body), BodyLimit)
+			return wirelab.Errorf(wirelab.InvalidArgument, "message %d has %d bytes; want 1 to %d", i, len(body),
+				BodyLimit)
 		}
 		sum += len(body)
 	}
@@ -106,7 +107,8 @@ const nameBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 func validName(what, name string) error {
 	if name == "" || len(name) > NameLimit || strings.Trim(name, nameBytes) != "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.80q is not 1 to %d of A-Z a-z 0-9 _ -", what, name, NameLimit)
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.80q is not 1 to %d of A-Z a-z 0-9 _ -", what, name,
+			NameLimit)
 	}
 	return nil
 }

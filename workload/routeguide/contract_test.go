@@ -191,8 +191,11 @@ func TestDistancesAgreeWithKnownOnes(t *testing.T) {
 		{"a point and itself", Published, Published, 0, 0},
 		{"a quarter of the equator, πR/2", Point{}, degrees(0, 90), math.Pi / 2 * earthRadius, 1},
 		{"pole to pole, πR", degrees(90, 0), degrees(-90, 0), math.Pi * earthRadius, 1},
-		{"antipodes, where rounding may leave the domain of a root", degrees(12.3456789, 45), degrees(-12.3456789, -135),
-			math.Pi * earthRadius, 1},
+		{
+			"antipodes, where rounding may leave the domain of a root", degrees(12.3456789, 45),
+			degrees(-12.3456789, -135),
+			math.Pi * earthRadius, 1,
+		},
 		{"one degree of the equator", Point{}, degrees(0, 1), math.Pi / 180 * earthRadius, 1},
 		{"across the date line", degrees(0, 179.5), degrees(0, -179.5), math.Pi / 180 * earthRadius, 1},
 		{

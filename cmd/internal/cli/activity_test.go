@@ -33,7 +33,8 @@ func doing(t *testing.T, columns int, args []string, do func(ctx context.Context
 		Lasts(root, map[string]string{"work": "working"})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		if code := a.Execute(context.WithValue(ctx, interruptKey{}, cancel), root, append([]string{"work"}, args...), Ending{}); code != OK {
+		if code := a.Execute(context.WithValue(ctx, interruptKey{}, cancel), root, append([]string{"work"}, args...),
+			Ending{}); code != OK {
 			t.Errorf("exit code %d", code)
 		}
 		stderr = errs.String()
@@ -56,7 +57,8 @@ func TestActivityWithoutATerminal(t *testing.T) {
 		}, ""},
 		"lines come more and more rarely": {nil, func(context.Context, *Terminal) {
 			time.Sleep(3 * time.Minute)
-		}, "working (2s so far)\nworking (8s so far)\nworking (26s so far)\nworking (1m20s so far)\nworking (2m20s so far)\n"},
+		}, "working (2s so far)\nworking (8s so far)\nworking (26s so far)\nworking (1m20s so far)\nworking (2m20s " +
+			"so far)\n"},
 		"nothing with --quiet": {[]string{"-q"}, func(_ context.Context, a *Terminal) {
 			defer a.Doing("reading").Done()
 			time.Sleep(time.Minute)

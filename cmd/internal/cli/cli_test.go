@@ -47,12 +47,19 @@ func TestEndings(t *testing.T) {
 		{"stone turn a", cli.With(7, nil), 7, ""},
 		{"stone turn a", cli.With(7, status.Errorf(status.Internal, "broken")), 7, "mill: broken\n"},
 		{"stone turn", nil, cli.WrongUsage, "mill: mill stone turn needs a stone; see mill stone turn --help\n"},
-		{"stone turn a b c", nil, cli.WrongUsage, "mill: mill stone turn takes a stone, not also b c; see mill stone turn --help\n"},
-		{"stone turn --fast a", nil, cli.WrongUsage, "mill: mill stone turn has no flag --fast; known: --help; see mill stone turn --help\n"},
+		{
+			"stone turn a b c", nil, cli.WrongUsage,
+			"mill: mill stone turn takes a stone, not also b c; see mill stone turn --help\n",
+		},
+		{
+			"stone turn --fast a", nil, cli.WrongUsage,
+			"mill: mill stone turn has no flag --fast; known: --help; see mill stone turn --help\n",
+		},
 	} {
 		var out, said bytes.Buffer
 		term := cli.Terminal{Stdout: &out, Stderr: &said}
-		if code := term.Execute(t.Context(), program(c.failed), strings.Fields(c.args), cli.Ending{}); code != c.code || said.String() != c.says {
+		if code := term.Execute(t.Context(), program(c.failed), strings.Fields(c.args), cli.Ending{}); code != c.code ||
+			said.String() != c.says {
 			t.Errorf("%s, %v: exit code %d, says %q; want %d, %q", c.args, c.failed, code, &said, c.code, c.says)
 		}
 	}
@@ -64,14 +71,19 @@ func TestGroup(t *testing.T) {
 	for args, want := range map[string]string{"ston": "stone", "stone trn": "turn"} {
 		var out, said bytes.Buffer
 		term := cli.Terminal{Stdout: &out, Stderr: &said}
-		if code := term.Execute(t.Context(), program(nil), strings.Fields(args), cli.Ending{}); code != cli.WrongUsage || !strings.Contains(said.String(), want) {
+		if code := term.Execute(t.Context(), program(nil), strings.Fields(args),
+			cli.Ending{}); code != cli.WrongUsage || !strings.Contains(said.String(), want) {
 			t.Errorf("%s: %d, %q", args, code, &said)
 		}
 	}
-	for args, want := range map[string]string{"": "Grinds", "stone": "Turns one", "help grain": "All there is to know."} {
+	for args, want := range map[string]string{
+		"": "Grinds", "stone": "Turns one",
+		"help grain": "All there is to know.",
+	} {
 		var out, said bytes.Buffer
 		term := cli.Terminal{Stdout: &out, Stderr: &said}
-		if code := term.Execute(t.Context(), program(nil), strings.Fields(args), cli.Ending{}); code != cli.OK || !strings.Contains(out.String(), want) || said.Len() > 0 {
+		if code := term.Execute(t.Context(), program(nil), strings.Fields(args), cli.Ending{}); code != cli.OK ||
+			!strings.Contains(out.String(), want) || said.Len() > 0 {
 			t.Errorf("%q: %d, %q, %q", args, code, &out, &said)
 		}
 	}
@@ -90,7 +102,8 @@ func TestLast(t *testing.T) {
 	} {
 		var out, said bytes.Buffer
 		term := cli.Terminal{Stdout: &out, Stderr: &said}
-		code := term.Execute(t.Context(), program(c.failed), []string{"stone", "turn", "a"}, cli.Ending{Last: func() error { return c.last }})
+		code := term.Execute(t.Context(), program(c.failed), []string{"stone", "turn", "a"},
+			cli.Ending{Last: func() error { return c.last }})
 		if code != cli.Failed || said.String() != c.says {
 			t.Errorf("%v, %v: %d, %q", c.failed, c.last, code, &said)
 		}
@@ -123,7 +136,8 @@ func TestNotesAreShown(t *testing.T) {
 	terminal := cli.Terminal{Stderr: &out}
 	terminal.Note("there is no file %s", "a\x1b]0;t\ab\u202etxt\u009b1m\r é – 日本\u00a0x")
 	terminal.Note("two\nlines\tand %v", errors.New("an \x1b[31merror"))
-	want := `there is no file a\x1b]0;t\ab\u202etxt\u009b1m\r é – 日本` + "\u00a0x\ntwo\nlines\tand " + `an \x1b[31merror` + "\n"
+	want := `there is no file a\x1b]0;t\ab\u202etxt\u009b1m\r é – 日本` + "\u00a0x\ntwo\nlines\tand " +
+		`an \x1b[31merror` + "\n"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

@@ -165,7 +165,8 @@ func checkFlags(c *cobra.Command) error {
 	var missing []string
 	groups := map[string][]string{} // the names of those given, by group
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if needed := f.Annotations[cobra.BashCompOneRequiredFlag]; len(needed) > 0 && needed[0] == "true" && !f.Changed {
+		if needed := f.Annotations[cobra.BashCompOneRequiredFlag]; len(needed) > 0 && needed[0] == "true" &&
+			!f.Changed {
 			missing = append(missing, example(f))
 		}
 		for _, group := range f.Annotations[exclusive] {

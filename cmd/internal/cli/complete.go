@@ -30,16 +30,17 @@ func Complete(c *cobra.Command, words map[string]func() []string) {
 			return
 		}
 		// The error is of a flag that is not there, or done already: neither can be here.
-		_ = c.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			if of == nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			directive := cobra.ShellCompDirectiveNoFileComp
-			if filed(f) {
-				directive = cobra.ShellCompDirectiveDefault // a word, or a file
-			}
-			return Listed(of(), typed, f.Value.Type()), directive
-		})
+		_ = c.RegisterFlagCompletionFunc(f.Name,
+			func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+				if of == nil {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				directive := cobra.ShellCompDirectiveNoFileComp
+				if filed(f) {
+					directive = cobra.ShellCompDirectiveDefault // a word, or a file
+				}
+				return Listed(of(), typed, f.Value.Type()), directive
+			})
 	})
 }
 

@@ -121,10 +121,12 @@ func WriteHelp(w io.Writer, c *cobra.Command, columns int, all bool) error {
 		more = writeFlags(&b, c, columns, all) || more
 	}
 	if more {
-		b.WriteString("\n" + strings.Join(paragraph.Wrap("All flags and explanations: "+c.CommandPath()+" "+helpAll, columns), "\n") + "\n")
+		b.WriteString("\n" + strings.Join(paragraph.Wrap("All flags and explanations: "+c.CommandPath()+" "+helpAll,
+			columns), "\n") + "\n")
 	}
 	if c.HasAvailableSubCommands() {
-		b.WriteString("\n" + strings.Join(paragraph.Wrap("Help for a command: "+c.CommandPath()+" COMMAND --help", columns), "\n") + "\n")
+		b.WriteString("\n" + strings.Join(paragraph.Wrap("Help for a command: "+c.CommandPath()+" COMMAND --help",
+			columns), "\n") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -169,7 +171,8 @@ func glued(line string) string {
 		switch {
 		case r == '\'':
 			quoted = !quoted
-		case r == ' ' && (quoted || strings.HasPrefix(word, "-") && after != "" && !strings.ContainsAny(after[:1], "- |<>")):
+		case r == ' ' && (quoted ||
+			strings.HasPrefix(word, "-") && after != "" && !strings.ContainsAny(after[:1], "- |<>")):
 			r = '\x00'
 		}
 		b.WriteRune(r)

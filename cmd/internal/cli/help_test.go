@@ -29,7 +29,8 @@ func TestRefold(t *testing.T) {
 	if got := Refold(text, 40); got != text {
 		t.Errorf("%q was not left as it fits", got)
 	}
-	if got, want := Refold(text, 13), "one two three\nfour\n\n  name  what\n        it is\n        for\n  short\n"; got != want {
+	if got, want := Refold(text, 13),
+		"one two three\nfour\n\n  name  what\n        it is\n        for\n  short\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -16,12 +16,14 @@ import (
 func Reference(root *cobra.Command) string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "# %s: commands and flags\n\n", root.Name())
-	page.WriteString("This page is generated from the program: `make generate` writes it, and a test fails when it is old.\n" +
+	page.WriteString("This page is generated from the program: `make generate` writes it, and a test fails when it " +
+		"is old.\n" +
 		"`" + root.Name() + " COMMAND --help` prints the same in a terminal.\n\n")
 	page.WriteString("| command | what it does |\n|---|---|\n")
 	all := described(root)
 	for _, c := range all[1:] {
-		fmt.Fprintf(&page, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), escaped(c.Short))
+		fmt.Fprintf(&page, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"),
+			escaped(c.Short))
 	}
 	for _, c := range all {
 		describeCommand(&page, c)
@@ -33,7 +35,8 @@ func Reference(root *cobra.Command) string {
 func described(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help" || sub.IsAdditionalHelpTopicCommand() {
+		if sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help" ||
+			sub.IsAdditionalHelpTopicCommand() {
 			all = append(all, described(sub)...)
 		}
 	}

@@ -23,11 +23,14 @@ func TestReference(t *testing.T) {
 	if err := sub.Flags().MarkHidden("secret"); err != nil {
 		t.Fatal(err)
 	}
-	root.AddCommand(sub, &cobra.Command{Use: "child", Hidden: true, RunE: nothing}, cli.Topic("codes", "What codes mean", "0 is good."))
+	root.AddCommand(sub, &cobra.Command{Use: "child", Hidden: true, RunE: nothing},
+		cli.Topic("codes", "What codes mean", "0 is good."))
 	page := cli.Reference(root)
 	for _, want := range []string{
-		"# tool: commands", "Tool does things.", "| [`tool make`](#tool-make) | Make a\\|b |", "## tool make\n", "Usage: `tool make THING [flags]`",
-		"```console\ntool make x\n  --fast\n```", "| `-f, --fast` | be fast |  |", "| `--times int` | how often | `3` |", "| `--store are` | where things are kept |  |",
+		"# tool: commands", "Tool does things.", "| [`tool make`](#tool-make) | Make a\\|b |", "## tool make\n",
+		"Usage: `tool make THING [flags]`",
+		"```console\ntool make x\n  --fast\n```", "| `-f, --fast` | be fast |  |",
+		"| `--times int` | how often | `3` |", "| `--store are` | where things are kept |  |",
 		"It also takes `--store`", "## tool codes\n\n```text\n0 is good.\n```",
 	} {
 		if !strings.Contains(page, want) {

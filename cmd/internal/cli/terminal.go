@@ -38,7 +38,9 @@ type Terminal struct {
 
 // Main runs a program with its process's surroundings and returns its exit code. The first
 // Ctrl-C tells it to end, and a second one ends the process at once.
-func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int) int {
+func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
+	getenv func(string) string) int,
+) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)

@@ -19,7 +19,10 @@ type Build struct {
 
 // ThisBuild reads what the compiler put into this program.
 func ThisBuild() Build {
-	b := Build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: map[string]string{}}
+	b := Build{
+		Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Modules: map[string]string{},
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

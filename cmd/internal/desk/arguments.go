@@ -20,14 +20,16 @@ func (d *Desk) ArmArguments(what string) cobra.PositionalArgs {
 				continue
 			}
 			if given := c.Flags().Lookup("workload"); given != nil && given.Changed {
-				return cli.Usage("%s is %s, not an arm; the work is already given, as --workload %s", name, kind, given.Value)
+				return cli.Usage("%s is %s, not an arm; the work is already given, as --workload %s", name, kind,
+					given.Value)
 			}
 			line := []string{c.CommandPath()}
 			line = append(line, slices.Delete(slices.Clone(args), i, i+1)...)
 			if len(args) == 1 {
 				line = append(line, "ARM")
 			}
-			return cli.Usage("%s is %s, not an arm; write it as -w %s: %s -w %s", name, kind, work, strings.Join(line, " "), work)
+			return cli.Usage("%s is %s, not an arm; write it as -w %s: %s -w %s", name, kind, work,
+				strings.Join(line, " "), work)
 		}
 		return count(c, args)
 	}
@@ -53,7 +55,8 @@ func (d *Desk) ServeArguments(c *cobra.Command, args []string) error {
 		}
 	}
 	if wrong == "" {
-		return cli.Arguments(2, 2, "a workload and a protocol, such as routeguide grpc; wirelab matrix lists them")(c, args)
+		return cli.Arguments(2, 2, "a workload and a protocol, such as routeguide grpc; wirelab matrix lists them")(c,
+			args)
 	}
 	if workload == "" {
 		workload = d.Carrying(protocol)

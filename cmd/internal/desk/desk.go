@@ -1,5 +1,5 @@
-// Package desk is what the commands of wirelab share: where they read and write, what can be run, how a result is printed and
-// how an error ends a program. It knows flags that several commands have, and must not know any command.
+// Package desk is what the commands of wirelab share: where they read and write, what can be run, how a result is
+// printed and how an error ends a program. It knows flags that several commands have, and must not know any command.
 package desk
 
 import (
@@ -39,7 +39,9 @@ func (d *Desk) Incomplete(r *result.Result, err error) error {
 	if len(r.Absent) == 0 || err != nil && ExitCodeOf(err) != ExitUndecided {
 		return err
 	}
-	return cli.With(ExitNoWord, fmt.Errorf("%s%s", strings.Join(report.Absences(r.Absent), "; "), d.Stored("of the others the result is ", r.ID)))
+	return cli.With(ExitNoWord,
+		fmt.Errorf("%s%s", strings.Join(report.Absences(r.Absent), "; "),
+			d.Stored("of the others the result is ", r.ID)))
 }
 
 // Desk is what commands share: the world outside, and what there is to run.
@@ -77,7 +79,8 @@ func (d *Desk) AddFullFlag(flags *pflag.FlagSet) {
 
 // AddRefusedFlag adds the flag to a command that prints a result.
 func (d *Desk) AddRefusedFlag(flags *pflag.FlagSet) {
-	flags.BoolVar(&d.Refused, "show-refused", false, "also print values that a check refused, in parentheses, with the reasons")
+	flags.BoolVar(&d.Refused, "show-refused", false,
+		"also print values that a check refused, in parentheses, with the reasons")
 }
 
 // CannotMark refuses --show-refused for a form in which a refused value could not be told
@@ -129,9 +132,12 @@ func (d *Desk) Interrupted(measured, id string) error {
 func (d *Desk) Unanswered(r *result.Result, found *claim.Analysis) error {
 	switch refused, lacking := measure.Unanswered(r, found); {
 	case refused != "":
-		return cli.With(ExitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused, d.Stored("the result is ", r.ID)))
+		return cli.With(ExitNoWord,
+			fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused,
+				d.Stored("the result is ", r.ID)))
 	case lacking != "":
-		return cli.With(ExitUndecided, fmt.Errorf("too little was measured for an answer: %v%s", lacking, d.Stored("the result is ", r.ID)))
+		return cli.With(ExitUndecided,
+			fmt.Errorf("too little was measured for an answer: %v%s", lacking, d.Stored("the result is ", r.ID)))
 	}
 	return nil
 }
@@ -205,7 +211,10 @@ func New(terminal cli.Terminal, args []string, getenv func(string) string) *Desk
 		Catalog: all.Works(), Getenv: getenv, Tell: tell, Now: time.Now, Absences: report.Absences,
 		Watching: func(what string) prepare.Watch { return a.watch(what) },
 	}
-	a.Services = services.Services{Getenv: getenv, Tell: tell, ReadFile: a.readFile, ReadData: a.ReadData, Works: &a.Catalog}
+	a.Services = services.Services{
+		Getenv: getenv, Tell: tell, ReadFile: a.readFile, ReadData: a.ReadData,
+		Works: &a.Catalog,
+	}
 	a.Databases = databases.Databases{Getenv: getenv, Tell: tell}
 	return a
 }
@@ -277,8 +286,8 @@ func (d *Desk) CompleteIDs(c *cobra.Command, _ []string, _ string) ([]string, co
 // Last is what is done when a command has returned, and what is told then.
 func (d *Desk) Last() error { return cli.Both(d.Unkept, d.Databases.Close()) }
 
-// ExitCode is [exitCodeOf], but where a result could not be stored. That is a failure, whatever else the answer is; with
-// thresholds exit code 1 means that one is exceeded, and nothing else.
+// ExitCode is [exitCodeOf], but where a result could not be stored. That is a failure, whatever else the answer is;
+// with thresholds exit code 1 means that one is exceeded, and nothing else.
 func (d *Desk) ExitCode(err error) int {
 	if d.Unkept == nil || !errors.Is(err, d.Unkept) {
 		return ExitCodeOf(err)

@@ -12,19 +12,25 @@ import (
 
 // AddCertificateFlag adds the flag; conduct reads what it says.
 func AddCertificateFlag(flags *pflag.FlagSet, value *string) {
-	flags.StringVar(value, "certificate", "", "the smallest difference that this machine can detect, for the report: auto (use the one of the last hour, or measure for 5 s), new, none (default $"+measure.CertificateEnv+", else auto)")
+	flags.StringVar(value, "certificate", "",
+		"the smallest difference that this machine can detect, for the report: auto (use the one of the last hour, or "+
+			"measure for 5 s), new, none (default $"+measure.CertificateEnv+", else auto)")
 }
 
 // RegisterDatabase adds the flags that choose a database.
 func RegisterDatabase(f *databases.Choice, flags *pflag.FlagSet) {
-	flags.StringVar(&f.Kind, "db", "", "where servers keep their data: postgres, embedded, memory, or the `DSN` of a PostgreSQL "+
-		"(default, if the workload has a database: $WIRELAB_DB, else the server of wirelab db start, else a temporary one, else embedded)")
+	flags.StringVar(&f.Kind, "db", "",
+		"where servers keep their data: postgres, embedded, memory, or the `DSN` of a PostgreSQL "+
+			"(default, if the workload has a database: $WIRELAB_DB, else the server of wirelab db start, else a "+
+			"temporary "+
+			"one, else embedded)")
 	flags.IntVar(&f.Pool, "pool", 0, "`connections` to the database that each server holds (default 16)")
 }
 
 // AddDeadlineFlag adds how long a call may take; usual says what that is without it.
 func AddDeadlineFlag(flags *pflag.FlagSet, deadline *plan.Duration, usual string) {
-	flags.DurationVar((*time.Duration)(deadline), "deadline", 0, "a call that takes longer has failed (default: "+usual+")")
+	flags.DurationVar((*time.Duration)(deadline), "deadline", 0,
+		"a call that takes longer has failed (default: "+usual+")")
 }
 
 // NetworkFlag puts a network between driver and server; on is what an
@@ -33,7 +39,9 @@ type NetworkFlag struct{ spec string }
 
 // Register adds the flag.
 func (n *NetworkFlag) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&n.spec, "network", "", "network between driver and server: lan, cloud, wan, mobile or `settings` such as rtt=40ms,loss=0.1%; see wirelab relay --help (default: plain loopback)")
+	flags.StringVar(&n.spec, "network", "",
+		"network between driver and server: lan, cloud, wan, mobile or `settings` such as rtt=40ms,loss=0.1%; see "+
+			"wirelab relay --help (default: plain loopback)")
 }
 
 // Apply gives a plan the network, in place of its own.
@@ -49,10 +57,13 @@ type SecureFlags struct{ plan.TLS }
 
 // Register adds the flags.
 func (s *SecureFlags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&s.CA, "ca", "", "of targets over TLS: PEM `file` of the authority to trust (default: the system's)")
-	flags.StringVar(&s.Cert, "cert", "", "of targets over TLS: PEM `file` of the client certificate to show; with --key")
+	flags.StringVar(&s.CA, "ca", "",
+		"of targets over TLS: PEM `file` of the authority to trust (default: the system's)")
+	flags.StringVar(&s.Cert, "cert", "",
+		"of targets over TLS: PEM `file` of the client certificate to show; with --key")
 	flags.StringVar(&s.Key, "key", "", "of targets over TLS: PEM `file` of the key of --cert")
-	flags.StringVar(&s.ServerName, "server-name", "", "of targets over TLS: the `name` that the certificate must have (default: the host of the target)")
+	flags.StringVar(&s.ServerName, "server-name", "",
+		"of targets over TLS: the `name` that the certificate must have (default: the host of the target)")
 	flags.BoolVar(&s.Insecure, "insecure", false, "of targets over TLS: take any certificate; the report says so")
 }
 

@@ -24,9 +24,12 @@ type Gate struct {
 
 // Register adds the flags.
 func (g *Gate) Register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&g.FailIf, "fail-if", nil, "a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; can be given several times")
-	flags.StringVar(&g.Markdown, "markdown", "", "write a comment for a pull request to a `file`; - prints it instead of the report")
-	flags.StringVar(&g.Junit, "junit", "", "write the thresholds as JUnit XML to a `file`; - prints it instead of the report")
+	flags.StringArrayVar(&g.FailIf, "fail-if", nil,
+		"a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; can be given several times")
+	flags.StringVar(&g.Markdown, "markdown", "",
+		"write a comment for a pull request to a `file`; - prints it instead of the report")
+	flags.StringVar(&g.Junit, "junit", "",
+		"write the thresholds as JUnit XML to a `file`; - prints it instead of the report")
 }
 
 // Marks refuses --show-refused where all that is printed is a form without marks: what
@@ -35,13 +38,17 @@ func (g *Gate) Marks(a *Desk) error {
 	if !g.OwnsOutput() {
 		return nil
 	}
-	return a.CannotMark("what --markdown - and --junit - print", "give them a file, and the text has one; or write wirelab report --format markdown after it")
+	return a.CannotMark("what --markdown - and --junit - print",
+		"give them a file, and the text has one; or write wirelab report --format markdown after it")
 }
 
 // OutcomeError is the exit code for a judgement. said tells that the report is
 // printed, so that there is nothing to add.
 func OutcomeError(r *result.Result, j *threshold.Judgement, said bool) error {
-	code := map[threshold.Outcome]int{threshold.Crossed: ExitFailed, threshold.Undecided: ExitUndecided, threshold.Spoiled: ExitNoWord}[j.Outcome]
+	code := map[threshold.Outcome]int{
+		threshold.Crossed: ExitFailed, threshold.Undecided: ExitUndecided,
+		threshold.Spoiled: ExitNoWord,
+	}[j.Outcome]
 	switch text := report.Judged(r.Plan, j); {
 	case code == ExitOK:
 		return nil
@@ -85,5 +92,6 @@ func (d *Desk) PrintResult(r *result.Result, analysis *claim.Analysis, j *thresh
 
 // AddNameFlag adds the flag of every command that stores a result.
 func AddNameFlag(flags *pflag.FlagSet, name *string) {
-	flags.StringVar(name, "name", "", "a `name` for the result, such as 'before cache'; use it in lists and in place of the id")
+	flags.StringVar(name, "name", "",
+		"a `name` for the result, such as 'before cache'; use it in lists and in place of the id")
 }

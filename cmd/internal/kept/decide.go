@@ -50,7 +50,8 @@ func newDecideCommand(a *keeper) *cobra.Command {
 			return wirelab.UnknownName("format", format, decideFormats())
 		}
 		if format == forms.JSON {
-			if err := a.CannotMark("the json of decide", "text and markdown have one, and wirelab results export --format json"); err != nil {
+			if err := a.CannotMark("the json of decide",
+				"text and markdown have one, and wirelab results export --format json"); err != nil {
 				return err
 			}
 		}
@@ -61,7 +62,8 @@ func newDecideCommand(a *keeper) *cobra.Command {
 
 // addChaosFiles adds the flag for what happened when parts failed.
 func addChaosFiles(c *cobra.Command, files *[]string) {
-	c.Flags().StringArrayVar(files, "chaos", nil, ``+"`file`"+` that "wirelab chaos logging --json" wrote: what happens when parts fail; may be given several times`)
+	c.Flags().StringArrayVar(files, "chaos", nil,
+		``+"`file`"+` that "wirelab chaos logging --json" wrote: what happens when parts fail; may be given several times`)
 }
 
 // decide prints the tables of a result.
@@ -111,7 +113,8 @@ type Decisions struct {
 // in text and Markdown alike.
 func (k *keeper) printAdvice(advice []string) error {
 	var b strings.Builder
-	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:", k.Columns()))
+	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:",
+		k.Columns()))
 	b.WriteString("\n")
 	for _, line := range advice {
 		b.WriteString(cli.Hang("- ", 2, line, k.Columns()))
@@ -128,5 +131,6 @@ func undecidable(r *result.Result) error {
 	case len(r.Plan.Arms) > rank.ContestLimit:
 		why = fmt.Sprintf("of more than %d ways so many pairs are compared that no claim is left", rank.ContestLimit)
 	}
-	return cli.Usage("%s does not tell when to use which: %s; such as 'wirelab compare log-grpc log-rabbit -w logging.WriteLog --in-flight 50' makes a result that does", r.ID, why)
+	return cli.Usage("%s does not tell when to use which: %s; such as 'wirelab compare log-grpc log-rabbit -w "+
+		"logging.WriteLog --in-flight 50' makes a result that does", r.ID, why)
 }

@@ -40,7 +40,8 @@ func newReportCommand(a *keeper) *cobra.Command {
 		ValidArgsFunction: a.CompleteIDs,
 	}
 	c.Flags().StringVar(&format, "format", "html", "format: "+strings.Join(names, ", "))
-	c.Flags().StringVarP(&output, "output", "o", "", `file to write; an existing file is replaced; "-" is standard output`)
+	c.Flags().StringVarP(&output, "output", "o", "",
+		`file to write; an existing file is replaced; "-" is standard output`)
 	c.Flags().BoolVar(&open, "open", false, "open the page in a browser")
 	addChaosFiles(c, &chaosFiles)
 	a.AddRefusedFlag(c.Flags())

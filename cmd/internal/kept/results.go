@@ -1,5 +1,5 @@
-// Package kept is the commands over results that are stored: list, show, name, check, export, copy, report, decide, verify and
-// serve. It knows flags and what commands share, and must not know how a result is measured.
+// Package kept is the commands over results that are stored: list, show, name, check, export, copy, report, decide,
+// verify and serve. It knows flags and what commands share, and must not know how a result is measured.
 package kept
 
 import (
@@ -103,7 +103,8 @@ func newResultsCommand(a *keeper) *cobra.Command {
 		Long:    desk.HelpText("results"),
 		Example: desk.HelpText("results.examples"),
 	})
-	c.AddCommand(newListCommand(a), newShowCommand(a), newNameCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a),
+	c.AddCommand(newListCommand(a), newShowCommand(a), newNameCommand(a), newCheckCommand(a), newExportCommand(a),
+		newImportCommand(a),
 		newPushCommand(a), newPullCommand(a), newRemoveCommand(a))
 	return c
 }
@@ -123,7 +124,8 @@ func (f *listFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Protocol, "protocol", "", "only results with an arm over this protocol")
 	flags.StringVar(&f.Host, "host", "", "only results of this machine")
 	flags.DurationVar(&f.since, "since", 0, "only results that are not older, such as 48h")
-	flags.IntVar(&f.Limit, "limit", 0, fmt.Sprintf("at most this number of results, 1 to %d, the latest", store.ListLimit))
+	flags.IntVar(&f.Limit, "limit", 0,
+		fmt.Sprintf("at most this number of results, 1 to %d, the latest", store.ListLimit))
 }
 
 // filter is what the flags say.

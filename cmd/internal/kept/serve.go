@@ -28,14 +28,17 @@ type serveResultsFlags struct {
 func newServeResultsCommand(a *keeper) *cobra.Command {
 	var f serveResultsFlags
 	c := &cobra.Command{
-		Use:     "serve-results",
-		Short:   "Serve stored results as web pages and an API until Ctrl-C",
-		Long:    desk.HelpText("serve-results") + tokenVariable + desk.HelpText("serve-results.2"),
-		Example: desk.HelpText("serve-results.examples") + tokenVariable + `=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
-		Args:    cli.Arguments(0, 0, "no arguments"),
+		Use:   "serve-results",
+		Short: "Serve stored results as web pages and an API until Ctrl-C",
+		Long:  desk.HelpText("serve-results") + tokenVariable + desk.HelpText("serve-results.2"),
+		Example: desk.HelpText("serve-results.examples") + tokenVariable +
+			`=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
+		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
-	c.Flags().StringVar(&f.token, "token", "", "let clients with this `text` as their token add and delete results (default $"+tokenVariable+"; without a token no client can)")
+	c.Flags().StringVar(&f.token, "token", "",
+		"let clients with this `text` as their token add and delete results "+
+			"(default $"+tokenVariable+"; without a token no client can)")
 	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print the address as JSON, for programs")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -76,7 +76,8 @@ func newExportCommand(a *keeper) *cobra.Command {
 		ValidArgsFunction: a.CompleteIDs,
 	}
 	c.Flags().StringVar(&format, "format", "json", "format: "+strings.Join(names, ", "))
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write; an existing file is replaced (default: standard output)")
+	c.Flags().StringVarP(&output, "output", "o", "",
+		"file to write; an existing file is replaced (default: standard output)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		for _, f := range forms.Exports() {
 			if f.Name != format {

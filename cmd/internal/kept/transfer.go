@@ -97,7 +97,8 @@ func (k *keeper) transfer(ctx context.Context, from, to string, ids []string, f 
 	}
 	switch {
 	case done.Interrupted:
-		return cli.With(desk.ExitNoWord, errors.New("interrupted; what was copied stays, and the same command goes on from there"))
+		return cli.With(desk.ExitNoWord,
+			errors.New("interrupted; what was copied stays, and the same command goes on from there"))
 	case stopped != nil:
 		return stopped
 	case len(done.Failed) > 0:

@@ -90,9 +90,11 @@ func startHogs(ctx context.Context, e Env, n int, cpus []int) (hogs, error) {
 	return all, nil
 }
 
-// crowded conducts a plan and has so many of them on each of the driver's cores, or of others, while an arm is measured: once it is
-// warm, so that the experiment is one that would have been valid.
-func (e Env) crowded(ctx context.Context, p plan.Plan, each int, on func(result.Placement) []int) (r *result.Result, err error) {
+// crowded conducts a plan and has so many of them on each of the driver's cores, or of others, while an arm is
+// measured: once it is warm, so that the experiment is one that would have been valid.
+func (e Env) crowded(ctx context.Context, p plan.Plan, each int,
+	on func(result.Placement) []int,
+) (r *result.Result, err error) {
 	var cpus []int
 	placed := func(b experiment.Bench) experiment.Bench {
 		cpus = on(b.Placement())

@@ -44,7 +44,8 @@ func derivationTest() Test {
 			if len(missed) > 0 {
 				found = "not found: " + strings.Join(missed, ", ")
 			}
-			return judged(found, result.Figure{Name: "edits not found", Unit: "edits", Found: float64(len(missed))}), nil
+			return judged(found,
+				result.Figure{Name: "edits not found", Unit: "edits", Found: float64(len(missed))}), nil
 		},
 	}
 }
@@ -140,8 +141,9 @@ func (e edit) apply(exported []byte) ([]byte, error) {
 // made is a result as an experiment of two arms leaves it, computed.
 func made() *result.Result {
 	p := plan.Plan{
-		Workload: "routeguide", Operation: "GetFeature", Seed: 1, Slices: 1, Slice: plan.Duration(100 * time.Millisecond),
-		Arms: []plan.Arm{{Name: "a", Protocol: "grpc"}, {Name: "b", Protocol: "http1-json"}},
+		Workload: "routeguide", Operation: "GetFeature", Seed: 1, Slices: 1,
+		Slice: plan.Duration(100 * time.Millisecond),
+		Arms:  []plan.Arm{{Name: "a", Protocol: "grpc"}, {Name: "b", Protocol: "http1-json"}},
 	}
 	p, err := p.Complete()
 	if err != nil {

@@ -60,7 +60,8 @@ func NewEnv(ctx context.Context, l *prepare.Lab, o Asked) (Env, error) {
 	}
 	e := Env{
 		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return l.Arms(ctx, p) },
-		External: func(ctx context.Context) (json.RawMessage, error) { return describedGuide(ctx, l) }, Broker: prepare.NullBrokers(program), Environment: probe.Environment(), Long: o.Long, Seed: o.Seed,
+		External: func(ctx context.Context) (json.RawMessage, error) { return describedGuide(ctx, l) },
+		Broker:   prepare.NullBrokers(program), Environment: probe.Environment(), Long: o.Long, Seed: o.Seed,
 		Loads: o.Loads, Busy: o.Busy, Driver: o.Driver,
 	}
 	for _, cell := range work.Cells {
@@ -92,7 +93,8 @@ func Blank(ctx context.Context, l *prepare.Lab, e Env, o Asked) (*result.Result,
 	began := time.Now()
 	return &result.Result{
 		Schema: result.Schema, Minor: result.Minor,
-		Began: began, Plan: p, Arms: arms, Environment: e.Environment, Rounds: []result.Round{}, Ending: result.RoundsDone,
+		Began: began, Plan: p, Arms: arms, Environment: e.Environment, Rounds: []result.Round{},
+		Ending:   result.RoundsDone,
 		SelfTest: &result.SelfTest{Long: o.Long, Tests: []result.Tested{}},
 	}, err
 }

@@ -10,8 +10,9 @@ import (
 // externalTest measures servers whose response times are known, as ones that are not ours.
 func externalTest() Test {
 	return Test{
-		Name:     "external",
-		Shows:    "what is published of a service that is not ours is true as well: described, and called by the library and by the raw driver",
+		Name: "external",
+		Shows: "what is published of a service that is not ours is true as well: described, and called by the " +
+			"library and by the raw driver",
 		Required: "every published quantile and mean within 2 % + 100 µs of the closed form",
 		Short:    20e9, Long: 600e9,
 		run: runExternal,
@@ -20,7 +21,8 @@ func externalTest() Test {
 
 // externalWires are those that a service that is not ours mostly has.
 var externalWires = map[string]bool{ // read only
-	"http1-json": true, "h2c-json": true, "http2-json": true, "http3-proto": true, "grpc": true, "graphql": true, "websocket": true,
+	"http1-json": true, "h2c-json": true, "http2-json": true, "http3-proto": true, "grpc": true, "graphql": true,
+	"websocket": true,
 }
 
 func runExternal(ctx context.Context, e Env) (finding, error) {
@@ -34,7 +36,8 @@ func runExternal(ctx context.Context, e Env) (finding, error) {
 		e.Driver = driver
 		for _, wire := range e.Wires {
 			// Over these wires the raw driver cannot carry services that are not ours, and GraphQL is HTTP/1.1 to it.
-			if !externalWires[wire.Protocol.Name] || driver == plan.DriverRaw && (wire.DialRaw == nil || wire.Protocol.Name == "graphql") {
+			if !externalWires[wire.Protocol.Name] ||
+				driver == plan.DriverRaw && (wire.DialRaw == nil || wire.Protocol.Name == "graphql") {
 				continue
 			}
 			jobs = appendLaws(jobs, job{env: e, wire: wire})

@@ -26,8 +26,9 @@ const faultWire = "http1-json"
 // starvedTest takes the processor away from the driver.
 func starvedTest() Test {
 	return Test{
-		Name:     "starved",
-		Shows:    "a generator that does not get the processor says so, instead of telling its own lateness as the server's",
+		Name: "starved",
+		Shows: "a generator that does not get the processor says so, instead of telling its own lateness as the " +
+			"server's",
 		Required: "no response or service time is published",
 		Short:    5e9, Long: 10e9,
 		run: func(ctx context.Context, e Env) (f finding, err error) {
@@ -35,7 +36,8 @@ func starvedTest() Test {
 			p := plan.Plan{
 				Arms:   []plan.Arm{{Protocol: faultWire}},
 				Loads:  []plan.Load{{Rate: 2000, Arrivals: plan.Constant, InFlight: 64}},
-				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(choose(e, 2*time.Second, 5*time.Second)),
+				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1,
+				Slice: plan.Duration(choose(e, 2*time.Second, 5*time.Second)),
 			}
 			r, err := e.crowded(ctx, p, count, besideDriver.cores)
 			if err != nil {
@@ -60,7 +62,8 @@ func published(load claim.LoadAnalysis) []string {
 	var all []string
 	for _, row := range load.Rows {
 		m, err := kinds.MetricByID(row.Metric)
-		if err == nil && m.Dimension == metric.Time && (m.Quantile > 0 || m.ID == plan.ResponseMean) && row.Cells[0].Estimate.Known {
+		if err == nil && m.Dimension == metric.Time && (m.Quantile > 0 || m.ID == plan.ResponseMean) &&
+			row.Cells[0].Estimate.Known {
 			all = append(all, m.ID)
 		}
 	}
@@ -103,10 +106,12 @@ var slowDue = stopRate * (stopTime - slowAfter).Seconds()
 // stoppedTest stops the server's process under a constant rate.
 func stoppedTest() Test {
 	return Test{
-		Name:     "stopped",
-		Shows:    "a server that stands still for half a second is charged for every call that came meanwhile, not for one a connection",
-		Required: fmt.Sprintf("of %d calls/s, as many take over %v as are due in the standstill less that: %.0f ± 10 %%", stopRate, slowAfter, slowDue),
-		Short:    5e9, Long: 5e9,
+		Name: "stopped",
+		Shows: "a server that stands still for half a second is charged for every call that came meanwhile, not " +
+			"for one a connection",
+		Required: fmt.Sprintf("of %d calls/s, as many take over %v as are due in the standstill less that: %.0f "+
+			"± 10 %%", stopRate, slowAfter, slowDue),
+		Short: 5e9, Long: 5e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
 			for attempt := 1; ; attempt++ {
 				r, err := stopOnce(ctx, e)
@@ -129,7 +134,10 @@ func stoppedTest() Test {
 // wirelab's there, and too few always are.
 func charged(h *stat.Histogram, busy bool) finding {
 	found, longest := float64(h.Count()-h.CountAtMost(int64(slowAfter))), float64(h.Max())/1e6
-	slow := result.Figure{Name: "calls that took over " + slowAfter.String(), Unit: "calls", Found: found, Low: 0.9 * slowDue, High: 1.1 * slowDue}
+	slow := result.Figure{
+		Name: "calls that took over " + slowAfter.String(), Unit: "calls", Found: found,
+		Low: 0.9 * slowDue, High: 1.1 * slowDue,
+	}
 	slowest := result.Figure{Name: "the slowest call", Unit: "ms", Found: longest, Low: 490, High: 600}
 	f := judged(fmt.Sprintf("%.0f slow calls, the slowest %.0fms", found, longest), slow, slowest)
 	f.refused = busy && slow.Found >= slow.Low && slowest.Found >= slowest.Low
@@ -202,7 +210,8 @@ func spoilt(r *result.Result, replies, changed uint64) finding {
 	}
 	made, wrong := float64(changed), float64(trial.Errors[result.WrongReply])
 	f := judged(
-		fmt.Sprintf("%d replies, %d changed, %.0f found wrong: %s", replies, changed, wrong, strings.Join(why(load), "; ")),
+		fmt.Sprintf("%d replies, %d changed, %.0f found wrong: %s", replies, changed, wrong,
+			strings.Join(why(load), "; ")),
 		result.Figure{Name: "replies changed", Unit: "replies", Found: made, Low: 1, High: max(made, 1)},
 		result.Figure{Name: "replies found wrong", Unit: "replies", Found: wrong, Low: made, High: made},
 		result.Figure{Name: "numbers published", Unit: "numbers", Found: float64(shown)},

@@ -35,7 +35,8 @@ func (e Env) gates() ([]pace, []company, error) {
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "no load of the gates has %s in its name; they are: %s",
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"no load of the gates has %s in its name; they are: %s",
 			strings.Join(e.Loads, " or "), strings.Join(names, "; "))
 	}
 	var with []company

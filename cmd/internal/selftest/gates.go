@@ -22,10 +22,12 @@ import (
 // and is run where it is asked for.
 func Gates() Test {
 	return Test{
-		Name:     "gates",
-		Shows:    "the checks refuse numbers that are false, and few that are true: fast and slow servers, alone and beside another process",
-		Required: "at most 5 % of the runs with true numbers are refused, and at least 99 % of those with a false one, but for chance",
-		Short:    1500e9, Long: 5400e9,
+		Name: "gates",
+		Shows: "the checks refuse numbers that are false, and few that are true: fast and slow servers, alone and " +
+			"beside another process",
+		Required: "at most 5 % of the runs with true numbers are refused, and at least 99 % of those with a false " +
+			"one, but for chance",
+		Short: 1500e9, Long: 5400e9,
 		run: runGates,
 	}
 }
@@ -102,7 +104,8 @@ func (v *verdicts) run() {
 
 func (v verdicts) String() string {
 	return fmt.Sprintf("of %d true runs %d refused, of %d false ones %d published (numbers: %d of %d, %d of %d)",
-		v.trueRuns, v.trueRunsRefused, v.falseRuns, v.falseRunsPublished, v.trueRefused, v.trues(), v.falsePublished, v.falses())
+		v.trueRuns, v.trueRunsRefused, v.falseRuns, v.falseRunsPublished, v.trueRefused, v.trues(), v.falsePublished,
+		v.falses())
 }
 
 // figures are the shares, with what chance allows of so many.
@@ -175,7 +178,8 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 					Found: float64(one.trueRefused), High: float64(one.trues()),
 					Note: strings.Join(slices.Concat([]string{one.String()}, one.strict, one.wrong), "; "),
 				})
-				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(chosen)+i+1, choose(e, 1, 5)*len(chosen), p, with, one))
+				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(chosen)+i+1, choose(e, 1, 5)*len(chosen), p, with,
+					one))
 			}
 		}
 	}
@@ -190,7 +194,8 @@ func gatesFound(
 	if len(rows) == 0 && ctx.Err() != nil {
 		return finding{}, context.Cause(ctx)
 	}
-	f := judged(fmt.Sprintf("%s: %s; %s: %s; %s: %s", alone, by[alone], besideDriver, by[besideDriver], besideServer, by[besideServer]), append(all.figures(), rows...)...)
+	f := judged(fmt.Sprintf("%s: %s; %s: %s; %s: %s", alone, by[alone], besideDriver, by[besideDriver], besideServer,
+		by[besideServer]), append(all.figures(), rows...)...)
 	f.pass = f.pass && (!whole || all.trueRuns > 0 && all.falseRuns > 0)
 	if ctx.Err() != nil {
 		f.found = fmt.Sprintf("interrupted after %d runs; %s", len(rows), f.found)
@@ -217,7 +222,8 @@ func (p pace) String() string {
 func (p pace) plan(behaviour string) plan.Plan {
 	return plan.Plan{
 		Arms: []plan.Arm{{Protocol: faultWire, Inject: behaviour, Driver: p.driver}}, Loads: []plan.Load{p.load},
-		Rounds: plan.Rounds{Min: 3, Max: 3}, Slices: 1, Slice: plan.Duration(p.slice), WarmUp: plan.Duration(400 * time.Millisecond),
+		Rounds: plan.Rounds{Min: 3, Max: 3}, Slices: 1, Slice: plan.Duration(p.slice),
+		WarmUp: plan.Duration(400 * time.Millisecond),
 	}
 }
 
@@ -268,7 +274,8 @@ func (p pace) classify(ctx context.Context, e Env, wire *stat.Histogram, with co
 	load := analyse.Result(r).Loads[0]
 	for _, row := range load.Rows {
 		m, err := kinds.MetricByID(row.Metric)
-		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean || !slices.Contains([]float64{0, 0.5, 0.9, 0.99}, m.Quantile) || m.Service {
+		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean ||
+			!slices.Contains([]float64{0, 0.5, 0.9, 0.99}, m.Quantile) || m.Service {
 			continue
 		}
 		// Of a law as narrow as these a quantile is that of the law and of the wire, added.

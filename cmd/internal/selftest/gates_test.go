@@ -47,8 +47,11 @@ func TestRunsAreClassified(t *testing.T) {
 	t.Parallel()
 	var all verdicts
 	for _, one := range []verdicts{
-		{truePublished: 3}, {truePublished: 2, trueRefused: 1}, // true; one refused
-		{falseRefused: 1, truePublished: 1, trueRefused: 1}, {falseRefused: 2, falsePublished: 1}, // false; one published
+		{truePublished: 3},
+		{truePublished: 2, trueRefused: 1}, // true; one refused
+		// false; one published
+		{falseRefused: 1, truePublished: 1, trueRefused: 1},
+		{falseRefused: 2, falsePublished: 1},
 		{}, // nothing was measured
 	} {
 		one.run()

@@ -45,7 +45,9 @@ func describedGuide(ctx context.Context, l *prepare.Lab) (json.RawMessage, error
 }
 
 // ownSchema starts routeguide over gRPC, and asks what it serves.
-func ownSchema(ctx context.Context, l *prepare.Lab, wire external.Wire, text external.WireText) (schema *grpcschema.Schema, err error) {
+func ownSchema(ctx context.Context, l *prepare.Lab, wire external.Wire,
+	text external.WireText,
+) (schema *grpcschema.Schema, err error) {
 	cell, err := l.Cell("routeguide", "grpc", "", "")
 	if err != nil {
 		return nil, err

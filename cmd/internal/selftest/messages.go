@@ -36,18 +36,21 @@ func messagesTest() Test {
 	return Test{
 		Name:  "messages",
 		Shows: "a message's times are those of its broker, and one of 1,000 that comes twice disqualifies the arm",
-		Required: fmt.Sprintf("acknowledged and delivered after %v within 2 %% + 100 µs; every duplicate counted, and no number of that arm published",
+		Required: fmt.Sprintf("acknowledged and delivered after %v within 2 %% + 100 µs; every duplicate counted, and "+
+			"no number of that arm published",
 			brokerDelay),
 		Short: 12e9, Long: 30e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
 			for attempt := 1; ; attempt++ {
-				slow, err := e.send(ctx, plan.Load{Scenario: plan.Live, Rate: messageRate, Arrivals: plan.Constant, InFlight: 128},
+				slow, err := e.send(ctx,
+					plan.Load{Scenario: plan.Live, Rate: messageRate, Arrivals: plan.Constant, InFlight: 128},
 					choose(e, 3*time.Second, 20*time.Second), "--delay", brokerDelay.String())
 				if err != nil {
 					return finding{}, err
 				}
 				figures, silent := timesOf(slow)
-				twice, err := e.send(ctx, plan.Load{Scenario: plan.Live, InFlight: 20}, choose(e, time.Second, 5*time.Second), "--double", fmt.Sprint(doubleEvery))
+				twice, err := e.send(ctx, plan.Load{Scenario: plan.Live, InFlight: 20},
+					choose(e, time.Second, 5*time.Second), "--double", fmt.Sprint(doubleEvery))
 				if err != nil {
 					return finding{}, err
 				}
@@ -105,7 +108,10 @@ func doubles(r *result.Result) []result.Figure {
 	}
 	made := float64(m.Delivered / doubleEvery) // give or take where the counting began
 	return []result.Figure{
-		{Name: "messages found duplicated", Unit: "messages", Found: float64(m.Duplicated), Low: max(1, made-1), High: made + 1},
+		{
+			Name: "messages found duplicated", Unit: "messages", Found: float64(m.Duplicated), Low: max(1, made-1),
+			High: made + 1,
+		},
 		{Name: "numbers published of that arm", Unit: "numbers", Found: float64(shown)},
 	}
 }

@@ -138,7 +138,10 @@ func mergeTest() Test {
 			}
 			return judged(
 				fmt.Sprintf("200,000 calls, of which no quantile differs by more than %.3f %%", 100*worst),
-				result.Figure{Name: "largest difference of a quantile", Unit: "%", Found: 100 * worst, High: 0.1, Note: fmt.Sprintf("at %g", at)},
+				result.Figure{
+					Name: "largest difference of a quantile", Unit: "%", Found: 100 * worst, High: 0.1,
+					Note: fmt.Sprintf("at %g", at),
+				},
 				result.Figure{
 					Name: "calls lost or doubled", Unit: "calls",
 					Found: math.Abs(float64(alone.Response.Count()) - float64(joined.Response.Count())),

@@ -27,8 +27,8 @@ type Env struct {
 	Program string
 	// Arms describes a plan's arms, or tells what is wrong with them.
 	Arms func(plan.Plan) ([]result.Arm, error)
-	// External is routeguide described as a service that is not ours, for drivers: its GetFeature over wires that have the
-	// names of ours.
+	// External is routeguide described as a service that is not ours, for drivers: its GetFeature over wires that have
+	// the names of ours.
 	External func(context.Context) (json.RawMessage, error)
 	// Broker makes benches of brokers that do what is known beforehand.
 	Broker Broker

@@ -76,7 +76,8 @@ func TestTruthsHaveNoJumpAtAQuantile(t *testing.T) {
 				const slip = 0.002 // of the share: a few calls
 				near, far := truth.Quantile(m.Quantile-slip), truth.Quantile(m.Quantile+slip)
 				want := truth.Quantile(m.Quantile)
-				if allowed := time.Duration(0.02*float64(want)) + 100*time.Microsecond; want-near > 6*allowed || far-want > 6*allowed {
+				if allowed := time.Duration(0.02*float64(want)) + 100*time.Microsecond; want-near > 6*allowed ||
+					far-want > 6*allowed {
 					t.Errorf("%s: p%g is %v, beside it %v to %v", l.inject, 100*m.Quantile, want, near, far)
 				}
 			}
@@ -87,7 +88,10 @@ func TestTruthsHaveNoJumpAtAQuantile(t *testing.T) {
 // A number is wrong beyond 2 % + 100 µs, either way.
 func TestNear(t *testing.T) {
 	t.Parallel()
-	for found, ok := range map[float64]bool{20e6: true, 20.499e6: true, 20.501e6: false, 19.501e6: true, 19.499e6: false} {
+	for found, ok := range map[float64]bool{
+		20e6: true, 20.499e6: true, 20.501e6: false, 19.501e6: true,
+		19.499e6: false,
+	} {
 		if near("", found, 20*time.Millisecond, "").OK() != ok {
 			t.Errorf("%v of 20 ms: ok %v", found, !ok)
 		}

@@ -160,13 +160,17 @@ func (t *truths) add(one truthful) {
 			t.worst, t.worstAt = off, f.Name
 		}
 		if !f.OK() {
-			t.wrong = append(t.wrong, fmt.Sprintf("%s is %.4g %s, not %.4g to %.4g", f.Name, f.Found, f.Unit, f.Low, f.High))
+			t.wrong = append(t.wrong,
+				fmt.Sprintf("%s is %.4g %s, not %.4g to %.4g", f.Name, f.Found, f.Unit, f.Low, f.High))
 		}
 	}
 }
 
 func (t *truths) finding() finding {
-	f := finding{figures: t.figures, pass: len(t.wrong) == 0 && len(t.silent) == 0 && t.done > 0, refused: len(t.wrong) == 0}
+	f := finding{
+		figures: t.figures, pass: len(t.wrong) == 0 && len(t.silent) == 0 && t.done > 0,
+		refused: len(t.wrong) == 0,
+	}
 	f.found = fmt.Sprintf("%d numbers of %d servers", t.published, t.done)
 	if t.published > 0 {
 		f.found += fmt.Sprintf("; the worst is off by %.0f %% of what is allowed (%s)", 100*t.worst, t.worstAt)
@@ -175,7 +179,8 @@ func (t *truths) finding() finding {
 		f.found += fmt.Sprintf("; %d servers were measured again, since the machine was busy", t.again)
 	}
 	if len(t.wrong) > 0 {
-		f.found = fmt.Sprintf("%d numbers are wrong, %d were published; first: %s", len(t.wrong), t.published, t.wrong[0])
+		f.found = fmt.Sprintf("%d numbers are wrong, %d were published; first: %s", len(t.wrong), t.published,
+			t.wrong[0])
 	}
 	if n := len(t.silent); n > 0 {
 		f.found += fmt.Sprintf("; nothing was published of %d servers, such as %s", n, t.silent[0])
@@ -293,11 +298,13 @@ func (t *truthful) pooled(r *result.Result, truth inject.Truth) {
 		}
 	}
 	if pool.Count() > 0 {
-		f := near(t.name+": median of the raw histogram", float64(pool.Quantile(0.5)), truth.Quantile(0.5), "not published")
+		f := near(t.name+": median of the raw histogram", float64(pool.Quantile(0.5)), truth.Quantile(0.5),
+			"not published")
 		if f.Found < f.Low {
 			t.figures = append(t.figures, f)
 		}
-		t.why += fmt.Sprintf("; the raw median is %.3g ms, the true one %.3g ms", f.Found, milliseconds(truth.Quantile(0.5)))
+		t.why += fmt.Sprintf("; the raw median is %.3g ms, the true one %.3g ms", f.Found,
+			milliseconds(truth.Quantile(0.5)))
 	}
 }
 

@@ -46,7 +46,8 @@ func twinPlan(rounds int, more ...time.Duration) plan.Plan {
 		Slice:  plan.Duration(30 * time.Millisecond),
 	}
 	arm := func(name string, burns time.Duration) {
-		p.Arms = append(p.Arms, plan.Arm{Name: name, Protocol: twinWire, Inject: fmt.Sprintf("spin %dns", burns.Nanoseconds())})
+		p.Arms = append(p.Arms,
+			plan.Arm{Name: name, Protocol: twinWire, Inject: fmt.Sprintf("spin %dns", burns.Nanoseconds())})
 	}
 	arm("a", footing)
 	arm("a again", footing)
@@ -73,10 +74,12 @@ func (e Env) rounds(what string) func(experiment.Event) {
 // wrong, or burning that is, misses in all.
 func twinsTest() Test {
 	return Test{
-		Name:  "twins",
-		Shows: "two servers that are the same are seldom called different, and one that burns some µs more for each request is measured to burn that",
+		Name: "twins",
+		Shows: "two servers that are the same are seldom called different, and one that burns some µs more for each " +
+			"request is measured to burn that",
 		Required: fmt.Sprintf("at most %.1f %% of %d comparisons of equals claim a difference, in any metric; "+
-			"the interval of the difference in server CPU per request holds the spin in 90 %%, in one of %d experiments", 100*falseShare(0.05, ofEquals), ofEquals, doubts),
+			"the interval of the difference in server CPU per request holds the spin in 90 %%, in one of %d "+
+			"experiments", 100*falseShare(0.05, ofEquals), ofEquals, doubts),
 		Short: 45e9, Long: 300e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
 			f, missed, err := e.twins(ctx)
@@ -137,18 +140,21 @@ func (e Env) falsely(r *result.Result) (finding, error) {
 	made, suspect := 0, 0
 	for _, t := range all {
 		figures = append(figures, result.Figure{
-			Name: t.Metric + ": called different", Unit: "%", Found: 100 * t.False(), High: 100 * falseShare(0.05, t.Made),
+			Name: t.Metric + ": called different", Unit: "%", Found: 100 * t.False(),
+			High: 100 * falseShare(0.05, t.Made),
 			Note: fmt.Sprintf("of %d; p < 0.05 in %d before correction", t.Made, t.Suspect),
 		})
 		made, suspect = made+t.Made, suspect+t.Suspect
 	}
 	if made == 0 {
 		return finding{
-			found: "no comparison of equals could be judged: " + strings.Join(why(analyse.Result(r).Loads[0]), "; "), refused: true,
+			found:   "no comparison of equals could be judged: " + strings.Join(why(analyse.Result(r).Loads[0]), "; "),
+			refused: true,
 		}, nil
 	}
 	_, most := extremes(figures)
-	return judged(fmt.Sprintf("of %d rounds %d metrics; equals called different in at most %.1f %%, p < 0.05 in %.1f %% before correction",
+	return judged(fmt.Sprintf("of %d rounds %d metrics; equals called different in at most %.1f %%, p < 0.05 in %.1f "+
+		"%% before correction",
 		len(r.Rounds), len(all), most, 100*float64(suspect)/float64(max(made, 1))), figures...), nil
 }
 
@@ -196,7 +202,8 @@ func (p power) String() string {
 	if p.made == 0 {
 		return fmt.Sprintf("+%v: no comparison could be judged", p.spin)
 	}
-	return fmt.Sprintf("+%v: %.2f to %.2f µs over all rounds, held in %.0f %%, found in %.0f %% of comparisons of %d rounds",
+	return fmt.Sprintf("+%v: %.2f to %.2f µs over all rounds, held in %.0f %%, found in %.0f %% of comparisons of "+
+		"%d rounds",
 		p.spin, p.low, p.high, p.share(p.held), p.share(p.won), roundsOf)
 }
 
@@ -204,19 +211,26 @@ func (p power) share(n int) float64 { return 100 * float64(n) / float64(max(p.ma
 
 func (p power) figures() []result.Figure {
 	return []result.Figure{
-		{Name: fmt.Sprintf("+%v: interval holds it", p.spin), Unit: "%", Found: p.share(p.held), Low: 90, High: 100, Note: fmt.Sprintf("of %d", p.made)},
+		{
+			Name: fmt.Sprintf("+%v: interval holds it", p.spin), Unit: "%", Found: p.share(p.held), Low: 90, High: 100,
+			Note: fmt.Sprintf("of %d", p.made),
+		},
 		// The power curve is shown and not required: it is the machine's.
-		{Name: fmt.Sprintf("+%v: found", p.spin), Unit: "%", Found: p.share(p.won), High: 100, Note: "shown, not required"},
+		{
+			Name: fmt.Sprintf("+%v: found", p.spin), Unit: "%", Found: p.share(p.won), High: 100,
+			Note: "shown, not required",
+		},
 	}
 }
 
 // driftTest compares a server with itself while something else comes and goes.
 func driftTest() Test {
 	return Test{
-		Name:     "drift",
-		Shows:    "a process that takes the processor for a third of the time makes nothing look different",
-		Required: fmt.Sprintf("no more false differences than without it: at most %.1f %% of %d comparisons", 100*falseShare(0.05, ofEquals), ofEquals),
-		Short:    30e9, Long: 90e9,
+		Name:  "drift",
+		Shows: "a process that takes the processor for a third of the time makes nothing look different",
+		Required: fmt.Sprintf("no more false differences than without it: at most %.1f %% of %d comparisons",
+			100*falseShare(0.05, ofEquals), ofEquals),
+		Short: 30e9, Long: 90e9,
 		run: func(ctx context.Context, e Env) (f finding, err error) {
 			p := twinPlan(choose(e, 12, 60))
 			var on hogs

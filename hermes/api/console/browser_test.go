@@ -153,7 +153,8 @@ func (p *page) looks(name string) {
 			var seen sight
 			p.Look(width, scheme)
 			p.Do(chromedp.Evaluate(lookScript, &seen))
-			if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || seen.Headings != 1 || seen.Injected != 0 || len(seen.Empty) > 0 {
+			if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || seen.Headings != 1 || seen.Injected != 0 ||
+				len(seen.Empty) > 0 {
 				p.t.Errorf("%s at %d px, %s: %+v", name, width, scheme, seen)
 			}
 			if *shots == "" {
@@ -253,8 +254,11 @@ func TestConsoleReadsFromAnywhere(t *testing.T) {
 	p := browse(t, address)
 	p.click(`#topic-rows tr:has([aria-label="Delete events…"]) .link`)
 	p.says("#groups-of", "of events")
-	for _, try := range []struct{ from, offset, want string }{{"oldest", "", "3 messages"}, {"offset", "2", "1 message "},
-		{"offset", "1", "2 messages"}} {
+	for _, try := range []struct{ from, offset, want string }{
+		{"oldest", "", "3 messages"},
+		{"offset", "2", "1 message "},
+		{"offset", "1", "2 messages"},
+	} {
 		p.write("#from", try.from)
 		if try.offset != "" {
 			p.write("#offset", try.offset)
@@ -343,8 +347,10 @@ func TestConsoleManagesGroups(t *testing.T) {
 	}
 	long := strings.Repeat("long-", 20)
 	for _, name := range []string{"billing", long} {
-		if _, err := m.CreateGroup(t.Context(), broker.Group{Topic: "orders", Name: name}, broker.Start{Topic: "orders",
-			From: broker.FromTail}); err != nil {
+		if _, err := m.CreateGroup(t.Context(), broker.Group{Topic: "orders", Name: name}, broker.Start{
+			Topic: "orders",
+			From:  broker.FromTail,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -449,7 +455,8 @@ func TestPages(t *testing.T) {
 	address := serve(t, memory(t), "open sesame")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ask := func(method, path, site string) (status int, policy string) {
-		request, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(address, "/")+path, http.NoBody)
+		request, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(address, "/")+path,
+			http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,8 +478,10 @@ func TestPages(t *testing.T) {
 			t.Errorf("POST %s: %d", path, got)
 		}
 	}
-	for path, want := range map[string]int{"/console/": 404, "/console/console.html": 404, "/index.html": 404,
-		"/v1/topics": 401} {
+	for path, want := range map[string]int{
+		"/console/": 404, "/console/console.html": 404, "/index.html": 404,
+		"/v1/topics": 401,
+	} {
 		if got, _ := ask(http.MethodGet, path, "same-origin"); got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}

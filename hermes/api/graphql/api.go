@@ -152,7 +152,8 @@ func (d *api) publish(ctx context.Context, runs ...broker.Run) []broker.Verdict 
 // ask asks the broker within the time that a call may take. Errors are made fit to
 // be told.
 func ask[Reply, Shown any](ctx context.Context, call func(context.Context) (Reply, error),
-	show func(Reply) Shown) (shown Shown, err error) {
+	show func(Reply) Shown,
+) (shown Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	reply, err := call(ctx)

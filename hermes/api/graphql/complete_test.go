@@ -10,7 +10,8 @@ import (
 func TestCompleteWhileSending(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	s.ask("/graphql", `mutation{createTopic(name:"t"){name} publish(topic:"t",messages:[{payload:"a"},{payload:"b"},{payload:"c"},{payload:"d"}]){count}}`)
+	s.ask("/graphql",
+		`mutation{createTopic(name:"t"){name} publish(topic:"t",messages:[{payload:"a"},{payload:"b"},{payload:"c"},{payload:"d"}]){count}}`)
 	k := s.open("/graphql")
 	for i := range 300 {
 		id := fmt.Sprint(i)

@@ -15,8 +15,10 @@ import (
 // Whatever is asked of either schema, the API answers, and is not at fault.
 func FuzzQuestions(f *testing.F) {
 	f.Add(true, `{"query":"{topics{name groups{name acked{first}}}}"}`)
-	f.Add(true, `{"query":"mutation($m:[MessageInput!]!){publish(topic:\"t\",messages:$m){offset}}","variables":{"m":[{"payloadBase64":"/w=="}]}}`)
-	f.Add(true, `{"query":"mutation{createGroup(topic:\"t\",name:\"g\",from:\"2026-01-01T00:00:00Z\",maxAttempts:2147483648){name}}"}`)
+	f.Add(true,
+		`{"query":"mutation($m:[MessageInput!]!){publish(topic:\"t\",messages:$m){offset}}","variables":{"m":[{"payloadBase64":"/w=="}]}}`)
+	f.Add(true,
+		`{"query":"mutation{createGroup(topic:\"t\",name:\"g\",from:\"2026-01-01T00:00:00Z\",maxAttempts:2147483648){name}}"}`)
 	f.Add(true, `{"query":"mutation{configureTopic(name:\"t\",retentionBytes:18446744073709551615){name}}"}`)
 	f.Add(true, `{"query":"mutation{nack(subscription:\"x\",ranges:[{first:1,last:2}],delay:\"1h\")}"}`)
 	f.Add(false, `{"query":"mutation{publishBatch(topic:\"t\",payloads:[\"\"],mode:PERFORMANCE){success}}"}`)

@@ -38,13 +38,18 @@ func TestPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, duplicate := range []bool{false, true} {
-		s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payloadBase64": "/w=="}, {"payload": "", "key": "k",
-			"headers": []map[string]any{{"name": "n", "valueBase64": "AA=="}}}}, "p", opened.OpenProducer, "q", 1),
+		s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payloadBase64": "/w=="}, {
+			"payload": "", "key": "k",
+			"headers": []map[string]any{{"name": "n", "valueBase64": "AA=="}},
+		}}, "p", opened.OpenProducer, "q", 1),
 			fmt.Sprintf(`{"publish":{"count":2,"offset":2,"duplicate":%v,`, duplicate))
 	}
 	for why, variables := range map[string][]any{
-		"a sequence alone": {"m", one, "q", 1}, "a producer alone": {"m", one, "p", "1"}, "sequence 0": {"m", one, "p", "1",
-			"q", 0}, "an id that is none": {"m", one, "p", "x", "q", 1},
+		"a sequence alone": {"m", one, "q", 1}, "a producer alone": {"m", one, "p", "1"},
+		"sequence 0": {
+			"m", one, "p", "1",
+			"q", 0,
+		}, "an id that is none": {"m", one, "p", "x", "q", 1},
 		"no payload":   {"m", []map[string]any{{"key": "k"}}},
 		"two payloads": {"m", []map[string]any{{"payload": "", "payloadBase64": ""}}},
 		"no base64":    {"m", []map[string]any{{"payloadBase64": "?"}}},
@@ -68,23 +73,33 @@ func TestAdministration(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	for _, c := range [][2]string{
-		{`mutation{a:createTopic(name:"a"){name} b:createTopic(name:"b",retentionBytes:5){retentionBytes}}`,
-			`{"a":{"name":"a"},"b":{"retentionBytes":5}}`},
+		{
+			`mutation{a:createTopic(name:"a"){name} b:createTopic(name:"b",retentionBytes:5){retentionBytes}}`,
+			`{"a":{"name":"a"},"b":{"retentionBytes":5}}`,
+		},
 		{`mutation{createTopic(name:"b"){name}}`, "conflict: "},
-		{`mutation{configureTopic(name:"b",retentionAge:"5s"){retentionAge retentionBytes}}`,
-			`{"configureTopic":{"retentionAge":"5s","retentionBytes":null}}`},
+		{
+			`mutation{configureTopic(name:"b",retentionAge:"5s"){retentionAge retentionBytes}}`,
+			`{"configureTopic":{"retentionAge":"5s","retentionBytes":null}}`,
+		},
 		{`mutation{createGroup(topic:"a",name:"g",ackTimeout:"2s",maxAttempts:3){topic name ackTimeout maxAttempts floor lag acked{first last}}}`, `{"createGroup":{"topic":"a","name":"g","ackTimeout":"2s","maxAttempts":3,"floor":0,"lag":0,"acked":[]}}`},
-		{`{topics(limit:2){name groups{name}}}`,
-			`{"topics":[{"name":"a","groups":[{"name":"g"}]},{"name":"b","groups":[]}]}`},
+		{
+			`{topics(limit:2){name groups{name}}}`,
+			`{"topics":[{"name":"a","groups":[{"name":"g"}]},{"name":"b","groups":[]}]}`,
+		},
 		{`{topics(after:"a",prefix:"b"){name}}`, `{"topics":[{"name":"b"}]}`},
 		{`{topic(name:"a",linearizable:true){name first next subscribers} group(topic:"a",name:"g"){dead members inFlight redelivered}}`, `{"topic":{"name":"a","first":0,"next":0,"subscribers":0},"group":{"dead":0,`},
 		{`mutation{seekGroup(topic:"a",name:"g",from:"tail"){floor}}`, `{"seekGroup":{"floor":0}}`},
 		{`mutation{deleteGroup(topic:"a",name:"g") deleteTopic(name:"a")}`, `{"deleteGroup":true,"deleteTopic":true}`},
 		{`{cluster{unready}}`, `{"cluster":{"unready":null}}`},
-		{`{cluster{node leader term members{id name peer grpc http learner leader reached}}}`,
-			`{"cluster":{"node":"1","leader":"1","term":1,"members":[{"id":"1","name":"memory",`},
-		{`mutation{promote(id:"1"){node} transferLeadership(to:"1"){node}}`,
-			`{"promote":{"node":"1"},"transferLeadership":{"node":"1"}}`},
+		{
+			`{cluster{node leader term members{id name peer grpc http learner leader reached}}}`,
+			`{"cluster":{"node":"1","leader":"1","term":1,"members":[{"id":"1","name":"memory",`,
+		},
+		{
+			`mutation{promote(id:"1"){node} transferLeadership(to:"1"){node}}`,
+			`{"promote":{"node":"1"},"transferLeadership":{"node":"1"}}`,
+		},
 		{`mutation{join(id:"2",peer:"a:1"){node}}`, "unimplemented: "},
 		{`mutation{join(id:"2",peer:""){node}}`, "invalid_argument: "},
 		{`mutation{remove(id:"7"){node}}`, "not_found: "},
@@ -101,7 +116,10 @@ func TestAdministration(t *testing.T) {
 		{`mutation{ack(subscription:"1-x",ranges:[{first:0,last:0}])}`, "not_found: "},
 		{`mutation{ack(subscription:"1-x",ranges:[{first:1,last:0}])}`, "invalid_argument: "},
 		{`mutation{nack(subscription:"1-x",ranges:[])}`, "invalid_argument: "},
-		{`{` + strings.Repeat(`topic(name:"a"){groups{topic `, 40) + strings.Repeat(`}}`, 40) + `}`, "invalid_argument: "},
+		{
+			`{` + strings.Repeat(`topic(name:"a"){groups{topic `, 40) + strings.Repeat(`}}`, 40) + `}`,
+			"invalid_argument: ",
+		},
 		{`{` + strings.Repeat(" a:cluster{node}", 301) + `}`, "invalid_argument: "},
 		{`{` + func() (all string) {
 			for i := range 25 {
@@ -120,7 +138,8 @@ func TestWrongMethodNamesThePath(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	for _, path := range []string{graphql.Path, graphql.OriginPath} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.address+path+"?query=%7Bhealth%7D", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://"+s.address+path+"?query=%7Bhealth%7D", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,15 +174,18 @@ func TestOrigin(t *testing.T) {
 		s.want(s.ask("/query", query), "invalid_argument: ")
 	}
 	all := s.open("/query")
-	all.subscribe("1", `subscription{subscribe(topic:"t",groupId:"__REPLAY__"){id topic payload payloadBase64 timestamp}}`)
-	s.want(all.next(), `{"id":"1","type":"next","payload":{"data":{"subscribe":{"id":"t/0","topic":"t","payload":"GQL-1","payloadBase64":null,"timestamp":`)
+	all.subscribe("1",
+		`subscription{subscribe(topic:"t",groupId:"__REPLAY__"){id topic payload payloadBase64 timestamp}}`)
+	s.want(all.next(),
+		`{"id":"1","type":"next","payload":{"data":{"subscribe":{"id":"t/0","topic":"t","payload":"GQL-1","payloadBase64":null,"timestamp":`)
 	for range 3 {
 		all.next()
 	}
 	s.want(s.ask("/graphql", `mutation{publish(topic:"t",messages:[{payloadBase64:"/w=="}]){count}}`),
 		`{"publish":{"count":1}}`)
 	// hb-D28.
-	s.want(all.next(), `{"id":"1","type":"next","payload":{"data":{"subscribe":{"id":"t/4","topic":"t","payload":"","payloadBase64":"/w==",`)
+	s.want(all.next(),
+		`{"id":"1","type":"next","payload":{"data":{"subscribe":{"id":"t/4","topic":"t","payload":"","payloadBase64":"/w==",`)
 	s.memory.Lead(false)
 	s.want(s.ask("/query", `{health}`), "unavailable: ")
 	s.want(s.ask("/query", `mutation{publishBatch(topic:"t",payloads:["a"]){success}}`), "unavailable: ") // hb-D16
@@ -174,13 +196,16 @@ func TestModes(t *testing.T) {
 	t.Parallel()
 	runs := make(chan broker.Run, 1)
 	s := start(t, &scripted{Broker: memory(t), publish: func(_ context.Context, run broker.Run,
-		done func(broker.Verdict)) {
+		done func(broker.Verdict),
+	) {
 		runs <- run
 		done(broker.Verdict{Count: 1})
 	}})
 	for i, mode := range []string{"CONSISTENT", "EVENTUAL", "PERFORMANCE"} {
-		for path, query := range map[string]string{"/query": `mutation{publish(topic:"t",payload:"x",mode:%s){success}}`,
-			"/graphql": `mutation{publish(topic:"t",messages:[{payload:"x"}],mode:%s){count}}`} {
+		for path, query := range map[string]string{
+			"/query":   `mutation{publish(topic:"t",payload:"x",mode:%s){success}}`,
+			"/graphql": `mutation{publish(topic:"t",messages:[{payload:"x"}],mode:%s){count}}`,
+		} {
 			s.want(s.ask(path, fmt.Sprintf(query, mode)), `{"publish":`)
 			if run := <-runs; int(run.Mode) != i || run.Count != 1 {
 				t.Errorf("%s %s: %+v", path, mode, run)
@@ -197,10 +222,13 @@ func TestGroup(t *testing.T) {
 	s.want(s.ask("/graphql",
 		`mutation{publish(topic:"t",messages:[{payload:"a",key:"k",headers:[{name:"n",value:"v"}]},{payload:"b"},{payload:"c"}]){offset}}`), `{"publish":{"offset":0}}`)
 	k := s.open("/graphql")
-	k.subscribe("x", `subscription{messages(topic:"t",group:"g",inFlight:3){subscription topic offset attempt payload key headers{name value}}}`)
+	k.subscribe("x",
+		`subscription{messages(topic:"t",group:"g",inFlight:3){subscription topic offset attempt payload key headers{name value}}}`)
 	var id string
-	for i, want := range []string{`"offset":0,"attempt":1,"payload":"a","key":"k","headers":[{"name":"n","value":"v"}]`,
-		`"offset":1,"attempt":1,"payload":"b"`, `"offset":2,`} {
+	for i, want := range []string{
+		`"offset":0,"attempt":1,"payload":"a","key":"k","headers":[{"name":"n","value":"v"}]`,
+		`"offset":1,"attempt":1,"payload":"b"`, `"offset":2,`,
+	} {
 		got := k.next()
 		if !strings.Contains(got, want) {
 			t.Errorf("message %d: %s", i, got)
@@ -208,8 +236,10 @@ func TestGroup(t *testing.T) {
 		_, id, _ = strings.Cut(got, `"subscription":"`)
 		id, _, _ = strings.Cut(id, `"`)
 	}
-	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id), `{"ack":true}`)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/v1/subscriptions/"+id+"/ack",
+	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id),
+		`{"ack":true}`)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		"http://"+s.address+"/v1/subscriptions/"+id+"/ack",
 		strings.NewReader(`{"ranges":[{"first":1,"last":1}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +262,8 @@ func TestGroup(t *testing.T) {
 	if got := k.next(); !strings.Contains(got, `"offset":2,"attempt":3`) {
 		t.Errorf("what the first did not acknowledge: %s", got)
 	}
-	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id), "not_found: ")
+	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id),
+		"not_found: ")
 }
 
 // What was written is acknowledged by itself where the subscriber wants it (hb-D29).
@@ -344,7 +375,8 @@ func TestQuietEvents(t *testing.T) {
 			t.Errorf("status %d, then %q, %v", w.StatusCode, got, err)
 		}
 		s.ask("/graphql", `mutation{publish(topic:"t",messages:[{payload:"a"}]){count}}`)
-		if e, err := sse.NewReader(w.Body).Next(); err != nil || string(e.Data) != `{"data":{"messages":{"payload":"a"}}}` {
+		if e, err := sse.NewReader(w.Body).Next(); err != nil ||
+			string(e.Data) != `{"data":{"messages":{"payload":"a"}}}` {
 			t.Errorf("%s %s, %v", e.Name, e.Data, err)
 		}
 		w.Body.Close()
@@ -367,8 +399,10 @@ func TestSocketRules(t *testing.T) {
 		{"an unknown type", func(k *socket) { k.send(`{"type":"start"}`) }, 4400},
 		{"no id", func(k *socket) { k.send(`{"type":"subscribe","payload":{"query":"{cluster{node}}"}}`) }, 4400},
 		{"an id twice", func(k *socket) { k.subscribe("1", subscribe); k.subscribe("1", subscribe) }, 4409},
-		{"a message beyond the limit", func(k *socket) { k.send(`{"type":"` + strings.Repeat("x", 8<<20) + `"}`) },
-			websocket.StatusMessageTooBig},
+		{
+			"a message beyond the limit", func(k *socket) { k.send(`{"type":"` + strings.Repeat("x", 8<<20) + `"}`) },
+			websocket.StatusMessageTooBig,
+		},
 	} {
 		k := s.open("/graphql")
 		c.do(k)
@@ -410,8 +444,10 @@ func TestSocketRules(t *testing.T) {
 func TestSocketOrigins(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	for origin, status := range map[string]int{"": 101, "https://good.example": 101, "http://" + s.address: 101,
-		"https://evil.example": 403, "https://good.example.evil.example": 403} {
+	for origin, status := range map[string]int{
+		"": 101, "https://good.example": 101, "http://" + s.address: 101,
+		"https://evil.example": 403, "https://good.example.evil.example": 403,
+	} {
 		conn, got, _ := s.dial("/graphql", origin)
 		if got != status {
 			t.Errorf("origin %q: %d, want %d", origin, got, status)

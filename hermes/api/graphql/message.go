@@ -77,8 +77,10 @@ func shownBytes(value []byte) (text, inBase64 *string) {
 // delivery is a message as a subscriber gets it.
 func delivery(id, topic string, b *broker.Batch, offset uint64, m *hermes.Message) *gen.Delivery {
 	// Attempts are few.
-	d := &gen.Delivery{Subscription: id, Topic: topic, Time: timeText(b.Time), Attempt: int32(b.Attempt),
-		Headers: []*gen.Header{}}
+	d := &gen.Delivery{
+		Subscription: id, Topic: topic, Time: timeText(b.Time), Attempt: int32(b.Attempt),
+		Headers: []*gen.Header{},
+	}
 	if b.Attempt > 0 {
 		d.Offset = &offset
 	}
@@ -118,7 +120,8 @@ func showVerdict(v broker.Verdict) *gen.Verdict {
 
 func showTopic(t broker.Topic) *gen.Topic {
 	shown := &gen.Topic{
-		Name: t.Name, ID: idText(uint64(t.ID)), First: t.First, Next: t.Next, Bytes: t.Bytes, Created: timeText(t.Created),
+		Name: t.Name, ID: idText(uint64(t.ID)), First: t.First, Next: t.Next, Bytes: t.Bytes,
+		Created:     timeText(t.Created),
 		Subscribers: int32(t.Subscribers),
 	}
 	if t.RetentionAge != 0 {
@@ -143,7 +146,8 @@ func showGroup(g broker.Group) *gen.Group {
 	shown := &gen.Group{
 		Topic: g.Topic, Name: g.Name, AckTimeout: time.Duration(g.AckTimeout).String(),
 		MaxAttempts: int32(min(g.MaxAttempts, 1<<31-1)),
-		Floor:       g.Floor, Acked: []*gen.Range{}, Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: int32(g.Members),
+		Floor:       g.Floor, Acked: []*gen.Range{}, Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed,
+		Members:  int32(g.Members),
 		InFlight: int32(g.InFlight), Redelivered: g.Redelivered,
 	}
 	for _, r := range g.Acked {
@@ -161,8 +165,10 @@ func showGroups(all []broker.Group) []*gen.Group {
 }
 
 func showCluster(s broker.Status) *gen.Cluster {
-	shown := &gen.Cluster{Node: idText(s.Node), Term: s.Term, Committed: s.Committed, Applied: s.Applied,
-		Members: []*gen.Member{}}
+	shown := &gen.Cluster{
+		Node: idText(s.Node), Term: s.Term, Committed: s.Committed, Applied: s.Applied,
+		Members: []*gen.Member{},
+	}
 	if s.Leader != 0 {
 		leader := idText(s.Leader)
 		shown.Leader = &leader
@@ -172,8 +178,9 @@ func showCluster(s broker.Status) *gen.Cluster {
 	}
 	for _, m := range s.Members {
 		shown.Members = append(shown.Members, &gen.Member{
-			ID: idText(m.ID), Name: m.Name, Peer: m.Peer, Grpc: m.GRPC, HTTP: m.HTTP, Learner: m.Learner, Leader: m.Leader,
-			Match: m.Match, Reached: m.Reached,
+			ID: idText(m.ID), Name: m.Name, Peer: m.Peer, Grpc: m.GRPC, HTTP: m.HTTP, Learner: m.Learner,
+			Leader: m.Leader,
+			Match:  m.Match, Reached: m.Reached,
 		})
 	}
 	return shown

@@ -70,7 +70,8 @@ func (r originRoot) Health(context.Context) (string, error) {
 }
 
 func (r originRoot) Publish(ctx context.Context, topic, payload string,
-	mode *genorigin.DeliveryMode) (*genorigin.PublishResponse, error) {
+	mode *genorigin.DeliveryMode,
+) (*genorigin.PublishResponse, error) {
 	if payload == "" {
 		return nil, status.Errorf(status.InvalidArgument, "payload is empty")
 	}
@@ -79,7 +80,8 @@ func (r originRoot) Publish(ctx context.Context, topic, payload string,
 
 // PublishBatch publishes, and makes the topic if it is not there, as the origin did.
 func (r originRoot) PublishBatch(ctx context.Context, topic string, payloads []string,
-	mode *genorigin.DeliveryMode) (*genorigin.PublishResponse, error) {
+	mode *genorigin.DeliveryMode,
+) (*genorigin.PublishResponse, error) {
 	run := broker.Run{Topic: topic}
 	switch {
 	case mode == nil || *mode == genorigin.DeliveryModeConsistent:
@@ -136,8 +138,10 @@ func (r originRoot) Subscribe(ctx context.Context, topic string, groupID *string
 		start.From, start.Group = broker.FromGroup, *groupID
 	}
 	return follow(ctx, r.api, start, start.Group != "", func(_ string, b *broker.Batch, offset uint64,
-		m *hermes.Message) genorigin.Message {
-		shown := genorigin.Message{Topic: topic, Timestamp: int32(b.Time / int64(time.Second))} // the schema's, until 2038
+		m *hermes.Message,
+	) genorigin.Message {
+		// the schema's, until 2038
+		shown := genorigin.Message{Topic: topic, Timestamp: int32(b.Time / int64(time.Second))}
 		if b.Attempt > 0 {
 			shown.ID = topic + "/" + idText(offset)
 		}

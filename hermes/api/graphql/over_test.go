@@ -34,10 +34,13 @@ func TestLeaving(t *testing.T) {
 	k.subscribe("x", `subscription{messages(topic:"t",group:"g"){subscription}}`)
 	_, id, _ := strings.Cut(k.next(), `"subscription":"`)
 	id, _, _ = strings.Cut(id, `"`)
-	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id), "not_found: ")
-	s.want(s.ask("/graphql", `mutation($s:ID!){nack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id), "not_found: ")
+	s.want(s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id),
+		"not_found: ")
+	s.want(s.ask("/graphql", `mutation($s:ID!){nack(subscription:$s,ranges:[{first:0,last:0}])}`, "s", id),
+		"not_found: ")
 	for _, does := range []string{"/ack", "/nack"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/v1/subscriptions/"+id+does,
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			"http://"+s.address+"/v1/subscriptions/"+id+does,
 			strings.NewReader(`{"ranges":[{"first":0,"last":0}]}`))
 		if err != nil {
 			t.Fatal(err)

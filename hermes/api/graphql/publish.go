@@ -28,7 +28,8 @@ func run(in *gen.RunInput) (broker.Run, error) {
 		return run, status.Errorf(status.InvalidArgument, "mode is %.40q, which is none", in.Mode)
 	}
 	if (in.Producer == nil) != (in.Sequence == nil) || in.Sequence != nil && *in.Sequence == 0 {
-		return run, status.Errorf(status.InvalidArgument, "producer and sequence come together: both from 1, or neither")
+		return run, status.Errorf(status.InvalidArgument,
+			"producer and sequence come together: both from 1, or neither")
 	}
 	var err error
 	if in.Producer != nil {
@@ -51,7 +52,8 @@ func run(in *gen.RunInput) (broker.Run, error) {
 }
 
 func (r mutation) Publish(ctx context.Context, topic string, messages []*gen.MessageInput, mode gen.Mode,
-	producer *string, sequence *uint64) (*gen.Verdict, error) {
+	producer *string, sequence *uint64,
+) (*gen.Verdict, error) {
 	run, err := run(&gen.RunInput{Topic: topic, Messages: messages, Mode: mode, Producer: producer, Sequence: sequence})
 	if err != nil {
 		return nil, err

@@ -49,7 +49,8 @@ func (r query) Topic(ctx context.Context, name string, linearizable bool) (*gen.
 
 func (r query) Topics(ctx context.Context, prefix, after string, limit int32) ([]*gen.Topic, error) {
 	if limit < 0 || limit > listLimit {
-		return nil, status.Errorf(status.InvalidArgument, "limit is %d; want 0, for %d, to %d", limit, listUsual, listLimit)
+		return nil, status.Errorf(status.InvalidArgument, "limit is %d; want 0, for %d, to %d", limit, listUsual,
+			listLimit)
 	}
 	if limit == 0 {
 		limit = listUsual
@@ -63,7 +64,8 @@ func (r query) Group(ctx context.Context, topic, name string) (*gen.Group, error
 	if err := names(topic, name); err != nil {
 		return nil, err
 	}
-	return ask(ctx, func(ctx context.Context) (broker.Group, error) { return r.broker.Group(ctx, topic, name) }, showGroup)
+	return ask(ctx, func(ctx context.Context) (broker.Group, error) { return r.broker.Group(ctx, topic, name) },
+		showGroup)
 }
 
 func (r query) Cluster(ctx context.Context) (*gen.Cluster, error) {
@@ -82,7 +84,8 @@ func (r mutation) OpenProducer(ctx context.Context) (string, error) {
 
 // done is a call that has nothing to tell but that it is done.
 func done(ctx context.Context, call func(context.Context) error) (bool, error) {
-	return ask(ctx, func(ctx context.Context) (bool, error) { return true, call(ctx) }, func(ok bool) bool { return ok })
+	return ask(ctx, func(ctx context.Context) (bool, error) { return true, call(ctx) },
+		func(ok bool) bool { return ok })
 }
 
 // wanted is a topic as a mutation wants it.
@@ -96,7 +99,8 @@ func wanted(name, age string, bytes uint64) (t broker.Topic, err error) {
 }
 
 func (r mutation) CreateTopic(ctx context.Context, name, retentionAge string,
-	retentionBytes uint64) (*gen.Topic, error) {
+	retentionBytes uint64,
+) (*gen.Topic, error) {
 	t, err := wanted(name, retentionAge, retentionBytes)
 	if err != nil {
 		return nil, err
@@ -105,12 +109,14 @@ func (r mutation) CreateTopic(ctx context.Context, name, retentionAge string,
 }
 
 func (r mutation) ConfigureTopic(ctx context.Context, name, retentionAge string,
-	retentionBytes uint64) (*gen.Topic, error) {
+	retentionBytes uint64,
+) (*gen.Topic, error) {
 	t, err := wanted(name, retentionAge, retentionBytes)
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, func(ctx context.Context) (broker.Topic, error) { return r.broker.ConfigureTopic(ctx, t) }, showTopic)
+	return ask(ctx, func(ctx context.Context) (broker.Topic, error) { return r.broker.ConfigureTopic(ctx, t) },
+		showTopic)
 }
 
 func (r mutation) DeleteTopic(ctx context.Context, name string) (bool, error) {
@@ -121,12 +127,14 @@ func (r mutation) DeleteTopic(ctx context.Context, name string) (bool, error) {
 }
 
 func (r mutation) CreateGroup(ctx context.Context, topic, name, from, ackTimeout string,
-	maxAttempts int32) (*gen.Group, error) {
+	maxAttempts int32,
+) (*gen.Group, error) {
 	if err := names(topic, name); err != nil {
 		return nil, err
 	}
 	if maxAttempts < 0 {
-		return nil, status.Errorf(status.InvalidArgument, "maxAttempts is %d; want 0, for the default, or more", maxAttempts)
+		return nil, status.Errorf(status.InvalidArgument, "maxAttempts is %d; want 0, for the default, or more",
+			maxAttempts)
 	}
 	g := broker.Group{Topic: topic, Name: name, MaxAttempts: uint32(maxAttempts)}
 	var err error
@@ -175,7 +183,8 @@ func (r mutation) Join(ctx context.Context, id, name, peer, grpc, http string) (
 
 // change asks for a change of the cluster about one member.
 func change(ctx context.Context, id string, call func(context.Context, uint64) (broker.Status, error)) (*gen.Cluster,
-	error) {
+	error,
+) {
 	number, err := spelling.ID("id", id)
 	if err != nil {
 		return nil, err

@@ -57,13 +57,17 @@ func startBeating(t *testing.T, b broker.Broker, heartbeat time.Duration) *rig {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	shared := register.New(3)
-	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Register: shared, Intake: s.intake,
-		Origins: []string{"https://good.example"}, Heartbeat: heartbeat})
+	mounts, err := graphql.Handlers(graphql.Config{
+		Broker: b, Register: shared, Intake: s.intake,
+		Origins: []string{"https://good.example"}, Heartbeat: heartbeat,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := rest.New(rest.Config{Broker: b, Mounts: mounts, Register: shared, Intake: s.intake,
-		Origins: []string{"https://good.example"}})
+	api, err := rest.New(rest.Config{
+		Broker: b, Mounts: mounts, Register: shared, Intake: s.intake,
+		Origins: []string{"https://good.example"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +178,10 @@ func (s *rig) dial(path string, origin string) (*websocket.Conn, int, error) {
 		header.Set("Origin", origin)
 	}
 	conn, w, err := websocket.Dial( //nolint:bodyclose // the library closes it
-		ctx, "ws://"+s.address+path, &websocket.DialOptions{HTTPClient: &http.Client{Transport: s.client.Transport},
-			HTTPHeader: header, Subprotocols: []string{"graphql-transport-ws"}})
+		ctx, "ws://"+s.address+path, &websocket.DialOptions{
+			HTTPClient: &http.Client{Transport: s.client.Transport},
+			HTTPHeader: header, Subprotocols: []string{"graphql-transport-ws"},
+		})
 	status := 0
 	if w != nil {
 		status = w.StatusCode

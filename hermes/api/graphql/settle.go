@@ -76,7 +76,8 @@ func (r mutation) Ack(ctx context.Context, subscription string, in []*gen.RangeI
 }
 
 func (r mutation) Nack(ctx context.Context, subscription string, in []*gen.RangeInput, reason,
-	delay string) (bool, error) {
+	delay string,
+) (bool, error) {
 	feed, ranges, err := r.settling(ctx, subscription, in)
 	if err != nil {
 		return false, err
@@ -85,5 +86,7 @@ func (r mutation) Nack(ctx context.Context, subscription string, in []*gen.Range
 	if err != nil {
 		return false, err
 	}
-	return done(ctx, func(ctx context.Context) error { return register.Gone(ctx, feed.Nack(ctx, ranges, reason, after)) })
+	return done(ctx, func(ctx context.Context) error {
+		return register.Gone(ctx, feed.Nack(ctx, ranges, reason, after))
+	})
 }

@@ -20,7 +20,8 @@ const batchLimit = 256 << 10
 
 // Messages implements [gen.SubscriptionResolver].
 func (r subscription) Messages(ctx context.Context, topic string, from, group *string, inFlight int32, create,
-	autoAck bool) (<-chan *gen.Delivery, error) {
+	autoAck bool,
+) (<-chan *gen.Delivery, error) {
 	start := broker.Start{Topic: topic, InFlight: int(inFlight), Create: create}
 	if err := names(topic); err != nil {
 		return nil, err
@@ -44,7 +45,8 @@ func (r subscription) Messages(ctx context.Context, topic string, from, group *s
 		}
 	}
 	return follow(ctx, r.api, start, autoAck, func(id string, b *broker.Batch, offset uint64,
-		m *hermes.Message) gen.Delivery {
+		m *hermes.Message,
+	) gen.Delivery {
 		return *delivery(id, topic, b, offset, m)
 	})
 }

@@ -35,7 +35,8 @@ func recognise(p *access.Policy) []grpc.ServerOption {
 	}
 	return []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, request any, info *grpc.UnaryServerInfo,
-			handle grpc.UnaryHandler) (any, error) {
+			handle grpc.UnaryHandler,
+		) (any, error) {
 			ctx, err := known(ctx, info.FullMethod)
 			if err != nil {
 				return nil, err
@@ -43,7 +44,8 @@ func recognise(p *access.Policy) []grpc.ServerOption {
 			return handle(ctx, request)
 		}),
 		grpc.ChainStreamInterceptor(func(service any, call grpc.ServerStream, info *grpc.StreamServerInfo,
-			handle grpc.StreamHandler) error {
+			handle grpc.StreamHandler,
+		) error {
 			ctx, err := known(call.Context(), info.FullMethod)
 			if err != nil {
 				return err

@@ -164,8 +164,10 @@ func TestAccessBeforeTheMessage(t *testing.T) {
 	t.Parallel()
 	policy, _, _ := granted(t, "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n")
 	s := serve(t, access.Wrap(memory(t), policy), api.Options{Access: policy})
-	for _, path := range []string{pb.Hermes_Publish_FullMethodName, pb.Hermes_PublishStream_FullMethodName,
-		pb.Hermes_Subscribe_FullMethodName} {
+	for _, path := range []string{
+		pb.Hermes_Publish_FullMethodName, pb.Hermes_PublishStream_FullMethodName,
+		pb.Hermes_Subscribe_FullMethodName,
+	} {
 		ctx := metadata.AppendToOutgoingContext(patient(t), "authorization", "Bearer none")
 		call, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, path)
 		if err != nil {

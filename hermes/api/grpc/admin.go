@@ -52,8 +52,10 @@ func configured(
 	if r.GetRetentionAge() < 0 {
 		return nil, status.Errorf(status.InvalidArgument, "retention_age must not be negative")
 	}
-	t, err := do(ctx, broker.Topic{Name: r.GetName(), RetentionAge: r.GetRetentionAge(),
-		RetentionBytes: r.GetRetentionBytes(), First: r.GetFirst()})
+	t, err := do(ctx, broker.Topic{
+		Name: r.GetName(), RetentionAge: r.GetRetentionAge(),
+		RetentionBytes: r.GetRetentionBytes(), First: r.GetFirst(),
+	})
 	return topicReply(t, err)
 }
 

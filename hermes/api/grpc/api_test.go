@@ -163,7 +163,8 @@ func TestPublish(t *testing.T) {
 		codes[3] != "invalid_argument" || codes[4] != "" {
 		t.Fatalf("each run has its own answer (hb-D16): %v", batch) // hb-D16
 	}
-	if v[0].GetOffset() != 2 || v[0].GetCount() != 2 || v[0].GetTag() != 9 || v[2].GetTag() != 7 || v[4].GetOffset() != 4 {
+	if v[0].GetOffset() != 2 || v[0].GetCount() != 2 || v[0].GetTag() != 9 || v[2].GetTag() != 7 ||
+		v[4].GetOffset() != 4 {
 		t.Errorf("%v", batch)
 	}
 }
@@ -190,31 +191,48 @@ func TestMalformed(t *testing.T) {
 		{"garbage", origin.BrokerService_Publish_FullMethodName, garbage, codes.InvalidArgument},
 		{"nothing", pb.Hermes_Publish_FullMethodName, nil, codes.InvalidArgument},
 		{"no message", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t"}), codes.InvalidArgument},
-		{"two messages", pb.Hermes_Publish_FullMethodName,
-			run(&frame.Run{Topic: "t", Messages: append(good[:len(good):len(good)], good...)}), codes.InvalidArgument},
-		{"a name with NUL (hb-D27)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t\x00", Messages: good}),
-			codes.InvalidArgument},
+		{
+			"two messages", pb.Hermes_Publish_FullMethodName,
+			run(&frame.Run{Topic: "t", Messages: append(good[:len(good):len(good)], good...)}), codes.InvalidArgument,
+		},
+		{
+			"a name with NUL (hb-D27)", pb.Hermes_Publish_FullMethodName,
+			run(&frame.Run{Topic: "t\x00", Messages: good}),
+			codes.InvalidArgument,
+		},
 		{"no name (hb-D27)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Messages: good}), codes.InvalidArgument},
-		{"a mode that is none (hb-D27)", pb.Hermes_Publish_FullMethodName,
-			run(&frame.Run{Topic: "t", Messages: good, Mode: 3}), codes.InvalidArgument},
-		{"sequence 0", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t", Messages: good, Producer: 1}),
-			codes.InvalidArgument},
-		{"a message with an unknown field", pb.Hermes_Publish_FullMethodName,
-			run(&frame.Run{Topic: "t", Messages: []byte{0x12, 2, 0x20, 1}}), codes.InvalidArgument},
+		{
+			"a mode that is none (hb-D27)", pb.Hermes_Publish_FullMethodName,
+			run(&frame.Run{Topic: "t", Messages: good, Mode: 3}), codes.InvalidArgument,
+		},
+		{
+			"sequence 0", pb.Hermes_Publish_FullMethodName, run(&frame.Run{Topic: "t", Messages: good, Producer: 1}),
+			codes.InvalidArgument,
+		},
+		{
+			"a message with an unknown field", pb.Hermes_Publish_FullMethodName,
+			run(&frame.Run{Topic: "t", Messages: []byte{0x12, 2, 0x20, 1}}), codes.InvalidArgument,
+		},
 		{"a long payload (hb-D26)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{
-			Topic: "t", Messages: record.AppendMessage(nil, &hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}),
+			Topic: "t", Messages: record.AppendMessage(nil,
+				&hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}),
 		}), codes.InvalidArgument},
-		{"a byte beyond all bounds (hb-D26)", pb.Hermes_Publish_FullMethodName, make(frame.Raw, frame.Limit+1),
-			codes.InvalidArgument},
-		{"far beyond all bounds", pb.Hermes_PublishBatch_FullMethodName, make(frame.Raw, 3*frame.Limit),
-			codes.InvalidArgument},
+		{
+			"a byte beyond all bounds (hb-D26)", pb.Hermes_Publish_FullMethodName, make(frame.Raw, frame.Limit+1),
+			codes.InvalidArgument,
+		},
+		{
+			"far beyond all bounds", pb.Hermes_PublishBatch_FullMethodName, make(frame.Raw, 3*frame.Limit),
+			codes.InvalidArgument,
+		},
 		{"far beyond all bounds", pb.Admin_CreateTopic_FullMethodName, make(frame.Raw, 20<<20), codes.InvalidArgument},
 		{"no id", pb.Admin_Remove_FullMethodName, nil, codes.InvalidArgument},
 		{"no member", pb.Admin_Join_FullMethodName, nil, codes.InvalidArgument},
 		{"nowhere", pb.Admin_SeekGroup_FullMethodName, frame.Raw{0x0a, 1, 't', 0x12, 1, 'g'}, codes.InvalidArgument},
 	} {
 		var reply frame.Raw
-		wantCode(t, c.method+": "+c.what, s.conn.Invoke(ctx, c.method, c.request, &reply, grpc.ForceCodecV2(frame.Codec{})),
+		wantCode(t, c.method+": "+c.what,
+			s.conn.Invoke(ctx, c.method, c.request, &reply, grpc.ForceCodecV2(frame.Codec{})),
 			c.code)
 	}
 	for _, path := range []string{
@@ -242,8 +260,10 @@ func TestMalformed(t *testing.T) {
 		}
 		wantCode(t, path+": beyond all bounds", call.RecvMsg(&reply), codes.InvalidArgument)
 	}
-	if _, err := pb.NewHermesClient(s.conn).Publish(ctx, &pb.PublishRequest{Topic: "t",
-		Messages: message("a")}); err != nil {
+	if _, err := pb.NewHermesClient(s.conn).Publish(ctx, &pb.PublishRequest{
+		Topic:    "t",
+		Messages: message("a"),
+	}); err != nil {
 		t.Error(err)
 	}
 }

@@ -51,8 +51,10 @@ func sendCut(ctx context.Context, call grpc.ServerStream, c broker.Cut) error {
 		return nil
 	}
 	at := c.At()
-	if err := send(&pb.BackupPart{Part: &pb.BackupPart_Cut{Cut: &pb.BackupCut{Index: at.Index,
-		Time: at.Time}}}); err != nil {
+	if err := send(&pb.BackupPart{Part: &pb.BackupPart_Cut{Cut: &pb.BackupCut{
+		Index: at.Index,
+		Time:  at.Time,
+	}}}); err != nil {
 		return err
 	}
 	for {
@@ -78,8 +80,10 @@ func partReply(p broker.Part) *pb.BackupPart {
 	}
 	runs := &pb.OldRuns{Runs: make([]*pb.OldRun, 0, len(p.Runs))}
 	for _, r := range p.Runs {
-		runs.Runs = append(runs.Runs, &pb.OldRun{Offset: r.Offset, Messages: r.Messages, Count: uint32(r.Count),
-			Time: r.Time})
+		runs.Runs = append(runs.Runs, &pb.OldRun{
+			Offset: r.Offset, Messages: r.Messages, Count: uint32(r.Count),
+			Time: r.Time,
+		})
 	}
 	return &pb.BackupPart{Part: &pb.BackupPart_Runs{Runs: runs}}
 }
@@ -110,11 +114,14 @@ func (d *api) restore(ctx context.Context, r *pb.RestoreRequest) (*pb.RestoreRep
 				return nil, err
 			}
 			if count != int(run.GetCount()) {
-				return nil, status.Errorf(status.InvalidArgument, "a run at offset %d has %d messages and is said to have %d",
+				return nil, status.Errorf(status.InvalidArgument,
+					"a run at offset %d has %d messages and is said to have %d",
 					run.GetOffset(), count, run.GetCount())
 			}
-			step.Runs = append(step.Runs, broker.Batch{Offset: run.GetOffset(), Count: count, Time: run.GetTime(),
-				Messages: run.GetMessages()})
+			step.Runs = append(step.Runs, broker.Batch{
+				Offset: run.GetOffset(), Count: count, Time: run.GetTime(),
+				Messages: run.GetMessages(),
+			})
 		}
 	case *pb.RestoreRequest_Group:
 		g := does.Group.GetGroup()

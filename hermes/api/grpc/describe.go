@@ -27,7 +27,10 @@ type (
 // describe is a generated service with handlers of our own. It panics where a
 // method has none, which is a mistake in the source.
 func describe(generated *grpc.ServiceDesc, methods map[string]method, streams map[string]stream) *grpc.ServiceDesc {
-	ours := &grpc.ServiceDesc{ServiceName: generated.ServiceName, HandlerType: (*any)(nil), Metadata: generated.Metadata}
+	ours := &grpc.ServiceDesc{
+		ServiceName: generated.ServiceName, HandlerType: (*any)(nil),
+		Metadata: generated.Metadata,
+	}
 	for _, m := range generated.Methods {
 		answer, ok := methods[m.MethodName]
 		if !ok {

@@ -30,11 +30,15 @@ func FuzzAPI(f *testing.F) {
 	f.Add((&frame.Run{Topic: "t", Messages: good, Producer: 1, Sequence: 1, Tag: 1}).Buffers().Materialize())
 	f.Add(frame.Runs{{Topic: "t", Messages: good}, {Topic: "none", Tag: 2}}.Buffers().Materialize())
 	for _, m := range []proto.Message{
-		&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: &pb.Start{Topic: "t", Credit: &pb.Credit{Messages: 1}}}},
+		&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: &pb.Start{
+			Topic:  "t",
+			Credit: &pb.Credit{Messages: 1},
+		}}},
 		credit(1, 2), acked(0, 1),
 		&pb.TopicConfig{Name: "u", RetentionAge: 1}, &pb.GroupConfig{Topic: "t", Name: "g"},
 		&pb.ListTopicsRequest{Prefix: "t", Limit: 3}, &pb.JoinRequest{Member: &pb.Member{Id: 2, Peer: "h:1"}},
-		&origin.PublishRequest{Topic: "t", Payload: []byte("x")}, &origin.SubscribeRequest{Topic: "t", Action: "SUBSCRIBE"},
+		&origin.PublishRequest{Topic: "t", Payload: []byte("x")},
+		&origin.SubscribeRequest{Topic: "t", Action: "SUBSCRIBE"},
 		&pb.RestoreRequest{Restore: 1, Topic: "u", Step: &pb.RestoreRequest_Begin{Begin: &pb.RestoreBegin{First: 3}}},
 		&pb.RestoreRequest{Restore: 1, Topic: "u", Step: &pb.RestoreRequest_Runs{
 			Runs: &pb.OldRuns{Runs: []*pb.OldRun{{Offset: 3, Messages: []byte{0x12, 0}, Count: 1, Time: 1}}},
@@ -48,7 +52,10 @@ func FuzzAPI(f *testing.F) {
 	}
 	s := serve(f, memory(f), api.Options{})
 	var unary, streams []string
-	for _, d := range []grpc.ServiceDesc{pb.Hermes_ServiceDesc, pb.Admin_ServiceDesc, origin.BrokerService_ServiceDesc} {
+	for _, d := range []grpc.ServiceDesc{
+		pb.Hermes_ServiceDesc, pb.Admin_ServiceDesc,
+		origin.BrokerService_ServiceDesc,
+	} {
 		for _, m := range d.Methods {
 			unary = append(unary, "/"+d.ServiceName+"/"+m.MethodName)
 		}

@@ -32,7 +32,8 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 	}
 	if mode < 0 || mode > origin.DeliveryMode_PERFORMANCE {
 		// hb-D27.
-		return nil, status.Errorf(status.InvalidArgument, "mode %d is none of CONSISTENT, EVENTUAL and PERFORMANCE", mode)
+		return nil, status.Errorf(status.InvalidArgument, "mode %d is none of CONSISTENT, EVENTUAL and PERFORMANCE",
+			mode)
 	}
 	var runs []broker.Run
 	run := broker.Run{Topic: topic, Mode: hermes.Mode(mode)}
@@ -93,7 +94,8 @@ func (d *api) originPublishBatch(ctx context.Context, r *origin.PublishBatchRequ
 	}
 	if stored, err := d.originStore(ctx, runs); err != nil {
 		public := status.Public(err)
-		return nil, status.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s", stored,
+		return nil, status.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s",
+			stored,
 			len(r.GetPayloads()), public.Message)
 	}
 	return &origin.PublishResponse{Success: true}, nil

@@ -102,7 +102,8 @@ func (s *originSubscription) deliver(ctx context.Context, feed broker.Feed) erro
 				return err
 			}
 			if err := s.call.SendMsg(&origin.Message{
-				Id: originID(s.start.Topic, offset, b.Attempt), Topic: s.start.Topic, Payload: m.Payload, Timestamp: b.Time,
+				Id: originID(s.start.Topic, offset, b.Attempt), Topic: s.start.Topic, Payload: m.Payload,
+				Timestamp: b.Time,
 			}); err != nil {
 				feed.Return(b.Count - sent)
 				return received(err)

@@ -43,8 +43,10 @@ func TestOrigin(t *testing.T) {
 		!r.GetSuccess() {
 		t.Errorf("%v, %v", r, err)
 	}
-	if r, err := o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "news", Payloads: [][]byte{[]byte("b"),
-		[]byte("c")}, Mode: origin.DeliveryMode_EVENTUAL}); err != nil || !r.GetSuccess() {
+	if r, err := o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "news", Payloads: [][]byte{
+		[]byte("b"),
+		[]byte("c"),
+	}, Mode: origin.DeliveryMode_EVENTUAL}); err != nil || !r.GetSuccess() {
 		t.Errorf("%v, %v", r, err)
 	}
 	stream, err := o.PublishStream(ctx)
@@ -66,7 +68,8 @@ func TestOrigin(t *testing.T) {
 		ids := map[string]bool{}
 		for i, payload := range want {
 			got, err := call.Recv()
-			if err != nil || string(got.GetPayload()) != payload || got.GetTopic() != "news" || got.GetTimestamp() == 0 {
+			if err != nil || string(got.GetPayload()) != payload || got.GetTopic() != "news" ||
+				got.GetTimestamp() == 0 {
 				t.Fatalf("%s: message %d is %v, %v", group, i, got, err)
 			}
 			if ids[got.GetId()] || got.GetId() != fmt.Sprintf("news/%d", i) {
@@ -133,11 +136,18 @@ func TestOriginRefusals(t *testing.T) {
 	wantCode(t, "no topic (hb-D27)", err, codes.InvalidArgument)
 	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "t"})
 	wantCode(t, "an empty batch", err, codes.InvalidArgument)
-	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "t",
-		Payloads: [][]byte{make([]byte, hermes.PayloadLimit+1)}})
+	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{
+		Topic:    "t",
+		Payloads: [][]byte{make([]byte, hermes.PayloadLimit+1)},
+	})
 	wantCode(t, "a long payload", err, codes.InvalidArgument)
-	for _, r := range []*origin.JoinRequest{{}, {NodeId: "node-2"}, {RaftAddr: "h:1"}, {NodeId: "node", RaftAddr: "h:1"},
-		{NodeId: "node-0", RaftAddr: "h:1"}} {
+	for _, r := range []*origin.JoinRequest{
+		{},
+		{NodeId: "node-2"},
+		{RaftAddr: "h:1"},
+		{NodeId: "node", RaftAddr: "h:1"},
+		{NodeId: "node-0", RaftAddr: "h:1"},
+	} {
 		_, err = o.Join(ctx, r)
 		wantCode(t, fmt.Sprint("join ", r), err, codes.InvalidArgument)
 	}
@@ -155,8 +165,10 @@ func TestOriginRefusals(t *testing.T) {
 		"no topic":             {{Action: "SUBSCRIBE"}},
 		"another action then":  {{Action: "SUBSCRIBE", Topic: "t"}, {Action: "SUBSCRIBE"}},
 		"an id of no message":  {{Action: "SUBSCRIBE", Topic: "t", GroupId: "g"}, {Action: "ACK", AckMessageId: "x"}},
-		"an id of another topic": {{Action: "SUBSCRIBE", Topic: "t", GroupId: "g"},
-			{Action: "ACK", AckMessageId: "u/1"}},
+		"an id of another topic": {
+			{Action: "SUBSCRIBE", Topic: "t", GroupId: "g"},
+			{Action: "ACK", AckMessageId: "u/1"},
+		},
 		"a group's name that is none": {{Action: "SUBSCRIBE", Topic: "t", GroupId: "a b"}},
 	} {
 		call, err := o.Subscribe(ctx)
@@ -185,8 +197,10 @@ func TestOriginTail(t *testing.T) {
 		}
 	}
 	for _, mode := range []hermes.Mode{hermes.Performance, hermes.Consistent} {
-		if v := brokertest.Publish(patient(t), m, broker.Run{Topic: "t", Messages: brokertest.Messages("x"), Count: 1,
-			Mode: mode}); v.Err != nil {
+		if v := brokertest.Publish(patient(t), m, broker.Run{
+			Topic: "t", Messages: brokertest.Messages("x"), Count: 1,
+			Mode: mode,
+		}); v.Err != nil {
 			t.Fatal(v.Err)
 		}
 	}

@@ -97,14 +97,16 @@ func (d *api) publish(ctx context.Context, request frame.Raw) (any, error) {
 		return nil, err
 	}
 	if run.Count != 1 {
-		return nil, status.Errorf(status.InvalidArgument, "Publish takes one message and got %d: use PublishBatch", run.Count)
+		return nil, status.Errorf(status.InvalidArgument, "Publish takes one message and got %d: use PublishBatch",
+			run.Count)
 	}
 	v, err := d.storeOne(ctx, run)
 	if err != nil {
 		return nil, err
 	}
 	return &frame.Receipt{
-		Offset: v.Offset, Time: v.Time, Duplicate: v.Duplicate, Provisional: v.Provisional, Term: v.Term, Index: v.Index,
+		Offset: v.Offset, Time: v.Time, Duplicate: v.Duplicate, Provisional: v.Provisional, Term: v.Term,
+		Index: v.Index,
 	}, nil
 }
 

@@ -45,8 +45,10 @@ func clusterReply(s broker.Status, err error) (*pb.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply := &pb.Cluster{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied,
-		Unready: s.Unready}
+	reply := &pb.Cluster{
+		Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied,
+		Unready: s.Unready,
+	}
 	for _, m := range s.Members {
 		reply.Members = append(reply.Members, &pb.Member{
 			Id: m.ID, Name: m.Name, Peer: m.Peer, Grpc: m.GRPC, Http: m.HTTP,

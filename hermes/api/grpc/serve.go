@@ -129,7 +129,10 @@ func (o Options) server(at endpoint.Endpoint) ([]grpc.ServerOption, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: 20 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: idleTime,
 		}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             5 * time.Second,
+			PermitWithoutStream: true,
+		}),
 	}
 	more = append(more, o.guards()...)
 	secure, err := o.credentials(at)

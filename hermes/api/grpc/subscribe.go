@@ -130,8 +130,10 @@ func (s *subscription) deliver(ctx context.Context) error {
 			return err
 		}
 		s.credit.spend(b.Count, len(b.Messages))
-		if err := s.send(&frame.Delivery{Offset: b.Offset, Messages: b.Messages, Time: b.Time, Attempt: b.Attempt,
-			Gap: (*frame.Range)(b.Gap)}); err != nil {
+		if err := s.send(&frame.Delivery{
+			Offset: b.Offset, Messages: b.Messages, Time: b.Time, Attempt: b.Attempt,
+			Gap: (*frame.Range)(b.Gap),
+		}); err != nil {
 			s.feed.Return(b.Count)
 			return err
 		}
@@ -196,7 +198,8 @@ func (s *subscription) take(ctx context.Context, m *pb.SubscribeRequest) error {
 		if does.Nack.GetDelay() < 0 {
 			return status.Errorf(status.InvalidArgument, "a nack's delay must not be negative")
 		}
-		return s.acks.add(ctx, ack{ranges: ranges, back: true, reason: does.Nack.GetReason(), delay: does.Nack.GetDelay()})
+		return s.acks.add(ctx,
+			ack{ranges: ranges, back: true, reason: does.Nack.GetReason(), delay: does.Nack.GetDelay()})
 	case *pb.SubscribeRequest_Start:
 		return status.Errorf(status.InvalidArgument, "a subscription starts once: open another stream")
 	}
@@ -206,12 +209,14 @@ func (s *subscription) take(ctx context.Context, m *pb.SubscribeRequest) error {
 // ranged is ranges as they come, each the right way round.
 func ranged(in []*pb.Range) ([]broker.Range, error) {
 	if len(in) > acksLimit {
-		return nil, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), acksLimit)
+		return nil, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in),
+			acksLimit)
 	}
 	out := make([]broker.Range, len(in))
 	for i, r := range in {
 		if r.GetLast() < r.GetFirst() {
-			return nil, status.Errorf(status.InvalidArgument, "range %d to %d is the wrong way round", r.GetFirst(), r.GetLast())
+			return nil, status.Errorf(status.InvalidArgument, "range %d to %d is the wrong way round", r.GetFirst(),
+				r.GetLast())
 		}
 		out[i] = broker.Range{First: r.GetFirst(), Last: r.GetLast()}
 	}

@@ -84,8 +84,10 @@ func fill(t *testing.T, b broker.Broker, n int) {
 		for j := i; j < min(i+10, n); j++ {
 			all = append(all, fmt.Sprint(j))
 		}
-		if v := brokertest.Publish(patient(t), b, broker.Run{Topic: "t", Messages: brokertest.Messages(all...),
-			Count: len(all)}); v.Err != nil {
+		if v := brokertest.Publish(patient(t), b, broker.Run{
+			Topic: "t", Messages: brokertest.Messages(all...),
+			Count: len(all),
+		}); v.Err != nil {
 			t.Fatal(v.Err)
 		}
 	}
@@ -116,7 +118,10 @@ func TestCredit(t *testing.T) {
 	}
 
 	// A credit beyond all numbers is no overflow.
-	call = subscribe(t, s, &pb.Start{Topic: "t", From: &pb.Start_Offset{Offset: 90}, Credit: &pb.Credit{Bytes: 1<<64 - 1}})
+	call = subscribe(t, s, &pb.Start{
+		Topic: "t", From: &pb.Start_Offset{Offset: 90},
+		Credit: &pb.Credit{Bytes: 1<<64 - 1},
+	})
 	ask(t, call, credit(0, 1<<64-1))
 	take(t, call, 90, 10)
 	// The live frame says from where to go on.
@@ -197,14 +202,20 @@ func TestSubscribeRefusals(t *testing.T) {
 		{"no group's name", []*pb.SubscribeRequest{
 			started(&pb.Start{Topic: "t", From: &pb.Start_Group{Group: hermes.Replay}}),
 		}, codes.InvalidArgument},
-		{"too much in flight", []*pb.SubscribeRequest{started(&pb.Start{Topic: "t", InFlight: 1 << 31})},
-			codes.InvalidArgument},
+		{
+			"too much in flight",
+			[]*pb.SubscribeRequest{started(&pb.Start{Topic: "t", InFlight: 1 << 31})},
+			codes.InvalidArgument,
+		},
 		{"a second start", []*pb.SubscribeRequest{plain, plain}, codes.InvalidArgument},
 		{"a frame that is nothing", []*pb.SubscribeRequest{plain, {}}, codes.InvalidArgument},
 		{"an ack without a group", []*pb.SubscribeRequest{plain, acked(0, 0)}, codes.InvalidArgument},
 		{"a range the wrong way round", []*pb.SubscribeRequest{group, acked(1, 0)}, codes.InvalidArgument},
-		{"a delay below 0", []*pb.SubscribeRequest{group, {Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Delay: -1}}}},
-			codes.InvalidArgument},
+		{
+			"a delay below 0",
+			[]*pb.SubscribeRequest{group, {Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Delay: -1}}}},
+			codes.InvalidArgument,
+		},
 	} {
 		call, err := pb.NewHermesClient(s.conn).Subscribe(patient(t))
 		if err != nil {
@@ -262,7 +273,8 @@ func TestFeedFails(t *testing.T) {
 			return f, err
 		}}
 		s := serve(t, b, api.Options{})
-		call := subscribe(t, s, &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}, Credit: &pb.Credit{Messages: 1}})
+		call := subscribe(t, s,
+			&pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}, Credit: &pb.Credit{Messages: 1}})
 		_ = call.Send(acked(0, 0)) // the stream may have ended already
 		d, err := call.Recv()
 		if f.ack == nil && err == nil && d.GetSettled() == 1 { // the ack went well before the feed failed
@@ -287,7 +299,10 @@ func TestLateAck(t *testing.T) {
 	fill(t, m, 2)
 	b := &faulty{Broker: m, subscribe: func(ctx context.Context, start broker.Start) (broker.Feed, error) {
 		feed, err := m.Subscribe(ctx, start)
-		return &failing{Feed: feed, ack: &broker.LateError{Ranges: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}},
+		return &failing{
+				Feed: feed,
+				ack:  &broker.LateError{Ranges: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}},
+			},
 			err
 	}}
 	s := serve(t, b, api.Options{})
@@ -299,7 +314,8 @@ func TestLateAck(t *testing.T) {
 	for _, r := range d.GetLate() {
 		late = append(late, broker.Range{First: r.GetFirst(), Last: r.GetLast()})
 	}
-	if err != nil || d.GetSettled() != 1 || !slices.Equal(late, []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}) {
+	if err != nil || d.GetSettled() != 1 ||
+		!slices.Equal(late, []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}) {
 		t.Errorf("%v, %v", d, err)
 	}
 	ask(t, call, &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Credit{Credit: &pb.Credit{Messages: 1}}})

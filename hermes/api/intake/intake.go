@@ -342,7 +342,8 @@ func (i *Intake) Full() error {
 // stalled is the error of a request that was ended in favour of others.
 func (i *Intake) stalled() error {
 	return status.Errorf(status.ResourceExhausted,
-		"less than %d bytes came of the request in %v while others waited for room: requests under way may hold %d bytes "+
+		"less than %d bytes came of the request in %v while others waited for room: requests under way may hold "+
+			"%d bytes "+
 			"at the node "+
 			"(--request-bytes)", pace, i.stall, i.total)
 }

@@ -115,8 +115,9 @@ func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, 
 
 // ErrElsewhere is what an API says of a subscription that a member has: nothing was done, and there it can be.
 func ErrElsewhere(m broker.Member) error {
-	return status.Errorf(status.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: "+
-		"send them to %s", m.ID, m.HTTP)
+	return status.Errorf(status.Unavailable,
+		"node %d delivers this subscription and alone takes its acknowledgements: "+
+			"send them to %s", m.ID, m.HTTP)
 }
 
 // Gone is what an acknowledgement says whose feed ended between Find and its use: to the

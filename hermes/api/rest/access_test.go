@@ -27,12 +27,16 @@ func TestPolicy(t *testing.T) {
 	}
 	m := memory(t)
 	var caller access.Principal
-	s := start(t, rest.Config{Broker: access.Wrap(m, policy), Access: policy, Token: "counts no more",
+	s := start(t, rest.Config{
+		Broker: access.Wrap(m, policy), Access: policy, Token: "counts no more",
 		Mounts: map[string]func(context.Context) http.Handler{
 			"/graphql": func(context.Context) http.Handler {
-				return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { caller, _ = access.From(r.Context()) })
+				return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					caller, _ = access.From(r.Context())
+				})
 			},
-		}})
+		},
+	})
 	s.memory = m
 	for _, topic := range []string{"orders", "other"} {
 		open := start(t, rest.Config{Broker: m})

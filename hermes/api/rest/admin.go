@@ -329,7 +329,8 @@ func (c *call) cluster(s broker.Status, err error) error {
 		return err
 	}
 	shown := clusterJSON{
-		Node: strconv.FormatUint(s.Node, 10), Term: s.Term, Committed: s.Committed, Applied: s.Applied, Unready: s.Unready,
+		Node: strconv.FormatUint(s.Node, 10), Term: s.Term, Committed: s.Committed, Applied: s.Applied,
+		Unready: s.Unready,
 		Members: []memberJSON{},
 	}
 	if s.Leader != 0 {
@@ -376,8 +377,10 @@ func (c *call) join() error {
 		return status.Errorf(status.InvalidArgument,
 			"peer is missing: give the address at which other nodes reach the new one")
 	}
-	return c.cluster(c.broker.Join(c.ctx, broker.Member{ID: id, Name: body.Name, Peer: body.Peer, GRPC: body.GRPC,
-		HTTP: body.HTTP}))
+	return c.cluster(c.broker.Join(c.ctx, broker.Member{
+		ID: id, Name: body.Name, Peer: body.Peer, GRPC: body.GRPC,
+		HTTP: body.HTTP,
+	}))
 }
 
 // member reads the id in the path of a call without a body.

@@ -22,7 +22,8 @@ func TestTopics(t *testing.T) {
 	s.want(put("a", body), 200, `"name":"a"`)
 	s.want(put("a", `{}`), 409, "conflict")
 	s.topic("b")
-	s.want(s.ask("PATCH", "/v1/topics/b", `{"retention_bytes":5}`, "Content-Type", kindJSON), 200, `"retention_bytes":5`)
+	s.want(s.ask("PATCH", "/v1/topics/b", `{"retention_bytes":5}`, "Content-Type", kindJSON), 200,
+		`"retention_bytes":5`)
 	s.put("b", "x")
 	s.want(s.ask("GET", "/v1/topics/b?linearizable=true", ""), 200, `"first":0,"next":1`)
 	s.topic("ba")
@@ -123,13 +124,16 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	const large = 1<<63 + 1 // beyond what JSON numbers hold
 	var joined broker.Member
-	status := broker.Status{Node: large, Leader: large, Term: 3, Committed: 9, Applied: 8, Unready: "no room",
-		Members: []broker.Member{{ID: large, Name: "a", Leader: true, HTTP: "x:1"}, {ID: 2, Learner: true}}}
+	status := broker.Status{
+		Node: large, Leader: large, Term: 3, Committed: 9, Applied: 8, Unready: "no room",
+		Members: []broker.Member{{ID: large, Name: "a", Leader: true, HTTP: "x:1"}, {ID: 2, Learner: true}},
+	}
 	b := &scripted{Broker: memory(t), status: &status, join: func(m broker.Member) { joined = m }}
 	s := start(t, rest.Config{Broker: b})
 	s.want(s.ask("GET", "/v1/cluster", ""), 200,
 		`{"node":"9223372036854775809","leader":"9223372036854775809","term":3,"committed":9,"applied":8,"unready":"no room","members":[{"id":"9223372036854775809"`)
-	s.want(s.post("/v1/cluster/members", `{"id":"9223372036854775809","name":"n","peer":"p:1","grpc":"g:1","http":"h:1"}`),
+	s.want(s.post("/v1/cluster/members",
+		`{"id":"9223372036854775809","name":"n","peer":"p:1","grpc":"g:1","http":"h:1"}`),
 		200, "")
 	if joined != (broker.Member{ID: large, Name: "n", Peer: "p:1", GRPC: "g:1", HTTP: "h:1"}) {
 		t.Errorf("%+v", joined)

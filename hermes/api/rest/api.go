@@ -94,7 +94,8 @@ func New(config Config) (*API, error) {
 	for _, origin := range config.Origins {
 		at, err := url.Parse(origin)
 		if err != nil || at.Host == "" || at.Scheme+"://"+at.Host != origin {
-			return nil, status.Errorf(status.InvalidArgument, "%q is no origin: write https://example.com, without a path",
+			return nil, status.Errorf(status.InvalidArgument,
+				"%q is no origin: write https://example.com, without a path",
 				origin)
 		}
 	}

@@ -160,7 +160,8 @@ func unreadable(err error) error {
 	case errors.As(err, &coded):
 		return coded
 	case errors.As(err, &kind):
-		return status.Errorf(status.InvalidArgument, "the body has a %s where it may not be: %.100s", kind.Value, kind.Field)
+		return status.Errorf(status.InvalidArgument, "the body has a %s where it may not be: %.100s", kind.Value,
+			kind.Field)
 	case errors.As(err, &syntax):
 		return status.Errorf(status.InvalidArgument, "the body is not JSON: byte %d", syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -115,7 +115,8 @@ func FuzzMessages(f *testing.F) {
 			t.Fatal(err)
 		}
 		got, err := rest.ReadMessage(back)
-		if err != nil || !bytes.Equal(got.Payload, payload) || !bytes.Equal(got.Key, key) || got.Headers[0].Name != name ||
+		if err != nil || !bytes.Equal(got.Payload, payload) || !bytes.Equal(got.Key, key) ||
+			got.Headers[0].Name != name ||
 			!bytes.Equal(got.Headers[0].Value, value) {
 			t.Fatalf("%q comes back as %q, %v", m, got, err)
 		}
@@ -124,8 +125,10 @@ func FuzzMessages(f *testing.F) {
 
 // A body either is read as encoding/json reads it, unaltered, or is refused by a code.
 func FuzzJSON(f *testing.F) {
-	for _, text := range []string{`{"payload":"\ud83d\ude00"}`, `{"payload":"\ud800x"}`, `{"payload_base64":"AA=="}`,
-		`{"headers":[{}]}`, "{} ", "[", `{"payload":"\\ud800"}`} {
+	for _, text := range []string{
+		`{"payload":"\ud83d\ude00"}`, `{"payload":"\ud800x"}`, `{"payload_base64":"AA=="}`,
+		`{"headers":[{}]}`, "{} ", "[", `{"payload":"\\ud800"}`,
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -37,7 +37,8 @@ func (c *call) handOn(address string, body ackJSON) (done bool, err error) {
 	road := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
 	reply, err := road.RoundTrip(ask)
 	if err != nil {
-		c.config.Log.WarnContext(c.ctx, "another node's API cannot be asked: the caller is sent there", "address", address,
+		c.config.Log.WarnContext(c.ctx, "another node's API cannot be asked: the caller is sent there", "address",
+			address,
 			"why", err)
 		return false, nil
 	}

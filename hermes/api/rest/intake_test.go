@@ -33,7 +33,8 @@ func TestChunkedBodiesTakeWhatCame(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		fmt.Fprintf(conn, "POST /v1/topics/t/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+		fmt.Fprintf(conn, "POST /v1/topics/t/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+			"application/json\r\n"+
 			"Transfer-Encoding: chunked\r\n\r\n5\r\n{\"pay\r\n")
 	}
 	client := server.Client()
@@ -43,7 +44,8 @@ func TestChunkedBodiesTakeWhatCame(t *testing.T) {
 		all.Go(func() {
 			for range 3 {
 				body := bufio.NewReader(bytes.NewReader(bytes.Repeat([]byte("x"), 600<<10))) // of no known length
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/topics/t/messages", body)
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+					server.URL+"/v1/topics/t/messages", body)
 				if err != nil {
 					t.Error(err)
 					return

@@ -39,8 +39,10 @@ var loadSpec = sync.OnceValues(func() (*specification, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &specification{document: document.(map[string]any), compiler: jsonschema.NewCompiler(),
-		schemas: map[string]*jsonschema.Schema{}, asked: map[string]bool{}}
+	s := &specification{
+		document: document.(map[string]any), compiler: jsonschema.NewCompiler(),
+		schemas: map[string]*jsonschema.Schema{}, asked: map[string]bool{},
+	}
 	s.compiler.AssertFormat()
 	loaded = s
 	return s, s.compiler.AddResource("door.json", document)

@@ -46,8 +46,10 @@ func TestOriginHint(t *testing.T) {
 	t.Parallel()
 	b := &scripted{Broker: memory(t), leader: &broker.Member{ID: 9, HTTP: "n9:8080"}}
 	s := start(t, rest.Config{Broker: b})
-	for target, body := range map[string]string{"/publish": `{"topic":"t","payload":"x"}`,
-		"/publish/batch": `{"topic":"t","payloads":["x"]}`} {
+	for target, body := range map[string]string{
+		"/publish":       `{"topic":"t","payload":"x"}`,
+		"/publish/batch": `{"topic":"t","payloads":["x"]}`,
+	} {
 		if a := s.want(s.post(target, body), 200, ""); a.header.Get("X-Leader-Hint") != "n9:8080" {
 			t.Errorf("%v", a.header)
 		}
@@ -116,8 +118,10 @@ func TestOriginCluster(t *testing.T) {
 		joined != (broker.Member{ID: 3, Name: "node-3", Peer: "hermes-3:6000"}) {
 		t.Errorf("%q, %+v", a.body, joined)
 	}
-	for _, body := range []string{`{}`, `{"node_id":"node-3"}`, `{"node_id":"node","raft_addr":"a:1"}`,
-		`{"node_id":"node-0","raft_addr":"a:1"}`, `{"node_id":"n99999999999999999999","raft_addr":"a:1"}`} {
+	for _, body := range []string{
+		`{}`, `{"node_id":"node-3"}`, `{"node_id":"node","raft_addr":"a:1"}`,
+		`{"node_id":"node-0","raft_addr":"a:1"}`, `{"node_id":"n99999999999999999999","raft_addr":"a:1"}`,
+	} {
 		s.want(s.post("/join", body), 400, "invalid_argument")
 	}
 	s.want(s.post("/publish/batch", `{"topic":"t","payloads":["a","b"]}`), 200, "")
@@ -159,7 +163,8 @@ func TestOriginTakesCurlsType(t *testing.T) {
 			{"Sec-Fetch-Site", "same-site", "Origin", "http://other.localhost"},
 		} {
 			for _, kind := range []string{form, "text/plain", "application/json"} {
-				s.want(s.ask("POST", path, body, append([]string{"Content-Type", kind}, header...)...), 403, "permission_denied")
+				s.want(s.ask("POST", path, body, append([]string{"Content-Type", kind}, header...)...), 403,
+					"permission_denied")
 			}
 		}
 		// The form of a page that is too old to name its origin.

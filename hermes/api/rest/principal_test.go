@@ -85,7 +85,8 @@ func TestAccess(t *testing.T) {
 	})
 	ask := func(who, method, path, body string) *http.Response {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+l.Addr().String()+path, strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+l.Addr().String()+path,
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,8 +119,10 @@ func TestAccess(t *testing.T) {
 	for _, open := range []string{"/v1/health/live", "/v1/health/ready", "/v1/openapi.json"} {
 		want("", "GET", open, "", 200, "")
 	}
-	for _, path := range []string{"/v1/topics", "/v1/cluster", "/status", "/graphql", "/v1/topics/t/events",
-		"/subscribe?topic=t"} {
+	for _, path := range []string{
+		"/v1/topics", "/v1/cluster", "/status", "/graphql", "/v1/topics/t/events",
+		"/subscribe?topic=t",
+	} {
 		want("", "GET", path, "", 401, "token")
 		want("stranger", "GET", path, "", 401, "token")
 	}
@@ -127,7 +130,8 @@ func TestAccess(t *testing.T) {
 	want("a", "POST", "/v1/topics/t/messages", `{"payload":"x"}`, 200, "offset")
 	want("a", "POST", "/v1/topics/u/messages", `{"payload":"x"}`, 403, "permission_denied")
 	want("b", "POST", "/publish", `{"topic":"u","payload":"x"}`, 403, "")
-	want("a", "POST", "/v1/topics/t/messages", `{"messages":[{"payload":"x"},{"payload":"y"}]}`, 429, "resource_exhausted")
+	want("a", "POST", "/v1/topics/t/messages", `{"messages":[{"payload":"x"},{"payload":"y"}]}`, 429,
+		"resource_exhausted")
 	want("b", "DELETE", "/v1/topics/t", "", 403, "permission_denied")
 	want("b", "POST", "/v1/cluster/leader", `{"to":"1"}`, 403, "")
 	want("a", "GET", "/v1/topics/u", "", 403, "permission_denied")

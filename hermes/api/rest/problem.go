@@ -103,7 +103,8 @@ func (p problem) encode() []byte {
 func (c *call) fail(err error) {
 	p := problemOf(err, c.leader(c.ctx))
 	if p.Status == http.StatusInternalServerError {
-		c.config.Log.ErrorContext(c.ctx, "request failed", "method", c.request.Method, "route", c.route.path, "error", err)
+		c.config.Log.ErrorContext(c.ctx, "request failed", "method", c.request.Method, "route", c.route.path, "error",
+			err)
 	}
 	h := c.writer.Header()
 	if p.Leader != "" {

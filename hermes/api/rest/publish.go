@@ -70,7 +70,8 @@ func checked(run broker.Run) (broker.Run, error) {
 		return run, err
 	}
 	if run.Producer == 0 && run.Sequence != 0 || run.Producer != 0 && run.Sequence == 0 {
-		return run, status.Errorf(status.InvalidArgument, "producer and sequence come together: both from 1, or neither")
+		return run, status.Errorf(status.InvalidArgument,
+			"producer and sequence come together: both from 1, or neither")
 	}
 	var err error
 	run.Count, err = record.Check(run.Messages)

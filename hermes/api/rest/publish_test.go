@@ -56,18 +56,28 @@ func TestForms(t *testing.T) {
 		header          []string
 		want            []hermes.Message
 	}{
-		{"a text", kindJSON, `{"payload":"a+b & c % \u0000 😀"}`, nil,
-			[]hermes.Message{{Payload: []byte("a+b & c % \x00 😀")}}},
+		{
+			"a text", kindJSON, `{"payload":"a+b & c % \u0000 😀"}`, nil,
+			[]hermes.Message{{Payload: []byte("a+b & c % \x00 😀")}},
+		},
 		{"an empty text", kindJSON, `{"payload":""}`, nil, []hermes.Message{{}}},
 		{"bytes", kindJSON, `{"payload_base64":"/wA="}`, nil, []hermes.Message{{Payload: []byte{0xff, 0}}}},
 		{
 			"key and headers", kindJSON + "; charset=utf-8",
 			`{"payload":"p","key_base64":"/w==","headers":[{"name":"h","value":"v"},{"name":"h","value_base64":"/w=="},{"name":"e"}]}`, nil,
-			[]hermes.Message{{Payload: []byte("p"), Key: []byte{0xff}, Headers: []hermes.Header{{Name: "h", Value: []byte("v")},
-				{Name: "h", Value: []byte{0xff}}, {Name: "e"}}}},
+			[]hermes.Message{{
+				Payload: []byte("p"), Key: []byte{0xff},
+				Headers: []hermes.Header{
+					{Name: "h", Value: []byte("v")},
+					{Name: "h", Value: []byte{0xff}},
+					{Name: "e"},
+				},
+			}},
 		},
-		{"a run", kindJSON, `{"messages":[{"payload":"1"},{"payload":"2","key":"k"}]}`, nil,
-			[]hermes.Message{{Payload: []byte("1")}, {Payload: []byte("2"), Key: []byte("k")}}},
+		{
+			"a run", kindJSON, `{"messages":[{"payload":"1"},{"payload":"2","key":"k"}]}`, nil,
+			[]hermes.Message{{Payload: []byte("1")}, {Payload: []byte("2"), Key: []byte("k")}},
+		},
 		{"octets", kindBytes, "\x00\xff\r\n", nil, []hermes.Message{{Payload: []byte("\x00\xff\r\n")}}},
 		{"no octets", kindBytes, "", nil, []hermes.Message{{}}},
 		{
@@ -77,10 +87,14 @@ func TestForms(t *testing.T) {
 				{Name: "a=", Value: []byte("1\x00")}, {Name: "b"},
 			}}},
 		},
-		{"protobuf", kindProto, "\x12\x03\x0a\x011\x12\x00\x12\x06\x0a\x012\x12\x01k", nil,
-			[]hermes.Message{{Payload: []byte("1")}, {}, {Payload: []byte("2"), Key: []byte("k")}}},
-		{"protobuf by its other name", "application/x-protobuf", "\x12\x03\x0a\x011", nil,
-			[]hermes.Message{{Payload: []byte("1")}}},
+		{
+			"protobuf", kindProto, "\x12\x03\x0a\x011\x12\x00\x12\x06\x0a\x012\x12\x01k", nil,
+			[]hermes.Message{{Payload: []byte("1")}, {}, {Payload: []byte("2"), Key: []byte("k")}},
+		},
+		{
+			"protobuf by its other name", "application/x-protobuf", "\x12\x03\x0a\x011", nil,
+			[]hermes.Message{{Payload: []byte("1")}},
+		},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +103,8 @@ func TestForms(t *testing.T) {
 			if strings.Contains(c.kind, ";") || strings.Contains(c.kind, "x-") {
 				s.spec = undescribed() // the description names types alone
 			}
-			a := s.want(s.ask("POST", "/v1/topics/t/messages", c.body, append(c.header, "Content-Type", c.kind)...), 200,
+			a := s.want(s.ask("POST", "/v1/topics/t/messages", c.body, append(c.header, "Content-Type", c.kind)...),
+				200,
 				`"offset":0,`)
 			if !strings.Contains(a.body, fmt.Sprintf(`{"count":%d,`, len(c.want))) {
 				t.Errorf("verdict %s", a.body)
@@ -138,8 +153,10 @@ func TestIdempotent(t *testing.T) {
 	s.want(s.post("/v1/publish", `{"runs":[{"topic":"t","producer":"`+id+
 		`","sequence":1,"messages":[{"payload":"a"}]},{"topic":"t","producer":"`+id+
 		`","sequence":2,"messages":[{"payload":"b"}]}]}`), 200, `"duplicate":true`)
-	for _, query := range []string{"producer=" + id, "sequence=1", "producer=0&sequence=1", "producer=-1&sequence=1",
-		"producer=" + id + "&sequence=0"} {
+	for _, query := range []string{
+		"producer=" + id, "sequence=1", "producer=0&sequence=1", "producer=-1&sequence=1",
+		"producer=" + id + "&sequence=0",
+	} {
 		s.want(s.ask("POST", "/v1/topics/t/messages?"+query, "a", "Content-Type", kindBytes), 400, "invalid_argument")
 	}
 	if got := s.stored("t"); len(got) != 2 {
@@ -184,7 +201,8 @@ func TestBatchTellsEach(t *testing.T) {
 	s.spec = undescribed() // which lets none of these pass
 	for i, bad := range []string{
 		`{"topic":"t","messages":[]}`, `{"topic":"a\u0000b","messages":[{"payload":"1"}]}`,
-		`{"topic":"t","mode":"3","messages":[{"payload":"1"}]}`, `{"topic":"t","producer":"x","messages":[{"payload":"1"}]}`,
+		`{"topic":"t","mode":"3","messages":[{"payload":"1"}]}`,
+		`{"topic":"t","producer":"x","messages":[{"payload":"1"}]}`,
 	} {
 		s.want(s.post("/v1/publish", `{"runs":[`+bad+`,{"topic":"t","messages":[{"payload":"1"}]}]}`), 207,
 			`"code":"invalid_argument"`)
@@ -210,28 +228,40 @@ func TestPublishRefuses(t *testing.T) {
 		{"a topic that is not there", "/v1/topics/none/messages", kindBytes, "x", 404, "not_found"},
 		{"a name with a NUL", "/v1/topics/a%00b/messages", kindBytes, "x", 400, "invalid_argument"},
 		{"a name with a slash", "/v1/topics/a%2Fb/messages", kindBytes, "x", 400, "invalid_argument"},
-		{"a name that is too long", "/v1/topics/" + strings.Repeat("x", 250) + "/messages", kindBytes, "x", 400,
-			"invalid_argument"},
+		{
+			"a name that is too long", "/v1/topics/" + strings.Repeat("x", 250) + "/messages", kindBytes, "x", 400,
+			"invalid_argument",
+		},
 		{"an unknown parameter", to + "?modes=eventual", kindBytes, "x", 400, "invalid_argument"},
 		{"a parameter twice", to + "?mode=eventual&mode=consistent", kindBytes, "x", 400, "invalid_argument"},
 		{"a broken escape", to + "?mode=%zz", kindBytes, "x", 400, "invalid_argument"},
 		{"octets beyond the limit", to, kindBytes, long, 413, "invalid_argument"},
 		{"a text beyond the limit", to, kindJSON, `{"payload":"` + long + `"}`, 400, "invalid_argument"},
-		{"a body beyond the limit", to, kindJSON, `{"payload":"` + strings.Repeat("x", rest.JSONLimit) + `"}`, 413,
-			"invalid_argument"},
+		{
+			"a body beyond the limit", to, kindJSON, `{"payload":"` + strings.Repeat("x", rest.JSONLimit) + `"}`, 413,
+			"invalid_argument",
+		},
 		{"a run beyond the limit", to, kindProto, strings.Repeat("x", hermes.RunLimit+1), 413, "invalid_argument"},
 		{"too many messages", to, kindProto, strings.Repeat("\x12\x00", hermes.RunMessages+1), 400, "invalid_argument"},
-		{"too many messages in JSON", to, kindJSON, `{"messages":[` + strings.Repeat(`{"payload":""},`, hermes.RunMessages) +
-			`{"payload":""}]}`, 400, "invalid_argument"},
-		{"too many values", to, kindJSON, `{"messages":[` + strings.Repeat(`{},`, rest.ValueLimit) + `{}]}`, 400,
-			"invalid_argument"},
+		{
+			"too many messages in JSON", to, kindJSON,
+			`{"messages":[` + strings.Repeat(`{"payload":""},`, hermes.RunMessages) +
+				`{"payload":""}]}`, 400, "invalid_argument",
+		},
+		{
+			"too many values", to, kindJSON, `{"messages":[` + strings.Repeat(`{},`, rest.ValueLimit) + `{}]}`, 400,
+			"invalid_argument",
+		},
 		{"no messages", to, kindJSON, `{"messages":[]}`, 400, "invalid_argument"},
 		{"an empty run", to, kindProto, "", 400, "invalid_argument"},
 		{"no run", to, kindProto, "\x0a\x01t\x12\x00", 400, "invalid_argument"},
 		{"a cut run", to, kindProto, "\x12\x05\x0a\x03a", 400, "invalid_argument"},
 		{"no payload", to, kindJSON, `{"key":"k"}`, 400, "invalid_argument"},
 		{"two payloads", to, kindJSON, `{"payload":"a","payload_base64":"YQ=="}`, 400, "invalid_argument"},
-		{"a message and messages", to, kindJSON, `{"payload":"a","messages":[{"payload":"a"}]}`, 400, "invalid_argument"},
+		{
+			"a message and messages", to, kindJSON, `{"payload":"a","messages":[{"payload":"a"}]}`, 400,
+			"invalid_argument",
+		},
 		{"an unknown field", to, kindJSON, `{"payload":"a","ttl":1}`, 400, "invalid_argument"},
 		{"half a character", to, kindJSON, `{"payload":"\ud800"}`, 400, "invalid_argument"},
 		{"no UTF-8", to, kindJSON, "{\"payload\":\"\xff\"}", 400, "invalid_argument"},
@@ -241,8 +271,11 @@ func TestPublishRefuses(t *testing.T) {
 		{"something behind", to, kindJSON, `{"payload":"a"} {}`, 400, "invalid_argument"},
 		{"nothing", to, kindJSON, ``, 400, "invalid_argument"},
 		{"a header without a name", to, kindJSON, `{"payload":"a","headers":[{"value":"v"}]}`, 400, "invalid_argument"},
-		{"a key that is too long", to, kindJSON, `{"payload":"a","key":"` + strings.Repeat("k", hermes.KeyLimit+1) + `"}`,
-			400, "invalid_argument"},
+		{
+			"a key that is too long", to, kindJSON,
+			`{"payload":"a","key":"` + strings.Repeat("k", hermes.KeyLimit+1) + `"}`,
+			400, "invalid_argument",
+		},
 		{"another type", to, "text/plain", "x", 415, "invalid_argument"},
 		{"no type", to, "", "x", 415, "invalid_argument"},
 		{"a type that is none", to, "a;;", "x", 415, "invalid_argument"},
@@ -253,8 +286,14 @@ func TestPublishRefuses(t *testing.T) {
 			t.Errorf("%s: %d %.200s; want %d %s", c.why, a.status, a.body, c.status, c.code)
 		}
 	}
-	for _, header := range [][2]string{{"Hermes-Key", "%"}, {"Hermes-Header", "x"}, {"Hermes-Header", "%zz=1"},
-		{"Hermes-Header", "=1"}, {"Call-Timeout-Ms", "x"}, {"Call-Timeout-Ms", "300001"}} {
+	for _, header := range [][2]string{
+		{"Hermes-Key", "%"},
+		{"Hermes-Header", "x"},
+		{"Hermes-Header", "%zz=1"},
+		{"Hermes-Header", "=1"},
+		{"Call-Timeout-Ms", "x"},
+		{"Call-Timeout-Ms", "300001"},
+	} {
 		s.want(s.ask("POST", to, "x", "Content-Type", kindBytes, header[0], header[1]), 400, "invalid_argument")
 	}
 	if a := s.ask("PUT", to, "x"); a.status != 405 || a.header.Get("Allow") != "POST" {
@@ -334,7 +373,8 @@ func TestFailures(t *testing.T) {
 	var verdict error
 	leader := broker.Member{ID: 7, HTTP: "10.0.0.7:8080"}
 	b := &scripted{Broker: memory(t), leader: &leader, publish: func(_ context.Context, _ broker.Run,
-		done func(broker.Verdict)) {
+		done func(broker.Verdict),
+	) {
 		done(broker.Verdict{Err: verdict})
 	}}
 	s := start(t, rest.Config{Broker: b})
@@ -346,7 +386,8 @@ func TestFailures(t *testing.T) {
 	}
 	for _, code := range status.Codes() {
 		verdict = status.Errorf(code, "said \xff\"so\"")
-		a := s.want(s.ask("POST", "/v1/topics/t/messages", "x", "Content-Type", kindBytes), statuses[code], code.String())
+		a := s.want(s.ask("POST", "/v1/topics/t/messages", "x", "Content-Type", kindBytes), statuses[code],
+			code.String())
 		if got := read[struct{ Detail, Leader string }](s, a); got.Detail != "said \uFFFD\"so\"" ||
 			(got.Leader != "") != (code == status.Unavailable) {
 			t.Errorf("%s: %+v", code, got)
@@ -378,14 +419,17 @@ func TestDeadlineReachesTheBroker(t *testing.T) {
 		done(broker.Verdict{Count: 1})
 	}}
 	s := start(t, rest.Config{Broker: b})
-	for text, most := range map[string]time.Duration{"": rest.CallTime, "250000": 250 * time.Second,
-		"60000": time.Minute} {
+	for text, most := range map[string]time.Duration{
+		"": rest.CallTime, "250000": 250 * time.Second,
+		"60000": time.Minute,
+	} {
 		var header []string
 		if text != "" {
 			header = []string{"Call-Timeout-Ms", text}
 		}
 		left = 0
-		s.want(s.ask(http.MethodPost, "/v1/topics/t/messages", "x", append(header, "Content-Type", kindBytes)...), 200, "")
+		s.want(s.ask(http.MethodPost, "/v1/topics/t/messages", "x", append(header, "Content-Type", kindBytes)...),
+			200, "")
 		if left <= most-30*time.Second || left > most {
 			t.Errorf("%q: %v left, want about %v", text, left, most)
 		}

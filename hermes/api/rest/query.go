@@ -107,7 +107,8 @@ func (q *query) done() error {
 		return q.err
 	}
 	for name := range q.values {
-		return status.Errorf(status.InvalidArgument, "query parameter %.64q is not known here: see /v1/openapi.json", name)
+		return status.Errorf(status.InvalidArgument, "query parameter %.64q is not known here: see /v1/openapi.json",
+			name)
 	}
 	return nil
 }

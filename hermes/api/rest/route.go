@@ -145,7 +145,8 @@ func (c *call) answer() error {
 	}
 	one, variables := c.routes.find(r.URL.EscapedPath())
 	if one == nil {
-		return refuse(http.StatusNotFound, status.Unimplemented, "there is nothing at this address: see /v1/openapi.json")
+		return refuse(http.StatusNotFound, status.Unimplemented,
+			"there is nothing at this address: see /v1/openapi.json")
 	}
 	c.route, c.variables = one, variables
 	if !one.open {
@@ -190,7 +191,8 @@ func (c *call) callTime() (time.Duration, error) {
 	}
 	millis, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || time.Duration(millis)*time.Millisecond > CallTimeMax {
-		return 0, status.Errorf(status.InvalidArgument, "header %s is %.40q; want milliseconds, at most %d", headerTimeout,
+		return 0, status.Errorf(status.InvalidArgument, "header %s is %.40q; want milliseconds, at most %d",
+			headerTimeout,
 			text, CallTimeMax.Milliseconds())
 	}
 	return time.Duration(millis) * time.Millisecond, nil

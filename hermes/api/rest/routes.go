@@ -29,7 +29,8 @@ func routes() []*route {
 		{path: "/v1/producers", methods: methods{"POST": (*call).openProducer}},
 		{path: "/v1/topics", methods: methods{"GET": (*call).listTopics}},
 		{path: "/v1/topics/{topic}", methods: methods{
-			"GET": (*call).getTopic, "PUT": (*call).createTopic, "PATCH": (*call).configureTopic, "DELETE": (*call).deleteTopic,
+			"GET": (*call).getTopic, "PUT": (*call).createTopic, "PATCH": (*call).configureTopic,
+			"DELETE": (*call).deleteTopic,
 		}},
 		{path: "/v1/topics/{topic}/groups", methods: methods{"GET": (*call).listGroups}},
 		{path: "/v1/topics/{topic}/groups/{group}", methods: methods{
@@ -66,7 +67,8 @@ func (c *call) accepts(mediaType string) error {
 			return nil
 		}
 	}
-	return refuse(http.StatusNotAcceptable, status.InvalidArgument, "nothing in Accept %.100q is known here: %s", accept,
+	return refuse(http.StatusNotAcceptable, status.InvalidArgument, "nothing in Accept %.100q is known here: %s",
+		accept,
 		mediaType)
 }
 
@@ -114,8 +116,9 @@ func (c *call) ready() error {
 			return err
 		}
 		open, limit := h.Files()
-		c.send(http.StatusOK, mediaJSON, fmt.Appendf(nil, `{"status":"ready","open_files":%d,"open_files_limit":%d}`, open,
-			limit))
+		c.send(http.StatusOK, mediaJSON,
+			fmt.Appendf(nil, `{"status":"ready","open_files":%d,"open_files_limit":%d}`, open,
+				limit))
 		return nil
 	}
 	c.send(http.StatusOK, mediaJSON, []byte(`{"status":"ready"}`))

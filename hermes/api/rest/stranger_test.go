@@ -17,11 +17,22 @@ func TestToken(t *testing.T) {
 	mounted := func(context.Context) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	}
-	s := start(t, rest.Config{Token: "secret", Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted}})
-	for _, shown := range []string{"", "Bearer ", "Bearer secret2", "Bearer secre", "Basic secret", "secret",
-		"bearer secret"} {
-		for _, c := range [][2]string{{"POST", "/v1/publish"}, {"GET", "/v1/topics"}, {"GET", "/subscribe?topic=t"},
-			{"POST", "/join"}, {"GET", "/status"}, {"POST", "/graphql"}} {
+	s := start(t, rest.Config{
+		Token:  "secret",
+		Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted},
+	})
+	for _, shown := range []string{
+		"", "Bearer ", "Bearer secret2", "Bearer secre", "Basic secret", "secret",
+		"bearer secret",
+	} {
+		for _, c := range [][2]string{
+			{"POST", "/v1/publish"},
+			{"GET", "/v1/topics"},
+			{"GET", "/subscribe?topic=t"},
+			{"POST", "/join"},
+			{"GET", "/status"},
+			{"POST", "/graphql"},
+		} {
 			a := s.want(s.ask(c[0], c[1], "", "Authorization", shown), 401, "unauthenticated")
 			if a.header.Get("WWW-Authenticate") == "" || strings.Contains(a.body, "secret") {
 				t.Errorf("%q: %v %s", shown, a.header, a.body)
@@ -40,8 +51,10 @@ func TestOrigins(t *testing.T) {
 	mounted := func(context.Context) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	}
-	s := start(t, rest.Config{Origins: []string{"https://good.example"},
-		Mounts: map[string]func(context.Context) http.Handler{"/graphql": mounted}})
+	s := start(t, rest.Config{
+		Origins: []string{"https://good.example"},
+		Mounts:  map[string]func(context.Context) http.Handler{"/graphql": mounted},
+	})
 	for _, c := range []struct {
 		why    string
 		status int
@@ -79,7 +92,8 @@ func TestOrigins(t *testing.T) {
 		}
 		preflight := append(slices.Clone(c.header), "Access-Control-Request-Method", "POST")
 		for _, target := range []string{"/v1/publish", "/graphql"} {
-			if a := s.ask("OPTIONS", target, "", preflight...); (a.status == http.StatusNoContent) != (c.status == 200) {
+			if a := s.ask("OPTIONS", target, "",
+				preflight...); (a.status == http.StatusNoContent) != (c.status == 200) {
 				t.Errorf("%s: %s, asked beforehand: %d", c.why, target, a.status)
 			}
 		}
@@ -141,8 +155,10 @@ func TestConfig(t *testing.T) {
 	if _, err := rest.New(rest.Config{}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("no broker: %v", err)
 	}
-	for _, origin := range []string{"", "*", "example.com", "https://example.com/", "https://example.com/x", "https://",
-		"://"} {
+	for _, origin := range []string{
+		"", "*", "example.com", "https://example.com/", "https://example.com/x", "https://",
+		"://",
+	} {
 		if _, err := rest.New(rest.Config{Broker: memory(t), Origins: []string{origin}}); err == nil ||
 			status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("origin %q: %v", origin, err)

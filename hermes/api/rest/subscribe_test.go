@@ -45,7 +45,8 @@ func TestBeginnings(t *testing.T) {
 			s := start(t, rest.Config{})
 			s.topic("t")
 			s.put("t", "a", "b", "c")
-			at := read[struct{ Time string }](s, s.ask("POST", "/v1/topics/t/messages", "d", "Content-Type", kindBytes)).Time
+			at := read[struct{ Time string }](s,
+				s.ask("POST", "/v1/topics/t/messages", "d", "Content-Type", kindBytes)).Time
 			address, _ := s.serve()
 			var header []string
 			if c.last != "" {
@@ -80,14 +81,16 @@ func TestDelivered(t *testing.T) {
 		fmt.Sprint(one.Headers) != `[map[name:"n" value:v] map[name:b value_base64:/w==]]` {
 		t.Errorf("%+v, payload %q", one, *one.Payload)
 	}
-	if two.Payload != nil || string(two.PayloadBase64) != "\xff" || two.ID != "1" || two.Key != nil || two.Headers != nil {
+	if two.Payload != nil || string(two.PayloadBase64) != "\xff" || two.ID != "1" || two.Key != nil ||
+		two.Headers != nil {
 		t.Errorf("%+v", two)
 	}
 	if three.Payload == nil || *three.Payload != "" {
 		t.Errorf("%+v", three)
 	}
 	if d := s.listen(address,
-		"/v1/topics/t/events?from=oldest&encoding=base64").message(); string(d.PayloadBase64) != nasty || d.Payload != nil {
+		"/v1/topics/t/events?from=oldest&encoding=base64").message(); string(d.PayloadBase64) != nasty ||
+		d.Payload != nil {
 		t.Errorf("%+v", d)
 	}
 	// Messages in performance mode have no offset, and no id to go on behind.
@@ -110,7 +113,8 @@ func TestGroup(t *testing.T) {
 	if got := first.texts(2); got != "0:a 1:b" {
 		t.Errorf("the first gets %s", got)
 	}
-	second := s.listen(address, "/v1/topics/t/events?group=g&in_flight=2", "Last-Event-ID", "2") // which says nothing here
+	// which says nothing here
+	second := s.listen(address, "/v1/topics/t/events?group=g&in_flight=2", "Last-Event-ID", "2")
 	if got := second.texts(2); got != "2:c 3:d" {
 		t.Errorf("the second gets %s", got)
 	}
@@ -118,7 +122,8 @@ func TestGroup(t *testing.T) {
 		t.Errorf("ids %s and %s", first.id, second.id)
 	}
 	floor := func() uint64 {
-		return read[struct{ Floor uint64 }](s, s.want(s.ask("GET", "/v1/topics/t/groups/g", ""), 200, `"members"`)).Floor
+		return read[struct{ Floor uint64 }](s,
+			s.want(s.ask("GET", "/v1/topics/t/groups/g", ""), 200, `"members"`)).Floor
 	}
 	ack := func(id, verb, body string) answer { return s.post("/v1/subscriptions/"+id+"/"+verb, body) }
 	s.want(ack(first.id, "ack", `{"ranges":[{"first":0,"last":0}]}`), 204, "")
@@ -150,7 +155,10 @@ func TestAckRefuses(t *testing.T) {
 	t.Parallel()
 	members := []broker.Member{{ID: 1, HTTP: "a:1"}, {ID: 2, HTTP: "b:2"}, {ID: 3}}
 	m := memory(t)
-	s := start(t, rest.Config{Broker: &scripted{Broker: m, status: &broker.Status{Node: 1, Leader: 1, Members: members}}})
+	s := start(t, rest.Config{Broker: &scripted{
+		Broker: m,
+		status: &broker.Status{Node: 1, Leader: 1, Members: members},
+	}})
 	s.topic("t")
 	address, _ := s.serve()
 	l := s.listen(address, "/v1/topics/t/events?group=g")
@@ -183,7 +191,8 @@ func TestAckRefuses(t *testing.T) {
 		{"2-x%2Fy", "nack", body, 307},
 	} {
 		a := s.want(s.post("/v1/subscriptions/"+c.id+"/"+c.verb, c.body), c.status, "")
-		if where := a.header.Get("Location"); c.status == 307 && where != "http://b:2/v1/subscriptions/2-x%2Fy/"+c.verb {
+		if where := a.header.Get("Location"); c.status == 307 &&
+			where != "http://b:2/v1/subscriptions/2-x%2Fy/"+c.verb {
 			t.Errorf("it is sent to %q", where)
 		}
 	}
@@ -201,12 +210,14 @@ func TestAutomaticAcks(t *testing.T) {
 		var acked []broker.Range
 		var early bool
 		ctx, leave := context.WithCancel(t.Context())
-		f := &feed{batches: []broker.Batch{{Offset: 5, Count: 2, Attempt: 1, Messages: brokertest.Messages("x", "y")}},
+		f := &feed{
+			batches: []broker.Batch{{Offset: 5, Count: 2, Attempt: 1, Messages: brokertest.Messages("x", "y")}},
 			ack: func(ranges []broker.Range) {
 				acked = append(acked, ranges...)
 				early = !strings.Contains(w.flushed, `"y"`)
 				leave()
-			}}
+			},
+		}
 		b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) {
 			return f, nil
 		}}
@@ -234,11 +245,14 @@ func (w *written) FlushError() error {
 func TestLateAck(t *testing.T) {
 	t.Parallel()
 	f := &feed{late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}, batches: []broker.Batch{
-		{Offset: 3, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")}, {Offset: 4, Count: 1, Attempt: 1,
-			Messages: brokertest.Messages("y")},
+		{Offset: 3, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")}, {
+			Offset: 4, Count: 1, Attempt: 1,
+			Messages: brokertest.Messages("y"),
+		},
 	}}
 	s := start(t, rest.Config{Broker: &scripted{Broker: memory(t), subscribe: func(context.Context,
-		broker.Start) (broker.Feed, error) {
+		broker.Start,
+	) (broker.Feed, error) {
 		return f, nil
 	}}})
 	address, _ := s.serve()
@@ -363,7 +377,8 @@ func TestHeartbeats(t *testing.T) {
 	s := start(t, rest.Config{Heartbeat: time.Millisecond})
 	s.topic("t")
 	address, _ := s.serve()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/topics/t/events", http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/topics/t/events",
+		http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -392,7 +407,10 @@ func TestSlowReader(t *testing.T) {
 	closed := make(chan struct{})
 	big := strings.Repeat("x", hermes.PayloadLimit/2)
 	b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) {
-		return &endless{batch: broker.Batch{Count: 1, Attempt: 1, Messages: brokertest.Messages(big)}, closed: closed}, nil
+		return &endless{
+			batch:  broker.Batch{Count: 1, Attempt: 1, Messages: brokertest.Messages(big)},
+			closed: closed,
+		}, nil
 	}}
 	s := start(t, rest.Config{Broker: b, WriteTime: 20 * time.Millisecond})
 	address, _ := s.serve()
@@ -489,7 +507,8 @@ func TestSubscribeRefuses(t *testing.T) {
 		}
 	}
 	for _, c := range []string{"text/event-stream", "*/*", "text/html, text/*;q=0.5"} {
-		if a := s.ask("HEAD", to, "", "Accept", c); a.status != 200 || a.header.Get("Content-Type") != "text/event-stream" {
+		if a := s.ask("HEAD", to, "", "Accept", c); a.status != 200 ||
+			a.header.Get("Content-Type") != "text/event-stream" {
 			t.Errorf("Accept %s: %d", c, a.status)
 		}
 	}

@@ -72,8 +72,9 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	}
 	for _, r := range body.Ranges {
 		if r.First > r.Last {
-			return nil, nil, body, status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive",
-				r.First, r.Last)
+			return nil, nil, body,
+				status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive",
+					r.First, r.Last)
 		}
 		ranges = append(ranges, broker.Range(r))
 	}

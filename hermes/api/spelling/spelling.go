@@ -44,7 +44,8 @@ func From(text string, start *broker.Start) error {
 	at, err := rfc3339.Parse(text)
 	if err != nil || at.IsZero() || at.Year() < yearFirst || at.Year() > yearLast {
 		return status.Errorf(status.InvalidArgument,
-			"from is %.40q; want tail, oldest, an offset, or a time as of RFC 3339 from %d to %d", text, yearFirst, yearLast)
+			"from is %.40q; want tail, oldest, an offset, or a time as of RFC 3339 from %d to %d", text, yearFirst,
+			yearLast)
 	}
 	start.From, start.Time = broker.FromTime, at.UnixNano()
 	return nil
@@ -73,7 +74,8 @@ func Ranges(ranges []broker.Range) string {
 func ID(what, text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || id == 0 {
-		return 0, status.Errorf(status.InvalidArgument, "%s is %.40q; want a whole number from 1, in a text", what, text)
+		return 0, status.Errorf(status.InvalidArgument, "%s is %.40q; want a whole number from 1, in a text", what,
+			text)
 	}
 	return id, nil
 }

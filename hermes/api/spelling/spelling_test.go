@@ -19,8 +19,10 @@ func refused(t *testing.T, what string, err error) {
 // An unknown mode is never taken for the default (hb-D27).
 func TestMode(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]hermes.Mode{"": hermes.Consistent, "consistent": hermes.Consistent,
-		"eventual": hermes.Eventual, "performance": hermes.Performance} {
+	for name, want := range map[string]hermes.Mode{
+		"": hermes.Consistent, "consistent": hermes.Consistent,
+		"eventual": hermes.Eventual, "performance": hermes.Performance,
+	} {
 		if got, err := spelling.Mode(name); got != want || err != nil {
 			t.Errorf("%q: %v, %v", name, got, err)
 		}
@@ -39,16 +41,21 @@ func TestFrom(t *testing.T) {
 		"1970-01-01T00:00:01.000000005Z": {From: broker.FromTime, Time: 1e9 + 5}, "1969-12-31T23:59:59+00:00": {
 			From: broker.FromTime, Time: -1e9,
 		},
-		"1678-01-01T00:00:00Z": {From: broker.FromTime, Time: -9214560000e9}, "2261-12-31T23:59:59Z": {From: broker.FromTime,
-			Time: 9214646399e9},
+		"1678-01-01T00:00:00Z": {From: broker.FromTime, Time: -9214560000e9},
+		"2261-12-31T23:59:59Z": {
+			From: broker.FromTime,
+			Time: 9214646399e9,
+		},
 	} {
 		var got broker.Start
 		if err := spelling.From(text, &got); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "head", "-1", "+1", "1.5", "18446744073709551616", "1677-12-31T23:59:59Z",
-		"2262-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2026-11-22"} {
+	for _, text := range []string{
+		"", "head", "-1", "+1", "1.5", "18446744073709551616", "1677-12-31T23:59:59Z",
+		"2262-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2026-11-22",
+	} {
 		refused(t, text, spelling.From(text, new(broker.Start)))
 	}
 }

@@ -115,7 +115,8 @@ func testCut(s *suite) {
 		s.Fatalf("a cut of one topic has %d", len(all))
 	}
 	s.same("messages", s.messages(got.runs, true), s.history(3, true))
-	if got.First != 0 || got.Next != 3 || got.Created == 0 || at.Index == 0 || at.Time < got.runs[len(got.runs)-1].Time {
+	if got.First != 0 || got.Next != 3 || got.Created == 0 || at.Index == 0 ||
+		at.Time < got.runs[len(got.runs)-1].Time {
 		s.Errorf("topic %+v at %+v", got.Topic, at)
 	}
 	if len(got.groups) != 1 {
@@ -276,8 +277,9 @@ func testRestore(s *suite) {
 	is.ID, was.ID = 0, 0
 	is.Subscribers, was.Subscribers = 0, 0
 	s.same("topic", is.Topic, was.Topic)
-	s.same("group", fmt.Sprint(is.groups[0].Floor, is.groups[0].Acked, is.groups[0].Lag), fmt.Sprint(was.groups[0].Floor,
-		was.groups[0].Acked, was.groups[0].Lag))
+	s.same("group", fmt.Sprint(is.groups[0].Floor, is.groups[0].Acked, is.groups[0].Lag),
+		fmt.Sprint(was.groups[0].Floor,
+			was.groups[0].Acked, was.groups[0].Lag))
 	// By time it is found where it was.
 	at := was.runs[len(was.runs)-1]
 	f := s.subscribe(broker.Start{From: broker.FromTime, Time: at.Time})
@@ -301,7 +303,10 @@ func testRestoreAgain(s *suite) {
 	for range 2 {
 		for _, b := range []broker.Broker{s.in, s.out} {
 			for i := range runs {
-				for _, step := range []broker.Restore{{Step: broker.StepBegin}, {Step: broker.StepRuns, Runs: runs[:i+1]}} {
+				for _, step := range []broker.Restore{
+					{Step: broker.StepBegin},
+					{Step: broker.StepRuns, Runs: runs[:i+1]},
+				} {
 					step.ID, step.Topic = id, topic
 					if _, err := b.Restore(s.ctx, step); err != nil {
 						s.Fatal(err)
@@ -325,8 +330,10 @@ func testRestoreAgain(s *suite) {
 func testRestoreGap(s *suite) {
 	topic := broker.Topic{Name: s.topic + ".old", First: 7}
 	s.step(broker.Restore{ID: 3, Step: broker.StepBegin, Topic: topic})
-	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a"),
-		old(20, 2, "b", "c")}})
+	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{
+		old(7, 1, "a"),
+		old(20, 2, "b", "c"),
+	}})
 	topic.Next = 22
 	s.step(broker.Restore{ID: 3, Step: broker.StepEnd, Topic: topic})
 	s.topic = topic.Name

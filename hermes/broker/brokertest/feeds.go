@@ -98,7 +98,8 @@ func testSkipped(s *suite) {
 			first.Gap = new(broker.Range)
 		}
 		s.same(fmt.Sprint("the gap from ", offset), *first.Gap, want)
-		if then, err := f.Next(s.ctx, broker.Room{Messages: 1, Bytes: 1}); err != nil || then.Offset != 8 || then.Gap != nil {
+		if then, err := f.Next(s.ctx, broker.Room{Messages: 1, Bytes: 1}); err != nil || then.Offset != 8 ||
+			then.Gap != nil {
 			s.Fatal("it is reported again, or nothing follows:", then, err)
 		}
 		f.Close()
@@ -222,7 +223,8 @@ func testCreateAtTail(s *suite) {
 		cancel()
 		f.Close()
 		if err != nil || b.Offset != 0 {
-			s.Fatalf("topic %d: the feed that made it has not its first message, but %d of offset %d: %v", i, b.Count, b.Offset,
+			s.Fatalf("topic %d: the feed that made it has not its first message, but %d of offset %d: %v", i, b.Count,
+				b.Offset,
 				err)
 		}
 	}

@@ -325,8 +325,9 @@ func (m *InMemory) CreateGroup(ctx context.Context, want broker.Group, start bro
 		}
 		return t.addGroup(m, want, floor).state(), nil
 	}
-	if g.s.AckTimeout != cmp.Or(want.AckTimeout, int64(hermes.AckTimeout)) || g.s.MaxAttempts != cmp.Or(want.MaxAttempts,
-		hermes.MaxAttempts) {
+	if g.s.AckTimeout != cmp.Or(want.AckTimeout, int64(hermes.AckTimeout)) ||
+		g.s.MaxAttempts != cmp.Or(want.MaxAttempts,
+			hermes.MaxAttempts) {
 		return broker.Group{}, status.Errorf(status.Conflict,
 			"group %q of topic %q is there with other settings; delete it first", want.Name, want.Topic)
 	}

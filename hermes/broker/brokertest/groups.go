@@ -82,13 +82,17 @@ func testGroup(s *suite) {
 
 func testGroupStates(s *suite) {
 	s.publish("a", "b", "c")
-	g, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromOffset,
-		Offset: 1})
+	g, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{
+		From:   broker.FromOffset,
+		Offset: 1,
+	})
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.same("new", []any{g.Floor, g.AckTimeout, g.MaxAttempts, g.Lag}, []any{1, int64(hermes.AckTimeout),
-		hermes.MaxAttempts, 2})
+	s.same("new", []any{g.Floor, g.AckTimeout, g.MaxAttempts, g.Lag}, []any{
+		1, int64(hermes.AckTimeout),
+		hermes.MaxAttempts, 2,
+	})
 	if _, err := s.out.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"},
 		broker.Start{From: broker.FromOldest}); err != nil {
 		s.Error("the same again:", err)
@@ -109,8 +113,13 @@ func testGroupStates(s *suite) {
 	s.take(f, 2)
 	s.ack(f, broker.Range{First: 2, Last: 2})
 	g = s.group("g")
-	s.same("state", []any{g.Floor, g.Acked, g.Lag, g.Members, g.InFlight}, []any{1, []broker.Range{{First: 2, Last: 2}}, 1,
-		1, 1})
+	s.same("state", []any{g.Floor, g.Acked, g.Lag, g.Members, g.InFlight},
+		[]any{
+			1,
+			[]broker.Range{{First: 2, Last: 2}},
+			1,
+			1, 1,
+		})
 	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "a"},
 		broker.Start{From: broker.FromTail}); err != nil {
 		s.Fatal(err)
@@ -147,7 +156,8 @@ func testWorkSharing(s *suite) {
 				}
 				all := len(seen) == n
 				mu.Unlock()
-				if err := f.Ack(s.ctx, []broker.Range{{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}}); err != nil {
+				if err := f.Ack(s.ctx,
+					[]broker.Range{{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}}); err != nil {
 					s.Error(err)
 				}
 				if all {
@@ -253,8 +263,10 @@ func testDeadLetter(s *suite) {
 	m := hermes.Message{Payload: []byte("poison"), Key: []byte("k"), Headers: []hermes.Header{
 		{Name: "own", Value: []byte("v")},
 	}}
-	if v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: record.AppendMessage(nil, &m),
-		Count: 1}); v.Err != nil {
+	if v := Publish(s.ctx, s.in, broker.Run{
+		Topic: s.topic, Messages: record.AppendMessage(nil, &m),
+		Count: 1,
+	}); v.Err != nil {
 		s.Fatal(v.Err)
 	}
 	f := s.member("g", 0)
@@ -265,8 +277,10 @@ func testDeadLetter(s *suite) {
 		}
 	}
 	s.until("it is passed over", func() bool { g := s.group("g"); return g.Floor == 1 && g.Dead == 1 })
-	letters, err := s.out.Subscribe(s.ctx, broker.Start{Topic: hermes.DeadLetters, From: broker.FromOffset,
-		Offset: dead.Next})
+	letters, err := s.out.Subscribe(s.ctx, broker.Start{
+		Topic: hermes.DeadLetters, From: broker.FromOffset,
+		Offset: dead.Next,
+	})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -335,7 +349,8 @@ func testDeadLettersOfDeadLetters(s *suite) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	all, err := s.out.Subscribe(s.ctx, broker.Start{Topic: hermes.DeadLetters, From: broker.FromOffset, Offset: dead.Next})
+	all, err := s.out.Subscribe(s.ctx,
+		broker.Start{Topic: hermes.DeadLetters, From: broker.FromOffset, Offset: dead.Next})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -18,8 +18,13 @@ func testForeignAck(s *suite) {
 	f, g := s.member("g", 1), s.member("g", 1)
 	s.take(f, 1)
 	s.take(g, 1)
-	for _, r := range []broker.Range{{First: 0, Last: 0}, {First: 0, Last: 1}, {First: 1, Last: 2},
-		{First: 1, Last: ^uint64(0)}, {First: 77, Last: 99}} {
+	for _, r := range []broker.Range{
+		{First: 0, Last: 0},
+		{First: 0, Last: 1},
+		{First: 1, Last: 2},
+		{First: 1, Last: ^uint64(0)},
+		{First: 77, Last: 99},
+	} {
 		s.refused(fmt.Sprintf("acknowledging %v", r), g.Ack(s.ctx, []broker.Range{r}), status.InvalidArgument)
 		s.refused(fmt.Sprintf("giving %v back", r), g.Nack(s.ctx, []broker.Range{r}, "", 0), status.InvalidArgument)
 	}

@@ -153,7 +153,8 @@ func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
 	case err != nil:
 		return broker.Verdict{Err: err}
 	case count == 0 || count != run.Count:
-		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "a run of %d messages is said to have %d", count,
+		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "a run of %d messages is said to have %d",
+			count,
 			run.Count)}
 	case run.Mode > hermes.Performance:
 		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "mode %d is none", run.Mode)}
@@ -173,7 +174,10 @@ func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
 		return broker.Verdict{Err: err}
 	}
 	if run.Mode == hermes.Performance {
-		t.push(broker.Batch{Count: count, Time: max(m.time, time.Now().UnixNano()), Messages: slices.Clone(run.Messages)})
+		t.push(broker.Batch{
+			Count: count, Time: max(m.time, time.Now().UnixNano()),
+			Messages: slices.Clone(run.Messages),
+		})
 		m.wake()
 		return broker.Verdict{Count: count, Term: m.term}
 	}
@@ -182,8 +186,10 @@ func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
 		return broker.Verdict{Err: err}
 	}
 	if known != nil {
-		return broker.Verdict{Offset: known.offset, Count: count, Time: known.time, Duplicate: true, Term: m.term,
-			Index: known.index}
+		return broker.Verdict{
+			Offset: known.offset, Count: count, Time: known.time, Duplicate: true, Term: m.term,
+			Index: known.index,
+		}
 	}
 	v := m.store(t, run.Messages, count)
 	if run.Producer != 0 {
@@ -320,8 +326,9 @@ func (m *InMemory) CreateTopic(ctx context.Context, want broker.Topic) (broker.T
 	case !ok:
 		t = m.create(want)
 	case want.First > 0 && (t.First != want.First || t.Next != want.First):
-		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there and cannot begin at offset %d", want.Name,
-			want.First)
+		return broker.Topic{},
+			status.Errorf(status.Conflict, "topic %q is there and cannot begin at offset %d", want.Name,
+				want.First)
 	case t.RetentionAge != want.RetentionAge || t.RetentionBytes != want.RetentionBytes:
 		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there with another retention; configure it",
 			want.Name)

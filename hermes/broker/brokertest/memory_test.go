@@ -37,8 +37,10 @@ func TestWithoutLeader(t *testing.T) {
 		}
 	}
 	m.Lead(true)
-	if v := brokertest.Publish(ctx, m, broker.Run{Topic: "a", Messages: brokertest.Messages("x"),
-		Count: 1}); v.Err != nil || v.Offset != 0 || v.Term != 2 {
+	if v := brokertest.Publish(ctx, m, broker.Run{
+		Topic: "a", Messages: brokertest.Messages("x"),
+		Count: 1,
+	}); v.Err != nil || v.Offset != 0 || v.Term != 2 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -28,7 +28,8 @@ func testPublish(s *suite) {
 	b := s.publish("c")
 	s.same("offsets", []uint64{a.Offset, b.Offset}, []uint64{0, 2})
 	s.same("counts", []int{a.Count, b.Count}, []int{2, 1})
-	if a.Time == 0 || b.Time < a.Time || a.Term == 0 || a.Index == 0 || b.Index < a.Index || a.Duplicate || a.Provisional {
+	if a.Time == 0 || b.Time < a.Time || a.Term == 0 || a.Index == 0 || b.Index < a.Index || a.Duplicate ||
+		a.Provisional {
 		s.Errorf("verdicts %+v, %+v", a, b)
 	}
 	s.synced()
@@ -49,9 +50,17 @@ func testRefusals(s *suite) {
 		run  broker.Run
 		code status.Code
 	}{
-		{"no topic of that name", broker.Run{Topic: s.topic + ".none", Messages: Messages("x"), Count: 1}, status.NotFound},
+		{
+			"no topic of that name",
+			broker.Run{Topic: s.topic + ".none", Messages: Messages("x"), Count: 1},
+			status.NotFound,
+		},
 		{"no messages", broker.Run{Topic: s.topic}, status.InvalidArgument},
-		{"no such mode", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Mode: 3}, status.InvalidArgument},
+		{
+			"no such mode",
+			broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Mode: 3},
+			status.InvalidArgument,
+		},
 		{
 			"sequences from 1",
 			broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1},
@@ -115,8 +124,10 @@ func testConcurrent(s *suite) {
 	for c := range callers {
 		wg.Go(func() {
 			for i := range each {
-				v := Publish(s.ctx, []broker.Broker{s.in, s.out}[c%2], broker.Run{Topic: s.topic,
-					Messages: Messages(fmt.Sprintf("%d/%d", c, i)), Count: 1})
+				v := Publish(s.ctx, []broker.Broker{s.in, s.out}[c%2], broker.Run{
+					Topic:    s.topic,
+					Messages: Messages(fmt.Sprintf("%d/%d", c, i)), Count: 1,
+				})
 				if v.Err != nil {
 					s.Error(v.Err)
 					return
@@ -158,8 +169,10 @@ func testIdempotent(s *suite) {
 		s.Fatal("two producers have one id")
 	}
 	run := func(in broker.Broker, producer, sequence uint64, payloads ...string) broker.Verdict {
-		return Publish(s.ctx, in, broker.Run{Topic: s.topic, Messages: Messages(payloads...), Count: len(payloads),
-			Producer: producer, Sequence: sequence})
+		return Publish(s.ctx, in, broker.Run{
+			Topic: s.topic, Messages: Messages(payloads...), Count: len(payloads),
+			Producer: producer, Sequence: sequence,
+		})
 	}
 	a, b, c := run(s.in, one, 1, "a", "b"), run(s.out, one, 3, "c"), run(s.in, two, 1, "a", "b")
 	again := run(s.out, one, 1, "a", "b")
@@ -169,7 +182,8 @@ func testIdempotent(s *suite) {
 		}
 	}
 	s.same("offsets", []uint64{a.Offset, b.Offset, c.Offset, again.Offset}, []uint64{0, 2, 3, 0})
-	s.same("duplicates", []bool{a.Duplicate, b.Duplicate, c.Duplicate, again.Duplicate}, []bool{false, false, false, true})
+	s.same("duplicates", []bool{a.Duplicate, b.Duplicate, c.Duplicate, again.Duplicate},
+		[]bool{false, false, false, true})
 	s.same("the next message's offset", s.publish("z").Offset, 5)
 	s.synced()
 	s.same("messages", s.take(s.subscribe(broker.Start{From: broker.FromOldest}), 6),
@@ -179,8 +193,10 @@ func testIdempotent(s *suite) {
 func testSequences(s *suite) {
 	p := s.producer()
 	run := func(sequence uint64, n int) error {
-		return Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages(make([]string, n)...), Count: n,
-			Producer: p, Sequence: sequence}).Err
+		return Publish(s.ctx, s.in, broker.Run{
+			Topic: s.topic, Messages: Messages(make([]string, n)...), Count: n,
+			Producer: p, Sequence: sequence,
+		}).Err
 	}
 	if err := run(7, 2); err != nil {
 		s.Fatal("a first run may have any sequence:", err)
@@ -213,8 +229,10 @@ func testPerformance(s *suite) {
 	}
 	g := s.subscribe(broker.Start{From: broker.FromGroup, Group: "g"})
 	f := s.subscribe(broker.Start{From: broker.FromTail})
-	v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages("fast", "faster"), Count: 2,
-		Mode: hermes.Performance})
+	v := Publish(s.ctx, s.in, broker.Run{
+		Topic: s.topic, Messages: Messages("fast", "faster"), Count: 2,
+		Mode: hermes.Performance,
+	})
 	if v.Err != nil || v.Offset != 0 || v.Duplicate {
 		s.Fatalf("verdict %+v", v)
 	}

@@ -45,7 +45,10 @@ func pair(t *testing.T, in, out broker.Broker) {
 			t.Run(name, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				s := &suite{T: t, ctx: ctx, in: in, out: out, topic: strings.NewReplacer("/", "-", "#", "-").Replace(t.Name())}
+				s := &suite{
+					T: t, ctx: ctx, in: in, out: out,
+					topic: strings.NewReplacer("/", "-", "#", "-").Replace(t.Name()),
+				}
 				if _, err := in.CreateTopic(ctx, broker.Topic{Name: s.topic}); err != nil {
 					t.Fatal(err)
 				}
@@ -201,6 +204,8 @@ func (s *suite) until(what string, ask func() bool) {
 
 // nasty is payloads that a wire or a store may spoil. (hb-D28)
 func nasty() []string {
-	return []string{"", "\x00", "a\x00b", "\xff\xfe\xfd", "a+b & c%", "\U0001F600", strings.Repeat("x", 64<<10),
-		string(bytes.Repeat([]byte{0x12, 0}, 100))}
+	return []string{
+		"", "\x00", "a\x00b", "\xff\xfe\xfd", "a+b & c%", "\U0001F600", strings.Repeat("x", 64<<10),
+		string(bytes.Repeat([]byte{0x12, 0}, 100)),
+	}
 }

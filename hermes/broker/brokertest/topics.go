@@ -19,7 +19,8 @@ var topicTests = map[string]func(*suite){
 }
 
 func testCreateTopic(s *suite) {
-	first, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: s.topic + ".a", RetentionAge: 5e18, RetentionBytes: 1 << 40})
+	first, err := s.in.CreateTopic(s.ctx,
+		broker.Topic{Name: s.topic + ".a", RetentionAge: 5e18, RetentionBytes: 1 << 40})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -27,7 +28,8 @@ func testCreateTopic(s *suite) {
 		first.RetentionBytes != 1<<40 {
 		s.Errorf("a new topic is %+v", first)
 	}
-	again, err := s.out.CreateTopic(s.ctx, broker.Topic{Name: s.topic + ".a", RetentionAge: 5e18, RetentionBytes: 1 << 40})
+	again, err := s.out.CreateTopic(s.ctx,
+		broker.Topic{Name: s.topic + ".a", RetentionAge: 5e18, RetentionBytes: 1 << 40})
 	if err != nil {
 		s.Fatal("the same again:", err)
 	}
@@ -109,7 +111,8 @@ func testDeleteTopic(s *suite) {
 	}
 	s.same("offset in the new one", s.publish("new").Offset, 0)
 	s.synced()
-	s.same("the new one's messages", s.take(s.subscribe(broker.Start{From: broker.FromOldest}), 1), []got{{0, "new", 1}})
+	s.same("the new one's messages", s.take(s.subscribe(broker.Start{From: broker.FromOldest}), 1),
+		[]got{{0, "new", 1}})
 	after, err := s.out.Topic(s.ctx, s.topic, true)
 	if err != nil {
 		s.Fatal(err)

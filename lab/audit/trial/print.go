@@ -126,7 +126,8 @@ func number(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 // together by leaving the heads out.
 func PrintMarkdown(a printer, done Audited, typed string) error {
 	head, rule := []string{"tool"}, []string{"---"}
-	truth, witness, says := []string{"**truth**"}, []string{"witness beside it"}, []string{"`" + strings.ReplaceAll(typed, "|", `\|`) + "`"}
+	truth, witness, says := []string{"**truth**"}, []string{"witness beside it"},
+		[]string{"`" + strings.ReplaceAll(typed, "|", `\|`) + "`"}
 	for _, r := range done.Rows {
 		head, rule = append(head, r.Name), append(rule, "---:")
 		truth = append(truth, audit.Short(r.Truth))

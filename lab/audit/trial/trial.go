@@ -1,6 +1,6 @@
-// Package trial runs another load generator against a service with known response times, next to a driver of our own, and
-// says what came of it. It knows what tools may be given and what is true of the service, and must not know what a tool's
-// output means.
+// Package trial runs another load generator against a service with known response times, next to a driver of our own,
+// and says what came of it. It knows what tools may be given and what is true of the service, and must not know what a
+// tool'sl's output means.
 package trial
 
 import (
@@ -52,7 +52,8 @@ func Truth(text string) (inject.Truth, error) {
 	}
 	truth, ok := behaviour.Truth()
 	if !ok {
-		return truth, wirelab.Errorf(wirelab.InvalidArgument, "--inject %q holds no call, so that there is no truth to tell; try 'frozen 1ms 500ms 5s'", text)
+		return truth, wirelab.Errorf(wirelab.InvalidArgument,
+			"--inject %q holds no call, so that there is no truth to tell; try 'frozen 1ms 500ms 5s'", text)
 	}
 	return truth, nil
 }
@@ -95,7 +96,9 @@ func GuessProtocol(command, tool string) string {
 }
 
 // Run serves, runs the tool and stops the server again.
-func Run(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f Trial, truth inject.Truth, tool string, done *Audited) (o audit.Output, err error) {
+func Run(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f Trial, truth inject.Truth, tool string,
+	done *Audited,
+) (o audit.Output, err error) {
 	folder, err := os.MkdirTemp("", "wirelab-audit-")
 	if err != nil {
 		return o, fmt.Errorf("a folder for the tool's files: %w", err)
@@ -107,7 +110,10 @@ func Run(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f Trial, 
 	}
 	server, err := target.Start(ctx, target.Command{
 		Name: "service to audit against", Path: program,
-		Args: []string{"serve", cell.Workload, cell.Protocol.Name, "--addr", "127.0.0.1:0", "--controlled", "--inject", f.Inject},
+		Args: []string{
+			"serve", cell.Workload, cell.Protocol.Name, "--addr", "127.0.0.1:0", "--controlled", "--inject",
+			f.Inject,
+		},
 	})
 	if err != nil {
 		return o, err
@@ -138,7 +144,8 @@ func RunTool(
 		tell.Note("running %s", done.Command)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.Timeout,
-		wirelab.Errorf(wirelab.DeadlineExceeded, "the tool did not end within %v and was ended; --timeout allows more", f.Timeout))
+		wirelab.Errorf(wirelab.DeadlineExceeded, "the tool did not end within %v and was ended; --timeout allows more",
+			f.Timeout))
 	defer cancel()
 	// Its first calls wait for an answer each: where those take long, a turn
 	// of the service is short beside them and the witness worth nothing.
@@ -178,7 +185,8 @@ func Files(folder, address, authority, tool string) provided {
 		scheme = "https://"
 	}
 	at := routeguide.Published
-	place := fmt.Sprintf("lo.latitude=%d&lo.longitude=%d&hi.latitude=%d&hi.longitude=%d", at.Latitude, at.Longitude, at.Latitude, at.Longitude)
+	place := fmt.Sprintf("lo.latitude=%d&lo.longitude=%d&hi.latitude=%d&hi.longitude=%d", at.Latitude, at.Longitude,
+		at.Latitude, at.Longitude)
 	body := fmt.Sprintf(`{"latitude":%d,"longitude":%d}`, at.Latitude, at.Longitude)
 	method := gen.File_route_guide_proto.Services().ByName("RouteGuide").Methods().ByName("GetFeature")
 	p := provided{Values: audit.Placeholders{

@@ -34,7 +34,9 @@ type witness struct {
 
 // beginWitness starts one. The service's law decides how long a slice is: a
 // whole turn, so that the law holds in it.
-func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready control.Ready, truth inject.Truth) (*witness, error) {
+func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready control.Ready,
+	truth inject.Truth,
+) (*witness, error) {
 	driver, err := target.Start(ctx, target.Command{Name: "witness", Path: program, Args: []string{"drive"}})
 	if err != nil {
 		return nil, err
@@ -49,7 +51,10 @@ func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready 
 		Workload: cell.Workload, Protocol: cell.Protocol.Name,
 		Address: ready.Address, Authority: ready.Authority, Seed: 1,
 		Deadline: plan.Duration(time.Minute),
-		Loads:    []control.Load{{Operation: "GetFeature", InFlight: inFlight, Connections: connections, Schedule: load.ConstantRate(witnessRate)}},
+		Loads: []control.Load{{
+			Operation: "GetFeature", InFlight: inFlight, Connections: connections,
+			Schedule: load.ConstantRate(witnessRate),
+		}},
 	}})
 	if err != nil {
 		driver.Kill()
@@ -88,7 +93,10 @@ func (w *witness) end() (*audit.Report, error) {
 	}
 	failed := r.Sent - r.OK
 	mean := time.Duration(r.Response.Mean())
-	report := &audit.Report{Count: &r.Sent, Errors: &failed, Elapsed: &r.Window, Mean: &mean, Quantiles: map[audit.Level]time.Duration{}}
+	report := &audit.Report{
+		Count: &r.Sent, Errors: &failed, Elapsed: &r.Window, Mean: &mean,
+		Quantiles: map[audit.Level]time.Duration{},
+	}
 	for _, l := range audit.Levels() {
 		// One sample above a level does not tell it.
 		if above := float64(r.OK) * (1 - l.Share()); above >= 2 {

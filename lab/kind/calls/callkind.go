@@ -80,12 +80,14 @@ func refuseCalls(s *claim.ArmState, why func(id string) string, _ string) {
 // callMetrics are those of calls.
 func callMetrics() []metric.Metric {
 	all := []metric.Metric{
-		metric.PerRequest(plan.ServerCPU, "server CPU", metric.Time, func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) }),
+		metric.PerRequest(plan.ServerCPU, "server CPU", metric.Time,
+			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) }),
 		metric.Optional(metric.PerRequest(plan.DatabaseCPU, "database CPU", metric.Time, metric.DatabaseCPU)),
 		metric.Optional(metric.PerRequest(plan.BackendCPU, "server + database CPU", metric.Time, metric.BackendCPU)),
 		metric.Optional(metric.Metric{
-			ID: plan.PoolWait, Title: "wait for a connection to the database per request", Short: "pool wait/req", Dimension: metric.Time,
-			Gain: "shorter", Loss: "longer", Closed: true, Open: true, Take: metric.PerCall(metric.PoolWait),
+			ID: plan.PoolWait, Title: "wait for a connection to the database per request", Short: "pool wait/req",
+			Dimension: metric.Time,
+			Gain:      "shorter", Loss: "longer", Closed: true, Open: true, Take: metric.PerCall(metric.PoolWait),
 		}),
 		{
 			ID: plan.Throughput, Title: "throughput", Short: "throughput", Dimension: metric.Frequency, Higher: true,
@@ -101,14 +103,21 @@ func callMetrics() []metric.Metric {
 			ID: plan.ResponseMean, Title: "mean response time", Short: "response mean", Dimension: metric.Time,
 			Gain: "faster", Loss: "slower", Closed: true, Open: true, Take: metric.MeanResponse,
 		},
-		metric.PerRequest(plan.ClientCPU, "client CPU", metric.Time, func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }),
-		metric.PerRequest(plan.WireSent, "sent", metric.Size, func(t *result.Trial) (float64, bool) { return metric.OurTotal(t, t.WireSent) }),
-		metric.PerRequest(plan.WireReceived, "received", metric.Size, func(t *result.Trial) (float64, bool) { return metric.OurTotal(t, t.WireReceived) }),
-		metric.PerRequest(plan.ServerAllocations, "server allocs", metric.Number, func(t *result.Trial) (float64, bool) { return metric.Served(t.Server) }),
-		metric.PerRequest(plan.ClientAllocations, "client allocs", metric.Number, func(t *result.Trial) (float64, bool) { return metric.Allocations(t.Driver) }),
+		metric.PerRequest(plan.ClientCPU, "client CPU", metric.Time,
+			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }),
+		metric.PerRequest(plan.WireSent, "sent", metric.Size,
+			func(t *result.Trial) (float64, bool) { return metric.OurTotal(t, t.WireSent) }),
+		metric.PerRequest(plan.WireReceived, "received", metric.Size,
+			func(t *result.Trial) (float64, bool) { return metric.OurTotal(t, t.WireReceived) }),
+		metric.PerRequest(plan.ServerAllocations, "server allocs", metric.Number,
+			func(t *result.Trial) (float64, bool) { return metric.Served(t.Server) }),
+		metric.PerRequest(plan.ClientAllocations, "client allocs", metric.Number,
+			func(t *result.Trial) (float64, bool) { return metric.Allocations(t.Driver) }),
 		metric.Metric{
-			ID: metric.Connections, Title: "connections opened while measuring", Short: "connections opened", Dimension: metric.Number, Gain: "fewer", Loss: "more",
-			Closed: true, Open: true, Streams: true, Counted: true, Take: func(t *result.Trial) (float64, bool) { return metric.OurTotal(t, t.Connections) },
+			ID: metric.Connections, Title: "connections opened while measuring", Short: "connections opened",
+			Dimension: metric.Number, Gain: "fewer", Loss: "more",
+			Closed: true, Open: true, Streams: true, Counted: true,
+			Take: func(t *result.Trial) (float64, bool) { return metric.OurTotal(t, t.Connections) },
 		},
 	)
 }

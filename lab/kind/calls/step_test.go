@@ -21,13 +21,15 @@ func TestStepsOfChains(t *testing.T) {
 	r := resulttest.Chained()
 	a := analyse.Result(r)
 	for _, arm := range a.Loads[0].Arms {
-		if len(arm.Steps) != 3 || arm.Steps[0].Name != "login" || arm.Steps[1].Name != "list" || arm.Steps[2].Name != "buy" {
+		if len(arm.Steps) != 3 || arm.Steps[0].Name != "login" || arm.Steps[1].Name != "list" ||
+			arm.Steps[2].Name != "buy" {
 			t.Fatalf("%+v", arm.Steps)
 		}
 		whole := a.Loads[0].Row(plan.ServiceP50).Cells[0].Estimate.Value
 		for i, part := range []float64{0.2, 0.68, 0.1} {
 			s := arm.Steps[i]
-			if !s.P50.Known || !s.P90.Known || !s.P99.Known || !(s.P50.Value < s.P90.Value && s.P90.Value < s.P99.Value) || s.P50.Value >= whole {
+			if !s.P50.Known || !s.P90.Known || !s.P99.Known ||
+				!(s.P50.Value < s.P90.Value && s.P90.Value < s.P99.Value) || s.P50.Value >= whole {
 				t.Errorf("%s: %+v of %v", s.Name, s, whole)
 			}
 			if math.Abs(s.Share.Value-part) > 0.02 {

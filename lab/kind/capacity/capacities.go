@@ -31,7 +31,11 @@ func Analyse(r *result.Result) claim.CapacityAnalysis {
 	values := make([]map[int]float64, arms) // by round
 	for a := range arms {
 		if err != nil {
-			found.Arms = append(found.Arms, claim.ArmCapacity{Name: r.ArmName(a), Kind: claim.CapacityUnknown, Why: wirelab.Public(err).Message, Rounds: []claim.RoundFound{}})
+			found.Arms = append(found.Arms,
+				claim.ArmCapacity{
+					Name: r.ArmName(a), Kind: claim.CapacityUnknown, Why: wirelab.Public(err).Message,
+					Rounds: []claim.RoundFound{},
+				})
 			continue
 		}
 		arm, of := armCapacity(r, o, a)
@@ -168,7 +172,8 @@ func conclude(a *claim.ArmCapacity, values map[int]float64) {
 		}
 	case found+count[claim.CapacityBelow] == all:
 		a.Kind, a.Bound = claim.CapacityBelow, below
-		a.Why = fmt.Sprintf("it fails at the lowest rate that was tried, in %s: %s", ofRounds(count[claim.CapacityBelow], all), why)
+		a.Why = fmt.Sprintf("it fails at the lowest rate that was tried, in %s: %s",
+			ofRounds(count[claim.CapacityBelow], all), why)
 	case limited > 0 && count[claim.CapacityBelow] == 0:
 		a.Limited, a.Machine = true, machine
 		a.Why = limit(a) + ": no rate could be judged, " + why
@@ -230,7 +235,10 @@ func widen(e *claim.Estimate) {
 // compareCapacities compares each arm with the first, in the rounds that found both.
 func compareCapacities(r *result.Result, arms []claim.ArmCapacity, values []map[int]float64) {
 	var family []effect.Judged
-	by := stat.Rule{Direction: stat.HigherIsBetter, Practical: SearchStep, Epsilon: effect.Rule(r.Plan, metric.Metric{}).Epsilon}
+	by := stat.Rule{
+		Direction: stat.HigherIsBetter, Practical: SearchStep,
+		Epsilon: effect.Rule(r.Plan, metric.Metric{}).Epsilon,
+	}
 	for a := 1; a < len(arms); a++ {
 		if arms[0].Kind != claim.CapacityFound || arms[a].Kind != claim.CapacityFound {
 			continue
@@ -251,7 +259,10 @@ func compareCapacities(r *result.Result, arms []claim.ArmCapacity, values []map[
 		}
 		// Known to within what the search tells apart, and so never exactly.
 		e.Exact = false
-		d := &claim.Difference{Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Rounds: e.Rounds, P: e.JointP(), Effect: e, Least: CapacityRounds}
+		d := &claim.Difference{
+			Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Rounds: e.Rounds, P: e.JointP(),
+			Effect: e, Least: CapacityRounds,
+		}
 		d.Low, d.High = min(d.Low, d.Ratio/halfStep()), max(d.High, d.Ratio*halfStep())
 		arms[a].Difference = d
 		family = append(family, effect.Judged{Difference: d, Rule: by})

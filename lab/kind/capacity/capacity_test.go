@@ -74,18 +74,44 @@ func TestEditedSearchIsFound(t *testing.T) {
 		edit func(*result.Capacity)
 		says string
 	}{
-		"an outcome":                {func(c *result.Capacity) { c.Rounds[0].Searches[0].Probes[2].Outcome = result.ProbeSpoiled }, "computed again"},
-		"a reason":                  {func(c *result.Capacity) { c.Rounds[0].Searches[0].Probes[0].Why = "it was fine" }, "computed again"},
-		"a rate":                    {func(c *result.Capacity) { c.Rounds[1].Searches[0].Probes[3].Rate *= 1.02 }, "another way"},
-		"a probe left out":          {func(c *result.Capacity) { s := &c.Rounds[0].Searches[0]; s.Probes = s.Probes[:3] }, "not over"},
-		"the closed loop":           {func(c *result.Capacity) { c.Rounds[0].Searches[0].Closed.Completed /= 2 }, "another way"},
-		"response times":            {func(c *result.Capacity) { c.Rounds[0].Searches[0].Probes[1].Parts[2].Record(int64(time.Second)) }, "not the response times"},
-		"a count":                   {func(c *result.Capacity) { c.Rounds[0].Searches[0].Probes[1].Trial.OK-- }, "calls begun"},
-		"a place":                   {func(c *result.Capacity) { c.Rounds[0].Searches[0].Probes[1].Place = 0 }, "same place"},
-		"an arm that is not there":  {func(c *result.Capacity) { c.Rounds[0].Searches[0].Arm = 3 }, "the plan has 1 arms"},
-		"the objective":             {func(c *result.Capacity) { c.Objective = "p99<5s" }, "computed again"},
-		"no objective":              {func(c *result.Capacity) { c.Objective = "fast" }, "is no bound"},
-		"a round out of order":      {func(c *result.Capacity) { c.Rounds[1].Began = c.Rounds[0].Began.Add(-time.Hour) }, "out of order"},
+		"an outcome": {func(c *result.Capacity) {
+			c.Rounds[0].Searches[0].Probes[2].Outcome = result.ProbeSpoiled
+		}, "computed again"},
+		"a reason": {func(c *result.Capacity) {
+			c.Rounds[0].Searches[0].Probes[0].Why = "it was fine"
+		}, "computed again"},
+		"a rate": {
+			func(c *result.Capacity) { c.Rounds[1].Searches[0].Probes[3].Rate *= 1.02 },
+			"another way",
+		},
+		"a probe left out": {func(c *result.Capacity) {
+			s := &c.Rounds[0].Searches[0]
+			s.Probes = s.Probes[:3]
+		}, "not over"},
+		"the closed loop": {
+			func(c *result.Capacity) { c.Rounds[0].Searches[0].Closed.Completed /= 2 },
+			"another way",
+		},
+		"response times": {func(c *result.Capacity) {
+			c.Rounds[0].Searches[0].Probes[1].Parts[2].Record(int64(time.Second))
+		}, "not the response times"},
+		"a count": {
+			func(c *result.Capacity) { c.Rounds[0].Searches[0].Probes[1].Trial.OK-- },
+			"calls begun",
+		},
+		"a place": {
+			func(c *result.Capacity) { c.Rounds[0].Searches[0].Probes[1].Place = 0 },
+			"same place",
+		},
+		"an arm that is not there": {
+			func(c *result.Capacity) { c.Rounds[0].Searches[0].Arm = 3 },
+			"the plan has 1 arms",
+		},
+		"the objective": {func(c *result.Capacity) { c.Objective = "p99<5s" }, "computed again"},
+		"no objective":  {func(c *result.Capacity) { c.Objective = "fast" }, "is no bound"},
+		"a round out of order": {func(c *result.Capacity) {
+			c.Rounds[1].Began = c.Rounds[0].Began.Add(-time.Hour)
+		}, "out of order"},
 		"fewer rounds than planned": {func(c *result.Capacity) { c.Rounds = c.Rounds[:1] }, "the plan asks for 2"},
 	} {
 		r := copied(t, made)
@@ -114,12 +140,22 @@ func TestProbeIsJudged(t *testing.T) {
 		outcome   result.ProbeOutcome
 		why       string
 	}{
-		"as it is":                      {"p99<50ms", func(*result.Probe) {}, result.ProbePassed, "p99 "},
-		"several times":                 {"p50<5ms,p99<50ms,mean<10ms", func(*result.Probe) {}, result.ProbePassed, "mean "},
-		"a limit too low":               {"p99<5ms", func(*result.Probe) {}, result.ProbeFailed, "limit 5ms"},
-		"a mean too high":               {"p99<50ms,mean<1ms", func(*result.Probe) {}, result.ProbeFailed, "mean "},
-		"a quantile it has no calls of": {"p99.9<50ms", func(p *result.Probe) { p.Parts = p.Parts[:1] }, result.ProbeSpoiled, "too few calls"},
-		"a wrong reply":                 {"p99<50ms", func(p *result.Probe) { p.Trial.Errors = map[string]uint64{result.WrongReply: 1} }, result.ProbeFailed, "wrong"},
+		"as it is": {"p99<50ms", func(*result.Probe) {}, result.ProbePassed, "p99 "},
+		"several times": {
+			"p50<5ms,p99<50ms,mean<10ms", func(*result.Probe) {}, result.ProbePassed,
+			"mean ",
+		},
+		"a limit too low": {"p99<5ms", func(*result.Probe) {}, result.ProbeFailed, "limit 5ms"},
+		"a mean too high": {"p99<50ms,mean<1ms", func(*result.Probe) {}, result.ProbeFailed, "mean "},
+		"a quantile it has no calls of": {
+			"p99.9<50ms", func(p *result.Probe) { p.Parts = p.Parts[:1] },
+			result.ProbeSpoiled, "too few calls",
+		},
+		"a wrong reply": {
+			"p99<50ms",
+			func(p *result.Probe) { p.Trial.Errors = map[string]uint64{result.WrongReply: 1} }, result.ProbeFailed,
+			"wrong",
+		},
 		"calls failed": {"p99<50ms", func(p *result.Probe) {
 			p.Trial.OK -= 100
 			p.Trial.Errors = map[string]uint64{"unavailable": 100}
@@ -127,7 +163,11 @@ func TestProbeIsJudged(t *testing.T) {
 		"calls failed, and so many may; but they are slower than any": {"p99<50ms,errors<5%", func(p *result.Probe) {
 			p.Trial.OK -= p.Trial.OK / 50
 		}, result.ProbeFailed, "p99"},
-		"calls were never made": {"p99<50ms", func(p *result.Probe) { p.Trial.Sent -= 100; p.Trial.Unsent = 100; p.Trial.OK -= 100 }, result.ProbeFailed, "errors"},
+		"calls were never made": {
+			"p99<50ms",
+			func(p *result.Probe) { p.Trial.Sent -= 100; p.Trial.Unsent = 100; p.Trial.OK -= 100 }, result.ProbeFailed,
+			"errors",
+		},
 		"the generator was late": {"p99<50ms", func(p *result.Probe) {
 			p.Trial.Lag = &stat.Histogram{}
 			p.Trial.Lag.RecordN(int64(20*time.Millisecond), p.Trial.Sent)
@@ -143,18 +183,35 @@ func TestProbeIsJudged(t *testing.T) {
 			p.Trial.Lag.RecordN(int64(20*time.Millisecond), p.Trial.Sent)
 			p.Trial.Late, p.Trial.Wake = p.Trial.Sent, nil
 		}, result.ProbePassed, "p99"},
-		"the generator was busy": {"p99<50ms", func(p *result.Probe) { p.Trial.Driver.CPU = p.Trial.Driver.Wall * 9 / 10 }, result.ProbeSpoiled, "generator too busy"},
+		"the generator was busy": {
+			"p99<50ms",
+			func(p *result.Probe) { p.Trial.Driver.CPU = p.Trial.Driver.Wall * 9 / 10 }, result.ProbeSpoiled,
+			"generator too busy",
+		},
 		"others used the machine, and the server waited": {"p99<50ms", func(p *result.Probe) {
 			p.Noise.Others = 0.8
-			p.Trial.Server.Waited, p.Trial.Server.Others, p.Trial.Server.Runs = p.Trial.Server.Wall/2, p.Trial.Server.Wall, 100
+			p.Trial.Server.Waited, p.Trial.Server.Others, p.Trial.Server.Runs = p.Trial.Server.Wall/2,
+				p.Trial.Server.Wall, 100
 		}, result.ProbeSpoiled, "machine too busy"},
 		"others used the machine, and the server is not ours": {"p99<50ms", func(p *result.Probe) {
 			p.Noise.Others, p.Trial.Server = 0.8, nil
 		}, result.ProbeSpoiled, "machine too busy"},
-		"others used the machine, and nobody waited": {"p99<50ms", func(p *result.Probe) { p.Noise.Others, p.Trial.Server.Runs = 0.8, 100 }, result.ProbePassed, "p99"},
-		"the hypervisor took it":                     {"p99<50ms", func(p *result.Probe) { p.Noise.Steal = 0.2 }, result.ProbeSpoiled, "hypervisor"},
-		"fewer calls were due":                       {"p99<50ms", func(p *result.Probe) { p.Rate *= 2 }, result.ProbeSpoiled, "calls were due"},
-		"nothing was answered":                       {"p99<50ms", func(p *result.Probe) { p.Trial.OK = 0 }, result.ProbeFailed, "no call was answered"},
+		"others used the machine, and nobody waited": {
+			"p99<50ms",
+			func(p *result.Probe) { p.Noise.Others, p.Trial.Server.Runs = 0.8, 100 }, result.ProbePassed, "p99",
+		},
+		"the hypervisor took it": {
+			"p99<50ms", func(p *result.Probe) { p.Noise.Steal = 0.2 },
+			result.ProbeSpoiled, "hypervisor",
+		},
+		"fewer calls were due": {
+			"p99<50ms", func(p *result.Probe) { p.Rate *= 2 },
+			result.ProbeSpoiled, "calls were due",
+		},
+		"nothing was answered": {
+			"p99<50ms", func(p *result.Probe) { p.Trial.OK = 0 },
+			result.ProbeFailed, "no call was answered",
+		},
 	} {
 		p := first()
 		test.edit(p)
@@ -162,7 +219,8 @@ func TestProbeIsJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if outcome, why := capacity.Judge(r.Capacity, r, o, p); outcome != test.outcome || !strings.Contains(why, test.why) {
+		if outcome, why := capacity.Judge(r.Capacity, r, o, p); outcome != test.outcome ||
+			!strings.Contains(why, test.why) {
 			t.Errorf("%s: %s, %q; want %s, %q", name, outcome, why, test.outcome, test.why)
 		}
 	}
@@ -185,7 +243,8 @@ func TestProbesAreLongEnough(t *testing.T) {
 			t.Errorf("%s at 1,000/s: %v, want %v", objective, got, want)
 		}
 		s := capacity.SearchFrom(c, o, 1000)
-		if longest := capacity.Length(c, o, s.Least); longest > capacity.ProbeMost || s.Start < s.Least || s.Most < s.Start {
+		if longest := capacity.Length(c, o, s.Least); longest > capacity.ProbeMost || s.Start < s.Least ||
+			s.Most < s.Start {
 			t.Errorf("%s: probes of %v at %v/s; %+v", objective, longest, s.Least, s)
 		}
 	}

@@ -86,14 +86,16 @@ func ParseObjective(text string) (Objective, error) {
 			continue
 		}
 		if !timed {
-			return Objective{}, badObjective(text, "%q is no percentile such as p50, p95 or p99.9, nor mean or errors", name)
+			return Objective{},
+				badObjective(text, "%q is no percentile such as p50, p95 or p99.9, nor mean or errors", name)
 		}
 		limit, err := time.ParseDuration(number + unit)
 		if slices.Contains([]string{"m", "h"}, unit) {
 			err = errTimeUnit
 		}
 		if err != nil || limit < objectiveMin || limit > objectiveMax {
-			return Objective{}, badObjective(text, "%s%s is no time of 10us to 1m0s; units are us, ms and s", number, unit)
+			return Objective{},
+				badObjective(text, "%s%s is no time of 10us to 1m0s; units are us, ms and s", number, unit)
 		}
 		bound.Limit = limit
 		o.Times = append(o.Times, bound)
@@ -124,7 +126,8 @@ func percentage(number, unit string) (float64, error) {
 }
 
 func badObjective(text, format string, args ...any) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "objective %q: %s; write for example %s", clip(text), fmt.Sprintf(format, args...), objectiveExample)
+	return wirelab.Errorf(wirelab.InvalidArgument, "objective %q: %s; write for example %s", clip(text),
+		fmt.Sprintf(format, args...), objectiveExample)
 }
 
 // clip shortens what somebody typed.

@@ -43,7 +43,8 @@ func TestParseObjective(t *testing.T) {
 		"p99<1ms;p50<1ms":    "is no bound",
 	} {
 		_, err := capacity.ParseObjective(text)
-		if wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "write for example") {
+		if wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), "write for example") {
 			t.Errorf("%q: %v, want %q and an example", text, err, says)
 		}
 	}
@@ -56,7 +57,10 @@ func TestParseObjective(t *testing.T) {
 // FuzzParseObjective: anything gets an objective that reads back as itself, or
 // an error for people.
 func FuzzParseObjective(f *testing.F) {
-	for _, text := range []string{"p99<10ms,errors<0.1%", "mean<1s", "p99.9<=2us", ",,,", "errors<%", "p50<99999999999ms"} {
+	for _, text := range []string{
+		"p99<10ms,errors<0.1%", "mean<1s", "p99.9<=2us", ",,,", "errors<%",
+		"p50<99999999999ms",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -38,7 +38,8 @@ type Told struct {
 
 func judge(c *result.Capacity, r *result.Result, o Objective, p *result.Probe) Told {
 	if gate, why := spoiled(c, r, o, p); why != "" && p.Trial.Errors[result.WrongReply] == 0 {
-		machine := gate == result.Steal || gate == result.Neighbours || gate == result.Throttling || gate == result.Clock
+		machine := gate == result.Steal || gate == result.Neighbours || gate == result.Throttling ||
+			gate == result.Clock
 		return Told{result.ProbeSpoiled, why, machine}
 	}
 	outcome, why := kept(o, p)
@@ -62,7 +63,8 @@ func kept(o Objective, p *result.Probe) (result.ProbeOutcome, string) {
 		if len(t.Causes) > 0 {
 			why = ": " + gate.WhyFailed(t.Causes.Sorted())
 		}
-		return result.ProbeFailed, fmt.Sprintf("errors %s, allowed %s%s", words.Percent(bad), words.Percent(o.Errors), why)
+		return result.ProbeFailed,
+			fmt.Sprintf("errors %s, allowed %s%s", words.Percent(bad), words.Percent(o.Errors), why)
 	}
 	said := ""
 	for _, b := range o.Times {
@@ -118,7 +120,10 @@ const ownShare = claim.LagShare
 // spoiled tells why a probe cannot be trusted, and by which gate; "" if it can.
 func spoiled(c *result.Capacity, r *result.Result, o Objective, p *result.Probe) (result.Gate, string) {
 	t := &p.Trial
-	alone := &result.Result{Plan: r.Plan, Minor: r.Minor, Placement: r.Placement, Environment: r.Environment, Rounds: []result.Round{{Noise: p.Noise}}}
+	alone := &result.Result{
+		Plan: r.Plan, Minor: r.Minor, Placement: r.Placement, Environment: r.Environment,
+		Rounds: []result.Round{{Noise: p.Noise}},
+	}
 	s := gate.Subject{
 		Result: alone, Arm: t.Arm, Load: plan.Load{Rate: p.Rate, Arrivals: plan.Poisson, InFlight: c.InFlight},
 		Trials: []*result.Trial{t}, Rounds: []int{0}, State: &claim.ArmState{},
@@ -157,11 +162,13 @@ func late(o Objective, t *result.Trial) string {
 		limit := time.Duration(ownShare * float64(b.Limit))
 		if own != nil && own.Count() > 0 {
 			if is := time.Duration(own.Quantile(q)); is > limit {
-				return fmt.Sprintf("generator late: %s later than %v after it was due, the limit is %v", gate.OneIn(q, "call was made"), words.Brief(is), limit)
+				return fmt.Sprintf("generator late: %s later than %v after it was due, the limit is %v",
+					gate.OneIn(q, "call was made"), words.Brief(is), limit)
 			}
 		}
 		if u := gate.Used(t); u != nil && t.Calls() > 0 && time.Duration(u.PauseP99) > limit && gate.Hit(t, u) > 1-q {
-			return fmt.Sprintf("generator stopped: garbage collection stopped it for up to %v, the limit is %v", words.Brief(time.Duration(u.PauseP99)), limit)
+			return fmt.Sprintf("generator stopped: garbage collection stopped it for up to %v, the limit is %v",
+				words.Brief(time.Duration(u.PauseP99)), limit)
 		}
 	}
 	return ""
@@ -169,7 +176,9 @@ func late(o Objective, t *result.Trial) string {
 
 // Again makes a search again from its probes: what it found, with each probe
 // judged anew, and where the probes are not those of such a search.
-func Again(c *result.Capacity, r *result.Result, o Objective, s *result.CapacitySearch) (found claim.Found, all []Told, wrong string) {
+func Again(c *result.Capacity, r *result.Result, o Objective,
+	s *result.CapacitySearch,
+) (found claim.Found, all []Told, wrong string) {
 	search := SearchFrom(c, o, closedRate(s))
 	if closedRate(s) <= 0 {
 		return claim.Found{Kind: claim.CapacityUnknown}, nil, "the closed loop answered nothing"
@@ -177,7 +186,8 @@ func Again(c *result.Capacity, r *result.Result, o Objective, s *result.Capacity
 	for i := range s.Probes {
 		p := &s.Probes[i]
 		if rate, more := search.Next(); wrong == "" && (!more || rate != p.Rate) {
-			wrong = fmt.Sprintf("probe %d is at %s, where the search goes on at %s", i+1, curve.PerSecond(p.Rate), curve.PerSecond(rate))
+			wrong = fmt.Sprintf("probe %d is at %s, where the search goes on at %s", i+1, curve.PerSecond(p.Rate),
+				curve.PerSecond(rate))
 		}
 		found := judge(c, r, o, p)
 		all = append(all, found)

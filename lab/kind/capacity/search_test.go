@@ -97,33 +97,36 @@ func TestSearchWithAGeneratorThatIsLate(t *testing.T) {
 		"fit at nothing":          {1000, 1, claim.CapacityUnknown},
 		"fit where all is failed": {1, 700, claim.CapacityBelow},
 	} {
-		found, probes := walkSearch(t, &capacity.Search{Start: 250, Least: 4, Most: 16000}, func(rate float64) result.ProbeOutcome {
-			switch {
-			case rate > test.able:
-				return result.ProbeSpoiled
-			case rate > test.edge:
-				return result.ProbeFailed
-			}
-			return result.ProbePassed
-		})
+		found, probes := walkSearch(t, &capacity.Search{Start: 250, Least: 4, Most: 16000},
+			func(rate float64) result.ProbeOutcome {
+				switch {
+				case rate > test.able:
+					return result.ProbeSpoiled
+				case rate > test.edge:
+					return result.ProbeFailed
+				}
+				return result.ProbePassed
+			})
 		limited := test.kind == claim.CapacityAtLeast || test.kind == claim.CapacityUnknown
 		if found.Kind != test.kind || found.Limited != limited || probes > 40 {
 			t.Errorf("%s: %+v after %d probes", name, found, probes)
 		}
-		if test.kind == claim.CapacityAtLeast && (found.Low > test.able || found.High > found.Low*(1+capacity.SearchStep)) {
+		if test.kind == claim.CapacityAtLeast &&
+			(found.Low > test.able || found.High > found.Low*(1+capacity.SearchStep)) {
 			t.Errorf("%s: at least %v, the generator is fit up to %v", name, found.Low, test.able)
 		}
 	}
 	turn := 0
-	found, _ := walkSearch(t, &capacity.Search{Start: 250, Least: 4, Most: 16000}, func(rate float64) result.ProbeOutcome {
-		if turn++; turn%capacity.SearchTries != 0 {
-			return result.ProbeSpoiled // all but every third
-		}
-		if rate > 1000 {
-			return result.ProbeFailed
-		}
-		return result.ProbePassed
-	})
+	found, _ := walkSearch(t, &capacity.Search{Start: 250, Least: 4, Most: 16000},
+		func(rate float64) result.ProbeOutcome {
+			if turn++; turn%capacity.SearchTries != 0 {
+				return result.ProbeSpoiled // all but every third
+			}
+			if rate > 1000 {
+				return result.ProbeFailed
+			}
+			return result.ProbePassed
+		})
 	if found.Kind != claim.CapacityFound || found.Low > 1000 || found.High <= 1000 {
 		t.Errorf("spoiled now and then: %+v", found)
 	}

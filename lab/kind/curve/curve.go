@@ -45,7 +45,10 @@ func Find(g grid.Grid, state func(load, arm int) claim.ArmState) []claim.Curve {
 		if !load.Open() || len(load.Stages) > 0 || load.Streaming() || load.Fails() {
 			continue // what is done to a broker in a fault is not the rate's
 		}
-		of := claim.Curve{Operation: g.Result.Plan.OperationOf(load), Arrivals: cmp.Or(load.Arrivals, plan.Poisson), InFlight: load.InFlight}
+		of := claim.Curve{
+			Operation: g.Result.Plan.OperationOf(load), Arrivals: cmp.Or(load.Arrivals, plan.Poisson),
+			InFlight: load.InFlight,
+		}
 		i := slices.IndexFunc(all, func(c claim.Curve) bool {
 			first := g.Result.Plan.Loads[c.Levels[0].Load]
 			return c.Operation == of.Operation && c.Arrivals == of.Arrivals && c.InFlight == of.InFlight &&
@@ -70,7 +73,8 @@ func Find(g grid.Grid, state func(load, arm int) claim.ArmState) []claim.Curve {
 // sameMessages reports whether two loads send the same messages in the same
 // scenario, so that only the rate tells them apart; of calls it is true.
 func sameMessages(a, b plan.Load) bool {
-	return a.Scenario == b.Scenario && a.Size == b.Size && a.Batch == b.Batch && a.Groups == b.Groups && a.Delay == b.Delay
+	return a.Scenario == b.Scenario && a.Size == b.Size && a.Batch == b.Batch && a.Groups == b.Groups &&
+		a.Delay == b.Delay
 }
 
 func armCurve(g grid.Grid, c *claim.Curve, arm int, state func(load, arm int) claim.ArmState) claim.ArmCurve {
@@ -111,7 +115,12 @@ func point(trials []*result.Trial, s *claim.ArmState) claim.Point {
 	for _, of := range []struct {
 		into   *claim.Estimate
 		metric string
-	}{{&p.Achieved, plan.Throughput}, {&p.Mean, plan.ResponseMean}, {&p.P50, plan.ResponseP50}, {&p.P99, plan.ResponseP99}} {
+	}{
+		{&p.Achieved, plan.Throughput},
+		{&p.Mean, plan.ResponseMean},
+		{&p.P50, plan.ResponseP50},
+		{&p.P99, plan.ResponseP99},
+	} {
 		if c := kinds.Refusal(s, trials, of.metric); c != nil {
 			p.Why, p.Gate = cmp.Or(p.Why, c.Detail), cmp.Or(p.Gate, c.Gate)
 			*of.into = of.into.Refuse(c.Detail)
@@ -125,7 +134,8 @@ func point(trials []*result.Trial, s *claim.ArmState) claim.Point {
 
 // take takes the figures, whatever the checks say of them.
 func take(p *claim.Point, trials []*result.Trial) {
-	p.ServerCPU = meanOf(trials, func(t *result.Trial) (float64, bool) { return kinds.MustMetric(plan.ServerCPU).Value(t) })
+	p.ServerCPU = meanOf(trials,
+		func(t *result.Trial) (float64, bool) { return kinds.MustMetric(plan.ServerCPU).Value(t) })
 	p.Cores = meanOf(trials, func(t *result.Trial) (float64, bool) {
 		if t.Server == nil || t.Server.Wall <= 0 {
 			return 0, false

@@ -65,7 +65,8 @@ func (w walk) saturation() claim.Place {
 	if kept < 0 {
 		return claim.Place{Why: "it may keep up with no rate, but the intervals do not show it"}
 	}
-	return claim.Place{Why: "it keeps up with " + PerSecond(w.rate(kept)) + ", and no higher rate shows that it does not"}
+	return claim.Place{Why: "it keeps up with " + PerSecond(w.rate(kept)) +
+		", and no higher rate shows that it does not"}
 }
 
 // most is the level at which most calls are answered; level 0 where none is known.

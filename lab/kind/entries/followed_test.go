@@ -22,7 +22,10 @@ func followed() *result.Result {
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {
 			t := &r.Rounds[n].Trials[i]
-			f := &result.Followed{Sent: t.Sent, Accepted: t.OK, Confirmed: t.OK, Stored: t.OK, ConfirmedAfter: stat.NewHistogram(), StoredAfter: stat.NewHistogram()}
+			f := &result.Followed{
+				Sent: t.Sent, Accepted: t.OK, Confirmed: t.OK, Stored: t.OK,
+				ConfirmedAfter: stat.NewHistogram(), StoredAfter: stat.NewHistogram(),
+			}
 			f.Refused = f.Sent - f.Accepted
 			for _, b := range t.Response.Buckets() {
 				f.ConfirmedAfter.RecordN(b.High, b.Count)
@@ -47,17 +50,24 @@ func TestEntriesAreAccountedFor(t *testing.T) {
 		says  string
 		note  string
 	}{
-		"sound":     {func(*result.Followed) {}, "", ""},
-		"missing":   {func(f *result.Followed) { f.Missing, f.Stored = 1, f.Stored-1 }, "1 accepted and never stored", ""},
+		"sound": {func(*result.Followed) {}, "", ""},
+		"missing": {
+			func(f *result.Followed) { f.Missing, f.Stored = 1, f.Stored-1 }, "1 accepted and never stored",
+			"",
+		},
 		"stray":     {func(f *result.Followed) { f.Stray = 1 }, "1 stored and never sent", ""},
 		"forgotten": {func(f *result.Followed) { f.Lost = 3 }, "3 events that a journal forgot", ""},
-		"unknown":   {func(f *result.Followed) { f.Unknown, f.Lost, f.Stored = 1, 1, f.Stored-1 }, "1 of which nobody can tell", ""},
-		"twice":     {func(f *result.Followed) { f.Duplicated = 2 }, "", "2 entries came to the store again"},
-		"turned":    {func(f *result.Followed) { f.Reordered = 2 }, "", "2 entries were stored before one"},
-		"late":      {func(f *result.Followed) { f.Drained = 12e6 }, "", "12ms after its slice had ended"},
+		"unknown": {
+			func(f *result.Followed) { f.Unknown, f.Lost, f.Stored = 1, 1, f.Stored-1 },
+			"1 of which nobody can tell", "",
+		},
+		"twice":  {func(f *result.Followed) { f.Duplicated = 2 }, "", "2 entries came to the store again"},
+		"turned": {func(f *result.Followed) { f.Reordered = 2 }, "", "2 entries were stored before one"},
+		"late":   {func(f *result.Followed) { f.Drained = 12e6 }, "", "12ms after its slice had ended"},
 	} {
 		r := followed()
-		c.spoil(r.Rounds[3].Trials[slices.IndexFunc(r.Rounds[3].Trials, func(t result.Trial) bool { return t.Arm == 1 })].Followed)
+		c.spoil(r.Rounds[3].Trials[slices.IndexFunc(r.Rounds[3].Trials,
+			func(t result.Trial) bool { return t.Arm == 1 })].Followed)
 		load := analyse.Result(r).Loads[0]
 		arm := load.Arms[1]
 		spoiled := slices.ContainsFunc(arm.Failed(), func(f claim.Check) bool { return f.Gate == result.Entries })
@@ -87,7 +97,8 @@ func TestFollowedTimesHaveRows(t *testing.T) {
 	if !reply.Known || !stored.Known || stored.Value < 1.9*reply.Value || stored.Value > 2.1*reply.Value {
 		t.Errorf("stored p50 %+v beside a reply's %+v", stored, reply)
 	}
-	if plain := analyse.Result(resulttest.Closed()).Loads[0]; plain.Row(plan.StoredP50) != nil || plain.Row(entries.MissingEntries) != nil {
+	if plain := analyse.Result(resulttest.Closed()).Loads[0]; plain.Row(plan.StoredP50) != nil ||
+		plain.Row(entries.MissingEntries) != nil {
 		t.Error("calls that nobody follows have rows of entries")
 	}
 }
@@ -98,7 +109,8 @@ func TestFollowedMustAddUp(t *testing.T) {
 	for name, edit := range map[string]func(*result.Trial){
 		"one more stored": func(t *result.Trial) { t.Followed.Stored++ },
 		"one fewer missing": func(t *result.Trial) {
-			t.Followed.Stored, t.Followed.Accepted, t.Followed.Sent = t.Followed.Stored-1, t.Followed.Accepted-1, t.Followed.Sent-1
+			t.Followed.Stored, t.Followed.Accepted, t.Followed.Sent = t.Followed.Stored-1, t.Followed.Accepted-1,
+				t.Followed.Sent-1
 		},
 		"no times":        func(t *result.Trial) { t.Followed.StoredAfter = nil },
 		"kept of nothing": func(t *result.Trial) { t.Followed.Kept = t.Followed.Refused + 1 },

@@ -51,8 +51,13 @@ func Entries(s *gate.Subject) {
 	}
 	s.Add(claim.Check{
 		Gate: result.Entries, OK: failed == 0, Value: float64(unaccounted(all)), Unit: "entries", Rounds: readings,
-		Detail: words.Choose(failed == 0, words.Thousands(all.Accepted)+" entries were accepted, and each was stored", "of "+words.Thousands(all.Accepted)+" entries accepted: "+strings.Join(faults, ", ")),
-		Fix:    words.Choose(all.Lost > 0, "let slices be shorter, or the rate lower: a journal keeps some "+words.Thousands(journalKeeps)+" events, two for each entry", "find where they went: what is lost costs nothing, so that no number of this arm can stand beside another's"),
+		Detail: words.Choose(failed == 0, words.Thousands(all.Accepted)+" entries were accepted, and each was stored",
+			"of "+words.Thousands(all.Accepted)+" entries accepted: "+strings.Join(faults, ", ")),
+		Fix: words.Choose(all.Lost > 0,
+			"let slices be shorter, or the rate lower: a journal "+
+				"keeps some "+words.Thousands(journalKeeps)+" events, two for each entry",
+			"find where they went: what is lost costs nothing, so that no number of this arm can stand beside "+
+				"another's"),
 	})
 	s.State.Entries = &claim.EntryState{
 		Sent: all.Sent, Accepted: all.Accepted, Confirmed: all.Confirmed, Stored: all.Stored,
@@ -75,7 +80,8 @@ func Parts(s *gate.Subject) {
 		return
 	}
 	for name, cpu := range used {
-		s.State.Parts = append(s.State.Parts, claim.PartState{Name: name, CPU: claim.Finite(cpu / float64(calls)), Share: cpu / all})
+		s.State.Parts = append(s.State.Parts,
+			claim.PartState{Name: name, CPU: claim.Finite(cpu / float64(calls)), Share: cpu / all})
 	}
 	slices.SortFunc(s.State.Parts, func(a, b claim.PartState) int {
 		return cmp.Or(cmp.Compare(b.CPU, a.CPU), strings.Compare(a.Name, b.Name))
@@ -97,7 +103,9 @@ func entryNotes(s *gate.Subject, all *result.Followed) {
 		}
 	}
 	if all.Drained > 0 {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("the last entry was stored %v after its slice had ended", time.Duration(all.Drained).Round(time.Millisecond)))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("the last entry was stored %v after its slice had ended",
+				time.Duration(all.Drained).Round(time.Millisecond)))
 	}
 }
 
@@ -111,7 +119,8 @@ func entryFlaws(path string, t *result.Trial, _ plan.Load, add func(path, format
 		add(path+".followed", "%v", err)
 	}
 	if f.Sent != t.Sent || f.Accepted != t.OK {
-		add(path+".followed", "%d entries were sent and %d accepted, of %d calls and %d right", f.Sent, f.Accepted, t.Sent, t.OK)
+		add(path+".followed", "%d entries were sent and %d accepted, of %d calls and %d right", f.Sent, f.Accepted,
+			t.Sent, t.OK)
 	}
 }
 

@@ -20,7 +20,10 @@ import (
 // StateOf counts what an arm did and applies the gates to it.
 func StateOf(g grid.Grid, l, a int) claim.ArmState {
 	kind := Of(g.Result.Plan.Loads[l])
-	s := gate.Subject{Result: g.Result, Arm: a, Load: g.Result.Plan.Loads[l], Manner: kind.Manner, Trials: g.Of(l, a), State: &claim.ArmState{Name: g.Result.ArmName(a), Checks: []claim.Check{}}}
+	s := gate.Subject{
+		Result: g.Result, Arm: a, Load: g.Result.Plan.Loads[l], Manner: kind.Manner, Trials: g.Of(l, a),
+		State: &claim.ArmState{Name: g.Result.ArmName(a), Checks: []claim.Check{}},
+	}
 	for n, t := range g.Trials[l][a] {
 		if t != nil {
 			s.Rounds = append(s.Rounds, n)

@@ -128,8 +128,9 @@ var aliases = map[string]string{
 	"sent": plan.WireSent, "sent/req": plan.WireSent, "received": plan.WireReceived, "received/req": plan.WireReceived,
 	"allocs": plan.ServerAllocations, "allocs/req": plan.ServerAllocations, "server-allocs/req": plan.ServerAllocations,
 	"client-allocs/req": plan.ClientAllocations,
-	"cpu/event":         plan.EventServerCPU, "client-cpu/event": plan.EventClientCPU, "received/event": plan.EventWireReceived,
-	"events": plan.EventRate, "jitter": plan.JitterP99,
+	"cpu/event":         plan.EventServerCPU, "client-cpu/event": plan.EventClientCPU,
+	"received/event": plan.EventWireReceived,
+	"events":         plan.EventRate, "jitter": plan.JitterP99,
 }
 
 // MetricNamed finds a metric by its id or a short word: "p95", "cpu/req".

@@ -110,15 +110,21 @@ func messages(s *gate.Subject, arm *result.Arm) {
 	}
 	s.Add(claim.Check{
 		Gate: result.Delivery, OK: failed == 0, Value: float64(all.Faults()), Unit: "messages", Rounds: readings,
-		Detail: words.Choose(failed == 0, words.Thousands(all.Acknowledged)+" messages were acknowledged, and each was delivered once, in order and whole",
+		Detail: words.Choose(failed == 0,
+			words.Thousands(all.Acknowledged)+" messages were acknowledged, and each was delivered once, in order "+
+				"and whole",
 			"of "+words.Thousands(all.Acknowledged)+" messages acknowledged: "+strings.Join(faults, ", ")),
-		Fix: "find where they went: a broker that may lose or duplicate messages costs less, so that no number of this arm can stand beside another's",
+		Fix: "find where they went: a broker that may lose or duplicate messages costs less, so that no number of " +
+			"this arm can stand beside another's",
 	})
 	s.State.Messages = &claim.MessageState{
-		Sent: all.Sent, Acknowledged: all.Acknowledged, Unsure: all.Unsure, Expected: all.Expected, Delivered: all.Delivered,
-		Missing: all.Missing, Kept: all.Kept, Duplicated: all.Duplicated, Redelivered: all.Redelivered,
-		Reordered: all.Reordered, Displaced: all.Displaced, Corrupted: all.Corrupted, Misrouted: all.Misrouted, Stray: all.Stray,
-		Peak: all.Peak(), SendOutage: all.SendOutage, DeliveryOutage: all.DeliveryOutage, Done: all.Done, Early: result.Early(arm),
+		Sent: all.Sent, Acknowledged: all.Acknowledged, Unsure: all.Unsure, Expected: all.Expected,
+		Delivered: all.Delivered,
+		Missing:   all.Missing, Kept: all.Kept, Duplicated: all.Duplicated, Redelivered: all.Redelivered,
+		Reordered: all.Reordered, Displaced: all.Displaced, Corrupted: all.Corrupted, Misrouted: all.Misrouted,
+		Stray: all.Stray,
+		Peak:  all.Peak(), SendOutage: all.SendOutage, DeliveryOutage: all.DeliveryOutage, Done: all.Done,
+		Early: result.Early(arm),
 	}
 	recovery(s)
 	messageNotes(s, all)
@@ -146,7 +152,8 @@ func recovery(s *gate.Subject) {
 	s.Add(claim.Check{
 		Gate: result.Recovery, OK: failed == 0, Value: float64(unseen), Unit: "slices", Rounds: readings,
 		Detail: words.Choose(failed == 0, "messages went through again before a slice ended",
-			fmt.Sprintf("recovery not seen, in %d of %d rounds: the slice ended before all was as before and messages went through again, so that outages are longer than what was seen of them", failed, len(readings))),
+			fmt.Sprintf("recovery not seen, in %d of %d rounds: the slice ended before all was as before and messages "+
+				"went through again, so that outages are longer than what was seen of them", failed, len(readings))),
 		Fix: "a longer --slice",
 	})
 }
@@ -175,10 +182,13 @@ func messageNotes(s *gate.Subject, all *result.Messages) {
 		s.State.Notes = append(s.State.Notes, e)
 	}
 	if peak := all.Peak(); peak >= drainLeast {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("at most %s messages were acknowledged and not yet delivered", words.Thousands(uint64(peak))))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("at most %s messages were acknowledged and not yet delivered", words.Thousands(uint64(peak))))
 	}
 	if each := time.Duration(all.Drained) / time.Duration(max(len(all.Backlog), 1)); each > drainLong {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("the last message was read %v after a slice had ended, on average", each.Round(time.Millisecond)))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("the last message was read %v after a slice had ended, on average",
+				each.Round(time.Millisecond)))
 	}
 }
 
@@ -197,7 +207,8 @@ func excused(m *result.Messages) string {
 	default:
 		return ""
 	}
-	return text + " after something had been done to the broker or a reader, or when their sender got no answer, as at-least-once allows"
+	return text + " after something had been done to the broker or a reader, or when their sender got no answer, as " +
+		"at-least-once allows"
 }
 
 // refusals notes the sends that failed while something was done to the broker: what
@@ -208,6 +219,8 @@ func refusals(s *gate.Subject) {
 		failed += n
 	}
 	if failed > 0 {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("%s of %s sends failed: %s", words.Thousands(failed), words.Thousands(s.All.Sent), s.WhyFailed()))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("%s of %s sends failed: %s", words.Thousands(failed), words.Thousands(s.All.Sent),
+				s.WhyFailed()))
 	}
 }

@@ -21,7 +21,10 @@ import (
 // nothing is refused.
 func TestMadeUpMessagesAreSound(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]*result.Result{"live": resulttest.Messages(), "scenarios": resulttest.MessageScenarios()} {
+	for name, r := range map[string]*result.Result{
+		"live":      resulttest.Messages(),
+		"scenarios": resulttest.MessageScenarios(),
+	} {
 		if wrong := consistency.Flaws(r); len(wrong) > 0 {
 			t.Errorf("%s: %v", name, wrong)
 		}
@@ -49,7 +52,8 @@ func TestDriversOfMessages(t *testing.T) {
 			t.Fatalf("%s: nobody judged its driver", arm.Name)
 		}
 		c, limited := arm.Checks[i], strings.HasPrefix(arm.Name, "rabbitmq")
-		if c.Limited != limited || arm.Floor.Limited != limited || c.Limit != 3 || strings.HasPrefix(c.Detail, "floor-limited: ") != limited || len(c.Rounds) != 12 {
+		if c.Limited != limited || arm.Floor.Limited != limited || c.Limit != 3 ||
+			strings.HasPrefix(c.Detail, "floor-limited: ") != limited || len(c.Rounds) != 12 {
 			t.Errorf("%s, limited %v: %+v", arm.Name, limited, c)
 		}
 		if f := arm.Floor; f.Throughput < 13_000 || f.Headroom < 2 || f.Headroom > 6 {
@@ -102,10 +106,16 @@ func TestLatenessOfMessages(t *testing.T) {
 		share float64
 		want  []result.Gate
 	}{
-		"on time":                         {10 * time.Microsecond, 0.5, nil},
-		"a few late, by little":           {50 * time.Microsecond, 0.02, nil},
-		"some late, which moves the tail": {5 * time.Millisecond, 0.02, []result.Gate{result.OnTime99, result.OnTime999}},
-		"all late":                        {time.Millisecond, 1, []result.Gate{result.OnTime50, result.OnTime99, result.OnTime999}},
+		"on time":               {10 * time.Microsecond, 0.5, nil},
+		"a few late, by little": {50 * time.Microsecond, 0.02, nil},
+		"some late, which moves the tail": {
+			5 * time.Millisecond, 0.02,
+			[]result.Gate{result.OnTime99, result.OnTime999},
+		},
+		"all late": {
+			time.Millisecond, 1,
+			[]result.Gate{result.OnTime50, result.OnTime99, result.OnTime999},
+		},
 	} {
 		r := resulttest.MessageScenarios()
 		late(r, c.by, c.share)
@@ -113,7 +123,8 @@ func TestLatenessOfMessages(t *testing.T) {
 		for _, check := range analyse.Result(r).Loads[0].Arms[1].Checks {
 			if strings.HasPrefix(string(check.Gate), "on time") && !check.OK {
 				got = append(got, check.Gate)
-				if check.Unit != "of the quantile" || check.Value <= check.Limit || !strings.Contains(check.Detail, "generator late: ") {
+				if check.Unit != "of the quantile" || check.Value <= check.Limit ||
+					!strings.Contains(check.Detail, "generator late: ") {
 					t.Errorf("%s: %+v", name, check)
 				}
 			}
@@ -152,18 +163,31 @@ func TestMessagesAreAccountedFor(t *testing.T) {
 		says  string
 		note  string
 	}{
-		"sound":       {func(*result.Messages) {}, "", ""},
-		"missing":     {func(m *result.Messages) { m.Missing, m.Delivered = 1, m.Delivered-1 }, "1 acknowledged and never delivered", ""},
-		"duplicated":  {func(m *result.Messages) { m.Duplicated = 1 }, "1 delivered again for no reason", ""},
-		"reordered":   {func(m *result.Messages) { m.Reordered = 1 }, "1 delivered out of order for no reason", ""},
-		"corrupted":   {func(m *result.Messages) { m.Corrupted = 1 }, "1 not as they were sent", ""},
-		"misrouted":   {func(m *result.Messages) { m.Misrouted = 1 }, "1 delivered under another topic", ""},
-		"stray":       {func(m *result.Messages) { m.Stray = 1 }, "1 delivered that were never sent", ""},
-		"redelivered": {func(m *result.Messages) { m.Redelivered = 2 }, "", "2 messages were delivered again after something had been done to the broker or a reader, or when their sender got no answer"},
-		"displaced":   {func(m *result.Messages) { m.Displaced = 2 }, "", "2 messages were delivered out of order after something had been done"},
-		"both":        {func(m *result.Messages) { m.Redelivered, m.Displaced = 2, 3 }, "", "2 messages were delivered again, and 3 out of order, after something had been done"},
-		"unsure":      {func(m *result.Messages) { m.Unsure = 2 }, "", "2 messages were not acknowledged"},
-		"kept":        {func(m *result.Messages) { m.Kept = 2 }, "", "2 messages were delivered although"},
+		"sound": {func(*result.Messages) {}, "", ""},
+		"missing": {
+			func(m *result.Messages) { m.Missing, m.Delivered = 1, m.Delivered-1 },
+			"1 acknowledged and never delivered", "",
+		},
+		"duplicated": {func(m *result.Messages) { m.Duplicated = 1 }, "1 delivered again for no reason", ""},
+		"reordered":  {func(m *result.Messages) { m.Reordered = 1 }, "1 delivered out of order for no reason", ""},
+		"corrupted":  {func(m *result.Messages) { m.Corrupted = 1 }, "1 not as they were sent", ""},
+		"misrouted":  {func(m *result.Messages) { m.Misrouted = 1 }, "1 delivered under another topic", ""},
+		"stray":      {func(m *result.Messages) { m.Stray = 1 }, "1 delivered that were never sent", ""},
+		"redelivered": {
+			func(m *result.Messages) { m.Redelivered = 2 }, "",
+			"2 messages were delivered again after something had been done to the broker or a reader, or when their " +
+				"sender got no answer",
+		},
+		"displaced": {
+			func(m *result.Messages) { m.Displaced = 2 }, "",
+			"2 messages were delivered out of order after something had been done",
+		},
+		"both": {
+			func(m *result.Messages) { m.Redelivered, m.Displaced = 2, 3 }, "",
+			"2 messages were delivered again, and 3 out of order, after something had been done",
+		},
+		"unsure": {func(m *result.Messages) { m.Unsure = 2 }, "", "2 messages were not acknowledged"},
+		"kept":   {func(m *result.Messages) { m.Kept = 2 }, "", "2 messages were delivered although"},
 	} {
 		r := resulttest.Messages()
 		c.spoil(sent(r, 3, 1).Messages)
@@ -208,7 +232,8 @@ func TestOutageThatNobodySawTheEndOf(t *testing.T) {
 	if !load.Row(plan.ResponseP50).Cells[1].Estimate.Known {
 		t.Error("what was acknowledged took the time that it took")
 	}
-	if failed := load.Arms[1].Failed(); len(failed) != 1 || !strings.Contains(failed[0].Detail, "recovery not seen, in 1 of 12 rounds") {
+	if failed := load.Arms[1].Failed(); len(failed) != 1 ||
+		!strings.Contains(failed[0].Detail, "recovery not seen, in 1 of 12 rounds") {
 		t.Errorf("says %+v", failed)
 	}
 }
@@ -257,7 +282,8 @@ func TestBacklogsAddAtTheCoarserStep(t *testing.T) {
 	sum = sum.Add(result.Messages{Backlog: [][]int64{{1, 9, 2, 3, 4}}})
 	sum = sum.Add(result.Messages{Backlog: [][]int64{{7, 5}}, Merged: 2})
 	sum = sum.Add(result.Messages{Backlog: [][]int64{{0, 8, 0}}})
-	if want := [][]int64{{9, 3, 4}, {7, 5}, {8, 0}}; sum.Merged != 2 || !slices.EqualFunc(sum.Backlog, want, slices.Equal[[]int64]) || sum.Peak() != 9 {
+	if want := [][]int64{{9, 3, 4}, {7, 5}, {8, 0}}; sum.Merged != 2 ||
+		!slices.EqualFunc(sum.Backlog, want, slices.Equal[[]int64]) || sum.Peak() != 9 {
 		t.Errorf("%v, each of %d", sum.Backlog, sum.Merged)
 	}
 }
@@ -274,11 +300,14 @@ func TestMessagesAdd(t *testing.T) {
 	if err := all.Whole(); err != nil {
 		t.Error(err)
 	}
-	if all.Sent != one.Sent+two.Sent || all.Delivered != one.Delivered+two.Delivered || all.SendOutage != max(one.SendOutage, two.SendOutage) ||
-		len(all.Backlog) != 2 || len(all.Done) != 2 || all.Groups != one.Groups || all.Peak() != max(one.Peak(), two.Peak()) {
+	if all.Sent != one.Sent+two.Sent || all.Delivered != one.Delivered+two.Delivered ||
+		all.SendOutage != max(one.SendOutage, two.SendOutage) ||
+		len(all.Backlog) != 2 || len(all.Done) != 2 || all.Groups != one.Groups ||
+		all.Peak() != max(one.Peak(), two.Peak()) {
 		t.Errorf("%+v", all)
 	}
-	if got := all.DeliveredAfter.Count(); got != first+two.DeliveredAfter.Count() || one.DeliveredAfter.Count() != first {
+	if got := all.DeliveredAfter.Count(); got != first+two.DeliveredAfter.Count() ||
+		one.DeliveredAfter.Count() != first {
 		t.Errorf("%d times, and then %d of the first", got, one.DeliveredAfter.Count())
 	}
 	if all.Broker.Written != one.Broker.Written+two.Broker.Written || one.Broker.Written >= all.Broker.Written {
@@ -302,7 +331,8 @@ func TestMessagesThatSayTooLittle(t *testing.T) {
 		t.Error("29 readings are a growth")
 	}
 	row := growth(result.GrowthSamples)
-	if row == nil || row.Cells[0].Estimate.Value != 5000 || row.Cells[1].Estimate.Known || row.Cells[1].Difference != nil {
+	if row == nil || row.Cells[0].Estimate.Value != 5000 || row.Cells[1].Estimate.Known ||
+		row.Cells[1].Difference != nil {
 		t.Errorf("30 readings of 5,000 bytes a second: %+v", row)
 	}
 	for drained, known := range map[uint64]bool{999: false, 1000: true} {
@@ -320,10 +350,13 @@ func TestMessagesThatSayTooLittle(t *testing.T) {
 // second only where they are not: a send may carry many messages.
 func TestMessagesHaveRows(t *testing.T) {
 	t.Parallel()
-	closed, open := analyse.Result(resulttest.Messages()).Loads[0], analyse.Result(resulttest.MessageScenarios()).Loads[2]
+	closed, open := analyse.Result(resulttest.Messages()).Loads[0],
+		analyse.Result(resulttest.MessageScenarios()).Loads[2]
 	for id, want := range map[string][2]bool{
-		plan.MessageRate: {true, false}, plan.DeliveredP99: {true, true}, plan.SendOutage: {true, true}, plan.DrainRate: {false, false},
-		plan.Throughput: {false, false}, plan.ServerCPU: {true, true}, plan.ServerAllocations: {false, false}, plan.DiskPerMessage: {true, true},
+		plan.MessageRate: {true, false}, plan.DeliveredP99: {true, true}, plan.SendOutage: {true, true},
+		plan.DrainRate:  {false, false},
+		plan.Throughput: {false, false}, plan.ServerCPU: {true, true}, plan.ServerAllocations: {false, false},
+		plan.DiskPerMessage: {true, true},
 	} {
 		if got := [2]bool{closed.Row(id) != nil, open.Row(id) != nil}; got != want {
 			t.Errorf("%s: %v, want %v", id, got, want)

@@ -66,23 +66,39 @@ func messageMetrics() []metric.Metric {
 		return m
 	}
 	rate := func(id, title, short string, count func(*result.Messages) uint64) metric.Metric {
-		return of(metric.Metric{ID: id, Title: title, Short: short, Dimension: metric.Frequency, Higher: true, Gain: "faster", Loss: "slower"},
+		return of(metric.Metric{
+			ID: id, Title: title, Short: short, Dimension: metric.Frequency, Higher: true,
+			Gain: "faster", Loss: "slower",
+		},
 			func(t *result.Trial, m *result.Messages) (float64, bool) {
 				return float64(count(m)) / time.Duration(t.Window).Seconds(), t.Window > 0 && count(m) > 0
 			})
 	}
-	acknowledged := rate(plan.MessageRate, "messages acknowledged per second", "message rate", func(m *result.Messages) uint64 { return m.AcknowledgedInWindow })
+	acknowledged := rate(plan.MessageRate, "messages acknowledged per second", "message rate",
+		func(m *result.Messages) uint64 { return m.AcknowledgedInWindow })
 	acknowledged.Open = false
-	all := []metric.Metric{acknowledged, rate(plan.DeliveredRate, "messages delivered per second", "delivery rate", func(m *result.Messages) uint64 { return m.DeliveredInWindow })}
+	all := []metric.Metric{
+		acknowledged,
+		rate(plan.DeliveredRate, "messages delivered per second", "delivery rate",
+			func(m *result.Messages) uint64 { return m.DeliveredInWindow }),
+	}
 	all = append(all, messageTimes()...)
 	outage := func(id, title, short string, take func(*result.Messages) plan.Duration) metric.Metric {
-		return of(metric.Metric{ID: id, Title: title, Short: short, Dimension: metric.Time, Gain: "shorter", Loss: "longer"},
+		return of(metric.Metric{
+			ID: id, Title: title, Short: short, Dimension: metric.Time, Gain: "shorter",
+			Loss: "longer",
+		},
 			func(_ *result.Trial, m *result.Messages) (float64, bool) { return float64(take(m)), take(m) > 0 })
 	}
 	all = append(all,
-		outage(plan.SendOutage, "longest time without an acknowledgement", "send outage", func(m *result.Messages) plan.Duration { return m.SendOutage }),
-		outage(plan.DeliveryOutage, "longest time without a delivery", "delivery outage", func(m *result.Messages) plan.Duration { return m.DeliveryOutage }),
-		of(metric.Metric{ID: plan.DrainRate, Title: "messages of a backlog read per second", Short: "drain rate", Dimension: metric.Frequency, Higher: true, Gain: "faster", Loss: "slower"}, drainRate),
+		outage(plan.SendOutage, "longest time without an acknowledgement", "send outage",
+			func(m *result.Messages) plan.Duration { return m.SendOutage }),
+		outage(plan.DeliveryOutage, "longest time without a delivery", "delivery outage",
+			func(m *result.Messages) plan.Duration { return m.DeliveryOutage }),
+		of(metric.Metric{
+			ID: plan.DrainRate, Title: "messages of a backlog read per second", Short: "drain rate",
+			Dimension: metric.Frequency, Higher: true, Gain: "faster", Loss: "slower",
+		}, drainRate),
 	)
 	return append(all, brokerMetrics(of)...)
 }
@@ -144,9 +160,14 @@ func drainRate(_ *result.Trial, m *result.Messages) (float64, bool) {
 }
 
 // brokerMetrics are those of what the broker's processes did.
-func brokerMetrics(of func(metric.Metric, func(*result.Trial, *result.Messages) (float64, bool)) metric.Metric) []metric.Metric {
+func brokerMetrics(of func(metric.Metric,
+	func(*result.Trial, *result.Messages) (float64, bool)) metric.Metric,
+) []metric.Metric {
 	perMessage := func(id, title, short string, total func(*result.BrokerUse) uint64) metric.Metric {
-		return of(metric.Metric{ID: id, Title: "bytes " + title + " per message", Short: short + "/msg", Dimension: metric.Size, Gain: "fewer", Loss: "more"},
+		return of(metric.Metric{
+			ID: id, Title: "bytes " + title + " per message", Short: short + "/msg",
+			Dimension: metric.Size, Gain: "fewer", Loss: "more",
+		},
 			func(_ *result.Trial, m *result.Messages) (float64, bool) {
 				if m.Broker == nil || m.Sent == 0 || total(m.Broker) == 0 {
 					return 0, false
@@ -155,7 +176,10 @@ func brokerMetrics(of func(metric.Metric, func(*result.Trial, *result.Messages) 
 			})
 	}
 	growth := func(id, title string, slope func(*result.BrokerUse) float64) metric.Metric {
-		m := of(metric.Metric{ID: id, Title: title, Short: title, Dimension: metric.Size, Gain: "slower", Loss: "faster"},
+		m := of(metric.Metric{
+			ID: id, Title: title, Short: title, Dimension: metric.Size, Gain: "slower",
+			Loss: "faster",
+		},
 			func(_ *result.Trial, m *result.Messages) (float64, bool) {
 				if m.Broker == nil || m.Broker.Samples < result.GrowthSamples {
 					return 0, false
@@ -166,9 +190,12 @@ func brokerMetrics(of func(metric.Metric, func(*result.Trial, *result.Messages) 
 		return m
 	}
 	return []metric.Metric{
-		perMessage(plan.DiskPerMessage, "written to disk", "disk", func(b *result.BrokerUse) uint64 { return b.Written }),
-		perMessage(plan.NetworkPerMessage, "over the network", "network", func(b *result.BrokerUse) uint64 { return b.Network }),
-		growth(metric.MemoryGrowth, "memory growth per second", func(b *result.BrokerUse) float64 { return b.MemoryGrowth }),
+		perMessage(plan.DiskPerMessage, "written to disk", "disk",
+			func(b *result.BrokerUse) uint64 { return b.Written }),
+		perMessage(plan.NetworkPerMessage, "over the network", "network",
+			func(b *result.BrokerUse) uint64 { return b.Network }),
+		growth(metric.MemoryGrowth, "memory growth per second",
+			func(b *result.BrokerUse) float64 { return b.MemoryGrowth }),
 		growth(metric.DiskGrowth, "disk growth per second", func(b *result.BrokerUse) float64 { return b.DiskGrowth }),
 	}
 }

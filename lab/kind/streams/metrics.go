@@ -24,16 +24,21 @@ const (
 
 // streamMetrics are those of loads that hold streams.
 func streamMetrics() []metric.Metric {
-	times := func(id, title string, q float64, of func(*result.Trial) *stat.Histogram, gain, loss string) metric.Metric {
+	times := func(id, title string, q float64, of func(*result.Trial) *stat.Histogram,
+		gain, loss string,
+	) metric.Metric {
 		return metric.Metric{
-			ID: id, Title: title, Short: title, Dimension: metric.Time, Gain: gain, Loss: loss, Streams: true, Quantile: q, Of: of,
+			ID: id, Title: title, Short: title, Dimension: metric.Time, Gain: gain, Loss: loss, Streams: true,
+			Quantile: q, Of: of,
 		}
 	}
 	all := []metric.Metric{
-		perEvent(plan.EventServerCPU, "server CPU", metric.Time, func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) }),
+		perEvent(plan.EventServerCPU, "server CPU", metric.Time,
+			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) }),
 		metric.Optional(perEvent(plan.EventDatabaseCPU, "database CPU", metric.Time, metric.DatabaseCPU)),
 		{
-			ID: plan.EventRate, Title: "events delivered per second, in all", Short: "events/s in all", Dimension: metric.Frequency, Higher: true,
+			ID: plan.EventRate, Title: "events delivered per second, in all", Short: "events/s in all",
+			Dimension: metric.Frequency, Higher: true,
 			Gain: "more", Loss: "fewer", Streams: true, Slow: true, Take: metric.Throughput,
 		},
 		times(plan.DeliveryP50, "delivery p50", 0.5, metric.Response, "faster", "slower"),
@@ -45,10 +50,14 @@ func streamMetrics() []metric.Metric {
 		times(plan.TransitP99, "transit p99", 0.99, metric.Service, "faster", "slower"),
 		times(plan.JitterP50, "jitter p50", 0.5, jitter, "steadier", "less steady"),
 		times(plan.JitterP99, "jitter p99", 0.99, jitter, "steadier", "less steady"),
-		perEvent(plan.EventClientCPU, "client CPU", metric.Time, func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }),
-		perEvent(plan.EventWireReceived, "received", metric.Size, func(t *result.Trial) (float64, bool) { return float64(t.WireReceived), true }),
-		perEvent(plan.EventServerAllocations, "server allocs", metric.Number, func(t *result.Trial) (float64, bool) { return metric.Served(t.Server) }),
-		perEvent(plan.EventClientAllocations, "client allocs", metric.Number, func(t *result.Trial) (float64, bool) { return metric.Allocations(t.Driver) }),
+		perEvent(plan.EventClientCPU, "client CPU", metric.Time,
+			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }),
+		perEvent(plan.EventWireReceived, "received", metric.Size,
+			func(t *result.Trial) (float64, bool) { return float64(t.WireReceived), true }),
+		perEvent(plan.EventServerAllocations, "server allocs", metric.Number,
+			func(t *result.Trial) (float64, bool) { return metric.Served(t.Server) }),
+		perEvent(plan.EventClientAllocations, "client allocs", metric.Number,
+			func(t *result.Trial) (float64, bool) { return metric.Allocations(t.Driver) }),
 	}
 	counted := func(id string, of func(*result.Streams) uint64) metric.Metric {
 		return metric.Metric{

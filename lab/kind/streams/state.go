@@ -48,7 +48,8 @@ func streamState(l plan.Load, trials []*result.Trial) *claim.StreamState {
 		found.Clients = append(found.Clients, claim.ClientState{
 			Target: float64(l.EachRate()), Achieved: rate(float64(c.Completed)), Events: c.Right,
 			Missing: c.Missing, Duplicated: c.Duplicated, Reordered: c.Reordered, Wrong: c.Wrong,
-			DeliveryP50: quantile(c.Delivery, 0.5), DeliveryP99: quantile(c.Delivery, 0.99), JitterP99: quantile(c.Jitter, 0.99),
+			DeliveryP50: quantile(c.Delivery, 0.5), DeliveryP99: quantile(c.Delivery, 0.99),
+			JitterP99: quantile(c.Jitter, 0.99),
 		})
 	}
 	if l.Slow() && all.Ends > 0 {

@@ -30,7 +30,8 @@ func streamFlaws(path string, t *result.Trial, l plan.Load, add func(path, forma
 	for i, one := range s.Clients {
 		timed = timed && one.Delivery != nil && one.Jitter != nil
 		if one.Delivery != nil && one.Delivery.Count() != one.Right {
-			add(fmt.Sprintf("%s.streams.clients[%d].delivery", path, i), "it holds %d times, %d events were right", one.Delivery.Count(), one.Right)
+			add(fmt.Sprintf("%s.streams.clients[%d].delivery", path, i), "it holds %d times, %d events were right",
+				one.Delivery.Count(), one.Right)
 		}
 		delivery.Merge(one.Delivery)
 		jitter.Merge(one.Jitter)
@@ -54,7 +55,9 @@ func streamFlaws(path string, t *result.Trial, l plan.Load, add func(path, forma
 			add(path+"."+sum.name, "%d, and its streams have %d together", sum.got, sum.parts)
 		}
 	}
-	if timed && len(s.Clients) > 0 && (t.Response != nil && delivery.Count() != t.Response.Count() || s.Jitter != nil && jitter.Count() != s.Jitter.Count()) {
+	if timed && len(s.Clients) > 0 &&
+		(t.Response != nil && delivery.Count() != t.Response.Count() ||
+			s.Jitter != nil && jitter.Count() != s.Jitter.Count()) {
 		add(path+".streams", "the times of its streams are not as many as all")
 	}
 	if !l.Slow() && t.Sent != t.Planned {

@@ -29,8 +29,9 @@ func Kind() *kind.Kind {
 		Name: plan.Held, Words: func(text string) string { return text },
 		Manner: gate.Manner{
 			Things: "events", Replies: "events", Begun: "of the streams", Made: "event came", Streamed: true,
-			Fewer:  "fewer streams or a lower --rate",
-			Remedy: "find out what between server and reader loses or changes events; at a lower rate they may all come",
+			Fewer: "fewer streams or a lower --rate",
+			Remedy: "find out what between server and reader loses or changes events; at a lower rate they may " +
+				"all come",
 		},
 		Metrics: streamMetrics, Under: streamsHave, Primary: streamPrimary, Rate: plan.EventRate,
 		Gates: streamGates, Refuse: refuseStreams, Flaws: streamFlaws,
@@ -104,13 +105,18 @@ func sequence(s *gate.Subject) {
 		}
 	}
 	s.Add(claim.Check{
-		Gate: result.Sequence, OK: failed == 0, Value: float64(twice + turned + stray), Unit: "events", Rounds: readings,
-		Detail: words.Choose(failed == 0, "each event came once and in order", "events of the streams: "+strings.Join(faults, ", ")),
-		Fix:    "find out what between server and reader repeats or reorders; a number that repeats an event is no measure of it",
+		Gate: result.Sequence, OK: failed == 0, Value: float64(twice + turned + stray), Unit: "events",
+		Rounds: readings,
+		Detail: words.Choose(failed == 0, "each event came once and in order",
+			"events of the streams: "+strings.Join(faults, ", ")),
+		Fix: "find out what between server and reader repeats or reorders; a number that repeats an event is no " +
+			"measure of it",
 	})
 	if float64(slipped) > slippedShare*float64(s.All.Planned) {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("%s of the events said that they were due at another time than the rate has it: times count from when the rate has it",
-			words.Percent(float64(slipped)/float64(max(s.All.Planned, 1)))))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("%s of the events said that they were due at another time than the rate has it: times count "+
+				"from when the rate has it",
+				words.Percent(float64(slipped)/float64(max(s.All.Planned, 1)))))
 	}
 }
 
@@ -127,7 +133,8 @@ func streamSchedule(s *gate.Subject) {
 	s.Add(claim.Check{
 		Gate: result.Schedule, OK: off <= most, Value: off, Limit: most, Unit: "events from the plan", Rounds: readings,
 		Detail: words.Choose(off <= most, words.Thousands(s.All.Planned)+" events were due, all accounted for",
-			fmt.Sprintf("%s events were due, where the rate gives %s", words.Thousands(s.All.Planned), words.Thousands(uint64(max(0, claim.Finite(want(s.All.Window))))))),
+			fmt.Sprintf("%s events were due, where the rate gives %s", words.Thousands(s.All.Planned),
+				words.Thousands(uint64(max(0, claim.Finite(want(s.All.Window))))))),
 		Fix: "this is a fault of the generator or of the file: report it",
 	})
 }
@@ -139,8 +146,13 @@ func streamNotes(s *gate.Subject) {
 		return
 	}
 	if !s.Load.Slow() && state.Target > 0 && state.Achieved < (1-rateShare)*state.Target {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("short of its target: %s of %s events/s in all (%s), so that deliveries are the later the longer a slice is",
-			words.Thousands(uint64(math.Round(state.Achieved))), words.Thousands(uint64(math.Round(state.Target))), words.Percent(state.Achieved/state.Target)))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("short of its target: %s of %s events/s in all (%s), so that deliveries are the later the "+
+				"longer a slice is",
+				words.Thousands(uint64(math.Round(state.Achieved))), words.Thousands(uint64(math.Round(state.Target))),
+				words.Percent(state.Achieved/state.Target)))
 	}
-	s.State.Notes = append(s.State.Notes, "streams are no calls, so these checks are left out by rule: Little's law, arrival law, calls made on time, floor")
+	s.State.Notes = append(s.State.Notes,
+		"streams are no calls, so these checks are left out by rule: Little's law, arrival law, calls made on "+
+			"time, floor")
 }

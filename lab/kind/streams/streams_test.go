@@ -67,7 +67,8 @@ func TestStreamsAreJudgedByTheirEvents(t *testing.T) {
 				}
 				return
 			}
-			if !slices.ContainsFunc(failed, func(f claim.Check) bool { return f.Gate == c.gate && strings.Contains(f.Detail, c.says) }) {
+			if !slices.ContainsFunc(failed,
+				func(f claim.Check) bool { return f.Gate == c.gate && strings.Contains(f.Detail, c.says) }) {
 				t.Errorf("failed %+v; want %s with %q", failed, c.gate, c.says)
 			}
 			for _, row := range a.Loads[0].Rows {
@@ -86,7 +87,8 @@ func TestGatesOfCallsAreLeftOut(t *testing.T) {
 	arm := a.Loads[0].Arms[0]
 	for _, c := range arm.Checks {
 		switch c.Gate {
-		case result.Physics, result.Law, result.OnTime50, result.OnTime99, result.OnTime999, result.Ceiling, result.AboveFloor, result.Overload:
+		case result.Physics, result.Law, result.OnTime50, result.OnTime99, result.OnTime999, result.Ceiling,
+			result.AboveFloor, result.Overload:
 			t.Errorf("%s is applied to streams", c.Gate)
 		}
 		if strings.Contains(c.Detail, " calls") || strings.Contains(c.Detail, "replies") {
@@ -136,7 +138,8 @@ func TestSlowReaders(t *testing.T) {
 	}
 	l := analyse.Result(r).Loads[1]
 	b := l.Arms[2].Streams.Behind
-	if b == nil || b.Due != 20_000 || b.Sent != 16_000 || b.Decoded != 10_000 || b.Buffered != 5_900 || b.PushedBack != 4_000 || b.Dropped != 100 {
+	if b == nil || b.Due != 20_000 || b.Sent != 16_000 || b.Decoded != 10_000 || b.Buffered != 5_900 ||
+		b.PushedBack != 4_000 || b.Dropped != 100 {
 		t.Errorf("behind: %+v", b)
 	}
 	for _, arm := range l.Arms {
@@ -196,7 +199,8 @@ func TestStreamsAddUp(t *testing.T) {
 	n := second.Clients[0].Delivery.Count()
 	var all *result.Streams
 	all = all.Add(*first).Add(*second)
-	if all.Clients[0].Delivery.Count() != first.Clients[0].Delivery.Count()+n || all.Clients[4].Planned != first.Clients[4].Planned+second.Clients[4].Planned {
+	if all.Clients[0].Delivery.Count() != first.Clients[0].Delivery.Count()+n ||
+		all.Clients[4].Planned != first.Clients[4].Planned+second.Clients[4].Planned {
 		t.Errorf("%d times of the first stream", all.Clients[0].Delivery.Count())
 	}
 	if second.Clients[0].Delivery.Count() != n || len(all.Clients) != 10 {

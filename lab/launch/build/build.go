@@ -93,7 +93,8 @@ func (s Spec) path(ctx context.Context) (*Version, error) {
 	}
 	about, err := os.Stat(full)
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.NotFound, "there is no %s; for a branch, tag or commit write git:%s", full, s.Ref)
+		return nil, wirelab.Errorf(wirelab.NotFound, "there is no %s; for a branch, tag or commit write git:%s", full,
+			s.Ref)
 	}
 	v := &Version{Ref: s.Ref, Dir: filepath.Join(full, s.Dir)}
 	if !about.IsDir() {

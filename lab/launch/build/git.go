@@ -27,7 +27,8 @@ type repository struct {
 // started in. A hook of git's sets them for all that it starts. Settings, which may be given
 // by variables too, stay.
 var ofGit = []string{
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE",
+	"GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS",
 	"GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_COMMON_DIR",
 }
 
@@ -102,7 +103,8 @@ func (r repository) commit(ctx context.Context, ref string) (string, error) {
 	hash, err := git(ctx, at, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil && ctx.Err() == nil {
 		return "", wirelab.Errorf(wirelab.NotFound,
-			"%s has no branch, tag or commit %q; git branch -a shows branches, and git fetch gets new ones", r.name(), ref)
+			"%s has no branch, tag or commit %q; git branch -a shows branches, and git fetch gets new ones", r.name(),
+			ref)
 	}
 	return hash, err
 }

@@ -145,7 +145,10 @@ func TestDealtWith(t *testing.T) {
 	w.ledger.Disturb(account.During)
 	w.arrive(0, old, late, fresh) // again and late without reason, and again with one
 	w.want(
-		account.Account{Sent: 4, Acknowledged: 4, Expected: 4, Delivered: 4, Duplicated: 1, Redelivered: 1, Reordered: 1},
+		account.Account{
+			Sent: 4, Acknowledged: 4, Expected: 4, Delivered: 4, Duplicated: 1, Redelivered: 1,
+			Reordered: 1,
+		},
 	)
 }
 

@@ -55,7 +55,8 @@ func (a *Audience) take(stamp Stamp, whole bool, at int64, phase Phase) (full bo
 	switch {
 	case !whole:
 		a.counts.Corrupted++
-	case stamp.Run != a.ledger.run || int(stamp.Lane) >= len(a.ledger.lanes) || stamp.Number >= a.ledger.lanes[stamp.Lane].sent.Load():
+	case stamp.Run != a.ledger.run || int(stamp.Lane) >= len(a.ledger.lanes) ||
+		stamp.Number >= a.ledger.lanes[stamp.Lane].sent.Load():
 		a.counts.Stray++
 	case int(stamp.Topic) != a.topic:
 		a.counts.Misrouted++

@@ -101,7 +101,10 @@ func (l *Ledger) Write(lane int, due int64, recorded bool) (number uint64, body 
 	at := l.lanes[lane]
 	number = at.sent.Load()
 	body = l.filling.body(l.size, number)
-	Stamp{Run: l.run, Lane: uint32(lane), Number: number, Due: due, Topic: uint16(at.topic), Recorded: recorded}.put(body)
+	Stamp{
+		Run: l.run, Lane: uint32(lane), Number: number, Due: due, Topic: uint16(at.topic),
+		Recorded: recorded,
+	}.put(body)
 	at.write(number, l.now())
 	return number, body
 }

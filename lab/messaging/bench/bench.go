@@ -63,14 +63,16 @@ func Check(p plan.Plan) error {
 		case err == nil && !p.Messaging():
 			return wirelab.Errorf(
 				wirelab.InvalidArgument,
-				"%s is a message broker: it belongs to the workload messaging, and not to %s; write --workload messaging",
+				"%s is a message broker: it belongs to the workload messaging, and not to %s; write --workload "+
+					"messaging",
 				arm.Protocol,
 				p.Workload,
 			)
 		case p.Messaging() && arm.Target == "" && !slices.Contains(drivers.Started(), Kind(arm)):
 			return wirelab.Errorf(
 				wirelab.InvalidArgument,
-				"arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092",
+				"arm %s is of a broker that is not started here: give the address of one that runs, "+
+					"%s,target=127.0.0.1:9092",
 				arm.Name,
 				arm.Protocol,
 			)
@@ -94,8 +96,9 @@ func Check(p plan.Plan) error {
 // Server implements [experiment.Bench].
 func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	o := cluster.Options{
-		Kind: Kind(arm), Nodes: b.plan.Nodes, Durability: broker.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
-		CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
+		Kind: Kind(arm), Nodes: b.plan.Nodes, Durability: broker.Durability(b.plan.DurabilityOf(arm)),
+		Variant: arm.Queue,
+		CPUs:    b.Placement().ServerCPUs, Programs: b.programs.Programs,
 		Small: b.plan.Plays(plan.DiskFull), Apart: b.plan.Plays(plan.Partition),
 	}
 	s, err := cluster.Start(ctx, o)
@@ -114,7 +117,8 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 // Null implements [experiment.Bench].
 func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	s, err := cluster.Start(ctx, cluster.Options{
-		Kind: Kind(arm), Nothing: true, Variant: arm.Queue, CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
+		Kind: Kind(arm), Nothing: true, Variant: arm.Queue, CPUs: b.Placement().ServerCPUs,
+		Programs: b.programs.Programs,
 	})
 	if err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ func TestNamesAgree(t *testing.T) {
 		sent := messaging.Message{Topic: name, Body: []byte("b")}.Validate()
 		read := messaging.Reading{Topic: "t", Group: name, Count: 1}.Validate()
 		for what, err := range map[string]error{
-			"a broker's topic": broker.Topic{Name: name}.Validate(), "a broker's group": broker.Topic{Name: "t", Groups: []string{name}}.Validate(), "a reading": read,
+			"a broker's topic": broker.Topic{Name: name}.Validate(),
+			"a broker's group": broker.Topic{Name: "t", Groups: []string{name}}.Validate(), "a reading": read,
 		} {
 			if (err == nil) != (sent == nil) || err != nil && wirelab.CodeOf(err) != wirelab.CodeOf(sent) {
 				t.Errorf("%q: a message: %v; %s: %v", name, sent, what, err)

@@ -273,11 +273,13 @@ func TestNothingIsLost(t *testing.T) {
 			if m.Faults() > 0 || m.Acknowledged < 100 {
 				t.Errorf("%+v", m)
 			}
-			if len(m.Done) != 1 || m.Done[0].What != scenario || m.Done[0].Who == "" || m.Done[0].Over <= m.Done[0].Began ||
+			if len(m.Done) != 1 || m.Done[0].What != scenario || m.Done[0].Who == "" ||
+				m.Done[0].Over <= m.Done[0].Began ||
 				m.Done[0].Began < plan.Duration(900*time.Millisecond) {
 				t.Errorf("done: %+v", m.Done)
 			}
-			if again := m.Done[0].Again; again != 0 && again < m.Done[0].Over || again == 0 && scenario == plan.LeaderKill {
+			if again := m.Done[0].Again; again != 0 && again < m.Done[0].Over ||
+				again == 0 && scenario == plan.LeaderKill {
 				t.Errorf("messages went through again at %v: %+v", again, m.Done)
 			}
 			if m.Broker == nil || m.Broker.Memory == 0 || m.Broker.Disk == 0 || m.Broker.Network == 0 {
@@ -313,9 +315,13 @@ func TestFaultsAreCaughtThroughFailures(t *testing.T) {
 			unseen := func() bool {
 				return all.Missing == 0 || all.Duplicated == 0 || all.Reordered == 0 || all.Corrupted == 0
 			}
-			for deadline := time.Now().Add(2 * time.Minute); all == nil || (all.Acknowledged < 5000 || unseen()) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(2 * time.Minute); all == nil ||
+				(all.Acknowledged < 5000 || unseen()) && time.Now().Before(deadline); {
 				all = all.Add(
-					*c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages,
+					*c.must(control.Order{Slice: &control.Slice{
+						For:  plan.Duration(3 * time.Second),
+						Seed: 2,
+					}}).Slice.Messages,
 				)
 			}
 			if unseen() {
@@ -361,7 +367,8 @@ func TestNulls(t *testing.T) {
 				500,
 			)
 			var m *control.Measured
-			for window := 500 * time.Millisecond; window < time.Minute; window *= 4 { // a machine that stands still completes none
+			// a machine that stands still completes none
+			for window := 500 * time.Millisecond; window < time.Minute; window *= 4 {
 				m = c.must(control.Order{Slice: &control.Slice{For: plan.Duration(window), Seed: 2}}).Slice
 				if m.Recording.CompletedInWindow >= 100 {
 					break

@@ -29,7 +29,8 @@ const (
 func (s *Cluster) do(ctx context.Context, fault control.Fault) (done control.Done, err error) {
 	faults := map[string]func(context.Context, string, *control.Done) error{
 		plan.LeaderKill: s.killLeader, plan.FollowerKill: s.killFollower,
-		plan.Partition: s.cutLeader, plan.Pause: s.pauseLeader, plan.DiskFull: s.fillDisk, plan.RollingRestart: s.restartAll,
+		plan.Partition: s.cutLeader, plan.Pause: s.pauseLeader, plan.DiskFull: s.fillDisk,
+		plan.RollingRestart: s.restartAll,
 	}
 	do, known := faults[fault.What]
 	if !known {

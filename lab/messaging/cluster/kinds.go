@@ -27,7 +27,8 @@ func startHermes(ctx context.Context, o Options, dir string) (cluster, error) {
 		options.Args = []string{"--free-bytes=" + smallFree, "--segment-bytes=4MiB"}
 	}
 	for _, host := range o.hosts {
-		options.Hosts, options.Namespaces = append(options.Hosts, host.Address), append(options.Namespaces, host.Namespace)
+		options.Hosts, options.Namespaces = append(options.Hosts, host.Address),
+			append(options.Namespaces, host.Namespace)
 	}
 	if o.hosts != nil {
 		options.Args = append(options.Args, "--insecure") // nobody else is on their network
@@ -64,7 +65,8 @@ func awaitHermes(ctx context.Context, n *local.Node) error {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return fmt.Errorf("node %d of Hermes is not ready: %s: %w", n.ID, s.Unready, errors.Join(err, context.Cause(ctx)))
+			return fmt.Errorf("node %d of Hermes is not ready: %s: %w", n.ID, s.Unready,
+				errors.Join(err, context.Cause(ctx)))
 		}
 	}
 }

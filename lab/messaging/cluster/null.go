@@ -34,7 +34,11 @@ func startNull(ctx context.Context, o Options, dir string) (cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nullCluster{nullChild{p, dir}, p.Ready().Address, o.Kind, func(context.Context) error { return p.Stop() }}, nil
+	return nullCluster{
+		nullChild{p, dir},
+		p.Ready().Address, o.Kind,
+		func(context.Context) error { return p.Stop() },
+	}, nil
 }
 
 func (c nullCluster) nodes() []node                  { return []node{c.node} }

@@ -17,7 +17,8 @@ const (
 
 // mountSmall puts a small disk at a directory.
 func mountSmall(dir string) (unmount func() error, err error) {
-	if err := unix.Mount("wirelab", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size="+smallSize); err != nil {
+	if err := unix.Mount("wirelab", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		"mode=755,size="+smallSize); err != nil {
 		if errors.Is(err, unix.EPERM) {
 			return nil, wirelab.Errorf(wirelab.PermissionDenied, "a disk that can be filled up takes root: %v", err)
 		}

@@ -86,7 +86,10 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 		reading: Reading{Protocol: order.Protocol, Config: config},
 	}
 	for i, l := range order.Loads {
-		p := &prepared{dialled: d, Meter: agent.Meter{Self: self}, what: l.Messages, stage: newStage(order.Broker.Stage)}
+		p := &prepared{
+			dialled: d, Meter: agent.Meter{Self: self}, what: l.Messages,
+			stage: newStage(order.Broker.Stage),
+		}
 		loads = append(loads, p)
 		if err = p.connect(ctx, order, config, l); err == nil {
 			err = p.golden(ctx)
@@ -116,7 +119,8 @@ func (p *prepared) connect(ctx context.Context, order control.Dial, config broke
 	}
 	connections := min(max(l.Connections, 1), l.InFlight)
 	for i := range connections {
-		publisher, err := p.broker.Publisher(ctx, broker.PublisherConfig{MaxInFlight: width(l.InFlight, connections, i)})
+		publisher, err := p.broker.Publisher(ctx,
+			broker.PublisherConfig{MaxInFlight: width(l.InFlight, connections, i)})
 		if err != nil {
 			return err
 		}

@@ -85,15 +85,19 @@ func dialled(m control.Messages, rate float64) *control.Dial {
 // opens has a driver drive b, whatever it is told to connect to.
 func opens(b broker.Broker) drive.Options {
 	return drive.Options{
-		Open:     func(context.Context, string, broker.Config) (broker.Broker, error) { return b, nil },
-		Patience: 3 * time.Second, // waited for where something is lost; a machine with much to do may be silent for a second
+		Open: func(context.Context, string, broker.Config) (broker.Broker, error) { return b, nil },
+		// waited for where something is lost; a machine with much to do may be silent for a second
+		Patience: 3 * time.Second,
 	}
 }
 
 // scenes are the scenarios that need neither a process nor a broker of several nodes.
 func scenes() map[string]control.Messages {
 	all := map[string]control.Messages{}
-	for _, s := range []string{plan.Live, plan.Slow, plan.Disk, plan.Late, plan.Isolation, plan.Fanout, plan.Sustained} {
+	for _, s := range []string{
+		plan.Live, plan.Slow, plan.Disk, plan.Late, plan.Isolation, plan.Fanout,
+		plan.Sustained,
+	} {
 		m := control.Messages{Scenario: s, Size: 64, Batch: 1, Groups: 1}
 		switch s {
 		case plan.Slow:
@@ -130,7 +134,10 @@ func TestScenarios(t *testing.T) {
 				var m *control.Measured
 				// A machine that stands still may send or read nothing within a window.
 				for window := plan.Duration(300 * time.Millisecond); window < plan.Duration(time.Minute); window *= 4 {
-					m = c.must(control.Order{Slice: &control.Slice{Load: 0, For: window, Head: window / 10, Seed: 2}}).Slice
+					m = c.must(control.Order{Slice: &control.Slice{
+						Load: 0, For: window, Head: window / 10,
+						Seed: 2,
+					}}).Slice
 					if m.Messages.Sent >= 100 && m.Recording.OK > 0 &&
 						(what.Scenario != plan.Live || m.Messages.DeliveredInWindow > 0) {
 						break
@@ -157,7 +164,8 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 	if m.Sent < 100 || m.Expected != m.Sent*groups || m.Delivered != m.Expected {
 		t.Errorf("%d sent, %d expected, %d delivered at %d groups", m.Sent, m.Expected, m.Delivered, groups)
 	}
-	if rec.OK == 0 || m.Sent < rec.OK*uint64(what.Batch) || m.AcknowledgedInWindow > m.Sent || measured.Calls != m.Sent {
+	if rec.OK == 0 || m.Sent < rec.OK*uint64(what.Batch) || m.AcknowledgedInWindow > m.Sent ||
+		measured.Calls != m.Sent {
 		t.Errorf("%d sends of %d: %d messages, %d in the window", rec.OK, what.Batch, m.Sent, m.AcknowledgedInWindow)
 	}
 	// Sends that were due in the window are those whose messages are timed.
@@ -168,7 +176,8 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 		t.Errorf("%d sends timed until accepted, of %d", m.AcceptedAfter.Count(), rec.Sent)
 	}
 	if what.Scenario == plan.Disk &&
-		(m.DeliveredInWindow != 0 || m.DrainedMessages != m.Delivered || m.DeliveryOutage < plan.Duration(250*time.Millisecond)) {
+		(m.DeliveredInWindow != 0 || m.DrainedMessages != m.Delivered ||
+			m.DeliveryOutage < plan.Duration(250*time.Millisecond)) {
 		t.Errorf("nobody was to read within the window: %+v", m)
 	}
 	if readers := what.Scenario; readers == plan.Live && m.DeliveredInWindow == 0 {
@@ -196,14 +205,19 @@ func TestEachFaultIsCaught(t *testing.T) {
 				dial := dialled(what, 0)
 				c.must(control.Order{Dial: dial})
 				var all *result.Messages
-				for deadline := time.Now().Add(3 * time.Minute); faulty.Done.Load() < 3 && time.Now().Before(deadline); {
+				for deadline := time.Now().Add(3 * time.Minute); faulty.Done.Load() < 3 &&
+					time.Now().Before(deadline); {
 					m := c.must(
-						control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(400 * time.Millisecond), Seed: 2}},
+						control.Order{Slice: &control.Slice{
+							Load: 0, For: plan.Duration(400 * time.Millisecond),
+							Seed: 2,
+						}},
 					).Slice
 					all = all.Add(*m.Messages)
 				}
 				caught := map[brokertest.Fault]uint64{
-					brokertest.Lose: all.Missing, brokertest.Double: all.Duplicated, brokertest.Reorder: all.Reordered + all.Missing, brokertest.Corrupt: all.Corrupted,
+					brokertest.Lose: all.Missing, brokertest.Double: all.Duplicated,
+					brokertest.Reorder: all.Reordered + all.Missing, brokertest.Corrupt: all.Corrupted,
 				}[fault]
 				if done := faulty.Done.Load(); caught != done || done < 3 {
 					t.Errorf("%d faults done, %d caught: %+v", done, caught, all)
@@ -264,8 +278,12 @@ func TestBrokerThatRefuses(t *testing.T) {
 	c := drives(t, opens(refusing))
 	c.must(control.Order{Dial: dialled(scenes()[plan.Isolation], 2000)})
 	refusing.on.Store(true)
-	m := c.must(control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(200 * time.Millisecond), Seed: 2}}).Slice
-	if n := m.Recording.Errors["unavailable"]; n == 0 || n != m.Recording.Sent || m.Messages.Unsure != m.Messages.Sent ||
+	m := c.must(control.Order{Slice: &control.Slice{
+		Load: 0, For: plan.Duration(200 * time.Millisecond),
+		Seed: 2,
+	}}).Slice
+	if n := m.Recording.Errors["unavailable"]; n == 0 || n != m.Recording.Sent ||
+		m.Messages.Unsure != m.Messages.Sent ||
 		m.Messages.Faults() != 0 {
 		t.Errorf("%v of %d sends failed; %+v", m.Recording.Errors, m.Recording.Sent, m.Messages)
 	}

@@ -115,7 +115,10 @@ func (l *lines) Ended(slot int) int64 { return l.slots[slot].ended }
 func (l *lines) Begin(at int) {
 	s := &l.slots[at]
 	s.sending = true
-	l.senders[at%len(l.senders)].put(order{run: l.run, slot: at, age: s.age, due: s.due, recorded: s.due >= l.run.begin})
+	l.senders[at%len(l.senders)].put(order{
+		run: l.run, slot: at, age: s.age, due: s.due,
+		recorded: s.due >= l.run.begin,
+	})
 }
 
 // Cancel implements [load.Lines]. The send goes on, and its message is in the account.

@@ -66,7 +66,10 @@ func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages
 	r := &run{broker: b, load: what, opened: make(chan struct{})}
 	r.sends, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	name := "w" + strconv.FormatUint(seed, 36) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	options := account.Options{Run: seed ^ uint64(time.Now().UnixNano()), Size: what.Size, Topics: topicsOf(what.Scenario)}
+	options := account.Options{
+		Run: seed ^ uint64(time.Now().UnixNano()), Size: what.Size,
+		Topics: topicsOf(what.Scenario),
+	}
 	for t := range options.Topics {
 		topic := broker.Topic{Name: fmt.Sprintf("%s-%c", name, 'a'+t)}
 		for g := range what.Groups {
@@ -191,7 +194,8 @@ func (r *run) drain(ctx context.Context, patience time.Duration) error {
 			return ctx.Err()
 		case <-limit.C:
 			return fmt.Errorf(
-				"%d messages had still to be read %v after the last was sent: send fewer (--rate, --slice), or have readers take less time (--reader-delay)",
+				"%d messages had still to be read %v after the last was sent: send fewer (--rate, --slice), or have "+
+					"readers take less time (--reader-delay)",
 				r.ledger.Backlog(),
 				drainLimit,
 			)

@@ -36,7 +36,8 @@ func connect(t *testing.T) *kernel.Path {
 	t.Helper()
 	p, err := kernel.Connect(t.Context())
 	if err != nil {
-		if c := wirelab.CodeOf(err); (c == wirelab.PermissionDenied || c == wirelab.Unimplemented) && strings.Contains(err.Error(), "leave via=netem out") {
+		if c := wirelab.CodeOf(err); (c == wirelab.PermissionDenied || c == wirelab.Unimplemented) &&
+			strings.Contains(err.Error(), "leave via=netem out") {
 			prereq.Namespaces.Need(t, err)
 		}
 		t.Fatal(err)
@@ -114,10 +115,16 @@ func TestCallThroughNamespace(t *testing.T) {
 func TestNetem(t *testing.T) {
 	connect(t).Remove()
 	before := len(interfaces(t))
-	spec := network.Spec{RTT: 20 * time.Millisecond, Jitter: 2 * time.Millisecond, Loss: 0.0001, Bandwidth: 1e9, Via: network.Netem}
+	spec := network.Spec{
+		RTT: 20 * time.Millisecond, Jitter: 2 * time.Millisecond, Loss: 0.0001, Bandwidth: 1e9,
+		Via: network.Netem,
+	}
 	p, err := kernel.Make(t.Context(), spec)
 	if err != nil {
-		for _, want := range []string{"netem", "CONFIG_NET_SCH_NETEM", "leave via=netem out: the relay works everywhere"} {
+		for _, want := range []string{
+			"netem", "CONFIG_NET_SCH_NETEM",
+			"leave via=netem out: the relay works everywhere",
+		} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("the refusal %q does not say %q", err, want)
 			}

@@ -26,15 +26,20 @@ const instead = "leave via=netem out: the relay works everywhere"
 func Connect(ctx context.Context) (*Path, error) {
 	for _, tool := range []string{"ip", "tc"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return nil, wirelab.Errorf(wirelab.Unimplemented, "a network via netem takes the programs ip and tc of iproute2, and there is no %s; install it, or %s", tool, instead)
+			return nil, wirelab.Errorf(wirelab.Unimplemented,
+				"a network via netem takes the programs ip and tc of iproute2, and there is no %s; install it, or %s",
+				tool, instead)
 		}
 	}
 	namespace, err := affinity.NewNamespace()
 	if err != nil {
 		if errors.Is(err, unix.EPERM) {
-			return nil, wirelab.Errorf(wirelab.PermissionDenied, "a network via netem takes root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make a network namespace; become root, or %s", instead)
+			return nil, wirelab.Errorf(wirelab.PermissionDenied,
+				"a network via netem takes root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make a network namespace; "+
+					"become root, or %s", instead)
 		}
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v; %s", err, instead)
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v; %s", err,
+			instead)
 	}
 	p := &Path{namespace: namespace, far: "wirelab"}
 	if err := p.connect(ctx); err != nil {
@@ -55,7 +60,11 @@ func (p *Path) connect(ctx context.Context) error {
 	}
 	// The name is bound to be free: it has the address in it.
 	name := "wl" + strings.ReplaceAll(strings.TrimPrefix(near.String(), "198."), ".", "-")
-	failed := all(ctx, command{nil, "ip link add " + name + " gso_max_segs 1 type veth peer name " + p.far + " gso_max_segs 1 netns " + found(p.namespace)})
+	failed := all(ctx, command{
+		nil,
+		"ip link add " + name + " gso_max_segs 1 type veth peer name " + p.far + " gso_max_segs 1 netns " +
+			found(p.namespace),
+	})
 	if failed == nil {
 		p.near = name
 		failed = all(ctx,
@@ -93,7 +102,8 @@ func run(ctx context.Context, namespace *os.File, name string, args ...string) e
 	return affinity.Place{Namespace: namespace}.Do(func() error {
 		said, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 		if err != nil {
-			return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.Join(strings.Fields(string(said)), " "))
+			return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err,
+				strings.Join(strings.Fields(string(said)), " "))
 		}
 		return nil
 	})
@@ -156,7 +166,8 @@ func (p *Path) shape(ctx context.Context, spec network.Spec) error {
 		err := run(ctx, end.in, "tc", append([]string{"qdisc", "add", "dev", end.name, "root"}, words...)...)
 		if err != nil {
 			return wirelab.Errorf(wirelab.Unimplemented,
-				"this kernel has no netem (CONFIG_NET_SCH_NETEM), or takes it otherwise than tc here gives it; %s (%v)", instead, err)
+				"this kernel has no netem (CONFIG_NET_SCH_NETEM), or takes it otherwise than tc here gives it; %s (%v)",
+				instead, err)
 		}
 	}
 	return nil

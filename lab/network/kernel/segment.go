@@ -55,11 +55,14 @@ func (s *Segment) make(ctx context.Context, hosts int) (err error) {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a segment of %d hosts; 1 to %d are possible", hosts, hostsMost)
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		return wirelab.Errorf(wirelab.Unimplemented, "hosts of their own take the program ip of iproute2, and there is none; install it")
+		return wirelab.Errorf(wirelab.Unimplemented,
+			"hosts of their own take the program ip of iproute2, and there is none; install it")
 	}
 	if s.hub, err = affinity.NewNamespace(); err != nil {
 		if errors.Is(err, unix.EPERM) {
-			return wirelab.Errorf(wirelab.PermissionDenied, "hosts of their own take root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; become root")
+			return wirelab.Errorf(wirelab.PermissionDenied,
+				"hosts of their own take root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; "+
+					"become root")
 		}
 		return wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v", err)
 	}
@@ -173,7 +176,8 @@ func (s *Segment) Bytes() (sum uint64, err error) {
 		for line := range strings.Lines(string(text)) {
 			name, counts, counted := strings.Cut(line, ":")
 			name = strings.TrimSpace(name)
-			if words := strings.Fields(counts); counted && len(words) > 0 && (name == "us" || strings.HasPrefix(name, "host")) {
+			if words := strings.Fields(counts); counted && len(words) > 0 &&
+				(name == "us" || strings.HasPrefix(name, "host")) {
 				n, _ := strconv.ParseUint(words[0], 10, 64) // 0 of what is no number
 				sum += n
 			}

@@ -205,7 +205,8 @@ func TestLateness(t *testing.T) {
 	r.stats.pass(99, 1000)
 	r.stats.pass(1, 1_000_000)
 	before := r.Stats()
-	if p50, p99, all := before.Late.Quantile(0.5), before.Late.Quantile(0.99), before.Late.Quantile(1); p50 < 1000 || p50 > 1250 || p99 != p50 || all < 1_000_000 || all > 1_250_000 {
+	if p50, p99, all := before.Late.Quantile(0.5), before.Late.Quantile(0.99), before.Late.Quantile(1); p50 < 1000 ||
+		p50 > 1250 || p99 != p50 || all < 1_000_000 || all > 1_250_000 {
 		t.Errorf("quantiles %d, %d and %d", p50, p99, all)
 	}
 	r.stats.pass(1, 50)

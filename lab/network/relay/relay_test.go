@@ -144,7 +144,8 @@ func TestTripsTakeWhatWasAsked(t *testing.T) {
 func TestBytesAreTheSame(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{
-		"rtt=0", "rtt=1ms", "rtt=2ms,jitter=2ms", "rtt=1ms,loss=3%", "rtt=0,loss=1%", "bandwidth=200Mbit", "rtt=1ms,jitter=1ms,loss=0.5%,bandwidth=100Mbit",
+		"rtt=0", "rtt=1ms", "rtt=2ms,jitter=2ms", "rtt=1ms,loss=3%", "rtt=0,loss=1%", "bandwidth=200Mbit",
+		"rtt=1ms,jitter=1ms,loss=0.5%,bandwidth=100Mbit",
 	} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()

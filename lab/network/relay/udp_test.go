@@ -82,7 +82,8 @@ func TestDatagrams(t *testing.T) {
 			for i, size := range sizes {
 				n, err := c.Read(buffer)
 				if err != nil || n != size || buffer[0] != client<<4|byte(i) || buffer[n-1] != buffer[0] {
-					t.Errorf("client %d: datagram %d has %d bytes and begins with %x, %v; want %d", client, i, n, buffer[0], err, size)
+					t.Errorf("client %d: datagram %d has %d bytes and begins with %x, %v; want %d", client, i, n,
+						buffer[0], err, size)
 					return
 				}
 				if i == 0 && time.Since(began) < 2*time.Millisecond {

@@ -17,7 +17,12 @@ import (
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	whole := plan.Plan{
-		Arms:      []plan.Arm{{Name: "a", Protocol: "p"}, {Name: "b", Protocol: "q"}, {Name: "c", Protocol: "q"}, {Name: "d", Protocol: "r"}},
+		Arms: []plan.Arm{
+			{Name: "a", Protocol: "p"},
+			{Name: "b", Protocol: "q"},
+			{Name: "c", Protocol: "q"},
+			{Name: "d", Protocol: "r"},
+		},
 		Explain:   plan.Corners{From: "p", To: "r"},
 		Published: []plan.Published{{Arm: "b", Mean: 1}, {Arm: "d", Mean: 2}, {Arm: "d", Mean: 3}},
 		Contrasts: []plan.Contrast{{With: "a", Without: "b"}, {With: "c", Without: "d"}, {With: "a", Without: "c"}},
@@ -68,7 +73,8 @@ func TestWithout(t *testing.T) {
 		if got := r.Rebased(); got != c.first {
 			t.Errorf("%s: instead of %q", name, got)
 		}
-		if asked := r.Asked(); !reflect.DeepEqual(asked.Arms, whole.Arms) || len(asked.Published) != len(whole.Published) ||
+		if asked := r.Asked(); !reflect.DeepEqual(asked.Arms, whole.Arms) ||
+			len(asked.Published) != len(whole.Published) ||
 			len(asked.Contrasts) != len(whole.Contrasts) || len(asked.Advice) != len(whole.Advice) {
 			t.Errorf("%s: asked for %+v", name, asked)
 		}
@@ -89,10 +95,16 @@ func TestJudgeAbsent(t *testing.T) {
 		text   string
 		states map[string]bounds.Outcome
 	}{
-		{"p99 > 10s", map[string]bounds.Outcome{"log-grpc": bounds.Passed, "log-http": bounds.Passed, "log-rabbit": bounds.Spoiled, "log-rabbit-direct": bounds.Spoiled}},
+		{"p99 > 10s", map[string]bounds.Outcome{
+			"log-grpc": bounds.Passed, "log-http": bounds.Passed,
+			"log-rabbit": bounds.Spoiled, "log-rabbit-direct": bounds.Spoiled,
+		}},
 		{"log-grpc: p99 > 10s", map[string]bounds.Outcome{"log-grpc": bounds.Passed}},
 		{"log-rabbit: p99 > 10s", map[string]bounds.Outcome{"log-rabbit": bounds.Spoiled}},
-		{"cpu/req > +900%", map[string]bounds.Outcome{"log-grpc": bounds.Spoiled, "log-http": bounds.Spoiled, "log-rabbit-direct": bounds.Spoiled}},
+		{"cpu/req > +900%", map[string]bounds.Outcome{
+			"log-grpc": bounds.Spoiled, "log-http": bounds.Spoiled,
+			"log-rabbit-direct": bounds.Spoiled,
+		}},
 		{"log-http: cpu/req > +900%", map[string]bounds.Outcome{"log-http": bounds.Spoiled}},
 	} {
 		threshold, err := bounds.ParseThreshold(c.text)
@@ -105,7 +117,9 @@ func TestJudgeAbsent(t *testing.T) {
 		j, got := bounds.Judge(r, &a, []bounds.Threshold{threshold}), map[string]bounds.Outcome{}
 		for _, f := range j.Findings {
 			got[f.ArmName] = f.Outcome
-			if gone := slices.ContainsFunc(r.Absent, func(a result.Absent) bool { return a.Name() == f.ArmName }); f.Absent != gone || gone && (f.Known || f.Why == "") {
+			if gone := slices.ContainsFunc(r.Absent,
+				func(a result.Absent) bool { return a.Name() == f.ArmName }); f.Absent != gone ||
+				gone && (f.Known || f.Why == "") {
 				t.Errorf("%s: %+v", c.text, f)
 			}
 		}

@@ -44,7 +44,11 @@ func TestAgree(t *testing.T) {
 		{"worse again, but less so", worse, swing(1.10, 0.01, 10), history.Holds, true},
 		{"the opposite", worse, swing(0.9, 0.01, 10), history.Contradicted, true},
 		{"no difference here", worse, alike, history.Contradicted, true},
-		{"a small difference, and none here: some values are in both", swing(1.02, 0.008, 10), swing(1.008, 0.012, 10), history.NotDecided, false},
+		{
+			"a small difference, and none here: some values are in both", swing(1.02, 0.008, 10),
+			swing(1.008, 0.012, 10),
+			history.NotDecided, false,
+		},
 		{"too vague here", worse, swing(1.1, 0.5, 10), history.NotDecided, false},
 		{"too few rounds here", worse, swing(1.32, 0.01, 9), history.NotDecided, false},
 		{"invalid here", worse, spoiled, history.NotDecided, false},
@@ -113,7 +117,8 @@ func TestEnvironmentChanges(t *testing.T) {
 	t.Parallel()
 	was := resulttest.Closed()
 	here := *was
-	here.Environment.CPU, here.Environment.Go, here.Environment.MemoryBytes = "Other CPU", "go1.27", was.Environment.MemoryBytes+1<<20
+	here.Environment.CPU, here.Environment.Go, here.Environment.MemoryBytes = "Other CPU", "go1.27",
+		was.Environment.MemoryBytes+1<<20
 	here.Environment.Libraries = map[string]string{"google.golang.org/grpc": "v1.86.0", "example.com/new": "v1"}
 	want := []history.Change{
 		{What: "CPU", Was: "Example CPU at 2.40GHz", Here: "Other CPU"},

@@ -63,7 +63,8 @@ func analyseLoads(g grid.Grid) []claim.LoadAnalysis {
 func analyseLoad(g grid.Grid, l int) claim.LoadAnalysis {
 	load := g.Result.Plan.Loads[l]
 	found := claim.LoadAnalysis{
-		Load: l, Name: load.String(), Kind: load.Kind(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Scenario: load.Scenario, Primary: kinds.Primary(g.Result.Plan, load).ID,
+		Load: l, Name: load.String(), Kind: load.Kind(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(),
+		Scenario: load.Scenario, Primary: kinds.Primary(g.Result.Plan, load).ID,
 		Arms: []claim.ArmState{}, Rows: []claim.Row{},
 	}
 	for a := range g.Arms() {

@@ -37,7 +37,8 @@ func hand(arms, rounds int, cpu func(arm, round int) float64) *result.Result {
 			round.Trials = append(round.Trials, result.Trial{
 				Arm: a, Steady: true, Window: calls * each, Sent: calls, OK: calls, Completed: calls,
 				Response: h, Service: h, Lag: stat.NewHistogram(), WireSent: calls * 100, WireReceived: calls * 50,
-				Server: &result.Usage{CPU: plan.Duration(calls * 1000 * cpu(a, n))}, Driver: &result.Usage{Allocations: new(uint64), CPU: calls * 1000},
+				Server: &result.Usage{CPU: plan.Duration(calls * 1000 * cpu(a, n))},
+				Driver: &result.Usage{Allocations: new(uint64), CPU: calls * 1000},
 			})
 		}
 		r.Rounds = append(r.Rounds, round)
@@ -48,7 +49,8 @@ func hand(arms, rounds int, cpu func(arm, round int) float64) *result.Result {
 // noisy is hand with log-normal noise of the given spread around a mean for each arm.
 func noisy(seed uint64, rounds int, spread float64, means ...float64) *result.Result {
 	random := rand.New(rand.NewPCG(seed, 0))
-	return hand(len(means), rounds, func(arm, _ int) float64 { return means[arm] * math.Exp(spread*random.NormFloat64()) })
+	return hand(len(means), rounds,
+		func(arm, _ int) float64 { return means[arm] * math.Exp(spread*random.NormFloat64()) })
 }
 
 func cell(t *testing.T, a claim.Analysis, load int, metric string, arm int) claim.Cell {
@@ -81,7 +83,10 @@ func TestVerdicts(t *testing.T) {
 		{"a third more CPU in every round is worse", 10, alternate(1.32, 0.01), claim.Worse, 1.32},
 		{"a third less is better", 10, alternate(0.68, 0.01), claim.Better, 0.68},
 		{"hardly any difference, narrowly", 10, alternate(1.001, 0.01), claim.Equivalent, 1.001},
-		{"a proved difference below the practical threshold is none", 10, alternate(1.005, 0.001), claim.Equivalent, 1.005},
+		{
+			"a proved difference below the practical threshold is none", 10, alternate(1.005, 0.001), claim.Equivalent,
+			1.005,
+		},
 		{"a difference lost in noise", 10, alternate(1.02, 0.20), claim.Inconclusive, 1},
 		{"nine rounds bear no claim, however large", 9, alternate(2, 0.01), claim.TooFew, 2},
 		{"ten do", 10, alternate(2, 0.01), claim.Worse, 2},
@@ -90,7 +95,8 @@ func TestVerdicts(t *testing.T) {
 		a := analyse.Result(hand(2, c.rounds, c.cpu))
 		d := cell(t, a, 0, plan.ServerCPU, 1).Difference
 		if d.Verdict != c.want || math.Abs(d.Ratio-c.ratio) > 0.011*c.ratio {
-			t.Errorf("%s: %q with ratio %.4f [%.4f, %.4f], want %q with %.3f", c.name, d.Verdict, d.Ratio, d.Low, d.High, c.want, c.ratio)
+			t.Errorf("%s: %q with ratio %.4f [%.4f, %.4f], want %q with %.3f", c.name, d.Verdict, d.Ratio, d.Low,
+				d.High, c.want, c.ratio)
 		}
 		if (d.More > 0) != (c.want == claim.Inconclusive || c.want == claim.TooFew) {
 			t.Errorf("%s: %d more rounds", c.name, d.More)
@@ -123,7 +129,8 @@ func TestMadeUpEffects(t *testing.T) {
 	} {
 		d := cell(t, a, 0, c.metric, c.arm).Difference
 		if d.Verdict != c.want || d.Low > c.truth*1.001 || d.High < c.truth*0.999 {
-			t.Errorf("%s of arm %d: %q, [%.4f, %.4f]; want %q around %.4f", c.metric, c.arm, d.Verdict, d.Low, d.High, c.want, c.truth)
+			t.Errorf("%s of arm %d: %q, [%.4f, %.4f]; want %q around %.4f", c.metric, c.arm, d.Verdict, d.Low, d.High,
+				c.want, c.truth)
 		}
 	}
 	if d := cell(t, a, 0, plan.WireSent, 1).Difference; !d.Exact {
@@ -151,14 +158,16 @@ func TestAlikeArmsAreRarelyToldApart(t *testing.T) {
 			a := analyse.Result(noisy(seed, 10, 0.05, means...))
 			experiments++
 			if slices.ContainsFunc(a.Loads[0].Row(plan.ServerCPU).Cells, func(c claim.Cell) bool {
-				return c.Difference != nil && (c.Difference.Verdict == claim.Better || c.Difference.Verdict == claim.Worse)
+				return c.Difference != nil &&
+					(c.Difference.Verdict == claim.Better || c.Difference.Verdict == claim.Worse)
 			}) {
 				claims++
 			}
 		}
 		n := float64(experiments)
 		if limit := 0.05*n + 2*math.Sqrt(n*0.05*0.95); float64(claims) > limit {
-			t.Errorf("%d arms: a false claim in %d of %d experiments, at most %.0f are allowed", c.arms, claims, experiments, limit)
+			t.Errorf("%d arms: a false claim in %d of %d experiments, at most %.0f are allowed", c.arms, claims,
+				experiments, limit)
 		}
 	}
 }
@@ -211,10 +220,12 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		after := analyse.Result(&r)
 		for a := range arms {
 			was, is := cell(t, before, 0, plan.ServerCPU, a), cell(t, after, 0, plan.ServerCPU, arms[a])
-			if math.Abs(is.Estimate.Value/was.Estimate.Value-1) > 1e-9 || before.Loads[0].Arms[a].Place != after.Loads[0].Arms[arms[a]].Place {
+			if math.Abs(is.Estimate.Value/was.Estimate.Value-1) > 1e-9 ||
+				before.Loads[0].Arms[a].Place != after.Loads[0].Arms[arms[a]].Place {
 				t.Errorf("arm %d: %+v became %+v", a, was.Estimate, is.Estimate)
 			}
-			if a > 0 && (was.Difference.Verdict != is.Difference.Verdict || math.Abs(is.Difference.Low/was.Difference.Low-1) > 1e-9) {
+			if a > 0 && (was.Difference.Verdict != is.Difference.Verdict ||
+				math.Abs(is.Difference.Low/was.Difference.Low-1) > 1e-9) {
 				t.Errorf("arm %d: %+v became %+v", a, was.Difference, is.Difference)
 			}
 		}
@@ -249,7 +260,8 @@ func TestCutShort(t *testing.T) {
 					}
 				}
 			}
-			if c := load.Row(plan.ServerCPU).Cells[1]; c.Estimate.Known != known || c.Estimate.Interval() != (rounds > 1) || c.Difference.Verdict != claim.TooFew {
+			if c := load.Row(plan.ServerCPU).Cells[1]; c.Estimate.Known != known ||
+				c.Estimate.Interval() != (rounds > 1) || c.Difference.Verdict != claim.TooFew {
 				t.Errorf("%d rounds: %+v, %+v", rounds, c.Estimate, c.Difference)
 			}
 		}
@@ -276,7 +288,8 @@ func TestOnlyRoundsWithBothArmsArePaired(t *testing.T) {
 	if d.Rounds != 12 || d.Verdict != claim.Equivalent {
 		t.Errorf("%+v", d)
 	}
-	if notes := a.Loads[0].Arms[1].Notes; len(notes) != 1 || !strings.Contains(notes[0], "2 of 14 rounds, first: no answer") {
+	if notes := a.Loads[0].Arms[1].Notes; len(notes) != 1 ||
+		!strings.Contains(notes[0], "2 of 14 rounds, first: no answer") {
 		t.Errorf("notes %q", notes)
 	}
 	if got := effect.UsableRounds(r); got != 12 {
@@ -294,7 +307,8 @@ func TestZerosGiveNoRatio(t *testing.T) {
 	for n := range r.Rounds {
 		r.Rounds[n].Trials[1].Driver = &result.Usage{Allocations: new(uint64(5000))}
 	}
-	if one := cell(t, analyse.Result(r), 0, plan.ClientAllocations, 1); one.Difference.Verdict != claim.Unmeasured || one.Difference.Known || one.Estimate.Value != 5 {
+	if one := cell(t, analyse.Result(r), 0, plan.ClientAllocations, 1); one.Difference.Verdict != claim.Unmeasured ||
+		one.Difference.Known || one.Estimate.Value != 5 {
 		t.Errorf("no allocations in the first: %+v", one.Difference)
 	}
 }
@@ -305,7 +319,10 @@ func TestStoredResultsSayTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(), "none": {}} {
+	for name, r := range map[string]*result.Result{
+		"closed": resulttest.Closed(), "open": resulttest.Open(),
+		"troubled": resulttest.Troubled(), "none": {},
+	} {
 		text, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(name, err)
@@ -327,7 +344,8 @@ func TestStoredResultsSayTheSame(t *testing.T) {
 func TestMetricByID(t *testing.T) {
 	t.Parallel()
 	for _, id := range plan.MetricIDs() {
-		if m, err := kinds.MetricByID(id); err != nil || m.ID != id || m.Title == "" || m.Short == "" || m.Gain == "" || m.Loss == "" {
+		if m, err := kinds.MetricByID(id); err != nil || m.ID != id || m.Title == "" || m.Short == "" || m.Gain == "" ||
+			m.Loss == "" {
 			t.Errorf("%s: %+v, %v", id, m, err)
 		}
 	}

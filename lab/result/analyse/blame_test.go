@@ -54,7 +54,10 @@ func TestHangingCallsAreTheServers(t *testing.T) {
 			t.Window, t.Drained = 2*t.Window, plan.Duration(10*time.Second)
 			t.Errors, t.Sent, t.Failed = map[string]uint64{"deadline_exceeded": 1}, t.Sent+1, stat.NewHistogram()
 			t.Failed.Record(int64(10 * time.Second))
-			t.Causes = stat.Causes{{Kind: "deadline_exceeded", Cause: "timed out", Count: 1, First: "no answer in time"}}
+			t.Causes = stat.Causes{{
+				Kind: "deadline_exceeded", Cause: "timed out", Count: 1,
+				First: "no answer in time",
+			}}
 		})
 		return r
 	}
@@ -64,7 +67,8 @@ func TestHangingCallsAreTheServers(t *testing.T) {
 			t.Errorf("%s failed: %s; %s", c.Gate, c.Detail, c.Fix)
 		}
 	}
-	if c := checkOf(t, state, result.Answers); c.OK || !strings.Contains(c.Detail, "10 timed out") || !strings.Contains(c.Fix, "--deadline") {
+	if c := checkOf(t, state, result.Answers); c.OK || !strings.Contains(c.Detail, "10 timed out") ||
+		!strings.Contains(c.Fix, "--deadline") {
 		t.Errorf("answers: %+v", c)
 	}
 	// A file of an earlier wirelab does not tell how long they took: then nothing is said of it.
@@ -82,7 +86,8 @@ func TestHangingCallsAreTheServers(t *testing.T) {
 			lost.Rounds[n].Trials[i].Window *= 2
 		}
 	}
-	if c := checkOf(t, analyse.Result(lost).Loads[0].Arms[1], result.Physics); c.OK || !strings.Contains(c.Fix, "fault of the generator") {
+	if c := checkOf(t, analyse.Result(lost).Loads[0].Arms[1], result.Physics); c.OK ||
+		!strings.Contains(c.Fix, "fault of the generator") {
 		t.Errorf("half of the time nothing was in flight: %+v", c)
 	}
 }
@@ -109,7 +114,8 @@ func TestNoBytesOfCallsThatFailed(t *testing.T) {
 	t.Parallel()
 	r := noisy(1, 10, 0.02, 20, 21)
 	each(r, func(_ int, t *result.Trial) {
-		t.Errors, t.Watched, t.OK, t.Completed, t.WireReceived = map[string]uint64{"unavailable": t.Sent}, t.Sent, 0, 0, 0
+		t.Errors, t.Watched, t.OK, t.Completed, t.WireReceived = map[string]uint64{"unavailable": t.Sent}, t.Sent, 0,
+			0, 0
 		t.Response, t.Service, t.Failed = nil, nil, resulttest.Times(t.Sent, time.Millisecond)
 	})
 	for _, c := range analyse.Result(r).Loads[0].Arms[1].Failed() {
@@ -123,14 +129,19 @@ func TestNoBytesOfCallsThatFailed(t *testing.T) {
 func TestCausesAreTold(t *testing.T) {
 	t.Parallel()
 	r := failing(20, time.Millisecond,
-		stat.Cause{Kind: "deadline_exceeded", Cause: "reset", Count: 12, First: "10.0.0.1:80 closed\x1b[31m the\nconnection\u202e"},
+		stat.Cause{
+			Kind: "deadline_exceeded", Cause: "reset", Count: 12,
+			First: "10.0.0.1:80 closed\x1b[31m the\nconnection\u202e",
+		},
 		stat.Cause{Kind: "deadline_exceeded", Cause: "status 503", Count: 8, First: "busy"})
 	state := analyse.Result(r).Loads[0].Arms[1]
-	if c := checkOf(t, state, result.Answers); !strings.Contains(c.Detail, "12 reset") || !strings.Contains(c.Detail, "8 status 503") {
+	if c := checkOf(t, state, result.Answers); !strings.Contains(c.Detail, "12 reset") ||
+		!strings.Contains(c.Detail, "8 status 503") {
 		t.Errorf("detail: %s", c.Detail)
 	}
 	notes := strings.Join(state.Notes, "\n")
-	if !strings.Contains(notes, "12 calls failed: reset (deadline_exceeded); the first said: 10.0.0.1:80 closed [31m the connection") ||
+	if !strings.Contains(notes,
+		"12 calls failed: reset (deadline_exceeded); the first said: 10.0.0.1:80 closed [31m the connection") ||
 		strings.ContainsAny(notes, "\x1b\u202e") {
 		t.Errorf("notes: %q", notes)
 	}

@@ -30,7 +30,10 @@ func contest(t *testing.T, r *result.Result, metric string) claim.Contest {
 func ways(rounds, early int, answers ...int) *result.Result {
 	var all []resulttest.Way
 	for i, us := range answers {
-		w := resulttest.Way{Name: "log-" + string(rune('a'+i)), Answer: time.Duration(us) * time.Microsecond, CPU: time.Duration(us) * time.Microsecond / 4, Handover: &result.Handover{}, Database: "SQLite 3"}
+		w := resulttest.Way{
+			Name: "log-" + string(rune('a'+i)), Answer: time.Duration(us) * time.Microsecond,
+			CPU: time.Duration(us) * time.Microsecond / 4, Handover: &result.Handover{}, Database: "SQLite 3",
+		}
 		if i >= early {
 			w.Handover = resulttest.Queued("RabbitMQ", "classic", false)
 		}
@@ -62,14 +65,17 @@ func TestPodium(t *testing.T) {
 		if got.State != c.state || got.Next != c.next || c.first != nil && !slices.Equal(got.First, c.first) {
 			t.Errorf("%s: %+v", c.why, got)
 		}
-		if c.ratio > 0 && (got.Lead == nil || got.Lead.Verdict != claim.Worse || math.Abs(got.Lead.Ratio/c.ratio-1) > 0.05 || got.Lead.Low > got.Lead.Ratio || got.Lead.High < got.Lead.Ratio) {
+		if c.ratio > 0 && (got.Lead == nil || got.Lead.Verdict != claim.Worse ||
+			math.Abs(got.Lead.Ratio/c.ratio-1) > 0.05 || got.Lead.Low > got.Lead.Ratio ||
+			got.Lead.High < got.Lead.Ratio) {
 			t.Errorf("%s: lead %+v, want a ratio of about %.2f", c.why, got.Lead, c.ratio)
 		}
 	}
 	if few := contest(t, ways(6, 9, 500, 900), plan.ResponseP50).All; few.Needed != claim.MinRounds {
 		t.Errorf("needs %d rounds", few.Needed)
 	}
-	if alike := contest(t, ways(14, 9, 900, 700, 701), plan.ResponseP50).All; len(alike.First) != 2 || slices.Contains(alike.First, 0) {
+	if alike := contest(t, ways(14, 9, 900, 700, 701), plan.ResponseP50).All; len(alike.First) != 2 ||
+		slices.Contains(alike.First, 0) {
 		t.Errorf("alike: %+v", alike)
 	}
 }
@@ -87,7 +93,8 @@ func TestPodiumUndecided(t *testing.T) {
 		}
 	}
 	got := contest(t, r, rank.PipelineCPU)
-	if got.All.State != claim.PodiumShared || len(got.All.First) != 2 || slices.Contains(got.All.First, 2) || got.All.Lead != nil {
+	if got.All.State != claim.PodiumShared || len(got.All.First) != 2 || slices.Contains(got.All.First, 2) ||
+		got.All.Lead != nil {
 		t.Errorf("%+v", got.All)
 	}
 	behind := got.Entrants[2].Behind
@@ -101,10 +108,12 @@ func TestPodiumUndecided(t *testing.T) {
 func TestPodiumOfDurableWays(t *testing.T) {
 	t.Parallel()
 	got := contest(t, ways(12, 2, 900, 700, 500), plan.ResponseP50)
-	if got.All.State != claim.PodiumClear || got.All.First[0] != 2 || got.Entrants[2].Durable || !got.Entrants[0].Durable {
+	if got.All.State != claim.PodiumClear || got.All.First[0] != 2 || got.Entrants[2].Durable ||
+		!got.Entrants[0].Durable {
 		t.Fatalf("%+v", got)
 	}
-	if d := got.Durable; d == nil || d.State != claim.PodiumClear || d.First[0] != 1 || d.Next != 0 || d.Lead.Ratio < 1.2 {
+	if d := got.Durable; d == nil || d.State != claim.PodiumClear || d.First[0] != 1 || d.Next != 0 ||
+		d.Lead.Ratio < 1.2 {
 		t.Errorf("of the durable: %+v", d)
 	}
 	if all := contest(t, ways(12, 9, 900, 700), plan.ResponseP50); all.Durable != nil {
@@ -117,9 +126,18 @@ func TestPodiumOfDurableWays(t *testing.T) {
 func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Ways(12, plan.Load{InFlight: 50},
-		resulttest.Way{Name: "log-a", Answer: 500 * time.Microsecond, CPU: 1e5, Missing: 3, Handover: &result.Handover{}, Database: "x"},
-		resulttest.Way{Name: "log-b", Answer: 700 * time.Microsecond, CPU: 1e5, Handover: &result.Handover{}, Database: "x"},
-		resulttest.Way{Name: "log-c", Answer: 650 * time.Microsecond, Later: time.Second, CPU: 1e5, Unconfirmed: true, Handover: resulttest.Queued("RabbitMQ", "quorum", false)},
+		resulttest.Way{
+			Name: "log-a", Answer: 500 * time.Microsecond, CPU: 1e5, Missing: 3,
+			Handover: &result.Handover{}, Database: "x",
+		},
+		resulttest.Way{
+			Name: "log-b", Answer: 700 * time.Microsecond, CPU: 1e5, Handover: &result.Handover{},
+			Database: "x",
+		},
+		resulttest.Way{
+			Name: "log-c", Answer: 650 * time.Microsecond, Later: time.Second, CPU: 1e5, Unconfirmed: true,
+			Handover: resulttest.Queued("RabbitMQ", "quorum", false),
+		},
 	)
 	for _, c := range analyse.Result(r).Loads[0].Contests {
 		if c.Entrants[0].Estimate.Known || c.Entrants[0].Estimate.Why == "" || slices.Contains(c.All.First, 0) {
@@ -129,10 +147,12 @@ func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 	if rate := contest(t, r, rank.StoredRate); rate.All.First[0] != 1 || rate.All.State != claim.PodiumClear {
 		t.Errorf("who answers sooner and stores a second later stores most: %+v", rate.All)
 	}
-	if told := contest(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "nobody confirms its entries" || told.All.State != claim.PodiumAlone {
+	if told := contest(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "nobody confirms its entries" ||
+		told.All.State != claim.PodiumAlone {
 		t.Errorf("unconfirmed: %+v", told)
 	}
-	open := analyse.Result(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64}, resulttest.Way{Name: "log-a", Answer: 5e5, CPU: 1e5})).Loads[0].Contests
+	open := analyse.Result(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64},
+		resulttest.Way{Name: "log-a", Answer: 5e5, CPU: 1e5})).Loads[0].Contests
 	if len(open) != 6 || slices.ContainsFunc(open, func(c claim.Contest) bool { return c.Metric == rank.StoredRate }) {
 		t.Errorf("an open loop's rate was given, and %d contests", len(open))
 	}
@@ -155,7 +175,10 @@ func TestAlikeWaysAreRarelyToldApart(t *testing.T) {
 		for n := range r.Rounds {
 			for i := range r.Rounds[n].Trials {
 				tr := &r.Rounds[n].Trials[i]
-				tr.Followed = &result.Followed{Sent: tr.Sent, Accepted: tr.OK, Stored: tr.OK, ConfirmedAfter: tr.Response, StoredAfter: tr.Response, Confirmed: tr.OK}
+				tr.Followed = &result.Followed{
+					Sent: tr.Sent, Accepted: tr.OK, Stored: tr.OK,
+					ConfirmedAfter: tr.Response, StoredAfter: tr.Response, Confirmed: tr.OK,
+				}
 			}
 		}
 		for _, e := range contest(t, r, rank.PipelineCPU).Entrants {
@@ -188,9 +211,21 @@ func TestDurable(t *testing.T) {
 		{"stored in memory", result.Arm{Handover: &result.Handover{}}, false},
 		{"on disk before it is confirmed", result.Arm{Handover: rabbit("classic", keep)}, true},
 		{"unconfirmed", result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Confirms = false })}, false},
-		{"transient in a classic queue", result.Arm{Handover: rabbit("classic", func(h *result.Handover) { h.Persistent = false })}, false},
-		{"transient in a quorum queue, which is on disk always", result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Persistent = false })}, true},
-		{"a broker elsewhere, not asked for its fsync", result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Sync = result.SyncUnknown })}, false},
+		{
+			"transient in a classic queue",
+			result.Arm{Handover: rabbit("classic", func(h *result.Handover) { h.Persistent = false })},
+			false,
+		},
+		{
+			"transient in a quorum queue, which is on disk always",
+			result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Persistent = false })},
+			true,
+		},
+		{
+			"a broker elsewhere, not asked for its fsync",
+			result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Sync = result.SyncUnknown })},
+			false,
+		},
 		{"not recorded", result.Arm{Database: "SQLite 3"}, false},
 	} {
 		r := &result.Result{Arms: []result.Arm{c.arm}}

@@ -62,11 +62,21 @@ func TestJudge(t *testing.T) {
 	}{
 		{"proved beyond", steady(1.10, 0.01, 10), "cpu/req > +3%", threshold.Crossed, "", false},
 		{"proved within", steady(1.01, 0.01, 10), "cpu/req > +3%", threshold.Passed, "", false},
-		{"the interval holds the limit, the figure being above", steady(1.035, 0.02, 10), "cpu/req > +3%", threshold.Undecided, "holds the limit", true},
-		{"the interval holds the limit, the figure being below", steady(1.025, 0.02, 10), "cpu/req > +3%", threshold.Undecided, "holds the limit", true},
+		{
+			"the interval holds the limit, the figure being above", steady(1.035, 0.02, 10), "cpu/req > +3%",
+			threshold.Undecided, "holds the limit", true,
+		},
+		{
+			"the interval holds the limit, the figure being below", steady(1.025, 0.02, 10), "cpu/req > +3%",
+			threshold.Undecided, "holds the limit", true,
+		},
 		{"exactly at the limit is kept", steady(1.03, 0, 10), "cpu/req > +3%", threshold.Passed, "", false},
 		{"exactly beyond", steady(1.0301, 0, 10), "cpu/req > +3%", threshold.Crossed, "", false},
-		{"nine rounds decide nothing", steady(2, 0.01, 9), "cpu/req > +3%", threshold.Undecided, "9 of the 10 rounds", true},
+		{
+			"nine rounds decide nothing", steady(2, 0.01, 9), "cpu/req > +3%", threshold.Undecided,
+			"9 of the 10 rounds",
+			true,
+		},
 		{"an improvement that must be", steady(0.99, 0.01, 10), "cpu/req > -5%", threshold.Crossed, "", false},
 		{"an improvement that is", steady(0.90, 0.01, 10), "cpu/req > -5%", threshold.Passed, "", false},
 		{"less throughput than allowed", steady(1, 0, 10), "throughput < 20k/s", threshold.Crossed, "", false},
@@ -74,7 +84,10 @@ func TestJudge(t *testing.T) {
 		{"an absolute limit, kept by both", steady(1.1, 0.01, 10), "cpu/req > 25us", threshold.Passed, "", false},
 		{"an absolute limit, crossed by one", steady(1.1, 0.01, 10), "cpu/req > 21us", threshold.Crossed, "", false},
 		{"the arm that keeps it", steady(1.1, 0.01, 10), "a: cpu/req > 21us", threshold.Passed, "", false},
-		{"a quantile without calls enough", steady(1, 0, 10), "p99.9 > 20ms", threshold.Undecided, "needs 100,000 requests, have 10,000", false},
+		{
+			"a quantile without calls enough", steady(1, 0, 10), "p99.9 > 20ms", threshold.Undecided,
+			"needs 100,000 requests, have 10,000", false,
+		},
 		{"no allocation at all", steady(1, 0, 10), "client-allocs > 4", threshold.Passed, "", false},
 		{"a count of none", steady(1, 0, 10), "connections > 0", threshold.Passed, "", false},
 		{"no failure", steady(1, 0, 10), "errors > 0.1%", threshold.Passed, "", false},
@@ -83,8 +96,15 @@ func TestJudge(t *testing.T) {
 		{"one failure where none may be", failing(1, 10), "errors > 0%", threshold.Crossed, "", false},
 		{"a few failures are below the limit", failing(1, 2), "errors > 1%", threshold.Passed, "", false},
 		{"many in every round are above it", failing(50, 1), "errors > 1%", threshold.Crossed, "", false},
-		{"as many in one round prove nothing", failing(500, 10), "errors > 1%", threshold.Undecided, "holds the limit", true},
-		{"failures spoil every other figure", failing(1, 10), "cpu/req > +3%", threshold.Spoiled, "1 of 10,001 calls failed", false},
+		{
+			"as many in one round prove nothing", failing(500, 10), "errors > 1%", threshold.Undecided,
+			"holds the limit",
+			true,
+		},
+		{
+			"failures spoil every other figure", failing(1, 10), "cpu/req > +3%", threshold.Spoiled,
+			"1 of 10,001 calls failed", false,
+		},
 	} {
 		j := judge(t, c.r, c.text)
 		worst := j.Findings[0]
@@ -126,7 +146,8 @@ func TestWorstOutcomeCounts(t *testing.T) {
 		}
 	}
 	r.Ending = result.Interrupted
-	if j := judge(t, r, "cpu/req > +3%"); j.Outcome != threshold.Spoiled || j.Findings[0].Outcome != threshold.Crossed || j.Why == "" {
+	if j := judge(t, r, "cpu/req > +3%"); j.Outcome != threshold.Spoiled ||
+		j.Findings[0].Outcome != threshold.Crossed || j.Why == "" {
 		t.Errorf("interrupted: %+v", j)
 	}
 	if j := judge(t, &result.Result{}, "cpu/req > +3%"); j.Outcome != threshold.Spoiled || j.Why == "" {
@@ -166,7 +187,8 @@ func TestOutcomesAreMonotone(t *testing.T) {
 						beyond, within = f.High < f.Limit*(1-1e-9), f.Low >= f.Limit*(1-1e-9)
 					}
 					seen[f.Outcome]++
-					if f.Outcome == threshold.Crossed && !beyond || f.Outcome == threshold.Passed != (within && f.Bounded) {
+					if f.Outcome == threshold.Crossed && !beyond ||
+						f.Outcome == threshold.Passed != (within && f.Bounded) {
 						t.Fatalf("%+v", f)
 					}
 				}
@@ -214,7 +236,8 @@ func TestLoadsAndArms(t *testing.T) {
 	if len(j.Findings) != 5 || j.Compared != 5 {
 		t.Fatalf("%d findings, %d compared", len(j.Findings), j.Compared)
 	}
-	if f := j.Findings[0]; f.ArmName != "grpc" || f.LoadName != "1 in flight" || f.Outcome != threshold.Crossed || f.Alpha != 0.04 {
+	if f := j.Findings[0]; f.ArmName != "grpc" || f.LoadName != "1 in flight" || f.Outcome != threshold.Crossed ||
+		f.Alpha != 0.04 {
 		t.Errorf("%+v", f)
 	}
 	if f := j.Findings[1]; f.ArmName != "connect" || f.Outcome != threshold.Passed {
@@ -223,7 +246,10 @@ func TestLoadsAndArms(t *testing.T) {
 	if f := j.Findings[4]; f.ArmName != "grpc" || f.Load != 1 || f.Metric != plan.ResponseP99 {
 		t.Errorf("%+v", f)
 	}
-	for _, r := range []*result.Result{resulttest.Open(), resulttest.Troubled(), resulttest.Short(0), resulttest.Short(1), resulttest.OneArm()} {
+	for _, r := range []*result.Result{
+		resulttest.Open(), resulttest.Troubled(), resulttest.Short(0),
+		resulttest.Short(1), resulttest.OneArm(),
+	} {
 		j := judge(t, r, "cpu/req > +3%", "p99.9 > 20ms", "errors > 0.1%", "throughput < 1k/s", "connections > 0")
 		for _, f := range j.Findings {
 			if (f.Why == "") != (f.Outcome == threshold.Passed || f.Outcome == threshold.Crossed) {

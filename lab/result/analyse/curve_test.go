@@ -37,7 +37,8 @@ func TestCurveFindsWhatIsTrue(t *testing.T) {
 	}{{2000, 1900, 2200, 0}, {1200, 1100, 1300, 0}, {1600, 1500, 1700, 1900}} {
 		arm := &c.Arms[i]
 		// Power λ(μ−λ) is flat around μ/2, so that the knee has neighbours.
-		if k := arm.Knee; !k.Known || k.Low > want.serves/2 || k.High < want.serves/2 || k.Rate < 0.35*want.serves || k.Rate > 0.65*want.serves {
+		if k := arm.Knee; !k.Known || k.Low > want.serves/2 || k.High < want.serves/2 || k.Rate < 0.35*want.serves ||
+			k.Rate > 0.65*want.serves {
 			t.Errorf("%s: knee %+v, want it near %v", arm.Name, k, want.serves/2)
 		}
 		if s := arm.Saturation; !s.Known || s.Low != want.kept || s.Rate != want.over {
@@ -60,7 +61,8 @@ func TestCurveFindsWhatIsTrue(t *testing.T) {
 			case offered < 0.9*want.serves && p.Overloaded:
 				t.Errorf("%s at %v is no overload: %+v", arm.Name, offered, p.Share)
 			case offered < 0.6*want.serves && math.Abs(p.P50.Value/(math.Ln2/(want.serves-offered)*1e9)-1) > 0.1:
-				t.Errorf("%s at %v: median %v, the closed form is %v", arm.Name, offered, p.P50.Value, math.Ln2/(want.serves-offered)*1e9)
+				t.Errorf("%s at %v: median %v, the closed form is %v", arm.Name, offered, p.P50.Value,
+					math.Ln2/(want.serves-offered)*1e9)
 			}
 		}
 	}
@@ -107,13 +109,15 @@ func TestOverloadIsTheServicesAndTheGeneratorsLatenessIsNot(t *testing.T) {
 		t.Service.RecordN(1e8, t.OK)
 	}
 	p, state = point(failed)
-	if !p.AtLeast || math.Abs(p.Failed-0.2) > 0.01 || !p.P99.Known || math.Abs(p.P99.Value/5e9-1) > 0.01 || p.Why != "" {
+	if !p.AtLeast || math.Abs(p.Failed-0.2) > 0.01 || !p.P99.Known || math.Abs(p.P99.Value/5e9-1) > 0.01 ||
+		p.Why != "" {
 		t.Errorf("a fifth without an answer: %+v", p)
 	}
 	if why := state.Why(kinds.MustMetric(plan.ResponseP99)); why == "" {
 		t.Error("compared by itself, times of a fifth are missing and nobody says so")
 	}
-	if p, _ = point(func(t *result.Trial) { t.Errors[result.WrongReply]++; t.Sent++ }); p.P99.Known || p.Achieved.Known || p.Gate != result.Answers {
+	if p, _ = point(func(t *result.Trial) { t.Errors[result.WrongReply]++; t.Sent++ }); p.P99.Known ||
+		p.Achieved.Known || p.Gate != result.Answers {
 		t.Errorf("with a wrong reply: %+v", p)
 	}
 }

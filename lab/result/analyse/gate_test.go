@@ -59,31 +59,63 @@ func TestGates(t *testing.T) {
 				t.Errors, t.Sent = map[string]uint64{"internal": 1, "unavailable": 4}, t.Sent+5
 			}
 		}, []result.Gate{result.Answers}, "8 unavailable, 2 internal"},
-		{"calls that vanished", closed, func(_ int, t *result.Trial) { t.Sent += 2 }, []result.Gate{result.Accounts}, "do not add up"},
+		{
+			"calls that vanished", closed, func(_ int, t *result.Trial) { t.Sent += 2 },
+			[]result.Gate{result.Accounts},
+			"do not add up",
+		},
 		{"calls without a time", closed, func(n int, t *result.Trial) {
 			if n == 0 {
 				t.Response = nil
 			}
 		}, []result.Gate{result.Accounts}, "9,000 timed"},
 		{"one round in ten may be unsteady", closed, func(n int, t *result.Trial) { t.Steady = n > 0 }, nil, ""},
-		{"two may not", closed, func(n int, t *result.Trial) { t.Steady = n > 1 }, []result.Gate{result.Steady}, "2 of 10 rounds"},
-		{"twice the calls that one caller can make", closed, func(_ int, t *result.Trial) { t.Window /= 2 }, []result.Gate{result.Physics}, "2 calls in flight, where 1"},
-		{"a driver that paused between calls", closed, func(_ int, t *result.Trial) { t.Window += t.Window / 20 }, []result.Gate{result.Physics}, "0.952"},
-		{"a call that straddles the end counts half", closed, func(_ int, t *result.Trial) { t.Drained += t.Window / 30; t.Window -= t.Window / 30; t.Completed -= 34 }, nil, ""},
+		{
+			"two may not", closed, func(n int, t *result.Trial) { t.Steady = n > 1 },
+			[]result.Gate{result.Steady},
+			"2 of 10 rounds",
+		},
+		{
+			"twice the calls that one caller can make", closed, func(_ int, t *result.Trial) { t.Window /= 2 },
+			[]result.Gate{result.Physics},
+			"2 calls in flight, where 1",
+		},
+		{
+			"a driver that paused between calls", closed, func(_ int, t *result.Trial) { t.Window += t.Window / 20 },
+			[]result.Gate{result.Physics},
+			"0.952",
+		},
+		{
+			"a call that straddles the end counts half", closed,
+			func(_ int, t *result.Trial) { t.Drained += t.Window / 30; t.Window -= t.Window / 30; t.Completed -= 34 },
+			nil, "",
+		},
 		{"arrivals that were never sent", poisson, func(n int, t *result.Trial) {
 			if n == 0 {
 				t.Planned += 3
 			}
 		}, []result.Gate{result.Schedule}, "3 of"},
-		{"a schedule that is not the rate's, Poisson", poisson, func(_ int, t *result.Trial) { t.Window += t.Window / 50 }, []result.Gate{result.Schedule}, "were due"},
-		{"a schedule that is not the rate's, constant", constant, func(_ int, t *result.Trial) { t.Window += t.Window / 100 }, []result.Gate{result.Schedule}, "were due"},
 		{
-			"a late generator", poisson, func(_ int, t *result.Trial) { t.Lag = resulttest.Times(t.OK, time.Millisecond) },
+			"a schedule that is not the rate's, Poisson", poisson,
+			func(_ int, t *result.Trial) { t.Window += t.Window / 50 },
+			[]result.Gate{result.Schedule},
+			"were due",
+		},
+		{
+			"a schedule that is not the rate's, constant", constant,
+			func(_ int, t *result.Trial) { t.Window += t.Window / 100 },
+			[]result.Gate{result.Schedule},
+			"were due",
+		},
+		{
+			"a late generator", poisson,
+			func(_ int, t *result.Trial) { t.Lag = resulttest.Times(t.OK, time.Millisecond) },
 			[]result.Gate{result.OnTime50, result.OnTime99, result.OnTime999},
 			"generator late",
 		},
 		{
-			"late for the tail, not for the median", poisson, func(_ int, t *result.Trial) { t.Lag = resulttest.Times(t.OK, 20*time.Microsecond) },
+			"late for the tail, not for the median", poisson,
+			func(_ int, t *result.Trial) { t.Lag = resulttest.Times(t.OK, 20*time.Microsecond) },
 			[]result.Gate{result.OnTime99, result.OnTime999},
 			"generator late",
 		},
@@ -115,7 +147,8 @@ func TestGates(t *testing.T) {
 		if slices.Contains(failed, result.Steady) {
 			want = claim.Unsteady // a finding of its own
 		}
-		if len(failed) > 0 && (primary.Estimate.Known || primary.Difference.Verdict != want || primary.Difference.Known) {
+		if len(failed) > 0 && (primary.Estimate.Known || primary.Difference.Verdict != want ||
+			primary.Difference.Known) {
 			t.Errorf("%s: a number is shown all the same: %+v, %+v", c.name, primary.Estimate, primary.Difference)
 		}
 	}
@@ -159,7 +192,8 @@ func TestTailsMustBeEarned(t *testing.T) {
 		t.Errorf("p99 of 10 × 1,000: %+v", c.Estimate)
 	}
 	c := cell(t, a, 0, plan.ResponseP999, 1)
-	if c.Estimate.Known || c.Difference.Verdict != claim.Unmeasured || c.Estimate.Why != "needs 100,000 requests, have 10,000" {
+	if c.Estimate.Known || c.Difference.Verdict != claim.Unmeasured ||
+		c.Estimate.Why != "needs 100,000 requests, have 10,000" {
 		t.Errorf("p99.9 of 10 × 1,000: %+v, %+v", c.Estimate, c.Difference)
 	}
 }
@@ -172,7 +206,10 @@ func TestPrimaryWidth(t *testing.T) {
 		r.Rounds = whole.Rounds[:n]
 		return &r
 	}
-	for rounds, want := range map[int]struct{ shown, ok bool }{0: {}, 2: {}, 3: {shown: true}, 9: {shown: true}, 10: {true, true}} {
+	for rounds, want := range map[int]struct{ shown, ok bool }{
+		0: {}, 2: {}, 3: {shown: true}, 9: {shown: true},
+		10: {true, true},
+	} {
 		if w, ok := effect.PrimaryWidth(cut(rounds)); ok != want.ok || (w > 0) != want.shown {
 			t.Errorf("%d rounds: %v, %v", rounds, w, ok)
 		}
@@ -218,7 +255,8 @@ func FuzzAnalyse(f *testing.F) {
 		if _, err := json.Marshal(analyse.Result(&r)); err != nil {
 			t.Errorf("the analysis has no JSON form: %v", err)
 		}
-		if w, ok := effect.PrimaryWidth(&r); math.IsNaN(w) || math.IsInf(w, 0) || w < 0 || ok && w == 0 && stat.SequentialRounds > len(r.Rounds) {
+		if w, ok := effect.PrimaryWidth(&r); math.IsNaN(w) || math.IsInf(w, 0) || w < 0 ||
+			ok && w == 0 && stat.SequentialRounds > len(r.Rounds) {
 			t.Errorf("width %v, %v", w, ok)
 		}
 		effect.UsableRounds(&r)

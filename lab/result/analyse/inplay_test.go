@@ -13,7 +13,10 @@ import (
 // with "wirelab serve".
 func TestTakenOutSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	for target, says := range map[string]string{"": "wirelab serve", "localhost:8080": "look whether the server still runs"} {
+	for target, says := range map[string]string{
+		"":               "wirelab serve",
+		"localhost:8080": "look whether the server still runs",
+	} {
 		r := resulttest.Troubled()
 		r.Plan.Arms[4].Target = target
 		a := analyse.Result(r)

@@ -43,7 +43,8 @@ func TestPairsHaveRoom(t *testing.T) {
 	if !is.Estimate.Known || !(is.Estimate.Low < 0.98*was.Estimate.Low) || is.Estimate.High != was.Estimate.High {
 		t.Errorf("the arm: %+v, before %+v", is.Estimate, was.Estimate)
 	}
-	if is.Difference == nil || !(is.Difference.Low < 0.98*was.Difference.Low) || is.Difference.High != was.Difference.High {
+	if is.Difference == nil || !(is.Difference.Low < 0.98*was.Difference.Low) ||
+		is.Difference.High != was.Difference.High {
 		t.Errorf("from the first: %+v, before %+v", is.Difference, was.Difference)
 	}
 	if a, b := calm.Loads[0].Arms[1].Place, disturbed.Loads[0].Arms[1].Place; a != 3 || b != 2 {

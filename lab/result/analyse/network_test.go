@@ -49,7 +49,8 @@ func TestFloorNamesTheNetwork(t *testing.T) {
 	r := relayed(0.05, []int{0})
 	each(r, func(_ int, t *result.Trial) { t.Floor.Service = t.Service })
 	state, by, _, limited := checks(r, 1)
-	if !slices.Contains(limited, result.AboveFloor) || !state.Floor.Limited || !strings.Contains(by[result.AboveFloor].Detail, "client, kernel and network") {
+	if !slices.Contains(limited, result.AboveFloor) || !state.Floor.Limited ||
+		!strings.Contains(by[result.AboveFloor].Detail, "client, kernel and network") {
 		t.Errorf("limited by %v: %s", limited, by[result.AboveFloor].Detail)
 	}
 }

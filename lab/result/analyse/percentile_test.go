@@ -36,7 +36,8 @@ func TestAnyPercentile(t *testing.T) {
 		}
 	}
 	o, err := capacity.ParseObjective("p99.9<9ms,p95<5ms,mean<1ms,p12.50<1ms")
-	if err != nil || o.String() != "p12.5<1ms,p95<5ms,p99.9<9ms,mean<1ms,errors<0.1%" || o.Times[1].Quantile != 0.95 || o.Tail() != 0.999 {
+	if err != nil || o.String() != "p12.5<1ms,p95<5ms,p99.9<9ms,mean<1ms,errors<0.1%" || o.Times[1].Quantile != 0.95 ||
+		o.Tail() != 0.999 {
 		t.Errorf("objective %v, %v", o, err)
 	}
 	if _, err := capacity.ParseObjective("p95<1ms,p95.0<2ms"); err == nil {
@@ -49,19 +50,25 @@ func TestAnyPercentile(t *testing.T) {
 func TestPercentileDecides(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Make(resulttest.Setting{
-		Arms: resulttest.Arms()[:2], Rounds: 12, Seed: 5, Loads: []plan.Load{{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256}},
+		Arms: resulttest.Arms()[:2], Rounds: 12, Seed: 5,
+		Loads: []plan.Load{{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256}},
 	})
 	r.Plan.Primary = "response-p95"
 	a := analyse.Result(r)
 	l := &a.Loads[0]
-	p90, p95, p99 := cell(t, a, 0, plan.ResponseP90, 0), cell(t, a, 0, "response-p95", 0), cell(t, a, 0, plan.ResponseP99, 0)
-	if l.Primary != "response-p95" || !p95.Estimate.Known || p95.Estimate.Value < p90.Estimate.Value || p95.Estimate.Value > p99.Estimate.Value {
+	p90, p95, p99 := cell(t, a, 0, plan.ResponseP90, 0), cell(t, a, 0, "response-p95", 0),
+		cell(t, a, 0, plan.ResponseP99, 0)
+	if l.Primary != "response-p95" || !p95.Estimate.Known || p95.Estimate.Value < p90.Estimate.Value ||
+		p95.Estimate.Value > p99.Estimate.Value {
 		t.Errorf("primary %s: p90 %v, p95 %+v, p99 %v", l.Primary, p90.Estimate.Value, p95.Estimate, p99.Estimate.Value)
 	}
 	if d := cell(t, a, 0, "response-p95", 1).Difference; d == nil || !d.Known || d.Verdict == "" {
 		t.Errorf("the difference is not judged: %+v", d)
 	}
-	for text, want := range map[string]threshold.Outcome{"p97.5 > 10s": threshold.Passed, "p97.5 > 1us": threshold.Crossed, "p97.5 > +900%": threshold.Passed} {
+	for text, want := range map[string]threshold.Outcome{
+		"p97.5 > 10s": threshold.Passed,
+		"p97.5 > 1us": threshold.Crossed, "p97.5 > +900%": threshold.Passed,
+	} {
 		th, err := threshold.ParseThreshold(text)
 		if err != nil {
 			t.Fatal(err)

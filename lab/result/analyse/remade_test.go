@@ -16,7 +16,10 @@ import (
 func TestDisturbed(t *testing.T) {
 	t.Parallel()
 	make := func() *result.Result {
-		return resulttest.Make(resulttest.Setting{Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9, Loads: []plan.Load{{InFlight: 1}}})
+		return resulttest.Make(resulttest.Setting{
+			Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9,
+			Loads: []plan.Load{{InFlight: 1}},
+		})
 	}
 	for name, c := range map[string]struct {
 		change func(*result.Round)
@@ -76,9 +79,15 @@ func TestRemadeIsChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := resulttest.Make(resulttest.Setting{Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9, Loads: []plan.Load{{InFlight: 1}}})
+			r := resulttest.Make(resulttest.Setting{
+				Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9,
+				Loads: []plan.Load{{InFlight: 1}},
+			})
 			r.Plan.Rounds = plan.Rounds{Min: 10, Max: 10}
-			other := resulttest.Make(resulttest.Setting{Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9, Loads: []plan.Load{{InFlight: 1}}})
+			other := resulttest.Make(resulttest.Setting{
+				Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9,
+				Loads: []plan.Load{{InFlight: 1}},
+			})
 			round := other.Rounds[1]
 			round.Noise.Steal = 0.2
 			m, _ := gate.Disturbed(r, &round)

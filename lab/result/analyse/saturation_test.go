@@ -35,13 +35,19 @@ func saturated(t *testing.T, b behind, change func(*result.Result)) claim.ArmSta
 		trial.Server.CPU, trial.Driver.CPU = share(b.server), share(b.client)
 		trial.Database = &result.DatabaseUse{Within: b.within}
 		if b.cpus != nil {
-			trial.Database.Processes = &result.DatabaseProcesses{CPU: share(b.database), Wall: trial.Driver.Wall, CPUs: b.cpus}
+			trial.Database.Processes = &result.DatabaseProcesses{
+				CPU: share(b.database), Wall: trial.Driver.Wall,
+				CPUs: b.cpus,
+			}
 		}
 		if b.relay > 0 {
 			trial.Relay = &result.Relayed{CPU: share(b.relay)}
 		}
 		if b.pool {
-			trial.Pool = &result.PoolUse{Size: 16, Open: 16, Taken: trial.OK, Waited: trial.OK / 2, Waiting: plan.Duration(b.wait * trial.Service.Mean() * float64(trial.OK))}
+			trial.Pool = &result.PoolUse{
+				Size: 16, Open: 16, Taken: trial.OK, Waited: trial.OK / 2,
+				Waiting: plan.Duration(b.wait * trial.Service.Mean() * float64(trial.OK)),
+			}
 		}
 	}
 	if change != nil {
@@ -71,19 +77,28 @@ func TestSaturation(t *testing.T) {
 			behind{server: 0.5, client: 0.4, database: 0.94, cpus: []int{2}, pool: true, wait: 0.6},
 			nil,
 			claim.LimitDatabase,
-			[]string{"it used 0.94 of the 1 core", "the queue for it stood at the pool: calls waited", "of its 16 connections"},
+			[]string{
+				"it used 0.94 of the 1 core", "the queue for it stood at the pool: calls waited",
+				"of its 16 connections",
+			},
 		},
 		"the pool, while cores have time": {
 			behind{server: 0.5, client: 0.4, database: 0.45, cpus: []int{2}, pool: true, wait: 0.6},
 			nil,
 			claim.LimitPool,
-			[]string{"the pool of 16 was the queue: calls waited", "no cores were full: the database used 0.45 of 1 core, the server used 0.50 of 1"},
+			[]string{
+				"the pool of 16 was the queue: calls waited",
+				"no cores were full: the database used 0.45 of 1 core, the server used 0.50 of 1",
+			},
 		},
 		"neither": {
 			behind{server: 0.2, client: 0.2, database: 0.3, cpus: []int{2, 3}, pool: true},
 			nil,
 			claim.LimitNone,
-			[]string{"neither cores nor pool were the limit: the database used 0.30 of 2 cores", "no call waited for one of the pool's 16"},
+			[]string{
+				"neither cores nor pool were the limit: the database used 0.30 of 2 cores",
+				"no call waited for one of the pool's 16",
+			},
 		},
 		"a wait that is a small part of a call is no queue": {
 			behind{server: 0.2, client: 0.2, database: 0.3, cpus: []int{2}, pool: true, wait: 0.05},
@@ -101,7 +116,8 @@ func TestSaturation(t *testing.T) {
 			behind{server: 0.3, client: 0.4, database: 0.4, cpus: []int{0}},
 			nil,
 			claim.LimitNone,
-			[]string{"the database used 0.40 of 1 core, the server used 0.30 of 1, the client used 0.40 of 1, database and server together 0.70 of the 1"},
+			[]string{"the database used 0.40 of 1 core, the server used 0.30 of 1, the client used 0.40 of 1, " +
+				"database and server together 0.70 of the 1"},
 		},
 		"a neighbour may have been": {
 			behind{server: 0.3, client: 0.4, database: 0.4, cpus: []int{2}},
@@ -248,7 +264,8 @@ func TestDatabaseCPUPerRequest(t *testing.T) {
 	l := analyse.Result(resulttest.Ledger()).Loads[0]
 	value := func(id string, arm int) claim.Estimate { return l.Row(id).Cells[arm].Estimate }
 	server, database, both := value(plan.ServerCPU, 0), value(plan.DatabaseCPU, 0), value(plan.BackendCPU, 0)
-	if !database.Known || !both.Known || both.Value < 0.99*(server.Value+database.Value) || both.Value > 1.01*(server.Value+database.Value) {
+	if !database.Known || !both.Known || both.Value < 0.99*(server.Value+database.Value) ||
+		both.Value > 1.01*(server.Value+database.Value) {
 		t.Errorf("server %v and database %v, together %v", server.Value, database.Value, both.Value)
 	}
 	if inside := value(plan.DatabaseCPU, 2); inside.Known || inside.Why != "its database is inside the server" {
@@ -308,7 +325,8 @@ func TestDatabaseOnTheDriversCoreIsNoNeighbour(t *testing.T) {
 func TestDatabaseWithinItsCores(t *testing.T) {
 	t.Parallel()
 	failed := func(database float64) bool {
-		for _, c := range saturated(t, behind{server: 0.3, client: 0.3, database: database, cpus: []int{2}}, nil).Checks {
+		for _, c := range saturated(t, behind{server: 0.3, client: 0.3, database: database, cpus: []int{2}},
+			nil).Checks {
 			if c.Gate == result.CPUTime {
 				return !c.OK
 			}
@@ -329,19 +347,24 @@ func TestDatabaseUseAddsUp(t *testing.T) {
 	t.Parallel()
 	one := func(cpu plan.Duration, commits uint64) result.DatabaseUse {
 		return result.DatabaseUse{
-			Processes: &result.DatabaseProcesses{CPU: cpu, Wall: 2 * cpu, CPUs: []int{0}, Storage: &result.StorageUse{Read: commits}},
-			Counts:    &result.DatabaseCounts{Commits: commits},
+			Processes: &result.DatabaseProcesses{
+				CPU: cpu, Wall: 2 * cpu, CPUs: []int{0},
+				Storage: &result.StorageUse{Read: commits},
+			},
+			Counts: &result.DatabaseCounts{Commits: commits},
 		}
 	}
 	var none *result.DatabaseUse
 	sum := none.Add(one(9, 9).Since(one(4, 3))).Add(one(20, 30).Since(one(10, 10)))
-	if sum.Processes.CPU != 15 || sum.Processes.Wall != 30 || sum.Processes.Storage.Read != 26 || sum.Counts.Commits != 26 {
+	if sum.Processes.CPU != 15 || sum.Processes.Wall != 30 || sum.Processes.Storage.Read != 26 ||
+		sum.Counts.Commits != 26 {
 		t.Errorf("5 and 10 of CPU, 6 and 20 commits are %+v, %+v", sum.Processes, sum.Counts)
 	}
 	if again := one(1, 1).Since(one(5, 5)); again.Processes.CPU != 0 || again.Counts.Commits != 0 {
 		t.Errorf("counts that began anew give %+v, %+v", again.Processes, again.Counts)
 	}
-	if lost := sum.Add(result.DatabaseUse{Counts: &result.DatabaseCounts{}}); lost.Processes != nil || lost.Counts == nil {
+	if lost := sum.Add(result.DatabaseUse{Counts: &result.DatabaseCounts{}}); lost.Processes != nil ||
+		lost.Counts == nil {
 		t.Errorf("with a slice that does not tell, the sum is %+v", lost)
 	}
 }
@@ -357,7 +380,8 @@ func TestSaturationLastsUntilAllIsStored(t *testing.T) {
 			trial.Followed = &result.Followed{Backlog: [][]int32{make([]int32, calls), make([]int32, calls)}}
 		}
 	})
-	if s := arm.Database.Saturation; s.Limit != claim.LimitNone || !strings.Contains(s.Says, "the server used 0.65 of 1 core, the client used 0.30 of 1") {
+	if s := arm.Database.Saturation; s.Limit != claim.LimitNone ||
+		!strings.Contains(s.Says, "the server used 0.65 of 1 core, the client used 0.30 of 1") {
 		t.Errorf("limit %q: %s", s.Limit, s.Says)
 	}
 }

@@ -19,7 +19,10 @@ import (
 
 // healthy makes a result of two arms that passes every gate.
 func healthy(load plan.Load) *result.Result {
-	return resulttest.Make(resulttest.Setting{Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9, Loads: []plan.Load{load}})
+	return resulttest.Make(resulttest.Setting{
+		Arms: resulttest.Arms()[:2], Rounds: 10, Seed: 9,
+		Loads: []plan.Load{load},
+	})
 }
 
 // checks returns an arm's checks by gate, and the gates that failed or limit.
@@ -27,7 +30,9 @@ func checks(r *result.Result, arm int) (claim.ArmState, map[result.Gate]claim.Ch
 	return read(analyse.Result(r), arm)
 }
 
-func read(a claim.Analysis, arm int) (state claim.ArmState, by map[result.Gate]claim.Check, failed, limited []result.Gate) {
+func read(a claim.Analysis, arm int) (state claim.ArmState, by map[result.Gate]claim.Check,
+	failed, limited []result.Gate,
+) {
 	state = a.Loads[0].Arms[arm]
 	by = map[result.Gate]claim.Check{}
 	for _, c := range state.Checks {
@@ -47,7 +52,9 @@ func read(a claim.Analysis, arm int) (state claim.ArmState, by map[result.Gate]c
 // everything, as it should.
 func TestEachGateRefuses(t *testing.T) {
 	t.Parallel()
-	closed, several, poisson, constant := plan.Load{InFlight: 1}, plan.Load{InFlight: 2}, plan.Load{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256}, plan.Load{Rate: 2000, Arrivals: plan.Constant, InFlight: 256}
+	closed, several, poisson, constant := plan.Load{InFlight: 1}, plan.Load{InFlight: 2},
+		plan.Load{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256},
+		plan.Load{Rate: 2000, Arrivals: plan.Constant, InFlight: 256}
 	// of makes a change of every trial of the second arm in rounds from the first to before the last.
 	of := func(rounds int, change func(t *result.Trial)) func(*result.Result) {
 		return func(r *result.Result) {
@@ -70,7 +77,8 @@ func TestEachGateRefuses(t *testing.T) {
 	}
 	crowded := func(waited, others float64) func(*result.Trial) {
 		return func(t *result.Trial) {
-			t.Driver.Waited, t.Driver.Others = plan.Duration(waited*float64(t.Driver.Wall)), plan.Duration(others*float64(t.Driver.Wall))
+			t.Driver.Waited, t.Driver.Others = plan.Duration(waited*float64(t.Driver.Wall)),
+				plan.Duration(others*float64(t.Driver.Wall))
 		}
 	}
 	paused := func(pause time.Duration, cycles uint64) func(*result.Trial) {
@@ -90,27 +98,72 @@ func TestEachGateRefuses(t *testing.T) {
 		{name: "all is well, Poisson", load: poisson, change: func(*result.Result) {}},
 		{name: "all is well, constant", load: constant, change: func(*result.Result) {}},
 
-		{name: "a generator at nine tenths of its core", load: several, change: of(10, busy(0.9)), fails: result.GeneratorCPU, says: "90.0 %", spares: true, readBad: 10},
+		{
+			name: "a generator at nine tenths of its core", load: several, change: of(10, busy(0.9)),
+			fails: result.GeneratorCPU, says: "90.0 %", spares: true, readBad: 10,
+		},
 		{name: "in one round of ten only", load: several, change: of(1, busy(0.9)), readBad: 0},
 		{name: "one caller, whose own work is part of its call", load: closed, change: of(10, busy(0.9))},
-		{name: "in two", load: several, change: of(2, busy(0.9)), fails: result.GeneratorCPU, says: "in 2 of 10", spares: true, readBad: 2},
-		{name: "what its clock spun is no work", load: closed, change: of(10, func(t *result.Trial) { t.Driver.Spun = t.Driver.Wall / 2 })},
-		{name: "a generator that waits for another's process", load: closed, change: of(10, crowded(0.4, 0.6)), fails: result.GeneratorWaits, says: "40.0 %", spares: true, readBad: 10},
-		{name: "threads that wait for each other, with nobody else there", load: closed, change: of(10, crowded(0.5, 0.01))},
+		{
+			name: "in two", load: several, change: of(2, busy(0.9)), fails: result.GeneratorCPU, says: "in 2 of 10",
+			spares: true, readBad: 2,
+		},
+		{
+			name: "what its clock spun is no work", load: closed,
+			change: of(10, func(t *result.Trial) { t.Driver.Spun = t.Driver.Wall / 2 }),
+		},
+		{
+			name: "a generator that waits for another's process", load: closed, change: of(10, crowded(0.4, 0.6)),
+			fails: result.GeneratorWaits, says: "40.0 %", spares: true, readBad: 10,
+		},
+		{
+			name: "threads that wait for each other, with nobody else there", load: closed,
+			change: of(10, crowded(0.5, 0.01)),
+		},
 		{name: "others on the core while it had nothing to do", load: closed, change: of(10, crowded(0.02, 0.5))},
-		{name: "a generator that waits for another's process, shortly", load: closed, change: of(10, crowded(0.4, 0.12)), fails: result.GeneratorWaits, says: "which moved the mean by 1", spares: true, readBad: 10},
-		{name: "garbage collection in the way of most calls", load: closed, change: of(10, paused(time.Millisecond, 4000)), fails: result.GeneratorPauses, says: "1ms", spares: true, readBad: 10},
+		{
+			name: "a generator that waits for another's process, shortly", load: closed,
+			change: of(10, crowded(0.4, 0.12)), fails: result.GeneratorWaits, says: "which moved the mean by 1",
+			spares: true, readBad: 10,
+		},
+		{
+			name: "garbage collection in the way of most calls", load: closed,
+			change: of(10, paused(time.Millisecond, 4000)), fails: result.GeneratorPauses, says: "1ms", spares: true,
+			readBad: 10,
+		},
 		{name: "long pauses that hardly a call meets", load: closed, change: of(10, paused(time.Millisecond, 3))},
-		{name: "pauses in two rounds that one call in fifty meets, and that move no quantile", load: closed, change: of(2, func(t *result.Trial) {
-			paused(time.Millisecond, t.OK/150)(t)
-		}), readBad: 2},
+		{
+			name: "pauses in two rounds that one call in fifty meets, and that move no quantile", load: closed,
+			change: of(2, func(t *result.Trial) {
+				paused(time.Millisecond, t.OK/150)(t)
+			}), readBad: 2,
+		},
 		{name: "short pauses that all meet", load: closed, change: of(10, paused(40*time.Microsecond, 4000))},
 
-		{name: "a reply without bytes", load: closed, change: of(1, func(t *result.Trial) { t.WireReceived = t.OK / 2 }), fails: result.WireBytes, says: "0.5 bytes", readBad: 1},
-		{name: "fewer bytes than the requests have", load: closed, change: of(1, func(t *result.Trial) { t.Payload = t.WireSent + 2*t.OK }), fails: result.WireBytes, says: "-2 bytes", readBad: 1},
-		{name: "bytes beside the requests' own", load: closed, change: of(10, func(t *result.Trial) { t.Payload = t.WireSent / 2 })},
-		{name: "more CPU than there is, server", load: closed, change: of(1, func(t *result.Trial) { t.Server.CPU = t.Server.Wall * 11 / 10 }), fails: result.CPUTime, says: "110.0 %", readBad: 1},
-		{name: "faster than doing nothing", load: closed, change: of(10, func(t *result.Trial) { t.Floor.Completed /= 4 }), fails: result.Ceiling, says: "cannot be", readBad: 10},
+		{
+			name: "a reply without bytes", load: closed,
+			change: of(1, func(t *result.Trial) { t.WireReceived = t.OK / 2 }), fails: result.WireBytes,
+			says: "0.5 bytes", readBad: 1,
+		},
+		{
+			name: "fewer bytes than the requests have", load: closed,
+			change: of(1, func(t *result.Trial) { t.Payload = t.WireSent + 2*t.OK }), fails: result.WireBytes,
+			says: "-2 bytes", readBad: 1,
+		},
+		{
+			name: "bytes beside the requests' own", load: closed,
+			change: of(10, func(t *result.Trial) { t.Payload = t.WireSent / 2 }),
+		},
+		{
+			name: "more CPU than there is, server", load: closed,
+			change: of(1, func(t *result.Trial) { t.Server.CPU = t.Server.Wall * 11 / 10 }), fails: result.CPUTime,
+			says: "110.0 %", readBad: 1,
+		},
+		{
+			name: "faster than doing nothing", load: closed,
+			change: of(10, func(t *result.Trial) { t.Floor.Completed /= 4 }), fails: result.Ceiling, says: "cannot be",
+			readBad: 10,
+		},
 		{name: "as fast as doing nothing, but for noise", load: closed, change: func(r *result.Result) {
 			each(r, func(n int, t *result.Trial) {
 				rate := float64(t.Completed) / float64(t.Window) * (1 + 0.05*float64(n%2*2-1))
@@ -118,20 +171,61 @@ func TestEachGateRefuses(t *testing.T) {
 			})
 		}},
 
-		{name: "near the floor", load: closed, change: of(10, func(t *result.Trial) { t.Floor.Service = resulttest.Times(1000, 60*time.Microsecond) }), limits: result.AboveFloor, says: "floor-limited", spares: true, readBad: 10},
+		{
+			name: "near the floor", load: closed,
+			change: of(10, func(t *result.Trial) { t.Floor.Service = resulttest.Times(1000, 60*time.Microsecond) }),
+			limits: result.AboveFloor, says: "floor-limited", spares: true, readBad: 10,
+		},
 
-		{name: "bursts where independent arrivals were planned", load: poisson, change: of(10, func(t *result.Trial) { t.Gaps = bursts(t.OK) }), fails: result.Law, says: "not exponential", readBad: 10},
-		{name: "equal gaps where independent arrivals were planned", load: poisson, change: of(10, func(t *result.Trial) { t.Gaps.Reset(); t.Gaps.RecordN(1e6, t.OK) }), fails: result.Law, says: "not exponential", readBad: 10},
-		{name: "independent arrivals where equal gaps were planned", load: constant, change: of(10, func(t *result.Trial) { t.Gaps = lateArrivals(t.OK, 0) }), fails: result.Law, says: "not equal", readBad: 10},
+		{
+			name: "bursts where independent arrivals were planned", load: poisson,
+			change: of(10, func(t *result.Trial) { t.Gaps = bursts(t.OK) }), fails: result.Law, says: "not exponential",
+			readBad: 10,
+		},
+		{
+			name: "equal gaps where independent arrivals were planned", load: poisson,
+			change: of(10, func(t *result.Trial) { t.Gaps.Reset(); t.Gaps.RecordN(1e6, t.OK) }), fails: result.Law,
+			says: "not exponential", readBad: 10,
+		},
+		{
+			name: "independent arrivals where equal gaps were planned", load: constant,
+			change: of(10, func(t *result.Trial) { t.Gaps = lateArrivals(t.OK, 0) }), fails: result.Law,
+			says: "not equal", readBad: 10,
+		},
 
-		{name: "a hypervisor that takes a tenth", load: closed, change: noise(5, func(n *result.Noise) { n.Steal = 0.1 }), fails: result.Steal, says: "in 5 of 10", spares: true, readBad: 5},
+		{
+			name: "a hypervisor that takes a tenth", load: closed,
+			change: noise(5, func(n *result.Noise) { n.Steal = 0.1 }), fails: result.Steal, says: "in 5 of 10",
+			spares: true, readBad: 5,
+		},
 		{name: "in one round", load: closed, change: noise(1, func(n *result.Noise) { n.Steal = 0.1 })},
-		{name: "a busy machine", load: closed, change: noise(10, func(n *result.Noise) { n.Others = 0.3 }), limits: result.Neighbours, says: "busy machine", spares: true, readBad: 10},
-		{name: "a machine with no room left", load: closed, change: noise(10, func(n *result.Noise) { n.Others = 0.7 }), fails: result.Neighbours, says: "too busy", spares: true, readBad: 10},
-		{name: "a quota of CPU", load: closed, change: noise(1, func(n *result.Noise) { n.Throttled = plan.Duration(time.Millisecond) }), fails: result.Throttling, says: "held back in 1 of 10", readBad: 1},
-		{name: "a kernel that does not tell", load: closed, change: noise(10, func(n *result.Noise) { n.Throttled, n.CPUPressure, n.IOPressure = -1, -1, -1 })},
-		{name: "a clock that is slow to read", load: closed, change: func(r *result.Result) { r.Environment.ClockSource = "hpet" }, fails: result.Clock, says: "hpet", spares: true},
-		{name: "a clock of a virtual machine", load: closed, change: func(r *result.Result) { r.Environment.ClockSource = "kvm-clock" }},
+		{
+			name: "a busy machine", load: closed, change: noise(10, func(n *result.Noise) { n.Others = 0.3 }),
+			limits: result.Neighbours, says: "busy machine", spares: true, readBad: 10,
+		},
+		{
+			name: "a machine with no room left", load: closed,
+			change: noise(10, func(n *result.Noise) { n.Others = 0.7 }),
+			fails:  result.Neighbours, says: "too busy", spares: true, readBad: 10,
+		},
+		{
+			name: "a quota of CPU", load: closed,
+			change: noise(1, func(n *result.Noise) { n.Throttled = plan.Duration(time.Millisecond) }),
+			fails:  result.Throttling, says: "held back in 1 of 10", readBad: 1,
+		},
+		{
+			name: "a kernel that does not tell", load: closed,
+			change: noise(10, func(n *result.Noise) { n.Throttled, n.CPUPressure, n.IOPressure = -1, -1, -1 }),
+		},
+		{
+			name: "a clock that is slow to read", load: closed,
+			change: func(r *result.Result) { r.Environment.ClockSource = "hpet" }, fails: result.Clock, says: "hpet",
+			spares: true,
+		},
+		{
+			name: "a clock of a virtual machine", load: closed,
+			change: func(r *result.Result) { r.Environment.ClockSource = "kvm-clock" },
+		},
 	} {
 		r := healthy(c.load)
 		c.change(r)
@@ -163,7 +257,8 @@ func TestEachGateRefuses(t *testing.T) {
 			}
 		}
 		if bad != c.readBad || !strings.Contains(check.Detail, c.says) || check.Fix == "" {
-			t.Errorf("%s: %d bad rounds of %d, want %d; %q, fix %q", c.name, bad, len(check.Rounds), c.readBad, check.Detail, check.Fix)
+			t.Errorf("%s: %d bad rounds of %d, want %d; %q, fix %q", c.name, bad, len(check.Rounds), c.readBad,
+				check.Detail, check.Fix)
 		}
 		if (len(state.Invalid()) > 0) != (c.fails != "" && !c.spares) {
 			t.Errorf("%s: all invalid: %q", c.name, state.Invalid())
@@ -262,7 +357,8 @@ func TestFloorStandsBesideTheArm(t *testing.T) {
 	t.Parallel()
 	r := healthy(plan.Load{InFlight: 1})
 	state, by, _, _ := checks(r, 1)
-	if f := state.Floor; !f.Known || f.Limited || f.Times < 3 || f.Times > 3.7 || f.P50 < 15e3 || f.Throughput < 30e3 || f.ClientCPU <= 0 {
+	if f := state.Floor; !f.Known || f.Limited || f.Times < 3 || f.Times > 3.7 || f.P50 < 15e3 || f.Throughput < 30e3 ||
+		f.ClientCPU <= 0 {
 		t.Errorf("%+v", state.Floor)
 	}
 	if c := by[result.AboveFloor]; !c.AtLeast || c.Limit != 2 || len(c.Rounds) != 10 || c.Unit == "" {
@@ -271,7 +367,8 @@ func TestFloorStandsBesideTheArm(t *testing.T) {
 	each(r, func(_ int, t *result.Trial) { t.Floor = nil })
 	r.Arms[1].Floorless = "its server is somebody else's"
 	state, by, failed, _ := checks(r, 1)
-	if _, ok := by[result.AboveFloor]; ok || state.Floor.Known || state.Floor.Why != "its server is somebody else's" || len(failed) > 0 {
+	if _, ok := by[result.AboveFloor]; ok || state.Floor.Known || state.Floor.Why != "its server is somebody else's" ||
+		len(failed) > 0 {
 		t.Errorf("without a floor: %+v, failed %q", state.Floor, failed)
 	}
 }
@@ -282,7 +379,8 @@ func TestDriftIsNoted(t *testing.T) {
 	r := healthy(plan.Load{InFlight: 1})
 	each(r, func(n int, t *result.Trial) { t.Drifting = n < 5 })
 	state, _, failed, _ := checks(r, 1)
-	if len(failed) > 0 || !slices.ContainsFunc(state.Notes, func(s string) bool { return strings.Contains(s, "still drifting") && strings.Contains(s, "5 of 10") }) {
+	if len(failed) > 0 || !slices.ContainsFunc(state.Notes,
+		func(s string) bool { return strings.Contains(s, "still drifting") && strings.Contains(s, "5 of 10") }) {
 		t.Errorf("failed %q, notes %q", failed, state.Notes)
 	}
 }

@@ -20,7 +20,8 @@ import (
 func toldBy(tool string) *result.Result {
 	r := resulttest.Closed()
 	r.Plan.Arms[1].Client, r.Plan.Slice = "", plan.Duration(time.Second)
-	r.Plan.Arms[1].Driver, r.Arms[1].Driver, r.Arms[1].Floorless = plan.DriverTool+tool, plan.DriverTool+tool, "no times"
+	r.Plan.Arms[1].Driver, r.Arms[1].Driver, r.Arms[1].Floorless = plan.DriverTool+tool, plan.DriverTool+tool,
+		"no times"
 	eachTold(r, func(t *result.Trial) {
 		t.Told = &result.Told{Tool: tool}
 		t.Response, t.Service, t.Lag = &stat.Histogram{}, &stat.Histogram{}, &stat.Histogram{}

@@ -47,7 +47,8 @@ func Certify(r *result.Result) (*result.Certificate, error) {
 	}
 	c := &result.Certificate{
 		Made: r.Ended, Environment: r.Environment, What: what(r),
-		Rounds: len(pairs), Round: plan.Duration(took / time.Duration(len(pairs))), Noise: result.Worst(r.Rounds), Metrics: []result.Resolution{},
+		Rounds: len(pairs), Round: plan.Duration(took / time.Duration(len(pairs))), Noise: result.Worst(r.Rounds),
+		Metrics: []result.Resolution{},
 	}
 	for _, m := range kinds.Known() {
 		if !kinds.Under(m, r.Plan.Loads[0]) || m.Counted {
@@ -92,7 +93,10 @@ func within(c *result.Certificate, deviation float64, t time.Duration) (result.W
 		return result.Within{}, false
 	}
 	e := stat.Effect{LogSD: deviation, Rounds: int(min(int64(t)/int64(c.Round), 1<<30)), Alpha: stat.DefaultAlpha}
-	return result.Within{Time: plan.Duration(t), HalfWidth: min(math.Expm1(e.HalfWidth(stat.DefaultAlpha)), math.MaxFloat64), Detectable: e.MDE()}, true
+	return result.Within{
+		Time:      plan.Duration(t),
+		HalfWidth: min(math.Expm1(e.HalfWidth(stat.DefaultAlpha)), math.MaxFloat64), Detectable: e.MDE(),
+	}, true
 }
 
 // Loudness says a noise in a word: "loud" is what the gates do not let pass,
@@ -136,7 +140,8 @@ func Wanting(c *result.Certificate, p plan.Plan) string {
 			m.Short, precise(p.Until), precise(w.HalfWidth), roughly(t), needs(e.RoundsNeeded(p.Until)))
 	case p.Until == 0 && p.Practical > 0 && w.Detectable > p.Practical:
 		// An interval of a third of the difference finds it nearly always.
-		return fmt.Sprintf("differences of less than %s in %s will probably stay undecided in %v, where %s matters; %s might do",
+		return fmt.Sprintf("differences of less than %s in %s will probably stay undecided in %v, where %s matters; "+
+			"%s might do",
 			precise(w.Detectable), m.Short, roughly(t), precise(p.Practical), needs(e.RoundsNeeded(p.Practical*2/3)))
 	}
 	return ""

@@ -19,7 +19,8 @@ import (
 func burst(rounds int, own float64, each time.Duration, seed uint64) *result.Result {
 	arm := resulttest.Arms()[0]
 	r := resulttest.Make(resulttest.Setting{
-		Name: "doctor", Arms: []resulttest.Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}}, Rounds: rounds, Seed: seed, Noise: own,
+		Name: "doctor", Arms: []resulttest.Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}}, Rounds: rounds, Seed: seed,
+		Noise: own,
 	})
 	r.Arms[1].Name, r.Plan.Arms[1].Name = "http1-proto #2", "http1-proto #2"
 	r.Ended = r.Began.Add(time.Duration(rounds) * each)
@@ -45,7 +46,8 @@ func TestCertificateOfAKnownSpread(t *testing.T) {
 	if want := 0.02 * math.Sqrt2; !ok || math.Abs(cpu.Deviation/want-1) > 0.15 {
 		t.Errorf("deviation %v, want %v", cpu.Deviation, want)
 	}
-	if c.Rounds != 100 || c.Round != plan.Duration(600*time.Millisecond) || c.What != "http1-proto, client driver, 1 in flight" || !strings.HasPrefix(c.Environment.Host, "lab") {
+	if c.Rounds != 100 || c.Round != plan.Duration(600*time.Millisecond) ||
+		c.What != "http1-proto, client driver, 1 in flight" || !strings.HasPrefix(c.Environment.Host, "lab") {
 		t.Errorf("%d rounds of %v, %q, host %q", c.Rounds, c.Round, c.What, c.Environment.Host)
 	}
 	// 16, 100 and 500 rounds fit; t.975 and t.80 of 15, 99 and 499 degrees of
@@ -53,11 +55,16 @@ func TestCertificateOfAKnownSpread(t *testing.T) {
 	for i, want := range []struct {
 		rounds, t975, t80 float64
 		time              time.Duration
-	}{{16, 2.1314, 0.8662, 10 * time.Second}, {100, 1.9842, 0.8453, time.Minute}, {500, 1.9647, 0.8422, 5 * time.Minute}} {
+	}{
+		{16, 2.1314, 0.8662, 10 * time.Second},
+		{100, 1.9842, 0.8453, time.Minute},
+		{500, 1.9647, 0.8422, 5 * time.Minute},
+	} {
 		w := cpu.Within[i]
 		half := math.Expm1(want.t975 * cpu.Deviation / math.Sqrt(want.rounds))
 		found := math.Expm1((want.t975 + want.t80) * cpu.Deviation / math.Sqrt(want.rounds))
-		if time.Duration(w.Time) != want.time || math.Abs(w.HalfWidth/half-1) > 1e-3 || math.Abs(w.Detectable/found-1) > 1e-3 {
+		if time.Duration(w.Time) != want.time || math.Abs(w.HalfWidth/half-1) > 1e-3 ||
+			math.Abs(w.Detectable/found-1) > 1e-3 {
 			t.Errorf("%v: %+v, want ±%v, %v", want.time, w, half, found)
 		}
 		if again, ok := c.In(plan.ServerCPU, want.time); !ok || again != w {
@@ -111,11 +118,17 @@ func TestNoCertificate(t *testing.T) {
 	}{
 		"of different arms": {func(r *result.Result) { r.Plan.Arms[1].Protocol = "grpc" }, "two equal arms"},
 		"of two drivers":    {func(r *result.Result) { r.Plan.Arms[1].Driver = plan.DriverRaw }, "two equal arms"},
-		"of two loads":      {func(r *result.Result) { r.Plan.Loads = append(r.Plan.Loads, plan.Load{InFlight: 2}) }, "two equal arms"},
-		"of one arm":        {func(r *result.Result) { r.Plan.Arms = r.Plan.Arms[:1] }, "two equal arms"},
-		"of nothing":        {func(r *result.Result) { *r = result.Result{} }, "two equal arms"},
-		"of too few rounds": {func(r *result.Result) { r.Rounds = r.Rounds[:9] }, "9 rounds have both arms, it needs 10"},
-		"of no time":        {func(r *result.Result) { r.Ended = r.Began }, "no certificate"},
+		"of two loads": {
+			func(r *result.Result) { r.Plan.Loads = append(r.Plan.Loads, plan.Load{InFlight: 2}) },
+			"two equal arms",
+		},
+		"of one arm": {func(r *result.Result) { r.Plan.Arms = r.Plan.Arms[:1] }, "two equal arms"},
+		"of nothing": {func(r *result.Result) { *r = result.Result{} }, "two equal arms"},
+		"of too few rounds": {
+			func(r *result.Result) { r.Rounds = r.Rounds[:9] },
+			"9 rounds have both arms, it needs 10",
+		},
+		"of no time": {func(r *result.Result) { r.Ended = r.Began }, "no certificate"},
 		"of wrong replies": {func(r *result.Result) {
 			r.Rounds[3].Trials[0].Errors = map[string]uint64{"wrong_reply": 1}
 			r.Rounds[3].Trials[0].Sent++
@@ -143,7 +156,8 @@ func TestNoCertificate(t *testing.T) {
 	if _, ok := c.Of(plan.ResponseP99); ok {
 		t.Error("a p99 from 5 calls a round")
 	}
-	if cpu, ok := c.Of(plan.ServerCPU); !ok || len(cpu.Within) != 2 || time.Duration(cpu.Within[0].Time) != time.Minute {
+	if cpu, ok := c.Of(plan.ServerCPU); !ok || len(cpu.Within) != 2 ||
+		time.Duration(cpu.Within[0].Time) != time.Minute {
 		t.Errorf("%+v", cpu)
 	}
 	if _, ok := c.In(plan.ServerCPU, 10*time.Second); ok {
@@ -189,7 +203,10 @@ func TestStaleCertificates(t *testing.T) {
 func TestWanting(t *testing.T) {
 	t.Parallel()
 	// ±0.56 % in a minute, and 0.8 % found.
-	c := &result.Certificate{Round: plan.Duration(600 * time.Millisecond), Metrics: []result.Resolution{{Metric: plan.ServerCPU, Deviation: 0.0283}}}
+	c := &result.Certificate{
+		Round:   plan.Duration(600 * time.Millisecond),
+		Metrics: []result.Resolution{{Metric: plan.ServerCPU, Deviation: 0.0283}},
+	}
 	ask := func(p plan.Plan) string {
 		p.Workload, p.Operation, p.Seed = "routeguide", "GetFeature", 1
 		for len(p.Arms) < 2 {
@@ -206,16 +223,25 @@ func TestWanting(t *testing.T) {
 		p    plan.Plan
 		says []string
 	}{
-		"width that comes":      {plan.Plan{Until: 0.01, For: minute}, nil},
-		"width that does not":   {plan.Plan{Until: 0.002, For: minute}, []string{"server CPU/req to ±0.2 %", "±0.56 % in 1m0s", "might do"}},
-		"by number of rounds":   {plan.Plan{Until: 0.001}, []string{"±0.1 %"}},
-		"practical that comes":  {plan.Plan{Practical: 0.05, For: minute}, nil},
-		"practical does not":    {plan.Plan{Practical: 0.005, For: minute}, []string{"differences of less than 0.8 %", "where 0.5 % matters"}},
+		"width that comes": {plan.Plan{Until: 0.01, For: minute}, nil},
+		"width that does not": {
+			plan.Plan{Until: 0.002, For: minute},
+			[]string{"server CPU/req to ±0.2 %", "±0.56 % in 1m0s", "might do"},
+		},
+		"by number of rounds":  {plan.Plan{Until: 0.001}, []string{"±0.1 %"}},
+		"practical that comes": {plan.Plan{Practical: 0.05, For: minute}, nil},
+		"practical does not": {
+			plan.Plan{Practical: 0.005, For: minute},
+			[]string{"differences of less than 0.8 %", "where 0.5 % matters"},
+		},
 		"by number of rounds 2": {plan.Plan{Practical: 0.01}, []string{"in 17s"}},
-		"four arms share time":  {plan.Plan{Until: 0.006, For: minute, Arms: []plan.Arm{{Protocol: "a"}, {Protocol: "b"}, {Protocol: "c"}, {Protocol: "d"}}}, []string{"±0.6 %"}},
-		"two have it":           {plan.Plan{Until: 0.006, For: minute}, nil},
-		"open loop":             {plan.Plan{Until: 0.001, For: minute, Loads: []plan.Load{{Rate: 1000}}}, nil},
-		"less than ten rounds":  {plan.Plan{Until: 0.001, For: plan.Duration(time.Second)}, nil},
+		"four arms share time": {plan.Plan{
+			Until: 0.006, For: minute,
+			Arms: []plan.Arm{{Protocol: "a"}, {Protocol: "b"}, {Protocol: "c"}, {Protocol: "d"}},
+		}, []string{"±0.6 %"}},
+		"two have it":          {plan.Plan{Until: 0.006, For: minute}, nil},
+		"open loop":            {plan.Plan{Until: 0.001, For: minute, Loads: []plan.Load{{Rate: 1000}}}, nil},
+		"less than ten rounds": {plan.Plan{Until: 0.001, For: plan.Duration(time.Second)}, nil},
 	} {
 		got := ask(s.p)
 		if (got == "") != (s.says == nil) {
@@ -245,7 +271,10 @@ func TestLoudness(t *testing.T) {
 			}
 		}
 	}
-	worst := result.Worst([]result.Round{{Noise: result.Noise{Steal: 0.1, CPUPressure: -1}}, {Noise: result.Noise{Others: 0.2, CPUPressure: -1}}})
+	worst := result.Worst([]result.Round{
+		{Noise: result.Noise{Steal: 0.1, CPUPressure: -1}},
+		{Noise: result.Noise{Others: 0.2, CPUPressure: -1}},
+	})
 	if worst != (result.Noise{Steal: 0.1, Others: 0.2, CPUPressure: -1}) {
 		t.Errorf("%+v", worst)
 	}

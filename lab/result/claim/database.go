@@ -126,5 +126,6 @@ func (q *PoolQueue) Says() string {
 }
 
 func (q *PoolQueue) Queued() string {
-	return fmt.Sprintf("calls waited %v of %v for", words.Brief(time.Duration(q.Wait)), words.Brief(time.Duration(q.Call)))
+	return fmt.Sprintf("calls waited %v of %v for", words.Brief(time.Duration(q.Wait)),
+		words.Brief(time.Duration(q.Call)))
 }

@@ -75,7 +75,8 @@ func reachOf(g result.Gate) reach {
 		return tail99
 	case result.OnTime999:
 		return tail999
-	case result.GeneratorCPU, result.GeneratorWaits, result.GeneratorPauses, result.Steal, result.Neighbours, result.Clock, result.AboveFloor, result.DatabaseSeen:
+	case result.GeneratorCPU, result.GeneratorWaits, result.GeneratorPauses, result.Steal, result.Neighbours,
+		result.Clock, result.AboveFloor, result.DatabaseSeen:
 		return timing
 	}
 	return everything

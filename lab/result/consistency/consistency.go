@@ -31,7 +31,8 @@ func Flaws(r *result.Result) []Flaw {
 	}
 	for i := range min(len(r.Arms), len(r.Plan.Arms)) {
 		if is, want := r.Arms[i], r.Plan.Arms[i]; is.Name != want.Name || is.Protocol != want.Protocol {
-			c.add(fmt.Sprintf("arms[%d]", i), "it is %s over %s, in the plan %s over %s", is.Name, is.Protocol, want.Name, want.Protocol)
+			c.add(fmt.Sprintf("arms[%d]", i), "it is %s over %s, in the plan %s over %s", is.Name, is.Protocol,
+				want.Name, want.Protocol)
 		}
 	}
 	c.within(r)
@@ -99,7 +100,8 @@ func (c *consistency) ending(r *result.Result) {
 	case result.Interrupted, result.Failed:
 	case result.WidthReached:
 		if width, ok := effect.PrimaryWidth(r); !ok || width > p.Until {
-			c.add("ending", "%q, but the primary metric's interval is ±%.3g %%, asked for was ±%.3g %%", r.Ending, 100*width, 100*p.Until)
+			c.add("ending", "%q, but the primary metric's interval is ±%.3g %%, asked for was ±%.3g %%", r.Ending,
+				100*width, 100*p.Until)
 		}
 	case result.RoundsDone, result.TimeUsed:
 		if n < p.Rounds.Min {
@@ -173,7 +175,8 @@ func (c *consistency) causes(path string, t *result.Trial) {
 		c.add(path+".causes", "%d causes", len(t.Causes))
 	}
 	if !maps.Equal(of, t.Errors) {
-		c.add(path+".causes", "the causes do not add up to the errors: %s and %s", words.Kinds(of), words.Kinds(t.Errors))
+		c.add(path+".causes", "the causes do not add up to the errors: %s and %s", words.Kinds(of),
+			words.Kinds(t.Errors))
 	}
 }
 
@@ -216,7 +219,8 @@ func (c *consistency) counts(path string, t *result.Trial) {
 		c.add(path+".planned", "%d calls were due, but %d made and %d given up", t.Planned, t.Sent, t.Unsent)
 	}
 	if t.Failed != nil && t.Failed.Count() != bad+t.Unsent {
-		c.add(path+".failed", "it holds %d times, %d calls failed and %d were given up", t.Failed.Count(), bad, t.Unsent)
+		c.add(path+".failed", "it holds %d times, %d calls failed and %d were given up", t.Failed.Count(), bad,
+			t.Unsent)
 	}
 	if t.Punctual != nil && t.Punctual.Count() != t.OK {
 		c.add(path+".punctual", "it holds %d times, %d calls were right", t.Punctual.Count(), t.OK)

@@ -24,7 +24,8 @@ func (c *consistency) remade(r *result.Result) {
 		c.round(r, path+".round", &m.Round)
 		again, ok := gate.Disturbed(r, &m.Round)
 		if !ok || again.Gate != m.Gate || again.Value != m.Value || again.Limit != m.Limit {
-			c.add(path, "%s, but by what the round recorded it is %s", gate.Words(m), words.Choose(ok, gate.Words(&again), "no reason"))
+			c.add(path, "%s, but by what the round recorded it is %s", gate.Words(m),
+				words.Choose(ok, gate.Words(&again), "no reason"))
 		}
 	}
 }

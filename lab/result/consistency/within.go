@@ -152,7 +152,12 @@ func (c *consistency) noise(path string, n *result.Noise) {
 		name  string
 		value float64
 		least float64
-	}{{"steal", n.Steal, 0}, {"others", n.Others, 0}, {"cpu_pressure", n.CPUPressure, -1}, {"io_pressure", n.IOPressure, -1}} {
+	}{
+		{"steal", n.Steal, 0},
+		{"others", n.Others, 0},
+		{"cpu_pressure", n.CPUPressure, -1},
+		{"io_pressure", n.IOPressure, -1},
+	} {
 		// Clocks that are read one after the other may take a whole for a little more.
 		if share.value < share.least || share.value > 1.05 {
 			c.add(path+"."+share.name, "%v: a share is 0 to 1", share.value)

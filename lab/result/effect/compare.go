@@ -69,7 +69,10 @@ func difference(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, arm int,
 		if c.Verdict() == claim.Unsteady {
 			is = " has no steady state ("
 		}
-		return &claim.Difference{Verdict: claim.Invalid, Why: "nothing to compare with: " + load.Arms[0].Name + is + c.Detail + ")"}
+		return &claim.Difference{
+			Verdict: claim.Invalid,
+			Why:     "nothing to compare with: " + load.Arms[0].Name + is + c.Detail + ")",
+		}
 	}
 	if c := load.Arms[arm].SpoiledBy(m); c != nil {
 		return &claim.Difference{Verdict: c.Verdict(), Why: c.Detail}
@@ -78,11 +81,16 @@ func difference(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, arm int,
 	if blocked != nil {
 		return blocked
 	}
-	return &claim.Difference{Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), Effect: e}
+	return &claim.Difference{
+		Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds,
+		P: e.JointP(), Effect: e,
+	}
 }
 
 // compared is [Paired] with room for what disturbances that were passed can have done to either arm.
-func Compared(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, first, second int, alpha float64) (stat.Effect, *claim.Difference) {
+func Compared(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, first, second int,
+	alpha float64,
+) (stat.Effect, *claim.Difference) {
 	e, blocked := Paired(g, load.Load, m, first, second, alpha)
 	high, low := load.Arms[second].Moved(m), load.Arms[first].Moved(m)
 	if m.Higher { // a disturbance makes a rate lower
@@ -119,7 +127,10 @@ func Paired(g grid.Grid, load int, m metric.Metric, first, second int, alpha flo
 	}
 	switch rounds = len(x); {
 	case rounds == 0:
-		return stat.Effect{}, &claim.Difference{Verdict: claim.Unmeasured, Why: estimate.Unknown(m, estimate.Lacking(m, a, b))}
+		return stat.Effect{}, &claim.Difference{
+			Verdict: claim.Unmeasured,
+			Why:     estimate.Unknown(m, estimate.Lacking(m, a, b)),
+		}
 	case rounds == 1:
 		return stat.Effect{}, TooFew(rounds, claim.MinRounds)
 	case estimate.Zeros(x) && estimate.Zeros(y):
@@ -135,7 +146,10 @@ func NoRatio(rounds int, err error) *claim.Difference {
 	if err == nil {
 		return nil
 	}
-	return &claim.Difference{Verdict: claim.Unmeasured, Rounds: rounds, Why: "no ratio: a round has none of it, or the rounds differ beyond all bounds"}
+	return &claim.Difference{
+		Verdict: claim.Unmeasured, Rounds: rounds,
+		Why: "no ratio: a round has none of it, or the rounds differ beyond all bounds",
+	}
 }
 
 // TooFew is the verdict on rounds that do not bear a claim, which needs least.

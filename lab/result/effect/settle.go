@@ -146,7 +146,11 @@ func Rank(g grid.Grid, load *claim.LoadAnalysis) {
 				return
 			}
 			pairwise = append(pairwise, pair{a, b})
-			family = append(family, Judged{Difference: &claim.Difference{Known: true, Rounds: e.Rounds, P: e.JointP(), Effect: e}, Rule: Rule(g.Result.Plan, m)})
+			family = append(family,
+				Judged{
+					Difference: &claim.Difference{Known: true, Rounds: e.Rounds, P: e.JointP(), Effect: e},
+					Rule:       Rule(g.Result.Plan, m),
+				})
 		}
 	}
 	Adjust(family, stat.Holm, pairs)
@@ -219,7 +223,8 @@ func ownWidth(g grid.Grid, l int, m metric.Metric) (width float64, rounds int) {
 func alive(g grid.Grid, l int) []int {
 	var arms []int
 	for a := range g.Arms() {
-		wrong := slices.ContainsFunc(g.Of(l, a), func(t *result.Trial) bool { return len(words.Kinds(t.Errors)) > 0 || t.Streams.Faulty() > 0 })
+		wrong := slices.ContainsFunc(g.Of(l, a),
+			func(t *result.Trial) bool { return len(words.Kinds(t.Errors)) > 0 || t.Streams.Faulty() > 0 })
 		if g.Result.Out(a) == "" && !wrong {
 			arms = append(arms, a)
 		}

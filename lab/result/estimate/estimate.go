@@ -135,7 +135,8 @@ func TooShort(m metric.Metric, rounds []*stat.Histogram) string {
 	case tail.Have < tail.Need:
 		return fmt.Sprintf("needs %s %s, have %s", words.Thousands(tail.Need), things, words.Thousands(tail.Have))
 	case tail.HaveInRound < tail.NeedInRound:
-		return fmt.Sprintf("needs %s %s in each round, one has %s", words.Thousands(tail.NeedInRound), things, words.Thousands(tail.HaveInRound))
+		return fmt.Sprintf("needs %s %s in each round, one has %s", words.Thousands(tail.NeedInRound), things,
+			words.Thousands(tail.HaveInRound))
 	}
 	return ""
 }

@@ -122,7 +122,8 @@ func (f *facts) paired(starts, ends []int) ([]corner, error) {
 	var all []corner
 	for _, from := range starts {
 		for _, to := range ends {
-			same := !slices.ContainsFunc(shared, func(i int) bool { return f.factors[i].Of[from] != f.factors[i].Of[to] })
+			same := !slices.ContainsFunc(shared,
+				func(i int) bool { return f.factors[i].Of[from] != f.factors[i].Of[to] })
 			if !same || len(all) == cornersMax || slices.Equal(f.levels(from), f.levels(to)) {
 				continue
 			}
@@ -174,12 +175,17 @@ func (f *facts) routeOf(c corner) route {
 		case a.framing == b.framing:
 			r.changes = append(r.changes, change{name: Transport, from: a.transport, to: b.transport})
 		default:
-			r.levelsAt = [4]int{r.start[i], f.wireLevel(b.transport, a.framing), f.wireLevel(a.transport, b.framing), end[i]}
+			r.levelsAt = [4]int{
+				r.start[i], f.wireLevel(b.transport, a.framing), f.wireLevel(a.transport, b.framing),
+				end[i],
+			}
 			if r.split = r.levelsAt[1] >= 0 || r.levelsAt[2] >= 0; !r.split {
-				r.changes = append(r.changes, change{name: Transport + " and " + Framing, from: a.String(), to: b.String()})
+				r.changes = append(r.changes,
+					change{name: Transport + " and " + Framing, from: a.String(), to: b.String()})
 				break
 			}
-			r.changes = append(r.changes, change{name: Transport, from: a.transport, to: b.transport}, change{name: Framing, from: a.framing, to: b.framing})
+			r.changes = append(r.changes, change{name: Transport, from: a.transport, to: b.transport},
+				change{name: Framing, from: a.framing, to: b.framing})
 		}
 	}
 	return r
@@ -256,7 +262,10 @@ func (x *explainer) attribute(c corner, t taken, alpha float64) Attribution {
 
 // portion estimates a part of a difference, by the figure of the arm base.
 func portion(step change, t taken, part []float64, base int, alpha float64) *Share {
-	s := &Share{Factor: step.name, LevelFrom: step.from, LevelTo: step.to, Difference: effect.NoRatio(t.rounds, stat.ErrInput)}
+	s := &Share{
+		Factor: step.name, LevelFrom: step.from, LevelTo: step.to,
+		Difference: effect.NoRatio(t.rounds, stat.ErrInput),
+	}
 	if e, err := stat.LinearContrast(t.logs, part, base, alpha); err == nil {
 		s.Difference = differenceOf(e)
 		s.Points = pointsOf(s.Difference)
@@ -300,7 +309,8 @@ func (x *explainer) unmeasured(r *route, end []int, missing []uint, t taken) str
 // language libraries differ as much as protocols do.
 func (x *explainer) inside(r *route, c corner) []string {
 	from, to, server := result.ArmOf(x.result(), c.from), result.ArmOf(x.result(), c.to), x.result().ServedBy
-	if server(c.from) == server(c.to) && from.Client == to.Client || r.wire < 0 || r.start[r.wire] == x.levels(c.to)[r.wire] {
+	if server(c.from) == server(c.to) && from.Client == to.Client || r.wire < 0 ||
+		r.start[r.wire] == x.levels(c.to)[r.wire] {
 		return nil
 	}
 	where := r.changes[0].name

@@ -40,7 +40,8 @@ func Between(r *result.Result, a *claim.Analysis, from, to string) (*Explanation
 	f := factsOf(r, g.Arms())
 	if len(f.factors) == 0 {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"there is nothing to explain: the arms do not differ in transport, encoding, TLS, connections, data or driver")
+			"there is nothing to explain: the arms do not differ in transport, encoding, TLS, connections, data "+
+				"or driver")
 	}
 	from, to = cmp.Or(from, r.Plan.Explain.From), cmp.Or(to, r.Plan.Explain.To)
 	e := &Explanation{Factors: f.factors, From: from, To: to, Loads: []LoadExplanation{}}
@@ -93,7 +94,8 @@ func (f *facts) missing(arms int) string {
 		needed = append(needed, f.describe(seq(len(f.factors)), step))
 	}
 	return fmt.Sprintf("the arms differ in %s only together, so that nothing tells which of them makes a difference; "+
-		"what is missing is an arm that differs from %s in one of them: %s. wirelab explain WORKLOAD.OPERATION runs all of them",
+		"what is missing is an arm that differs from %s in one of them: %s. wirelab explain WORKLOAD.OPERATION runs "+
+		"all of them",
 		words.And(names), f.result.ArmName(0), strings.Join(needed, "; or "))
 }
 
@@ -163,12 +165,16 @@ func interesting() []string {
 	return []string{
 		plan.ServerCPU, plan.ClientCPU, plan.ResponseP50, plan.Throughput, plan.WireSent, plan.WireReceived,
 		plan.ServerAllocations, plan.ClientAllocations,
-		plan.EventServerCPU, plan.EventClientCPU, plan.DeliveryP50, plan.EventWireReceived, plan.EventServerAllocations, plan.EventClientAllocations,
+		plan.EventServerCPU, plan.EventClientCPU, plan.DeliveryP50, plan.EventWireReceived, plan.EventServerAllocations,
+		plan.EventClientAllocations,
 	}
 }
 
 func (x *explainer) explain() LoadExplanation {
-	found := LoadExplanation{Load: x.load.Load, Name: x.load.Name, Primary: x.load.Primary, Metrics: []MetricExplanation{}}
+	found := LoadExplanation{
+		Load: x.load.Load, Name: x.load.Name, Primary: x.load.Primary,
+		Metrics: []MetricExplanation{},
+	}
 	var effects, shares, others []effect.Judged
 	for i, id := range append([]string{x.load.Primary}, interesting()...) {
 		m, err := kinds.MetricByID(id)
@@ -349,7 +355,8 @@ func (x *explainer) absent(k known, t stat.Term) string {
 	for _, i := range [...]int{0, t.Levels[0]} {
 		for _, j := range [...]int{0, t.Levels[1]} {
 			if !slices.ContainsFunc(k.design.Cells, func(c []int) bool { return c[f] == i && c[g] == j }) {
-				none = append(none, x.describe([]int{k.factors[f], k.factors[g]}, levelsAt(k, [2]int{f, i}, [2]int{g, j})))
+				none = append(none,
+					x.describe([]int{k.factors[f], k.factors[g]}, levelsAt(k, [2]int{f, i}, [2]int{g, j})))
 			}
 		}
 	}

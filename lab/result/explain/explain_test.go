@@ -49,7 +49,9 @@ func of(t *testing.T, e *explain.Explanation, metric string) *explain.MetricExpl
 }
 
 // Paired finds an effect by its levels: "gRPC", or "gRPC", "Protocol Buffers".
-func Paired(t *testing.T, e *explain.Explanation, m *explain.MetricExplanation, levels ...string) *explain.FactorEffect {
+func Paired(t *testing.T, e *explain.Explanation, m *explain.MetricExplanation,
+	levels ...string,
+) *explain.FactorEffect {
 	t.Helper()
 	for _, all := range [][]explain.FactorEffect{m.Effects, m.Interactions} {
 		for i := range all {
@@ -103,8 +105,14 @@ func TestExplainFindsWhatWasPlanted(t *testing.T) {
 				t.Errorf("%s of %v: %+v, want ln %v, %s", metric, c.levels, x.Difference, c.log, c.verdict)
 			}
 		}
-		for _, none := range [][]string{{"HTTP/2", "Protocol Buffers"}, {"HTTP/2", "on"}, {"gRPC", "Avro"}, {"Avro", "on"}} {
-			if x := Paired(t, e, m, none...); x.Difference.Verdict == claim.Better || x.Difference.Verdict == claim.Worse {
+		for _, none := range [][]string{
+			{"HTTP/2", "Protocol Buffers"},
+			{"HTTP/2", "on"},
+			{"gRPC", "Avro"},
+			{"Avro", "on"},
+		} {
+			if x := Paired(t, e, m, none...); x.Difference.Verdict == claim.Better ||
+				x.Difference.Verdict == claim.Worse {
 				t.Errorf("%s: an interaction of %v that is none: %+v", metric, none, x.Difference)
 			}
 		}
@@ -143,7 +151,8 @@ func TestSharesAreWhatWasPlantedAndAddUp(t *testing.T) {
 		for _, s := range at.Shares {
 			points, amounts, product = points+s.Difference.Ratio-1, amounts+s.Amount.Value, product*s.Times.Value
 		}
-		if !(math.Abs(points-(at.Total.Difference.Ratio-1)) < 1e-12 && math.Abs(amounts-at.Total.Amount.Value) < 1e-9*math.Abs(at.Base.Value) &&
+		if !(math.Abs(points-(at.Total.Difference.Ratio-1)) < 1e-12 &&
+			math.Abs(amounts-at.Total.Amount.Value) < 1e-9*math.Abs(at.Base.Value) &&
 			math.Abs(product-at.Total.Difference.Ratio) < 1e-12) {
 			t.Errorf("%s: shares add up to %v, %v, %v of %+v", m.Metric, points, amounts, product, at.Total)
 		}
@@ -159,17 +168,20 @@ func TestSharesAreWhatWasPlantedAndAddUp(t *testing.T) {
 		{"encoding", "JSON", "Protocol Buffers", -0.3 - 0.12/3},
 	} {
 		s := at.Shares[i]
-		if s.Factor != want.factor || s.LevelFrom != want.from || s.LevelTo != want.to || math.Abs(math.Log(s.Times.Value)-want.log) > 0.03 {
+		if s.Factor != want.factor || s.LevelFrom != want.from || s.LevelTo != want.to ||
+			math.Abs(math.Log(s.Times.Value)-want.log) > 0.03 {
 			t.Errorf("share %d: %s from %s to %s: %+v, want %+v", i, s.Factor, s.LevelFrom, s.LevelTo, s.Times, want)
 		}
-		if d := s.Difference; !d.Known || !s.Amount.Known || d.Low > d.Ratio || d.High < d.Ratio || s.Amount.Low > s.Amount.Value || s.Amount.High < s.Amount.Value {
+		if d := s.Difference; !d.Known || !s.Amount.Known || d.Low > d.Ratio || d.High < d.Ratio ||
+			s.Amount.Low > s.Amount.Value || s.Amount.High < s.Amount.Value {
 			t.Errorf("share %d: %+v", i, s)
 		}
 	}
 	if got := at.Total.Amount.Value; math.Abs(got-24000*(math.Exp(-0.17)-1)) > 900 {
 		t.Errorf("%v ns in all", got)
 	}
-	if len(at.Notes) != 1 || !strings.Contains(at.Notes[0], "share of framing is also that of another library: net/http serves http1-json, grpc-go serves grpc-proto") {
+	if len(at.Notes) != 1 || !strings.Contains(at.Notes[0],
+		"share of framing is also that of another library: net/http serves http1-json, grpc-go serves grpc-proto") {
 		t.Errorf("%q", at.Notes)
 	}
 }
@@ -221,14 +233,16 @@ func TestUnbalancedDesignsSayWhatTheyCannotTell(t *testing.T) {
 	if pair.Difference != nil || pair.Why != "no arm has transport gRPC, encoding JSON" {
 		t.Errorf("%+v", pair)
 	}
-	if http2 := Paired(t, e, m, "HTTP/2", "Protocol Buffers"); http2.Difference == nil || !near(http2.Difference, 0, 0.03) {
+	if http2 := Paired(t, e, m, "HTTP/2", "Protocol Buffers"); http2.Difference == nil ||
+		!near(http2.Difference, 0, 0.03) {
 		t.Errorf("%+v", http2)
 	}
 	grpc := Paired(t, e, m, "gRPC")
 	if grpc.Difference == nil || len(grpc.Assumes) != 1 || grpc.Assumes[0] != [2]int{0, 1} {
 		t.Errorf("%+v", grpc)
 	}
-	if http2 := Paired(t, e, m, "HTTP/2"); http2.Difference == nil || len(http2.Assumes) != 0 || !near(http2.Difference, 0.15, 0.03) {
+	if http2 := Paired(t, e, m, "HTTP/2"); http2.Difference == nil || len(http2.Assumes) != 0 ||
+		!near(http2.Difference, 0.15, 0.03) {
 		t.Errorf("%+v", http2)
 	}
 	at := m.Attributions[0]
@@ -302,7 +316,8 @@ func TestTooFewRoundsClaimNothing(t *testing.T) {
 		}
 	}
 	r.Rounds = r.Rounds[:1]
-	if m := of(t, explained(t, r), plan.ServerCPU); m.Why != "1 rounds have all the arms, a claim needs 10" || m.Effects != nil {
+	if m := of(t, explained(t, r), plan.ServerCPU); m.Why != "1 rounds have all the arms, a claim needs 10" ||
+		m.Effects != nil {
 		t.Errorf("%+v", m)
 	}
 }
@@ -315,7 +330,10 @@ func TestWhatCannotBeExplainedSaysWhatIsMissing(t *testing.T) {
 		for _, name := range names {
 			arms = append(arms, all[slices.IndexFunc(all, func(a resulttest.Arm) bool { return a.Name == name })])
 		}
-		return resulttest.Make(resulttest.Setting{Name: "two", Arms: arms, Loads: []plan.Load{{InFlight: 1}}, Rounds: 12, Seed: 2})
+		return resulttest.Make(resulttest.Setting{
+			Name: "two", Arms: arms, Loads: []plan.Load{{InFlight: 1}},
+			Rounds: 12, Seed: 2,
+		})
 	}
 	for _, c := range []struct {
 		why  string
@@ -324,14 +342,17 @@ func TestWhatCannotBeExplainedSaysWhatIsMissing(t *testing.T) {
 	}{
 		{
 			"two factors go together", two("http1-json", "grpc-proto"),
-			"differ in transport and encoding only together, so that nothing tells which of them makes a difference; what is missing is an arm that differs " +
-				"from http1-json in one of them: transport gRPC, encoding JSON; or transport HTTP/1.1, encoding Protocol Buffers",
+			"differ in transport and encoding only together, so that nothing tells which of them makes a difference; " +
+				"what is missing is an arm that differs " +
+				"from http1-json in one of them: transport gRPC, encoding JSON; or transport HTTP/1.1, encoding " +
+				"Protocol Buffers",
 		},
 		{"one arm", two("http1-json"), "the arms do not differ"},
 		{"the same arm twice", two("http1-json", "http1-json"), "the arms do not differ"},
 	} {
 		e, err := explain.Of(c.r)
-		if e != nil || err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), c.says) {
+		if e != nil || err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.why, err)
 		}
 	}
@@ -358,7 +379,10 @@ func TestCorners(t *testing.T) {
 		names = append(names, s.Factor+" "+s.LevelFrom+" to "+s.LevelTo)
 		sum += math.Log(s.Times.Value)
 	}
-	if want := []string{"transport HTTP/2 to HTTP/1.1", "framing gRPC to HTTP", "encoding Protocol Buffers to JSON", "TLS on to off"}; !slices.Equal(names, want) {
+	if want := []string{
+		"transport HTTP/2 to HTTP/1.1", "framing gRPC to HTTP", "encoding Protocol Buffers to JSON",
+		"TLS on to off",
+	}; !slices.Equal(names, want) {
 		t.Errorf("%q", names)
 	}
 	if math.Abs(sum-0.07) > 0.03 {
@@ -382,10 +406,14 @@ func TestDataIsAFactor(t *testing.T) {
 	for k, v := range costs {
 		with[k] = v
 	}
-	r := resulttest.Make(resulttest.Setting{Name: "explain", Arms: resulttest.FactorialArms(with, "4", "100"), Loads: []plan.Load{{InFlight: 1}}, Rounds: 14, Seed: 1})
+	r := resulttest.Make(resulttest.Setting{
+		Name: "explain", Arms: resulttest.FactorialArms(with, "4", "100"),
+		Loads: []plan.Load{{InFlight: 1}}, Rounds: 14, Seed: 1,
+	})
 	e := explained(t, r)
 	m := of(t, e, plan.ServerCPU)
-	if !near(Paired(t, e, m, "100").Difference, 0.9-0.4/3, 0.03) || !near(Paired(t, e, m, "Protocol Buffers", "100").Difference, -0.4, 0.05) {
+	if !near(Paired(t, e, m, "100").Difference, 0.9-0.4/3, 0.03) ||
+		!near(Paired(t, e, m, "Protocol Buffers", "100").Difference, -0.4, 0.05) {
 		t.Errorf("%+v", m.Effects)
 	}
 	if len(m.Attributions) != 2 || m.Attributions[0].Where != "data 4" || m.Attributions[1].Where != "data 100" {
@@ -412,14 +440,19 @@ func TestLibrariesAndConnections(t *testing.T) {
 	for i := range arms {
 		arms[i].Name = arms[i].Server + strings.Repeat("+", arms[i].Connections)
 	}
-	r := resulttest.Make(resulttest.Setting{Name: "explain", Arms: arms, Loads: []plan.Load{{InFlight: 4}}, Rounds: 12, Seed: 4})
+	r := resulttest.Make(resulttest.Setting{
+		Name: "explain", Arms: arms, Loads: []plan.Load{{InFlight: 4}}, Rounds: 12,
+		Seed: 4,
+	})
 	e := explained(t, r)
-	if len(e.Factors) != 2 || !slices.Equal(e.Factors[0].Levels, []string{"gRPC (served by grpc-go)", "gRPC (served by connect-go)"}) ||
+	if len(e.Factors) != 2 || !slices.Equal(e.Factors[0].Levels,
+		[]string{"gRPC (served by grpc-go)", "gRPC (served by connect-go)"}) ||
 		e.Factors[1].Name != "connections" || !slices.Equal(e.Factors[1].Levels, []string{"1", "4"}) {
 		t.Errorf("%+v", e.Factors)
 	}
 	// No arm is plain HTTP/1.1, so it is from what is like the first arm, at each number of connections.
-	if at := of(t, e, plan.ServerCPU).Attributions; len(at) != 2 || at[0].Where != "connections 1" || at[1].Where != "connections 4" {
+	if at := of(t, e, plan.ServerCPU).Attributions; len(at) != 2 || at[0].Where != "connections 1" ||
+		at[1].Where != "connections 4" {
 		t.Errorf("%+v", at)
 	}
 	a := analyse.Result(r)
@@ -428,7 +461,8 @@ func TestLibrariesAndConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := of(t, two, plan.ServerCPU).Attributions[0]
-	if one := at.Shares[0]; len(at.Shares) != 1 || one.Factor != "library" || one.Difference.Ratio != at.Total.Difference.Ratio || one.Difference.Low != at.Total.Difference.Low {
+	if one := at.Shares[0]; len(at.Shares) != 1 || one.Factor != "library" ||
+		one.Difference.Ratio != at.Total.Difference.Ratio || one.Difference.Low != at.Total.Difference.Low {
 		t.Errorf("%+v of %+v", one, at.Total)
 	}
 }
@@ -436,15 +470,23 @@ func TestLibrariesAndConnections(t *testing.T) {
 // Connections that nobody set differ with the transport: it is said.
 func TestConnectionsThatNobodySetAreSaid(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Make(resulttest.Setting{Name: "explain", Arms: resulttest.FactorialArms(nil), Loads: []plan.Load{{InFlight: 8}}, Rounds: 10, Seed: 4})
+	r := resulttest.Make(resulttest.Setting{
+		Name: "explain", Arms: resulttest.FactorialArms(nil),
+		Loads: []plan.Load{{InFlight: 8}}, Rounds: 10, Seed: 4,
+	})
 	e := explained(t, r)
-	if notes := e.Loads[0].Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "http1-json held 8 connections and http2-json 1") {
+	if notes := e.Loads[0].Notes; len(notes) != 1 ||
+		!strings.HasPrefix(notes[0], "http1-json held 8 connections and http2-json 1") {
 		t.Errorf("%q", notes)
 	}
 	arms := resulttest.FactorialArms(nil)
 	slices.Reverse(arms)
-	r = resulttest.Make(resulttest.Setting{Name: "explain", Arms: arms, Loads: []plan.Load{{InFlight: 8}}, Rounds: 10, Seed: 4})
-	if notes := explained(t, r).Loads[0].Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "http1-tls-avro held 8 connections and grpc-tls-avro 1") {
+	r = resulttest.Make(resulttest.Setting{
+		Name: "explain", Arms: arms, Loads: []plan.Load{{InFlight: 8}}, Rounds: 10,
+		Seed: 4,
+	})
+	if notes := explained(t, r).Loads[0].Notes; len(notes) != 1 ||
+		!strings.HasPrefix(notes[0], "http1-tls-avro held 8 connections and grpc-tls-avro 1") {
 		t.Errorf("the other way round: %q", notes)
 	}
 }
@@ -456,7 +498,10 @@ func TestExplainTakesAnyResult(t *testing.T) {
 		{},
 		resulttest.Open(), resulttest.Troubled(), resulttest.OneArm(), resulttest.Short(3), resulttest.Many(),
 		{Plan: plan.Plan{Arms: make([]plan.Arm, 3), Loads: []plan.Load{{}}}},
-		{Plan: plan.Plan{Arms: []plan.Arm{{Protocol: "a"}, {Protocol: "b", Data: "x"}}, Loads: []plan.Load{{}}}, Rounds: make([]result.Round, 3)},
+		{
+			Plan:   plan.Plan{Arms: []plan.Arm{{Protocol: "a"}, {Protocol: "b", Data: "x"}}, Loads: []plan.Load{{}}},
+			Rounds: make([]result.Round, 3),
+		},
 	} {
 		if e, err := explain.Of(r); err == nil {
 			if _, err := json.Marshal(e); err != nil {

@@ -69,7 +69,9 @@ func factsOf(r *result.Result, arms int) facts {
 		{ConnectionsOf, connectionsOf(r, arms)},
 		{DataSet, func(a int) string { return dataOf(r, a) }},
 		{DriverOf, func(a int) string { return metric.DriverOf(r.Plan.Arms[a]) }},
-		{ServerWork, func(a int) string { return words.Choose(r.Plan.Arms[a].Inject == "", "none", r.Plan.Arms[a].Inject) }},
+		{ServerWork, func(a int) string {
+			return words.Choose(r.Plan.Arms[a].Inject == "", "none", r.Plan.Arms[a].Inject)
+		}},
 	} {
 		factor := Factor{Name: one.name}
 		for a := range arms {
@@ -101,7 +103,13 @@ func framingOf(a result.Arm) string {
 	if a.Framing != "" {
 		return a.Framing
 	}
-	for _, known := range []struct{ prefix, framing string }{{"grpc", "gRPC"}, {"connect", "Connect"}, {"graphql", "GraphQL"}, {"netrpc", "net/rpc"}, {"sse", "SSE"}} {
+	for _, known := range []struct{ prefix, framing string }{
+		{"grpc", "gRPC"},
+		{"connect", "Connect"},
+		{"graphql", "GraphQL"},
+		{"netrpc", "net/rpc"},
+		{"sse", "SSE"},
+	} {
 		if strings.HasPrefix(a.Protocol, known.prefix) {
 			return known.framing
 		}
@@ -216,6 +224,7 @@ func (f *facts) held(trials [][]*result.Trial) string {
 	if first < 0 || open[most] == open[least] {
 		return ""
 	}
-	return fmt.Sprintf("%s held %d connections and %s %d: what that does is in the figures of transport; --connections makes it a factor",
+	return fmt.Sprintf("%s held %d connections and %s %d: what that does is in the figures of transport; "+
+		"--connections makes it a factor",
 		f.result.ArmName(most), open[most], f.result.ArmName(least), open[least])
 }

@@ -48,7 +48,8 @@ func (x *explainer) take(m metric.Metric) taken {
 	for _, a := range t.arms {
 		logs, err := x.parts(m, a, rounds)
 		if err != nil {
-			t.why = fmt.Sprintf("%s: a round has none of it, or the rounds differ beyond all bounds", x.result().ArmName(a))
+			t.why = fmt.Sprintf("%s: a round has none of it, or the rounds differ beyond all bounds",
+				x.result().ArmName(a))
 			return t
 		}
 		t.logs = append(t.logs, logs)
@@ -106,7 +107,8 @@ func (t *taken) spare(x *explainer, m metric.Metric) {
 		if fewest >= claim.MinRounds || len(x.shared(others, m)) <= len(x.shared(t.arms, m)) {
 			return
 		}
-		t.left = append(t.left, LeftArm{Arm: t.arms[at], Why: fmt.Sprintf("it has %d of %d rounds", fewest, len(x.result().Rounds))})
+		t.left = append(t.left,
+			LeftArm{Arm: t.arms[at], Why: fmt.Sprintf("it has %d of %d rounds", fewest, len(x.result().Rounds))})
 		t.arms = others
 	}
 	slices.SortFunc(t.left, func(a, b LeftArm) int { return a.Arm - b.Arm })
@@ -142,6 +144,7 @@ func (t *taken) difference(weights []float64, alpha float64) *claim.Difference {
 
 func differenceOf(e stat.Effect) *claim.Difference {
 	return &claim.Difference{
-		Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), Effect: e,
+		Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(),
+		Effect: e,
 	}
 }

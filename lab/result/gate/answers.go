@@ -18,11 +18,15 @@ func (s *Subject) Answers() {
 	for _, n := range s.All.Errors {
 		failed += n
 	}
-	wrong, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) { return float64(t.Wrong()), t.Wrong() == 0, true })
+	wrong, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
+		return float64(t.Wrong()), t.Wrong() == 0,
+			true
+	})
 	if s.All.Sent == 0 && s.All.Ok == 0 {
 		s.Add(claim.Check{
-			Gate: result.Answers, Unit: s.things(), Detail: "no " + strings.TrimSuffix(s.things(), "s") + " was due in any slice",
-			Fix: "make slices longer (--slice) or the rate higher: a slice needs several " + s.things(),
+			Gate: result.Answers, Unit: s.things(),
+			Detail: "no " + strings.TrimSuffix(s.things(), "s") + " was due in any slice",
+			Fix:    "make slices longer (--slice) or the rate higher: a slice needs several " + s.things(),
 		})
 		s.Accounts(failed)
 		return
@@ -30,7 +34,8 @@ func (s *Subject) Answers() {
 	s.Add(claim.Check{
 		Gate: result.Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
 		Detail: words.Choose(failed == 0, words.Thousands(s.All.Ok)+" "+s.Manner.Replies+" checked, all right",
-			fmt.Sprintf("%s of %s %s failed: %s", words.Thousands(failed), words.Thousands(s.All.Sent), s.things(), s.WhyFailed())),
+			fmt.Sprintf("%s of %s %s failed: %s", words.Thousands(failed), words.Thousands(s.All.Sent), s.things(),
+				s.WhyFailed())),
 		Fix: cmp.Or(s.Manner.Remedy, s.remedy()),
 	})
 	s.Accounts(failed)
@@ -45,10 +50,12 @@ func (s *Subject) Accounts(failed uint64) {
 		return missing, missing == 0, true
 	})
 	s.Add(claim.Check{
-		Gate: result.Accounts, OK: ok, Value: float64(s.All.Sent) - float64(s.All.Ok) - float64(failed), Unit: s.things(), Rounds: lost,
+		Gate: result.Accounts, OK: ok, Value: float64(s.All.Sent) - float64(s.All.Ok) - float64(failed),
+		Unit: s.things(), Rounds: lost,
 		Detail: words.Choose(ok, words.Thousands(s.All.Sent)+" "+s.things()+" "+s.Manner.Begun+", all accounted for",
 			fmt.Sprintf("the accounts do not add up: %s %s begun, %s answered, %s failed, %s timed",
-				words.Thousands(s.All.Sent), s.things(), words.Thousands(s.All.Ok), words.Thousands(failed), words.Thousands(timed.Count()))),
+				words.Thousands(s.All.Sent), s.things(), words.Thousands(s.All.Ok), words.Thousands(failed),
+				words.Thousands(timed.Count()))),
 		Fix: "this is a fault of the generator or of the file: report it",
 	})
 }
@@ -64,16 +71,19 @@ func (s *Subject) Steady() {
 	})
 	ok := enough(failed, s.All.Rounds)
 	s.Add(claim.Check{
-		Gate: result.Steady, OK: ok, Value: float64(failed) / float64(s.All.Rounds), Limit: spoiledShare, Unit: "of rounds", Rounds: readings,
+		Gate: result.Steady, OK: ok, Value: float64(failed) / float64(s.All.Rounds), Limit: spoiledShare,
+		Unit: "of rounds", Rounds: readings,
 		Detail: words.Choose(ok, fmt.Sprintf("steady in %d of %d rounds", s.All.Rounds-failed, s.All.Rounds),
 			fmt.Sprintf("no steady state after warm-up in %d of %d rounds", failed, s.All.Rounds)),
 		Fix: "warm up longer (warm_up in the plan); if it still never settles, that is the finding",
 	})
 	if failed > 0 && ok {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("not steady after warm-up in %d of %d rounds (kept)", failed, s.All.Rounds))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("not steady after warm-up in %d of %d rounds (kept)", failed, s.All.Rounds))
 	}
 	if d := s.All.drifting; d > 0 && !enough(d, s.All.Rounds) {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("still drifting at the end of the warm-up in %d of %d rounds", d, s.All.Rounds))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("still drifting at the end of the warm-up in %d of %d rounds", d, s.All.Rounds))
 	}
 }
 

@@ -67,7 +67,9 @@ func (s *Subject) Schedule() {
 	}
 	switch {
 	case made < s.All.Planned:
-		c.OK, c.Detail = false, fmt.Sprintf("%s of %s planned calls were never made", words.Thousands(s.All.Planned-made), words.Thousands(s.All.Planned))
+		c.OK, c.Detail = false,
+			fmt.Sprintf("%s of %s planned calls were never made", words.Thousands(s.All.Planned-made),
+				words.Thousands(s.All.Planned))
 	case off > slack:
 		c.OK, c.Detail = false, fmt.Sprintf("%s calls were due, where the rate gives %s ± %s",
 			words.Thousands(s.All.Planned), words.Thousands(uint64(calls)), words.Thousands(uint64(slack)))
@@ -87,10 +89,14 @@ func (s *Subject) overload() {
 	case s.All.unsent > 0 && s.Load.Fails():
 		// A broker that stays away keeps sends from being made: its outage says
 		// so, and to refuse that would be to show the others alone.
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("%s of %s sends due were never made, since %d others had no answer yet: times are without them",
-			words.Thousands(s.All.unsent), words.Thousands(s.All.Planned), s.Load.InFlight))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("%s of %s sends due were never made, since %d others had no answer yet: times are without them",
+				words.Thousands(s.All.unsent), words.Thousands(s.All.Planned), s.Load.InFlight))
 	case s.All.unsent > 0:
-		readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) { return float64(t.Unsent), t.Unsent == 0, true })
+		readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
+			return float64(t.Unsent),
+				t.Unsent == 0, true
+		})
 		s.Add(claim.Check{
 			Gate: result.Overload, Value: float64(s.All.unsent), Unit: "calls", Rounds: readings,
 			Detail: fmt.Sprintf("overloaded: %s of %s calls due were never made, since %d others had no answer yet",
@@ -99,8 +105,9 @@ func (s *Subject) overload() {
 		})
 	}
 	if s.All.Planned > 0 && float64(s.All.Late) > waitedShare*float64(s.All.Planned) {
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("%s of the calls waited to be made, since %d others had no answer yet: this is in their times",
-			words.Percent(float64(s.All.Late)/float64(s.All.Planned)), s.Load.InFlight))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("%s of the calls waited to be made, since %d others had no answer yet: this is in their times",
+				words.Percent(float64(s.All.Late)/float64(s.All.Planned)), s.Load.InFlight))
 	}
 }
 
@@ -131,7 +138,9 @@ func (s *Subject) lateness() {
 		return
 	}
 	punctual := grid.Merge(s.Trials, func(t *result.Trial) *stat.Histogram { return t.Punctual })
-	check := func(gate result.Gate, name string, q, guarded float64, limit func(service, response *stat.Histogram) time.Duration) {
+	check := func(gate result.Gate, name string, q, guarded float64,
+		limit func(service, response *stat.Histogram) time.Duration,
+	) {
 		is, most := time.Duration(late.Quantile(q)), limit(s.service(), s.response())
 		moved := movedBy(punctual, s.response(), guarded)
 		c := claim.Check{
@@ -146,9 +155,11 @@ func (s *Subject) lateness() {
 			is := time.Duration(own.Quantile(q))
 			return micros(is), is <= limit(t.Service, t.Response), true
 		})
-		text := fmt.Sprintf("%s later than %v after it was due, the limit is %v", OneIn(q, "call was made"), words.Brief(is), words.Brief(most))
+		text := fmt.Sprintf("%s later than %v after it was due, the limit is %v", OneIn(q, "call was made"),
+			words.Brief(is), words.Brief(most))
 		if punctual.Count() > 0 {
-			text = fmt.Sprintf("%s later than %v after it was due, which moved %s by %s", OneIn(q, s.Manner.Made), words.Brief(is), name, words.Percent(moved))
+			text = fmt.Sprintf("%s later than %v after it was due, which moved %s by %s", OneIn(q, s.Manner.Made),
+				words.Brief(is), name, words.Percent(moved))
 			if c.OK = c.OK || moved <= claim.LagShare; !c.OK || is > most {
 				c.Value, c.Limit, c.Unit = moved, claim.LagShare, "of the quantile"
 				if s.shifts() {
@@ -169,9 +180,12 @@ func (s *Subject) lateness() {
 		}
 		return time.Duration(claim.LagShare * float64(h.Quantile(q)))
 	}
-	check(result.OnTime50, "the median", 0.99, 0.5, func(service, _ *stat.Histogram) time.Duration { return max(claim.LagFloor, share(service, 0.5)) })
-	check(result.OnTime99, "the 99th percentile", 0.999, 0.99, func(_, response *stat.Histogram) time.Duration { return share(response, 0.99) })
-	check(result.OnTime999, "the 99.9th percentile", 0.9999, 0.999, func(_, response *stat.Histogram) time.Duration { return share(response, 0.999) })
+	check(result.OnTime50, "the median", 0.99, 0.5,
+		func(service, _ *stat.Histogram) time.Duration { return max(claim.LagFloor, share(service, 0.5)) })
+	check(result.OnTime99, "the 99th percentile", 0.999, 0.99,
+		func(_, response *stat.Histogram) time.Duration { return share(response, 0.99) })
+	check(result.OnTime999, "the 99.9th percentile", 0.9999, 0.999,
+		func(_, response *stat.Histogram) time.Duration { return share(response, 0.999) })
 }
 
 // OneIn says what a quantile of lateness means: of 0.99, "1 call in 100 was made", and later than the quantile.

@@ -24,14 +24,16 @@ func (s *Subject) Causes() {
 	}
 	for i, c := range s.State.Causes {
 		if i == causesShown {
-			s.State.Notes = append(s.State.Notes, fmt.Sprintf("%d more causes of failed %s; --json has them all", len(s.State.Causes)-i, s.things()))
+			s.State.Notes = append(s.State.Notes,
+				fmt.Sprintf("%d more causes of failed %s; --json has them all", len(s.State.Causes)-i, s.things()))
 			break
 		}
 		first := ""
 		if c.First != "" {
 			first = "; the first said: " + c.First
 		}
-		s.State.Notes = append(s.State.Notes, fmt.Sprintf("%s failed: %s%s", countOf(c.Count, s.things()), causeText(c), first))
+		s.State.Notes = append(s.State.Notes,
+			fmt.Sprintf("%s failed: %s%s", countOf(c.Count, s.things()), causeText(c), first))
 	}
 }
 

@@ -30,7 +30,8 @@ func (s *Subject) Floor(fastest float64) {
 	var window, cpu time.Duration
 	var completed, calls uint64
 	readings, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
-		if t.Floor == nil || t.Floor.Service == nil || t.Floor.Service.Count() == 0 || t.Service == nil || t.Service.Count() == 0 {
+		if t.Floor == nil || t.Floor.Service == nil || t.Floor.Service.Count() == 0 || t.Service == nil ||
+			t.Service.Count() == 0 {
 			return 0, false, false
 		}
 		floor.Merge(t.Floor.Service)
@@ -60,14 +61,18 @@ func (s *Subject) Floor(fastest float64) {
 		s.headroom(fastest)
 		return
 	}
-	own, fix := "client and kernel", s.lighter("--driver raw has a lower floor; ")+"a workload that does more work rises above it"
+	own, fix := "client and kernel",
+		s.lighter("--driver raw has a lower floor; ")+"a workload that does more work rises above it"
 	if s.Result.Network != nil {
-		own, fix = "client, kernel and network", "a network with a shorter round trip has a lower floor; a workload that does more work rises above it"
+		own, fix = "client, kernel and network",
+			"a network with a shorter round trip has a lower floor; a workload that does more work rises above it"
 	}
-	text := fmt.Sprintf("the median is %.3g times that of a server that does nothing (%v)", ground.Times, words.Brief(time.Duration(ground.P50)))
+	text := fmt.Sprintf("the median is %.3g times that of a server that does nothing (%v)", ground.Times,
+		words.Brief(time.Duration(ground.P50)))
 	s.Add(claim.Check{
-		Gate: result.AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Times, Limit: floorTimes, AtLeast: true,
-		Unit: "× the floor", Rounds: readings,
+		Gate: result.AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Times, Limit: floorTimes,
+		AtLeast: true,
+		Unit:    "× the floor", Rounds: readings,
 		Detail: words.Choose(!ground.Limited, text, "floor-limited: "+text+", so "+own+" are most of it"),
 		Fix:    fix,
 	})
@@ -87,12 +92,16 @@ func (s *Subject) headroom(fastest float64) {
 		times := float64(t.Floor.Completed) * batch / time.Duration(t.Floor.Window).Seconds() / fastest
 		return times, times >= headroom, true
 	})
-	text := fmt.Sprintf("before a broker that does nothing the driver sends %s messages a second, %.3g times what the fastest arm takes and %.3g times this one",
+	text := fmt.Sprintf("before a broker that does nothing the driver sends %s messages a second, %.3g times what the "+
+		"fastest arm takes and %.3g times this one",
 		words.Thousands(uint64(ground.Throughput)), ground.Headroom, ground.Times)
 	s.Add(claim.Check{
-		Gate: result.AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Headroom, Limit: headroom, AtLeast: true,
-		Unit: "× the fastest arm's rate", Rounds: readings,
-		Detail: words.Choose(!ground.Limited, text, "floor-limited: "+text+", so that the driver may be part of what is measured"),
-		Fix:    "larger messages or batches cost the driver less for each byte; --rate asks how long messages take below the most",
+		Gate: result.AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Headroom, Limit: headroom,
+		AtLeast: true,
+		Unit:    "× the fastest arm's rate", Rounds: readings,
+		Detail: words.Choose(!ground.Limited, text,
+			"floor-limited: "+text+", so that the driver may be part of what is measured"),
+		Fix: "larger messages or batches cost the driver less for each byte; --rate asks how long messages take " +
+			"below the most",
 	})
 }

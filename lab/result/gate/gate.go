@@ -86,7 +86,9 @@ func (s *Subject) Add(c claim.Check) {
 }
 
 // Each reads a gate in every round. A round that cannot be read is left out.
-func (s *Subject) Each(read func(round int, t *result.Trial) (value float64, ok, known bool)) (readings []claim.Reading, failed int) {
+func (s *Subject) Each(read func(round int,
+	t *result.Trial) (value float64, ok, known bool),
+) (readings []claim.Reading, failed int) {
 	for i, t := range s.Trials {
 		value, ok, known := read(s.Rounds[i], t)
 		if !known {

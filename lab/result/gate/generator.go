@@ -96,7 +96,9 @@ func (s *Subject) GeneratorWaits(cores int) {
 	c, known := sharing(result.GeneratorWaits, readings, failed, waitShare, "of wall time",
 		"the generator waited up to %s of the time for others to leave its CPU",
 		"up to %s of the time it waited for others to leave its CPU",
-		words.Choose(s.Result.Shares(s.Arm), "keep the server off the load generator's cores: give its process with pid= beside target= (load: --pid), and --pin auto; else ", "")+
+		words.Choose(s.Result.Shares(s.Arm),
+			"keep the server off the load generator's cores: give its process with pid= beside target= (load: --pid), "+
+				"and --pin auto; else ", "")+
 			"stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own")
 	if !known {
 		return
@@ -172,17 +174,21 @@ func (s *Subject) generatorPauses() {
 		return
 	}
 	most := worst(readings, false)
-	stopped := fmt.Sprintf("garbage collection stopped the generator for up to %v", words.Brief(time.Duration(most*1e3)))
+	stopped := fmt.Sprintf("garbage collection stopped the generator for up to %v",
+		words.Brief(time.Duration(most*1e3)))
 	c := claim.Check{
-		Gate: result.GeneratorPauses, OK: enough(failed, len(readings)), Value: most, Limit: micros(limit), Unit: "µs", Rounds: readings,
-		Detail: fmt.Sprintf("%s, the limit is %v where it hits more than 1 %% of %s", stopped, words.Brief(limit), s.things()),
-		Fix:    s.lighter("--driver raw, which makes no garbage, or ") + "a larger GOGC",
+		Gate: result.GeneratorPauses, OK: enough(failed, len(readings)), Value: most, Limit: micros(limit), Unit: "µs",
+		Rounds: readings,
+		Detail: fmt.Sprintf("%s, the limit is %v where it hits more than 1 %% of %s", stopped, words.Brief(limit),
+			s.things()),
+		Fix: s.lighter("--driver raw, which makes no garbage, or ") + "a larger GOGC",
 	}
 	if !c.OK {
-		s.judge(&c, fmt.Sprintf("%s, %s", stopped, words.InRounds(failed, len(readings))), func(t *result.Trial, q float64) (float64, bool) {
-			bound, known := pausedBy(t, q)
-			return least(bound, known, t, q)
-		})
+		s.judge(&c, fmt.Sprintf("%s, %s", stopped, words.InRounds(failed, len(readings))),
+			func(t *result.Trial, q float64) (float64, bool) {
+				bound, known := pausedBy(t, q)
+				return least(bound, known, t, q)
+			})
 		c.Detail = words.Choose(c.OK, c.Detail, "generator stopped: "+c.Detail)
 	}
 	s.Add(c)
@@ -214,23 +220,31 @@ func Hit(t *result.Trial, u *result.Usage) float64 {
 }
 
 // shares adds a check of a share that is judged round by round.
-func (s *Subject) shares(gate result.Gate, readings []claim.Reading, failed int, limit float64, unit, passed, spoiled, fix string) {
+func (s *Subject) shares(gate result.Gate, readings []claim.Reading, failed int, limit float64,
+	unit, passed, spoiled, fix string,
+) {
 	if c, known := sharing(gate, readings, failed, limit, unit, passed, spoiled, fix); known {
 		s.Add(c)
 	}
 }
 
 // sharing is a check of a share that is judged round by round; known is false without readings.
-func sharing(gate result.Gate, readings []claim.Reading, failed int, limit float64, unit, passed, spoiled, fix string) (_ claim.Check, known bool) {
+func sharing(gate result.Gate, readings []claim.Reading, failed int, limit float64,
+	unit, passed, spoiled, fix string,
+) (_ claim.Check, known bool) {
 	if len(readings) == 0 {
 		return claim.Check{}, false
 	}
 	ok, most := enough(failed, len(readings)), worst(readings, false)
 	detail := fmt.Sprintf(passed, words.Percent(most)) + ", the limit is " + words.Percent(limit)
 	if !ok {
-		detail = fmt.Sprintf(spoiled, words.Percent(most)) + ", and more than " + words.Percent(limit) + " " + words.InRounds(failed, len(readings))
+		detail = fmt.Sprintf(spoiled, words.Percent(most)) + ", and more than " + words.Percent(limit) + " " +
+			words.InRounds(failed, len(readings))
 	} else if failed > 0 {
 		detail += fmt.Sprintf(" (crossed in %d of %d rounds)", failed, len(readings))
 	}
-	return claim.Check{Gate: gate, OK: ok, Value: most, Limit: limit, Unit: unit, Rounds: readings, Detail: detail, Fix: fix}, true
+	return claim.Check{
+		Gate: gate, OK: ok, Value: most, Limit: limit, Unit: unit, Rounds: readings, Detail: detail,
+		Fix: fix,
+	}, true
 }

@@ -42,16 +42,19 @@ func (s *Subject) Settled() {
 	up := mean > halvesShare && stat.SignTest(rose, len(readings)) < halvesAlpha
 	c := claim.Check{
 		Gate: result.Settled, OK: !down, Limited: up, Value: mean, Limit: -halvesShare, AtLeast: true, Rounds: readings,
-		Unit:   "of server CPU per call",
-		Detail: fmt.Sprintf("server CPU per call moved by %+.1f %% from the first half of the slices to the second", 100*mean),
+		Unit: "of server CPU per call",
+		Detail: fmt.Sprintf("server CPU per call moved by %+.1f %% from the first half of the slices to the second",
+			100*mean),
 	}
 	switch {
 	case down:
-		c.Detail = fmt.Sprintf("no steady state: server CPU per call fell by %.0f %% from the first half of the slices to the second, %s",
+		c.Detail = fmt.Sprintf("no steady state: server CPU per call fell by %.0f %% from the first half of the "+
+			"slices to the second, %s",
 			-100*mean, words.InRounds(fell, len(readings)))
 		c.Fix = "warm up longer (warm_up in the plan): a runtime that compiles while it runs takes 30 s and more"
 	case up:
-		c.Detail = fmt.Sprintf("not level: server CPU per call rose by %.0f %% from the first half of the slices to the second, %s",
+		c.Detail = fmt.Sprintf("not level: server CPU per call rose by %.0f %% from the first half of the slices to "+
+			"the second, %s",
 			100*mean, words.InRounds(rose, len(readings)))
 		c.Fix = "look for what grows with the calls: stored data, a cache, a leak"
 	}

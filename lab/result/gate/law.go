@@ -91,7 +91,8 @@ func lawPoisson(gaps *stat.Histogram, late float64) (a2, limit float64, known bo
 		return 0, 0, false
 	}
 	n := float64(gaps.Count())
-	return a2, stat.ExponentialCritical*max(1, n/lawPower) + lateFactor*n*late*late, !math.IsNaN(a2) && !math.IsInf(a2, 0)
+	return a2, stat.ExponentialCritical*max(1, n/lawPower) + lateFactor*n*late*late, !math.IsNaN(a2) &&
+		!math.IsInf(a2, 0)
 }
 
 // lawEven is the spread of gaps that are to be equal, and its limit.

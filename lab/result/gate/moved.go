@@ -40,9 +40,9 @@ func delayed(t *result.Trial, waited, stretch time.Duration) float64 {
 }
 
 // movedAtMost is by which share of itself a quantile can be too high, if calls were longer by a mean of so many
-// nanoseconds. By Markov's inequality no more than a share mean/x of the calls was longer by more than x, so that without
-// it the quantile q was no lower than that of q − mean/x is now, less x. This is so of each x, and the best is taken.
-// Of the mean it is the mean's share; 0 ≤ q < 1.
+// nanoseconds. By Markov's inequality no more than a share mean/x of the calls was longer by more than x, so that
+// without it the quantile q was no lower than that of q − mean/x is now, less x. This is so of each x, and the best is
+// taken. Of the mean it is the mean's share; 0 ≤ q < 1.
 func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
 	if q == 0 {
 		return min(1, mean/max(1, h.Mean()))
@@ -61,8 +61,8 @@ func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
 }
 
 // judge says of a check that passed its bound in too many rounds what became of it: the bound is on what something
-// might do, and by tells what it can have done to a figure of a trial. Figures that it moved by little are kept. Where no
-// trial tells, the check fails for all.
+// might do, and by tells what it can have done to a figure of a trial. Figures that it moved by little are kept. Where
+// no trial tells, the check fails for all.
 func (s *Subject) judge(c *claim.Check, did string, by func(t *result.Trial, q float64) (share float64, known bool)) {
 	at, most := -1.0, 0.0 // the figure that was moved most, for what it may be
 	limit, ok := claim.MovedShare, true
@@ -85,7 +85,8 @@ func (s *Subject) judge(c *claim.Check, did string, by func(t *result.Trial, q f
 		if pool == nil && s.pools() && n == len(s.Trials) {
 			pool = s.pool()
 		}
-		// A mean is that of the rounds. A quantile is of all their calls together, and is judged by what became of those.
+		// A mean is that of the rounds. A quantile is of all their calls together, and is judged by what became of
+		// those.
 		if q > 0 && pool != nil {
 			if together, known := by(pool, q); known {
 				share = together
@@ -113,7 +114,8 @@ func (s *Subject) judge(c *claim.Check, did string, by func(t *result.Trial, q f
 	for _, m := range c.Moved {
 		words = append(words, quantileName(m.Quantile)+" by "+phrases.Percent(m.Share))
 	}
-	c.Detail = fmt.Sprintf("%s, which moved %s at most; the limit is %s", did, strings.Join(words, ", "), s.limitWords())
+	c.Detail = fmt.Sprintf("%s, which moved %s at most; the limit is %s", did, strings.Join(words, ", "),
+		s.limitWords())
 }
 
 // rounded are the trials' times, as quantiles are published of them.
@@ -165,7 +167,8 @@ func (s *Subject) hindered(t *result.Trial, q float64, server bool) (share float
 
 // serverSeen reports whether a trial tells how long the server waited for a CPU that others had.
 func (s *Subject) serverSeen(t *result.Trial) bool {
-	return t.Server != nil && t.Server.Wall > 0 && t.Server.Runs > 0 && (t.Database == nil || t.Database.Processes == nil)
+	return t.Server != nil && t.Server.Wall > 0 && t.Server.Runs > 0 &&
+		(t.Database == nil || t.Database.Processes == nil)
 }
 
 // foreignDelay is what the calls of a trial can have been longer by, since a process waited for a share of the time.

@@ -72,10 +72,19 @@ func TestDelayed(t *testing.T) {
 // What was moved by little stays, with room for it in the interval; what was moved by much is refused, and alone.
 func TestFiguresAreJudgedOneByOne(t *testing.T) {
 	t.Parallel()
-	check := claim.Check{Gate: result.GeneratorWaits, Moved: []claim.Shift{{Share: 0.02}, {Quantile: 0.5, Share: 0.01}, {Quantile: 0.9, Share: 0.04}, {Quantile: 0.99, Share: 0.2}}}
+	check := claim.Check{
+		Gate: result.GeneratorWaits,
+		Moved: []claim.Shift{
+			{Share: 0.02},
+			{Quantile: 0.5, Share: 0.01},
+			{Quantile: 0.9, Share: 0.04},
+			{Quantile: 0.99, Share: 0.2},
+		},
+	}
 	state := claim.ArmState{Checks: []claim.Check{check}}
 	for id, refused := range map[string]bool{
-		plan.ResponseMean: false, plan.ResponseP50: false, plan.ResponseP90: false, plan.ResponseP99: true, "response-p95": true,
+		plan.ResponseMean: false, plan.ResponseP50: false, plan.ResponseP90: false, plan.ResponseP99: true,
+		"response-p95":  true,
 		plan.Throughput: false, plan.ServerCPU: false,
 	} {
 		_, _, quantile, _ := plan.QuantileMetric(id)

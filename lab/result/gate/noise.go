@@ -80,7 +80,8 @@ func (s *Subject) neighbours(readings []claim.Reading, busy int) {
 	}
 	most := words.Percent(worst(readings, false))
 	c := claim.Check{
-		Gate: result.Neighbours, OK: limit < NeighbourLimit, Limited: limit < NeighbourLimit, Value: worst(readings, false), Limit: limit,
+		Gate: result.Neighbours, OK: limit < NeighbourLimit, Limited: limit < NeighbourLimit,
+		Value: worst(readings, false), Limit: limit,
 		Unit: "of the CPUs' time", Rounds: readings, Fix: fix,
 		Detail: fmt.Sprintf("other processes used up to %s of the CPUs", most),
 	}
@@ -88,9 +89,11 @@ func (s *Subject) neighbours(readings []claim.Reading, busy int) {
 	case !enough(over, len(readings)):
 		c.Detail += fmt.Sprintf(", and more than %s %s", words.Percent(limit), words.InRounds(over, len(readings)))
 	case !enough(held, len(readings)):
-		c.Detail += fmt.Sprintf(", and kept the server from its own for more than %s of the time %s", words.Percent(waitShare), words.InRounds(held, len(readings)))
+		c.Detail += fmt.Sprintf(", and kept the server from its own for more than %s of the time %s",
+			words.Percent(waitShare), words.InRounds(held, len(readings)))
 	default:
-		s.shares(result.Neighbours, readings, busy, neighbourShare, "of the CPUs' time", "other processes used up to %s of the CPUs", "", fix)
+		s.shares(result.Neighbours, readings, busy, neighbourShare, "of the CPUs' time",
+			"other processes used up to %s of the CPUs", "", fix)
 		return
 	}
 	if s.shifts() {
@@ -120,7 +123,9 @@ func (s *Subject) clock() {
 	}
 	s.Add(claim.Check{
 		Gate: result.Clock, OK: !coarse(source),
-		Detail: words.Choose(!coarse(source), "the clock source is "+source, "the clock source is "+source+", which is slow and coarse: its cost is in every time"),
-		Fix:    "let the kernel use tsc or kvm-clock (/sys/devices/system/clocksource/clocksource0/current_clocksource)",
+		Detail: words.Choose(!coarse(source), "the clock source is "+source,
+			"the clock source is "+source+", which is slow and coarse: its cost is in every time"),
+		Fix: "let the kernel use tsc or kvm-clock " +
+			"(/sys/devices/system/clocksource/clocksource0/current_clocksource)",
 	})
 }

@@ -123,7 +123,13 @@ func TestWaitsAreJudgedByWhatWasLost(t *testing.T) {
 		{"quick, and lost more", 3, 165 * time.Microsecond, 100 * time.Microsecond, false},
 		{"of an earlier form", 2, 165 * time.Microsecond, 125 * time.Microsecond, false},
 	} {
-		s := &Subject{State: &claim.ArmState{}, Result: &result.Result{Minor: c.minor, Environment: result.Environment{CPUs: 2}, Rounds: make([]result.Round, 3)}}
+		s := &Subject{
+			State: &claim.ArmState{},
+			Result: &result.Result{
+				Minor: c.minor, Environment: result.Environment{CPUs: 2},
+				Rounds: make([]result.Round, 3),
+			},
+		}
 		s.Result.Placement.DriverCPUs = []int{0}
 		for n := range 3 {
 			h, outside := &stat.Histogram{}, (*stat.Histogram)(nil)
@@ -134,7 +140,10 @@ func TestWaitsAreJudgedByWhatWasLost(t *testing.T) {
 			}
 			s.Trials = append(s.Trials, &result.Trial{
 				OK: 500, Window: plan.Duration(time.Second), Response: h, Service: h, Outside: outside,
-				Driver: &result.Usage{Wall: plan.Duration(time.Second), Waited: plan.Duration(350 * time.Millisecond), Others: plan.Duration(350 * time.Millisecond)},
+				Driver: &result.Usage{
+					Wall: plan.Duration(time.Second), Waited: plan.Duration(350 * time.Millisecond),
+					Others: plan.Duration(350 * time.Millisecond),
+				},
 			})
 			s.Rounds = append(s.Rounds, n)
 		}
@@ -160,7 +169,10 @@ func TestQuantilesAreJudgedTogether(t *testing.T) {
 		kept  []uint64 // calls of 500 that were, by round
 		ok    bool
 	}{{3, []uint64{0, 0, 300}, true}, {2, []uint64{0, 0, 300}, false}, {3, []uint64{200, 300, 400}, false}} {
-		s := &Subject{State: &claim.ArmState{}, Result: &result.Result{Minor: c.minor, Environment: result.Environment{CPUs: 2}}}
+		s := &Subject{
+			State:  &claim.ArmState{},
+			Result: &result.Result{Minor: c.minor, Environment: result.Environment{CPUs: 2}},
+		}
 		for n, kept := range c.kept {
 			h, outside := &stat.Histogram{}, &stat.Histogram{}
 			outside.RecordN(15e6, 500)

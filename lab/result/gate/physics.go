@@ -100,7 +100,8 @@ func (s *Subject) little() {
 			stopped = time.Duration(u.Waited)
 		}
 		sum, calls, failed, slices = sum+mean*float64(n), calls+n, failed+t.Wrong(), slices+len(t.Order)
-		window, drained, waited = window+time.Duration(t.Window), drained+time.Duration(max(t.Drained, 0)), waited+stopped
+		window, drained, waited = window+time.Duration(t.Window), drained+time.Duration(max(t.Drained, 0)),
+			waited+stopped
 		f := s.inFlight(mean, n, len(t.Order), time.Duration(t.Window), time.Duration(max(t.Drained, 0)), stopped)
 		return (f.low + f.high) / 2, f.may(kept), true
 	})
@@ -114,9 +115,12 @@ func (s *Subject) little() {
 	f := s.inFlight(mean, calls, slices, window, drained, waited)
 	ok := f.may(kept)
 	s.Add(claim.Check{
-		Gate: result.Physics, OK: ok, Value: (f.low + f.high) / 2, Limit: kept, Unit: "calls in flight", Rounds: readings,
-		Detail: words.Choose(ok, fmt.Sprintf("throughput × response time is %s calls in flight, as kept", words.Span(f.low, f.high)),
-			fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept", words.Span(f.low, f.high), kept)),
+		Gate: result.Physics, OK: ok, Value: (f.low + f.high) / 2, Limit: kept, Unit: "calls in flight",
+		Rounds: readings,
+		Detail: words.Choose(ok,
+			fmt.Sprintf("throughput × response time is %s calls in flight, as kept", words.Span(f.low, f.high)),
+			fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept",
+				words.Span(f.low, f.high), kept)),
 		Fix: "this is a fault of the generator: report it; until then --driver with the other driver",
 	})
 }
@@ -146,9 +150,13 @@ func (s *Subject) WireBytes() {
 	}
 	few := worst(readings, true)
 	s.Add(claim.Check{
-		Gate: result.WireBytes, OK: failed == 0, Value: few, Limit: 1, AtLeast: true, Unit: "bytes " + words.Choose(s.Manner.Streamed, "an event", "a call"), Rounds: readings,
-		Detail: words.Choose(failed == 0, fmt.Sprintf(words.Choose(s.Manner.Streamed, "at least %s bytes came for every event", "at least %s bytes moved each way for every call"), words.Thousands(uint64(few))),
-			fmt.Sprintf("%.2g bytes moved one way for each of the %s, without the request's own, %s: that cannot be", few, s.things(), words.InRounds(failed, len(readings)))),
+		Gate: result.WireBytes, OK: failed == 0, Value: few, Limit: 1, AtLeast: true,
+		Unit: "bytes " + words.Choose(s.Manner.Streamed, "an event", "a call"), Rounds: readings,
+		Detail: words.Choose(failed == 0,
+			fmt.Sprintf(words.Choose(s.Manner.Streamed, "at least %s bytes came for every event",
+				"at least %s bytes moved each way for every call"), words.Thousands(uint64(few))),
+			fmt.Sprintf("%.2g bytes moved one way for each of the %s, without the request's own, %s: that cannot be",
+				few, s.things(), words.InRounds(failed, len(readings)))),
 		Fix: "the client does not use the connections that are counted: report it",
 	})
 }
@@ -178,9 +186,12 @@ func (s *Subject) CpuTime() {
 	}
 	most := worst(readings, false)
 	s.Add(claim.Check{
-		Gate: result.CPUTime, OK: failed == 0, Value: most, Limit: 1 + cpuShare, Unit: "of the cores' time", Rounds: readings,
-		Detail: words.Choose(failed == 0, "at most "+words.Percent(most)+" of the cores' time was used by the process on them",
-			"a process used "+words.Percent(most)+" of all the time its cores have, "+words.InRounds(failed, len(readings))),
+		Gate: result.CPUTime, OK: failed == 0, Value: most, Limit: 1 + cpuShare, Unit: "of the cores' time",
+		Rounds: readings,
+		Detail: words.Choose(failed == 0,
+			"at most "+words.Percent(most)+" of the cores' time was used by the process on them",
+			"a process used "+words.Percent(most)+" of all the time its cores have, "+words.InRounds(failed,
+				len(readings))),
 		Fix: "the clocks of this machine contradict each other: run wirelab doctor",
 	})
 }
@@ -211,9 +222,11 @@ func (s *Subject) ceiling() {
 	}
 	ok := math.IsNaN(e.Low) || e.Low <= 1+ceilingShare
 	s.Add(claim.Check{
-		Gate: result.Ceiling, OK: ok, Value: e.Ratio, Limit: 1 + ceilingShare, Unit: "× the null responder's throughput", Rounds: readings,
+		Gate: result.Ceiling, OK: ok, Value: e.Ratio, Limit: 1 + ceilingShare,
+		Unit: "× the null responder's throughput", Rounds: readings,
 		Detail: words.Choose(ok, fmt.Sprintf("%.2g times the throughput of a server that does nothing", e.Ratio),
-			fmt.Sprintf("%.3g times (at least %.3g) the throughput of a server that does nothing, which cannot be", e.Ratio, e.Low)),
+			fmt.Sprintf("%.3g times (at least %.3g) the throughput of a server that does nothing, which cannot be",
+				e.Ratio, e.Low)),
 		Fix: "something answers in the server's place, a cache perhaps; or the null responder is slow: report it",
 	})
 }

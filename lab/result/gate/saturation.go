@@ -52,7 +52,8 @@ func (s *Subject) Database() {
 	s.Add(claim.Check{
 		Gate: result.DatabaseSeen, OK: true, Limited: d.Elsewhere,
 		Detail: words.Choose(!d.Elsewhere, "the database's processes were accounted for",
-			"database not seen: its processes are not on this host, so what they used is not known, nor whether they were the limit"),
+			"database not seen: its processes are not on this host, so what they used is not known, nor whether they "+
+				"were the limit"),
 		Fix: "--db with a PostgreSQL on this host, or none, for one of our own",
 	})
 }
@@ -61,7 +62,8 @@ func (s *Subject) Database() {
 func (s *Subject) saturation(d *claim.DatabaseState) claim.Saturation {
 	found := claim.Saturation{Busy: s.busy(), Pool: s.poolQueue()}
 	groups := s.groups(found.Busy)
-	full := slices.MaxFunc(append(groups, coreGroup{}), func(a, b coreGroup) int { return cmp.Compare(a.share(), b.share()) })
+	full := slices.MaxFunc(append(groups, coreGroup{}),
+		func(a, b coreGroup) int { return cmp.Compare(a.share(), b.share()) })
 	queue := found.Pool != nil && found.Pool.Share >= queueShare
 	switch {
 	case full.share() >= fullShare:
@@ -83,7 +85,8 @@ func (s *Subject) saturation(d *claim.DatabaseState) claim.Saturation {
 	switch {
 	case d.Elsewhere && found.Limit == claim.LimitNone:
 		found.Limit = claim.LimitUnknown
-		found.Says = strings.Replace(found.Says, "neither cores nor pool were the limit", "nothing that was seen was the limit", 1)
+		found.Says = strings.Replace(found.Says, "neither cores nor pool were the limit",
+			"nothing that was seen was the limit", 1)
 		fallthrough
 	case d.Elsewhere:
 		found.Says += "; what the database used is not known"
@@ -94,7 +97,8 @@ func (s *Subject) saturation(d *claim.DatabaseState) claim.Saturation {
 		if found.Limit == claim.LimitNone {
 			found.Limit = claim.LimitUnknown
 		}
-		found.Says += fmt.Sprintf("; other processes used %s of all CPUs meanwhile, and may have filled cores", words.Percent(others))
+		found.Says += fmt.Sprintf("; other processes used %s of all CPUs meanwhile, and may have filled cores",
+			words.Percent(others))
 	}
 	return found
 }
@@ -144,7 +148,10 @@ func (s *Subject) busy() []claim.Busy {
 		take func(*result.Trial) (float64, bool)
 	}{
 		{"database", place.DatabaseCPUs, untilStored, metric.DatabaseCPU},
-		{"server", s.Result.ServerCPUs(s.Arm), untilStored, func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) }},
+		{
+			"server", s.Result.ServerCPUs(s.Arm), untilStored,
+			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) },
+		},
 		{"client", place.DriverCPUs, stretch, func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }},
 		{"relay", place.RelayCPUs, stretch, func(t *result.Trial) (float64, bool) {
 			if t.Relay == nil {
@@ -245,13 +252,15 @@ func (g coreGroup) limit() (claim.Limit, string) {
 		}
 	}
 	if len(filled) == 1 {
-		return claim.Limit(filled[0].Who), fmt.Sprintf("the %s was the limit: it used %s of %s it had", filled[0].Who, cores(filled[0].Used), of)
+		return claim.Limit(filled[0].Who),
+			fmt.Sprintf("the %s was the limit: it used %s of %s it had", filled[0].Who, cores(filled[0].Used), of)
 	}
 	names := coreGroup{parts: filled}.names()
 	if g.cores > 1 {
 		of = fmt.Sprintf("the %d", g.cores)
 	}
-	return claim.LimitCores, fmt.Sprintf("%s filled %s they share: %s, %s in all", words.And(names), strings.Replace(of, "the 1 core", "the one core", 1), usedBy(filled), cores(g.used()))
+	return claim.LimitCores, fmt.Sprintf("%s filled %s they share: %s, %s in all", words.And(names),
+		strings.Replace(of, "the 1 core", "the one core", 1), usedBy(filled), cores(g.used()))
 }
 
 // poolQueue is how the pool was used over all rounds; nil where a round does

@@ -16,6 +16,8 @@ func (s *Subject) Reopened() {
 	if opened == 0 || s.Result.TargetOf(s.Arm) == "" || s.Manner.Renewed {
 		return
 	}
-	s.State.Notes = append(s.State.Notes, fmt.Sprintf("%s connections were opened while measuring: a server that closes idle connections "+
-		"(its keep-alive or idle timeout) must keep them longer than its arm waits for the next slice; 300 s are enough", words.Thousands(opened)))
+	s.State.Notes = append(s.State.Notes,
+		fmt.Sprintf("%s connections were opened while measuring: a server that closes idle connections "+
+			"(its keep-alive or idle timeout) must keep them longer than its arm waits for the next slice; 300 s "+
+			"are enough", words.Thousands(opened)))
 }

@@ -27,10 +27,14 @@ func (s *Subject) Told(tool string) {
 	for _, n := range s.All.Errors {
 		failed += n
 	}
-	wrong, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) { return float64(t.Wrong()), t.Wrong() == 0, true })
+	wrong, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
+		return float64(t.Wrong()), t.Wrong() == 0,
+			true
+	})
 	s.Add(claim.Check{
 		Gate: result.Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
-		Detail: words.Choose(failed == 0, "replies not checked: "+tool+" counted "+words.Thousands(s.All.Ok)+" as answered",
+		Detail: words.Choose(failed == 0,
+			"replies not checked: "+tool+" counted "+words.Thousands(s.All.Ok)+" as answered",
 			tool+" counted "+words.Thousands(failed)+" of "+words.Thousands(s.All.Sent)+" calls as failed"),
 		Fix: "run the arm with a driver of ours, which says what was wrong (--driver client)",
 	})
@@ -62,8 +66,9 @@ func (s *Subject) toldRate(tool string) {
 	c := claim.Check{
 		Gate: result.Schedule, OK: enough(failed, len(readings)), Value: off, Limit: most(s.All.Window, s.All.Slices),
 		Unit: "calls from the plan", Rounds: readings,
-		Detail: fmt.Sprintf("%s made %s calls, where the rate gives %s", tool, words.Thousands(s.All.Sent), words.Thousands(uint64(due))),
-		Fix:    "a lower --rate, or more calls in flight at most",
+		Detail: fmt.Sprintf("%s made %s calls, where the rate gives %s", tool, words.Thousands(s.All.Sent),
+			words.Thousands(uint64(due))),
+		Fix: "a lower --rate, or more calls in flight at most",
 	}
 	if !c.OK {
 		c.Detail = "the rate was not kept: " + c.Detail
@@ -73,6 +78,8 @@ func (s *Subject) toldRate(tool string) {
 
 // toldNote says what is not known of an arm that a tool drives.
 func toldNote(tool string) string {
-	return "driven by " + tool + ": replies were not checked, whether the warm-up reached a steady state is not known, " +
-		"and there are no response times, bytes or floor; the CPU time of the client has the starts of its processes in it"
+	return "driven by " + tool +
+		": replies were not checked, whether the warm-up reached a steady state is not known, " +
+		"and there are no response times, bytes or floor; the CPU time of the client has the starts of its " +
+		"processes in it"
 }

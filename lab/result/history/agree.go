@@ -89,7 +89,10 @@ func Agree(was, here *claim.Analysis, wasAt, hereAt result.Environment) Agreemen
 				if cell.Difference == nil || !cell.Difference.Verdict.Claim() {
 					continue
 				}
-				c := Conclusion{Load: was.Loads[l].Load, Arm: a, Metric: row.Metric, Primary: row.Primary, Was: *cell.Difference}
+				c := Conclusion{
+					Load: was.Loads[l].Load, Arm: a, Metric: row.Metric, Primary: row.Primary,
+					Was: *cell.Difference,
+				}
 				c.Here = differenceIn(here, l, row.Metric, a)
 				c.hold()
 				all.Conclusions = append(all.Conclusions, c)

@@ -82,9 +82,11 @@ func Compare(was, here *result.Result, wasSaid, hereSaid *claim.Analysis) Sittin
 	case len(arms) == 0:
 		s.Why = "no arm in common"
 	case arms[0] != [2]int{0, 0}:
-		s.Why = "the first arms differ, and every difference is from the first: " + was.ArmName(0) + " and " + here.ArmName(0)
+		s.Why = "the first arms differ, and every difference is from the first: " + was.ArmName(0) + " and " +
+			here.ArmName(0)
 	case len(arms) == 1:
-		s.Why = "one arm in common and none beside it in both: what drifted between the two cannot be told from a change; see its history"
+		s.Why = "one arm in common and none beside it in both: what drifted between the two cannot be told from a " +
+			"change; see its history"
 	default:
 		s.Comparable = true
 	}
@@ -134,7 +136,8 @@ func differing(all []Change) string {
 // other one by one.
 func unasked() []string {
 	return []string{
-		"name", "about", "arms", "loads", "operation", "requests", "data", "rounds", "until", "for", "seed", "published",
+		"name", "about", "arms", "loads", "operation", "requests", "data", "rounds", "until", "for", "seed",
+		"published",
 		"explain", "primary", "practical", "equivalent", "slices", "floor",
 	}
 }
@@ -148,7 +151,10 @@ func Questions(was, here plan.Plan) []Change {
 	maps.Copy(names, b)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !slices.Contains(unasked(), name) && a[name] != b[name] {
-			all = append(all, Change{strings.ReplaceAll(name, "_", " "), cmp.Or(a[name], "none"), cmp.Or(b[name], "none")})
+			all = append(all, Change{
+				strings.ReplaceAll(name, "_", " "), cmp.Or(a[name], "none"),
+				cmp.Or(b[name], "none"),
+			})
 		}
 	}
 	return all
@@ -210,8 +216,12 @@ func (s *Sittings) share(p plan.Plan, was, here *claim.LoadAnalysis, arms [][2]i
 			if err != nil || other == nil || pair[0] >= len(row.Cells) || pair[1] >= len(other.Cells) {
 				continue
 			}
-			one := SharedRow{Metric: row.Metric, Primary: row.Primary, Was: row.Cells[pair[0]].Estimate, Here: other.Cells[pair[1]].Estimate}
-			if a, b := row.Cells[pair[0]].Difference, other.Cells[pair[1]].Difference; s.Comparable && a != nil && b != nil {
+			one := SharedRow{
+				Metric: row.Metric, Primary: row.Primary, Was: row.Cells[pair[0]].Estimate,
+				Here: other.Cells[pair[1]].Estimate,
+			}
+			if a, b := row.Cells[pair[0]].Difference, other.Cells[pair[1]].Difference; s.Comparable && a != nil &&
+				b != nil {
 				one.Shift = shift(a, b, row.Alpha)
 				if one.Shift.Known && row.Primary {
 					primary = append(primary, effect.Judged{Difference: one.Shift, Rule: effect.Rule(p, m)})
@@ -256,7 +266,11 @@ func Estimates(r *result.Result) []claim.LoadAnalysis {
 	}
 	for l := range g.Trials {
 		load := r.Plan.Loads[l]
-		found := claim.LoadAnalysis{Load: l, Name: load.String(), Kind: load.Kind(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Primary: kinds.Primary(r.Plan, load).ID, Arms: []claim.ArmState{}, Rows: []claim.Row{}}
+		found := claim.LoadAnalysis{
+			Load: l, Name: load.String(), Kind: load.Kind(), Open: load.Open(),
+			Streams: load.Streams, Slow: load.Slow(), Primary: kinds.Primary(r.Plan, load).ID, Arms: []claim.ArmState{},
+			Rows: []claim.Row{},
+		}
 		for a := range g.Arms() {
 			found.Arms = append(found.Arms, kinds.StateOf(g, l, a))
 		}
@@ -264,7 +278,10 @@ func Estimates(r *result.Result) []claim.LoadAnalysis {
 			if !kinds.Under(m, load) {
 				continue
 			}
-			row := claim.Row{Metric: m.ID, Primary: m.ID == found.Primary, Alpha: effect.Alpha(r.Plan, m.ID == found.Primary), Cells: []claim.Cell{}}
+			row := claim.Row{
+				Metric: m.ID, Primary: m.ID == found.Primary,
+				Alpha: effect.Alpha(r.Plan, m.ID == found.Primary), Cells: []claim.Cell{},
+			}
 			for a := range found.Arms {
 				row.Cells = append(row.Cells, claim.Cell{Estimate: effect.Measure(g, &found, m, a, row.Alpha)})
 			}

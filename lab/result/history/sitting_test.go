@@ -19,7 +19,10 @@ import (
 func sitting(seed uint64, times float64) *result.Result {
 	arms := resulttest.Arms()[:2]
 	arms[1].ServerCPU = time.Duration(times * float64(arms[1].ServerCPU))
-	return resulttest.Make(resulttest.Setting{Name: "quick", Arms: arms, Loads: []plan.Load{{InFlight: 1}}, Rounds: 20, Seed: seed, Noise: 0.01})
+	return resulttest.Make(resulttest.Setting{
+		Name: "quick", Arms: arms, Loads: []plan.Load{{InFlight: 1}}, Rounds: 20,
+		Seed: seed, Noise: 0.01,
+	})
 }
 
 func compared(was, here *result.Result) history.Sittings {
@@ -74,10 +77,16 @@ func TestSittingsThatCannotBeCompared(t *testing.T) {
 		spoil func(*result.Result)
 		why   string
 	}{
-		"another host":      {func(r *result.Result) { r.Environment.Host = "other" }, "different machines: host"},
-		"another kernel":    {func(r *result.Result) { r.Environment.Kernel = "7.0" }, "different machines: system"},
-		"other CPUs":        {func(r *result.Result) { r.Placement.ServerCPUs = []int{1} }, "different machines: CPUs of server"},
-		"another network":   {func(r *result.Result) { r.Plan.Network = "cloud" }, "different questions: network (none, cloud)"},
+		"another host":   {func(r *result.Result) { r.Environment.Host = "other" }, "different machines: host"},
+		"another kernel": {func(r *result.Result) { r.Environment.Kernel = "7.0" }, "different machines: system"},
+		"other CPUs": {
+			func(r *result.Result) { r.Placement.ServerCPUs = []int{1} },
+			"different machines: CPUs of server",
+		},
+		"another network": {
+			func(r *result.Result) { r.Plan.Network = "cloud" },
+			"different questions: network (none, cloud)",
+		},
 		"another warm-up":   {func(r *result.Result) { r.Plan.WarmUp *= 2 }, "different questions: warm up"},
 		"another data set":  {func(r *result.Result) { r.Plan.Data = "small" }, "no arm in common"},
 		"other requests":    {func(r *result.Result) { r.Plan.Requests = "known" }, "no load in common"},
@@ -149,7 +158,10 @@ func TestEstimates(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	t.Parallel()
-	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled()} {
+	for name, r := range map[string]*result.Result{
+		"closed": resulttest.Closed(), "open": resulttest.Open(),
+		"troubled": resulttest.Troubled(),
+	} {
 		said := analyse.Result(r)
 		for l, load := range history.Estimates(r) {
 			for _, row := range load.Rows {

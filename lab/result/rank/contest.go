@@ -39,8 +39,9 @@ func contested(open bool) []contest {
 	speed, _ := kinds.MetricByID(plan.Throughput)
 	if !open {
 		all = append(all, contest{metric: metric.Metric{
-			ID: StoredRate, Title: "entries stored per second", Short: "stored/s", Dimension: metric.Frequency, Higher: true,
-			Gain: "more", Loss: "fewer", Closed: true, Take: storedRate,
+			ID: StoredRate, Title: "entries stored per second", Short: "stored/s", Dimension: metric.Frequency,
+			Higher: true,
+			Gain:   "more", Loss: "fewer", Closed: true, Take: storedRate,
 		}, gated: speed})
 	}
 	cost, _ := kinds.MetricByID(plan.ServerCPU)
@@ -149,10 +150,12 @@ func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
 		if why := load.Arms[a].Why(c.gated); why != "" && e.Refused == nil {
 			e = e.Refuse(why)
 		}
-		if held := load.Arms[a].Entries; !e.Known && held != nil && held.Confirmed == 0 && c.metric.ID == plan.ConfirmedP50 && load.Arms[a].Why(c.gated) == "" {
+		if held := load.Arms[a].Entries; !e.Known && held != nil && held.Confirmed == 0 &&
+			c.metric.ID == plan.ConfirmedP50 && load.Arms[a].Why(c.gated) == "" {
 			e.Why = "nobody confirms its entries"
 		}
-		c.found.Entrants = append(c.found.Entrants, claim.Entrant{Name: load.Arms[a].Name, Estimate: e, Durable: g.Result.Durable(a)})
+		c.found.Entrants = append(c.found.Entrants,
+			claim.Entrant{Name: load.Arms[a].Name, Estimate: e, Durable: g.Result.Durable(a)})
 		if e.Known {
 			known = append(known, a)
 		}
@@ -161,7 +164,10 @@ func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
 		for _, b := range known[i+1:] {
 			e, blocked := effect.Compared(g, load, c.metric, a, b, c.found.Alpha)
 			if blocked == nil {
-				blocked = &claim.Difference{Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), Effect: e}
+				blocked = &claim.Difference{
+					Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact,
+					Rounds: e.Rounds, P: e.JointP(), Effect: e,
+				}
 			}
 			c.pairs = append(c.pairs, versus{a, b, blocked})
 		}
@@ -238,7 +244,8 @@ func podium(c *contest, arms []int) claim.Podium {
 		unbeaten = arms
 	}
 	for _, a := range arms {
-		if !slices.ContainsFunc(unbeaten, func(b int) bool { return a == b || between(c, a, b).Verdict == claim.Better }) {
+		if !slices.ContainsFunc(unbeaten,
+			func(b int) bool { return a == b || between(c, a, b).Verdict == claim.Better }) {
 			p.First = append(p.First, a) // none of them is proved better: it may be first too
 		}
 	}

@@ -7,14 +7,23 @@ import (
 	"wirelab/lab/result"
 )
 
-// Chained returns a result of chains: log in, list and act on a service that is not ours, over two wires, 12 rounds. The
-// list takes most of the time.
+// Chained returns a result of chains: log in, list and act on a service that is not ours, over two wires, 12 rounds.
+// The list takes most of the time.
 func Chained() *result.Result {
 	arms := []Arm{
-		{Name: "rest", Protocol: "rest", Framing: "HTTP", Encoding: "as given", ServerCPU: 90_000, ClientCPU: 60_000, Response: 300 * time.Microsecond},
-		{Name: "grpc", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true, ServerCPU: 70_000, ClientCPU: 70_000, Response: 240 * time.Microsecond},
+		{
+			Name: "rest", Protocol: "rest", Framing: "HTTP", Encoding: "as given", ServerCPU: 90_000, ClientCPU: 60_000,
+			Response: 300 * time.Microsecond,
+		},
+		{
+			Name: "grpc", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true, ServerCPU: 70_000,
+			ClientCPU: 70_000, Response: 240 * time.Microsecond,
+		},
 	}
-	r := Make(Setting{Name: "example-chained", About: "What does a visit cost?", Arms: arms, Loads: []plan.Load{{InFlight: 10}}, Rounds: 12, Seed: 0x5743})
+	r := Make(Setting{
+		Name: "example-chained", About: "What does a visit cost?", Arms: arms,
+		Loads: []plan.Load{{InFlight: 10}}, Rounds: 12, Seed: 0x5743,
+	})
 	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Floor = "shop", "checkout", "", plan.FloorNone
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {

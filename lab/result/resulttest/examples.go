@@ -14,8 +14,9 @@ import (
 func Arms() []Arm {
 	return []Arm{
 		{
-			Name: "http1-proto", Protocol: "http1-proto", ServerCPU: 24100, ClientCPU: 21800, Response: 61 * time.Microsecond,
-			Sent: 212, Received: 188, ServerAllocs: 24, ClientAllocs: 31,
+			Name: "http1-proto", Protocol: "http1-proto", ServerCPU: 24100, ClientCPU: 21800,
+			Response: 61 * time.Microsecond,
+			Sent:     212, Received: 188, ServerAllocs: 24, ClientAllocs: 31,
 		},
 		{
 			Name: "grpc", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true,
@@ -39,8 +40,14 @@ func Closed() *result.Result {
 	})
 	r.Ending = result.WidthReached
 	r.Plan.Published = []plan.Published{
-		{Source: "an example write-up, table 1", Machine: "darwin/arm64, 10 processors", Arm: "http1-proto", Mean: 49005, Flaws: []string{"duh-M01", "duh-M02"}},
-		{Source: "an example write-up, table 1", Machine: "darwin/arm64, 10 processors", Arm: "grpc", Mean: 56548, Flaws: []string{"duh-M02"}},
+		{
+			Source: "an example write-up, table 1", Machine: "darwin/arm64, 10 processors", Arm: "http1-proto",
+			Mean: 49005, Flaws: []string{"duh-M01", "duh-M02"},
+		},
+		{
+			Source: "an example write-up, table 1", Machine: "darwin/arm64, 10 processors", Arm: "grpc", Mean: 56548,
+			Flaws: []string{"duh-M02"},
+		},
 	}
 	return r
 }
@@ -50,7 +57,10 @@ func Closed() *result.Result {
 func Open() *result.Result {
 	r := Make(Setting{
 		Name: "example-open", About: "How long does a request take at a rate that users set?", Arms: Arms(),
-		Loads:  []plan.Load{{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256}, {Rate: 5000, Arrivals: plan.Constant, InFlight: 256}},
+		Loads: []plan.Load{
+			{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256},
+			{Rate: 5000, Arrivals: plan.Constant, InFlight: 256},
+		},
 		Rounds: 12, Seed: 0x0be1, Noise: 0.06,
 	})
 	for n := range r.Rounds {
@@ -70,9 +80,20 @@ func Open() *result.Result {
 // the floor.
 func Troubled() *result.Result {
 	arms := append(Arms(),
-		Arm{Name: "h2c-proto", Protocol: "h2c-proto", Multiplexed: true, ServerCPU: 29000, ClientCPU: 25000, Response: 70 * time.Microsecond, Sent: 130, Received: 110, ServerAllocs: 33, ClientAllocs: 37},
-		Arm{Name: "http3-proto", Protocol: "http3-proto", Server: "quic-go", Client: "quic-go", Multiplexed: true, ServerCPU: 60000, ClientCPU: 58000, Response: 150 * time.Microsecond, Sent: 180, Received: 160, ServerAllocs: 71, ClientAllocs: 80},
-		Arm{Name: "netrpc", Protocol: "netrpc", Multiplexed: true, ServerCPU: 15000, ClientCPU: 14000, Response: 40 * time.Microsecond, Floor: 25 * time.Microsecond, Sent: 61, Received: 58, ServerAllocs: 14, ClientAllocs: 15})
+		Arm{
+			Name: "h2c-proto", Protocol: "h2c-proto", Multiplexed: true, ServerCPU: 29000, ClientCPU: 25000,
+			Response: 70 * time.Microsecond, Sent: 130, Received: 110, ServerAllocs: 33, ClientAllocs: 37,
+		},
+		Arm{
+			Name: "http3-proto", Protocol: "http3-proto", Server: "quic-go", Client: "quic-go", Multiplexed: true,
+			ServerCPU: 60000, ClientCPU: 58000, Response: 150 * time.Microsecond, Sent: 180, Received: 160,
+			ServerAllocs: 71, ClientAllocs: 80,
+		},
+		Arm{
+			Name: "netrpc", Protocol: "netrpc", Multiplexed: true, ServerCPU: 15000, ClientCPU: 14000,
+			Response: 40 * time.Microsecond, Floor: 25 * time.Microsecond, Sent: 61, Received: 58, ServerAllocs: 14,
+			ClientAllocs: 15,
+		})
 	r := Make(Setting{
 		Name: "example-troubled", About: "What does a report say when much went wrong?", Arms: arms,
 		Loads: []plan.Load{{InFlight: 1}}, Rounds: 12, Seed: 0x0bad,
@@ -119,7 +140,8 @@ func Ledger() *result.Result {
 		Name: "example-ledger", About: "What does a request cost that a database answers?", Arms: append(arms, inside),
 		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50}}, Rounds: 20, Seed: 0x0db0,
 	})
-	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Database, r.Plan.Pool = "ledger", "GetBalance", "known", "postgres", 16
+	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Database, r.Plan.Pool = "ledger", "GetBalance", "known",
+		"postgres", 16
 	r.Plan.Arms[2].Database = "embedded"
 	return r
 }
@@ -149,14 +171,18 @@ func Short(n int) *result.Result {
 // OneArm returns a result with nothing to compare.
 func OneArm() *result.Result {
 	return Make(Setting{
-		Name: "example-one", About: "What does one wire cost?", Arms: Arms()[:1], Loads: []plan.Load{{InFlight: 1}}, Rounds: 10, Seed: 0x0001,
+		Name: "example-one", About: "What does one wire cost?", Arms: Arms()[:1], Loads: []plan.Load{{InFlight: 1}},
+		Rounds: 10, Seed: 0x0001,
 	})
 }
 
 // Certified returns [OneArm] with a certificate of its machine.
 func Certified() *result.Result {
 	arm := Arms()[0]
-	burst := Make(Setting{Name: "doctor", Arms: []Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}}, Rounds: 12, Seed: 0x0003})
+	burst := Make(Setting{
+		Name: "doctor", Arms: []Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}}, Rounds: 12,
+		Seed: 0x0003,
+	})
 	burst.Ended = burst.Began.Add(12 * 600 * time.Millisecond)
 	r := OneArm()
 	var err error
@@ -173,7 +199,8 @@ func LongNames() *result.Result {
 		arms[i].Name = arms[i].Protocol + ",client=net/http,connections=16"
 	}
 	return Make(Setting{
-		Name: "example-long", About: "What do connections cost?", Arms: arms, Loads: []plan.Load{{InFlight: 50}}, Rounds: 10, Seed: 0x0002,
+		Name: "example-long", About: "What do connections cost?", Arms: arms, Loads: []plan.Load{{InFlight: 50}},
+		Rounds: 10, Seed: 0x0002,
 	})
 }
 
@@ -187,12 +214,15 @@ func Many() *result.Result {
 	} {
 		dearer := 1 + 0.04*float64(i)
 		arms = append(arms, Arm{
-			Name: name, Protocol: name, Multiplexed: i > 1, ServerCPU: time.Duration(20000 * dearer), ClientCPU: time.Duration(19000 * dearer),
-			Response: time.Duration(60000 * dearer), Sent: uint64(200 - 8*i), Received: uint64(180 - 7*i), ServerAllocs: uint64(20 + i), ClientAllocs: uint64(25 + i),
+			Name: name, Protocol: name, Multiplexed: i > 1, ServerCPU: time.Duration(20000 * dearer),
+			ClientCPU: time.Duration(19000 * dearer),
+			Response:  time.Duration(60000 * dearer), Sent: uint64(200 - 8*i), Received: uint64(180 - 7*i),
+			ServerAllocs: uint64(20 + i), ClientAllocs: uint64(25 + i),
 		})
 	}
 	return Make(Setting{
-		Name: "example-many", About: "Which wire is cheapest?", Arms: arms, Loads: []plan.Load{{InFlight: 8}}, Rounds: 14, Seed: 0x000c,
+		Name: "example-many", About: "Which wire is cheapest?", Arms: arms, Loads: []plan.Load{{InFlight: 8}},
+		Rounds: 14, Seed: 0x000c,
 	})
 }
 

@@ -30,7 +30,11 @@ func FactorialArms(costs Effects, data ...string) []Arm {
 			{"http2", "HTTP/2", "HTTP", "net/http", true},
 			{"grpc", "HTTP/2", "gRPC", "grpc-go", true},
 		} {
-			for _, encoding := range []struct{ name, is string }{{"json", "JSON"}, {"proto", "Protocol Buffers"}, {"avro", "Avro"}} {
+			for _, encoding := range []struct{ name, is string }{
+				{"json", "JSON"},
+				{"proto", "Protocol Buffers"},
+				{"avro", "Avro"},
+			} {
 				for _, secure := range []bool{false, true} {
 					levels := []string{transport.is, encoding.is}
 					name := transport.name
@@ -45,9 +49,11 @@ func FactorialArms(costs Effects, data ...string) []Arm {
 						name += ",data=" + set
 					}
 					arms = append(arms, Arm{
-						Name: name, Protocol: transport.name + "-" + encoding.name, Server: transport.library, Client: transport.library,
-						Multiplexed: transport.multiplexed, Transport: transport.is, Framing: transport.framing, Encoding: encoding.is,
-						Secure: secure, Data: set,
+						Name: name, Protocol: transport.name + "-" + encoding.name, Server: transport.library,
+						Client:      transport.library,
+						Multiplexed: transport.multiplexed, Transport: transport.is, Framing: transport.framing,
+						Encoding: encoding.is,
+						Secure:   secure, Data: set,
 					}.costing(math.Exp(costs.of(levels))))
 				}
 			}

@@ -85,8 +85,10 @@ func Make(s Setting) *result.Result {
 		}
 		r.Arms = append(r.Arms, result.Arm{
 			Database: a.Database,
-			Name:     a.Name, Protocol: a.Protocol, Transport: or(a.Transport, transport(a)), Framing: a.Framing, Encoding: or(a.Encoding, "Protocol Buffers"),
-			Secure: a.Secure, Data: a.Data, Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Driver: or(a.Driver, plan.DriverClient), Style: "idiomatic",
+			Name:     a.Name, Protocol: a.Protocol, Transport: or(a.Transport, transport(a)), Framing: a.Framing,
+			Encoding: or(a.Encoding, "Protocol Buffers"),
+			Secure:   a.Secure, Data: a.Data, Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"),
+			Client: or(a.Client, "net/http"), Driver: or(a.Driver, plan.DriverClient), Style: "idiomatic",
 		})
 	}
 	shared := 0.0
@@ -122,7 +124,11 @@ func makePlan(s Setting) plan.Plan {
 		p.Slices, p.Slice, p.Primary = 3, plan.Duration(time.Second), plan.ResponseP99
 	}
 	for _, a := range s.Arms {
-		p.Arms = append(p.Arms, plan.Arm{Name: a.Name, Protocol: a.Protocol, Server: a.Server, Client: a.Client, Driver: a.Driver, Data: a.Data, Connections: a.Connections})
+		p.Arms = append(p.Arms,
+			plan.Arm{
+				Name: a.Name, Protocol: a.Protocol, Server: a.Server, Client: a.Client, Driver: a.Driver,
+				Data: a.Data, Connections: a.Connections,
+			})
 	}
 	return p
 }
@@ -166,8 +172,15 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	t.Sent, t.Completed = t.OK, t.OK
 	n := float64(t.OK)
 	batching := math.Pow(flight, -0.2) // a busy server serves more calls for each wake-up
-	t.Server = &result.Usage{CPU: plan.Duration(n * float64(arm.ServerCPU) * own() * batching), Allocations: new(t.OK * arm.ServerAllocs), ResidentBytes: 22 << 20, GarbageCycles: new(uint64(9))}
-	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(arm.ClientCPU) * own() * batching), Allocations: new(t.OK*arm.ClientAllocs + random.Uint64N(50)), ResidentBytes: 31 << 20, GarbageCycles: new(uint64(12))}
+	t.Server = &result.Usage{
+		CPU:         plan.Duration(n * float64(arm.ServerCPU) * own() * batching),
+		Allocations: new(t.OK * arm.ServerAllocs), ResidentBytes: 22 << 20, GarbageCycles: new(uint64(9)),
+	}
+	t.Driver = &result.Usage{
+		CPU:         plan.Duration(n * float64(arm.ClientCPU) * own() * batching),
+		Allocations: new(t.OK*arm.ClientAllocs + random.Uint64N(50)), ResidentBytes: 31 << 20,
+		GarbageCycles: new(uint64(12)),
+	}
 	t.WireSent, t.WireReceived = t.OK*cmp.Or(arm.Sent, 100), t.OK*cmp.Or(arm.Received, 100)
 	for _, u := range []*result.Usage{t.Server, t.Driver} {
 		u.Wall, u.Waited = t.Window, t.Window/50
@@ -198,7 +211,10 @@ func database(t *result.Trial, arm Arm, flight float64, own func() float64) {
 			CPU: used, Background: used / 50, Wall: t.Window + t.Window/10, CPUs: []int{0},
 			Storage: &result.StorageUse{Written: 8192 * uint64(len(t.Order))},
 		},
-		Counts: &result.DatabaseCounts{WALBytes: 56 * uint64(len(t.Order)), BlocksRead: t.OK / 1000, BlocksHit: 3 * t.OK, Commits: t.OK + 16},
+		Counts: &result.DatabaseCounts{
+			WALBytes: 56 * uint64(len(t.Order)), BlocksRead: t.OK / 1000,
+			BlocksHit: 3 * t.OK, Commits: t.OK + 16,
+		},
 	}
 	const size = 16
 	t.Pool = &result.PoolUse{Size: size, Open: size, Taken: t.OK}
@@ -221,7 +237,10 @@ func floor(arm Arm, load plan.Load, slower float64) *result.Floor {
 	if !load.Open() {
 		rate = float64(max(load.InFlight, 1)) / (median / 1e9)
 	}
-	f := &result.Floor{Window: plan.Duration(window), Completed: uint64(rate * window.Seconds()), Service: &stat.Histogram{}}
+	f := &result.Floor{
+		Window: plan.Duration(window), Completed: uint64(rate * window.Seconds()),
+		Service: &stat.Histogram{},
+	}
 	times(f.Service, f.Completed, median, 1)
 	f.Calls, f.DriverCPU = f.Completed, plan.Duration(0.8*float64(f.Completed)*float64(arm.ClientCPU))
 	return f
@@ -279,7 +298,8 @@ func environment() result.Environment {
 	return result.Environment{
 		Host: "lab", OS: "linux", Kernel: "6.1.0", CPU: "Example CPU at 2.40GHz", CPUs: 2, MemoryBytes: 8 << 30,
 		Governor: "unknown", ClockSource: "tsc", Virtual: "kvm", Go: "go1.26.8", Commit: "6e7d96c",
-		Libraries: map[string]string{"google.golang.org/grpc": "v1.85.0"}, Settings: map[string]string{"GOMAXPROCS": "2"},
+		Libraries: map[string]string{"google.golang.org/grpc": "v1.85.0"},
+		Settings:  map[string]string{"GOMAXPROCS": "2"},
 	}
 }
 

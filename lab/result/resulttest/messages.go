@@ -30,20 +30,49 @@ type mover struct {
 // on disk, and one of them that acknowledges sooner, and so is the fastest.
 func movers() []mover {
 	return []mover{
-		{name: "hermes-grpc-stream", protocol: "hermes-grpc-stream", product: "Hermes", queue: "log", sync: result.SyncFirst, rate: 4800, alone: 31_000, behind: 900 * time.Microsecond, cpu: 58 * time.Microsecond, client: 21 * time.Microsecond, written: 940, sent: 1210, away: 620 * time.Millisecond, restarted: 1600 * time.Millisecond, again: 3},
-		{name: "nats-jetstream", protocol: "nats-jetstream", product: "NATS", queue: "stream", sync: result.SyncFirst, rate: 3100, alone: 24_500, behind: 700 * time.Microsecond, cpu: 95 * time.Microsecond, client: 18 * time.Microsecond, written: 1310, sent: 1490, away: 2400 * time.Millisecond, restarted: 1900 * time.Millisecond, again: 12, turned: 5},
-		{name: "rabbitmq", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum", sync: result.SyncFirst, rate: 2100, alone: 13_200, behind: 1400 * time.Microsecond, cpu: 240 * time.Microsecond, client: 26 * time.Microsecond, written: 2480, sent: 1900, away: 5100 * time.Millisecond, restarted: 7300 * time.Millisecond, again: 118, turned: 40},
-		{name: "rabbitmq-default", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum", sync: result.SyncLater, rate: 5900, alone: 13_200, behind: 1300 * time.Microsecond, cpu: 120 * time.Microsecond, client: 25 * time.Microsecond, written: 610, sent: 1880, away: 4900 * time.Millisecond, restarted: 7000 * time.Millisecond, again: 97, turned: 33},
+		{
+			name: "hermes-grpc-stream", protocol: "hermes-grpc-stream", product: "Hermes", queue: "log",
+			sync: result.SyncFirst, rate: 4800, alone: 31_000, behind: 900 * time.Microsecond,
+			cpu: 58 * time.Microsecond, client: 21 * time.Microsecond, written: 940, sent: 1210,
+			away: 620 * time.Millisecond, restarted: 1600 * time.Millisecond, again: 3,
+		},
+		{
+			name: "nats-jetstream", protocol: "nats-jetstream", product: "NATS", queue: "stream",
+			sync: result.SyncFirst,
+			rate: 3100, alone: 24_500, behind: 700 * time.Microsecond, cpu: 95 * time.Microsecond,
+			client: 18 * time.Microsecond, written: 1310, sent: 1490, away: 2400 * time.Millisecond,
+			restarted: 1900 * time.Millisecond, again: 12, turned: 5,
+		},
+		{
+			name: "rabbitmq", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum", sync: result.SyncFirst,
+			rate: 2100, alone: 13_200, behind: 1400 * time.Microsecond, cpu: 240 * time.Microsecond,
+			client: 26 * time.Microsecond, written: 2480, sent: 1900, away: 5100 * time.Millisecond,
+			restarted: 7300 * time.Millisecond, again: 118, turned: 40,
+		},
+		{
+			name: "rabbitmq-default", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum",
+			sync: result.SyncLater,
+			rate: 5900, alone: 13_200, behind: 1300 * time.Microsecond, cpu: 120 * time.Microsecond,
+			client: 25 * time.Microsecond, written: 610, sent: 1880, away: 4900 * time.Millisecond,
+			restarted: 7000 * time.Millisecond, again: 97, turned: 33,
+		},
 	}
 }
 
 // Messages returns a result of messages through four brokers with 60 sends under
 // way, 12 rounds, each message delivered once, with a published rate beside two.
 func Messages() *result.Result {
-	r := moved("example-messages", "How many messages does each broker take and deliver?", 0x3e55, plan.Load{Scenario: plan.Live})
+	r := moved("example-messages", "How many messages does each broker take and deliver?", 0x3e55,
+		plan.Load{Scenario: plan.Live})
 	r.Plan.Published = []plan.Published{
-		{Source: "an example write-up, table 2", Machine: "three machines of 2 cores", Arm: "rabbitmq", Rate: 2944, PlusMinus: 131, Flaws: []string{"ms-M01"}},
-		{Source: "an example write-up, table 2", Machine: "three machines of 2 cores", Arm: "nats-jetstream", Rate: 4011, PlusMinus: 97},
+		{
+			Source: "an example write-up, table 2", Machine: "three machines of 2 cores", Arm: "rabbitmq", Rate: 2944,
+			PlusMinus: 131, Flaws: []string{"ms-M01"},
+		},
+		{
+			Source: "an example write-up, table 2", Machine: "three machines of 2 cores", Arm: "nats-jetstream",
+			Rate: 4011, PlusMinus: 97,
+		},
 	}
 	return r
 }
@@ -53,13 +82,17 @@ func Messages() *result.Result {
 // which each broker delivers messages again and refuses some.
 func MessageScenarios() *result.Result {
 	return moved("example-scenarios", "What does each broker do when all is well, and when its leader dies?", 0x3e56,
-		plan.Load{Scenario: plan.Live, Rate: 1000}, plan.Load{Scenario: plan.Disk, Rate: 1000}, plan.Load{Scenario: plan.LeaderKill})
+		plan.Load{Scenario: plan.Live, Rate: 1000}, plan.Load{Scenario: plan.Disk, Rate: 1000},
+		plan.Load{Scenario: plan.LeaderKill})
 }
 
 // moved makes up what the movers do under loads.
 func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 	const rounds = 12
-	p := plan.Plan{Name: name, About: about, Workload: "messaging", Operation: "Publish", Loads: loads, Seed: seed, Rounds: plan.Rounds{Min: rounds, Max: 100}}
+	p := plan.Plan{
+		Name: name, About: about, Workload: "messaging", Operation: "Publish", Loads: loads, Seed: seed,
+		Rounds: plan.Rounds{Min: rounds, Max: 100},
+	}
 	for _, m := range movers() {
 		a := plan.Arm{Name: m.name, Protocol: m.protocol}
 		if m.sync == result.SyncLater {
@@ -72,19 +105,29 @@ func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 		panic(fmt.Sprintf("resulttest: %v", err)) // the plans are all made here
 	}
 	r := &result.Result{
-		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", seed&0xffff), Began: began, Plan: p,
-		Environment: environment(), Ending: result.RoundsDone, Ended: began.Add(time.Hour), Command: "wirelab messages " + name,
+		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", seed&0xffff),
+		Began: began, Plan: p,
+		Environment: environment(), Ending: result.RoundsDone, Ended: began.Add(time.Hour),
+		Command:   "wirelab messages " + name,
 		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},
 	}
 	for _, m := range movers() {
 		r.Arms = append(r.Arms, result.Arm{
-			Name: m.name, Protocol: m.protocol, Transport: "TCP", Encoding: "bytes", Multiplexed: true, Server: m.product, Client: m.product, Driver: plan.DriverClient, Style: "idiomatic",
-			Broker: m.product + " 9.8.7", Handover: &result.Handover{Broker: m.product, Queue: m.queue, Confirms: true, Persistent: true, Sync: m.sync},
+			Name: m.name, Protocol: m.protocol, Transport: "TCP", Encoding: "bytes", Multiplexed: true,
+			Server: m.product, Client: m.product, Driver: plan.DriverClient, Style: "idiomatic",
+			Broker: m.product + " 9.8.7",
+			Handover: &result.Handover{
+				Broker: m.product, Queue: m.queue, Confirms: true, Persistent: true,
+				Sync: m.sync,
+			},
 		})
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
 	for n := range rounds {
-		round := result.Round{Began: began.Add(time.Duration(n) * 4 * time.Minute), Noise: result.Noise{Others: 0.01 * random.Float64(), CPUPressure: 0.2}}
+		round := result.Round{
+			Began: began.Add(time.Duration(n) * 4 * time.Minute),
+			Noise: result.Noise{Others: 0.01 * random.Float64(), CPUPressure: 0.2},
+		}
 		drift := math.Exp(0.02 * random.NormFloat64())
 		for a, m := range movers() {
 			for l := range loads {
@@ -141,7 +184,10 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 	m.account(&t, l, slice, rate, median, away, random)
 	n := float64(t.Calls())
 	t.Server = &result.Usage{CPU: plan.Duration(n * float64(m.cpu) * own()), ResidentBytes: 610 << 20}
-	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(m.client) * own()), Allocations: new(11 * t.Calls()), ResidentBytes: 44 << 20}
+	t.Driver = &result.Usage{
+		CPU: plan.Duration(n * float64(m.client) * own()), Allocations: new(11 * t.Calls()),
+		ResidentBytes: 44 << 20,
+	}
 	for _, u := range []*result.Usage{t.Server, t.Driver} {
 		u.Wall, u.Waited, u.PauseP99 = plan.Duration(slice+slice/10), t.Window/50, plan.Duration(30*time.Microsecond)
 	}
@@ -173,7 +219,9 @@ func (m mover) floor(l plan.Load, slower float64) *result.Floor {
 }
 
 // account makes up what became of a trial's messages.
-func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, median float64, away time.Duration, random *rand.Rand) {
+func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, median float64, away time.Duration,
+	random *rand.Rand,
+) {
 	behind := float64(m.behind)
 	if l.Scenario == plan.Disk {
 		behind = 0.9e9 * slice.Seconds()
@@ -181,8 +229,9 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 	refused, head, groups := t.Sent-t.OK, t.Calls()-t.OK, uint64(max(l.Groups, 1))
 	w := &result.Messages{
 		Sent: t.Sent + head, Acknowledged: t.OK + head, Unsure: refused, Kept: refused / 3, Groups: int(groups),
-		AcknowledgedInWindow: t.OK, DeliveredInWindow: t.OK * groups, AcceptedAfter: &stat.Histogram{}, DeliveredAfter: &stat.Histogram{},
-		SendOutage: plan.Duration(median / 3), DeliveryOutage: plan.Duration(median / 2),
+		AcknowledgedInWindow: t.OK, DeliveredInWindow: t.OK * groups, AcceptedAfter: &stat.Histogram{},
+		DeliveredAfter: &stat.Histogram{},
+		SendOutage:     plan.Duration(median / 3), DeliveryOutage: plan.Duration(median / 2),
 	}
 	w.Expected = w.Acknowledged * groups
 	w.Delivered = w.Expected
@@ -192,12 +241,19 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 	for i := range late * groups {
 		w.DeliveredAfter.Record(int64(median+behind) + int64(away)*int64(i)/int64(late*groups))
 	}
-	w.Broker = &result.BrokerUse{Written: w.Sent * m.written, Network: w.Sent * m.sent, Memory: 610 << 20, Disk: 90 << 20, Samples: int(slice.Seconds()), MemoryGrowth: 4096}
+	w.Broker = &result.BrokerUse{
+		Written: w.Sent * m.written, Network: w.Sent * m.sent, Memory: 610 << 20,
+		Disk: 90 << 20, Samples: int(slice.Seconds()), MemoryGrowth: 4096,
+	}
 	began := slice / 2
 	if away > 0 {
 		w.SendOutage, w.DeliveryOutage = plan.Duration(away), plan.Duration(away+40*time.Millisecond)
 		w.Redelivered, w.Displaced = m.again+random.Uint64N(3), m.turned
-		w.Done = []result.Disturbance{{What: l.Scenario, Who: fmt.Sprintf("node %d", 1+random.IntN(3)), Began: plan.Duration(began), Over: plan.Duration(began + m.restarted), Again: plan.Duration(began + m.restarted + 40*time.Millisecond)}}
+		w.Done = []result.Disturbance{{
+			What: l.Scenario, Who: fmt.Sprintf("node %d", 1+random.IntN(3)),
+			Began: plan.Duration(began), Over: plan.Duration(began + m.restarted),
+			Again: plan.Duration(began + m.restarted + 40*time.Millisecond),
+		}}
 	}
 	w.Backlog = [][]int64{m.backlog(l, slice, rate, slice-time.Duration(t.Window)+began+away, random)}
 	if l.Scenario == plan.Disk {

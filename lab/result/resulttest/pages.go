@@ -44,15 +44,19 @@ func crowd(n, rounds int) *result.Result {
 		name := names[i%len(names)]
 		dearer := 1 + 0.04*float64(i)
 		arms = append(arms, Arm{
-			Name: name, Protocol: name, Multiplexed: i%len(names) > 1, ServerCPU: time.Duration(20000 * dearer), ClientCPU: time.Duration(19000 * dearer),
-			Response: time.Duration(60000 * dearer), Sent: uint64(max(60, 200-8*i)), Received: uint64(max(50, 180-7*i)), ServerAllocs: uint64(20 + i), ClientAllocs: uint64(25 + i),
+			Name: name, Protocol: name, Multiplexed: i%len(names) > 1, ServerCPU: time.Duration(20000 * dearer),
+			ClientCPU: time.Duration(19000 * dearer),
+			Response:  time.Duration(60000 * dearer), Sent: uint64(max(60, 200-8*i)),
+			Received:     uint64(max(50, 180-7*i)),
+			ServerAllocs: uint64(20 + i), ClientAllocs: uint64(25 + i),
 		})
 		if i >= len(names) {
 			arms[i].Name += "-" + string(rune('a'+i/len(names)))
 		}
 	}
 	return Make(Setting{
-		Name: "example-wide", About: "Which wire is cheapest?", Arms: arms, Loads: []plan.Load{{InFlight: 8}}, Rounds: rounds, Seed: 0x0c1e,
+		Name: "example-wide", About: "Which wire is cheapest?", Arms: arms, Loads: []plan.Load{{InFlight: 8}},
+		Rounds: rounds, Seed: 0x0c1e,
 	})
 }
 
@@ -60,15 +64,38 @@ func crowd(n, rounds int) *result.Result {
 // 4 calls in flight, with published rates beside them.
 func Operations() *result.Result {
 	arms := []Arm{
-		{Name: "http", Protocol: "http1-json", ServerCPU: 26000, ClientCPU: 24000, Response: 70 * time.Microsecond, Sent: 180, Received: 420, ServerAllocs: 40, ClientAllocs: 52},
-		{Name: "rpc-protobuf", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true, ServerCPU: 30000, ClientCPU: 27000, Response: 76 * time.Microsecond, Sent: 95, Received: 210, ServerAllocs: 44, ClientAllocs: 47},
-		{Name: "rpc-avro", Protocol: "grpc-avro", Server: "grpc-go", Client: "grpc-go", Multiplexed: true, ServerCPU: 30300, ClientCPU: 28500, Response: 78 * time.Microsecond, Sent: 92, Received: 196, ServerAllocs: 49, ClientAllocs: 55},
+		{
+			Name: "http", Protocol: "http1-json", ServerCPU: 26000, ClientCPU: 24000, Response: 70 * time.Microsecond,
+			Sent: 180, Received: 420, ServerAllocs: 40, ClientAllocs: 52,
+		},
+		{
+			Name: "rpc-protobuf", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true,
+			ServerCPU: 30000, ClientCPU: 27000, Response: 76 * time.Microsecond, Sent: 95, Received: 210,
+			ServerAllocs: 44, ClientAllocs: 47,
+		},
+		{
+			Name: "rpc-avro", Protocol: "grpc-avro", Server: "grpc-go", Client: "grpc-go", Multiplexed: true,
+			ServerCPU: 30300, ClientCPU: 28500, Response: 78 * time.Microsecond, Sent: 92, Received: 196,
+			ServerAllocs: 49, ClientAllocs: 55,
+		},
 	}
 	operations := []struct {
 		name string
 		work float64
-	}{{"CreatePerson", 1.15}, {"GetPerson", 1}, {"GetPersonLinks", 1.4}, {"ListPersons", 1.25}, {"ProgramComposition", 8.6}}
-	published := [][3]float64{{2567.182, 6417.909, 3716.135}, {4352.536, 7345.886, 4778.613}, {3535.380, 5604.365, 3812.347}, {3766.406, 6106.618, 4424.835}, {422.560, 818.099, 501.256}}
+	}{
+		{"CreatePerson", 1.15},
+		{"GetPerson", 1},
+		{"GetPersonLinks", 1.4},
+		{"ListPersons", 1.25},
+		{"ProgramComposition", 8.6},
+	}
+	published := [][3]float64{
+		{2567.182, 6417.909, 3716.135},
+		{4352.536, 7345.886, 4778.613},
+		{3535.380, 5604.365, 3812.347},
+		{3766.406, 6106.618, 4424.835},
+		{422.560, 818.099, 501.256},
+	}
 	var all *result.Result
 	for i, o := range operations {
 		scaled := make([]Arm, len(arms))
@@ -76,14 +103,18 @@ func Operations() *result.Result {
 			scaled[a] = arm.times(o.work)
 		}
 		load := plan.Load{InFlight: 4, Operation: o.name}
-		one := Make(Setting{Name: "example-operations", About: "What do five operations cost over three stacks?", Arms: scaled, Loads: []plan.Load{load}, Rounds: 12, Seed: uint64(0x0500 + i)})
+		one := Make(Setting{
+			Name: "example-operations", About: "What do five operations cost over three stacks?",
+			Arms: scaled, Loads: []plan.Load{load}, Rounds: 12, Seed: uint64(0x0500 + i),
+		})
 		all = join(all, one)
 	}
 	all.Plan.Workload, all.Plan.Operation, all.Plan.Requests = "directory", "GetPerson", ""
 	for i, o := range operations {
 		for a, rate := range published[i] {
 			all.Plan.Published = append(all.Plan.Published, plan.Published{
-				Source: "a published comparison", Machine: "a laptop of 2 cores", Arm: arms[a].Name, Operation: o.name, Rate: rate, PlusMinus: 0.05 * rate, Flaws: []string{"mt-M04"},
+				Source: "a published comparison", Machine: "a laptop of 2 cores", Arm: arms[a].Name, Operation: o.name,
+				Rate: rate, PlusMinus: 0.05 * rate, Flaws: []string{"mt-M04"},
 			})
 		}
 	}
@@ -136,7 +167,8 @@ func Rising() *result.Result {
 		}
 		one := Make(Setting{
 			Name: "example-rising", About: "How does response time grow with the rate?", Arms: slower,
-			Loads: []plan.Load{{Rate: rate, Arrivals: plan.Poisson, InFlight: 1024}}, Rounds: 10, Seed: uint64(0x0710 + i), Noise: 0.05,
+			Loads: []plan.Load{{Rate: rate, Arrivals: plan.Poisson, InFlight: 1024}}, Rounds: 10,
+			Seed: uint64(0x0710 + i), Noise: 0.05,
 		})
 		for n := range one.Rounds {
 			for j := range one.Rounds[n].Trials {

@@ -17,18 +17,35 @@ import (
 // so that it has no figure.
 func Pipeline() *result.Result {
 	arms := []Arm{
-		{Name: "log-grpc", Protocol: "log-grpc", Encoding: "JSON", ServerCPU: 210_000, ClientCPU: 70_000, Response: 700 * time.Microsecond, Database: "SQLite 3.54.1", ServerAllocs: 280, ClientAllocs: 85},
-		{Name: "log-rabbit", Protocol: "log-rabbit", Encoding: "JSON", ServerCPU: 480_000, ClientCPU: 75_000, Response: 1200 * time.Microsecond, Database: "PostgreSQL 17", DatabaseCPU: 90_000, ServerAllocs: 400, ClientAllocs: 86},
-		{Name: "log-rabbit-published", Protocol: "log-rabbit-published", Encoding: "JSON", ServerCPU: 700_000, ClientCPU: 80_000, Response: 2400 * time.Microsecond, Database: "SQLite 3.54.1", ServerAllocs: 400, ClientAllocs: 86},
+		{
+			Name: "log-grpc", Protocol: "log-grpc", Encoding: "JSON", ServerCPU: 210_000, ClientCPU: 70_000,
+			Response: 700 * time.Microsecond, Database: "SQLite 3.54.1", ServerAllocs: 280, ClientAllocs: 85,
+		},
+		{
+			Name: "log-rabbit", Protocol: "log-rabbit", Encoding: "JSON", ServerCPU: 480_000, ClientCPU: 75_000,
+			Response: 1200 * time.Microsecond, Database: "PostgreSQL 17", DatabaseCPU: 90_000, ServerAllocs: 400,
+			ClientAllocs: 86,
+		},
+		{
+			Name: "log-rabbit-published", Protocol: "log-rabbit-published", Encoding: "JSON", ServerCPU: 700_000,
+			ClientCPU: 80_000, Response: 2400 * time.Microsecond, Database: "SQLite 3.54.1", ServerAllocs: 400,
+			ClientAllocs: 86,
+		},
 	}
 	loads := []plan.Load{{InFlight: 50}, {Rate: 800, Arrivals: plan.Poisson, InFlight: 256}}
-	r := Make(Setting{Name: "example-pipeline", About: "Call the service, or put a queue between?", Arms: arms, Loads: loads, Rounds: 12, Seed: 0x10a6, Noise: 0.04})
+	r := Make(Setting{
+		Name: "example-pipeline", About: "Call the service, or put a queue between?", Arms: arms,
+		Loads: loads, Rounds: 12, Seed: 0x10a6, Noise: 0.04,
+	})
 	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Floor = "logging", "WriteLog", "", plan.FloorNone
 	r.Plan.Slices, r.Plan.Slice = 1, plan.Duration(2*time.Second)
 	r.Arms[0].Handover = &result.Handover{}
 	for i, queue := range []string{"quorum", "classic"} {
 		r.Arms[1+i].Broker = "RabbitMQ 3.10.8"
-		r.Arms[1+i].Handover = &result.Handover{Broker: "RabbitMQ", Queue: queue, Confirms: i == 0, Persistent: i == 0, Sync: result.SyncFirst}
+		r.Arms[1+i].Handover = &result.Handover{
+			Broker: "RabbitMQ", Queue: queue, Confirms: i == 0, Persistent: i == 0,
+			Sync: result.SyncFirst,
+		}
 	}
 	random := rand.New(rand.NewPCG(0x10a6, 2))
 	for n := range r.Rounds {
@@ -48,7 +65,10 @@ func Pipeline() *result.Result {
 
 // follow makes up what became of a trial's entries, and what each process used.
 func follow(t *result.Trial, random *rand.Rand) {
-	f := &result.Followed{Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK, ConfirmedAfter: &stat.Histogram{}, StoredAfter: &stat.Histogram{}}
+	f := &result.Followed{
+		Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK,
+		ConfirmedAfter: &stat.Histogram{}, StoredAfter: &stat.Histogram{},
+	}
 	reply := float64(t.Response.Quantile(0.5))
 	cpu := t.Server.CPU
 	backlog := make([]int32, 23)
@@ -73,6 +93,9 @@ func follow(t *result.Trial, random *rand.Rand) {
 	}
 	backlog[len(backlog)-1] = 0
 	f.Backlog, f.Drained = [][]int32{backlog}, plan.Duration(280*time.Millisecond)
-	t.Parts = map[string]plan.Duration{"gateway": cpu / 4, "logger": cpu / 4, "rabbitmq": cpu / 4, "listener-rabbit": cpu - 3*(cpu/4)}
+	t.Parts = map[string]plan.Duration{
+		"gateway": cpu / 4, "logger": cpu / 4, "rabbitmq": cpu / 4,
+		"listener-rabbit": cpu - 3*(cpu/4),
+	}
 	t.Followed = f
 }

@@ -33,7 +33,9 @@ func (s Server) at(offered float64) float64 {
 const inFlight = 256
 
 // queued is a trial of slices of an open loop, each from an empty queue.
-func (s Server) queued(offered float64, slices int, length, head time.Duration, parts int, random *rand.Rand) (result.Trial, []*stat.Histogram) {
+func (s Server) queued(offered float64, slices int, length, head time.Duration, parts int,
+	random *rand.Rand,
+) (result.Trial, []*stat.Histogram) {
 	t := emptyTrial()
 	split := make([]*stat.Histogram, parts)
 	for i := range split {
@@ -89,8 +91,14 @@ func (s Server) finish(t *result.Trial) {
 	t.Sent, t.OK = t.Planned, t.Planned
 	t.Completed = min(t.Completed, t.OK)
 	n, wall := float64(t.OK), t.Window+t.Drained // all calls have ended then
-	t.Server = &result.Usage{CPU: plan.Duration(n * 0.6e9 / s.Rate), Wall: wall, Waited: t.Window / 50, Allocations: new(20 * t.OK)}
-	t.Driver = &result.Usage{CPU: plan.Duration(n * 0.2e9 / s.Rate), Wall: wall, Waited: t.Window / 50, Allocations: new(2 * t.OK)}
+	t.Server = &result.Usage{
+		CPU: plan.Duration(n * 0.6e9 / s.Rate), Wall: wall, Waited: t.Window / 50,
+		Allocations: new(20 * t.OK),
+	}
+	t.Driver = &result.Usage{
+		CPU: plan.Duration(n * 0.2e9 / s.Rate), Wall: wall, Waited: t.Window / 50,
+		Allocations: new(2 * t.OK),
+	}
 	t.WireSent, t.WireReceived = 120*t.OK, 90*t.OK
 }
 
@@ -106,14 +114,17 @@ func queues(servers []Server, p plan.Plan, rounds int) *result.Result {
 		panic(fmt.Sprintf("resulttest: %v", err)) // the plans are all made here
 	}
 	r := &result.Result{
-		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", p.Seed&0xffff), Began: began, Plan: p,
+		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", p.Seed&0xffff),
+		Began: began, Plan: p,
 		Environment: environment(), Ending: result.RoundsDone, Ended: began.Add(time.Hour),
 		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}}, Command: "wirelab " + p.Name,
 	}
 	for i, a := range p.Arms {
 		r.Arms = append(r.Arms, result.Arm{
-			Name: a.Name, Protocol: servers[i].Protocol, Transport: "HTTP/2", Encoding: "Protocol Buffers", Multiplexed: true,
-			Server: "net/http", Client: plan.DriverRaw, Driver: plan.DriverRaw, Style: "idiomatic", Floorless: "no floor was asked for",
+			Name: a.Name, Protocol: servers[i].Protocol, Transport: "HTTP/2", Encoding: "Protocol Buffers",
+			Multiplexed: true,
+			Server:      "net/http", Client: plan.DriverRaw, Driver: plan.DriverRaw, Style: "idiomatic",
+			Floorless: "no floor was asked for",
 		})
 	}
 	return r
@@ -141,7 +152,8 @@ func Curve(servers []Server, rates []float64, rounds int) *result.Result {
 		round := result.Round{Began: began.Add(time.Duration(n) * time.Minute)}
 		for a, s := range servers {
 			for l, rate := range rates {
-				t, _ := s.queued(rate, r.Plan.Slices, time.Duration(r.Plan.Slice), time.Duration(r.Plan.Slice)/10, 0, random)
+				t, _ := s.queued(rate, r.Plan.Slices, time.Duration(r.Plan.Slice), time.Duration(r.Plan.Slice)/10, 0,
+					random)
 				t.Arm, t.Load = a, l
 				t.Gaps = gaps(t.OK, false)
 				round.Trials = append(round.Trials, t)
@@ -158,17 +170,26 @@ func Curve(servers []Server, rates []float64, rounds int) *result.Result {
 // Capacity returns a search for the capacities of two servers under p99<50ms:
 // of grpc, which serves 2,000/s, it is 1,908/s, of http1-json, 1,200/s, 1,108/s.
 func Capacity() *result.Result {
-	return Search([]Server{{Name: "grpc", Protocol: "grpc", Rate: 2000}, {Name: "http1-json", Protocol: "http1-json", Rate: 1200}}, "p99<50ms", 6)
+	return Search([]Server{
+		{Name: "grpc", Protocol: "grpc", Rate: 2000},
+		{Name: "http1-json", Protocol: "http1-json", Rate: 1200},
+	}, "p99<50ms", 6)
 }
 
 // Search makes up a search among servers under an objective.
 func Search(servers []Server, objective string, rounds int) *result.Result {
-	r := queues(servers, plan.Plan{Name: "capacity", Seed: 0xca9a, Loads: []plan.Load{{InFlight: inFlight}}, Slices: 2, Slice: plan.Duration(100 * time.Millisecond)}, rounds)
+	r := queues(servers, plan.Plan{
+		Name: "capacity", Seed: 0xca9a, Loads: []plan.Load{{InFlight: inFlight}}, Slices: 2,
+		Slice: plan.Duration(100 * time.Millisecond),
+	}, rounds)
 	o, err := capacity.ParseObjective(objective)
 	if err != nil {
 		panic(fmt.Sprintf("resulttest: %v", err)) // a test's own
 	}
-	r.Capacity = &result.Capacity{Objective: o.String(), InFlight: inFlight, Probe: plan.Duration(30 * time.Second), Parts: capacity.ProbeParts}
+	r.Capacity = &result.Capacity{
+		Objective: o.String(), InFlight: inFlight, Probe: plan.Duration(30 * time.Second),
+		Parts: capacity.ProbeParts,
+	}
 	random := rand.New(rand.NewPCG(2, 7))
 	for n := range rounds {
 		round := result.CapacityRound{Began: began.Add(time.Duration(n) * time.Minute)}
@@ -196,7 +217,10 @@ func Search(servers []Server, objective string, rounds int) *result.Result {
 				length := capacity.Length(r.Capacity, o, rate)
 				t, parts := s.queued(rate, 1, length+length/10, length/10, r.Capacity.Parts, random)
 				t.Arm, t.Order = a, []int{place}
-				probe := result.Probe{Place: place, Rate: rate, For: plan.Duration(length + length/10), Trial: t, Parts: parts}
+				probe := result.Probe{
+					Place: place, Rate: rate, For: plan.Duration(length + length/10), Trial: t,
+					Parts: parts,
+				}
 				place++
 				probe.Outcome, probe.Why = capacity.Judge(r.Capacity, r, o, &probe)
 				search.Tell(probe.Outcome)

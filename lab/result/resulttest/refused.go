@@ -83,7 +83,8 @@ func refusedValues(v reflect.Value, into map[string]bool) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if one, ok := v.Interface().(*claim.Refused); ok && one != nil {
-			if text := exact(one.Value); len(text) > 8 && strings.Contains(text, ".") && !strings.Contains(text, "e") && math.Abs(one.Value-math.Round(one.Value)) > 1e-6 {
+			if text := exact(one.Value); len(text) > 8 && strings.Contains(text, ".") && !strings.Contains(text, "e") &&
+				math.Abs(one.Value-math.Round(one.Value)) > 1e-6 {
 				into[text] = true
 			}
 			return

@@ -16,12 +16,24 @@ import (
 // them, and so has no figure.
 func Streams() *result.Result {
 	arms := []Arm{
-		{Name: "grpc", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true, ServerCPU: 21_000, ClientCPU: 24_000, Response: 240 * time.Microsecond, Received: 123, ServerAllocs: 9, ClientAllocs: 11},
-		{Name: "sse", Protocol: "sse", Framing: "SSE", Encoding: "JSON", ServerCPU: 13_000, ClientCPU: 18_000, Response: 210 * time.Microsecond, Received: 284, ServerAllocs: 5, ClientAllocs: 14},
-		{Name: "websocket", Protocol: "websocket", Framing: "WebSocket", ServerCPU: 12_000, ClientCPU: 16_000, Response: 190 * time.Microsecond, Received: 110, ServerAllocs: 2, ClientAllocs: 6},
+		{
+			Name: "grpc", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true, ServerCPU: 21_000,
+			ClientCPU: 24_000, Response: 240 * time.Microsecond, Received: 123, ServerAllocs: 9, ClientAllocs: 11,
+		},
+		{
+			Name: "sse", Protocol: "sse", Framing: "SSE", Encoding: "JSON", ServerCPU: 13_000, ClientCPU: 18_000,
+			Response: 210 * time.Microsecond, Received: 284, ServerAllocs: 5, ClientAllocs: 14,
+		},
+		{
+			Name: "websocket", Protocol: "websocket", Framing: "WebSocket", ServerCPU: 12_000, ClientCPU: 16_000,
+			Response: 190 * time.Microsecond, Received: 110, ServerAllocs: 2, ClientAllocs: 6,
+		},
 	}
 	loads := []plan.Load{{Rate: 10_000, Streams: 10}, {Rate: 10_000, Streams: 10, Reader: 0.5}}
-	r := Make(Setting{Name: "example-streams", About: "What does an event cost, and does it arrive?", Arms: arms, Loads: loads, Rounds: 12, Seed: 0x5742, Noise: 0.04})
+	r := Make(Setting{
+		Name: "example-streams", About: "What does an event cost, and does it arrive?", Arms: arms,
+		Loads: loads, Rounds: 12, Seed: 0x5742, Noise: 0.04,
+	})
 	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests = "ledger", "StreamTransactions", ""
 	r.Plan.Primary, r.Plan.Floor, r.Plan.Slice = plan.EventServerCPU, plan.FloorNone, plan.Duration(2*time.Second)
 	random := rand.New(rand.NewPCG(0x5742, 2))
@@ -65,7 +77,10 @@ func stream(t *result.Trial, load plan.Load, random *rand.Rand) {
 		t.Response.Merge(c.Delivery)
 		s.Jitter.Merge(c.Jitter)
 		if load.Slow() {
-			c.Behind = result.Behind{Due: slices * 2000, Sent: slices * (1400 + 100*uint64(t.Arm)), Decoded: slices * 1000}
+			c.Behind = result.Behind{
+				Due: slices * 2000, Sent: slices * (1400 + 100*uint64(t.Arm)),
+				Decoded: slices * 1000,
+			}
 			s.Ends = slices
 			s.Due += c.Due
 			s.Sent += c.Sent

@@ -36,10 +36,14 @@ func Ways(rounds int, load plan.Load, ways ...Way) *result.Result {
 	var arms []Arm
 	for _, w := range ways {
 		arms = append(arms, Arm{
-			Name: w.Name, Protocol: w.Name, Encoding: "JSON", ServerCPU: w.CPU, ClientCPU: 70 * time.Microsecond, Response: w.Answer, Database: w.Database,
+			Name: w.Name, Protocol: w.Name, Encoding: "JSON", ServerCPU: w.CPU, ClientCPU: 70 * time.Microsecond,
+			Response: w.Answer, Database: w.Database,
 		})
 	}
-	r := Make(Setting{Name: "ways", About: "Call the service, or put a queue between?", Arms: arms, Loads: []plan.Load{load}, Rounds: rounds, Seed: 0xdec1, Noise: 0.01})
+	r := Make(Setting{
+		Name: "ways", About: "Call the service, or put a queue between?", Arms: arms,
+		Loads: []plan.Load{load}, Rounds: rounds, Seed: 0xdec1, Noise: 0.01,
+	})
 	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Floor = "logging", "WriteLog", "", plan.FloorNone
 	for i := range ways {
 		r.Arms[i].Handover, r.Arms[i].Broker = ways[i].Handover, ways[i].Broker
@@ -53,7 +57,10 @@ func Ways(rounds int, load plan.Load, ways ...Way) *result.Result {
 			t := &r.Rounds[n].Trials[i]
 			w := &ways[t.Arm]
 			t.Floor = nil
-			f := &result.Followed{Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK, ConfirmedAfter: &stat.Histogram{}, StoredAfter: &stat.Histogram{}}
+			f := &result.Followed{
+				Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK,
+				ConfirmedAfter: &stat.Histogram{}, StoredAfter: &stat.Histogram{},
+			}
 			if n == 3 {
 				f.Missing, f.Stored = w.Missing, t.OK-w.Missing
 			}
@@ -77,15 +84,23 @@ func Ways(rounds int, load plan.Load, ways ...Way) *result.Result {
 func FourWays(rounds int) *result.Result {
 	const database = "SQLite 3.54.1"
 	return Ways(rounds, plan.Load{InFlight: 50},
-		Way{Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond, Handover: &result.Handover{}, Database: database},
-		Way{Name: "log-http", Answer: 702 * time.Microsecond, CPU: 260 * time.Microsecond, Handover: &result.Handover{}, Database: database},
 		Way{
-			Name: "log-rabbit", Answer: 1200 * time.Microsecond, Later: 90 * time.Millisecond, CPU: 480 * time.Microsecond,
+			Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond, Handover: &result.Handover{},
+			Database: database,
+		},
+		Way{
+			Name: "log-http", Answer: 702 * time.Microsecond, CPU: 260 * time.Microsecond, Handover: &result.Handover{},
+			Database: database,
+		},
+		Way{
+			Name: "log-rabbit", Answer: 1200 * time.Microsecond, Later: 90 * time.Millisecond,
+			CPU:      480 * time.Microsecond,
 			Handover: Queued("RabbitMQ", "quorum", true), Broker: "RabbitMQ 3.10.8", Database: database,
 		},
 		Way{
-			Name: "log-nats", Answer: 400 * time.Microsecond, Later: 60 * time.Millisecond, CPU: 390 * time.Microsecond, Unconfirmed: true,
-			Handover: Queued("NATS JetStream", "stream", false), Broker: "NATS JetStream 2.15.2", Database: database,
+			Name: "log-nats", Answer: 400 * time.Microsecond, Later: 60 * time.Millisecond, CPU: 390 * time.Microsecond,
+			Unconfirmed: true,
+			Handover:    Queued("NATS JetStream", "stream", false), Broker: "NATS JetStream 2.15.2", Database: database,
 		},
 	)
 }

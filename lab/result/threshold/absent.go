@@ -13,8 +13,10 @@ func absent(r *result.Result, t Threshold, l *claim.LoadAnalysis) []Finding {
 	add := func(arm int, name, why string) {
 		if t.Arm == "" || t.Arm == name {
 			all = append(all, Finding{
-				Threshold: t.Text, Metric: t.Metric, Arm: arm, ArmName: name, Load: l.Load, LoadName: l.Name, Absent: arm < 0,
-				Relative: t.Relative, Below: t.Below, Limit: t.Limit, LimitText: t.LimitText, P: 1, Adjusted: 1, Outcome: Spoiled, Why: why,
+				Threshold: t.Text, Metric: t.Metric, Arm: arm, ArmName: name, Load: l.Load, LoadName: l.Name,
+				Absent:   arm < 0,
+				Relative: t.Relative, Below: t.Below, Limit: t.Limit, LimitText: t.LimitText, P: 1, Adjusted: 1,
+				Outcome: Spoiled, Why: why,
 			})
 		}
 	}

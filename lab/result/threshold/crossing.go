@@ -205,7 +205,8 @@ func (f *Finding) estimate(g grid.Grid, l *claim.LoadAnalysis, m metric.Metric, 
 		f.P = f.crossing()
 	case e.Rounds < claim.MinRounds:
 	default:
-		f.Outcome, f.Why = Undecided, "there is no interval: a round has none of it, or the rounds differ beyond all bounds"
+		f.Outcome, f.Why = Undecided,
+			"there is no interval: a round has none of it, or the rounds differ beyond all bounds"
 	}
 }
 

@@ -46,7 +46,8 @@ const ErrorShare = "errors"
 // ones first, for help and errors.
 func ThresholdMetrics() []string {
 	words := []string{
-		"cpu/req", "throughput", "p50", "p90", "p99", "p99.9", "mean", "client-cpu", "sent", "received", "allocs/req", "client-allocs", ErrorShare,
+		"cpu/req", "throughput", "p50", "p90", "p99", "p99.9", "mean", "client-cpu", "sent", "received", "allocs/req",
+		"client-allocs", ErrorShare,
 	}
 	for _, m := range kinds.Known() {
 		if !slices.Contains(words, m.ID) {
@@ -143,12 +144,16 @@ var limitUnits = map[metric.Dimension]map[string]float64{
 }
 
 // limitExamples are limits that are right, for errors.
-var limitExamples = map[metric.Dimension]string{metric.Time: "20ms or 50us", metric.Size: "300B or 2kB", metric.Number: "40 or 2k", metric.Frequency: "500/s or 5k/s"}
+var limitExamples = map[metric.Dimension]string{
+	metric.Time: "20ms or 50us", metric.Size: "300B or 2kB",
+	metric.Number: "40 or 2k", metric.Frequency: "500/s or 5k/s",
+}
 
 func (t *Threshold) parseLimit(m metric.Metric) error {
 	found := limitForm.FindStringSubmatch(t.LimitText)
 	if found == nil {
-		return refuse(t.Text, "%q is no limit; write +3%% of the first arm's value, or %s", t.LimitText, limitExamples[m.Dimension])
+		return refuse(t.Text, "%q is no limit; write +3%% of the first arm's value, or %s", t.LimitText,
+			limitExamples[m.Dimension])
 	}
 	sign, number, unit := found[1], found[2], found[3]
 	if unit == "%" {
@@ -161,9 +166,11 @@ func (t *Threshold) parseLimit(m metric.Metric) error {
 	value, err := strconv.ParseFloat(number, 64)
 	switch {
 	case !ok || err != nil:
-		return refuse(t.Text, "%q is no limit of %s; write %s, or +3%% of the first arm's value", t.LimitText, m.ID, limitExamples[m.Dimension])
+		return refuse(t.Text, "%q is no limit of %s; write %s, or +3%% of the first arm's value", t.LimitText, m.ID,
+			limitExamples[m.Dimension])
 	case sign != "":
-		return refuse(t.Text, "a limit with a sign is a percentage of the first arm's value; write +3%%, or %s", limitExamples[m.Dimension])
+		return refuse(t.Text, "a limit with a sign is a percentage of the first arm's value; write +3%%, or %s",
+			limitExamples[m.Dimension])
 	case value == 0 && !m.Counted:
 		return refuse(t.Text, "nothing is below 0, so a limit of 0 is always crossed")
 	}
@@ -179,7 +186,8 @@ func (t *Threshold) parseShare(m metric.Metric, sign, number string) error {
 	case err != nil:
 		return refuse(t.Text, "%q is no percentage", t.LimitText)
 	case t.Metric == ErrorShare && sign != "":
-		return refuse(t.Text, "errors are a share of all calls, not a difference from the first arm; write errors > 0.1%%")
+		return refuse(t.Text, "errors are a share of all calls, not a difference from the first arm; write errors "+
+			"> 0.1%%")
 	case t.Metric == ErrorShare && share >= 1:
 		return refuse(t.Text, "no more than all calls can fail")
 	case t.Metric == ErrorShare:
@@ -228,15 +236,18 @@ func (t Threshold) Check(p plan.Plan) error {
 	m, _ := thresholdMetric(t.Text, t.Metric) // known: it was parsed
 	if !slices.ContainsFunc(loads, func(l plan.Load) bool { return kinds.Under(m, l) }) {
 		if p.Streaming() || m.Streams && !m.Open {
-			return refuse(t.Text, "%s is not measured under such a load: streams have metrics of events, calls have others", m.ID)
+			return refuse(t.Text,
+				"%s is not measured under such a load: streams have metrics of events, calls have others", m.ID)
 		}
 		return refuse(t.Text, "%s is not measured in the open loop, where the plan itself sets it", m.ID)
 	}
 	for i, arm := range p.Arms {
-		if seen := t.Arm == "" || t.Relative && i == 0 || t.Arm == (&result.Result{Plan: p}).ArmName(i); seen && arm.Target != "" &&
+		if seen := t.Arm == "" || t.Relative && i == 0 ||
+			t.Arm == (&result.Result{Plan: p}).ArmName(i); seen && arm.Target != "" &&
 			(t.Metric == plan.ServerCPU && !arm.Seen() || t.Metric == plan.ServerAllocations) {
 			return refuse(t.Text, "the server at %s is not ours, so its %s cannot be seen%s", arm.Target, m.Title,
-				words.Choose(t.Metric == plan.ServerCPU, "; if it runs here, give its process: pid= beside target=", ""))
+				words.Choose(t.Metric == plan.ServerCPU, "; if it runs here, give its process: pid= beside target=",
+					""))
 		}
 	}
 	return nil

@@ -32,9 +32,18 @@ func TestParseThreshold(t *testing.T) {
 		{"errors > 0.1%", threshold.Threshold{Metric: threshold.ErrorShare, Limit: 0.001}},
 		{"errors > 0%", threshold.Threshold{Metric: threshold.ErrorShare}},
 		{"connections > 0", threshold.Threshold{Metric: metric.Connections}},
-		{"grpc: p99 > 20ms @ 50 in flight", threshold.Threshold{Metric: plan.ResponseP99, Limit: 20e6, Arm: "grpc", Load: "50 in flight"}},
-		{"grpc,target=127.0.0.1:50051 : mean > 20ms", threshold.Threshold{Metric: plan.ResponseMean, Limit: 20e6, Arm: "grpc,target=127.0.0.1:50051"}},
-		{"a > b: client-cpu > +1%  @2k/s", threshold.Threshold{Metric: plan.ClientCPU, Relative: true, Limit: 1.01, Arm: "a > b", Load: "2k/s"}},
+		{
+			"grpc: p99 > 20ms @ 50 in flight",
+			threshold.Threshold{Metric: plan.ResponseP99, Limit: 20e6, Arm: "grpc", Load: "50 in flight"},
+		},
+		{
+			"grpc,target=127.0.0.1:50051 : mean > 20ms",
+			threshold.Threshold{Metric: plan.ResponseMean, Limit: 20e6, Arm: "grpc,target=127.0.0.1:50051"},
+		},
+		{
+			"a > b: client-cpu > +1%  @2k/s",
+			threshold.Threshold{Metric: plan.ClientCPU, Relative: true, Limit: 1.01, Arm: "a > b", Load: "2k/s"},
+		},
 	} {
 		got, err := threshold.ParseThreshold(c.text)
 		c.want.Text, c.want.LimitText = got.Text, got.LimitText
@@ -82,10 +91,18 @@ func TestRefusedThresholds(t *testing.T) {
 func TestCheckThreshold(t *testing.T) {
 	t.Parallel()
 	closed := plan.Plan{
-		Workload: "w", Operation: "o", Arms: []plan.Arm{{Protocol: "grpc"}, {Protocol: "http1", Connections: 4}, {Protocol: "far", Target: "127.0.0.1:1"}},
+		Workload: "w", Operation: "o",
+		Arms: []plan.Arm{
+			{Protocol: "grpc"},
+			{Protocol: "http1", Connections: 4},
+			{Protocol: "far", Target: "127.0.0.1:1"},
+		},
 		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50}}, Primary: plan.Throughput,
 	}
-	open := plan.Plan{Workload: "w", Operation: "o", Arms: closed.Arms[:2], Loads: []plan.Load{{Rate: 2000, Arrivals: plan.Poisson}, {Rate: 500, Arrivals: plan.Constant}}}
+	open := plan.Plan{
+		Workload: "w", Operation: "o", Arms: closed.Arms[:2],
+		Loads: []plan.Load{{Rate: 2000, Arrivals: plan.Poisson}, {Rate: 500, Arrivals: plan.Constant}},
+	}
 	one := plan.Plan{Workload: "w", Operation: "o", Arms: closed.Arms[:1]}
 	for _, c := range []struct {
 		plan plan.Plan
@@ -94,7 +111,10 @@ func TestCheckThreshold(t *testing.T) {
 	}{
 		{closed, "p99 > 20ms", ""},
 		{closed, "http1,connections=4: p99 > +20%", ""},
-		{closed, "http1: p99 > 20ms", `unknown arm "http1"; did you mean http1,connections=4? Known: far,target=127.0.0.1:1; grpc; http1,connections=4`},
+		{
+			closed, "http1: p99 > 20ms",
+			`unknown arm "http1"; did you mean http1,connections=4? Known: far,target=127.0.0.1:1; grpc; http1,connections=4`,
+		},
 		{closed, "grpc: p99 > 20ms @ 50", ""},
 		{closed, "p99 > 20ms @ 1 in flight", ""},
 		{closed, "p99 > 20ms @ 50 Calls in Flight", ""},
@@ -129,7 +149,10 @@ func TestCheckThreshold(t *testing.T) {
 
 // Whatever is typed, the parser answers, and what it takes it takes again.
 func FuzzParseThreshold(f *testing.F) {
-	for _, text := range []string{"cpu/req > +3%", "grpc: p99 > 20ms @ 50 in flight", "throughput < −2.5 %", "errors > 0%", "a:b: c < 1@@", "x>%s<%d"} {
+	for _, text := range []string{
+		"cpu/req > +3%", "grpc: p99 > 20ms @ 50 in flight", "throughput < −2.5 %",
+		"errors > 0%", "a:b: c < 1@@", "x>%s<%d",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -84,7 +84,8 @@ func Write(w io.Writer, r *result.Result) error {
 					is = "is limited"
 				}
 				if is != "" {
-					fmt.Fprintf(out, "# %s under %s %s: %s\n", word(r.ArmName(arm)), word(a.Loads[l].Name), is, strings.Join(strings.Fields(c.Detail), " "))
+					fmt.Fprintf(out, "# %s under %s %s: %s\n", word(r.ArmName(arm)), word(a.Loads[l].Name), is,
+						strings.Join(strings.Fields(c.Detail), " "))
 				}
 			}
 		}
@@ -127,7 +128,8 @@ func line(w io.Writer, r *result.Result, l *claim.LoadAnalysis, t *result.Trial,
 	for _, m := range metrics {
 		used[m] = true
 	}
-	fmt.Fprintf(w, "Benchmark%s/arm=%s/load=%s %d%s\n", title(r.Plan.OperationOf(r.Plan.Loads[l.Load])), word(arm.Name), word(l.Name), t.OK, values.String())
+	fmt.Fprintf(w, "Benchmark%s/arm=%s/load=%s %d%s\n", title(r.Plan.OperationOf(r.Plan.Loads[l.Load])), word(arm.Name),
+		word(l.Name), t.OK, values.String())
 }
 
 // Unit is the unit of a metric in this format. benchstat scales what has ns or
@@ -141,7 +143,8 @@ func Unit(m metric.Metric) string {
 		}
 		return "req/s"
 	case metric.Time:
-		if m.Quantile > 0 || m.ID == plan.SendOutage || m.ID == plan.DeliveryOutage || strings.HasPrefix(m.ID, "response") {
+		if m.Quantile > 0 || m.ID == plan.SendOutage || m.ID == plan.DeliveryOutage ||
+			strings.HasPrefix(m.ID, "response") {
 			return m.ID + "-ns"
 		}
 		return m.ID + "-ns/op"

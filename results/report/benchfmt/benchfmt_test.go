@@ -65,7 +65,8 @@ func TestBenchstatReadsIt(t *testing.T) {
 	if want := float64(trial.Server.CPU) / float64(trial.OK) / 1e9; !ok || math.Abs(seconds-want) > 1e-9*want {
 		t.Errorf("server CPU %v, want %v; values %v", seconds, want, first.Values)
 	}
-	if v, ok := first.Value("wire-sent-B/op"); !ok || v != 212 || benchunit.ClassOf("wire-sent-B/op") != benchunit.Binary {
+	if v, ok := first.Value("wire-sent-B/op"); !ok || v != 212 ||
+		benchunit.ClassOf("wire-sent-B/op") != benchunit.Binary {
 		t.Errorf("bytes %v", v)
 	}
 	if p99, ok := first.Value("response-p99-sec"); !ok || p99 < 50e-6 || p99 > 1e-3 {
@@ -84,7 +85,8 @@ func TestInvalidArmsHaveNoLine(t *testing.T) {
 		_, parts := one.Name.Parts()
 		arms[string(parts[0])]++
 	}
-	if arms["/arm=grpc"]+arms["/arm=h2c-proto"]+arms["/arm=http3-proto"] > 0 || arms["/arm=http1-proto"] != 12 || arms["/arm=connect"] != 9 {
+	if arms["/arm=grpc"]+arms["/arm=h2c-proto"]+arms["/arm=http3-proto"] > 0 || arms["/arm=http1-proto"] != 12 ||
+		arms["/arm=connect"] != 9 {
 		t.Errorf("%v", arms)
 	}
 	if results, _ := parse(t, &result.Result{}); len(results) > 0 {
@@ -94,7 +96,10 @@ func TestInvalidArmsHaveNoLine(t *testing.T) {
 
 func TestNamesAreOneWord(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Make(resulttest.Setting{Arms: resulttest.Arms()[:2], Rounds: 1, Seed: 1, Loads: []plan.Load{{Rate: 2000, Arrivals: plan.Poisson}}})
+	r := resulttest.Make(resulttest.Setting{
+		Arms: resulttest.Arms()[:2], Rounds: 1, Seed: 1,
+		Loads: []plan.Load{{Rate: 2000, Arrivals: plan.Poisson}},
+	})
 	r.Arms[0].Name, r.Arms[1].Name = "net/http, 2 connections", "grpc-8"
 	r.Plan.Operation = "get feature"
 	results, _ := parse(t, r)
@@ -116,7 +121,10 @@ func TestOperations(t *testing.T) {
 	if err := report.Write(&out, resulttest.Operations()); err != nil {
 		t.Fatal(err)
 	}
-	for _, operation := range []string{"CreatePerson", "GetPerson", "GetPersonLinks", "ListPersons", "ProgramComposition"} {
+	for _, operation := range []string{
+		"CreatePerson", "GetPerson", "GetPersonLinks", "ListPersons",
+		"ProgramComposition",
+	} {
 		if n := strings.Count(out.String(), "\nBenchmark"+operation+"/arm="); n != 3*12 {
 			t.Errorf("%d lines of %s, 3 arms in 12 rounds are 36", n, operation)
 		}

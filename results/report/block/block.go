@@ -155,7 +155,8 @@ type Measured struct {
 	Value, Marks string // without the unit
 	Text         string // with unit and marks
 	Bounds       string // its own interval
-	// Change, Interval and Verdict are the difference, Sign the verdict in a character and Tone what it says of the arm.
+	// Change, Interval and Verdict are the difference, Sign the verdict in a character and Tone what it says of the
+	// arm.
 	Change, Interval, Verdict, Sign string
 	Tone                            Tone
 	Floor                           string // the same before a server that does nothing; "" where there is none

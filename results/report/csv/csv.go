@@ -53,8 +53,8 @@
 // "duplicated", "redelivered", "reordered", "displaced", "corrupted", "misrouted",
 // "stray", "peak-backlog". They are never refused.
 //
-// Of calls that are chains there are, for each step, numbered from 1, the metrics "step-1-NAME-p50", "step-1-NAME-p90" and
-// "step-1-NAME-p99". They are refused where the service times of the arm are.
+// Of calls that are chains there are, for each step, numbered from 1, the metrics "step-1-NAME-p50", "step-1-NAME-p90"
+// and "step-1-NAME-p99". They are refused where the service times of the arm are.
 //
 // A text that a spreadsheet would take for a formula, such as an arm named "=1+1", has an apostrophe before it.
 //
@@ -77,7 +77,10 @@ import (
 
 // Columns returns the heads of the columns.
 func Columns() []string {
-	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "marks", "floor", "steady", "invalid", "resolves", "early", "refused"}
+	return []string{
+		"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit",
+		"marks", "floor", "steady", "invalid", "resolves", "early", "refused",
+	}
 }
 
 // Write writes the result, heads first. The error is w's.
@@ -148,7 +151,8 @@ func resolves(c *result.Certificate, m metric.Metric) string {
 	return strconv.FormatFloat(w.Detectable, 'g', 3, 64)
 }
 
-// steady is whether a trial's warm-up reached a steady state; "" where another load generator warmed up, which does not tell.
+// steady is whether a trial's warm-up reached a steady state; "" where another load generator warmed up, which does not
+// tell.
 func steady(t *result.Trial) string {
 	if t.Told != nil {
 		return ""

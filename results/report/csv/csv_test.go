@@ -54,7 +54,8 @@ func TestEveryFigureIsThere(t *testing.T) {
 		round, _ := strconv.Atoi(row["round"])
 		for _, trial := range r.Rounds[round-1].Trials {
 			if r.Arms[trial.Arm].Name == row["arm"] && r.Plan.Loads[trial.Load].String() == row["load"] {
-				if want := float64(trial.Server.CPU) / float64(trial.OK); math.Abs(v-want) > 1e-9*want || row["unit"] != "ns" {
+				if want := float64(trial.Server.CPU) / float64(trial.OK); math.Abs(v-want) > 1e-9*want ||
+					row["unit"] != "ns" {
 					t.Errorf("%v, want %v", row, want)
 				}
 			}
@@ -85,11 +86,13 @@ func TestMarkedFiguresSaySo(t *testing.T) {
 				t.Fatalf("%v", row)
 			}
 		}
-		if floor, err := strconv.ParseFloat(row["floor"], 64); row["metric"] == plan.ResponseP50 && (err != nil || floor <= 0) {
+		if floor, err := strconv.ParseFloat(row["floor"], 64); row["metric"] == plan.ResponseP50 &&
+			(err != nil || floor <= 0) {
 			t.Errorf("%v", row)
 		}
 	}
-	if !marked["netrpc "+plan.ResponseP50] || !marked["netrpc "+plan.Throughput] || marked["netrpc "+plan.WireSent] || marked["http1-proto "+plan.ResponseP50] {
+	if !marked["netrpc "+plan.ResponseP50] || !marked["netrpc "+plan.Throughput] || marked["netrpc "+plan.WireSent] ||
+		marked["http1-proto "+plan.ResponseP50] {
 		t.Errorf("marked are %v", marked)
 	}
 }
@@ -133,8 +136,10 @@ func TestErrorsOfTheWriterAreReturned(t *testing.T) {
 func TestNamesAreNoFormulas(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(1)": "'@SUM(1)", "+1+2": "'+1+2", "-2+3": "'-2+3", "\t=1": "'\t=1", "\r=1": "'\r=1",
-		" =1": "' =1", "＝1": "'＝1", "-grpc": "'-grpc", "grpc": "grpc", "'x": "'x", "a=b": "a=b", "-1.5": "-1.5", "+2e-9": "+2e-9", "": "",
+		"=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(1)": "'@SUM(1)", "+1+2": "'+1+2", "-2+3": "'-2+3",
+		"\t=1": "'\t=1", "\r=1": "'\r=1",
+		" =1": "' =1", "＝1": "'＝1", "-grpc": "'-grpc", "grpc": "grpc", "'x": "'x", "a=b": "a=b", "-1.5": "-1.5",
+		"+2e-9": "+2e-9", "": "",
 	} {
 		r := resulttest.Closed()
 		r.Arms[0].Server = name // which no check of a plan has seen

@@ -28,7 +28,8 @@ import (
 //   - rounds: how many have all the arms. why: why there is no number.
 func ExplainColumns() []string {
 	return []string{
-		"result", "load", "metric", "kind", "of", "from", "to", "where", "ratio", "low", "high", "verdict", "p", "p_adjusted",
+		"result", "load", "metric", "kind", "of", "from", "to", "where", "ratio", "low", "high", "verdict", "p",
+		"p_adjusted",
 		"times", "times_low", "times_high", "amount", "amount_low", "amount_high", "unit", "rounds", "why",
 	}
 }
@@ -58,7 +59,9 @@ func WriteExplanation(w io.Writer, r *result.Result, e *explain.Explanation) err
 	return out.Error()
 }
 
-func explainRows(r *result.Result, e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation, first []string) [][]string {
+func explainRows(r *result.Result, e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation,
+	first []string,
+) [][]string {
 	var rows [][]string
 	add := func(kind, of, from, to, where string, d *claim.Difference, times, amount explain.Amount, why string) {
 		row := append(append([]string{}, first...), kind, of, from, to, where)
@@ -72,11 +75,13 @@ func explainRows(r *result.Result, e *explain.Explanation, m metric.Metric, x *e
 	}
 	for i := range x.Effects {
 		f := &x.Effects[i]
-		add("effect", report.EffectName(e, f), report.Against(e, f, 0), report.Level(e, f, 0), "", f.Difference, explain.Amount{}, explain.Amount{}, f.Why)
+		add("effect", report.EffectName(e, f), report.Against(e, f, 0), report.Level(e, f, 0), "", f.Difference,
+			explain.Amount{}, explain.Amount{}, f.Why)
 	}
 	for i := range x.Interactions {
 		f := &x.Interactions[i]
-		add("interaction", report.EffectName(e, f), report.Against(e, f, 0)+" × "+report.Against(e, f, 1), report.EffectName(e, f), "",
+		add("interaction", report.EffectName(e, f), report.Against(e, f, 0)+" × "+report.Against(e, f, 1),
+			report.EffectName(e, f), "",
 			f.Difference, explain.Amount{}, explain.Amount{}, f.Why)
 	}
 	for i := range x.Attributions {
@@ -89,7 +94,8 @@ func explainRows(r *result.Result, e *explain.Explanation, m metric.Metric, x *e
 		if s := at.Total; s != nil {
 			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, s.Difference, s.Times, s.Amount, "")
 		} else {
-			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, nil, explain.Amount{}, explain.Amount{}, at.Why)
+			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, nil, explain.Amount{}, explain.Amount{},
+				at.Why)
 		}
 	}
 	return rows

@@ -37,7 +37,8 @@ func table(t *testing.T, r *result.Result) []map[string]string {
 // rate what was planned, what was achieved, and the times.
 func TestCurveRows(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Curve([]resulttest.Server{{Name: "grpc", Protocol: "grpc", Rate: 500}}, []float64{100, 300, 1000}, 3)
+	r := resulttest.Curve([]resulttest.Server{{Name: "grpc", Protocol: "grpc", Rate: 500}},
+		[]float64{100, 300, 1000}, 3)
 	count := map[string]int{}
 	for _, row := range table(t, r) {
 		count[row["metric"]]++
@@ -45,7 +46,8 @@ func TestCurveRows(t *testing.T) {
 			continue
 		}
 		v, err := strconv.ParseFloat(row["value"], 64)
-		if overload := row["load"] == "1000/s poisson"; err != nil || row["unit"] != "/s" || overload != (v > 400 && v < 600) {
+		if overload := row["load"] == "1000/s poisson"; err != nil || row["unit"] != "/s" ||
+			overload != (v > 400 && v < 600) {
 			t.Errorf("achieved %q %s at %s", row["value"], row["unit"], row["load"])
 		}
 	}
@@ -74,7 +76,8 @@ func TestCapacityRows(t *testing.T) {
 			found++
 		}
 	}
-	if want := len(r.Capacity.Rounds[0].Searches[0].Probes) + len(r.Capacity.Rounds[1].Searches[0].Probes); probes != want || passed == 0 || passed == probes || found != 2 {
+	if want := len(r.Capacity.Rounds[0].Searches[0].Probes) +
+		len(r.Capacity.Rounds[1].Searches[0].Probes); probes != want || passed == 0 || passed == probes || found != 2 {
 		t.Errorf("%d probes of %d, %d passed, %d capacities", probes, want, passed, found)
 	}
 }

@@ -1,5 +1,5 @@
-// Package forms lists the forms in which a result is written. It knows the writers of each, and must not know where a form
-// goes.
+// Package forms lists the forms in which a result is written. It knows the writers of each, and must not know where a
+// form goes.
 package forms
 
 import (
@@ -34,7 +34,8 @@ func WithOutages(f Report, outages []report.Outage, results int) (Report, error)
 	case "markdown":
 		f.Write = func(w io.Writer, r *result.Result) error { return markdown.WriteWithOutages(w, r, outages) }
 	default:
-		return f, wirelab.Errorf(wirelab.InvalidArgument, "--chaos is shown by the formats html and markdown, and by 'wirelab decide'")
+		return f, wirelab.Errorf(wirelab.InvalidArgument,
+			"--chaos is shown by the formats html and markdown, and by 'wirelab decide'")
 	}
 	return f, nil
 }
@@ -54,7 +55,8 @@ func ExplainFormats() []string {
 
 // WriteExplanation writes why the arms of a result differ.
 func WriteExplanation(
-	w io.Writer, r *result.Result, analysis *claim.Analysis, e *explain.Explanation, format string, full bool, style terminal.Style,
+	w io.Writer, r *result.Result, analysis *claim.Analysis, e *explain.Explanation, format string, full bool,
+	style terminal.Style,
 ) error {
 	switch format {
 	case JSON:

@@ -89,7 +89,8 @@ func (s *sheet) behindOf(l *claim.LoadAnalysis, arm int) behind {
 // followed any.
 func (s *sheet) backlog(l *claim.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("backlog-%d", l.Load+1), Title: "Backlog: accepted and not yet stored"}
-	f.Caption = "Entries, over the time since a slice's first call: the line is the middle slice, the band reaches from the least to the most of all. A slice ends at the dashed line: what waits there is worked off."
+	f.Caption = "Entries, over the time since a slice's first call: the line is the middle slice, the band reaches " +
+		"from the least to the most of all. A slice ends at the dashed line: what waits there is worked off."
 	f.Head = []string{"arm", "slices", "at most", "as a slice ends", "last one stored after its end"}
 	if l.Scenario != "" {
 		s.messagesBacklog(l, f)
@@ -109,12 +110,17 @@ func (s *sheet) backlog(l *claim.LoadAnalysis) *figure {
 		name := l.Arms[a].Name
 		b.done = s.spans(l, a)
 		bp.arms = append(bp.arms, b)
-		desc = append(desc, fmt.Sprintf("%s: at most %s, %s as a slice ends", name, phrases.Thousands(uint64(max(0, b.most))), report.Significant(b.atEnd, 3)))
+		desc = append(desc, fmt.Sprintf("%s: at most %s, %s as a slice ends", name,
+			phrases.Thousands(uint64(max(0, b.most))), report.Significant(b.atEnd, 3)))
 		f.Rows = append(f.Rows, []cell{
-			words(name), figures(itoa(b.slices)), figures(phrases.Thousands(uint64(max(0, b.most)))), figures(report.Significant(b.atEnd, 3)), figures(report.Duration(b.after)),
+			words(name), figures(itoa(b.slices)), figures(phrases.Thousands(uint64(max(0, b.most)))),
+			figures(report.Significant(b.atEnd, 3)), figures(report.Duration(b.after)),
 		})
 		for i, p := range b.points {
-			raw = append(raw, []string{name, exact(float64(i+1) * float64(b.every) / 1e6), itoa(b.slices), exact(p.low), exact(p.middle), exact(p.high)})
+			raw = append(raw, []string{
+				name, exact(float64(i+1) * float64(b.every) / 1e6), itoa(b.slices), exact(p.low),
+				exact(p.middle), exact(p.high),
+			})
 		}
 	}
 	if len(bp.arms) == 0 && len(f.Refused) == 0 {
@@ -176,7 +182,8 @@ func (bp *backlogPlot) paint(d *svg.Drawing) {
 				d.Text(p.left-8, y.At(t)+4, smallSize, svg.End, countLabel(t), svg.Class("muted"))
 			}
 		}
-		for _, t := range svg.Spaced(x.Ticks(5), x.At, func(v float64) string { return short(v, 3) + " s" }, smallSize, p.left-10, min(p.right+4, d.Width())) {
+		for _, t := range svg.Spaced(x.Ticks(5), x.At, func(v float64) string { return short(v, 3) + " s" }, smallSize,
+			p.left-10, min(p.right+4, d.Width())) {
 			d.Line(t.At, p.bottom, t.At, p.bottom+4, svg.Class("grid"))
 			d.Text(t.At, p.bottom+17, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 		}
@@ -203,11 +210,13 @@ func (bp *backlogPlot) arm(d *svg.Drawing, b behind, x, y svg.Scale, p panel) {
 	points, step := fewer(b.points, b.every)
 	d.Group(svg.Attr{Name: "data-s", Value: itoa(b.arm)}, svg.Class("of"))
 	// A value is of the end of its time, and there was none before.
-	low, line, high := []svg.Point{{X: x.At(0), Y: y.At(0)}}, []svg.Point{{X: x.At(0), Y: y.At(0)}}, []svg.Point{{X: x.At(0), Y: y.At(0)}}
+	low, line, high := []svg.Point{{X: x.At(0), Y: y.At(0)}}, []svg.Point{{X: x.At(0), Y: y.At(0)}},
+		[]svg.Point{{X: x.At(0), Y: y.At(0)}}
 	peak := svg.Point{X: p.left, Y: p.bottom}
 	for i, w := range points {
 		at := x.At(float64(i+1) * step)
-		low, line, high = append(low, svg.Point{X: at, Y: y.At(w.low)}), append(line, svg.Point{X: at, Y: y.At(w.middle)}), append(high, svg.Point{X: at, Y: y.At(w.high)})
+		low, line, high = append(low, svg.Point{X: at, Y: y.At(w.low)}),
+			append(line, svg.Point{X: at, Y: y.At(w.middle)}), append(high, svg.Point{X: at, Y: y.At(w.high)})
 		if y.At(w.high) < peak.Y {
 			peak = svg.Point{X: at, Y: y.At(w.high)}
 		}
@@ -217,5 +226,6 @@ func (bp *backlogPlot) arm(d *svg.Drawing, b behind, x, y svg.Scale, p panel) {
 	d.End()
 	text := "at most " + phrases.Thousands(uint64(max(b.most, 0)))
 	half := svg.Width(text, smallSize) / 2
-	d.Text(min(max(peak.X, p.left+half+2), p.right-half-2), max(peak.Y-6, p.top+10), smallSize, svg.Middle, text, svg.Class("bg"))
+	d.Text(min(max(peak.X, p.left+half+2), p.right-half-2), max(peak.Y-6, p.top+10), smallSize, svg.Middle, text,
+		svg.Class("bg"))
 }

@@ -128,7 +128,8 @@ func (c *barChart) row(d *svg.Drawing, b bar, x svg.Scale, y, above float64, beh
 	}
 	known := b.known()
 	if len(known) == 0 {
-		d.Text(left+6, at+11, smallSize, svg.Start, svg.Fit("refused: "+b.parts[0].e.Why, smallSize, d.Width()-left-10), svg.Class("refused bg"))
+		d.Text(left+6, at+11, smallSize, svg.Start, svg.Fit("refused: "+b.parts[0].e.Why, smallSize, d.Width()-left-10),
+			svg.Class("refused bg"))
 		return
 	}
 	sum, end := 0.0, left
@@ -136,7 +137,8 @@ func (c *barChart) row(d *svg.Drawing, b bar, x svg.Scale, y, above float64, beh
 		if !n.e.Known {
 			continue
 		}
-		d.Group(append([]svg.Attr{svg.Class("mark bar " + b.class[i]), {Name: "data-s", Value: itoa(n.arm)}}, n.attrs()...)...)
+		d.Group(append([]svg.Attr{svg.Class("mark bar " + b.class[i]), {Name: "data-s", Value: itoa(n.arm)}},
+			n.attrs()...)...)
 		d.Rect(x.At(sum), at, max(1, x.At(sum+n.e.Value)-x.At(sum)), thick, svg.Class("fill"))
 		if n.e.Interval() && n.e.High > n.e.Low {
 			low, high := x.At(sum+n.e.Low), x.At(sum+n.e.High)
@@ -153,7 +155,8 @@ func (c *barChart) row(d *svg.Drawing, b bar, x svg.Scale, y, above float64, beh
 		d.Text(end+7, at+11, smallSize, svg.Start, b.label(c.unit))
 		return
 	}
-	d.Text(left+2, at+thick+13, smallSize, svg.Start, svg.Fit(b.label(c.unit), smallSize, d.Width()-left-8), svg.Class("muted bg"))
+	d.Text(left+2, at+thick+13, smallSize, svg.Start, svg.Fit(b.label(c.unit), smallSize, d.Width()-left-8),
+		svg.Class("muted bg"))
 }
 
 // part is a metric that adds up with others.
@@ -221,8 +224,15 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *claim.LoadAnaly
 			if !n.e.Known {
 				checks = n.e.Why
 			}
-			f.Rows = append(f.Rows, []cell{words(n.state().Name), words(n.name), words(n.metric.Short), k, figures(n.interval()), figures(itoa(n.e.Rounds)), words(checks)})
-			raw = append(raw, []string{n.state().Name, n.name, n.metric.ID, k.V, k.Low, k.High, report.BaseUnit(n.metric.Dimension), k.Rounds, n.refused()})
+			f.Rows = append(f.Rows,
+				[]cell{
+					words(n.state().Name), words(n.name), words(n.metric.Short), k, figures(n.interval()),
+					figures(itoa(n.e.Rounds)), words(checks),
+				})
+			raw = append(raw, []string{
+				n.state().Name, n.name, n.metric.ID, k.V, k.Low, k.High,
+				report.BaseUnit(n.metric.Dimension), k.Rounds, n.refused(),
+			})
 		}
 	}
 	f.data(s.file(file, l), raw)
@@ -230,32 +240,39 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *claim.LoadAnaly
 
 func (s *sheet) cpuBars(l *claim.LoadAnalysis) *figure {
 	if l.Streams > 0 {
-		return s.costs(l, "event", part{plan.EventServerCPU, "server", "part0"}, part{plan.EventDatabaseCPU, "database", "part2"}, part{plan.EventClientCPU, "client", "part1"})
+		return s.costs(l, "event", part{plan.EventServerCPU, "server", "part0"},
+			part{plan.EventDatabaseCPU, "database", "part2"}, part{plan.EventClientCPU, "client", "part1"})
 	}
 	if l.Scenario != "" {
-		return s.stacked(l, "cpu", "CPU time per message", "All processes of the broker and the client added up, each with its 95 % interval at its end.",
+		return s.stacked(l, "cpu", "CPU time per message",
+			"All processes of the broker and the client added up, each with its 95 % interval at its end.",
 			part{plan.ServerCPU, "broker", "part0"}, part{plan.ClientCPU, "client", "part1"})
 	}
-	return s.costs(l, "request", part{plan.ServerCPU, "server", "part0"}, part{plan.DatabaseCPU, "database", "part2"}, part{plan.ClientCPU, "client", "part1"})
+	return s.costs(l, "request", part{plan.ServerCPU, "server", "part0"}, part{plan.DatabaseCPU, "database", "part2"},
+		part{plan.ClientCPU, "client", "part1"})
 }
 
 // costs are the CPU times of server, database, where there is one, and client.
 func (s *sheet) costs(l *claim.LoadAnalysis, per string, server, database, client part) *figure {
 	title := "CPU time per " + per
 	if l.Row(database.metric) == nil {
-		return s.stacked(l, "cpu", title, "Server and client added up, each with its 95 % interval at its end.", server, client)
+		return s.stacked(l, "cpu", title, "Server and client added up, each with its 95 % interval at its end.", server,
+			client)
 	}
-	caption := "Server, database and client added up, each with its 95 % interval at its end. A database that runs inside the server is in the server's."
+	caption := "Server, database and client added up, each with its 95 % interval at its end. A database that runs " +
+		"inside the server is in the server's."
 	return s.stacked(l, "cpu", title, caption, server, database, client)
 }
 
 func (s *sheet) byteBars(l *claim.LoadAnalysis) *figure {
 	if l.Streams > 0 {
-		return s.stacked(l, "bytes", "Bytes on the wire per event", "All bytes that came through the driver's sockets, headers and encryption included.",
+		return s.stacked(l, "bytes", "Bytes on the wire per event",
+			"All bytes that came through the driver's sockets, headers and encryption included.",
 			part{plan.EventWireReceived, "received", "part1"})
 	}
 	per := map[bool]string{true: "message", false: "request"}[l.Scenario != ""]
-	return s.stacked(l, "bytes", "Bytes on the wire per "+per, "All bytes through the sockets, headers and encryption included.",
+	return s.stacked(l, "bytes", "Bytes on the wire per "+per,
+		"All bytes through the sockets, headers and encryption included.",
 		part{plan.WireSent, "sent", "part0"}, part{plan.WireReceived, "received", "part1"})
 }
 
@@ -293,7 +310,10 @@ func (s *sheet) groupedBars() []*figure {
 		if err != nil {
 			continue
 		}
-		f := &figure{ID: "bars-" + id, Title: report.Titled(m.Title) + ", side by side", Caption: "From 0, with 95 % intervals. "}
+		f := &figure{
+			ID: "bars-" + id, Title: report.Titled(m.Title) + ", side by side",
+			Caption: "From 0, with 95 % intervals. ",
+		}
 		f.Caption += map[bool]string{true: "Longer is better.", false: "Shorter is better."}[m.Higher]
 		c := &barChart{}
 		var desc []string

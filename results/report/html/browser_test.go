@@ -95,7 +95,8 @@ func pages() map[string]struct {
 		"a database elsewhere":    {resulttest.LedgerElsewhere(), 14},
 		"thirty-three long names": {resulttest.Crowded(), 7},
 		"a pipeline":              {resulttest.Pipeline(), 16},
-		"factors":                 {resulttest.Factorial(5, resulttest.Effects{"HTTP/2": 0.1, "gRPC": 0.25, "Avro": -0.1, "TLS": 0.08}), 9},
+		"factors": {resulttest.Factorial(5,
+			resulttest.Effects{"HTTP/2": 0.1, "gRPC": 0.25, "Avro": -0.1, "TLS": 0.08}), 9},
 	}
 }
 
@@ -124,7 +125,8 @@ func TestPagesInABrowser(t *testing.T) {
 					var folded, whole float64
 					err := chromedp.Run(
 						p.Ctx, chromedp.EmulateViewport(int64(width), 900),
-						emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+						emulation.SetEmulatedMedia().
+							WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 						chromedp.Evaluate(unfold(false), &folded),
 						chromedp.Evaluate(unfold(true), &whole),
 						chromedp.Evaluate(check, &s),
@@ -133,7 +135,8 @@ func TestPagesInABrowser(t *testing.T) {
 						t.Fatal(err)
 					}
 					if folded > 0.6*whole && c.charts >= 7 {
-						t.Errorf("%d px: the page is %v px high before anything is opened, and %v in all", width, folded, whole)
+						t.Errorf("%d px: the page is %v px high before anything is opened, and %v in all", width,
+							folded, whole)
 					}
 					s.judge(t, fmt.Sprintf("%d px, %s", width, scheme), c.charts)
 					backgrounds[s.Background] = true
@@ -166,7 +169,10 @@ func (s sight) judge(t *testing.T, where string, charts int) {
 	if s.Overflow > 0.5 {
 		t.Errorf("%s: the page is %v px wider than its window", where, s.Overflow)
 	}
-	for what, list := range map[string][]string{"did not draw": s.Empty, "lie over each other": s.Overlaps, "outside": s.Outside} {
+	for what, list := range map[string][]string{
+		"did not draw": s.Empty, "lie over each other": s.Overlaps,
+		"outside": s.Outside,
+	} {
 		if len(list) > 0 {
 			t.Errorf("%s: %d %s:\n%s", where, len(list), what, strings.Join(list[:min(len(list), 12)], "\n"))
 		}
@@ -183,9 +189,11 @@ func TestKeyboardAndSwitch(t *testing.T) {
 		chromedp.Evaluate(unfold(true), nil),
 		chromedp.Evaluate(`document.querySelector("#fig-spectrum-1 svg.wide").focus(); getComputedStyle(document.body).backgroundColor`, &before),
 		chromedp.Evaluate(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}))`, nil),
-		chromedp.Evaluate(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`, &tip),
+		chromedp.Evaluate(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`,
+			&tip),
 		chromedp.Evaluate(`document.getElementById("live").textContent`, &live),
-		chromedp.Evaluate(`document.getElementById("theme").click(); getComputedStyle(document.body).backgroundColor`, &after),
+		chromedp.Evaluate(`document.getElementById("theme").click(); getComputedStyle(document.body).backgroundColor`,
+			&after),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -228,5 +236,6 @@ func TestSizeAndTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("12 arms in 30 rounds: %d bytes, written in %v; loaded %.0f ms and first painted %.0f ms after the browser began (the aim is 1,000 ms)", size, written.Round(time.Millisecond), times.Load, times.Paint)
+	t.Logf("12 arms in 30 rounds: %d bytes, written in %v; loaded %.0f ms and first painted %.0f ms after the browser "+
+		"began (the aim is 1,000 ms)", size, written.Round(time.Millisecond), times.Load, times.Paint)
 }

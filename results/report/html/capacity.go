@@ -41,16 +41,18 @@ func (s *sheet) first() []said {
 	}
 	if c := s.a.Capacity; c != nil {
 		all = append(all, said{
-			Title: "Capacity: the highest rate that keeps " + strings.ReplaceAll(c.Objective, ",", ", "), Tone: "claim", Sentences: report.CapacitySentences(c),
-			Figure: s.capacity(c), Notes: append(report.CapacityNotes(s.r, c), report.CapacityMethod(s.r)),
+			Title: "Capacity: the highest rate that keeps " + strings.ReplaceAll(c.Objective, ",", ", "), Tone: "claim",
+			Sentences: report.CapacitySentences(c),
+			Figure:    s.capacity(c), Notes: append(report.CapacityNotes(s.r, c), report.CapacityMethod(s.r)),
 		})
 	}
 	all = append(all, s.explanations()...)
 	for i := range s.a.Curves {
 		c := &s.a.Curves[i]
 		all = append(all, said{
-			Title: report.Titled(report.CurveTitle(c)), Tone: "claim", Sentences: append(report.CurveSentences(c), report.CurveSetting(c)),
-			Figure: s.curve(i), Notes: append(report.CurveNotes(s.r, c), report.CurveLegend),
+			Title: report.Titled(report.CurveTitle(c)), Tone: "claim",
+			Sentences: append(report.CurveSentences(c), report.CurveSetting(c)),
+			Figure:    s.curve(i), Notes: append(report.CurveNotes(s.r, c), report.CurveLegend),
 		})
 	}
 	return all
@@ -58,7 +60,10 @@ func (s *sheet) first() []said {
 
 // capacity shows the arms' capacities, and what each round found.
 func (s *sheet) capacity(c *claim.CapacityAnalysis) *figure {
-	f := &figure{ID: "capacity", Title: "Capacities", Caption: "Bar: the mean of the rounds with its 95 % interval; dots: what each round found. From 0."}
+	f := &figure{
+		ID: "capacity", Title: "Capacities",
+		Caption: "Bar: the mean of the rounds with its 95 % interval; dots: what each round found. From 0.",
+	}
 	table, shown := s.table(nil, report.CapacityTable(c)), s.table(nil, report.CapacityTable(s.shown.Capacity))
 	f.Head = slices.Concat(table.Head, []string{""})
 	raw := [][]string{{"arm", "kind", "rate", "low", "high", "bound", "closed_loop", "rounds", "why"}}
@@ -69,14 +74,18 @@ func (s *sheet) capacity(c *claim.CapacityAnalysis) *figure {
 		if !arm.Rate.Known {
 			f.Refused = append(f.Refused, arm.Name+": "+report.CapacityOf(arm)+strings.TrimSuffix(": "+arm.Why, ": "))
 		}
-		rate := s.curveCell("capacity/"+itoa(i), arm.Name+" · capacity", metric.Frequency, s.shown.Capacity.Arms[i].Rate)
+		rate := s.curveCell("capacity/"+itoa(i), arm.Name+" · capacity", metric.Frequency,
+			s.shown.Capacity.Arms[i].Rate)
 		row := table.Rows[i]
 		if arm.Rate.Known {
 			rate.Text = row[1].Text
 		}
 		row[1], row[5] = rate, shown.Rows[i][5] // of which refused values can be seen
 		f.Rows = append(f.Rows, append(row, words(arm.Why)))
-		raw = append(raw, []string{arm.Name, string(arm.Kind), rate.V, rate.Low, rate.High, exact(arm.Bound), closedOf(arm), itoa(len(arm.Rounds)), arm.Why})
+		raw = append(raw, []string{
+			arm.Name, string(arm.Kind), rate.V, rate.Low, rate.High, exact(arm.Bound),
+			closedOf(arm), itoa(len(arm.Rounds)), arm.Why,
+		})
 	}
 	f.data(s.file("capacity", nil), raw)
 	if plot.scan() {
@@ -136,7 +145,8 @@ func (c *capacities) paint(d *svg.Drawing) {
 		d.Text(d.Width()-4, y+15, smallSize, svg.End, report.CapacityOf(a), svg.Class("muted"))
 		at := y + 22
 		if a.Rate.Known {
-			d.Group(svg.Class("mark bar "+series(i)), svg.Attr{Name: "data-n", Value: "capacity/" + itoa(i)}, c.tip(a.Name+"\ncapacity "+report.CapacityOf(a)+"\n"+report.Plural(len(a.Rounds), "round")))
+			d.Group(svg.Class("mark bar "+series(i)), svg.Attr{Name: "data-n", Value: "capacity/" + itoa(i)},
+				c.tip(a.Name+"\ncapacity "+report.CapacityOf(a)+"\n"+report.Plural(len(a.Rounds), "round")))
 			d.Rect(x.At(0), at, x.At(a.Rate.Value)-x.At(0), thick, svg.Class("fill"))
 			if a.Rate.Interval() {
 				d.Line(x.At(a.Rate.Low), at+thick/2, x.At(a.Rate.High), at+thick/2, svg.Class("error"))
@@ -147,7 +157,8 @@ func (c *capacities) paint(d *svg.Drawing) {
 		}
 		for _, r := range a.Rounds {
 			if v, ok := r.Found.Value(); ok {
-				d.Mark(shape(i), x.At(v), at+thick+5, 2.4, svg.Class("dot hover "+series(i)), c.tip(a.Name+", round "+itoa(r.Round)+"\n"+report.Rate(v, 3)+"\n"+report.Plural(r.Probes, "probe")))
+				d.Mark(shape(i), x.At(v), at+thick+5, 2.4, svg.Class("dot hover "+series(i)),
+					c.tip(a.Name+", round "+itoa(r.Round)+"\n"+report.Rate(v, 3)+"\n"+report.Plural(r.Probes, "probe")))
 			}
 		}
 	}

@@ -16,7 +16,8 @@ func TestCapacitiesWereChecked(t *testing.T) {
 	if err := html.Write(&page, resulttest.Capacity()); err != nil {
 		t.Fatal(err)
 	}
-	if text := page.String(); strings.Contains(text, "Nothing was measured") || !strings.Contains(text, "Each probe was checked when it was made.") {
+	if text := page.String(); strings.Contains(text, "Nothing was measured") ||
+		!strings.Contains(text, "Each probe was checked when it was made.") {
 		t.Error("the page does not say that the probes were checked")
 	}
 }

@@ -16,7 +16,8 @@ import (
 func (s *sheet) curve(i int) *figure {
 	c := &s.a.Curves[i]
 	f := &figure{ID: fmt.Sprintf("curve-%d", i+1), Title: "p50 and p99 over offered rate: " + c.Operation}
-	f.Caption = "Solid: p99; dashed: p50; bands: 95 % intervals. Ring: the knee, where most is done for the time it takes. Shaded: rates that an arm does not keep up with; there, times grow as long as a slice lasts."
+	f.Caption = "Solid: p99; dashed: p50; bands: 95 % intervals. Ring: the knee, where most is done for the time it " +
+		"takes. Shaded: rates that an arm does not keep up with; there, times grow as long as a slice lasts."
 	plot := curvePlot{curve: c, limits: s.limits(), tip: s.tip}
 	if s.a.Capacity != nil {
 		plot.capacities = s.a.Capacity.Arms
@@ -86,9 +87,13 @@ func perSecond(rate float64) string { return report.Significant(rate, 3) + "/s" 
 
 func (s *sheet) curveTable(f *figure, c *claim.Curve, i int) {
 	f.Head = []string{
-		"arm", "offered", "answered /s", "95 % CI", "p50", "95 % CI", "p99", "95 % CI", "server CPU/req", "cores", "", "",
+		"arm", "offered", "answered /s", "95 % CI", "p50", "95 % CI", "p99", "95 % CI", "server CPU/req", "cores",
+		"", "",
 	}
-	raw := [][]string{{"arm", "offered", "achieved", "achieved_low", "achieved_high", "p50_ns", "p50_low", "p50_high", "p99_ns", "p99_low", "p99_high", "overloaded", "at_least", "failed_share", "refused"}}
+	raw := [][]string{{
+		"arm", "offered", "achieved", "achieved_low", "achieved_high", "p50_ns", "p50_low", "p50_high",
+		"p99_ns", "p99_low", "p99_high", "overloaded", "at_least", "failed_share", "refused",
+	}}
 	for a, arm := range c.Arms {
 		table := s.table(nil, report.CurveTable(c, a))
 		for k, p := range arm.Points {
@@ -110,7 +115,8 @@ func (s *sheet) curveTable(f *figure, c *claim.Curve, i int) {
 				d  metric.Dimension
 				e  claim.Estimate
 			}{{"achieved", metric.Frequency, p.Achieved}, {"p50", metric.Time, p.P50}, {"p99", metric.Time, p.P99}} {
-				v := s.curveCell(fmt.Sprintf("curve/%d/%d/%d/%s", i, a, k, one.id), arm.Name+" at "+perSecond(c.Levels[k].Offered)+" · "+one.id, one.d, one.e)
+				v := s.curveCell(fmt.Sprintf("curve/%d/%d/%d/%s", i, a, k, one.id),
+					arm.Name+" at "+perSecond(c.Levels[k].Offered)+" · "+one.id, one.d, one.e)
 				if one.e.Known {
 					v.Text = from[at+1].Text
 				}
@@ -234,7 +240,8 @@ func (c *curvePlot) axes(d *svg.Drawing, p panel, labelled bool) (x, y svg.Scale
 			d.Text(p.left-8, y.At(t)+4, smallSize, svg.End, timeLabel(t), svg.Class("muted"))
 		}
 	}
-	for _, t := range svg.Spaced(x.Ticks(6), x.At, func(v float64) string { return report.Significant(v, 3) }, smallSize, p.left-4, p.right+6) {
+	for _, t := range svg.Spaced(x.Ticks(6), x.At, func(v float64) string { return report.Significant(v, 3) },
+		smallSize, p.left-4, p.right+6) {
 		d.Line(t.At, p.bottom, t.At, p.bottom+4, svg.Class("grid"))
 		d.Text(t.At, p.bottom+17, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 	}
@@ -279,7 +286,8 @@ func (c *curvePlot) arm(d *svg.Drawing, a int, x, y svg.Scale, p panel) {
 			at := x.At(c.curve.Levels[k].Offered)
 			line = append(line, svg.Point{X: at, Y: y.At(e.Value)})
 			if e.Interval() {
-				low, high = append(low, svg.Point{X: at, Y: y.At(e.Low)}), append(high, svg.Point{X: at, Y: y.At(e.High)})
+				low, high = append(low, svg.Point{X: at, Y: y.At(e.Low)}),
+					append(high, svg.Point{X: at, Y: y.At(e.High)})
 			}
 		}
 		flush()
@@ -292,15 +300,18 @@ func (c *curvePlot) arm(d *svg.Drawing, a int, x, y svg.Scale, p panel) {
 			if one.name == "p99" && arm.Knee.Known && arm.Knee.Level == k {
 				d.Mark(0, at, y.At(e.Value), 8, svg.Class("ring "+series(a)))
 			}
-			tip := fmt.Sprintf("%s at %s offered\n%s %s %s\nanswered %s\n%s", arm.Name, perSecond(c.curve.Levels[k].Offered), one.name,
-				report.With(e, report.UnitFor(metric.Time, e.Value)), estimateInterval(metric.Time, e), report.With(point.Achieved, report.UnitFor(metric.Frequency, 1)), report.Plural(e.Rounds, "round"))
+			tip := fmt.Sprintf("%s at %s offered\n%s %s %s\nanswered %s\n%s", arm.Name,
+				perSecond(c.curve.Levels[k].Offered), one.name,
+				report.With(e, report.UnitFor(metric.Time, e.Value)), estimateInterval(metric.Time, e),
+				report.With(point.Achieved, report.UnitFor(metric.Frequency, 1)), report.Plural(e.Rounds, "round"))
 			d.Mark(shape(a), at, y.At(e.Value), 3.2, svg.Class("dot hover "+series(a)), c.tip(tip))
 		}
 	}
 	if a < len(c.capacities) && c.capacities[a].Rate.Known && len(c.limits) > 0 {
 		e, at := c.capacities[a].Rate, y.At(float64(c.limits[len(c.limits)-1].Limit))
 		d.Line(x.At(e.Low), at, x.At(e.High), at, svg.Class("whisker "+series(a)))
-		d.Mark(2, x.At(e.Value), at, 5, svg.Class("dot hover "+series(a)), c.tip(arm.Name+"\ncapacity "+perSecond(e.Value)+" "+estimateInterval(metric.Frequency, e)))
+		d.Mark(2, x.At(e.Value), at, 5, svg.Class("dot hover "+series(a)),
+			c.tip(arm.Name+"\ncapacity "+perSecond(e.Value)+" "+estimateInterval(metric.Frequency, e)))
 	}
 	d.End()
 }

@@ -20,7 +20,10 @@ func TestDecisions(t *testing.T) {
 	t.Parallel()
 	r := resulttest.FourWays(12)
 	r.Arms[0].Name = `<b>log-grpc</b>`
-	outages := []report.Outage{{Path: "log-grpc", Fault: "logger-down=10s", Rate: 200, Limit: time.Second, Due: 9, Accepted: 9, Handover: &result.Handover{}, Database: "SQLite 3.54.1"}}
+	outages := []report.Outage{{
+		Path: "log-grpc", Fault: "logger-down=10s", Rate: 200, Limit: time.Second, Due: 9,
+		Accepted: 9, Handover: &result.Handover{}, Database: "SQLite 3.54.1",
+	}}
 	var page bytes.Buffer
 	if err := html.WriteWithOutages(&page, r, outages); err != nil {
 		t.Fatal(err)
@@ -31,7 +34,8 @@ func TestDecisions(t *testing.T) {
 		t.Fatal("no section of when to use which")
 	}
 	plain := func(text string) string {
-		return strings.Join(strings.Fields(strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2011", "-").Replace(text)), " ")
+		return strings.Join(strings.Fields(strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2011",
+			"-").Replace(text)), " ")
 	}
 	section := plain(all[at].text)
 	a := analyse.Result(r)
@@ -61,7 +65,8 @@ func TestDecisions(t *testing.T) {
 		t.Errorf("only %d texts looked at", told)
 	}
 	page.Reset()
-	if err := html.Write(&page, resulttest.Closed()); err != nil || bytes.Contains(page.Bytes(), []byte(`id="decisions"`)) {
+	if err := html.Write(&page, resulttest.Closed()); err != nil ||
+		bytes.Contains(page.Bytes(), []byte(`id="decisions"`)) {
 		t.Errorf("a result of another kind tells when to use which (%v)", err)
 	}
 }

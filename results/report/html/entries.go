@@ -35,9 +35,18 @@ func stages(l *claim.LoadAnalysis) []stage {
 		}
 	}
 	return []stage{
-		{"accepted", func(t *result.Trial) *stat.Histogram { return t.Response }, [4]string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999}},
-		{"confirmed", followed(func(f *result.Followed) *stat.Histogram { return f.ConfirmedAfter }), [4]string{plan.ConfirmedP50, "", plan.ConfirmedP99, ""}},
-		{"stored", followed(func(f *result.Followed) *stat.Histogram { return f.StoredAfter }), [4]string{plan.StoredP50, plan.StoredP90, plan.StoredP99, plan.StoredP999}},
+		{
+			"accepted", func(t *result.Trial) *stat.Histogram { return t.Response },
+			[4]string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999},
+		},
+		{
+			"confirmed", followed(func(f *result.Followed) *stat.Histogram { return f.ConfirmedAfter }),
+			[4]string{plan.ConfirmedP50, "", plan.ConfirmedP99, ""},
+		},
+		{
+			"stored", followed(func(f *result.Followed) *stat.Histogram { return f.StoredAfter }),
+			[4]string{plan.StoredP50, plan.StoredP90, plan.StoredP99, plan.StoredP999},
+		},
 	}
 }
 
@@ -77,10 +86,13 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("stages-%d", l.Load+1), Title: "Accepted, confirmed and stored, by percentile"}
-	f.Caption = "From when an entry was due, on the same axes for all arms, with the interval from leaving out each round. Grey: fewer than 100 entries lie beyond. Where a call returns once its entry is stored, stored comes first: the reply has yet to travel."
+	f.Caption = "From when an entry was due, on the same axes for all arms, with the interval from leaving out each " +
+		"round. Grey: fewer than 100 entries lie beyond. Where a call returns once its entry is stored, stored comes " +
+		"first: the reply has yet to travel."
 	if l.Scenario != "" {
 		f.Title = "Accepted, acknowledged and delivered, by percentile"
-		f.Caption = "From when a message was due, on the same axes for all arms, with the interval from leaving out each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it."
+		f.Caption = "From when a message was due, on the same axes for all arms, with the interval from leaving out " +
+			"each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it."
 	}
 	sp := stagePlot{name: s.r.ArmName, lines: &spectrum{id: f.ID}, stages: stages(l)}
 	var all []staged
@@ -154,7 +166,11 @@ func (s *sheet) stageTable(l *claim.LoadAnalysis, f *figure, all []staged) {
 			}
 			f.Rows = append(f.Rows, row)
 			for _, p := range one.lines[i] {
-				raw = append(raw, []string{l.Arms[one.arm].Name, st.name, exact(roundTo(p.q, 1e7)), exact(roundTo(p.v, 1)), exact(roundTo(p.low, 1)), exact(roundTo(p.high, 1)), fmt.Sprint(p.earned)})
+				raw = append(raw,
+					[]string{
+						l.Arms[one.arm].Name, st.name, exact(roundTo(p.q, 1e7)), exact(roundTo(p.v, 1)),
+						exact(roundTo(p.low, 1)), exact(roundTo(p.high, 1)), fmt.Sprint(p.earned),
+					})
 			}
 		}
 	}
@@ -199,7 +215,8 @@ func (sp *stagePlot) arm(d *svg.Drawing, one staged, x, y svg.Scale, p panel) {
 		var low, high []svg.Point
 		for _, p := range line {
 			if p.earned {
-				low, high = append(low, svg.Point{X: x.At(p.x()), Y: y.At(p.low)}), append(high, svg.Point{X: x.At(p.x()), Y: y.At(p.high)})
+				low, high = append(low, svg.Point{X: x.At(p.x()), Y: y.At(p.low)}),
+					append(high, svg.Point{X: x.At(p.x()), Y: y.At(p.high)})
 			}
 		}
 		d.Band(low, high, svg.Class("area "+class))
@@ -207,7 +224,8 @@ func (sp *stagePlot) arm(d *svg.Drawing, one staged, x, y svg.Scale, p panel) {
 		d.Path(places(line, x, y, true), false, svg.Class("line "+class))
 		for _, n := range one.marked[i] {
 			if n.e.Known {
-				d.Mark(i, x.At(1/(1-n.metric.Quantile)), y.At(n.e.Value), 3, append([]svg.Attr{svg.Class("dot hover " + class)}, n.attrs()...)...)
+				d.Mark(i, x.At(1/(1-n.metric.Quantile)), y.At(n.e.Value), 3,
+					append([]svg.Attr{svg.Class("dot hover " + class)}, n.attrs()...)...)
 			}
 		}
 		last := line[len(line)-1]
@@ -215,7 +233,11 @@ func (sp *stagePlot) arm(d *svg.Drawing, one staged, x, y svg.Scale, p panel) {
 	}
 	spread(ends, p.top+4, p.bottom-2)
 	for _, e := range ends {
-		d.Path([]svg.Point{{X: e.from.X + 2, Y: e.from.Y}, {X: max(p.right, e.from.X+2), Y: e.from.Y}, {X: p.right + 8, Y: e.at}}, false, svg.Class("leader "+e.class))
+		d.Path([]svg.Point{
+			{X: e.from.X + 2, Y: e.from.Y},
+			{X: max(p.right, e.from.X+2), Y: e.from.Y},
+			{X: p.right + 8, Y: e.at},
+		}, false, svg.Class("leader "+e.class))
 		d.Text(p.right+11, e.at+4, smallSize, svg.Start, e.name, svg.Class("named "+e.class))
 	}
 }

@@ -50,10 +50,14 @@ func TestPipelineIsToldWhole(t *testing.T) {
 		return got
 	}
 	entries := rows("entries")
-	if want := []string{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}; !slices.Equal(entries[0], want) || len(entries) != 4 {
+	if want := []string{
+		"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated",
+		"reordered",
+	}; !slices.Equal(entries[0], want) || len(entries) != 4 {
 		t.Fatalf("the account is %q", entries)
 	}
-	if lost := entries[3]; lost[0] != "log-rabbit-published" || lost[3] != "0" || !slices.Equal(lost[5:], []string{"1", "0", "0"}) {
+	if lost := entries[3]; lost[0] != "log-rabbit-published" || lost[3] != "0" ||
+		!slices.Equal(lost[5:], []string{"1", "0", "0"}) {
 		t.Errorf("the arm that lost one is told as %q", lost)
 	}
 	told := func(rows [][]string, column int) (all []string) {
@@ -64,11 +68,16 @@ func TestPipelineIsToldWhole(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := told(rows("stages"), 1), []string{"log-grpc accepted", "log-grpc confirmed", "log-grpc stored", "log-rabbit accepted", "log-rabbit confirmed", "log-rabbit stored"}; !slices.Equal(got, want) {
+	if got, want := told(rows("stages"), 1),
+		[]string{
+			"log-grpc accepted", "log-grpc confirmed", "log-grpc stored", "log-rabbit accepted",
+			"log-rabbit confirmed", "log-rabbit stored",
+		}; !slices.Equal(got, want) {
 		t.Errorf("times are of %q, want %q", got, want)
 	}
 	if got, want := told(rows("processes"), 1), []string{
-		"log-grpc gateway", "log-grpc logger", "log-grpc driver", "log-rabbit gateway", "log-rabbit broker", "log-rabbit listener", "log-rabbit logger", "log-rabbit database", "log-rabbit driver",
+		"log-grpc gateway", "log-grpc logger", "log-grpc driver", "log-rabbit gateway", "log-rabbit broker",
+		"log-rabbit listener", "log-rabbit logger", "log-rabbit database", "log-rabbit driver",
 	}; !slices.Equal(got, want) {
 		t.Errorf("processes are %q, want %q", got, want)
 	}
@@ -134,7 +143,10 @@ func TestPipelineOnThePhone(t *testing.T) {
 			var bad []string
 			p.Do(
 				chromedp.EmulateViewport(width, 900),
-				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{
+					Name:  "prefers-color-scheme",
+					Value: scheme,
+				}}),
 				chromedp.Evaluate(unfold(true), nil), chromedp.Evaluate(check, &s), chromedp.Evaluate(contrasts, &bad),
 			)
 			where := fmt.Sprintf("%d px, %s", width, scheme)

@@ -32,8 +32,10 @@ func (s *sheet) factors() []*figure {
 			m := kinds.MustMetric(x.Metric)
 			what := &figure{
 				ID: fmt.Sprintf("effects-%d", l.Load+1), Title: "What each factor does to " + m.Title + ": " + name,
-				Caption: fmt.Sprintf("All other factors the same, and on average over their levels. Main effects and interactions "+
-					"of two account for %s of the variation between the arms.%s", report.Percent(x.Explained), logarithmic),
+				Caption: fmt.Sprintf("All other factors the same, and on average over their levels. Main effects and "+
+					"interactions "+
+					"of two account for %s of the variation between the arms.%s", report.Percent(x.Explained),
+					logarithmic),
 				Notes: l.Notes,
 			}
 			for _, left := range x.Left {
@@ -41,7 +43,8 @@ func (s *sheet) factors() []*figure {
 			}
 			with := &figure{
 				ID: fmt.Sprintf("interactions-%d", l.Load+1), Title: "Which factors act together: " + name,
-				Caption: "How many times more the first factor's step does where the second has its other level. 0 % is: they do " +
+				Caption: "How many times more the first factor's step does where the second has its other level. 0 % " +
+					"is: they do " +
 					"not act together." + logarithmic,
 			}
 			all = append(all, s.factorPlot(what, m, report.EffectTable(e, m, x), x.Effects, "step"),
@@ -148,7 +151,8 @@ func (s *sheet) shares(m metric.Metric, l explain.LoadExplanation, x *explain.Me
 			title += ", " + at.Where
 		}
 		f := &figure{ID: fmt.Sprintf("shares-%d-%d", l.Load+1, i+1), Title: title, Notes: at.Notes}
-		f.Caption = fmt.Sprintf("Of %s, under %s. Shares add up to the whole, in percent of %s's figure; each is an average "+
+		f.Caption = fmt.Sprintf("Of %s, under %s. Shares add up to the whole, in percent of %s's figure; each is an "+
+			"average "+
 			"over the orders in which the factors can be changed.", m.Title, report.LoadName(s.r.Plan, l.Load), from)
 		all = append(all, f)
 		if at.Total == nil {
@@ -218,7 +222,8 @@ func (w waterfall) paint(d *svg.Drawing) {
 	x := svg.Linear(low, high, 20, d.Width()-said-18)
 	sum = 0
 	bottom := 4 + rowHigh*float64(len(w.rows))
-	for _, t := range svg.Spaced(x.Ticks(6), x.At, func(v float64) string { return strings.TrimSuffix(points(v), "") }, smallSize, 0, d.Width()) {
+	for _, t := range svg.Spaced(x.Ticks(6), x.At, func(v float64) string { return strings.TrimSuffix(points(v), "") },
+		smallSize, 0, d.Width()) {
 		d.Line(t.At, 4, t.At, bottom, svg.Class("grid"))
 		d.Text(t.At, bottom+15, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 	}

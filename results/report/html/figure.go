@@ -108,7 +108,8 @@ func dataLink(media, text string) template.URL {
 	link.WriteString("data:" + media + ";charset=utf-8,")
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~,/:;=@+*!$()[]|^{}", c) >= 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
+			strings.IndexByte("-._~,/:;=@+*!$()[]|^{}", c) >= 0:
 			link.WriteByte(c)
 		default:
 			fmt.Fprintf(&link, "%%%02X", c)

@@ -31,7 +31,10 @@ func (s *sheet) verdicts() []verdict {
 		if report.InCurve(s.a, l.Load) || report.Empty(l) && s.a.Capacity != nil {
 			continue
 		}
-		v := verdict{ID: fmt.Sprintf("load-%d", i+1), Load: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Tone: tone(l)}
+		v := verdict{
+			ID: fmt.Sprintf("load-%d", i+1), Load: report.LoadName(s.r.Plan, l.Load),
+			Sentence: report.Sentence(s.r.Plan, l), Tone: tone(l),
+		}
 		m, err := kinds.MetricOf(l, l.Primary)
 		if ns := s.numbers(l, m); err == nil && len(ns) == 1 && ns[0].e.Known {
 			c := ns[0].cell(ns[0].value())
@@ -67,8 +70,12 @@ func tone(l *claim.LoadAnalysis) string {
 func (s *sheet) forest(l *claim.LoadAnalysis, m metric.Metric) *figure {
 	ns := s.numbers(l, m)
 	reference := ns[0]
-	f := &figure{ID: fmt.Sprintf("forest-%d", l.Load+1), Title: fmt.Sprintf("%s against %s", report.Titled(m.Title), l.Arms[0].Name)}
-	f.Caption = fmt.Sprintf("Dot: the difference from %s (%s); bar: its 95 %% interval. Shaded: ±%s, below which no difference is claimed. Left of the line is less.%s",
+	f := &figure{
+		ID:    fmt.Sprintf("forest-%d", l.Load+1),
+		Title: fmt.Sprintf("%s against %s", report.Titled(m.Title), l.Arms[0].Name),
+	}
+	f.Caption = fmt.Sprintf("Dot: the difference from %s (%s); bar: its 95 %% interval. Shaded: ±%s, below which no "+
+		"difference is claimed. Left of the line is less.%s",
 		l.Arms[0].Name, reference.value(), strings.TrimPrefix(report.Margin(report.Practical(s.r)), "±"), logarithmic)
 	forest, ns := s.against(l, m)
 	if forest.empty() {
@@ -80,11 +87,20 @@ func (s *sheet) forest(l *claim.LoadAnalysis, m metric.Metric) *figure {
 	}
 	f.Views = Draw(f.ID, f.Title, strings.Join(desc, "; "), views(false)[:2], forest.paint)
 	f.Head = []string{"place", "arm", m.Short, "95 % CI", "difference", "95 % CI", "verdict", "p, adjusted", "rounds"}
-	raw := [][]string{{"place", "arm", "metric", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p", "p_adjusted", "rounds"}}
+	raw := [][]string{{
+		"place", "arm", "metric", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high",
+		"verdict", "p", "p_adjusted", "rounds",
+	}}
 	for _, n := range append([]number{reference}, ns...) {
 		c := n.cell(n.value())
-		row := []cell{figures(report.Place(l, n.arm)), words(n.state().Name), c, figures(n.interval()), figures(""), figures(""), words(n.verdict()), figures(""), figures(strconv.Itoa(n.e.Rounds))}
-		line := []string{report.Place(l, n.arm), n.state().Name, m.ID, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", "", strconv.Itoa(n.e.Rounds)}
+		row := []cell{
+			figures(report.Place(l, n.arm)), words(n.state().Name), c, figures(n.interval()), figures(""),
+			figures(""), words(n.verdict()), figures(""), figures(strconv.Itoa(n.e.Rounds)),
+		}
+		line := []string{
+			report.Place(l, n.arm), n.state().Name, m.ID, c.V, c.Low, c.High, report.BaseUnit(m.Dimension),
+			c.Ratio, c.RatioLow, c.RatioHigh, "", "", "", strconv.Itoa(n.e.Rounds),
+		}
 		if d := n.d; d != nil {
 			row[4].Text, row[5].Text = report.Change(d), report.Interval(d)
 			line[10] = string(d.Verdict)
@@ -231,7 +247,8 @@ func (f *forest) paint(d *svg.Drawing) {
 			lines := svg.Wrap(n.why, smallSize, right-left-12, 2)
 			d.Rect(left, y+1, right-left, high-2, svg.Class("paper"))
 			for j, line := range lines {
-				d.Text(left+6, y+high/2+4-6.5*float64(len(lines)-1)+13*float64(j), smallSize, svg.Start, line, svg.Class("refused"))
+				d.Text(left+6, y+high/2+4-6.5*float64(len(lines)-1)+13*float64(j), smallSize, svg.Start, line,
+					svg.Class("refused"))
 			}
 			d.Text(right+10, y+high/2+4, smallSize, svg.Start, n.word, svg.Class("word "+n.tone))
 			continue
@@ -255,7 +272,8 @@ func (f *forest) empty() bool {
 
 // axis draws what the rows are over: ticks, the line of no difference, and what is too little to be claimed.
 func (f *forest) axis(d *svg.Drawing, scale svg.Scale, left, right, top, bottom float64) {
-	d.Rect(scale.At(1/(1+f.practical)), top, scale.At(1+f.practical)-scale.At(1/(1+f.practical)), bottom-top, svg.Class("band"))
+	d.Rect(scale.At(1/(1+f.practical)), top, scale.At(1+f.practical)-scale.At(1/(1+f.practical)), bottom-top,
+		svg.Class("band"))
 	for _, t := range ratioTicks(scale, left, right) {
 		d.Line(t.At, top, t.At, bottom, svg.Class("grid"))
 		d.Text(t.At, bottom+15, smallSize, svg.Middle, t.Label, svg.Class("muted"))
@@ -338,7 +356,10 @@ func ratioTicks(scale svg.Scale, from, to float64) []svg.Tick {
 // ratioCandidates are the ratios worth a tick, the most important first.
 func ratioCandidates(scale svg.Scale) []float64 {
 	ratios := []float64{1}
-	for _, p := range []float64{100000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 30, 40, 5, 2, 1, 0.5, 0.2, 0.1, 70, 150, 300, 700, 1500, 3000, 60, 80} {
+	for _, p := range []float64{
+		100000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 30, 40, 5, 2, 1, 0.5, 0.2,
+		0.1, 70, 150, 300, 700, 1500, 3000, 60, 80,
+	} {
 		ratios = append(ratios, 1+p/100)
 		if p < 100 {
 			ratios = append(ratios, 1-p/100)

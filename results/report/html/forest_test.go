@@ -13,7 +13,10 @@ import (
 func TestRefusedPlotHasNoAxis(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"known": true, "refused": false} {
-		r := resulttest.Make(resulttest.Setting{Name: "one", Arms: resulttest.Arms()[:2], Loads: []plan.Load{{InFlight: 1}}, Rounds: 10, Seed: 0x0a15})
+		r := resulttest.Make(resulttest.Setting{
+			Name: "one", Arms: resulttest.Arms()[:2],
+			Loads: []plan.Load{{InFlight: 1}}, Rounds: 10, Seed: 0x0a15,
+		})
 		if name == "refused" {
 			resulttest.Refuse(r)
 		}

@@ -129,8 +129,11 @@ func write(w io.Writer, r *result.Result, a *claim.Analysis, o options) error {
 	s := &sheet{r: r, a: a, shown: a.WithRefused(), tipped: map[string]int{}}
 	p := page{
 		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID, Name: r.Label,
-		Refused: anyRefused(s.shown), ShowRefused: o.refused, Links: o.links, Policy: Policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
-		Absent: report.AbsentNotes(r), First: s.first(), Scenarios: s.scenarios(), Early: report.EarlyLegend(r), Verdicts: s.verdicts(), Decisions: s.decisionTables(o.outages), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
+		Refused: anyRefused(s.shown), ShowRefused: o.refused, Links: o.links, Policy: Policy(),
+		Style: template.CSS(styleText), Script: template.JS(scriptText),
+		Absent: report.AbsentNotes(r), First: s.first(), Scenarios: s.scenarios(), Early: report.EarlyLegend(r),
+		Verdicts: s.verdicts(), Decisions: s.decisionTables(o.outages), Validity: s.validity(), Across: s.across(),
+		Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {
 		p.When = r.Began.UTC().Format("2 January 2006, 15:04 UTC")
@@ -141,7 +144,8 @@ func write(w io.Writer, r *result.Result, a *claim.Analysis, o options) error {
 		one.Figures, one.Undrawn = withPicture(one.Figures)
 		p.Loads = append(p.Loads, one)
 	}
-	p.Charted = len(p.Across)+len(p.Undrawn) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
+	p.Charted = len(p.Across)+len(p.Undrawn) > 0 ||
+		slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
 	functions := template.FuncMap{
 		"toneClass": toneClass, "heading": isHeading, "tied": Tied, "tone": decisionTone, "refusable": refusable,
@@ -168,7 +172,8 @@ func Policy() string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; style-src " + digest(styleText) + "; script-src " + digest(scriptText) + "; img-src data:; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + digest(styleText) + "; script-src " + digest(scriptText) +
+		"; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
 func title(r *result.Result) string {
@@ -233,10 +238,15 @@ func (s *sheet) load(l *claim.LoadAnalysis) load {
 		return p // all of it is in a table, and none of it ranks arms
 	}
 	if s.large() {
-		p.Notes = append(p.Notes, "The charts of each load are left out: with so many arms and loads they would make the page too large to open.")
+		p.Notes = append(p.Notes,
+			"The charts of each load are left out: with so many arms and loads they would make the page too large "+
+				"to open.")
 		return p
 	}
-	for _, f := range []*figure{s.stagePlot(l), s.backlog(l), s.processBars(l), s.spectrum(l), s.rounds(l), s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l)} {
+	for _, f := range []*figure{
+		s.stagePlot(l), s.backlog(l), s.processBars(l), s.spectrum(l), s.rounds(l),
+		s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l),
+	} {
 		if f != nil {
 			p.Figures = append(p.Figures, f)
 		}

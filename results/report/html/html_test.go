@@ -72,7 +72,8 @@ func read(t *testing.T, page []byte) []element {
 // refusedIn reports whether a node is in a value that is struck through.
 func refusedIn(n *parse.Node) bool {
 	for up := range n.Ancestors() {
-		if up.Data == "s" && slices.ContainsFunc(up.Attr, func(a parse.Attribute) bool { return a.Key == "class" && a.Val == "refused-value" }) {
+		if up.Data == "s" && slices.ContainsFunc(up.Attr,
+			func(a parse.Attribute) bool { return a.Key == "class" && a.Val == "refused-value" }) {
 			return true
 		}
 	}
@@ -236,7 +237,8 @@ func numbers(t *testing.T, a *claim.Analysis, all []element) {
 			inTable[key] = true
 			compare(t, a, key, e)
 		}
-		if at, err := strconv.Atoi(e.attrs["data-t"]); err != nil || at < 0 || at >= len(tips) || !strings.Contains(tips[at], "\n") {
+		if at, err := strconv.Atoi(e.attrs["data-t"]); err != nil || at < 0 || at >= len(tips) ||
+			!strings.Contains(tips[at], "\n") {
 			t.Errorf("%s: %s has no hint", e.tag, key)
 		}
 	}
@@ -287,7 +289,8 @@ func compare(t *testing.T, a *claim.Analysis, key string, e element) {
 	} else if rest, ok := strings.CutPrefix(key, "curve/"); ok {
 		var i, arm, level int
 		var what string
-		if _, err := fmt.Sscanf(strings.ReplaceAll(rest, "/", " "), "%d %d %d %s", &i, &arm, &level, &what); err != nil {
+		if _, err := fmt.Sscanf(strings.ReplaceAll(rest, "/", " "), "%d %d %d %s", &i, &arm, &level,
+			&what); err != nil {
 			t.Fatalf("%s: %v", key, err)
 		}
 		p := a.Curves[i].Arms[arm].Points[level]
@@ -305,20 +308,25 @@ func compare(t *testing.T, a *claim.Analysis, key string, e element) {
 		want["data-v"] = strconv.FormatFloat(estimate.Value, 'g', -1, 64)
 	}
 	if estimate.Interval() {
-		want["data-lo"], want["data-hi"] = strconv.FormatFloat(estimate.Low, 'g', -1, 64), strconv.FormatFloat(estimate.High, 'g', -1, 64)
+		want["data-lo"], want["data-hi"] = strconv.FormatFloat(estimate.Low, 'g', -1, 64),
+			strconv.FormatFloat(estimate.High, 'g', -1, 64)
 	}
 	if d != nil && d.Known {
-		want["data-ratio"], want["data-rlo"], want["data-rhi"] = strconv.FormatFloat(d.Ratio, 'g', -1, 64), strconv.FormatFloat(d.Low, 'g', -1, 64), strconv.FormatFloat(d.High, 'g', -1, 64)
+		want["data-ratio"], want["data-rlo"], want["data-rhi"] = strconv.FormatFloat(d.Ratio, 'g', -1, 64),
+			strconv.FormatFloat(d.Low, 'g', -1, 64), strconv.FormatFloat(d.High, 'g', -1, 64)
 	}
 	for _, name := range []string{"data-v", "data-lo", "data-hi", "data-ratio", "data-rlo", "data-rhi", "data-rounds"} {
 		if e.attrs[name] != want[name] {
 			t.Errorf("%s: %s is %q, the analysis has %q", key, name, e.attrs[name], want[name])
 		}
 	}
-	if shown := strings.TrimSpace(e.text); !estimate.Known && (d == nil || !d.Known) && strings.ContainsAny(strings.TrimPrefix(shown, report.Absent), "0123456789") && !strings.Contains(shown, "not measured") {
+	if shown := strings.TrimSpace(e.text); !estimate.Known && (d == nil || !d.Known) &&
+		strings.ContainsAny(strings.TrimPrefix(shown, report.Absent), "0123456789") &&
+		!strings.Contains(shown, "not measured") {
 		t.Errorf("%s is refused, and the page shows %q", key, shown)
 	}
-	if e.struck != "" && (estimate.Refused == nil || !strings.Contains(plain(e.struck), "refused: "+estimate.Refused.Why)) {
+	if e.struck != "" && (estimate.Refused == nil ||
+		!strings.Contains(plain(e.struck), "refused: "+estimate.Refused.Why)) {
 		t.Errorf("%s: the page strikes through %q, the analysis has %+v", key, e.struck, estimate)
 	}
 }
@@ -383,7 +391,8 @@ func TestPageIsWhole(t *testing.T) {
 					t.Errorf("%s: %s has %s, which the policy forbids", name, e.tag, attr)
 				}
 			}
-			if e.tag == "meta" && e.attrs["http-equiv"] == "Content-Security-Policy" && !strings.HasPrefix(e.attrs["content"], "default-src 'none'; style-src 'sha256-") {
+			if e.tag == "meta" && e.attrs["http-equiv"] == "Content-Security-Policy" &&
+				!strings.HasPrefix(e.attrs["content"], "default-src 'none'; style-src 'sha256-") {
 				t.Errorf("%s: the policy is %q", name, e.attrs["content"])
 			}
 			if e.tag == "svg" && e.attrs["role"] == "img" {
@@ -394,7 +403,8 @@ func TestPageIsWhole(t *testing.T) {
 				}
 			}
 		}
-		if regexp.MustCompile(`(?i)(https?:)?//[a-z]`).Match(bytes.ReplaceAll(page, []byte("http://www.w3.org"), nil)) && !strings.Contains(c.r.Command, "//") {
+		if regexp.MustCompile(`(?i)(https?:)?//[a-z]`).Match(bytes.ReplaceAll(page, []byte("http://www.w3.org"),
+			nil)) && !strings.Contains(c.r.Command, "//") {
 			t.Errorf("%s: the page names an address", name)
 		}
 	}
@@ -464,7 +474,8 @@ func TestWritePages(t *testing.T) {
 		t.Skip("no -pages")
 	}
 	for name, c := range rendered() {
-		if err := os.WriteFile(filepath.Join(*folder, strings.ReplaceAll(name, " ", "-")+".html"), c.text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(*folder, strings.ReplaceAll(name, " ", "-")+".html"), c.text,
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,7 +20,8 @@ func TestPageOfManyNumbers(t *testing.T) {
 	s := resulttest.Setting{Name: "many", Rounds: 2, Seed: 5}
 	for i := range 32 {
 		s.Arms = append(s.Arms, resulttest.Arm{
-			Name: fmt.Sprintf("arm-%02d", i), Protocol: "grpc", ServerCPU: 20 * time.Microsecond, ClientCPU: 15 * time.Microsecond, Response: 100 * time.Microsecond,
+			Name: fmt.Sprintf("arm-%02d", i), Protocol: "grpc", ServerCPU: 20 * time.Microsecond,
+			ClientCPU: 15 * time.Microsecond, Response: 100 * time.Microsecond,
 		})
 	}
 	for i := range 8 {

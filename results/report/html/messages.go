@@ -51,9 +51,18 @@ func messageStages() []stage {
 		}
 	}
 	return []stage{
-		{"accepted", of(func(m *result.Messages) *stat.Histogram { return m.AcceptedAfter }), [4]string{plan.AcceptedP50, "", plan.AcceptedP99, ""}},
-		{"acknowledged", func(t *result.Trial) *stat.Histogram { return t.Response }, [4]string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999}},
-		{"delivered", of(func(m *result.Messages) *stat.Histogram { return m.DeliveredAfter }), [4]string{plan.DeliveredP50, plan.DeliveredP90, plan.DeliveredP99, plan.DeliveredP999}},
+		{
+			"accepted", of(func(m *result.Messages) *stat.Histogram { return m.AcceptedAfter }),
+			[4]string{plan.AcceptedP50, "", plan.AcceptedP99, ""},
+		},
+		{
+			"acknowledged", func(t *result.Trial) *stat.Histogram { return t.Response },
+			[4]string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999},
+		},
+		{
+			"delivered", of(func(m *result.Messages) *stat.Histogram { return m.DeliveredAfter }),
+			[4]string{plan.DeliveredP50, plan.DeliveredP90, plan.DeliveredP99, plan.DeliveredP999},
+		},
 	}
 }
 
@@ -87,8 +96,10 @@ func mergedOf(t *result.Trial) int {
 // messagesBacklog makes the words of a backlog those of messages.
 func (s *sheet) messagesBacklog(l *claim.LoadAnalysis, f *figure) {
 	f.Title = "Backlog: acknowledged and not yet delivered"
-	f.Caption = "Messages, over the time since a slice's first send: the line is the middle slice, the band reaches from the least to the most of all."
-	if slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Messages != nil && len(a.Messages.Done) > 0 }) {
+	f.Caption = "Messages, over the time since a slice's first send: the line is the middle slice, the band reaches " +
+		"from the least to the most of all."
+	if slices.ContainsFunc(l.Arms,
+		func(a claim.ArmState) bool { return a.Messages != nil && len(a.Messages.Done) > 0 }) {
 		f.Caption += fmt.Sprintf(" Shaded: from %s until all was as before, median over all slices.", l.Scenario)
 	}
 	f.Caption += " A slice ends at the dashed line: what waits there is read later."

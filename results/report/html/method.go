@@ -23,8 +23,9 @@ type method struct {
 func (s *sheet) method() method {
 	r := s.r
 	m := method{
-		Command: r.Command, Seed: itoa64(r.Plan.Seed), Verify: "wirelab verify " + r.ID, Replay: "wirelab replay " + r.ID,
-		Arms: report.ArmTable(r), Environment: report.EnvironmentBlocks(r),
+		Command: r.Command, Seed: itoa64(r.Plan.Seed), Verify: "wirelab verify " + r.ID,
+		Replay: "wirelab replay " + r.ID,
+		Arms:   report.ArmTable(r), Environment: report.EnvironmentBlocks(r),
 	}
 	m.Versions = len(m.Environment[len(m.Environment)-1].(block.Facts))
 	for _, f := range report.Facts(r, s.a) {

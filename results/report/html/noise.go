@@ -33,23 +33,39 @@ func (s *sheet) noise() *figure {
 		return nil
 	}
 	f := &figure{ID: "noise", Title: "Noise, round by round", Half: true}
-	f.Caption = "Share of all CPUs' time that the hypervisor took, and that other processes used, while each round ran. Above the dashed line times are marked or refused."
+	f.Caption = "Share of all CPUs' time that the hypervisor took, and that other processes used, while each round " +
+		"ran. Above the dashed line times are marked or refused."
 	steal, others := track{name: "hypervisor", class: "s5"}, track{name: "other processes", class: "s1"}
 	raw := [][]string{{"round", "began", "steal", "others", "cpu_pressure", "io_pressure", "throttled_ns"}}
 	for i, round := range s.r.Rounds {
 		n := round.Noise
-		tip := s.tip(fmt.Sprintf("round %d\nhypervisor %s, other processes %s of the CPUs", i+1, report.Percent(n.Steal), report.Percent(n.Others)))
+		tip := s.tip(fmt.Sprintf("round %d\nhypervisor %s, other processes %s of the CPUs", i+1,
+			report.Percent(n.Steal), report.Percent(n.Others)))
 		steal.values, others.values = append(steal.values, n.Steal), append(others.values, n.Others)
 		steal.tips, others.tips = append(steal.tips, tip), append(others.tips, tip)
-		f.Rows = append(f.Rows, []cell{figures(itoa(i + 1)), figures(report.Percent(n.Steal)), figures(report.Percent(n.Others)), figures(report.Percent(max(0, n.CPUPressure))), figures(report.Percent(max(0, n.IOPressure)))})
-		raw = append(raw, []string{itoa(i + 1), round.Began.UTC().Format(time.RFC3339), exact(n.Steal), exact(n.Others), exact(n.CPUPressure), exact(n.IOPressure), fmt.Sprint(int64(n.Throttled))})
+		f.Rows = append(f.Rows,
+			[]cell{
+				figures(itoa(i + 1)), figures(report.Percent(n.Steal)), figures(report.Percent(n.Others)),
+				figures(report.Percent(max(0, n.CPUPressure))), figures(report.Percent(max(0, n.IOPressure))),
+			})
+		raw = append(raw, []string{
+			itoa(i + 1), round.Began.UTC().Format(time.RFC3339), exact(n.Steal), exact(n.Others),
+			exact(n.CPUPressure), exact(n.IOPressure), fmt.Sprint(int64(n.Throttled)),
+		})
 	}
 	f.Head = []string{"round", "hypervisor", "other processes", "waited for CPU", "waited for I/O"}
 	f.data(s.file("noise", nil), raw)
-	f.Legend = []entry{{Glyph: stroke("s5", 0), Name: steal.name, Series: -1}, {Glyph: stroke("s1", 1), Name: others.name, Series: -1}}
+	f.Legend = []entry{
+		{Glyph: stroke("s5", 0), Name: steal.name, Series: -1},
+		{Glyph: stroke("s1", 1), Name: others.name, Series: -1},
+	}
 	worst := result.Worst(s.r.Rounds)
-	st := strip{tracks: []track{steal, others}, limit: 0.1, said: "10 %, marked", label: func(v float64) string { return short(100*v, 3) + " %" }}
-	f.draw(fmt.Sprintf("In the worst round the hypervisor took %s and other processes used %s of the CPUs.", report.Percent(worst.Steal), report.Percent(worst.Others)), st.paint)
+	st := strip{
+		tracks: []track{steal, others}, limit: 0.1, said: "10 %, marked",
+		label: func(v float64) string { return short(100*v, 3) + " %" },
+	}
+	f.draw(fmt.Sprintf("In the worst round the hypervisor took %s and other processes used %s of the CPUs.",
+		report.Percent(worst.Steal), report.Percent(worst.Others)), st.paint)
 	return f
 }
 
@@ -62,15 +78,20 @@ func (s *sheet) lag() *figure {
 		label                func(float64) string
 	}{
 		{
-			result.OnTime50, "Generator lag, round by round", "How late 99 % of calls were made, at most: of all arms the latest.", "limit",
+			result.OnTime50, "Generator lag, round by round",
+			"How late 99 % of calls were made, at most: of all arms the latest.", "limit",
 			func(v float64) string { return report.Duration(time.Duration(v * 1e3)) },
 		},
 		{
-			result.GeneratorCPU, "The generator's CPU, round by round", "No call is late: one is due when it is made, or a stream's reader only waits. Shown is the share of its CPUs that the generator used: of all arms the busiest.", "limit",
+			result.GeneratorCPU, "The generator's CPU, round by round",
+			"No call is late: one is due when it is made, or a stream's reader only waits. Shown is the share of its " +
+				"CPUs that the generator used: of all arms the busiest.", "limit",
 			func(v float64) string { return short(100*v, 3) + " %" },
 		},
 		{
-			result.GeneratorWaits, "The generator's waits for a CPU, round by round", "No call is late: one is due when it is made, or a stream's reader only waits. Shown is the share of the time that the generator was ready to run and waited: of all arms the longest.", "limit",
+			result.GeneratorWaits, "The generator's waits for a CPU, round by round",
+			"No call is late: one is due when it is made, or a stream's reader only waits. Shown is the share of the " +
+				"time that the generator was ready to run and waited: of all arms the longest.", "limit",
 			func(v float64) string { return short(100*v, 3) + " %" },
 		},
 	} {
@@ -83,7 +104,10 @@ func (s *sheet) lag() *figure {
 
 // readings shows a gate's worst reading of each round.
 func (s *sheet) readings(g result.Gate, title, caption, said string, label func(float64) string) *figure {
-	worst := track{name: title, class: "s5", values: make([]float64, len(s.r.Rounds)), tips: make([]svg.Attr, len(s.r.Rounds))}
+	worst := track{
+		name: title, class: "s5", values: make([]float64, len(s.r.Rounds)),
+		tips: make([]svg.Attr, len(s.r.Rounds)),
+	}
 	for i := range worst.values {
 		worst.values[i] = math.NaN()
 	}
@@ -101,7 +125,11 @@ func (s *sheet) readings(g result.Gate, title, caption, said string, label func(
 						continue
 					}
 					found++
-					raw = append(raw, []string{itoa(r.Round), arm.Name, report.LoadName(s.r.Plan, i), exact(r.Value), c.Unit, fmt.Sprint(r.OK)})
+					raw = append(raw,
+						[]string{
+							itoa(r.Round), arm.Name, report.LoadName(s.r.Plan, i), exact(r.Value), c.Unit,
+							fmt.Sprint(r.OK),
+						})
 					if v := worst.values[r.Round-1]; math.IsNaN(v) || r.Value > v {
 						worst.values[r.Round-1] = r.Value
 						where[r.Round-1] = arm.Name + ", " + report.LoadName(s.r.Plan, i)
@@ -207,7 +235,8 @@ func roundAxis(d *svg.Drawing, x svg.Scale, rounds int, y float64) {
 		}
 	}
 	from, _ := x.Ends()
-	for _, t := range svg.Spaced(values, x.At, func(v float64) string { return itoa(int(v)) }, smallSize, x.At(from)-12, d.Width()) {
+	for _, t := range svg.Spaced(values, x.At, func(v float64) string { return itoa(int(v)) }, smallSize, x.At(from)-12,
+		d.Width()) {
 		d.Text(t.At, y+16, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 	}
 	d.Text((x.At(from)+d.Width())/2, y+30, smallSize, svg.Middle, "round, in the order they ran", svg.Class("muted"))

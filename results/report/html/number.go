@@ -35,7 +35,10 @@ func (s *sheet) numbers(l *claim.LoadAnalysis, m metric.Metric) []number {
 	all := make([]number, len(row.Cells))
 	unit := report.RowUnit(m, row)
 	for a, c := range row.Cells {
-		all[a] = number{sheet: s, load: l, name: report.LoadName(s.r.Plan, l.Load), arm: a, metric: m, unit: unit, e: c.Estimate, d: c.Difference}
+		all[a] = number{
+			sheet: s, load: l, name: report.LoadName(s.r.Plan, l.Load), arm: a, metric: m, unit: unit,
+			e: c.Estimate, d: c.Difference,
+		}
 	}
 	return all
 }
@@ -81,7 +84,8 @@ func (n number) gates() string {
 	}
 	text := fmt.Sprintf("all %d checks passed", len(n.state().Checks))
 	if failed := len(n.state().Failed()); failed > 0 {
-		text = fmt.Sprintf("%d of %d checks passed, those that cover it all", len(n.state().Checks)-failed, len(n.state().Checks))
+		text = fmt.Sprintf("%d of %d checks passed, those that cover it all", len(n.state().Checks)-failed,
+			len(n.state().Checks))
 	}
 	if words := report.MarkWords(n.state(), n.metric); len(words) > 0 {
 		text += "; " + strings.Join(words, ", ")
@@ -91,7 +95,8 @@ func (n number) gates() string {
 
 // rounds is from how many rounds the figure is, and of how many calls.
 func (n number) rounds() string {
-	return report.Plural(max(n.e.Rounds, 0), "round") + ", " + phrases.Thousands(n.state().Requests) + map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
+	return report.Plural(max(n.e.Rounds, 0), "round") + ", " + phrases.Thousands(n.state().Requests) +
+		map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
 }
 
 // verdict is the difference in words: "costlier".

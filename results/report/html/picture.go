@@ -53,7 +53,10 @@ func WritePicture(w io.Writer, r *result.Result) error {
 		_, err = w.Write(svg.File(sentence, pictureColours()+pictureStyle, pictureMargin, drawings...))
 		return err
 	}
-	return &wirelab.Error{Code: wirelab.InvalidArgument, Message: "result " + r.ID + " compares nothing that a picture shows; write the page with --format html"}
+	return &wirelab.Error{
+		Code:    wirelab.InvalidArgument,
+		Message: "result " + r.ID + " compares nothing that a picture shows; write the page with --format html",
+	}
 }
 
 var colour = regexp.MustCompile(`(?m)^ +(--\w+): light-dark\((#\w+), (#\w+)\);$`)
@@ -92,7 +95,8 @@ func (s *sheet) pictureHead(sentence string) *svg.Drawing {
 }
 
 func (s *sheet) pictureForest(l *claim.LoadAnalysis, m metric.Metric) *svg.Drawing {
-	caption := fmt.Sprintf("%s, compared with %s. Dot: the difference. Bar: its 95 %% interval.", report.Titled(m.Title), l.Arms[0].Name)
+	caption := fmt.Sprintf("%s, compared with %s. Dot: the difference. Bar: its 95 %% interval.",
+		report.Titled(m.Title), l.Arms[0].Name)
 	d := s.picturePart("caption-1", caption)
 	plot, _ := s.against(l, m)
 	y := lines(d, 12, smallSize, caption, "muted")
@@ -122,7 +126,8 @@ func (s *sheet) pictureCosts(l *claim.LoadAnalysis) []*svg.Drawing {
 		return nil
 	}
 	head := s.picturePart("caption-2", "CPU time of one request: server + client")
-	head.Text(0, 12, smallSize, svg.Start, "CPU time of one request: server (left) + client (right)", svg.Class("muted"))
+	head.Text(0, 12, smallSize, svg.Start, "CPU time of one request: server (left) + client (right)",
+		svg.Class("muted"))
 	head.Tall(18)
 	bars := s.picturePart("costs", "CPU time of one request")
 	c.paint(bars)
@@ -141,7 +146,8 @@ func (s *sheet) pictureFoot(l *claim.LoadAnalysis) *svg.Drawing {
 		}
 		rounds = max(rounds, l.Arms[a].Rounds)
 	}
-	text := fmt.Sprintf("%s; %s; %s calls, every reply checked%s. Result %s. Absolute figures are those of one machine.",
+	text := fmt.Sprintf("%s; %s; %s calls, every reply checked%s. Result %s. Absolute figures are those of one "+
+		"machine.",
 		report.LoadName(s.r.Plan, l.Load), report.Plural(rounds, "round"), phrases.Thousands(replies), told, s.r.ID)
 	d.Tall(lines(d, 16, smallSize, text, "muted") - 10)
 	return d

@@ -20,14 +20,19 @@ import (
 // says what the page says: the short answer, each difference and its verdict.
 func TestPicture(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "open": resulttest.Open(), "streams": resulttest.Streams(), "messages": resulttest.Messages()} {
+	for name, r := range map[string]*result.Result{
+		"closed": resulttest.Closed(), "open": resulttest.Open(),
+		"streams": resulttest.Streams(), "messages": resulttest.Messages(),
+	} {
 		var picture bytes.Buffer
 		if err := html.WritePicture(&picture, r); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		text := picture.String()
-		if picture.Len() > 100_000 || !strings.HasPrefix(text, "<svg xmlns=") || strings.Count(text, "http") > strings.Count(text, "http1")+strings.Count(text, "http3")+strings.Count(text, "http2")+1 {
+		if picture.Len() > 100_000 || !strings.HasPrefix(text, "<svg xmlns=") ||
+			strings.Count(text, "http") > strings.Count(text, "http1")+strings.Count(text, "http3")+strings.Count(text,
+				"http2")+1 {
 			t.Errorf("%s: a picture of %d bytes that loads something or is none:\n%.300s", name, picture.Len(), text)
 		}
 		var words strings.Builder
@@ -64,9 +69,13 @@ func TestPicture(t *testing.T) {
 // What compares nothing has no picture, and the error says what to do.
 func TestNoPicture(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]*result.Result{"one arm": resulttest.OneArm(), "capacity": resulttest.Capacity(), "nothing": {Plan: plan.Plan{}}} {
+	for name, r := range map[string]*result.Result{
+		"one arm": resulttest.OneArm(), "capacity": resulttest.Capacity(),
+		"nothing": {Plan: plan.Plan{}},
+	} {
 		var picture bytes.Buffer
-		if err := html.WritePicture(&picture, r); err == nil || !strings.Contains(err.Error(), "--format html") || picture.Len() > 0 {
+		if err := html.WritePicture(&picture, r); err == nil || !strings.Contains(err.Error(), "--format html") ||
+			picture.Len() > 0 {
 			t.Errorf("%s: %v, and %d bytes", name, err, picture.Len())
 		}
 	}

@@ -15,7 +15,10 @@ func (s *sheet) processBars(l *claim.LoadAnalysis) *figure {
 	if p == nil {
 		return nil
 	}
-	f := &figure{ID: fmt.Sprintf("process-bars-%d", l.Load+1), Title: "CPU time per entry, by process", Caption: report.ProcessCaption}
+	f := &figure{
+		ID: fmt.Sprintf("process-bars-%d", l.Load+1), Title: "CPU time per entry, by process",
+		Caption: report.ProcessCaption,
+	}
 	f.tabled(s.table(l, report.ProcessTable(l)))
 	c := processChart{p: p}
 	var desc []string

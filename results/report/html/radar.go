@@ -52,8 +52,10 @@ func newAxis(name string, numbers []number) (axis, bool) {
 func (s *sheet) radar(l *claim.LoadAnalysis) *figure {
 	var axes []axis
 	for _, id := range []string{
-		plan.ServerCPU, plan.ClientCPU, plan.WireSent, plan.WireReceived, plan.ServerAllocations, plan.ClientAllocations, plan.ResponseP50, plan.ResponseP99,
-		plan.EventServerCPU, plan.EventClientCPU, plan.EventWireReceived, plan.EventServerAllocations, plan.EventClientAllocations, plan.DeliveryP50, plan.DeliveryP99,
+		plan.ServerCPU, plan.ClientCPU, plan.WireSent, plan.WireReceived, plan.ServerAllocations,
+		plan.ClientAllocations, plan.ResponseP50, plan.ResponseP99,
+		plan.EventServerCPU, plan.EventClientCPU, plan.EventWireReceived, plan.EventServerAllocations,
+		plan.EventClientAllocations, plan.DeliveryP50, plan.DeliveryP99,
 	} {
 		m, err := kinds.MetricOf(l, id)
 		if err != nil || l.Row(id) == nil {
@@ -94,7 +96,9 @@ func (s *sheet) profileOf(id, title string, axes []axis, l *claim.LoadAnalysis, 
 		return nil
 	}
 	f := &figure{ID: id, Title: title, Half: of == nil}
-	f.Caption = "Each axis is scaled to its best arm, which is at the rim; half way in is twice the cost. The band is the interval. The area means nothing: it depends on the order of the axes."
+	f.Caption = "Each axis is scaled to its best arm, which is at the rim; half way in is twice the cost. The " +
+		"band is " +
+		"the interval. The area means nothing: it depends on the order of the axes."
 	arms, refused := shown(axes[0].numbers[0].load, func(a int) (bool, string) {
 		for _, x := range axes {
 			if n := x.numbers[a]; !n.e.Known || n.e.Value <= 0 {
@@ -164,7 +168,8 @@ func (p profile) describe() string {
 				worst, where = v, x.name
 			}
 		}
-		all = append(all, fmt.Sprintf("%s: furthest from the best in %s, %s of it", p.name(a), where, report.Significant(worst, 2)))
+		all = append(all, fmt.Sprintf("%s: furthest from the best in %s, %s of it", p.name(a), where,
+			report.Significant(worst, 2)))
 	}
 	return strings.Join(all, "; ")
 }
@@ -216,7 +221,8 @@ func (p profile) panels(d *svg.Drawing) {
 		p.frame(d, x, y, radius)
 		for k := range p.axes {
 			angle := p.angle(k)
-			d.Text(x+(radius+9)*math.Sin(angle), y-(radius+9)*math.Cos(angle)+4, smallSize, svg.Middle, itoa(k+1), svg.Class("muted"))
+			d.Text(x+(radius+9)*math.Sin(angle), y-(radius+9)*math.Cos(angle)+4, smallSize, svg.Middle, itoa(k+1),
+				svg.Class("muted"))
 		}
 		p.arm(d, a, x, y, radius)
 	}
@@ -265,7 +271,8 @@ func (p profile) arm(d *svg.Drawing, arm int, x, y, radius float64) {
 	d.Ring(far, near, svg.Class("area "+series(arm)))
 	d.Path(line, true, svg.Class("line "+series(arm)+dashed(arm)))
 	for i, a := range p.axes {
-		d.Mark(shape(arm), line[i].X, line[i].Y, 3, append([]svg.Attr{svg.Class("dot hover " + series(arm))}, a.numbers[arm].attrs()...)...)
+		d.Mark(shape(arm), line[i].X, line[i].Y, 3,
+			append([]svg.Attr{svg.Class("dot hover " + series(arm))}, a.numbers[arm].attrs()...)...)
 	}
 	d.End()
 }

@@ -33,7 +33,8 @@ func refusable(text, instead, why string) template.HTML {
 		said += ": " + why
 	}
 	escape := template.HTMLEscapeString
-	return template.HTML(`<span class="instead">` + escape(instead) + `</span><s class="refused-value" tabindex="0" title="` + escape(said) + `">` +
+	return template.HTML(`<span class="instead">` + escape(instead) +
+		`</span><s class="refused-value" tabindex="0" title="` + escape(said) + `">` +
 		escape(Tied(value)) + `<span class="unseen"> (` + escape(said) + `)</span></s>`)
 }
 
@@ -46,13 +47,15 @@ func anyRefused(a *claim.Analysis) bool {
 	}
 	for _, c := range a.Curves {
 		for _, arm := range c.Arms {
-			if slices.ContainsFunc(arm.Points, func(p claim.Point) bool { return p.P50.Refused != nil || p.Achieved.Refused != nil }) {
+			if slices.ContainsFunc(arm.Points,
+				func(p claim.Point) bool { return p.P50.Refused != nil || p.Achieved.Refused != nil }) {
 				return true
 			}
 		}
 	}
 	return a.Capacity != nil && (len(report.RefusedProbes(a.Capacity)) > 0 ||
-		slices.ContainsFunc(a.Capacity.Arms, func(c claim.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
+		slices.ContainsFunc(a.Capacity.Arms,
+			func(c claim.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
 }
 
 // refusedWays are the ways of a decision that have a refused figure, in words.

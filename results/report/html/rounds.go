@@ -55,7 +55,8 @@ func (s *sheet) roundsOf(l *claim.LoadAnalysis, m metric.Metric, arm int) []pair
 		}
 		p := paired{round: n + 1, ratio: y / x, clean: len(spoiled[n+1]) == 0}
 		tip := fmt.Sprintf("%s, round %d: %s\nslices at places %s of the round\nhypervisor %s, others %s of the CPUs",
-			l.Arms[arm].Name, n+1, percentChange(p.ratio), orders(b.Order), report.Percent(s.r.Rounds[n].Noise.Steal), report.Percent(s.r.Rounds[n].Noise.Others))
+			l.Arms[arm].Name, n+1, percentChange(p.ratio), orders(b.Order), report.Percent(s.r.Rounds[n].Noise.Steal),
+			report.Percent(s.r.Rounds[n].Noise.Others))
 		if !p.clean {
 			tip += "\nin this round alone failed: " + strings.Join(unique(spoiled[n+1]), ", ")
 		}
@@ -101,8 +102,13 @@ func (s *sheet) rounds(l *claim.LoadAnalysis) *figure {
 		return nil
 	}
 	ns := s.numbers(l, m)
-	f := &figure{ID: fmt.Sprintf("rounds-%d", l.Load+1), Title: "Round by round: " + m.Title + " against " + l.Arms[0].Name}
-	f.Caption = "Each dot is one round's paired difference, in the order they ran; the band is the interval of all. A slope would be drift; hollow dots are rounds in which a check failed by itself."
+	f := &figure{
+		ID:    fmt.Sprintf("rounds-%d", l.Load+1),
+		Title: "Round by round: " + m.Title + " against " + l.Arms[0].Name,
+	}
+	f.Caption = "Each dot is one round's paired difference, in the order they ran; the band is the interval of " +
+		"all. A " +
+		"slope would be drift; hollow dots are rounds in which a check failed by itself."
 	rp := roundPlot{practical: report.Practical(s.r), rounds: len(s.r.Rounds), name: s.r.ArmName}
 	raw := [][]string{{"round", "arm", "ratio", "clean", "seed"}}
 	f.Head = []string{"arm", "rounds", "smallest", "largest", "all rounds", "95 % CI", "verdict"}
@@ -116,21 +122,29 @@ func (s *sheet) rounds(l *claim.LoadAnalysis) *figure {
 		low, high := math.Inf(1), 0.0
 		for _, p := range points {
 			low, high = min(low, p.ratio), max(high, p.ratio)
-			raw = append(raw, []string{itoa(p.round), l.Arms[a].Name, exact(p.ratio), fmt.Sprint(p.clean), fmt.Sprint(s.r.Plan.Seed)})
+			raw = append(raw, []string{
+				itoa(p.round), l.Arms[a].Name, exact(p.ratio), fmt.Sprint(p.clean),
+				fmt.Sprint(s.r.Plan.Seed),
+			})
 		}
 		if len(points) == 0 {
 			continue
 		}
 		rp.arms = append(rp.arms, armRounds{n: n, points: points})
 		c := n.cell(report.Change(n.d))
-		f.Rows = append(f.Rows, []cell{words(l.Arms[a].Name), figures(itoa(len(points))), figures(percentChange(low)), figures(percentChange(high)), c, figures(report.Interval(n.d)), words(n.verdict())})
+		f.Rows = append(f.Rows,
+			[]cell{
+				words(l.Arms[a].Name), figures(itoa(len(points))), figures(percentChange(low)),
+				figures(percentChange(high)), c, figures(report.Interval(n.d)), words(n.verdict()),
+			})
 	}
 	if len(rp.arms) == 0 {
 		return nil
 	}
 	rp.scan()
 	f.data(s.file("rounds", l), raw)
-	f.draw(fmt.Sprintf("Paired differences of %s in %s, one panel for each arm.", report.Plural(len(rp.arms), "arm"), report.Plural(rp.rounds, "round")), rp.paint)
+	f.draw(fmt.Sprintf("Paired differences of %s in %s, one panel for each arm.", report.Plural(len(rp.arms), "arm"),
+		report.Plural(rp.rounds, "round")), rp.paint)
 	return f
 }
 
@@ -180,8 +194,10 @@ func (rp *roundPlot) paint(d *svg.Drawing) {
 func (rp *roundPlot) panel(d *svg.Drawing, p panel, one armRounds, labelled bool) {
 	x := svg.Linear(1, float64(max(rp.rounds, 2)), p.left+8, p.right-8)
 	y := svg.Log(rp.low, rp.high, p.bottom, p.top)
-	d.Rect(p.left, y.At(1+rp.practical), p.right-p.left, y.At(1/(1+rp.practical))-y.At(1+rp.practical), svg.Class("band"))
-	d.Rect(p.left, y.At(one.n.d.High), p.right-p.left, max(1, y.At(one.n.d.Low)-y.At(one.n.d.High)), svg.Class("area s"+itoa(one.n.arm%colours)))
+	d.Rect(p.left, y.At(1+rp.practical), p.right-p.left, y.At(1/(1+rp.practical))-y.At(1+rp.practical),
+		svg.Class("band"))
+	d.Rect(p.left, y.At(one.n.d.High), p.right-p.left, max(1, y.At(one.n.d.Low)-y.At(one.n.d.High)),
+		svg.Class("area s"+itoa(one.n.arm%colours)))
 	for _, t := range verticalTicks(y) {
 		d.Line(p.left, t.At, p.right, t.At, svg.Class("grid"))
 		if labelled {
@@ -198,7 +214,8 @@ func (rp *roundPlot) panel(d *svg.Drawing, p panel, one armRounds, labelled bool
 		d.Mark(shape(one.n.arm), x.At(float64(pt.round)), y.At(pt.ratio), 2.8, svg.Class(class), pt.tip)
 	}
 	d.End()
-	for _, t := range svg.Spaced([]float64{1, float64(rp.rounds)}, x.At, func(v float64) string { return itoa(int(v)) }, smallSize, p.left-8, p.right+8) {
+	for _, t := range svg.Spaced([]float64{1, float64(rp.rounds)}, x.At, func(v float64) string { return itoa(int(v)) },
+		smallSize, p.left-8, p.right+8) {
 		d.Text(t.At, p.bottom+14, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 	}
 	d.Text((p.left+p.right)/2, p.bottom+14, smallSize, svg.Middle, "round", svg.Class("muted"))

@@ -130,14 +130,17 @@ func (s *sheet) spectrum(l *claim.LoadAnalysis) *figure {
 	}
 	arms, refused := shown(l, func(a int) (bool, string) { return ns[a].e.Known, ns[a].refused() })
 	f := &figure{ID: fmt.Sprintf("spectrum-%d", l.Load+1), Title: "Response time, by percentile", Refused: refused}
-	f.Caption = "Solid: response time, with the interval from leaving out each round. Grey: fewer than 100 calls lie beyond. Dotted: the same driver before a server that does nothing."
+	f.Caption = "Solid: response time, with the interval from leaving out each round. Grey: fewer than 100 calls lie " +
+		"beyond. Dotted: the same driver before a server that does nothing."
 	switch {
 	case l.Scenario != "":
 		f.Title = "Time to the acknowledgement, by percentile"
-		f.Caption = "From when a send was due until it was acknowledged, with the interval from leaving out each round. Grey: fewer than 100 sends lie beyond."
+		f.Caption = "From when a send was due until it was acknowledged, with the interval from leaving out each " +
+			"round. Grey: fewer than 100 sends lie beyond."
 	case l.Streams > 0:
 		f.Title = "Delivery, by percentile"
-		f.Caption = "Solid: from when an event was due until it was decoded, with the interval from leaving out each round. Grey: fewer than 100 events lie beyond. Dashed: from when it was sent."
+		f.Caption = "Solid: from when an event was due until it was decoded, with the interval from leaving out each " +
+			"round. Grey: fewer than 100 events lie beyond. Dashed: from when it was sent."
 	case l.Open:
 		f.Caption += " Dashed: service time, from when a call was made, not from when it was due."
 	}
@@ -198,7 +201,8 @@ func (s *sheet) spectrumTable(l *claim.LoadAnalysis, f *figure, all []spectra) {
 		}{{"response", one.response}, {"service", one.service}, {"floor", one.floor}} {
 			for _, p := range line.points {
 				raw = append(raw, []string{
-					l.Arms[one.arm].Name, line.what, exact(math.Round(p.q*1e7) / 1e7), exact(math.Round(p.v)), exact(math.Round(p.low)), exact(math.Round(p.high)), fmt.Sprint(p.earned),
+					l.Arms[one.arm].Name, line.what, exact(math.Round(p.q*1e7) / 1e7), exact(math.Round(p.v)),
+					exact(math.Round(p.low)), exact(math.Round(p.high)), fmt.Sprint(p.earned),
 				})
 			}
 		}
@@ -303,7 +307,8 @@ func (sp *spectrum) axes(d *svg.Drawing, p panel, labelled, quantiled bool) (x, 
 		}
 	}
 	if quantiled {
-		for _, t := range svg.Spaced([]float64{2, 100, 1000, 10, 10000, 100000}, x.At, nines, smallSize, p.left-4, min(p.right+4, d.Width())) {
+		for _, t := range svg.Spaced([]float64{2, 100, 1000, 10, 10000, 100000}, x.At, nines, smallSize, p.left-4,
+			min(p.right+4, d.Width())) {
 			d.Line(t.At, p.top, t.At, p.bottom+4, svg.Class("grid"))
 			d.Text(t.At, p.bottom+17, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 		}
@@ -331,7 +336,8 @@ func (sp *spectrum) arm(d *svg.Drawing, one spectra, x, y svg.Scale, marks bool)
 	var low, high []svg.Point
 	for _, p := range one.response {
 		if p.earned {
-			low, high = append(low, svg.Point{X: x.At(p.x()), Y: y.At(p.low)}), append(high, svg.Point{X: x.At(p.x()), Y: y.At(p.high)})
+			low, high = append(low, svg.Point{X: x.At(p.x()), Y: y.At(p.low)}),
+				append(high, svg.Point{X: x.At(p.x()), Y: y.At(p.high)})
 		}
 	}
 	d.Band(low, high, svg.Class("area "+series(one.arm)))
@@ -341,7 +347,8 @@ func (sp *spectrum) arm(d *svg.Drawing, one spectra, x, y svg.Scale, marks bool)
 	d.Path(places(one.response, x, y, true), false, svg.Class("line "+class))
 	for _, n := range one.marked {
 		if marks && n.e.Known {
-			d.Mark(shape(one.arm), x.At(1/(1-n.metric.Quantile)), y.At(n.e.Value), 3.4, append([]svg.Attr{svg.Class("dot hover " + series(one.arm))}, n.attrs()...)...)
+			d.Mark(shape(one.arm), x.At(1/(1-n.metric.Quantile)), y.At(n.e.Value), 3.4,
+				append([]svg.Attr{svg.Class("dot hover " + series(one.arm))}, n.attrs()...)...)
 		}
 	}
 	d.End()

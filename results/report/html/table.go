@@ -85,10 +85,17 @@ func (s *sheet) large() bool {
 // behind each number.
 func (s *sheet) allNumbers(l *claim.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("numbers-%d", l.Load+1), Title: "Every number, with its interval, rounds and checks"}
-	f.Head = []string{"metric", "arm", "value", "95 % CI", "difference", "95 % CI", "verdict", "rounds", "calls", "checks"}
-	raw := [][]string{{"metric", "arm", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p_adjusted", "rounds", "calls", "checks", "refused"}}
+	f.Head = []string{
+		"metric", "arm", "value", "95 % CI", "difference", "95 % CI", "verdict", "rounds", "calls",
+		"checks",
+	}
+	raw := [][]string{{
+		"metric", "arm", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict",
+		"p_adjusted", "rounds", "calls", "checks", "refused",
+	}}
 	if s.large() {
-		f.Title = "The numbers of the metric that decides, with their intervals, rounds and checks; the others are too many for a page, and in wirelab report --format json"
+		f.Title = "The numbers of the metric that decides, with their intervals, rounds and checks; the others are " +
+			"too many for a page, and in wirelab report --format json"
 	}
 	for _, row := range l.Rows {
 		m, err := kinds.MetricOf(l, row.Metric)
@@ -107,7 +114,11 @@ func (s *sheet) allNumbers(l *claim.LoadAnalysis) *figure {
 			if m.Counted && m.Dimension == metric.Number && n.e.Known {
 				c.Text = phrases.Thousands(uint64(n.e.Value))
 			}
-			line := []string{m.ID, n.state().Name, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", c.Rounds, strconv.FormatUint(n.state().Requests, 10), n.gates(), n.refused()}
+			line := []string{
+				m.ID, n.state().Name, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio,
+				c.RatioLow, c.RatioHigh, "", "", c.Rounds, strconv.FormatUint(n.state().Requests, 10), n.gates(),
+				n.refused(),
+			}
 			change, within := "", ""
 			if n.d != nil {
 				change, within, line[9] = report.Change(n.d), report.Interval(n.d), string(n.d.Verdict)
@@ -120,7 +131,8 @@ func (s *sheet) allNumbers(l *claim.LoadAnalysis) *figure {
 				checks = "refused: " + why
 			}
 			f.Rows = append(f.Rows, []cell{
-				words(title), words(n.state().Name), c, figures(n.interval()), figures(change), figures(within), words(n.verdict()),
+				words(title), words(n.state().Name), c, figures(n.interval()), figures(change), figures(within),
+				words(n.verdict()),
 				figures(itoa(n.e.Rounds)), figures(phrases.Thousands(n.state().Requests)), words(checks),
 			})
 			raw = append(raw, line)
@@ -168,4 +180,5 @@ func short(v float64, digits int) string {
 // browser would break a line between them.
 func Tied(text string) string { return tie.Replace(text) }
 
-var tie = strings.NewReplacer(" %", "\u00a0%", " CI", "\u00a0CI", " µs", "\u00a0µs", " ms", "\u00a0ms", " ns", "\u00a0ns", " kB", "\u00a0kB", " ×", "\u00a0×")
+var tie = strings.NewReplacer(" %", "\u00a0%", " CI", "\u00a0CI", " µs", "\u00a0µs", " ms", "\u00a0ms", " ns",
+	"\u00a0ns", " kB", "\u00a0kB", " ×", "\u00a0×")

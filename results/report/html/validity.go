@@ -58,9 +58,11 @@ func (s *sheet) validity() validity {
 	case pairs == 0:
 		v.Headline, v.Tone = "Nothing was measured, so there was nothing to check.", "bad"
 	case bad > 0:
-		v.Headline, v.Tone = fmt.Sprintf("Checks failed for %d of %d %s: what they cover is refused, and shown so.", bad, pairs, what), "bad"
+		v.Headline, v.Tone = fmt.Sprintf("Checks failed for %d of %d %s: what they cover is refused, and shown so.",
+			bad, pairs, what), "bad"
 	case limited > 0:
-		v.Headline, v.Tone = fmt.Sprintf("Every check passed. Figures of %d of %d %s are marked as limited.", limited, pairs, what), "open"
+		v.Headline, v.Tone = fmt.Sprintf("Every check passed. Figures of %d of %d %s are marked as limited.", limited,
+			pairs, what), "open"
 	default:
 		v.Headline = fmt.Sprintf("Every check passed, for all %d %s.", pairs, what)
 	}
@@ -81,7 +83,8 @@ func (s *sheet) validity() validity {
 		}
 	}
 	if s.r.Certificate == nil {
-		v.Facts = append(v.Facts, report.Fact{Name: "Machine certificate", Text: "none was made; wirelab doctor makes one"})
+		v.Facts = append(v.Facts,
+			report.Fact{Name: "Machine certificate", Text: "none was made; wirelab doctor makes one"})
 	}
 	for _, f := range []*figure{s.noise(), s.lag()} {
 		if f != nil {
@@ -159,7 +162,8 @@ func (s *sheet) checks() *figure {
 	raw := [][]string{{"outcome", "check", "arm", "load", "value", "limit", "unit", "detail", "fix"}}
 	outcomes := []string{"failed", "limited", "passed"}
 	if s.large() {
-		f.Title = "Every check that failed or limits a figure; those that passed are too many for a page, and in wirelab results export"
+		f.Title = "Every check that failed or limits a figure; those that passed are too many for a page, and in " +
+			"wirelab results export"
 		outcomes = outcomes[:2]
 	}
 	for _, want := range outcomes {
@@ -185,8 +189,17 @@ func (s *sheet) checks() *figure {
 					if c.Fix != "" {
 						detail += "; to change: " + c.Fix
 					}
-					f.Rows = append(f.Rows, []cell{{Text: outcome, Class: outcome}, words(string(c.Gate)), words(arm.Name), words(report.LoadName(s.r.Plan, i)), figures(found), figures(limit), words(detail)})
-					raw = append(raw, []string{outcome, string(c.Gate), arm.Name, report.LoadName(s.r.Plan, i), exact(c.Value), exact(c.Limit), c.Unit, c.Detail, c.Fix})
+					f.Rows = append(f.Rows,
+						[]cell{
+							{Text: outcome, Class: outcome},
+							words(string(c.Gate)), words(arm.Name),
+							words(report.LoadName(s.r.Plan, i)), figures(found), figures(limit), words(detail),
+						})
+					raw = append(raw,
+						[]string{
+							outcome, string(c.Gate), arm.Name, report.LoadName(s.r.Plan, i), exact(c.Value),
+							exact(c.Limit), c.Unit, c.Detail, c.Fix,
+						})
 				}
 			}
 		}
@@ -201,7 +214,10 @@ func (s *sheet) checks() *figure {
 // floors is the table of what drivers do before a server that does nothing.
 func (s *sheet) floors() *figure {
 	f := &figure{ID: "floors", Title: "Floors: the same driver before a server that does nothing"}
-	f.Head = []string{"load", "arm", "floor, median", "arm, times the floor", "floor, client CPU", "floor, rate of the fastest arm's", ""}
+	f.Head = []string{
+		"load", "arm", "floor, median", "arm, times the floor", "floor, client CPU",
+		"floor, rate of the fastest arm's", "",
+	}
 	raw := [][]string{{"load", "arm", "floor_p50_ns", "times", "floor_client_cpu_ns", "headroom", "limited"}}
 	for i := range s.shown.Loads {
 		name := report.LoadName(s.r.Plan, i)
@@ -212,7 +228,8 @@ func (s *sheet) floors() *figure {
 			switch {
 			case floor.Known:
 				row := []cell{
-					words(name), words(arm.Name), figures(report.Duration(time.Duration(floor.P50))), figures(report.FloorTimes(arm)),
+					words(name), words(arm.Name), figures(report.Duration(time.Duration(floor.P50))),
+					figures(report.FloorTimes(arm)),
 					figures(report.Duration(time.Duration(floor.ClientCPU))), absent, words(""),
 				}
 				if floor.Headroom > 0 || floor.Refused["headroom"] != nil {
@@ -224,10 +241,12 @@ func (s *sheet) floors() *figure {
 				f.Rows = append(f.Rows, row)
 				raw = append(raw, []string{
 					name, arm.Name, exact(floor.P50), report.ExactUnless(floor.Refused, "times", floor.Times),
-					exact(floor.ClientCPU), report.ExactUnless(floor.Refused, "headroom", floor.Headroom), fmt.Sprint(floor.Limited),
+					exact(floor.ClientCPU), report.ExactUnless(floor.Refused, "headroom", floor.Headroom),
+					fmt.Sprint(floor.Limited),
 				})
 			case floor.Why != "":
-				f.Rows = append(f.Rows, []cell{words(name), words(arm.Name), absent, absent, absent, absent, words("none: " + floor.Why)})
+				f.Rows = append(f.Rows,
+					[]cell{words(name), words(arm.Name), absent, absent, absent, absent, words("none: " + floor.Why)})
 				raw = append(raw, []string{name, arm.Name, "", "", "", "", floor.Why})
 			}
 		}
@@ -247,5 +266,6 @@ func (s *sheet) floors() *figure {
 
 // headroom reports whether a load's drivers were judged by how many messages they send alone.
 func headroom(l claim.LoadAnalysis) bool {
-	return slices.ContainsFunc(l.Arms, func(arm claim.ArmState) bool { return arm.Floor.Headroom > 0 || arm.Floor.Refused["headroom"] != nil })
+	return slices.ContainsFunc(l.Arms,
+		func(arm claim.ArmState) bool { return arm.Floor.Headroom > 0 || arm.Floor.Refused["headroom"] != nil })
 }

@@ -121,7 +121,8 @@ func Refused(r *result.Result) []string {
 				}
 			}
 			all = append(all, who.Each(func(why string, metrics []string) string {
-				return fmt.Sprintf("left out: %s of %s, %s: %s", strings.Join(metrics, ", "), l.Arms[arm].Name, l.Name, why)
+				return fmt.Sprintf("left out: %s of %s, %s: %s", strings.Join(metrics, ", "), l.Arms[arm].Name, l.Name,
+					why)
 			})...)
 		}
 	}
@@ -140,7 +141,10 @@ func entries(r *result.Result, l *claim.LoadAnalysis, arm int) []Benchmark {
 		JVMArgs: []string{}, JDK: r.Environment.Go, VM: "Go", VMVersion: r.Environment.Go,
 		WarmUpIterations: 1, WarmUpTime: short(time.Duration(r.Plan.WarmUp)), WarmUpBatch: 1,
 		MeasuredIterations: 1, MeasuredTime: short(time.Duration(trials[0].Window)), MeasuredBatch: 1,
-		Params: map[string]string{"arm": l.Arms[arm].Name, "load": l.Name, "confidence": "95 % over rounds", "result": r.ID},
+		Params: map[string]string{
+			"arm": l.Arms[arm].Name, "load": l.Name, "confidence": "95 % over rounds",
+			"result": r.ID,
+		},
 	}
 	if early := r.Early(arm); early != "" {
 		base.Params["early"] = early
@@ -157,7 +161,11 @@ func entries(r *result.Result, l *claim.LoadAnalysis, arm int) []Benchmark {
 	for _, mode := range []struct {
 		mode, id, unit string
 		by             float64
-	}{{"thrpt", plan.Throughput, "ops/s", 1}, {"thrpt", plan.MessageRate, "ops/s", 1}, {"avgt", plan.ResponseMean, "us/op", 1e-3}} {
+	}{
+		{"thrpt", plan.Throughput, "ops/s", 1},
+		{"thrpt", plan.MessageRate, "ops/s", 1},
+		{"avgt", plan.ResponseMean, "us/op", 1e-3},
+	} {
 		primary, ok := metrics[mode.id]
 		if !ok {
 			continue
@@ -176,7 +184,10 @@ func entries(r *result.Result, l *claim.LoadAnalysis, arm int) []Benchmark {
 
 // metric is an estimate with the values of its rounds.
 func metric(m measures.Metric, e claim.Estimate, trials []*result.Trial) Metric {
-	one := Metric{Score: e.Value, Error: "NaN", Confidence: [2]any{"NaN", "NaN"}, Unit: benchfmt.Unit(m), Raw: [][]float64{}}
+	one := Metric{
+		Score: e.Value, Error: "NaN", Confidence: [2]any{"NaN", "NaN"}, Unit: benchfmt.Unit(m),
+		Raw: [][]float64{},
+	}
 	if e.Interval() {
 		one.Error, one.Confidence = (e.High-e.Low)/2, [2]any{e.Low, e.High}
 	}

@@ -41,8 +41,10 @@ func TestFields(t *testing.T) {
 	for _, e := range all {
 		modes[e["mode"]]++
 		for _, field := range []string{
-			"jmhVersion", "benchmark", "mode", "threads", "forks", "jvm", "jvmArgs", "jdkVersion", "vmName", "vmVersion", "warmupIterations", "warmupTime", "warmupBatchSize",
-			"measurementIterations", "measurementTime", "measurementBatchSize", "params", "primaryMetric", "secondaryMetrics",
+			"jmhVersion", "benchmark", "mode", "threads", "forks", "jvm", "jvmArgs", "jdkVersion", "vmName",
+			"vmVersion", "warmupIterations", "warmupTime", "warmupBatchSize",
+			"measurementIterations", "measurementTime", "measurementBatchSize", "params", "primaryMetric",
+			"secondaryMetrics",
 		} {
 			if _, ok := e[field]; !ok {
 				t.Errorf("%v lacks %s", e["benchmark"], field)
@@ -54,7 +56,8 @@ func TestFields(t *testing.T) {
 			t.Errorf("%v: %v threads, %v forks, %d values", e["benchmark"], e["threads"], e["forks"], len(raw))
 		}
 		low, high := primary["scoreConfidence"].([]any)[0].(float64), primary["scoreConfidence"].([]any)[1].(float64)
-		if score := primary["score"].(float64); !(low < score && score < high) || math.Abs(primary["scoreError"].(float64)/((high-low)/2)-1) > 1e-9 {
+		if score := primary["score"].(float64); !(low < score && score < high) ||
+			math.Abs(primary["scoreError"].(float64)/((high-low)/2)-1) > 1e-9 {
 			t.Errorf("%v: %v is not within %v and %v", e["benchmark"], score, low, high)
 		}
 		if len(primary["scorePercentiles"].(map[string]any)) != 10 {
@@ -65,15 +68,18 @@ func TestFields(t *testing.T) {
 		t.Errorf("modes %v", modes)
 	}
 	first := all[0]
-	if first["benchmark"] != "wirelab.directory.http.CreatePerson" || first["params"].(map[string]any)["arm"] != "http" {
+	if first["benchmark"] != "wirelab.directory.http.CreatePerson" ||
+		first["params"].(map[string]any)["arm"] != "http" {
 		t.Errorf("the first is %v with %v", first["benchmark"], first["params"])
 	}
 	primary := first["primaryMetric"].(map[string]any)
-	if want := a.Loads[0].Row("throughput").Cells[0].Estimate.Value; primary["score"] != want || primary["scoreUnit"] != "ops/s" {
+	if want := a.Loads[0].Row("throughput").Cells[0].Estimate.Value; primary["score"] != want ||
+		primary["scoreUnit"] != "ops/s" {
 		t.Errorf("%v %v, the analysis has %v", primary["score"], primary["scoreUnit"], want)
 	}
 	mean := all[1]["primaryMetric"].(map[string]any)
-	if want := a.Loads[0].Row("response-mean").Cells[0].Estimate.Value / 1000; mean["score"].(float64)/want < 0.999999 || mean["scoreUnit"] != "us/op" {
+	if want := a.Loads[0].Row("response-mean").Cells[0].Estimate.Value /
+		1000; mean["score"].(float64)/want < 0.999999 || mean["scoreUnit"] != "us/op" {
 		t.Errorf("%v %v, the analysis has %v", mean["score"], mean["scoreUnit"], want)
 	}
 }
@@ -93,7 +99,10 @@ func TestRefusedIsLeftOut(t *testing.T) {
 		}
 	}
 	said := jmh.Refused(r)
-	for _, want := range []string{"grpc, 1 in flight: 3 of", "server-cpu, server-allocs of netrpc", "h2c-proto, 1 in flight: no steady state"} {
+	for _, want := range []string{
+		"grpc, 1 in flight: 3 of", "server-cpu, server-allocs of netrpc",
+		"h2c-proto, 1 in flight: no steady state",
+	} {
 		if !slices.ContainsFunc(said, func(line string) bool { return strings.Contains(line, want) }) {
 			t.Errorf("%q is not told: %q", want, said)
 		}

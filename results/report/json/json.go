@@ -183,7 +183,10 @@ func text(r *result.Result) (json.RawMessage, error) {
 func Print(r *result.Result, a *claim.Analysis, j *threshold.Judgement, e *explain.Explanation) (Printed, error) {
 	unnamed := *r
 	unnamed.Label, r = "", &unnamed // a name is no part of the result, from which all of this must follow
-	p := Printed{Sentences: []string{}, Claims: []Claim{}, Width: Width, Decisions: report.Decisions(r, a, nil), Absent: report.AbsentNotes(r)}
+	p := Printed{
+		Sentences: []string{}, Claims: []Claim{}, Width: Width, Decisions: report.Decisions(r, a, nil),
+		Absent: report.AbsentNotes(r),
+	}
 	for i := range a.Loads {
 		l := &a.Loads[i]
 		p.Sentences = append(p.Sentences, report.Sentence(r.Plan, l))
@@ -233,7 +236,8 @@ func claims(l *claim.LoadAnalysis) []Claim {
 			if d := c.Difference; d != nil && d.Verdict.Claim() {
 				all = append(all, Claim{
 					Early: early(l, a, 0), Load: l.Name, Arm: l.Arms[a].Name, Metric: m.ID, Primary: row.Primary,
-					Verdict: d.Verdict, Change: report.Change(d), Interval: report.Interval(d), Says: report.Verdict(m, d),
+					Verdict: d.Verdict, Change: report.Change(d), Interval: report.Interval(d),
+					Says: report.Verdict(m, d),
 				})
 			}
 		}

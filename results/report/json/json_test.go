@@ -16,7 +16,10 @@ func TestReadAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "troubled": resulttest.Troubled(), "nothing": {}} {
+	for name, r := range map[string]*result.Result{
+		"closed": resulttest.Closed(), "troubled": resulttest.Troubled(),
+		"nothing": {},
+	} {
 		var once, twice strings.Builder
 		if err := report.Write(&once, r); err != nil {
 			t.Fatal(name, err)
@@ -59,13 +62,18 @@ func TestFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	cell := all.Analysis.Loads[0].Rows[0].Cells[1]
-	if cell.Estimate["known"] != true || cell.Estimate["value"] == nil || cell.Difference["verdict"] != "too few rounds" || cell.Difference["more_rounds"] != 9.0 {
+	if cell.Estimate["known"] != true || cell.Estimate["value"] == nil ||
+		cell.Difference["verdict"] != "too few rounds" || cell.Difference["more_rounds"] != 9.0 {
 		t.Errorf("%v, %v", cell.Estimate, cell.Difference)
 	}
-	if checks, ok := all.Analysis.Loads[0].Arms[0]["checks"].([]any); !ok || !reflect.DeepEqual(checks[1].(map[string]any)["gate"], "answers") {
+	if checks, ok := all.Analysis.Loads[0].Arms[0]["checks"].([]any); !ok ||
+		!reflect.DeepEqual(checks[1].(map[string]any)["gate"], "answers") {
 		t.Errorf("%v", all.Analysis.Loads[0].Arms[0])
 	}
-	if at := []int{strings.Index(out.String(), `"schema"`), strings.Index(out.String(), `"result"`), strings.Index(out.String(), `"analysis"`)}; at[0] >= at[1] || at[1] >= at[2] {
+	if at := []int{
+		strings.Index(out.String(), `"schema"`), strings.Index(out.String(), `"result"`),
+		strings.Index(out.String(), `"analysis"`),
+	}; at[0] >= at[1] || at[1] >= at[2] {
 		t.Errorf("fields at %v", at)
 	}
 }

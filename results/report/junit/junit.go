@@ -80,23 +80,35 @@ func Write(w io.Writer, r *result.Result, j *threshold.Judgement) error {
 	work := strings.Trim(r.Plan.Workload+"."+r.Plan.Operation, ".")
 	one := suite{
 		Package: "wirelab", Name: work, Hostname: r.Environment.Host,
-		Time:       fmt.Sprintf("%.3f", max(0, r.Ended.Sub(r.Began).Seconds())),
-		Timestamp:  r.Began.UTC().Format("2006-01-02T15:04:05"),
-		Properties: []property{{"result", r.ID}, {"outcome", string(j.Outcome)}, {"seed", fmt.Sprint(r.Plan.Seed)}, {"commit", r.Environment.Commit}},
-		Out:        report.Judged(r.Plan, j),
+		Time:      fmt.Sprintf("%.3f", max(0, r.Ended.Sub(r.Began).Seconds())),
+		Timestamp: r.Began.UTC().Format("2006-01-02T15:04:05"),
+		Properties: []property{
+			{"result", r.ID},
+			{"outcome", string(j.Outcome)},
+			{"seed", fmt.Sprint(r.Plan.Seed)},
+			{"commit", r.Environment.Commit},
+		},
+		Out: report.Judged(r.Plan, j),
 	}
 	for i := range j.Findings {
 		one.add(caseOf(r, work, &j.Findings[i]))
 	}
 	for _, absent := range r.Absent {
 		why := report.AbsentWhy(absent)
-		one.add(testcase{Class: work, Name: "experiment (" + absent.Name() + ")", Time: "0", Skipped: &problem{Message: why, Text: why}})
+		one.add(testcase{
+			Class: work, Name: "experiment (" + absent.Name() + ")", Time: "0",
+			Skipped: &problem{Message: why, Text: why},
+		})
 	}
 	if j.Why != "" {
-		one.add(testcase{Class: work, Name: "experiment", Time: "0", Error: &problem{Message: j.Why, Type: string(threshold.Spoiled), Text: j.Why}})
+		one.add(testcase{
+			Class: work, Name: "experiment", Time: "0",
+			Error: &problem{Message: j.Why, Type: string(threshold.Spoiled), Text: j.Why},
+		})
 	}
 	all := suites{
-		Name: "wirelab", Tests: one.Tests, Failures: one.Failures, Errors: one.Errors, Skipped: one.Skipped, Time: one.Time,
+		Name: "wirelab", Tests: one.Tests, Failures: one.Failures, Errors: one.Errors, Skipped: one.Skipped,
+		Time:   one.Time,
 		Suites: []suite{one},
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {

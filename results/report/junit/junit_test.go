@@ -86,10 +86,12 @@ func TestForm(t *testing.T) {
 		t.Fatalf("%d suites:\n%s", len(got.Suites), text)
 	}
 	s := got.Suites[0]
-	if s.ID == nil || s.Package == nil || s.Tests == nil || s.Failures == nil || s.Errors == nil || s.Skipped == nil || s.Time == nil || s.Out == nil || s.Err == nil {
+	if s.ID == nil || s.Package == nil || s.Tests == nil || s.Failures == nil || s.Errors == nil || s.Skipped == nil ||
+		s.Time == nil || s.Out == nil || s.Err == nil {
 		t.Fatalf("an attribute or element is missing:\n%s", text)
 	}
-	if _, err := time.Parse("2006-01-02T15:04:05", s.Timestamp); err != nil || s.Hostname == "" || s.Name != "routeguide.GetFeature" {
+	if _, err := time.Parse("2006-01-02T15:04:05", s.Timestamp); err != nil || s.Hostname == "" ||
+		s.Name != "routeguide.GetFeature" {
 		t.Errorf("%q, %q, %q: %v", s.Name, s.Hostname, s.Timestamp, err)
 	}
 	if len(s.Any) > 0 {
@@ -147,7 +149,8 @@ func TestAbsent(t *testing.T) {
 	}
 	for _, c := range one.Cases {
 		absent := strings.Contains(c.Name, "(log-rabbit")
-		if absent != (len(c.Skipped) == 1) || absent && !strings.Contains(c.Skipped[0].Message, "absent: RabbitMQ is not installed") {
+		if absent != (len(c.Skipped) == 1) ||
+			absent && !strings.Contains(c.Skipped[0].Message, "absent: RabbitMQ is not installed") {
 			t.Errorf("%s: %+v", c.Name, c)
 		}
 	}

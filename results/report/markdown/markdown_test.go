@@ -14,7 +14,8 @@ import (
 	"wirelab/results/report/markdown"
 )
 
-var update = flag.Bool("update", false, "write what is got into testdata; understand the difference before committing it")
+var update = flag.Bool("update", false,
+	"write what is got into testdata; understand the difference before committing it")
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
@@ -99,8 +100,14 @@ func TestComment(t *testing.T) {
 		first string
 		has   []string
 	}{
-		"with thresholds": {&j, "## wirelab: invalid\n", []string{"| cpu/req &gt; +3% | a\\|b &lt;i&gt; | 1 in flight | – |  | **invalid** |", "**inconclusive, +1 round**"}},
-		"without":         {nil, "## wirelab: routeguide.GetFeature\n", []string{"- **With 1 call in flight"}},
+		"with thresholds": {
+			&j, "## wirelab: invalid\n",
+			[]string{
+				"| cpu/req &gt; +3% | a\\|b &lt;i&gt; | 1 in flight | – |  | **invalid** |",
+				"**inconclusive, +1 round**",
+			},
+		},
+		"without": {nil, "## wirelab: routeguide.GetFeature\n", []string{"- **With 1 call in flight"}},
 	} {
 		var got strings.Builder
 		if err := markdown.WriteComment(&got, r, &a, c.j); err != nil {

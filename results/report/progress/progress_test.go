@@ -9,7 +9,8 @@ import (
 
 func whole() progress.Event {
 	return progress.Event{
-		Phase: "measuring", Round: 3, RoundsMin: 10, RoundsMax: 100, Step: 3, Steps: 12, Arm: "grpc", Load: "50 in flight",
+		Phase: "measuring", Round: 3, RoundsMin: 10, RoundsMax: 100, Step: 3, Steps: 12, Arm: "grpc",
+		Load:    "50 in flight",
 		Elapsed: 20 * time.Second, Left: 72 * time.Second, Width: 0.031, Goal: 0.02,
 	}
 }
@@ -21,11 +22,26 @@ func TestText(t *testing.T) {
 		change func(*progress.Event)
 		want   string
 	}{
-		{"all there is", func(*progress.Event) {}, "round 3 of 10–100 · measuring 4/12 · grpc, 50 in flight · 1m12s left · widest interval ±3.1 → ±2 %"},
-		{"a fixed number of rounds", func(e *progress.Event) { e.RoundsMax = 10 }, "round 3 of 10 · measuring 4/12 · grpc, 50 in flight · 1m12s left · widest interval ±3.1 → ±2 %"},
-		{"no interval yet, no end in sight", func(e *progress.Event) { e.Width, e.Left = 0, 0 }, "round 3 of 10–100 · measuring 4/12 · grpc, 50 in flight"},
-		{"no goal", func(e *progress.Event) { e.Goal, e.Width = 0, 0.25 }, "round 3 of 10–100 · measuring 4/12 · grpc, 50 in flight · 1m12s left · widest interval ±25 %"},
-		{"a round is over", func(e *progress.Event) { e.RoundOver, e.Width = true, 0 }, "round 3 of 10–100 · done after 20s · 1m12s left"},
+		{
+			"all there is", func(*progress.Event) {},
+			"round 3 of 10–100 · measuring 4/12 · grpc, 50 in flight · 1m12s left · widest interval ±3.1 → ±2 %",
+		},
+		{
+			"a fixed number of rounds", func(e *progress.Event) { e.RoundsMax = 10 },
+			"round 3 of 10 · measuring 4/12 · grpc, 50 in flight · 1m12s left · widest interval ±3.1 → ±2 %",
+		},
+		{
+			"no interval yet, no end in sight", func(e *progress.Event) { e.Width, e.Left = 0, 0 },
+			"round 3 of 10–100 · measuring 4/12 · grpc, 50 in flight",
+		},
+		{
+			"no goal", func(e *progress.Event) { e.Goal, e.Width = 0, 0.25 },
+			"round 3 of 10–100 · measuring 4/12 · grpc, 50 in flight · 1m12s left · widest interval ±25 %",
+		},
+		{
+			"a round is over", func(e *progress.Event) { e.RoundOver, e.Width = true, 0 },
+			"round 3 of 10–100 · done after 20s · 1m12s left",
+		},
 		{"starting", func(e *progress.Event) {
 			*e = progress.Event{Phase: "starting", Round: 1, RoundsMin: 10, RoundsMax: 100, Arm: "grpc"}
 		}, "round 1 of 10–100 · starting · grpc"},

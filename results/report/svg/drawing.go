@@ -38,8 +38,10 @@ func (d *Drawing) HTML() template.HTML {
 		d.body.WriteString("</g>")
 	}
 	id, w, h := html.EscapeString(d.id), number(d.width), number(math.Ceil(d.height))
-	return template.HTML(`<svg id="` + id + `" class="chart ` + html.EscapeString(d.class) + `" viewBox="0 0 ` + w + " " + h + `" width="` + w + `" height="` + h +
-		`" role="img" tabindex="0" aria-labelledby="` + id + `-t ` + id + `-d"><title id="` + id + `-t">` + html.EscapeString(d.title) +
+	return template.HTML(`<svg id="` + id + `" class="chart ` + html.EscapeString(d.class) + `" viewBox="0 0 ` + w +
+		" " + h + `" width="` + w + `" height="` + h +
+		`" role="img" tabindex="0" aria-labelledby="` + id + `-t ` + id + `-d"><title id="` + id + `-t">` +
+		html.EscapeString(d.title) +
 		`</title><desc id="` + id + `-d">` + html.EscapeString(d.desc) + "</desc>" + d.body.String() + "</svg>")
 }
 
@@ -137,13 +139,15 @@ func (d *Drawing) Text(x, y, size float64, anchor Anchor, text string, attrs ...
 
 // Line draws a straight line.
 func (d *Drawing) Line(x1, y1, x2, y2 float64, attrs ...Attr) {
-	d.element("path", append([]Attr{{"d", "M" + number(x1) + " " + number(y1) + "L" + number(x2) + " " + number(y2)}}, attrs...), "")
+	d.element("path", append([]Attr{{"d", "M" + number(x1) + " " + number(y1) + "L" + number(x2) + " " + number(y2)}},
+		attrs...), "")
 }
 
 // Rect draws a rectangle; one of less than no width or height is not drawn.
 func (d *Drawing) Rect(x, y, width, height float64, attrs ...Attr) {
 	if width >= 0 && height >= 0 {
-		d.element("rect", append([]Attr{at("x", x), at("y", y), at("width", width), at("height", height)}, attrs...), "")
+		d.element("rect", append([]Attr{at("x", x), at("y", y), at("width", width), at("height", height)},
+			attrs...), "")
 	}
 }
 
@@ -161,7 +165,8 @@ func (d *Drawing) Path(points []Point, closed bool, attrs ...Attr) {
 // Ring draws the area between two closed lines.
 func (d *Drawing) Ring(outer, inner []Point, attrs ...Attr) {
 	if len(outer) > 2 && len(inner) > 2 {
-		d.element("path", append([]Attr{{"d", trace(outer, true) + trace(inner, true)}, {"fill-rule", "evenodd"}}, attrs...), "")
+		d.element("path", append([]Attr{{"d", trace(outer, true) + trace(inner, true)}, {"fill-rule", "evenodd"}},
+			attrs...), "")
 	}
 }
 
@@ -241,5 +246,6 @@ func Glyph(width, height float64) *Drawing {
 // Bare is the drawing without a name of its own; see [Glyph].
 func (d *Drawing) Bare() template.HTML {
 	w, h := number(d.width), number(d.height)
-	return template.HTML(`<svg class="` + html.EscapeString(d.class) + `" viewBox="0 0 ` + w + " " + h + `" width="` + w + `" height="` + h + `" aria-hidden="true">` + d.body.String() + "</svg>")
+	return template.HTML(`<svg class="` + html.EscapeString(d.class) + `" viewBox="0 0 ` + w + " " + h + `" width="` +
+		w + `" height="` + h + `" aria-hidden="true">` + d.body.String() + "</svg>")
 }

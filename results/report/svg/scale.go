@@ -146,7 +146,8 @@ func Spaced(values []float64, at func(float64) float64, label func(float64) stri
 		t := Tick{At: at(v), Label: label(v)}
 		half := Width(t.Label, size) / 2
 		b := box{t.At - half - gap/2, t.At + half + gap/2}
-		if b.low < from-gap/2 || b.high > to+gap/2 || slices.ContainsFunc(taken, func(o box) bool { return b.low < o.high && o.low < b.high }) {
+		if b.low < from-gap/2 || b.high > to+gap/2 ||
+			slices.ContainsFunc(taken, func(o box) bool { return b.low < o.high && o.low < b.high }) {
 			continue
 		}
 		taken, all = append(taken, b), append(all, t)

@@ -11,7 +11,10 @@ import (
 // What is broken into lines fits, and nothing is lost but what an ellipsis stands for.
 func TestWrapFits(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "grpc", "http1-proto,client=net/http,connections=16", "two words", strings.Repeat("x", 80), "日本語の名前,client=grpc-go", "a b c d e f g h i j k l m n"} {
+	for _, text := range []string{
+		"", "grpc", "http1-proto,client=net/http,connections=16", "two words",
+		strings.Repeat("x", 80), "日本語の名前,client=grpc-go", "a b c d e f g h i j k l m n",
+	} {
 		for _, room := range []float64{20, 60, 140, 600} {
 			lines := svg.Wrap(text, 11, room, 2)
 			if len(lines) == 0 || len(lines) > 2 {
@@ -44,7 +47,8 @@ func TestWrapKeepsPercent(t *testing.T) {
 // Where one line has no room for a number and its unit, they are parted at the space and not within.
 func TestWrapPartsUnit(t *testing.T) {
 	t.Parallel()
-	if got, want := svg.Wrap("12.5 ms", 11, svg.Width("12.5", 11), 2), []string{"12.5", "ms"}; !slices.Equal(got, want) {
+	if got, want := svg.Wrap("12.5 ms", 11, svg.Width("12.5", 11), 2),
+		[]string{"12.5", "ms"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -68,7 +72,10 @@ func TestSpaced(t *testing.T) {
 // Scales take any values without a coordinate that is none.
 func TestScalesTakeAnything(t *testing.T) {
 	t.Parallel()
-	for _, s := range []svg.Scale{svg.Linear(0, 0, 0, 100), svg.Linear(5, 1, 0, 100), svg.Log(0, 0, 0, 100), svg.Log(1e-300, 1e300, 100, 0), svg.Log(3, 3, 0, 100)} {
+	for _, s := range []svg.Scale{
+		svg.Linear(0, 0, 0, 100), svg.Linear(5, 1, 0, 100), svg.Log(0, 0, 0, 100),
+		svg.Log(1e-300, 1e300, 100, 0), svg.Log(3, 3, 0, 100),
+	} {
 		for _, v := range []float64{0, -1, 1, 1e308} {
 			if at := s.At(v); !(at >= 0 && at <= 100) {
 				t.Errorf("%+v takes %v to %v", s, v, at)

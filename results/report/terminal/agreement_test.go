@@ -20,15 +20,30 @@ func TestAgreement(t *testing.T) {
 	was, here := resulttest.Closed(), resulttest.Short(8)
 	other := resulttest.Arms()
 	other[1].ServerCPU, other[2].ServerCPU = 20000, 24900 // grpc is cheaper here, connect dearer
-	made := resulttest.Make(resulttest.Setting{Name: "elsewhere", Arms: other, Loads: was.Plan.Loads, Rounds: 12, Seed: 9})
+	made := resulttest.Make(resulttest.Setting{
+		Name: "elsewhere", Arms: other, Loads: was.Plan.Loads, Rounds: 12,
+		Seed: 9,
+	})
 	made.Environment.CPU = "Other CPU"
 	long := resulttest.LongNames()
 	for name, c := range map[string]struct {
 		was, here *result.Result
 		has       []string
 	}{
-		"the same":       {was, was, []string{"All 4 primary conclusions hold here. All ", "the same machine and build", " holds\n", "hold are not shown (41)"}},
-		"elsewhere":      {was, made, []string{"2 contradicted", "CPU: Example CPU at 2.40GHz, here Other CPU", "(50 in flight): contradicted:\n  the opposite is so here", "  contradicted\n"}},
+		"the same": {
+			was, was,
+			[]string{
+				"All 4 primary conclusions hold here. All ", "the same machine and build", " holds\n",
+				"hold are not shown (41)",
+			},
+		},
+		"elsewhere": {
+			was, made,
+			[]string{
+				"2 contradicted", "CPU: Example CPU at 2.40GHz, here Other CPU",
+				"(50 in flight): contradicted:\n  the opposite is so here", "  contradicted\n",
+			},
+		},
 		"too few rounds": {was, here, []string{"0 hold here, 0 contradicted, 4 not decided", "not decided here\n"}},
 		"long names":     {long, long, []string{"…"}},
 		"no conclusion":  {here, was, []string{"concludes nothing"}},
@@ -37,7 +52,8 @@ func TestAgreement(t *testing.T) {
 		agreement := history.Agree(&a, &b, c.was.Environment, c.here.Environment)
 		for _, width := range []int{64, 80, 140} {
 			var out strings.Builder
-			if err := terminal.WriteAgreement(&out, c.was, c.here, &agreement, terminal.Style{Width: width}); err != nil {
+			if err := terminal.WriteAgreement(&out, c.was, c.here, &agreement,
+				terminal.Style{Width: width}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(out.String()) {

@@ -156,7 +156,8 @@ func (p *page) arms(t *block.Table) {
 		name, about := row[0].Text, row[1].Text
 		if about == "" || widest > p.style.Width/2 {
 			p.wrapped(label, name, plain)
-			p.labelled("            ", slices.DeleteFunc([]string{about}, func(s string) bool { return s == "" }), plain)
+			p.labelled("            ", slices.DeleteFunc([]string{about}, func(s string) bool { return s == "" }),
+				plain)
 		} else {
 			p.wrapped(label+name+strings.Repeat(" ", widest-width(name))+"  ", about, plain)
 		}

@@ -15,7 +15,10 @@ import (
 // rated are results of curves and capacities: as they should be, with an arm
 // that nothing is known of, and with names too long.
 func rated() map[string]*result.Result {
-	spoilt := resulttest.Curve([]resulttest.Server{{Name: "grpc", Protocol: "grpc", Rate: 500}, {Name: "late", Protocol: "connect", Rate: 500}},
+	spoilt := resulttest.Curve([]resulttest.Server{
+		{Name: "grpc", Protocol: "grpc", Rate: 500},
+		{Name: "late", Protocol: "connect", Rate: 500},
+	},
 		[]float64{50, 100, 200, 300, 400, 500, 1000}, 10)
 	for n := range spoilt.Rounds {
 		for i := range spoilt.Rounds[n].Trials {
@@ -27,7 +30,10 @@ func rated() map[string]*result.Result {
 			}
 		}
 	}
-	bounds := resulttest.Search([]resulttest.Server{{Name: "grpc", Protocol: "grpc", Rate: 500}, {Name: "http1-json", Protocol: "http1-json", Rate: 300}}, "p50<500us", 2)
+	bounds := resulttest.Search([]resulttest.Server{
+		{Name: "grpc", Protocol: "grpc", Rate: 500},
+		{Name: "http1-json", Protocol: "http1-json", Rate: 300},
+	}, "p50<500us", 2)
 	bounds.Capacity.Short = true
 	long := resulttest.Search([]resulttest.Server{
 		{Name: "grpc", Protocol: "grpc", Rate: 500},
@@ -35,7 +41,8 @@ func rated() map[string]*result.Result {
 		{Name: "connect", Protocol: "connect", Rate: 700},
 	}, "p50<20ms,p90<30ms,p99<50ms,mean<30ms,errors<0.1%", 7)
 	return map[string]*result.Result{
-		"curve": resulttest.Curves(), "curve-spoilt": spoilt, "capacity": resulttest.Capacity(), "capacity-bounds": bounds, "capacity-long": long,
+		"curve": resulttest.Curves(), "curve-spoilt": spoilt, "capacity": resulttest.Capacity(),
+		"capacity-bounds": bounds, "capacity-long": long,
 	}
 }
 
@@ -47,7 +54,10 @@ func TestRatedGolden(t *testing.T) {
 	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
 	for name, r := range rated() {
 		a := analyse.Result(r)
-		for suffix, style := range map[string]terminal.Style{"-64": {Width: 64}, "-80": {Width: 80}, "-140": {Width: 140}} {
+		for suffix, style := range map[string]terminal.Style{
+			"-64": {Width: 64}, "-80": {Width: 80},
+			"-140": {Width: 140},
+		} {
 			var got, color strings.Builder
 			if err := terminal.WriteAnalysed(&got, r, &a, style); err != nil {
 				t.Fatal(err)

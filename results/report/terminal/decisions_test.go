@@ -35,7 +35,8 @@ func TestDecisions(t *testing.T) {
 			}
 		}
 		bare := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(color.String(), "")
-		if bare = regexp.MustCompile(`(?m) +$`).ReplaceAllString(bare, ""); bare != alone.String() || bare == color.String() {
+		if bare = regexp.MustCompile(`(?m) +$`).ReplaceAllString(bare, ""); bare != alone.String() ||
+			bare == color.String() {
 			t.Errorf("%d columns: colour changes more than colours", columns)
 		}
 		if columns != 80 {

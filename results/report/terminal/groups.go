@@ -51,7 +51,12 @@ func metricGroups(b *block.Metrics) []group {
 		}
 		g.head = [][]cell{
 			{{text: m.Short}, {}, {}, {}},
-			{{text: m.Unit, right: true}, {text: against(b.Arms[0].Name), right: true}, {text: "95 % CI"}, {text: "verdict"}},
+			{
+				{text: m.Unit, right: true},
+				{text: against(b.Arms[0].Name), right: true},
+				{text: "95 % CI"},
+				{text: "verdict"},
+			},
 		}
 		if len(b.Arms) == 1 {
 			g.without(1, 3) // there is nothing to compare
@@ -296,7 +301,8 @@ func (p *page) block(arms int, groups []group) {
 		p.line(line)
 	}
 	for _, a := range inOrder(arms) {
-		if a >= arms && !slices.ContainsFunc(groups[1:], func(g group) bool { return strings.TrimSpace(g.body[a][0].text) != "" }) {
+		if a >= arms && !slices.ContainsFunc(groups[1:],
+			func(g group) bool { return strings.TrimSpace(g.body[a][0].text) != "" }) {
 			continue // no metric of the block has a floor
 		}
 		line := ""

@@ -168,7 +168,8 @@ func (p *page) summaryGrid(t *report.SummaryTable, title string, names []string,
 			second += strings.Repeat(" ", body.mark) + " " + strings.Repeat(" ", max(0, body.change-1)) + "%"
 		}
 		grid.head[0] = append(grid.head[0], cell{text: c.Head, right: true})
-		grid.head[1] = append(grid.head[1], cell{text: second + strings.Repeat(" ", max(0, body.width()-width(second))), right: true})
+		grid.head[1] = append(grid.head[1],
+			cell{text: second + strings.Repeat(" ", max(0, body.width()-width(second))), right: true})
 		for i, v := range values {
 			lead, text := body.join(v)
 			grid.body[i] = append(grid.body[i], cell{lead: lead, text: text, right: true, in: inkOf(v)})
@@ -295,7 +296,11 @@ func (p *page) wholeGrid(columns []report.SummaryColumn, names []string) table {
 				v = c.Cells[i]
 			}
 			lead := padded(v.Value, body.value) + v.Mark + strings.Repeat(" ", body.mark-width(v.Mark))
-			grid.body[i] = append(grid.body[i], cell{lead: lead, text: v.Sign + strings.Repeat(" ", body.sign-width(v.Sign)), right: true, in: inkOf(v)})
+			grid.body[i] = append(grid.body[i],
+				cell{
+					lead: lead, text: v.Sign + strings.Repeat(" ", body.sign-width(v.Sign)), right: true,
+					in: inkOf(v),
+				})
 		}
 	}
 	return grid

@@ -33,7 +33,8 @@ type kind struct {
 var kinds = sync.OnceValue(func() map[string]kind {
 	all := examples()
 	all["six"], all["busy"] = six(), busy()
-	all["alone"], all["alone-loads"], all["alone-failed"], all["alone-busy"] = alone(1), alone(1, 10, 50), failed(), held()
+	all["alone"], all["alone-loads"], all["alone-failed"], all["alone-busy"] = alone(1), alone(1, 10, 50), failed(),
+		held()
 	all["two"], all["operations"], all["pipeline"] = resulttest.Two(), resulttest.Operations(), resulttest.Pipeline()
 	all["curve"], all["capacity"] = resulttest.Curves(), resulttest.Capacity()
 	found := map[string]kind{}
@@ -47,9 +48,19 @@ var kinds = sync.OnceValue(func() map[string]kind {
 // six returns six arms under two loads, as many as one screen must hold.
 func six() *result.Result {
 	arms := append(resulttest.Arms(),
-		resulttest.Arm{Name: "http1-json", Protocol: "http1-json", ServerCPU: 31000, ClientCPU: 29000, Response: 80 * time.Microsecond, Sent: 260, Received: 240, ServerAllocs: 60, ClientAllocs: 61},
-		resulttest.Arm{Name: "h2c-proto", Protocol: "h2c-proto", Multiplexed: true, ServerCPU: 29000, ClientCPU: 25000, Response: 70 * time.Microsecond, Sent: 130, Received: 110, ServerAllocs: 33, ClientAllocs: 37},
-		resulttest.Arm{Name: "http3-proto", Protocol: "http3-proto", Server: "quic-go", Client: "quic-go", Multiplexed: true, ServerCPU: 72000, ClientCPU: 58000, Response: 150 * time.Microsecond, Sent: 180, Received: 160, ServerAllocs: 71, ClientAllocs: 80})
+		resulttest.Arm{
+			Name: "http1-json", Protocol: "http1-json", ServerCPU: 31000, ClientCPU: 29000,
+			Response: 80 * time.Microsecond, Sent: 260, Received: 240, ServerAllocs: 60, ClientAllocs: 61,
+		},
+		resulttest.Arm{
+			Name: "h2c-proto", Protocol: "h2c-proto", Multiplexed: true, ServerCPU: 29000, ClientCPU: 25000,
+			Response: 70 * time.Microsecond, Sent: 130, Received: 110, ServerAllocs: 33, ClientAllocs: 37,
+		},
+		resulttest.Arm{
+			Name: "http3-proto", Protocol: "http3-proto", Server: "quic-go", Client: "quic-go",
+			Multiplexed: true, ServerCPU: 72000, ClientCPU: 58000, Response: 150 * time.Microsecond, Sent: 180,
+			Received: 160, ServerAllocs: 71, ClientAllocs: 80,
+		})
 	return resulttest.Make(resulttest.Setting{
 		Name: "quick", About: "What does one small request cost over six wires?", Arms: arms,
 		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50}}, Rounds: 12, Seed: 0x51c5,
@@ -73,9 +84,13 @@ func busy() *result.Result {
 // alone returns one arm whose server is not ours, under loads of so many calls in flight.
 func alone(inFlight ...int) *result.Result {
 	arm := resulttest.Arm{
-		Name: "http://localhost:8080/items", Protocol: "http1-json", ClientCPU: 12000, Response: 310 * time.Microsecond, Sent: 81, Received: 283, ClientAllocs: 1,
+		Name: "http://localhost:8080/items", Protocol: "http1-json", ClientCPU: 12000, Response: 310 * time.Microsecond,
+		Sent: 81, Received: 283, ClientAllocs: 1,
 	}
-	s := resulttest.Setting{Name: "load", About: "How fast does it answer?", Arms: []resulttest.Arm{arm}, Rounds: 12, Seed: 0x10ad}
+	s := resulttest.Setting{
+		Name: "load", About: "How fast does it answer?", Arms: []resulttest.Arm{arm}, Rounds: 12,
+		Seed: 0x10ad,
+	}
 	for _, n := range inFlight {
 		s.Loads = append(s.Loads, plan.Load{InFlight: n})
 	}
@@ -95,7 +110,10 @@ func failed() *result.Result {
 	for n := range r.Rounds {
 		t := &r.Rounds[n].Trials[0]
 		t.Errors = map[string]uint64{"unavailable": 7}
-		t.Causes = stat.Causes{{Kind: "unavailable", Cause: "status 503", Count: 7, First: "status 503 Service Unavailable"}}
+		t.Causes = stat.Causes{{
+			Kind: "unavailable", Cause: "status 503", Count: 7,
+			First: "status 503 Service Unavailable",
+		}}
 		t.Sent += 7
 	}
 	return r
@@ -222,7 +240,8 @@ func TestSummaryRefuses(t *testing.T) {
 		t.Errorf("the generator is told of %d times:\n%s", n, text)
 	}
 	text = strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"¹ refused: requests/s, p50 and p99 of 4 arms (50 calls in flight): the load generator was too busy (95 %, limit 70 %); try: --driver raw"} {
+	for _, want := range []string{"¹ refused: requests/s, p50 and p99 of 4 arms (50 calls in flight): the load " +
+		"generator was too busy (95 %, limit 70 %); try: --driver raw"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
@@ -234,15 +253,18 @@ func TestSummaryRefuses(t *testing.T) {
 func TestSummaryBegins(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"short": "Nothing can be claimed yet: 3 rounds have both arms", "none": "Nothing can be claimed: nothing was measured.",
-		"two": "With 1 call in flight, grpc costs the server 32 % more CPU per request than http1-proto (95 % CI 30 to 34 %).",
+		"short": "Nothing can be claimed yet: 3 rounds have both arms",
+		"none":  "Nothing can be claimed: nothing was measured.",
+		"two": "With 1 call in flight, grpc costs the server 32 % more CPU per request than http1-proto (95 % CI 30 " +
+			"to 34 %).",
 	} {
 		text := strings.Join(strings.Fields(written(t, kinds()[name].summary, 80)), " ")
 		if !strings.HasPrefix(text, want) {
 			t.Errorf("%s begins %.200q, want %q", name, text, want)
 		}
 	}
-	if text := written(t, kinds()["six"].summary, 80); strings.Contains(text, "refused") || strings.Contains(text, "–") {
+	if text := written(t, kinds()["six"].summary, 80); strings.Contains(text, "refused") ||
+		strings.Contains(text, "–") {
 		t.Errorf("nothing was refused:\n%s", text)
 	}
 }
@@ -261,7 +283,9 @@ func TestSummaryBeginsWithThresholds(t *testing.T) {
 	if err := terminal.WriteSummary(&out, report.Summarise(r, &a, &j), terminal.Style{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); !strings.HasPrefix(text, "Fail (2 of 4): server CPU per request of grpc, with 1 call in flight") || !strings.Contains(text, "\n· server CPU per request of grpc, with 50 calls") {
+	if text := out.String(); !strings.HasPrefix(text,
+		"Fail (2 of 4): server CPU per request of grpc, with 1 call in flight") ||
+		!strings.Contains(text, "\n· server CPU per request of grpc, with 50 calls") {
 		t.Errorf("%s", text)
 	}
 }
@@ -305,11 +329,30 @@ func TestOtherSummaries(t *testing.T) {
 		summary report.Summary
 		has     []string
 	}{
-		"explain":         {explained(factorial), []string{"grpc-proto costs the server 15 % less CPU per request than http1-json (95 % CI 14 to 17 %). Of that: transport +14.3 points, framing +3.5 points and encoding −33.1 points.", "One pair of factors acts together"}},
+		"explain": {
+			explained(factorial),
+			[]string{
+				"grpc-proto costs the server 15 % less CPU per request than http1-json (95 % CI 14 to 17 %). Of " +
+					"that: transport +14.3 points, framing +3.5 points and encoding −33.1 points.",
+				"One pair of factors acts together",
+			},
+		},
 		"explain-partial": {explained(partial), []string{"gRPC vs HTTP/1.1"}},
 		"replay":          {agreed(closed, closed), []string{"All 4 primary conclusions hold here."}},
-		"replay-short":    {agreed(closed, short), []string{"0 hold here, 0 contradicted, 4 not decided", "44 conclusions not decided here: 3 rounds have both arms"}},
-		"decide":          {report.SummariseDecisions(ways.ID, report.Decisions(ways, &decided, nil)), []string{"most entries stored per second: log-nats°", "° answers before the entry is durable", "not measured: what happens in"}},
+		"replay-short": {
+			agreed(closed, short),
+			[]string{
+				"0 hold here, 0 contradicted, 4 not decided",
+				"44 conclusions not decided here: 3 rounds have both arms",
+			},
+		},
+		"decide": {
+			report.SummariseDecisions(ways.ID, report.Decisions(ways, &decided, nil)),
+			[]string{
+				"most entries stored per second: log-nats°", "° answers before the entry is durable",
+				"not measured: what happens in",
+			},
+		},
 	} {
 		for _, columns := range []int{60, 80, 100, 120} {
 			text := written(t, c.summary, columns)

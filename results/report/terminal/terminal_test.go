@@ -16,7 +16,8 @@ import (
 	"wirelab/results/report/terminal"
 )
 
-var update = flag.Bool("update", false, "write what is got into testdata; understand the difference before committing it")
+var update = flag.Bool("update", false,
+	"write what is got into testdata; understand the difference before committing it")
 
 // examples are what every form of report is tested with.
 func examples() map[string]*result.Result {
@@ -25,7 +26,8 @@ func examples() map[string]*result.Result {
 		"messages": resulttest.Messages(), "scenarios": resulttest.MessageScenarios(),
 		"streams": resulttest.Streams(), "absent": resulttest.Absent(), "chained": resulttest.Chained(),
 		"ledger": resulttest.Ledger(), "ledger-elsewhere": resulttest.LedgerElsewhere(),
-		"short": resulttest.Short(3), "none": resulttest.Short(0), "one-arm": resulttest.OneArm(), "many-arms": resulttest.Many(), "long-names": resulttest.LongNames(),
+		"short": resulttest.Short(3), "none": resulttest.Short(0), "one-arm": resulttest.OneArm(),
+		"many-arms": resulttest.Many(), "long-names": resulttest.LongNames(),
 	}
 }
 
@@ -73,7 +75,8 @@ func TestWidthAndColor(t *testing.T) {
 		r := examples()[name]
 		for _, columns := range []int{0, 64, 110} {
 			var plain, color strings.Builder
-			if err := errors.Join(terminal.Write(&plain, r, terminal.Style{Width: columns}), terminal.Write(&color, r, terminal.Style{Width: columns, Color: true})); err != nil {
+			if err := errors.Join(terminal.Write(&plain, r, terminal.Style{Width: columns}),
+				terminal.Write(&color, r, terminal.Style{Width: columns, Color: true})); err != nil {
 				t.Fatal(err)
 			}
 			if columns == 0 {
@@ -92,7 +95,8 @@ func TestWidthAndColor(t *testing.T) {
 				t.Errorf("%s: colour that nobody asked for", name)
 			}
 			bare := escape.ReplaceAllString(color.String(), "")
-			if bare = regexp.MustCompile(`(?m) +$`).ReplaceAllString(bare, ""); bare != plain.String() || bare == color.String() {
+			if bare = regexp.MustCompile(`(?m) +$`).ReplaceAllString(bare, ""); bare != plain.String() ||
+				bare == color.String() {
 				t.Errorf("%s: colour changes more than colours", name)
 			}
 		}

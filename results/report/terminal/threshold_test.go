@@ -18,7 +18,10 @@ func TestJudgement(t *testing.T) {
 		r   *result.Result
 		has []string
 	}{
-		"closed":     {resulttest.Closed(), []string{"Fail (", " grpc     1 in flight   +31.6 %  [+30.4, +32.9]  fail\n"}},
+		"closed": {
+			resulttest.Closed(),
+			[]string{"Fail (", " grpc     1 in flight   +31.6 %  [+30.4, +32.9]  fail\n"},
+		},
 		"troubled":   {resulttest.Troubled(), []string{"Invalid (", "· cpu/req > +3%, grpc (1 in flight): 3 of"}},
 		"long names": {resulttest.LongNames(), []string{"…  50 in flight  +32.3 %"}},
 	} {
@@ -37,7 +40,8 @@ func TestJudgement(t *testing.T) {
 			if err := terminal.WriteJudgement(&plain, c.r, &j, terminal.Style{Width: width}); err != nil {
 				t.Fatal(err)
 			}
-			if err := terminal.WriteJudgement(&coloured, c.r, &j, terminal.Style{Width: width, Color: true}); err != nil {
+			if err := terminal.WriteJudgement(&coloured, c.r, &j,
+				terminal.Style{Width: width, Color: true}); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(plain.String()) {
@@ -61,13 +65,19 @@ func TestJudgement(t *testing.T) {
 // with all outcomes, whatever the names.
 func TestCheckFits(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "long names": resulttest.LongNames(), "streams": resulttest.Streams()} {
+	for name, r := range map[string]*result.Result{
+		"closed": resulttest.Closed(), "long names": resulttest.LongNames(),
+		"streams": resulttest.Streams(),
+	} {
 		a := analyse.Result(r)
 		one, err := threshold.ParseThreshold("errors > 0.1%")
 		if err != nil {
 			t.Fatal(err)
 		}
-		two := threshold.Threshold{Text: "primary > +3%", Metric: a.Loads[0].Primary, Relative: true, Limit: 1.03, LimitText: "+3%"}
+		two := threshold.Threshold{
+			Text: "primary > +3%", Metric: a.Loads[0].Primary, Relative: true, Limit: 1.03,
+			LimitText: "+3%",
+		}
 		j := threshold.Judge(r, &a, []threshold.Threshold{one, two})
 		for _, width := range []int{64, 80, 140} {
 			var out strings.Builder
@@ -79,7 +89,8 @@ func TestCheckFits(t *testing.T) {
 				if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > width {
 					t.Errorf("%s at %d: %d columns: %s", name, width, utf8.RuneCountInString(line), line)
 				}
-				if first && !strings.HasPrefix(line, "Fail") && !strings.HasPrefix(line, "Inconclusive") && !strings.HasPrefix(line, "Invalid") {
+				if first && !strings.HasPrefix(line, "Fail") && !strings.HasPrefix(line, "Inconclusive") &&
+					!strings.HasPrefix(line, "Invalid") {
 					t.Errorf("%s begins with %q, not with the answer", name, line)
 				}
 				first = false

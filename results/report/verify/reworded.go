@@ -17,14 +17,17 @@ var rewordings = []struct {
 	// For some days the name of this line had no space after it.
 	{regexp.MustCompile(`\bmade again(\d+ of \d+ rounds )`), "remade $1"},
 	// The longest first: "99.99 %" ends with "99 %".
-	{lateness(`99\.99`), "1 call in 10000 was made later than $1 after it was due, which moved the 99.9th percentile by $2"},
-	{lateness(`99\.9`), "1 call in 1000 was made later than $1 after it was due, which moved the 99th percentile by $2"},
+	{lateness(`99\.99`), "1 call in 10000 was made later than $1 after it was due, which moved the 99.9th " +
+		"percentile by $2"},
+	{lateness(`99\.9`), "1 call in 1000 was made later than $1 after it was due, which moved the 99th " +
+		"percentile by $2"},
 	{lateness("99"), "1 call in 100 was made later than $1 after it was due, which moved the median by $2"},
 }
 
 // lateness is how a quantile of lateness was told until November 2026.
 func lateness(percent string) *regexp.Regexp {
-	return regexp.MustCompile(`\b` + percent + ` % of calls were made up to (\S+) after they were due, which moved that quantile by ([0-9.]+ %)`)
+	return regexp.MustCompile(`\b` + percent +
+		` % of calls were made up to (\S+) after they were due, which moved that quantile by ([0-9.]+ %)`)
 }
 
 // reworded is a text of an earlier program in the words of today.

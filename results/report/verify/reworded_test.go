@@ -18,11 +18,15 @@ func TestDocumentInOtherWords(t *testing.T) {
 	if v := check(t, decoded(t, string(text))); !v.Holds() || len(v.Unchecked) > 0 {
 		t.Errorf("an untouched document of before does not hold: %+v", v)
 	}
-	for was, is := range map[string]string{"3.66ms": "3.67ms", "6.2 %": "0.2 %", "nothing can be compared": "grpc is the cheapest"} {
+	for was, is := range map[string]string{
+		"3.66ms": "3.67ms", "6.2 %": "0.2 %",
+		"nothing can be compared": "grpc is the cheapest",
+	} {
 		if !strings.Contains(string(text), was) {
 			t.Fatalf("the document does not say %q", was)
 		}
-		if v := check(t, decoded(t, strings.ReplaceAll(string(text), was, is))); v.Holds() || !strings.Contains(fmt.Sprint(v.Differences), is) {
+		if v := check(t, decoded(t, strings.ReplaceAll(string(text), was, is))); v.Holds() ||
+			!strings.Contains(fmt.Sprint(v.Differences), is) {
 			t.Errorf("%q edited to %q: %+v", was, is, v.Differences)
 		}
 	}

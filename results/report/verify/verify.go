@@ -147,8 +147,10 @@ func File(data []byte, r *result.Result, commit string) (*Verification, error) {
 	}
 	ofRaw := func(d Difference) bool { return d.Part() == "digest" || d.Part() == "result" }
 	if !v.Holds() && !slices.ContainsFunc(v.Differences, ofRaw) && r.Environment.Commit != commit {
-		v.Unchecked = append(v.Unchecked, fmt.Sprintf("whether only words or methods have changed since: it was measured by wirelab %s, this is %s; its own build can tell",
-			named(r.Environment.Commit), named(commit)))
+		v.Unchecked = append(v.Unchecked,
+			fmt.Sprintf("whether only words or methods have changed since: it was measured by wirelab %s, this is %s; "+
+				"its own build can tell",
+				named(r.Environment.Commit), named(commit)))
 	}
 	return v, nil
 }
@@ -188,7 +190,10 @@ func (v *Verification) digest(raw []byte, taken *string, must bool) error {
 	case taken == nil:
 		v.Unchecked = append(v.Unchecked, "the digest: there is none")
 	case *taken != computed:
-		v.Add(Difference{Path: "digest", Stored: *taken, Computed: computed, Says: "the raw data, or the digest, was edited"})
+		v.Add(Difference{
+			Path: "digest", Stored: *taken, Computed: computed,
+			Says: "the raw data, or the digest, was edited",
+		})
 	default:
 		v.Checked, v.Sealed = append(v.Checked, "digest "+computed), true
 	}
@@ -202,7 +207,8 @@ func (v *Verification) Consistent(r *result.Result) {
 		v.Add(Difference{Path: "result." + f.Path, Says: f.Says})
 	}
 	if len(flaws) == 0 {
-		v.Checked = append(v.Checked, "raw data: counts add up, histograms hold as many times, rounds and trials fit the plan")
+		v.Checked = append(v.Checked,
+			"raw data: counts add up, histograms hold as many times, rounds and trials fit the plan")
 	}
 }
 
@@ -238,7 +244,11 @@ func (v *Verification) follows(r *result.Result, p parts) error {
 		{"analysis", p.Analysis, analysis, "analysis: every estimate, interval, p-value and verdict computed again"},
 		{"judgement", p.Judgement, judged, "judgement: every threshold judged again"},
 		{"explanation", p.Explanation, explained, "explanation: every effect, interaction and share computed again"},
-		{"printed", p.Printed, printed, fmt.Sprintf("printed: %d claims, %d sentences and %d lines of the report made again", len(printed.Claims), len(printed.Sentences), len(printed.Terminal))},
+		{
+			"printed", p.Printed, printed,
+			fmt.Sprintf("printed: %d claims, %d sentences and %d lines of the report made again", len(printed.Claims),
+				len(printed.Sentences), len(printed.Terminal)),
+		},
 	} {
 		switch {
 		case part.stored == nil && part.name == "printed" && p.Digest != nil:
@@ -262,7 +272,9 @@ func (v *Verification) follows(r *result.Result, p parts) error {
 }
 
 // judge judges again by the thresholds that a judgement names.
-func (v *Verification) judge(r *result.Result, a *claim.Analysis, stored json.RawMessage) (*threshold.Judgement, error) {
+func (v *Verification) judge(r *result.Result, a *claim.Analysis,
+	stored json.RawMessage,
+) (*threshold.Judgement, error) {
 	var names struct {
 		Thresholds []string `json:"thresholds"`
 	}
@@ -287,7 +299,9 @@ func (v *Verification) judge(r *result.Result, a *claim.Analysis, stored json.Ra
 
 // explain explains again, between the corners that an explanation names; nil
 // where nothing explains the result.
-func (v *Verification) explain(r *result.Result, a *claim.Analysis, stored json.RawMessage) (*explain.Explanation, error) {
+func (v *Verification) explain(r *result.Result, a *claim.Analysis,
+	stored json.RawMessage,
+) (*explain.Explanation, error) {
 	var corners struct{ From, To string }
 	if err := json.Unmarshal(stored, &corners); err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "explanation: %v", err)

@@ -107,7 +107,10 @@ func redigest(t *testing.T, document map[string]any) {
 
 // small is a result of few rounds, so that it is judged fast.
 func small() *result.Result {
-	return resulttest.Make(resulttest.Setting{Name: "small", Arms: resulttest.Arms()[:2], Loads: []plan.Load{{InFlight: 1}}, Rounds: 10, Seed: 3})
+	return resulttest.Make(resulttest.Setting{
+		Name: "small", Arms: resulttest.Arms()[:2],
+		Loads: []plan.Load{{InFlight: 1}}, Rounds: 10, Seed: 3,
+	})
 }
 
 func TestWhatIsWrittenHolds(t *testing.T) {
@@ -115,7 +118,10 @@ func TestWhatIsWrittenHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for name, r := range map[string]*result.Result{"closed": resulttest.Short(11), "open": resulttest.Open(), "streams": resulttest.Streams(), "troubled": resulttest.Troubled(), "one arm": resulttest.OneArm()} {
+	for name, r := range map[string]*result.Result{
+		"closed": resulttest.Short(11), "open": resulttest.Open(),
+		"streams": resulttest.Streams(), "troubled": resulttest.Troubled(), "one arm": resulttest.OneArm(),
+	} {
 		v := check(t, document(t, r, "errors > 0.1%"))
 		if !v.Holds() || len(v.Checked) != 5 || len(v.Unchecked) != 0 {
 			t.Errorf("%s: %+v", name, v)
@@ -154,9 +160,22 @@ func TestEditsAreNamed(t *testing.T) {
 		// outside: the raw data is untouched, so the digest holds.
 		outside bool
 	}{
-		{"a count", func(_ *testing.T, d map[string]any) { set(d, json.Number("1"), in(trial, "sent")...) }, []string{"result.rounds[3].trials[1].sent", "analysis."}, false},
-		{"a cost", func(_ *testing.T, d map[string]any) { set(d, "1ms", in(trial, "server", "cpu")...) }, []string{"analysis.loads[", "judgement.findings[", "printed."}, false},
-		{"a bucket of a histogram", func(t *testing.T, d map[string]any) { set(d, histogram(t, d), in(trial, "response")...) }, []string{"result.rounds[3].trials[1].response", "analysis."}, false},
+		{
+			"a count", func(_ *testing.T, d map[string]any) { set(d, json.Number("1"), in(trial, "sent")...) },
+			[]string{"result.rounds[3].trials[1].sent", "analysis."},
+			false,
+		},
+		{
+			"a cost", func(_ *testing.T, d map[string]any) { set(d, "1ms", in(trial, "server", "cpu")...) },
+			[]string{"analysis.loads[", "judgement.findings[", "printed."},
+			false,
+		},
+		{
+			"a bucket of a histogram",
+			func(t *testing.T, d map[string]any) { set(d, histogram(t, d), in(trial, "response")...) },
+			[]string{"result.rounds[3].trials[1].response", "analysis."},
+			false,
+		},
 		{"a round left out", func(_ *testing.T, d map[string]any) {
 			set(d, at(d, "result", "rounds").([]any)[1:], "result", "rounds")
 		}, []string{"analysis.", "printed."}, false},
@@ -164,12 +183,35 @@ func TestEditsAreNamed(t *testing.T) {
 			rounds := at(d, "result", "rounds").([]any)
 			rounds[2], rounds[5] = rounds[5], rounds[2]
 		}, []string{"result.rounds[3].began"}, false},
-		{"the plan", func(_ *testing.T, d map[string]any) { set(d, json.Number("0.3"), "result", "plan", "equivalent") }, []string{"analysis.loads[0].rows[0].cells[1].difference.margin"}, false},
-		{"the seed", func(_ *testing.T, d map[string]any) { set(d, json.Number("5"), "result", "plan", "seed") }, []string{"printed.terminal["}, false},
-		{"the name of an arm", func(_ *testing.T, d map[string]any) { set(d, "soap", "result", "arms", 1, "name") }, []string{"result.arms[1]", "printed.sentences[0]"}, false},
-		{"the machine", func(_ *testing.T, d map[string]any) { set(d, "A faster CPU", "result", "environment", "cpu") }, []string{"printed.terminal["}, false},
-		{"how it ended", func(_ *testing.T, d map[string]any) { set(d, "width reached", "result", "ending") }, []string{"result.ending", "printed.terminal["}, false},
-		{"a field that nobody knows", func(_ *testing.T, d map[string]any) { set(d, "x", "result", "note") }, nil, false},
+		{"the plan", func(_ *testing.T, d map[string]any) {
+			set(d, json.Number("0.3"), "result", "plan", "equivalent")
+		}, []string{"analysis.loads[0].rows[0].cells[1].difference.margin"}, false},
+		{
+			"the seed", func(_ *testing.T, d map[string]any) { set(d, json.Number("5"), "result", "plan", "seed") },
+			[]string{"printed.terminal["},
+			false,
+		},
+		{
+			"the name of an arm", func(_ *testing.T, d map[string]any) { set(d, "soap", "result", "arms", 1, "name") },
+			[]string{"result.arms[1]", "printed.sentences[0]"},
+			false,
+		},
+		{
+			"the machine", func(_ *testing.T, d map[string]any) {
+				set(d, "A faster CPU", "result", "environment", "cpu")
+			},
+			[]string{"printed.terminal["},
+			false,
+		},
+		{
+			"how it ended", func(_ *testing.T, d map[string]any) { set(d, "width reached", "result", "ending") },
+			[]string{"result.ending", "printed.terminal["},
+			false,
+		},
+		{
+			"a field that nobody knows", func(_ *testing.T, d map[string]any) { set(d, "x", "result", "note") }, nil,
+			false,
+		},
 		{"a ratio", func(_ *testing.T, d map[string]any) {
 			set(d, json.Number("1.02"), "analysis", "loads", 0, "rows", 0, "cells", 1, "difference", "ratio")
 		}, []string{"analysis.loads[0].rows[0].cells[1].difference.ratio"}, true},
@@ -179,16 +221,49 @@ func TestEditsAreNamed(t *testing.T) {
 		{"a gate", func(_ *testing.T, d map[string]any) {
 			set(d, false, "analysis", "loads", 0, "arms", 0, "checks", 0, "ok")
 		}, []string{"analysis.loads[0].arms[0].checks[0].ok"}, true},
-		{"a sentence", func(_ *testing.T, d map[string]any) { set(d, "grpc is cheapest.", "printed", "sentences", 0) }, []string{"printed.sentences[0]"}, true},
-		{"a claim", func(_ *testing.T, d map[string]any) { set(d, "−31.6 %", "printed", "claims", 0, "change") }, []string{"printed.claims[0].change"}, true},
-		{"a line of a table", func(_ *testing.T, d map[string]any) { set(d, "grpc 1.0 µs", "printed", "terminal", 9) }, []string{"printed.terminal[9]"}, true},
+		{
+			"a sentence", func(_ *testing.T, d map[string]any) {
+				set(d, "grpc is cheapest.", "printed", "sentences", 0)
+			},
+			[]string{"printed.sentences[0]"},
+			true,
+		},
+		{
+			"a claim", func(_ *testing.T, d map[string]any) { set(d, "−31.6 %", "printed", "claims", 0, "change") },
+			[]string{"printed.claims[0].change"},
+			true,
+		},
+		{
+			"a line of a table",
+			func(_ *testing.T, d map[string]any) { set(d, "grpc 1.0 µs", "printed", "terminal", 9) },
+			[]string{"printed.terminal[9]"},
+			true,
+		},
 		{"a line more", func(_ *testing.T, d map[string]any) {
 			set(d, append(at(d, "printed", "terminal").([]any), "PS: grpc is best"), "printed", "terminal")
 		}, []string{"printed.terminal["}, true},
-		{"an outcome", func(_ *testing.T, d map[string]any) { set(d, "pass", "judgement", "outcome") }, []string{"judgement.outcome"}, true},
-		{"a threshold", func(_ *testing.T, d map[string]any) { set(d, "cpu/req > +60%", "judgement", "thresholds", 0) }, []string{"judgement.findings[0].limit"}, true},
-		{"the schema", func(_ *testing.T, d map[string]any) { set(d, json.Number("7"), "schema") }, []string{"schema"}, true},
-		{"the digest", func(_ *testing.T, d map[string]any) { set(d, "sha256:00", "digest") }, []string{"digest"}, true},
+		{
+			"an outcome", func(_ *testing.T, d map[string]any) { set(d, "pass", "judgement", "outcome") },
+			[]string{"judgement.outcome"},
+			true,
+		},
+		{
+			"a threshold", func(_ *testing.T, d map[string]any) {
+				set(d, "cpu/req > +60%", "judgement", "thresholds", 0)
+			},
+			[]string{"judgement.findings[0].limit"},
+			true,
+		},
+		{
+			"the schema", func(_ *testing.T, d map[string]any) { set(d, json.Number("7"), "schema") },
+			[]string{"schema"},
+			true,
+		},
+		{
+			"the digest", func(_ *testing.T, d map[string]any) { set(d, "sha256:00", "digest") },
+			[]string{"digest"},
+			true,
+		},
 		{"no digest", func(_ *testing.T, d map[string]any) { delete(d, "digest") }, []string{"digest"}, true},
 		{"no report", func(_ *testing.T, d map[string]any) { delete(d, "printed") }, []string{"printed"}, true},
 	} {
@@ -234,7 +309,8 @@ func TestOlderFiles(t *testing.T) {
 	for _, part := range []string{"digest", "printed", "judgement"} {
 		delete(old, part)
 	}
-	if v := check(t, old); !v.Holds() || fmt.Sprint(v.Unchecked) != "[the digest: there is none printed: the file has none]" {
+	if v := check(t, old); !v.Holds() ||
+		fmt.Sprint(v.Unchecked) != "[the digest: there is none printed: the file has none]" {
 		t.Errorf("%+v", v)
 	}
 	set(old, json.Number("1.02"), "analysis", "loads", 0, "rows", 0, "cells", 1, "difference", "ratio")
@@ -282,7 +358,10 @@ func TestDigest(t *testing.T) {
 	if of(`{"a":1,"b":["x<y",2.50]}`) != of(" {\n\"b\": [\"x\\u003cy\", 2.50 ],\"a\":1}\n") {
 		t.Error("the layout matters")
 	}
-	for _, other := range []string{`{"a":1,"b":["x<y",2.5]}`, `{"a":1,"b":["x<y",2.50],"c":null}`, `{"a":1,"b":[2.50,"x<y"]}`} {
+	for _, other := range []string{
+		`{"a":1,"b":["x<y",2.5]}`, `{"a":1,"b":["x<y",2.50],"c":null}`,
+		`{"a":1,"b":[2.50,"x<y"]}`,
+	} {
 		if of(`{"a":1,"b":["x<y",2.50]}`) == of(other) {
 			t.Errorf("%s has the same digest", other)
 		}

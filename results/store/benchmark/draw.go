@@ -35,7 +35,8 @@ func (u *Run) Draw(id string) Drawn {
 	var groups []group
 	for i, t := range u.Trials {
 		for _, b := range t.Response.Buckets() {
-			groups = append(groups, group{n: b.Count, round: int32(u.Rounds[i]), latency: new(min(b.High, int64(stat.Limit)))})
+			groups = append(groups,
+				group{n: b.Count, round: int32(u.Rounds[i]), latency: new(min(b.High, int64(stat.Limit)))})
 		}
 		for _, kind := range slices.Sorted(maps.Keys(t.Errors)) {
 			groups = append(groups, group{n: t.Errors[kind], round: int32(u.Rounds[i]), failure: new(kind)})

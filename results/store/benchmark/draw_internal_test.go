@@ -28,7 +28,8 @@ func TestRanksAreDrawnEvenly(t *testing.T) {
 			t.Errorf("rank %d was drawn %d times, want about %d", rank, got, times*k/n)
 		}
 	}
-	if all := fmt.Sprint(ranks(random, 3, 5), ranks(random, 0, 5), ranks(random, 5, 5)); all != "[0 1 2] [] [0 1 2 3 4]" {
+	if all := fmt.Sprint(ranks(random, 3, 5), ranks(random, 0, 5),
+		ranks(random, 5, 5)); all != "[0 1 2] [] [0 1 2 3 4]" {
 		t.Errorf("small populations: %s", all)
 	}
 }

@@ -90,7 +90,8 @@ func (u *Run) Figures(l *claim.LoadAnalysis) (f Figures) {
 
 // viewed reports whether the form has a metric.
 func viewed(id string) bool {
-	return slices.Contains(append(rateMetrics(), plan.ResponseMean, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99,
+	return slices.Contains(append(rateMetrics(), plan.ResponseMean, plan.ResponseP50, plan.ResponseP90,
+		plan.ResponseP99,
 		plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99), id)
 }
 

@@ -56,8 +56,10 @@ func readStats(t *testing.T, s *Store, id string) []stats {
 	var all []stats
 	for rows.Next() {
 		var v stats
-		if err := rows.Scan(&v.scenario, &v.protocol, &v.client, &v.concurrency, &v.duration, &v.total, &v.successful, &v.throughput,
-			&v.p50, &v.p90, &v.p99, &v.avg, &v.lo, &v.hi, &v.cpu, &v.memory, &v.peak, &v.refused, &v.arm, &v.load); err != nil {
+		if err := rows.Scan(&v.scenario, &v.protocol, &v.client, &v.concurrency, &v.duration, &v.total, &v.successful,
+			&v.throughput,
+			&v.p50, &v.p90, &v.p99, &v.avg, &v.lo, &v.hi, &v.cpu, &v.memory, &v.peak, &v.refused, &v.arm,
+			&v.load); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, v)
@@ -123,22 +125,26 @@ func TestTheOriginsSQLReadsWirelabsFigures(t *testing.T) {
 				t.Errorf("run %d: %s is %v, want %v", i, what, c.got, c.want)
 			}
 		}
-		if got.total != int64(sent) || got.successful != int64(ok) || got.refused != nil || got.cpu == nil || *got.cpu <= 0 {
+		if got.total != int64(sent) || got.successful != int64(ok) || got.refused != nil || got.cpu == nil ||
+			*got.cpu <= 0 {
 			t.Errorf("run %d: %+v, want %d of %d", i, got, ok, sent)
 		}
 		want := []string{"grpc", "rest"}[arm]
-		if got.scenario != "balance" || got.protocol != want || got.client != "go" || got.concurrency != []int{10, 50}[load.Load] ||
+		if got.scenario != "balance" || got.protocol != want || got.client != "go" ||
+			got.concurrency != []int{10, 50}[load.Load] ||
 			got.arm != r.Arms[arm].Name || got.load != load.Name {
 			t.Errorf("run %d is of %+v", i, got)
 		}
 	}
 	// The filters that the origin's pages had, and that never matched (grb-D04).
 	var n int
-	one(t, s, `SELECT count(*) FROM benchmark_stats WHERE scenario = 'balance' AND protocol = 'rest' AND client = 'go' AND concurrency = 50`, nil, &n)
+	one(t, s,
+		`SELECT count(*) FROM benchmark_stats WHERE scenario = 'balance' AND protocol = 'rest' AND client = 'go' AND concurrency = 50`, nil, &n)
 	if n != 1 {
 		t.Errorf("%d runs of balance over rest by 50, want 1", n)
 	}
-	one(t, s, `SELECT count(*) FROM benchmark_runs r JOIN benchmark_stats s ON s.run_id = r.id WHERE r.created_at = $1`, []any{r.Began}, &n)
+	one(t, s, `SELECT count(*) FROM benchmark_runs r JOIN benchmark_stats s ON s.run_id = r.id WHERE r.created_at = $1`,
+		[]any{r.Began}, &n)
 	if n != 4 {
 		t.Errorf("%d runs joined, want 4", n)
 	}
@@ -171,9 +177,11 @@ func TestViewsRefuseWhatWirelabRefuses(t *testing.T) {
 	}
 	// Nor does it give the times of which anybody makes such figures.
 	var timed, drawn int
-	one(t, s, `SELECT count(DISTINCT run_id) FILTER (WHERE latency_ms IS NOT NULL), count(DISTINCT run_id) FROM benchmark_samples`, nil, &timed, &drawn)
+	one(t, s,
+		`SELECT count(DISTINCT run_id) FILTER (WHERE latency_ms IS NOT NULL), count(DISTINCT run_id) FROM benchmark_samples`, nil, &timed, &drawn)
 	if timed != 2 || drawn != 4 {
-		t.Errorf("of %d runs calls were drawn, with times of %d; want 4 and 2: the others' times are refused", drawn, timed)
+		t.Errorf("of %d runs calls were drawn, with times of %d; want 4 and 2: the others' times are refused", drawn,
+			timed)
 	}
 	// Too few calls for a p99, and an answer for what there is enough of.
 	few := storetest.Sample(0)
@@ -184,7 +192,8 @@ func TestViewsRefuseWhatWirelabRefuses(t *testing.T) {
 		}
 	}
 	var why string
-	one(t, s, `SELECT why FROM wirelab_results.figures WHERE result_id = $1 AND metric = 'response-p99' LIMIT 1`, []any{few.ID}, &why)
+	one(t, s, `SELECT why FROM wirelab_results.figures WHERE result_id = $1 AND metric = 'response-p99' LIMIT 1`,
+		[]any{few.ID}, &why)
 	if why == "" {
 		t.Error("no reason")
 	}
@@ -225,7 +234,8 @@ func TestQuantileInSQLIsStats(t *testing.T) {
 	r := ledgerResult()
 	puts(t, s, r)
 	var wrong int
-	one(t, s, `SELECT count(*) FROM wirelab_results.runs u JOIN wirelab_results.histograms h USING (result_id, arm, load)
+	one(t, s,
+		`SELECT count(*) FROM wirelab_results.runs u JOIN wirelab_results.histograms h USING (result_id, arm, load)
 		WHERE h.kind = 'response' AND (
 			abs(wirelab_results.quantile(0.5, h.high_ns, h.counts) - u.response_p50_ns) > 0.001
 			OR abs(wirelab_results.quantile(0.99, h.high_ns, h.counts) - u.response_p99_ns) > 0.001
@@ -243,7 +253,8 @@ func TestSamplesAreADrawOfTheCalls(t *testing.T) {
 	for i := range r.Rounds {
 		for j := range r.Rounds[i].Trials {
 			if trial := &r.Rounds[i].Trials[j]; trial.Arm == 1 {
-				trial.Errors = map[string]uint64{"unavailable": trial.OK / 4} // a fifth of all; so its times are refused
+				// a fifth of all; so its times are refused
+				trial.Errors = map[string]uint64{"unavailable": trial.OK / 4}
 				trial.Sent += trial.OK / 4
 			}
 		}
@@ -255,12 +266,14 @@ func TestSamplesAreADrawOfTheCalls(t *testing.T) {
 		var runs, fewest, most, distinct int
 		var failed float64
 		var text string
-		one(t, s, `SELECT count(*), min(n), max(n), sum(d) FROM (SELECT count(*) AS n, count(DISTINCT id) AS d FROM benchmark_samples GROUP BY run_id) x`,
+		one(t, s,
+			`SELECT count(*), min(n), max(n), sum(d) FROM (SELECT count(*) AS n, count(DISTINCT id) AS d FROM benchmark_samples GROUP BY run_id) x`,
 			nil, &runs, &fewest, &most, &distinct)
 		if runs != 4 || fewest != benchmark.Size || most != benchmark.Size || distinct != 4*benchmark.Size {
 			t.Errorf("%d runs with %d to %d samples, %d ids", runs, fewest, most, distinct)
 		}
-		one(t, s, `SELECT avg((NOT success)::int) FROM benchmark_samples s JOIN benchmark_runs r ON r.id = s.run_id WHERE r.protocol = 'rest'`, nil, &failed)
+		one(t, s,
+			`SELECT avg((NOT success)::int) FROM benchmark_samples s JOIN benchmark_runs r ON r.id = s.run_id WHERE r.protocol = 'rest'`, nil, &failed)
 		if math.Abs(failed-0.2) > 0.04 {
 			t.Errorf("%v of the samples failed, want about 0.2", failed)
 		}
@@ -283,7 +296,8 @@ func TestSamplesAreADrawOfTheCalls(t *testing.T) {
 		if most != 0 {
 			t.Errorf("the medians of %d runs' samples are far from theirs", most)
 		}
-		one(t, s, `SELECT md5(string_agg(seed || ' ' || population || ' ' || round || ' ' || coalesce(latency_ms::text, error_type), ',' ORDER BY id)) FROM benchmark_samples`, nil, &text)
+		one(t, s,
+			`SELECT md5(string_agg(seed || ' ' || population || ' ' || round || ' ' || coalesce(latency_ms::text, error_type), ',' ORDER BY id)) FROM benchmark_samples`, nil, &text)
 		texts = append(texts, text)
 	}
 	if texts[0] != texts[1] {
@@ -309,8 +323,11 @@ func TestScenarios(t *testing.T) {
 	self.Rounds, self.SelfTest = nil, &result.SelfTest{}
 	puts(t, s, stream, other, self)
 	var got string
-	one(t, s, `SELECT string_agg(DISTINCT concat_ws(' ', scenario, protocol, client, wire), ', ' ORDER BY concat_ws(' ', scenario, protocol, client, wire)) FROM benchmark_runs`, nil, &got)
-	want := "directory.GetPerson grpc go grpc, directory.GetPerson http1-json go http1-json, stream grpc go-raw grpc, stream rest go sse"
+	one(t, s,
+		`SELECT string_agg(DISTINCT concat_ws(' ', scenario, protocol, client, wire), ', ' ORDER BY concat_ws(' ', scenario, protocol, client, wire)) FROM benchmark_runs`, nil, &got)
+	want := "directory.GetPerson grpc go grpc, directory.GetPerson http1-json go http1-json, stream grpc " +
+		"go-raw grpc, " +
+		"stream rest go sse"
 	if got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

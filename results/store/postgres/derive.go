@@ -48,7 +48,8 @@ const insertResult = `INSERT INTO wirelab_results.results
 func derive(p store.Packed) derived {
 	r, m := p.Result, store.Summarize(p.Result)
 	d := derived{id: m.ID, result: []any{
-		m.ID, r.Schema, text(m.Name), text(m.Workload), texts(m.Operations), texts(m.Protocols), m.Arms, m.Loads, m.Rounds,
+		m.ID, r.Schema, text(m.Name), text(m.Workload), texts(m.Operations), texts(m.Protocols), m.Arms, m.Loads,
+		m.Rounds,
 		m.Began, m.Ended, text(string(m.Ending)), text(m.Host), text(m.Commit), text(r.Command), whole(r.Plan.Seed),
 		r.SelfTest != nil, len(p.Body), p.Digest,
 	}}
@@ -61,15 +62,18 @@ func derive(p store.Packed) derived {
 }
 
 func environments(r *result.Result) *table {
-	t := newTable("environments", `result_id host os kernel cpu cpus memory_bytes governor clock_source virtual go revision dirty libraries settings`)
+	t := newTable("environments",
+		`result_id host os kernel cpu cpus memory_bytes governor clock_source virtual go revision dirty libraries settings`)
 	e := r.Environment
-	t.add(r.ID, text(e.Host), text(e.OS), text(e.Kernel), text(e.CPU), e.CPUs, count(e.MemoryBytes), text(e.Governor), text(e.ClockSource),
+	t.add(r.ID, text(e.Host), text(e.OS), text(e.Kernel), text(e.CPU), e.CPUs, count(e.MemoryBytes), text(e.Governor),
+		text(e.ClockSource),
 		text(e.Virtual), text(e.Go), text(e.Commit), e.Dirty, object(e.Libraries), object(e.Settings))
 	return t
 }
 
 func arms(r *result.Result) *table {
-	t := newTable("arms", `result_id arm name protocol transport framing encoding secure multiplexed server client driver style data database
+	t := newTable("arms",
+		`result_id arm name protocol transport framing encoding secure multiplexed server client driver style data database
 		target inject connections out`)
 	for i, a := range r.Arms { // as many as the plan has: see store.Check
 		p := r.Plan.Arms[i]
@@ -77,7 +81,8 @@ func arms(r *result.Result) *table {
 		if driver == "" {
 			driver = plan.DriverClient
 		}
-		t.add(r.ID, i, text(r.ArmName(i)), text(a.Protocol), text(a.Transport), text(a.Framing), text(a.Encoding), a.Secure, a.Multiplexed,
+		t.add(r.ID, i, text(r.ArmName(i)), text(a.Protocol), text(a.Transport), text(a.Framing), text(a.Encoding),
+			a.Secure, a.Multiplexed,
 			text(r.ServerOf(i)), text(a.Client), text(driver), text(a.Style), text(a.Data), text(a.Database),
 			text(p.Target), text(p.Inject), p.Connections, text(a.Out))
 	}
@@ -95,7 +100,8 @@ func loads(r *result.Result) *table {
 		if !l.Open() {
 			inFlight = max(inFlight, 1)
 		}
-		t.add(r.ID, i, text(l.String()), text(r.Plan.OperationOf(l)), text(r.Plan.RequestsOf(l)), l.Open(), inFlight, rate, text(l.Arrivals), object(l))
+		t.add(r.ID, i, text(l.String()), text(r.Plan.OperationOf(l)), text(r.Plan.RequestsOf(l)), l.Open(), inFlight,
+			rate, text(l.Arrivals), object(l))
 	}
 	return t
 }
@@ -121,7 +127,8 @@ func rounds(r *result.Result) []*table {
 		if n.Throttled >= 0 {
 			throttled = new(int64(n.Throttled))
 		}
-		all.add(r.ID, i+1, round.Began.UTC(), known(n.Steal), known(n.Others), known(n.CPUPressure), known(n.IOPressure), throttled)
+		all.add(r.ID, i+1, round.Began.UTC(), known(n.Steal), known(n.Others), known(n.CPUPressure),
+			known(n.IOPressure), throttled)
 		fail(i+1, round.Failures)
 		for j := range round.Trials {
 			measured.add(r.ID, i+1, 0, &round.Trials[j], nil)
@@ -152,12 +159,15 @@ type trials struct {
 }
 
 func newTrials() trials {
-	return trials{seen: map[[4]int]bool{}, table: newTable("trials", `result_id round arm load probe probe_rate probe_outcome
+	return trials{
+		seen: map[[4]int]bool{},
+		table: newTable("trials", `result_id round arm load probe probe_rate probe_outcome
 		steady drifting window_ns planned sent ok completed unsent late errors calls
 		server_cpu_ns server_allocations server_resident_bytes
 		driver_cpu_ns driver_wall_ns driver_allocations driver_resident_bytes
 		wire_sent wire_received connections open_connections
-		response_mean_ns response_p50_ns response_p90_ns response_p99_ns service_p50_ns service_p99_ns`)}
+		response_mean_ns response_p50_ns response_p90_ns response_p99_ns service_p50_ns service_p99_ns`),
+	}
 }
 
 func (all trials) add(id string, round, place int, t *result.Trial, probe *result.Probe) {

@@ -59,7 +59,9 @@ func TestTablesAreDocumented(t *testing.T) {
 	known := []string{"id", "run_id", "arm", "load"}
 	for _, name := range names(`SELECT array_agg(DISTINCT column_name::text) FROM information_schema.columns WHERE table_schema = 'wirelab_results' AND table_name IN ('benchmark_runs', 'benchmark_stats')`) {
 		forms := []string{name, strings.TrimSuffix(name, "latency_ms"), strings.TrimPrefix(name, "memory_mb")}
-		if !slices.Contains(known, name) && !slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(string(text), "`"+form+"`") }) {
+		if !slices.Contains(known, name) &&
+			!slices.ContainsFunc(forms,
+				func(form string) bool { return strings.Contains(string(text), "`"+form+"`") }) {
 			t.Errorf("column %s is not in docs/results.md", name)
 		}
 	}

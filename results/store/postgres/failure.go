@@ -43,16 +43,22 @@ func (s *Store) explain(ctx context.Context, doing string, err error) error {
 	switch stateOf(err) {
 	case diskFull:
 		return wirelab.Errorf(wirelab.ResourceExhausted,
-			"cannot %s: no room on the disk of PostgreSQL at %s; nothing stored before is lost; make room, or give another --results", doing, s.at)
+			"cannot %s: no room on the disk of PostgreSQL at %s; nothing stored before is lost; make room, or give "+
+				"another --results", doing, s.at)
 	case insufficientPrivilege:
-		return wirelab.Errorf(wirelab.PermissionDenied, "cannot %s: user %s may not, in PostgreSQL at %s; its owner can GRANT that on schema %s", doing, s.at.User, s.at, schema)
+		return wirelab.Errorf(wirelab.PermissionDenied,
+			"cannot %s: user %s may not, in PostgreSQL at %s; its owner can GRANT that on schema %s", doing, s.at.User,
+			s.at, schema)
 	case undefinedTable, undefinedColumn, invalidSchema:
-		return wirelab.Errorf(wirelab.Internal, "cannot %s: schema %s in PostgreSQL at %s is damaged: tables or columns are missing", doing, schema, s.at)
+		return wirelab.Errorf(wirelab.Internal,
+			"cannot %s: schema %s in PostgreSQL at %s is damaged: tables or columns are missing", doing, schema, s.at)
 	case readOnly:
-		return wirelab.Errorf(wirelab.Unavailable, "cannot %s: PostgreSQL at %s only reads, as a standby does; name the primary", doing, s.at)
+		return wirelab.Errorf(wirelab.Unavailable,
+			"cannot %s: PostgreSQL at %s only reads, as a standby does; name the primary", doing, s.at)
 	}
 	if public.Code == wirelab.Unavailable {
-		return wirelab.Errorf(wirelab.Unavailable, "cannot %s: PostgreSQL at %s cannot be reached any more", doing, s.at)
+		return wirelab.Errorf(wirelab.Unavailable, "cannot %s: PostgreSQL at %s cannot be reached any more", doing,
+			s.at)
 	}
 	return wirelab.Errorf(public.Code, "cannot %s in PostgreSQL at %s: %s", doing, s.at, public.Message)
 }

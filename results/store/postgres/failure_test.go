@@ -49,7 +49,8 @@ func ownServer(t *testing.T) *postgres.Server {
 // would not go in goes elsewhere and comes back.
 func wantRoomless(t *testing.T, s *Store, r *result.Result, err error) {
 	t.Helper()
-	if err == nil || wirelab.CodeOf(err) != wirelab.ResourceExhausted || !strings.Contains(err.Error(), "no room on the disk of PostgreSQL at "+s.at.String()) ||
+	if err == nil || wirelab.CodeOf(err) != wirelab.ResourceExhausted ||
+		!strings.Contains(err.Error(), "no room on the disk of PostgreSQL at "+s.at.String()) ||
 		!strings.Contains(err.Error(), "nothing stored before is lost") {
 		t.Errorf("%s: %v", r.ID, err)
 	}
@@ -170,7 +171,8 @@ func TestServerKilledWhilePutting(t *testing.T) {
 			stored++
 			first++
 		}
-		if wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "cannot be reached") || !strings.Contains(err.Error(), s.at.String()) {
+		if wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "cannot be reached") ||
+			!strings.Contains(err.Error(), s.at.String()) {
 			t.Errorf("kill %d: %v", kill, err)
 		}
 		if err := own.Restart(t.Context()); err != nil {
@@ -190,7 +192,8 @@ func TestServerKilledWhilePutting(t *testing.T) {
 			}
 		}
 		var odd int
-		one(t, s, `SELECT count(*) FROM wirelab_results.results r WHERE NOT EXISTS (SELECT FROM wirelab_results.reservoirs v WHERE v.result_id = r.id)
+		one(t, s,
+			`SELECT count(*) FROM wirelab_results.results r WHERE NOT EXISTS (SELECT FROM wirelab_results.reservoirs v WHERE v.result_id = r.id)
 			OR NOT EXISTS (SELECT FROM wirelab_results.bodies b WHERE b.result_id = r.id)`, nil, &odd)
 		if odd != 0 {
 			t.Errorf("kill %d: %d halves", kill, odd)
@@ -241,7 +244,9 @@ func TestLostAnswerToACommit(t *testing.T) {
 			return err
 		}
 	}
-	if err := s.again(t.Context(), s.settled(all, packed, lose(func(ctx context.Context) error { return s.insert(ctx, all, packed) }))); err != nil {
+	if err := s.again(t.Context(),
+		s.settled(all, packed,
+			lose(func(ctx context.Context) error { return s.insert(ctx, all, packed) }))); err != nil {
 		t.Errorf("put: %v", err)
 	}
 	other := storetest.Small(0)

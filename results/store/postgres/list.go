@@ -27,7 +27,8 @@ func (s *Store) List(ctx context.Context, f store.Filter) ([]store.Summary, erro
 		if err != nil {
 			return err
 		}
-		list, err = pgx.AppendRows(list[:0], rows, func(row pgx.CollectableRow) (store.Summary, error) { return scan(row) })
+		list, err = pgx.AppendRows(list[:0], rows,
+			func(row pgx.CollectableRow) (store.Summary, error) { return scan(row) })
 		return err
 	})
 	if err != nil {
@@ -53,7 +54,8 @@ func (s *Store) Total(ctx context.Context, f store.Filter) (store.Total, error) 
 func (s *Store) Values(ctx context.Context) (store.Values, error) {
 	var all []store.Summary
 	err := s.again(ctx, func(ctx context.Context, _ int) error {
-		rows, err := s.pool.Query(ctx, `SELECT DISTINCT name, workload, operations, protocols, host FROM wirelab_results.results`)
+		rows, err := s.pool.Query(ctx,
+			`SELECT DISTINCT name, workload, operations, protocols, host FROM wirelab_results.results`)
 		if err != nil {
 			return err
 		}
@@ -91,7 +93,8 @@ func scan(row pgx.Row, more ...any) (store.Summary, error) {
 func listQuery(f store.Filter, limit int) (query string, args []any) {
 	where, args := conditions(f, true)
 	args = append(args, limit)
-	return fmt.Sprintf(`SELECT %s FROM wirelab_results.results%s ORDER BY began DESC, id DESC LIMIT $%d`, summaryColumns, where, len(args)), args
+	return fmt.Sprintf(`SELECT %s FROM wirelab_results.results%s ORDER BY began DESC, id DESC LIMIT $%d`,
+		summaryColumns, where, len(args)), args
 }
 
 func totalQuery(f store.Filter) (query string, args []any) {
@@ -157,7 +160,9 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	if unfit(text) {
 		return "", s.noSuch(ctx, text)
 	}
-	named, err := s.ids(ctx, `SELECT id FROM wirelab_results.results WHERE label <> '' AND label = $1 ORDER BY id DESC LIMIT $2`, text, store.ResolveLimit)
+	named, err := s.ids(ctx,
+		`SELECT id FROM wirelab_results.results WHERE label <> '' AND label = $1 ORDER BY id DESC LIMIT $2`, text,
+		store.ResolveLimit)
 	if err != nil {
 		return "", err
 	}
@@ -179,11 +184,14 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 
 // noSuch is the error for an id that is not there.
 func (s *Store) noSuch(ctx context.Context, text string) error {
-	ids, err := s.ids(ctx, `SELECT id FROM wirelab_results.results ORDER BY began DESC, id DESC LIMIT $1`, store.NearLimit)
+	ids, err := s.ids(ctx, `SELECT id FROM wirelab_results.results ORDER BY began DESC, id DESC LIMIT $1`,
+		store.NearLimit)
 	if err != nil {
 		return err
 	}
-	labels, err := s.ids(ctx, `SELECT label FROM wirelab_results.results WHERE label <> '' ORDER BY began DESC, id DESC LIMIT $1`, store.NearLimit)
+	labels, err := s.ids(ctx,
+		`SELECT label FROM wirelab_results.results WHERE label <> '' ORDER BY began DESC, id DESC LIMIT $1`,
+		store.NearLimit)
 	if err != nil {
 		return err
 	}

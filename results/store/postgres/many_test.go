@@ -77,8 +77,11 @@ func TestListsOfThousands(t *testing.T) {
 		"since":    {Since: middle},
 		"until":    {Until: middle},
 		"after":    {After: store.Cursor{Began: middle, ID: "r-"}},
-		"several":  {Name: "plan-10", Workload: "ledger", Host: "lab-10", Protocol: "grpc", Since: middle, After: store.Cursor{Began: middle, ID: "r-"}},
-		"nothing":  {Operation: "Nothing", Name: "nobody"},
+		"several": {
+			Name: "plan-10", Workload: "ledger", Host: "lab-10", Protocol: "grpc", Since: middle,
+			After: store.Cursor{Began: middle, ID: "r-"},
+		},
+		"nothing": {Operation: "Nothing", Name: "nobody"},
 	} {
 		query, args := listQuery(f, 50)
 		plan := planOf(t, s, query, args)
@@ -120,7 +123,8 @@ func TestListsOfThousands(t *testing.T) {
 	if total, err := s.Total(t.Context(), store.Filter{}); err != nil || total.Results != many {
 		t.Errorf("%+v, %v", total, err)
 	}
-	plan := planOf(t, s, `SELECT id FROM wirelab_results.results WHERE id >= $1 AND id < $1 || '~' AND starts_with(id, $1) ORDER BY id DESC LIMIT $2`, []any{"r-202611", 8})
+	plan := planOf(t, s,
+		`SELECT id FROM wirelab_results.results WHERE id >= $1 AND id < $1 || '~' AND starts_with(id, $1) ORDER BY id DESC LIMIT $2`, []any{"r-202611", 8})
 	if strings.Contains(plan, "Seq Scan") {
 		t.Errorf("an abbreviation:\n%s", plan)
 	}
@@ -138,13 +142,15 @@ func TestSeedingALedgerTouchesNoResult(t *testing.T) {
 	s := open(t, dsn)
 	puts(t, s, ledgerResult(), storetest.Sample(0))
 	picture := func() (text string) {
-		one(t, s, `SELECT string_agg(r.digest || ' ' || md5(b.body), ',' ORDER BY r.id) || (SELECT count(*) FROM benchmark_samples) || (SELECT count(*) FROM wirelab_results.trials)
+		one(t, s,
+			`SELECT string_agg(r.digest || ' ' || md5(b.body), ',' ORDER BY r.id) || (SELECT count(*) FROM benchmark_samples) || (SELECT count(*) FROM wirelab_results.trials)
 			FROM wirelab_results.results r JOIN wirelab_results.bodies b ON b.result_id = r.id`, nil, &text)
 		return text
 	}
 	before := picture()
 	for _, data := range []string{"100x1000", "100x1000", "200x500"} {
-		opened, err := ledger.Database().Open(t.Context(), wirelab.DatabaseAddress{Kind: "postgres", Source: dsn, Pool: 2}, data)
+		opened, err := ledger.Database().Open(t.Context(),
+			wirelab.DatabaseAddress{Kind: "postgres", Source: dsn, Pool: 2}, data)
 		if err != nil {
 			t.Fatal(err)
 		}

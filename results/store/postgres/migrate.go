@@ -50,12 +50,14 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	}
 	if version > latest {
 		return wirelab.Errorf(wirelab.Unimplemented,
-			"the results in PostgreSQL at %s are of a later wirelab (form %d, this one knows %d): use that one, or another --results", s.at, version, latest)
+			"the results in PostgreSQL at %s are of a later wirelab (form %d, this one knows %d): use that one, or "+
+				"another --results", s.at, version, latest)
 	}
 	if err := s.step(ctx, files); err != nil {
 		if stateOf(err) == insufficientPrivilege {
 			return wirelab.Errorf(wirelab.PermissionDenied,
-				"PostgreSQL at %s has no results of this wirelab's form yet (form %d, wanted %d), and user %s may not make it: open it once with a user who may, or run GRANT CREATE ON DATABASE as its owner",
+				"PostgreSQL at %s has no results of this wirelab's form yet (form %d, wanted %d), and user %s may not "+
+					"make it: open it once with a user who may, or run GRANT CREATE ON DATABASE as its owner",
 				s.at, version, latest, s.at.User)
 		}
 		return err
@@ -66,10 +68,12 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 // version is the number of the form that the database is in; 0: there is none.
 func (s *Store) version(ctx context.Context) (version int64, err error) {
 	var there bool
-	if err := s.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, versionTable).Scan(&there); err != nil || !there {
+	if err := s.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, versionTable).Scan(&there); err != nil ||
+		!there {
 		return 0, err
 	}
-	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM `+versionTable+` WHERE is_applied`).Scan(&version)
+	err = s.pool.QueryRow(ctx,
+		`SELECT coalesce(max(version_id), 0) FROM `+versionTable+` WHERE is_applied`).Scan(&version)
 	return version, err
 }
 

@@ -77,7 +77,8 @@ func TestSeveralMakeADatabaseOnce(t *testing.T) {
 	}
 	group.Wait()
 	var versions string
-	one(t, open(t, dsn), `SELECT string_agg(version_id::text, ' ' ORDER BY id) FROM wirelab_results.schema_version`, nil, &versions)
+	one(t, open(t, dsn), `SELECT string_agg(version_id::text, ' ' ORDER BY id) FROM wirelab_results.schema_version`,
+		nil, &versions)
 	if versions != "0 1 2 3 4 5" {
 		t.Errorf("migrations were run as %s", versions)
 	}
@@ -112,7 +113,8 @@ func TestEarlierForm(t *testing.T) {
 	ask(t, dsn, `CREATE ROLE visitor LOGIN PASSWORD 'v'`, `GRANT USAGE ON SCHEMA wirelab_results TO visitor`,
 		`GRANT SELECT ON ALL TABLES IN SCHEMA wirelab_results TO visitor`)
 	_, err = Open(t.Context(), dsnOf(t, dsn, func(u *url.URL) { u.User = url.UserPassword("visitor", "v") }))
-	if err == nil || wirelab.CodeOf(err) != wirelab.PermissionDenied || !strings.Contains(err.Error(), "form 1, wanted 5") {
+	if err == nil || wirelab.CodeOf(err) != wirelab.PermissionDenied ||
+		!strings.Contains(err.Error(), "form 1, wanted 5") {
 		t.Errorf("one who may not change it: %v", err)
 	}
 	s := open(t, dsn)
@@ -132,7 +134,8 @@ func TestBrokenMigration(t *testing.T) {
 	puts(t, s, storetest.Small(0))
 	for range 2 {
 		later, err := openWith(t, dsn, earlier(t, "9", map[string]string{
-			"00006_note.sql":   "CREATE TABLE wirelab_results.note (text text); INSERT INTO wirelab_results.note VALUES ('once');",
+			"00006_note.sql": "CREATE TABLE wirelab_results.note (text text); INSERT INTO wirelab_results.note " +
+				"VALUES ('once');",
 			"00007_broken.sql": "INSERT INTO wirelab_results.note VALUES ('half'); SELECT * FROM nowhere;",
 		}))
 		if err == nil {
@@ -157,7 +160,8 @@ func TestBrokenMigration(t *testing.T) {
 func TestTheOriginsOwnTablesStay(t *testing.T) {
 	t.Parallel()
 	dsn := database(t, server)
-	ask(t, dsn, `CREATE TABLE benchmark_runs (id serial PRIMARY KEY, scenario text)`, `INSERT INTO benchmark_runs (scenario) VALUES ('balance')`)
+	ask(t, dsn, `CREATE TABLE benchmark_runs (id serial PRIMARY KEY, scenario text)`,
+		`INSERT INTO benchmark_runs (scenario) VALUES ('balance')`)
 	s := open(t, dsn)
 	puts(t, s, ledgerResult())
 	var theirs, ours, between int

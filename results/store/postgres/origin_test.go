@@ -28,7 +28,8 @@ func TestTheOriginsOwnSQL(t *testing.T) {
 		}
 	}
 	var differ int
-	one(t, s, `SELECT count(*) FROM benchmark_stats WHERE (p50_latency, p90_latency, p99_latency, avg_latency, min_latency, max_latency)
+	one(t, s,
+		`SELECT count(*) FROM benchmark_stats WHERE (p50_latency, p90_latency, p99_latency, avg_latency, min_latency, max_latency)
 		IS DISTINCT FROM (p50_latency_ms, p90_latency_ms, p99_latency_ms, avg_latency_ms, min_latency_ms, max_latency_ms)`, nil, &differ)
 	if differ != 0 {
 		t.Errorf("%d rows say something else under the origin's names", differ)

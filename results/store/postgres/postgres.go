@@ -120,7 +120,9 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 
 // settled is an insert that may be tried again: the commit whose answer was
 // lost may have been made.
-func (s *Store) settled(all derived, p store.Packed, insert func(context.Context, int) error) func(context.Context, int) error {
+func (s *Store) settled(all derived, p store.Packed,
+	insert func(context.Context, int) error,
+) func(context.Context, int) error {
 	return func(ctx context.Context, attempt int) error {
 		err := insert(ctx, attempt)
 		if attempt > 1 && err != nil && wirelab.CodeOf(err) == wirelab.Conflict {
@@ -137,7 +139,8 @@ func (s *Store) insert(ctx context.Context, all derived, p store.Packed) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		// What Put has returned is still there after a power cut, also where a
 		// server is set to answer before its disk has.
-		if _, err := tx.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`); err != nil {
+		if _, err := tx.Exec(ctx,
+			`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`); err != nil {
 			return err
 		}
 		done, err := tx.Exec(ctx, insertResult, all.result...)
@@ -147,14 +150,16 @@ func (s *Store) insert(ctx context.Context, all derived, p store.Packed) error {
 		if done.RowsAffected() == 0 {
 			return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", all.id)
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO wirelab_results.bodies (result_id, body) VALUES ($1, $2)`, all.id, p.Body); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO wirelab_results.bodies (result_id, body) VALUES ($1, $2)`, all.id,
+			p.Body); err != nil {
 			return err
 		}
 		for _, t := range all.tables {
 			if len(t.rows) == 0 {
 				continue
 			}
-			if _, err := tx.CopyFrom(ctx, pgx.Identifier{schema, t.name}, t.columns, pgx.CopyFromRows(t.rows)); err != nil {
+			if _, err := tx.CopyFrom(ctx, pgx.Identifier{schema, t.name}, t.columns,
+				pgx.CopyFromRows(t.rows)); err != nil {
 				return err
 			}
 		}
@@ -191,7 +196,8 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 	var body []byte
 	var label string
 	err = s.again(ctx, func(ctx context.Context, _ int) error {
-		return s.pool.QueryRow(ctx, `SELECT body, label FROM wirelab_results.bodies JOIN wirelab_results.results ON id = result_id
+		return s.pool.QueryRow(ctx,
+			`SELECT body, label FROM wirelab_results.bodies JOIN wirelab_results.results ON id = result_id
 			WHERE result_id = $1`, id).Scan(&body, &label)
 	})
 	if errors.Is(err, pgx.ErrNoRows) { // deleted since it was resolved
@@ -216,7 +222,8 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	var found store.Stored
 	var body []byte
 	err = s.again(ctx, func(ctx context.Context, _ int) error {
-		row := s.pool.QueryRow(ctx, `SELECT `+summaryColumns+`, digest, (SELECT body FROM wirelab_results.bodies WHERE result_id = r.id)
+		row := s.pool.QueryRow(ctx,
+			`SELECT `+summaryColumns+`, digest, (SELECT body FROM wirelab_results.bodies WHERE result_id = r.id)
 			FROM wirelab_results.results r WHERE id = $1`, id)
 		var err error
 		found.Summary, err = scan(row, &found.Digest, &body)

@@ -125,7 +125,8 @@ func TestTablesFollowTheBody(t *testing.T) {
 		puts(t, s, storetest.Sample(n))
 	}
 	tables := []string{
-		"results", "bodies", "environments", "arms", "loads", "rounds", "failures", "trials", "runs", "figures", "histograms", "reservoirs",
+		"results", "bodies", "environments", "arms", "loads", "rounds", "failures", "trials", "runs", "figures",
+		"histograms", "reservoirs",
 	}
 	size := func(name string) (n int) {
 		one(t, s, "SELECT count(*) FROM wirelab_results."+name, nil, &n)
@@ -213,7 +214,8 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 	good := database(t, server)
 	later := database(t, server)
 	s := open(t, later)
-	if _, err := s.pool.Exec(t.Context(), `INSERT INTO wirelab_results.schema_version (version_id, is_applied) VALUES (99, true)`); err != nil {
+	if _, err := s.pool.Exec(t.Context(),
+		`INSERT INTO wirelab_results.schema_version (version_id, is_applied) VALUES (99, true)`); err != nil {
 		t.Fatal(err)
 	}
 	limited := database(t, server)
@@ -231,11 +233,21 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		code wirelab.Code
 		say  []string
 	}{
-		"wrong password":      {as(good, "wirelab"), wirelab.Unauthenticated, []string{"user wirelab", "password"}},
-		"unknown user":        {as(good, "nobody"), wirelab.Unauthenticated, []string{"user nobody"}},
-		"unknown database":    {dsnOf(t, good, func(u *url.URL) { u.Path = "/nowhere" }), wirelab.NotFound, []string{"nowhere", "no such database"}},
-		"no server":           {as(dsnOf(t, good, func(u *url.URL) { u.Host = "127.0.0.1:1" }), "x"), wirelab.Unavailable, []string{"127.0.0.1:1", "cannot be reached"}},
-		"not a string":        {"postgres://wirelab:" + secret + "@127.0.0.1:port/x", wirelab.InvalidArgument, []string{"cannot be read"}},
+		"wrong password": {as(good, "wirelab"), wirelab.Unauthenticated, []string{"user wirelab", "password"}},
+		"unknown user":   {as(good, "nobody"), wirelab.Unauthenticated, []string{"user nobody"}},
+		"unknown database": {
+			dsnOf(t, good, func(u *url.URL) { u.Path = "/nowhere" }), wirelab.NotFound,
+			[]string{"nowhere", "no such database"},
+		},
+		"no server": {
+			as(dsnOf(t, good, func(u *url.URL) { u.Host = "127.0.0.1:1" }), "x"),
+			wirelab.Unavailable,
+			[]string{"127.0.0.1:1", "cannot be reached"},
+		},
+		"not a string": {
+			"postgres://wirelab:" + secret + "@127.0.0.1:port/x", wirelab.InvalidArgument,
+			[]string{"cannot be read"},
+		},
 		"a later wirelab":     {later, wirelab.Unimplemented, []string{"later wirelab", "form 99"}},
 		"no right to make it": {as(limited, "limited"), wirelab.PermissionDenied, []string{"limited", "GRANT CREATE"}},
 	} {
@@ -253,7 +265,8 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 			t.Errorf("%s: the password is shown: %v", name, err)
 		}
 	}
-	if err := s.Put(t.Context(), storetest.Small(0)); wirelab.CodeOf(err) != wirelab.Internal || !strings.Contains(err.Error(), "is damaged") {
+	if err := s.Put(t.Context(), storetest.Small(0)); wirelab.CodeOf(err) != wirelab.Internal ||
+		!strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("damaged: %v", err)
 	}
 }
@@ -281,7 +294,8 @@ func TestReadersNeedNoRightToWrite(t *testing.T) {
 		t.Errorf("put: %v", err)
 	}
 	// A standby, or a database set to read only.
-	ask(t, dsn, `ALTER ROLE reader SET default_transaction_read_only = on`, `GRANT INSERT ON ALL TABLES IN SCHEMA wirelab_results TO reader`)
+	ask(t, dsn, `ALTER ROLE reader SET default_transaction_read_only = on`,
+		`GRANT INSERT ON ALL TABLES IN SCHEMA wirelab_results TO reader`)
 	reader = open(t, dsnOf(t, dsn, func(u *url.URL) { u.User = url.UserPassword("reader", "r") }))
 	began := time.Now()
 	err = reader.Put(t.Context(), storetest.Small(1))

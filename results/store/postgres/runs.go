@@ -17,7 +17,8 @@ func runs(r *result.Result, a *claim.Analysis) []*table {
 		throughput response_mean_ns response_p50_ns response_p90_ns response_p99_ns response_p999_ns response_min_ns response_max_ns
 		server_cpu_ns driver_cpu_ns driver_wall_ns driver_resident_avg driver_resident_peak refused
 		cpu_refused times_refused`)
-	figures := newTable("figures", `result_id arm load metric dimension is_primary value low high rounds why ratio ratio_low ratio_high verdict verdict_why`)
+	figures := newTable("figures",
+		`result_id arm load metric dimension is_primary value low high rounds why ratio ratio_low ratio_high verdict verdict_why`)
 	histograms := newTable("histograms", `result_id arm load kind count mean_ns low_ns high_ns counts`)
 	reservoirs := newTable("reservoirs", `result_id arm load seed population rounds latency_ns errors`)
 	for _, u := range benchmark.Gather(r) {
@@ -105,7 +106,8 @@ func kinds() map[string]func(*result.Trial) *stat.Histogram {
 // that falls into it is; so it is no more than the limit.
 func spread(h *stat.Histogram) (low, high, counts []int64) {
 	for _, b := range h.Buckets() {
-		low, high, counts = append(low, b.Low), append(high, min(b.High, int64(stat.Limit))), append(counts, count(b.Count))
+		low, high, counts = append(low, b.Low), append(high, min(b.High, int64(stat.Limit))),
+			append(counts, count(b.Count))
 	}
 	return low, high, counts
 }
@@ -148,7 +150,8 @@ func (s saying) row(id string, u *benchmark.Run) []any {
 		}
 	}
 	return []any{
-		id, u.Arm, u.Load, s.metric.ID, string(s.metric.Dimension), s.primary, value, low, high, e.Rounds, reason(e.Why),
+		id, u.Arm, u.Load, s.metric.ID, string(s.metric.Dimension), s.primary, value, low, high, e.Rounds,
+		reason(e.Why),
 		ratio, ratioLow, ratioHigh, verdict, why,
 	}
 }

@@ -54,7 +54,8 @@ func benchmarked(r *result.Result) (rows [][]any, err error) {
 			f.CPU, t.Resident / mib, float64(t.Peak) / mib,
 			sql.NullString{String: f.Refused, Valid: f.Refused != ""},
 			l.Arms[u.Arm].Name, l.Name, r.Plan.Name, r.Environment.Host, d.Wire, library, database,
-			strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), string(begins), drawnText(drawn, f.TimesWithheld),
+			strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), string(begins),
+			drawnText(drawn, f.TimesWithheld),
 		})
 	}
 	return rows, nil

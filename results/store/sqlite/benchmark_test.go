@@ -67,10 +67,12 @@ func TestTheOriginsOwnSQL(t *testing.T) {
 		}
 	}
 	check()
-	if _, err := s.write.ExecContext(t.Context(), `DELETE FROM benchmarks; DELETE FROM benchmarked; DELETE FROM sqlite_sequence`); err != nil {
+	if _, err := s.write.ExecContext(t.Context(),
+		`DELETE FROM benchmarks; DELETE FROM benchmarked; DELETE FROM sqlite_sequence`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.write.ExecContext(t.Context(), `INSERT INTO results SELECT 'damaged', schema, name, workload, operation, protocols, arms,
+	if _, err := s.write.ExecContext(t.Context(),
+		`INSERT INTO results SELECT 'damaged', schema, name, workload, operation, protocols, arms,
 		loads, rounds, began, ended, ending, host, revision, x'00', '' FROM results`); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,8 @@ func TestTheOriginsOwnSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left int
-	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM benchmark_stats`).Scan(&left); err != nil || left != 0 {
+	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM benchmark_stats`).Scan(&left); err != nil ||
+		left != 0 {
 		t.Errorf("%d rows are left of a result that was deleted, %v", left, err)
 	}
 }
@@ -105,23 +108,30 @@ func TestViewsSayWhatTheReportSays(t *testing.T) {
 		var got [8]*float64
 		var refused sql.NullString
 		var drawn, timed int
-		if err := s.read.QueryRowContext(t.Context(), `SELECT throughput, p50_latency, p90_latency_ms, p99_latency, avg_latency, min_latency,
+		if err := s.read.QueryRowContext(t.Context(),
+			`SELECT throughput, p50_latency, p90_latency_ms, p99_latency, avg_latency, min_latency,
 			max_latency, cpu_usage_avg, refused, (SELECT count(*) FROM benchmark_samples b WHERE b.run_id = v.run_id),
 			(SELECT count(latency_ms) FROM benchmark_samples b WHERE b.run_id = v.run_id)
-			FROM benchmark_stats v WHERE (result_id, arm_name, load_name) = (?, ?, ?)`, r.ID, r.Arms[u.Arm].Name, a.Loads[u.Load].Name).
-			Scan(&got[0], &got[1], &got[2], &got[3], &got[4], &got[5], &got[6], &got[7], &refused, &drawn, &timed); err != nil {
+			FROM benchmark_stats v WHERE (result_id, arm_name, load_name) = (?, ?, ?)`, r.ID, r.Arms[u.Arm].Name,
+			a.Loads[u.Load].Name).
+			Scan(&got[0], &got[1], &got[2], &got[3], &got[4], &got[5], &got[6], &got[7], &refused, &drawn,
+				&timed); err != nil {
 			t.Fatal(err)
 		}
 		ms := benchmark.Millis
 		for i, want := range []*float64{
-			want.Throughput, ms(want.P50), ms(want.P90), ms(want.P99), ms(want.Mean), ms(want.Least), ms(want.Most), want.CPU,
+			want.Throughput, ms(want.P50), ms(want.P90), ms(want.P99), ms(want.Mean), ms(want.Least), ms(want.Most),
+			want.CPU,
 		} {
-			if (want == nil) != (got[i] == nil) || want != nil && math.Abs(*want-*got[i]) > 1e-9**want || (u.Arm == 1) != (got[i] == nil) {
+			if (want == nil) != (got[i] == nil) || want != nil && math.Abs(*want-*got[i]) > 1e-9**want ||
+				(u.Arm == 1) != (got[i] == nil) {
 				t.Errorf("arm %d under load %d: figure %d is %v, want %v", u.Arm, u.Load, i, got[i], want)
 			}
 		}
-		if refused.String != want.Refused || refused.Valid != (u.Arm == 1) || drawn != benchmark.Size || (timed > 0) != (u.Arm == 0) {
-			t.Errorf("arm %d under load %d: %d calls, %d with a time, refused %q", u.Arm, u.Load, drawn, timed, refused.String)
+		if refused.String != want.Refused || refused.Valid != (u.Arm == 1) || drawn != benchmark.Size ||
+			(timed > 0) != (u.Arm == 0) {
+			t.Errorf("arm %d under load %d: %d calls, %d with a time, refused %q", u.Arm, u.Load, drawn, timed,
+				refused.String)
 		}
 	}
 }

@@ -17,7 +17,8 @@ func (s *Store) SetLabel(ctx context.Context, id, label string) (whole string, e
 	if whole, err = s.resolve(ctx, id); err != nil {
 		return "", err
 	}
-	return whole, s.setBeside(ctx, whole, `INSERT INTO beside (result_id, label) SELECT id, ?2 FROM results WHERE id = ?1
+	return whole, s.setBeside(ctx, whole,
+		`INSERT INTO beside (result_id, label) SELECT id, ?2 FROM results WHERE id = ?1
 		ON CONFLICT (result_id) DO UPDATE SET label = excluded.label`, label)
 }
 

@@ -53,7 +53,8 @@ func step(ctx context.Context, db *sql.DB, files fs.FS, names []string, path str
 	}
 	if version > len(names) {
 		return false, wirelab.Errorf(wirelab.Unimplemented,
-			"store %s is of a later wirelab (form %d, this one knows %d): use that one, or set WIRELAB_STORE to another file",
+			"store %s is of a later wirelab (form %d, this one knows %d): use that one, or set WIRELAB_STORE to "+
+				"another file",
 			path, version, len(names))
 	}
 	if version == len(names) {
@@ -79,7 +80,8 @@ func step(ctx context.Context, db *sql.DB, files fs.FS, names []string, path str
 	if _, err := tx.ExecContext(ctx, string(script)); err != nil {
 		return false, fmt.Errorf("%s: %w", names[version], err)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO schema_version VALUES (?, ?)`, version+1, time.Now().UnixMicro()); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO schema_version VALUES (?, ?)`, version+1,
+		time.Now().UnixMicro()); err != nil {
 		return false, err
 	}
 	return false, tx.Commit()

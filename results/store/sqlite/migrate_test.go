@@ -42,7 +42,8 @@ func TestMigrationsRunOnceAndWholly(t *testing.T) {
 		}
 	}
 	var notes string
-	if err := s.read.QueryRowContext(t.Context(), "SELECT group_concat(text) FROM note").Scan(&notes); err != nil || notes != "once" {
+	if err := s.read.QueryRowContext(t.Context(), "SELECT group_concat(text) FROM note").Scan(&notes); err != nil ||
+		notes != "once" {
 		t.Errorf("notes %q, %v; want one", notes, err)
 	}
 	if _, err := s.Get(t.Context(), storetest.Sample(0).ID); err != nil {
@@ -71,7 +72,8 @@ func TestResultsFromBeforeDigests(t *testing.T) {
 	if err := migrate(t.Context(), old, migrationsTo(t, 1), path); err != nil {
 		t.Fatal(err)
 	}
-	_, err = old.ExecContext(t.Context(), `INSERT INTO results VALUES (?, 1, 'plan-0', 'routeguide', 'GetFeature', ' grpc ', 2, 2, 2, ?, 0, 'rounds done', 'lab', '', ?)`,
+	_, err = old.ExecContext(t.Context(),
+		`INSERT INTO results VALUES (?, 1, 'plan-0', 'routeguide', 'GetFeature', ' grpc ', 2, 2, 2, ?, 0, 'rounds done', 'lab', '', ?)`,
 		r.ID, r.Began.UnixMicro(), packed.Body)
 	if err := errors.Join(err, old.Close()); err != nil {
 		t.Fatal(err)
@@ -115,7 +117,8 @@ func TestListsReadAnIndexAlone(t *testing.T) {
 	defer closing(t, s)
 	everything := store.Filter{
 		Name: "a", Workload: "a", Operation: "a", Protocol: "a", Host: "a",
-		Since: storetest.Sample(0).Began, Until: storetest.Sample(1).Began, After: store.Cursor{Began: storetest.Sample(0).Began, ID: "a"},
+		Since: storetest.Sample(0).Began, Until: storetest.Sample(1).Began,
+		After: store.Cursor{Began: storetest.Sample(0).Began, ID: "a"},
 	}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "everything": everything, "name": {Name: "a"}, "host": {Host: "a"}, "protocol": {Protocol: "a"},

@@ -36,14 +36,18 @@ func (s *Store) own(ctx context.Context) (err error) {
 		return nil //nolint:nilerr // damaged, or held by another: that is told when it is opened
 	case foreign:
 		return wirelab.Errorf(wirelab.Conflict,
-			"%s is a database of something else, and nothing was written to it; give --results, or WIRELAB_STORE, another file", s.path)
+			"%s is a database of something else, and nothing was written to it; give --results, or WIRELAB_STORE, "+
+				"another file", s.path)
 	}
 	return nil
 }
 
 // look reports whether a file holds something else than results, and whether it holds nothing.
 func look(ctx context.Context, path, option string) (foreign, empty bool, err error) {
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: option + "&_pragma=query_only(1)"}
+	name := url.URL{
+		Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(),
+		RawQuery: option + "&_pragma=query_only(1)",
+	}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return false, false, err
@@ -52,10 +56,12 @@ func look(ctx context.Context, path, option string) (foreign, empty bool, err er
 	db.SetMaxOpenConns(1)
 	var is, version int32
 	var tables, ours int
-	err = db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+	err = db.QueryRowContext(ctx,
+		`SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
 		(SELECT count(*) FROM sqlite_schema),
 		(SELECT count(*) FROM pragma_table_info('results') WHERE name IN ('id', 'schema', 'body'))
-			+ (SELECT count(*) FROM pragma_table_info('schema_version') WHERE name IN ('version', 'applied'))`).Scan(&is, &version, &tables, &ours)
+			+ (SELECT count(*) FROM pragma_table_info('schema_version') WHERE name IN ('version', 'applied'))`).
+		Scan(&is, &version, &tables, &ours)
 	if err != nil {
 		return false, false, err
 	}
@@ -76,7 +82,8 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	var is int32
-	if err := s.write.QueryRowContext(ctx, `SELECT application_id FROM pragma_application_id`).Scan(&is); err != nil || is == mark {
+	if err := s.write.QueryRowContext(ctx, `SELECT application_id FROM pragma_application_id`).Scan(&is); err != nil ||
+		is == mark {
 		return err
 	}
 	_, err := s.write.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, mark)) // a pragma takes no arguments

@@ -29,13 +29,15 @@ func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	if _, err := tx.ExecContext(ctx, `DELETE FROM running WHERE reported < ?`, now.Add(-store.ForgottenAfter).UnixMicro()); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM running WHERE reported < ?`,
+		now.Add(-store.ForgottenAfter).UnixMicro()); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO running (id, reported, body, standing) VALUES (?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET reported = excluded.reported, body = excluded.body,
 			standing = coalesce(excluded.standing, standing)`,
-		r.ID, r.Reported.UnixMicro(), string(news), sql.NullString{String: string(standing), Valid: standing != nil}); err != nil {
+		r.ID, r.Reported.UnixMicro(), string(news),
+		sql.NullString{String: string(standing), Valid: standing != nil}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -45,7 +47,8 @@ func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
 func (s *Store) Running(ctx context.Context) ([]store.Running, error) {
 	now := time.Now()
 	// Ids begin with the time at which their experiment began.
-	rows, err := s.read.QueryContext(ctx, `SELECT reported, body, standing FROM running WHERE reported >= ? ORDER BY id DESC LIMIT ?`,
+	rows, err := s.read.QueryContext(ctx,
+		`SELECT reported, body, standing FROM running WHERE reported >= ? ORDER BY id DESC LIMIT ?`,
 		now.Add(-store.ForgottenAfter).UnixMicro(), store.RunningLimit)
 	if err != nil {
 		return nil, s.explain("read", err)

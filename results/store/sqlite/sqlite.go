@@ -120,8 +120,10 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body, digest)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, r.Schema, m.Name, m.Workload, strings.Join(m.Operations, " "), " "+strings.Join(m.Protocols, " ")+" ",
-		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, p.Body, p.Digest)
-	if code := sqlite.ExtendedCode(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
+		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, p.Body,
+		p.Digest)
+	if code := sqlite.ExtendedCode(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY ||
+		code == codes.SQLITE_CONSTRAINT_UNIQUE {
 		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
 	}
 	if err == nil {
@@ -178,7 +180,8 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	}
 	var found store.Stored
 	var body []byte
-	found.Summary, err = scan(s.read.QueryRowContext(ctx, `SELECT `+summaryColumns+`, body, digest FROM `+listed+` WHERE id = ?`, id), &body, &found.Digest)
+	found.Summary, err = scan(s.read.QueryRowContext(ctx,
+		`SELECT `+summaryColumns+`, body, digest FROM `+listed+` WHERE id = ?`, id), &body, &found.Digest)
 	if errors.Is(err, sql.ErrNoRows) { // deleted since it was resolved
 		return store.Stored{}, s.noSuch(ctx, id)
 	}
@@ -194,7 +197,9 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 
 // resolve finds the one id that is or begins with text.
 func (s *Store) resolve(ctx context.Context, text string) (string, error) {
-	named, err := s.ids(ctx, `SELECT result_id FROM beside WHERE label <> '' AND label = ? ORDER BY result_id DESC LIMIT ?`, text, store.ResolveLimit)
+	named, err := s.ids(ctx,
+		`SELECT result_id FROM beside WHERE label <> '' AND label = ? ORDER BY result_id DESC LIMIT ?`, text,
+		store.ResolveLimit)
 	if err != nil {
 		return "", err
 	}
@@ -202,7 +207,8 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 		return id, err
 	}
 	// substr and not LIKE, in which _ and % mean something.
-	ids, err := s.ids(ctx, `SELECT id FROM results WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT ?2`, text, store.ResolveLimit)
+	ids, err := s.ids(ctx, `SELECT id FROM results WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT ?2`,
+		text, store.ResolveLimit)
 	if err != nil {
 		return "", err
 	}
@@ -218,7 +224,8 @@ func (s *Store) noSuch(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	labels, err := s.ids(ctx, `SELECT label FROM beside WHERE label <> '' ORDER BY result_id DESC LIMIT ?`, store.NearLimit)
+	labels, err := s.ids(ctx, `SELECT label FROM beside WHERE label <> '' ORDER BY result_id DESC LIMIT ?`,
+		store.NearLimit)
 	if err != nil {
 		return err
 	}
@@ -399,20 +406,25 @@ func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
 // nil, a coded error, and an ended context stay what they are.
 func (s *Store) explain(doing string, err error) error {
 	var coded *wirelab.Error
-	if err == nil || errors.As(err, &coded) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.As(err, &coded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	switch sqlite.Code(err) {
 	case codes.SQLITE_FULL:
 		return wirelab.Errorf(wirelab.ResourceExhausted,
-			"cannot %s: no room on the disk of %s; nothing stored before is lost; make room, or set WIRELAB_STORE to a file elsewhere", doing, s.path)
+			"cannot %s: no room on the disk of %s; nothing stored before is lost; make room, or set WIRELAB_STORE to "+
+				"a file elsewhere", doing, s.path)
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		return wirelab.Errorf(wirelab.Unavailable, "cannot %s: another process has held %s for more than %v", doing, s.path, busyTimeout)
+		return wirelab.Errorf(wirelab.Unavailable, "cannot %s: another process has held %s for more than %v", doing,
+			s.path, busyTimeout)
 	case codes.SQLITE_NOTADB, codes.SQLITE_CORRUPT:
 		return wirelab.Errorf(wirelab.Internal,
-			"cannot %s: %s is damaged or not a store; move it away, or set WIRELAB_STORE to another file", doing, s.path)
+			"cannot %s: %s is damaged or not a store; move it away, or set WIRELAB_STORE to another file", doing,
+			s.path)
 	case codes.SQLITE_CANTOPEN, codes.SQLITE_READONLY, codes.SQLITE_PERM:
-		return wirelab.Errorf(wirelab.PermissionDenied, "cannot %s: %s; set WIRELAB_STORE to a file that you can write", doing, unusable(s.path, err))
+		return wirelab.Errorf(wirelab.PermissionDenied, "cannot %s: %s; set WIRELAB_STORE to a file that you can write",
+			doing, unusable(s.path, err))
 	}
 	return wirelab.Errorf(wirelab.Internal, "cannot %s in %s: %v", doing, s.path, err)
 }

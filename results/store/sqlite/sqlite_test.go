@@ -154,16 +154,21 @@ func TestDamageIsOneResultsOnly(t *testing.T) {
 	for n, change := range map[int]string{
 		0: `UPDATE results SET body = substr(body, 1, length(body) / 2) WHERE id = ?`,
 		1: `UPDATE results SET body = x'00' WHERE id = ?`,
-		3: `UPDATE results SET body = (SELECT body FROM results WHERE id = '` + storetest.Sample(4).ID + `') WHERE id = ?`,
+		3: `UPDATE results SET body = (SELECT body FROM results WHERE id = '` + storetest.Sample(4).ID +
+			`') WHERE id = ?`,
 	} {
 		if _, err := s.write.ExecContext(t.Context(), change, storetest.Sample(n).ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.write.ExecContext(t.Context(), `UPDATE results SET body = ? WHERE id = ?`, packed(t, later), storetest.Sample(2).ID); err != nil {
+	if _, err := s.write.ExecContext(t.Context(), `UPDATE results SET body = ? WHERE id = ?`, packed(t, later),
+		storetest.Sample(2).ID); err != nil {
 		t.Fatal(err)
 	}
-	for n, want := range map[int]wirelab.Code{0: wirelab.Internal, 1: wirelab.Internal, 2: wirelab.Unimplemented, 3: wirelab.Internal} {
+	for n, want := range map[int]wirelab.Code{
+		0: wirelab.Internal, 1: wirelab.Internal, 2: wirelab.Unimplemented,
+		3: wirelab.Internal,
+	} {
 		id := storetest.Sample(n).ID
 		_, err := s.Get(t.Context(), id)
 		if err == nil || wirelab.CodeOf(err) != want || !strings.Contains(err.Error(), id) {
@@ -262,7 +267,8 @@ func TestKilledWhilePuttingLosesThatResultOnly(t *testing.T) {
 			}
 		}
 		var sound string
-		if err := s.read.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&sound); err != nil || sound != "ok" {
+		if err := s.read.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&sound); err != nil ||
+			sound != "ok" {
 			t.Errorf("kill %d: %q, %v", kill, sound, err)
 		}
 		closing(t, s)
@@ -290,7 +296,8 @@ func fillUp(t *testing.T, s *Store, path string) {
 			continue
 		}
 		full = n
-		if wirelab.CodeOf(err) != wirelab.ResourceExhausted || !strings.Contains(err.Error(), "no room on the disk of "+path) ||
+		if wirelab.CodeOf(err) != wirelab.ResourceExhausted ||
+			!strings.Contains(err.Error(), "no room on the disk of "+path) ||
 			!strings.Contains(err.Error(), "WIRELAB_STORE") {
 			t.Errorf("result %d: %v", n, err)
 		}
@@ -378,7 +385,8 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		filepath.Join(notStore, "in"): {wirelab.PermissionDenied, "set WIRELAB_STORE"},
 	} {
 		_, err := Open(t.Context(), path)
-		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), path) {
+		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -101,7 +101,8 @@ func testAdmitted(t *testing.T, s store.Store) {
 // database refuse each origin from then on, and allow makes it take them again.
 func Torn(t *testing.T, s store.Store, refuse func(t *testing.T) (allow func())) {
 	t.Helper()
-	if err := admitted(t, outside[0]).Put(t.Context(), s, "imported from a.json", began); err != nil { // which makes its table
+	// which makes its table
+	if err := admitted(t, outside[0]).Put(t.Context(), s, "imported from a.json", began); err != nil {
 		t.Fatal(err)
 	}
 	allow := refuse(t)

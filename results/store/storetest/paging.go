@@ -58,7 +58,8 @@ func testPages(t *testing.T, s store.Store) {
 	if err := s.Delete(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.List(t.Context(), store.Filter{After: gone}); err != nil || len(list) != 2 || list[0].ID != Sample(1).ID {
+	if list, err := s.List(t.Context(), store.Filter{After: gone}); err != nil || len(list) != 2 ||
+		list[0].ID != Sample(1).ID {
 		t.Errorf("after one that is gone: %+v, %v", list, err)
 	}
 }

@@ -69,7 +69,8 @@ func testRunning(t *testing.T, s store.Store) {
 	all := running(t, s)
 	got := all[want.ID]
 	// The clock may be another machine's; the tests' is near.
-	if got.Reported.Before(before.Add(-time.Minute)) || got.Reported.After(time.Now().Add(time.Minute)) || got.Reported.Location() != time.UTC {
+	if got.Reported.Before(before.Add(-time.Minute)) || got.Reported.After(time.Now().Add(time.Minute)) ||
+		got.Reported.Location() != time.UTC {
 		t.Errorf("told at %v", got.Reported)
 	}
 	got.Reported = time.Time{}

@@ -71,9 +71,10 @@ func Sample(n int) *result.Result {
 	r := rand.New(rand.NewPCG(uint64(n), 0))
 	at := began.Add(time.Duration(n) * time.Hour)
 	p, err := plan.Plan{
-		Name: fmt.Sprintf("plan-%d", n%2), Workload: "routeguide", Operation: "GetFeature", Seed: 7, Slices: 2, Rounds: plan.Rounds{Min: 2},
-		Arms:  []plan.Arm{{Protocol: "grpc"}, {Protocol: []string{"http1-json", "connect", "http1"}[n%3]}},
-		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50, Operation: []string{"", "ListFeatures"}[n%2]}},
+		Name: fmt.Sprintf("plan-%d", n%2), Workload: "routeguide", Operation: "GetFeature", Seed: 7, Slices: 2,
+		Rounds: plan.Rounds{Min: 2},
+		Arms:   []plan.Arm{{Protocol: "grpc"}, {Protocol: []string{"http1-json", "connect", "http1"}[n%3]}},
+		Loads:  []plan.Load{{InFlight: 1}, {InFlight: 50, Operation: []string{"", "ListFeatures"}[n%2]}},
 	}.Complete()
 	if err != nil {
 		panic("storetest: " + err.Error())
@@ -81,8 +82,11 @@ func Sample(n int) *result.Result {
 	sample := &result.Result{
 		Schema: result.Schema, ID: fmt.Sprintf("r-%s-%04x", at.Format("20060102-150405"), n),
 		Began: at, Ended: at.Add(time.Minute), Plan: p, Command: `wirelab compare "é"`, Ending: result.RoundsDone,
-		Environment: result.Environment{Host: "lab", Commit: "5a3b1e0", Libraries: map[string]string{"x": "v1"}, Settings: map[string]string{}},
-		Placement:   result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},
+		Environment: result.Environment{
+			Host: "lab", Commit: "5a3b1e0", Libraries: map[string]string{"x": "v1"},
+			Settings: map[string]string{},
+		},
+		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},
 	}
 	for _, a := range p.Arms {
 		sample.Arms = append(sample.Arms, result.Arm{Name: a.Name, Protocol: a.Protocol, Server: "s", Client: "c"})
@@ -115,7 +119,8 @@ func Small(n int) *result.Result {
 func trial(r *rand.Rand, arm, load int) result.Trial {
 	t := result.Trial{
 		Arm: arm, Load: load, Steady: true, Warmed: plan.Duration(200 * time.Millisecond), Order: []int{1, 0},
-		Window: plan.Duration(500 * time.Millisecond), Sent: 100, OK: 99, Completed: 98, Errors: map[string]uint64{"unavailable": 1},
+		Window: plan.Duration(500 * time.Millisecond), Sent: 100, OK: 99, Completed: 98,
+		Errors:   map[string]uint64{"unavailable": 1},
 		Response: stat.NewHistogram(), Service: stat.NewHistogram(), Lag: stat.NewHistogram(),
 		Server: &result.Usage{CPU: plan.Duration(time.Second)}, Driver: &result.Usage{CPU: plan.Duration(time.Second)},
 	}
@@ -255,10 +260,13 @@ func testList(t *testing.T, s store.Store) {
 		filter store.Filter
 		want   []int
 	}{
-		"all":                          {store.Filter{}, []int{5, 4, 3, 2, 1, 0}},
-		"some":                         {store.Filter{Limit: 2}, []int{5, 4}},
-		"name":                         {store.Filter{Name: "plan-1"}, []int{5, 3, 1}},
-		"workload":                     {store.Filter{Workload: "routeguide", Operation: "GetFeature", Limit: 1}, []int{5}},
+		"all":  {store.Filter{}, []int{5, 4, 3, 2, 1, 0}},
+		"some": {store.Filter{Limit: 2}, []int{5, 4}},
+		"name": {store.Filter{Name: "plan-1"}, []int{5, 3, 1}},
+		"workload": {
+			store.Filter{Workload: "routeguide", Operation: "GetFeature", Limit: 1},
+			[]int{5},
+		},
 		"operation of a load":          {store.Filter{Operation: "ListFeatures"}, []int{5, 3, 1}},
 		"part of an operation":         {store.Filter{Operation: "List"}, nil},
 		"other workload":               {store.Filter{Workload: "ledger"}, nil},
@@ -268,7 +276,10 @@ func testList(t *testing.T, s store.Store) {
 		"not SQL":                      {store.Filter{Name: "' OR 1=1 --"}, nil},
 		"since":                        {store.Filter{Since: Sample(4).Began}, []int{5, 4}},
 		"until":                        {store.Filter{Until: Sample(1).Began}, []int{0}},
-		"both":                         {store.Filter{Since: Sample(1).Began, Until: Sample(3).Began, Name: "plan-1"}, []int{1}},
+		"both": {
+			store.Filter{Since: Sample(1).Began, Until: Sample(3).Began, Name: "plan-1"},
+			[]int{1},
+		},
 	} {
 		list, err := s.List(t.Context(), c.filter)
 		if err != nil {
@@ -328,14 +339,17 @@ func testRefused(t *testing.T, s store.Store) {
 		spoil func(*result.Result)
 		code  wirelab.Code
 	}{
-		"no id":            {func(r *result.Result) { r.ID = "" }, wirelab.InvalidArgument},
-		"an id with paths": {func(r *result.Result) { r.ID = "../../../r-20261121-140512-7f3a" }, wirelab.InvalidArgument},
-		"schema 0":         {func(r *result.Result) { r.Schema = 0 }, wirelab.InvalidArgument},
-		"a later schema":   {func(r *result.Result) { r.Schema = result.Schema + 1 }, wirelab.Unimplemented},
-		"an arm too few":   {func(r *result.Result) { r.Arms = r.Arms[:1] }, wirelab.InvalidArgument},
-		"an unknown arm":   {func(r *result.Result) { r.Rounds[0].Trials[0].Arm = 2 }, wirelab.InvalidArgument},
-		"an unknown load":  {func(r *result.Result) { r.Rounds[0].Trials[0].Load = -1 }, wirelab.InvalidArgument},
-		"no histogram":     {func(r *result.Result) { r.Rounds[0].Trials[0].Lag = nil }, wirelab.InvalidArgument},
+		"no id": {func(r *result.Result) { r.ID = "" }, wirelab.InvalidArgument},
+		"an id with paths": {
+			func(r *result.Result) { r.ID = "../../../r-20261121-140512-7f3a" },
+			wirelab.InvalidArgument,
+		},
+		"schema 0":        {func(r *result.Result) { r.Schema = 0 }, wirelab.InvalidArgument},
+		"a later schema":  {func(r *result.Result) { r.Schema = result.Schema + 1 }, wirelab.Unimplemented},
+		"an arm too few":  {func(r *result.Result) { r.Arms = r.Arms[:1] }, wirelab.InvalidArgument},
+		"an unknown arm":  {func(r *result.Result) { r.Rounds[0].Trials[0].Arm = 2 }, wirelab.InvalidArgument},
+		"an unknown load": {func(r *result.Result) { r.Rounds[0].Trials[0].Load = -1 }, wirelab.InvalidArgument},
+		"no histogram":    {func(r *result.Result) { r.Rounds[0].Trials[0].Lag = nil }, wirelab.InvalidArgument},
 	} {
 		r := Sample(0)
 		c.spoil(r)

@@ -20,8 +20,9 @@ func testValues(t *testing.T, s store.Store) {
 	}
 	v, err := s.Values(t.Context())
 	want := store.Values{
-		Names: []string{"plan-0", "plan-1"}, Workloads: []string{"routeguide"}, Operations: []string{"GetFeature", "ListFeatures"},
-		Protocols: []string{"connect", "grpc", "http1", "http1-json"}, Hosts: []string{"lab", "other"},
+		Names: []string{"plan-0", "plan-1"}, Workloads: []string{"routeguide"},
+		Operations: []string{"GetFeature", "ListFeatures"},
+		Protocols:  []string{"connect", "grpc", "http1", "http1-json"}, Hosts: []string{"lab", "other"},
 	}
 	if err != nil || !reflect.DeepEqual(v, want) {
 		t.Fatalf("values %+v, %v; want %+v", v, err, want)

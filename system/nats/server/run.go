@@ -96,7 +96,8 @@ func join(m *nats.Member, o *server.Options, password string) error {
 	}
 	for _, at := range m.All {
 		if at != m.At {
-			o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(nats.User, password), Host: at})
+			o.Routes = append(o.Routes,
+				&url.URL{Scheme: "nats-route", User: url.UserPassword(nats.User, password), Host: at})
 		}
 	}
 	return nil

@@ -19,7 +19,8 @@ func Serve(ctx context.Context, getenv func(string) string, input io.Reader, out
 	var o nats.Options
 	if err := json.Unmarshal([]byte(getenv(nats.Environment)), &o); err != nil {
 		// What was read holds a password, and stays out of the message.
-		return wirelab.Errorf(wirelab.InvalidArgument, "the variable %s does not hold a server's options", nats.Environment)
+		return wirelab.Errorf(wirelab.InvalidArgument, "the variable %s does not hold a server's options",
+			nats.Environment)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -95,12 +95,16 @@ func TestAvroHostile(t *testing.T) {
 		{"no body", head, "id: the message ends"},
 		{"no marker", `{"id": "1"}`, "begins with 7b22, not with the marker c301"},
 		{"protobuf", "\x0a\x015", "begins with 0a01, not with the marker c301"},
-		{"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + string(good[10:]),
-			"0102030405060708, which is not known; known: directory.Person ef80d4a65b8a83e5"},
+		{
+			"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + string(good[10:]),
+			"0102030405060708, which is not known; known: directory.Person ef80d4a65b8a83e5",
+		},
 		{"oversized list", string(binary.AppendVarint(listHead, 1e9)), "is not known"}, // of a type that is no request
 		{"trailing bytes", string(good) + "\x00", "1 bytes follow the end"},
-		{"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x",
-			"id: the message ends within a text"},
+		{
+			"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x",
+			"id: the message ends within a text",
+		},
 		{"a text of negative length", head + "\x01", "id: a length of -1"},
 		{"a text that is not UTF-8", head + "\x02\xff", "id: text is not valid UTF-8"},
 		{"a branch that is none", string(good[:len(good)-1]) + "\x08", "picture: branch 4 of a union of 2"},
@@ -171,7 +175,8 @@ func TestFormsRefuseOtherEncodings(t *testing.T) {
 			}
 			if cell.Protocol.Encoding == "JSON" {
 				for _, message := range []string{"", "{", "\xff", `{"id": 1}`, `[]`, `{} {}`} {
-					if code, text := server.post(t, cell.Protocol, "application/grpc+json", []byte(message)); code != "grpc 3" {
+					if code, text := server.post(t, cell.Protocol, "application/grpc+json",
+						[]byte(message)); code != "grpc 3" {
 						t.Errorf("%q: %s %q", message, code, text)
 					}
 				}
@@ -186,24 +191,28 @@ func TestAvroHostileReplies(t *testing.T) {
 	t.Parallel()
 	head := handHead(inAvro().list)
 	replies := map[string]string{
-		"oversized list":             string(binary.AppendVarint(bytes.Clone(head), 1e9)) + "\x00\x00",
-		"oversized list with a size": string(binary.AppendVarint(binary.AppendVarint(bytes.Clone(head), -1e9), 1)) + "\x00",
-		"truncated":                  string(binary.AppendVarint(bytes.Clone(head), 1)) + "\x021",
-		"unknown writer":             "\xC3\x0112345678",
-		"no marker":                  "<html>",
-		"trailing bytes":             string(head) + "\x00\x00\x00" + "more",
+		"oversized list": string(binary.AppendVarint(bytes.Clone(head), 1e9)) + "\x00\x00",
+		"oversized list with a size": string(binary.AppendVarint(binary.AppendVarint(bytes.Clone(head), -1e9), 1)) +
+			"\x00",
+		"truncated":      string(binary.AppendVarint(bytes.Clone(head), 1)) + "\x021",
+		"unknown writer": "\xC3\x0112345678",
+		"no marker":      "<html>",
+		"trailing bytes": string(head) + "\x00\x00\x00" + "more",
 	}
 	for name, message := range replies {
 		says := map[string]string{
 			"oversized list":             "persons: a block says that it has 1000000000 items",
 			"oversized list with a size": "1000000000 items",
-			"truncated":                  "persons[0].name.title: the message ends", "unknown writer": "is not known", "no marker": "marker",
+			"truncated":                  "persons[0].name.title: the message ends", "unknown writer": "is not known",
+			"no marker":      "marker",
 			"trailing bytes": "4 bytes follow",
 		}[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			evil := avroForms()
-			evil.list.Append = func(dst []byte, _ *directory.PersonList) ([]byte, error) { return append(dst, message...), nil }
+			evil.list.Append = func(dst []byte, _ *directory.PersonList) ([]byte, error) {
+				return append(dst, message...), nil
+			}
 			server := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
 				return wiregrpc.Serve(ctx, at, false, "avro", func(to grpc.ServiceRegistrar) {
 					evil.register(to, directory.New())
@@ -216,10 +225,11 @@ func TestAvroHostileReplies(t *testing.T) {
 				}
 			}
 			plain := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
-				return httpbind.HTTP1(false).Serve(ctx, at, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					w.Header().Set("Content-Type", "avro/binary")
-					_, _ = io.WriteString(w, message)
-				}))
+				return httpbind.HTTP1(false).Serve(ctx, at,
+					http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						w.Header().Set("Content-Type", "avro/binary")
+						_, _ = io.WriteString(w, message)
+					}))
 			})
 			if err := listBy(t, conformance.Pick(t, HTTP(), "http1-avro").Clients[0],
 				plain); wirelab.CodeOf(err) != wirelab.Internal {

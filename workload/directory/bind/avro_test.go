@@ -182,7 +182,10 @@ func TestAvroEvolution(t *testing.T) {
 	t.Parallel()
 	today, future := evolve(t)
 	phone := "+1"
-	message, err := future.Encode(&newer{ID: "1", Name: directory.PersonName{First: "Zoë"}, Email: "z@x", Phone: &phone})
+	message, err := future.Encode(&newer{
+		ID: "1", Name: directory.PersonName{First: "Zoë"}, Email: "z@x",
+		Phone: &phone,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +196,8 @@ func TestAvroEvolution(t *testing.T) {
 	if message, err = today.Encode(&want); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := future.Decode(message); err != nil || got.ID != "1" || got.Name.First != "Zoë" || got.Email != "z@x" ||
+	if got, err := future.Decode(message); err != nil || got.ID != "1" || got.Name.First != "Zoë" ||
+		got.Email != "z@x" ||
 		got.Phone != nil {
 		t.Errorf("to the newer reader: %+v, %v", got, err)
 	}

@@ -65,7 +65,10 @@ func (t *edges) ask(o wirelab.Operation[directory.Service], name, why string) {
 	if err != nil {
 		panic(err) // o has a default way to draw, or it is not an operation
 	}
-	t.all = append(t.all, conformance.EdgeValue[directory.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e})
+	t.all = append(t.all, conformance.EdgeValue[directory.Service]{
+		Operation: o.Name, Name: name, Why: why,
+		Exchange: e,
+	})
 }
 
 func (t *edges) list(name, why string, req page) {
@@ -95,7 +98,10 @@ func always[Req any](req Req) func(*rand.Rand) Req {
 func ids() []edgevalues.Value[string] {
 	all := []edgevalues.Value[string]{
 		{Name: "longest", Value: strings.Repeat("i", directory.IDLimit), Why: "is the longest the contract admits"},
-		{Name: "too-long", Value: strings.Repeat("i", directory.IDLimit+1), Why: "is one longer than the contract admits"},
+		{
+			Name: "too-long", Value: strings.Repeat("i", directory.IDLimit+1),
+			Why: "is one longer than the contract admits",
+		},
 		{Name: "every-sign", Value: "Az09._~-", Why: "holds each sign that a path need not escape"},
 		{Name: "dots", Value: "...", Why: "looks like a step in a path, and is none"},
 		{Name: "dot", Value: ".", Why: "is the folder itself where an id becomes a path"},

@@ -44,7 +44,8 @@ func personFromProto(p *gen.Person) directory.Person {
 		Name:   directory.PersonName{Title: name.GetTitle(), First: name.GetFirst(), Last: name.GetLast()},
 		Gender: p.GetGender(),
 		Location: directory.Location{
-			Street: location.GetStreet(), City: location.GetCity(), State: location.GetState(), PostCode: location.GetPostCode(),
+			Street: location.GetStreet(), City: location.GetCity(), State: location.GetState(),
+			PostCode: location.GetPostCode(),
 		},
 		Email: p.GetEmail(),
 	}

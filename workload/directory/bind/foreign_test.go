@@ -107,12 +107,21 @@ func TestForeignGRPCClient(t *testing.T) {
 			{"a person of an id alone", create(&gen.Person{Id: "bare"}), codes.OK},
 			{"the same again", create(&gen.Person{Id: "bare"}), codes.AlreadyExists},
 			{"a person of nothing", create(&gen.Person{}), codes.InvalidArgument},
-			{"a title without end", create(&gen.Person{Id: "t", Name: &gen.PersonName{Title: strings.Repeat("x", 257)}}),
-				codes.InvalidArgument},
-			{"a URL without end", create(&gen.Person{Id: "u", Picture: &gen.Picture{Large: strings.Repeat("x", 2049)}}),
-				codes.InvalidArgument},
-			{"a message above the limit", create(&gen.Person{Id: "m", Email: strings.Repeat("x", wirelab.MessageLimit)}),
-				codes.ResourceExhausted},
+			{
+				"a title without end",
+				create(&gen.Person{Id: "t", Name: &gen.PersonName{Title: strings.Repeat("x", 257)}}),
+				codes.InvalidArgument,
+			},
+			{
+				"a URL without end",
+				create(&gen.Person{Id: "u", Picture: &gen.Picture{Large: strings.Repeat("x", 2049)}}),
+				codes.InvalidArgument,
+			},
+			{
+				"a message above the limit",
+				create(&gen.Person{Id: "m", Email: strings.Repeat("x", wirelab.MessageLimit)}),
+				codes.ResourceExhausted,
+			},
 			{"a person that a refused call named", get("t"), codes.NotFound},
 		} {
 			if err := c.call(); status.Code(err) != c.want {

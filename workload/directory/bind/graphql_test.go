@@ -110,10 +110,12 @@ func TestGraphQLRoundTrips(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", k.binding.Protocol.Name, got, want)
 			}
 			if requests.Load() != n*k.trips {
-				t.Errorf("%s: %d requests for %d compositions, want %d each", k.binding.Protocol.Name, requests.Load(), n, k.trips)
+				t.Errorf("%s: %d requests for %d compositions, want %d each", k.binding.Protocol.Name, requests.Load(),
+					n, k.trips)
 			}
 		}
-		if _, err := stub.GetPerson(t.Context(), directory.PersonID{ID: "1"}); err != nil || requests.Load() != 3*k.trips+1 {
+		if _, err := stub.GetPerson(t.Context(), directory.PersonID{ID: "1"}); err != nil ||
+			requests.Load() != 3*k.trips+1 {
 			t.Errorf("%s: GetPerson: %v, %d requests", k.binding.Protocol.Name, err, requests.Load())
 		}
 	}
@@ -184,15 +186,20 @@ func TestGraphQLCompositionFails(t *testing.T) {
 		{"the list", map[string]error{"list": coded(wirelab.Unavailable)}, nil, wirelab.Unavailable},
 		{"every read", map[string]error{
 			"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.Internal), "get 4": coded(wirelab.Canceled),
-			"get 3": coded(wirelab.NotFound), "get 2": coded(wirelab.Unavailable), "get 1": coded(wirelab.PermissionDenied),
-			"list": coded(wirelab.ResourceExhausted),
+			"get 3": coded(wirelab.NotFound), "get 2": coded(wirelab.Unavailable),
+			"get 1": coded(wirelab.PermissionDenied),
+			"list":  coded(wirelab.ResourceExhausted),
 		}, nil, wirelab.ResourceExhausted},
 		{"every read but the first two", map[string]error{
 			"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.Internal), "get 4": coded(wirelab.Canceled),
 			"get 3": coded(wirelab.NotFound), "get 2": coded(wirelab.Unavailable),
 		}, nil, wirelab.Unavailable},
-		{"the links", map[string]error{"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.PermissionDenied)}, nil,
-			wirelab.PermissionDenied},
+		{
+			"the links",
+			map[string]error{"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.PermissionDenied)},
+			nil,
+			wirelab.PermissionDenied,
+		},
 	}
 	tries := 40 // the reads of a document run at once, so that their order is chance
 	if testing.Short() {
@@ -292,7 +299,8 @@ func post(t testing.TB, address, accept string, body []byte) (status int, mediaT
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/graphql", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/graphql",
+		bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,31 +358,51 @@ func TestGraphQLLimits(t *testing.T) {
 		{"a deeply nested query", document(t, "query { "+strings.Repeat("getPersonLinks(id: \"1\") { links { p1 { ",
 			30)+strings.Repeat("} } } ", 30)+"}", nil), 400, exhausted},
 		{"a query nested beyond all", document(t, strings.Repeat("{a", 1<<20), nil), 400, exhausted},
-		{"the directory under many names", document(t, aliases(20, "listPersons { persons { id } }"), nil), 400, exhausted},
+		{
+			"the directory under many names", document(t, aliases(20, "listPersons { persons { id } }"), nil), 400,
+			exhausted,
+		},
 		{"a huge number of names", document(t, aliases(100_000, "getPerson(id: 1) { id }"), nil), 400, exhausted},
-		{"a few names", document(t, aliases(3, "getPerson(id: 1) { id }"), nil), 200,
-			`{"data":{"a0":{"id":"1"},"a1":{"id":"1"},"a2":{"id":"1"}}}`},
-		{"a fragment in itself", document(t, `{ getPerson(id: "1") { ...F } } fragment F on Person { ...F }`, nil),
-			400, invalid},
-		{"fragments in a ring", document(t, `{ getPerson(id: "1") { ...F } } fragment F on Person { ...G } fragment G on Person { id ...F }`, nil), 400, invalid},
+		{
+			"a few names", document(t, aliases(3, "getPerson(id: 1) { id }"), nil), 200,
+			`{"data":{"a0":{"id":"1"},"a1":{"id":"1"},"a2":{"id":"1"}}}`,
+		},
+		{
+			"a fragment in itself", document(t, `{ getPerson(id: "1") { ...F } } fragment F on Person { ...F }`, nil),
+			400, invalid,
+		},
+		{
+			"fragments in a ring",
+			document(t,
+				`{ getPerson(id: "1") { ...F } } fragment F on Person { ...G } fragment G on Person { id ...F }`, nil),
+			400, invalid,
+		},
 		{"fragments that double", document(t, bomb, nil), 400, exhausted},
 		{"a list where there is to be one", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
 			vars{"id": []int{1}}), 400, invalid},
 		{"an oversized list there", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
 			vars{"id": make([]int, 1_000_000)}), 400, exhausted},
-		{"an oversized list of nobody's", document(t, "{ getPerson(id: 1) { id } }", vars{"x": make([]int, 20_000)}),
-			400, exhausted},
-		{"an oversized list in the document", document(t, "{ getPerson(id: ["+strings.Repeat("1,", 5000)+"]) { id } }", nil),
-			400, exhausted},
+		{
+			"an oversized list of nobody's", document(t, "{ getPerson(id: 1) { id } }", vars{"x": make([]int, 20_000)}),
+			400, exhausted,
+		},
+		{
+			"an oversized list in the document",
+			document(t, "{ getPerson(id: ["+strings.Repeat("1,", 5000)+"]) { id } }", nil),
+			400, exhausted,
+		},
 		{"a list of lists of null for a variable", document(t, "query($id: [[ID]]) { getPerson(id: $id) { id } }",
 			vars{"id": []any{nil}}), 400, invalid},
 		{
-			"an oversized document", document(t, "{ getPerson(id: 1) { id } }"+strings.Repeat(" ", 17<<10), nil), 400, exhausted,
+			"an oversized document", document(t, "{ getPerson(id: 1) { id } }"+strings.Repeat(" ", 17<<10), nil), 400,
+			exhausted,
 		},
 		{"a batch", []byte(`[{"query":"{ getPerson(id: 1) { id } }"}]`), 400, "batches are not taken"},
 		{"introspection", document(t, "{ __schema { types { name } } }", nil), 200, `{"name":"Person"}`},
-		{"introspection of a type", document(t, `{ __type(name: "Person") { name } }`, nil), 200,
-			`{"data":{"__type":{"name":"Person"}}}`},
+		{
+			"introspection of a type", document(t, `{ __type(name: "Person") { name } }`, nil), 200,
+			`{"data":{"__type":{"name":"Person"}}}`,
+		},
 		{"introspection by powers", document(t, "{ __schema { types "+strings.Repeat("{ fields { type ",
 			3)+"{ name }"+strings.Repeat("} }", 3)+" } }", nil), 400, invalid},
 		{"introspection under many names", document(t, aliases(500, "__type(name: 1) { name }"), nil), 400, exhausted},
@@ -382,19 +410,26 @@ func TestGraphQLLimits(t *testing.T) {
 			12)+"{ name }"+strings.Repeat("} }", 12)+"} }", nil), 400, exhausted},
 		{"deferring", document(t, `{ getPersonLinks(id: "1") { ... @defer { count } } }`, nil), 400, "@defer"},
 		{"a thousand mistakes", document(t, "{ "+strings.Repeat("x ", 290)+"}", nil), 400, invalid},
-		{"a text that is too long", document(t, create, vars{"p": vars{"id": "a", "gender": strings.Repeat("x", 257)}}),
-			200, invalid},
+		{
+			"a text that is too long",
+			document(t, create, vars{"p": vars{"id": "a", "gender": strings.Repeat("x", 257)}}),
+			200, invalid,
+		},
 		{"a body that is no JSON", []byte(strings.Repeat("x", 1<<20)), 400, invalid},
 		{"an id of a hundred thousand", document(t, "query($id: ID!) { getPerson(id: $id) { id } }",
 			vars{"id": strings.Repeat("x", 100_000)}), 200, invalid},
 		{"nobody", document(t, `{ getPerson(id: "nobody") { id } }`, nil), 200, "not_found"},
 		{"somebody there is", document(t, create, vars{"p": vars{"id": "1"}}), 200, "conflict"},
 		{"a person without an id", document(t, create, vars{"p": vars{}}), 400, invalid},
-		{"a post code beyond 32 bits", document(t, create, vars{"p": vars{"id": "a", "location": vars{"postCode": 1 << 31}}}),
-			200, invalid},
+		{
+			"a post code beyond 32 bits",
+			document(t, create, vars{"p": vars{"id": "a", "location": vars{"postCode": 1 << 31}}}),
+			200, invalid,
+		},
 		{
 			"nothing of a person but the id", document(t,
-				"mutation($p: PersonInput!) { createPerson(person: $p) { id name { first } location { city postCode } picture { "+
+				"mutation($p: PersonInput!) { createPerson(person: $p) { id name { first } location { city postCode } "+
+					"picture { "+
 					"large } } }",
 				vars{"p": vars{"id": "only", "name": nil}}), 200,
 			`{"data":{"createPerson":{"id":"only","name":{"first":""},"location":{"city":"","postCode":0},"picture":null}}}`,
@@ -407,17 +442,21 @@ func TestGraphQLLimits(t *testing.T) {
 		},
 		{
 			"reading what was created in the same document", document(t,
-				`mutation { createPerson(person: {id: "first"}) { id } query { getPerson(id: "first") { id } } }`, nil), 200,
+				`mutation { createPerson(person: {id: "first"}) { id } query { getPerson(id: "first") { id } } }`, nil),
+			200,
 			`{"data":{"createPerson":{"id":"first"},"query":{"getPerson":{"id":"first"}}}}`,
 		},
-		{"a default page is the whole", document(t, `{ listPersons { count next } }`, nil), 200,
-			`{"data":{"listPersons":{"count":10000,"next":"10000"}}}`},
+		{
+			"a default page is the whole", document(t, `{ listPersons { count next } }`, nil), 200,
+			`{"data":{"listPersons":{"count":10000,"next":"10000"}}}`,
+		},
 	}
 	for _, k := range cases {
 		t.Run(k.why, func(t *testing.T) {
 			t.Parallel()
 			status, mediaType, text := post(t, address, "application/graphql-response+json", k.body)
-			if status != k.status || mediaType != "application/graphql-response+json" || !strings.Contains(text, k.has) {
+			if status != k.status || mediaType != "application/graphql-response+json" ||
+				!strings.Contains(text, k.has) {
 				t.Errorf("status %d, type %q, %.300s; want %d, %s", status, mediaType, text, k.status, k.has)
 			}
 			if len(text) > 16<<10 || !json.Valid([]byte(text)) {
@@ -442,7 +481,8 @@ func TestGraphQLMediaTypes(t *testing.T) {
 		"application/json": {200, "application/json"},
 		"application/json, application/graphql-response+json": {400, "application/graphql-response+json"},
 	} {
-		if status, mediaType, text := post(t, address, accept, wrong); status != want.status || mediaType != want.mediaType {
+		if status, mediaType, text := post(t, address, accept, wrong); status != want.status ||
+			mediaType != want.mediaType {
 			t.Errorf("accept %q: status %d, type %q: %s", accept, status, mediaType, text)
 		}
 	}
@@ -452,7 +492,8 @@ func TestGraphQLMediaTypes(t *testing.T) {
 func FuzzGraphQLServer(f *testing.F) {
 	address := serveGraphQL(f, directory.New())
 	for _, seed := range []string{
-		`{"query":"{ getPerson(id: 1) { id } }"}`, `{"query":"query($id: ID!) { getPersonLinks(id: $id) { links { p1 { ...F } } } } fragment F on Person { id picture { large } }","variables":{"id":"1"}}`,
+		`{"query":"{ getPerson(id: 1) { id } }"}`,
+		`{"query":"query($id: ID!) { getPersonLinks(id: $id) { links { p1 { ...F } } } } fragment F on Person { id picture { large } }","variables":{"id":"1"}}`,
 		`{"query":"mutation($p: PersonInput!) { query { listPersons(limit: 1) { next } } createPerson(person: $p) { id } }","variables":{"p":{"id":"x","name":{"first":"\u0000"}}}}`,
 		`{"query":"{ listPersons(limit: -1) { ... @skip(if: true) { count } __typename } }"}`, `[]`, `null`, ``,
 	} {

@@ -54,7 +54,8 @@ var publishedForms = sync.OnceValue(func() forms {
 			Append: func(dst []byte, _ *directory.Page) ([]byte, error) { return dst, nil },
 			Decode: func(message []byte) (none directory.Page, err error) {
 				if len(message) > 0 {
-					return none, wirelab.Errorf(wirelab.InvalidArgument, "a request without fields has %d bytes", len(message))
+					return none,
+						wirelab.Errorf(wirelab.InvalidArgument, "a request without fields has %d bytes", len(message))
 				}
 				return none, nil
 			},

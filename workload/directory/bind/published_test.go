@@ -25,7 +25,8 @@ func served(
 		for _, server := range b.Servers {
 			t.Run(b.Protocol.Name+"/"+server.Library, func(t *testing.T) {
 				t.Parallel()
-				address, roots := conformance.Pair[directory.Service]{Binding: b, Server: server}.Serve(t, directory.New())
+				address, roots := conformance.Pair[directory.Service]{Binding: b, Server: server}.Serve(t,
+					directory.New())
 				test(t, conformance.Peer{Protocol: b.Protocol, Address: address, Roots: roots})
 			})
 		}
@@ -56,7 +57,10 @@ func TestPublishedNamesRefuse(t *testing.T) {
 		}
 	}, bind.GRPCAvro(), bind.GRPCTLSAvro())
 	served(t, func(t *testing.T, peer conformance.Peer) {
-		for method, want := range map[string]bool{"getPerson": true, "GetPerson": false, "getperson": false, "": false} {
+		for method, want := range map[string]bool{
+			"getPerson": true, "GetPerson": false, "getperson": false,
+			"": false,
+		} {
 			code, text := peer.Post(t, "/PersonServicePB/"+method, "application/grpc", []byte("\x0a\x011"))
 			if (code == "grpc 0") != want {
 				t.Errorf("PersonServicePB/%s: %s, %q", method, code, text)

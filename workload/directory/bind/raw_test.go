@@ -41,7 +41,10 @@ func TestRaw(t *testing.T) {
 					"served": cell.Serve, "null": cell.Null,
 				} {
 					address := conformance.Listening(t, serve)
-					for operation, calls := range map[string]int{"GetPerson": 300, "GetPersonLinks": 300, "ListPersons": 4} {
+					for operation, calls := range map[string]int{
+						"GetPerson": 300, "GetPersonLinks": 300,
+						"ListPersons": 4,
+					} {
 						if err := conformance.Drive(t, cell, address, operation, "", calls); err != nil {
 							t.Errorf("%s, %s persons, %s: %.300v", operation, data, what, err)
 						}

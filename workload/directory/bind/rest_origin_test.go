@@ -132,7 +132,8 @@ func TestPublishedReads(t *testing.T) {
 	} {
 		status, head, body := restAsk(t, "GET", address+c.path, "", "Accept", c.accept)
 		if status != 200 || head.Get("Content-Type") != "application/json" || body != c.want {
-			t.Errorf("%s: %d, %q, %s\nwant 200, application/json, %s", c.why, status, head.Get("Content-Type"), body, c.want)
+			t.Errorf("%s: %d, %q, %s\nwant 200, application/json, %s", c.why, status, head.Get("Content-Type"), body,
+				c.want)
 		}
 		status, head, none := restAsk(t, "HEAD", address+c.path, "", "Accept", c.accept)
 		if status != 200 || none != "" || head.Get("Content-Length") != fmt.Sprint(len(body)) {
@@ -194,8 +195,10 @@ func TestPublishedCreate(t *testing.T) {
 			"with spaces, in another order, and more than we know", "application/json", asked("h"),
 			strings.Replace(publishedJSON(asked("h")), `{"id":"h",`, "{ \"shoe\" : [ 43 ] ,\r\n\t\"id\":\"h\",", 1),
 		},
-		{"with no picture by silence", "application/json", asked("i"),
-			strings.Replace(publishedJSON(asked("i")), `,"picture":null`, "", 1)},
+		{
+			"with no picture by silence", "application/json", asked("i"),
+			strings.Replace(publishedJSON(asked("i")), `,"picture":null`, "", 1),
+		},
 		{"the longest id", "application/json", asked(strings.Repeat("z", directory.IDLimit)), ""},
 	} {
 		body, want := c.body, publishedJSON(c.person)
@@ -205,7 +208,8 @@ func TestPublishedCreate(t *testing.T) {
 		status, head, got := restAsk(t, "POST", address+"/person", body, "Content-Type", c.contentType, "Accept",
 			"application/json")
 		if status != 200 || head.Get("Content-Type") != "application/json" || got != want {
-			t.Errorf("%s: %d, %q, %s\nwant 200, application/json, %s", c.why, status, head.Get("Content-Type"), got, want)
+			t.Errorf("%s: %d, %q, %s\nwant 200, application/json, %s", c.why, status, head.Get("Content-Type"), got,
+				want)
 		}
 		if status, _, got := restAsk(t, "GET", address+"/person/"+c.person.ID, ""); status != 200 || got != want {
 			t.Errorf("%s: kept is %d, %s\nwant %s", c.why, status, got, want)
@@ -228,42 +232,68 @@ func TestPublishedFailures(t *testing.T) {
 		status                               int
 		want                                 string
 	}{
-		{"unknown id (mt-D02)", "GET", "/person/99", "", "", 404,
-			`{"code":404,"message":"no person has the id \"99\"","details":{"wirelab.code":"not_found"}}`},
+		{
+			"unknown id (mt-D02)", "GET", "/person/99", "", "", 404,
+			`{"code":404,"message":"no person has the id \"99\"","details":{"wirelab.code":"not_found"}}`,
+		},
 		{"unknown id's links (mt-D02)", "GET", "/person/99/links", "", "", 404, `"wirelab.code":"not_found"`},
 		{"unknown id to begin after", "GET", "/person?after=99", "", "", 404, `"wirelab.code":"not_found"`},
 		{"an id that can be nobody's", "GET", "/person/a%20b", "", "", 400, `"wirelab.code":"invalid_argument"`},
 		{"an id that is a path", "GET", "/person/..%2fperson", "", "", 400, `"wirelab.code":"invalid_argument"`},
 		{"dots", "GET", "/person/..", "", "", 400, `"wirelab.code":"invalid_argument"`},
-		{"an id too long", "GET", "/person/" + strings.Repeat("x", directory.IDLimit+1), "", "", 400,
-			"is not 1 to 64 characters"},
+		{
+			"an id too long", "GET", "/person/" + strings.Repeat("x", directory.IDLimit+1), "", "", 400,
+			"is not 1 to 64 characters",
+		},
 		{"a limit out of bounds", "GET", "/person?limit=10001", "", "", 400, "limit 10001 is outside 0 to 10000"},
 		{"a limit below zero", "GET", "/person?limit=-1", "", "", 400, "limit -1 is outside"},
 		{"a limit that is none", "GET", "/person?limit=ten", "", "", 400, `limit is \"ten\"`},
 		{"a misspelt parameter", "GET", "/person?Limit=1", "", "", 400, "is not known; known: after, limit"},
 		{"a parameter of nobody", "GET", "/person/1?verbose", "", "", 400, "is not known"},
-		{"a taken id", "POST", "/person", "application/json", strings.Replace(valid, `"id":"5"`, `"id":"4"`, 1), 409,
-			`{"code":409,"message":"a person has the id \"4\" already","details":{"wirelab.code":"conflict"}}`},
-		{"not JSON", "POST", "/person", "application/json", valid[:50], 400,
-			`{"code":400,"message":"the body cannot be read as application/json","details":{"wirelab.code":"invalid_argument"}}`},
-		{"another type", "POST", "/person", "application/json", strings.Replace(valid, `"gender":"`, `"gender":7,"x":"`, 1),
-			400, "cannot be read"},
-		{"a number too large", "POST", "/person", "application/json",
-			strings.Replace(valid, `"postCode":`, `"postCode":9999999999`, 1), 400, "cannot be read"},
-		{"a fraction", "POST", "/person", "application/json", strings.Replace(valid, `"postCode":`, `"postCode":0.`, 1), 400,
-			"cannot be read"},
+		{
+			"a taken id", "POST", "/person", "application/json", strings.Replace(valid, `"id":"5"`, `"id":"4"`, 1), 409,
+			`{"code":409,"message":"a person has the id \"4\" already","details":{"wirelab.code":"conflict"}}`,
+		},
+		{
+			"not JSON", "POST", "/person", "application/json", valid[:50], 400,
+			`{"code":400,"message":"the body cannot be read as application/json","details":{"wirelab.code":"invalid_argument"}}`,
+		},
+		{
+			"another type", "POST", "/person", "application/json",
+			strings.Replace(valid, `"gender":"`, `"gender":7,"x":"`, 1),
+			400, "cannot be read",
+		},
+		{
+			"a number too large", "POST", "/person", "application/json",
+			strings.Replace(valid, `"postCode":`, `"postCode":9999999999`, 1), 400, "cannot be read",
+		},
+		{
+			"a fraction", "POST", "/person", "application/json",
+			strings.Replace(valid, `"postCode":`, `"postCode":0.`, 1),
+			400,
+			"cannot be read",
+		},
 		{"a list", "POST", "/person", "application/json", "[" + valid + "]", 400, "cannot be read"},
 		{"two persons", "POST", "/person", "application/json", valid + valid, 400, "cannot be read"},
 		{"nobody", "POST", "/person", "application/json", "null", 400, `id \"\" is not 1 to 64 characters`},
 		{"nothing", "POST", "/person", "application/json", "", 400, "the body is empty"},
-		{"not UTF-8", "POST", "/person", "application/json", strings.Replace(valid, "ç", "\xe7", 1), 400, "cannot be read"},
-		{"a text too long", "POST", "/person", "application/json",
-			strings.Replace(valid, `"city":"`, `"city":"`+strings.Repeat("x", directory.TextLimit), 1), 400, "city"},
+		{
+			"not UTF-8", "POST", "/person", "application/json", strings.Replace(valid, "ç", "\xe7", 1), 400,
+			"cannot be read",
+		},
+		{
+			"a text too long", "POST", "/person", "application/json",
+			strings.Replace(valid, `"city":"`, `"city":"`+strings.Repeat("x", directory.TextLimit), 1), 400, "city",
+		},
 		{"deep", "POST", "/person", "application/json", `{"id":` + strings.Repeat("[", 100_000), 400, "cannot be read"},
-		{"too much", "POST", "/person", "application/json", strings.Repeat(" ", wirelab.MessageLimit) + valid, 413,
-			"message of more than"},
-		{"a form", "POST", "/person", "application/x-www-form-urlencoded", "id=5", 415,
-			`content type \"application/x-www-form-urlencoded\" is not known: application/json`},
+		{
+			"too much", "POST", "/person", "application/json", strings.Repeat(" ", wirelab.MessageLimit) + valid, 413,
+			"message of more than",
+		},
+		{
+			"a form", "POST", "/person", "application/x-www-form-urlencoded", "id=5", 415,
+			`content type \"application/x-www-form-urlencoded\" is not known: application/json`,
+		},
 		{"a method for nobody", "DELETE", "/person/1", "", "", 405, "/person/1 takes GET, HEAD, not DELETE"},
 		{"a path for nobody", "GET", "/persons", "", "", 404, `"wirelab.code":"unimplemented"`},
 		{"a person without an id", "GET", "/person/", "", "", 404, `"wirelab.code":"unimplemented"`},
@@ -279,7 +309,8 @@ func TestPublishedFailures(t *testing.T) {
 		}
 	}
 	// None of it was kept, and the server is well.
-	if status, _, body := restAsk(t, "GET", address+"/person", ""); status != 200 || body != publishedList(known(t)...) {
+	if status, _, body := restAsk(t, "GET", address+"/person", ""); status != 200 ||
+		body != publishedList(known(t)...) {
 		t.Errorf("after all that: %d, %s", status, body)
 	}
 }
@@ -301,19 +332,26 @@ func TestPublishedWire(t *testing.T) {
 	for _, c := range []struct{ why, request, want string }{
 		{"list", "GET /person HTTP/1.1\r\n" + agent + "\r\n", publishedList(p...)},
 		{"get", "GET /person/1 HTTP/1.1\r\n" + agent + "\r\n", publishedJSON(p[0])},
-		{"links", "GET /person/1/links HTTP/1.1\r\n" + agent + "\r\n", publishedLinks(p[0], p[1], p[0], p[2], p[3], p[0])},
 		{
-			"create", fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			"links", "GET /person/1/links HTTP/1.1\r\n" + agent + "\r\n",
+			publishedLinks(p[0], p[1], p[0], p[2], p[3], p[0]),
+		},
+		{
+			"create", fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: "+
+				"%d\r\n\r\n%s",
 				agent, len(body), body),
 			body,
 		},
 		{
-			"create in chunks", fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nTransfer-Encoding: "+
+			"create in chunks",
+			fmt.Sprintf("POST /person HTTP/1.1\r\n%sContent-Type: application/json\r\nTransfer-Encoding: "+
 				"chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n",
 				agent, 9, `{"id":"6"`, len(body)-9, body[9:]), strings.Replace(body, `"id":"5"`, `"id":"6"`, 1),
 		},
-		{"get what was created", "GET /person/6 HTTP/1.1\r\n" + agent + "\r\n",
-			strings.Replace(body, `"id":"5"`, `"id":"6"`, 1)},
+		{
+			"get what was created", "GET /person/6 HTTP/1.1\r\n" + agent + "\r\n",
+			strings.Replace(body, `"id":"5"`, `"id":"6"`, 1),
+		},
 	} {
 		if _, err := io.WriteString(conn, c.request); err != nil {
 			t.Fatalf("%s: %v", c.why, err)
@@ -325,7 +363,8 @@ func TestPublishedWire(t *testing.T) {
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusOK || string(got) != c.want || resp.Close {
-			t.Errorf("%s: %d, close %v, %s, %v\nwant 200 over a connection that stays, %s", c.why, resp.StatusCode, resp.Close,
+			t.Errorf("%s: %d, close %v, %s, %v\nwant 200 over a connection that stays, %s", c.why, resp.StatusCode,
+				resp.Close,
 				got, err, c.want)
 		}
 	}
@@ -355,7 +394,10 @@ func TestPublishedTrouble(t *testing.T) {
 		want   string
 	}{
 		{"/person/1", 500, `{"code":500,"message":"internal error","details":{"wirelab.code":"internal"}}`},
-		{"/person/1/links", 453, `{"code":453,"message":"deadline exceeded","details":{"wirelab.code":"deadline_exceeded"}}`},
+		{
+			"/person/1/links", 453,
+			`{"code":453,"message":"deadline exceeded","details":{"wirelab.code":"deadline_exceeded"}}`,
+		},
 		{"/person", 200, publishedList(known(t)...)},
 	} {
 		if status, _, body := restAsk(t, "GET", address+c.path, "", "Call-Timeout-Ms", "200"); status != c.status ||
@@ -373,14 +415,16 @@ func TestNullResponderCreates(t *testing.T) {
 		conformance.Pick(t, bind.HTTP(), "http1-json"), conformance.Pick(t, bind.HTTP(), "h2c-proto"),
 	} {
 		address := conformance.Listening(t, func(ctx context.Context,
-			at wirelab.Endpoint) error {
+			at wirelab.Endpoint,
+		) error {
 			return b.Null(ctx, at, directory.New())
 		})
 		stub, closer, err := b.Clients[0].Dial(t.Context(), wirelab.Dialing{Address: address})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err != nil || !got.Equal(directory.Newcomer()) {
+		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err != nil ||
+			!got.Equal(directory.Newcomer()) {
 			t.Errorf("%s: %+v, %v", b.Protocol.Name, got, err)
 		}
 		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err == nil ||

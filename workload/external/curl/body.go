@@ -16,7 +16,8 @@ func (r *reader) body(c *call, name string, v word) error {
 		if file, isFile := strings.CutPrefix(v.text, "@"); isFile {
 			// curl drops the ends of lines of such a file, and zeros.
 			if data, err = r.file(v.line, file); err == nil {
-				data = slices.DeleteFunc(bytes.Clone(data), func(c byte) bool { return c == '\n' || c == '\r' || c == 0 })
+				data = slices.DeleteFunc(bytes.Clone(data),
+					func(c byte) bool { return c == '\n' || c == '\r' || c == 0 })
 			}
 			break
 		}

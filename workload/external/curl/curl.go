@@ -54,11 +54,13 @@ type reader struct {
 func Read(name string, data []byte, from request.Sources) ([]request.Request, []string, error) {
 	if len(data) > MostBytes {
 		return nil, nil, request.Faultf(name, 0,
-			"the file has %d MiB; at most %d are read, so put bodies into files: -d @FILE", len(data)>>20, MostBytes>>20)
+			"the file has %d MiB; at most %d are read, so put bodies into files: -d @FILE", len(data)>>20,
+			MostBytes>>20)
 	}
 	text := string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if i := strings.IndexByte(text, 0); i >= 0 {
-		return nil, nil, request.Faultf(name, 1+strings.Count(text[:i], "\n"), "there is a zero byte; a command is text")
+		return nil, nil, request.Faultf(name, 1+strings.Count(text[:i], "\n"),
+			"there is a zero byte; a command is text")
 	}
 	var commands []command
 	if isCmd(text) {
@@ -247,7 +249,8 @@ func (r *reader) set(c *call, shown, name string, v word) (err error) {
 		c.user = v.text
 	case "cookie":
 		if !strings.Contains(v.text, "=") {
-			return r.faultf(v.line, "%s names a file of cookies; write the cookies themselves: -b 'name=value; other=value'",
+			return r.faultf(v.line,
+				"%s names a file of cookies; write the cookies themselves: -b 'name=value; other=value'",
 				shown)
 		}
 		c.cookies = append(c.cookies, v.text)
@@ -396,7 +399,8 @@ func (r *reader) target(c *call, w word) (target, user string, err error) {
 	}
 	target, user, err = request.Target(w.text)
 	if err == nil && !strings.Contains(target, "://") {
-		err = fmt.Errorf("the URL %q names no host; write one such as http://localhost:8080/items", request.ShownURL(target))
+		err = fmt.Errorf("the URL %q names no host; write one such as http://localhost:8080/items",
+			request.ShownURL(target))
 	}
 	if err != nil {
 		return "", "", r.faultf(w.line, "%v", err)

@@ -51,11 +51,20 @@ func TestRead(t *testing.T) {
 		{"data", "curl " + at + " -d a=1 -d b=2", "POST " + at + form + "a=1&b=2"},
 		{"empty data", "curl " + at + " -d ''", "POST " + at + form},
 		{"data file", "curl " + at + " -d @item.json", "POST " + at + form + "{\"sku\": \"a\xff1\"}"},
-		{"binary file", "curl " + at + " --data-binary @item.json", "POST " + at + form + "{\"sku\":\r\n \"a\xff1\"}\n"},
+		{
+			"binary file", "curl " + at + " --data-binary @item.json",
+			"POST " + at + form + "{\"sku\":\r\n \"a\xff1\"}\n",
+		},
 		{"raw", "curl " + at + " --data-raw @x", "POST " + at + form + "@x"},
 		{"short for an option", "curl --sil --data-b x=1 " + at, "POST " + at + form + "x=1"},
-		{"put", "curl -X PUT " + at + " -H 'content-type: text/plain' -d x", "PUT " + at + " [content-type: text/plain] x"},
-		{"upload", "curl -T item.json http://localhost/up/", "PUT http://localhost/up/item.json {\"sku\":\r\n \"a\xff1\"}\n"},
+		{
+			"put", "curl -X PUT " + at + " -H 'content-type: text/plain' -d x",
+			"PUT " + at + " [content-type: text/plain] x",
+		},
+		{
+			"upload", "curl -T item.json http://localhost/up/",
+			"PUT http://localhost/up/item.json {\"sku\":\r\n \"a\xff1\"}\n",
+		},
 		{
 			"json", "curl --json '{\"a\":' --json '1}' " + at,
 			"POST " + at + ` [Accept: application/json] [Content-Type: application/json] {"a":1}`,
@@ -85,7 +94,8 @@ func TestRead(t *testing.T) {
 		{"removed", "curl -H 'Content-Type:' -d x " + at, "POST " + at + " x"},
 		{"field file", "curl -H @fields " + at, "GET " + at + " [X-A: 1] [X-B: 2]"},
 		{
-			"ignored", "curl -k --compressed -o /dev/null -w '%{http_code}' --retry 3 --no-keepalive --http2 -m 5 " + at,
+			"ignored", "curl -k --compressed -o /dev/null -w '%{http_code}' --retry 3 --no-keepalive " +
+				"--http2 -m 5 " + at,
 			"GET " + at,
 		},
 		{"continued", "curl -X POST \\\n  -H 'A: b' \\\r\n " + at, "POST " + at + " [A: b]"},
@@ -109,7 +119,8 @@ func TestRead(t *testing.T) {
 		},
 		{"IPv6", "curl 'http://[::1]:8080/items'", "GET http://[::1]:8080/items"},
 		{
-			"cmd", "curl ^\"http://localhost:8080/items?a=1^&b=^%^20^\" ^\r\n  -H ^\"content-type: application/json^\" ^\r\n" +
+			"cmd", "curl ^\"http://localhost:8080/items?a=1^&b=^%^20^\" ^\r\n  -H ^\"content-type: " +
+				"application/json^\" ^\r\n" +
 				"  --data-raw ^\"^{^\\^\"sku^\\^\":^\\^\"a1^\\^\"^}^\" &\r\ncurl http://localhost/\r\n",
 			`POST ` + at + `?a=1&b=%20 [content-type: application/json] {"sku":"a1"}` + "\nGET http://localhost/",
 		},
@@ -177,7 +188,10 @@ func TestFaults(t *testing.T) {
 		},
 		{"scheme", "curl ftp://a", `a.sh:1: the URL's scheme is "ftp"; write http or https`},
 		{"only a path", "curl /items", `a.sh:1: the URL "/items" names no host`},
-		{"several URLs", "curl 'http://a/{b,c}'", `a.sh:1: curl makes several URLs of "http://a/{b,c}"; write each of them`},
+		{
+			"several URLs", "curl 'http://a/{b,c}'",
+			`a.sh:1: curl makes several URLs of "http://a/{b,c}"; write each of them`,
+		},
 		{"range of URLs", "curl 'http://a/[1-9]'", `a.sh:1: curl makes several URLs of "http://a/[1-9]"`},
 		{"query", "curl -G a -d 'a b'", "a.sh:1: the query has a ' ' in it; write --data-urlencode in place of -d"},
 		{"single quote", "curl\ncurl 'a", "a.sh:2: the quote ' is never closed"},
@@ -205,8 +219,10 @@ func TestFaults(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
-		"curl http://localhost -H 'A: b' -d @item.json", `curl $'\u00e9\x41\ud83d\ude00' -XPUT`, "A=b\ncurl $A\\\n/c -G -d x",
-		"curl ^\"http://a^&b^\" ^\n -H \"a: \\\"b\"", "curl a > b | c; curl --json {} --next d && curl -u a:b http://c@d/",
+		"curl http://localhost -H 'A: b' -d @item.json", `curl $'\u00e9\x41\ud83d\ude00' -XPUT`,
+		"A=b\ncurl $A\\\n/c -G -d x",
+		"curl ^\"http://a^&b^\" ^\n -H \"a: \\\"b\"",
+		"curl a > b | c; curl --json {} --next d && curl -u a:b http://c@d/",
 		"curl \"a${TOKEN}\" --data-urlencode n@item.json -T item.json http://a/",
 	} {
 		f.Add(s)

@@ -32,7 +32,8 @@ var short = map[byte]string{
 	'L': "location", 'v': "verbose", 'i': "include", 'f': "fail", 'N': "no-buffer", '#': "progress-bar", '0': "http1.0",
 	'4': "ipv4", '6': "ipv6", 'g': "globoff", 'J': "remote-header-name", 'O': "remote-name", 'R': "remote-time",
 	'q': "disable", 'j': "junk-session-cookies", 'o': "output", 'w': "write-out", 'm': "max-time", 'c': "cookie-jar",
-	'D': "dump-header", 'E': "cert", 'x': "proxy", 'U': "proxy-user", 'y': "speed-time", 'Y': "speed-limit", 'K': "config",
+	'D': "dump-header", 'E': "cert", 'x': "proxy", 'U': "proxy-user", 'y': "speed-time", 'Y': "speed-limit",
+	'K': "config",
 	'Z': "parallel", ':': "next", 'z': "time-cond", 'C': "continue-at", 'p': "proxytunnel", '1': "tlsv1", '2': "sslv2",
 	'3': "sslv3", 'n': "netrc", 'a': "append", 'B': "use-ascii", 'l': "list-only", 'Q': "quote", 't': "telnet-option",
 	'P': "ftp-port", 'h': "help", 'V': "version", 'M': "manual",
@@ -83,8 +84,12 @@ func build() map[string]option {
 		"location location-trusted follow post301 post302 post303")
 	add(option{effect: refused, why: answered}, "digest ntlm negotiate anyauth ntlm-wb")
 	add(option{effect: refused, takes: true, why: answered}, "aws-sigv4 delegation")
-	add(option{effect: refused, takes: true, why: "its parts are separated by a random text that curl makes anew each " +
-		"time; write the whole body into a file, then --data-binary @FILE and -H with the Content-Type and its boundary"},
+	add(option{
+		effect: refused, takes: true,
+		why: "its parts are separated by a random text that curl makes anew each " +
+			"time; write the whole body into a file, then --data-binary @FILE and -H with the Content-Type and its " +
+			"boundary",
+	},
 		"form form-string")
 	add(option{effect: refused, takes: true, why: "write the options of that file into the command"}, "config")
 	add(option{effect: refused, takes: true, why: "write the value itself"},

@@ -47,7 +47,10 @@ const documentLimit = 32 << 20
 // File makes a description of a file.
 func File(ctx context.Context, name string, data []byte, from request.Sources) (external.Description, []string, error) {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-	d := external.Description{Service: external.NameOf(base, "service"), Operations: map[string]external.OperationText{}}
+	d := external.Description{
+		Service:    external.NameOf(base, "service"),
+		Operations: map[string]external.OperationText{},
+	}
 	switch filepath.Ext(name) {
 	case ".proto":
 		schema, err := grpcschema.Compile(ctx, []string{name}, nil)
@@ -147,7 +150,8 @@ func fromHTTP(
 	d.Wires = map[string]external.WireText{restWire: wire}
 	d.Operations["get"] = external.OperationText{Calls: map[string]external.CallText{restWire: {Path: path}}}
 	return d, []string{
-		"the service has no OpenAPI document at the usual paths, so this calls " + path + " only: add what else it does",
+		"the service has no OpenAPI document at the usual paths, so this calls " + path +
+			" only: add what else it does",
 	}, nil
 }
 
@@ -282,8 +286,9 @@ func fromOpenAPI(
 	for i := range document.Operations {
 		o := &document.Operations[i]
 		if o.ReplyType == "text/event-stream" {
-			notes = append(notes, fmt.Sprintf("%s is left out: its reply is a stream of events, which need not end; a wire "+
-				"of kind sse reads it", o.Name))
+			notes = append(notes,
+				fmt.Sprintf("%s is left out: its reply is a stream of events, which need not end; a wire "+
+					"of kind sse reads it", o.Name))
 			continue
 		}
 		call := external.CallText{Method: o.Request.Method, Path: o.Request.URL}

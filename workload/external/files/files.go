@@ -103,8 +103,9 @@ func Read(name string, data []byte, from request.Sources) ([]request.Request, []
 		return nil, nil, request.Faultf(name, 0, "the file is a collection of Postman; export its requests as cURL, "+
 			"or its API as OpenAPI")
 	}
-	return nil, nil, request.Faultf(name, 0, "the kind of the file is not known; HAR files, curl commands, .http files "+
-		"and OpenAPI documents are read: give it the ending .har, .curl, .http or .yaml")
+	return nil, nil, request.Faultf(name, 0,
+		"the kind of the file is not known; HAR files, curl commands, .http files "+
+			"and OpenAPI documents are read: give it the ending .har, .curl, .http or .yaml")
 }
 
 // mostNotes is how many operations that are left out are named.

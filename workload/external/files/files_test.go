@@ -24,7 +24,10 @@ func TestKindOf(t *testing.T) {
 		{"a.json", "\xef\xbb\xbf{\n \"log\" : {", files.HAR},
 		{"a.json", document, files.OpenAPI},
 		{"a.json", `{"paths": {}, "swagger": "2.0"}`, files.OpenAPI},
-		{"a.json", "{\"paths\": {\"" + strings.Repeat("x", 100_000) + "\": {}},\n\"openapi\": \"3.1.0\"}", files.OpenAPI},
+		{
+			"a.json", "{\"paths\": {\"" + strings.Repeat("x", 100_000) + "\": {}},\n\"openapi\": \"3.1.0\"}",
+			files.OpenAPI,
+		},
 		{"a.json", `{"paths": {"/log": {"x": {"log": 1, "entries": 2}}}, "openapi": "3.0.1"}`, files.OpenAPI},
 		{"a.json", `{"version": 1, "log": {"entries": []}}`, files.HAR},
 		{"api.yml", "# api\nopenapi: 3.0.1\n", files.OpenAPI},
@@ -47,14 +50,20 @@ func TestKindOf(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ name, text, url, note, fault string }{
-		{name: "a.har", text: `{"log": {"entries": [{"request": {"method": "GET", "url": "http://a/"}}]}}`, url: "http://a/"},
+		{
+			name: "a.har", text: `{"log": {"entries": [{"request": {"method": "GET", "url": "http://a/"}}]}}`,
+			url: "http://a/",
+		},
 		{name: "a.sh", text: "curl a.example", url: "http://a.example"},
 		{name: "a.http", text: "GET http://a/b", url: "http://a/b"},
 		{
 			name: "a.json", text: document, url: "http://localhost/v1/a",
 			note: "a.json: one is left out: the document has no example of path id",
 		},
-		{name: "a.csv", text: "a,b\n", fault: "a.csv: the file has rows of values, and no requests; name it as the rows"},
+		{
+			name: "a.csv", text: "a,b\n",
+			fault: "a.csv: the file has rows of values, and no requests; name it as the rows",
+		},
 		{name: "a.txt", text: "nothing", fault: "a.txt: the kind of the file is not known; HAR files, curl commands"},
 		{
 			name: "a.json", text: `{"info": {"_postman_id": "1"}}`,

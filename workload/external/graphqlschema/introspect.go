@@ -123,7 +123,8 @@ func introspected(name string, reply []byte) (*Schema, error) {
 				"without a schema documents are sent unchecked", name, why)
 	}
 	if found.QueryType == nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: it has no query type; give the schema as a file (SDL)", name)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: it has no query type; give the schema as a file (SDL)",
+			name)
 	}
 	var w sdl
 	if err := w.description(found); err != nil {

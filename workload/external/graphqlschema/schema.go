@@ -92,7 +92,8 @@ func (s *Schema) Find(name string) (Operation, error) {
 		return Operation{}, wirelab.Errorf(wirelab.InvalidArgument, "%q is both a %s and a %s: say %q",
 			name, found[0].Kind, found[1].Kind, found[1].Kind+" "+name)
 	case len(names) == 0:
-		return Operation{}, wirelab.Errorf(wirelab.InvalidArgument, "there is no operation %.100q: the schema has none", name)
+		return Operation{}, wirelab.Errorf(wirelab.InvalidArgument, "there is no operation %.100q: the schema has none",
+			name)
 	}
 	return Operation{}, wirelab.UnknownName("operation", name, names)
 }
@@ -121,7 +122,8 @@ func (s *Schema) Check(name, document, operation string, variables map[string]an
 	}
 	for variable := range variables {
 		if len(known) == 0 {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s: variable %.100q is given, and the operation has none", name,
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s: variable %.100q is given, and the operation has none",
+				name,
 				variable)
 		}
 		if !slices.Contains(known, variable) {
@@ -239,7 +241,8 @@ func load(name, text string) (*Schema, error) {
 		return nil, complaint(name, err)
 	}
 	if made.Query == nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: the schema has no query; give the file that has type Query",
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"%s: the schema has no query; give the file that has type Query",
 			name)
 	}
 	return &Schema{of: made}, nil

@@ -182,7 +182,8 @@ func TestOperations(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	document, variables := o.Example()
-	const want = "query items($filter: Filter!) {\n  items(filter: $filter) {\n    id\n    name\n    kind\n    owner {\n" +
+	const want = "query items($filter: Filter!) {\n  items(filter: $filter) {\n    id\n    name\n    kind\n " +
+		"   owner {\n" +
 		"      id\n      name\n    }\n    tags\n  }\n}\n"
 	if document != want || string(variables) != `{"filter":{"kind":"BOOK","min":0,"when":""}}` {
 		t.Errorf("%s%s", document, variables)

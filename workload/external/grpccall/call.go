@@ -65,7 +65,8 @@ func New(method Method, fields []request.Field, messages [][]byte) (*Request, er
 				"message %d has %d bytes; a message has at most %d", i, len(m), MaxMessage)
 		}
 		if total += len(m) + frameHead; total > MaxRequest {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "the messages of one call have more than %d bytes", MaxRequest)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "the messages of one call have more than %d bytes",
+				MaxRequest)
 		}
 		r.messages = append(r.messages, newMessage(m))
 	}
@@ -100,12 +101,14 @@ func outgoing(fields []request.Field) (metadata.MD, error) {
 		if strings.HasSuffix(name, "-bin") {
 			data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
 			if err != nil {
-				return nil, wirelab.Errorf(wirelab.InvalidArgument, "metadata %q: its value must be in base64: %v", name, err)
+				return nil, wirelab.Errorf(wirelab.InvalidArgument, "metadata %q: its value must be in base64: %v",
+					name, err)
 			}
 			value = string(data)
 		} else if strings.IndexFunc(value, notPrintable) >= 0 {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
-				"metadata %q: its value must be printable ASCII; other bytes travel in base64, under a name in -bin", name)
+				"metadata %q: its value must be printable ASCII; other bytes travel in base64, under a name in -bin",
+				name)
 		}
 		md[name] = append(md[name], value)
 	}

@@ -177,7 +177,11 @@ func TestFailures(t *testing.T) {
 			{grpccall.Method{Path: "/a.B/Fail"}, wirelab.Conflict, "not now"},
 			{grpccall.Method{Path: "/a.B/Fail", ServerStreaming: true}, wirelab.Conflict, "not now"},
 			{grpccall.Method{Path: "/a.B/Fail", ClientStreaming: true}, wirelab.Conflict, "not now"},
-			{grpccall.Method{Path: "/a.B/Fail", ClientStreaming: true, ServerStreaming: true}, wirelab.Conflict, "not now"},
+			{
+				grpccall.Method{Path: "/a.B/Fail", ClientStreaming: true, ServerStreaming: true},
+				wirelab.Conflict,
+				"not now",
+			},
 			{grpccall.Method{Path: "/a.B/Endless", ServerStreaming: true}, wirelab.ResourceExhausted, "more than"},
 			{
 				grpccall.Method{Path: "/a.B/Endless", ClientStreaming: true, ServerStreaming: true},

@@ -77,7 +77,10 @@ func askGenerated(t testing.TB, to wirelab.Dialing) []asked {
 		{Latitude: 1 << 30, Longitude: 5}, // out of range: an error
 	}
 	for _, p := range points {
-		a := asked{method: grpccall.Method{Path: gen.RouteGuide_GetFeature_FullMethodName}, messages: [][]byte{wire(t, p)}}
+		a := asked{
+			method:   grpccall.Method{Path: gen.RouteGuide_GetFeature_FullMethodName},
+			messages: [][]byte{wire(t, p)},
+		}
 		got, err := stub.GetFeature(t.Context(), p)
 		if a.err = wiregrpc.Decode(err); err == nil {
 			a.reply = [][]byte{wire(t, got)}

@@ -186,7 +186,8 @@ func compile(ctx context.Context, read func(string) ([]byte, error), paths, name
 	}
 	s, err := build(texts, nil)
 	if err == nil && len(s.services) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: no service is declared there; give the file that has one",
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"%s: no service is declared there; give the file that has one",
 			strings.Join(names, ", "))
 	}
 	return s, err

@@ -57,7 +57,8 @@ func (e *example) message(d protoreflect.MessageDescriptor, open []protoreflect.
 	first := true
 	for i := range d.Fields().Len() {
 		field := d.Fields().Get(i)
-		if choice := field.ContainingOneof(); choice != nil && !choice.IsSynthetic() && choice.Fields().Get(0) != field {
+		if choice := field.ContainingOneof(); choice != nil && !choice.IsSynthetic() &&
+			choice.Fields().Get(0) != field {
 			continue
 		}
 		if !e.fits(field, open) {

@@ -34,8 +34,9 @@ func (m *Method) Marshal() ([]byte, error) {
 	for _, path := range m.known.closure(home) {
 		text := m.known.texts[path]
 		pruned := &descriptorpb.FileDescriptorProto{
-			Name: text.Name, Package: text.Package, Dependency: text.Dependency, PublicDependency: text.PublicDependency,
-			Options: text.Options, Syntax: text.Syntax, Edition: text.Edition,
+			Name: text.Name, Package: text.Package, Dependency: text.Dependency,
+			PublicDependency: text.PublicDependency,
+			Options:          text.Options, Syntax: text.Syntax, Edition: text.Edition,
 		}
 		for _, message := range text.GetMessageType() {
 			if anything || keep[protoreflect.FullName(qualified(text, message.GetName()))] {

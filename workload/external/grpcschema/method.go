@@ -169,7 +169,8 @@ func (m *Method) EncodeAll(text []byte) ([][]byte, error) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d: %s", i+1, said(err))
 		}
 		if total += len(wire); total > maxRequest {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: its messages have more than %d bytes", m.Name(),
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: its messages have more than %d bytes",
+				m.Name(),
 				maxRequest)
 		}
 		all = append(all, wire)
@@ -183,7 +184,8 @@ func (m *Method) split(text []byte) ([]json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
 		if err := decoder.Decode(&texts); err != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: no JSON array of messages: %v", m.Name(), err)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: no JSON array of messages: %v",
+				m.Name(), err)
 		}
 		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: more follows the array", m.Name())
@@ -196,7 +198,8 @@ func (m *Method) split(text []byte) ([]json.RawMessage, error) {
 				break
 			}
 			if err != nil {
-				return nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d of %s is no JSON: %v", len(texts)+1, m.Name(), err)
+				return nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d of %s is no JSON: %v", len(texts)+1,
+					m.Name(), err)
 			}
 			if texts = append(texts, one); len(texts) > maxMessages {
 				break
@@ -204,7 +207,8 @@ func (m *Method) split(text []byte) ([]json.RawMessage, error) {
 		}
 	}
 	if len(texts) > maxMessages {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: more than %d messages", m.Name(), maxMessages)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: more than %d messages", m.Name(),
+			maxMessages)
 	}
 	return texts, nil
 }

@@ -92,7 +92,8 @@ func (q *inquiry) ask(question *reflection.ServerReflectionRequest) (*reflection
 	}
 	if q.bytes += proto.Size(answer); q.bytes > maxBytes {
 		return nil, wirelab.Errorf(wirelab.ResourceExhausted,
-			"the server's reflection says more than %d bytes; give .proto files or a protoset of what is to be called", maxBytes)
+			"the server's reflection says more than %d bytes; give .proto files or a protoset of what is to be called",
+			maxBytes)
 	}
 	return answer, nil
 }
@@ -136,7 +137,8 @@ func (q *inquiry) service(name string) error {
 		return err
 	}
 	if e := answer.GetErrorResponse(); e != nil {
-		q.missing[name] = wirelab.Errorf(wirelab.InvalidArgument, "the server's reflection does not describe it: %.200q",
+		q.missing[name] = wirelab.Errorf(wirelab.InvalidArgument,
+			"the server's reflection does not describe it: %.200q",
 			e.GetErrorMessage())
 		return nil
 	}
@@ -175,7 +177,8 @@ func (q *inquiry) imports() error {
 				continue
 			}
 			if asked[path] = true; len(asked) > maxFiles {
-				return wirelab.Errorf(wirelab.ResourceExhausted, "the server's files import more than %d others", maxFiles)
+				return wirelab.Errorf(wirelab.ResourceExhausted, "the server's files import more than %d others",
+					maxFiles)
 			}
 			answer, err := q.ask(&reflection.ServerReflectionRequest{
 				MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: path},
@@ -206,7 +209,8 @@ func (q *inquiry) schema(services []string) (*Schema, error) {
 	}
 	if len(s.services) == 0 {
 		for name, why := range q.missing {
-			return nil, wirelab.Errorf(wirelab.Unavailable, "%s cannot be called: %s; give .proto files or a protoset instead",
+			return nil, wirelab.Errorf(wirelab.Unavailable,
+				"%s cannot be called: %s; give .proto files or a protoset instead",
 				name, said(why))
 		}
 	}

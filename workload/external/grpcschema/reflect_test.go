@@ -69,7 +69,8 @@ func TestReflectVersions(t *testing.T) {
 		"both": func(s *grpc.Server) { reflection.Register(s) },
 		"v1":   func(s *grpc.Server) { reflection.RegisterV1(s) },
 		"alpha": func(s *grpc.Server) {
-			reflectionv1alpha.RegisterServerReflectionServer(s, reflection.NewServer(reflection.ServerOptions{Services: s}))
+			reflectionv1alpha.RegisterServerReflectionServer(s,
+				reflection.NewServer(reflection.ServerOptions{Services: s}))
 		},
 	} {
 		conn := serve(t, func(s *grpc.Server) {

@@ -89,14 +89,16 @@ func (s *Schema) Find(name string) (*Method, error) {
 			found = append(found, m)
 		}
 	}
-	if own := slices.DeleteFunc(slices.Clone(found), func(m *Method) bool { return standard(m.Service()) }); len(own) > 0 {
+	if own := slices.DeleteFunc(slices.Clone(found),
+		func(m *Method) bool { return standard(m.Service()) }); len(own) > 0 {
 		found = own
 	}
 	if len(found) == 1 {
 		return found[0], nil
 	}
 	if len(found) > 1 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%.100q is the name of %d methods: say %s", name, len(found),
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%.100q is the name of %d methods: say %s", name,
+			len(found),
 			alternatives(found))
 	}
 	for service, err := range s.broken {
@@ -116,7 +118,8 @@ func (s *Schema) Find(name string) (*Method, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "there is no method %.100q: the schema has no service", name)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "there is no method %.100q: the schema has no service",
+			name)
 	}
 	return nil, wirelab.UnknownName("method", name, names)
 }
@@ -256,7 +259,8 @@ func usual(all protoreflect.MessageDescriptors) error {
 		found, err := protoregistry.GlobalFiles.FindDescriptorByName(m.FullName())
 		known, ok := found.(protoreflect.MessageDescriptor)
 		if err != nil || !ok || !sameFields(m.Fields(), known.Fields()) {
-			return fmt.Errorf("it declares %s in another form than the usual one; import google/protobuf's own", m.FullName())
+			return fmt.Errorf("it declares %s in another form than the usual one; import google/protobuf's own",
+				m.FullName())
 		}
 	}
 	return nil
@@ -269,7 +273,8 @@ func sameFields(a, b protoreflect.FieldDescriptors) bool {
 	for i := range b.Len() {
 		want := b.Get(i)
 		got := a.ByNumber(want.Number())
-		if got == nil || got.Name() != want.Name() || got.Kind() != want.Kind() || got.Cardinality() != want.Cardinality() ||
+		if got == nil || got.Name() != want.Name() || got.Kind() != want.Kind() ||
+			got.Cardinality() != want.Cardinality() ||
 			got.IsMap() != want.IsMap() || (got.ContainingOneof() == nil) != (want.ContainingOneof() == nil) ||
 			want.Message() != nil && !want.IsMap() && got.Message().FullName() != want.Message().FullName() {
 			return false
@@ -339,7 +344,8 @@ func Protoset(name string, data []byte) (*Schema, error) {
 		return nil, behind(err, name+": ")
 	}
 	if len(s.services) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: its files have no service; give those that have one", name)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: its files have no service; give those that have one",
+			name)
 	}
 	return s, nil
 }

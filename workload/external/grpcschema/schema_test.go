@@ -387,8 +387,16 @@ func TestCompileErrors(t *testing.T) {
 		files, paths []string
 		say          []string
 	}{
-		{[]string{"testdata/bad/typo.proto"}, nil, []string{"typo.proto:5:10: ", "Absent", "typo.proto:9:3: ", "strng"}},
-		{[]string{"testdata/bad/lost.proto"}, nil, []string{"lost.proto:4:8: ", "nowhere/to_be_found.proto", "import path"}},
+		{
+			[]string{"testdata/bad/typo.proto"},
+			nil,
+			[]string{"typo.proto:5:10: ", "Absent", "typo.proto:9:3: ", "strng"},
+		},
+		{
+			[]string{"testdata/bad/lost.proto"},
+			nil,
+			[]string{"lost.proto:4:8: ", "nowhere/to_be_found.proto", "import path"},
+		},
 		{[]string{"testdata/bad/absent.proto"}, nil, []string{"absent.proto"}},
 		{[]string{"testdata/protos/shop/v1/money.proto"}, nil, []string{"money.proto", "no service"}},
 		{[]string{"testdata/bad"}, nil, []string{"testdata/bad"}},

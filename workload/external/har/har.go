@@ -283,7 +283,8 @@ func (r *reader) reply(n, line int, e *entry) (*request.Reply, error) {
 	reply := &request.Reply{Status: e.Response.Status, BodyUnknown: true}
 	for _, f := range e.Response.Headers {
 		// The content is recorded as it was before it was compressed and cut into pieces.
-		if !request.OfConnection(f.Name) && !strings.EqualFold(f.Name, "Content-Encoding") && request.FieldName(f.Name) {
+		if !request.OfConnection(f.Name) && !strings.EqualFold(f.Name, "Content-Encoding") &&
+			request.FieldName(f.Name) {
 			reply.Fields = append(reply.Fields, request.Field(f))
 		}
 	}
@@ -316,7 +317,8 @@ func (r *reader) fields(n, line int, all []field, target string) ([]request.Fiel
 			}
 		}
 		if !request.FieldName(f.Name) {
-			return nil, request.Faultf(r.name, line, "entry %d: %q is not the name of a header field; correct or delete it",
+			return nil, request.Faultf(r.name, line,
+				"entry %d: %q is not the name of a header field; correct or delete it",
 				n, request.Short(f.Name))
 		}
 		// Firefox and Fiddler record repeated fields as one, with lines.
@@ -386,7 +388,8 @@ func (r *reader) syntax(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return request.Faultf(r.name, r.at(r.dec.InputOffset()), "the JSON is broken: %s; save the log anew as HAR", syntax)
+		return request.Faultf(r.name, r.at(r.dec.InputOffset()), "the JSON is broken: %s; save the log anew as HAR",
+			syntax)
 	case errors.As(err, &kind):
 		return request.Faultf(r.name, max(r.begun, 1), "in the entry that begins here %q is %s; %s is right",
 			kind.Field, kind.Value, plain(kind.Type.Kind().String()))

@@ -57,7 +57,8 @@ func TestRead(t *testing.T) {
 	}
 	want := []request.Request{
 		{
-			At: "shop.har: entry 1", Method: "POST", URL: "http://localhost:8080/items?a=b%20c", Body: []byte(`{"sku":"a1"}`),
+			At: "shop.har: entry 1", Method: "POST", URL: "http://localhost:8080/items?a=b%20c",
+			Body: []byte(`{"sku":"a1"}`),
 			Fields: []request.Field{
 				{Name: "content-type", Value: "application/json"},
 				{Name: "Cookie", Value: "a=b"},
@@ -113,19 +114,26 @@ func TestFaults(t *testing.T) {
 		{"broken", `{"log": {` + "\n" + `"entries": [{"request": }`, "a.har:2: the JSON is broken"},
 		{"no list", `{"log": {"entries": {}}}`, `a.har:1: "entries" is no list`},
 		{"no entry", `{"log": {"entries": []}}`, "a.har:1: there is no entry that can be sent; record some requests"},
-		{"more", entry(`{"request": {"method": "GET", "url": "http://a"}}`) + "\n{}", "a.har:4: there is more after the end"},
+		{
+			"more", entry(`{"request": {"method": "GET", "url": "http://a"}}`) + "\n{}",
+			"a.har:4: there is more after the end",
+		},
 		{
 			"status", entry(`{"request": {"method": "GET", "url": "http://a"}, "response": {"status": "200"}}`),
 			`a.har:2: in the entry that begins here "response.status" is string; a number is right`,
 		},
 		{"method", entry(`{"request": {"method": "", "url": "http://a"}}`), `a.har:2: entry 1: "method" is ""`},
-		{"URL", entry(`{"request": {"method": "GET", "url": "/a"}}`), `a.har:2: entry 1: "url" is "/a"; it is one such as`},
+		{
+			"URL", entry(`{"request": {"method": "GET", "url": "/a"}}`),
+			`a.har:2: entry 1: "url" is "/a"; it is one such as`,
+		},
 		{
 			"name", entry(`{"request": {"method": "GET", "url": "http://a", "headers": [{"name": "a b"}]}}`),
 			`a.har:2: entry 1: "a b" is not the name of a header field`,
 		},
 		{
-			"value", entry(`{"request": {"method": "GET", "url": "http://a", "headers": [{"name": "a", "value": "\u0000"}]}}`),
+			"value",
+			entry(`{"request": {"method": "GET", "url": "http://a", "headers": [{"name": "a", "value": "\u0000"}]}}`),
 			"a.har:2: entry 1: the value of the header field a has control characters",
 		},
 		{

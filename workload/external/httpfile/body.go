@@ -132,7 +132,8 @@ func (r *reader) graphQL(q *request.Request, first int) error {
 		}
 		q.Fields = append(q.Fields[:i], q.Fields[i+1:]...)
 		query, variables := strings.ReplaceAll(string(q.Body), "\r", ""), ""
-		if last := strings.LastIndex(query, "\n\n"); last >= 0 && strings.HasPrefix(strings.TrimSpace(query[last:]), "{") {
+		if last := strings.LastIndex(query, "\n\n"); last >= 0 &&
+			strings.HasPrefix(strings.TrimSpace(query[last:]), "{") {
 			query, variables = query[:last], query[last:]
 		}
 		sent := struct {

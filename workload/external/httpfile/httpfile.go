@@ -44,7 +44,8 @@ var (
 // Read returns the requests of a file, and notes on what was left out.
 func Read(name string, data []byte, from request.Sources) ([]request.Request, []string, error) {
 	if len(data) > MostBytes {
-		return nil, nil, request.Faultf(name, 0, "the file has %d MiB; at most %d are read, so put bodies into files: < FILE",
+		return nil, nil, request.Faultf(name, 0,
+			"the file has %d MiB; at most %d are read, so put bodies into files: < FILE",
 			len(data)>>20, MostBytes>>20)
 	}
 	text := string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
@@ -77,7 +78,8 @@ func Read(name string, data []byte, from request.Sources) ([]request.Request, []
 		begin = end + 1
 	}
 	if r.out == nil {
-		return nil, nil, request.Faultf(name, 1, "there is no request; write one such as: GET http://localhost:8080/items")
+		return nil, nil, request.Faultf(name, 1,
+			"there is no request; write one such as: GET http://localhost:8080/items")
 	}
 	return r.out, r.notes, nil
 }
@@ -206,14 +208,17 @@ func (r *reader) requestLine(q *request.Request, i, end int) (int, error) {
 	}
 	switch q.Method {
 	case "GRAPHQL":
-		return 0, r.faultf(first, "GRAPHQL is no method of HTTP; write POST, and the header field X-Request-Type: GraphQL")
+		return 0, r.faultf(first,
+			"GRAPHQL is no method of HTTP; write POST, and the header field X-Request-Type: GraphQL")
 	case "WEBSOCKET", "WS", "GRPC", "RSOCKET", "MQTT", "SSE", "AMQP", "EVENTSOURCE":
-		return 0, r.faultf(first, "%s is no method of HTTP; requests over other protocols are written into the description",
+		return 0, r.faultf(first,
+			"%s is no method of HTTP; requests over other protocols are written into the description",
 			q.Method)
 	}
 	if strings.HasPrefix(line, "curl ") || line == "curl" {
-		return 0, r.faultf(first, "a curl command stands in a file of requests; write it into a file of curl commands, "+
-			"or as: GET http://localhost:8080/items")
+		return 0, r.faultf(first,
+			"a curl command stands in a file of requests; write it into a file of curl commands, "+
+				"or as: GET http://localhost:8080/items")
 	}
 	if strings.HasPrefix(line, "HTTP/") {
 		return 0, r.faultf(first, "a reply stands where a request is expected; keep replies in other files")

@@ -107,19 +107,22 @@ func TestRead(t *testing.T) {
 	want := []request.Request{
 		{At: "shop.http:6", Method: "GET", URL: "http://localhost:8080/v1/items"},
 		{
-			Name: "listed", At: "shop.http:10", Method: "GET", URL: "http://localhost:8080/v1/items?page=2&q=a%20b&size=10",
+			Name: "listed", At: "shop.http:10", Method: "GET",
+			URL:    "http://localhost:8080/v1/items?page=2&q=a%20b&size=10",
 			Fields: []request.Field{{Name: "Accept", Value: "application/json"}},
 		},
 		{
 			Name: "add", At: "shop.http:20", Method: "POST", URL: "http://localhost:8080/v1/items",
 			Fields: []request.Field{
-				{Name: "Content-Type", Value: "application/json"}, {Name: "Authorization", Value: "Basic YW5uOnMzY3JldA=="},
+				{Name: "Content-Type", Value: "application/json"},
+				{Name: "Authorization", Value: "Basic YW5uOnMzY3JldA=="},
 			},
 			Body: []byte("{\n  \"sku\": \"a1\", \"nested\": {\"a\": {\"b\": 1}}\n}"),
 		},
 		{
 			At: "shop.http:35", Method: "PUT", URL: "http://localhost:8080/items/b2",
-			Fields: []request.Field{{Name: "Authorization", Value: "Bearer s3cret"}}, Body: []byte(`{"sku": "{{sku}}"}`),
+			Fields: []request.Field{{Name: "Authorization", Value: "Bearer s3cret"}},
+			Body:   []byte(`{"sku": "{{sku}}"}`),
 		},
 		{
 			At: "shop.http:45", Method: "POST", URL: "http://localhost:8080/form", Body: []byte("a=b2&b=2"),
@@ -144,7 +147,8 @@ func TestRead(t *testing.T) {
 	}
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || !reflect.DeepEqual(got[i], want[i]) {
-			t.Errorf("request %d of %d, want of %d:\n got %+v\nwant %+v", i, len(got), len(want), got[min(i, len(got)-1)],
+			t.Errorf("request %d of %d, want of %d:\n got %+v\nwant %+v", i, len(got), len(want),
+				got[min(i, len(got)-1)],
 				want[min(i, len(want)-1)])
 		}
 	}
@@ -179,8 +183,14 @@ func TestFaults(t *testing.T) {
 		{"unset in a body", "POST a\n\n{\n{{b}}}", "a.http:4: the variable {{b}} is not set"},
 		{"endless", "@a = {{b}}\n@b = {{a}}\nGET {{a}}", "a.http:3: the variables name each other without an end"},
 		{"huge", bomb.String(), "a.http:32: the values of variables have more than 256 MiB in all"},
-		{"random", "GET a/{{$guid}}", "a.http:1: {{$guid}} is made by an editor, often anew at each call; write a value"},
-		{"reply", "GET a/{{login.response.body.$.id}}", "a.http:1: {{login.response.body.$.id}} is taken from another reply"},
+		{
+			"random", "GET a/{{$guid}}",
+			"a.http:1: {{$guid}} is made by an editor, often anew at each call; write a value",
+		},
+		{
+			"reply", "GET a/{{login.response.body.$.id}}",
+			"a.http:1: {{login.response.body.$.id}} is taken from another reply",
+		},
 		{"environment", "GET a/{{$processEnv NONE}}", "a.http:1: the variable NONE of the environment is not set"},
 		{"definition", "@a b\nGET a", `a.http:1: "@a b" sets no variable; write @name = value`},
 		{
@@ -201,8 +211,14 @@ func TestFaults(t *testing.T) {
 			`a.http:7: "POST …" follows what is done with the reply; write ###`,
 		},
 		{"digest", "GET a\nAuthorization: Digest u p", "a.http:2: the server must be asked first for Digest"},
-		{"editor's", "GET a\nAuthorization: AWS x", "a.http:2: AWS is made by an editor; write the field as it is sent"},
-		{"boundary", "POST a\nContent-Type: multipart/form-data\n\nx", "a.http:4: the field Content-Type has no boundary"},
+		{
+			"editor's", "GET a\nAuthorization: AWS x",
+			"a.http:2: AWS is made by an editor; write the field as it is sent",
+		},
+		{
+			"boundary", "POST a\nContent-Type: multipart/form-data\n\nx",
+			"a.http:4: the field Content-Type has no boundary",
+		},
 		{
 			"GraphQL", "POST a\nX-Request-Type: GraphQL\n\n{a}\n\n{b}",
 			"a.http:1: the variables of this GraphQL query are not JSON",

@@ -69,7 +69,8 @@ func (r *reader) variable(i int, name string, depth int) (string, error) {
 	case strings.HasPrefix(name, "$env."):
 		return r.environment(i, name[len("$env."):])
 	case strings.HasPrefix(name, "$"):
-		return "", r.faultf(i, "{{%s}} is made by an editor, often anew at each call; write a value, or take it from rows",
+		return "", r.faultf(i,
+			"{{%s}} is made by an editor, often anew at each call; write a value, or take it from rows",
 			short(name))
 	case strings.Contains(name, ".response.") || strings.Contains(name, ".request."):
 		return "", r.faultf(i, "{{%s}} is taken from another reply; write a value, or a session of steps", short(name))

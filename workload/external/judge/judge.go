@@ -127,7 +127,8 @@ func New(rule Rule, options ...Option) (*Judge, error) {
 // record keeps recorded replies.
 func (j *Judge) record(replies []request.Reply) error {
 	if len(replies) == 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "mode %q, and no reply is recorded: record some, or take %q", File,
+		return wirelab.Errorf(wirelab.InvalidArgument, "mode %q, and no reply is recorded: record some, or take %q",
+			File,
 			Learnt)
 	}
 	if len(replies) > MaxRequests {
@@ -151,7 +152,8 @@ func (j *Judge) keep(index, status int, body []byte) (*reply, error) {
 	if j.used.Add(size) > MaxKept {
 		j.used.Add(-size)
 		return nil, wirelab.Errorf(wirelab.ResourceExhausted,
-			"the replies to compare with have more than %d MiB: send fewer distinct requests, ask for smaller replies, "+
+			"the replies to compare with have more than %d MiB: send fewer distinct requests, ask for smaller "+
+				"replies, "+
 				"or compare by status or schema", MaxKept>>20)
 	}
 	made := &reply{status: status, body: bytes.Clone(body)}
@@ -175,7 +177,8 @@ func (j *Judge) known(index int) *reply {
 // [*wirelab.Mismatch], or another error where it cannot be decided. The reply stays the caller's.
 func (j *Judge) Check(index int, got request.Reply) error {
 	if index < 0 || index >= MaxRequests {
-		return wirelab.Errorf(wirelab.InvalidArgument, "request %d; at most %d distinct ones are judged", index, MaxRequests)
+		return wirelab.Errorf(wirelab.InvalidArgument, "request %d; at most %d distinct ones are judged", index,
+			MaxRequests)
 	}
 	if j.rule.Mode == Status {
 		return j.checkStatus(&got)

@@ -58,7 +58,8 @@ func TestLearnt(t *testing.T) {
 	}{
 		{first, "", "", nil},
 		{
-			` { "none":null, "text":"\u00e9", "a":1.0, "items":[{"price":125e-1,"id":"x"},{"id":"y","price":0.3e1}] } `, "", "",
+			` { "none":null, "text":"\u00e9", "a":1.0, "items":[{"price":125e-1,"id":"x"},{"id":"y","price":0.3e1}] } `,
+			"", "",
 			nil,
 		},
 		{strings.Replace(first, "12.5", "13", 1), "13 at /items/0/price", "12.5 at /items/0/price", nil},
@@ -73,11 +74,19 @@ func TestLearnt(t *testing.T) {
 		{strings.Replace(first, `,"none":null`, "", 1), "", "", []string{"/none"}},
 		{strings.Replace(first, `null`, `null,"new~/":[1]`, 1), "[1] at /new~0~1", "none at /new~0~1", nil},
 		{strings.Replace(first, `null`, `null,"new~/":[1]`, 1), "", "", []string{"/new~0~1"}},
-		{strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1", `{"id":"y","price":3} at /items/1`, nil},
-		{strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1", `_ at /items/1`, []string{"/items/*"}},
+		{
+			strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1",
+			`{"id":"y","price":3} at /items/1`,
+			nil,
+		},
+		{
+			strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1", `_ at /items/1`,
+			[]string{"/items/*"},
+		},
 		{strings.Replace(first, `"a":1`, `"a":"1"`, 1), `"1" at /a`, "1 at /a", nil},
 		{
-			strings.Replace(first, `"a":1`, `"a":10000000000000000000000001`, 1), `10000000000000000000000001 at /a`, "1 at /a",
+			strings.Replace(first, `"a":1`, `"a":10000000000000000000000001`, 1), `10000000000000000000000001 at /a`,
+			"1 at /a",
 			nil,
 		},
 		{`[1]`, `[1]`, `{"a":1,"items":[{"id":"x","price":125e-1},{"id":"y","price":…`, nil},
@@ -189,8 +198,9 @@ func TestFile(t *testing.T) {
 	wantMismatch(t, "any good status", j.Check(1, reply(204, `plain`)), "", "")
 	wantMismatch(t, "no good status", j.Check(1, reply(404, `plain`)), "of status 404 with plain", "status OK or 2xx")
 	wantMismatch(t, "recorded failure", j.Check(2, reply(404, "")), "", "")
-	if err := j.Check(3, reply(200, "")); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(),
-		"request 3") {
+	if err := j.Check(3, reply(200, "")); wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+		!strings.Contains(err.Error(),
+			"request 3") {
 		t.Error(err)
 	}
 }
@@ -397,7 +407,8 @@ func BenchmarkCheck(b *testing.B) {
 	var body strings.Builder
 	body.WriteString(`{"at":"2026-01-01T00:00:00Z","items":[`)
 	for i := range 10 {
-		fmt.Fprintf(&body, `%s{"id":"item-%d","price":%d.50,"tags":["a","b"],"stock":%d}`, strings.Repeat(",", min(i, 1)), i,
+		fmt.Fprintf(&body, `%s{"id":"item-%d","price":%d.50,"tags":["a","b"],"stock":%d}`,
+			strings.Repeat(",", min(i, 1)), i,
 			i, i*7)
 	}
 	body.WriteString(`]}`)

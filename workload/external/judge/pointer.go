@@ -26,7 +26,8 @@ type part struct {
 // parsePointers reads pointers.
 func parsePointers(texts []string) (*patterns, error) {
 	if len(texts) > maxPatterns {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d JSON pointers to ignore; at most %d", len(texts), maxPatterns)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d JSON pointers to ignore; at most %d", len(texts),
+			maxPatterns)
 	}
 	p := new(patterns)
 	for _, text := range texts {
@@ -42,7 +43,8 @@ func parsePointers(texts []string) (*patterns, error) {
 		var parts []part
 		for token := range strings.SplitSeq(rest, "/") {
 			if len(parts) == maxDepth {
-				return nil, wirelab.Errorf(wirelab.InvalidArgument, "JSON pointer %.100q has more than %d parts", text, maxDepth)
+				return nil, wirelab.Errorf(wirelab.InvalidArgument, "JSON pointer %.100q has more than %d parts", text,
+					maxDepth)
 			}
 			if bad := strings.ReplaceAll(strings.ReplaceAll(token, "~0", ""), "~1", ""); strings.Contains(bad, "~") {
 				return nil, wirelab.Errorf(wirelab.InvalidArgument,

@@ -38,7 +38,8 @@ func parseStatus(text string) ([]span, error) {
 		n, err := strconv.Atoi(word)
 		if err != nil {
 			n = slices.IndexFunc(codes, func(name string) bool {
-				return name == word || strings.ReplaceAll(name, "_", "") == word || name == "CANCELLED" && word == "CANCELED"
+				return name == word || strings.ReplaceAll(name, "_", "") == word ||
+					name == "CANCELLED" && word == "CANCELED"
 			})
 		}
 		if n < 0 || n > 16 && n < 100 || n > 599 {

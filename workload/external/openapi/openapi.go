@@ -118,15 +118,20 @@ func Read(name string, data []byte) (*Document, error) {
 	case kind == "swagger" && version == "2.0":
 		doc, err = loadSwagger(data)
 	case kind == "":
-		return nil, request.Faultf(name, 1, `there is no version of OpenAPI; a document begins with "openapi: 3.0.3" or `+
-			`"swagger: '2.0'"`)
+		return nil, request.Faultf(name, 1,
+			`there is no version of OpenAPI; a document begins with "openapi: 3.0.3" or `+
+				`"swagger: '2.0'"`)
 	default:
-		return nil, request.Faultf(name, 1, "the version is %s %s; OpenAPI 3.0, 3.1 and Swagger 2.0 are read", kind, version)
+		return nil, request.Faultf(name, 1, "the version is %s %s; OpenAPI 3.0, 3.1 and Swagger 2.0 are read", kind,
+			version)
 	}
 	if err != nil {
 		return nil, explained(name, data, err)
 	}
-	d := &Document{Name: name, Version: version, doc: doc, schemas: map[string]any{}, shown: map[*openapi3.Schema]bool{}}
+	d := &Document{
+		Name: name, Version: version, doc: doc, schemas: map[string]any{},
+		shown: map[*openapi3.Schema]bool{},
+	}
 	if doc.Info != nil {
 		d.Title = doc.Info.Title
 	}
@@ -194,8 +199,10 @@ func explained(name string, data []byte, err error) error {
 	for _, at := range external.FindAllSubmatchIndex(data, 16) {
 		ref := string(data[at[2]:at[3]])
 		if strings.ContainsAny(ref, "./") {
-			return request.Faultf(name, 1+bytes.Count(data[:at[2]], []byte("\n")), "$ref is %q, which is not in this document, "+
-				"and no other file and no network is read; join the files first, as redocly bundle does", request.Short(ref))
+			return request.Faultf(name, 1+bytes.Count(data[:at[2]], []byte("\n")),
+				"$ref is %q, which is not in this document, "+
+					"and no other file and no network is read; join the files first, as redocly bundle does",
+				request.Short(ref))
 		}
 	}
 	text := err.Error()

@@ -86,7 +86,8 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Version != "3.0.3" || d.Title != "Shop" || !reflect.DeepEqual(d.Servers, []string{"http://localhost:8080/v1"}) {
+	if d.Version != "3.0.3" || d.Title != "Shop" ||
+		!reflect.DeepEqual(d.Servers, []string{"http://localhost:8080/v1"}) {
 		t.Errorf("%+v", d)
 	}
 	want := []string{
@@ -160,7 +161,8 @@ func sorted(t *testing.T, text []byte) string {
 		t.Fatal(err)
 	}
 	out, _ := json.Marshal(value)
-	return strings.ReplaceAll(string(out), `["sku","day","tags","parent","made"]`, `["day","made","parent","sku","tags"]`)
+	return strings.ReplaceAll(string(out), `["sku","day","tags","parent","made"]`,
+		`["day","made","parent","sku","tags"]`)
 }
 
 func TestDialects(t *testing.T) {
@@ -171,10 +173,12 @@ func TestDialects(t *testing.T) {
 			"consumes": ["application/json"],
 			"parameters": [{"name": "b", "in": "body", "required": true, "schema": {"type": "object", "example": {"c": 1}}}],
 			"responses": {"200": {"description": "d", "schema": {"type": "string"}}}}}}}`,
-			"2.0", `a POST /a [Content-Type: application/json] {"c":1} lacks [] credentials [] reply 200 application/json`,
+			"2.0",
+			`a POST /a [Content-Type: application/json] {"c":1} lacks [] credentials [] reply 200 application/json`,
 		},
 		{
-			"swagger: '2.0'\ninfo: {title: a, version: '1'}\npaths:\n  /a/{b}: {get: {responses: {'204': {description: d}}}}\n",
+			"swagger: '2.0'\ninfo: {title: a, version: '1'}\npaths:\n  /a/{b}: {get: {responses: {'204': " +
+				"{description: d}}}}\n",
 			"2.0", "GET /a/{b} GET /a/{{.b}} lacks [{path b b}] credentials [] reply 204 ",
 		},
 		{
@@ -199,7 +203,10 @@ func TestFaults(t *testing.T) {
 	const begin = "openapi: 3.0.0\ninfo: {title: a, version: '1'}\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", `a.yaml:1: there is no version of OpenAPI; a document begins with "openapi: 3.0.3"`},
-		{"version", "openapi: 4.0.0\n", "a.yaml:1: the version is openapi 4.0.0; OpenAPI 3.0, 3.1 and Swagger 2.0 are read"},
+		{
+			"version", "openapi: 4.0.0\n",
+			"a.yaml:1: the version is openapi 4.0.0; OpenAPI 3.0, 3.1 and Swagger 2.0 are read",
+		},
 		{"old", `{"swagger": "1.2"}`, "a.yaml:1: the version is swagger 1.2"},
 		{"no paths", begin, "a.yaml: there are no paths; a document has paths: /items: get: …"},
 		{"no operation", begin + "paths: {/a: {}}\n", "a.yaml: there is no operation; a document has paths"},
@@ -212,7 +219,8 @@ func TestFaults(t *testing.T) {
 			`a.yaml:4: $ref is "http://169.254.169.254/a", which is not in this document`,
 		},
 		{
-			"unknown component", begin + "paths: {/a: {get: {responses: {'200': {$ref: '#/components/responses/x'}}}}}\n",
+			"unknown component",
+			begin + "paths: {/a: {get: {responses: {'200': {$ref: '#/components/responses/x'}}}}}\n",
 			`#/components/responses/x`,
 		},
 		{
@@ -239,7 +247,8 @@ func TestEndless(t *testing.T) {
 		"components:\n  schemas:\n")
 	for i := range 40 {
 		fmt.Fprintf(&b, "    s%d:\n      type: object\n      required: [a, b]\n      properties:\n", i)
-		fmt.Fprintf(&b, "        a: {oneOf: [{$ref: '#/components/schemas/s%d'}, {$ref: '#/components/schemas/s%d'}]}\n",
+		fmt.Fprintf(&b, "        a: {oneOf: [{$ref: '#/components/schemas/s%d'}, {$ref: "+
+			"'#/components/schemas/s%d'}]}\n",
 			(i+1)%40, i)
 		fmt.Fprintf(&b, "        b: {$ref: '#/components/schemas/s%d'}\n", (i+7)%40)
 	}

@@ -54,7 +54,8 @@ func (d *Document) operations() error {
 			}
 			made := d.operation(method, path, item, op)
 			if seen[made.Name]++; seen[made.Name] > 1 {
-				d.notef("two operations are named %s; the one of %s %s is named by those", request.Short(made.Name), method, path)
+				d.notef("two operations are named %s; the one of %s %s is named by those", request.Short(made.Name),
+					method, path)
 				made.Name = method + " " + path
 				made.Request.Name = made.Name
 			}
@@ -112,9 +113,10 @@ func (d *Document) credentials(op *openapi3.Operation) []Credential {
 	if op.Security != nil {
 		ways = *op.Security
 	}
-	if len(ways) == 0 || d.doc.Components == nil || slices.ContainsFunc(ways, func(w openapi3.SecurityRequirement) bool {
-		return len(w) == 0
-	}) {
+	if len(ways) == 0 || d.doc.Components == nil ||
+		slices.ContainsFunc(ways, func(w openapi3.SecurityRequirement) bool {
+			return len(w) == 0
+		}) {
 		return nil
 	}
 	var out []Credential

@@ -45,7 +45,8 @@ func (d *Document) ReplySchema(op *Operation) ([]byte, error) {
 			}
 			schema, err := d.component(name)
 			if err != nil {
-				return nil, request.Faultf(d.Name, 0, "%s: the schema of the reply cannot be used: %v; check the status alone",
+				return nil, request.Faultf(d.Name, 0,
+					"%s: the schema of the reply cannot be used: %v; check the status alone",
 					op.Name, err)
 			}
 			needed[name] = schema

@@ -10,7 +10,8 @@ var (
 		"signature", "jwt", "sid", "sessionid", "phpsessid", "jsessionid", "pwd", "pass", "pin", "otp", "code_verifier",
 	}
 	secretPart = []string{
-		"token", "secret", "password", "passwd", "passphrase", "apikey", "api-key", "api_key", "accesskey", "access-key",
+		"token", "secret", "password", "passwd", "passphrase", "apikey", "api-key", "api_key", "accesskey",
+		"access-key",
 		"access_key", "privatekey", "private-key", "private_key", "subscription-key", "functions-key", "master-key",
 		"credential", "authorization", "signature", "session-id", "session_id", "csrf", "xsrf", "cookie", "bearer",
 	}

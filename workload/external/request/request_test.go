@@ -11,9 +11,12 @@ import (
 
 func TestSecret(t *testing.T) {
 	for _, name := range []string{
-		"Authorization", "authorization", "Cookie", "Set-Cookie", "Proxy-Authorization", "X-API-Key", "x-api-key", "api_key",
-		"X-Auth-Token", "x-csrf-token", "access_token", "refreshToken", "X-Amz-Security-Token", "Ocp-Apim-Subscription-Key",
-		"client_secret", "password", "X-Hub-Signature-256", "DB_PASSWORD", "grpc-authorization-bin", "PRIVATE-TOKEN", "Auth",
+		"Authorization", "authorization", "Cookie", "Set-Cookie", "Proxy-Authorization", "X-API-Key", "x-api-key",
+		"api_key",
+		"X-Auth-Token", "x-csrf-token", "access_token", "refreshToken", "X-Amz-Security-Token",
+		"Ocp-Apim-Subscription-Key",
+		"client_secret", "password", "X-Hub-Signature-256", "DB_PASSWORD", "grpc-authorization-bin", "PRIVATE-TOKEN",
+		"Auth",
 	} {
 		if !request.Secret(name) {
 			t.Errorf("%s is not hidden", name)
@@ -85,7 +88,10 @@ func TestFile(t *testing.T) {
 }
 
 func FuzzTarget(f *testing.F) {
-	for _, s := range []string{"http://a:b@shop/items?x=y#z", "localhost:80", "/a", "http://[::1]:80/", "http://a@b@c/"} {
+	for _, s := range []string{
+		"http://a:b@shop/items?x=y#z", "localhost:80", "/a", "http://[::1]:80/",
+		"http://a@b@c/",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -78,7 +78,8 @@ func Target(text string) (target, user string, err error) {
 		return "", "", fmt.Errorf("the URL's scheme is %q; write http or https", Short(u.Scheme))
 	}
 	if u.Hostname() == "" {
-		return "", "", fmt.Errorf("the URL %q names no host; write one such as http://localhost:8080/items", ShownURL(text))
+		return "", "", fmt.Errorf("the URL %q names no host; write one such as http://localhost:8080/items",
+			ShownURL(text))
 	}
 	if u.User == nil {
 		return text, "", nil

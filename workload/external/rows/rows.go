@@ -56,7 +56,8 @@ func ReadNDJSON(name string, data []byte) ([]Row, error) {
 		out = append(out, Row{At: at(name, number), Fields: fields})
 	}
 	if len(out) == 0 {
-		return nil, request.Faultf(name, 1, `there is no row; write one JSON object on each line, such as {"sku": "a1"}`)
+		return nil, request.Faultf(name, 1,
+			`there is no row; write one JSON object on each line, such as {"sku": "a1"}`)
 	}
 	return out, nil
 }
@@ -68,15 +69,17 @@ func object(name string, number int, line []byte) (map[string]any, error) {
 			"as jq -c '.[]' does of a list")
 	}
 	if line[0] != '{' {
-		return nil, request.Faultf(name, number, `the line is no JSON object; write one on each line, such as {"sku": "a1"}`)
+		return nil, request.Faultf(name, number,
+			`the line is no JSON object; write one on each line, such as {"sku": "a1"}`)
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
 	var fields map[string]any
 	if err := dec.Decode(&fields); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, request.Faultf(name, number, "the object does not end on its line; write each object on one line, "+
-				"as jq -c . does")
+			return nil, request.Faultf(name, number,
+				"the object does not end on its line; write each object on one line, "+
+					"as jq -c . does")
 		}
 		return nil, request.Faultf(name, number, "the JSON is broken: %v; write one object on each line", err)
 	}
@@ -120,7 +123,8 @@ func ReadCSV(name string, data []byte) ([]Row, error) {
 			return nil, tooMany(name, number)
 		}
 		if (len(out)+1)*len(names) > MostValues {
-			return nil, request.Faultf(name, number, "there are more than %d values; use fewer rows or fewer fields", MostValues)
+			return nil, request.Faultf(name, number, "there are more than %d values; use fewer rows or fewer fields",
+				MostValues)
 		}
 		if len(values) != len(names) {
 			return nil, request.Faultf(name, number, "the row has %d values, and the first line names %d fields; "+
@@ -153,7 +157,8 @@ func header(name string, names []string) error {
 			return request.Faultf(name, 1, "field %d has no name; the first line names all fields", i+1)
 		}
 		if slices.Contains(names[:i], names[i]) {
-			return request.Faultf(name, 1, "two fields are named %q; give each a name of its own", request.Short(names[i]))
+			return request.Faultf(name, 1, "two fields are named %q; give each a name of its own",
+				request.Short(names[i]))
 		}
 	}
 	return nil
@@ -162,7 +167,8 @@ func header(name string, names []string) error {
 func csvFault(name string, err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
-		return request.Faultf(name, parse.Line, `%v; put a value with quotes into quotes, and double those in it: "a ""b"""`,
+		return request.Faultf(name, parse.Line,
+			`%v; put a value with quotes into quotes, and double those in it: "a ""b"""`,
 			parse.Err)
 	}
 	return request.Faultf(name, 0, "%v", err)

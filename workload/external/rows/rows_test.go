@@ -54,7 +54,10 @@ func TestFaults(t *testing.T) {
 		{"several lines", ndjson, "{\n}", "a:1: the object does not end on its line; write each object on one line"},
 		{"two objects", ndjson, "{} {}", "a:1: there is more after the object"},
 		{"UTF-8", ndjson, "{}\n{\"a\": \"\xff\"}", "a:2: the line is not UTF-8; save the file as UTF-8"},
-		{"many", ndjson, strings.Repeat("{}\n", rows.MostRows+1), fmt.Sprintf("a:%d: there are more than", rows.MostRows+1)},
+		{
+			"many", ndjson, strings.Repeat("{}\n", rows.MostRows+1),
+			fmt.Sprintf("a:%d: there are more than", rows.MostRows+1),
+		},
 		{"CSV, nothing", rows.ReadCSV, "", "a:1: there is no row; the first line names the fields"},
 		{"CSV, no row", rows.ReadCSV, "a,b\n", "a:1: there is no row below the names of the fields"},
 		{
@@ -215,7 +218,8 @@ func FuzzRows(f *testing.F) {
 
 func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{
-		"{{.sku}}", "a{{.user.name | urlquery}}{{json .n}}", `{{index . "in stock"}}`, "{{define `x`}}", "{{if .a}}{{end}}",
+		"{{.sku}}", "a{{.user.name | urlquery}}{{json .n}}", `{{index . "in stock"}}`, "{{define `x`}}",
+		"{{if .a}}{{end}}",
 	} {
 		f.Add(s)
 	}

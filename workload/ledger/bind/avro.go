@@ -131,7 +131,10 @@ func eventFromAvro(e eventAvro) (ledger.Event, error) {
 	}
 	at, err := rfc3339.Parse(e.Timestamp)
 	return ledger.Event{
-		Transaction: ledger.Transaction{ID: e.ID, From: e.From, To: e.To, Amount: e.Amount, Type: e.Type, Timestamp: at},
-		Stamp:       wirelab.Stamp{Sequence: uint64(e.Sequence), Due: e.Due, Sent: e.Sent},
+		Transaction: ledger.Transaction{
+			ID: e.ID, From: e.From, To: e.To, Amount: e.Amount, Type: e.Type,
+			Timestamp: at,
+		},
+		Stamp: wirelab.Stamp{Sequence: uint64(e.Sequence), Due: e.Due, Sent: e.Sent},
 	}, err
 }

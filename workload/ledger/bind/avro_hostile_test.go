@@ -66,7 +66,8 @@ func TestAvroHostile(t *testing.T) {
 	p.Amount++
 	_, other := postingByHand(t, p)
 	_, negative := postingByHand(t, ledger.Posting{ID: "n", From: payer, To: payee, Amount: math.MinInt64})
-	_, injected := postingByHand(t, ledger.Posting{ID: "x'; DROP TABLE accounts; --", From: payer, To: payee, Amount: 1})
+	_, injected := postingByHand(t,
+		ledger.Posting{ID: "x'; DROP TABLE accounts; --", From: payer, To: payee, Amount: 1})
 	hostile := []struct{ name, message, says string }{
 		{"empty", "", "the message "}, // is empty, or ends within its header
 		{"half a header", head[:5], "within its header"},
@@ -74,15 +75,21 @@ func TestAvroHostile(t *testing.T) {
 		{"truncated", good[:len(good)-3], "type: the message ends within a text"},
 		{"no marker", `{"tx_id": "1"}`, "begins with 7b22, not with the marker c301"},
 		{"protobuf", "\x0a\x015", "begins with 0a01, not with the marker c301"},
-		{"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + good[10:],
-			"0102030405060708, which is not known; known: ledger.Posting "},
+		{
+			"unknown writer", "\xC3\x01\x08\x07\x06\x05\x04\x03\x02\x01" + good[10:],
+			"0102030405060708, which is not known; known: ledger.Posting ",
+		},
 		{"trailing bytes", good + "\x00", "1 bytes follow the end"},
-		{"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x",
-			"id: the message ends within a text"},
+		{
+			"a text longer than the message", head + string(binary.AppendVarint(nil, math.MaxInt64)) + "x",
+			"id: the message ends within a text",
+		},
 		{"a text of negative length", head + "\x01", "id: a length of -1"},
 		{"a text that is not UTF-8", head + "\x02\xff", "id: text is not valid UTF-8"},
-		{"an amount of too many bits", head + "\x02a\x02a\x02b" + strings.Repeat("\xff", 10) + "\x01",
-			"amount: a number has too many bits"},
+		{
+			"an amount of too many bits", head + "\x02a\x02a\x02b" + strings.Repeat("\xff", 10) + "\x01",
+			"amount: a number has too many bits",
+		},
 		{"the least amount", negative, "is outside 1 to"},
 		{"a statement for an id", injected, "holds other characters than"},
 	}

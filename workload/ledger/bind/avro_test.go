@@ -74,7 +74,8 @@ func TestAvroByHand(t *testing.T) {
 	written(t, c.id, ledger.AccountID{ID: "0.0.1"}, byHand{}.text("0.0.1"), identical)
 	written(t, c.ids, ledger.AccountIDs{IDs: []string{"a", "", "a"}}, byHand{}.long(3).text("a", "", "a").long(0),
 		func(a, b ledger.AccountIDs) bool { return strings.Join(a.IDs, ",") == strings.Join(b.IDs, ",") })
-	written(t, c.ids, ledger.AccountIDs{}, byHand{}.long(0), func(a, _ ledger.AccountIDs) bool { return len(a.IDs) == 0 })
+	written(t, c.ids, ledger.AccountIDs{}, byHand{}.long(0),
+		func(a, _ ledger.AccountIDs) bool { return len(a.IDs) == 0 })
 	a := ledger.Balance{Account: "a", Amount: ledger.AmountLimit, UpdatedAt: at}
 	b := ledger.Balance{Account: "b", Amount: -1}
 	written(t, c.balance, a, byHand{}.text("a").long(1<<53-1).text(atText), ledger.Balance.Equal)
@@ -172,9 +173,11 @@ func FuzzAvro(f *testing.F) {
 	at := time.Unix(1_700_000_000, 1000).UTC()
 	x := ledger.Transaction{ID: "t", From: "a", To: "b", Amount: 1, Type: "transfer", Timestamp: at}
 	for _, seed := range []byHand{
-		nil, byHand{}.text("a"), byHand{}.long(2).text("a", "b").long(0), byHand{}.text("a").long(1).text(rfc3339.Text(at)),
+		nil, byHand{}.text("a"), byHand{}.long(2).text("a", "b").long(0),
+		byHand{}.text("a").long(1).text(rfc3339.Text(at)),
 		byHand{}.text("a", "b", rfc3339.Text(at)).long(5), byHand{}.text("a", "b", "").long(1, 2).flag(true),
-		byHand{}.transaction(x), byHand{}.transaction(x).long(1, 2, 3), byHand{}.long(1).transaction(x).long(0).text("t"),
+		byHand{}.transaction(x), byHand{}.transaction(x).long(1, 2, 3),
+		byHand{}.long(1).transaction(x).long(0).text("t"),
 		byHand{}.long(1).text("a").long(1).text(rfc3339.Text(at)).long(0, 1).text("a").flag(true).long(0),
 		byHand{}.long(-1, 3).text("ab").long(0), byHand{}.long(math.MinInt64, math.MaxInt64),
 		{0xff, 0xff, 0xff, 0xff, 0x1f},

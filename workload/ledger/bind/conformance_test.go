@@ -121,11 +121,17 @@ func hostile() []edgevalues.Value[string] {
 		{Name: "query", Value: alice + "?ids=" + bob, Why: "is a query where an id becomes a path"},
 		{Name: "comma", Value: alice + "," + bob, Why: "is two ids where a list is joined by commas"},
 		{Name: "tautology", Value: "' OR '1'='1", Why: "is always true where it becomes part of a statement"},
-		{Name: "drop", Value: "x'; DROP TABLE accounts; --", Why: "is a statement of its own where it becomes part of one"},
+		{
+			Name: "drop", Value: "x'; DROP TABLE accounts; --",
+			Why: "is a statement of its own where it becomes part of one",
+		},
 		{Name: "union", Value: "0' UNION SELECT 1,2,3 --", Why: "adds rows where it becomes part of a statement"},
 		{Name: "wildcard", Value: "0.0.10000%", Why: "matches others where it is compared as a pattern"},
-		{Name: "any-letter", Value: "0.0.10000_", Why: "is an id as it is, and matches others where it is compared as a " +
-			"pattern"},
+		{
+			Name: "any-letter", Value: "0.0.10000_",
+			Why: "is an id as it is, and matches others where it is compared as a " +
+				"pattern",
+		},
 		{Name: "comment", Value: alice + "--", Why: "is an id as it is, and another where the rest is a comment"},
 		{Name: "zero-first", Value: "0.0.0100000", Why: "is another id to a reader that makes it a number"},
 		{Name: "case", Value: "TX-000000001", Why: "is another id than in lower case"},
@@ -162,7 +168,8 @@ func batchEdges(t *edges) {
 	}
 	t.batch("none", "asks for nothing at all, as an empty message")
 	t.batch("unknown", "has one id, and that unknown", nobody)
-	t.batch("repeats", "has each id twice, which a database gives once (grb-F02)", bob, nobody, alice, bob, nobody, alice)
+	t.batch("repeats", "has each id twice, which a database gives once (grb-F02)", bob, nobody, alice, bob, nobody,
+		alice)
 	t.batch("descending", "is not in the order in which a database keeps them (grb-F02)", "0.0.100009",
 		"0.0.100005", "0.0.100001")
 	t.batch("same", "has one id as often as there may be", slices.Repeat([]string{alice}, ledger.BatchLimit)...)
@@ -208,7 +215,8 @@ func timeEdges(t *edges) {
 		ledger.Feed{Since: time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)})
 	t.from("since-year-10000", "is in a year that RFC 3339 cannot write",
 		ledger.Feed{Since: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)})
-	t.from("since-before-christ", "is before all years", ledger.Feed{Since: time.Date(-44, 3, 15, 0, 0, 0, 0, time.UTC)})
+	t.from("since-before-christ", "is before all years",
+		ledger.Feed{Since: time.Date(-44, 3, 15, 0, 0, 0, 0, time.UTC)})
 }
 
 func logEdges(t *edges) {
@@ -217,7 +225,8 @@ func logEdges(t *edges) {
 	t.page("full", "is full and ends with the log, and so has a next page", ledger.Page{After: thirdLast, Limit: 3})
 	t.from("account", "keeps those of one account", ledger.Feed{Account: alice})
 	t.from("nobody", "keeps those of an account there is not, which is none and no error", ledger.Feed{Account: nobody})
-	t.stream("followed", "follows the log, and ends before its end", ledger.Feed{After: thirdLast, Limit: 3, Follow: true})
+	t.stream("followed", "follows the log, and ends before its end",
+		ledger.Feed{After: thirdLast, Limit: 3, Follow: true})
 	t.from("everything", "has every field",
 		ledger.Feed{After: firstInLog, Account: alice, Since: time.Date(2025, 12, 31, 12, 0, 0, 1000, time.UTC)})
 }
@@ -265,5 +274,8 @@ func postingEdges(t *edges) {
 	})
 	t.post("too-much", "is more than there is", ledger.Posting{ID: "too-much", From: payer, To: payee, Amount: 1 << 50})
 	t.post("type-over", "has a type one byte too long",
-		ledger.Posting{ID: "type-over", From: payer, To: payee, Amount: 1, Type: strings.Repeat("t", ledger.TypeLimit+1)})
+		ledger.Posting{
+			ID: "type-over", From: payer, To: payee, Amount: 1,
+			Type: strings.Repeat("t", ledger.TypeLimit+1),
+		})
 }

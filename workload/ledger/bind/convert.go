@@ -102,7 +102,8 @@ func postingToProto(p ledger.Posting) *gen.PostTransactionRequest {
 
 func postingFromProto(p *gen.PostTransactionRequest) ledger.Posting {
 	return ledger.Posting{
-		ID: p.GetTxId(), From: p.GetFromAccount(), To: p.GetToAccount(), Amount: p.GetAmountTinybar(), Type: p.GetTxType(),
+		ID: p.GetTxId(), From: p.GetFromAccount(), To: p.GetToAccount(), Amount: p.GetAmountTinybar(),
+		Type: p.GetTxType(),
 	}
 }
 
@@ -116,7 +117,8 @@ func transactionToProto(t ledger.Transaction) *gen.Transaction {
 func transactionFromProto(t *gen.Transaction) (ledger.Transaction, error) {
 	at, err := rfc3339.Parse(t.GetTimestamp())
 	return ledger.Transaction{
-		ID: t.GetTxId(), From: t.GetFromAccount(), To: t.GetToAccount(), Amount: t.GetAmountTinybar(), Type: t.GetTxType(),
+		ID: t.GetTxId(), From: t.GetFromAccount(), To: t.GetToAccount(), Amount: t.GetAmountTinybar(),
+		Type:      t.GetTxType(),
 		Timestamp: at,
 	}, err
 }
@@ -130,7 +132,10 @@ func listToProto(l ledger.TransactionList) *gen.GetTransactionsResponse {
 }
 
 func listFromProto(l *gen.GetTransactionsResponse) (ledger.TransactionList, error) {
-	from := ledger.TransactionList{Transactions: make([]ledger.Transaction, len(l.GetTransactions())), Next: l.GetNext()}
+	from := ledger.TransactionList{
+		Transactions: make([]ledger.Transaction, len(l.GetTransactions())),
+		Next:         l.GetNext(),
+	}
 	for i, t := range l.GetTransactions() {
 		var err error
 		if from.Transactions[i], err = transactionFromProto(t); err != nil {
@@ -168,7 +173,8 @@ func eventFromProto(e *gen.TransactionEvent) (ledger.Event, error) {
 	at, err := rfc3339.Parse(e.GetTimestamp())
 	return ledger.Event{
 		Transaction: ledger.Transaction{
-			ID: e.GetTxId(), From: e.GetFromAccount(), To: e.GetToAccount(), Amount: e.GetAmountTinybar(), Type: e.GetTxType(),
+			ID: e.GetTxId(), From: e.GetFromAccount(), To: e.GetToAccount(), Amount: e.GetAmountTinybar(),
+			Type:      e.GetTxType(),
 			Timestamp: at,
 		},
 		Stamp: wirelab.Stamp{Sequence: e.GetSequence(), Due: e.GetDueUnixNano(), Sent: e.GetSentUnixNano()},

@@ -106,7 +106,8 @@ func TestBalancesThatDoNotFit(t *testing.T) {
 		"a balance too many":   {Balances: []*gen.Balance{balance}},
 		"a balance for nobody": {Balances: []*gen.Balance{balance}, Verdicts: []*gen.Verdict{{AccountId: "a"}}},
 		"a balance without time": {
-			Balances: []*gen.Balance{{AccountId: "a", Timestamp: "?"}}, Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}},
+			Balances: []*gen.Balance{{AccountId: "a", Timestamp: "?"}},
+			Verdicts: []*gen.Verdict{{AccountId: "a", Found: true}},
 		},
 	} {
 		if got, err := codec.Read(balancesFromProto(m)); err == nil || wirelab.CodeOf(err) != wirelab.Internal {

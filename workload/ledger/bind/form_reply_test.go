@@ -55,7 +55,9 @@ func TestHostileReplies(t *testing.T) {
 				}
 				return append(dst, c.event...), nil
 			}
-			evil.list.Append = func(dst []byte, _ *ledger.TransactionList) ([]byte, error) { return append(dst, c.list...), nil }
+			evil.list.Append = func(dst []byte, _ *ledger.TransactionList) ([]byte, error) {
+				return append(dst, c.list...), nil
+			}
 			address := serveForms(t, evil)
 			for _, client := range c.binding.Clients {
 				service, closer, err := client.Dial(t.Context(), wirelab.Dialing{Address: address})

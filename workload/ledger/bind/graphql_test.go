@@ -26,7 +26,8 @@ func document(t testing.TB, address, accept string, body []byte) (status int, te
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/graphql", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/graphql",
+		bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,8 @@ func TestGraphQLRequests(t *testing.T) {
 		{"a statement", balance, `{"id":"' OR '1'='1"}`, invalid},
 		{"an id that is a number", balance, `{"id":7}`, absent},
 		{
-			"a verdict that has no balance", `{ getBalances(ids: ["nobody", "0.0.100000"]) { account found balance { amount } } }`, `{}`,
+			"a verdict that has no balance",
+			`{ getBalances(ids: ["nobody", "0.0.100000"]) { account found balance { amount } } }`, `{}`,
 			`[{"account":"nobody","found":false,"balance":null},{"account":"0.0.100000","found":true,"balance":{"amount":91018687071}}]`,
 		},
 		{"no ids", "{ getBalances(ids: []) { found } }", `{}`, invalid},
@@ -135,9 +137,11 @@ func TestGraphQLSubscriptions(t *testing.T) {
 	t.Parallel()
 	address := serveGraphQL(t)
 	const (
-		query = "subscription($rate: Long! = 0) { streamTransactions(rate: $rate, limit: 1) { sequence transaction { id " +
+		query = "subscription($rate: Long! = 0) { streamTransactions(rate: $rate, limit: 1) { sequence " +
+			"transaction { id " +
 			"} } }"
-		first   = `event: next` + "\n" + `data: {"data":{"streamTransactions":{"sequence":1,"transaction":{"id":"tx-000000001"}}}}` + "\n\n"
+		first = `event: next` + "\n" +
+			`data: {"data":{"streamTransactions":{"sequence":1,"transaction":{"id":"tx-000000001"}}}}` + "\n\n"
 		end     = "event: complete\ndata: \n\n"
 		invalid = `"code":"invalid_argument"`
 	)
@@ -145,9 +149,11 @@ func TestGraphQLSubscriptions(t *testing.T) {
 		"0": first + end, "1": first + end, "1000000": first + end,
 		"-1": invalid, "1000001": invalid, "1000000001": invalid, "2147483648": invalid, "4294967296": invalid,
 		"9223372036854775807": invalid, "9223372036854775808": invalid, "-9223372036854775808": invalid,
-		"1e30": invalid, "1.5": invalid, "null": invalid, `"x"`: invalid, "true": invalid, "[1]": invalid, "{}": invalid,
+		"1e30": invalid, "1.5": invalid, "null": invalid, `"x"`: invalid, "true": invalid, "[1]": invalid,
+		"{}": invalid,
 	} {
-		if _, text := document(t, address, asEvents, asked(t, query, `{"rate":`+rate+`}`)); !strings.Contains(text, has) {
+		if _, text := document(t, address, asEvents, asked(t, query, `{"rate":`+rate+`}`)); !strings.Contains(text,
+			has) {
 			t.Errorf("the variable %s: %.300s", rate, text)
 		}
 		literal := "subscription { streamTransactions(rate: " + rate + ", limit: 1) { sequence transaction { id } } }"
@@ -179,7 +185,8 @@ func FuzzGraphQLServer(f *testing.F) {
 			}
 			accept = asEvents
 		}
-		if status, text := document(t, address, accept, body); status >= 500 || !subscribe && !json.Valid([]byte(text)) {
+		if status, text := document(t, address, accept, body); status >= 500 ||
+			!subscribe && !json.Valid([]byte(text)) {
 			t.Fatalf("status %d: %s", status, text)
 		}
 	})

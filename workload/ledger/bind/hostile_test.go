@@ -68,7 +68,8 @@ func (a *asking) stream(why string, feed ledger.Feed) {
 func hostileCalls() []hostileCall {
 	a := &asking{}
 	for _, id := range []string{
-		"' OR '1'='1", "x'; DROP TABLE accounts; --", `"; SELECT pg_sleep(10); --`, "0' UNION SELECT 1,2,3 --", "%", "a\x00b",
+		"' OR '1'='1", "x'; DROP TABLE accounts; --", `"; SELECT pg_sleep(10); --`, "0' UNION SELECT 1,2,3 --", "%",
+		"a\x00b",
 		"../../etc/passwd", "..%2f..%2fetc", alice + "/balance", alice + "?ids=" + bob, "<script>", "é",
 		strings.Repeat("x", 4096),
 	} {

@@ -177,12 +177,19 @@ func TestPublishedBalances(t *testing.T) {
 			want                              string
 			code                              codes.Code
 		}{
-			{"one account", "GetBalance", "AccountQuery", `account_id: "0.0.100000"`, "AccountBalance", first, codes.OK},
-			{"an account there is not", "GetBalance", "AccountQuery", `account_id: "0.0.9"`, "AccountBalance",
-				"", codes.NotFound},
+			{
+				"one account", "GetBalance", "AccountQuery", `account_id: "0.0.100000"`, "AccountBalance", first,
+				codes.OK,
+			},
+			{
+				"an account there is not", "GetBalance", "AccountQuery", `account_id: "0.0.9"`, "AccountBalance",
+				"", codes.NotFound,
+			},
 			{"no account at all", "GetBalance", "AccountQuery", ``, "AccountBalance", "", codes.InvalidArgument},
-			{"a statement", "GetBalance", "AccountQuery", `account_id: "' OR '1'='1"`, "AccountBalance", "",
-				codes.InvalidArgument},
+			{
+				"a statement", "GetBalance", "AccountQuery", `account_id: "' OR '1'='1"`, "AccountBalance", "",
+				codes.InvalidArgument,
+			},
 			{
 				"a batch: those there are, in the order that was asked for", "GetBalances", "AccountsQuery",
 				`account_ids: ["0.0.100001", "0.0.9", "0.0.100000", "0.0.100001"]`, "AccountBalances",
@@ -190,7 +197,8 @@ func TestPublishedBalances(t *testing.T) {
 			},
 			{"a batch of nothing", "GetBalances", "AccountsQuery", ``, "AccountBalances", "", codes.InvalidArgument},
 			{
-				"a batch of too many", "GetBalances", "AccountsQuery", strings.Repeat(`account_ids: "1" `, ledger.BatchLimit+1),
+				"a batch of too many", "GetBalances", "AccountsQuery",
+				strings.Repeat(`account_ids: "1" `, ledger.BatchLimit+1),
 				"AccountBalances", "", codes.InvalidArgument,
 			},
 			{
@@ -244,7 +252,8 @@ func TestPublishedStream(t *testing.T) {
 				t.Errorf("%s: %d items, %v; want %d, %s", k.why, len(items), err, k.items, k.code)
 			}
 		}
-		items, err := c.stream(t, `since_timestamp: "2025-12-31T12:00:00Z" filter_account: "0.0.100007" rate_limit: 10000`, 1)
+		items, err := c.stream(t,
+			`since_timestamp: "2025-12-31T12:00:00Z" filter_account: "0.0.100007" rate_limit: 10000`, 1)
 		reference, wantErr := ledger.Sized("100x1000")
 		if wantErr != nil {
 			t.Fatal(wantErr)

@@ -25,7 +25,8 @@ func probes() []conformance.Probe[ledger.Service] {
 		},
 		{
 			Name: "paced", Operation: "StreamTransactions",
-			Why: "an event says when it was due, on a schedule that drops nothing (R14, grb-M02), and when it was sent " +
+			Why: "an event says when it was due, on a schedule that drops nothing (R14, grb-M02), and when it " +
+				"was sent " +
 				"(grb-M01)",
 			Check: paced,
 		},
@@ -69,7 +70,8 @@ func moved(ctx context.Context, service ledger.Service) error {
 		return err
 	}
 	if left.Amount != from.Amount-amount || got.Amount != to.Amount+amount {
-		return fmt.Errorf("%d and %d are in the accounts that had %d and %d", left.Amount, got.Amount, from.Amount, to.Amount)
+		return fmt.Errorf("%d and %d are in the accounts that had %d and %d", left.Amount, got.Amount, from.Amount,
+			to.Amount)
 	}
 	if !left.UpdatedAt.Equal(first.Timestamp) || !got.UpdatedAt.Equal(first.Timestamp) {
 		return fmt.Errorf("updated at %v and %v, posted at %v", left.UpdatedAt, got.UpdatedAt, first.Timestamp)

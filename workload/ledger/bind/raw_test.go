@@ -34,13 +34,20 @@ func TestRaw(t *testing.T) {
 				for _, call := range []struct {
 					operation, requests string
 					calls               int
-				}{{"GetBalance", "", 300}, {"GetBalance", "known", 300}, {"GetBalances", "", 300}, {"GetTransactions", "", 300}} {
-					if err := conformance.Drive(t, cell, address, call.operation, call.requests, call.calls); err != nil {
+				}{
+					{"GetBalance", "", 300},
+					{"GetBalance", "known", 300},
+					{"GetBalances", "", 300},
+					{"GetTransactions", "", 300},
+				} {
+					if err := conformance.Drive(t, cell, address, call.operation, call.requests,
+						call.calls); err != nil {
 						t.Errorf("%s %s, %s: %.300v", call.operation, call.requests, what, err)
 					}
 				}
 				err := conformance.Drive(t, cell, address, "PostTransaction", "", 1)
-				if err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented || cell.RawHoles["PostTransaction"] == "" {
+				if err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented ||
+					cell.RawHoles["PostTransaction"] == "" {
 					t.Errorf("PostTransaction: %v, hole %q", err, cell.RawHoles["PostTransaction"])
 				}
 				if cell.RawHoles["StreamTransactions"] == "" {

@@ -41,7 +41,8 @@ func pageFromJSON(p pageJSON) (ledger.Page, error) {
 
 func feedToJSON(f ledger.Feed) feedJSON {
 	return feedJSON{
-		After: f.After, Account: f.Account, Since: rfc3339.Text(f.Since), Rate: f.Rate, Limit: f.Limit, Follow: f.Follow,
+		After: f.After, Account: f.Account, Since: rfc3339.Text(f.Since), Rate: f.Rate, Limit: f.Limit,
+		Follow: f.Follow,
 	}
 }
 

@@ -55,9 +55,10 @@ func newRESTCodecs() restCodecs {
 			Avro:  inAvro().balances.http(),
 		},
 		list: httprpc.Forms[ledger.TransactionList]{
-			JSON:  httprpc.CheckedJSONOf(listToJSON, listFromJSON),
-			Proto: httprpc.CheckedProtoOf[ledger.TransactionList, gen.GetTransactionsResponse](listToProto, listFromProto),
-			Avro:  inAvro().list.http(),
+			JSON: httprpc.CheckedJSONOf(listToJSON, listFromJSON),
+			Proto: httprpc.CheckedProtoOf[ledger.TransactionList, gen.GetTransactionsResponse](listToProto,
+				listFromProto),
+			Avro: inAvro().list.http(),
 		},
 		posting: httprpc.Forms[ledger.Posting]{
 			JSON: httprpc.JSONOf(
@@ -67,9 +68,10 @@ func newRESTCodecs() restCodecs {
 			Avro:  inAvro().posting.http(),
 		},
 		transaction: httprpc.Forms[ledger.Transaction]{
-			JSON:  httprpc.CheckedJSONOf(transactionToJSON, transactionFromJSON),
-			Proto: httprpc.CheckedProtoOf[ledger.Transaction, gen.Transaction](transactionToProto, transactionFromProto),
-			Avro:  inAvro().transaction.http(),
+			JSON: httprpc.CheckedJSONOf(transactionToJSON, transactionFromJSON),
+			Proto: httprpc.CheckedProtoOf[ledger.Transaction, gen.Transaction](transactionToProto,
+				transactionFromProto),
+			Avro: inAvro().transaction.http(),
 		},
 		event: httprpc.CheckedJSONOf(eventToJSON, eventFromJSON),
 	}
@@ -108,7 +110,8 @@ func noFraming(encoding httprpc.Encoding) string {
 		return "there is no agreed framing of a stream of protobuf messages in a plain HTTP body; " +
 			"the agreed ones are gRPC's and Connect's, which are protocols of their own here"
 	case httprpc.Avro:
-		return "there is no agreed framing of a stream of Avro messages in a plain HTTP body: an object container file " +
+		return "there is no agreed framing of a stream of Avro messages in a plain HTTP body: an object " +
+			"container file " +
 			"has blocks, and no way to say that it failed; gRPC's is a protocol of its own here"
 	}
 	return ""
@@ -121,7 +124,8 @@ func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
 		getBalance:      httprpc.CallGet(client, pathBalance, idParameters(), *c.balance.In(encoding)),
 		getBalances:     httprpc.CallGet(client, pathBalances, idsParameters(), *c.balances.In(encoding)),
 		getTransactions: httprpc.CallGet(client, pathTransactions, pageParameters(), *c.list.In(encoding)),
-		postTransaction: httprpc.CallUnary(client, pathTransactions, *c.posting.In(encoding), *c.transaction.In(encoding)),
+		postTransaction: httprpc.CallUnary(client, pathTransactions, *c.posting.In(encoding),
+			*c.transaction.In(encoding)),
 	}
 	if why := noFraming(encoding); why != "" {
 		calls.streamTransactions = unimplemented(why).streamTransactions

@@ -20,8 +20,10 @@ func FuzzRESTMessages(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `[]`, `{"account":"a","balance":-1,"timestamp":"2024-01-31T12:00:00.1234567+01:00"}`,
 		`{"balances":[{}],"verdicts":[{"found":true}]}`, `{"balances":null,"verdicts":[{"found":false},null]}`,
-		`{"transactions":[null],"next":"x"}`, `{"tx_id":"\ud800\u0000","amount":9223372036854775807}`, "{\"type\":\"\xff\"}",
-		`{"tx_id":"a","sequence":18446744073709551615,"due_unix_nano":-9223372036854775808}`, `{"timestamp":"0001-01-01T00:00:00+23:59"}`,
+		`{"transactions":[null],"next":"x"}`, `{"tx_id":"\ud800\u0000","amount":9223372036854775807}`,
+		"{\"type\":\"\xff\"}",
+		`{"tx_id":"a","sequence":18446744073709551615,"due_unix_nano":-9223372036854775808}`,
+		`{"timestamp":"0001-01-01T00:00:00+23:59"}`,
 		"\n\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x12\x02\x10\x01\n\x00",
 	} {
 		f.Add([]byte(seed))
@@ -78,8 +80,10 @@ func restAgain[T interface{ Equal(T) bool }](t *testing.T, codec *httprpc.Codec[
 // refused by it, and is asked for by the same URL again.
 func FuzzRESTQuery(f *testing.F) {
 	for _, seed := range []string{
-		"", "since=2024-01-31T12:00:00Z&rate=-1&account=a&after=b&limit=5&follow=true", "since=2024-01-31T12:00:00.0000001Z",
-		"rate=2147483648", "rate=+1", "follow=false&limit=", "ids=a,b,,c", "since=9999-12-31T23:59:59-23:59", "%zz", "rate=1&rate=2", "a=%00",
+		"", "since=2024-01-31T12:00:00Z&rate=-1&account=a&after=b&limit=5&follow=true",
+		"since=2024-01-31T12:00:00.0000001Z",
+		"rate=2147483648", "rate=+1", "follow=false&limit=", "ids=a,b,,c", "since=9999-12-31T23:59:59-23:59", "%zz",
+		"rate=1&rate=2", "a=%00",
 	} {
 		f.Add(seed)
 	}
@@ -87,18 +91,21 @@ func FuzzRESTQuery(f *testing.F) {
 	var pages []ledger.Page
 	var batches []ledger.AccountIDs
 	handler := httprpc.NewREST(map[string][]httprpc.Route{
-		"/stream": {httprpc.GetStream(feedParameters(), func(_ context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error] {
-			feeds = append(feeds, feed)
-			return func(func(ledger.Event, error) bool) {}
-		}, httprpc.Lines[ledger.Feed](newRESTCodecs().event))},
-		"/page": {httprpc.Get(pageParameters(), newRESTCodecs().list, func(_ context.Context, page ledger.Page) (ledger.TransactionList, error) {
-			pages = append(pages, page)
-			return ledger.TransactionList{}, nil
-		})},
-		"/batch": {httprpc.Get(idsParameters(), newRESTCodecs().balances, func(_ context.Context, ids ledger.AccountIDs) (ledger.Balances, error) {
-			batches = append(batches, ids)
-			return ledger.Balances{}, nil
-		})},
+		"/stream": {httprpc.GetStream(feedParameters(),
+			func(_ context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error] {
+				feeds = append(feeds, feed)
+				return func(func(ledger.Event, error) bool) {}
+			}, httprpc.Lines[ledger.Feed](newRESTCodecs().event))},
+		"/page": {httprpc.Get(pageParameters(), newRESTCodecs().list,
+			func(_ context.Context, page ledger.Page) (ledger.TransactionList, error) {
+				pages = append(pages, page)
+				return ledger.TransactionList{}, nil
+			})},
+		"/batch": {httprpc.Get(idsParameters(), newRESTCodecs().balances,
+			func(_ context.Context, ids ledger.AccountIDs) (ledger.Balances, error) {
+				batches = append(batches, ids)
+				return ledger.Balances{}, nil
+			})},
 	})
 	// asking is what a stub of ours sends for a request.
 	client := httprpc.NewClient(nil, "http", "x", 1, nil)
@@ -165,7 +172,10 @@ func FuzzRESTRequests(f *testing.F) {
 		{"HEAD", "/api/v1/transactions?after=tx-000000001&limit=2", "", ""},
 		{"GET", "/api/v1/transactions/stream?rate=1", "", "tx-000000001"},
 		{"GET", "/api/v1/transactions/stream?follow=true", "", "(end)"},
-		{"POST", "/api/v1/transactions", `{"tx_id":"f","from":"0.0.109998","to":"0.0.109999","amount":1,"type":"x"}`, ""},
+		{
+			"POST", "/api/v1/transactions", `{"tx_id":"f","from":"0.0.109998","to":"0.0.109999","amount":1,"type":"x"}`,
+			"",
+		},
 		{"GET", "/health", "", ""},
 		{"GET", "/api/v1/accounts/%2e%2e/balance?%", "", "'; DROP TABLE"},
 		{"PUT", "/api/v1//", "x", ""},

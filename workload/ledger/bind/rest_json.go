@@ -67,7 +67,10 @@ func balanceFromJSON(b balanceJSON) (ledger.Balance, error) {
 // published service know only the first, without those that were not found.
 // Neither list is ever null.
 func balancesToJSON(b ledger.Balances) balancesJSON {
-	to := balancesJSON{Balances: make([]balanceJSON, 0, len(b.Verdicts)), Verdicts: make([]verdictJSON, len(b.Verdicts))}
+	to := balancesJSON{
+		Balances: make([]balanceJSON, 0, len(b.Verdicts)),
+		Verdicts: make([]verdictJSON, len(b.Verdicts)),
+	}
 	for i, v := range b.Verdicts {
 		to.Verdicts[i] = verdictJSON{Account: v.Account, Found: v.Found}
 		if v.Found {

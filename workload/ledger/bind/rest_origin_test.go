@@ -120,8 +120,10 @@ func TestRESTPublishedReads(t *testing.T) {
 	found := func(id string, is bool) string { return fmt.Sprintf(`{"account":"%s","found":%v}`, id, is) }
 	for _, c := range []struct{ why, target, want string }{
 		{"grb-F05", "/api/v1/accounts/" + a + "/balance", first},
-		{"grb-F05 by an absolute address, as through a proxy",
-			"http://localhost:8080/api/v1/accounts/" + b + "/balance", second},
+		{
+			"grb-F05 by an absolute address, as through a proxy",
+			"http://localhost:8080/api/v1/accounts/" + b + "/balance", second,
+		},
 		{"grb-F05, an escape that was not needed", "/api/v1/accounts/0%2e0.10000%30/balance", first},
 		{"grb-F06", "/api/v1/balances?ids=" + a, `{"balances":[` + first + `],"verdicts":[` + found(a, true) + `]}`},
 		{
@@ -130,10 +132,14 @@ func TestRESTPublishedReads(t *testing.T) {
 			`{"balances":[` + second + "," + first + "," + second + `],"verdicts":[` +
 				found(b, true) + "," + found(unknown, false) + "," + found(a, true) + "," + found(b, true) + `]}`,
 		},
-		{"grb-F06 with the comma escaped, as libraries do", "/api/v1/balances?ids=" + a + "%2C" + b,
-			`{"balances":[` + first + "," + second + `],"verdicts":[` + found(a, true) + "," + found(b, true) + `]}`},
-		{"grb-F06 of nobody: lists, and not null", "/api/v1/balances?ids=" + unknown,
-			`{"balances":[],"verdicts":[` + found(unknown, false) + `]}`},
+		{
+			"grb-F06 with the comma escaped, as libraries do", "/api/v1/balances?ids=" + a + "%2C" + b,
+			`{"balances":[` + first + "," + second + `],"verdicts":[` + found(a, true) + "," + found(b, true) + `]}`,
+		},
+		{
+			"grb-F06 of nobody: lists, and not null", "/api/v1/balances?ids=" + unknown,
+			`{"balances":[],"verdicts":[` + found(unknown, false) + `]}`,
+		},
 		{"grb-F08", "/health", `{"status":"healthy"}`},
 	} {
 		for _, accept := range []string{"Accept: */*", "Accept: application/json", "X-No: accept"} {
@@ -174,20 +180,29 @@ func TestRESTPublishedStream(t *testing.T) {
 	since := whenText(x[3].Timestamp.UnixMicro())
 	for _, c := range []struct{ why, query, header, kind, want string }{
 		{
-			"from the beginning", "?limit=2", "Accept: text/event-stream", events, retry + event(1, x[0]) + event(2, x[1]) + end,
+			"from the beginning", "?limit=2", "Accept: text/event-stream", events,
+			retry + event(1, x[0]) + event(2, x[1]) + end,
 		},
-		{"as the published client asks", "?since=&account=&rate=0&limit=1", "Accept: */*", events,
-			retry + event(1, x[0]) + end},
+		{
+			"as the published client asks", "?since=&account=&rate=0&limit=1", "Accept: */*", events,
+			retry + event(1, x[0]) + end,
+		},
 		{"at a rate", "?rate=1000000&limit=2", "X-No: accept", events, retry + event(1, x[0]) + event(2, x[1]) + end},
 		{"since", "?since=" + since + "&limit=1", "X-No: accept", events, retry + event(1, sinceFirst(t, x[3])) + end},
 		{"of an account", "?account=" + x[0].From + "&limit=1", "X-No: accept", events, retry + event(1, x[0]) + end},
 		{"of nobody's account", "?account=0.0.7", "X-No: accept", events, retry + end},
 		{"after one", "?after=" + x[1].ID + "&limit=1", "X-No: accept", events, retry + event(1, x[2]) + end},
 		{"resumed by EventSource", "?limit=1", "Last-Event-ID: " + x[2].ID, events, retry + event(1, x[3]) + end},
-		{"resumed by EventSource at its own address", "?after=" + x[0].ID + "&limit=1", "Last-Event-ID: " + x[3].ID, events,
-			retry + event(1, x[4]) + end},
+		{
+			"resumed by EventSource at its own address", "?after=" + x[0].ID + "&limit=1", "Last-Event-ID: " + x[3].ID,
+			events,
+			retry + event(1, x[4]) + end,
+		},
 		{"behind the last", "?after=" + lastInLog, "X-No: accept", events, retry + end},
-		{"as lines", "?limit=2", "Accept: application/x-ndjson", lines, line(1, x[0]) + line(2, x[1]) + "{\"end\":true}\n"},
+		{
+			"as lines", "?limit=2", "Accept: application/x-ndjson", lines,
+			line(1, x[0]) + line(2, x[1]) + "{\"end\":true}\n",
+		},
 		{"as lines, of nobody's account", "?account=0.0.7", "Accept: application/x-ndjson", lines, "{\"end\":true}\n"},
 	} {
 		got := restAsk(t, address, "GET", "/api/v1/transactions/stream"+c.query, "", c.header)
@@ -199,7 +214,8 @@ func TestRESTPublishedStream(t *testing.T) {
 			t.Errorf("%s: the published stream is for pages of any origin, this for %q", c.why, origin)
 		}
 	}
-	if got := restAsk(t, address, "GET", "/api/v1/transactions/stream", "", "Last-Event-ID: (end)"); got.status != 204 ||
+	if got := restAsk(t, address, "GET", "/api/v1/transactions/stream", "",
+		"Last-Event-ID: (end)"); got.status != 204 ||
 		got.body != "" {
 		t.Errorf("after the end: %+v; want 204, at which EventSource stops", got)
 	}
@@ -240,36 +256,53 @@ func refusedReads() []refusal {
 		{"no id (grb-F05)", "GET", "/api/v1/accounts//balance", "", 400, "account \\\"\\\" is not 1 to 64 characters"},
 		{"no id at all", "GET", "/api/v1/accounts/", "", 400, "is not 1 to 64 characters"},
 		{"no id and no slash", "GET", "/api/v1/accounts", "", 400, "is not 1 to 64 characters"},
-		{"nothing behind the id (the origin did not look)", "GET", "/api/v1/accounts/0.0.100000", "", 404,
-			`"wirelab.code":"unimplemented"`},
+		{
+			"nothing behind the id (the origin did not look)", "GET", "/api/v1/accounts/0.0.100000", "", 404,
+			`"wirelab.code":"unimplemented"`,
+		},
 		{"a slash behind the id", "GET", "/api/v1/accounts/0.0.100000/", "", 404, `"wirelab.code":"unimplemented"`},
-		{"something else behind the id", "GET", "/api/v1/accounts/0.0.100000/history", "", 404,
-			`"wirelab.code":"unimplemented"`},
+		{
+			"something else behind the id", "GET", "/api/v1/accounts/0.0.100000/history", "", 404,
+			`"wirelab.code":"unimplemented"`,
+		},
 		{"more behind the balance", "GET", id + "/x", "", 404, `"wirelab.code":"unimplemented"`},
 		{"a slash behind the balance", "GET", id + "/", "", 404, `"wirelab.code":"unimplemented"`},
 		{"a query of a path that has none", "GET", id + "?x=1", "", 400, "is not known"},
 		{"dots", "GET", "/api/v1/accounts/../balance", "", 400, "is not 1 to 64 characters"},
 		{"escaped dots", "GET", "/api/v1/accounts/%2e%2e/balance", "", 400, "is not 1 to 64 characters"},
 		{"traversal", "GET", "/api/v1/accounts/../../../etc/passwd", "", 404, `"wirelab.code":"unimplemented"`},
-		{"escaped traversal", "GET", "/api/v1/accounts/..%2f..%2f..%2fetc%2fpasswd/balance", "", 400, "other characters"},
+		{
+			"escaped traversal", "GET", "/api/v1/accounts/..%2f..%2f..%2fetc%2fpasswd/balance", "", 400,
+			"other characters",
+		},
 		{"traversal by backslash", "GET", `/api/v1/accounts/..%5c..%5cwindows/balance`, "", 400, "other characters"},
 		{"out of the root", "GET", "/../../../../etc/passwd", "", 404, `"wirelab.code":"unimplemented"`},
 		{"injection", "GET", "/api/v1/accounts/0.0.100000'%20OR%20'1'='1/balance", "", 400, "other characters"},
-		{"injection with a comment", "GET", "/api/v1/accounts/0.0.100000;DROP%20TABLE%20accounts--/balance", "", 400,
-			"other characters"},
+		{
+			"injection with a comment", "GET", "/api/v1/accounts/0.0.100000;DROP%20TABLE%20accounts--/balance", "", 400,
+			"other characters",
+		},
 		{"NUL", "GET", "/api/v1/accounts/0.0.100000%00/balance", "", 400, "other characters"},
 		{"not UTF-8", "GET", "/api/v1/accounts/%ff/balance", "", 400, "not UTF-8"},
-		{"too long", "GET", "/api/v1/accounts/" + strings.Repeat("9", 65) + "/balance", "", 400, "is not 1 to 64 characters"},
-		{"far too long", "GET", "/api/v1/accounts/" + strings.Repeat("9", 50_000) + "/balance", "", 400,
-			"is not 1 to 64 characters"},
+		{
+			"too long", "GET", "/api/v1/accounts/" + strings.Repeat("9", 65) + "/balance", "", 400,
+			"is not 1 to 64 characters",
+		},
+		{
+			"far too long", "GET", "/api/v1/accounts/" + strings.Repeat("9", 50_000) + "/balance", "", 400,
+			"is not 1 to 64 characters",
+		},
 		{"without ids (grb-F06)", "GET", "/api/v1/balances", "", 400, "0 ids; want 1 to 1000"},
 		{"with empty ids (grb-F06)", "GET", "/api/v1/balances?ids=", "", 400, "0 ids; want 1 to 1000"},
 		{
-			"an empty one among ids", "GET", "/api/v1/balances?ids=0.0.100000,,0.0.100001", "", 400, "is not 1 to 64 characters",
+			"an empty one among ids", "GET", "/api/v1/balances?ids=0.0.100000,,0.0.100001", "", 400,
+			"is not 1 to 64 characters",
 		},
 		{"one id too many", "GET", "/api/v1/balances?ids=" + huge + "0.0.100000", "", 400, "1001 ids; want 1 to 1000"},
-		{"many ids too many", "GET", "/api/v1/balances?ids=" + strings.Repeat(",", 50_000), "", 400,
-			"50001 ids; want 1 to 1000"},
+		{
+			"many ids too many", "GET", "/api/v1/balances?ids=" + strings.Repeat(",", 50_000), "", 400,
+			"50001 ids; want 1 to 1000",
+		},
 		{"injection among ids", "GET", "/api/v1/balances?ids=0.0.100000'),('0.0.100001", "", 400, "other characters"},
 		{"ids twice", "GET", "/api/v1/balances?ids=0.0.100000&ids=0.0.100001", "", 400, "more than once"},
 	}
@@ -285,8 +318,10 @@ func refusedMethods() []refusal {
 		{"POST to a stream (grb-F07)", "POST", stream, "{}", 405, "not POST"},
 		{"PUT to health", "PUT", "/health", "{}", 405, "not PUT"},
 		{"a path of nobody", "GET", "/api/v1/account", "", 404, `"wirelab.code":"unimplemented"`},
-		{"the results, which are a program of their own here", "GET", "/api/v1/results", "", 404,
-			`"wirelab.code":"unimplemented"`},
+		{
+			"the results, which are a program of their own here", "GET", "/api/v1/results", "", 404,
+			`"wirelab.code":"unimplemented"`,
+		},
 		{"after what there is not", "GET", post + "?after=tx-x", "", 404, `"wirelab.code":"not_found"`},
 		{"a limit too large", "GET", post + "?limit=1001", "", 400, "limit 1001 is outside 0 to 1000"},
 		{"a limit of 2^31", "GET", post + "?limit=2147483648", "", 400, "whole number of 32 bits"},
@@ -295,15 +330,26 @@ func refusedMethods() []refusal {
 		{"POST of two", "POST", post, valid + valid, 400, "cannot be read"},
 		{"an amount that is none", "POST", post, strings.Replace(valid, `:1,`, `:"1",`, 1), 400, "cannot be read"},
 		{"a fraction", "POST", post, strings.Replace(valid, `:1,`, `:1.5,`, 1), 400, "cannot be read"},
-		{"an amount above 64 bits", "POST", post, strings.Replace(valid, `:1,`, `:9223372036854775808,`, 1), 400,
-			"cannot be read"},
-		{"an amount above what is carried whole", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740992,`, 1), 400,
-			"amount 9007199254740992 is outside"},
+		{
+			"an amount above 64 bits", "POST", post, strings.Replace(valid, `:1,`, `:9223372036854775808,`, 1), 400,
+			"cannot be read",
+		},
+		{
+			"an amount above what is carried whole", "POST", post,
+			strings.Replace(valid, `:1,`, `:9007199254740992,`, 1),
+			400,
+			"amount 9007199254740992 is outside",
+		},
 		{"an amount below", "POST", post, strings.Replace(valid, `:1,`, `:-1,`, 1), 400, "amount -1 is outside"},
 		{"to itself", "POST", post, strings.Replace(valid, "100002", "100001", 1), 400, "are both account"},
-		{"to nobody", "POST", post, strings.Replace(valid, "0.0.100002", "0.0.7", 1), 404, `"wirelab.code":"not_found"`},
-		{"more than there is", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740991,`, 1), 409,
-			`"wirelab.code":"conflict"`},
+		{
+			"to nobody", "POST", post, strings.Replace(valid, "0.0.100002", "0.0.7", 1), 404,
+			`"wirelab.code":"not_found"`,
+		},
+		{
+			"more than there is", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740991,`, 1), 409,
+			`"wirelab.code":"conflict"`,
+		},
 		{"deep", "POST", post, `{"tx_id":` + strings.Repeat("[", 100_000), 400, "cannot be read"},
 	}
 }
@@ -369,7 +415,8 @@ func TestRESTPublishedFailures(t *testing.T) {
 		if got.status != c.status || got.kind != "application/json" || !strings.Contains(got.body, c.want) {
 			t.Errorf("%s: %d, %s, %.300s; want %d, %s", c.why, got.status, got.kind, got.body, c.status, c.want)
 		}
-		if strings.Contains(got.body, "json:") || strings.Contains(got.body, "strconv") || strings.Contains(got.body, "Go ") {
+		if strings.Contains(got.body, "json:") || strings.Contains(got.body, "strconv") ||
+			strings.Contains(got.body, "Go ") {
 			t.Errorf("%s: the caller is shown a library's text: %s", c.why, got.body)
 		}
 		if strings.Contains(c.target, "/stream") {
@@ -383,7 +430,8 @@ func TestRESTPublishedFailures(t *testing.T) {
 	if got := restAsk(t, address, "GET", "/api/v1/accounts/0.0.7/balance", ""); got.body != want {
 		t.Errorf("unknown: %s, want %s", got.body, want)
 	}
-	if got := restAsk(t, address, "GET", "/api/v1/balances?ids=0.0.100000", "", "Accept: text/html"); got.status != 406 {
+	if got := restAsk(t, address, "GET", "/api/v1/balances?ids=0.0.100000", "",
+		"Accept: text/html"); got.status != 406 {
 		t.Errorf("Accept of a page: %+v", got)
 	}
 	if got := restAsk(t, address, "POST", "/api/v1/transactions", "",
@@ -407,7 +455,8 @@ func TestRESTPages(t *testing.T) {
 	address := restServe(t, ledger.New())
 	x := firstOf(t, 3)
 	const path = "/api/v1/transactions"
-	want := fmt.Sprintf(`{"transactions":[{%s},{%s}],"next":"%s"}`, transactionText(x[0]), transactionText(x[1]), x[1].ID)
+	want := fmt.Sprintf(`{"transactions":[{%s},{%s}],"next":"%s"}`, transactionText(x[0]), transactionText(x[1]),
+		x[1].ID)
 	if got := restAsk(t, address, "GET", path+"?limit=2", ""); got.status != 200 || got.body != want {
 		t.Errorf("a page: %+v\nwant %s", got, want)
 	}
@@ -430,7 +479,8 @@ func TestRESTPages(t *testing.T) {
 		!strings.Contains(got.body, `"wirelab.code":"conflict"`) {
 		t.Errorf("another under its id: %+v", got)
 	}
-	if got := restAsk(t, address, "GET", path+"?after="+lastInLog, ""); got.body != `{"transactions":[`+first.body+`]}` {
+	if got := restAsk(t, address, "GET", path+"?after="+lastInLog,
+		""); got.body != `{"transactions":[`+first.body+`]}` {
 		t.Errorf("the end of the log: %s", got.body)
 	}
 }
@@ -456,7 +506,8 @@ func TestRESTHealth(t *testing.T) {
 		"unavailable": wirelab.Errorf(wirelab.Unavailable, "password=secret"), "a panic": nil,
 	} {
 		address := restServe(t, away{ledger.New(), err})
-		if got := restAsk(t, address, "GET", "/health", ""); got.status != 503 || got.body != `{"status":"unhealthy"}` ||
+		if got := restAsk(t, address, "GET", "/health", ""); got.status != 503 ||
+			got.body != `{"status":"unhealthy"}` ||
 			got.kind != "application/json" {
 			t.Errorf("%s: %+v", why, got)
 		}

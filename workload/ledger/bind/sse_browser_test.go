@@ -174,7 +174,8 @@ func TestSSEInABrowser(t *testing.T) {
 		}
 		posted := make(chan error, 1)
 		go func() {
-			_, err := memory.PostTransaction(t.Context(), ledger.Posting{ID: "browser-1", From: payer, To: payee, Amount: 1})
+			_, err := memory.PostTransaction(t.Context(),
+				ledger.Posting{ID: "browser-1", From: payer, To: payee, Amount: 1})
 			posted <- err
 		}()
 		s := read(page, t, at, "?follow=true&after="+lastInLog, `name == "transaction"`)

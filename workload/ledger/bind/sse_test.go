@@ -147,8 +147,12 @@ func TestSSEResumes(t *testing.T) {
 				{"the whole log, every connection cut", ledger.Feed{}, []int64{50_007}, log},
 				{"with a limit", ledger.Feed{Limit: 600}, []int64{70_000, 20_000, 0}, log[:600]},
 				{"after one", ledger.Feed{After: log[99].ID, Limit: 700}, []int64{70_000, 0}, log[100:800]},
-				{"since, at a rate", ledger.Feed{Since: log[500].Timestamp, Rate: ledger.RateLimit}, []int64{30_000, 0},
-					asLate(log, log[500].Timestamp)},
+				{
+					"since, at a rate",
+					ledger.Feed{Since: log[500].Timestamp, Rate: ledger.RateLimit},
+					[]int64{30_000, 0},
+					asLate(log, log[500].Timestamp),
+				},
 			} {
 				r := &relay{to: address, cuts: c.cuts}
 				stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{Address: r.start(t)})

@@ -83,7 +83,10 @@ func edgeValues() []conformance.EdgeValue[logging.Service] {
 func idEdges(t *edges) {
 	ids := []edgevalues.Value[string]{
 		{Name: "longest", Value: strings.Repeat("i", logging.IDLimit), Why: "is the longest the contract admits"},
-		{Name: "too-long", Value: strings.Repeat("i", logging.IDLimit+1), Why: "is one longer than the contract admits"},
+		{
+			Name: "too-long", Value: strings.Repeat("i", logging.IDLimit+1),
+			Why: "is one longer than the contract admits",
+		},
 		{Name: "every-sign", Value: "Az09._~-", Why: "holds each sign that a path need not escape"},
 		{Name: "dots", Value: "...", Why: "looks like a step in a path, and is none"},
 		{Name: "dot", Value: ".", Why: "is the folder itself where an id becomes a path"},
@@ -128,7 +131,8 @@ func textEdges(t *edges) {
 
 func sizeEdges(t *edges) {
 	for name, n := range map[string]int{"at": logging.NameLimit, "over": logging.NameLimit + 1} {
-		t.write("name-length-"+name, "is where names end", entry{ID: "name-length-" + name, Name: strings.Repeat("n", n)})
+		t.write("name-length-"+name, "is where names end",
+			entry{ID: "name-length-" + name, Name: strings.Repeat("n", n)})
 	}
 	for name, n := range map[string]int{"at": logging.DataLimit, "over": logging.DataLimit + 1} {
 		// A control character is six bytes of JSON.
@@ -162,7 +166,10 @@ func queryEdges(t *edges) {
 		t.list("since-"+v.Name, v.Why, query{Name: "id", Since: v.Value, Limit: 2})
 		t.list("until-"+v.Name, v.Why, query{Name: "id", Until: v.Value, Limit: 2})
 	}
-	for name, n := range map[string]int32{"at": logging.PageLimit, "over": logging.PageLimit + 1, "least": math.MinInt32} {
+	for name, n := range map[string]int32{
+		"at": logging.PageLimit, "over": logging.PageLimit + 1,
+		"least": math.MinInt32,
+	} {
 		t.list("page-"+name, "is where pages end", query{Name: "name-x", Limit: n})
 	}
 	for name, n := range map[string]int64{"at": logging.PositionLimit, "over": logging.PositionLimit + 1} {

@@ -17,12 +17,16 @@ const notAvro = "the published logger has no Avro, and an entry is two texts, on
 // built, since nothing that the logger is compared for would be seen on them.
 func Holes() []wirelab.Binding[logging.Service] {
 	const (
-		notJSON = "the published logger speaks gRPC in Protocol Buffers; gRPC in JSON stands beside it on the directory, " +
+		notJSON = "the published logger speaks gRPC in Protocol Buffers; gRPC in JSON stands beside it on the " +
+			"directory, " +
 			"where encodings are compared"
-		notGraphQL = "the published logger has no GraphQL, and an entry has no parts of which a caller would choose some; " +
+		notGraphQL = "the published logger has no GraphQL, and an entry has no parts of which a caller would " +
+			"choose some; " +
 			"GraphQL is compared on the other workloads"
-		notMany  = "no operation of the logger is made of several calls, so that one document could ask for them at once"
-		oneReply = "server-sent events are a stream of replies, and every call of the logger has one reply: that is plain " +
+		notMany = "no operation of the logger is made of several calls, so that one document could ask for them " +
+			"at once"
+		oneReply = "server-sent events are a stream of replies, and every call of the logger has one reply: that " +
+			"is plain " +
 			"HTTP, as in "
 	)
 	return []wirelab.Binding[logging.Service]{

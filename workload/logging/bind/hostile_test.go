@@ -48,7 +48,8 @@ func (a *asking) remove(why string, before time.Time) {
 func hostileCalls() []hostileCall {
 	a := &asking{}
 	for _, id := range []string{
-		"' OR '1'='1", "x'; DROP TABLE entries; --", `"; SELECT pg_sleep(10); --`, "%", "a\x00b", "..", "../../etc/passwd",
+		"' OR '1'='1", "x'; DROP TABLE entries; --", `"; SELECT pg_sleep(10); --`, "%", "a\x00b", "..",
+		"../../etc/passwd",
 		"..%2f..%2fetc", "a/b", "a?limit=1", "<script>", "é", strings.Repeat("x", 4096),
 	} {
 		a.get("id "+id, id)
@@ -109,7 +110,8 @@ func TestHostile(t *testing.T) {
 				if got := inStore(t, memory); len(got) != 1 || got[0] != "there=" {
 					t.Errorf("stored are %q", got)
 				}
-				if got, err := checked.GetEntry(t.Context(), logging.EntryID{ID: "there"}); err != nil || got.Name != "there" {
+				if got, err := checked.GetEntry(t.Context(), logging.EntryID{ID: "there"}); err != nil ||
+					got.Name != "there" {
 					t.Errorf("afterwards: %v, %v", got, err)
 				}
 			})

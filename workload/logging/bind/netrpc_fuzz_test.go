@@ -43,7 +43,8 @@ func FuzzNetRPC(f *testing.F) {
 	f.Add(gobs(f, published, struct{ Name []map[string]any }{}))
 	f.Add(gobs(f, published, struct{ Name int }{7}))
 	f.Add(gobs(f, ours, netrpc.Request[logging.Entry]{Body: logging.Entry{ID: "a", Name: "n"}, Timeout: time.Second}))
-	f.Add(gobs(f, rpc.Request{ServiceMethod: "RPCServer.Nothing"}, struct{ X bool }{true}, published, bind.RPCPayload{}))
+	f.Add(gobs(f, rpc.Request{ServiceMethod: "RPCServer.Nothing"}, struct{ X bool }{true}, published,
+		bind.RPCPayload{}))
 	f.Add([]byte("\xf8\x7f\xff\xff\xff\xff\xff\xff\xff"))        // a message of 2^63 bytes
 	f.Add([]byte("\xfc\x3f\xff\xff\xff" + "not so many by far")) // of 2^30, which gob takes
 	memory := logging.New()

@@ -124,8 +124,14 @@ func TestPublishedGRPC(t *testing.T) {
 			{"an entry of nothing", `logEntry {}`, codes.InvalidArgument},
 			{"data without a name", `logEntry { data: "x" }`, codes.InvalidArgument},
 			{"NUL", `logEntry { name: "a" data: "\000" }`, codes.InvalidArgument},
-			{"a long name", `logEntry { name: "` + strings.Repeat("n", logging.NameLimit+1) + `" }`, codes.InvalidArgument},
-			{"the same entry again: it has no id, and so is another", `logEntry { name: "event" data: "some data" }`, codes.OK},
+			{
+				"a long name", `logEntry { name: "` + strings.Repeat("n", logging.NameLimit+1) + `" }`,
+				codes.InvalidArgument,
+			},
+			{
+				"the same entry again: it has no id, and so is another", `logEntry { name: "event" data: "some data" }`,
+				codes.OK,
+			},
 			{"a name alone", `logEntry { name: "bare" }`, codes.OK},
 		} {
 			said, err := c.write(t, k.ask)
@@ -204,7 +210,10 @@ func TestForeignBytes(t *testing.T) {
 			"a message above the limit": append([]byte{0x7a, 0x80, 0x80, 0x80, 0x05},
 				make([]byte, wirelab.MessageLimit+1)...),
 		} {
-			for _, method := range []string{"LogService/WriteLog", "EntryService/GetEntry", "EntryService/DeleteEntries"} {
+			for _, method := range []string{
+				"LogService/WriteLog", "EntryService/GetEntry",
+				"EntryService/DeleteEntries",
+			} {
 				var reply []byte
 				err := c.conn.Invoke(ctx, "/logs."+method, &sent, &reply, grpc.ForceCodec(asIs{}))
 				// gRPC leaves the code open: grpc-go says Internal, connect-go InvalidArgument.

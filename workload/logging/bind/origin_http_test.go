@@ -212,10 +212,14 @@ func TestEntriesByHand(t *testing.T) {
 		{"a page", "GET", "/entries?limit=2", 200, `{"entries":[` + shown(0) + "," + shown(1) + `],"next":2}`},
 		{"the next", "GET", "/entries?limit=2&before=2", 200, `{"entries":[` + shown(2) + `]}`},
 		{"of a name", "GET", "/entries?name=n1", 200, `{"entries":[` + shown(1) + `]}`},
-		{"since", "GET", "/entries?since=" + since + "&until=9999-01-01T00:00:00Z&limit=1", 200,
-			`{"entries":[` + shown(0) + `],"next":3}`},
-		{"empty parameters", "GET", "/entries?name=&since=&until=&before=", 200,
-			`{"entries":[` + shown(0) + "," + shown(1) + "," + shown(2) + `]}`},
+		{
+			"since", "GET", "/entries?since=" + since + "&until=9999-01-01T00:00:00Z&limit=1", 200,
+			`{"entries":[` + shown(0) + `],"next":3}`,
+		},
+		{
+			"empty parameters", "GET", "/entries?name=&since=&until=&before=", 200,
+			`{"entries":[` + shown(0) + "," + shown(1) + "," + shown(2) + `]}`,
+		},
 		{"none: a list, and not null", "GET", "/entries?name=nobody", 200, `{"entries":[]}`},
 		{"a parameter nobody knows", "GET", "/entries?names=n1", 400, ""},
 		{"a limit that is none", "GET", "/entries?limit=ten", 400, ""},

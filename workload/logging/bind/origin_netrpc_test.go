@@ -69,7 +69,8 @@ func TestPublishedNetRPC(t *testing.T) {
 	} {
 		var said string
 		err := client.Call("RPCServer.LogInfo", payload, &said)
-		if _, told := err.(rpc.ServerError); !told || !strings.HasPrefix(err.Error(), "invalid_argument: ") || said != "" {
+		if _, told := err.(rpc.ServerError); !told || !strings.HasPrefix(err.Error(), "invalid_argument: ") ||
+			said != "" {
 			t.Errorf("%s: %q, %v", why, said, err)
 		}
 	}
@@ -83,7 +84,8 @@ func TestPublishedNetRPC(t *testing.T) {
 		t.Errorf("a payload with a field that is ours to come: %v", err)
 	}
 	for range 2 { // the same entry, by its id, is stored once
-		if err := client.Call("RPCServer.LogInfo", struct{ Name, Data, ID string }{"mine", "x", "mine"}, &said); err != nil {
+		if err := client.Call("RPCServer.LogInfo", struct{ Name, Data, ID string }{"mine", "x", "mine"},
+			&said); err != nil {
 			t.Errorf("a payload with an id: %v", err)
 		}
 	}
@@ -198,7 +200,10 @@ func TestPublishedNetRPCNonsense(t *testing.T) {
 			}
 			return enc.Encode(struct{ Other string }{"x"})
 		},
-		"a length beyond all memory": func(w io.Writer) error { _, err := w.Write([]byte{0xf8, 0x7f, 0xff, 0xff, 0xff}); return err },
+		"a length beyond all memory": func(w io.Writer) error {
+			_, err := w.Write([]byte{0xf8, 0x7f, 0xff, 0xff, 0xff})
+			return err
+		},
 	} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {

@@ -57,25 +57,34 @@ func pathBinding(name, framing string) wirelab.Binding[logging.Service] {
 		},
 		Style: wirelab.Idiomatic,
 		Holes: map[string]string{"GetEntry": reads, "ListEntries": reads, "DeleteEntries": reads},
-		Servers: []wirelab.Server[logging.Service]{{Library: "pipeline",
+		Servers: []wirelab.Server[logging.Service]{{
+			Library: "pipeline",
 			Serve: func(context.Context, wirelab.Endpoint, logging.Service) error {
-				return wirelab.Errorf(wirelab.Unimplemented, "path %s leads through several processes; wirelab up logging runs them",
+				return wirelab.Errorf(wirelab.Unimplemented,
+					"path %s leads through several processes; wirelab up logging runs them",
 					name)
-			}}},
+			},
+		}},
 		Clients: []wirelab.Dialer[logging.Service]{
-			{Library: libraryNetHTTP, Dial: func(_ context.Context, to wirelab.Dialing) (logging.Service, io.Closer, error) {
-				client, err := httpbind.HTTP1(false).Dial(to)
-				if err != nil {
-					return nil, nil, err
-				}
-				c := newRESTCodecs()
-				return pathStub{httprpc.CallAccepted(client, "/"+name, httprpc.JSONOf(handedToJSON, handedFromJSON),
-					*c.written.In(httprpc.JSON))}, client, nil
-			}},
-			{Library: libraryPublished, Dial: func(_ context.Context, to wirelab.Dialing) (logging.Service, io.Closer, error) {
-				client := newPublishedClient(to, name)
-				return pathStub{client.writeLog}, client, nil
-			}},
+			{
+				Library: libraryNetHTTP,
+				Dial: func(_ context.Context, to wirelab.Dialing) (logging.Service, io.Closer, error) {
+					client, err := httpbind.HTTP1(false).Dial(to)
+					if err != nil {
+						return nil, nil, err
+					}
+					c := newRESTCodecs()
+					return pathStub{httprpc.CallAccepted(client, "/"+name, httprpc.JSONOf(handedToJSON, handedFromJSON),
+						*c.written.In(httprpc.JSON))}, client, nil
+				},
+			},
+			{
+				Library: libraryPublished,
+				Dial: func(_ context.Context, to wirelab.Dialing) (logging.Service, io.Closer, error) {
+					client := newPublishedClient(to, name)
+					return pathStub{client.writeLog}, client, nil
+				},
+			},
 		},
 	}
 }

@@ -57,11 +57,15 @@ func TestClientsOfPaths(t *testing.T) {
 		want   wirelab.Code
 	}{
 		{http.StatusAccepted, `{"error":false,"message":"logged","data":{"id":%q}}` + padding, 0},
-		{http.StatusBadRequest, `{"error":true,"message":"no","data":{"code":"invalid_argument"}}%.0s`,
-			wirelab.InvalidArgument},
+		{
+			http.StatusBadRequest, `{"error":true,"message":"no","data":{"code":"invalid_argument"}}%.0s`,
+			wirelab.InvalidArgument,
+		},
 		{http.StatusConflict, `{"error":true,"message":"no","data":{"code":"conflict"}}%.0s`, wirelab.Conflict},
-		{http.StatusServiceUnavailable, `{"error":true,"message":"no","data":{"code":"unavailable"}}%.0s`,
-			wirelab.Unavailable},
+		{
+			http.StatusServiceUnavailable, `{"error":true,"message":"no","data":{"code":"unavailable"}}%.0s`,
+			wirelab.Unavailable,
+		},
 	} {
 		for _, dialer := range conformance.Pick(t, bind.Paths(), "log-grpc").Clients {
 			var connections atomic.Int64

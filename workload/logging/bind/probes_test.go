@@ -89,7 +89,8 @@ func times(ctx context.Context, service logging.Service) error {
 	}
 	got, err := service.GetEntry(ctx, logging.EntryID{ID: "timed"})
 	at := got.At
-	if err != nil || at.Location() != time.UTC || at.Nanosecond()%1000 != 0 || at.Before(begin) || at.After(time.Now()) {
+	if err != nil || at.Location() != time.UTC || at.Nanosecond()%1000 != 0 || at.Before(begin) ||
+		at.After(time.Now()) {
 		return fmt.Errorf("stored at %v, %w", at, err)
 	}
 	for _, c := range []struct {
@@ -111,7 +112,8 @@ func times(ctx context.Context, service logging.Service) error {
 		before time.Time
 		want   int64
 	}{{at, 0}, {at.Add(time.Microsecond), 1}, {at.Add(time.Microsecond), 0}} {
-		if gone, err := service.DeleteEntries(ctx, logging.Retention{Before: c.before}); err != nil || gone.Count != c.want {
+		if gone, err := service.DeleteEntries(ctx, logging.Retention{Before: c.before}); err != nil ||
+			gone.Count != c.want {
 			return fmt.Errorf("removed before %v: %d, want %d, %w", c.before, gone.Count, c.want, err)
 		}
 	}

@@ -54,7 +54,8 @@ func FuzzPostLog(f *testing.F) {
 			var read struct{ Name, Data, ID string }
 			stored := list.Entries[0]
 			said := strings.ToLower(string(body))
-			if strings.ContainsRune(stored.Name+stored.Data, utf8.RuneError) && !strings.ContainsRune(said, utf8.RuneError) &&
+			if strings.ContainsRune(stored.Name+stored.Data, utf8.RuneError) &&
+				!strings.ContainsRune(said, utf8.RuneError) &&
 				!strings.Contains(said, `\ufffd`) {
 				t.Fatalf("%q is stored as another text: %+v", body, stored)
 			}
@@ -206,7 +207,8 @@ func FuzzRESTRequests(f *testing.F) {
 		reply := httptest.NewRecorder()
 		handler.ServeHTTP(reply, asked)
 		kind := reply.Header().Get("Content-Type")
-		if reply.Code >= 500 || kind != httprpc.MediaJSON && (kind != "text/plain; charset=utf-8" || at.Path != pathPing) {
+		if reply.Code >= 500 ||
+			kind != httprpc.MediaJSON && (kind != "text/plain; charset=utf-8" || at.Path != pathPing) {
 			t.Fatalf("%s %s: %d, %v, %s", method, target, reply.Code, reply.Header(), reply.Body)
 		}
 		if failed := strings.Contains(reply.Body.String(), `{"error":true,`); failed != (reply.Code >= 400) {

@@ -55,7 +55,8 @@ func writtenToJSON(w logging.Written) writtenJSON {
 // proxy's, or a service that tells its failures by the envelope alone.
 func writtenFromJSON(w writtenJSON) (logging.Written, error) {
 	if w.Error {
-		return logging.Written{}, wirelab.Errorf(wirelab.Internal, "the envelope says that it failed: %.200s", w.Message)
+		return logging.Written{},
+			wirelab.Errorf(wirelab.Internal, "the envelope says that it failed: %.200s", w.Message)
 	}
 	return logging.Written{ID: w.Data.ID}, nil
 }

@@ -28,17 +28,25 @@ func Brokers() []wirelab.Binding[messaging.Service] {
 func brokerBinding(w drivers.Driver) wirelab.Binding[messaging.Service] {
 	return wirelab.Binding[messaging.Service]{
 		Protocol: w.Protocol, Style: wirelab.Idiomatic,
-		Servers: []wirelab.Server[messaging.Service]{{Library: w.Kind, Serve: func(context.Context, wirelab.Endpoint, messaging.Service) error {
-			return wirelab.Errorf(wirelab.Unimplemented, "%s is spoken by a cluster of several processes; wirelab up messaging --broker %s runs one", w.Protocol.Name, w.Kind)
-		}}},
-		Clients: []wirelab.Dialer[messaging.Service]{{Library: w.Client, Dial: func(ctx context.Context, to wirelab.Dialing) (messaging.Service, io.Closer, error) {
-			b, err := w.Open(ctx, broker.Config{Addresses: strings.Split(to.Address, ","), Connect: to.Connect})
-			if err != nil {
-				return nil, nil, err
-			}
-			s := &stub{broker: b, known: map[string]bool{}}
-			return s, s, nil
-		}}},
+		Servers: []wirelab.Server[messaging.Service]{{
+			Library: w.Kind,
+			Serve: func(context.Context, wirelab.Endpoint, messaging.Service) error {
+				return wirelab.Errorf(wirelab.Unimplemented,
+					"%s is spoken by a cluster of several processes; wirelab up messaging --broker %s runs one",
+					w.Protocol.Name, w.Kind)
+			},
+		}},
+		Clients: []wirelab.Dialer[messaging.Service]{{
+			Library: w.Client,
+			Dial: func(ctx context.Context, to wirelab.Dialing) (messaging.Service, io.Closer, error) {
+				b, err := w.Open(ctx, broker.Config{Addresses: strings.Split(to.Address, ","), Connect: to.Connect})
+				if err != nil {
+					return nil, nil, err
+				}
+				s := &stub{broker: b, known: map[string]bool{}}
+				return s, s, nil
+			},
+		}},
 	}
 }
 
@@ -140,14 +148,15 @@ func (s *stub) Deliver(ctx context.Context, r messaging.Reading) iter.Seq2[messa
 // holds back until it is closed, and has not dealt with. An error was not yielded.
 func (s *stub) read(ctx context.Context, r messaging.Reading, yield func(messaging.Delivered, error) bool) (err error) {
 	next, over := make(chan []byte), make(chan struct{})
-	sub, err := s.broker.Subscribe(ctx, broker.Subscription{Topic: r.Topic, Group: r.Group, Prefetch: 1}, func(_ context.Context, d broker.Delivery) broker.Disposition {
-		select {
-		case next <- append([]byte(nil), d.Body...):
-			return broker.Ack()
-		case <-over:
-			return broker.Stop()
-		}
-	})
+	sub, err := s.broker.Subscribe(ctx, broker.Subscription{Topic: r.Topic, Group: r.Group, Prefetch: 1},
+		func(_ context.Context, d broker.Delivery) broker.Disposition {
+			select {
+			case next <- append([]byte(nil), d.Body...):
+				return broker.Ack()
+			case <-over:
+				return broker.Stop()
+			}
+		})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,8 @@ func TestStubAnswersAsTheReference(t *testing.T) {
 			}
 			same(t, func(x messaging.Service) (any, error) {
 				var got []messaging.Delivered
-				for d, err := range x.Deliver(t.Context(), messaging.Reading{Topic: topic, Group: readers, Count: int32(count)}) {
+				for d, err := range x.Deliver(t.Context(),
+					messaging.Reading{Topic: topic, Group: readers, Count: int32(count)}) {
 					if err != nil {
 						return nil, err
 					}
@@ -78,8 +79,12 @@ func TestRequestsOutsideTheContract(t *testing.T) {
 	for _, b := range []messaging.Batch{{Topic: "t"}, {Topic: "t", Bodies: many}} {
 		same(t, func(x messaging.Service) (any, error) { return x.PublishBatch(t.Context(), b) }, s, reference)
 	}
-	for _, r := range []messaging.Reading{{}, {Topic: "t", Group: "g"},
-		{Topic: "t", Group: "g", Count: messaging.ReadingLimit + 1}, {Topic: "t", Group: "?", Count: 1}} {
+	for _, r := range []messaging.Reading{
+		{},
+		{Topic: "t", Group: "g"},
+		{Topic: "t", Group: "g", Count: messaging.ReadingLimit + 1},
+		{Topic: "t", Group: "?", Count: 1},
+	} {
 		same(t, func(x messaging.Service) (any, error) { return first(t.Context(), x, r) }, s, reference)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -17,7 +17,8 @@ func Holes() []wirelab.Binding[messaging.Service] {
 	all := []wirelab.Protocol{
 		connect.Protocol(), connect.ProtocolHTTP1(), graphql.Protocol(), graphql.Composed(),
 		wiregrpc.Protocol(false), wiregrpc.Protocol(true), wiregrpc.ProtocolAvro(false), wiregrpc.ProtocolAvro(true),
-		wiregrpc.ProtocolJSON(false), wiregrpc.ProtocolJSON(true), netrpc.Protocol(), rawtcp.Protocol(), websocket.Protocol(),
+		wiregrpc.ProtocolJSON(false), wiregrpc.ProtocolJSON(true), netrpc.Protocol(), rawtcp.Protocol(),
+		websocket.Protocol(),
 		httpbind.SSE().Protocol, httpbind.SSEH2C().Protocol,
 	}
 	for _, c := range httpbind.Carriages() {
@@ -26,7 +27,8 @@ func Holes() []wirelab.Binding[messaging.Service] {
 	var holes []wirelab.Binding[messaging.Service]
 	for _, p := range all {
 		holes = append(holes, wirelab.Hole[messaging.Service](p,
-			"messages go through a broker, which speaks protocols of its own; hermes-grpc, hermes-rest and hermes-graphql "+
+			"messages go through a broker, which speaks protocols of its own; hermes-grpc, hermes-rest and "+
+				"hermes-graphql "+
 				"are the nearest to this one"))
 	}
 	return holes

@@ -33,7 +33,8 @@ func TestConnectMessageLimit(t *testing.T) {
 			"server's limit": {connect.WithAcceptCompression("gzip", nil, nil)},
 		} {
 			url := client.BaseURL() + genconnect.RouteGuideGetFeatureProcedure
-			_, err := connect.NewClient[gen.RouteNote, gen.Feature](client, url, options...).CallUnary(t.Context(), huge)
+			_, err := connect.NewClient[gen.RouteNote, gen.Feature](client, url, options...).CallUnary(t.Context(),
+				huge)
 			if err == nil || wirelab.CodeOf(wireconnect.Decode(err)) != wirelab.ResourceExhausted {
 				t.Errorf("%s, %s: %v, want resource_exhausted", b.Protocol.Name, side, err)
 			}

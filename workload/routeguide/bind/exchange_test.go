@@ -67,12 +67,18 @@ func TestRawTCPWithAbsentFields(t *testing.T) {
 		says  []string
 		hears []string
 	}{
-		{"a point without coordinates", []string{"\x01\x01\x00"},
-			[]string{"\x04" + message(&gen.Feature{Location: &gen.Point{}})}},
+		{
+			"a point without coordinates",
+			[]string{"\x01\x01\x00"},
+			[]string{"\x04" + message(&gen.Feature{Location: &gen.Point{}})},
+		},
 		{"a rectangle without corners", []string{"\x01\x02\x00"}, []string{"\x03"}},
 		{"a route without points", []string{"\x01\x03\x00", "\x03"}, []string{"\x04"}},
-		{"a note without a location", []string{"\x01\x04\x00", "\x02", "\x03"},
-			[]string{"\x02" + message(&gen.RouteNote{Location: &gen.Point{}}), "\x03"}},
+		{
+			"a note without a location",
+			[]string{"\x01\x04\x00", "\x02", "\x03"},
+			[]string{"\x02" + message(&gen.RouteNote{Location: &gen.Point{}}), "\x03"},
+		},
 		{"a point that is no message", []string{"\x01\x01\x00\xff"}, nil},
 		{"a text that is not UTF-8", []string{"\x01\x04\x00", "\x02\x12\x01\xff", "\x03"}, nil},
 	}

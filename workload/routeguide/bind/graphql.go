@@ -40,9 +40,10 @@ func GraphQL() wirelab.Binding[routeguide.Service] {
 				return newGraphQLStub(client), client, nil
 			},
 		}},
-		Raw: raw.Driver(raw.Over{Version: raw.HTTP1}, nil, func(t *raw.Transport, scheme, address string) routeguide.Service {
-			return newGraphQLStub(httprpc.NewClient(t, scheme, address, 1, func() error { return nil }))
-		}),
+		Raw: raw.Driver(raw.Over{Version: raw.HTTP1}, nil,
+			func(t *raw.Transport, scheme, address string) routeguide.Service {
+				return newGraphQLStub(httprpc.NewClient(t, scheme, address, 1, func() error { return nil }))
+			}),
 		Null: raw.Null(raw.Over{Version: raw.HTTP1}, func(service routeguide.Service) http.Handler {
 			return graphql.Handler(graphqlSchema(service), 0)
 		}),

@@ -110,8 +110,10 @@ func TestGraphQLRequests(t *testing.T) {
 		{"an unknown field", "{ getFeature { nickname } }", nil, 400, "invalid_argument"},
 		{"half a query", "{ getFeature {", nil, 400, "invalid_argument"},
 		{"no query", "", nil, 400, "invalid_argument"},
-		{"introspection", "{ __schema { queryType { name } } }", nil, 200,
-			`{"data":{"__schema":{"queryType":{"name":"Query"}}}}`},
+		{
+			"introspection", "{ __schema { queryType { name } } }", nil, 200,
+			`{"data":{"__schema":{"queryType":{"name":"Query"}}}}`,
+		},
 		{"a query of many fields", fields(160), nil, 400, "resource_exhausted"},
 		{"a query of many tokens", fields(400), nil, 400, "resource_exhausted"},
 		{"a subscription without a stream", "subscription { listFeatures { name } }", nil, 200, "invalid_argument"},
@@ -154,12 +156,19 @@ func TestGraphQLSubscriptions(t *testing.T) {
 		status     int
 		has        string
 	}{
-		{"absent corners are 0, 0, where there is nothing", "subscription { listFeatures { name } }", 200,
-			"event: complete\ndata: \n\n"},
+		{
+			"absent corners are 0, 0, where there is nothing", "subscription { listFeatures { name } }", 200,
+			"event: complete\ndata: \n\n",
+		},
 		{"a null corner", "subscription { listFeatures(in: {lo: null}) { name } }", 200, "event: complete\ndata: \n\n"},
-		{"a corner outside", "subscription { listFeatures(in: {lo: {latitude: 900000001}}) { name } }", 200,
-			`"code":"invalid_argument"`},
-		{"a query", "{ getFeature { name } }", 200, `data: {"data":{"getFeature":{"name":""}}}` + "\n\nevent: complete\n"},
+		{
+			"a corner outside", "subscription { listFeatures(in: {lo: {latitude: 900000001}}) { name } }", 200,
+			`"code":"invalid_argument"`,
+		},
+		{
+			"a query", "{ getFeature { name } }", 200,
+			`data: {"data":{"getFeature":{"name":""}}}` + "\n\nevent: complete\n",
+		},
 		{"half a query", "subscription {", 400, `"code":"invalid_argument"`},
 	}
 	for _, k := range cases {

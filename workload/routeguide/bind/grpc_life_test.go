@@ -28,13 +28,14 @@ func TestRPCDeadlineReachesTheServer(t *testing.T) {
 	}
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		deadlines, ended := make(chan time.Time, 10), make(chan error, 10)
-		stub := p.dial(t, p.serve(t, scripted{get: func(ctx context.Context, _ routeguide.Point) (routeguide.Feature, error) {
-			deadline, _ := ctx.Deadline()
-			deadlines <- deadline
-			<-ctx.Done()
-			ended <- ctx.Err()
-			return routeguide.Feature{}, ctx.Err()
-		}}, 0))
+		stub := p.dial(t, p.serve(t,
+			scripted{get: func(ctx context.Context, _ routeguide.Point) (routeguide.Feature, error) {
+				deadline, _ := ctx.Deadline()
+				deadlines <- deadline
+				<-ctx.Done()
+				ended <- ctx.Err()
+				return routeguide.Feature{}, ctx.Err()
+			}}, 0))
 		var want, got time.Time
 		// A slow machine may use a deadline up before the server is reached, so each
 		// attempt allows more.
@@ -81,12 +82,16 @@ func TestRPCCancelStopsTheHandler(t *testing.T) {
 			list: func(ctx context.Context, _ routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
 				return func(yield func(routeguide.Feature, error) bool) { yield(routeguide.Feature{}, hang(ctx)) }
 			},
-			record: func(ctx context.Context, points iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
+			record: func(ctx context.Context,
+				points iter.Seq2[routeguide.Point, error],
+			) (routeguide.RouteSummary, error) {
 				for range points { // to the end of the request, or HTTP/1.1 cannot see that its client left
 				}
 				return routeguide.RouteSummary{}, hang(ctx)
 			},
-			chat: func(ctx context.Context, _ iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+			chat: func(ctx context.Context,
+				_ iter.Seq2[routeguide.RouteNote, error],
+			) iter.Seq2[routeguide.RouteNote, error] {
 				return func(yield func(routeguide.RouteNote, error) bool) { yield(routeguide.RouteNote{}, hang(ctx)) }
 			},
 		}, 0))
@@ -181,7 +186,9 @@ func TestRPCDrainCuts(t *testing.T) {
 					}
 				},
 				// Its request unread: HTTP/1.1 does not see such a connection close.
-				record: func(ctx context.Context, _ iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
+				record: func(ctx context.Context,
+					_ iter.Seq2[routeguide.Point, error],
+				) (routeguide.RouteSummary, error) {
 					return routeguide.RouteSummary{}, hang(ctx)
 				},
 			}, 20*time.Millisecond)
@@ -242,12 +249,16 @@ func TestRPCServerVanishes(t *testing.T) {
 					yield(routeguide.Feature{}, hang(ctx))
 				}
 			},
-			record: func(ctx context.Context, points iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
+			record: func(ctx context.Context,
+				points iter.Seq2[routeguide.Point, error],
+			) (routeguide.RouteSummary, error) {
 				for range points { // to the end of the request; see above
 				}
 				return routeguide.RouteSummary{}, hang(ctx)
 			},
-			chat: func(ctx context.Context, _ iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+			chat: func(ctx context.Context,
+				_ iter.Seq2[routeguide.RouteNote, error],
+			) iter.Seq2[routeguide.RouteNote, error] {
 				return func(yield func(routeguide.RouteNote, error) bool) { yield(routeguide.RouteNote{}, hang(ctx)) }
 			},
 		}, 0)

@@ -199,7 +199,9 @@ func TestRPCBrokenInputIsNoEnd(t *testing.T) {
 		ends := make(chan error, 1)
 		begun := make(chan struct{}, 1)
 		stub := p.dial(t, p.serve(t, scripted{
-			record: func(_ context.Context, points iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
+			record: func(_ context.Context,
+				points iter.Seq2[routeguide.Point, error],
+			) (routeguide.RouteSummary, error) {
 				var last error
 				for _, last = range points {
 					if last == nil {
@@ -209,7 +211,9 @@ func TestRPCBrokenInputIsNoEnd(t *testing.T) {
 				ends <- last
 				return routeguide.RouteSummary{}, last
 			},
-			chat: func(_ context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+			chat: func(_ context.Context,
+				notes iter.Seq2[routeguide.RouteNote, error],
+			) iter.Seq2[routeguide.RouteNote, error] {
 				return func(yield func(routeguide.RouteNote, error) bool) {
 					var last error
 					for _, last = range notes {
@@ -244,7 +248,8 @@ func TestRPCBrokenInputIsNoEnd(t *testing.T) {
 
 		// chat holds a conversation of one note and its answer, and then does what after does.
 		chat := func(ctx context.Context, answered func(),
-			after func(yield func(routeguide.RouteNote, error) bool)) (last error) {
+			after func(yield func(routeguide.RouteNote, error) bool),
+		) (last error) {
 			answer := make(chan struct{})
 			for _, err := range stub.RouteChat(ctx, func(yield func(routeguide.RouteNote, error) bool) {
 				if yield(routeguide.RouteNote{}, nil) {

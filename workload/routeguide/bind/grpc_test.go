@@ -238,12 +238,17 @@ func TestRPCErrorsAreTheReferences(t *testing.T) {
 		},
 		"RecordRoute broken input": func(s routeguide.Service) error {
 			_, err := s.RecordRoute(t.Context(), func(yield func(routeguide.Point, error) bool) {
-				_ = yield(routeguide.Published, nil) && yield(routeguide.Point{}, wirelab.Errorf(wirelab.NotFound, "no more map"))
+				_ = yield(routeguide.Published, nil) &&
+					yield(routeguide.Point{}, wirelab.Errorf(wirelab.NotFound, "no more map"))
 			})
 			return err
 		},
-		"RouteChat off Earth": func(s routeguide.Service) error { return chat(s, notes(3, routeguide.RouteNote{Location: bad})) },
-		"RouteChat not UTF-8": func(s routeguide.Service) error { return chat(s, notes(3, routeguide.RouteNote{Message: "\xff"})) },
+		"RouteChat off Earth": func(s routeguide.Service) error {
+			return chat(s, notes(3, routeguide.RouteNote{Location: bad}))
+		},
+		"RouteChat not UTF-8": func(s routeguide.Service) error {
+			return chat(s, notes(3, routeguide.RouteNote{Message: "\xff"}))
+		},
 		"RouteChat one too many": func(s routeguide.Service) error {
 			return chat(s, notes(routeguide.RouteLimit, routeguide.RouteNote{}))
 		},
@@ -326,7 +331,10 @@ func TestRPCPanicIsContained(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = exchange.Ask(t.Context(), stub)
-			if err == nil || *wirelab.Public(err) != (wirelab.Error{Code: wirelab.Internal, Message: "internal error"}) {
+			if err == nil || *wirelab.Public(err) != (wirelab.Error{
+				Code:    wirelab.Internal,
+				Message: "internal error",
+			}) {
 				t.Errorf("%s: %v, want internal error and no more", o.Name, err)
 			}
 		}

@@ -13,7 +13,8 @@ func Holes() []wirelab.Binding[routeguide.Service] {
 	const (
 		notJSON = "the published route guide speaks gRPC in Protocol Buffers; gRPC in JSON stands beside it on the " +
 			"directory, where encodings are compared"
-		notMany = "no operation of the route guide is made of several calls, so that one document could ask for them at once"
+		notMany = "no operation of the route guide is made of several calls, so that one document could ask for them " +
+			"at once"
 	)
 	return []wirelab.Binding[routeguide.Service]{
 		wirelab.Hole[routeguide.Service](wiregrpc.ProtocolAvro(false), notAvro),

@@ -45,8 +45,10 @@ func again[T comparable](t *testing.T, codec httprpc.Codec[T], data []byte) {
 
 // FuzzRESTQuery feeds the query of a rectangle anything.
 func FuzzRESTQuery(f *testing.F) {
-	for _, seed := range []string{"", "lo.latitude=1&hi.longitude=-5", "lo.latitude=+1", "lo.latitude=99999999999",
-		"hi.latitude=1&hi.latitude=2", "lo.latitude=%31"} {
+	for _, seed := range []string{
+		"", "lo.latitude=1&hi.longitude=-5", "lo.latitude=+1", "lo.latitude=99999999999",
+		"hi.latitude=1&hi.latitude=2", "lo.latitude=%31",
+	} {
 		f.Add(seed)
 	}
 	query := rectangleQuery()

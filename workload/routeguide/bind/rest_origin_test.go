@@ -53,10 +53,13 @@ func TestRESTPublishedClients(t *testing.T) {
 		{"JSON without a content type", "", "", inJSON, want, "application/json"},
 		{"protobuf for JSON", "application/json", "application/protobuf", inJSON, want, "application/protobuf"},
 		{"zeros left out", "application/json", "", nowhere, &gen.Feature{Location: &gen.Point{}}, "application/json"},
-		{"an empty protobuf body", "application/protobuf", "", nil, &gen.Feature{Location: &gen.Point{}},
-			"application/protobuf"},
+		{
+			"an empty protobuf body", "application/protobuf", "", nil, &gen.Feature{Location: &gen.Point{}},
+			"application/protobuf",
+		},
 	} {
-		status, kind, body := restAsk(t, "POST", "http://"+address+"/v1/route.getFeature", string(c.body), "Content-Type",
+		status, kind, body := restAsk(t, "POST", "http://"+address+"/v1/route.getFeature", string(c.body),
+			"Content-Type",
 			c.contentType, "Accept", c.accept)
 		var got gen.Feature
 		if kind == "application/protobuf" {
@@ -83,17 +86,24 @@ func TestRESTByHand(t *testing.T) {
 	const corner = `{"latitude":409146138,"longitude":-746188906}`
 	const named = `{"name":"Berkshire Valley Trailhead, Jefferson","location":` + corner + `}`
 	for _, c := range []struct{ why, method, path, body, kind, want string }{
-		{"list", "POST", "/v1/route.listFeatures", `{"lo":` + corner + `,"hi":` + corner + `}`, "",
-			"{\"result\":" + named + "}\n{\"end\":true}\n"},
-		{"list nothing", "POST", "/v1/route.listFeatures", `{}`, "", "{\"end\":true}\n"},
-		{"record", "POST", "/v1/route.recordRoute", "{\"result\":" + corner + "}\n{\"end\":true}", "application/x-ndjson",
-			`{"pointCount":1,"featureCount":1,"distance":0,"elapsedTime":0}`},
 		{
-			"chat", "POST", "/v1/route.routeChat", "{\"result\":{\"message\":\"hej\"}}\n{\"end\":true}", "application/x-ndjson",
+			"list", "POST", "/v1/route.listFeatures", `{"lo":` + corner + `,"hi":` + corner + `}`, "",
+			"{\"result\":" + named + "}\n{\"end\":true}\n",
+		},
+		{"list nothing", "POST", "/v1/route.listFeatures", `{}`, "", "{\"end\":true}\n"},
+		{
+			"record", "POST", "/v1/route.recordRoute", "{\"result\":" + corner + "}\n{\"end\":true}",
+			"application/x-ndjson",
+			`{"pointCount":1,"featureCount":1,"distance":0,"elapsedTime":0}`,
+		},
+		{
+			"chat", "POST", "/v1/route.routeChat", "{\"result\":{\"message\":\"hej\"}}\n{\"end\":true}",
+			"application/x-ndjson",
 			"{\"result\":{\"location\":{\"latitude\":0,\"longitude\":0},\"message\":\"hej\"}}\n{\"end\":true}\n",
 		},
 		{
-			"events", "GET", "/v1/route.listFeatures/events?lo.latitude=409146138&lo.longitude=-746188906&hi.latitude=409146138&hi.longitude=-746188906",
+			"events", "GET",
+			"/v1/route.listFeatures/events?lo.latitude=409146138&lo.longitude=-746188906&hi.latitude=409146138&hi.longitude=-746188906",
 			"", "", "data: " + named + "\n\nevent: end\ndata:{}\n\n",
 		},
 		{"events of nothing", "GET", "/v1/route.listFeatures/events", "", "", "event: end\ndata:{}\n\n"},

@@ -129,7 +129,8 @@ func TestRESTAnswersLikeTheReference(t *testing.T) {
 						}
 						err = exchange.Expect(t.Context(), routeguide.New())(t.Context(), stub)
 						if why, hole := b.Holes[o.Name]; hole {
-							if err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented || wirelab.Public(err).Message != why {
+							if err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented ||
+								wirelab.Public(err).Message != why {
 								t.Errorf("%s is a hole and answers %v, want its reason", o.Name, err)
 							}
 							break
@@ -179,7 +180,8 @@ func restCalls(ctx context.Context) map[string]map[string]func(routeguide.Servic
 			"off Earth":    record(repeated(3, routeguide.Published, bad, nil)),
 			"one too many": record(repeated(routeguide.RouteLimit, routeguide.Published, routeguide.Published, nil)),
 			"far too many": record(repeated(10*routeguide.RouteLimit, routeguide.Published, routeguide.Published, nil)),
-			"broken input": record(repeated(3, routeguide.Published, bad, wirelab.Errorf(wirelab.NotFound, "no more map"))),
+			"broken input": record(repeated(3, routeguide.Published, bad,
+				wirelab.Errorf(wirelab.NotFound, "no more map"))),
 		},
 		"RouteChat": {
 			"off Earth":    chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{Location: bad}, nil)),

@@ -41,8 +41,9 @@ func andNull(b wirelab.Binding[routeguide.Service]) []wirelab.Server[routeguide.
 func TestBenchmark(t *testing.T) {
 	t.Parallel()
 	for protocol, file := range map[string]string{
-		"http1-proto": "benchmark-http1.txt", "http1-json": "benchmark-http1.txt", "http1-tls-proto": "benchmark-http1.txt",
-		"h2c-proto": "benchmark-h2c.txt", "h2c-json": "benchmark-h2c.txt",
+		"http1-proto": "benchmark-http1.txt", "http1-json": "benchmark-http1.txt",
+		"http1-tls-proto": "benchmark-http1.txt",
+		"h2c-proto":       "benchmark-h2c.txt", "h2c-json": "benchmark-h2c.txt",
 		"http2-proto": "benchmark-https.txt", "http2-json": "benchmark-https.txt",
 	} {
 		b := conformance.Pick(t, bind.HTTP(), protocol)

@@ -17,7 +17,9 @@ type Fault struct {
 
 // OneText checks that a fault has one exit code and one text, whichever command meets it. fill puts what
 // this run made into a command line, and into what it is to say.
-func OneText(t *testing.T, faults []Fault, fill func(string) string, run func(args ...string) (code int, stderr string)) {
+func OneText(t *testing.T, faults []Fault, fill func(string) string,
+	run func(args ...string) (code int, stderr string),
+) {
 	t.Helper()
 	for _, f := range faults {
 		for _, line := range f.Lines {

@@ -41,11 +41,20 @@ var forbidden = []struct{ pattern, of string }{
 	{`goroutine \d+|panic:`, "the Go runtime"},
 	{`\bload \d+: call \d+|before the warm-up`, "the engine"},
 	{`driver of `, "the engine"},
-	{`(^|[:;,] |\()(internal|conflict|canceled|unavailable|unauthenticated|unimplemented): `, "a code, which is for programs"},
-	{`\b(invalid_argument|not_found|permission_denied|resource_exhausted|deadline_exceeded)\b`, "a code, which is for programs"},
+	{
+		`(^|[:;,] |\()(internal|conflict|canceled|unavailable|unauthenticated|unimplemented): `,
+		"a code, which is for programs",
+	},
+	{
+		`\b(invalid_argument|not_found|permission_denied|resource_exhausted|deadline_exceeded)\b`,
+		"a code, which is for programs",
+	},
 	{`\bEOF\b`, "package io"},
 	{`core dumped|\bE(NOENT|ACCES|NOSPC|PIPE|ADDRINUSE|CONNREFUSED|NOTDIR)\b|errno`, "the system"},
-	{`(permission denied|not a directory|is a directory|read-only file system|no space left on device|broken pipe)$`, "errno"},
+	{
+		`(permission denied|not a directory|is a directory|read-only file system|no space left on device|broken pipe)$`,
+		"errno",
+	},
 }
 
 // Refused checks the error of a command that failed: what stands on standard error, and the exit code.

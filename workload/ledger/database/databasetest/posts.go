@@ -78,14 +78,27 @@ func testConflicts(t *testing.T, s ledger.Service) {
 		{"as much as can be said", ledger.Posting{From: alice, To: bob, Amount: ledger.AmountLimit}, wirelab.Conflict},
 		{"from nobody", ledger.Posting{From: "nobody", To: bob, Amount: 1}, wirelab.NotFound},
 		{"to nobody", ledger.Posting{From: alice, To: "nobody", Amount: 1}, wirelab.NotFound},
-		{"more than there is, to nobody", ledger.Posting{From: alice, To: "nobody", Amount: a.Amount + 1}, wirelab.NotFound},
+		{
+			"more than there is, to nobody",
+			ledger.Posting{From: alice, To: "nobody", Amount: a.Amount + 1},
+			wirelab.NotFound,
+		},
 		{"to oneself", ledger.Posting{From: alice, To: alice, Amount: 1}, wirelab.InvalidArgument},
 		{"nothing", ledger.Posting{From: alice, To: bob}, wirelab.InvalidArgument},
 		{"less than nothing", ledger.Posting{From: alice, To: bob, Amount: -1}, wirelab.InvalidArgument},
-		{"more than can be said", ledger.Posting{From: alice, To: bob, Amount: ledger.AmountLimit + 1},
-			wirelab.InvalidArgument},
-		{"with a long type", ledger.Posting{From: alice, To: bob, Amount: 1, Type: strings.Repeat("t", ledger.TypeLimit+1)},
-			wirelab.InvalidArgument},
+		{
+			"more than can be said",
+			ledger.Posting{From: alice, To: bob, Amount: ledger.AmountLimit + 1},
+			wirelab.InvalidArgument,
+		},
+		{
+			"with a long type",
+			ledger.Posting{
+				From: alice, To: bob, Amount: 1,
+				Type: strings.Repeat("t", ledger.TypeLimit+1),
+			},
+			wirelab.InvalidArgument,
+		},
 	} {
 		c.p.ID = "refused"
 		_, err := s.PostTransaction(t.Context(), c.p)
@@ -154,7 +167,8 @@ func testTypes(t *testing.T, s ledger.Service) {
 		want = append(want, done)
 	}
 	for _, v := range edgevalues.BrokenTexts() {
-		_, err := s.PostTransaction(t.Context(), ledger.Posting{ID: "broken", From: bob, To: alice, Amount: 1, Type: v.Value})
+		_, err := s.PostTransaction(t.Context(),
+			ledger.Posting{ID: "broken", From: bob, To: alice, Amount: 1, Type: v.Value})
 		wantCode(t, v.Name, err, wirelab.InvalidArgument)
 	}
 	same(t, "what was posted", log(t, s, seeded(t)[999].ID), want)

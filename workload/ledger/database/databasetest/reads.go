@@ -107,14 +107,25 @@ func testPages(t *testing.T, s ledger.Service) {
 		{"one that ends with the log", ledger.Page{After: all[989].ID, Limit: 10}, all[990:], all[999].ID},
 		{"behind the last", ledger.Page{After: all[999].ID}, nil, ""},
 		{"an account on either side", ledger.Page{Account: account}, theirs, ""},
-		{"a part of an account's", ledger.Page{Account: account, After: theirs[1].ID, Limit: 2}, theirs[2:4], theirs[3].ID},
-		{"an account's, behind one of others", ledger.Page{Account: account, After: all[500].ID},
-			keep(all[501:], of(account)), ""},
+		{
+			"a part of an account's",
+			ledger.Page{Account: account, After: theirs[1].ID, Limit: 2},
+			theirs[2:4],
+			theirs[3].ID,
+		},
+		{
+			"an account's, behind one of others",
+			ledger.Page{Account: account, After: all[500].ID},
+			keep(all[501:], of(account)), "",
+		},
 		{"an account nobody has", ledger.Page{Account: "nobody"}, nil, ""},
 		{
 			"all conditions at once",
 			ledger.Page{Account: account, After: all[3].ID, Since: all[400].Timestamp.Add(time.Microsecond)},
-			keep(all, func(t ledger.Transaction) bool { return of(account)(t) && t.Timestamp.After(all[400].Timestamp) }), "",
+			keep(all, func(t ledger.Transaction) bool {
+				return of(account)(t) &&
+					t.Timestamp.After(all[400].Timestamp)
+			}), "",
 		},
 	} {
 		got, err := s.GetTransactions(t.Context(), c.page)

@@ -42,8 +42,11 @@ func testStream(t *testing.T, s ledger.Service) {
 		{"an account", ledger.Feed{Account: account}, keep(all, of(account))},
 		{"an account's first two", ledger.Feed{Account: account, Limit: 2}, keep(all, of(account))[:2]},
 		{"an account nobody has", ledger.Feed{Account: "nobody"}, nil},
-		{"since a time", ledger.Feed{Since: all[700].Timestamp},
-			keep(all, func(t ledger.Transaction) bool { return !t.Timestamp.Before(all[700].Timestamp) })},
+		{
+			"since a time",
+			ledger.Feed{Since: all[700].Timestamp},
+			keep(all, func(t ledger.Transaction) bool { return !t.Timestamp.Before(all[700].Timestamp) }),
+		},
 		{"since a time, behind a later one", ledger.Feed{Since: all[10].Timestamp, After: all[900].ID}, all[901:]},
 		{
 			"since a later time than the one it is behind",

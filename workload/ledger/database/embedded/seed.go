@@ -44,7 +44,8 @@ func fillIn(ctx context.Context, tx *sql.Tx, set *ledger.Set) error {
 	if err := accounts.flush(); err != nil {
 		return err
 	}
-	entries := newBatch(ctx, tx, `INSERT INTO transactions (position, id, payer, payee, amount, kind, posted) VALUES `, 7)
+	entries := newBatch(ctx, tx,
+		`INSERT INTO transactions (position, id, payer, payee, amount, kind, posted) VALUES `, 7)
 	for e := range set.Transactions() {
 		t := e.Transaction
 		if err := entries.add(e.Position, t.ID, t.From, t.To, t.Amount, t.Type, t.Timestamp.UnixMicro()); err != nil {

@@ -43,7 +43,10 @@ func (s *service) queries() []query {
 			SELECT position FROM (SELECT position FROM transactions WHERE payee = ?1 AND position > ?2 ORDER BY position LIMIT ?3)
 			) ORDER BY position LIMIT ?3`},
 		{&s.positionOf, s.Read, `SELECT position FROM transactions WHERE id = ?`},
-		{&s.firstSince, s.Read, `SELECT position FROM transactions WHERE posted >= ? ORDER BY posted, position LIMIT 1`},
+		{
+			&s.firstSince, s.Read,
+			`SELECT position FROM transactions WHERE posted >= ? ORDER BY posted, position LIMIT 1`,
+		},
 		{&s.end, s.Read, `SELECT coalesce(max(position), 0) FROM transactions`},
 		{&s.stored, s.Write, `SELECT ` + columns + ` FROM transactions WHERE id = ?`},
 		{&s.holds, s.Write, `SELECT amount FROM accounts WHERE id = ?`},

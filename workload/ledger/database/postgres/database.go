@@ -29,7 +29,8 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 	}
 	if at.Source == "" {
 		return wirelab.Opened[ledger.Service]{}, wirelab.Errorf(wirelab.InvalidArgument,
-			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a server with "+
+			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a "+
+				"server with "+
 				"wirelab db start", postgres.Variable)
 	}
 	if _, err := makeReady(ctx, at.Source, set); err != nil {

@@ -240,7 +240,8 @@ func TestListenerLost(t *testing.T) {
 	s := opened(t, dsn).Service
 	conn := connected(t, dsn)
 	var last string
-	if err := conn.QueryRow(t.Context(), "SELECT tx_id FROM transactions WHERE position = 1000").Scan(&last); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		"SELECT tx_id FROM transactions WHERE position = 1000").Scan(&last); err != nil {
 		t.Fatal(err)
 	}
 	const followers = 5
@@ -258,15 +259,18 @@ func TestListenerLost(t *testing.T) {
 		for listeners := 0; listeners != 1; {
 			// One for all of them. A new one waits for its first notification after
 			// it has looked how long the log is.
-			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-				AND pid <> pg_backend_pid() AND query LIKE '%AS head%' AND state = 'idle'`).Scan(&listeners); err != nil || listeners > 1 {
+			if err := conn.QueryRow(t.Context(),
+				`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+				AND pid <> pg_backend_pid() AND query LIKE '%AS head%' AND state = 'idle'`).
+				Scan(&listeners); err != nil || listeners > 1 {
 				t.Fatalf("%d connections listen, %v", listeners, err)
 			}
 		}
 		stopped := make(chan struct{})
 		go func() { wg.Wait(); close(stopped) }()
 		for ended := false; !ended; { // followers may have begun to wait only now
-			if _, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+			if _, err := conn.Exec(t.Context(),
+				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
 				AND pid <> pg_backend_pid() AND query LIKE '%AS head%'`); err != nil {
 				t.Fatal(err)
 			}
@@ -322,7 +326,8 @@ func TestSerializableByDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := conn.Exec(t.Context(), `DO $$ BEGIN EXECUTE format(
-		'ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database()); END $$`); err != nil {
+		'ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database()); END $$`); err !=
+		nil {
 		t.Fatal(err)
 	}
 	if err := conn.Close(t.Context()); err != nil {
@@ -338,7 +343,8 @@ func TestSerializableByDefault(t *testing.T) {
 		wg.Go(func() {
 			for n := range 20 {
 				p := ledger.Posting{
-					ID: fmt.Sprintf("p%d-%d", i, n), From: fmt.Sprint("0.0.10009", i), To: fmt.Sprint("0.0.10009", i+4), Amount: 1,
+					ID: fmt.Sprintf("p%d-%d", i, n), From: fmt.Sprint("0.0.10009", i), To: fmt.Sprint("0.0.10009", i+4),
+					Amount: 1,
 				}
 				if _, err := s.PostTransaction(t.Context(), p); err != nil {
 					t.Errorf("%s: %v", p.ID, err)
@@ -402,7 +408,8 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.PostTransaction(t.Context(), ledger.Posting{ID: "after", From: alice, To: bob, Amount: 1}); err != nil {
+	if _, err := s.PostTransaction(t.Context(),
+		ledger.Posting{ID: "after", From: alice, To: bob, Amount: 1}); err != nil {
 		t.Error(err)
 	}
 }

@@ -66,7 +66,8 @@ func TestBalancesThatAreGivenUp(t *testing.T) {
 				// By the clock: a context may learn of its deadline a moment later than a
 				// trip that has the same.
 				deadline, _ := ctx.Deadline()
-				if left := time.Until(deadline); err != nil && (left > 0 || wirelab.CodeOf(err) != wirelab.DeadlineExceeded) {
+				if left := time.Until(deadline); err != nil &&
+					(left > 0 || wirelab.CodeOf(err) != wirelab.DeadlineExceeded) {
 					t.Errorf("%v, with %v left of the call's own deadline", err, left)
 				}
 				cancel()
@@ -77,6 +78,7 @@ func TestBalancesThatAreGivenUp(t *testing.T) {
 	s.balances.mu.Lock()
 	defer s.balances.mu.Unlock()
 	if s.balances.under != 0 || len(s.balances.waiting) != 0 {
-		t.Errorf("%d trips are under way, and %d calls wait, when all have ended", s.balances.under, len(s.balances.waiting))
+		t.Errorf("%d trips are under way, and %d calls wait, when all have ended", s.balances.under,
+			len(s.balances.waiting))
 	}
 }

@@ -87,19 +87,22 @@ func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string, set *ledger.Se
 // ready reports whether there is nothing to do.
 func ready(ctx context.Context, conn *pgx.Conn, set *ledger.Set) (bool, error) {
 	var tables int
-	if err := conn.QueryRow(ctx, `SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename IN ('seeded', 'goose_db_version')`,
+	if err := conn.QueryRow(ctx,
+		`SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename IN ('seeded', 'goose_db_version')`,
 		schemaOf(set)).Scan(&tables); err != nil || tables < 2 {
 		return false, err
 	}
 	var version int64
 	var seed *string
-	if err := conn.QueryRow(ctx, `SELECT (SELECT max(version_id) FROM goose_db_version WHERE is_applied), (SELECT seed FROM seeded)`).
+	if err := conn.QueryRow(ctx,
+		`SELECT (SELECT max(version_id) FROM goose_db_version WHERE is_applied), (SELECT seed FROM seeded)`).
 		Scan(&version, &seed); err != nil {
 		return false, err
 	}
 	if version > latestVersion {
 		return false, wirelab.Errorf(wirelab.Unimplemented,
-			"the database's tables are of a later wirelab (form %d, this one knows %d): use that one, or write the set again "+
+			"the database's tables are of a later wirelab (form %d, this one knows %d): use that one, or write the "+
+				"set again "+
 				"with wirelab db seed --again",
 			version, latestVersion)
 	}
@@ -246,6 +249,7 @@ func Others(ctx context.Context, dsn string, but ...string) (int, error) {
 	var n int
 	err = conn.QueryRow(ctx, `SELECT
 		(SELECT count(*) FROM pg_tables WHERE schemaname !~ '^(ledger_[0-9]+x[0-9]+|pg_.*|information_schema)$' AND schemaname <> ALL($1)) +
-		(SELECT count(*) FROM pg_database WHERE NOT datistemplate AND datname NOT IN ('postgres', current_database()))`, append([]string{}, but...)).Scan(&n)
+		(SELECT count(*) FROM pg_database WHERE NOT datistemplate AND datname NOT IN ('postgres', current_database()))`,
+		append([]string{}, but...)).Scan(&n)
 	return n, postgres.CodedMaking(ctx, err)
 }

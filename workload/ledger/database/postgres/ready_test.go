@@ -42,7 +42,8 @@ func TestSeed(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, done, err)
 		}
 		sets, err := Sets(t.Context(), dsn)
-		if err != nil || len(sets) != 1 || sets[0].Name != small || sets[0].Accounts != 100 || sets[0].Transactions != 1000 ||
+		if err != nil || len(sets) != 1 || sets[0].Name != small || sets[0].Accounts != 100 ||
+			sets[0].Transactions != 1000 ||
 			sets[0].Bytes < 100_000 {
 			t.Errorf("%s: the database holds %+v, %v", c.name, sets, err)
 		}
@@ -58,7 +59,8 @@ func TestSeed(t *testing.T) {
 	}
 	var runs int
 	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM benchmark_runs, pg_tables WHERE tablename IN "+
-		"('transactions', 'accounts') AND schemaname IN ('public', 'ledger_notes')").Scan(&runs); err != nil || runs != 2 {
+		"('transactions', 'accounts') AND schemaname IN ('public', 'ledger_notes')").Scan(&runs); err != nil ||
+		runs != 2 {
 		t.Errorf("what was there before: %d, %v", runs, err)
 	}
 	// Beside the data set: three tables here, and the databases of the other tests.
@@ -89,17 +91,26 @@ func TestMigrations(t *testing.T) {
 		words  string
 	}{
 		{"died before anything", "DROP SCHEMA ledger_100x1000 CASCADE; CREATE SCHEMA ledger_100x1000", 0, ""},
-		{"died before the data set was written", "TRUNCATE accounts, transactions, seeded; DROP FUNCTION " +
-			"post_transaction; DELETE FROM goose_db_version WHERE version_id > 1;" +
-			"DROP INDEX transactions_tx_id, transactions_from, transactions_to, transactions_timestamp;" +
-			"ALTER TABLE transactions DROP CONSTRAINT transactions_from_exists, DROP CONSTRAINT transactions_to_exists", 0, ""},
-		{"died before the last migration", "DROP FUNCTION post_transaction; DELETE FROM goose_db_version WHERE version_id " +
-			"= 3", 0, ""},
+		{
+			"died before the data set was written", "TRUNCATE accounts, transactions, seeded; DROP FUNCTION " +
+				"post_transaction; DELETE FROM goose_db_version WHERE version_id > 1;" +
+				"DROP INDEX transactions_tx_id, transactions_from, transactions_to, transactions_timestamp;" +
+				"ALTER TABLE transactions DROP CONSTRAINT transactions_from_exists, DROP CONSTRAINT " +
+				"transactions_to_exists",
+			0, "",
+		},
+		{
+			"died before the last migration",
+			"DROP FUNCTION post_transaction; DELETE FROM goose_db_version WHERE version_id " +
+				"= 3", 0, "",
+		},
 		// the function is there
 		{"a migration that fails", "DELETE FROM goose_db_version WHERE version_id = 3", wirelab.Internal, "42723"},
 		{"written by another wirelab", "UPDATE seeded SET seed = 'v0 of old'", wirelab.Conflict, "db seed --again"},
-		{"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)",
-			wirelab.Unimplemented, "form 99"},
+		{
+			"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)",
+			wirelab.Unimplemented, "form 99",
+		},
 	} {
 		dsn := postgrestest.Database(t, server)
 		if _, err := Seed(t.Context(), dsn, set, false); err != nil {
@@ -170,7 +181,8 @@ func TestTablesRefuse(t *testing.T) {
 		}
 	}
 	rows, err := conn.Query(t.Context(), "SELECT column_name::text FROM information_schema.columns WHERE table_schema "+
-		"= $1 AND table_name IN ('accounts', 'transactions') AND data_type = 'timestamp without time zone'", schemaStem+small)
+		"= $1 AND table_name IN ('accounts', 'transactions') AND data_type = 'timestamp without time zone'",
+		schemaStem+small)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +224,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 		}
 		plan := postgrestest.Plan(t, conn, name, sql, arguments[name])
 		whole := slices.ContainsFunc(plan, func(line string) bool {
-			return strings.Contains(line, "Seq Scan") || strings.Contains(line, "Filter") || // reads what is not asked for
+			// reads what is not asked for
+			return strings.Contains(line, "Seq Scan") || strings.Contains(line, "Filter") ||
 				strings.HasSuffix(line, "-> Sort") || strings.HasSuffix(line, "->  Sort") // or more of it
 		})
 		if whole || !strings.Contains(strings.Join(plan, "\n"), "Index") {

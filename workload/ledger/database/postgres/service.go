@@ -38,8 +38,10 @@ func statements() map[string]string {
 		// with OR, for which PostgreSQL reads and sorts all that the account has, or
 		// the whole log until it has found enough (grb-D10). No transaction is in
 		// both: its accounts differ.
-		accountStatement: `(SELECT ` + row + ` FROM transactions WHERE from_account = $1 AND position > $2 ORDER BY position LIMIT $3)
-			UNION ALL (SELECT ` + row + ` FROM transactions WHERE to_account = $1 AND position > $2 ORDER BY position LIMIT $3)
+		accountStatement: `(SELECT ` + row +
+			` FROM transactions WHERE from_account = $1 AND position > $2 ORDER BY position LIMIT $3)
+			UNION ALL (SELECT ` + row +
+			` FROM transactions WHERE to_account = $1 AND position > $2 ORDER BY position LIMIT $3)
 			ORDER BY position LIMIT $3`,
 	}
 }

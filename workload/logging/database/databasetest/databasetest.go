@@ -147,7 +147,8 @@ func same(t *testing.T, what string, got, want []logging.Stored) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {
 		if got[i].Entry != want[i].Entry || got[i].Position != want[i].Position || !got[i].At.Equal(want[i].At) {
-			t.Errorf("%s: number %d is %.200v of %v, want %.200v of %v", what, i, got[i], got[i].At, want[i], want[i].At)
+			t.Errorf("%s: number %d is %.200v of %v, want %.200v of %v", what, i, got[i], got[i].At, want[i],
+				want[i].At)
 			return
 		}
 	}

@@ -40,35 +40,70 @@ func testFilters(t *testing.T, s logging.Service) {
 		{"a name in capitals", logging.Query{Name: "NAME-1"}, func(logging.Stored) bool { return false }},
 		{"the begin of a name", logging.Query{Name: "name-"}, func(logging.Stored) bool { return false }},
 		{"a name that is a pattern", logging.Query{Name: "name-_"}, func(logging.Stored) bool { return false }},
-		{"since the time of one, with it", logging.Query{Since: at(10)},
-			func(e logging.Stored) bool { return !e.At.Before(at(10)) }},
-		{"until the time of one, without it", logging.Query{Until: at(10)},
-			func(e logging.Stored) bool { return e.At.Before(at(10)) }},
-		{"a microsecond after one", logging.Query{Since: at(10).Add(time.Microsecond)},
-			func(e logging.Stored) bool { return e.At.After(at(10)) }},
-		{"between two", logging.Query{Since: at(5), Until: at(20)},
-			func(e logging.Stored) bool { return !e.At.Before(at(5)) && e.At.Before(at(20)) }},
-		{"between two, of a name", logging.Query{Since: at(5), Until: at(20), Name: "name-2"}, func(e logging.Stored) bool {
-			return !e.At.Before(at(5)) && e.At.Before(at(20)) && e.Name == "name-2"
-		}},
-		{"an end before the beginning", logging.Query{Since: at(20), Until: at(5)},
-			func(logging.Stored) bool { return false }},
+		{
+			"since the time of one, with it",
+			logging.Query{Since: at(10)},
+			func(e logging.Stored) bool { return !e.At.Before(at(10)) },
+		},
+		{
+			"until the time of one, without it",
+			logging.Query{Until: at(10)},
+			func(e logging.Stored) bool { return e.At.Before(at(10)) },
+		},
+		{
+			"a microsecond after one",
+			logging.Query{Since: at(10).Add(time.Microsecond)},
+			func(e logging.Stored) bool { return e.At.After(at(10)) },
+		},
+		{
+			"between two",
+			logging.Query{Since: at(5), Until: at(20)},
+			func(e logging.Stored) bool { return !e.At.Before(at(5)) && e.At.Before(at(20)) },
+		},
+		{
+			"between two, of a name",
+			logging.Query{Since: at(5), Until: at(20), Name: "name-2"},
+			func(e logging.Stored) bool {
+				return !e.At.Before(at(5)) && e.At.Before(at(20)) && e.Name == "name-2"
+			},
+		},
+		{
+			"an end before the beginning",
+			logging.Query{Since: at(20), Until: at(5)},
+			func(logging.Stored) bool { return false },
+		},
 		{"nothing between", logging.Query{Since: at(5), Until: at(5)}, func(logging.Stored) bool { return false }},
-		{"in another zone", logging.Query{Since: at(10).In(time.FixedZone("", 3600))},
-			func(e logging.Stored) bool { return !e.At.Before(at(10)) }},
+		{
+			"in another zone",
+			logging.Query{Since: at(10).In(time.FixedZone("", 3600))},
+			func(e logging.Stored) bool { return !e.At.Before(at(10)) },
+		},
 		{"since long ago", logging.Query{Since: time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)}, every},
-		{"until far in the future", logging.Query{Until: time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)}, every},
+		{
+			"until far in the future",
+			logging.Query{Until: time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)},
+			every,
+		},
 		{"until long ago", logging.Query{Until: time.Unix(0, 0)}, func(logging.Stored) bool { return false }},
-		{"since the future", logging.Query{Since: time.Now().Add(time.Hour).Truncate(time.Microsecond)},
-			func(logging.Stored) bool { return false }},
-		{"before a position", logging.Query{Before: all[12].Position},
-			func(e logging.Stored) bool { return e.Position < all[12].Position }},
+		{
+			"since the future",
+			logging.Query{Since: time.Now().Add(time.Hour).Truncate(time.Microsecond)},
+			func(logging.Stored) bool { return false },
+		},
+		{
+			"before a position",
+			logging.Query{Before: all[12].Position},
+			func(e logging.Stored) bool { return e.Position < all[12].Position },
+		},
 		{"before the first", logging.Query{Before: 1}, func(logging.Stored) bool { return false }},
 		{"before a position far away", logging.Query{Before: logging.PositionLimit}, every},
-		{"all of it", logging.Query{Before: all[25].Position, Since: at(3), Until: at(22), Name: "name-0"},
+		{
+			"all of it",
+			logging.Query{Before: all[25].Position, Since: at(3), Until: at(22), Name: "name-0"},
 			func(e logging.Stored) bool {
 				return e.Position < all[25].Position && !e.At.Before(at(3)) && e.At.Before(at(22)) && e.Name == "name-0"
-			}},
+			},
+		},
 	} {
 		for _, limit := range []int32{0, 1, 7, logging.PageLimit} {
 			c.q.Limit = limit
@@ -109,7 +144,8 @@ func testPageBytes(t *testing.T, s logging.Service) {
 	for i, size := range []int{
 		logging.DataLimit, 10, 200_000, 200_000, 200_000, 200_000, logging.DataLimit, 5, logging.DataLimit - 2,
 	} {
-		all = append(all, write(t, s, logging.Entry{ID: fmt.Sprint("long-", i), Name: "n", Data: strings.Repeat("x", size)}))
+		all = append(all, write(t, s,
+			logging.Entry{ID: fmt.Sprint("long-", i), Name: "n", Data: strings.Repeat("x", size)}))
 	}
 	all = keep(all, every)
 	var q logging.Query
@@ -148,7 +184,8 @@ func pagesWhileWriting(t *testing.T, s logging.Service, by ...logging.Service) {
 					return
 				default:
 				}
-				if _, err := by.WriteLog(ctx, logging.Entry{Name: fmt.Sprint("name-", i%3), Data: fmt.Sprint(w, i)}); err != nil {
+				if _, err := by.WriteLog(ctx,
+					logging.Entry{Name: fmt.Sprint("name-", i%3), Data: fmt.Sprint(w, i)}); err != nil {
 					t.Errorf("write: %v", err)
 					return
 				}

@@ -39,7 +39,8 @@ func testReopened(t *testing.T, d database, at address) {
 	}
 	all := fill(t, o.Service, 20)
 	remove(t, o.Service, all[20-1].At.Add(time.Microsecond)) // all
-	all = append(all[:0:0], write(t, o.Service, all[3].Entry), write(t, o.Service, logging.Entry{ID: "last", Name: "n"}))
+	all = append(all[:0:0], write(t, o.Service, all[3].Entry),
+		write(t, o.Service, logging.Entry{ID: "last", Name: "n"}))
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,8 @@ func testMakeTogether(t *testing.T, d database, at address) {
 				t.Errorf("open: %v", err)
 				return
 			}
-			if _, err := o.Service.WriteLog(limited(t), logging.Entry{ID: fmt.Sprint("of-", i), Name: "n"}); err != nil {
+			if _, err := o.Service.WriteLog(limited(t),
+				logging.Entry{ID: fmt.Sprint("of-", i), Name: "n"}); err != nil {
 				t.Errorf("write: %v", err)
 			}
 			if err := o.Close(); err != nil {
@@ -96,7 +98,8 @@ func testShared(t *testing.T, d database, at address) {
 					if _, err := s.WriteLog(ctx, own); err != nil {
 						t.Errorf("%s: %v", own.ID, err)
 					}
-					if got, err := services[(i+1)%3].GetEntry(ctx, logging.EntryID{ID: own.ID}); err != nil || got.Entry != own {
+					if got, err := services[(i+1)%3].GetEntry(ctx, logging.EntryID{ID: own.ID}); err != nil ||
+						got.Entry != own {
 						t.Errorf("%s of another process: %v, %v", own.ID, got, err)
 					}
 				}
@@ -192,13 +195,17 @@ func testContext(t *testing.T, d database, at address) {
 			_, err := s.WriteLog(ctx, logging.Entry{ID: "late", Name: "n"})
 			return err
 		},
-		"GetEntry": func(ctx context.Context) error { _, err := s.GetEntry(ctx, logging.EntryID{ID: "e0"}); return err },
+		"GetEntry": func(ctx context.Context) error {
+			_, err := s.GetEntry(ctx, logging.EntryID{ID: "e0"})
+			return err
+		},
 		"ListEntries": func(ctx context.Context) error {
 			_, err := s.ListEntries(ctx, logging.Query{Name: "name-0"})
 			return err
 		},
 		"DeleteEntries": func(ctx context.Context) error {
-			_, err := s.DeleteEntries(ctx, logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)})
+			_, err := s.DeleteEntries(ctx,
+				logging.Retention{Before: time.Now().Add(time.Hour).Truncate(time.Microsecond)})
 			return err
 		},
 		"Ready": func(ctx context.Context) error { return logging.Ready(ctx, s) },
@@ -228,7 +235,8 @@ func testClosed(t *testing.T, d database, at address) {
 	for w := range writers {
 		all.Go(func() {
 			for i := 0; ; i++ {
-				written, err := o.Service.WriteLog(limited(t), logging.Entry{ID: fmt.Sprintf("w%d-%d", w, i), Name: "n"})
+				written, err := o.Service.WriteLog(limited(t),
+					logging.Entry{ID: fmt.Sprintf("w%d-%d", w, i), Name: "n"})
 				if i == 0 {
 					begun.Done()
 				}

@@ -159,7 +159,8 @@ func wantOrdered(t *testing.T, all []logging.Stored, n int) {
 	t.Helper()
 	for i := 1; i < len(all); i++ {
 		if all[i].Position >= all[i-1].Position || all[i].At.After(all[i-1].At) {
-			t.Errorf("position %d of %v stands behind %d of %v", all[i].Position, all[i].At, all[i-1].Position, all[i-1].At)
+			t.Errorf("position %d of %v stands behind %d of %v", all[i].Position, all[i].At, all[i-1].Position,
+				all[i-1].At)
 			return
 		}
 	}

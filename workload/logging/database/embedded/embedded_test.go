@@ -182,7 +182,8 @@ func TestFileIsSound(t *testing.T) {
 			t.Errorf("the file takes %s: %v", why, err)
 		}
 	}
-	if err := execute(t, at.Source, `CREATE TEMP TABLE sound (x CHECK (x IN ('ok', 'wal'))); INSERT INTO sound SELECT * FROM pragma_integrity_check;
+	if err := execute(t, at.Source,
+		`CREATE TEMP TABLE sound (x CHECK (x IN ('ok', 'wal'))); INSERT INTO sound SELECT * FROM pragma_integrity_check;
 		INSERT INTO sound SELECT * FROM pragma_journal_mode`); err != nil {
 		t.Errorf("integrity: %v", err)
 	}

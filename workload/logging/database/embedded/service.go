@@ -39,7 +39,8 @@ func (s *service) queries() []query {
 	// Times never decrease along positions, so a range of times is one of
 	// positions, found at its ends.
 	const page = `SELECT ` + columns + ` FROM entries WHERE `
-	within := `position < min(?1, ` + firstAt("?3") + `) AND position >= CASE WHEN ?2 IS NULL THEN 0 ELSE ` + firstAt("?2") + ` END
+	within := `position < min(?1, ` + firstAt("?3") + `) AND position >= CASE WHEN ?2 IS NULL THEN 0 ELSE ` +
+		firstAt("?2") + ` END
 		ORDER BY position DESC LIMIT ?4`
 	return []query{
 		{&s.entry, s.Read, `SELECT ` + columns + ` FROM entries WHERE id = ?`},

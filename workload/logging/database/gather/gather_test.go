@@ -148,7 +148,8 @@ func TestBatchesAreBounded(t *testing.T) {
 		<-f.begun
 		for i := range c.n {
 			all.Go(func() {
-				if _, err := w.Write(t.Context(), logging.Entry{ID: fmt.Sprint(i), Name: "n", Data: c.data}); err != nil {
+				if _, err := w.Write(t.Context(),
+					logging.Entry{ID: fmt.Sprint(i), Name: "n", Data: c.data}); err != nil {
 					t.Error(err)
 				}
 			})

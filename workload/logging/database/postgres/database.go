@@ -31,7 +31,8 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 	}
 	if at.Source == "" {
 		return wirelab.Opened[logging.Service]{}, wirelab.Errorf(wirelab.InvalidArgument,
-			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a server with "+
+			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a "+
+				"server with "+
 				"wirelab db start", postgres.Variable)
 	}
 	if err := makeReady(ctx, at.Source); err != nil {
@@ -102,7 +103,8 @@ func firstAt(time string) string {
 // prepare makes a new connection ready. A server may be told to acknowledge
 // before a commit is on disk; that would make our word false (S2).
 func prepare(ctx context.Context, conn *pgx.Conn) error {
-	if _, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`); err != nil {
+	if _, err := conn.Exec(ctx,
+		`SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`); err != nil {
 		return err
 	}
 	for name, sql := range statements() {

@@ -236,7 +236,8 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock(1818518888, 'entries'::regclass::oid::integer)"); err != nil {
+	if _, err := tx.Exec(t.Context(),
+		"SELECT pg_advisory_xact_lock(1818518888, 'entries'::regclass::oid::integer)"); err != nil {
 		t.Fatal(err)
 	}
 	// PostgreSQL forgets to cancel a statement that has not come yet.
@@ -258,7 +259,8 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	}
 	for waiting := -1; waiting != 0; { // the database is told behind the callers' backs
 		if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'
-			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting); err != nil {
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).
+			Scan(&waiting); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -295,7 +297,8 @@ func (d due) Err() error {
 // A service that is closed leaves nothing running.
 func TestClose(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	o, err := open(t.Context(), wirelab.DatabaseAddress{Kind: Kind, Source: postgrestest.Database(t, server), Pool: 3}, "")
+	o, err := open(t.Context(),
+		wirelab.DatabaseAddress{Kind: Kind, Source: postgrestest.Database(t, server), Pool: 3}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,17 +64,20 @@ func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string) error {
 // ready reports whether there is nothing to do.
 func ready(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	var there bool
-	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'goose_db_version')`, Schema).
+	if err := conn.QueryRow(ctx,
+		`SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'goose_db_version')`, Schema).
 		Scan(&there); err != nil || !there {
 		return false, err
 	}
 	var version *int64
-	if err := conn.QueryRow(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&version); err != nil || version == nil {
+	if err := conn.QueryRow(ctx,
+		`SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&version); err != nil || version == nil {
 		return false, err
 	}
 	if *version > latestVersion {
 		return false, wirelab.Errorf(wirelab.Unimplemented,
-			"the database's tables are of a later wirelab (form %d, this one knows %d): use that one, or another database", *version, latestVersion)
+			"the database's tables are of a later wirelab (form %d, this one knows %d): use that one, or another "+
+				"database", *version, latestVersion)
 	}
 	return *version == latestVersion, nil
 }

@@ -165,12 +165,17 @@ func TestMigrations(t *testing.T) {
 		words  string
 	}{
 		{"died before anything", "DROP SCHEMA logging_entries CASCADE; CREATE SCHEMA logging_entries", 0, ""},
-		{"died before the last migration", "DROP FUNCTION store_entries; DELETE FROM goose_db_version WHERE version_id = 2",
-			0, ""},
+		{
+			"died before the last migration",
+			"DROP FUNCTION store_entries; DELETE FROM goose_db_version WHERE version_id = 2",
+			0, "",
+		},
 		// the function is there
 		{"a migration that fails", "DELETE FROM goose_db_version WHERE version_id = 2", wirelab.Internal, "42723"},
-		{"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)",
-			wirelab.Unimplemented, "form 99"},
+		{
+			"of a later wirelab", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)",
+			wirelab.Unimplemented, "form 99",
+		},
 	} {
 		dsn := postgrestest.Database(t, server)
 		if err := makeReady(t.Context(), dsn); err != nil {
