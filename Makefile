@@ -71,12 +71,12 @@ race: bin/testrun ## run all tests with the race detector, which needs a C compi
 
 .PHONY: lint
 lint: ## format and lint
-	@test -z "$$($(TOOLS) gofumpt -l $$(git ls-files '*.go' | grep -v -e '/gen/' -e '[.]pb[.]go'))" || { echo 'not formatted; run: make format'; $(TOOLS) gofumpt -l $$(git ls-files '*.go' | grep -v -e '/gen/' -e '[.]pb[.]go'); exit 1; }
+	@test -z "$$($(TOOLS) gofumpt -l $$(git ls-files '*.go' | grep -v -e '/gen/' -e '[.]pb[.]go' -e '_gen[.]go'))" || { echo 'not formatted; run: make format'; $(TOOLS) gofumpt -l $$(git ls-files '*.go' | grep -v -e '/gen/' -e '[.]pb[.]go' -e '_gen[.]go'); exit 1; }
 	$(LINT) run ./...
 
 .PHONY: format
 format: ## format
-	$(TOOLS) gofumpt -w $$(git ls-files '*.go' | grep -v -e '/gen/' -e '[.]pb[.]go')
+	$(TOOLS) gofumpt -w $$(git ls-files '*.go' | grep -v -e '/gen/' -e '[.]pb[.]go' -e '_gen[.]go')
 
 .PHONY: generate
 generate: ## write the generated code and the reference again

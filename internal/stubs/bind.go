@@ -147,7 +147,7 @@ func (m method) over(workload string, p procedure, hand bindFolder) (o operation
 	if hand.forms != nil {
 		o.RequestForm, o.ReplyForm = hand.forms[o.Request], hand.forms[o.Reply]
 		if o.RequestForm == "" || o.ReplyForm == "" {
-			failures[3] = fmt.Errorf("the type forms has no form.Form[%s] or no form.Form[%s]", o.Request, o.Reply)
+			failures[3] = fmt.Errorf("the type forms has no codec.Form[%s] or no codec.Form[%s]", o.Request, o.Reply)
 		}
 	}
 	return o, errors.Join(failures[:]...)
@@ -299,7 +299,7 @@ func (b *bindFolder) typed(t *ast.TypeSpec) {
 	}
 	b.forms = map[string]string{}
 	for _, field := range fields.Fields.List {
-		if of, ok := field.Type.(*ast.IndexExpr); ok && text(of.X) == "form.Form" {
+		if of, ok := field.Type.(*ast.IndexExpr); ok && text(of.X) == "codec.Form" {
 			b.forms[text(of.Index)] = field.Names[0].Name
 		}
 	}

@@ -101,7 +101,7 @@ func TestWires(t *testing.T) {
 	t.Parallel()
 	tree := mill()
 	tree["workload/mill/bind/form.go"] = &fstest.MapFile{Data: []byte("package bind\ntype forms struct {\n" +
-		"name string\ngrain form.Form[mill.Grain]\nflour form.Form[mill.Flour]\nsay form.Form[mill.Say]\n}\n")}
+		"name string\ngrain codec.Form[mill.Grain]\nflour codec.Form[mill.Flour]\nsay codec.Form[mill.Say]\n}\n")}
 	files, err := Generate(tree)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestWiresFail(t *testing.T) {
 		},
 		{
 			"no form", "bind/convert.go", "package bind",
-			"package bind\ntype forms struct{ say form.Form[mill.Say] }", "form.Form[mill.Grain]",
+			"package bind\ntype forms struct{ say codec.Form[mill.Say] }", "codec.Form[mill.Grain]",
 		},
 		{"not Go", "bind/convert.go", "package bind", "func", "convert.go"},
 	} {
@@ -258,7 +258,7 @@ func TestGraphQL(t *testing.T) {
 	whole := strings.ReplaceAll(got, "\" +\n\t\"", "")
 	for _, want := range []string{
 		`"query Grind($kind: String!, $at: String!) { grind(kind: $kind, at: $at) { kind sacks { weight } } }"`,
-		"func (r graphqlResolver) Grind(", "atTime, err := moment.Parse(at)", "At:   moment.Text(g.At),",
+		"func (r graphqlResolver) Grind(", "atTime, err := rfc3339.Parse(at)", "At:   rfc3339.Text(g.At),",
 		"calls.grind = graphqlGrind(client)",
 	} {
 		if !strings.Contains(whole, want) {

@@ -17,7 +17,9 @@ import (
 // connectServer answers for service through connect-go, whichever protocol the call came by.
 type connectServer struct{ service directory.Service }
 
-var _ genconnect.PersonServiceHandler = connectServer{}
+var (
+	_ genconnect.PersonServiceHandler = connectServer{}
+)
 
 // handleConnect has connect-go serve.
 func handleConnect(mux *http.ServeMux, service directory.Service) {

@@ -21,7 +21,9 @@ import (
 // connectServer answers for service through connect-go, whichever protocol the call came by.
 type connectServer struct{ service routeguide.Service }
 
-var _ genconnect.RouteGuideHandler = connectServer{}
+var (
+	_ genconnect.RouteGuideHandler = connectServer{}
+)
 
 // handleConnect has connect-go serve.
 func handleConnect(mux *http.ServeMux, service routeguide.Service) {

@@ -1478,7 +1478,7 @@ func (ec *executionContext) field_Mutation_ack_args(ctx context.Context, rawArgs
 	args["subscription"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "ranges",
 		func(ctx context.Context, v any) ([]*RangeInput, error) {
-			return ec.unmarshalNRangeInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRangeInputᚄ(ctx, v)
+			return ec.unmarshalNRangeInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRangeInputᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1688,7 +1688,7 @@ func (ec *executionContext) field_Mutation_nack_args(ctx context.Context, rawArg
 	args["subscription"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "ranges",
 		func(ctx context.Context, v any) ([]*RangeInput, error) {
-			return ec.unmarshalNRangeInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRangeInputᚄ(ctx, v)
+			return ec.unmarshalNRangeInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRangeInputᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1732,7 +1732,7 @@ func (ec *executionContext) field_Mutation_publishBatch_args(ctx context.Context
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "runs",
 		func(ctx context.Context, v any) ([]*RunInput, error) {
-			return ec.unmarshalNRunInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInputᚄ(ctx, v)
+			return ec.unmarshalNRunInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunInputᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1754,7 +1754,7 @@ func (ec *executionContext) field_Mutation_publish_args(ctx context.Context, raw
 	args["topic"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "messages",
 		func(ctx context.Context, v any) ([]*MessageInput, error) {
-			return ec.unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMessageInputᚄ(ctx, v)
+			return ec.unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMessageInputᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1762,7 +1762,7 @@ func (ec *executionContext) field_Mutation_publish_args(ctx context.Context, raw
 	args["messages"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "mode",
 		func(ctx context.Context, v any) (Mode, error) {
-			return ec.unmarshalNMode2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMode(ctx, v)
+			return ec.unmarshalNMode2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMode(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2202,7 +2202,7 @@ func (ec *executionContext) _Cluster_members(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*Member) graphql.Marshaler {
-			return ec.marshalNMember2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMemberᚄ(ctx, selections, v)
+			return ec.marshalNMember2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMemberᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2441,7 +2441,7 @@ func (ec *executionContext) _Delivery_headers(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*Header) graphql.Marshaler {
-			return ec.marshalNHeader2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderᚄ(ctx, selections, v)
+			return ec.marshalNHeader2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeaderᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2473,7 +2473,7 @@ func (ec *executionContext) _Delivery_gap(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Gap) graphql.Marshaler {
-			return ec.marshalOGap2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGap(ctx, selections, v)
+			return ec.marshalOGap2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGap(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2735,7 +2735,7 @@ func (ec *executionContext) _Group_acked(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*Range) graphql.Marshaler {
-			return ec.marshalNRange2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRangeᚄ(ctx, selections, v)
+			return ec.marshalNRange2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRangeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3182,7 +3182,7 @@ func (ec *executionContext) _Mutation_publish(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Verdict) graphql.Marshaler {
-			return ec.marshalNVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐVerdict(ctx, selections, v)
+			return ec.marshalNVerdict2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐVerdict(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3226,7 +3226,7 @@ func (ec *executionContext) _Mutation_publishBatch(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*RunVerdict) graphql.Marshaler {
-			return ec.marshalNRunVerdict2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdictᚄ(ctx, selections, v)
+			return ec.marshalNRunVerdict2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunVerdictᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3381,7 +3381,7 @@ func (ec *executionContext) _Mutation_createTopic(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Topic) graphql.Marshaler {
-			return ec.marshalNTopic2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopic(ctx, selections, v)
+			return ec.marshalNTopic2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopic(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3425,7 +3425,7 @@ func (ec *executionContext) _Mutation_configureTopic(ctx context.Context, field 
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Topic) graphql.Marshaler {
-			return ec.marshalNTopic2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopic(ctx, selections, v)
+			return ec.marshalNTopic2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopic(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3513,7 +3513,7 @@ func (ec *executionContext) _Mutation_createGroup(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Group) graphql.Marshaler {
-			return ec.marshalNGroup2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroup(ctx, selections, v)
+			return ec.marshalNGroup2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroup(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3557,7 +3557,7 @@ func (ec *executionContext) _Mutation_seekGroup(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Group) graphql.Marshaler {
-			return ec.marshalNGroup2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroup(ctx, selections, v)
+			return ec.marshalNGroup2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroup(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3645,7 +3645,7 @@ func (ec *executionContext) _Mutation_join(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Cluster) graphql.Marshaler {
-			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
+			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3689,7 +3689,7 @@ func (ec *executionContext) _Mutation_promote(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Cluster) graphql.Marshaler {
-			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
+			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3733,7 +3733,7 @@ func (ec *executionContext) _Mutation_remove(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Cluster) graphql.Marshaler {
-			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
+			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3777,7 +3777,7 @@ func (ec *executionContext) _Mutation_transferLeadership(ctx context.Context, fi
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Cluster) graphql.Marshaler {
-			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
+			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3821,7 +3821,7 @@ func (ec *executionContext) _Query_topic(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Topic) graphql.Marshaler {
-			return ec.marshalNTopic2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopic(ctx, selections, v)
+			return ec.marshalNTopic2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopic(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3865,7 +3865,7 @@ func (ec *executionContext) _Query_topics(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*Topic) graphql.Marshaler {
-			return ec.marshalNTopic2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopicᚄ(ctx, selections, v)
+			return ec.marshalNTopic2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopicᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3909,7 +3909,7 @@ func (ec *executionContext) _Query_group(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Group) graphql.Marshaler {
-			return ec.marshalNGroup2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroup(ctx, selections, v)
+			return ec.marshalNGroup2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroup(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3952,7 +3952,7 @@ func (ec *executionContext) _Query_cluster(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Cluster) graphql.Marshaler {
-			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
+			return ec.marshalNCluster2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐCluster(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4106,7 +4106,7 @@ func (ec *executionContext) _RunVerdict_verdict(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Verdict) graphql.Marshaler {
-			return ec.marshalOVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐVerdict(ctx, selections, v)
+			return ec.marshalOVerdict2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐVerdict(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4138,7 +4138,7 @@ func (ec *executionContext) _RunVerdict_error(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Failure) graphql.Marshaler {
-			return ec.marshalOFailure2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐFailure(ctx, selections, v)
+			return ec.marshalOFailure2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐFailure(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4171,7 +4171,7 @@ func (ec *executionContext) _Subscription_messages(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Delivery) graphql.Marshaler {
-			return ec.marshalNDelivery2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐDelivery(ctx, selections, v)
+			return ec.marshalNDelivery2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐDelivery(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4421,7 +4421,7 @@ func (ec *executionContext) _Topic_groups(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*Group) graphql.Marshaler {
-			return ec.marshalNGroup2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroupᚄ(ctx, selections, v)
+			return ec.marshalNGroup2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroupᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5752,7 +5752,7 @@ func (ec *executionContext) unmarshalInputMessageInput(ctx context.Context, obj 
 			it.KeyBase64 = data
 		case "headers":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("headers"))
-			data, err := ec.unmarshalOHeaderInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderInputᚄ(ctx, v)
+			data, err := ec.unmarshalOHeaderInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeaderInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -5830,14 +5830,14 @@ func (ec *executionContext) unmarshalInputRunInput(ctx context.Context, obj any)
 			it.Topic = data
 		case "messages":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("messages"))
-			data, err := ec.unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMessageInputᚄ(ctx, v)
+			data, err := ec.unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMessageInputᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Messages = data
 		case "mode":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mode"))
-			data, err := ec.unmarshalNMode2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMode(ctx, v)
+			data, err := ec.unmarshalNMode2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMode(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -7213,11 +7213,11 @@ func (ec *executionContext) marshalNBoolean2bool(ctx context.Context, sel ast.Se
 	return res
 }
 
-func (ec *executionContext) marshalNCluster2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐCluster(ctx context.Context, sel ast.SelectionSet, v Cluster) graphql.Marshaler {
+func (ec *executionContext) marshalNCluster2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐCluster(ctx context.Context, sel ast.SelectionSet, v Cluster) graphql.Marshaler {
 	return ec._Cluster(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNCluster2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐCluster(ctx context.Context, sel ast.SelectionSet, v *Cluster) graphql.Marshaler {
+func (ec *executionContext) marshalNCluster2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐCluster(ctx context.Context, sel ast.SelectionSet, v *Cluster) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7227,11 +7227,11 @@ func (ec *executionContext) marshalNCluster2ᚖwirelabᚋhermesᚋdoorᚋgraphql
 	return ec._Cluster(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDelivery2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐDelivery(ctx context.Context, sel ast.SelectionSet, v Delivery) graphql.Marshaler {
+func (ec *executionContext) marshalNDelivery2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐDelivery(ctx context.Context, sel ast.SelectionSet, v Delivery) graphql.Marshaler {
 	return ec._Delivery(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNDelivery2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐDelivery(ctx context.Context, sel ast.SelectionSet, v *Delivery) graphql.Marshaler {
+func (ec *executionContext) marshalNDelivery2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐDelivery(ctx context.Context, sel ast.SelectionSet, v *Delivery) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7241,15 +7241,15 @@ func (ec *executionContext) marshalNDelivery2ᚖwirelabᚋhermesᚋdoorᚋgraphq
 	return ec._Delivery(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNGroup2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroup(ctx context.Context, sel ast.SelectionSet, v Group) graphql.Marshaler {
+func (ec *executionContext) marshalNGroup2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroup(ctx context.Context, sel ast.SelectionSet, v Group) graphql.Marshaler {
 	return ec._Group(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNGroup2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*Group) graphql.Marshaler {
+func (ec *executionContext) marshalNGroup2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroupᚄ(ctx context.Context, sel ast.SelectionSet, v []*Group) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNGroup2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroup(ctx, sel, v[i])
+		return ec.marshalNGroup2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroup(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7261,7 +7261,7 @@ func (ec *executionContext) marshalNGroup2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphq
 	return ret
 }
 
-func (ec *executionContext) marshalNGroup2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGroup(ctx context.Context, sel ast.SelectionSet, v *Group) graphql.Marshaler {
+func (ec *executionContext) marshalNGroup2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGroup(ctx context.Context, sel ast.SelectionSet, v *Group) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7271,11 +7271,11 @@ func (ec *executionContext) marshalNGroup2ᚖwirelabᚋhermesᚋdoorᚋgraphql�
 	return ec._Group(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNHeader2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderᚄ(ctx context.Context, sel ast.SelectionSet, v []*Header) graphql.Marshaler {
+func (ec *executionContext) marshalNHeader2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeaderᚄ(ctx context.Context, sel ast.SelectionSet, v []*Header) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNHeader2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeader(ctx, sel, v[i])
+		return ec.marshalNHeader2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeader(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7287,7 +7287,7 @@ func (ec *executionContext) marshalNHeader2ᚕᚖwirelabᚋhermesᚋdoorᚋgraph
 	return ret
 }
 
-func (ec *executionContext) marshalNHeader2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeader(ctx context.Context, sel ast.SelectionSet, v *Header) graphql.Marshaler {
+func (ec *executionContext) marshalNHeader2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeader(ctx context.Context, sel ast.SelectionSet, v *Header) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7297,7 +7297,7 @@ func (ec *executionContext) marshalNHeader2ᚖwirelabᚋhermesᚋdoorᚋgraphql�
 	return ec._Header(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNHeaderInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderInput(ctx context.Context, v any) (*HeaderInput, error) {
+func (ec *executionContext) unmarshalNHeaderInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeaderInput(ctx context.Context, v any) (*HeaderInput, error) {
 	res, err := ec.unmarshalInputHeaderInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -7334,11 +7334,11 @@ func (ec *executionContext) marshalNInt2int32(ctx context.Context, sel ast.Selec
 	return res
 }
 
-func (ec *executionContext) marshalNMember2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMemberᚄ(ctx context.Context, sel ast.SelectionSet, v []*Member) graphql.Marshaler {
+func (ec *executionContext) marshalNMember2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMemberᚄ(ctx context.Context, sel ast.SelectionSet, v []*Member) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNMember2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMember(ctx, sel, v[i])
+		return ec.marshalNMember2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMember(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7350,7 +7350,7 @@ func (ec *executionContext) marshalNMember2ᚕᚖwirelabᚋhermesᚋdoorᚋgraph
 	return ret
 }
 
-func (ec *executionContext) marshalNMember2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMember(ctx context.Context, sel ast.SelectionSet, v *Member) graphql.Marshaler {
+func (ec *executionContext) marshalNMember2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMember(ctx context.Context, sel ast.SelectionSet, v *Member) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7360,14 +7360,14 @@ func (ec *executionContext) marshalNMember2ᚖwirelabᚋhermesᚋdoorᚋgraphql�
 	return ec._Member(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMessageInputᚄ(ctx context.Context, v any) ([]*MessageInput, error) {
+func (ec *executionContext) unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMessageInputᚄ(ctx context.Context, v any) ([]*MessageInput, error) {
 	var vSlice []any
 	vSlice = graphql.CoerceList(v)
 	var err error
 	res := make([]*MessageInput, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNMessageInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMessageInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNMessageInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMessageInput(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -7375,26 +7375,26 @@ func (ec *executionContext) unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋdoor
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNMessageInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMessageInput(ctx context.Context, v any) (*MessageInput, error) {
+func (ec *executionContext) unmarshalNMessageInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMessageInput(ctx context.Context, v any) (*MessageInput, error) {
 	res, err := ec.unmarshalInputMessageInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNMode2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMode(ctx context.Context, v any) (Mode, error) {
+func (ec *executionContext) unmarshalNMode2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMode(ctx context.Context, v any) (Mode, error) {
 	var res Mode
 	err := res.UnmarshalGQL(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNMode2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMode(ctx context.Context, sel ast.SelectionSet, v Mode) graphql.Marshaler {
+func (ec *executionContext) marshalNMode2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐMode(ctx context.Context, sel ast.SelectionSet, v Mode) graphql.Marshaler {
 	return v
 }
 
-func (ec *executionContext) marshalNRange2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*Range) graphql.Marshaler {
+func (ec *executionContext) marshalNRange2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRangeᚄ(ctx context.Context, sel ast.SelectionSet, v []*Range) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRange2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRange(ctx, sel, v[i])
+		return ec.marshalNRange2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRange(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7406,7 +7406,7 @@ func (ec *executionContext) marshalNRange2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphq
 	return ret
 }
 
-func (ec *executionContext) marshalNRange2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRange(ctx context.Context, sel ast.SelectionSet, v *Range) graphql.Marshaler {
+func (ec *executionContext) marshalNRange2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRange(ctx context.Context, sel ast.SelectionSet, v *Range) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7416,14 +7416,14 @@ func (ec *executionContext) marshalNRange2ᚖwirelabᚋhermesᚋdoorᚋgraphql�
 	return ec._Range(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNRangeInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRangeInputᚄ(ctx context.Context, v any) ([]*RangeInput, error) {
+func (ec *executionContext) unmarshalNRangeInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRangeInputᚄ(ctx context.Context, v any) ([]*RangeInput, error) {
 	var vSlice []any
 	vSlice = graphql.CoerceList(v)
 	var err error
 	res := make([]*RangeInput, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNRangeInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRangeInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNRangeInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRangeInput(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -7431,19 +7431,19 @@ func (ec *executionContext) unmarshalNRangeInput2ᚕᚖwirelabᚋhermesᚋdoor�
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNRangeInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRangeInput(ctx context.Context, v any) (*RangeInput, error) {
+func (ec *executionContext) unmarshalNRangeInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRangeInput(ctx context.Context, v any) (*RangeInput, error) {
 	res, err := ec.unmarshalInputRangeInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNRunInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInputᚄ(ctx context.Context, v any) ([]*RunInput, error) {
+func (ec *executionContext) unmarshalNRunInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunInputᚄ(ctx context.Context, v any) ([]*RunInput, error) {
 	var vSlice []any
 	vSlice = graphql.CoerceList(v)
 	var err error
 	res := make([]*RunInput, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNRunInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNRunInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunInput(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -7451,16 +7451,16 @@ func (ec *executionContext) unmarshalNRunInput2ᚕᚖwirelabᚋhermesᚋdoorᚋg
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNRunInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInput(ctx context.Context, v any) (*RunInput, error) {
+func (ec *executionContext) unmarshalNRunInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunInput(ctx context.Context, v any) (*RunInput, error) {
 	res, err := ec.unmarshalInputRunInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRunVerdict2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdictᚄ(ctx context.Context, sel ast.SelectionSet, v []*RunVerdict) graphql.Marshaler {
+func (ec *executionContext) marshalNRunVerdict2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunVerdictᚄ(ctx context.Context, sel ast.SelectionSet, v []*RunVerdict) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRunVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdict(ctx, sel, v[i])
+		return ec.marshalNRunVerdict2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunVerdict(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7472,7 +7472,7 @@ func (ec *executionContext) marshalNRunVerdict2ᚕᚖwirelabᚋhermesᚋdoorᚋg
 	return ret
 }
 
-func (ec *executionContext) marshalNRunVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdict(ctx context.Context, sel ast.SelectionSet, v *RunVerdict) graphql.Marshaler {
+func (ec *executionContext) marshalNRunVerdict2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐRunVerdict(ctx context.Context, sel ast.SelectionSet, v *RunVerdict) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7498,15 +7498,15 @@ func (ec *executionContext) marshalNString2string(ctx context.Context, sel ast.S
 	return res
 }
 
-func (ec *executionContext) marshalNTopic2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopic(ctx context.Context, sel ast.SelectionSet, v Topic) graphql.Marshaler {
+func (ec *executionContext) marshalNTopic2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopic(ctx context.Context, sel ast.SelectionSet, v Topic) graphql.Marshaler {
 	return ec._Topic(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNTopic2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopicᚄ(ctx context.Context, sel ast.SelectionSet, v []*Topic) graphql.Marshaler {
+func (ec *executionContext) marshalNTopic2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopicᚄ(ctx context.Context, sel ast.SelectionSet, v []*Topic) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNTopic2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopic(ctx, sel, v[i])
+		return ec.marshalNTopic2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopic(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -7518,7 +7518,7 @@ func (ec *executionContext) marshalNTopic2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphq
 	return ret
 }
 
-func (ec *executionContext) marshalNTopic2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐTopic(ctx context.Context, sel ast.SelectionSet, v *Topic) graphql.Marshaler {
+func (ec *executionContext) marshalNTopic2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐTopic(ctx context.Context, sel ast.SelectionSet, v *Topic) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7544,11 +7544,11 @@ func (ec *executionContext) marshalNUint642uint64(ctx context.Context, sel ast.S
 	return res
 }
 
-func (ec *executionContext) marshalNVerdict2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐVerdict(ctx context.Context, sel ast.SelectionSet, v Verdict) graphql.Marshaler {
+func (ec *executionContext) marshalNVerdict2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐVerdict(ctx context.Context, sel ast.SelectionSet, v Verdict) graphql.Marshaler {
 	return ec._Verdict(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐVerdict(ctx context.Context, sel ast.SelectionSet, v *Verdict) graphql.Marshaler {
+func (ec *executionContext) marshalNVerdict2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐVerdict(ctx context.Context, sel ast.SelectionSet, v *Verdict) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7729,21 +7729,21 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
-func (ec *executionContext) marshalOFailure2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐFailure(ctx context.Context, sel ast.SelectionSet, v *Failure) graphql.Marshaler {
+func (ec *executionContext) marshalOFailure2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐFailure(ctx context.Context, sel ast.SelectionSet, v *Failure) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Failure(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOGap2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGap(ctx context.Context, sel ast.SelectionSet, v *Gap) graphql.Marshaler {
+func (ec *executionContext) marshalOGap2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐGap(ctx context.Context, sel ast.SelectionSet, v *Gap) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Gap(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOHeaderInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderInputᚄ(ctx context.Context, v any) ([]*HeaderInput, error) {
+func (ec *executionContext) unmarshalOHeaderInput2ᚕᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeaderInputᚄ(ctx context.Context, v any) ([]*HeaderInput, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -7753,7 +7753,7 @@ func (ec *executionContext) unmarshalOHeaderInput2ᚕᚖwirelabᚋhermesᚋdoor�
 	res := make([]*HeaderInput, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNHeaderInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNHeaderInput2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐHeaderInput(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -7815,7 +7815,7 @@ func (ec *executionContext) marshalOUint642ᚖuint64(ctx context.Context, sel as
 	return res
 }
 
-func (ec *executionContext) marshalOVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐVerdict(ctx context.Context, sel ast.SelectionSet, v *Verdict) graphql.Marshaler {
+func (ec *executionContext) marshalOVerdict2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚐVerdict(ctx context.Context, sel ast.SelectionSet, v *Verdict) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -470,7 +470,7 @@ func (ec *executionContext) field_Mutation_publishBatch_args(ctx context.Context
 	args["payloads"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "mode",
 		func(ctx context.Context, v any) (*DeliveryMode, error) {
-			return ec.unmarshalODeliveryMode2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx, v)
+			return ec.unmarshalODeliveryMode2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -500,7 +500,7 @@ func (ec *executionContext) field_Mutation_publish_args(ctx context.Context, raw
 	args["payload"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "mode",
 		func(ctx context.Context, v any) (*DeliveryMode, error) {
-			return ec.unmarshalODeliveryMode2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx, v)
+			return ec.unmarshalODeliveryMode2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -738,7 +738,7 @@ func (ec *executionContext) _Mutation_publish(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *PublishResponse) graphql.Marshaler {
-			return ec.marshalNPublishResponse2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx, selections, v)
+			return ec.marshalNPublishResponse2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -782,7 +782,7 @@ func (ec *executionContext) _Mutation_publishBatch(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *PublishResponse) graphql.Marshaler {
-			return ec.marshalNPublishResponse2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx, selections, v)
+			return ec.marshalNPublishResponse2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx, selections, v)
 		},
 		true,
 		true,
@@ -948,7 +948,7 @@ func (ec *executionContext) _Subscription_subscribe(ctx context.Context, field g
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Message) graphql.Marshaler {
-			return ec.marshalNMessage2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐMessage(ctx, selections, v)
+			return ec.marshalNMessage2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐMessage(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2671,11 +2671,11 @@ func (ec *executionContext) marshalNInt2int32(ctx context.Context, sel ast.Selec
 	return res
 }
 
-func (ec *executionContext) marshalNMessage2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐMessage(ctx context.Context, sel ast.SelectionSet, v Message) graphql.Marshaler {
+func (ec *executionContext) marshalNMessage2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐMessage(ctx context.Context, sel ast.SelectionSet, v Message) graphql.Marshaler {
 	return ec._Message(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNMessage2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐMessage(ctx context.Context, sel ast.SelectionSet, v *Message) graphql.Marshaler {
+func (ec *executionContext) marshalNMessage2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐMessage(ctx context.Context, sel ast.SelectionSet, v *Message) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2685,11 +2685,11 @@ func (ec *executionContext) marshalNMessage2ᚖwirelabᚋhermesᚋdoorᚋgraphql
 	return ec._Message(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPublishResponse2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx context.Context, sel ast.SelectionSet, v PublishResponse) graphql.Marshaler {
+func (ec *executionContext) marshalNPublishResponse2wirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx context.Context, sel ast.SelectionSet, v PublishResponse) graphql.Marshaler {
 	return ec._PublishResponse(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPublishResponse2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx context.Context, sel ast.SelectionSet, v *PublishResponse) graphql.Marshaler {
+func (ec *executionContext) marshalNPublishResponse2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐPublishResponse(ctx context.Context, sel ast.SelectionSet, v *PublishResponse) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2916,7 +2916,7 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
-func (ec *executionContext) unmarshalODeliveryMode2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx context.Context, v any) (*DeliveryMode, error) {
+func (ec *executionContext) unmarshalODeliveryMode2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx context.Context, v any) (*DeliveryMode, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -2925,7 +2925,7 @@ func (ec *executionContext) unmarshalODeliveryMode2ᚖwirelabᚋhermesᚋdoorᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalODeliveryMode2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx context.Context, sel ast.SelectionSet, v *DeliveryMode) graphql.Marshaler {
+func (ec *executionContext) marshalODeliveryMode2ᚖwirelabᚋhermesᚋapiᚋgraphqlᚋgenᚋgenoriginᚐDeliveryMode(ctx context.Context, sel ast.SelectionSet, v *DeliveryMode) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
