@@ -387,7 +387,7 @@ func TestPresetsCanBeRun(t *testing.T) {
 			t.Errorf("%s: %s has no requests %s", p.Name, op.Name, p.Requests)
 		}
 		for _, arm := range p.Arms {
-			cell, err := a.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
+			cell, err := a.ArmCell(p.Workload, arm)
 			if err != nil {
 				t.Errorf("%s: %v", p.Name, err)
 			} else if why, hole := cell.Holes[p.Operation]; hole {

@@ -30,10 +30,10 @@ func answerFaults() []Fault {
 			"grpc", `wrong message ""`,
 		},
 		{
-			"dropped-item", "workload/routeguide/bind/grpc.go",
-			"		if err := call.Send(featureToProto(feature)); err != nil {",
-			"		if feature.Name == \"\" {\n			continue\n		}\n		if err := " +
-				"call.Send(featureToProto(feature)); err != nil {",
+			"dropped-item", "workload/routeguide/bind/grpc_gen.go",
+			"		if err := call.Send(featureToProto(item)); err != nil {",
+			"		if item.Name == \"\" {\n			continue\n		}\n		if err := " +
+				"call.Send(featureToProto(item)); err != nil {",
 			"grpc", "items lost",
 		},
 		{
@@ -116,7 +116,7 @@ func lifeFaults() []Fault {
 			"h2c-json", "a stop cuts a call in flight",
 		},
 		{
-			"reader-left-unnoticed", "workload/routeguide/bind/grpc.go",
+			"reader-left-unnoticed", "workload/routeguide/bind/grpc_gen.go",
 			"		defer cancel() // which is how grpc-go is told that nobody reads on",
 			"		_ = cancel",
 			"grpc", "the service's stream went on for",
@@ -135,7 +135,7 @@ func directoryFaults() []Fault {
 			"directory/raw-tcp", "must arrive in the field it was sent in (mt-M11)",
 		},
 		{
-			"create-echoes", "workload/directory/bind/netrpc.go",
+			"create-echoes", "workload/directory/bind/netrpc_gen.go",
 			"return netrpc.Answer(req, rep, s.service.CreatePerson)",
 			"return netrpc.Answer(req, rep, func(_ context.Context, p directory.Person) (directory.Person, error) { " +
 				"return " +
@@ -149,7 +149,7 @@ func directoryFaults() []Fault {
 			"directory/connect", "edge value CreatePerson empty-picture",
 		},
 		{
-			"text-unchecked", "workload/directory/bind/stub.go",
+			"text-unchecked", "workload/directory/bind/stub_gen.go",
 			"if err := person.Validate(); err != nil {",
 			"if err := error(nil); err != nil {",
 			"directory/grpc", "edge value CreatePerson broken-",

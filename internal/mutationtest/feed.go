@@ -4,9 +4,9 @@ package main
 // them; a wire must not have them (grb-M02, docs/origins.md R2).
 func feedFaults() []Fault {
 	const (
-		file = "workload/ledger/bind/grpc.go"
-		send = "		if err := call.Send(eventToProto(event)); err != nil {"
-		one  = "event.Sequence%10_000 == 5_000"
+		file = "workload/ledger/bind/grpc_gen.go"
+		send = "		if err := call.Send(eventToProto(item)); err != nil {"
+		one  = "item.Sequence%10_000 == 5_000"
 	)
 	return []Fault{
 		{
@@ -16,16 +16,16 @@ func feedFaults() []Fault {
 		},
 		{
 			"event-doubled", file, send,
-			"		if " + one + " {\n			_ = call.Send(eventToProto(event))\n		}\n" + send,
+			"		if " + one + " {\n			_ = call.Send(eventToProto(item))\n		}\n" + send,
 			"ledger/grpc", "event 5000 of the feed comes twice",
 		},
 		{
 			"event-reordered", file,
-			"	for event, err := range s.service.StreamTransactions(call.Context(), feed) {",
-			"	var held *ledger.Event\n	for event, err := range s.service.StreamTransactions(call.Context(), " +
+			"	for item, err := range s.service.StreamTransactions(call.Context(), feed) {",
+			"	var held *ledger.Event\n	for item, err := range s.service.StreamTransactions(call.Context(), " +
 				"feed) {\n" +
-				"		if " + one + " {\n			held = &event\n			continue\n		}\n" +
-				"		if held != nil && event.Sequence > held.Sequence+1 {\n			_ = " +
+				"		if " + one + " {\n			held = &item\n			continue\n		}\n" +
+				"		if held != nil && item.Sequence > held.Sequence+1 {\n			_ = " +
 				"call.Send(eventToProto(*held))\n			held = " +
 				"nil\n		}\n",
 			"ledger/grpc", "event 5000 of the feed comes after event 5001",
