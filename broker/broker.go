@@ -241,7 +241,7 @@ type Publisher interface {
 	Send(ctx context.Context, topic string, batch []Message, done func(Receipt, error))
 	// Away is why the broker takes nothing just now, Unavailable; nil: it does, as far as
 	// is known. The channel is closed when the broker may have gone, or come back.
-	Away() (why error, changed <-chan struct{})
+	Away() (changed <-chan struct{}, why error)
 }
 
 // Subscription says what is read, and how.

@@ -128,7 +128,7 @@ func (x *trial) named() {
 	t := x.topic("g")
 	p, err := x.broker.Publisher(x.ctx, broker.PublisherConfig{Topic: t.Name})
 	x.must(err)
-	if why, _ := p.Away(); why != nil {
+	if _, why := p.Away(); why != nil {
 		x.Errorf("a broker that is there is away: %v", why)
 	}
 	answered := make(chan error, 1)

@@ -120,7 +120,7 @@ func wireMessage(m *broker.Message) *gen.Message {
 }
 
 // Away implements [broker.Publisher]: each call finds out.
-func (*turns) Away() (error, <-chan struct{}) { return nil, nil }
+func (*turns) Away() (<-chan struct{}, error) { return nil, nil }
 
 // Close implements [broker.Publisher].
 func (c *caller) Close() (all error) {

@@ -68,15 +68,15 @@ func (s *streamer) coded(ctx context.Context, err error) error {
 }
 
 // Away implements [broker.Publisher]. The client of a publisher alone tries by itself.
-func (s *streamer) Away() (error, <-chan struct{}) {
+func (s *streamer) Away() (<-chan struct{}, error) {
 	up, closed, changed := s.broker.state()
 	switch {
 	case closed:
-		return broker.ErrClosed, changed
+		return changed, broker.ErrClosed
 	case s.config.Shared && !up:
-		return errAway, changed
+		return changed, errAway
 	}
-	return nil, changed
+	return changed, nil
 }
 
 // closeLimit is how long a publisher waits for answers when it is closed.

@@ -133,15 +133,15 @@ func (l *link) state() (up, closed bool, changed <-chan struct{}) {
 var errAway = wirelab.Errorf(wirelab.Unavailable, "the NATS server is away")
 
 // away is what a publisher tells of its connection.
-func (l *link) away() (error, <-chan struct{}) {
+func (l *link) away() (<-chan struct{}, error) {
 	up, closed, changed := l.state()
 	switch {
 	case closed:
-		return broker.ErrClosed, changed
+		return changed, broker.ErrClosed
 	case !up:
-		return errAway, changed
+		return changed, errAway
 	}
-	return nil, changed
+	return changed, nil
 }
 
 // reach waits until the server can be reached.

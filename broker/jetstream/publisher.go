@@ -95,7 +95,7 @@ type sent struct {
 func (*publisher) Calls() bool { return false }
 
 // Away implements [broker.Publisher].
-func (p *publisher) Away() (error, <-chan struct{}) { return p.away() }
+func (p *publisher) Away() (<-chan struct{}, error) { return p.away() }
 
 // Send implements [broker.Publisher].
 func (p *publisher) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {

@@ -237,7 +237,7 @@ func record(topic string, m broker.Message) *kgo.Record {
 }
 
 // Away implements [broker.Publisher]: the library tells nothing of it, and tries.
-func (*publisher) Away() (error, <-chan struct{}) { return nil, nil }
+func (*publisher) Away() (<-chan struct{}, error) { return nil, nil }
 
 // Close implements [broker.Publisher].
 func (p *publisher) Close() error {

@@ -259,17 +259,17 @@ func (p *publisher) Close() error {
 func (*publisher) Calls() bool { return false }
 
 // Away implements [broker.Publisher].
-func (p *publisher) Away() (error, <-chan struct{}) {
+func (p *publisher) Away() (<-chan struct{}, error) {
 	s := p.broker.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case p.closed || p.broker.closed:
-		return broker.ErrClosed, s.changed
+		return s.changed, broker.ErrClosed
 	case p.broker.away():
-		return errAway(), s.changed
+		return s.changed, errAway()
 	}
-	return nil, s.changed
+	return s.changed, nil
 }
 
 // Send implements [broker.Publisher].

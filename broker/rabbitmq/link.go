@@ -296,7 +296,7 @@ func (l *link) drop() {
 // no fault of who is done with it. The library's deadline is not enough: the heartbeats of
 // a server that takes no messages put it off.
 func hang(conn *wire) {
-	late := time.AfterFunc(closeLimit, func() { _ = conn.out.Conn.Close() })
+	late := time.AfterFunc(closeLimit, func() { _ = conn.out.Close() })
 	defer late.Stop()
 	_ = conn.CloseDeadline(time.Now().Add(closeLimit))
 }

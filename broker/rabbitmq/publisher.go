@@ -228,36 +228,36 @@ func (p *publisher) gone() bool {
 
 // state returns the confirm channel, if the server takes messages on it; else why it does not. The
 // channel is closed when that may have changed.
-func (p *publisher) state() (out *confirmChannel, why error, changed <-chan struct{}) {
+func (p *publisher) state() (out *confirmChannel, changed <-chan struct{}, why error) {
 	held := p.link.held()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.life.Err() != nil:
-		return nil, broker.ErrClosed, p.changed
+		return nil, p.changed, broker.ErrClosed
 	case p.out != nil && held != nil:
-		return nil, wirelab.Errorf(wirelab.Unavailable,
-			"RabbitMQ at %s takes no messages: it is short of memory or disk", p.broker.address), held
+		return nil, held, wirelab.Errorf(wirelab.Unavailable,
+			"RabbitMQ at %s takes no messages: it is short of memory or disk", p.broker.address)
 	case p.out != nil && !p.out.isLost():
-		return p.out, nil, p.changed
+		return p.out, p.changed, nil
 	case p.why != nil && !errors.Is(p.why, broker.ErrLost):
-		return nil, wirelab.Errorf(wirelab.Unavailable,
-			"RabbitMQ at %s is away: %s", p.broker.address, wirelab.Public(p.why).Message), p.changed
+		return nil, p.changed, wirelab.Errorf(wirelab.Unavailable,
+			"RabbitMQ at %s is away: %s", p.broker.address, wirelab.Public(p.why).Message)
 	}
-	return nil, wirelab.Errorf(wirelab.Unavailable, "RabbitMQ at %s is away", p.broker.address), p.changed
+	return nil, p.changed, wirelab.Errorf(wirelab.Unavailable, "RabbitMQ at %s is away", p.broker.address)
 }
 
 // Away implements [broker.Publisher].
-func (p *publisher) Away() (error, <-chan struct{}) {
-	_, why, changed := p.state()
-	return why, changed
+func (p *publisher) Away() (<-chan struct{}, error) {
+	_, changed, why := p.state()
+	return changed, why
 }
 
 // confirmChannel waits for one that the server takes messages from, or if that is not
 // wanted fails.
 func (p *publisher) confirmChannel(ctx context.Context) (*confirmChannel, error) {
 	for {
-		out, why, changed := p.state()
+		out, changed, why := p.state()
 		switch {
 		case out != nil:
 			return out, nil

@@ -113,7 +113,7 @@ func (p *publisher) reach(ctx context.Context, call *place) (changed <-chan stru
 // that may have changed. While it cannot, the call has a place among those that wait;
 // the error says that there is none, or that it is over.
 func (p *publisher) look(ctx context.Context, call *place) (up bool, changed <-chan struct{}, err error) {
-	why, changed := p.to.Away()
+	changed, why := p.to.Away()
 	switch {
 	case p.over():
 		err = broker.ErrClosed
@@ -132,7 +132,7 @@ func (p *publisher) look(ctx context.Context, call *place) (up bool, changed <-c
 
 // settle waits a moment, or until the broker is known to be away.
 func (p *publisher) settle(ctx context.Context) {
-	why, changed := p.to.Away()
+	changed, why := p.to.Away()
 	if why != nil {
 		return
 	}
@@ -151,7 +151,7 @@ func (p *publisher) coded(ctx context.Context, err error) error {
 		return broker.ErrClosed
 	}
 	if ended := ctx.Err(); ended != nil {
-		if why, _ := p.to.Away(); why != nil && errors.Is(ended, context.DeadlineExceeded) {
+		if _, why := p.to.Away(); why != nil && errors.Is(ended, context.DeadlineExceeded) {
 			return why
 		}
 		return wirelab.Public(ended)

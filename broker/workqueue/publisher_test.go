@@ -38,10 +38,10 @@ func (s *script) Publisher(context.Context, broker.PublisherConfig) (broker.Publ
 
 func (s *script) Calls() bool { return false }
 
-func (s *script) Away() (error, <-chan struct{}) {
+func (s *script) Away() (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.why, s.changed
+	return s.changed, s.why
 }
 
 // goes makes the broker one that is away.

@@ -49,12 +49,15 @@ const (
 	NameLimit = broker.QueueLimit // bytes of a queue's name
 )
 
-// What is passed on, and how it is kept.
 type (
-	Message  = broker.Message
+	// Message is what is passed on.
+	Message = broker.Message
+	// Delivery is a message that a handler is given.
 	Delivery = broker.Delivery
-	Receipt  = broker.Receipt
-	Kind     = broker.Kind
+	// Receipt is what a broker says of a message that it has.
+	Receipt = broker.Receipt
+	// Kind is how a queue is kept.
+	Kind = broker.Kind
 )
 
 // The kinds of queues.

@@ -50,9 +50,9 @@ $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.Addr, "addr", "127.0.0.1:0", "`host:port` of the gateway; port 0 is any free one")
-	flags.StringVar(&f.Http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
-	flags.StringVar(&f.Grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
-	flags.StringVar(&f.Rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
+	flags.StringVar(&f.HTTP, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
+	flags.StringVar(&f.GRPC, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
+	flags.StringVar(&f.RPC, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
 	flags.StringSliceVar(&f.Brokers, "broker", nil,
 		"message `broker`: "+strings.Join(stack.Brokers(),
 			", ")+", several separated by commas, or none (default rabbitmq, if it is installed)")

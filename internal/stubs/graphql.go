@@ -128,7 +128,7 @@ func (a *ask) argue(resolver *ast.FuncType, d domain) error {
 	}
 	for i := range a.Arguments {
 		p := &a.Arguments[i]
-		for _, f := range d.structs[a.method.request] {
+		for _, f := range d.structs[a.request] {
 			if strings.EqualFold(f.name, p.Name) {
 				p.Field, p.Time = f.name, f.typ == "time.Time" && p.Type == "string"
 				if f.typ != p.Type && !p.Time {

@@ -35,6 +35,7 @@ type Report struct {
 	Error     *Error            `json:"error,omitempty"`
 }
 
+// Error is why a call has no reply.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -42,7 +42,7 @@ const noBroker = "none"
 
 // Pipeline is what a pipeline is asked for; each field stands for a flag.
 type Pipeline struct {
-	Addr, Http, Grpc, Rpc       string
+	Addr, HTTP, GRPC, RPC       string
 	Brokers                     []string
 	AMQP, Nats, Hermes, Queue   string
 	NoConfirms, Transient       bool
@@ -59,7 +59,7 @@ func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.O
 		Published: f.Published, Origins: f.Origins, Getenv: l.Getenv, Stderr: &trouble.Together{To: errs},
 		Listen: map[string]map[string]string{
 			stack.GatewayPart: {stack.DoorHTTP: f.Addr},
-			stack.LoggerPart:  {stack.DoorHTTP: f.Http, stack.DoorGRPC: f.Grpc, stack.DoorRPC: f.Rpc},
+			stack.LoggerPart:  {stack.DoorHTTP: f.HTTP, stack.DoorGRPC: f.GRPC, stack.DoorRPC: f.RPC},
 		},
 		Say: func(p stack.Part) { l.Tell.Note("%s is up%s", p.Name, about(p)) },
 	}
@@ -77,8 +77,8 @@ func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.O
 		return o, err
 	}
 	for flag, address := range map[string]string{
-		"--addr": f.Addr, "--logger-http": f.Http, "--logger-grpc": f.Grpc,
-		"--logger-rpc": f.Rpc,
+		"--addr": f.Addr, "--logger-http": f.HTTP, "--logger-grpc": f.GRPC,
+		"--logger-rpc": f.RPC,
 	} {
 		if err := free(ctx, flag, address); err != nil {
 			return o, err

@@ -98,6 +98,7 @@ func (s *Streams) Add(more Streams) *Streams {
 	return s
 }
 
+// Add adds the counts and times of more streams.
 func (c *Client) Add(more Client) {
 	c.Planned += more.Planned
 	c.Right += more.Right
@@ -106,7 +107,7 @@ func (c *Client) Add(more Client) {
 	c.Missing += more.Missing
 	c.Duplicated += more.Duplicated
 	c.Reordered += more.Reordered
-	c.Behind.add(more.Behind)
+	c.add(more.Behind)
 	for _, h := range []struct {
 		into **stat.Histogram
 		from *stat.Histogram

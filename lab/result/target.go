@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// ArmOf returns the description of an arm; an empty one where the result has none.
 func ArmOf(r *Result, arm int) Arm {
 	if arm < len(r.Arms) {
 		return r.Arms[arm]

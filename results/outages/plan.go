@@ -39,7 +39,7 @@ type Asked struct {
 // RateAuto is the --rate that a trial is to find.
 const RateAuto = "auto"
 
-// chaosRuns are the runs that are asked for. A path that cannot be had is one
+// Plan returns the runs that are asked for. A path that cannot be had is one
 // that says so, unless it alone was asked for.
 func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build string, choice databases.Choice,
 	paths []string, quiet bool,
@@ -111,7 +111,7 @@ func (f *Asked) published(path string, brokers []stack.Broker) error {
 	return nil
 }
 
-// chaosPath are the options of a path's runs, but for faults and database.
+// ForPath returns the options of a path's runs, but for faults and database.
 func (f *Asked) ForPath(l *prepare.Lab, one chaos.Options, path string) (chaos.Options, error) {
 	var err error
 	if one.Path, err = l.Cell("logging", path, "", ""); err != nil {
@@ -178,7 +178,7 @@ func (f *Asked) Runs() ([][]chaos.Fault, error) {
 	return runs, nil
 }
 
-// chaosBroker is the broker that a path leads through, if any.
+// Broker is the broker that a path leads through, if any.
 func (f *Asked) Broker(l *prepare.Lab, path string) []stack.Broker {
 	name := strings.TrimSuffix(path, stack.PublishedSuffix)
 	for kind, variable := range prepare.BrokerVariables() {

@@ -148,9 +148,10 @@ func saidIn(form string, b block.Block) (all []string) {
 		}
 	case *block.Table:
 		t := b
-		if form == "terminal" {
+		switch form {
+		case "terminal":
 			t = t.Without(true, "source", "threshold") // which a terminal lists below, or puts above
-		} else if form == "page" {
+		case "page":
 			t = t.Without(true)
 			if t.ID == "decisions" && t.Columns[2].Head == "each run" {
 				t = t.Without(false, "each run", "no figure") // a page has a line for each way

@@ -75,7 +75,8 @@ func New(dial func(context.Context) (net.Conn, error), address string, config *t
 	}
 	t.alone <- struct{}{}
 	t.h2 = &http2.Transport{ //nolint:staticcheck // see Transport
-		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true,
+		AllowHTTP:          true, //nolint:staticcheck // likewise
+		DisableCompression: true, StrictMaxConcurrentStreams: true,
 		ConnPool: (*pool)(t), //nolint:staticcheck // likewise
 	}
 	return t

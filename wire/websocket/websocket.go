@@ -111,8 +111,9 @@ func dial(ctx context.Context, to wirelab.Dialing) (exchange.Conn, error) {
 		MaxResponseHeaderBytes: headerLimit,
 		Protocols:              http1(),
 	}
+	//nolint:bodyclose // the body is the connection
 	socket, _, err := websocket.Dial(ctx, "ws://"+to.Address+"/",
-		&websocket.DialOptions{ //nolint:bodyclose // the body is the connection
+		&websocket.DialOptions{
 			HTTPClient:      &http.Client{Transport: transport},
 			Subprotocols:    []string{Subprotocol},
 			CompressionMode: websocket.CompressionDisabled,

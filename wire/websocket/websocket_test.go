@@ -60,8 +60,8 @@ func dial(t *testing.T, address string, options *websocket.DialOptions) (*websoc
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	options.HTTPClient = client
-	conn, response, err := websocket.Dial(ctx, "ws://"+address+"/",
-		options) //nolint:bodyclose // the body is the connection
+	//nolint:bodyclose // the body is the connection
+	conn, response, err := websocket.Dial(ctx, "ws://"+address+"/", options)
 	if err != nil {
 		t.Fatal(err)
 	}

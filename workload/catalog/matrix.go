@@ -31,6 +31,7 @@ type Matrix struct {
 	Protocols  []Row       `json:"protocols"`
 }
 
+// Operation is an operation of a workload, as the matrix lists it.
 type Operation struct {
 	Name     string       `json:"name"`
 	Kind     wirelab.Kind `json:"kind"`

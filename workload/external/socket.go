@@ -179,8 +179,9 @@ func (p *sockets) open(ctx context.Context, c *prepared) (*socket, error) {
 			offered = append(offered, strings.TrimSpace(name))
 		}
 	}
+	//nolint:bodyclose // the body is the connection
 	conn, resp, err := websocket.Dial(ctx, at.String(),
-		&websocket.DialOptions{ //nolint:bodyclose // the body is the connection
+		&websocket.DialOptions{
 			HTTPClient: &http.Client{Transport: transport}, HTTPHeader: c.http.Header, Host: c.http.Host,
 			CompressionMode: websocket.CompressionDisabled, Subprotocols: offered,
 		})

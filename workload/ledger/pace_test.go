@@ -83,9 +83,11 @@ type seen struct {
 
 // watch reads a stream to its end; each is called for every event, and may
 // take its time or say that enough was read.
+//
+//nolint:revive // t first, as helpers have it
 func watch(t *testing.T, ctx context.Context, feed ledger.Feed, source ledger.Source,
 	each func(n int) bool,
-) ([]seen, error) { //nolint:revive // t first, as helpers have it
+) ([]seen, error) {
 	t.Helper()
 	begin := time.Now()
 	var all []seen

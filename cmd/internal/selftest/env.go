@@ -41,6 +41,7 @@ func Choose(only []string) ([]Test, error) {
 	return slices.DeleteFunc(all, func(t Test) bool { return !slices.Contains(only, t.Name) }), nil
 }
 
+// Takes is how long a test takes, in its short or its long form.
 func Takes(t Test, long bool) time.Duration {
 	if long {
 		return t.Long

@@ -171,15 +171,15 @@ func RunTool(
 	return o, err
 }
 
-// provided is what a tool may be given: what placeholders stand for, and the
+// Provided is what a tool may be given: what placeholders stand for, and the
 // text of the files among it.
-type provided struct {
+type Provided struct {
 	Values audit.Placeholders
 	files  map[string]string // path to text
 }
 
 // Files returns what the tool may be given against a service.
-func Files(folder, address, authority, tool string) provided {
+func Files(folder, address, authority, tool string) Provided {
 	scheme := "http://"
 	if authority != "" {
 		scheme = "https://"
@@ -189,7 +189,7 @@ func Files(folder, address, authority, tool string) provided {
 		at.Latitude, at.Longitude)
 	body := fmt.Sprintf(`{"latitude":%d,"longitude":%d}`, at.Latitude, at.Longitude)
 	method := gen.File_route_guide_proto.Services().ByName("RouteGuide").Methods().ByName("GetFeature")
-	p := provided{Values: audit.Placeholders{
+	p := Provided{Values: audit.Placeholders{
 		"target": scheme + address + "/v1/route.getFeature",
 		// The one path that is asked with GET: a list, here of one place.
 		"get":      scheme + address + "/v1/route.listFeatures/events?" + place,
@@ -216,7 +216,7 @@ func Files(folder, address, authority, tool string) provided {
 }
 
 // write writes the files.
-func (p provided) write() error {
+func (p Provided) write() error {
 	for name, text := range p.files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			return fmt.Errorf("a file for the tool: %w", err)

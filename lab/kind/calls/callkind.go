@@ -81,7 +81,7 @@ func refuseCalls(s *claim.ArmState, why func(id string) string, _ string) {
 func callMetrics() []metric.Metric {
 	all := []metric.Metric{
 		metric.PerRequest(plan.ServerCPU, "server CPU", metric.Time,
-			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) }),
+			func(t *result.Trial) (float64, bool) { return metric.CPU(t.Server) }),
 		metric.Optional(metric.PerRequest(plan.DatabaseCPU, "database CPU", metric.Time, metric.DatabaseCPU)),
 		metric.Optional(metric.PerRequest(plan.BackendCPU, "server + database CPU", metric.Time, metric.BackendCPU)),
 		metric.Optional(metric.Metric{
@@ -104,7 +104,7 @@ func callMetrics() []metric.Metric {
 			Gain: "faster", Loss: "slower", Closed: true, Open: true, Take: metric.MeanResponse,
 		},
 		metric.PerRequest(plan.ClientCPU, "client CPU", metric.Time,
-			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }),
+			func(t *result.Trial) (float64, bool) { return metric.CPU(t.Driver) }),
 		metric.PerRequest(plan.WireSent, "sent", metric.Size,
 			func(t *result.Trial) (float64, bool) { return metric.OurTotal(t, t.WireSent) }),
 		metric.PerRequest(plan.WireReceived, "received", metric.Size,

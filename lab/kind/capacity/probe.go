@@ -139,7 +139,7 @@ func spoiled(c *result.Capacity, r *result.Result, o Objective, p *result.Probe)
 	}
 	s.Noise()
 	s.WireBytes()
-	s.CpuTime()
+	s.CPUTime()
 	for _, check := range s.State.Checks {
 		if !check.OK && check.Gate != result.Overload {
 			return check.Gate, check.Detail

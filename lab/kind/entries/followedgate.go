@@ -21,7 +21,7 @@ const journalKeeps = 1 << 18
 // unaccounted is how many entries nobody can say the right thing of.
 func unaccounted(f *result.Followed) uint64 { return f.Missing + f.Stray + f.Lost }
 
-// entries: what was accepted was stored, and what was stored had been sent.
+// Entries checks that what was accepted was stored, and what was stored had been sent.
 func Entries(s *gate.Subject) {
 	var all *result.Followed
 	readings, failed := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {

@@ -34,7 +34,7 @@ func streamMetrics() []metric.Metric {
 	}
 	all := []metric.Metric{
 		perEvent(plan.EventServerCPU, "server CPU", metric.Time,
-			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) }),
+			func(t *result.Trial) (float64, bool) { return metric.CPU(t.Server) }),
 		metric.Optional(perEvent(plan.EventDatabaseCPU, "database CPU", metric.Time, metric.DatabaseCPU)),
 		{
 			ID: plan.EventRate, Title: "events delivered per second, in all", Short: "events/s in all",
@@ -51,7 +51,7 @@ func streamMetrics() []metric.Metric {
 		times(plan.JitterP50, "jitter p50", 0.5, jitter, "steadier", "less steady"),
 		times(plan.JitterP99, "jitter p99", 0.99, jitter, "steadier", "less steady"),
 		perEvent(plan.EventClientCPU, "client CPU", metric.Time,
-			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }),
+			func(t *result.Trial) (float64, bool) { return metric.CPU(t.Driver) }),
 		perEvent(plan.EventWireReceived, "received", metric.Size,
 			func(t *result.Trial) (float64, bool) { return float64(t.WireReceived), true }),
 		perEvent(plan.EventServerAllocations, "server allocs", metric.Number,

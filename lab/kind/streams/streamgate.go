@@ -66,7 +66,7 @@ func streamGates(_ grid.Grid, _ int, s *gate.Subject) {
 	sequence(s)
 	streamSchedule(s)
 	s.WireBytes()
-	s.CpuTime()
+	s.CPUTime()
 	s.Generator()
 	s.Noise()
 	s.State.Streams = streamState(s.Load, s.Trials)

@@ -215,6 +215,7 @@ type Floors struct {
 	Refused Refusals `json:"refused,omitempty"`
 }
 
+// Finite returns v, or 0 where it is not a number that JSON can hold.
 func Finite(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0

@@ -23,6 +23,7 @@ type Count struct {
 // Counts returns what a trial's database did for each call, as far as it is known.
 func Counts(t *result.Trial) []Count { return CountsOf(t.Database, t.Calls()) }
 
+// CountsOf returns what a database did for each of so many calls.
 func CountsOf(d *result.DatabaseUse, calls uint64) []Count {
 	all := []Count{}
 	if d == nil || calls == 0 {
@@ -118,6 +119,7 @@ type DatabaseState struct {
 	Checkpoints uint64 `json:"checkpoints,omitempty"`
 }
 
+// Says is the queue in a sentence.
 func (q *PoolQueue) Says() string {
 	if q.Wait <= 0 {
 		return fmt.Sprintf("no call waited for one of the pool's %d connections", q.Size)
@@ -125,6 +127,7 @@ func (q *PoolQueue) Says() string {
 	return fmt.Sprintf("%s one of its %d connections", q.Queued(), q.Size)
 }
 
+// Queued says how much of their time calls waited for a connection.
 func (q *PoolQueue) Queued() string {
 	return fmt.Sprintf("calls waited %v of %v for", words.Brief(time.Duration(q.Wait)),
 		words.Brief(time.Duration(q.Call)))

@@ -87,7 +87,7 @@ func difference(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, arm int,
 	}
 }
 
-// compared is [Paired] with room for what disturbances that were passed can have done to either arm.
+// Compared is [Paired] with room for what disturbances that were passed can have done to either arm.
 func Compared(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, first, second int,
 	alpha float64,
 ) (stat.Effect, *claim.Difference) {

@@ -107,6 +107,7 @@ func Unknown(m metric.Metric, trials []*result.Trial) string {
 	return "no call was answered in time"
 }
 
+// Quantile estimates the quantile of a metric from the histograms of all rounds.
 func Quantile(trials []*result.Trial, m metric.Metric, alpha float64) claim.Estimate {
 	rounds := Histograms(trials, m)
 	if why := TooShort(m, rounds); why != "" {
@@ -120,6 +121,7 @@ func Quantile(trials []*result.Trial, m metric.Metric, alpha float64) claim.Esti
 	return claim.Estimate{Known: true, Value: v, Rounds: len(rounds)}
 }
 
+// Histograms returns the histogram of a metric in each trial.
 func Histograms(trials []*result.Trial, m metric.Metric) []*stat.Histogram {
 	all := make([]*stat.Histogram, len(trials))
 	for i, t := range trials {
@@ -141,6 +143,7 @@ func TooShort(m metric.Metric, rounds []*stat.Histogram) string {
 	return ""
 }
 
+// Zeros reports whether all values are 0.
 func Zeros(x []float64) bool {
 	for _, v := range x {
 		if v != 0 {

@@ -28,7 +28,7 @@ func Of(r *result.Result) (*Explanation, error) {
 	return Between(r, &a, "", "")
 }
 
-// ExplainBetween is [Of] for those who have r's analysis already, and may
+// Between is [Of] for those who have r's analysis already, and may
 // choose the corners: the arms, by name or by protocol, between which the
 // difference is taken apart. Empty ones are the plan's, or else chosen: plain
 // HTTP/1.1 with JSON and plain gRPC with Protocol Buffers where there are such
@@ -206,7 +206,7 @@ func (x *explainer) explain() LoadExplanation {
 	return found
 }
 
-func (x *explainer) result() *result.Result { return x.Grid.Result }
+func (x *explainer) result() *result.Result { return x.Result }
 
 func fewRounds(n int) string {
 	return fmt.Sprintf("%d rounds have all the arms, a claim needs %d", n, claim.MinRounds)

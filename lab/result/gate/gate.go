@@ -48,7 +48,7 @@ type Subject struct {
 	Manner Manner
 	Trials []*result.Trial
 	Rounds []int // of each trial, from 0
-	All    totals
+	All    Totals
 	// Floorless is why there is no floor to compare with, if nobody measured one.
 	Floorless string
 	State     *claim.ArmState
@@ -113,8 +113,8 @@ func worst(readings []claim.Reading, atLeast bool) float64 {
 	return far
 }
 
-// totals are sums over an arm's trials under a load.
-type totals struct {
+// Totals are sums over an arm's trials under a load.
+type Totals struct {
 	Rounds, unsteady, drifting, Slices       int
 	Planned, Sent, Ok, Completed, open, Late uint64
 	unsent                                   uint64
@@ -123,8 +123,9 @@ type totals struct {
 	Window, drained                          time.Duration
 }
 
-func Sum(trials []*result.Trial) totals {
-	all := totals{Rounds: len(trials), Errors: map[string]uint64{}}
+// Sum adds up the counts of trials.
+func Sum(trials []*result.Trial) Totals {
+	all := Totals{Rounds: len(trials), Errors: map[string]uint64{}}
 	for _, t := range trials {
 		if !t.Steady {
 			all.unsteady++

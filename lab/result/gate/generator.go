@@ -52,6 +52,7 @@ func Used(t *result.Trial) *result.Usage {
 	return t.Driver
 }
 
+// GeneratorCPU checks that the driver did not use all of its cores.
 func (s *Subject) GeneratorCPU(cores int) {
 	at := s.Result.Placement
 	beside := len(at.RelayCPUs) > 0 && slices.Equal(at.RelayCPUs, at.DriverCPUs) // calls queue before the two together

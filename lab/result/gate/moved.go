@@ -7,7 +7,6 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
-	"wirelab/lab/result/words"
 	phrases "wirelab/lab/result/words"
 	"wirelab/lab/stat"
 )
@@ -133,9 +132,9 @@ func (s *Subject) rounded() []*stat.Histogram {
 // limitWords say what a figure may have been moved by.
 func (s *Subject) limitWords() string {
 	if s.floors() {
-		return fmt.Sprintf("%s, or %v", words.Percent(claim.MovedShare), words.Brief(claim.LagFloor))
+		return fmt.Sprintf("%s, or %v", phrases.Percent(claim.MovedShare), phrases.Brief(claim.LagFloor))
 	}
-	return words.Percent(claim.MovedShare)
+	return phrases.Percent(claim.MovedShare)
 }
 
 func quantileName(q float64) string {

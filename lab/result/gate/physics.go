@@ -35,7 +35,7 @@ func (s *Subject) Physics() {
 		s.little()
 	}
 	s.WireBytes()
-	s.CpuTime()
+	s.CPUTime()
 	if !s.Load.Open() {
 		s.ceiling()
 	}
@@ -125,7 +125,7 @@ func (s *Subject) little() {
 	})
 }
 
-// wireBytes: no call is made or answered without a byte, beside those of the
+// WireBytes checks that no call is made or answered without a byte, beside those of the
 // request itself where the driver tells them.
 func (s *Subject) WireBytes() {
 	least := func(t *result.Trial) (float64, bool) {
@@ -161,8 +161,8 @@ func (s *Subject) WireBytes() {
 	})
 }
 
-// cpuTime: no process uses more than all of its cores.
-func (s *Subject) CpuTime() {
+// CPUTime checks that no process uses more than all of its cores.
+func (s *Subject) CPUTime() {
 	share := func(u *result.Usage, cores int) float64 {
 		if u == nil || u.Wall <= 0 || cores == 0 {
 			return 0

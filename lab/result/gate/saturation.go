@@ -150,9 +150,9 @@ func (s *Subject) busy() []claim.Busy {
 		{"database", place.DatabaseCPUs, untilStored, metric.DatabaseCPU},
 		{
 			"server", s.Result.ServerCPUs(s.Arm), untilStored,
-			func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) },
+			func(t *result.Trial) (float64, bool) { return metric.CPU(t.Server) },
 		},
-		{"client", place.DriverCPUs, stretch, func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Driver) }},
+		{"client", place.DriverCPUs, stretch, func(t *result.Trial) (float64, bool) { return metric.CPU(t.Driver) }},
 		{"relay", place.RelayCPUs, stretch, func(t *result.Trial) (float64, bool) {
 			if t.Relay == nil {
 				return 0, false

@@ -21,6 +21,7 @@ type Grid struct {
 	Trials [][][]*result.Trial
 }
 
+// NewGrid lays out the trials of a result by load, arm and round.
 func NewGrid(r *result.Result) Grid {
 	g := Grid{Result: r, Trials: make([][][]*result.Trial, min(len(r.Plan.Loads), limitLoads))}
 	for l := range g.Trials {
@@ -43,6 +44,7 @@ func NewGrid(r *result.Result) Grid {
 	return g
 }
 
+// Arms is how many arms are laid out.
 func (g Grid) Arms() int { return min(len(g.Result.Plan.Arms), LimitArms) }
 
 // Of returns an arm's trials under a load, without the rounds that have none.

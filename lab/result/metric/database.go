@@ -16,7 +16,7 @@ func DatabaseCPU(t *result.Trial) (float64, bool) {
 // BackendCPU is what server and database used together, which is the same
 // question whether the data is kept inside the server or not.
 func BackendCPU(t *result.Trial) (float64, bool) {
-	server, ok := Cpu(t.Server)
+	server, ok := CPU(t.Server)
 	if t.Told != nil && t.Told.Direct {
 		server, ok = 0, true // there was none
 	}

@@ -9,10 +9,13 @@ import (
 	"wirelab/lab/stat"
 )
 
+// Response are times from when calls were due.
 func Response(t *result.Trial) *stat.Histogram { return t.Response }
 
+// Service are times from when calls were sent.
 func Service(t *result.Trial) *stat.Histogram { return t.Service }
 
+// Lag is how late calls were sent.
 func Lag(t *result.Trial) *stat.Histogram { return t.Lag }
 
 // Dimension is what a metric counts in. Values are kept in one unit for each
@@ -159,6 +162,7 @@ func Optional(m Metric) Metric {
 	return m
 }
 
+// Throughput is calls completed per second.
 func Throughput(t *result.Trial) (float64, bool) {
 	if t.Window <= 0 || t.Completed == 0 {
 		return 0, false
@@ -166,6 +170,7 @@ func Throughput(t *result.Trial) (float64, bool) {
 	return float64(t.Completed) / time.Duration(t.Window).Seconds(), true
 }
 
+// MeanResponse is the mean time from when calls were due, in nanoseconds.
 func MeanResponse(t *result.Trial) (float64, bool) {
 	if t.Response == nil || t.Response.Count() == 0 {
 		return 0, false
@@ -173,19 +178,21 @@ func MeanResponse(t *result.Trial) (float64, bool) {
 	return t.Response.Mean(), true
 }
 
-func Cpu(u *result.Usage) (float64, bool) {
+// CPU is the processor time of a process, in nanoseconds.
+func CPU(u *result.Usage) (float64, bool) {
 	if u == nil {
 		return 0, false
 	}
 	return float64(u.CPU), true
 }
 
+// Allocations is how many objects a process allocated, where it says so.
 func Allocations(u *result.Usage) (float64, bool) {
 	n, known := u.Allocated()
 	return float64(n), known
 }
 
-// served is [Allocations] of a server. Older results have 0 where nobody counted; a server
+// Served is [Allocations] of a server. Older results have 0 where nobody counted; a server
 // that counts allocates something to say so.
 func Served(u *result.Usage) (float64, bool) {
 	n, known := Allocations(u)

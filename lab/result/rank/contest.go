@@ -76,7 +76,7 @@ func storedRate(t *result.Trial) (float64, bool) {
 // the data itself. False where a database's processes could not be seen.
 func pipelineCPU(t *result.Trial) (float64, bool) {
 	if t.Database == nil {
-		return metric.PerCall(func(t *result.Trial) (float64, bool) { return metric.Cpu(t.Server) })(t)
+		return metric.PerCall(func(t *result.Trial) (float64, bool) { return metric.CPU(t.Server) })(t)
 	}
 	return metric.PerCall(metric.BackendCPU)(t)
 }

@@ -10,6 +10,7 @@ import (
 	"wirelab/lab/plan"
 )
 
+// And joins words: "a, b and c".
 func And(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

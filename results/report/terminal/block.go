@@ -156,8 +156,7 @@ func (p *page) arms(t *block.Table) {
 		name, about := row[0].Text, row[1].Text
 		if about == "" || widest > p.style.Width/2 {
 			p.wrapped(label, name, plain)
-			p.labelled("            ", slices.DeleteFunc([]string{about}, func(s string) bool { return s == "" }),
-				plain)
+			p.labelled("            ", slices.DeleteFunc([]string{about}, func(s string) bool { return s == "" }))
 		} else {
 			p.wrapped(label+name+strings.Repeat(" ", widest-width(name))+"  ", about, plain)
 		}
@@ -327,8 +326,8 @@ func (p *page) decided(t *block.Table) {
 		}
 		p.wrapped("", row[0].Text, bold)
 		p.wrapped("  → ", row[1].Text, toneInk(row[1].Tone))
-		p.labelled(fmt.Sprintf("    %-11s", t.Columns[2].Head), row[2].List, plain)
-		p.labelled(fmt.Sprintf("    %-11s", t.Columns[3].Head), row[3].List, plain)
+		p.labelled(fmt.Sprintf("    %-11s", t.Columns[2].Head), row[2].List)
+		p.labelled(fmt.Sprintf("    %-11s", t.Columns[3].Head), row[3].List)
 		for _, note := range row[4].List {
 			p.wrapped("    · ", note, plain)
 		}
@@ -361,13 +360,13 @@ func (p *page) notes(n block.Notes) {
 		p.flowing(n.Lines)
 		return
 	case block.Check:
-		p.labelled("checks    ", n.Lines, plain)
+		p.labelled("checks    ", n.Lines)
 		return
 	case block.Limit:
-		p.labelled("limit     ", n.Lines, plain)
+		p.labelled("limit     ", n.Lines)
 		return
 	case block.Done:
-		p.labelled("done      ", n.Lines, plain)
+		p.labelled("done      ", n.Lines)
 		return
 	}
 	form := map[block.Kind]struct {

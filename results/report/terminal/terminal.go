@@ -182,12 +182,12 @@ func (p *page) title(text string) {
 }
 
 // labelled writes lines with a label before the first of them.
-func (p *page) labelled(label string, lines []string, in ink) {
+func (p *page) labelled(label string, lines []string) {
 	for i, line := range lines {
 		if i > 0 {
 			label = strings.Repeat(" ", width(label))
 		}
-		p.wrapped(label, line, in)
+		p.wrapped(label, line, plain)
 	}
 }
 

@@ -27,8 +27,8 @@ func SmallDisk(t testing.TB, s *postgres.Server, size int) (dsn string, resize f
 	if !ok {
 		t.Fatal("the owner of the server's directory is not known")
 	}
-	dir, err := os.MkdirTemp("",
-		"wirelab-small-") //nolint:usetesting // a test's own which no other user may enter, and the server is somebody else
+	//nolint:usetesting // no other user may enter a test's own folder, and the server is another user
+	dir, err := os.MkdirTemp("", "wirelab-small-")
 	if err != nil {
 		t.Fatal(err)
 	}
