@@ -9,6 +9,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
+	"wirelab/lab/result"
 )
 
 // Meter runs a load's plan as orders say, and takes down what the driver used and
@@ -88,9 +89,21 @@ func (m *Meter) Slice(ctx context.Context, order control.Slice) (*control.Measur
 		return nil, err
 	}
 	// What the clock burnt waiting for the next arrival is no cost of the client.
-	measured.Usage.Spun = plan.Duration(measured.Recording.Spun)
+	measured.Usage.Spun = spent(measured.Recording.Spun, measured.Usage)
 	measured.Usage.CPU -= measured.Usage.Spun
 	return measured, probed
+}
+
+// spent is the processor time of a driver that kept looking at the clock for so long. Looking is timed by that
+// clock, so that what others used of the driver's CPU in that time is in it. They took their part of all the time in
+// which the driver was ready to run, whatever it was doing: taking all of it off would leave a driver that others
+// hold up with less than nothing.
+func spent(looking time.Duration, u result.Usage) plan.Duration {
+	ready := u.CPU + u.Waited
+	if ready <= 0 {
+		return 0
+	}
+	return min(u.CPU, plan.Duration(float64(looking)*float64(u.CPU)/float64(ready)))
 }
 
 // around runs a slice, and takes down what the driver used and moved meanwhile.
