@@ -9,29 +9,10 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Messages is what became of the messages of a trial, each followed by its own
-// number; of a slice, or of several. A group here is the readers of one group, and
-// counts of what arrived are of all groups together.
+// Messages is what became of the messages of a trial; of a slice, or of several. A group here is the readers of one
+// group.
 type Messages struct {
-	Sent         uint64 `json:"sent"`
-	Acknowledged uint64 `json:"acknowledged"`
-	Unsure       uint64 `json:"unsure"` // not acknowledged, so that nobody knows: they may arrive or not
-	// Expected is what was to arrive: what was acknowledged, once at each group.
-	Expected  uint64 `json:"expected"`
-	Delivered uint64 `json:"delivered"`
-	Missing   uint64 `json:"missing"` // Expected = Delivered + Missing
-	Kept      uint64 `json:"kept"`    // arrived though not acknowledged
-	// Duplicated arrived again and Reordered after a later one of the same sender,
-	// for no reason; Redelivered and Displaced did so after something had been done
-	// to the broker or a reader, or when their sender got no answer, which
-	// at-least-once allows.
-	Duplicated  uint64 `json:"duplicated"`
-	Redelivered uint64 `json:"redelivered"`
-	Reordered   uint64 `json:"reordered"`
-	Displaced   uint64 `json:"displaced"`
-	Corrupted   uint64 `json:"corrupted"` // not as they were sent
-	Misrouted   uint64 `json:"misrouted"` // at a group of another topic
-	Stray       uint64 `json:"stray"`     // never sent in this trial
+	MessageCounts
 
 	Groups int `json:"groups"` // that read, of all topics
 	// AcknowledgedInWindow and DeliveredInWindow are counted when that happened.
@@ -97,30 +78,10 @@ func (m *Messages) Add(more Messages) *Messages {
 	if m == nil {
 		m = &Messages{AcceptedAfter: stat.NewHistogram(), DeliveredAfter: stat.NewHistogram()}
 	}
-	for _, n := range []struct {
-		into *uint64
-		more uint64
-	}{
-		{&m.Sent, more.Sent},
-		{&m.Acknowledged, more.Acknowledged},
-		{&m.Unsure, more.Unsure},
-		{&m.Expected, more.Expected},
-		{&m.Delivered, more.Delivered},
-		{&m.Missing, more.Missing},
-		{&m.Kept, more.Kept},
-		{&m.Duplicated, more.Duplicated},
-		{&m.Redelivered, more.Redelivered},
-		{&m.Reordered, more.Reordered},
-		{&m.Displaced, more.Displaced},
-		{&m.Corrupted, more.Corrupted},
-		{&m.Misrouted, more.Misrouted},
-		{&m.Stray, more.Stray},
-		{&m.AcknowledgedInWindow, more.AcknowledgedInWindow},
-		{&m.DeliveredInWindow, more.DeliveredInWindow},
-		{&m.DrainedMessages, more.DrainedMessages},
-	} {
-		*n.into += n.more
-	}
+	m.AddCounts(more.MessageCounts)
+	m.AcknowledgedInWindow += more.AcknowledgedInWindow
+	m.DeliveredInWindow += more.DeliveredInWindow
+	m.DrainedMessages += more.DrainedMessages
 	m.Groups = max(m.Groups, more.Groups)
 	m.SendOutage = max(m.SendOutage, more.SendOutage)
 	m.DeliveryOutage = max(m.DeliveryOutage, more.DeliveryOutage)
@@ -179,11 +140,6 @@ func (b *BrokerUse) add(more *BrokerUse) *BrokerUse {
 		b.MemoryGrowth, b.DiskGrowth, b.Samples = more.MemoryGrowth, more.DiskGrowth, more.Samples
 	}
 	return b
-}
-
-// Faults is how many messages the broker did wrong by.
-func (m *Messages) Faults() uint64 {
-	return m.Missing + m.Duplicated + m.Reordered + m.Corrupted + m.Misrouted + m.Stray
 }
 
 // Peak is the largest backlog.

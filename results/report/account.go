@@ -121,7 +121,7 @@ func MessageTable(l *claim.LoadAnalysis) *block.Table {
 		return nil
 	}
 	heads := []string{"arm"}
-	for _, c := range messageCounts(&claim.MessageState{}) {
+	for _, c := range messageCounts() {
 		heads = append(heads, c.name)
 	}
 	t.Data = [][]string{append(heads, "send_outage_ns", "delivery_outage_ns", "early")}
@@ -131,8 +131,8 @@ func MessageTable(l *claim.LoadAnalysis) *block.Table {
 			continue
 		}
 		line := []string{arm.Name}
-		for _, c := range messageCounts(m) {
-			line = append(line, strconv.FormatUint(c.n, 10))
+		for _, c := range messageCounts() {
+			line = append(line, strconv.FormatUint(c.of(m), 10))
 		}
 		t.Data = append(t.Data, append(line, ExactUnless(m.Refused, "send_outage", float64(m.SendOutage)),
 			ExactUnless(m.Refused, "delivery_outage", float64(m.DeliveryOutage)), m.Early))

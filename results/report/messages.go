@@ -36,14 +36,11 @@ func messageColumns(l *claim.LoadAnalysis) []armColumn {
 		return slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Messages != nil && of(a.Messages) })
 	}
 	var all []armColumn
-	for i, c := range messageCounts(&claim.MessageState{}) {
-		of := func(m *claim.MessageState) uint64 { return messageCounts(m)[i].n }
-		rare := func() bool { return some(func(m *claim.MessageState) bool { return of(m) > 0 }) }
-		if c.column == columnAlways || c.column == columnRarely && rare() {
+	for _, c := range messageCounts() {
+		rare := func() bool { return some(func(m *claim.MessageState) bool { return c.of(m) > 0 }) }
+		if c.column == result.ColumnAlways || c.column == result.ColumnIfAny && rare() {
 			all = append(all, messageColumn(l, strings.ReplaceAll(c.name, "_", " "),
-				func(m *claim.MessageState) string {
-					return phrases.Thousands(of(m))
-				}))
+				func(m *claim.MessageState) string { return phrases.Thousands(c.of(m)) }))
 		}
 	}
 	if slices.Contains(plan.Faults(), l.Scenario) || some(func(m *claim.MessageState) bool {
@@ -70,40 +67,21 @@ func messageColumn(l *claim.LoadAnalysis, head string, of func(*claim.MessageSta
 	return column
 }
 
-// messageCount is what an account of messages counts. It has a column always, only where an arm has some, or never; a
-// fault is one for which an arm has no figure.
+// messageCount is a count of an account of messages, as a report has it.
 type messageCount struct {
 	name   string
-	n      uint64
-	column int
-	fault  bool
+	of     func(*claim.MessageState) uint64
+	column result.Column
 }
 
-const (
-	columnNever = iota
-	columnRarely
-	columnAlways
-)
-
-// messageCounts are all that an account counts, in the order of reports and of their data.
-func messageCounts(m *claim.MessageState) []messageCount {
-	return []messageCount{
-		{"sent", m.Sent, columnAlways, false},
-		{"acknowledged", m.Acknowledged, columnAlways, false},
-		{"unsure", m.Unsure, columnRarely, false},
-		{"expected", m.Expected, columnNever, false},
-		{"delivered", m.Delivered, columnAlways, false},
-		{"missing", m.Missing, columnAlways, true},
-		{"kept", m.Kept, columnNever, false},
-		{"duplicated", m.Duplicated, columnAlways, true},
-		{"redelivered", m.Redelivered, columnRarely, false},
-		{"reordered", m.Reordered, columnAlways, true},
-		{"displaced", m.Displaced, columnRarely, false},
-		{"corrupted", m.Corrupted, columnRarely, true},
-		{"misrouted", m.Misrouted, columnRarely, true},
-		{"stray", m.Stray, columnRarely, true},
-		{"peak_backlog", uint64(max(m.Peak, 0)), columnAlways, false},
+// messageCounts are all that an account counts, and the largest backlog, in the order of reports and of their data.
+func messageCounts() (all []messageCount) {
+	for _, c := range result.MessageCounters() {
+		of := func(m *claim.MessageState) uint64 { return *c.Of(&m.MessageCounts) }
+		all = append(all, messageCount{c.Name, of, c.Column})
 	}
+	peak := func(m *claim.MessageState) uint64 { return uint64(max(m.Peak, 0)) }
+	return append(all, messageCount{"peak_backlog", peak, result.ColumnAlways})
 }
 
 // excused is why a message may come again, or out of order.
@@ -111,25 +89,25 @@ const excused = "after something had been done to the broker or a reader, or whe
 
 // messageCaption says what the columns of [messageColumns] are of.
 func messageCaption(l *claim.LoadAnalysis) string {
-	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of " +
-		"readers. One " +
-		"that is missing, duplicated, reordered, corrupted, misrouted or stray leaves an arm without a figure."
+	var faults, rare, none []string
 	heads := messageColumns(l)
 	has := func(head string) bool {
 		return slices.ContainsFunc(heads, func(c armColumn) bool { return c.head == head })
 	}
-	var none []string
-	for _, rare := range []struct{ head, means string }{
-		{"corrupted", "not as it was sent"},
-		{"misrouted", "delivered to a group of another topic"},
-		{"stray", "delivered, and never sent in this trial"},
-	} {
-		if !has(rare.head) {
-			none = append(none, rare.head)
-			continue
+	for _, c := range result.MessageCounters() {
+		if c.Fault != "" {
+			faults = append(faults, c.Name)
 		}
-		text += " " + strings.ToUpper(rare.head[:1]) + rare.head[1:] + ": " + rare.means + "."
+		switch {
+		case c.Means == "":
+		case has(c.Name):
+			rare = append(rare, " "+strings.ToUpper(c.Name[:1])+c.Name[1:]+": "+c.Means+".")
+		default:
+			none = append(none, c.Name)
+		}
 	}
+	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of " +
+		"readers. One that is " + either(faults) + " leaves an arm without a figure." + strings.Join(rare, "")
 	if len(none) > 0 {
 		text += " None was " + either(none) + "."
 	}
@@ -293,15 +271,12 @@ func Account(arm *claim.ArmState) string {
 	if m == nil {
 		return Absent
 	}
-	var faults []string
-	for _, c := range messageCounts(m) {
-		if c.fault && c.n > 0 {
-			faults = append(faults, phrases.Thousands(c.n)+" "+c.name)
-		}
-	}
+	faults := m.FaultWords(func(n uint64, of result.MessageCounter) string {
+		return phrases.Thousands(n) + " " + of.Name
+	})
 	switch {
-	case len(faults) > 0:
-		return strings.Join(faults, ", ")
+	case faults != "":
+		return faults
 	case m.Redelivered > 0:
 		return "whole, " + phrases.Thousands(m.Redelivered) + " redelivered"
 	}

@@ -92,38 +92,21 @@ func messages(s *gate.Subject, arm *result.Arm) {
 	if all == nil {
 		return
 	}
-	var faults []string
-	for _, f := range []struct {
-		n    uint64
-		what string
-	}{
-		{all.Missing, "acknowledged and never delivered"},
-		{all.Duplicated, "delivered again for no reason"},
-		{all.Reordered, "delivered out of order for no reason"},
-		{all.Corrupted, "not as they were sent"},
-		{all.Misrouted, "delivered under another topic"},
-		{all.Stray, "delivered that were never sent"},
-	} {
-		if f.n > 0 {
-			faults = append(faults, words.Thousands(f.n)+" "+f.what)
-		}
-	}
 	s.Add(claim.Check{
 		Gate: result.Delivery, OK: failed == 0, Value: float64(all.Faults()), Unit: "messages", Rounds: readings,
 		Detail: words.Choose(failed == 0,
 			words.Thousands(all.Acknowledged)+" messages were acknowledged, and each was delivered once, in order "+
 				"and whole",
-			"of "+words.Thousands(all.Acknowledged)+" messages acknowledged: "+strings.Join(faults, ", ")),
+			"of "+words.Thousands(all.Acknowledged)+" messages acknowledged: "+
+				all.FaultWords(func(n uint64, of result.MessageCounter) string {
+					return words.Thousands(n) + " " + of.Fault
+				})),
 		Fix: "find where they went: a broker that may lose or duplicate messages costs less, so that no number of " +
 			"this arm can stand beside another's",
 	})
 	s.State.Messages = &claim.MessageState{
-		Sent: all.Sent, Acknowledged: all.Acknowledged, Unsure: all.Unsure, Expected: all.Expected,
-		Delivered: all.Delivered,
-		Missing:   all.Missing, Kept: all.Kept, Duplicated: all.Duplicated, Redelivered: all.Redelivered,
-		Reordered: all.Reordered, Displaced: all.Displaced, Corrupted: all.Corrupted, Misrouted: all.Misrouted,
-		Stray: all.Stray,
-		Peak:  all.Peak(), SendOutage: all.SendOutage, DeliveryOutage: all.DeliveryOutage, Done: all.Done,
+		MessageCounts: all.MessageCounts,
+		Peak:          all.Peak(), SendOutage: all.SendOutage, DeliveryOutage: all.DeliveryOutage, Done: all.Done,
 		Early: result.Early(arm),
 	}
 	recovery(s)
@@ -161,15 +144,9 @@ func recovery(s *gate.Subject) {
 // messageNotes says what a reader should know of, and what makes nothing invalid.
 func messageNotes(s *gate.Subject, all *result.Messages) {
 	var became []string
-	for _, n := range []struct {
-		n    uint64
-		what string
-	}{
-		{all.Unsure, "messages were not acknowledged, so that nobody knows what became of them"},
-		{all.Kept, "messages were delivered although they had not been acknowledged"},
-	} {
-		if n.n > 0 {
-			became = append(became, words.Thousands(n.n)+" "+n.what)
+	for _, c := range result.MessageCounters() {
+		if n := *c.Of(&all.MessageCounts); n > 0 && c.Note != "" {
+			became = append(became, words.Thousands(n)+" "+c.Note)
 		}
 	}
 	if text := excused(all); text != "" {

@@ -180,11 +180,5 @@ func (a *Audience) add(sum *Account) {
 			}
 		}
 	}
-	sum.Duplicated += a.counts.Duplicated
-	sum.Redelivered += a.counts.Redelivered
-	sum.Reordered += a.counts.Reordered
-	sum.Displaced += a.counts.Displaced
-	sum.Corrupted += a.counts.Corrupted
-	sum.Misrouted += a.counts.Misrouted
-	sum.Stray += a.counts.Stray
+	sum.AddCounts(a.counts)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/lab/result"
 )
 
 // Phase is where a run is with what is done to its broker or its readers.
@@ -177,27 +178,7 @@ func (l *Ledger) Arrivals() (n uint64) {
 }
 
 // Account is what became of a run's messages. Counts of arrivals are of all audiences.
-type Account struct {
-	Sent         uint64 // messages handed to the broker, whatever became of them
-	Acknowledged uint64
-	Unsure       uint64 // not acknowledged: they may arrive or not
-	Expected     uint64 // arrivals of acknowledged messages: once at each audience
-	Delivered    uint64 // of those, how many arrived
-	Missing      uint64 // acknowledged and not arrived: Expected = Delivered + Missing
-	Kept         uint64 // arrived though not acknowledged
-	Duplicated   uint64 // arrived again, for no reason
-	Redelivered  uint64 // arrived again, after a disturbance or with an unsure answer
-	Reordered    uint64 // arrived after a later one of its lane, for no reason
-	Displaced    uint64 // arrived so after a disturbance or with an unsure answer
-	Corrupted    uint64 // not as they were sent
-	Misrouted    uint64 // arrived at an audience of another topic
-	Stray        uint64 // of another run, or never sent
-}
-
-// Faults is how many messages a broker did wrong by.
-func (a Account) Faults() uint64 {
-	return a.Missing + a.Duplicated + a.Reordered + a.Corrupted + a.Misrouted + a.Stray
-}
+type Account = result.MessageCounts
 
 // Account adds up, of what has happened so far.
 func (l *Ledger) Account() Account {

@@ -186,23 +186,7 @@ func (p *prepared) golden(ctx context.Context) error {
 
 // wrong names the faults that there are: "2 missing, 1 reordered".
 func wrong(a account.Account) string {
-	var faults []string
-	for _, f := range []struct {
-		n    uint64
-		what string
-	}{
-		{a.Missing, "missing"},
-		{a.Duplicated, "duplicated"},
-		{a.Reordered, "reordered"},
-		{a.Corrupted, "corrupted"},
-		{a.Misrouted, "misrouted"},
-		{a.Stray, "stray"},
-	} {
-		if f.n > 0 {
-			faults = append(faults, fmt.Sprintf("%d %s", f.n, f.what))
-		}
-	}
-	return strings.Join(faults, ", ")
+	return a.FaultWords(func(n uint64, of result.MessageCounter) string { return fmt.Sprintf("%d %s", n, of.Name) })
 }
 
 // Warm implements [agent.Load].

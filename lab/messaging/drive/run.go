@@ -253,15 +253,12 @@ func (r *run) remove(ctx context.Context) (all error) {
 func (r *run) measured(l *lines, w *watching) *result.Messages {
 	r.stop()
 	l.settle()
-	a := r.ledger.Account()
 	r.mu.Lock()
 	acked := r.acked
 	r.mu.Unlock()
 	m := &result.Messages{
-		Sent: a.Sent, Acknowledged: a.Acknowledged, Unsure: a.Unsure, Expected: a.Expected, Delivered: a.Delivered,
-		Missing: a.Missing, Kept: a.Kept, Duplicated: a.Duplicated, Redelivered: a.Redelivered,
-		Reordered: a.Reordered, Displaced: a.Displaced, Corrupted: a.Corrupted, Misrouted: a.Misrouted, Stray: a.Stray,
-		Groups: len(r.readers), AcknowledgedInWindow: acked.count,
+		MessageCounts: r.ledger.Account(),
+		Groups:        len(r.readers), AcknowledgedInWindow: acked.count,
 		AcceptedAfter: stat.NewHistogram(), DeliveredAfter: stat.NewHistogram(),
 		SendOutage:     plan.Duration(max(acked.longest, time.Duration(r.end-max(acked.last, r.begin)))),
 		DeliveryOutage: plan.Duration(r.ledger.Gap()),

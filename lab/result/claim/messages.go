@@ -7,20 +7,7 @@ import (
 
 // MessageState is the account of an arm's messages over all rounds: see [result.Messages].
 type MessageState struct {
-	Sent         uint64 `json:"sent"`
-	Acknowledged uint64 `json:"acknowledged"`
-	Unsure       uint64 `json:"unsure"`
-	Expected     uint64 `json:"expected"`
-	Delivered    uint64 `json:"delivered"`
-	Missing      uint64 `json:"missing"`
-	Kept         uint64 `json:"kept"`
-	Duplicated   uint64 `json:"duplicated"`
-	Redelivered  uint64 `json:"redelivered"`
-	Reordered    uint64 `json:"reordered"`
-	Displaced    uint64 `json:"displaced"`
-	Corrupted    uint64 `json:"corrupted"`
-	Misrouted    uint64 `json:"misrouted"`
-	Stray        uint64 `json:"stray"`
+	result.MessageCounts
 	// Peak is the largest backlog, and SendOutage and DeliveryOutage the longest.
 	Peak           int64         `json:"peak_backlog"`
 	SendOutage     plan.Duration `json:"send_outage"`

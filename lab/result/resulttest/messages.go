@@ -228,7 +228,10 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 	}
 	refused, head, groups := t.Sent-t.OK, t.Calls()-t.OK, uint64(max(l.Groups, 1))
 	w := &result.Messages{
-		Sent: t.Sent + head, Acknowledged: t.OK + head, Unsure: refused, Kept: refused / 3, Groups: int(groups),
+		MessageCounts: result.MessageCounts{
+			Sent: t.Sent + head, Acknowledged: t.OK + head, Unsure: refused, Kept: refused / 3,
+		},
+		Groups:               int(groups),
 		AcknowledgedInWindow: t.OK, DeliveredInWindow: t.OK * groups, AcceptedAfter: &stat.Histogram{},
 		DeliveredAfter: &stat.Histogram{},
 		SendOutage:     plan.Duration(median / 3), DeliveryOutage: plan.Duration(median / 2),

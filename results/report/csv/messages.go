@@ -1,6 +1,10 @@
 package csv
 
-import "strconv"
+import (
+	"strconv"
+
+	"wirelab/lab/result"
+)
 
 // messages are the rows of the account of a trial's messages.
 func (t *trial) messages() {
@@ -8,26 +12,8 @@ func (t *trial) messages() {
 	if m == nil {
 		return
 	}
-	for _, c := range []struct {
-		metric string
-		n      uint64
-	}{
-		{"sent", m.Sent},
-		{"acknowledged", m.Acknowledged},
-		{"unsure", m.Unsure},
-		{"expected", m.Expected},
-		{"delivered", m.Delivered},
-		{"missing", m.Missing},
-		{"kept", m.Kept},
-		{"duplicated", m.Duplicated},
-		{"redelivered", m.Redelivered},
-		{"reordered", m.Reordered},
-		{"displaced", m.Displaced},
-		{"corrupted", m.Corrupted},
-		{"misrouted", m.Misrouted},
-		{"stray", m.Stray},
-		{"peak-backlog", uint64(max(m.Peak(), 0))},
-	} {
-		t.add(c.metric, strconv.FormatUint(c.n, 10), "", "")
+	for _, c := range result.MessageCounters() {
+		t.add(c.Name, strconv.FormatUint(*c.Of(&m.MessageCounts), 10), "", "")
 	}
+	t.add("peak-backlog", strconv.FormatUint(uint64(max(m.Peak(), 0)), 10), "", "")
 }
