@@ -190,7 +190,7 @@ func (t *toolLoad) Slice(ctx context.Context, order control.Slice) (*control.Mea
 	used := told.Usage
 	used.Wall, used.Others = own.Wall, own.Others-used.CPU // what the tool used is no stranger's
 	by := &result.Told{Tool: t.tool.Name, Direct: t.direct}
-	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Told: by}, nil
+	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Particulars: result.Particulars{Told: by}}, nil
 }
 
 func (t *toolLoad) do(ctx context.Context, least time.Duration) (tool.Told, error) {

@@ -231,15 +231,7 @@ type Measured struct {
 	WireReceived uint64          `json:"wire_received"`
 	Connections  uint64          `json:"connections"` // opened in the slice
 	Open         uint64          `json:"open"`        // at its end
-	Streams      *result.Streams `json:"streams,omitempty"`
-	// Followed is what became of what the calls handed over.
-	Followed *result.Followed `json:"followed,omitempty"`
-	// Messages is what became of those that were sent.
-	Messages *result.Messages `json:"messages,omitempty"`
-	// Told is that another program made the calls, and told of them; nil of our own drivers.
-	Told *result.Told `json:"told,omitempty"`
-	// Steps are the times of each call of a chain; nil where calls are single ones.
-	Steps []result.Step `json:"steps,omitempty"`
+	result.Particulars
 }
 
 // Reader reads lines of type T. A line that is too long or not what is

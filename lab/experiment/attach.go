@@ -36,7 +36,7 @@ func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
 	arm.Here = probe.Here(ctx, a.plan.Target)
 	roots, named := []int{a.plan.PID}, a.plan.PID != 0
 	if !named {
-		if w.c.Plan.Messaging() || !arm.Here {
+		if w.c.cluster() || !arm.Here {
 			return nil, nil // a broker's work is not that of one process
 		}
 		network := "tcp"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/control"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
@@ -75,13 +76,12 @@ func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 }
 
 // floorLoads are what is asked of a null responder, and which of them each load's is.
-// Messages are read from the beginning whatever the scenario, since nothing is done to a
-// broker that does nothing, so that scenarios of one pace share their floor.
+// Loads that differ in nothing such a server sees share their floor: messages of one pace, whatever the scenario.
 func floorLoads(p plan.Plan) (asked []plan.Load, of []int) {
 	for i, l := range p.Loads {
 		at := i
-		if l.Messaging() {
-			l.Scenario, l.Delay = plan.Live, 0
+		if floor := kinds.Of(l).Run.Floor; floor != nil {
+			l = floor(l)
 			at = slices.IndexFunc(asked, func(other plan.Load) bool {
 				return p.OperationOf(other) == p.OperationOf(l) && other.Pace() == l.Pace() &&
 					other.InFlight == l.InFlight && other.Size == l.Size

@@ -5,6 +5,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/control"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
@@ -34,7 +35,7 @@ const (
 // connections those take is the broker's client's matter.
 func Needs(p plan.Plan, arms []result.Arm) Need {
 	var most Need
-	if p.Messaging() {
+	if kinds.OfPlan(p).Run.Cluster {
 		return most
 	}
 	for i, arm := range p.Arms {
@@ -51,7 +52,7 @@ func Needs(p plan.Plan, arms []result.Arm) Need {
 			}
 			seen[same] = true
 			connections += min(same.Connections, max(l.Width(), 1))
-			if !arm.Raw() && !l.Streaming() {
+			if !arm.Raw() && !kinds.Of(l).Run.Held {
 				callers += l.InFlight
 			}
 		}

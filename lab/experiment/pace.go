@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/lab/control"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -22,10 +23,13 @@ const readTime = 25 * time.Minute
 // made, of which a warm-up has several: RabbitMQ takes some ten seconds a node.
 const clusterTime = 3 * time.Minute
 
+// cluster reports whether the servers are clusters of brokers.
+func (c *Conductor) cluster() bool { return kinds.OfPlan(c.Plan).Run.Cluster }
+
 // patience is how long starting an arm, or a warm-up beside what it warms up,
 // may take: on a network the first calls, one after another, do.
 func (c *Conductor) patience() time.Duration {
-	if c.Plan.Messaging() {
+	if c.cluster() {
 		return clusterTime
 	}
 	path, given, err := c.Plan.Path()
@@ -77,7 +81,7 @@ func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 	p := w.c.Plan
 	order := control.Warm{Load: l, Least: p.WarmUp, Limit: plan.Duration(w.c.warmTime(a))}
 	limit := time.Duration(order.Limit) + 2*time.Duration(p.Deadline) + startTime // the last window's
-	if p.Messaging() {
+	if w.c.cluster() {
 		order.Limit = 0 // windows are bounded, and what has been sent must be read too
 	}
 	return within(ctx, limit, "warm-up not over", func(ctx context.Context) error {
@@ -88,7 +92,7 @@ func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 		w.met(a, reply)
 		t := a.trials[l]
 		t.Steady, t.Drifting, t.Warmed = reply.Warm.Steady, reply.Warm.Drifting, plan.Duration(reply.Warm.Took)
-		if !p.Loads[l].Streaming() {
+		if !kinds.Of(p.Loads[l]).Run.Held {
 			a.paces[l] = paceOf(reply.Warm)
 		}
 		return nil
@@ -99,7 +103,7 @@ func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 // used, so that what a call costs there is steady too. That of a broker is not looked at: it
 // works behind its acknowledgements, so that a window's is not of the window's messages.
 func (w *round) windows(ctx context.Context, a *armRun, order control.Warm) (control.Reply, error) {
-	if a.server == nil || w.c.Plan.Messaging() {
+	if a.server == nil || w.c.cluster() {
 		return a.driver.Ask(ctx, control.Order{Warm: &order})
 	}
 	for {
@@ -137,14 +141,14 @@ func (w *round) sliceOf(l int, seed uint64) control.Slice {
 	p := w.c.Plan
 	at := p.Loads[l]
 	order := control.Slice{Load: l, For: p.SliceOf(at), Seed: seed}
-	pace := w.pace(l)
+	pace, run := w.pace(l), kinds.Of(at).Run
 	switch {
 	case at.Open():
 		order.Head = order.For / headShare
-		if len(at.Stages) == 0 && !at.Replays() && !at.Streaming() {
+		if len(at.Stages) == 0 && !at.Replays() && !run.Held {
 			order.Head, order.For = headed(order.Head, order.For-order.Head, pace, time.Duration(p.Deadline))
 		}
-	case !at.Streaming() && !p.Messaging():
+	case !run.Held && !run.Cluster:
 		order.Whole = pace*wholeCalls > time.Duration(order.For)
 	}
 	return order
@@ -171,14 +175,14 @@ func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error 
 	p := w.c.Plan
 	order := w.sliceOf(l, seed)
 	limit := time.Duration(order.For) + 2*time.Duration(p.Deadline) + startTime
-	if p.Messaging() {
+	if w.c.cluster() {
 		limit += readTime
 	}
 	return within(ctx, limit, "slice not over", func(ctx context.Context) error {
 		t := a.trials[l]
 		before := serverCPU(t)
 		m, err := w.carry(ctx, a, &order, t)
-		if err == nil && a.server != nil && !p.Messaging() {
+		if err == nil && a.server != nil && !w.c.cluster() {
 			t.Halves = t.Halves.Add(len(t.Order), p.Slices, serverCPU(t)-before, m.Calls)
 		}
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"wirelab/internal/fault"
 	"wirelab/lab/control"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
@@ -95,7 +96,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 // trials has every arm measured. The error is the first arm's that could not be
 // started.
 func (w *round) trials(ctx context.Context) error {
-	if w.c.Plan.Messaging() {
+	if w.c.cluster() {
 		return w.whole(ctx)
 	}
 	for _, a := range w.arms {
@@ -115,12 +116,12 @@ func (w *round) trials(ctx context.Context) error {
 // over are the trials that were over when the round was cut: none where arms take
 // turns, since one arm's slices say nothing without the others' beside them.
 func (w *round) over() (all []result.Trial) {
-	if !w.c.Plan.Messaging() {
+	if !w.c.cluster() {
 		return nil
 	}
 	for _, a := range w.arms {
 		for _, t := range a.trials {
-			if len(t.Order) == w.c.Plan.Slices && t.Messages != nil {
+			if len(t.Order) == w.c.Plan.Slices {
 				all = append(all, *t)
 			}
 		}
@@ -220,7 +221,7 @@ func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loa
 // broker says how an arm's message broker is to be used; nil where there is none.
 func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 	p := w.c.Plan
-	if !p.Messaging() {
+	if !w.c.cluster() {
 		return nil
 	}
 	return &control.Broker{
@@ -257,7 +258,7 @@ func Connections(a plan.Arm, l plan.Load, multiplexed bool) int {
 
 // schedule is the arrivals of a load, nil for the closed loop.
 func schedule(l plan.Load) *load.Schedule {
-	if !l.Open() || l.Streaming() {
+	if !l.Open() || kinds.Of(l).Run.Held {
 		return nil
 	}
 	s := &load.Schedule{Law: lawOf(l.Arrivals), Spread: l.Spread}
@@ -384,18 +385,10 @@ func add(t *result.Trial, m *control.Measured) {
 	t.Completed += r.CompletedInWindow
 	t.Late += r.Late
 	t.Unsent += r.Unsent
-	if m.Told != nil {
-		t.Told = m.Told
-	}
-	if m.Followed != nil {
-		t.Followed = t.Followed.Add(*m.Followed)
-	}
-	if m.Messages != nil {
-		t.Messages = t.Messages.Add(*m.Messages)
-	}
-	t.Steps = result.AddSteps(t.Steps, m.Steps)
-	if m.Streams != nil {
-		t.Streams = t.Streams.Add(*m.Streams)
+	for _, k := range kinds.All() {
+		if k.Merge != nil {
+			k.Merge(t, m.Particulars)
+		}
 	}
 	for kind, n := range r.Errors {
 		t.Errors[kind] += n

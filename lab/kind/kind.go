@@ -32,7 +32,23 @@ type Kind struct {
 	// Refuse takes what failed checks cover out of the figures that are no metrics. Why tells of a metric why it is
 	// refused, whole why all of them are; "" where they are not.
 	Refuse func(s *claim.ArmState, why func(id string) string, whole string)
+	// Merge adds to a trial what a slice of it tells that only the kind has.
+	Merge func(t *result.Trial, more result.Particulars)
+	// Run is what measuring it takes.
+	Run Run
 	// Flaws finds what a trial says of the kind and contradicts itself, or its load: a stored result may have been
 	// edited.
 	Flaws func(path string, t *result.Trial, l plan.Load, add func(path, format string, args ...any))
+}
+
+// Run is what the conductor of an experiment needs to know of a kind.
+type Run struct {
+	// Held: streams are held open, and the server sends. There are no calls, which have callers, a schedule and a pace.
+	Held bool
+	// Cluster: the server is a cluster of brokers. It takes long to start, and works behind its acknowledgements. So
+	// arms are measured one after the other, each from its start to its stop (docs/concepts/claims.md), what was sent
+	// is read before a slice is over, and the CPU time of a window is not that of its messages.
+	Cluster bool
+	// Floor is what a server that does nothing is asked in a load's stead, which several loads may share; nil: the load.
+	Floor func(l plan.Load) plan.Load
 }

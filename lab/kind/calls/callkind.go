@@ -20,8 +20,16 @@ func Kind() *kind.Kind {
 			Fewer: "fewer calls in flight or a lower --rate",
 		},
 		Metrics: callMetrics, Under: callsHave, Primary: callPrimary, Rate: plan.Throughput,
-		Gates: callGates, Refuse: refuseCalls, Flaws: stepFlaws,
+		Gates: callGates, Refuse: refuseCalls, Flaws: stepFlaws, Merge: mergeCalls,
 	}
+}
+
+// mergeCalls adds the steps of chains, and what another program told that made the calls.
+func mergeCalls(t *result.Trial, more result.Particulars) {
+	if more.Told != nil {
+		t.Told = more.Told
+	}
+	t.Steps = result.AddSteps(t.Steps, more.Steps)
 }
 
 // callsHave reports whether a metric is one of calls in the load's loop.

@@ -98,6 +98,14 @@ func All() []*kind.Kind {
 // Of is the kind of a load.
 func Of(l plan.Load) *kind.Kind { return Named(l.Kind()) }
 
+// OfPlan is the kind of a plan's loads, which is one: a checked plan has no others.
+func OfPlan(p plan.Plan) *kind.Kind {
+	if len(p.Loads) == 0 {
+		return Named(plan.Calls)
+	}
+	return Of(p.Loads[0])
+}
+
 // Named is a kind by its name; calls, of a name that nobody knows, which only an edited file has.
 func Named(name plan.Kind) *kind.Kind {
 	all := All()

@@ -38,8 +38,21 @@ func Kind() *kind.Kind {
 			Fewer: "fewer calls in flight or a lower --rate",
 		},
 		Metrics: messageMetrics, Under: messagesHave, Primary: messagePrimary, Rate: plan.MessageRate,
-		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws,
+		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws, Merge: mergeMessages,
+		Run: kind.Run{Cluster: true, Floor: messageFloor},
 	}
+}
+
+func mergeMessages(t *result.Trial, more result.Particulars) {
+	if more.Messages != nil {
+		t.Messages = t.Messages.Add(*more.Messages)
+	}
+}
+
+// messageFloor is read from the beginning whatever the scenario: nothing is done to a broker that does nothing.
+func messageFloor(l plan.Load) plan.Load {
+	l.Scenario, l.Delay = plan.Live, 0
+	return l
 }
 
 // messagesHave leaves out what of sends says little: a send may carry many messages, and few brokers tell what they

@@ -34,7 +34,14 @@ func Kind() *kind.Kind {
 				"all come",
 		},
 		Metrics: streamMetrics, Under: streamsHave, Primary: streamPrimary, Rate: plan.EventRate,
-		Gates: streamGates, Refuse: refuseStreams, Flaws: streamFlaws,
+		Gates: streamGates, Refuse: refuseStreams, Flaws: streamFlaws, Merge: mergeStreams,
+		Run: kind.Run{Held: true},
+	}
+}
+
+func mergeStreams(t *result.Trial, more result.Particulars) {
+	if more.Streams != nil {
+		t.Streams = t.Streams.Add(*more.Streams)
 	}
 }
 
