@@ -132,10 +132,7 @@ func (c CountedCell) value() float64 {
 // Those that are 0 for all arms are left out.
 func Counts(l *claim.LoadAnalysis) []Counted {
 	var all []Counted
-	per := "/req"
-	if l.Streams > 0 {
-		per = "/event"
-	}
+	per := ShapeOf(l.Kind).short
 	index := map[string]int{}
 	dimension := map[string]metric.Dimension{}
 	for a := range l.Arms {

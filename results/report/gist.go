@@ -121,7 +121,7 @@ func shortArms(r *result.Result) string {
 func shortLoads(p plan.Plan) string {
 	var flights []string
 	for _, l := range p.Loads {
-		if l.Open() || l.Messaging() || l.Streaming() || l.Operation != "" {
+		if l.Open() || !ShapeOf(l.Kind()).Calls || l.Operation != "" {
 			if len(p.Loads) == 1 {
 				return LoadName(p, 0)
 			}

@@ -17,32 +17,7 @@ import (
 )
 
 // Main are the metrics that a load is judged by, the primary one first.
-func Main(l *claim.LoadAnalysis) []metric.Metric {
-	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
-	if l.Open {
-		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
-	}
-	if followed(l) {
-		// What a caller is told, and what came of it: each on the same axis.
-		ids = append(ids, plan.ConfirmedP50, plan.ConfirmedP99, plan.StoredP50, plan.StoredP99)
-	}
-	switch {
-	case l.Scenario != "":
-		ids = []string{l.Primary, plan.MessageRate}
-		if slices.Contains(plan.Faults(), l.Scenario) {
-			ids = append(ids, plan.SendOutage, plan.DeliveryOutage)
-		}
-		ids = append(ids, plan.ResponseP50, plan.DeliveredP50, plan.DeliveredP99, plan.DrainRate, plan.ServerCPU)
-	case l.Slow:
-		ids = []string{l.Primary}
-	case l.Streams > 0:
-		ids = []string{
-			l.Primary, plan.EventServerCPU, plan.EventDatabaseCPU, plan.DeliveryP50, plan.DeliveryP99,
-			plan.JitterP99,
-		}
-	}
-	return metrics(l, ids)
-}
+func Main(l *claim.LoadAnalysis) []metric.Metric { return metrics(l, ShapeOf(l.Kind).main(l)) }
 
 // followed reports whether any arm's entries were followed until they were stored.
 func followed(l *claim.LoadAnalysis) bool {
@@ -231,13 +206,14 @@ func checked(a *claim.Analysis) string {
 			}
 		}
 	}
-	if a.Requests > 0 && len(a.Loads) > 0 && a.Loads[0].Scenario != "" {
-		return followedMessages(a)
+	shape := callShape()
+	if len(a.Loads) > 0 {
+		shape = ShapeOf(a.Loads[0].Kind)
 	}
-	text := phrases.Thousands(a.Requests) + " replies right"
-	if len(a.Loads) > 0 && a.Loads[0].Streams > 0 {
-		text = phrases.Thousands(a.Requests) + " events right"
+	if a.Requests > 0 && shape.Followed != nil {
+		return shape.Followed(a)
 	}
+	text := phrases.Thousands(a.Requests) + " " + shape.Right
 	told := ""
 	if a.Told > 0 {
 		told = "; " + phrases.Thousands(a.Told) + " more were counted by other load generators and not checked"

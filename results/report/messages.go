@@ -20,6 +20,40 @@ import (
 // account of a load in which nothing was done to the broker.
 const longOutage = plan.Duration(100 * time.Millisecond)
 
+// messageShape is what reports say of loads of messages.
+func messageShape() Shape {
+	return Shape{
+		Sends: "sends", Done: "Messages acknowledged", Each: "message", short: "/msg", Right: "replies right",
+		Followed: followedMessages, Checked: "Messages",
+		answered: "acknowledged /s", // of sends: each may carry many messages
+		main:     messageMain, Wide: true, named: scenarioOf, paced: plan.Load.Pace,
+		under: func(l plan.Load) string {
+			if l.Open() {
+				return "in scenario " + l.Scenario + " at " + l.SendPace()
+			}
+			return "in scenario " + l.Scenario + " with " + l.SendPace()
+		},
+		heads: map[string]string{
+			plan.ServerCPU: "broker CPU", plan.ResponseP50: "ack p50", plan.ResponseP99: "ack p99",
+			plan.ResponseP90: "", plan.ResponseP999: "",
+		},
+		limited: func(l *claim.LoadAnalysis) string {
+			if l.Open {
+				return callLimited(l)
+			}
+			return "alone the driver sends less than three times what the fastest arm takes"
+		},
+	}
+}
+
+func messageMain(l *claim.LoadAnalysis) []string {
+	ids := []string{l.Primary, plan.MessageRate}
+	if slices.Contains(plan.Faults(), l.Scenario) {
+		ids = append(ids, plan.SendOutage, plan.DeliveryOutage)
+	}
+	return append(ids, plan.ResponseP50, plan.DeliveredP50, plan.DeliveredP99, plan.DrainRate, plan.ServerCPU)
+}
+
 // messageColumns are the account of the messages of arms, over all rounds; none
 // where no messages are sent. Of what is rare, and of what is no fault of a broker's,
 // there is a column only where an arm has some.

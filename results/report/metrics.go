@@ -101,13 +101,11 @@ func Sign(v claim.Verdict) string {
 
 // RateTable is what an open loop was asked for and did; nil of other loads.
 func RateTable(l *claim.LoadAnalysis) *block.Table {
-	if !l.Open || l.Streams > 0 {
+	head := ShapeOf(l.Kind).answered
+	if !l.Open || head == "" {
 		return nil
 	}
-	planned, answered := armColumn{head: "planned /s"}, armColumn{head: "answered /s"}
-	if l.Scenario != "" {
-		answered.head = "acknowledged /s" // of sends: each may carry many messages
-	}
+	planned, answered := armColumn{head: "planned /s"}, armColumn{head: head}
 	for a := range l.Arms {
 		planned.cells = append(planned.cells, Significant(l.Arms[a].Planned, 3))
 		answered.cells = append(answered.cells, Answered(&l.Arms[a]))

@@ -41,12 +41,8 @@ type quantity struct {
 
 func quantityOf(f plan.Published, l plan.Load) quantity {
 	switch {
-	case f.Rate > 0 && l.Streaming():
-		return quantity{metric: plan.EventRate, dimension: metric.Frequency, value: f.Rate}
-	case f.Rate > 0 && l.Messaging():
-		return quantity{metric: plan.MessageRate, dimension: metric.Frequency, value: f.Rate}
 	case f.Rate > 0:
-		return quantity{metric: plan.Throughput, dimension: metric.Frequency, value: f.Rate}
+		return quantity{metric: kinds.Of(l).Rate, dimension: metric.Frequency, value: f.Rate}
 	case f.GapP99 > 0:
 		// The gap between events is the period that the server sends at, and
 		// no latency; it is shown beside the delivery that it was taken for.
@@ -268,13 +264,7 @@ func PublishedCaption(r *result.Result) string {
 	}
 	text := "Means, ours " + pace + "."
 	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.Mean == 0 }) {
-		what := "Calls"
-		switch {
-		case p.Loads[0].Streaming():
-			what = "Events"
-		case p.Loads[0].Messaging():
-			what = "Messages acknowledged"
-		}
+		what := ShapeOf(p.Loads[0].Kind()).Done
 		if pace != "under the same load" {
 			pace = p.Loads[0].Pace()
 		}

@@ -10,6 +10,23 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
+// streamShape is what reports say of loads that hold streams.
+func streamShape() Shape {
+	return Shape{
+		Sends: "calls", Done: "Events", Each: "event", short: "/event", Right: "events right", Checked: "Replies",
+		main: streamMain, bytes: true, paced: streamsName, limited: callLimited,
+	}
+}
+
+func streamMain(l *claim.LoadAnalysis) []string {
+	if l.Slow {
+		return []string{l.Primary}
+	}
+	return []string{
+		l.Primary, plan.EventServerCPU, plan.EventDatabaseCPU, plan.DeliveryP50, plan.DeliveryP99, plan.JitterP99,
+	}
+}
+
 // streamColumns are what is to be seen of a load's streams beside metrics: of
 // slow readers what became of the events that they did not read, of others
 // what was delivered. None where the load makes calls, or nothing was measured.

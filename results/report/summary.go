@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -378,28 +379,16 @@ func claimed(l *claim.LoadAnalysis, metric string) bool {
 
 // heads are the metrics whose title is too long for the head of a column.
 func heads(l *claim.LoadAnalysis, m metric.Metric) string {
+	if head, other := ShapeOf(l.Kind).heads[m.ID]; other {
+		return cmp.Or(head, m.Short)
+	}
 	switch m.ID {
 	case plan.ServerCPU:
-		if l.Scenario != "" {
-			return "broker CPU"
-		}
 		return "server CPU"
 	case plan.Throughput:
 		return "requests/s"
-	case plan.ResponseP50:
-		if l.Scenario == "" {
-			return "p50"
-		}
-		return "ack p50"
-	case plan.ResponseP90, plan.ResponseP999:
-		if l.Scenario == "" {
-			return strings.TrimPrefix(m.ID, "response-")
-		}
-	case plan.ResponseP99:
-		if l.Scenario == "" {
-			return "p99"
-		}
-		return "ack p99"
+	case plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999:
+		return strings.TrimPrefix(m.ID, "response-")
 	case plan.MessageRate:
 		return "messages/s"
 	case plan.DatabaseCPU, plan.EventDatabaseCPU:

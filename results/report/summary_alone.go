@@ -20,7 +20,7 @@ func (s *summary) alone(loads []*claim.LoadAnalysis) bool {
 		return false
 	}
 	for _, l := range loads {
-		if l.Scenario != "" || l.Streams > 0 || followed(l) || len(l.Libraries) > 0 || Empty(l) {
+		if !ShapeOf(l.Kind).Calls || followed(l) || len(l.Libraries) > 0 || Empty(l) {
 			return false
 		}
 	}

@@ -375,11 +375,7 @@ func (s *summary) many(loads []*claim.LoadAnalysis) []string {
 			none++
 			continue
 		}
-		under := LoadName(s.r.Plan, l.Load)
-		if l.Scenario != "" {
-			under = scenarioOf(s.r.Plan, l.Load)
-		}
-		won.Add(l.Arms[best].Name, under)
+		won.Add(l.Arms[best].Name, amongLoads(s.r.Plan, l, ""))
 	}
 	if len(won.Keys) == 0 {
 		return []string{fmt.Sprintf("No arm is alone in the first place under any of the %d loads.", len(loads))}

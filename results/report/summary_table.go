@@ -16,7 +16,7 @@ import (
 func looked(l *claim.LoadAnalysis) []metric.Metric {
 	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
 	switch {
-	case l.Scenario != "", l.Streams > 0:
+	case !ShapeOf(l.Kind).Calls:
 		return Main(l)
 	case followed(l):
 		ids = []string{l.Primary, plan.ServerCPU, plan.Throughput, plan.ResponseP50, plan.StoredP50, plan.StoredP99}
@@ -149,7 +149,7 @@ const manifold = 10
 // say the same.
 func (s *summary) bytes(l *claim.LoadAnalysis, rows []int) (SummaryColumn, bool) {
 	sent, received := l.Row(plan.WireSent), l.Row(plan.WireReceived)
-	if sent == nil || received == nil || l.Scenario != "" {
+	if sent == nil || received == nil || !ShapeOf(l.Kind).bytes {
 		return SummaryColumn{}, false
 	}
 	m, err := kinds.MetricOf(l, plan.WireSent)
@@ -221,11 +221,7 @@ func (s *summary) matrix(loads []*claim.LoadAnalysis) {
 		if err != nil || row == nil {
 			continue
 		}
-		name := strings.TrimSuffix(LoadName(s.r.Plan, l.Load), ", "+pace)
-		if l.Scenario != "" {
-			name = scenarioOf(s.r.Plan, l.Load)
-		}
-		t.Names = append(t.Names, name)
+		t.Names = append(t.Names, amongLoads(s.r.Plan, l, pace))
 		decides.Cells = append(decides.Cells, SummaryCell{Value: m.Short})
 		for arm := range arms {
 			if arm >= len(l.Arms) {

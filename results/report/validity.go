@@ -62,11 +62,7 @@ func Legend(l *claim.LoadAnalysis) []string {
 		switch {
 		case fix == "":
 		case gate == result.AboveFloor:
-			short := "less than twice what client and kernel take by themselves"
-			if l.Scenario != "" && !l.Open {
-				short = "alone the driver sends less than three times what the fastest arm takes"
-			}
-			lines = append(lines, floorMark+" floor-limited: "+short+"; "+fix)
+			lines = append(lines, floorMark+" floor-limited: "+ShapeOf(l.Kind).limited(l)+"; "+fix)
 		case gate == result.DatabaseSeen:
 			lines = append(lines, unseenMark+" the database was not seen, and may have been the limit; "+fix)
 		default:

@@ -85,12 +85,10 @@ func MoreRounds(n int) string {
 // several operations "Of GetPerson with 1 call in flight".
 func Load(p plan.Plan, load int) string {
 	pace := "with " + paceName(p.Loads[load])
-	switch l := p.Loads[load]; {
-	case l.Messaging() && l.Open():
-		pace = "in scenario " + l.Scenario + " at " + l.SendPace()
-	case l.Messaging():
-		pace = "in scenario " + l.Scenario + " with " + l.SendPace()
-	case l.Open() && !l.Streaming():
+	switch l, shape := p.Loads[load], ShapeOf(p.Loads[load].Kind()); {
+	case shape.under != nil:
+		pace = shape.under(l)
+	case l.Open() && shape.Calls:
 		pace = "at " + paceName(l)
 	}
 	if operation := severalOf(p, load); operation != "" {
@@ -122,10 +120,11 @@ func severalOf(p plan.Plan, load int) string {
 }
 
 func paceName(l plan.Load) string {
+	paced := ShapeOf(l.Kind()).paced
 	switch {
-	case l.Streaming():
-		return streamsName(l)
-	case l.Messaging(), len(l.Stages) > 0:
+	case paced != nil:
+		return paced(l)
+	case len(l.Stages) > 0:
 		return l.Pace()
 	case l.Open():
 		return rate(l.Rate) + " " + l.LawWords()

@@ -92,8 +92,8 @@ func (s *sheet) backlog(l *claim.LoadAnalysis) *figure {
 	f.Caption = "Entries, over the time since a slice's first call: the line is the middle slice, the band reaches " +
 		"from the least to the most of all. A slice ends at the dashed line: what waits there is worked off."
 	f.Head = []string{"arm", "slices", "at most", "as a slice ends", "last one stored after its end"}
-	if l.Scenario != "" {
-		s.messagesBacklog(l, f)
+	if of := lookOf(l).backlog; of != nil {
+		of(s, l, f)
 	}
 	raw := [][]string{{"arm", "at_ms", "slices", "least", "middle", "most"}}
 	bp := backlogPlot{name: s.r.ArmName, slice: time.Duration(s.r.Plan.Slice)}

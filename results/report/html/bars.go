@@ -238,19 +238,7 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *claim.LoadAnaly
 	f.data(s.file(file, l), raw)
 }
 
-func (s *sheet) cpuBars(l *claim.LoadAnalysis) *figure {
-	if l.Streams > 0 {
-		return s.costs(l, "event", part{plan.EventServerCPU, "server", "part0"},
-			part{plan.EventDatabaseCPU, "database", "part2"}, part{plan.EventClientCPU, "client", "part1"})
-	}
-	if l.Scenario != "" {
-		return s.stacked(l, "cpu", "CPU time per message",
-			"All processes of the broker and the client added up, each with its 95 % interval at its end.",
-			part{plan.ServerCPU, "broker", "part0"}, part{plan.ClientCPU, "client", "part1"})
-	}
-	return s.costs(l, "request", part{plan.ServerCPU, "server", "part0"}, part{plan.DatabaseCPU, "database", "part2"},
-		part{plan.ClientCPU, "client", "part1"})
-}
+func (s *sheet) cpuBars(l *claim.LoadAnalysis) *figure { return lookOf(l).cpu(s, l) }
 
 // costs are the CPU times of server, database, where there is one, and client.
 func (s *sheet) costs(l *claim.LoadAnalysis, per string, server, database, client part) *figure {
@@ -264,28 +252,13 @@ func (s *sheet) costs(l *claim.LoadAnalysis, per string, server, database, clien
 	return s.stacked(l, "cpu", title, caption, server, database, client)
 }
 
-func (s *sheet) byteBars(l *claim.LoadAnalysis) *figure {
-	if l.Streams > 0 {
-		return s.stacked(l, "bytes", "Bytes on the wire per event",
-			"All bytes that came through the driver's sockets, headers and encryption included.",
-			part{plan.EventWireReceived, "received", "part1"})
-	}
-	per := map[bool]string{true: "message", false: "request"}[l.Scenario != ""]
-	return s.stacked(l, "bytes", "Bytes on the wire per "+per,
-		"All bytes through the sockets, headers and encryption included.",
-		part{plan.WireSent, "sent", "part0"}, part{plan.WireReceived, "received", "part1"})
-}
+func (s *sheet) byteBars(l *claim.LoadAnalysis) *figure { return lookOf(l).bytes(s, l) }
 
 func (s *sheet) allocationBars(l *claim.LoadAnalysis) *figure {
-	if l.Streams > 0 {
-		return s.stacked(l, "allocations", "Heap allocations per event", "Server and client added up.",
-			part{plan.EventServerAllocations, "server", "part0"}, part{plan.EventClientAllocations, "client", "part1"})
+	if of := lookOf(l).allocations; of != nil {
+		return of(s, l)
 	}
-	if l.Scenario != "" {
-		return nil // brokers are of many makes, and few tell
-	}
-	return s.stacked(l, "allocations", "Heap allocations per request", "Server and client added up.",
-		part{plan.ServerAllocations, "server", "part0"}, part{plan.ClientAllocations, "client", "part1"})
+	return nil
 }
 
 // groupedBars compare arms under every load: one chart of the metric that

@@ -20,12 +20,8 @@ type stage struct {
 	metrics [4]string // p50, p90, p99, p99.9; "": the analysis has none
 }
 
-// stages are those of all entries that were accepted, in the order in which a
-// queue has them; of a load of messages those of a message.
-func stages(l *claim.LoadAnalysis) []stage {
-	if l.Scenario != "" {
-		return messageStages()
-	}
+// entryStages are those of all entries that were accepted, in the order in which a queue has them.
+func entryStages() []stage {
 	followed := func(of func(*result.Followed) *stat.Histogram) func(*result.Trial) *stat.Histogram {
 		return func(t *result.Trial) *stat.Histogram {
 			if t.Followed == nil {
@@ -61,7 +57,7 @@ type staged struct {
 // stagesOf computes an arm's lines.
 func (s *sheet) stagesOf(l *claim.LoadAnalysis, arm int) staged {
 	one := staged{arm: arm}
-	for _, st := range stages(l) {
+	for _, st := range lookOf(l).stages() {
 		var all []*stat.Histogram
 		for _, t := range report.Trials(s.r, l.Load, arm) {
 			if h := st.of(t); h != nil {
@@ -89,12 +85,11 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 	f.Caption = "From when an entry was due, on the same axes for all arms, with the interval from leaving out each " +
 		"round. Grey: fewer than 100 entries lie beyond. Where a call returns once its entry is stored, stored comes " +
 		"first: the reply has yet to travel."
-	if l.Scenario != "" {
-		f.Title = "Accepted, acknowledged and delivered, by percentile"
-		f.Caption = "From when a message was due, on the same axes for all arms, with the interval from leaving out " +
-			"each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it."
+	look := lookOf(l)
+	if look.stagesTitle != "" {
+		f.Title, f.Caption = look.stagesTitle, look.stagesCaption
 	}
-	sp := stagePlot{name: s.r.ArmName, lines: &spectrum{id: f.ID}, stages: stages(l)}
+	sp := stagePlot{name: s.r.ArmName, lines: &spectrum{id: f.ID}, stages: look.stages()}
 	var all []staged
 	var desc []string
 	for a := range l.Arms {
@@ -108,7 +103,7 @@ func (s *sheet) stagePlot(l *claim.LoadAnalysis) *figure {
 			continue
 		}
 		var said []string
-		for i, st := range stages(l) {
+		for i, st := range lookOf(l).stages() {
 			sp.lines.lines = append(sp.lines.lines, spectra{response: one.lines[i]})
 			switch {
 			case one.lines[i] == nil:
@@ -147,7 +142,7 @@ func (s *sheet) stageTable(l *claim.LoadAnalysis, f *figure, all []staged) {
 	f.Head = []string{"arm", "", "p50", "p90", "p99", "p99.9"}
 	raw := [][]string{{"arm", "what", "quantile", "ns", "low_ns", "high_ns", "earned"}}
 	for _, one := range all {
-		for i, st := range stages(l) {
+		for i, st := range lookOf(l).stages() {
 			row := []cell{words(map[bool]string{true: l.Arms[one.arm].Name}[i == 0]), words(st.name)}
 			for _, id := range st.metrics {
 				m, err := kinds.MetricOf(l, id)

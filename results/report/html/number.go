@@ -96,7 +96,7 @@ func (n number) gates() string {
 // rounds is from how many rounds the figure is, and of how many calls.
 func (n number) rounds() string {
 	return report.Plural(max(n.e.Rounds, 0), "round") + ", " + phrases.Thousands(n.state().Requests) +
-		map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
+		" " + report.ShapeOf(n.load.Kind).Sends
 }
 
 // verdict is the difference in words: "costlier".

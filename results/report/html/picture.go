@@ -46,7 +46,7 @@ func WritePicture(w io.Writer, r *result.Result) error {
 		}
 		sentence := strings.Join(answer, " ")
 		drawings := []*svg.Drawing{s.pictureHead(sentence), s.pictureForest(l, m)}
-		if l.Streams == 0 && l.Scenario == "" {
+		if report.ShapeOf(l.Kind).Calls {
 			drawings = append(drawings, s.pictureCosts(l)...)
 		}
 		drawings = append(drawings, s.pictureFoot(l))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"wirelab/lab/kind/kinds"
-	"wirelab/lab/plan"
 	"wirelab/lab/result/claim"
 	"wirelab/lab/result/metric"
 	"wirelab/lab/stat"
@@ -105,7 +104,7 @@ func (s *sheet) spectraOf(l *claim.LoadAnalysis, arm int) spectra {
 			}
 		}
 	}
-	for _, id := range spectrumIDs(l) {
+	for _, id := range lookOf(l).quantiles {
 		if m, err := kinds.MetricOf(l, id); err == nil && l.Row(id) != nil {
 			one.marked = append(one.marked, s.numbers(l, m)[arm])
 		}
@@ -113,36 +112,17 @@ func (s *sheet) spectraOf(l *claim.LoadAnalysis, arm int) spectra {
 	return one
 }
 
-// spectrumIDs are the quantiles that a load has.
-func spectrumIDs(l *claim.LoadAnalysis) []string {
-	if l.Streams > 0 {
-		return []string{plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99, plan.DeliveryP999}
-	}
-	return []string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999}
-}
-
 // spectrum is the chart of response times over quantiles.
 func (s *sheet) spectrum(l *claim.LoadAnalysis) *figure {
-	median, _ := kinds.MetricOf(l, spectrumIDs(l)[0]) // known: it is one of ours
+	median, _ := kinds.MetricOf(l, lookOf(l).quantiles[0]) // known: it is one of ours
 	ns := s.numbers(l, median)
 	if len(ns) == 0 {
 		return nil
 	}
 	arms, refused := shown(l, func(a int) (bool, string) { return ns[a].e.Known, ns[a].refused() })
-	f := &figure{ID: fmt.Sprintf("spectrum-%d", l.Load+1), Title: "Response time, by percentile", Refused: refused}
-	f.Caption = "Solid: response time, with the interval from leaving out each round. Grey: fewer than 100 calls lie " +
-		"beyond. Dotted: the same driver before a server that does nothing."
-	switch {
-	case l.Scenario != "":
-		f.Title = "Time to the acknowledgement, by percentile"
-		f.Caption = "From when a send was due until it was acknowledged, with the interval from leaving out each " +
-			"round. Grey: fewer than 100 sends lie beyond."
-	case l.Streams > 0:
-		f.Title = "Delivery, by percentile"
-		f.Caption = "Solid: from when an event was due until it was decoded, with the interval from leaving out each " +
-			"round. Grey: fewer than 100 events lie beyond. Dashed: from when it was sent."
-	case l.Open:
-		f.Caption += " Dashed: service time, from when a call was made, not from when it was due."
+	look := lookOf(l)
+	f := &figure{
+		ID: fmt.Sprintf("spectrum-%d", l.Load+1), Title: look.title, Caption: look.caption(l.Open), Refused: refused,
 	}
 	all := make([]spectra, len(arms))
 	var desc []string
@@ -172,7 +152,7 @@ func (s *sheet) spectrumTable(l *claim.LoadAnalysis, f *figure, all []spectra) {
 	f.Head = []string{"arm", "p50", "p90", "p99", "p99.9", "floor p50"}
 	for a := range l.Arms {
 		row := []cell{words(l.Arms[a].Name)}
-		for _, id := range spectrumIDs(l) {
+		for _, id := range lookOf(l).quantiles {
 			m, err := kinds.MetricOf(l, id)
 			if err != nil || l.Row(id) == nil {
 				continue

@@ -34,7 +34,7 @@ const many = 7
 func (s *sheet) mainTable(l *claim.LoadAnalysis, b *block.Metrics) grid {
 	n := len(b.Columns)
 	g := grid{Metrics: b, Cells: make([][]cell, len(b.Arms))}
-	g.Many = n >= many || l.Scenario != "" && n == many-1 // brokers have long descriptions
+	g.Many = n >= many || report.ShapeOf(l.Kind).Wide && n == many-1 // brokers have long descriptions
 	for i, m := range b.Columns {
 		metric, _ := kinds.MetricOf(l, m.ID) // known: it is one of the load's
 		refused := !m.Primary

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 	"wirelab/results/report"
@@ -76,8 +77,9 @@ func (s *sheet) validity() validity {
 	}
 	for _, f := range report.Facts(s.r, s.a) {
 		switch name := validityFacts[f.Name]; {
-		case f.Name == "checked" && s.r.Plan.Messaging():
-			v.Facts = append(v.Facts, report.Fact{Name: "Messages", Text: f.Text})
+		case f.Name == "checked":
+			checked := report.ShapeOf(kinds.OfPlan(s.r.Plan).Name).Checked
+			v.Facts = append(v.Facts, report.Fact{Name: checked, Text: f.Text})
 		case name != "":
 			v.Facts = append(v.Facts, report.Fact{Name: name, Text: f.Text})
 		}
