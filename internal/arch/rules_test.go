@@ -98,7 +98,7 @@ var rules = []rule{
 	{"broker/drivers", []string{".", "broker", "broker/*"}, "none", "it is a list"},
 	{"lab/messaging/drive", []string{".", "lab/agent", "broker", "lab/messaging/account", "lab/control", "internal/fault", "lab/load", "lab/plan", "lab/probe", "lab/result", "lab/stat"}, "none", "a load is driven at whatever broker it is given"},
 	{"lab/messaging/cluster", []string{".", "broker", "broker/hermes", "lab/control", "internal/daemon", "internal/fault", "hermes/client", "hermes/local", "system/nats", "lab/network/kernel", "internal/affinity", "lab/plan", "lab/probe", "system/rabbitmq", "lab/result", "lab/target", "broker/drivers"}, "github.com/nats-io/nats.go golang.org/x/sys", "it starts brokers and does to them what is asked, whoever sends"},
-	{"lab/messaging/bench", []string{".", "broker", "lab/messaging/cluster", "lab/control", "lab/experiment", "lab/plan", "lab/result", "lab/target", "broker/drivers"}, "none", "an experiment's server that is a cluster"},
+	{"lab/messaging/bench", []string{".", "broker", "lab/messaging/cluster", "lab/control", "lab/experiment", "lab/plan", "lab/result", "lab/target", "broker/drivers", "lab/kind/kinds"}, "none", "an experiment's server that is a cluster"},
 	{"broker/kinds", []string{".", "broker"}, "none", "it is a list"},
 	{"broker", []string{"."}, "none", "what is asked of a broker names none"},
 	{"system/nats", []string{".", "lab/control", "internal/daemon", "internal/affinity", "lab/target"}, "github.com/nats-io/nats.go", "a server of our own carries any message"},

@@ -34,6 +34,9 @@ type Kind struct {
 	Refuse func(s *claim.ArmState, why func(id string) string, whole string)
 	// Merge adds to a trial what a slice of it tells that only the kind has.
 	Merge func(t *result.Trial, more result.Particulars)
+	// Followed tells how many of the things that a trial is of never came, and how many came again, where each was
+	// followed by itself.
+	Followed func(t *result.Trial) (missing, again uint64, ok bool)
 	// Run is what measuring it takes.
 	Run Run
 	// Flaws finds what a trial says of the kind and contradicts itself, or its load: a stored result may have been
@@ -41,7 +44,7 @@ type Kind struct {
 	Flaws func(path string, t *result.Trial, l plan.Load, add func(path, format string, args ...any))
 }
 
-// Run is what the conductor of an experiment needs to know of a kind.
+// Run says what lab/experiment needs to know of a kind.
 type Run struct {
 	// Held: streams are held open, and the server sends. There are no calls, which have callers, a schedule and a pace.
 	Held bool

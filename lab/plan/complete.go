@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -72,8 +73,9 @@ func (p Plan) Complete() (Plan, error) {
 	open := p.Loads[0].Open()
 
 	p.Rounds = p.Rounds.complete()
-	if p.Messaging() {
-		p.completeMessaging()
+	traits := p.traits()
+	if traits.complete != nil {
+		traits.complete(&p)
 	}
 	trip := p.trip()
 	if path, given, _ := p.Path(); given { // without an error: it is checked
@@ -86,22 +88,20 @@ func (p Plan) Complete() (Plan, error) {
 	setDefault(&p.Slices, choose(open || trip > slowTrip, defaultSlicesOpen, defaultSlicesClosed))
 	if !p.staged() {
 		slice := choose(open, defaultSliceOpen, defaultSliceClosed)
-		setDefault(&p.Slice, max(tripsSlice*trip, p.fewCalls(), choose(p.Streaming(), defaultSliceStreams, slice)))
+		setDefault(&p.Slice, max(tripsSlice*trip, p.fewCalls(), cmp.Or(traits.slice, slice)))
 	}
 	setDefault(&p.WarmUp, max(tripsWarmUp*trip, defaultWarmUp))
 	if len(p.Databases()) > 0 {
 		setDefault(&p.Pool, wirelab.PoolSize)
 	}
 	setDefault(&p.Pin, PinAuto)
-	setDefault(&p.Floor, choose(p.Streaming(), FloorNone, FloorAuto))
+	setDefault(&p.Floor, traits.floor)
 	setDefault(&p.Deadline, defaultDeadline)
 	setDefault(&p.Practical, defaultPractical)
 	setDefault(&p.Equivalent, defaultEquivalent)
 	switch {
-	case p.Messaging():
-		setDefault(&p.Primary, p.messagePrimary())
-	case p.Streaming():
-		setDefault(&p.Primary, p.streamPrimary())
+	case traits.primary != nil:
+		setDefault(&p.Primary, traits.primary(p))
 	case open && !p.tooled():
 		setDefault(&p.Primary, ResponseP99)
 	case open && p.unseen():
@@ -125,7 +125,7 @@ func (p Plan) Complete() (Plan, error) {
 func (p Plan) fewCalls() (longest Duration) {
 	const calls = 3
 	for _, l := range p.Loads {
-		if l.Rate > 0 && !l.Streaming() && !l.Messaging() {
+		if l.Rate > 0 && l.traits().calls {
 			longest = max(longest, Duration(calls/l.Rate*float64(time.Second)))
 		}
 	}
@@ -205,7 +205,7 @@ func (p Plan) completeLoads() []Load {
 	for i := range loads {
 		l := &loads[i]
 		l.Stages = cloned(l.Stages)
-		if l.Streaming() {
+		if l.traits().held {
 			continue
 		}
 		l.completeMessages(p.OperationOf(*l), p.messagesOpen())

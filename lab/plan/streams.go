@@ -88,7 +88,7 @@ func (l Load) EachRate() int64 {
 
 // Width is how many calls or streams may be under way at once.
 func (l Load) Width() int {
-	if l.Streaming() {
+	if l.traits().held {
 		return l.Streams
 	}
 	return l.InFlight

@@ -202,16 +202,10 @@ func (l Load) String() string {
 
 // Pace is the load in words without what it calls.
 func (l Load) Pace() string {
-	if l.Messaging() {
-		return l.Scenario + ", " + l.SendPace()
-	}
-	return l.pace()
-}
-
-func (l Load) pace() string {
+	pace := l.traits().pace
 	switch {
-	case l.Streaming():
-		return l.streamsPace()
+	case pace != nil:
+		return pace(l)
 	case len(l.Stages) > 0:
 		parts := make([]string, len(l.Stages))
 		for i, s := range l.Stages {

@@ -90,7 +90,7 @@ func (p Plan) checkTools() error {
 		}
 		driver := fmt.Sprintf("arms[%d].driver", i)
 		for n, l := range p.Loads {
-			if l.Streaming() || l.Messaging() || len(l.Stages) > 0 || l.Recording.Given() {
+			if !l.traits().calls || len(l.Stages) > 0 || l.Recording.Given() {
 				return bad(driver, a.Driver,
 					"client or raw with "+l.String()+": tools make calls, in a closed loop or at one rate")
 			}

@@ -7,6 +7,7 @@ import (
 	"wirelab"
 	"wirelab/hermes/local"
 	"wirelab/internal/fault"
+	"wirelab/lab/kind/kinds"
 	brokerbench "wirelab/lab/messaging/bench"
 	bench "wirelab/lab/pipelines"
 	"wirelab/lab/plan"
@@ -49,7 +50,7 @@ func (l *Lab) Present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Abs
 	why, tools := map[int]string{}, false
 	for i, arm := range p.Arms {
 		broker := bench.Broker(arm)
-		if p.Messaging() {
+		if kinds.OfPlan(p).Run.Cluster {
 			broker = brokerbench.Kind(arm)
 		}
 		lacks, err := l.Lacks(ctx, broker)

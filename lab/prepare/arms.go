@@ -9,6 +9,7 @@ import (
 	"wirelab"
 	"wirelab/lab/experiment"
 	"wirelab/lab/inject"
+	"wirelab/lab/kind/kinds"
 	brokerbench "wirelab/lab/messaging/bench"
 	bench "wirelab/lab/pipelines"
 	"wirelab/lab/plan"
@@ -30,6 +31,7 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	if err := brokerbench.Check(p); err != nil {
 		return nil, err
 	}
+	brokers := kinds.OfPlan(p).Run.Cluster
 	arms, cells := make([]result.Arm, 0, len(p.Arms)), make([]wirelab.Cell, 0, len(p.Arms))
 	for _, arm := range p.Arms {
 		cell, err := l.ArmCell(p.Workload, arm)
@@ -45,7 +47,7 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 		if _, err := inject.Parse(arm.Inject); err != nil {
 			return nil, err
 		}
-		if err := bench.Check(arm); err != nil && !p.Messaging() {
+		if err := bench.Check(arm); err != nil && !brokers {
 			return nil, err
 		}
 		if arm.Inject != "" && arm.Target != "" {
@@ -53,7 +55,7 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 				"arm %s has both inject and target: only a server that is started here can be made to do something",
 				arm.Name)
 		}
-		if arm.Hops > 0 && (!passable(cell.Protocol) || p.Messaging() || l.Services.Made != nil) {
+		if arm.Hops > 0 && (!passable(cell.Protocol) || brokers || l.Services.Made != nil) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has hops: they can stand before a server of "+
 				"ours that is called over TCP without TLS, and not before this one", arm.Name)
 		}
@@ -66,12 +68,12 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure,
 			Multiplexed: cell.Protocol.Multiplexed,
 			Server:      cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
-			Floorless: experiment.Floorless(arm, cell.Null != nil || p.Messaging()),
+			Floorless: experiment.Floorless(arm, cell.Null != nil || brokers),
 			Data:      catalog.DataName(work, p.DataOf(arm)),
 		}
 		if arm.Target != "" {
 			described.Server, described.Style = arm.Server, "" // of what serves there we know nothing
-			if p.Messaging() {
+			if brokers {
 				described.Floorless = "its broker runs elsewhere"
 			}
 		}
@@ -90,7 +92,7 @@ func knownLoads(work wirelab.Work, p plan.Plan) error {
 		if err := catalog.KnownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
 			return err
 		}
-		if !l.Streaming() {
+		if !kinds.Of(l).Run.Held {
 			continue
 		}
 		if err := catalog.Streams(work, p.OperationOf(l)); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/progress"
@@ -47,7 +48,7 @@ func (l *Lab) Conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 		return nil, err
 	}
 	over := l.withPipelines(processes, program, p, sources)
-	if p.Messaging() {
+	if kinds.OfPlan(p).Run.Cluster {
 		if over, err = l.withBrokers(ctx, processes, program, p); err != nil {
 			return nil, err
 		}

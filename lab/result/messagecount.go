@@ -7,7 +7,7 @@ import "strings"
 type MessageCounts struct {
 	Sent         uint64 `json:"sent"` // handed to the broker, whatever became of them
 	Acknowledged uint64 `json:"acknowledged"`
-	Unsure       uint64 `json:"unsure"` // not acknowledged, so that nobody knows: they may arrive or not
+	Unsure       uint64 `json:"unsure"` // not acknowledged: they may arrive or not
 	// Expected is what was to arrive: what was acknowledged, once at each group.
 	Expected  uint64 `json:"expected"`
 	Delivered uint64 `json:"delivered"`
@@ -36,8 +36,8 @@ const (
 	ColumnAlways        //
 )
 
-// MessageCounter is one count of [MessageCounts]. Whoever adds, shows or exports counts goes by this table: a new count
-// is a field and a line here.
+// MessageCounter is one count of [MessageCounts]. Code that adds, shows or exports counts goes by this table: a new
+// count is a field and a line here.
 type MessageCounter struct {
 	Name   string // in JSON, tables and exports
 	Of     func(*MessageCounts) *uint64
@@ -45,7 +45,7 @@ type MessageCounter struct {
 	// Fault says what a broker did to such messages, where it may not; "" of what is no fault. An arm with any has no
 	// figure.
 	Fault string
-	// Note follows how many there are, in what is to be known of an arm with any; "" where a table says enough.
+	// Note follows their number in the notes on an arm that has any; "" where a table says enough.
 	Note string
 	// Means says what a column that is rarely there is of; "" where its name does.
 	Means string

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
@@ -199,16 +200,11 @@ func bytesUncounted(s scene) finding {
 func notFollowed(s scene) finding {
 	var missing, again uint64
 	for _, t := range s.trials {
-		switch {
-		case t.Messages != nil:
-			missing, again = missing+t.Messages.Missing, again+t.Messages.Duplicated+t.Messages.Redelivered
-		case t.Streams != nil:
-			missing, again = missing+t.Streams.Missing, again+t.Streams.Duplicated
-		case t.Followed != nil:
-			missing, again = missing+t.Followed.Missing, again+t.Followed.Duplicated
-		default:
+		never, more, ok := kinds.Followed(t)
+		if !ok {
 			return finding{here, "what was sent is not followed"}
 		}
+		missing, again = missing+never, again+more
 	}
 	return finding{gone, fmt.Sprintf("each is followed by its number: %s missing, %s came again",
 		plan.Thousands(missing), plan.Thousands(again))}

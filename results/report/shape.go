@@ -7,7 +7,8 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Shape is what reports say of one kind of load alone. Whoever writes of a load asks its shape, and tests for no kind.
+// Shape is what reports say of one kind of load alone. Code that writes of a load asks its shape, and tests for no
+// kind.
 type Shape struct {
 	// Sends is what an arm's driver does: "calls". Done begins a sentence on how many of them there were in a second.
 	Sends, Done string
@@ -43,7 +44,7 @@ func shapes() map[plan.Kind]func() Shape {
 	return map[plan.Kind]func() Shape{plan.Calls: callShape, plan.Messages: messageShape, plan.Held: streamShape}
 }
 
-// ShapeOf is the shape of a kind; that of calls of one that nobody knows.
+// ShapeOf is the shape of a kind; that of calls of an unknown one.
 func ShapeOf(k plan.Kind) Shape {
 	if of := shapes()[k]; of != nil {
 		return of()
@@ -64,7 +65,7 @@ func callMain(l *claim.LoadAnalysis) []string {
 		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
 	}
 	if followed(l) {
-		// What a caller is told, and what came of it: each on the same axis.
+		// When a caller got its answer, and when its entry was stored: each on the same axis.
 		ids = append(ids, plan.ConfirmedP50, plan.ConfirmedP99, plan.StoredP50, plan.StoredP99)
 	}
 	return ids
@@ -74,7 +75,7 @@ func callLimited(*claim.LoadAnalysis) string {
 	return "less than twice what client and kernel take by themselves"
 }
 
-// amongLoads names a load where others stand beside it, without the pace that all have.
+// amongLoads names a load in a list of several, without the pace that all have.
 func amongLoads(p plan.Plan, l *claim.LoadAnalysis, pace string) string {
 	if named := ShapeOf(l.Kind).named; named != nil {
 		return named(p, l.Load)

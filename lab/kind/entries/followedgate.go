@@ -127,11 +127,20 @@ func entryFlaws(path string, t *result.Trial, _ plan.Load, add func(path, format
 // Kind is what calls have beside what all have, if what they hand over is followed until it is stored. Their
 // loads are of calls, and it is the arms' paths that make them so.
 func Kind() *kind.Kind {
-	return &kind.Kind{Name: "entries", Metrics: followedMetrics, Flaws: entryFlaws, Merge: mergeEntries}
+	return &kind.Kind{
+		Name: "entries", Metrics: followedMetrics, Flaws: entryFlaws, Merge: mergeEntries, Followed: followedEntries,
+	}
 }
 
 func mergeEntries(t *result.Trial, more result.Particulars) {
 	if more.Followed != nil {
 		t.Followed = t.Followed.Add(*more.Followed)
 	}
+}
+
+func followedEntries(t *result.Trial) (missing, again uint64, ok bool) {
+	if t.Followed == nil {
+		return 0, 0, false
+	}
+	return t.Followed.Missing, t.Followed.Duplicated, true
 }

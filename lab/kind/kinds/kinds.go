@@ -111,3 +111,17 @@ func Named(name plan.Kind) *kind.Kind {
 	all := All()
 	return all[max(0, slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Name == name }))]
 }
+
+// Followed tells how many of the things that a trial is of never came, and how many came again; not ok where they
+// were not followed each by itself.
+func Followed(t *result.Trial) (missing, again uint64, ok bool) {
+	for _, k := range All() {
+		if k.Followed == nil {
+			continue
+		}
+		if missing, again, ok = k.Followed(t); ok {
+			return missing, again, true
+		}
+	}
+	return 0, 0, false
+}

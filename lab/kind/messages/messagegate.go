@@ -38,7 +38,7 @@ func Kind() *kind.Kind {
 			Fewer: "fewer calls in flight or a lower --rate",
 		},
 		Metrics: messageMetrics, Under: messagesHave, Primary: messagePrimary, Rate: plan.MessageRate,
-		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws, Merge: mergeMessages,
+		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws, Merge: mergeMessages, Followed: followedMessages,
 		Run: kind.Run{Cluster: true, Floor: messageFloor},
 	}
 }
@@ -47,6 +47,13 @@ func mergeMessages(t *result.Trial, more result.Particulars) {
 	if more.Messages != nil {
 		t.Messages = t.Messages.Add(*more.Messages)
 	}
+}
+
+func followedMessages(t *result.Trial) (missing, again uint64, ok bool) {
+	if t.Messages == nil {
+		return 0, 0, false
+	}
+	return t.Messages.Missing, t.Messages.Duplicated + t.Messages.Redelivered, true
 }
 
 // messageFloor is read from the beginning whatever the scenario: nothing is done to a broker that does nothing.

@@ -34,7 +34,7 @@ func Kind() *kind.Kind {
 				"all come",
 		},
 		Metrics: streamMetrics, Under: streamsHave, Primary: streamPrimary, Rate: plan.EventRate,
-		Gates: streamGates, Refuse: refuseStreams, Flaws: streamFlaws, Merge: mergeStreams,
+		Gates: streamGates, Refuse: refuseStreams, Flaws: streamFlaws, Merge: mergeStreams, Followed: followedEvents,
 		Run: kind.Run{Held: true},
 	}
 }
@@ -43,6 +43,13 @@ func mergeStreams(t *result.Trial, more result.Particulars) {
 	if more.Streams != nil {
 		t.Streams = t.Streams.Add(*more.Streams)
 	}
+}
+
+func followedEvents(t *result.Trial) (missing, again uint64, ok bool) {
+	if t.Streams == nil {
+		return 0, 0, false
+	}
+	return t.Streams.Missing, t.Streams.Duplicated, true
 }
 
 func streamsHave(m metric.Metric, l plan.Load) bool {

@@ -17,6 +17,7 @@ import (
 	"wirelab/broker/drivers"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
+	"wirelab/lab/kind/kinds"
 	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -55,12 +56,13 @@ func Kind(arm plan.Arm) string {
 
 // Check returns InvalidArgument for a plan whose arms and loads do not go together.
 func Check(p plan.Plan) error {
+	brokers := kinds.OfPlan(p).Run.Cluster
 	for i, arm := range p.Arms {
 		way, err := drivers.Find(arm.Protocol)
 		switch {
-		case err != nil && p.Messaging():
+		case err != nil && brokers:
 			return err
-		case err == nil && !p.Messaging():
+		case err == nil && !brokers:
 			return wirelab.Errorf(
 				wirelab.InvalidArgument,
 				"%s is a message broker: it belongs to the workload messaging, and not to %s; write --workload "+
@@ -68,7 +70,7 @@ func Check(p plan.Plan) error {
 				arm.Protocol,
 				p.Workload,
 			)
-		case p.Messaging() && arm.Target == "" && !slices.Contains(drivers.Started(), Kind(arm)):
+		case brokers && arm.Target == "" && !slices.Contains(drivers.Started(), Kind(arm)):
 			return wirelab.Errorf(
 				wirelab.InvalidArgument,
 				"arm %s is of a broker that is not started here: give the address of one that runs, "+
@@ -76,13 +78,13 @@ func Check(p plan.Plan) error {
 				arm.Name,
 				arm.Protocol,
 			)
-		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
+		case brokers && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
 			return wirelab.Errorf(
 				wirelab.InvalidArgument,
 				"arms[%d] has inject, data or db, for which a message broker has no place",
 				i,
 			)
-		case p.Messaging():
+		case brokers:
 			if err := way.Check(
 				broker.Config{Variant: arm.Queue, Durability: broker.Durability(p.DurabilityOf(arm))},
 			); err != nil {

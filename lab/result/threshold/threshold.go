@@ -235,7 +235,7 @@ func (t Threshold) Check(p plan.Plan) error {
 	}
 	m, _ := thresholdMetric(t.Text, t.Metric) // known: it was parsed
 	if !slices.ContainsFunc(loads, func(l plan.Load) bool { return kinds.Under(m, l) }) {
-		if p.Streaming() || m.Streams && !m.Open {
+		if kinds.OfPlan(p).Run.Held || m.Streams && !m.Open {
 			return refuse(t.Text,
 				"%s is not measured under such a load: streams have metrics of events, calls have others", m.ID)
 		}
@@ -262,7 +262,7 @@ func (t Threshold) under(l plan.Load) bool {
 	}
 	word, rest, _ := strings.Cut(t.Load, " ")
 	switch rest = strings.ToLower(rest); {
-	case len(l.Stages) > 0 || l.Streaming():
+	case len(l.Stages) > 0 || kinds.Of(l).Run.Held:
 		return false
 	case l.Open():
 		rate, err := plan.ParseRate(word)

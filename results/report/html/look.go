@@ -25,7 +25,7 @@ func looks() map[plan.Kind]func() look {
 	return map[plan.Kind]func() look{plan.Calls: callLook, plan.Messages: messageLook, plan.Held: streamLook}
 }
 
-// lookOf is the look of a load; that of calls where nobody knows its kind.
+// lookOf is the look of a load; that of calls where its kind is unknown.
 func lookOf(l *claim.LoadAnalysis) look {
 	if of := looks()[l.Kind]; of != nil {
 		return of()

@@ -18,10 +18,7 @@ func Describe(r *result.Result, u *Run) Description {
 	l, arm := r.Plan.Loads[u.Load], r.Plan.Arms[u.Arm]
 	d := Description{Wire: arm.Protocol, Client: "go", Concurrency: max(l.InFlight, 1)}
 	if l.Open() {
-		d.Concurrency = l.InFlight
-	}
-	if l.Streams > 0 {
-		d.Concurrency = l.Streams
+		d.Concurrency = l.Width()
 	}
 	if l.Rate > 0 {
 		d.Rate = number(l.Rate)
