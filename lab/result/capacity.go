@@ -25,6 +25,14 @@ type Capacity struct {
 	Rounds []CapacityRound `json:"rounds"`
 }
 
+// Searched are the rounds of a search; none where there was no search.
+func (c *Capacity) Searched() []CapacityRound {
+	if c == nil {
+		return nil
+	}
+	return c.Rounds
+}
+
 // CapacityRound is one round: fresh processes, one search for each arm, the
 // arms' probes taking turns in random order.
 type CapacityRound struct {

@@ -61,14 +61,11 @@ func Check(r *result.Result) error {
 
 // checkCapacity is [Check] for the rounds of a search.
 func checkCapacity(r *result.Result) error {
-	if r.Capacity == nil {
-		return nil
-	}
 	whole := func(t *result.Trial) bool {
 		return t.Response != nil && t.Service != nil && t.Lag != nil && t.Driver != nil && t.Arm >= 0 &&
 			t.Arm < len(r.Arms) && t.Load == 0
 	}
-	for i, round := range r.Capacity.Rounds {
+	for i, round := range r.Capacity.Searched() {
 		for _, s := range round.Searches {
 			if s.Arm < 0 || s.Arm >= len(r.Arms) {
 				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i,

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -238,15 +239,12 @@ func Summarize(r *result.Result) Summary {
 		Protocols:  []string{},
 		Arms:       len(r.Plan.Arms),
 		Loads:      len(r.Plan.Loads),
-		Rounds:     len(r.Rounds),
+		Rounds:     cmp.Or(len(r.Capacity.Searched()), len(r.Rounds)), // of one kind
 		Began:      r.Began.UTC().Truncate(time.Microsecond),
 		Ended:      r.Ended.UTC().Truncate(time.Microsecond),
 		Ending:     r.Ending,
 		Host:       r.Environment.Host,
 		Commit:     r.Environment.Commit,
-	}
-	if r.Capacity != nil {
-		s.Rounds = len(r.Capacity.Rounds)
 	}
 	for _, a := range r.Plan.Arms {
 		if !slices.Contains(s.Protocols, a.Protocol) {

@@ -134,17 +134,15 @@ func rounds(r *result.Result) []*table {
 			measured.add(r.ID, i+1, 0, &round.Trials[j], nil)
 		}
 	}
-	if r.Capacity != nil {
-		for i, round := range r.Capacity.Rounds {
-			if i >= len(r.Rounds) { // a result has rounds of one kind
-				all.add(r.ID, i+1, round.Began.UTC(), nil, nil, nil, nil, nil)
-				fail(i+1, round.Failures)
-			}
-			for _, s := range round.Searches {
-				measured.add(r.ID, i+1, 0, &s.Closed, nil)
-				for j := range s.Probes {
-					measured.add(r.ID, i+1, j+1, &s.Probes[j].Trial, &s.Probes[j])
-				}
+	for i, round := range r.Capacity.Searched() {
+		if i >= len(r.Rounds) { // a result has rounds of one kind
+			all.add(r.ID, i+1, round.Began.UTC(), nil, nil, nil, nil, nil)
+			fail(i+1, round.Failures)
+		}
+		for _, s := range round.Searches {
+			measured.add(r.ID, i+1, 0, &s.Closed, nil)
+			for j := range s.Probes {
+				measured.add(r.ID, i+1, j+1, &s.Probes[j].Trial, &s.Probes[j])
 			}
 		}
 	}
