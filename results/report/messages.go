@@ -23,7 +23,7 @@ const longOutage = plan.Duration(100 * time.Millisecond)
 // messageShape is what reports say of loads of messages.
 func messageShape() Shape {
 	return Shape{
-		Sends: "sends", Done: "Messages acknowledged", Each: "message", short: "/msg", Right: "replies right",
+		Sends: "sends", Done: "Messages acknowledged", short: "/msg", Right: "replies right",
 		Followed: followedMessages, Checked: "Messages",
 		answered: "acknowledged /s", // of sends: each may carry many messages
 		main:     messageMain, Wide: true, named: scenarioOf, paced: plan.Load.Pace,

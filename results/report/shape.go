@@ -12,8 +12,8 @@ import (
 type Shape struct {
 	// Sends is what an arm's driver does: "calls". Done begins a sentence on how many of them there were in a second.
 	Sends, Done string
-	// Each is what costs are of, and short the same after a unit.
-	Each, short string
+	// short stands after the unit of costs: "/req".
+	short string
 	// Right follows how many replies were checked, and was right. Followed says the same where more is known of them.
 	Right    string
 	Followed func(a *claim.Analysis) string
@@ -54,7 +54,7 @@ func ShapeOf(k plan.Kind) Shape {
 
 func callShape() Shape {
 	return Shape{
-		Sends: "calls", Done: "Calls", Each: "request", short: "/req", Right: "replies right", Checked: "Replies",
+		Sends: "calls", Done: "Calls", short: "/req", Right: "replies right", Checked: "Replies",
 		answered: "answered /s", main: callMain, Calls: true, bytes: true, limited: callLimited,
 	}
 }

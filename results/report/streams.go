@@ -13,7 +13,7 @@ import (
 // streamShape is what reports say of loads that hold streams.
 func streamShape() Shape {
 	return Shape{
-		Sends: "calls", Done: "Events", Each: "event", short: "/event", Right: "events right", Checked: "Replies",
+		Sends: "calls", Done: "Events", short: "/event", Right: "events right", Checked: "Replies",
 		main: streamMain, bytes: true, paced: streamsName, limited: callLimited,
 	}
 }

@@ -1,0 +1,26 @@
+package html
+
+import (
+	"testing"
+
+	"wirelab/lab/kind/kinds"
+)
+
+// A kind of load without a look of its own would be drawn as calls are.
+func TestEachKindHasALook(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds.All() {
+		of := looks()[k.Name]
+		if k.Gates == nil { // it is what calls have besides, and no load's
+			continue
+		}
+		if of == nil {
+			t.Errorf("%s have none", k.Name)
+			continue
+		}
+		if l := of(); l.cpu == nil || l.bytes == nil || l.title == "" || l.caption == nil || len(l.quantiles) != 4 ||
+			l.stages == nil {
+			t.Errorf("that of %s is not whole", k.Name)
+		}
+	}
+}
