@@ -67,7 +67,8 @@ func TestKinds(t *testing.T) {
 		}
 		may[path] = n
 		if now[path] < n {
-			t.Errorf("%s tests for a kind of load %d times, less than %d: write it down with -update", path, now[path], n)
+			t.Errorf("%s tests for a kind of load %d times, less than %d: write it down with -update", path,
+				now[path], n)
 		}
 	}
 	for path, n := range now {

@@ -38,8 +38,9 @@ func Kind() *kind.Kind {
 			Fewer: "fewer calls in flight or a lower --rate",
 		},
 		Metrics: messageMetrics, Under: messagesHave, Primary: messagePrimary, Rate: plan.MessageRate,
-		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws, Merge: mergeMessages, Followed: followedMessages,
-		Run: kind.Run{Cluster: true, Floor: messageFloor},
+		Gates: messageGates, Refuse: refuseMessages, Flaws: messageFlaws, Merge: mergeMessages,
+		Followed: followedMessages,
+		Run:      kind.Run{Cluster: true, Floor: messageFloor},
 	}
 }
 

@@ -69,14 +69,14 @@ func messageLook() look {
 		// No allocations: brokers are of many makes, and few tell.
 		title: "Time to the acknowledgement, by percentile",
 		caption: func(bool) string {
-			return "From when a send was due until it was acknowledged, with the interval from leaving out each round. " +
-				"Grey: fewer than 100 sends lie beyond."
+			return "From when a send was due until it was acknowledged, with the interval from leaving out each " +
+				"round. Grey: fewer than 100 sends lie beyond."
 		},
 		quantiles:   []string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999},
 		stages:      messageStages,
 		stagesTitle: "Accepted, acknowledged and delivered, by percentile",
-		stagesCaption: "From when a message was due, on the same axes for all arms, with the interval from leaving out " +
-			"each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it.",
+		stagesCaption: "From when a message was due, on the same axes for all arms, with the interval from leaving " +
+			"out each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it.",
 		backlog: (*sheet).messagesBacklog,
 	}
 }
