@@ -6,7 +6,7 @@ import (
 	"wirelab/lab/kind/kinds"
 )
 
-// A kind of load without a shape of its own would be shown as calls are.
+// A kind of load without its own shape would be shown as calls are.
 func TestEachKindHasAShape(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds.All() {

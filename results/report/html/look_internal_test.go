@@ -6,7 +6,7 @@ import (
 	"wirelab/lab/kind/kinds"
 )
 
-// A kind of load without a look of its own would be drawn as calls are.
+// A kind of load without its own look would be drawn as calls are.
 func TestEachKindHasALook(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds.All() {
