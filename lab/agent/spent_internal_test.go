@@ -16,8 +16,10 @@ func TestSpinningIsTakenOffAsProcessorTime(t *testing.T) {
 		"alone":                   {2 * time.Second, 2500 * time.Millisecond, 0, 2 * time.Second},
 		"nothing was spun":        {0, time.Second, time.Second, 0},
 		"half of the time waited": {2 * time.Second, 1250 * time.Millisecond, 1250 * time.Millisecond, time.Second},
-		"more than it ran": {2700 * time.Millisecond, 800 * time.Millisecond, 1900 * time.Millisecond,
-			800 * time.Millisecond},
+		"more than it ran": {
+			2700 * time.Millisecond, 800 * time.Millisecond, 1900 * time.Millisecond,
+			800 * time.Millisecond,
+		},
 		"clocks differ a little": {2001 * time.Millisecond, 2 * time.Second, 0, 2 * time.Second},
 		"no processor time":      {time.Second, 0, 0, 0},
 	} {
