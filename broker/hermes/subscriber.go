@@ -36,11 +36,10 @@ func (b *Broker) Subscribe(
 		return nil, b.coded(ctx, err)
 	}
 	r := &subscriber{
-		broker: b, sub: sub, of: s, handle: handle, done: make(chan struct{}), over: make(chan struct{}),
+		Reading: broker.NewReading(ctx), broker: b, sub: sub, of: s, handle: handle,
 	}
-	r.reads, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() { // Close waits for it
-		defer close(r.over)
+		defer r.Over()
 		if s.Handlers() > 1 {
 			r.spread()
 		} else {
@@ -52,18 +51,14 @@ func (b *Broker) Subscribe(
 
 // subscriber reads a group: it is one of its members.
 type subscriber struct {
+	*broker.Reading
 	broker *Broker
 	sub    *client.Subscription
 	of     broker.Subscription
 	handle broker.Handler
-	reads  context.Context //nolint:containedctx // the life of its goroutine
-	stop   context.CancelFunc
-	over   chan struct{} // closed when no handler runs, nor will
-	done   chan struct{} // closed if it ended by itself
-	once   sync.Once     // of the end
+	once   sync.Once // of the end
 
-	mu  sync.Mutex // guards all below
-	err error
+	mu sync.Mutex // guards all below
 	// What handlers said after the subscriber was told to end. It is passed on when
 	// all have said it: any room that the leader saw before, it would fill with
 	// messages that another one could have.
@@ -74,12 +69,12 @@ type subscriber struct {
 // acknowledges what it handled.
 func (r *subscriber) read() {
 	for {
-		batch, err := r.sub.Batch(r.reads)
+		batch, err := r.sub.Batch(r.Life())
 		if err == nil {
 			err = r.deal(&batch)
 		}
 		if err != nil {
-			r.ended(err)
+			r.Fail(r.broker.coded(r.Life(), err))
 			return
 		}
 	}
@@ -90,7 +85,7 @@ func (r *subscriber) deal(batch *api.Batch) error {
 	var m hermes.Message
 	first, at := batch.Offset, batch.Offset // of those that are to be acknowledged
 	// What is told waits for room only, and the subscription ends with it.
-	telling := context.WithoutCancel(r.reads)
+	telling := context.WithoutCancel(r.Life())
 	ack := func() error {
 		if at == first || batch.Attempt == 0 { // mode performance: nothing is to be acknowledged
 			return nil
@@ -98,15 +93,15 @@ func (r *subscriber) deal(batch *api.Batch) error {
 		return r.sub.Ack(telling, api.Range{First: first, Last: at - 1})
 	}
 	for message := range record.Messages(batch.Messages) {
-		if r.reads.Err() != nil {
+		if r.Stopped() {
 			break
 		}
 		if err := record.ReadMessage(message, &m); err != nil {
 			return errors.Join(err, ack())
 		}
-		said := r.handle(r.reads, delivery(string(m.Key), m.Payload, batch.Attempt, at))
+		said := r.handle(r.Life(), delivery(string(m.Key), m.Payload, batch.Attempt, at))
 		if said.Do == broker.StopReading {
-			r.stop() // nothing more
+			r.Stop() // nothing more
 			break
 		}
 		if said.Do == broker.RetryLater && batch.Attempt != 0 {
@@ -137,12 +132,12 @@ func (r *subscriber) spread() {
 	for {
 		select {
 		case places <- struct{}{}:
-		case <-r.reads.Done():
+		case <-r.Life().Done():
 			return
 		}
-		d, err := r.sub.Next(r.reads)
+		d, err := r.sub.Next(r.Life())
 		if err != nil {
-			r.ended(err)
+			r.Fail(r.broker.coded(r.Life(), err))
 			return
 		}
 		handlers.Go(func() {
@@ -154,18 +149,18 @@ func (r *subscriber) spread() {
 
 // work handles one message. What the broker is not told comes again.
 func (r *subscriber) work(m hermes.Delivered) {
-	said := r.handle(r.reads, delivery(string(m.Key), m.Payload, m.Attempt, m.Offset))
+	said := r.handle(r.Life(), delivery(string(m.Key), m.Payload, m.Attempt, m.Offset))
 	at := api.Range{First: m.Offset, Last: m.Offset}
 	if said.Do == broker.StopReading {
-		r.stop()
+		r.Stop()
 	}
 	switch {
-	case r.reads.Err() != nil:
+	case r.Stopped():
 		r.late(at, said.Do == broker.Acknowledge)
 	case said.Do == broker.RetryLater:
-		_ = r.sub.Nack(r.reads, said.Why, said.After, at)
+		_ = r.sub.Nack(r.Life(), said.Why, said.After, at)
 	default:
-		_ = r.sub.Ack(r.reads, at)
+		_ = r.sub.Ack(r.Life(), at)
 	}
 }
 
@@ -180,23 +175,10 @@ func (r *subscriber) late(at api.Range, dealt bool) {
 	}
 }
 
-func (r *subscriber) ended(err error) {
-	if r.reads.Err() != nil {
-		return // Close did it, or the handler
-	}
-	r.mu.Lock()
-	r.err = r.broker.coded(r.reads, err)
-	r.mu.Unlock()
-	close(r.done)
-}
-
 // Close implements [broker.Subscriber].
 func (r *subscriber) Close(ctx context.Context) (err error) {
-	r.stop()
-	select {
-	case <-r.over:
-	case <-ctx.Done():
-		return broker.ErrStuck()
+	if err := r.Reading.Close(ctx); err != nil {
+		return err
 	}
 	r.once.Do(func() { err = r.end(ctx) })
 	return err
@@ -214,7 +196,7 @@ func (r *subscriber) end(ctx context.Context) error {
 		}
 	}
 	r.mu.Lock()
-	dealt, undealt, failed := r.dealt, r.undealt, r.err
+	dealt, undealt := r.dealt, r.undealt
 	r.mu.Unlock()
 	for some := range slices.Chunk(tidy(dealt), rangesAtOne) {
 		_ = r.sub.Ack(ctx, some...)
@@ -225,7 +207,7 @@ func (r *subscriber) end(ctx context.Context) error {
 	err := r.sub.Close(ctx)
 	// It may have ended before, and Err says why; or a node went away with what
 	// it was told, and its messages come again, as they may.
-	if err == nil || failed != nil || ctx.Err() != nil || wirelab.CodeOf(err) == wirelab.Unavailable {
+	if err == nil || r.Err() != nil || ctx.Err() != nil || wirelab.CodeOf(err) == wirelab.Unavailable {
 		return nil
 	}
 	return err
@@ -245,15 +227,5 @@ func tidy(ranges []api.Range) []api.Range {
 	return joined
 }
 
-// Done implements [broker.Subscriber].
-func (r *subscriber) Done() <-chan struct{} { return r.done }
-
-// Err implements [broker.Subscriber].
-func (r *subscriber) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
-}
-
 // Ready implements [broker.Subscriber].
-func (r *subscriber) Ready() bool { return r.reads.Err() == nil && r.sub.Attached() }
+func (r *subscriber) Ready() bool { return !r.Stopped() && r.sub.Attached() }

@@ -35,14 +35,11 @@ const signs = 64
 // Invariant: running + asked <= Prefetch, but for what an earlier connection had asked for,
 // which then waits in the channel.
 type subscriber struct {
+	*broker.Reading
 	broker *Broker
 	*link
 	of     broker.Subscription
 	handle broker.Handler
-	reads  context.Context //nolint:containedctx // the life of its goroutine
-	stop   context.CancelFunc
-	over   chan struct{} // closed when nothing of it runs
-	done   chan struct{} // closed if it ended by itself
 
 	sub     *nats.Subscription
 	inbox   string
@@ -54,9 +51,8 @@ type subscriber struct {
 	heard   time.Time // of the server, last
 	pause   time.Time // ask for nothing before
 
-	mu    sync.Mutex // guards all below
-	err   error
-	ready bool // messages were asked for over this connection
+	mu    sync.Mutex // guards ready
+	ready bool       // messages were asked for over this connection
 }
 
 // Subscribe implements [broker.Broker].
@@ -68,7 +64,7 @@ func (b *Broker) Subscribe(
 		return nil, err
 	}
 	r := &subscriber{
-		broker: b, link: l, of: s, handle: handle, over: make(chan struct{}), done: make(chan struct{}),
+		Reading: broker.NewReading(ctx), broker: b, link: l, of: s, handle: handle,
 		inbox: l.conn.NewInbox(), running: map[*nats.Msg]struct{}{}, heard: time.Now(),
 		arrived: make(chan *nats.Msg, s.Ahead()+signs), dealt: make(chan *nats.Msg, s.Handlers()),
 	}
@@ -85,7 +81,6 @@ func (b *Broker) Subscribe(
 		return nil, err
 	}
 	r.note(r.asked > 0)
-	r.reads, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go r.read() // Close waits for it
 	return r, nil
 }
@@ -97,20 +92,15 @@ func (r *subscriber) exists(ctx context.Context) error {
 
 // read is the subscriber's goroutine.
 func (r *subscriber) read() {
-	defer close(r.over)
+	defer r.Over()
 	var handlers, trimming sync.WaitGroup
 	if broker.IsQueue(r.of.Topic) {
 		trimming.Go(r.trimming)
 	}
 	err := r.run(&handlers)
 	r.note(false)
-	if r.reads.Err() == nil {
-		r.mu.Lock()
-		r.err = err
-		r.mu.Unlock()
-		close(r.done)
-	}
-	r.stop()
+	r.Fail(err)
+	r.Stop()
 	r.giveBack()
 	for len(r.running) > 0 {
 		delete(r.running, <-r.dealt)
@@ -130,8 +120,8 @@ func (r *subscriber) trimming() {
 		select {
 		case <-tick.C:
 			// An error: the next time, by this or by another consumer.
-			trimmed, _ = r.trim(r.reads, r.of.Topic, r.of.Group, trimmed)
-		case <-r.reads.Done():
+			trimmed, _ = r.trim(r.Life(), r.of.Topic, r.of.Group, trimmed)
+		case <-r.Life().Done():
 			return
 		}
 	}
@@ -143,7 +133,7 @@ func (r *subscriber) run(handlers *sync.WaitGroup) error {
 	// runs for long needs word: both are looked after several times in AckWait.
 	tick := time.NewTicker(min(r.broker.settings.AckWait/3, time.Second))
 	defer tick.Stop()
-	for r.reads.Err() == nil {
+	for !r.Stopped() {
 		up, closed, changed := r.state()
 		if closed {
 			return broker.ErrClosed
@@ -169,7 +159,7 @@ func (r *subscriber) run(handlers *sync.WaitGroup) error {
 			r.asked, r.heard = 0, time.Now() // a new connection is asked anew
 		case <-tick.C:
 			r.attend()
-		case <-r.reads.Done():
+		case <-r.Life().Done():
 		}
 	}
 	return nil
@@ -253,7 +243,7 @@ func (r *subscriber) hears(m *nats.Msg, status string) error {
 	}
 	// The consumer is gone, or moves, or no server listens: which, it will tell itself.
 	r.pause = time.Now().Add(again)
-	if err := r.exists(r.reads); err != nil && r.reads.Err() == nil {
+	if err := r.exists(r.Life()); err != nil && !r.Stopped() {
 		return err
 	}
 	return nil
@@ -284,7 +274,7 @@ func (r *subscriber) attend() {
 // giveBack ends the listening and returns what came and was not begun, so that
 // another consumer has it at once, and not after AckWait.
 func (r *subscriber) giveBack() {
-	ending, cancel := context.WithTimeout(context.WithoutCancel(r.reads), requestLimit)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(r.Life()), requestLimit)
 	defer cancel()
 	// Drain has the server send no more, and ends the subscription when it has
 	// answered: what it had sent before is then here.
@@ -321,7 +311,7 @@ func (r *subscriber) flush() {
 	if up, _, _ := r.state(); !up {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.reads), requestLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Life()), requestLimit)
 	defer cancel()
 	_ = r.conn.FlushWithContext(ctx)
 	if strings.HasPrefix(r.of.Topic, broker.DeadPrefix) {
@@ -336,7 +326,7 @@ func (r *subscriber) work(m *nats.Msg) {
 	if err != nil {
 		return // no message of a stream; nothing of ours sends one here
 	}
-	said := r.handle(r.reads, broker.Delivery{
+	said := r.handle(r.Life(), broker.Delivery{
 		Message: broker.Message{ID: m.Header.Get(idHeader), Body: m.Data},
 		Attempt: int(about.NumDelivered), Redelivered: about.NumDelivered > 1,
 		Failures: int(about.NumDelivered) - 1, Place: about.Sequence.Stream,
@@ -346,29 +336,8 @@ func (r *subscriber) work(m *nats.Msg) {
 		_ = m.NakWithDelay(said.After)
 	case broker.StopReading:
 		_ = m.Nak()
-		r.stop()
+		r.Stop()
 	default:
 		_ = m.Ack()
 	}
-}
-
-// Close implements [broker.Subscriber].
-func (r *subscriber) Close(ctx context.Context) error {
-	r.stop()
-	select {
-	case <-r.over:
-		return nil
-	case <-ctx.Done():
-		return broker.ErrStuck()
-	}
-}
-
-// Done implements [broker.Subscriber].
-func (r *subscriber) Done() <-chan struct{} { return r.done }
-
-// Err implements [broker.Subscriber].
-func (r *subscriber) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
 }

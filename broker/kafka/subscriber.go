@@ -33,8 +33,7 @@ func (b *Broker) Subscribe(
 	if err != nil {
 		return nil, err
 	}
-	r := &subscriber{client: client, handle: handle, of: s, over: make(chan struct{}), done: make(chan struct{})}
-	r.reads, r.stop = context.WithCancel(context.Background())
+	r := &subscriber{Reading: broker.NewReading(ctx), client: client, handle: handle, of: s}
 	go r.read() // ends with Close, which waits for it
 	select {
 	case <-assigned:
@@ -49,23 +48,17 @@ func (b *Broker) Subscribe(
 
 // subscriber reads a group by a client of its own.
 type subscriber struct {
+	*broker.Reading
 	client *kgo.Client
 	handle broker.Handler
 	of     broker.Subscription
-	reads  context.Context //nolint:containedctx // the life of its goroutine
-	stop   context.CancelFunc
-	over   chan struct{} // closed when read has returned
-	done   chan struct{} // closed if it ended by itself
-
-	mu  sync.Mutex // guards err
-	err error
 }
 
 // read handles messages until it is stopped, and commits what it handled.
 func (r *subscriber) read() {
-	defer close(r.over)
-	for r.reads.Err() == nil {
-		fetched := r.client.PollRecords(r.reads, min(r.of.Ahead(), pollLimit))
+	defer r.Over()
+	for !r.Stopped() {
+		fetched := r.client.PollRecords(r.Life(), min(r.of.Ahead(), pollLimit))
 		if fetched.IsClientClosed() {
 			return
 		}
@@ -81,13 +74,8 @@ func (r *subscriber) read() {
 
 // fail notes why nothing is given any more.
 func (r *subscriber) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err == nil && r.reads.Err() == nil {
-		r.err = err
-		close(r.done)
-	}
-	r.stop()
+	r.Fail(err)
+	r.Stop()
 }
 
 // deal handles messages, and commits those that were dealt with, up to the first that
@@ -119,7 +107,7 @@ func (r *subscriber) deal(records []*kgo.Record) {
 	if n == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.reads), answerLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Life()), answerLimit)
 	defer cancel()
 	_ = r.client.CommitRecords(ctx, records[:n]...) // what could not be committed comes again
 }
@@ -129,20 +117,20 @@ func (r *subscriber) one(record *kgo.Record) bool {
 	d := broker.Delivery{
 		Message: broker.Message{ID: string(record.Key), Body: record.Value}, Place: uint64(record.Offset) + 1,
 	}
-	for r.reads.Err() == nil {
-		said := r.handle(r.reads, d)
+	for !r.Stopped() {
+		said := r.handle(r.Life(), d)
 		switch said.Do {
 		case broker.Acknowledge:
 			return true
 		case broker.StopReading:
-			r.stop()
+			r.Stop()
 			return false
 		}
 		d.Failures++
 		pause := time.NewTimer(said.After)
 		select {
 		case <-pause.C:
-		case <-r.reads.Done():
+		case <-r.Life().Done():
 			pause.Stop()
 		}
 	}
@@ -151,26 +139,13 @@ func (r *subscriber) one(record *kgo.Record) bool {
 
 // Close implements [broker.Subscriber].
 func (r *subscriber) Close(ctx context.Context) error {
-	r.stop()
-	select {
-	case <-r.over:
-		r.client.CloseAllowingRebalance() // the group is told that it left
-		return nil
-	case <-ctx.Done():
-		return broker.ErrStuck()
+	if err := r.Reading.Close(ctx); err != nil {
+		return err
 	}
-}
-
-// Done implements [broker.Subscriber].
-func (r *subscriber) Done() <-chan struct{} { return r.done }
-
-// Err implements [broker.Subscriber].
-func (r *subscriber) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
+	r.client.CloseAllowingRebalance() // the group is told that it left
+	return nil
 }
 
 // Ready implements [broker.Subscriber]: the group gave it the topic, and the library tells
 // nothing of a cluster that is away.
-func (r *subscriber) Ready() bool { return r.reads.Err() == nil }
+func (r *subscriber) Ready() bool { return !r.Stopped() }

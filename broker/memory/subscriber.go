@@ -20,41 +20,36 @@ func (b *Broker) Subscribe(
 	if t.groups[s.Group] == nil {
 		return nil, errNoGroup(s.Topic, s.Group)
 	}
-	r := &subscriber{broker: b, of: s, handle: handle, done: make(chan struct{}), ended: make(chan struct{})}
-	r.reads, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	r := &subscriber{Reading: broker.NewReading(ctx), broker: b, of: s, handle: handle}
 	go r.read() // Close waits for it
 	return r, nil
 }
 
 // subscriber reads a group.
 type subscriber struct {
+	*broker.Reading
 	broker   *Broker
 	of       broker.Subscription
 	handle   broker.Handler
-	reads    context.Context //nolint:containedctx // the life of its goroutine
-	stop     context.CancelFunc
 	handlers sync.WaitGroup
-	done     chan struct{} // closed if it ended by itself
-	ended    chan struct{} // closed when nothing of it runs
 
 	// Guarded by the server's mu.
 	running int
-	err     error
 }
 
 // read takes messages until it is closed, or there is nothing to read any more.
 func (r *subscriber) read() {
-	defer close(r.ended)
-	for r.reads.Err() == nil {
+	defer r.Over()
+	for !r.Stopped() {
 		g, it, changed, err := r.next()
 		if err != nil {
-			r.fail(err)
+			r.Fail(err)
 			break
 		}
 		if it == nil {
 			select {
 			case <-changed:
-			case <-r.reads.Done():
+			case <-r.Life().Done():
 			}
 			continue
 		}
@@ -63,10 +58,10 @@ func (r *subscriber) read() {
 			Place: it.place,
 		}
 		if r.of.Handlers() == 1 {
-			r.settle(g, it, r.handle(r.reads, d)) // in order, and so here
+			r.settle(g, it, r.handle(r.Life(), d)) // in order, and so here
 			continue
 		}
-		r.handlers.Go(func() { r.settle(g, it, r.handle(r.reads, d)) })
+		r.handlers.Go(func() { r.settle(g, it, r.handle(r.Life(), d)) })
 	}
 	r.handlers.Wait()
 }
@@ -122,41 +117,13 @@ func (r *subscriber) settle(g *group, it *item, said broker.Disposition) {
 	case broker.StopReading:
 		it.attempts-- // it did not fail
 		g.put(it)
-		r.stop()
+		r.Stop()
 	}
-}
-
-func (r *subscriber) fail(err error) {
-	r.broker.server.mu.Lock()
-	r.err = err
-	r.broker.server.mu.Unlock()
-	close(r.done)
-}
-
-// Close implements [broker.Subscriber].
-func (r *subscriber) Close(ctx context.Context) error {
-	r.stop()
-	select {
-	case <-r.ended:
-		return nil
-	case <-ctx.Done():
-		return broker.ErrStuck()
-	}
-}
-
-// Done implements [broker.Subscriber].
-func (r *subscriber) Done() <-chan struct{} { return r.done }
-
-// Err implements [broker.Subscriber].
-func (r *subscriber) Err() error {
-	r.broker.server.mu.Lock()
-	defer r.broker.server.mu.Unlock()
-	return r.err
 }
 
 // Ready implements [broker.Subscriber].
 func (r *subscriber) Ready() bool {
 	r.broker.server.mu.Lock()
 	defer r.broker.server.mu.Unlock()
-	return r.reads.Err() == nil && r.err == nil && !r.broker.away() && !r.broker.closed
+	return !r.Stopped() && r.Err() == nil && !r.broker.away() && !r.broker.closed
 }

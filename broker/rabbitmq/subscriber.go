@@ -14,8 +14,10 @@ import (
 	"wirelab/broker"
 )
 
-// subscriber reads a group, over one connection after the other.
+// subscriber reads a group, over one connection after the other. It is over when that connection is closed, which
+// waits for the server: it has read the acknowledgements before.
 type subscriber struct {
+	*broker.Reading
 	broker   *Broker
 	of       broker.Subscription
 	handle   broker.Handler
@@ -23,14 +25,7 @@ type subscriber struct {
 	again    *publisher    // of a work queue: to the retries and back; nil of others
 	slots    chan struct{} // one is held by each handler that runs
 	handlers sync.WaitGroup
-	reads    context.Context //nolint:containedctx // the life of its goroutine
-	stop     context.CancelFunc
-	over     chan struct{} // closed when nothing of it runs
-	done     chan struct{} // closed if it ended by itself
-	ready    atomic.Bool   // the server knows of it
-
-	mu  sync.Mutex // guards err
-	err error
+	ready    atomic.Bool // the server knows of it
 }
 
 // waitingLimit is how many messages a subscriber of a work queue holds at once that wait
@@ -46,11 +41,9 @@ func (b *Broker) Subscribe(
 		return nil, err
 	}
 	r := &subscriber{
-		broker: b, of: s, handle: handle, slots: make(chan struct{}, s.Handlers()),
-		over: make(chan struct{}), done: make(chan struct{}),
+		Reading: broker.NewReading(ctx), broker: b, of: s, handle: handle, slots: make(chan struct{}, s.Handlers()),
 	}
 	r.work, _ = queueName(s.Topic)
-	r.reads, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	opening, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(b.life, cancel)()
@@ -61,7 +54,7 @@ func (b *Broker) Subscribe(
 		}
 	}
 	if err != nil {
-		r.stop()
+		r.Stop()
 		done()
 		return nil, b.coded(err)
 	}
@@ -69,7 +62,7 @@ func (b *Broker) Subscribe(
 	r.ready.Store(true)
 	go func() { // Close waits for it
 		defer done()
-		defer close(r.over)
+		defer r.Over()
 		defer forget()
 		r.read(first)
 	}()
@@ -85,7 +78,7 @@ func (r *subscriber) read(first *session) {
 		defer r.again.end()
 	}
 	r.run(first)
-	r.stop()
+	r.Stop()
 	r.handlers.Wait()
 }
 
@@ -94,61 +87,34 @@ func (r *subscriber) run(s *session) {
 	for pause := firstPause; ; {
 		if s != nil {
 			r.ready.Store(true)
-			s.run(r.reads)
+			s.run(r.Life())
 			r.ready.Store(false)
 			s.close()
 			pause = firstPause
 		}
-		if r.reads.Err() != nil {
+		if r.Stopped() {
 			return
 		}
 		var err error
-		if s, err = r.open(r.reads); err == nil {
+		if s, err = r.open(r.Life()); err == nil {
 			continue
 		}
 		if err = r.broker.coded(err); final(err) {
 			r.fail(err)
 			return
 		}
-		pause = rest(r.reads, pause)
+		pause = rest(r.Life(), pause)
 	}
 }
 
 // fail notes why nothing is given any more, unless the subscriber was closed.
 func (r *subscriber) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err == nil && r.reads.Err() == nil {
-		r.err = err
-		close(r.done)
-	}
-	r.stop()
-}
-
-// Close implements [broker.Subscriber]. Closing the connection waits for the server,
-// which has read the acknowledgements before it.
-func (r *subscriber) Close(ctx context.Context) error {
-	r.stop()
-	select {
-	case <-r.over:
-		return nil
-	case <-ctx.Done():
-		return broker.ErrStuck()
-	}
-}
-
-// Done implements [broker.Subscriber].
-func (r *subscriber) Done() <-chan struct{} { return r.done }
-
-// Err implements [broker.Subscriber].
-func (r *subscriber) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
+	r.Fail(err)
+	r.Stop()
 }
 
 // Ready implements [broker.Subscriber].
-func (r *subscriber) Ready() bool { return r.ready.Load() && r.reads.Err() == nil }
+func (r *subscriber) Ready() bool { return r.ready.Load() && !r.Stopped() }
 
 // session is a subscriber's time with one connection.
 type session struct {
@@ -184,7 +150,7 @@ func (r *subscriber) open(ctx context.Context) (*session, error) {
 		hang(conn)
 		return nil, err
 	}
-	s.life, s.end = context.WithCancel(r.reads)
+	s.life, s.end = context.WithCancel(r.Life())
 	s.running.Go(func() { s.acks.run(s.life) })
 	return s, nil
 }
@@ -312,7 +278,7 @@ func (s *session) deal(ctx context.Context, d amqp.Delivery) {
 	case broker.Acknowledge:
 		s.acks.done(d.DeliveryTag)
 	case broker.StopReading:
-		s.stop() // the message goes back with the connection
+		s.Stop() // the message goes back with the connection
 	default:
 		s.retry(d, failures+1, said.After)
 	}
