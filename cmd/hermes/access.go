@@ -17,6 +17,7 @@ import (
 	"wirelab/hermes/access"
 	"wirelab/hermes/node"
 	"wirelab/hermes/peer"
+	"wirelab/internal/fault"
 	"wirelab/internal/input"
 )
 
@@ -85,7 +86,7 @@ func (c *config) peerKey(ctx context.Context) ([]byte, error) {
 	}
 	text, err := input.Bytes(ctx, c.peerKeyFile, secretLimit) // a secret need not be text
 	if err != nil {
-		return nil, cli.Unread("--peer-key-file", c.peerKeyFile, err)
+		return nil, fault.Unread("--peer-key-file", c.peerKeyFile, err)
 	}
 	key := bytes.TrimSpace(text)
 	if len(key) < peer.KeyLeast {

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"wirelab/cmd/internal/cli"
+	"wirelab/internal/fault"
 	"wirelab/internal/input"
 )
 
@@ -16,5 +16,5 @@ const (
 // readFile reads a text that a flag, or another word for what the file is for, names, until ctx ends.
 func readFile(ctx context.Context, flag, name string, most int64) ([]byte, error) {
 	text, err := input.File(ctx, name, most)
-	return text, cli.Unread(flag, name, err)
+	return text, fault.Unread(flag, name, err)
 }

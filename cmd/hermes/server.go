@@ -174,7 +174,7 @@ func (d *listeners) open(c *config, logger *slog.Logger) error {
 		}
 		l, err := config.Listen(context.Background(), "tcp", listener.at)
 		if err != nil {
-			return cli.Both(fault.Listen(listener.at, "--"+listener.name+"-listen", err), d.close())
+			return fault.Both(fault.Listen(listener.at, "--"+listener.name+"-listen", err), d.close())
 		}
 		listener.limits.Told = func(from net.Addr, why string) {
 			logger.Warn("a connection was closed", "port", listener.name, "address", from, "why", why)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
+	"wirelab/internal/fault"
 	"wirelab/internal/input"
 	"wirelab/wire/status"
 )
@@ -122,7 +123,7 @@ func readSettings(ctx context.Context, name string) (map[string]any, error) {
 			"there is no file or folder %s; hermes config prints one to begin with",
 			name)
 	case err != nil:
-		return nil, cli.Unread("--config", name, err)
+		return nil, fault.Unread("--config", name, err)
 	}
 	settings := map[string]any{}
 	if err := yaml.Unmarshal(data, &settings); err != nil {

@@ -111,7 +111,7 @@ FILE must not exist yet. The same seed gives the same recording.`,
 			return fault.Write(args[0], err)
 		}
 		_, err = file.Write(append(text, '\n'))
-		if err := cli.Both(err, file.Close()); err != nil {
+		if err := fault.Both(err, file.Close()); err != nil {
 			return err
 		}
 		a.Note("%s has %d arrivals over %s", args[0], d.Count, r.Span().Round(time.Millisecond))

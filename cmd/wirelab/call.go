@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 	"wirelab/internal/fieldnames"
 	"wirelab/lab/call"
 	"wirelab/lab/plan"
@@ -134,5 +135,5 @@ func (a *app) printCall(report call.Report, err error) error {
 			Code: coded.Code.String(), Message: coded.Message, Cause: string(wirelab.CauseOf(err)),
 		}
 	}
-	return cli.Both(err, a.PrintJSON(report))
+	return fault.Both(err, a.PrintJSON(report))
 }

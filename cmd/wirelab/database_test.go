@@ -12,6 +12,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
@@ -65,7 +66,7 @@ func TestWithoutPostgreSQLTheEmbeddedDatabaseIsUsed(t *testing.T) {
 		Arms:     []plan.Arm{{Protocol: "grpc", Database: wirelab.Memory}, {Protocol: "http1-json"}},
 	}
 	p, err := new(databases.Choice).Apply(t.Context(), &a.Databases, a.Catalog, p)
-	if err := cli.Both(err, a.Databases.Close()); err != nil {
+	if err := fault.Both(err, a.Databases.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if p.Database != databases.Embedded || p.Arms[0].Database != wirelab.Memory ||

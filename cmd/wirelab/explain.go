@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 	"wirelab/lab/factorial"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
@@ -251,7 +252,7 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	analysis := analyse.Result(r)
 	e, err := explain.Between(r, &analysis, "", "")
 	if err != nil {
-		return cli.Both(err, desk.ErrPartial)
+		return fault.Both(err, desk.ErrPartial)
 	}
 	if err := forms.WriteExplanation(a.Stdout, r, &analysis, e, format, a.Full, a.Style()); err != nil {
 		return err

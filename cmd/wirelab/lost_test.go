@@ -6,6 +6,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 )
 
 // What could not be stored is said last and is a failure, and the answer does not say that it is stored.
@@ -14,7 +15,7 @@ func TestUnkeptResultIsAFailure(t *testing.T) {
 	kept := cli.With(desk.ExitFailed, errors.New("the store is full; it is in ./r-1.json"))
 	answer := func(a *app) error { return a.Interrupted("3 complete rounds", "r-20261128-025742-ffe8") }
 	alone := func(*app) error { return kept }
-	both := func(a *app) error { return cli.Both(answer(a), kept) }
+	both := func(a *app) error { return fault.Both(answer(a), kept) }
 	for _, c := range []struct {
 		name   string
 		unkept error

@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 	"wirelab/lab/plan"
 	"wirelab/lab/services"
 )
@@ -78,7 +79,7 @@ func (a *app) writeNew(name string, text []byte) error {
 		return cli.Usage("%s: %v; give another file, or remove it", name, err)
 	}
 	_, err = file.Write(text)
-	if err = cli.Both(err, file.Close()); err == nil {
+	if err = fault.Both(err, file.Close()); err == nil {
 		a.Note("written to %s; next: wirelab own check %s", name, name)
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
 	"wirelab/cmd/internal/selftest"
+	"wirelab/internal/fault"
 	"wirelab/lab/result"
 	"wirelab/results/measure"
 	reportjson "wirelab/results/report/json"
@@ -100,7 +101,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if err != nil {
 		return err
 	}
-	defer func() { err = cli.Both(err, results.Close()) }()
+	defer func() { err = fault.Both(err, results.Close()) }()
 	e, err := selftest.NewEnv(ctx, &a.Lab, o.Asked)
 	if err != nil {
 		return err

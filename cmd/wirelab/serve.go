@@ -83,7 +83,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 			return err
 		}
 		if database != nil {
-			defer func() { err = cli.Both(err, database.Close()) }()
+			defer func() { err = fault.Both(err, database.Close()) }()
 		}
 	}
 	if f.onward != "" {
@@ -108,7 +108,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 	if err != nil {
 		return err
 	}
-	defer func() { err = cli.Both(err, injector.Close()) }()
+	defer func() { err = fault.Both(err, injector.Close()) }()
 	at, ready, err := agent.Listen(cell, f.addr)
 	if err != nil {
 		return err
@@ -118,11 +118,11 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 	}
 	if cell.Protocol.Secure {
 		if f.ca == "" {
-			return cli.Both(cli.Usage("%s has TLS: give --ca FILE to write the authority that clients must trust",
+			return fault.Both(cli.Usage("%s has TLS: give --ca FILE to write the authority that clients must trust",
 				cell.Protocol.Name), at.Close())
 		}
 		if err := os.WriteFile(f.ca, []byte(ready.Authority), 0o644); err != nil {
-			return cli.Both(fault.Write(f.ca, err), at.Close())
+			return fault.Both(fault.Write(f.ca, err), at.Close())
 		}
 	}
 	if database != nil {

@@ -11,6 +11,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 	"wirelab/lab/experiment"
 	"wirelab/lab/prepare"
 	"wirelab/pipeline/stack"
@@ -95,7 +96,7 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 		return err
 	}
 	if err := a.sayUp(s, f); err != nil {
-		return cli.Both(err, s.Stop(context.WithoutCancel(ctx)))
+		return fault.Both(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	a.Idle(ctx, "stopping the log pipeline")
 	var died error

@@ -13,6 +13,7 @@ import (
 	"wirelab/broker/drivers"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
@@ -79,7 +80,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 		<-ctx.Done()
 		a.Note("stopping")
 	}
-	return cli.Both(err, s.Stop(context.WithoutCancel(ctx)))
+	return fault.Both(err, s.Stop(context.WithoutCancel(ctx)))
 }
 
 // sayMessaging tells how the cluster is reached.

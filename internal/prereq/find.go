@@ -10,12 +10,6 @@ import (
 	"syscall"
 )
 
-// NeedRoot lets the test run as root alone.
-func NeedRoot(t T) {
-	t.Helper()
-	Root.Need(t, FindRoot())
-}
-
 // NeedMount lets the test run where a test may mount a disk in memory.
 func NeedMount(t T) {
 	t.Helper()

@@ -34,28 +34,6 @@ func CPU(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// Process returns what the kernel knows of another process: all of
-// [result.Usage] but allocations and garbage collection. What its ended
-// threads waited is not in it; an [Account] remembers that.
-func Process(pid int) (result.Usage, error) {
-	var usage result.Usage
-	cpu, err := CPU(pid)
-	if err != nil {
-		return usage, err
-	}
-	usage.CPU = plan.Duration(cpu)
-	threads, err := readThreads(pid)
-	if err != nil {
-		return usage, err
-	}
-	var all thread
-	for _, t := range threads {
-		all.add(t)
-	}
-	all.tell(&usage)
-	return usage, nil
-}
-
 // thread is what the kernel counts for one thread and forgets when it ends.
 type thread struct {
 	voluntary, preempted uint64

@@ -13,15 +13,3 @@ type Teller interface {
 	// Waiting tells what is waited for, at most so long, until done is called.
 	Waiting(what string, most time.Duration) (done func())
 }
-
-// Silent tells nothing.
-type Silent struct{}
-
-// Note implements [Teller].
-func (Silent) Note(string, ...any) {}
-
-// Doing implements [Teller].
-func (Silent) Doing(string) func() { return func() {} }
-
-// Waiting implements [Teller].
-func (Silent) Waiting(string, time.Duration) func() { return func() {} }

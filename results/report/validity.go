@@ -72,19 +72,7 @@ func Legend(l *claim.LoadAnalysis) []string {
 	return lines
 }
 
-// Floored lists the arms whose floor is known; Floor is a metric of one before
-// a server that does nothing, in the metric's unit, false where that has none.
-func Floored(l *claim.LoadAnalysis) []int {
-	var arms []int
-	for a := range l.Arms {
-		if l.Arms[a].Floor.Known {
-			arms = append(arms, a)
-		}
-	}
-	return arms
-}
-
-// Floor is a metric before a server that does nothing; see [Floored].
+// Floor is a metric of an arm before a server that does nothing, in the metric's unit; false where that has none.
 func Floor(arm *claim.ArmState, m metric.Metric) (float64, bool) {
 	v := 0.0
 	switch m.ID {

@@ -140,7 +140,7 @@ func writeUsage(b *strings.Builder, c *cobra.Command, columns int) {
 			return
 		}
 	}
-	b.WriteString(Hang("  ", 2, c.UseLine(), columns))
+	b.WriteString(paragraph.Hang("  ", 2, c.UseLine(), columns))
 }
 
 // examples breaks long command lines as a shell takes them.
@@ -198,7 +198,7 @@ func writeCommands(b *strings.Builder, c *cobra.Command, columns int) {
 		}
 		fmt.Fprintf(b, "\n%s:\n", part.heading)
 		for _, sub := range found {
-			b.WriteString(Hang("  "+sub.Name(), longest+4, sub.Short, columns))
+			b.WriteString(paragraph.Hang("  "+sub.Name(), longest+4, sub.Short, columns))
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	command, err := root.ExecuteContextC(ctx)
 	if e.Last != nil {
 		ended := t.tell(context.Background(), "stopping what the command started")
-		err = Both(err, e.Last())
+		err = fault.Both(err, e.Last())
 		ended()
 	}
 	if err == nil && unwritten != nil {
@@ -130,9 +130,6 @@ func (t *Terminal) watch(c *cobra.Command) {
 		t.watch(sub)
 	}
 }
-
-// Both returns the first of two errors that is one, or both joined.
-func Both(err, another error) error { return fault.Both(err, another) }
 
 // Printf writes to standard output.
 func (t *Terminal) Printf(format string, args ...any) error {

@@ -9,11 +9,6 @@ import (
 // Columns is how wide texts are where nobody says how wide the terminal is.
 const Columns = 80
 
-// Hang writes a text after a label that takes so many columns; see [paragraph.Hang].
-func Hang(label string, indent int, text string, columns int) string {
-	return paragraph.Hang(label, indent, text, columns)
-}
-
 // Refold breaks the lines of a written text that are too long: paragraphs as a whole, and indented
 // lines, such as those of a list, below where their text begins.
 func Refold(text string, columns int) string {
@@ -40,7 +35,7 @@ func Refold(text string, columns int) string {
 			continue
 		}
 		label, rest := listed(line)
-		out.WriteString(Hang(label, width(label), rest, columns))
+		out.WriteString(paragraph.Hang(label, width(label), rest, columns))
 	}
 	flush()
 	return strings.TrimRight(out.String(), "\n") + "\n"

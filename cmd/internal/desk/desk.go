@@ -18,6 +18,7 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/internal/fault"
 	"wirelab/internal/input"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
@@ -261,7 +262,7 @@ func (d *Desk) readFile(ctx context.Context, flag, name string, most int64) (dat
 	} else {
 		data, err = input.File(ctx, name, most)
 	}
-	return data, cli.Unread(flag, name, err)
+	return data, fault.Unread(flag, name, err)
 }
 
 // CompleteIDs completes the ids of results for a shell, as far as they can be read.
@@ -284,7 +285,7 @@ func (d *Desk) CompleteIDs(c *cobra.Command, _ []string, _ string) ([]string, co
 }
 
 // Last is what is done when a command has returned, and what is told then.
-func (d *Desk) Last() error { return cli.Both(d.Unkept, d.Databases.Close()) }
+func (d *Desk) Last() error { return fault.Both(d.Unkept, d.Databases.Close()) }
 
 // ExitCode is [exitCodeOf], but where a result could not be stored. That is a failure, whatever else the answer is;
 // with thresholds exit code 1 means that one is exceeded, and nothing else.

@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/paragraph"
 	"wirelab/lab/result"
 	"wirelab/lab/result/analyse"
 	"wirelab/lab/result/rank"
@@ -113,11 +114,11 @@ type Decisions struct {
 // in text and Markdown alike.
 func (k *keeper) printAdvice(advice []string) error {
 	var b strings.Builder
-	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:",
+	b.WriteString(paragraph.Hang("", 0, "What was recommended with the published figures, and what was measured here:",
 		k.Columns()))
 	b.WriteString("\n")
 	for _, line := range advice {
-		b.WriteString(cli.Hang("- ", 2, line, k.Columns()))
+		b.WriteString(paragraph.Hang("- ", 2, line, k.Columns()))
 	}
 	return k.Printf("%s", b.String())
 }

@@ -13,6 +13,7 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
+	"wirelab/internal/fault"
 	"wirelab/lab/doctor"
 	"wirelab/lab/result/analyse"
 	"wirelab/results/measure"
@@ -173,7 +174,7 @@ func newListCommand(a *keeper) *cobra.Command {
 				a.Note("no results; wirelab presets lists experiments to run")
 			}
 			text, err := measure.ListText(c.Context(), s, list, a.Columns())
-			if err := cli.Both(err, a.Printf("%s", text)); err != nil {
+			if err := fault.Both(err, a.Printf("%s", text)); err != nil {
 				return err
 			}
 			if total, err := s.Total(c.Context(), f); err != nil {

@@ -76,7 +76,7 @@ func (k *keeper) serveResults(ctx context.Context, s store.Store, f serveResults
 		k.Note("serving results at %s; stop with Ctrl-C", page)
 	}
 	if err != nil {
-		return cli.Both(err, at.Close())
+		return fault.Both(err, at.Close())
 	}
 	k.Idle(ctx, "ending the answers in progress")
 	served, stop := context.WithCancel(ctx)
@@ -86,7 +86,7 @@ func (k *keeper) serveResults(ctx context.Context, s store.Store, f serveResults
 	if f.open {
 		if err := show(ctx, page); err != nil {
 			stop()
-			return cli.Both(err, <-done)
+			return fault.Both(err, <-done)
 		}
 	}
 	return <-done

@@ -102,7 +102,7 @@ func point(trials []*result.Trial, s *claim.ArmState) claim.Point {
 	}
 	all := gate.Sum(trials)
 	if all.Planned > 0 {
-		p.Failed = 1 - float64(min(all.Ok, all.Planned))/float64(all.Planned)
+		p.Failed = 1 - float64(min(all.OK, all.Planned))/float64(all.Planned)
 		p.Waited = float64(min(all.Late, all.Planned)) / float64(all.Planned)
 	}
 	p.AtLeast = p.Failed > 0

@@ -33,7 +33,7 @@ func StateOf(g grid.Grid, l, a int) claim.ArmState {
 		s.Floorless = g.Result.Arms[a].Floorless
 	}
 	s.All = gate.Sum(s.Trials)
-	s.State.Rounds, s.State.Requests = s.All.Rounds, s.All.Ok
+	s.State.Rounds, s.State.Requests = s.All.Rounds, s.All.OK
 	s.Causes()
 	if s.Load.Open() && s.All.Window > 0 {
 		s.State.Planned = float64(s.All.Planned) / s.All.Window.Seconds()

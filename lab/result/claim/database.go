@@ -95,7 +95,7 @@ type Busy struct {
 	// Background is the part of Used that served no connection.
 	Background float64 `json:"background,omitempty"`
 
-	Cpus []int `json:"-"` // nil: any
+	CPUs []int `json:"-"` // nil: any
 }
 
 // PoolQueue is the queue for a server's connections to its database.

@@ -22,7 +22,7 @@ func (s *Subject) Answers() {
 		return float64(t.Wrong()), t.Wrong() == 0,
 			true
 	})
-	if s.All.Sent == 0 && s.All.Ok == 0 {
+	if s.All.Sent == 0 && s.All.OK == 0 {
 		s.Add(claim.Check{
 			Gate: result.Answers, Unit: s.things(),
 			Detail: "no " + strings.TrimSuffix(s.things(), "s") + " was due in any slice",
@@ -33,7 +33,7 @@ func (s *Subject) Answers() {
 	}
 	s.Add(claim.Check{
 		Gate: result.Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
-		Detail: words.Choose(failed == 0, words.Thousands(s.All.Ok)+" "+s.Manner.Replies+" checked, all right",
+		Detail: words.Choose(failed == 0, words.Thousands(s.All.OK)+" "+s.Manner.Replies+" checked, all right",
 			fmt.Sprintf("%s of %s %s failed: %s", words.Thousands(failed), words.Thousands(s.All.Sent), s.things(),
 				s.WhyFailed())),
 		Fix: cmp.Or(s.Manner.Remedy, s.remedy()),
@@ -44,17 +44,17 @@ func (s *Subject) Answers() {
 // Accounts checks that every call begun is accounted for, so many having failed.
 func (s *Subject) Accounts(failed uint64) {
 	timed := s.response()
-	ok := s.All.Ok+failed == s.All.Sent && timed.Count() == s.All.Ok
+	ok := s.All.OK+failed == s.All.Sent && timed.Count() == s.All.OK
 	lost, _ := s.Each(func(_ int, t *result.Trial) (float64, bool, bool) {
 		missing := float64(t.Sent) - float64(t.OK) - float64(t.Wrong())
 		return missing, missing == 0, true
 	})
 	s.Add(claim.Check{
-		Gate: result.Accounts, OK: ok, Value: float64(s.All.Sent) - float64(s.All.Ok) - float64(failed),
+		Gate: result.Accounts, OK: ok, Value: float64(s.All.Sent) - float64(s.All.OK) - float64(failed),
 		Unit: s.things(), Rounds: lost,
 		Detail: words.Choose(ok, words.Thousands(s.All.Sent)+" "+s.things()+" "+s.Manner.Begun+", all accounted for",
 			fmt.Sprintf("the accounts do not add up: %s %s begun, %s answered, %s failed, %s timed",
-				words.Thousands(s.All.Sent), s.things(), words.Thousands(s.All.Ok), words.Thousands(failed),
+				words.Thousands(s.All.Sent), s.things(), words.Thousands(s.All.OK), words.Thousands(failed),
 				words.Thousands(timed.Count()))),
 		Fix: "this is a fault of the generator or of the file: report it",
 	})

@@ -21,7 +21,7 @@ func (s *Subject) Arrivals() {
 		return
 	}
 	s.Schedule()
-	if s.All.Ok == 0 {
+	if s.All.OK == 0 {
 		return
 	}
 	s.Law()

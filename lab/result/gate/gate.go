@@ -116,7 +116,7 @@ func worst(readings []claim.Reading, atLeast bool) float64 {
 // Totals are sums over an arm's trials under a load.
 type Totals struct {
 	Rounds, unsteady, drifting, Slices       int
-	Planned, Sent, Ok, Completed, open, Late uint64
+	Planned, Sent, OK, Completed, open, Late uint64
 	unsent                                   uint64
 	Errors                                   map[string]uint64
 	causes                                   stat.Causes
@@ -136,7 +136,7 @@ func Sum(trials []*result.Trial) Totals {
 		all.Slices += len(t.Order)
 		all.Planned += t.Planned
 		all.Sent += t.Sent
-		all.Ok += t.OK
+		all.OK += t.OK
 		all.Completed += t.Completed
 		all.Late += t.Late
 		all.unsent += t.Unsent

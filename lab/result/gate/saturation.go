@@ -162,7 +162,7 @@ func (s *Subject) busy() []claim.Busy {
 	}
 	all := []claim.Busy{}
 	for _, p := range parts {
-		one := claim.Busy{Who: p.who, Cpus: p.cpus}
+		one := claim.Busy{Who: p.who, CPUs: p.cpus}
 		wall, known := time.Duration(0), true
 		for _, t := range s.Trials {
 			v, ok := p.take(t)
@@ -174,8 +174,8 @@ func (s *Subject) busy() []claim.Busy {
 			wall += p.wall(t)
 			if p.who == "database" {
 				one.Background += float64(t.Database.Processes.Background)
-				if one.Cpus == nil {
-					one.Cpus = t.Database.Processes.CPUs
+				if one.CPUs == nil {
+					one.CPUs = t.Database.Processes.CPUs
 				}
 			}
 		}
@@ -183,10 +183,10 @@ func (s *Subject) busy() []claim.Busy {
 			continue
 		}
 		one.Used, one.Background = claim.Finite(one.Used/float64(wall)), claim.Finite(one.Background/float64(wall))
-		if len(one.Cpus) >= s.Result.Environment.CPUs {
-			one.Cpus = nil
+		if len(one.CPUs) >= s.Result.Environment.CPUs {
+			one.CPUs = nil
 		}
-		if one.Cores = s.Cores(one.Cpus); one.Cores > 0 {
+		if one.Cores = s.Cores(one.CPUs); one.Cores > 0 {
 			all = append(all, one)
 		}
 	}
@@ -220,7 +220,7 @@ func (s *Subject) groups(all []claim.Busy) []coreGroup {
 	for _, of := range all {
 		g := coreGroup{cores: of.Cores}
 		for _, b := range all {
-			if within(b.Cpus, of.Cpus) {
+			if within(b.CPUs, of.CPUs) {
 				g.parts = append(g.parts, b)
 			}
 		}

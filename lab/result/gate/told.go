@@ -34,7 +34,7 @@ func (s *Subject) Told(tool string) {
 	s.Add(claim.Check{
 		Gate: result.Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
 		Detail: words.Choose(failed == 0,
-			"replies not checked: "+tool+" counted "+words.Thousands(s.All.Ok)+" as answered",
+			"replies not checked: "+tool+" counted "+words.Thousands(s.All.OK)+" as answered",
 			tool+" counted "+words.Thousands(failed)+" of "+words.Thousands(s.All.Sent)+" calls as failed"),
 		Fix: "run the arm with a driver of ours, which says what was wrong (--driver client)",
 	})
