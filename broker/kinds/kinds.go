@@ -17,6 +17,14 @@ const (
 	Hermes   = "hermes"
 )
 
+// The environment variables that say where message brokers are: an address of
+// one may hold a password, which others see on a command line.
+const (
+	AMQPVariable   = "WIRELAB_AMQP_URL"
+	NATSVariable   = "WIRELAB_NATS_URL"
+	HermesVariable = "WIRELAB_HERMES_URL"
+)
+
 // Kind is a kind of brokers.
 type Kind struct {
 	Name     string // as it is typed
@@ -30,9 +38,9 @@ type Kind struct {
 // All returns the kinds, in the order in which the pipeline's paths are shown.
 func All() []Kind {
 	return []Kind{
-		{RabbitMQ, "RabbitMQ", "rabbit", "WIRELAB_AMQP_URL", []broker.Kind{broker.Quorum, broker.Classic}},
-		{NATS, "NATS JetStream", "nats", "WIRELAB_NATS_URL", []broker.Kind{broker.Stream}},
-		{Hermes, "Hermes", "hermes", "WIRELAB_HERMES_URL", []broker.Kind{broker.Quorum}},
+		{RabbitMQ, "RabbitMQ", "rabbit", AMQPVariable, []broker.Kind{broker.Quorum, broker.Classic}},
+		{NATS, "NATS JetStream", "nats", NATSVariable, []broker.Kind{broker.Stream}},
+		{Hermes, "Hermes", "hermes", HermesVariable, []broker.Kind{broker.Quorum}},
 	}
 }
 

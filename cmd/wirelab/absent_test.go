@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/broker/kinds"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
-	"wirelab/lab/prepare"
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 	"wirelab/lab/result/threshold"
@@ -23,7 +23,7 @@ import (
 // hidden is an environment in which there is no RabbitMQ.
 func hidden(t *testing.T) []string {
 	t.Helper()
-	return []string{rabbitmq.BinVariable + "=" + t.TempDir(), prepare.AMQPVariable + "="}
+	return []string{rabbitmq.BinVariable + "=" + t.TempDir(), kinds.AMQPVariable + "="}
 }
 
 // An arm whose broker is not installed is absent in every report, with what to do
@@ -42,7 +42,7 @@ func TestAbsentArm(t *testing.T) {
 		"--in-flight", "4", "--slice", "500ms", "--slices", "3", "--rounds", "1", "--max-rounds", "1", "--db",
 		"embedded", "--markdown", "comment.md",
 		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
-	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "going on with the others", prepare.AMQPVariable)
+	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "going on with the others", kinds.AMQPVariable)
 	p.wantNoneLeft()
 	var told struct {
 		Result    result.Result
@@ -146,7 +146,7 @@ func TestAbsentArmsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.env[rabbitmq.BinVariable] = t.TempDir()
-	said := []string{"absent: ", "rabbitmq-server", prepare.AMQPVariable}
+	said := []string{"absent: ", "rabbitmq-server", kinds.AMQPVariable}
 	for _, args := range []string{
 		"compare log-rabbit -w logging.WriteLog --db embedded --certificate none",
 		"compare log-rabbit log-rabbit-direct -w logging.WriteLog --db embedded --certificate none",

@@ -10,9 +10,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"wirelab/broker/kinds"
 	"wirelab/cmd/internal/desk"
 	"wirelab/lab/experiment"
-	"wirelab/lab/prepare"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
@@ -40,7 +40,7 @@ func TestPipelineCompose(t *testing.T) {
 	}
 	of := file.Services["pipeline"]
 	if want := []string{
-		prepare.AMQPVariable,
+		kinds.AMQPVariable,
 		experiment.DatabaseVariable,
 	}; !slices.Equal(slices.Sorted(maps.Keys(of.Environment)), want) {
 		t.Fatalf("it sets %v, want %q", of.Environment, want)
@@ -54,7 +54,7 @@ func TestPipelineCompose(t *testing.T) {
 	}
 	postgrestest.Need(t)
 	environment := []string{
-		prepare.AMQPVariable + "=" + rabbitmqtest.Shared(t),
+		kinds.AMQPVariable + "=" + rabbitmqtest.Shared(t),
 		experiment.DatabaseVariable + "=" + postgrestest.Fresh(t),
 	}
 	p, up := rise(t, environment, args...)

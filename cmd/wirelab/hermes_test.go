@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/broker/kinds"
 	"wirelab/cmd/internal/desk"
 	"wirelab/hermes/local"
-	"wirelab/lab/prepare"
 	"wirelab/pipeline/stack"
 	"wirelab/system/nats"
 	"wirelab/workload/logging"
@@ -56,7 +56,7 @@ func TestUpLoggingWithHermes(t *testing.T) {
 		}
 	}
 	other, elsewhere := rise(t,
-		[]string{prepare.HermesVariable + "=" + url, local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes",
+		[]string{kinds.HermesVariable + "=" + url, local.ProgramVariable + "=/no/such/program"}, "--broker", "hermes",
 		"--db", "memory")
 	if len(elsewhere.Parts) != 3 {
 		t.Errorf("beside a Hermes that runs there are %+v", elsewhere.Parts)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/broker/kinds"
 	"wirelab/cmd/internal/desk"
 	"wirelab/hermes/local"
 	"wirelab/internal/prereq"
@@ -236,7 +237,7 @@ func TestUpMessaging(t *testing.T) {
 		}
 		address := said.Addresses[0]
 		if at, found := strings.CutPrefix(address, "nats://"); found {
-			environment = append(environment, prepare.NatsVariable+"="+address)
+			environment = append(environment, kinds.NATSVariable+"="+address)
 			s.set(environment[0])
 			_, address, _ = strings.Cut(at, "@")
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/broker/kinds"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/desk"
 	"wirelab/internal/fault"
@@ -41,9 +42,9 @@ func newUpLoggingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logging",
 		Short: "Run the log pipeline: gateway, message broker, listener, logger",
-		Long: desk.HelpText("up-logging") + prepare.AMQPVariable + `, $` + prepare.NatsVariable + `,
-$` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
-		Example: desk.HelpText("up-logging.examples") + prepare.AMQPVariable +
+		Long: desk.HelpText("up-logging") + kinds.AMQPVariable + `, $` + kinds.NATSVariable + `,
+$` + kinds.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
+		Example: desk.HelpText("up-logging.examples") + kinds.AMQPVariable +
 			`=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
 		Args: cli.Arguments(0, 0, "no arguments"),
@@ -58,12 +59,12 @@ $` + prepare.HermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 		"message `broker`: "+strings.Join(stack.Brokers(),
 			", ")+", several separated by commas, or none (default rabbitmq, if it is installed)")
 	flags.StringVar(&f.AMQP, "amqp", "",
-		"`URL` of a running RabbitMQ (default $"+prepare.AMQPVariable+", else one is started)")
+		"`URL` of a running RabbitMQ (default $"+kinds.AMQPVariable+", else one is started)")
 	flags.StringVar(&f.Nats, "nats", "",
-		"`URL` of a running NATS server with JetStream (default $"+prepare.NatsVariable+", else one is started)")
+		"`URL` of a running NATS server with JetStream (default $"+kinds.NATSVariable+", else one is started)")
 	flags.StringVar(&f.Hermes, "hermes", "",
 		"`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas "+
-			"(default $"+prepare.HermesVariable+", else one is started)")
+			"(default $"+kinds.HermesVariable+", else one is started)")
 	flags.StringVar(&f.Queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
 	flags.BoolVar(&f.NoConfirms, "no-confirms", false,
 		"let the gateway reply before the broker has confirmed the entry; a lost entry is then not noticed")

@@ -20,9 +20,9 @@ import (
 	"wirelab"
 	"wirelab/broker"
 	"wirelab/broker/jetstream"
+	"wirelab/broker/kinds"
 	"wirelab/broker/workqueue"
 	"wirelab/cmd/internal/desk"
-	"wirelab/lab/prepare"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/system/nats"
@@ -358,7 +358,7 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = there.Close() }()
-	p, up := rise(t, []string{prepare.NatsVariable + "=" + url}, "--broker", "nats", "--db", "memory")
+	p, up := rise(t, []string{kinds.NATSVariable + "=" + url}, "--broker", "nats", "--db", "memory")
 	if len(up.Parts) != 3 || up.Parts[0].Name != stack.LoggerPart {
 		t.Errorf("up is %+v", up)
 	}

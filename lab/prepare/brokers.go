@@ -110,15 +110,7 @@ func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan,
 // keeper are the arguments that make this program one that keeps a core from idling.
 func keeper() []string { return []string{"hog", "--idle"} }
 
-// The environment variables that say where message brokers are: an address of
-// one may hold a password, which others see on a command line.
-const (
-	AMQPVariable   = "WIRELAB_AMQP_URL"
-	NatsVariable   = "WIRELAB_NATS_URL"
-	HermesVariable = "WIRELAB_HERMES_URL"
-)
-
-// BrokerVariables are those variables by the broker's kind.
+// BrokerVariables are the environment variables that say where brokers are, by the broker's kind.
 func BrokerVariables() map[string]string {
 	all := map[string]string{}
 	for _, k := range kinds.All() {

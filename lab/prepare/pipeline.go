@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/broker/kinds"
 	"wirelab/broker/workqueue"
 	"wirelab/internal/fault"
 	"wirelab/lab/databases"
@@ -114,7 +115,7 @@ func free(ctx context.Context, flag, address string) error {
 // usualBroker is RabbitMQ, or none where that was not asked for by name and is
 // not there: the rest is of use without, and says why the path leads nowhere.
 func (f *Pipeline) usualBroker(ctx context.Context, l *Lab, o *stack.Options) ([]string, error) {
-	if either(l, f.AMQP, AMQPVariable) != "" {
+	if either(l, f.AMQP, kinds.AMQPVariable) != "" {
 		return []string{stack.RabbitMQ}, nil
 	}
 	_, err := rabbitmq.Find(ctx, l.Getenv)

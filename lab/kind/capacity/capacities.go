@@ -8,6 +8,7 @@ import (
 	"wirelab/lab/result"
 	"wirelab/lab/result/claim"
 	"wirelab/lab/result/effect"
+	"wirelab/lab/result/gate"
 	"wirelab/lab/result/grid"
 	"wirelab/lab/result/metric"
 	"wirelab/lab/result/words"
@@ -97,7 +98,7 @@ func armCapacity(r *result.Result, o Objective, a int) (claim.ArmCapacity, map[i
 		}
 	}
 	arm.Closed = geometric(closed)
-	arm.Notes = capacityFailures(c, a)
+	arm.Notes = gate.Failures(a, len(c.Rounds), func(round int) []result.Failure { return c.Rounds[round].Failures })
 	switch out := r.Out(a); {
 	case wrong > 0:
 		arm.Why = fmt.Sprintf("%s replies were wrong: such an arm has no capacity", words.Thousands(wrong))
@@ -110,25 +111,6 @@ func armCapacity(r *result.Result, o Objective, a int) (claim.ArmCapacity, map[i
 	}
 	refuse(&arm, values)
 	return arm, nil
-}
-
-// capacityFailures tells in how many rounds an arm failed, and the first reason.
-func capacityFailures(c *result.Capacity, arm int) []string {
-	n, why := 0, ""
-	for _, round := range c.Rounds {
-		for _, f := range round.Failures {
-			if f.Arm == arm {
-				if n++; n == 1 {
-					why = f.Why
-				}
-				break
-			}
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("failed in %d of %d rounds, first: %s", n, len(c.Rounds), why)}
 }
 
 // conclude says of an arm what its rounds say together: a number only if

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"fmt"
 	"slices"
 
 	"wirelab/lab/kind"
@@ -47,7 +46,7 @@ func StateOf(g grid.Grid, l, a int) claim.ArmState {
 	slices.SortStableFunc(s.State.Checks, func(a, b claim.Check) int {
 		return slices.Index(result.Gates(), a.Gate) - slices.Index(result.Gates(), b.Gate)
 	})
-	s.State.Notes = append(s.State.Notes, failures(g.Result, a)...)
+	s.State.Notes = append(s.State.Notes, gate.Failures(a, len(g.Result.Rounds), failuresOf(g.Result))...)
 	refuseFigures(&s)
 	return *s.State
 }
@@ -60,7 +59,7 @@ func inPlay(s *gate.Subject, arm int) {
 		out = "taken out: " + out
 	} else if s.All.Rounds == 0 && len(s.Result.Rounds) > 0 {
 		out = "no round of it was measured"
-		if why := failures(s.Result, arm); len(why) > 0 {
+		if why := gate.Failures(arm, len(s.Result.Rounds), failuresOf(s.Result)); len(why) > 0 {
 			out = why[0]
 		}
 	}
@@ -71,29 +70,15 @@ func inPlay(s *gate.Subject, arm int) {
 	s.Add(claim.Check{Gate: result.InPlay, OK: out == "", Detail: words.Choose(out == "", "took part", out), Fix: fix})
 }
 
-// failures tells in how many rounds an arm failed, and the first reason.
-func failures(r *result.Result, arm int) []string {
-	n, why := 0, ""
-	for _, round := range r.Rounds {
-		for _, f := range round.Failures {
-			if f.Arm == arm {
-				if n++; n == 1 {
-					why = f.Why
-				}
-				break
-			}
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("failed in %d of %d rounds, first: %s", n, len(r.Rounds), why)}
+func failuresOf(r *result.Result) func(round int) []result.Failure {
+	return func(round int) []result.Failure { return r.Rounds[round].Failures }
 }
 
+// all are made once: reports ask for the kind of a load again and again.
+var all = []*kind.Kind{calls.Kind(), entries.Kind(), messages.Kind(), streams.Kind()}
+
 // All are the kinds of load, in the order in which reports show what they measure.
-func All() []*kind.Kind {
-	return []*kind.Kind{calls.Kind(), entries.Kind(), messages.Kind(), streams.Kind()}
-}
+func All() []*kind.Kind { return slices.Clone(all) }
 
 // Of is the kind of a load.
 func Of(l plan.Load) *kind.Kind { return Named(l.Kind()) }
@@ -108,14 +93,13 @@ func OfPlan(p plan.Plan) *kind.Kind {
 
 // Named is a kind by its name; calls, of a name that nobody knows, which only an edited file has.
 func Named(name plan.Kind) *kind.Kind {
-	all := All()
 	return all[max(0, slices.IndexFunc(all, func(k *kind.Kind) bool { return k.Name == name }))]
 }
 
 // Followed tells how many of the things that a trial is of never came, and how many came again; not ok where they
 // were not followed each by itself.
 func Followed(t *result.Trial) (missing, again uint64, ok bool) {
-	for _, k := range All() {
+	for _, k := range all {
 		if k.Followed == nil {
 			continue
 		}

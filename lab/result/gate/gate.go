@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"wirelab/lab/plan"
@@ -149,4 +151,22 @@ func Sum(trials []*result.Trial) Totals {
 		all.drained += time.Duration(max(t.Drained, 0))
 	}
 	return all
+}
+
+// Failures tells in how many rounds an arm failed, and the first reason; nothing where it did not. of has the failures
+// of a round.
+func Failures(arm, rounds int, of func(round int) []result.Failure) []string {
+	n, why := 0, ""
+	for round := range rounds {
+		failed := of(round)
+		if at := slices.IndexFunc(failed, func(f result.Failure) bool { return f.Arm == arm }); at >= 0 {
+			if n++; n == 1 {
+				why = failed[at].Why
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("failed in %d of %d rounds, first: %s", n, rounds, why)}
 }
