@@ -20,8 +20,8 @@ type consumer struct {
 	letters broker.Publisher
 }
 
-// buryLimit is how long the broker has to take a dead letter.
-const buryLimit = 5 * time.Second
+// deadLetterLimit is how long the broker has to take a dead letter.
+const deadLetterLimit = 5 * time.Second
 
 // The headers of a dead letter.
 const (
@@ -42,7 +42,7 @@ func (c *consumer) deal(ctx context.Context, d Delivery) broker.Disposition {
 	if !hopeless(err) && d.Failures+1 < c.options.Attempts {
 		return broker.Retry(c.options.Retry, why)
 	}
-	if err := c.bury(ctx, d, err); err != nil {
+	if err := c.deadLetter(ctx, d, err); err != nil {
 		return broker.Retry(c.options.Retry, why) // it is not lost: it is tried, and put aside, again
 	}
 	return broker.Ack()
@@ -64,16 +64,16 @@ func hopeless(err error) bool {
 	return code == wirelab.InvalidArgument || code == wirelab.Conflict
 }
 
-// bury puts a message into the dead letters. Its place in the queue names it, so that a
+// deadLetter puts a message into the dead letters. Its place in the queue names it, so that a
 // broker that can does not take it twice.
-func (c *consumer) bury(ctx context.Context, d Delivery, failed error) error {
+func (c *consumer) deadLetter(ctx context.Context, d Delivery, failed error) error {
 	if !c.queues.kept {
 		if c.queues.lost != nil {
 			c.queues.lost(failed)
 		}
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buryLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadLetterLimit)
 	defer cancel()
 	p, err := c.publisher(ctx)
 	if err != nil {

@@ -128,7 +128,7 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	}
 	done.Finding = audit.Compare(audit.Run{
 		Tool: parser.Name, Report: report, Asked: asked, Took: done.Took,
-		Witness: done.Witness,
+		ControlClient: done.ControlClient,
 	}, truth)
 	if err := a.printAudit(done, f); err != nil {
 		return err

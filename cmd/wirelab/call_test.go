@@ -139,7 +139,7 @@ func TestCallCanBeInterrupted(t *testing.T) {
 		wants(t, desk.ExitNoWord, nil, []string{"interrupted"})
 }
 
-func TestCamelJSON(t *testing.T) {
+func TestFieldNamesJSON(t *testing.T) {
 	t.Parallel()
 	type inner struct {
 		ID      string

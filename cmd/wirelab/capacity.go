@@ -107,7 +107,7 @@ func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said s
 		return err
 	}
 	r, err := a.MeasureBy(ctx, p, arms, f.certificate, f.quiet,
-		func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+		func(c *experiment.Runner, ctx context.Context) (*result.Result, error) {
 			return c.SearchCapacity(ctx, settings)
 		})
 	if err != nil {

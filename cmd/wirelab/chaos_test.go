@@ -135,7 +135,7 @@ func losesNothing(t *testing.T, r outages.Run, faults string) {
 		time.Duration(outage.Took) < time.Second {
 		t.Errorf("%s: the logger was away, and %+v", r.Path, outage)
 	}
-	if r.Wirelab == "" || r.Machine == "" || r.Handover == nil || !r.Handover.Confirms ||
+	if r.Wirelab == "" || r.Machine == "" || r.Guarantee == nil || !r.Guarantee.Confirms ||
 		r.Report.About[stack.LoggerPart] == "" {
 		t.Errorf("conditions %+v", r)
 	}

@@ -39,7 +39,7 @@ func commands() []func(*app) *cobra.Command {
 		newDriveMessagesCommand,
 		newReadMessagesCommand,
 		newNullBrokerCommand,
-		newHogCommand,
+		newSpinCommand,
 		newPartCommand,
 		newVersionCommand,
 	}

@@ -146,7 +146,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 		return err
 	}
 	r, err := a.MeasureBy(ctx, p, arms, o.certificate, o.quiet,
-		func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+		func(c *experiment.Runner, ctx context.Context) (*result.Result, error) {
 			r, err := c.Run(ctx)
 			if err == nil {
 				r.Calibration = calibrated

@@ -52,7 +52,7 @@ func chaosFile(t *testing.T, runs any) string {
 // madeUpRun is a run in which a logger was away and nothing was lost.
 func madeUpRun() outages.Run {
 	return outages.Run{
-		Path: "log-grpc", Faults: "logger-down=10s", Handover: stack.HandoverOf(nil), Machine: "a machine",
+		Path: "log-grpc", Faults: "logger-down=10s", Guarantee: stack.GuaranteeOf(nil), Machine: "a machine",
 		Report: &chaos.Report{
 			Path: "log-grpc", Rate: 200, Limit: plan.Duration(250 * time.Millisecond),
 			Load: plan.Duration(30 * time.Second), Promised: true,
@@ -269,14 +269,14 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 		}
 	}
 	for _, broker := range stack.Brokers() {
-		h := stack.HandoverOf([]stack.Broker{{
+		h := stack.GuaranteeOf([]stack.Broker{{
 			Kind:  broker,
 			Queue: workqueue.Options{Confirms: true, Persistent: true},
 		}})
 		if !h.OnDisk() || h.Queue == "" || h.Broker == "" {
 			t.Errorf("%s: %+v", broker, h)
 		}
-		if elsewhere := stack.HandoverOf([]stack.Broker{{Kind: broker, URL: "x"}}); elsewhere.OnDisk() ||
+		if elsewhere := stack.GuaranteeOf([]stack.Broker{{Kind: broker, URL: "x"}}); elsewhere.OnDisk() ||
 			elsewhere.Sync != result.SyncUnknown {
 			t.Errorf("%s elsewhere: %+v", broker, elsewhere)
 		}
@@ -287,7 +287,7 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 // reads.
 func decidesByChaos(t *testing.T, run outages.Run) {
 	t.Helper()
-	if run.Handover == nil || run.Machine == "" {
+	if run.Guarantee == nil || run.Machine == "" {
 		t.Fatalf("a run does not tell its conditions: %+v", run)
 	}
 	s := newShell(t)

@@ -52,7 +52,7 @@ func TestUpLoggingWithHermes(t *testing.T) {
 	var url string
 	for _, part := range up.Parts {
 		if part.Name == stack.Hermes {
-			url = "hermes://" + part.Doors[stack.DoorGRPC]
+			url = "hermes://" + part.Endpoints[stack.EndpointGRPC]
 		}
 	}
 	other, elsewhere := rise(t,

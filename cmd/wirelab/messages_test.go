@@ -153,7 +153,7 @@ func TestMessagesAreInterrupted(t *testing.T) {
 }
 
 // A conductor that is killed takes its brokers, their hosts and links along.
-func TestMessagesConductorIsKilled(t *testing.T) {
+func TestMessagesRunnerIsKilled(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -229,7 +229,7 @@ func TestUpMessaging(t *testing.T) {
 		type up struct {
 			Broker               string
 			Addresses, Protocols []string
-			Handover             result.Handover
+			Guarantee            result.Guarantee
 		}
 		said := decode[up](t, string(text))
 		if len(said.Addresses) != 3 || !slices.Contains(said.Protocols, protocol) || said.Broker == "" {

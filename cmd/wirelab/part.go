@@ -33,5 +33,5 @@ func newPartCommand(a *app) *cobra.Command {
 
 // asChild does a part's work under the orders of who started this process.
 func (a *app) asChild(ctx context.Context, name string, work func(context.Context) error, ready part.Ready) error {
-	return agent.Part(ctx, name, work, control.Ready{Doors: ready.Doors, Database: ready.About}, a.Stdin, a.Stdout)
+	return agent.Part(ctx, name, work, control.Ready{Endpoints: ready.Endpoints, Database: ready.About}, a.Stdin, a.Stdout)
 }

@@ -44,8 +44,8 @@ func TestSuggestedChaosIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := resulttest.Ways(2, plan.Load{InFlight: 50},
-		resulttest.Way{Name: "one", Answer: time.Millisecond, Handover: &result.Handover{}, Database: "some"},
-		resulttest.Way{Name: "log-grpc", Answer: 2 * time.Millisecond, Handover: &result.Handover{}, Database: "some"})
+		resulttest.Way{Name: "one", Answer: time.Millisecond, Guarantee: &result.Guarantee{}, Database: "some"},
+		resulttest.Way{Name: "log-grpc", Answer: 2 * time.Millisecond, Guarantee: &result.Guarantee{}, Database: "some"})
 	analysis := analyse.Result(r) // once: commands depend on what arms are, and not on their figures
 	protocols, commands := map[string]bool{}, 0
 	for _, c := range work.Cells {
@@ -58,13 +58,13 @@ func TestSuggestedChaosIsTaken(t *testing.T) {
 				settings = queueSettings()
 			}
 			for _, f := range settings {
-				handover := stack.HandoverOf(f.Broker(&who.Lab, path))
+				guarantee := stack.GuaranteeOf(f.Broker(&who.Lab, path))
 				for _, kind := range []string{wirelab.Memory, databases.Embedded, databases.Postgres} {
 					if kind == wirelab.Memory && strings.Contains(path, "-direct") {
 						continue // no such arm can start
 					}
-					for _, known := range []*result.Handover{handover, nil} {
-						r.Arms[0].Protocol, r.Arms[0].Handover = path, known
+					for _, known := range []*result.Guarantee{guarantee, nil} {
+						r.Arms[0].Protocol, r.Arms[0].Guarantee = path, known
 						r.Plan.Arms[0].Database, r.Plan.Arms[1].Database = kind, databases.Embedded
 						commands += who.takesAll(t, r, &analysis)
 					}

@@ -124,7 +124,7 @@ type upStatus struct {
 // sayUp prints what runs and where.
 func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	parts := s.Parts()
-	status := upStatus{Gateway: "http://" + cli.Reachable(parts[len(parts)-1].Doors[stack.DoorHTTP]), Parts: parts}
+	status := upStatus{Gateway: "http://" + cli.Reachable(parts[len(parts)-1].Endpoints[stack.EndpointHTTP]), Parts: parts}
 	for _, name := range s.Paths() {
 		status.Paths = append(status.Paths, status.Gateway+"/"+name)
 	}
@@ -148,7 +148,7 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	for _, p := range parts {
 		if p.Name == stack.LoggerPart {
 			a.Note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s",
-				cli.Reachable(p.Doors[stack.DoorGRPC]))
+				cli.Reachable(p.Endpoints[stack.EndpointGRPC]))
 		}
 	}
 	a.Note("a page to try each path: %s/; stop with Ctrl-C", status.Gateway)
@@ -160,8 +160,8 @@ func partRows(parts []stack.Part) [][]string {
 	rows := [][]string{{"part", "process", "API", "address"}}
 	for _, p := range parts {
 		first := []string{p.Name, fmt.Sprint(p.PID)}
-		for _, door := range slices.Sorted(maps.Keys(p.Doors)) {
-			rows = append(rows, append(first, door, p.Doors[door]))
+		for _, endpoint := range slices.Sorted(maps.Keys(p.Endpoints)) {
+			rows = append(rows, append(first, endpoint, p.Endpoints[endpoint]))
 			first = []string{"", ""}
 		}
 	}

@@ -89,7 +89,7 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			url := "http://" + gateway.Doors[stack.DoorHTTP] + "/"
+			url := "http://" + gateway.Endpoints[stack.EndpointHTTP] + "/"
 			stream := newStream(url+stack.PathName(c.broker, false), url+stack.PathName(c.broker, true))
 			stream.run(t, 600, map[int]func(){
 				120: func() { killed(t, s, stack.ListenerName(c.broker, true)) },

@@ -118,7 +118,7 @@ func loggerAt(t *testing.T, parts []stack.Part) logging.Service {
 		for _, b := range bind.Bindings() {
 			if b.Protocol.Name == "http1-json" {
 				service, closer, err := b.Clients[0].Dial(t.Context(),
-					wirelab.Dialing{Address: p.Doors[stack.DoorHTTP]})
+					wirelab.Dialing{Address: p.Endpoints[stack.EndpointHTTP]})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -93,7 +93,7 @@ func (a *app) sayMessaging(s *cluster.Cluster, f upMessagingFlags) error {
 	}
 	if f.asJSON {
 		return a.PrintJSON(map[string]any{
-			"broker": s.About(), "addresses": s.Addresses(), "protocols": protocols, "handover": s.Handover(),
+			"broker": s.About(), "addresses": s.Addresses(), "protocols": protocols, "handover": s.Guarantee(),
 		})
 	}
 	target, environment := s.Addresses()[0], ""

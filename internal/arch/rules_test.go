@@ -235,7 +235,7 @@ var rules = []rule{
 	},
 	{"lab/prepare", []string{
 		".", "broker", "broker/drivers", "hermes/local", "internal/fault", "lab/**",
-		"pipeline/stack", "system/**", "workload/catalog", "pipeline/gateway", "pipeline/trouble", "broker/workqueue",
+		"pipeline/stack", "system/**", "workload/catalog", "pipeline/gateway", "pipeline/errlog", "broker/workqueue",
 		"broker/null", "broker/kinds",
 	}, "none", "an experiment is made ready whatever was typed"},
 	{"lab/presets", []string{"internal/paragraph", "lab/plan"}, "none", "a list of plans runs none"},
@@ -520,7 +520,7 @@ var rules = []rule{
 		"none", "it passes on from any broker to any logger",
 	},
 	{"pipeline/health", []string{".", "pipeline/journal"}, "none", "what a process depends on is its own to ask"},
-	{"pipeline/trouble", []string{"."}, "none", "what failed is told by who calls"},
+	{"pipeline/errlog", []string{"."}, "none", "what failed is told by who calls"},
 	{
 		"pipeline/part",
 		[]string{
@@ -682,7 +682,7 @@ var rules = []rule{
 		"results/outages",
 		[]string{
 			".", "pipeline/stack", "results/report", "internal/fault", "lab/**",
-			"pipeline/trouble", "broker/workqueue", "workload/logging", "workload/logging/bind",
+			"pipeline/errlog", "broker/workqueue", "workload/logging", "workload/logging/bind",
 		},
 		"none",
 		"what a run found is shown without making one",

@@ -1,4 +1,4 @@
-// Package fieldnames writes Go values as JSON with lowerCamel names of fields. It knows Go's names and JSON's, and must
+// Package fieldnames writes Go values as JSON with lowerFirst names of fields. It knows Go's names and JSON's, and must
 // not know what a value is about, or which wire spells it so.
 package fieldnames
 
@@ -11,18 +11,18 @@ import (
 	"unicode"
 )
 
-// JSON returns a domain value as JSON with lowerCamel names, as the JSON
+// JSON returns a domain value as JSON with lowerFirst names, as the JSON
 // wires spell them. encoding/json alone would print Go's names: domains have
 // no tags, since how a wire spells a name is not theirs to know.
 func JSON(value any) ([]byte, error) {
 	var out bytes.Buffer
-	if err := writeCamel(&out, reflect.ValueOf(value)); err != nil {
+	if err := writeName(&out, reflect.ValueOf(value)); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
 }
 
-func writeCamel(out *bytes.Buffer, v reflect.Value) error {
+func writeName(out *bytes.Buffer, v reflect.Value) error {
 	if !v.IsValid() {
 		out.WriteString("null")
 		return nil
@@ -33,7 +33,7 @@ func writeCamel(out *bytes.Buffer, v reflect.Value) error {
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		return writeCamel(out, v.Elem()) // nil has no Elem: null
+		return writeName(out, v.Elem()) // nil has no Elem: null
 	case reflect.Struct:
 		return writeObject(out, v)
 	case reflect.Slice, reflect.Array:
@@ -45,7 +45,7 @@ func writeCamel(out *bytes.Buffer, v reflect.Value) error {
 			if i > 0 {
 				out.WriteByte(',')
 			}
-			if err := writeCamel(out, v.Index(i)); err != nil {
+			if err := writeName(out, v.Index(i)); err != nil {
 				return err
 			}
 		}
@@ -77,8 +77,8 @@ func writeObject(out *bytes.Buffer, v reflect.Value) error {
 			out.WriteByte(',')
 		}
 		comma = true
-		fmt.Fprintf(out, "%q:", lowerCamel(field.Name))
-		if err := writeCamel(out, v.Field(i)); err != nil {
+		fmt.Fprintf(out, "%q:", lowerFirst(field.Name))
+		if err := writeName(out, v.Field(i)); err != nil {
 			return err
 		}
 	}
@@ -99,9 +99,9 @@ func writePlain(out *bytes.Buffer, v reflect.Value) error {
 	return nil
 }
 
-// lowerCamel turns Go's name of a field into that of JSON: "PointCount" into
+// lowerFirst turns Go's name of a field into that of JSON: "PointCount" into
 // "pointCount", "ID" into "id", "URLPath" into "urlPath".
-func lowerCamel(name string) string {
+func lowerFirst(name string) string {
 	runes := []rune(name)
 	for i := range runes {
 		last := i+1 == len(runes)

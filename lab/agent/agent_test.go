@@ -99,7 +99,7 @@ func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Repl
 
 // A driver whose conductor is gone gives up what it was told to do, however
 // long that would have lasted: nobody waits for it, and it would drive on.
-func TestDriverStopsWithItsConductor(t *testing.T) {
+func TestDriverStopsWithItsRunner(t *testing.T) {
 	t.Parallel()
 	c := cell(false, nil)
 	in, give := io.Pipe()

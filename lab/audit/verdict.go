@@ -70,9 +70,9 @@ type Row struct {
 	Low      time.Duration `json:"low_ns"`
 	High     time.Duration `json:"high_ns"`
 	Standing Standing      `json:"standing,omitempty"`
-	// Witness is what the witness measured, and how that stands.
-	Witness         *time.Duration `json:"witness_ns,omitempty"`
-	WitnessStanding Standing       `json:"witness_standing,omitempty"`
+	// ControlClient is what the witness measured, and how that stands.
+	ControlClient   *time.Duration `json:"witness_ns,omitempty"`
+	ControlStanding Standing       `json:"witness_standing,omitempty"`
 }
 
 // Ratio is what the tool says as a multiple of the truth; 0 if it does not.
@@ -116,10 +116,10 @@ type Run struct {
 	// Took is how long it ran, which counts where neither command nor report
 	// tells the time.
 	Took time.Duration
-	// Witness is what a caller known to be right measured at the same time;
+	// ControlClient is what a caller known to be right measured at the same time;
 	// nil if there was none. A machine that is too busy to answer in time shows
 	// in it, and is not held against the tool.
-	Witness *Report
+	ControlClient *Report
 }
 
 // Compare puts a run beside the truth.
@@ -135,20 +135,20 @@ func Compare(run Run, truth Truth) Finding {
 	}
 	offset := nearLevel + edge(truth, length)
 	for _, l := range Levels() {
-		says, witness := r.at(l), run.Witness.at(l)
+		says, controlClient := r.at(l), run.ControlClient.at(l)
 		// Not up to the largest, which some laws do not have.
 		above := min(l.Share()+offset, (1+l.Share())/2)
 		f.Rows = append(f.Rows,
 			judge(l.String(), truth.Quantile(l.Share()), truth.Quantile(l.Share()-offset), truth.Quantile(above), says,
-				witness))
+				controlClient))
 	}
 	// A level's offset moves the mean by that share of the whole range.
 	mean, reach := truth.Mean(), time.Duration(offset*float64(truth.Quantile(0.999)-truth.Quantile(0)))
-	var witness *time.Duration
-	if run.Witness != nil {
-		witness = run.Witness.Mean
+	var controlClient *time.Duration
+	if run.ControlClient != nil {
+		controlClient = run.ControlClient.Mean
 	}
-	f.Rows = append(f.Rows, judge("mean", mean, mean-reach, mean+reach, r.Mean, witness))
+	f.Rows = append(f.Rows, judge("mean", mean, mean-reach, mean+reach, r.Mean, controlClient))
 	f.judge(truth)
 	if off := edge(truth, length); off > nearLevel {
 		f.Notes = append(f.Notes, fmt.Sprintf(
@@ -211,13 +211,13 @@ func (f *Finding) unfit(truth Truth, length time.Duration) string {
 }
 
 // judge places one number. low and high are the truth at the levels around.
-func judge(name string, truth, low, high time.Duration, says, witness *time.Duration) Row {
+func judge(name string, truth, low, high time.Duration, says, controlClient *time.Duration) Row {
 	row := Row{
-		Name: name, Truth: truth, Says: says, Witness: witness,
+		Name: name, Truth: truth, Says: says, ControlClient: controlClient,
 		Low:  max(time.Duration(float64(low)*(1-nearRatio))-nearBelow, 0),
 		High: time.Duration(float64(high)*(1+nearRatio)) + nearAbove,
 	}
-	row.Standing, row.WitnessStanding = row.standing(says), row.standing(witness)
+	row.Standing, row.ControlStanding = row.standing(says), row.standing(controlClient)
 	return row
 }
 
@@ -253,7 +253,7 @@ func (f *Finding) judge(truth Truth) {
 		// What is too low stays so: a busy machine makes nobody wait less.
 		f.Sentence = fmt.Sprintf("%s could not be judged: it reports a %s of %s where the truth is %s, but the "+
 			"witness beside it measured a %s of %s: this machine is too busy.",
-			f.Tool, high.Name, Short(*high.Says), Short(high.Truth), busy.Name, Short(*busy.Witness))
+			f.Tool, high.Name, Short(*high.Says), Short(high.Truth), busy.Name, Short(*busy.ControlClient))
 		return
 	case isLow && (isBusy || !isHigh || low.distance() > high.distance()):
 		f.accuse(low, truth)
@@ -291,7 +291,7 @@ func (f *Finding) worst(s Standing) (worst Row, ok bool) {
 
 // busy is the first row in which the witness had to wait too long.
 func (f *Finding) busy() (Row, bool) {
-	i := slices.IndexFunc(f.Rows, func(r Row) bool { return r.WitnessStanding == TooHigh })
+	i := slices.IndexFunc(f.Rows, func(r Row) bool { return r.ControlStanding == TooHigh })
 	if i < 0 {
 		return Row{}, false
 	}

@@ -240,14 +240,14 @@ func TestPlanned(t *testing.T) {
 }
 
 // A busy machine is not held against a tool; but nobody waits less for it.
-func TestWitness(t *testing.T) {
+func TestControlClient(t *testing.T) {
 	t.Parallel()
 	busy, calm := said(400, 0, 3, 6, 260, 460, 29), said(400, 0, 1.2, 2.2, 252, 452, 26)
 	for name, c := range map[string]struct {
-		report  audit.Report
-		witness *audit.Report
-		verdict audit.Verdict
-		say     string
+		report        audit.Report
+		controlClient *audit.Report
+		verdict       audit.Verdict
+		say           string
 	}{
 		"both slow": {
 			said(4000, 0, 2.6, 16, 258, 458, 28), &busy, audit.Unjudged,
@@ -283,7 +283,7 @@ func TestWitness(t *testing.T) {
 		},
 	} {
 		run := audit.Run{
-			Tool: "x", Report: c.report, Witness: c.witness,
+			Tool: "x", Report: c.report, ControlClient: c.controlClient,
 			Asked: audit.Asked{Rate: 200, For: 20 * time.Second},
 		}
 		if f := audit.Compare(run, truthOf(t, turn)); f.Verdict != c.verdict || !strings.Contains(f.Sentence, c.say) {

@@ -113,12 +113,12 @@ func (r *run) account(rec *load.Recording, f found) (*Report, error) {
 		}
 		e := entry{due: c.Due - began, ended: c.Ended - began}
 		at, isStored := f.at[c.ID]
-		fate := r.fates[c.ID]
+		entryState := r.entryStates[c.ID]
 		if isStored {
-			e.stored = max(r.when(fate, at)-began, 1)
+			e.stored = max(r.when(entryState, at)-began, 1)
 		}
 		if c.Failed {
-			e.refused = fate.code.String()
+			e.refused = entryState.code.String()
 			report.Account.Refused[e.refused]++
 		} else if !isStored && len(report.Account.MissingIDs) < missingShown {
 			report.Account.MissingIDs = append(report.Account.MissingIDs, c.ID)
@@ -147,7 +147,7 @@ func (r *run) account(rec *load.Recording, f found) (*Report, error) {
 
 // when is when an entry was stored: by the journal, after it was committed, or
 // where that is gone by the store, just before.
-func (r *run) when(f *fate, at int64) int64 {
+func (r *run) when(f *entryState, at int64) int64 {
 	if f != nil && f.stored > 0 {
 		return f.stored
 	}
@@ -164,10 +164,10 @@ func (r *run) book(calls []trace.Call, f found) (*trace.Book, error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.at)) {
-		known := r.fates[id]
+		known := r.entryStates[id]
 		book.Tell(journal.Event{ID: id, What: journal.Stored, At: time.Unix(0, r.when(known, f.at[id]))})
 	}
-	for id, known := range r.fates {
+	for id, known := range r.entryStates {
 		if known.confirmed > 0 {
 			book.Tell(journal.Event{ID: id, What: journal.Confirmed, At: time.Unix(0, known.confirmed)})
 		}

@@ -197,7 +197,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &run{
-		Options: o, stack: s, since: began.Add(-time.Second), fates: map[string]*fate{},
+		Options: o, stack: s, since: began.Add(-time.Second), entryStates: map[string]*entryState{},
 		pulse: pulse{limit: int64(o.Limit)},
 	}
 	report, err := r.run(ctx)
@@ -222,9 +222,9 @@ type run struct {
 	over      atomic.Bool  // no entry is sent any more
 	flying    atomic.Int64 // calls under way
 
-	mu     sync.Mutex // guards fates
-	fates  map[string]*fate
-	deaths []string
+	mu          sync.Mutex // guards fates
+	entryStates map[string]*entryState
+	deaths      []string
 }
 
 // phase is a fault that was made. Times are Unix nanoseconds.
@@ -286,14 +286,14 @@ func (r *run) run(ctx context.Context) (report *Report, err error) {
 const interruptedPatience = 5 * time.Second
 
 // part is a part's address behind a door.
-func (r *run) part(name, door string) (string, error) {
+func (r *run) part(name, endpoint string) (string, error) {
 	p, err := r.stack.Part(name)
-	return p.Doors[door], err
+	return p.Endpoints[endpoint], err
 }
 
 // dial connects to the gateway.
 func (r *run) dial(ctx context.Context) error {
-	address, err := r.part(stack.GatewayPart, stack.DoorHTTP)
+	address, err := r.part(stack.GatewayPart, stack.EndpointHTTP)
 	if err != nil {
 		return err
 	}

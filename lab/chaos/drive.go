@@ -42,7 +42,7 @@ func (r *run) watch(outside bool) func(load.Ended) {
 // learn takes down what a call's end tells of its entry.
 func (r *run) learn(id string, e load.Ended, outside bool) {
 	r.mu.Lock()
-	f := r.fate(id)
+	f := r.entryState(id)
 	if e.Err != nil {
 		f.code = wirelab.CodeOf(e.Err)
 	}

@@ -34,7 +34,7 @@ func EffectOf(all []Made, limit, whole, begun, ended, until time.Duration, unsen
 // forgotten lines.
 func AccountOf(entries int, inStore, inJournal func(i int) bool, lost uint64) (*Report, error) {
 	began := time.Unix(1_000_000, 0)
-	r := &run{stack: &stack.Stack{}, fates: map[string]*fate{}, noted: make([][]trace.Call, 1)}
+	r := &run{stack: &stack.Stack{}, entryStates: map[string]*entryState{}, noted: make([][]trace.Call, 1)}
 	r.Limit, r.Every = time.Second, time.Second
 	r.journal.readers = []*journal.Reader{{Lost: lost}}
 	f := nothingFound()
@@ -45,7 +45,7 @@ func AccountOf(entries int, inStore, inJournal func(i int) bool, lost uint64) (*
 			f.at[id] = due + 2
 		}
 		if inJournal(i) {
-			r.fate(id).stored = due + 3
+			r.entryState(id).stored = due + 3
 		}
 	}
 	return r.account(&load.Recording{

@@ -11,8 +11,8 @@ import (
 	"wirelab/workload/logging"
 )
 
-// fate is what is known of an entry beside what its sender knows.
-type fate struct {
+// entryState is what is known of an entry beside what its sender knows.
+type entryState struct {
 	due       int64        // Unix ns; 0: its call has not ended, or was outside
 	code      wirelab.Code // that its caller was told, if it was refused
 	confirmed int64        // Unix ns, by the gateway's journal; 0: not known
@@ -20,12 +20,12 @@ type fate struct {
 	again     int          // times it was found stored already, by journals
 }
 
-// fate is an entry's; r.mu is held.
-func (r *run) fate(id string) *fate {
-	f := r.fates[id]
+// entryState is an entry's; r.mu is held.
+func (r *run) entryState(id string) *entryState {
+	f := r.entryStates[id]
 	if f == nil {
-		f = &fate{}
-		r.fates[id] = f
+		f = &entryState{}
+		r.entryStates[id] = f
 	}
 	return f
 }
@@ -102,9 +102,9 @@ func (r *run) read(ctx context.Context, reader *journal.Reader) bool {
 	for _, e := range events {
 		switch e.What {
 		case journal.Confirmed:
-			r.fate(e.ID).confirmed = e.At.UnixNano()
+			r.entryState(e.ID).confirmed = e.At.UnixNano()
 		case journal.Stored:
-			f := r.fate(e.ID)
+			f := r.entryState(e.ID)
 			if f.stored == 0 {
 				f.stored = e.At.UnixNano()
 				if f.due > 0 {
@@ -112,7 +112,7 @@ func (r *run) read(ctx context.Context, reader *journal.Reader) bool {
 				}
 			}
 		case journal.Duplicate:
-			r.fate(e.ID).again++
+			r.entryState(e.ID).again++
 		case journal.Accepted, journal.Received, journal.Failed:
 		}
 	}
@@ -126,7 +126,7 @@ func (r *run) open() (open int, last int64) {
 	defer r.mu.Unlock()
 	for _, calls := range r.noted {
 		for _, c := range calls {
-			f := r.fates[c.ID]
+			f := r.entryStates[c.ID]
 			switch {
 			case f != nil && f.stored > 0:
 				last = max(last, f.stored)
@@ -225,7 +225,7 @@ const overlap = 30 * time.Second
 // list asks the logger for what was stored since the run began or, where it was
 // asked before, since a while before the last that was seen.
 func (r *run) list(ctx context.Context, f *found) error {
-	address, err := r.part(stack.LoggerPart, stack.DoorHTTP)
+	address, err := r.part(stack.LoggerPart, stack.EndpointHTTP)
 	if err != nil {
 		return err
 	}

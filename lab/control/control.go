@@ -69,17 +69,17 @@ type Ready struct {
 	// Broker is the message broker of a pipeline that has one, or the cluster of brokers
 	// that messages are sent to; with its version where it tells it.
 	Broker string `json:"broker,omitempty"`
-	// Handover is how a pipeline hands an entry on, or what a message broker promises when
+	// Guarantee is how a pipeline hands an entry on, or what a message broker promises when
 	// it acknowledges; nil of another server.
-	Handover *result.Handover `json:"handover,omitempty"`
+	Guarantee *result.Guarantee `json:"handover,omitempty"`
 	// Journals are the URLs of those of a pipeline, by which entries are followed.
 	Journals []string `json:"journals,omitempty"`
 	// Stores is that a reply says that what the call handed over is stored: of a server
 	// without journals, compared with some that have them.
 	Stores   bool   `json:"stores,omitempty"`
 	Database string `json:"database,omitempty"` // of a server that has one: what it is, with its version
-	// Doors are the addresses of a part of a pipeline, by what they are for.
-	Doors map[string]string `json:"doors,omitempty"`
+	// Endpoints are the addresses of a part of a pipeline, by what they are for.
+	Endpoints map[string]string `json:"doors,omitempty"`
 	// Stage is the URL of what is asked to do something to a message broker, and
 	// what its processes use; "" of another server, and of a broker that runs elsewhere.
 	Stage string `json:"stage,omitempty"`

@@ -69,7 +69,7 @@ func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
 }
 
 // attachTo returns those processes, which arms of a round share.
-func (c *Conductor) attachTo(arm plan.Arm, roots []int) (*attached, error) {
+func (c *Runner) attachTo(arm plan.Arm, roots []int) (*attached, error) {
 	key := fmt.Sprint(roots)
 	if one, ok := c.attached[key]; ok && one.users > 0 {
 		one.users++

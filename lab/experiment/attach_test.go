@@ -19,9 +19,9 @@ import (
 
 // targeted is a plan with an arm of ours and one whose server somebody else runs, at the
 // address of a server that lives in this process; its process is said to be pid.
-func targeted(t *testing.T, pid int, address string) *experiment.Conductor {
+func targeted(t *testing.T, pid int, address string) *experiment.Runner {
 	t.Helper()
-	c := conductor(t, newBench(), 1, "a", "b")
+	c := runner(t, newBench(), 1, "a", "b")
 	c.Plan.Arms[1].Target, c.Plan.Arms[1].PID = address, pid
 	return c
 }

@@ -28,7 +28,7 @@ const probesUsual = 9
 // When ctx ends first, the round under way is given up and what was complete is
 // returned with the ending [result.Interrupted] and no error. An error means
 // that nothing was found: an arm could not even be started in the first round.
-func (c *Conductor) SearchCapacity(ctx context.Context, settings result.Capacity) (*result.Result, error) {
+func (c *Runner) SearchCapacity(ctx context.Context, settings result.Capacity) (*result.Result, error) {
 	objective, err := capacity.ParseObjective(settings.Objective)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (c *Conductor) SearchCapacity(ctx context.Context, settings result.Capacity
 }
 
 // armsIn is how many arms are still in the experiment.
-func (c *Conductor) armsIn(r *result.Result) int {
+func (c *Runner) armsIn(r *result.Result) int {
 	in := 0
 	for _, a := range r.Arms {
 		if a.Out == "" {
@@ -247,7 +247,7 @@ func (s *searching) listen() (func() (result.Noise, error), error) {
 }
 
 // used is the CPU time of all processes of the experiment so far: what is its
-// own, see [Conductor.ownTimes], and children. A child that has died is its
+// own, see [Runner.ownTimes], and children. A child that has died is its
 // arm's failure, and not this one's.
 func (s *searching) used() (own map[string]time.Duration, children time.Duration, err error) {
 	own, err = s.c.ownTimes()

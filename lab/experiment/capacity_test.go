@@ -187,7 +187,7 @@ func queued(offered, served float64, order *control.Slice, random *rand.Rand) *l
 }
 
 // searcher is a conductor of a search among queues with these service rates.
-func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experiment.Conductor {
+func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experiment.Runner {
 	t.Helper()
 	p := plan.Plan{
 		Workload: "toy", Operation: "Double", Seed: 11, Loads: []plan.Load{{InFlight: 256}},
@@ -200,7 +200,7 @@ func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experimen
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &experiment.Conductor{Plan: p, Bench: b, CPUTimes: b.cpuTimes, ID: "r-20261121-140512-00ca"}
+	c := &experiment.Runner{Plan: p, Bench: b, CPUTimes: b.cpuTimes, ID: "r-20261121-140512-00ca"}
 	for _, a := range p.Arms {
 		c.Arms = append(c.Arms, result.Arm{Name: a.Name, Protocol: a.Protocol})
 	}

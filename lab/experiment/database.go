@@ -26,7 +26,7 @@ type Database interface {
 // databaseOf is what an arm's server keeps its data in; within, if that is
 // inside the server. Neither where nobody looks: no database is known of the
 // plan, or not this one, or the server is somebody else's.
-func (c *Conductor) databaseOf(arm plan.Arm) (database Database, within bool) {
+func (c *Runner) databaseOf(arm plan.Arm) (database Database, within bool) {
 	if len(c.Databases) == 0 || arm.Target != "" {
 		return nil, false
 	}
@@ -133,7 +133,7 @@ func pooled(before, after control.Reply) *result.PoolUse {
 
 // ownTimes is the CPU time so far of what is the experiment's beside its
 // children: the conductor, and the databases that it can see, by kind.
-func (c *Conductor) ownTimes() (map[string]time.Duration, error) {
+func (c *Runner) ownTimes() (map[string]time.Duration, error) {
 	self, err := probe.CPU(os.Getpid())
 	if err != nil {
 		return nil, err

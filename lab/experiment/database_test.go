@@ -46,9 +46,9 @@ func (s *shelf) Counts(context.Context) (*result.DatabaseCounts, error) {
 }
 
 // kept runs two arms, one of them over a database that is inside its server.
-func kept(t *testing.T, databases map[string]experiment.Database) (*experiment.Conductor, *result.Result, error) {
+func kept(t *testing.T, databases map[string]experiment.Database) (*experiment.Runner, *result.Result, error) {
 	t.Helper()
-	c := conductor(t, newBench(), 2, "a", "b")
+	c := runner(t, newBench(), 2, "a", "b")
 	c.Plan.Database = "shelf"
 	c.Plan.Arms[1].Database = "pocket"
 	c.Databases = databases
@@ -142,7 +142,7 @@ func TestDatabaseThatFailsFailsTheArm(t *testing.T) {
 func TestDatabaseIsNotNoise(t *testing.T) {
 	t.Parallel()
 	busy := &spender{}
-	c := conductor(t, newBench(), 1, "a", "b")
+	c := runner(t, newBench(), 1, "a", "b")
 	c.Plan.Database = "busy"
 	c.Databases = map[string]experiment.Database{"busy": busy}
 	r, err := c.Run(t.Context())
@@ -172,7 +172,7 @@ func TestTrialsSayHowThePoolWasUsed(t *testing.T) {
 	t.Parallel()
 	b := newBench()
 	b.pool = &pool{}
-	c := conductor(t, b, 1, "a", "b")
+	c := runner(t, b, 1, "a", "b")
 	r, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

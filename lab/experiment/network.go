@@ -41,7 +41,7 @@ func (o RelayOrder) args() []string {
 
 // open makes the network of an experiment, and describes it in its result. The
 // returned function takes it away again.
-func (c *Conductor) open(ctx context.Context, r *result.Result) (undo func(), err error) {
+func (c *Runner) open(ctx context.Context, r *result.Result) (undo func(), err error) {
 	undo = func() {}
 	path, given, err := c.Plan.Path()
 	if err != nil || !given {

@@ -71,7 +71,7 @@ func (b *networked) Shape(_ context.Context, path network.Spec) (func(), error) 
 }
 
 // on puts a conductor's plan on a network.
-func on(t *testing.T, c *experiment.Conductor, network string) *experiment.Conductor {
+func on(t *testing.T, c *experiment.Runner, network string) *experiment.Runner {
 	t.Helper()
 	c.Plan.Network, c.Plan.Slice, c.Plan.Slices = network, plan.Duration(100*time.Millisecond), 1
 	p, err := c.Plan.Complete()
@@ -92,7 +92,7 @@ func TestNetworkIsBeforeEveryServer(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	b := newNetworked()
-	c := on(t, conductor(t, b.bench, 2, "a", "stalling"), "rtt=4ms")
+	c := on(t, runner(t, b.bench, 2, "a", "stalling"), "rtt=4ms")
 	c.Bench, c.Plan.Floor = b, plan.FloorAuto
 	r, err := c.Run(t.Context())
 	if err != nil {
@@ -180,7 +180,7 @@ func TestNetworkKeepsTheOrder(t *testing.T) {
 	}
 	run := func(network string) (orders [][]int) {
 		b := newNetworked()
-		c := on(t, conductor(t, b.bench, 1, "a", "b", "c"), network)
+		c := on(t, runner(t, b.bench, 1, "a", "b", "c"), network)
 		c.Bench = b
 		r, err := c.Run(t.Context())
 		if err != nil {
@@ -204,7 +204,7 @@ func TestNetworkBeforeATarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := conductor(t, b.bench, 1, "a")
+	c := runner(t, b.bench, 1, "a")
 	c.Bench = b
 	c.Plan.Arms[0].Target = theirs.Ready().Address
 	c.Plan.Primary = plan.Throughput
@@ -234,7 +234,7 @@ func TestNetworkBeforeATarget(t *testing.T) {
 func TestInterruptWhileFloorIsMeasured(t *testing.T) {
 	t.Parallel()
 	b := newNetworked()
-	c := on(t, conductor(t, b.bench, 1, "a", "b"), "wan")
+	c := on(t, runner(t, b.bench, 1, "a", "b"), "wan")
 	c.Bench = b
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -252,7 +252,7 @@ func TestNetem(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	b := newNetworked()
-	c := on(t, conductor(t, b.bench, 1, "a", "b"), "rtt=5ms,via=netem")
+	c := on(t, runner(t, b.bench, 1, "a", "b"), "rtt=5ms,via=netem")
 	c.Bench = b
 	r, err := c.Run(t.Context())
 	if err != nil {
@@ -262,13 +262,13 @@ func TestNetem(t *testing.T) {
 		len(r.Network.Floors) != 0 || r.Rounds[0].Trials[0].Relay != nil {
 		t.Errorf("%d relays, %v shaped, %d undone, %+v", len(b.orders), b.shaped, b.undone, r.Network)
 	}
-	c = on(t, conductor(t, b.bench, 1, "a", "b"), "rtt=5ms,jitter=1ms,via=netem")
+	c = on(t, runner(t, b.bench, 1, "a", "b"), "rtt=5ms,jitter=1ms,via=netem")
 	c.Bench = b
 	if _, err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no such thing here") {
 		t.Errorf("it ended with %v", err)
 	}
 	// A bench that makes no networks says so.
-	c = on(t, conductor(t, newBench(), 1, "a", "b"), "lan")
+	c = on(t, runner(t, newBench(), 1, "a", "b"), "lan")
 	if _, err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "makes no network") {
 		t.Errorf("it ended with %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 // requests, the order of starting, for each load that of warming up, that of
 // the floors, and then its slices. A test holds the conductor to it.
 func Orders(p plan.Plan, round int, out []bool) [][][]int {
-	c := Conductor{Plan: p}
+	c := Runner{Plan: p}
 	r := c.seeded(round)
 	r.Uint64()
 	var arms []int

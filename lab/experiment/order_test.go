@@ -28,7 +28,7 @@ func TestOrdersFollowFromTheSeed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench()
-			run := conductor(t, b, 4, c.arms...)
+			run := runner(t, b, 4, c.arms...)
 			run.Plan.Floor = c.floor
 			if c.dies {
 				run.Observe = func(e experiment.Event) {

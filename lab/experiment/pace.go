@@ -24,11 +24,11 @@ const readTime = 25 * time.Minute
 const clusterTime = 3 * time.Minute
 
 // cluster reports whether the servers are clusters of brokers.
-func (c *Conductor) cluster() bool { return kinds.OfPlan(c.Plan).Run.Cluster }
+func (c *Runner) cluster() bool { return kinds.OfPlan(c.Plan).Run.Cluster }
 
 // patience is how long starting an arm, or a warm-up beside what it warms up,
 // may take: on a network the first calls, one after another, do.
-func (c *Conductor) patience() time.Duration {
+func (c *Runner) patience() time.Duration {
 	if c.cluster() {
 		return clusterTime
 	}
@@ -45,7 +45,7 @@ func (c *Conductor) patience() time.Duration {
 
 // dialTime is how long a driver may take to dial: for each load it makes calls, one after
 // another, until golden calls have taken so long, of which the last may take its deadline.
-func (c *Conductor) dialTime(loads int) time.Duration {
+func (c *Runner) dialTime(loads int) time.Duration {
 	return c.patience() + time.Duration(loads)*(goldenTime+max(time.Duration(c.Plan.Deadline), time.Second))
 }
 
@@ -71,7 +71,7 @@ const (
 // warmTime is how long a driver may take to warm up a load of an arm: the least time with
 // its extensions, with room for each window's calls to end at the arm's pace; and for those
 // of the least windows to reach their deadlines, since more calls at once take longer.
-func (c *Conductor) warmTime(a *armRun) time.Duration {
+func (c *Runner) warmTime(a *armRun) time.Duration {
 	deadline := time.Duration(c.Plan.Deadline)
 	return 8*time.Duration(c.Plan.WarmUp) + c.patience() +
 		windowsMost*2*min(a.pace, deadline) + windowsLeast*(windowLong+deadline)
@@ -218,7 +218,7 @@ func (w *round) start(ctx context.Context, a *armRun) error {
 		}
 		reach = a.server.Ready()
 		arm := &w.result.Arms[a.index]
-		arm.Database, arm.Broker, arm.Handover = reach.Database, reach.Broker, reach.Handover
+		arm.Database, arm.Broker, arm.Guarantee = reach.Database, reach.Broker, reach.Guarantee
 	}
 	err := within(ctx, w.c.patience(), "load generator not ready", func(ctx context.Context) (err error) {
 		if a.relay, err = w.between(ctx, a, &reach); err == nil {

@@ -28,7 +28,7 @@ func TestRoundsAreMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := conductor(t, newBench(), 3, "a", "b")
+			e := runner(t, newBench(), 3, "a", "b")
 			reading, steal, began := 0, 0.0, time.Now()
 			e.CPUTimes = func() (probe.CPUTimes, error) {
 				if c.stolen(reading) {
@@ -78,7 +78,7 @@ func TestRoundsAreMadeAgain(t *testing.T) {
 func TestFailuresAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	bench := newBench()
-	e := conductor(t, bench, 4, "a", "b")
+	e := runner(t, bench, 4, "a", "b")
 	e.Observe = func(now experiment.Event) {
 		if now.Round == 2 && now.Phase == experiment.Measuring && now.Arm == "b" {
 			bench.killServer("b")

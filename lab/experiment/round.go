@@ -22,7 +22,7 @@ import (
 
 // round is one round under way.
 type round struct {
-	c      *Conductor
+	c      *Runner
 	result *result.Result
 	number int
 	r      *rand.Rand
@@ -47,7 +47,7 @@ type armRun struct {
 	stopped        bool            // all children
 }
 
-func newRound(c *Conductor, r *result.Result, number int) *round {
+func newRound(c *Runner, r *result.Result, number int) *round {
 	w := &round{c: c, result: r, number: number, r: c.seeded(number)}
 	w.seed = w.r.Uint64()
 	for i, arm := range c.Plan.Arms {
@@ -78,7 +78,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 	if noiseErr = errors.Join(noiseErr, err, errOwn); noiseErr != nil {
 		return done, noiseErr
 	}
-	own := ownSince(ownBefore, ownAfter) // conductor and database are of the experiment too
+	own := ownSince(ownBefore, ownAfter) // runner and database are of the experiment too
 	for _, a := range w.arms {
 		own += a.cpu
 		if a.failed != nil {

@@ -9,7 +9,7 @@ import (
 
 // tls is how an arm's target is reached; nil of a server that is started here, whose
 // certificate is of this run.
-func (c *Conductor) tls(arm plan.Arm) *control.TLS {
+func (c *Runner) tls(arm plan.Arm) *control.TLS {
 	if arm.Target == "" {
 		return nil
 	}
@@ -17,7 +17,7 @@ func (c *Conductor) tls(arm plan.Arm) *control.TLS {
 }
 
 // trusted are the authorities that an arm's target must be of; "": the system's.
-func (c *Conductor) trusted(arm plan.Arm) string {
+func (c *Runner) trusted(arm plan.Arm) string {
 	if arm.Target == "" {
 		return ""
 	}

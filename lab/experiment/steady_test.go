@@ -73,7 +73,7 @@ func onePriced(t *testing.T, rounds int, price func(int64) time.Duration,
 		t.Fatal(err)
 	}
 	b := &priced{newBench(), price}
-	c := experiment.Conductor{
+	c := experiment.Runner{
 		Plan: p, Arms: []result.Arm{{Name: "lines", Protocol: "lines"}}, Bench: b, ID: "r-20261127-000000-0052",
 		Observe: observe,
 	}

@@ -30,13 +30,13 @@ func TestWords(t *testing.T) {
 // A protocol that is made of the same as one before it is picked by its own name.
 func TestWordOfATwin(t *testing.T) {
 	t.Parallel()
-	twin := func(name string) wirelab.Cell {
+	reference := func(name string) wirelab.Cell {
 		return wirelab.Cell{Protocol: wirelab.Protocol{
 			Name: name, Transport: "TCP", Framing: "varint",
 			Encoding: "CBOR",
 		}, Usual: true}
 	}
-	works := []wirelab.Work{{Cells: []wirelab.Cell{twin("varint-tcp"), twin("varint-tcp-2")}}}
+	works := []wirelab.Work{{Cells: []wirelab.Cell{reference("varint-tcp"), reference("varint-tcp-2")}}}
 	if got, want := factorial.Transports(works), []string{"varint-tcp", "varint-tcp-2"}; !slices.Equal(got, want) {
 		t.Errorf("words %v, want %v", got, want)
 	}

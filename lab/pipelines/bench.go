@@ -100,7 +100,7 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 	if err != nil {
 		return nil, err
 	}
-	return &running{s, stack.HandoverOf(o.Brokers)}, nil
+	return &running{s, stack.GuaranteeOf(o.Brokers)}, nil
 }
 
 // Null implements [experiment.Bench]: nothing stands for a pipeline that does
@@ -132,7 +132,7 @@ type called struct{ experiment.Child }
 // Ready implements [experiment.Child].
 func (c called) Ready() control.Ready {
 	ready := c.Child.Ready()
-	ready.Handover, ready.Stores = &result.Handover{}, true
+	ready.Guarantee, ready.Stores = &result.Guarantee{}, true
 	return ready
 }
 
@@ -152,8 +152,8 @@ func (c called) Parts() (map[string]time.Duration, error) {
 
 // running is a pipeline as a server is one.
 type running struct {
-	stack    *stack.Stack
-	handover *result.Handover
+	stack     *stack.Stack
+	guarantee *result.Guarantee
 }
 
 var _ experiment.Parted = (*running)(nil)
@@ -163,11 +163,11 @@ const stopLimit = time.Minute
 
 // Ready implements [experiment.Child]: the gateway is called, and all journals are read.
 func (r *running) Ready() control.Ready {
-	ready := control.Ready{Handover: r.handover}
+	ready := control.Ready{Guarantee: r.guarantee}
 	for _, part := range r.stack.Parts() {
 		switch part.Name {
 		case stack.GatewayPart:
-			ready.Address = part.Doors[stack.DoorHTTP]
+			ready.Address = part.Endpoints[stack.EndpointHTTP]
 		case stack.LoggerPart:
 			if part.About != wirelab.Memory {
 				ready.Database = part.About

@@ -72,7 +72,7 @@ func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 	if err != nil {
 		return nil, err
 	}
-	return bench.New(usual, bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs},
+	return bench.New(usual, bench.Programs{Driver: []string{DriveMessages}, Spinner: spinner(), Programs: programs},
 		p), nil
 }
 
@@ -103,12 +103,12 @@ func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan,
 	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
 		programs := cluster.Programs{Null: target.Command{Path: program, Args: append([]string{NullBroker}, args...)}}
 		return bench.Nulls{Bench: bench.New(usual,
-			bench.Programs{Driver: []string{DriveMessages}, Keeper: keeper(), Programs: programs}, p)}, nil
+			bench.Programs{Driver: []string{DriveMessages}, Spinner: spinner(), Programs: programs}, p)}, nil
 	}
 }
 
-// keeper are the arguments that make this program one that keeps a core from idling.
-func keeper() []string { return []string{"hog", "--idle"} }
+// spinner are the arguments that make this program one that keeps a core from idling.
+func spinner() []string { return []string{"hog", "--idle"} }
 
 // BrokerVariables are the environment variables that say where brokers are, by the broker's kind.
 func BrokerVariables() map[string]string {

@@ -22,8 +22,8 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// Conductor returns one for a plan, with child processes of this program.
-func (l *Lab) Conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*experiment.Conductor, error) {
+// Runner returns one for a plan, with child processes of this program.
+func (l *Lab) Runner(ctx context.Context, p plan.Plan, arms []result.Arm) (*experiment.Runner, error) {
 	program, err := experiment.Program()
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (l *Lab) Conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	if l.Services.Made != nil && len(p.External) > 0 { // a calibration has work of ours
 		service = l.Services.Made.Prepared
 	}
-	return &experiment.Conductor{
+	return &experiment.Runner{
 		External: service,
 		Plan:     p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
 		Trusted: secure.Authority, TLS: secure.TLS,

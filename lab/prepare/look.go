@@ -56,13 +56,13 @@ func (l *Lab) Look(ctx context.Context, p plan.Plan, what string) (*result.Resul
 	if err := experiment.Needs(p, arms).Refused(l.systemLimits()); err != nil {
 		return nil, err
 	}
-	conductor, err := l.Conductor(ctx, p, arms)
+	runner, err := l.Runner(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}
 	watch := l.Watching(what)
-	conductor.Observe = watch.ObserveAs(what + ": ")
-	r, err := conductor.Run(ctx)
+	runner.Observe = watch.ObserveAs(what + ": ")
+	r, err := runner.Run(ctx)
 	watch.Done()
 	if err != nil {
 		return nil, err

@@ -13,9 +13,9 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/lab/databases"
 	"wirelab/lab/experiment"
+	"wirelab/pipeline/errlog"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
-	"wirelab/pipeline/trouble"
 	"wirelab/system/rabbitmq"
 )
 
@@ -57,10 +57,10 @@ type Pipeline struct {
 // Options is what the flags ask for; it sees to it that the database is there.
 func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.Options, error) {
 	o := stack.Options{
-		Published: f.Published, Origins: f.Origins, Getenv: l.Getenv, Stderr: &trouble.Together{To: errs},
+		Published: f.Published, Origins: f.Origins, Getenv: l.Getenv, Stderr: &errlog.Together{To: errs},
 		Listen: map[string]map[string]string{
-			stack.GatewayPart: {stack.DoorHTTP: f.Addr},
-			stack.LoggerPart:  {stack.DoorHTTP: f.HTTP, stack.DoorGRPC: f.GRPC, stack.DoorRPC: f.RPC},
+			stack.GatewayPart: {stack.EndpointHTTP: f.Addr},
+			stack.LoggerPart:  {stack.EndpointHTTP: f.HTTP, stack.EndpointGRPC: f.GRPC, stack.EndpointRPC: f.RPC},
 		},
 		Say: func(p stack.Part) { l.Tell.Note("%s is up%s", p.Name, about(p)) },
 	}

@@ -157,9 +157,9 @@ type Arm struct {
 	// Broker is the message broker that its entries passed through, with the
 	// version: "RabbitMQ 3.10.8". "" where there is none.
 	Broker string `json:"broker,omitempty"`
-	// Handover is what a caller's word stands for; nil where an arm is no
+	// Guarantee is what a caller's word stands for; nil where an arm is no
 	// pipeline nor compared with one, and in results that are older than the word.
-	Handover *Handover `json:"handover,omitempty"`
+	Guarantee *Guarantee `json:"handover,omitempty"`
 	// Compared is what is compared of replies of a service that is not ours, and what is not: "status and body…"; "" of
 	// ours, whose replies are compared with a reference.
 	Compared string `json:"compared,omitempty"`

@@ -121,7 +121,7 @@ func dumbChanges(x []float64, from, to int, rule stat.ChangeRule, p func(a, b []
 	return slices.Concat(dumbChanges(x, from, at, rule, p), []int{at}, dumbChanges(x, at, to, rule, p))
 }
 
-func TestChangePointsAgainstTheTwin(t *testing.T) {
+func TestChangePointsAgainstDefinition(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(92, 1))
 	always := func(_, _ []float64) float64 { return 0 }
@@ -229,7 +229,7 @@ func TestShiftIsCalibrated(t *testing.T) {
 	t.Parallel()
 	const repeats = 2000
 	r := rand.New(rand.NewPCG(94, 1))
-	sitting := func(drift float64) stat.Effect {
+	run := func(drift float64) stat.Effect {
 		a, b := make([]float64, 10), make([]float64, 10)
 		for i := range a {
 			round := drift * math.Exp(0.1*r.NormFloat64())
@@ -243,7 +243,7 @@ func TestShiftIsCalibrated(t *testing.T) {
 	}
 	missed := 0.0
 	for range repeats {
-		e, err := stat.Shift(sitting(1), sitting(1.5), 0.05)
+		e, err := stat.Shift(run(1), run(1.5), 0.05)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,11 +62,11 @@ func TestEncodingIsTheLibrarys(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(6, 6))
 	for i := range 60 {
-		h, twin := stat.NewHistogram(), hdrhistogram.New(1, int64(stat.Limit), 3)
+		h, reference := stat.NewHistogram(), hdrhistogram.New(1, int64(stat.Limit), 3)
 		for range i { // none, and then more and more, near to and far from each other
 			v, n := 1+random.Int64N(1<<random.IntN(41)), 1+random.Int64N(1<<random.IntN(50))
 			h.RecordN(v, uint64(n))
-			if err := twin.RecordValues(v, n); err != nil {
+			if err := reference.RecordValues(v, n); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -74,7 +74,7 @@ func TestEncodingIsTheLibrarys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := twin.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		text, err := reference.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,9 +89,9 @@ func TestEncodingIsTheLibrarys(t *testing.T) {
 func TestOtherToolsReadTheEncoding(t *testing.T) {
 	t.Parallel()
 	values := draws(rand.New(rand.NewPCG(4, 4)), 3000)
-	h, twin := histogramOf(values), hdrhistogram.New(1, int64(stat.Limit), 3)
+	h, reference := histogramOf(values), hdrhistogram.New(1, int64(stat.Limit), 3)
 	for _, v := range values {
-		if err := twin.RecordValue(v); err != nil {
+		if err := reference.RecordValue(v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,10 +103,10 @@ func TestOtherToolsReadTheEncoding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(read.Export().Counts, twin.Export().Counts) {
+	if !slices.Equal(read.Export().Counts, reference.Export().Counts) {
 		t.Error("the library reads other counts than it records itself")
 	}
-	text, err := twin.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	text, err := reference.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,21 +241,21 @@ func FuzzDecodersAgree(f *testing.F) {
 		data := header(int32(len(payload)), 3, 1, int64(stat.Limit), payload)
 		var h stat.Histogram
 		err := h.UnmarshalBinary(data)
-		twin, twinErr := hdrhistogram.Decode([]byte(base64.StdEncoding.EncodeToString(data)))
-		if twinErr != nil {
+		reference, referenceErr := hdrhistogram.Decode([]byte(base64.StdEncoding.EncodeToString(data)))
+		if referenceErr != nil {
 			if err == nil {
-				t.Fatalf("taken, and by the library refused: %v", twinErr)
+				t.Fatalf("taken, and by the library refused: %v", referenceErr)
 			}
 			return
 		}
 		if err != nil {
-			if twin.Max() <= int64(stat.Limit) {
+			if reference.Max() <= int64(stat.Limit) {
 				t.Fatalf("refused: %v, and taken by the library", err)
 			}
 			return
 		}
 		again := &stat.Histogram{}
-		for _, bar := range twin.Distribution() {
+		for _, bar := range reference.Distribution() {
 			again.RecordN(bar.From, uint64(bar.Count))
 		}
 		if !slices.Equal(again.Buckets(), h.Buckets()) || again.Count() != h.Count() {

@@ -99,17 +99,18 @@ func seq(n int64) []int64 {
 // TestBucketsAreThoseOfHdrHistogram holds the layout against the library's.
 func TestBucketsAreThoseOfHdrHistogram(t *testing.T) {
 	t.Parallel()
-	twin := hdrhistogram.New(1, int64(stat.Limit), 3)
+	reference := hdrhistogram.New(1, int64(stat.Limit), 3)
 	check := func(v int64) {
 		b := histogramOf([]int64{v}).Buckets()
 		if len(b) != 1 || b[0].Count != 1 {
 			t.Fatalf("%d is in buckets %v", v, b)
 		}
-		twin.Reset()
-		if err := twin.RecordValue(v); err != nil {
+		reference.Reset()
+		if err := reference.RecordValue(v); err != nil {
 			t.Fatal(err)
 		}
-		if low, high := twin.ValueAtPercentile(0), twin.ValueAtPercentile(100); b[0].Low != low || b[0].High != high {
+		low, high := reference.ValueAtPercentile(0), reference.ValueAtPercentile(100)
+		if b[0].Low != low || b[0].High != high {
 			t.Errorf("%d is in %d..%d, the library has %d..%d", v, b[0].Low, b[0].High, low, high)
 		}
 		if width := b[0].High - b[0].Low; float64(width) > 0.001*float64(v) {

@@ -33,16 +33,16 @@ func benchmark(b *testing.B, name, protocol string) {
 	var serving sync.WaitGroup
 	b.Cleanup(serving.Wait)
 	b.Cleanup(stop)
-	door, front := opened(b), opened(b)
+	endpoint, front := opened(b), opened(b)
 	for _, binding := range bind.Bindings() {
 		if binding.Protocol.Name == protocol {
-			serving.Go(func() { _ = binding.Servers[0].Serve(ctx, wirelab.Endpoint{Listener: door}, keepsNothing{}) })
+			serving.Go(func() { _ = binding.Servers[0].Serve(ctx, wirelab.Endpoint{Listener: endpoint}, keepsNothing{}) })
 		}
 	}
 	onward := map[string]func() (path.Path, error){
-		"netrpc":     func() (path.Path, error) { return path.RPC(door.Addr().String(), path.Options{}), nil },
-		"grpc":       func() (path.Path, error) { return path.GRPC(door.Addr().String(), path.Options{}) },
-		"http1-json": func() (path.Path, error) { return path.HTTP(door.Addr().String(), path.Options{}), nil },
+		"netrpc":     func() (path.Path, error) { return path.RPC(endpoint.Addr().String(), path.Options{}), nil },
+		"grpc":       func() (path.Path, error) { return path.GRPC(endpoint.Addr().String(), path.Options{}) },
+		"http1-json": func() (path.Path, error) { return path.HTTP(endpoint.Addr().String(), path.Options{}), nil },
 	}
 	way, err := onward[protocol]()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"wirelab/workload/logging"
 )
 
-// Door is a way into the logger.
-type Door struct {
+// Endpoint is a way into the logger.
+type Endpoint struct {
 	Name     string // for messages: "grpc"
 	Listener net.Listener
 	Server   wirelab.Server[logging.Service] // of a binding without TLS
@@ -27,9 +27,9 @@ type Door struct {
 // Options say what a logger is.
 type Options struct {
 	// Service stores. It is the caller's to open and to close.
-	Service logging.Service
-	Journal *journal.Journal // nil: none
-	Doors   []Door
+	Service   logging.Service
+	Journal   *journal.Journal // nil: none
+	Endpoints []Endpoint
 	// Watch is where health and journal are served: apart from the doors, so that
 	// these are what the bindings made them and whoever looks is in nobody's way.
 	Watch net.Listener
@@ -54,13 +54,13 @@ func Serve(ctx context.Context, o Options) error {
 		watching <- err
 	}()
 	var serving sync.WaitGroup
-	failed := make([]error, len(o.Doors))
-	for i, door := range o.Doors {
+	failed := make([]error, len(o.Endpoints))
+	for i, endpoint := range o.Endpoints {
 		serving.Go(func() {
 			defer stop()
-			if err := door.Server.Serve(ctx, wirelab.Endpoint{Listener: door.Listener, Drain: o.Drain},
+			if err := endpoint.Server.Serve(ctx, wirelab.Endpoint{Listener: endpoint.Listener, Drain: o.Drain},
 				service); err != nil {
-				failed[i] = fmt.Errorf("door %s: %w", door.Name, err)
+				failed[i] = fmt.Errorf("door %s: %w", endpoint.Name, err)
 			}
 		})
 	}

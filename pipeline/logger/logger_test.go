@@ -86,9 +86,9 @@ func (gone) Ready(context.Context) error {
 	return wirelab.Errorf(wirelab.Unavailable, "the database is away")
 }
 
-// door is one whose server only waits, and then ends with an error or nil.
-func door(t *testing.T, name string, entered chan<- logging.Service, ends <-chan error) logger.Door {
-	return logger.Door{Name: name, Listener: listen(t), Server: wirelab.Server[logging.Service]{
+// endpoint is one whose server only waits, and then ends with an error or nil.
+func endpoint(t *testing.T, name string, entered chan<- logging.Service, ends <-chan error) logger.Endpoint {
+	return logger.Endpoint{Name: name, Listener: listen(t), Server: wirelab.Server[logging.Service]{
 		Serve: func(ctx context.Context, at wirelab.Endpoint, service logging.Service) error {
 			defer at.Listener.Close()
 			entered <- service
@@ -128,7 +128,7 @@ func TestServe(t *testing.T) {
 			go func() {
 				served <- logger.Serve(ctx, logger.Options{
 					Service: c.service, Journal: j, Watch: watch,
-					Doors: []logger.Door{door(t, "one", entered, ends), door(t, "two", entered, nil)},
+					Endpoints: []logger.Endpoint{endpoint(t, "one", entered, ends), endpoint(t, "two", entered, nil)},
 				})
 			}()
 			for _, id := range []string{"a", "b"} {

@@ -76,7 +76,7 @@ func (p *part) gateway(ctx context.Context, config stack.Gateway) error {
 	if err != nil {
 		return err
 	}
-	at, err := p.door(ctx, stack.DoorHTTP)
+	at, err := p.endpoint(ctx, stack.EndpointHTTP)
 	if err != nil {
 		return err
 	}

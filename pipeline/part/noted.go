@@ -5,16 +5,16 @@ import (
 	"net/url"
 	"strings"
 
+	"wirelab/pipeline/errlog"
 	"wirelab/pipeline/path"
 	"wirelab/pipeline/stack"
-	"wirelab/pipeline/trouble"
 	"wirelab/workload/logging"
 )
 
 // noted is a service whose failures are written down.
 type noted struct {
 	logging.Service
-	notes *trouble.Notes
+	notes *errlog.Notes
 }
 
 var _ logging.Readier = noted{}
@@ -57,7 +57,7 @@ func (s noted) Ready(ctx context.Context) error {
 // notedPath is a way onward whose failures are written down.
 type notedPath struct {
 	path.Path
-	notes *trouble.Notes
+	notes *errlog.Notes
 	what  string
 }
 

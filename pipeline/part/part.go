@@ -14,13 +14,13 @@ import (
 
 	"wirelab"
 	"wirelab/internal/fault"
+	"wirelab/pipeline/errlog"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/listener"
 	"wirelab/pipeline/logger"
 	"wirelab/pipeline/path"
 	"wirelab/pipeline/stack"
-	"wirelab/pipeline/trouble"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )
@@ -30,8 +30,8 @@ const lookEvery = 200 * time.Millisecond
 
 // Ready is what a part says of itself once it can be used.
 type Ready struct {
-	Doors map[string]string // addresses, by name
-	About string            // what it stands on, with versions
+	Endpoints map[string]string // addresses, by name
+	About     string            // what it stands on, with versions
 }
 
 // Child does the work of a part that is ready, until who started the part wants it to end.
@@ -39,8 +39,8 @@ type Child func(ctx context.Context, name string, work func(context.Context) err
 
 // Run does a part's work until ctx or child ends it. What failed inside is written to errs.
 func Run(ctx context.Context, name string, config stack.Config, errs io.Writer, child Child) error {
-	p := &part{child: child, listen: config.Listen, journal: journal.New(0), ready: Ready{Doors: map[string]string{}}}
-	p.notes = trouble.New(errs, trouble.Options{Part: name, Faults: config.Faults, Secrets: secrets(config)})
+	p := &part{child: child, listen: config.Listen, journal: journal.New(0), ready: Ready{Endpoints: map[string]string{}}}
+	p.notes = errlog.New(errs, errlog.Options{Part: name, Faults: config.Faults, Secrets: secrets(config)})
 	p.closers = append(p.closers, p.notes.Close)
 	var err error
 	switch {
@@ -59,18 +59,18 @@ type part struct {
 	child   Child
 	listen  map[string]string // where the doors are to be
 	journal *journal.Journal
-	notes   *trouble.Notes
+	notes   *errlog.Notes
 	ready   Ready
 	closers []func() error // of what was opened, in order
 }
 
-// door opens a door.
-func (p *part) door(ctx context.Context, name string) (net.Listener, error) {
+// endpoint opens a door.
+func (p *part) endpoint(ctx context.Context, name string) (net.Listener, error) {
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.listen[name])
 	if err != nil {
 		return nil, fault.Listen(p.listen[name], "address", err)
 	}
-	p.ready.Doors[name] = at.Addr().String()
+	p.ready.Endpoints[name] = at.Addr().String()
 	p.closers = append(p.closers, func() error {
 		if err := at.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			return err
@@ -134,11 +134,11 @@ func (p *part) logger(ctx context.Context, config stack.Logger) error {
 		return err
 	}
 	o := logger.Options{Service: noted{service, p.notes}, Journal: p.journal}
-	for door, protocol := range map[string]string{
-		stack.DoorHTTP: "http1-json", stack.DoorGRPC: "grpc",
-		stack.DoorRPC: "netrpc",
+	for endpoint, protocol := range map[string]string{
+		stack.EndpointHTTP: "http1-json", stack.EndpointGRPC: "grpc",
+		stack.EndpointRPC: "netrpc",
 	} {
-		at, err := p.door(ctx, door)
+		at, err := p.endpoint(ctx, endpoint)
 		if err != nil {
 			return err
 		}
@@ -146,9 +146,9 @@ func (p *part) logger(ctx context.Context, config stack.Logger) error {
 		if err != nil {
 			return err
 		}
-		o.Doors = append(o.Doors, logger.Door{Name: door, Listener: at, Server: server})
+		o.Endpoints = append(o.Endpoints, logger.Endpoint{Name: endpoint, Listener: at, Server: server})
 	}
-	if o.Watch, err = p.door(ctx, stack.DoorWatch); err != nil {
+	if o.Watch, err = p.endpoint(ctx, stack.EndpointWatch); err != nil {
 		return err
 	}
 	return p.run(ctx, stack.LoggerPart, func(ctx context.Context) error { return logger.Serve(ctx, o) })
@@ -193,7 +193,7 @@ func (p *part) listener(ctx context.Context, config stack.Listener) error {
 		}
 		check.Ask = way.Check
 	}
-	watch, err := p.door(ctx, stack.DoorWatch)
+	watch, err := p.endpoint(ctx, stack.EndpointWatch)
 	if err != nil {
 		return err
 	}

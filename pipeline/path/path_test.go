@@ -20,7 +20,7 @@ import (
 // (ms-D18).
 func TestLog(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
+	for _, d := range endpoints() {
 		for _, e := range []logging.Entry{
 			{ID: "chosen-1", Name: "event", Data: "a \"b\" <c> & \u2028 \u00e9 \U0001F600 \\u0000 \x01"},
 			{Name: "no id", Data: ""},
@@ -63,7 +63,7 @@ func TestLog(t *testing.T) {
 // What a logger tells of a failure arrives whole, every code of them (ms-D17).
 func TestErrorsArriveWhole(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
+	for _, d := range endpoints() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			var want *wirelab.Error
@@ -120,7 +120,7 @@ func everyPath(t *testing.T) map[string]path.Path {
 		"rpc, as was published":   path.RPC(address, path.Options{AsPublished: true}),
 		"another, with no bounds": path.HTTP(address, path.Options{Connections: 1}),
 	}
-	for _, d := range doors() {
+	for _, d := range endpoints() {
 		all[d.name] = d.way(t, address, path.Options{})
 	}
 	t.Cleanup(func() {
@@ -155,7 +155,7 @@ func second(_ path.Receipt, err error) error { return err }
 // waits no longer.
 func TestDeadlineAndCancel(t *testing.T) {
 	t.Parallel()
-	for _, d := range append(doors(), publishedDoors()...) {
+	for _, d := range append(endpoints(), publishedEndpoints()...) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			free := make(chan struct{})
@@ -182,8 +182,8 @@ func TestDeadlineAndCancel(t *testing.T) {
 	}
 }
 
-func publishedDoors() []door {
-	return []door{
+func publishedEndpoints() []endpoint {
+	return []endpoint{
 		{"published http", openHTTP, func(_ *testing.T, a string, o path.Options) path.Path { return path.HTTP(a, o) }},
 		{
 			"published rpc", openPublishedRPC,
@@ -198,7 +198,7 @@ func publishedDoors() []door {
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	const calls = 10
-	for _, d := range append(doors(), publishedDoors()...) {
+	for _, d := range append(endpoints(), publishedEndpoints()...) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			published := strings.HasPrefix(d.name, "published")
@@ -229,7 +229,7 @@ func TestBoundOfConnections(t *testing.T) {
 	t.Parallel()
 	l, free := &logger{}, make(chan struct{})
 	l.write = func(context.Context, logging.Entry) error { <-free; return nil }
-	p, at := doors()[0].start(t, l, path.Options{Connections: 3})
+	p, at := endpoints()[0].start(t, l, path.Options{Connections: 3})
 	failed := make(chan error, 20)
 	for range cap(failed) {
 		go func() { failed <- second(p.Log(t.Context(), logging.Entry{Name: "n"})) }()
@@ -249,7 +249,7 @@ func TestBoundOfConnections(t *testing.T) {
 // Until then a call is Unavailable, never anything else.
 func TestReconnects(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
+	for _, d := range endpoints() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			l := &logger{}
@@ -288,7 +288,7 @@ func TestPublishedRPCRefuses(t *testing.T) {
 	t.Parallel()
 	var refusal error // one call at a time
 	l := &logger{write: func(context.Context, logging.Entry) error { return refusal }}
-	p, _ := publishedDoors()[1].start(t, l, path.Options{AsPublished: true})
+	p, _ := publishedEndpoints()[1].start(t, l, path.Options{AsPublished: true})
 	for _, c := range []struct {
 		refusal error
 		code    wirelab.Code
@@ -318,7 +318,7 @@ func TestPublishedRPCRefuses(t *testing.T) {
 // logger that dies with it is a failure, and the call after that is fine.
 func TestNoHiddenRetry(t *testing.T) {
 	t.Parallel()
-	for _, d := range doors() {
+	for _, d := range endpoints() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			at := listen(t, "127.0.0.1:0")

@@ -17,7 +17,7 @@ import (
 // The paths and the logger's real doors fit together, as they should be and as
 // published: what is logged is stored under the receipt's id, the same again is
 // not stored again, and a contradiction is a Conflict wherever a code can travel.
-func TestRealDoors(t *testing.T) {
+func TestRealEndpoints(t *testing.T) {
 	t.Parallel()
 	https := bind.HTTP()
 	http1 := https[slices.IndexFunc(https,
@@ -25,7 +25,11 @@ func TestRealDoors(t *testing.T) {
 	for name, c := range map[string]struct {
 		binding wirelab.Binding[logging.Service]
 		way     func(t *testing.T, address string, o path.Options) path.Path
-	}{"http": {http1, doors()[0].way}, "grpc": {bind.GRPC(), doors()[1].way}, "rpc": {bind.NetRPC(), doors()[2].way}} {
+	}{
+		"http": {http1, endpoints()[0].way},
+		"grpc": {bind.GRPC(), endpoints()[1].way},
+		"rpc":  {bind.NetRPC(), endpoints()[2].way},
+	} {
 		for _, published := range []bool{false, true} {
 			if published {
 				name += ", as was published"

@@ -179,8 +179,8 @@ func listen(t *testing.T, address string) *counted {
 	return &counted{Listener: l}
 }
 
-// door is a way in to a logger.
-type door struct {
+// endpoint is a way in to a logger.
+type endpoint struct {
 	name string
 	open func(t *testing.T, l *logger, at *counted) (shut func())
 	way  func(t *testing.T, address string, o path.Options) path.Path
@@ -243,9 +243,9 @@ func openPublishedRPC(t *testing.T, l *logger, at *counted) func() {
 	}
 }
 
-// doors are the calls; queues have no door of a logger's.
-func doors() []door {
-	return []door{
+// endpoints are the calls; queues have no door of a logger's.
+func endpoints() []endpoint {
+	return []endpoint{
 		{"http", openHTTP, func(_ *testing.T, a string, o path.Options) path.Path { return path.HTTP(a, o) }},
 		{"grpc", openGRPC, func(t *testing.T, a string, o path.Options) path.Path {
 			p, err := path.GRPC(a, o)
@@ -259,7 +259,7 @@ func doors() []door {
 }
 
 // start opens a door and returns the path to it. Both are closed with the test.
-func (d door) start(t *testing.T, l *logger, o path.Options) (path.Path, *counted) {
+func (d endpoint) start(t *testing.T, l *logger, o path.Options) (path.Path, *counted) {
 	t.Helper()
 	at := listen(t, "127.0.0.1:0")
 	shut := d.open(t, l, at)

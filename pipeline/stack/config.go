@@ -15,12 +15,12 @@ const Variable = "WIRELAB_PART"
 
 // The names of doors: what a part's addresses are for.
 const (
-	DoorHTTP  = "http"
-	DoorGRPC  = "grpc"
-	DoorRPC   = "net/rpc"
-	DoorAMQP  = "amqp"
-	DoorNATS  = "nats"
-	DoorWatch = "watch" // health and journal, where no other door has them
+	EndpointHTTP  = "http"
+	EndpointGRPC  = "grpc"
+	EndpointRPC   = "net/rpc"
+	EndpointAMQP  = "amqp"
+	EndpointNATS  = "nats"
+	EndpointWatch = "watch" // health and journal, where no other door has them
 )
 
 // Config is what a child is to be. Exactly one of the pointers is set.

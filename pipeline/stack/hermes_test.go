@@ -39,15 +39,15 @@ func TestHermes(t *testing.T) {
 		t.Errorf("started %v, want %v", said, want)
 	}
 	broker := part(t, s, stack.Hermes)
-	url := "hermes://" + broker.Doors[stack.DoorGRPC]
-	if !strings.HasPrefix(broker.About, "Hermes ") || len(broker.Doors) != 1 {
+	url := "hermes://" + broker.Endpoints[stack.EndpointGRPC]
+	if !strings.HasPrefix(broker.About, "Hermes ") || len(broker.Endpoints) != 1 {
 		t.Errorf("the broker is %+v", broker)
 	}
-	if q := configOf(t, part(t, s, "listener-hermes").Doors["watch"]).Listener.Queue; q.Broker != stack.Hermes ||
+	if q := configOf(t, part(t, s, "listener-hermes").Endpoints["watch"]).Listener.Queue; q.Broker != stack.Hermes ||
 		q.URL != url || q.Options.Prefetch != 7 {
 		t.Errorf("the listener is told %+v", q)
 	}
-	g := configOf(t, part(t, s, "gateway").Doors["http"]).Gateway
+	g := configOf(t, part(t, s, "gateway").Endpoints["http"]).Gateway
 	if len(g.Queues) != 2 || g.Queues["log-hermes"].URL != url ||
 		g.Queues["log-hermes-direct"].Options.Name != stack.QueueName+"-direct" {
 		t.Errorf("the gateway is told %+v", g.Queues)
@@ -62,7 +62,7 @@ func TestHermes(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := part(t, s, stack.Hermes)
-	if after.PID == broker.PID || after.Doors[stack.DoorGRPC] != broker.Doors[stack.DoorGRPC] {
+	if after.PID == broker.PID || after.Endpoints[stack.EndpointGRPC] != broker.Endpoints[stack.EndpointGRPC] {
 		t.Errorf("started again: %+v, was %+v", after, broker)
 	}
 	if err := syscall.Kill(after.PID, syscall.SIGKILL); err != nil {

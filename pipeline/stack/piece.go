@@ -17,9 +17,9 @@ import (
 
 // Part is a running part of the pipeline, as it may be shown.
 type Part struct {
-	Name  string            `json:"name"`
-	PID   int               `json:"pid,omitempty"` // 0: it does not run
-	Doors map[string]string `json:"doors"`         // addresses by what they are for
+	Name      string            `json:"name"`
+	PID       int               `json:"pid,omitempty"` // 0: it does not run
+	Endpoints map[string]string `json:"doors"`         // addresses by what they are for
 	// About is what is behind it, with its version: "PostgreSQL 15.18".
 	About string `json:"about,omitempty"`
 	// Health and Journal are URLs; "" where it has none.
@@ -48,7 +48,7 @@ type child struct {
 	stderr  io.Writer // nil: none
 	// configure makes what it is to be, from the addresses of those before it.
 	configure func() Config
-	doors     []string // that it has
+	endpoints []string // that it has
 	healthy   string   // the door that tells its health and journal; "": none
 
 	mu      sync.Mutex // guards all below
@@ -69,14 +69,14 @@ func (c *child) start(ctx context.Context) error {
 	config := c.configure()
 	c.mu.Lock()
 	listen := map[string]string{}
-	for _, door := range c.doors {
+	for _, endpoint := range c.endpoints {
 		switch {
-		case c.known.Doors[door] != "": // those that the others know
-			listen[door] = c.known.Doors[door]
-		case config.Listen[door] != "":
-			listen[door] = config.Listen[door]
+		case c.known.Endpoints[endpoint] != "": // those that the others know
+			listen[endpoint] = c.known.Endpoints[endpoint]
+		case config.Listen[endpoint] != "":
+			listen[endpoint] = config.Listen[endpoint]
 		default:
-			listen[door] = "127.0.0.1:0"
+			listen[endpoint] = "127.0.0.1:0"
 		}
 	}
 	config.Listen = listen
@@ -111,8 +111,8 @@ func (c *child) start(ctx context.Context) error {
 
 // describe is what can be shown of a child that said it was ready.
 func (c *child) describe(ready control.Ready) Part {
-	p := Part{Name: c.name, Doors: ready.Doors, About: ready.Database}
-	if at := ready.Doors[c.healthy]; c.healthy != "" {
+	p := Part{Name: c.name, Endpoints: ready.Endpoints, About: ready.Database}
+	if at := ready.Endpoints[c.healthy]; c.healthy != "" {
 		p.Health, p.Journal = "http://"+at+"/health", "http://"+at+"/journal"
 	}
 	return p
@@ -210,7 +210,7 @@ func (c *child) part() Part {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.known
-	p.Name, p.Doors = c.name, maps.Clone(p.Doors)
+	p.Name, p.Endpoints = c.name, maps.Clone(p.Endpoints)
 	if c.process != nil {
 		p.PID = c.process.PID()
 	}

@@ -22,8 +22,8 @@ type server interface {
 // served is the piece of a server. That is made once, and keeps what it has until
 // it is closed.
 type served struct {
-	name, product, door string
-	make                func(ctx context.Context) (server, error)
+	name, product, endpoint string
+	make                    func(ctx context.Context) (server, error)
 
 	mu      sync.Mutex // guards all below
 	server  server     // nil: not made yet
@@ -105,7 +105,7 @@ func (r *served) part() Part {
 	defer r.mu.Unlock()
 	p := Part{Name: r.name}
 	if r.server != nil {
-		p.Doors = map[string]string{r.door: r.server.Address()}
+		p.Endpoints = map[string]string{r.endpoint: r.server.Address()}
 		p.About = r.product + " " + r.server.Version()
 	}
 	if r.running {

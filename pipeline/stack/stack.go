@@ -161,7 +161,7 @@ func (s *Stack) plan() error {
 	}
 	s.logger = &child{
 		name: LoggerPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr,
-		doors: []string{DoorHTTP, DoorGRPC, DoorRPC, DoorWatch}, healthy: DoorWatch,
+		endpoints: []string{EndpointHTTP, EndpointGRPC, EndpointRPC, EndpointWatch}, healthy: EndpointWatch,
 		configure: func() Config {
 			return Config{Faults: o.Faults, Listen: o.Listen[LoggerPart], Logger: &Logger{Database: o.Database}}
 		},
@@ -176,8 +176,8 @@ func (s *Stack) plan() error {
 		}
 	}
 	s.pieces = append(s.pieces, &child{
-		name: GatewayPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr, doors: []string{DoorHTTP},
-		healthy: DoorHTTP,
+		name: GatewayPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr, endpoints: []string{EndpointHTTP},
+		healthy: EndpointHTTP,
 		configure: func() Config {
 			return Config{Faults: o.Faults, Listen: o.Listen[GatewayPart], Gateway: s.gateway()}
 		},
@@ -209,17 +209,17 @@ func (s *Stack) planBroker(b Broker) error {
 	r := &served{name: b.Kind, product: kind.Product}
 	switch b.Kind {
 	case RabbitMQ:
-		r.door = DoorAMQP
+		r.endpoint = EndpointAMQP
 		r.make = func(ctx context.Context) (server, error) {
 			return rabbitmq.Start(ctx, rabbitmq.Options{Getenv: s.options.Getenv, CPUs: s.options.CPUs})
 		}
 	case NATSServer:
-		r.door = DoorNATS
+		r.endpoint = EndpointNATS
 		r.make = func(ctx context.Context) (server, error) {
 			return startNATS(ctx, s.options)
 		}
 	case Hermes:
-		r.door = DoorGRPC
+		r.endpoint = EndpointGRPC
 		r.make = func(ctx context.Context) (server, error) { return startHermes(ctx, s.options) }
 	default:
 		return wirelab.Errorf(wirelab.Unimplemented, "no %s is started here; give the URL of one that runs",
@@ -290,17 +290,17 @@ func (s *Stack) listener(b Broker, direct bool) piece {
 	name := ListenerName(b.Kind, direct)
 	return &child{
 		name: name, program: s.options.Program, env: s.options.Env, cpus: s.options.CPUs, stderr: s.options.Stderr,
-		doors: []string{DoorWatch}, healthy: DoorWatch,
+		endpoints: []string{EndpointWatch}, healthy: EndpointWatch,
 		configure: func() Config {
 			l := &Listener{Queue: s.queue(b, direct)}
-			doors := s.logger.part().Doors
+			endpoints := s.logger.part().Endpoints
 			switch {
 			case direct:
 				l.Database = &s.options.Database
 			case b.OverHTTP:
-				l.HTTP = doors[DoorHTTP]
+				l.HTTP = endpoints[EndpointHTTP]
 			default:
-				l.GRPC = doors[DoorGRPC]
+				l.GRPC = endpoints[EndpointGRPC]
 			}
 			return Config{Faults: s.options.Faults, Listen: s.options.Listen[name], Listener: l}
 		},
@@ -308,9 +308,10 @@ func (s *Stack) listener(b Broker, direct bool) piece {
 }
 
 func (s *Stack) gateway() *Gateway {
-	doors := s.logger.part().Doors
+	endpoints := s.logger.part().Endpoints
 	g := &Gateway{
-		HTTP: doors[DoorHTTP], GRPC: doors[DoorGRPC], RPC: doors[DoorRPC], Watch: doors[DoorWatch],
+		HTTP: endpoints[EndpointHTTP], GRPC: endpoints[EndpointGRPC], RPC: endpoints[EndpointRPC],
+		Watch:  endpoints[EndpointWatch],
 		Queues: map[string]Queue{}, Published: s.options.Published, Absent: s.options.Absent,
 		Origins: s.options.Origins,
 	}

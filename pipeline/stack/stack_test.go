@@ -93,13 +93,13 @@ func play(name, text string) error {
 	mux := http.NewServeMux()
 	mux.Handle("/", health.Handler(nil, checks...))
 	mux.HandleFunc("/config", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
-	ready := control.Ready{Doors: map[string]string{}, Database: "nothing 1.0"}
-	for door, address := range config.Listen {
+	ready := control.Ready{Endpoints: map[string]string{}, Database: "nothing 1.0"}
+	for endpoint, address := range config.Listen {
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
 			return err
 		}
-		ready.Doors[door] = listener.Addr().String()
+		ready.Endpoints[endpoint] = listener.Addr().String()
 		go func() { _ = http.Serve(listener, mux) }() // ends with the process
 	}
 	err = agent.Part(context.Background(), name, func(ctx context.Context) error {
@@ -176,11 +176,11 @@ func TestPipeline(t *testing.T) {
 	if !slices.Equal(said, order) {
 		t.Errorf("started %v, want %v", said, order)
 	}
-	loggers, at := part(t, s, "logger").Doors, part(t, s, "nats").Doors["nats"]
+	loggers, at := part(t, s, "logger").Endpoints, part(t, s, "nats").Endpoints["nats"]
 	if len(loggers) != 4 || part(t, s, "logger").About != "nothing 1.0" {
 		t.Errorf("the logger is %+v", part(t, s, "logger"))
 	}
-	of := func(name, door string) stack.Config { return configOf(t, part(t, s, name).Doors[door]) }
+	of := func(name, endpoint string) stack.Config { return configOf(t, part(t, s, name).Endpoints[endpoint]) }
 	if c := of("listener-nats", "watch").Listener; c.GRPC != loggers["grpc"] || c.HTTP != "" || c.Database != nil ||
 		!strings.HasSuffix(c.Queue.URL, "@"+at) || c.Queue.Options.Name != stack.QueueName ||
 		c.Queue.Options.Prefetch != 7 {
@@ -264,7 +264,7 @@ func TestKillAndRestart(t *testing.T) {
 			t.Fatalf("%s: %v", again, err)
 		}
 		after := part(t, s, "logger")
-		if after.PID == before.PID || !alive(after.PID) || fmt.Sprint(after.Doors) != fmt.Sprint(before.Doors) {
+		if after.PID == before.PID || !alive(after.PID) || fmt.Sprint(after.Endpoints) != fmt.Sprint(before.Endpoints) {
 			t.Errorf("%s, and started again: %+v, was %+v", again, after, before)
 		}
 	}

@@ -37,7 +37,7 @@ type comparedResult struct {
 type pair struct {
 	Was  string `json:"was"`
 	Here string `json:"here"`
-	histories.Sittings
+	histories.CrossRun
 }
 
 func (d *Dashboard) compareAPI(w http.ResponseWriter, r *http.Request) error {

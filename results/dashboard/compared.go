@@ -156,7 +156,7 @@ func workOf(workload string, operations []string) string {
 
 // pairOf says of the first and another what there is to say.
 func (c *comparison) pairOf(i int) comparePair {
-	s := &c.Pairs[i].Sittings
+	s := &c.Pairs[i].CrossRun
 	p := comparePair{
 		Letters: "A and " + letter(i+1), Comparable: s.Comparable, Why: report.Capitalised(s.Why) + ".",
 		Machine: s.Machine, Plan: s.Plan, Builds: s.Builds,

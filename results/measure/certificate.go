@@ -119,18 +119,18 @@ func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Dur
 	if err != nil {
 		return nil, err
 	}
-	conductor, err := m.Conductor(ctx, p, arms)
+	runner, err := m.Runner(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}
-	m.identify(conductor)
+	m.identify(runner)
 	if !quiet {
 		m.Tell.Note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol,
 			long)
 	}
 	watch := m.Watching("comparing a protocol with itself")
 	defer watch.Done()
-	news := m.watched(conductor, results, func(e experiment.Event) {
+	news := m.watched(runner, results, func(e experiment.Event) {
 		// Equal arms need no names, and how many rounds there will be time tells.
 		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
 		if e.Phase != experiment.RoundOver { // they are many, and short
@@ -142,7 +142,7 @@ func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Dur
 	// no certificate, rather than let an experiment wait for it.
 	bounded, cancel := context.WithTimeout(ctx, burstPatience*long)
 	defer cancel()
-	r, err := conductor.Run(bounded)
+	r, err := runner.Run(bounded)
 	news.Stop()
 	switch {
 	case ctx.Err() != nil:

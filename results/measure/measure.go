@@ -28,13 +28,13 @@ import (
 func (m *Measurer) Measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string,
 	quiet bool,
 ) (*result.Result, error) {
-	return m.MeasureBy(ctx, p, arms, wanted, quiet, (*experiment.Conductor).Run)
+	return m.MeasureBy(ctx, p, arms, wanted, quiet, (*experiment.Runner).Run)
 }
 
 // MeasureBy is [Measurer.Measure] for what a conductor can do beside running a plan.
 func (m *Measurer) MeasureBy(
 	ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool,
-	run func(*experiment.Conductor, context.Context) (*result.Result, error),
+	run func(*experiment.Runner, context.Context) (*result.Result, error),
 ) (r *result.Result, err error) {
 	// The store is opened first: better no experiment than one with nowhere to go.
 	results, err := m.OpenStore(ctx)
@@ -67,15 +67,15 @@ func (m *Measurer) MeasureBy(
 	}
 	watch := m.Watching("preparing the experiment")
 	defer watch.Done()
-	conductor, err := m.Conductor(ctx, p, arms)
+	runner, err := m.Runner(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}
-	m.identify(conductor)
-	conductor.Absent = absent
-	news := m.watched(conductor, results, watch.Observe)
+	m.identify(runner)
+	runner.Absent = absent
+	news := m.watched(runner, results, watch.Observe)
 	defer news.Close()
-	r, err = run(conductor, ctx)
+	r, err = run(runner, ctx)
 	watch.Step("storing what was measured")
 	news.Stop() // the store is for the result now
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Measurer) MeasureBy(
 }
 
 // identify gives what a conductor measures an id, and says what was typed for it.
-func (m *Measurer) identify(c *experiment.Conductor) {
+func (m *Measurer) identify(c *experiment.Runner) {
 	c.ID = store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	c.Command = m.CommandLine()
 }

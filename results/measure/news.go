@@ -30,7 +30,7 @@ func TellOf(results store.Store, running store.Running) *News {
 }
 
 // watched makes a conductor show and tell each of its steps.
-func (m *Measurer) watched(c *experiment.Conductor, results store.Store, show func(experiment.Event)) *News {
+func (m *Measurer) watched(c *experiment.Runner, results store.Store, show func(experiment.Event)) *News {
 	n := TellOf(results, store.StartRunning(c.ID, m.Now(), c.Plan, c.Environment.Host))
 	c.Observe = func(e experiment.Event) {
 		show(e)

@@ -27,10 +27,10 @@ type Run struct {
 	LeftOut []string      `json:"left_out,omitempty"`
 	Failed  string        `json:"failed,omitempty"` // why the run did not go as it should
 	Report  *chaos.Report `json:"report,omitempty"`
-	// Handover is how the path hands entries on, and Machine where it ran: the
+	// Guarantee is how the path hands entries on, and Machine where it ran: the
 	// conditions that "wirelab decide" prints.
-	Handover *result.Handover `json:"handover,omitempty"`
-	Machine  string           `json:"machine,omitempty"`
+	Guarantee *result.Guarantee `json:"handover,omitempty"`
+	Machine   string            `json:"machine,omitempty"`
 	// Wirelab is the version that made the run.
 	Wirelab string `json:"wirelab,omitempty"`
 
@@ -176,7 +176,7 @@ func Of(r *Run) []report.Outage {
 	var all []report.Outage
 	for _, f := range faults {
 		o := report.Outage{
-			Path: r.Path, Fault: f.String(), Among: len(faults), Handover: r.Handover,
+			Path: r.Path, Fault: f.String(), Among: len(faults), Guarantee: r.Guarantee,
 			Machine: r.Machine,
 		}
 		if i := effectOf(r.Report, f.String()); i >= 0 {

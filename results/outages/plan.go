@@ -17,8 +17,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/prepare"
 	"wirelab/lab/probe"
+	"wirelab/pipeline/errlog"
 	"wirelab/pipeline/stack"
-	"wirelab/pipeline/trouble"
 	"wirelab/results/report"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
@@ -63,7 +63,7 @@ func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build 
 		return nil, err
 	}
 	base.Stack.Getenv, base.Logger = l.Getenv, dialLogger
-	base.Stack.Stderr, base.Stack.Faults = &trouble.Together{To: errs}, true // what is ended here is no news
+	base.Stack.Stderr, base.Stack.Faults = &errlog.Together{To: errs}, true // what is ended here is no news
 	if !quiet {
 		base.Say = func(text string) { l.Tell.Note("  %s", text) }
 	}
@@ -81,7 +81,7 @@ func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build 
 		for _, group := range faults {
 			r := Run{
 				Path: path, Faults: FaultsText(group), Options: one, Absent: absent,
-				Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made,
+				Guarantee: stack.GuaranteeOf(one.Stack.Brokers), Machine: machine, Wirelab: made,
 				Wanting: named && absent != "",
 			}
 			r.Options.Faults, r.LeftOut = chaos.Without(path, one.Stack.Brokers, group)

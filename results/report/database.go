@@ -70,7 +70,7 @@ func Saturation(l *claim.LoadAnalysis) []string {
 			return nil
 		}
 		lines := []string{": " + arm.Database.Saturation.Says}
-		if kept := Upkeep(arm); kept != "" {
+		if kept := Maintenance(arm); kept != "" {
 			lines = append(lines, ": "+kept)
 		}
 		return lines
@@ -81,9 +81,9 @@ func Saturation(l *claim.LoadAnalysis) []string {
 // saying that it went to no call.
 const worthwhile = 0.05
 
-// Upkeep says what of an arm's database's CPU time went to no connection; "" if
+// Maintenance says what of an arm's database's CPU time went to no connection; "" if
 // that is next to nothing.
-func Upkeep(arm *claim.ArmState) string {
+func Maintenance(arm *claim.ArmState) string {
 	if arm.Database == nil {
 		return ""
 	}

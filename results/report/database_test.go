@@ -88,7 +88,7 @@ func TestDatabaseColumns(t *testing.T) {
 
 // The database's own upkeep is in its CPU time, and so it is said where it is
 // more than a little.
-func TestUpkeepIsSaid(t *testing.T) {
+func TestMaintenanceIsShown(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Ledger()
 	for n := range r.Rounds {

@@ -40,7 +40,7 @@ type Decision struct {
 	Need string `json:"need"`
 	// Metric is the id of the contest's, "kept", or the fault.
 	Metric string `json:"metric"`
-	// State is a [claim.PodiumState], or "counted", "not asked", "one run" or "not measured".
+	// State is a [claim.LeadersState], or "counted", "not asked", "one run" or "not measured".
 	State string `json:"state"`
 	// Says is the whole row as sentences, for forms without columns.
 	Says string `json:"says"`
@@ -232,11 +232,11 @@ func contested(r *result.Result, l *claim.LoadAnalysis, c claim.Contest) Decisio
 	}
 	d.Refused = append(d.Refused, absentWays(r)...)
 	d.Lead = leads(c, c.All, m, way)
-	if len(d.Refused) > 0 && len(d.First) > 1 || c.All.State == claim.PodiumClear && len(d.Refused) > 0 {
+	if len(d.Refused) > 0 && len(d.First) > 1 || c.All.State == claim.LeaderClear && len(d.Refused) > 0 {
 		d.Lead = "of those with a figure, " + d.Lead
 	}
 	d.Notes = append(d.Notes, early(r, d.First)...)
-	if c.Durable != nil && c.All.State != claim.PodiumFew &&
+	if c.Durable != nil && c.All.State != claim.LeadersFew &&
 		slices.ContainsFunc(d.First, func(w Way) bool { return w.Early }) {
 		d.Notes = append(d.Notes, "of those that answer only when the entry is durable: "+leads(c, *c.Durable, m, way))
 	}
@@ -296,25 +296,25 @@ func decided(m metric.Metric) worded {
 }
 
 // leads says who is first on a podium, and by how much.
-func leads(c claim.Contest, p claim.Podium, m metric.Metric, way func(int) Way) string {
+func leads(c claim.Contest, p claim.Leaders, m metric.Metric, way func(int) Way) string {
 	var ways []string
 	for _, arm := range p.First {
 		w, text := way(arm), ""
-		if p.State == claim.PodiumShared && arm != p.First[0] && p.First[0] == c.All.First[0] {
+		if p.State == claim.LeadersShared && arm != p.First[0] && p.First[0] == c.All.First[0] {
 			text = ", " + w.Behind
 		}
 		ways = append(ways, w.Label()+" ("+w.Figure+text+")")
 	}
 	switch p.State {
-	case claim.PodiumEmpty:
+	case claim.LeadersNone:
 		return "no way has a figure"
-	case claim.PodiumAlone:
+	case claim.LeaderAlone:
 		return "only " + ways[0] + " has a figure, and there is nothing to compare it with"
-	case claim.PodiumClear:
+	case claim.LeaderClear:
 		return ways[0] + "; " + phrase(decided(m), way(p.Next).Label(), p.Lead)
-	case claim.PodiumAlike:
+	case claim.LeadersAlike:
 		return List(ways) + ": equivalent " + Margin(marginOf(c, p))
-	case claim.PodiumFew:
+	case claim.LeadersFew:
 		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed,
 			List(ways))
 	}
@@ -322,7 +322,7 @@ func leads(c claim.Contest, p claim.Podium, m metric.Metric, way func(int) Way) 
 }
 
 // marginOf is the margin of equivalence by which the first are alike.
-func marginOf(c claim.Contest, p claim.Podium) float64 {
+func marginOf(c claim.Contest, p claim.Leaders) float64 {
 	for _, arm := range p.First {
 		if d := c.Entrants[arm].Behind; d != nil {
 			return d.Margin
@@ -437,7 +437,7 @@ func decisionMethod(r *result.Result, l *claim.LoadAnalysis) string {
 		"and Hochberg's over all of the table. "+
 		"Who cannot be told apart from the first is named beside it. Intervals are 95 %%.", given(Practical(r)))
 	if slices.ContainsFunc(l.Contests, func(c claim.Contest) bool {
-		return slices.ContainsFunc(c.Entrants, func(e claim.Entrant) bool { return !e.Durable })
+		return slices.ContainsFunc(c.Entrants, func(e claim.Entry) bool { return !e.Durable })
 	}) {
 		text += " " + earlyMark + " answers before the entry is durable, or that is not known."
 	}

@@ -52,7 +52,7 @@ func TestDecisions(t *testing.T) {
 	contains(t, "answer", strings.Join(answer.Notes, "\n"),
 		"log-nats° answers before the entry is durable (stream, unconfirmed)",
 		"of those that answer only when the entry is durable: ", "log-grpc", "log-http", "equivalent ±3 %")
-	if answer.State != string(claim.PodiumClear) || len(answer.Others) != 3 || !answer.First[0].Early ||
+	if answer.State != string(claim.LeaderClear) || len(answer.Others) != 3 || !answer.First[0].Early ||
 		answer.Others[0].Early {
 		t.Errorf("answer: %+v", answer)
 	}
@@ -91,7 +91,7 @@ func TestDecisionsWhereThereIsLittle(t *testing.T) {
 		"nobody is put first: a claim among so many pairs needs 10 rounds; so far log-nats°")
 	one := resulttest.Way{
 		Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond,
-		Handover: &result.Handover{}, Database: "SQLite 3",
+		Guarantee: &result.Guarantee{}, Database: "SQLite 3",
 	}
 	_, alone := decisions(resulttest.Ways(12, plan.Load{InFlight: 50}, one))
 	contains(t, "alone", alone[plan.StoredP50].Lead, "only log-grpc (", "nothing to compare it with")
@@ -143,7 +143,7 @@ func TestDecisionsAreFilledFromTheResult(t *testing.T) {
 // What a caller knows, in words.
 func TestPromises(t *testing.T) {
 	t.Parallel()
-	for want, h := range map[string]*result.Handover{
+	for want, h := range map[string]*result.Guarantee{
 		"hands entries on in a way that was not recorded": nil,
 		"before RabbitMQ 4 has confirmed anything (quorum queue, unconfirmed)": resulttest.Queued("RabbitMQ", "quorum",
 			false),
@@ -157,6 +157,6 @@ func TestPromises(t *testing.T) {
 		},
 	} {
 		contains(t, "promise",
-			report.Promise(&result.Result{Arms: []result.Arm{{Handover: h, Broker: "RabbitMQ 4"}}}, 0), want)
+			report.Promise(&result.Result{Arms: []result.Arm{{Guarantee: h, Broker: "RabbitMQ 4"}}}, 0), want)
 	}
 }

@@ -133,7 +133,7 @@ func DecisionBlocks(t DecisionTable) []block.Block {
 		if t.Load < 0 {
 			others = d.First // of failures no way is first
 		}
-		rows.Add(block.Cell{Text: d.Need}, block.Cell{Text: d.Lead, Strong: t.Load >= 0, Tone: podiumTone(d.State)},
+		rows.Add(block.Cell{Text: d.Need}, block.Cell{Text: d.Lead, Strong: t.Load >= 0, Tone: leadersTone(d.State)},
 			block.Cell{List: Texts(others)}, block.Cell{List: t.Refusals(i)}, block.Cell{List: d.Notes},
 			block.Cell{Text: d.Holds})
 	}
@@ -145,16 +145,16 @@ func DecisionBlocks(t DecisionTable) []block.Block {
 	return append(all, block.Notes{Kind: block.Method, Lines: []string{t.Method}})
 }
 
-// podiumTone is what may be said of a row. Its words say the same.
-func podiumTone(state string) block.Tone {
-	switch claim.PodiumState(state) {
-	case claim.PodiumClear:
+// leadersTone is what may be said of a row. Its words say the same.
+func leadersTone(state string) block.Tone {
+	switch claim.LeadersState(state) {
+	case claim.LeaderClear:
 		return block.Good
-	case claim.PodiumAlike:
+	case claim.LeadersAlike:
 		return block.Same
-	case claim.PodiumShared, claim.PodiumFew:
+	case claim.LeadersShared, claim.LeadersFew:
 		return block.Open
-	case claim.PodiumEmpty, claim.PodiumAlone:
+	case claim.LeadersNone, claim.LeaderAlone:
 		return block.Quiet
 	}
 	return block.Plain

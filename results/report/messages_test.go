@@ -84,7 +84,7 @@ func TestEarlyArmsAreMarkedEverywhere(t *testing.T) {
 func TestUnknownAcknowledgementsAreMarked(t *testing.T) {
 	t.Parallel()
 	r := resulttest.Messages()
-	r.Arms[0].Handover = nil
+	r.Arms[0].Guarantee = nil
 	a := analyse.Result(r)
 	marked, said := report.Marked(r, &a)
 	if got := said.Loads[0].Arms[0].Name; got != "hermes-grpc-stream°" || marked.ArmName(0) != got ||

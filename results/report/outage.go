@@ -41,9 +41,9 @@ type Outage struct {
 	// whether somebody gave their word on what was accepted.
 	Accepted, Missing, Doubled, Twice, Kept uint64
 	AtLeast, Promised, Interrupted          bool
-	// Handover and Database are the conditions, Broker and Database with their
+	// Guarantee and Database are the conditions, Broker and Database with their
 	// versions, as far as a run told; Machine is where it was.
-	Handover                  *result.Handover
+	Guarantee                 *result.Guarantee
 	Broker, Database, Machine string
 }
 
@@ -200,9 +200,9 @@ func (d *Decision) tell(r *result.Result, arm int, o *Outage) {
 
 // durable is as [result.Result.Durable] is.
 func (o *Outage) durable() bool {
-	return o.Handover != nil &&
-		(o.Handover.Broker == "" && o.Database != "" && o.Database != "memory" ||
-			o.Handover.Confirms && o.Handover.OnDisk())
+	return o.Guarantee != nil &&
+		(o.Guarantee.Broker == "" && o.Database != "" && o.Database != "memory" ||
+			o.Guarantee.Confirms && o.Guarantee.OnDisk())
 }
 
 // outagesOf are the outages of an arm under a fault. Where both tell how entries
@@ -210,9 +210,9 @@ func (o *Outage) durable() bool {
 func outagesOf(r *result.Result, arm int, fault string, outages []Outage) []int {
 	var found []int
 	for i := range outages {
-		o, ours := &outages[i], r.Arms[arm].Handover
+		o, ours := &outages[i], r.Arms[arm].Guarantee
 		if o.Path == r.Arms[arm].Protocol && o.Fault == fault &&
-			(ours == nil || o.Handover == nil || *ours == *o.Handover) {
+			(ours == nil || o.Guarantee == nil || *ours == *o.Guarantee) {
 			found = append(found, i)
 		}
 	}
@@ -225,7 +225,7 @@ const pathPrefix = "log-"
 // spared is why "wirelab chaos" has nothing to end for an arm under a fault; "" where it has. Such an arm is in no
 // command: one that names nothing else would be refused.
 func spared(r *result.Result, arm int, fault string) string {
-	h := r.Arms[arm].Handover
+	h := r.Arms[arm].Guarantee
 	switch ends := fault == "broker-restart" || fault == "listener-kill"; {
 	case !strings.HasPrefix(r.Arms[arm].Protocol, pathPrefix):
 		return "is called directly, and no pipeline of parts that could fail"
@@ -248,7 +248,7 @@ func measure(r *result.Result, arms []int, fault string) []string {
 	var order []string
 	for _, arm := range arms {
 		flags := "--fault " + fault
-		if h := r.Arms[arm].Handover; h != nil && h.Broker != "" {
+		if h := r.Arms[arm].Guarantee; h != nil && h.Broker != "" {
 			if h.Queue == "classic" {
 				flags += " --queue classic"
 			}
@@ -355,8 +355,8 @@ func outageHolds(o *Outage) []string {
 		return nil
 	}
 	broker := o.Broker
-	if words := QueueWords(o.Handover); words != "" {
-		broker = cmp.Or(o.Broker, o.Handover.Broker) + ", " + words
+	if words := QueueWords(o.Guarantee); words != "" {
+		broker = cmp.Or(o.Broker, o.Guarantee.Broker) + ", " + words
 	}
 	return filled(o.Database, broker, o.Machine)
 }

@@ -43,10 +43,10 @@ func TestFailures(t *testing.T) {
 		"log-grpc and log-http: has no broker, and so nothing to end")
 
 	lost, again := outage("log-rabbit", "logger-down=10s"), outage("log-grpc", "logger-down=10s")
-	lost.Handover = resulttest.Queued("RabbitMQ", "quorum", true)
+	lost.Guarantee = resulttest.Queued("RabbitMQ", "quorum", true)
 	again.Missing, again.Refused, again.Answers, again.Storage = 0, nil, report.Recovery{},
 		report.Recovery{Left: true, Back: true, SinceBegin: time.Second}
-	again.Database, again.Handover = "PostgreSQL 15.18", &result.Handover{}
+	again.Database, again.Guarantee = "PostgreSQL 15.18", &result.Guarantee{}
 	absent := report.Outage{Path: "log-nats", Fault: "logger-down=10s", Why: "no server"}
 	other := outage("log-rpc", "burst=4x1s")
 	other.Among, other.Promised, other.Interrupted = 3, false, true
@@ -84,9 +84,9 @@ func TestFailuresOfOtherQueues(t *testing.T) {
 	t.Parallel()
 	r := resulttest.FourWays(2)
 	o := outage("log-rabbit", "listener-kill")
-	o.Handover = resulttest.Queued("RabbitMQ", "classic", true)
+	o.Guarantee = resulttest.Queued("RabbitMQ", "classic", true)
 	same := outage("log-rabbit", "listener-kill")
-	same.Handover = resulttest.Queued("RabbitMQ", "quorum", true)
+	same.Guarantee = resulttest.Queued("RabbitMQ", "quorum", true)
 	_, rows := decisions(r, o, same, same)
 	row := rows["listener-kill"]
 	if len(row.First) != 3 || !strings.Contains(strings.Join(row.Notes, "\n"), "log-rabbit is none of the arms above") {

@@ -252,7 +252,7 @@ func slowClock(s scene) finding {
 func acknowledgedEarly(s scene) finding {
 	early := s.r.Early(s.arm)
 	switch {
-	case s.arm >= len(s.r.Arms) || s.r.Arms[s.arm].Handover == nil:
+	case s.arm >= len(s.r.Arms) || s.r.Arms[s.arm].Guarantee == nil:
 		return finding{unseen, "when its acknowledgements are durable is not known"}
 	case early != "":
 		return finding{here, early}

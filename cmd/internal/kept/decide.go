@@ -25,7 +25,7 @@ import (
 // decideFormats are the forms of "wirelab decide", the first being the usual one.
 func decideFormats() []string { return []string{forms.Text, "markdown", forms.JSON} }
 
-func newDecideCommand(a *keeper) *cobra.Command {
+func newDecideCommand(a *commands) *cobra.Command {
 	var format string
 	var files []string
 	var asJSON *bool
@@ -68,7 +68,7 @@ func addChaosFiles(c *cobra.Command, files *[]string) {
 }
 
 // decide prints the tables of a result.
-func (k *keeper) decide(ctx context.Context, name string, files []string, format string) error {
+func (k *commands) decide(ctx context.Context, name string, files []string, format string) error {
 	r, err := k.Find(ctx, name)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ type Decisions struct {
 
 // printAdvice prints what was recommended with published figures, held to what was measured: a list
 // in text and Markdown alike.
-func (k *keeper) printAdvice(advice []string) error {
+func (k *commands) printAdvice(advice []string) error {
 	var b strings.Builder
 	b.WriteString(paragraph.Hang("", 0, "What was recommended with the published figures, and what was measured here:",
 		k.Columns()))

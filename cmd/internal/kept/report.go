@@ -24,7 +24,7 @@ import (
 	"wirelab/results/report/jmh"
 )
 
-func newReportCommand(a *keeper) *cobra.Command {
+func newReportCommand(a *commands) *cobra.Command {
 	var format, output string
 	var open bool
 	var names, chaosFiles []string
@@ -74,7 +74,7 @@ func newReportCommand(a *keeper) *cobra.Command {
 
 // report writes the reports of results. All are read before any is written, so
 // that a name that is wrong leaves nothing half done.
-func (k *keeper) report(ctx context.Context, names []string, f forms.Report, output string, open bool) error {
+func (k *commands) report(ctx context.Context, names []string, f forms.Report, output string, open bool) error {
 	results := make([]*result.Result, len(names))
 	for i, name := range names {
 		var err error
@@ -116,7 +116,7 @@ func (k *keeper) report(ctx context.Context, names []string, f forms.Report, out
 }
 
 // reportOne writes one report and says where.
-func (k *keeper) reportOne(r *result.Result, f forms.Report, name string) error {
+func (k *commands) reportOne(r *result.Result, f forms.Report, name string) error {
 	if f.Name == "jmh" {
 		for _, line := range jmh.Refused(r) {
 			k.Note("%s", line)

@@ -21,7 +21,7 @@ import (
 	"wirelab/results/store"
 )
 
-func newCheckCommand(a *keeper) *cobra.Command {
+func newCheckCommand(a *commands) *cobra.Command {
 	var g desk.Gate
 	c := &cobra.Command{
 		Use:               "check RESULT",
@@ -63,7 +63,7 @@ func newCheckCommand(a *keeper) *cobra.Command {
 	return c
 }
 
-func newNameCommand(a *keeper) *cobra.Command {
+func newNameCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use:               "name ID [TEXT]",
 		Short:             "Give a result a name, or without TEXT remove its name",
@@ -97,7 +97,7 @@ func newNameCommand(a *keeper) *cobra.Command {
 	}
 }
 
-func newResultsCommand(a *keeper) *cobra.Command {
+func newResultsCommand(a *commands) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "results",
 		Short:   "List, show, name, check, export, copy and remove results",
@@ -142,7 +142,7 @@ func (f *listFlags) filter(now time.Time) (store.Filter, error) {
 	return f.Filter, nil
 }
 
-func newListCommand(a *keeper) *cobra.Command {
+func newListCommand(a *commands) *cobra.Command {
 	var flags listFlags
 	c := &cobra.Command{
 		Use:     "list",
@@ -188,7 +188,7 @@ func newListCommand(a *keeper) *cobra.Command {
 	return c
 }
 
-func newRemoveCommand(a *keeper) *cobra.Command {
+func newRemoveCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use:               "rm ID...",
 		Short:             "Remove results permanently; ids must be whole",
@@ -209,7 +209,7 @@ func newRemoveCommand(a *keeper) *cobra.Command {
 	}
 }
 
-func newImportCommand(a *keeper) *cobra.Command {
+func newImportCommand(a *commands) *cobra.Command {
 	return &cobra.Command{
 		Use:     "import FILE...",
 		Short:   "Import result files into the store; - reads standard input",
@@ -230,7 +230,7 @@ func newImportCommand(a *keeper) *cobra.Command {
 }
 
 // importOne stores the result in a file, its text as it is, so that its digest stays.
-func (k *keeper) importOne(ctx context.Context, s store.Store, file string) error {
+func (k *commands) importOne(ctx context.Context, s store.Store, file string) error {
 	in, err := k.ReadResult(ctx, file)
 	if err != nil {
 		return err

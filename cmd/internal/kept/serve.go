@@ -25,7 +25,7 @@ type serveResultsFlags struct {
 	open, asJSON bool
 }
 
-func newServeResultsCommand(a *keeper) *cobra.Command {
+func newServeResultsCommand(a *commands) *cobra.Command {
 	var f serveResultsFlags
 	c := &cobra.Command{
 		Use:   "serve-results",
@@ -51,7 +51,7 @@ func newServeResultsCommand(a *keeper) *cobra.Command {
 }
 
 // serveResults serves until ctx ends, which is no error.
-func (k *keeper) serveResults(ctx context.Context, s store.Store, f serveResultsFlags) error {
+func (k *commands) serveResults(ctx context.Context, s store.Store, f serveResultsFlags) error {
 	board, err := dashboard.New(dashboard.Config{
 		Store: s, Token: f.token, Version: k.buildTag(),
 		Log: slog.New(slog.NewTextHandler(k.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo})),
@@ -94,7 +94,7 @@ func (k *keeper) serveResults(ctx context.Context, s store.Store, f serveResults
 
 // buildTag tells builds apart, for what browsers keep: one that was changed
 // since its commit is only like itself.
-func (k *keeper) buildTag() string {
+func (k *commands) buildTag() string {
 	v := cli.ThisBuild()
 	if v.Dirty || v.Commit == "" {
 		return v.Commit + k.Now().String()

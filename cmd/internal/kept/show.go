@@ -21,7 +21,7 @@ import (
 )
 
 // show writes a result's report for people.
-func (k *keeper) show(r *result.Result) error {
+func (k *commands) show(r *result.Result) error {
 	if r.SelfTest != nil { // its form is one table
 		return terminal.Write(k.Stdout, r, k.Style())
 	}
@@ -29,7 +29,7 @@ func (k *keeper) show(r *result.Result) error {
 	return k.PrintResult(r, &analysis, nil, false)
 }
 
-func newShowCommand(a *keeper) *cobra.Command {
+func newShowCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "show [ID]",
 		Short:             "Show a result; the latest without an id",
@@ -60,7 +60,7 @@ func newShowCommand(a *keeper) *cobra.Command {
 	return c
 }
 
-func newExportCommand(a *keeper) *cobra.Command {
+func newExportCommand(a *commands) *cobra.Command {
 	var format, output string
 	var names []string
 	for _, f := range forms.Exports() {
@@ -97,7 +97,7 @@ func newExportCommand(a *keeper) *cobra.Command {
 	return c
 }
 
-func newVerifyCommand(a *keeper) *cobra.Command {
+func newVerifyCommand(a *commands) *cobra.Command {
 	c := &cobra.Command{
 		Use:               "verify RESULT...",
 		Short:             "Check whether a result was edited: compute all of it again",

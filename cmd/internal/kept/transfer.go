@@ -13,7 +13,7 @@ import (
 	"wirelab/results/transfer"
 )
 
-func newPushCommand(a *keeper) *cobra.Command {
+func newPushCommand(a *commands) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:     "push [ID...]",
 		Short:   "Copy results to another store, such as that of a team",
@@ -22,7 +22,7 @@ func newPushCommand(a *keeper) *cobra.Command {
 	}, "to", "the store to copy to: postgres://… or a `file`")
 }
 
-func newPullCommand(a *keeper) *cobra.Command {
+func newPullCommand(a *commands) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "pull [ID...]",
 		Short: "Copy results from another store into yours",
@@ -40,7 +40,7 @@ type transferFlags struct {
 	list  listFlags
 }
 
-func (k *keeper) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
+func (k *commands) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
 	var t transferFlags
 	c.Args = cli.Arguments(0, 1000, "at most 1000 ids")
 	c.ValidArgsFunction = k.CompleteIDs
@@ -80,7 +80,7 @@ func (k *keeper) newTransferCommand(c *cobra.Command, direction, about string) *
 }
 
 // transfer copies from one place to another, and says how it went.
-func (k *keeper) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) error {
+func (k *commands) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) error {
 	done, stopped, err := transfer.Copy(ctx, from, to, ids, f, func() (far func(string), done func()) {
 		copying := k.Doing("copying results")
 		return copying.Far, copying.Done
@@ -107,7 +107,7 @@ func (k *keeper) transfer(ctx context.Context, from, to string, ids []string, f 
 	return nil
 }
 
-func (k *keeper) printTransferred(done *transfer.Done) error {
+func (k *commands) printTransferred(done *transfer.Done) error {
 	for _, f := range done.Failed {
 		k.Note("%s: %s", f.ID, f.Why)
 	}

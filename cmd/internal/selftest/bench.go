@@ -81,11 +81,11 @@ type hogs []*target.Process
 func startHogs(ctx context.Context, e Env, n int, cpus []int) (hogs, error) {
 	var all hogs
 	for range n {
-		hog, err := target.Start(ctx, target.Command{Name: "hog", Path: e.Program, Args: []string{"hog"}, CPUs: cpus})
+		spinner, err := target.Start(ctx, target.Command{Name: "hog", Path: e.Program, Args: []string{"hog"}, CPUs: cpus})
 		if err != nil {
 			return nil, errors.Join(err, all.stop())
 		}
-		all = append(all, hog)
+		all = append(all, spinner)
 	}
 	return all, nil
 }
@@ -119,8 +119,8 @@ func (e Env) crowded(ctx context.Context, p plan.Plan, each int,
 func (h hogs) stop() error {
 	var stopping sync.WaitGroup
 	ended := make([]error, len(h))
-	for i, hog := range h {
-		stopping.Go(func() { ended[i] = hog.Stop() })
+	for i, spinner := range h {
+		stopping.Go(func() { ended[i] = spinner.Stop() })
 	}
 	stopping.Wait()
 	return errors.Join(ended...)

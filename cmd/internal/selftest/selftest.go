@@ -84,7 +84,7 @@ func Tests() []Test {
 	return []Test{
 		queueTest(), mergeTest(), derivationTest(),
 		truthTest(), externalTest(), starvedTest(), stoppedTest(), flippedTest(), messagesTest(),
-		twinsTest(), driftTest(),
+		equalArmsTest(), driftTest(),
 	}
 }
 
@@ -145,11 +145,11 @@ func (e Env) run(
 	if err != nil {
 		return nil, err
 	}
-	conductor := &experiment.Conductor{
+	runner := &experiment.Runner{
 		Plan: p, Arms: arms, Bench: bench, Environment: e.Environment, Observe: observe,
 		ID: newID(), Command: "wirelab selftest", External: e.external,
 	}
-	r, err := conductor.Run(ctx)
+	r, err := runner.Run(ctx)
 	switch {
 	case err != nil:
 		return nil, err

@@ -72,14 +72,14 @@ func servedText(done Audited) string {
 func auditRows(done Audited) [][]string {
 	rows := [][]string{{"", done.Tool + " says", "truth", "ratio", "witness", ""}}
 	for _, r := range done.Rows {
-		says, ratio, witness := "-", "", "-"
+		says, ratio, controlClient := "-", "", "-"
 		if r.Says != nil {
 			says, ratio = audit.Short(*r.Says), ratioText(r.Ratio())
 		}
-		if r.Witness != nil {
-			witness = audit.Short(*r.Witness)
+		if r.ControlClient != nil {
+			controlClient = audit.Short(*r.ControlClient)
 		}
-		rows = append(rows, []string{r.Name, says, audit.Short(r.Truth), ratio, witness, string(r.Standing)})
+		rows = append(rows, []string{r.Name, says, audit.Short(r.Truth), ratio, controlClient, string(r.Standing)})
 	}
 	sent, planned := "-", "-"
 	if n := done.Report.Count; n != nil {
@@ -126,7 +126,7 @@ func number(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 // together by leaving the heads out.
 func PrintMarkdown(a printer, done Audited, typed string) error {
 	head, rule := []string{"tool"}, []string{"---"}
-	truth, witness, says := []string{"**truth**"}, []string{"witness beside it"},
+	truth, controlClient, says := []string{"**truth**"}, []string{"witness beside it"},
 		[]string{"`" + strings.ReplaceAll(typed, "|", `\|`) + "`"}
 	for _, r := range done.Rows {
 		head, rule = append(head, r.Name), append(rule, "---:")
@@ -139,10 +139,10 @@ func PrintMarkdown(a printer, done Audited, typed string) error {
 			said = "**" + said + "**"
 		}
 		says = append(says, said)
-		if r.Witness != nil {
-			witness = append(witness, audit.Short(*r.Witness))
+		if r.ControlClient != nil {
+			controlClient = append(controlClient, audit.Short(*r.ControlClient))
 		} else {
-			witness = append(witness, "–")
+			controlClient = append(controlClient, "–")
 		}
 	}
 	head, rule = append(head, "requests", "verdict"), append(rule, "---:", "---")
@@ -154,12 +154,12 @@ func PrintMarkdown(a printer, done Audited, typed string) error {
 		planned = strconv.FormatUint(done.Planned, 10)
 	}
 	witnessed := "–"
-	if done.Witness != nil {
-		witnessed = strconv.FormatUint(*done.Witness.Count, 10)
+	if done.ControlClient != nil {
+		witnessed = strconv.FormatUint(*done.ControlClient.Count, 10)
 	}
-	truth, witness = append(truth, planned, ""), append(witness, witnessed, "")
+	truth, controlClient = append(truth, planned, ""), append(controlClient, witnessed, "")
 	says = append(says, sent, strings.Join(append([]string{done.Sentence}, done.Notes...), " "))
-	for _, row := range [][]string{head, rule, truth, witness, says} {
+	for _, row := range [][]string{head, rule, truth, controlClient, says} {
 		if err := a.Printf("| %s |\n", strings.Join(row, " | ")); err != nil {
 			return err
 		}

@@ -36,11 +36,11 @@ type Trial struct {
 
 // Audited is one audit, as --json prints it.
 type Audited struct {
-	Command  string        `json:"command"` // as run
-	Protocol string        `json:"protocol"`
-	Inject   string        `json:"inject"`
-	Took     time.Duration `json:"took_ns"`
-	Witness  *audit.Report `json:"witness,omitempty"`
+	Command       string        `json:"command"` // as run
+	Protocol      string        `json:"protocol"`
+	Inject        string        `json:"inject"`
+	Took          time.Duration `json:"took_ns"`
+	ControlClient *audit.Report `json:"witness,omitempty"`
 	audit.Finding
 }
 
@@ -150,13 +150,13 @@ func RunTool(
 	// Its first calls wait for an answer each: where those take long, a turn
 	// of the service is short beside them and the witness worth nothing.
 	if !f.Alone && truth.Mean() < time.Second/2 {
-		w, err := beginWitness(ctx, program, cell, ready, truth)
+		w, err := beginControl(ctx, program, cell, ready, truth)
 		if err != nil {
 			return o, err
 		}
 		defer func() {
 			var failed error
-			done.Witness, failed = w.end()
+			done.ControlClient, failed = w.end()
 			err = fault.Both(err, failed)
 		}()
 	}

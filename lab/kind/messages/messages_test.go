@@ -456,9 +456,9 @@ func TestEarlyArms(t *testing.T) {
 			t.Errorf("%s in place %d: %q, %q", arms[a].Name, arms[a].Place, arms[a].Messages.Early, r.Early(a))
 		}
 	}
-	r.Arms[0].Handover = nil
-	r.Arms[1].Handover.Sync = result.SyncUnknown
-	r.Arms[2].Handover.Confirms = false
+	r.Arms[0].Guarantee = nil
+	r.Arms[1].Guarantee.Sync = result.SyncUnknown
+	r.Arms[2].Guarantee.Confirms = false
 	for a, want := range []string{"not known", "not known", "before a message"} {
 		if !strings.Contains(r.Early(a), want) {
 			t.Errorf("arm %d: %q", a, r.Early(a))

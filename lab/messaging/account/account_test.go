@@ -16,7 +16,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	l, err := account.New(account.Options{Run: 7, Size: 64, Lanes: []int{0, 1}, Topics: 2, Audiences: []int{0, 1}})
+	l, err := account.New(account.Options{Run: 7, Size: 64, Sequences: []int{0, 1}, Topics: 2, Audiences: []int{0, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,17 +24,17 @@ func newWorld(t *testing.T) *world {
 	return &world{T: t, ledger: l, at: 100}
 }
 
-func (w *world) send(lane int) []byte {
+func (w *world) send(sequence int) []byte {
 	w.at++
-	number, body := w.ledger.Write(lane, w.at, true)
-	w.ledger.Answered(lane, number, true)
+	number, body := w.ledger.Write(sequence, w.at, true)
+	w.ledger.Answered(sequence, number, true)
 	return body
 }
 
-func (w *world) arrive(audience int, bodies ...[]byte) {
+func (w *world) arrive(group int, bodies ...[]byte) {
 	for _, b := range bodies {
 		w.at += 10
-		w.ledger.Audience(audience).Arrived(b, w.at)
+		w.ledger.ConsumerGroup(group).Arrived(b, w.at)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestAllIsWell(t *testing.T) {
 	if !w.ledger.Complete() || w.ledger.Backlog() != 0 {
 		t.Errorf("complete %v, backlog %d", w.ledger.Complete(), w.ledger.Backlog())
 	}
-	if times := w.ledger.Audience(0).
+	if times := w.ledger.ConsumerGroup(0).
 		Times(); times.Delivered.Count() != 40_000 || times.InWindow != 40_000 || times.After != 0 ||
 		times.Delivered.Quantile(0.5) != 10 {
 		t.Errorf(
@@ -81,7 +81,7 @@ func TestEachFault(t *testing.T) {
 	w.arrive(0, fourth, other) // changed on its way, and one of another topic
 	w.arrive(1, other, nil, make([]byte, 64))
 	foreign := newWorld(t)
-	foreign.ledger, _ = account.New(account.Options{Run: 8, Size: 64, Lanes: []int{0}, Topics: 1})
+	foreign.ledger, _ = account.New(account.Options{Run: 8, Size: 64, Sequences: []int{0}, Topics: 1})
 	w.arrive(0, foreign.send(0))
 	w.want(account.Account{
 		Sent: 5, Acknowledged: 5, Expected: 5, Delivered: 4, Missing: 1,
@@ -158,9 +158,9 @@ func TestGap(t *testing.T) {
 	w.ledger.Window(0, 1000)
 	for _, at := range []int64{100, 200, 700, 800} {
 		_, body := w.ledger.Write(0, 1, true)
-		w.ledger.Audience(0).Arrived(body, at)
+		w.ledger.ConsumerGroup(0).Arrived(body, at)
 	}
-	w.ledger.Audience(1).Arrived(w.send(1), 950)
+	w.ledger.ConsumerGroup(1).Arrived(w.send(1), 950)
 	if got := w.ledger.Gap(); got != 950 {
 		t.Errorf("longest gap is %d, want that before the second audience's first", got)
 	}
@@ -171,7 +171,7 @@ func TestStampIsRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		l, err := account.New(
-			account.Options{Run: r.Uint64(), Size: account.StampSize + r.IntN(300), Lanes: []int{0}, Topics: 1},
+			account.Options{Run: r.Uint64(), Size: account.StampSize + r.IntN(300), Sequences: []int{0}, Topics: 1},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +191,7 @@ func TestStampIsRead(t *testing.T) {
 
 func FuzzArrived(f *testing.F) {
 	l, err := account.New(
-		account.Options{Run: 1, Size: account.StampSize, Lanes: []int{0}, Topics: 1, Audiences: []int{0}},
+		account.Options{Run: 1, Size: account.StampSize, Sequences: []int{0}, Topics: 1, Audiences: []int{0}},
 	)
 	if err != nil {
 		f.Fatal(err)
@@ -199,5 +199,5 @@ func FuzzArrived(f *testing.F) {
 	_, body := l.Write(0, 1, false)
 	f.Add(body)
 	f.Add([]byte{})
-	f.Fuzz(func(_ *testing.T, body []byte) { l.Audience(0).Arrived(body, 1) })
+	f.Fuzz(func(_ *testing.T, body []byte) { l.ConsumerGroup(0).Arrived(body, 1) })
 }

@@ -25,8 +25,8 @@ type Ledger struct {
 	run       uint64
 	size      int
 	filling   filling
-	lanes     []*lane
-	audiences []*Audience
+	sequences []*sequence
+	groups    []*ConsumerGroup
 	phase     atomic.Uint32
 
 	begin, end atomic.Int64 // of the window, on the run's clock
@@ -40,9 +40,9 @@ const SizeLimit = 1 << 20
 type Options struct {
 	Run  uint64 // of this run and no other
 	Size int    // of a message: StampSize to SizeLimit
-	// Lanes are the topics that each lane sends under, by index; Topics how many there are.
-	Lanes  []int
-	Topics int
+	// Sequences are the topics that each lane sends under, by index; Topics how many there are.
+	Sequences []int
+	Topics    int
 	// Audiences are the topics that each audience reads.
 	Audiences []int
 }
@@ -59,16 +59,16 @@ func New(o Options) (*Ledger, error) {
 		)
 	}
 	l := &Ledger{run: o.Run, size: o.Size, filling: newFilling(o.Size, o.Run), acked: make([]atomic.Int64, o.Topics)}
-	for _, topic := range append(append([]int(nil), o.Lanes...), o.Audiences...) {
+	for _, topic := range append(append([]int(nil), o.Sequences...), o.Audiences...) {
 		if topic < 0 || topic >= o.Topics {
 			return nil, fmt.Errorf("topic %d of %d", topic, o.Topics)
 		}
 	}
-	for _, topic := range o.Lanes {
-		l.lanes = append(l.lanes, newLane(topic))
+	for _, topic := range o.Sequences {
+		l.sequences = append(l.sequences, newSequence(topic))
 	}
 	for _, topic := range o.Audiences {
-		l.audiences = append(l.audiences, newAudience(l, topic))
+		l.groups = append(l.groups, newConsumerGroup(l, topic))
 	}
 	return l, nil
 }
@@ -89,7 +89,7 @@ func (l *Ledger) Disturb(p Phase) { l.phase.Store(uint32(p)) }
 // Dealt tells that readers have dealt for good with all that has arrived so far, as
 // they have some time after it did: what is done from now on gives none of it back.
 func (l *Ledger) Dealt() {
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		a.dealtWith()
 	}
 }
@@ -98,12 +98,12 @@ func (l *Ledger) now() Phase { return Phase(l.phase.Load()) }
 
 // Write returns the next message of a lane, due at a time. Only the lane's own
 // goroutine may call it.
-func (l *Ledger) Write(lane int, due int64, recorded bool) (number uint64, body []byte) {
-	at := l.lanes[lane]
+func (l *Ledger) Write(sequence int, due int64, recorded bool) (number uint64, body []byte) {
+	at := l.sequences[sequence]
 	number = at.sent.Load()
 	body = l.filling.body(l.size, number)
 	Stamp{
-		Run: l.run, Lane: uint32(lane), Number: number, Due: due, Topic: uint16(at.topic),
+		Run: l.run, Sequence: uint32(sequence), Number: number, Due: due, Topic: uint16(at.topic),
 		Recorded: recorded,
 	}.put(body)
 	at.write(number, l.now())
@@ -111,45 +111,45 @@ func (l *Ledger) Write(lane int, due int64, recorded bool) (number uint64, body 
 }
 
 // Answered tells what became of a message that was sent: acknowledged, or nobody knows.
-func (l *Ledger) Answered(lane int, number uint64, acknowledged bool) {
-	at := l.lanes[lane]
+func (l *Ledger) Answered(sequence int, number uint64, acknowledged bool) {
+	at := l.sequences[sequence]
 	if !acknowledged {
 		at.mark(number, unsure)
 		return
 	}
 	l.acked[at.topic].Add(1)
 	if at.acknowledge(number) {
-		l.settle(lane, int(number/chunkSize))
+		l.settle(sequence, int(number/chunkSize))
 	}
 }
 
 // settle lets the memory of a lane's chunk go once its messages are all acknowledged
 // and have arrived at every audience. It is called whenever that may have come true.
-func (l *Ledger) settle(lane, of int) {
-	topic := l.lanes[lane].topic
-	for _, a := range l.audiences {
-		if a.topic == topic && !a.full(lane, of) {
+func (l *Ledger) settle(sequence, of int) {
+	topic := l.sequences[sequence].topic
+	for _, a := range l.groups {
+		if a.topic == topic && !a.full(sequence, of) {
 			return
 		}
 	}
-	if !l.lanes[lane].settle(of) {
+	if !l.sequences[sequence].settle(of) {
 		return
 	}
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		if a.topic == topic {
-			a.settle(lane, of)
+			a.settle(sequence, of)
 		}
 	}
 }
 
-// Audience is the account of a group's readers.
-func (l *Ledger) Audience(i int) *Audience { return l.audiences[i] }
+// ConsumerGroup is the account of a group's readers.
+func (l *Ledger) ConsumerGroup(i int) *ConsumerGroup { return l.groups[i] }
 
 // Backlog is how many more messages are acknowledged than have arrived, at the
 // audience that lacks most; 0 where they arrive before their acknowledgement does.
 func (l *Ledger) Backlog() int64 {
 	most := int64(0)
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		most = max(most, l.acked[a.topic].Load()-a.distinct.Load())
 	}
 	return most
@@ -162,7 +162,7 @@ func (l *Ledger) Complete() bool {
 		return false
 	}
 	var sum Account
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		a.add(&sum)
 	}
 	return sum.Missing == 0
@@ -171,7 +171,7 @@ func (l *Ledger) Complete() bool {
 // Arrivals is how many messages have arrived, of any kind: what shows that there
 // is progress.
 func (l *Ledger) Arrivals() (n uint64) {
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		n += a.arrivals.Load()
 	}
 	return n
@@ -183,14 +183,14 @@ type Account = result.MessageCounts
 // Account adds up, of what has happened so far.
 func (l *Ledger) Account() Account {
 	var sum Account
-	for _, at := range l.lanes {
+	for _, at := range l.sequences {
 		sum.Sent += at.sent.Load()
 		for _, c := range *at.chunks.Load() {
 			sum.Acknowledged += uint64(c.acked.Load())
 		}
 	}
 	sum.Unsure = sum.Sent - sum.Acknowledged
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		a.add(&sum)
 	}
 	return sum
@@ -200,7 +200,7 @@ func (l *Ledger) Account() Account {
 // earliest of those times.
 func (l *Ledger) Heard() int64 {
 	first := int64(math.MaxInt64)
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		first = min(first, a.Times().Last)
 	}
 	return first
@@ -210,7 +210,7 @@ func (l *Ledger) Heard() int64 {
 // that waited longest; the window's ends count as arrivals.
 func (l *Ledger) Gap() time.Duration {
 	longest := time.Duration(0)
-	for _, a := range l.audiences {
+	for _, a := range l.groups {
 		longest = max(longest, a.gap())
 	}
 	return longest

@@ -6,7 +6,7 @@ import "testing"
 // again is a duplicate, or is excused if it was sent before a failure was over.
 func TestSettledChunksAreRemembered(t *testing.T) {
 	t.Parallel()
-	l, err := New(Options{Run: 7, Size: StampSize, Lanes: []int{0}, Topics: 1, Audiences: []int{0, 0}})
+	l, err := New(Options{Run: 7, Size: StampSize, Sequences: []int{0}, Topics: 1, Audiences: []int{0, 0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,9 +18,9 @@ func TestSettledChunksAreRemembered(t *testing.T) {
 			if number%chunkSize == 0 {
 				kept = append(kept, body)
 			}
-			l.Audience(0).Arrived(body, int64(number))
+			l.ConsumerGroup(0).Arrived(body, int64(number))
 			l.Answered(0, number, acknowledged(number))
-			l.Audience(1).Arrived(body, int64(number))
+			l.ConsumerGroup(1).Arrived(body, int64(number))
 		}
 	}
 	all := func(uint64) bool { return true }
@@ -34,14 +34,14 @@ func TestSettledChunksAreRemembered(t *testing.T) {
 	send(chunkSize, all)    // 4: after
 	send(chunkSize-10, all) // 5: not full
 	for of, want := range []bool{true, false, true, false, true, false} {
-		c := l.lanes[0].chunk(of)
+		c := l.sequences[0].chunk(of)
 		gone := c == settled[Before] || c == settled[During] || c == settled[After]
-		if gone != want || l.Audience(0).seen[0].settled(of) != want || l.Audience(1).seen[0].settled(of) != want {
+		if gone != want || l.ConsumerGroup(0).seen[0].settled(of) != want || l.ConsumerGroup(1).seen[0].settled(of) != want {
 			t.Errorf("chunk %d is settled: %v, want %v", of, gone, want)
 		}
 	}
 	for _, body := range kept {
-		l.Audience(0).Arrived(body, 1)
+		l.ConsumerGroup(0).Arrived(body, 1)
 	}
 	sent := uint64(6*chunkSize - 10)
 	want := Account{

@@ -28,7 +28,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Stamp is what a message says of itself.
 type Stamp struct {
 	Run      uint64
-	Lane     uint32
+	Sequence uint32
 	Number   uint64
 	Due      int64
 	Topic    uint16
@@ -39,7 +39,7 @@ type Stamp struct {
 func (s Stamp) put(body []byte) {
 	le := binary.LittleEndian
 	le.PutUint64(body[4:], s.Run)
-	le.PutUint32(body[12:], s.Lane)
+	le.PutUint32(body[12:], s.Sequence)
 	le.PutUint64(body[16:], s.Number)
 	le.PutUint64(body[24:], uint64(s.Due))
 	le.PutUint16(body[32:], s.Topic)
@@ -58,7 +58,7 @@ func Read(body []byte) (s Stamp, whole bool) {
 		return Stamp{}, false
 	}
 	return Stamp{
-		Run: le.Uint64(body[4:]), Lane: le.Uint32(body[12:]), Number: le.Uint64(body[16:]),
+		Run: le.Uint64(body[4:]), Sequence: le.Uint32(body[12:]), Number: le.Uint64(body[16:]),
 		Due: int64(le.Uint64(body[24:])), Topic: le.Uint16(body[32:]), Recorded: body[34]&flagRecorded != 0,
 	}, true
 }

@@ -16,21 +16,21 @@ import (
 // generator late.
 type awake struct {
 	experiment.Child
-	keeper experiment.Child
+	spinner experiment.Child
 }
 
 // keepAwake starts a keeper beside a driver that has cores of its own; else the keeper
 // would only wear out the brokers'.
 func (b *Bench) keepAwake(ctx context.Context, driver experiment.Child) (experiment.Child, error) {
 	on := b.Placement().DriverCPUs
-	if on == nil || b.programs.Keeper == nil {
+	if on == nil || b.programs.Spinner == nil {
 		return driver, nil
 	}
-	keeper, err := b.Start(ctx, "keeper beside the driver", b.programs.Keeper, on)
+	spinner, err := b.Start(ctx, "keeper beside the driver", b.programs.Spinner, on)
 	if err != nil {
 		return nil, errors.Join(err, driver.Stop())
 	}
-	return &awake{driver, keeper}, nil
+	return &awake{driver, spinner}, nil
 }
 
 // Ask implements [experiment.Child]: what the keeper used of the driver's cores is not
@@ -39,7 +39,7 @@ func (a *awake) Ask(ctx context.Context, order control.Order) (control.Reply, er
 	if order.Slice == nil {
 		return a.Child.Ask(ctx, order)
 	}
-	before, err := a.keeper.CPU()
+	before, err := a.spinner.CPU()
 	if err != nil {
 		return control.Reply{}, err
 	}
@@ -47,7 +47,7 @@ func (a *awake) Ask(ctx context.Context, order control.Order) (control.Reply, er
 	if err != nil || reply.Slice == nil {
 		return reply, err
 	}
-	after, err := a.keeper.CPU()
+	after, err := a.spinner.CPU()
 	reply.Slice.Usage.Others = max(0, reply.Slice.Usage.Others-plan.Duration(after-before))
 	return reply, err
 }
@@ -55,15 +55,15 @@ func (a *awake) Ask(ctx context.Context, order control.Order) (control.Reply, er
 // CPU implements [experiment.Child].
 func (a *awake) CPU() (time.Duration, error) {
 	used, err := a.Child.CPU()
-	kept, errKept := a.keeper.CPU()
+	kept, errKept := a.spinner.CPU()
 	return used + kept, errors.Join(err, errKept)
 }
 
 // Kill implements [experiment.Child].
 func (a *awake) Kill() {
 	a.Child.Kill()
-	a.keeper.Kill()
+	a.spinner.Kill()
 }
 
 // Stop implements [experiment.Child].
-func (a *awake) Stop() error { return errors.Join(a.Child.Stop(), a.keeper.Stop()) }
+func (a *awake) Stop() error { return errors.Join(a.Child.Stop(), a.spinner.Stop()) }

@@ -25,8 +25,8 @@ import (
 
 // Programs are what a bench runs.
 type Programs struct {
-	Driver []string // the arguments that make this program a driver of messages
-	Keeper []string // those that make it one that keeps a core from idling; nil: none does
+	Driver  []string // the arguments that make this program a driver of messages
+	Spinner []string // those that make it one that keeps a core from idling; nil: none does
 	cluster.Programs
 }
 
@@ -108,7 +108,7 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 		return nil, err
 	}
 	r := &running{cluster: s, ready: control.Ready{
-		Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Handover: s.Handover(),
+		Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Guarantee: s.Guarantee(),
 	}}
 	if r.ready.Stage, err = s.Stage(); err != nil {
 		return nil, errors.Join(err, r.Stop())

@@ -113,17 +113,17 @@ func openFaulty(ctx context.Context, protocol string, c broker.Config) (broker.B
 // sender is a message's lane.
 func sender(body []byte) uint64 {
 	s, _ := account.Read(body)
-	return uint64(s.Lane)
+	return uint64(s.Sequence)
 }
 
-// conductor is the other end of a driver's lines.
-type conductor struct {
+// runner is the other end of a driver's lines.
+type runner struct {
 	*testing.T
 	orders  *io.PipeWriter
 	replies *control.Reader[control.Reply]
 }
 
-func (c *conductor) must(o control.Order) control.Reply {
+func (c *runner) must(o control.Order) control.Reply {
 	c.Helper()
 	if err := control.Write(c.orders, o); err != nil {
 		c.Fatal(err)
@@ -144,7 +144,7 @@ func drives(
 	o drive.Options,
 	what control.Messages,
 	rate float64,
-) *conductor {
+) *runner {
 	t.Helper()
 	in, orders := io.Pipe()
 	replies, out := io.Pipe()
@@ -154,7 +154,7 @@ func drives(
 		_ = out.Close()
 		ended <- err
 	}()
-	c := &conductor{t, orders, control.NewReader[control.Reply](replies)}
+	c := &runner{t, orders, control.NewReader[control.Reply](replies)}
 	t.Cleanup(func() {
 		_ = orders.Close()
 		if err := <-ended; err != nil {

@@ -141,17 +141,17 @@ func (s *Cluster) About() string { return s.cluster.about() }
 // Addresses are where clients reach the nodes.
 func (s *Cluster) Addresses() []string { return s.cluster.addresses() }
 
-// Handover is what an acknowledgement promises.
-func (s *Cluster) Handover() *result.Handover { return handoverOf(s.options, s.About()) }
+// Guarantee is what an acknowledgement promises.
+func (s *Cluster) Guarantee() *result.Guarantee { return guaranteeOf(s.options, s.About()) }
 
 // syncsClassic begins the names of RabbitMQs that bring a message in a classic queue to
 // the disk before they confirm it, as system calls of 3.10 show; since 4.0, whose queues
 // have another form, they do not ("How are the messages stored", RabbitMQ's blog, 2025).
 const syncsClassic = "RabbitMQ 3."
 
-// handoverOf is what an acknowledgement of a broker of a name promises that is started so.
-func handoverOf(o Options, about string) *result.Handover {
-	h := &result.Handover{Confirms: true, Persistent: true, Sync: result.SyncFirst, Queue: o.Variant}
+// guaranteeOf is what an acknowledgement of a broker of a name promises that is started so.
+func guaranteeOf(o Options, about string) *result.Guarantee {
+	h := &result.Guarantee{Confirms: true, Persistent: true, Sync: result.SyncFirst, Queue: o.Variant}
 	switch o.Kind {
 	case drivers.Hermes:
 		h.Broker = "Hermes"

@@ -113,7 +113,7 @@ func (s *Cluster) Use() (use control.Use, err error) {
 // kernel keeps for half a minute is written in somebody else's window, or never, and a
 // count of what is written in this one says nothing of the broker.
 func (s *Cluster) flushes() bool {
-	h := s.Handover()
+	h := s.Guarantee()
 	return h.Sync == result.SyncFirst || s.options.Kind == drivers.Hermes && h.Persistent
 }
 

@@ -17,15 +17,15 @@ import (
 	"wirelab/lab/result"
 )
 
-// conductor is the other end of a driver's lines.
-type conductor struct {
+// runner is the other end of a driver's lines.
+type runner struct {
 	*testing.T
 	orders  *io.PipeWriter
 	replies *control.Reader[control.Reply]
 }
 
 // drives starts a driver of a broker, and ends it with the test.
-func drives(t *testing.T, o drive.Options) *conductor {
+func drives(t *testing.T, o drive.Options) *runner {
 	t.Helper()
 	in, orders := io.Pipe()
 	replies, out := io.Pipe()
@@ -35,7 +35,7 @@ func drives(t *testing.T, o drive.Options) *conductor {
 		_ = out.Close()
 		ended <- err
 	}()
-	c := &conductor{t, orders, control.NewReader[control.Reply](replies)}
+	c := &runner{t, orders, control.NewReader[control.Reply](replies)}
 	t.Cleanup(func() {
 		_ = orders.Close()
 		if err := <-ended; err != nil {
@@ -48,7 +48,7 @@ func drives(t *testing.T, o drive.Options) *conductor {
 	return c
 }
 
-func (c *conductor) ask(o control.Order) control.Reply {
+func (c *runner) ask(o control.Order) control.Reply {
 	c.Helper()
 	if err := control.Write(c.orders, o); err != nil {
 		c.Fatal(err)
@@ -60,7 +60,7 @@ func (c *conductor) ask(o control.Order) control.Reply {
 	return r
 }
 
-func (c *conductor) must(o control.Order) control.Reply {
+func (c *runner) must(o control.Order) control.Reply {
 	c.Helper()
 	r := c.ask(o)
 	if r.Error != "" {
@@ -251,7 +251,7 @@ func TestIsolationSendsUnderEachTopic(t *testing.T) {
 // sender is a message's lane.
 func sender(body []byte) uint64 {
 	s, _ := account.Read(body)
-	return uint64(s.Lane)
+	return uint64(s.Sequence)
 }
 
 func TestOrdersThatCannotBe(t *testing.T) {

@@ -276,14 +276,14 @@ func (s *sender) send(o order) {
 	if s.publisher.Calls() {
 		ctx, cancel = context.WithTimeout(ctx, s.lines.deadline)
 	}
-	lane, topic := r.laneOf(s.index, s.sends)
+	sequence, topic := r.sequenceOf(s.index, s.sends)
 	s.sends++
-	first, batch := write(r.ledger, lane, o.due, o.recorded, r.load.Batch)
+	first, batch := write(r.ledger, sequence, o.due, o.recorded, r.load.Batch)
 	sent := s.lines.clock.Now()
 	s.open.Add(1)
 	s.publisher.Send(ctx, topic, batch, func(_ broker.Receipt, err error) {
 		for i := range batch {
-			r.ledger.Answered(lane, first+uint64(i), err == nil)
+			r.ledger.Answered(sequence, first+uint64(i), err == nil)
 		}
 		if err == nil {
 			r.acknowledged(len(batch), sent)
@@ -300,10 +300,10 @@ func (s *sender) send(o order) {
 }
 
 // write returns the next messages of a lane and the first one's number.
-func write(l *account.Ledger, lane int, due int64, recorded bool, n int) (first uint64, batch []broker.Message) {
+func write(l *account.Ledger, sequence int, due int64, recorded bool, n int) (first uint64, batch []broker.Message) {
 	batch = make([]broker.Message, n)
 	for i := range batch {
-		number, body := l.Write(lane, due, recorded)
+		number, body := l.Write(sequence, due, recorded)
 		if i == 0 {
 			first = number
 		}

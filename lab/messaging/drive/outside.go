@@ -89,7 +89,7 @@ type outside struct {
 
 // startOutside starts one with the arguments that make this program such a reader, and
 // waits until it is registered. What it reads is the audience's.
-func startOutside(ctx context.Context, arguments []string, what Reading, a *account.Audience) (*outside, error) {
+func startOutside(ctx context.Context, arguments []string, what Reading, a *account.ConsumerGroup) (*outside, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func startOutside(ctx context.Context, arguments []string, what Reading, a *acco
 
 // read takes what the process writes until its output ends. registered is closed
 // with the first frame, or at the end.
-func (o *outside) read(from io.Reader, a *account.Audience, registered chan struct{}) {
+func (o *outside) read(from io.Reader, a *account.ConsumerGroup, registered chan struct{}) {
 	var clock load.SystemClock
 	var once sync.Once
 	began := func() { once.Do(func() { close(registered) }) }

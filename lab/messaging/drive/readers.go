@@ -32,22 +32,22 @@ func (r *run) readAll(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) reader(audience int) reader {
+func (r *run) reader(group int) reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.readers[audience]
+	return r.readers[group]
 }
 
-func (r *run) attach(audience int, to reader) {
+func (r *run) attach(group int, to reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.readers[audience] = to
+	r.readers[group] = to
 }
 
 // subscription is what an audience reads.
-func (r *run) subscription(audience int) broker.Subscription {
-	topic := r.topics[audience/r.load.Groups]
-	s := broker.Subscription{Topic: topic.Name, Group: topic.Groups[audience%r.load.Groups]}
+func (r *run) subscription(group int) broker.Subscription {
+	topic := r.topics[group/r.load.Groups]
+	s := broker.Subscription{Topic: topic.Name, Group: topic.Groups[group%r.load.Groups]}
 	if r.load.Delay > 0 {
 		// As many as a reader deals with in a second, so that what a broker holds
 		// ready for a slow one stays small.
@@ -57,11 +57,11 @@ func (r *run) subscription(audience int) broker.Subscription {
 }
 
 // read has an audience read from within this process.
-func (r *run) read(ctx context.Context, audience int) (reader, error) {
-	a, delay := r.ledger.Audience(audience), time.Duration(r.load.Delay)
+func (r *run) read(ctx context.Context, group int) (reader, error) {
+	a, delay := r.ledger.ConsumerGroup(group), time.Duration(r.load.Delay)
 	sub, err := r.broker.Subscribe(
 		ctx,
-		r.subscription(audience),
+		r.subscription(group),
 		func(_ context.Context, d broker.Delivery) broker.Disposition {
 			a.Arrived(d.Body, r.clock.Now())
 			if delay > 0 {

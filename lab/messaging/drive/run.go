@@ -78,9 +78,9 @@ func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages
 		}
 		r.topics = append(r.topics, topic)
 	}
-	for range l.senders { // each sends under every topic, in turns: see laneOf
+	for range l.senders { // each sends under every topic, in turns: see sequenceOf
 		for t := range options.Topics {
-			options.Lanes = append(options.Lanes, t)
+			options.Sequences = append(options.Sequences, t)
 		}
 	}
 	var err error
@@ -100,8 +100,8 @@ func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages
 	return r, nil
 }
 
-// laneOf is the lane in the account of a sender's how-manieth send, and its topic's name.
-func (r *run) laneOf(sender int, send uint64) (lane int, topic string) {
+// sequenceOf is the lane in the account of a sender's how-manieth send, and its topic's name.
+func (r *run) sequenceOf(sender int, send uint64) (sequence int, topic string) {
 	of := int(send % uint64(len(r.topics)))
 	return sender*len(r.topics) + of, r.topics[of].Name
 }
@@ -272,7 +272,7 @@ func (r *run) measured(l *lines, w *watching) *result.Messages {
 	}
 	last := r.end
 	for i := range r.readers {
-		times := r.ledger.Audience(i).Times()
+		times := r.ledger.ConsumerGroup(i).Times()
 		m.DeliveredAfter.Merge(times.Delivered)
 		m.DeliveredInWindow += times.InWindow
 		m.DrainedMessages += times.After

@@ -127,12 +127,12 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 }
 
 // readOutside has an audience read from a process of its own.
-func (p *prepared) readOutside(ctx context.Context, r *run, audience int) (reader, error) {
+func (p *prepared) readOutside(ctx context.Context, r *run, group int) (reader, error) {
 	ctx, cancel := context.WithTimeout(ctx, teardownLimit)
 	defer cancel()
 	what := p.reading
-	what.Subscription = r.subscription(audience)
-	o, err := startOutside(ctx, p.options.Outside, what, r.ledger.Audience(audience))
+	what.Subscription = r.subscription(group)
+	o, err := startOutside(ctx, p.options.Outside, what, r.ledger.ConsumerGroup(group))
 	if err != nil {
 		return nil, err
 	}

@@ -11,20 +11,20 @@ import (
 // crosses is a broker that takes the messages of every topic for the first one's.
 type crosses struct{ broker.Broker }
 
-type crossing struct {
+type overtaking struct {
 	broker.Publisher
 	waits bool
 }
 
 func (c crosses) Publisher(ctx context.Context, o broker.PublisherConfig) (broker.Publisher, error) {
 	p, err := c.Broker.Publisher(ctx, o)
-	return crossing{p, o.MaxInFlight > 1}, err
+	return overtaking{p, o.MaxInFlight > 1}, err
 }
 
 // Calls makes a publisher of one at a time one that does not wait.
-func (c crossing) Calls() bool { return c.waits }
+func (c overtaking) Calls() bool { return c.waits }
 
-func (c crossing) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
+func (c overtaking) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
 	c.Publisher.Send(ctx, topic[:len(topic)-1]+"a", batch, done)
 }
 

@@ -31,19 +31,19 @@ func segment(t *testing.T, hosts int) *kernel.Segment {
 func TestSegment(t *testing.T) {
 	before := len(interfaces(t))
 	s := segment(t, 3)
-	doors := make([]net.Listener, len(s.Hosts))
+	listeners := make([]net.Listener, len(s.Hosts))
 	for i, host := range s.Hosts {
 		err := affinity.Place{Namespace: host.Namespace}.Do(func() (err error) {
-			doors[i], err = net.Listen("tcp4", net.JoinHostPort(host.Address, "0"))
+			listeners[i], err = net.Listen("tcp4", net.JoinHostPort(host.Address, "0"))
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = doors[i].Close() })
+		t.Cleanup(func() { _ = listeners[i].Close() })
 	}
 	dial := func(to int, patience time.Duration) error {
-		conn, err := net.DialTimeout("tcp4", doors[to].Addr().String(), patience)
+		conn, err := net.DialTimeout("tcp4", listeners[to].Addr().String(), patience)
 		if err == nil {
 			err = conn.Close()
 		}

@@ -7,15 +7,15 @@ type Contest struct {
 	Metric string  `json:"metric"`
 	Alpha  float64 `json:"alpha"`
 	// Entrants are the arms, one for each of the plan's.
-	Entrants []Entrant `json:"arms"`
+	Entrants []Entry `json:"arms"`
 	// All is who is first of all; Durable who is of those that answer only when an
 	// entry would outlive a power cut, nil where all that were ranked do.
-	All     Podium  `json:"all"`
-	Durable *Podium `json:"durable,omitempty"`
+	All     Leaders  `json:"all"`
+	Durable *Leaders `json:"durable,omitempty"`
 }
 
-// Entrant is one arm in a contest.
-type Entrant struct {
+// Entry is one arm in a contest.
+type Entry struct {
 	Name     string   `json:"name"`
 	Estimate Estimate `json:"estimate"`
 	// Durable is [result.Result.Durable] of it.
@@ -25,9 +25,9 @@ type Entrant struct {
 	Behind *Difference `json:"behind,omitempty"`
 }
 
-// Podium is what may be said of who is first.
-type Podium struct {
-	State PodiumState `json:"state"`
+// Leaders is what may be said of who is first.
+type Leaders struct {
+	State LeadersState `json:"state"`
 	// First are the arms that are first: one where it is proved better than each
 	// other, else all that nothing in the podium is proved better than. The one with the best
 	// figure comes before the others, which claims nothing.
@@ -40,15 +40,15 @@ type Podium struct {
 	Needed int `json:"needed,omitempty"`
 }
 
-// PodiumState is what sort of a first place there is.
-type PodiumState string
+// LeadersState is what sort of a first place there is.
+type LeadersState string
 
 // The states.
 const (
-	PodiumEmpty  PodiumState = "nobody"         // no arm has a figure
-	PodiumAlone  PodiumState = "alone"          // one arm has, and there is nothing to compare with
-	PodiumClear  PodiumState = "first"          // one arm is proved better than each other
-	PodiumAlike  PodiumState = "alike"          // the first are equivalent, each to each
-	PodiumShared PodiumState = "undecided"      // the first cannot be told apart
-	PodiumFew    PodiumState = "too few rounds" // no claim: nobody is ranked
+	LeadersNone   LeadersState = "nobody"         // no arm has a figure
+	LeaderAlone   LeadersState = "alone"          // one arm has, and there is nothing to compare with
+	LeaderClear   LeadersState = "first"          // one arm is proved better than each other
+	LeadersAlike  LeadersState = "alike"          // the first are equivalent, each to each
+	LeadersShared LeadersState = "undecided"      // the first cannot be told apart
+	LeadersFew    LeadersState = "too few rounds" // no claim: nobody is ranked
 )

@@ -155,7 +155,7 @@ func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
 			e.Why = "nobody confirms its entries"
 		}
 		c.found.Entrants = append(c.found.Entrants,
-			claim.Entrant{Name: load.Arms[a].Name, Estimate: e, Durable: g.Result.Durable(a)})
+			claim.Entry{Name: load.Arms[a].Name, Estimate: e, Durable: g.Result.Durable(a)})
 		if e.Known {
 			known = append(known, a)
 		}
@@ -199,9 +199,9 @@ func conclude(c *contest, r *result.Result) claim.Contest {
 			known = append(known, a)
 		}
 	}
-	c.found.All = podium(c, known)
+	c.found.All = leaders(c, known)
 	if durable := r.DurableOf(known); len(durable) < len(known) && len(durable) > 0 {
-		of := podium(c, durable)
+		of := leaders(c, durable)
 		c.found.Durable = &of
 	}
 	if len(c.found.All.First) > 0 {
@@ -214,15 +214,15 @@ func conclude(c *contest, r *result.Result) claim.Contest {
 	return c.found
 }
 
-// podium says who is first of some arms, all of which have a figure.
-func podium(c *contest, arms []int) claim.Podium {
-	p := claim.Podium{State: claim.PodiumShared, First: []int{}, Next: -1}
+// leaders says who is first of some arms, all of which have a figure.
+func leaders(c *contest, arms []int) claim.Leaders {
+	p := claim.Leaders{State: claim.LeadersShared, First: []int{}, Next: -1}
 	switch len(arms) {
 	case 0:
-		p.State = claim.PodiumEmpty
+		p.State = claim.LeadersNone
 		return p
 	case 1:
-		p.State, p.First = claim.PodiumAlone, arms
+		p.State, p.First = claim.LeaderAlone, arms
 		return p
 	}
 	arms = slices.Clone(arms)
@@ -234,7 +234,7 @@ func podium(c *contest, arms []int) claim.Podium {
 		return cmp.Compare(x, y)
 	})
 	if needed := tooFew(c, arms); needed > 0 {
-		p.State, p.First, p.Needed = claim.PodiumFew, arms, needed
+		p.State, p.First, p.Needed = claim.LeadersFew, arms, needed
 		return p
 	}
 	unbeaten := slices.DeleteFunc(slices.Clone(arms), func(a int) bool {
@@ -252,11 +252,11 @@ func podium(c *contest, arms []int) claim.Podium {
 	p.First = slices.Concat(unbeaten, p.First)
 	switch {
 	case len(p.First) == 1:
-		p.State = claim.PodiumClear
+		p.State = claim.LeaderClear
 		p.Next = arms[slices.IndexFunc(arms, func(a int) bool { return a != p.First[0] })]
 		p.Lead = between(c, p.First[0], p.Next)
 	case alike(c, p.First):
-		p.State = claim.PodiumAlike
+		p.State = claim.LeadersAlike
 	}
 	return p
 }

@@ -13,11 +13,11 @@ import (
 func Absent() *result.Result {
 	r := Ways(12, plan.Load{InFlight: 50},
 		Way{
-			Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond, Handover: &result.Handover{},
+			Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond, Guarantee: &result.Guarantee{},
 			Database: "SQLite 3.54.1",
 		},
 		Way{
-			Name: "log-http", Answer: 810 * time.Microsecond, CPU: 260 * time.Microsecond, Handover: &result.Handover{},
+			Name: "log-http", Answer: 810 * time.Microsecond, CPU: 260 * time.Microsecond, Guarantee: &result.Guarantee{},
 			Database: "SQLite 3.54.1",
 		},
 	)

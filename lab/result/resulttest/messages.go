@@ -116,7 +116,7 @@ func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 			Name: m.name, Protocol: m.protocol, Transport: "TCP", Encoding: "bytes", Multiplexed: true,
 			Server: m.product, Client: m.product, Driver: plan.DriverClient, Style: "idiomatic",
 			Broker: m.product + " 9.8.7",
-			Handover: &result.Handover{
+			Guarantee: &result.Guarantee{
 				Broker: m.product, Queue: m.queue, Confirms: true, Persistent: true,
 				Sync: m.sync,
 			},

@@ -39,10 +39,10 @@ func Pipeline() *result.Result {
 	})
 	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Floor = "logging", "WriteLog", "", plan.FloorNone
 	r.Plan.Slices, r.Plan.Slice = 1, plan.Duration(2*time.Second)
-	r.Arms[0].Handover = &result.Handover{}
+	r.Arms[0].Guarantee = &result.Guarantee{}
 	for i, queue := range []string{"quorum", "classic"} {
 		r.Arms[1+i].Broker = "RabbitMQ 3.10.8"
-		r.Arms[1+i].Handover = &result.Handover{
+		r.Arms[1+i].Guarantee = &result.Guarantee{
 			Broker: "RabbitMQ", Queue: queue, Confirms: i == 0, Persistent: i == 0,
 			Sync: result.SyncFirst,
 		}

@@ -15,11 +15,11 @@ type Way struct {
 	// Answer is the median time of an answer, with one call in flight; an entry is
 	// stored so much Later. CPU is of all processes, for an entry.
 	Answer, Later, CPU time.Duration
-	// Handover is how entries are handed on; nil: not recorded. Database is what
+	// Guarantee is how entries are handed on; nil: not recorded. Database is what
 	// keeps them; "" is memory.
-	Handover *result.Handover
-	Broker   string
-	Database string
+	Guarantee *result.Guarantee
+	Broker    string
+	Database  string
 	// Missing is how many entries of the fourth round were never stored.
 	Missing uint64
 	// Unconfirmed entries have no time of being confirmed.
@@ -27,8 +27,8 @@ type Way struct {
 }
 
 // Queued is how a way through a broker hands entries on: safely, but for confirms.
-func Queued(broker, kind string, confirms bool) *result.Handover {
-	return &result.Handover{Broker: broker, Queue: kind, Confirms: confirms, Persistent: true, Sync: result.SyncFirst}
+func Queued(broker, kind string, confirms bool) *result.Guarantee {
+	return &result.Guarantee{Broker: broker, Queue: kind, Confirms: confirms, Persistent: true, Sync: result.SyncFirst}
 }
 
 // Ways returns the result of a log pipeline's ways under a load.
@@ -46,7 +46,7 @@ func Ways(rounds int, load plan.Load, ways ...Way) *result.Result {
 	})
 	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Floor = "logging", "WriteLog", "", plan.FloorNone
 	for i := range ways {
-		r.Arms[i].Handover, r.Arms[i].Broker = ways[i].Handover, ways[i].Broker
+		r.Arms[i].Guarantee, r.Arms[i].Broker = ways[i].Guarantee, ways[i].Broker
 		if ways[i].Database != "" {
 			r.Plan.Arms[i].Database = "embedded"
 		}
@@ -85,22 +85,22 @@ func FourWays(rounds int) *result.Result {
 	const database = "SQLite 3.54.1"
 	return Ways(rounds, plan.Load{InFlight: 50},
 		Way{
-			Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond, Handover: &result.Handover{},
+			Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond, Guarantee: &result.Guarantee{},
 			Database: database,
 		},
 		Way{
-			Name: "log-http", Answer: 702 * time.Microsecond, CPU: 260 * time.Microsecond, Handover: &result.Handover{},
+			Name: "log-http", Answer: 702 * time.Microsecond, CPU: 260 * time.Microsecond, Guarantee: &result.Guarantee{},
 			Database: database,
 		},
 		Way{
 			Name: "log-rabbit", Answer: 1200 * time.Microsecond, Later: 90 * time.Millisecond,
-			CPU:      480 * time.Microsecond,
-			Handover: Queued("RabbitMQ", "quorum", true), Broker: "RabbitMQ 3.10.8", Database: database,
+			CPU:       480 * time.Microsecond,
+			Guarantee: Queued("RabbitMQ", "quorum", true), Broker: "RabbitMQ 3.10.8", Database: database,
 		},
 		Way{
 			Name: "log-nats", Answer: 400 * time.Microsecond, Later: 60 * time.Millisecond, CPU: 390 * time.Microsecond,
 			Unconfirmed: true,
-			Handover:    Queued("NATS JetStream", "stream", false), Broker: "NATS JetStream 2.15.2", Database: database,
+			Guarantee:   Queued("NATS JetStream", "stream", false), Broker: "NATS JetStream 2.15.2", Database: database,
 		},
 	)
 }

@@ -182,7 +182,7 @@ func (f *Finding) difference(g grid.Grid, l *claim.LoadAnalysis, m metric.Metric
 	// A difference beyond a limit on the bad side of 1 is one at all, and the
 	// report claims none that the sign-flip test does not confirm.
 	f.unconfirmed = (f.Below && f.Limit <= 1 || !f.Below && f.Limit >= 1) && d.P >= f.Alpha
-	f.P = f.crossing()
+	f.P = f.pValue()
 }
 
 func (f *Finding) estimate(g grid.Grid, l *claim.LoadAnalysis, m metric.Metric, e claim.Estimate) {
@@ -199,10 +199,10 @@ func (f *Finding) estimate(g grid.Grid, l *claim.LoadAnalysis, m metric.Metric, 
 	switch {
 	case m.Counted || e.Value == 0: // every round has none of it
 		f.sure, f.Bounded, f.Low, f.High = true, true, e.Value, e.Value
-		f.P = f.crossing()
+		f.P = f.pValue()
 	case e.Interval():
 		f.Bounded, f.Low, f.High = true, e.Low, e.High
-		f.P = f.crossing()
+		f.P = f.pValue()
 	case e.Rounds < claim.MinRounds:
 	default:
 		f.Outcome, f.Why = Undecided,
@@ -234,12 +234,12 @@ func (f *Finding) errors(trials []*result.Trial, arm *claim.ArmState) {
 	f.Known, f.Value = true, float64(x)/float64(n)
 	if f.Limit == 0 {
 		f.sure, f.Bounded, f.Low, f.High = true, true, f.Value, f.Value
-		f.P = f.crossing()
+		f.P = f.pValue()
 		return
 	}
 	if e, err := stat.Share(failed, sent, f.Alpha); err == nil {
 		f.Bounded, f.Low, f.High = true, e.Low, e.High
-		f.P = f.crossing()
+		f.P = f.pValue()
 	}
 }
 
@@ -262,11 +262,11 @@ func (f *Finding) kept() bool {
 	return f.High <= f.Limit*(1+Slack)
 }
 
-// crossing is P: below 0.05 exactly where the interval lies beyond the limit.
-func (f *Finding) crossing() float64 {
+// pValue is P: below 0.05 exactly where the interval lies beyond the limit.
+func (f *Finding) pValue() float64 {
 	switch {
 	case f.Low == f.High || f.Metric == ErrorShare:
-		return f.crossingShare()
+		return f.sharePValue()
 	case f.Below == (f.Value >= f.Limit):
 		return 1
 	}
@@ -274,10 +274,10 @@ func (f *Finding) crossing() float64 {
 	return min(1, e.Beyond(f.Limit)*stat.DefaultAlpha/f.Alpha)
 }
 
-// crossingShare is P of what is exact, and of a share, whose interval is two
+// sharePValue is P of what is exact, and of a share, whose interval is two
 // in one and has no p-value of its own: how far the limit lies from the share,
 // in widths of the interval, stands for it.
-func (f *Finding) crossingShare() float64 {
+func (f *Finding) sharePValue() float64 {
 	if !f.crossed() {
 		return 1
 	}

@@ -41,10 +41,10 @@ func (s *sheet) decisionTables(outages []report.Outage) []decisionTable {
 
 // decisionTone is the colour of what may be said of a row; its words say the same.
 func decisionTone(state string) string {
-	switch claim.PodiumState(state) {
-	case claim.PodiumClear:
+	switch claim.LeadersState(state) {
+	case claim.LeaderClear:
 		return "claim"
-	case claim.PodiumShared, claim.PodiumFew:
+	case claim.LeadersShared, claim.LeadersFew:
 		return "open"
 	}
 	return "none"

@@ -22,7 +22,7 @@ func TestDecisions(t *testing.T) {
 	r.Arms[0].Name = `<b>log-grpc</b>`
 	outages := []report.Outage{{
 		Path: "log-grpc", Fault: "logger-down=10s", Rate: 200, Limit: time.Second, Due: 9,
-		Accepted: 9, Handover: &result.Handover{}, Database: "SQLite 3.54.1",
+		Accepted: 9, Guarantee: &result.Guarantee{}, Database: "SQLite 3.54.1",
 	}}
 	var page bytes.Buffer
 	if err := html.WriteWithOutages(&page, r, outages); err != nil {

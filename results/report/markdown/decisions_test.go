@@ -21,7 +21,7 @@ func TestDecisions(t *testing.T) {
 	outages := []report.Outage{{
 		Path: "log-grpc", Fault: "logger-down=10s", Among: 1, Rate: 200, Limit: 250 * time.Millisecond, Due: 1600,
 		Refused: map[string]int{"unavailable": 40},
-		P99:     time.Millisecond, Longest: time.Second, Accepted: 1560, Promised: true, Handover: &result.Handover{},
+		P99:     time.Millisecond, Longest: time.Second, Accepted: 1560, Promised: true, Guarantee: &result.Guarantee{},
 		Database: "SQLite 3.54.1",
 	}}
 	var alone, whole strings.Builder

@@ -370,10 +370,10 @@ func TestPublishedWire(t *testing.T) {
 	}
 }
 
-// TestPublishedTrouble has the service itself in trouble: a panic is the
+// TestPublishedErrors has the service itself in trouble: a panic is the
 // call's failure and tells nothing (mt-D03), a caller may say how long it waits
 // (mt-D06), and the connection serves on after both.
-func TestPublishedTrouble(t *testing.T) {
+func TestPublishedErrors(t *testing.T) {
 	t.Parallel()
 	address := "http://" + restServe(t, directory.Wrap(directory.New(), wirelab.Hooks{
 		Before: func(ctx context.Context, operation string) error {

@@ -23,7 +23,7 @@ func postTests() map[string]func(*testing.T, ledger.Service) {
 		"many posters keep the sum and the order": testPosters,
 		"many with the same posting post it once": testSamePosting,
 		"money is spent once":                     testOverdraft,
-		"postings that cross do not block":        testCrossing,
+		"postings that cross do not block":        testOpposingPosts,
 	}
 }
 
@@ -320,7 +320,7 @@ func testOverdraft(t *testing.T, s ledger.Service) {
 }
 
 // A database that locks the payer and then the payee locks itself up here.
-func testCrossing(t *testing.T, s ledger.Service) {
+func testOpposingPosts(t *testing.T, s ledger.Service) {
 	ctx := limited(t)
 	want := get(t, s, alice).Amount + get(t, s, bob).Amount
 	var wg sync.WaitGroup

@@ -158,7 +158,7 @@ func testOneConnection(t *testing.T, d database, at address) {
 	o := opened(t, d, at)
 	testManyStreams(t, o.Service)
 	asReference(t, o.Service, 4, 2)
-	testCrossing(t, o.Service)
+	testOpposingPosts(t, o.Service)
 	if use := o.Pool(); use.Size != 1 || use.Open > 1 || use.Waited == 0 || use.Waiting <= 0 {
 		t.Errorf("a pool of 1 that many waited for is used as %+v", use)
 	}

@@ -15,8 +15,8 @@ import (
 	"wirelab/lab/result/resulttest"
 )
 
-// sitting is an experiment of two arms whose second costs times as much as usual.
-func sitting(seed uint64, times float64) *result.Result {
+// run is an experiment of two arms whose second costs times as much as usual.
+func run(seed uint64, times float64) *result.Result {
 	arms := resulttest.Arms()[:2]
 	arms[1].ServerCPU = time.Duration(times * float64(arms[1].ServerCPU))
 	return resulttest.Make(resulttest.Setting{
@@ -25,12 +25,12 @@ func sitting(seed uint64, times float64) *result.Result {
 	})
 }
 
-func compared(was, here *result.Result) history.Sittings {
+func compared(was, here *result.Result) history.CrossRun {
 	a, b := analyse.Result(was), analyse.Result(here)
 	return history.Compare(was, here, &a, &b)
 }
 
-func row(t *testing.T, s history.Sittings, arm int, metric string) history.SharedRow {
+func row(t *testing.T, s history.CrossRun, arm int, metric string) history.SharedRow {
 	t.Helper()
 	for _, r := range s.Loads[0].Arms[arm].Rows {
 		if r.Metric == metric {
@@ -43,9 +43,9 @@ func row(t *testing.T, s history.Sittings, arm int, metric string) history.Share
 
 // What changed between two sittings is found, what did not is equivalent, and
 // the first arm, which nothing stood beside, gets no verdict (grb-M12).
-func TestCompareSittings(t *testing.T) {
+func TestCompareRuns(t *testing.T) {
 	t.Parallel()
-	s := compared(sitting(1, 1), sitting(2, 1.1))
+	s := compared(run(1, 1), run(2, 1.1))
 	if !s.Comparable || s.Why != "" || len(s.Loads) != 1 || len(s.Loads[0].Arms) != 2 {
 		t.Fatalf("%+v", s)
 	}
@@ -59,16 +59,16 @@ func TestCompareSittings(t *testing.T) {
 	if d := row(t, s, 0, plan.ServerCPU); d.Shift != nil || !d.Was.Known || !d.Here.Known {
 		t.Errorf("the first arm: %+v", d)
 	}
-	if d := row(t, compared(sitting(1, 1), sitting(3, 0.9)), 1, plan.ServerCPU).Shift; d.Verdict != claim.Better {
+	if d := row(t, compared(run(1, 1), run(3, 0.9)), 1, plan.ServerCPU).Shift; d.Verdict != claim.Better {
 		t.Errorf("cheaper: %+v", d)
 	}
-	if d := row(t, compared(sitting(1, 1), sitting(4, 1)), 1, plan.ServerCPU).Shift; d.Verdict != claim.Equivalent {
+	if d := row(t, compared(run(1, 1), run(4, 1)), 1, plan.ServerCPU).Shift; d.Verdict != claim.Equivalent {
 		t.Errorf("the same: %+v", d)
 	}
 }
 
 // Where two results cannot be compared there is no verdict, and it is said why.
-func TestSittingsThatCannotBeCompared(t *testing.T) {
+func TestRunsThatCannotBeCompared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
@@ -97,9 +97,9 @@ func TestSittingsThatCannotBeCompared(t *testing.T) {
 		}, "the first arms differ"},
 		"one arm in common": {func(r *result.Result) { r.Plan.Arms[1].Connections = 7 }, "one arm in common"},
 	} {
-		other := sitting(2, 1.1)
+		other := run(2, 1.1)
 		c.spoil(other)
-		s := compared(sitting(1, 1), other)
+		s := compared(run(1, 1), other)
 		if s.Comparable || !strings.HasPrefix(s.Why, c.why) {
 			t.Errorf("%s: comparable %v, why %q", name, s.Comparable, s.Why)
 		}
@@ -108,33 +108,33 @@ func TestSittingsThatCannotBeCompared(t *testing.T) {
 		}
 	}
 	// What may be why figures differ is told, and hinders no verdict.
-	other := sitting(2, 1)
+	other := run(2, 1)
 	other.Environment.Commit, other.Environment.Go, other.Plan.Rounds.Max, other.Plan.Seed = "abc", "go1.99", 50, 9
-	if s := compared(sitting(1, 1), other); !s.Comparable || len(s.Builds) != 2 {
+	if s := compared(run(1, 1), other); !s.Comparable || len(s.Builds) != 2 {
 		t.Errorf("another build: %v %q, builds %v", s.Comparable, s.Why, s.Builds)
 	}
 }
 
 // A figure that a gate refused, or that rests on too few rounds, is compared
 // with nothing.
-func TestSittingsWithGates(t *testing.T) {
+func TestCrossRunWithGates(t *testing.T) {
 	t.Parallel()
-	wrong := sitting(2, 1)
+	wrong := run(2, 1)
 	for n := range wrong.Rounds {
 		wrong.Rounds[n].Trials[1].Errors = map[string]uint64{result.WrongReply: 3}
 	}
-	if d := row(t, compared(sitting(1, 1), wrong), 1, plan.ServerCPU).Shift; d.Known || d.Verdict != claim.Invalid {
+	if d := row(t, compared(run(1, 1), wrong), 1, plan.ServerCPU).Shift; d.Known || d.Verdict != claim.Invalid {
 		t.Errorf("wrong replies: %+v", d)
 	}
-	few := sitting(2, 2)
+	few := run(2, 2)
 	few.Rounds = few.Rounds[:6]
-	if d := row(t, compared(sitting(1, 1), few), 1, plan.ServerCPU).Shift; d.Verdict != claim.TooFew {
+	if d := row(t, compared(run(1, 1), few), 1, plan.ServerCPU).Shift; d.Verdict != claim.TooFew {
 		t.Errorf("six rounds: %+v", d)
 	}
 }
 
-// Sittings of one thing with itself are claimed to differ as rarely as promised.
-func TestSittingsOfEqualArms(t *testing.T) {
+// CrossRun of one thing with itself are claimed to differ as rarely as promised.
+func TestCrossRunOfEqualArms(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -142,7 +142,7 @@ func TestSittingsOfEqualArms(t *testing.T) {
 	const repeats = 40
 	claims := 0
 	for seed := range uint64(repeats) {
-		d := row(t, compared(sitting(100+seed, 1), sitting(500+seed, 1)), 1, plan.ServerCPU).Shift
+		d := row(t, compared(run(100+seed, 1), run(500+seed, 1)), 1, plan.ServerCPU).Shift
 		if d.Verdict == claim.Better || d.Verdict == claim.Worse {
 			claims++
 		}

@@ -25,7 +25,7 @@ func TestRunMeasuresEveryArm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	c := conductor(t, newBench(), 3, "a", "b")
+	c := runner(t, newBench(), 3, "a", "b")
 	c.Plan.Floor = plan.FloorAuto
 	var places []string
 	c.Observe = func(e experiment.Event) {
@@ -102,18 +102,18 @@ func TestFloors(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	for name, test := range map[string]struct {
-		set   func(*experiment.Conductor)
+		set   func(*experiment.Runner)
 		nulls int
 	}{
-		"wanted":     {func(c *experiment.Conductor) { c.Plan.Floor = plan.FloorAuto }, 2},
-		"not wanted": {func(*experiment.Conductor) {}, 0},
-		"no null responder for one": {func(c *experiment.Conductor) {
+		"wanted":     {func(c *experiment.Runner) { c.Plan.Floor = plan.FloorAuto }, 2},
+		"not wanted": {func(*experiment.Runner) {}, 0},
+		"no null responder for one": {func(c *experiment.Runner) {
 			c.Plan.Floor = plan.FloorAuto
 			c.Arms[1].Floorless = experiment.Floorless(c.Plan.Arms[1], false)
 		}, 1},
 	} {
 		b := newBench()
-		c := conductor(t, b, 1, "a", "b")
+		c := runner(t, b, 1, "a", "b")
 		test.set(c)
 		r, err := c.Run(t.Context())
 		if err != nil || len(r.Rounds) != 1 || len(r.Rounds[0].Failures) > 0 {
@@ -148,7 +148,7 @@ func TestSeedFixesTheOrder(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	run := func() (orders [][]int) {
-		c := conductor(t, newBench(), 2, "a", "b", "c")
+		c := runner(t, newBench(), 2, "a", "b", "c")
 		c.Bench = &simulated{rates: map[string]float64{"a": 1000, "b": 1000, "c": 1000}} // takes no time
 		r, err := c.Run(t.Context())
 		if err != nil {
@@ -176,7 +176,7 @@ func TestInterruptKeepsCompleteRounds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	bench := newBench()
-	c := conductor(t, bench, 5, "a", "b")
+	c := runner(t, bench, 5, "a", "b")
 	c.Observe = func(e experiment.Event) {
 		if e.Round == 3 && e.Phase == experiment.Measuring {
 			cancel()
@@ -200,7 +200,7 @@ func TestServerDiesInMidRound(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	bench := newBench()
-	c := conductor(t, bench, 4, "a", "b")
+	c := runner(t, bench, 4, "a", "b")
 	c.Observe = func(e experiment.Event) {
 		if e.Round == 2 && e.Phase == experiment.Measuring && e.Arm == "b" {
 			bench.killServer("b")
@@ -232,7 +232,7 @@ func TestServerDiesInMidRound(t *testing.T) {
 func TestArmThatKeepsDyingIsOut(t *testing.T) {
 	t.Parallel()
 	bench := newBench()
-	c := conductor(t, bench, 6, "a", "b")
+	c := runner(t, bench, 6, "a", "b")
 	c.Observe = func(e experiment.Event) {
 		if e.Phase == experiment.Measuring && e.Arm == "b" {
 			bench.killServer("b")
@@ -253,7 +253,7 @@ func TestArmThatCannotStart(t *testing.T) {
 	t.Parallel()
 	bench := newBench()
 	bench.refuse = "b"
-	_, err := conductor(t, bench, 3, "a", "b").Run(t.Context())
+	_, err := runner(t, bench, 3, "a", "b").Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("error %v, want the bench's", err)
 	}
@@ -263,13 +263,13 @@ func TestArmThatCannotStart(t *testing.T) {
 // A wrong reply is found before the warm-up, and nothing is measured.
 func TestWrongReplyIsNotMeasured(t *testing.T) {
 	t.Parallel()
-	_, err := conductor(t, newBench(), 3, "a", "liar").Run(t.Context())
+	_, err := runner(t, newBench(), 3, "a", "liar").Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "want") {
 		t.Errorf("error %v, want the mismatch", err)
 	}
 }
 
-func conductor(t *testing.T, b *bench, rounds int, arms ...string) *experiment.Conductor {
+func runner(t *testing.T, b *bench, rounds int, arms ...string) *experiment.Runner {
 	t.Helper()
 	p := plan.Plan{
 		Workload: "toy", Operation: "Double", Seed: 7,
@@ -285,7 +285,7 @@ func conductor(t *testing.T, b *bench, rounds int, arms ...string) *experiment.C
 		t.Fatal(err)
 	}
 	// What the machine does beside the test is not to have a round made again.
-	c := &experiment.Conductor{Plan: p, Bench: b, ID: "r-test", CPUTimes: func() (probe.CPUTimes, error) {
+	c := &experiment.Runner{Plan: p, Bench: b, ID: "r-test", CPUTimes: func() (probe.CPUTimes, error) {
 		return probe.CPUTimes{At: time.Now(), CPUs: 2, CPUPressure: -1, IOPressure: -1, Throttled: -1}, nil
 	}}
 	for _, a := range p.Arms {

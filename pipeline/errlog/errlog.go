@@ -9,7 +9,7 @@
 //
 // A line has no entry in it, since an error's text has none by contract, is no
 // longer than [TextLimit], and has what was named as secret blotted out.
-package trouble
+package errlog
 
 import (
 	"context"

@@ -16,13 +16,13 @@ import (
 	"wirelab/lab/target"
 )
 
-// witnessRate is the witness's calls per second: few enough not to be in the
+// controlRate is the witness's calls per second: few enough not to be in the
 // tool's way, and enough for a 95th percentile within some seconds.
-const witnessRate = 20
+const controlRate = 20
 
-// witness is a driver of our own that calls the audited service beside the
+// controlClient is a driver of our own that calls the audited service beside the
 // tool. What it measures tells a slow machine from a slow tool.
-type witness struct {
+type controlClient struct {
 	driver *target.Process
 	slice  time.Duration
 	stop   context.CancelFunc
@@ -32,17 +32,17 @@ type witness struct {
 	err       error           // of watch too
 }
 
-// beginWitness starts one. The service's law decides how long a slice is: a
+// beginControl starts one. The service's law decides how long a slice is: a
 // whole turn, so that the law holds in it.
-func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready control.Ready,
+func beginControl(ctx context.Context, program string, cell wirelab.Cell, ready control.Ready,
 	truth inject.Truth,
-) (*witness, error) {
+) (*controlClient, error) {
 	driver, err := target.Start(ctx, target.Command{Name: "witness", Path: program, Args: []string{"drive"}})
 	if err != nil {
 		return nil, err
 	}
 	longest := truth.Quantile(0.999).Seconds()
-	inFlight := int(math.Ceil(witnessRate*longest)) + 4
+	inFlight := int(math.Ceil(controlRate*longest)) + 4
 	connections := inFlight
 	if cell.Protocol.Multiplexed {
 		connections = 1
@@ -53,21 +53,21 @@ func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready 
 		Deadline: plan.Duration(time.Minute),
 		Loads: []control.Load{{
 			Operation: "GetFeature", InFlight: inFlight, Connections: connections,
-			Schedule: load.ConstantRate(witnessRate),
+			Schedule: load.ConstantRate(controlRate),
 		}},
 	}})
 	if err != nil {
 		driver.Kill()
 		return nil, fault.Both(err, driver.Stop())
 	}
-	w := &witness{driver: driver, slice: max(truth.Period(), time.Second), recording: load.NewRecording()}
+	w := &controlClient{driver: driver, slice: max(truth.Period(), time.Second), recording: load.NewRecording()}
 	ctx, w.stop = context.WithCancel(ctx)
 	w.watch.Go(func() { w.err = w.call(ctx) })
 	return w, nil
 }
 
 // call measures slice after slice until ctx ends.
-func (w *witness) call(ctx context.Context) error {
+func (w *controlClient) call(ctx context.Context) error {
 	for {
 		reply, err := w.driver.Ask(ctx, control.Order{Slice: &control.Slice{For: plan.Duration(w.slice)}})
 		if ctx.Err() != nil {
@@ -82,7 +82,7 @@ func (w *witness) call(ctx context.Context) error {
 
 // end stops the witness and returns what it measured in whole slices, nil if
 // there is none. The slice under way is given up, so that nobody waits for it.
-func (w *witness) end() (*audit.Report, error) {
+func (w *controlClient) end() (*audit.Report, error) {
 	w.stop()
 	w.watch.Wait()
 	w.driver.Kill()

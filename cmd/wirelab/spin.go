@@ -8,10 +8,10 @@ import (
 	"wirelab/lab/inject"
 )
 
-// newHogCommand makes the hidden command that the self-test disturbs
+// newSpinCommand makes the hidden command that the self-test disturbs
 // experiments with: it uses a processor, and does nothing, until its input ends. With
 // --idle it lets everybody else go first, and only keeps the processor from idling.
-func newHogCommand(a *app) *cobra.Command {
+func newSpinCommand(a *app) *cobra.Command {
 	idle := false
 	c := &cobra.Command{
 		Use:    "hog",

@@ -8,8 +8,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Audience is what arrived at the readers of a group, taken together.
-type Audience struct {
+// ConsumerGroup is what arrived at the readers of a group, taken together.
+type ConsumerGroup struct {
 	ledger *Ledger
 	topic  int
 
@@ -30,33 +30,35 @@ type Audience struct {
 	ended     int64 // the last first arrival of all
 }
 
-func newAudience(l *Ledger, topic int) *Audience {
-	return &Audience{
+func newConsumerGroup(l *Ledger, topic int) *ConsumerGroup {
+	return &ConsumerGroup{
 		ledger: l, topic: topic, delivered: stat.NewHistogram(),
-		seen: make([]seen, len(l.lanes)), latest: make([]uint64, len(l.lanes)), dealt: make([]uint64, len(l.lanes)),
+		seen:   make([]seen, len(l.sequences)),
+		latest: make([]uint64, len(l.sequences)),
+		dealt:  make([]uint64, len(l.sequences)),
 	}
 }
 
 // Arrived takes a message that arrived at a time of the run's clock. It takes any
 // bytes, and keeps none.
-func (a *Audience) Arrived(body []byte, at int64) {
+func (a *ConsumerGroup) Arrived(body []byte, at int64) {
 	stamp, whole := Read(body)
 	phase := a.ledger.now()
 	a.arrivals.Add(1)
 	if full := a.take(stamp, whole, at, phase); full {
-		a.ledger.settle(int(stamp.Lane), int(stamp.Number/chunkSize))
+		a.ledger.settle(int(stamp.Sequence), int(stamp.Number/chunkSize))
 	}
 }
 
 // take counts what arrived, and reports whether a chunk is full with it.
-func (a *Audience) take(stamp Stamp, whole bool, at int64, phase Phase) (full bool) {
+func (a *ConsumerGroup) take(stamp Stamp, whole bool, at int64, phase Phase) (full bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case !whole:
 		a.counts.Corrupted++
-	case stamp.Run != a.ledger.run || int(stamp.Lane) >= len(a.ledger.lanes) ||
-		stamp.Number >= a.ledger.lanes[stamp.Lane].sent.Load():
+	case stamp.Run != a.ledger.run || int(stamp.Sequence) >= len(a.ledger.sequences) ||
+		stamp.Number >= a.ledger.sequences[stamp.Sequence].sent.Load():
 		a.counts.Stray++
 	case int(stamp.Topic) != a.topic:
 		a.counts.Misrouted++
@@ -68,9 +70,9 @@ func (a *Audience) take(stamp Stamp, whole bool, at int64, phase Phase) (full bo
 
 // count counts a message that is whole and ours, and reports whether its chunk is full
 // with it.
-func (a *Audience) count(s Stamp, at int64, phase Phase) (full bool) {
-	lane, seen := a.ledger.lanes[s.Lane], &a.seen[s.Lane]
-	excused := lane.excused(s.Number, a.dealt[s.Lane], phase)
+func (a *ConsumerGroup) count(s Stamp, at int64, phase Phase) (full bool) {
+	sequence, seen := a.ledger.sequences[s.Sequence], &a.seen[s.Sequence]
+	excused := sequence.excused(s.Number, a.dealt[s.Sequence], phase)
 	if seen.has(s.Number) {
 		if excused {
 			a.counts.Redelivered++
@@ -81,7 +83,7 @@ func (a *Audience) count(s Stamp, at int64, phase Phase) (full bool) {
 	}
 	full = seen.add(s.Number)
 	a.distinct.Add(1)
-	switch latest := &a.latest[s.Lane]; {
+	switch latest := &a.latest[s.Sequence]; {
 	case s.Number >= *latest:
 		*latest = s.Number + 1
 	case excused:
@@ -93,7 +95,7 @@ func (a *Audience) count(s Stamp, at int64, phase Phase) (full bool) {
 	return full
 }
 
-func (a *Audience) dealtWith() {
+func (a *ConsumerGroup) dealtWith() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	copy(a.dealt, a.latest)
@@ -101,20 +103,20 @@ func (a *Audience) dealtWith() {
 
 // full reports whether every message of a lane's chunk has arrived, and settle lets its
 // memory go.
-func (a *Audience) full(lane, of int) bool {
+func (a *ConsumerGroup) full(sequence, of int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.seen[lane].full(of)
+	return a.seen[sequence].full(of)
 }
 
-func (a *Audience) settle(lane, of int) {
+func (a *ConsumerGroup) settle(sequence, of int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.seen[lane].settle(of)
+	a.seen[sequence].settle(of)
 }
 
 // time notes when a message arrived that had not before.
-func (a *Audience) time(s Stamp, at int64) {
+func (a *ConsumerGroup) time(s Stamp, at int64) {
 	if s.Recorded {
 		a.delivered.Record(at - s.Due)
 	}
@@ -130,7 +132,7 @@ func (a *Audience) time(s Stamp, at int64) {
 }
 
 // gap is how long nothing arrived, at most, within the window.
-func (a *Audience) gap() time.Duration {
+func (a *ConsumerGroup) gap() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return max(a.longest, time.Duration(a.ledger.end.Load()-max(a.last, a.ledger.begin.Load())))
@@ -144,7 +146,7 @@ type Times struct {
 }
 
 // Times returns when messages arrived.
-func (a *Audience) Times() Times {
+func (a *ConsumerGroup) Times() Times {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h := stat.NewHistogram()
@@ -153,14 +155,14 @@ func (a *Audience) Times() Times {
 }
 
 // add adds to an account what became of the messages that this audience was to get.
-func (a *Audience) add(sum *Account) {
+func (a *ConsumerGroup) add(sum *Account) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, lane := range a.ledger.lanes {
-		if lane.topic != a.topic {
+	for i, sequence := range a.ledger.sequences {
+		if sequence.topic != a.topic {
 			continue
 		}
-		for n := uint64(0); n < lane.sent.Load(); n++ {
+		for n := uint64(0); n < sequence.sent.Load(); n++ {
 			if n%chunkSize == 0 && a.seen[i].settled(int(n/chunkSize)) {
 				sum.Expected += chunkSize
 				sum.Delivered += chunkSize
@@ -168,7 +170,7 @@ func (a *Audience) add(sum *Account) {
 				continue
 			}
 			arrived := a.seen[i].has(n)
-			switch acknowledged := lane.state(n)&acknowledgedMark != 0; {
+			switch acknowledged := sequence.state(n)&acknowledgedMark != 0; {
 			case acknowledged && arrived:
 				sum.Expected++
 				sum.Delivered++

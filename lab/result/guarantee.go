@@ -6,10 +6,10 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// Handover is how an arm that is a pipeline hands an entry on, and so what it
+// Guarantee is how an arm that is a pipeline hands an entry on, and so what it
 // means that a caller was told that all is well. The zero value is a pipeline
 // without a broker, or none at all: what is told is the word of the one who stores.
-type Handover struct {
+type Guarantee struct {
 	// Broker is the product that entries pass through, "RabbitMQ"; "" is none.
 	Broker string `json:"broker,omitempty"`
 	// Queue is the kind of its queue: "quorum", "classic" or "stream".
@@ -38,7 +38,7 @@ const (
 const quorumQueue = "quorum"
 
 // OnDisk reports whether the broker has an entry on disk before it confirms it.
-func (h *Handover) OnDisk() bool {
+func (h *Guarantee) OnDisk() bool {
 	return h.Broker != "" && h.Sync == SyncFirst && (h.Persistent || h.Queue == quorumQueue)
 }
 
@@ -50,12 +50,12 @@ func (r *Result) Durable(arm int) bool {
 		return false
 	}
 	switch a := &r.Arms[arm]; {
-	case a.Handover == nil:
+	case a.Guarantee == nil:
 		return false
-	case a.Handover.Broker == "":
+	case a.Guarantee.Broker == "":
 		return a.Database != ""
 	default:
-		return a.Handover.Confirms && a.Handover.OnDisk()
+		return a.Guarantee.Confirms && a.Guarantee.OnDisk()
 	}
 }
 
@@ -77,13 +77,13 @@ func (r *Result) Early(arm int) string {
 
 // Early says of a broker that acknowledges before a message is durable that it does.
 func Early(arm *Arm) string {
-	if arm == nil || arm.Handover == nil {
+	if arm == nil || arm.Guarantee == nil {
 		return "when its acknowledgements are durable is not known"
 	}
-	if arm.Handover.Confirms && arm.Handover.OnDisk() {
-		return words.Choose(arm.Handover.Alone, "acknowledges when one node of several has a message on disk", "")
+	if arm.Guarantee.Confirms && arm.Guarantee.OnDisk() {
+		return words.Choose(arm.Guarantee.Alone, "acknowledges when one node of several has a message on disk", "")
 	}
-	if arm.Handover.Sync == SyncUnknown {
+	if arm.Guarantee.Sync == SyncUnknown {
 		return "when its acknowledgements are durable is not known"
 	}
 	return "acknowledges before a message is on disk"

@@ -17,8 +17,8 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// twinWire is the wire that equal servers are compared over.
-const twinWire = "http1-proto"
+// equalWire is the wire that equal servers are compared over.
+const equalWire = "http1-proto"
 
 // ofEquals and ofUnequals are how many comparisons are made of the rounds of one
 // experiment, and roundsOf how many rounds each has: the fewest that allow a
@@ -39,15 +39,15 @@ const footing = 20 * time.Microsecond
 // doubts is how often an experiment is made whose intervals miss.
 const doubts = 3
 
-// twinPlan compares equal servers with each other, and with those that burn more.
-func twinPlan(rounds int, more ...time.Duration) plan.Plan {
+// equalPlan compares equal servers with each other, and with those that burn more.
+func equalPlan(rounds int, more ...time.Duration) plan.Plan {
 	p := plan.Plan{
 		Rounds: plan.Rounds{Min: rounds, Max: rounds},
 		Slice:  plan.Duration(30 * time.Millisecond),
 	}
 	arm := func(name string, burns time.Duration) {
 		p.Arms = append(p.Arms,
-			plan.Arm{Name: name, Protocol: twinWire, Inject: fmt.Sprintf("spin %dns", burns.Nanoseconds())})
+			plan.Arm{Name: name, Protocol: equalWire, Inject: fmt.Sprintf("spin %dns", burns.Nanoseconds())})
 	}
 	arm("a", footing)
 	arm("a again", footing)
@@ -66,13 +66,13 @@ func (e Env) rounds(what string) func(experiment.Event) {
 	}
 }
 
-// twinsTest compares a server with itself, and with one of a known cost. An
+// equalArmsTest compares a server with itself, and with one of a known cost. An
 // interval of 95 % misses what it is of one time in twenty, and the comparisons
 // of one experiment share its rounds, so that it then misses in many of them:
 // such an experiment is made again, as it would be by whoever doubts it, and
 // again. Three that miss are by chance one time in 8,000; an analysis that is
 // wrong, or burning that is, misses in all.
-func twinsTest() Test {
+func equalArmsTest() Test {
 	return Test{
 		Name: "twins",
 		Shows: "two servers that are the same are seldom called different, and one that burns some µs more for each " +
@@ -82,13 +82,13 @@ func twinsTest() Test {
 			"experiments", 100*falseShare(0.05, ofEquals), ofEquals, doubts),
 		Short: 45e9, Long: 300e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
-			f, missed, err := e.twins(ctx)
+			f, missed, err := e.equalArms(ctx)
 			for range doubts - 1 {
 				if err != nil || !missed {
 					break
 				}
 				var again finding
-				again, missed, err = e.twins(ctx)
+				again, missed, err = e.equalArms(ctx)
 				again.found = "measured again, since the intervals missed (" + f.found + "): " + again.found
 				again.kept = append(f.kept, again.kept...)
 				f = again
@@ -98,12 +98,12 @@ func twinsTest() Test {
 	}
 }
 
-// twins is one experiment of the test. missed is whether all that is wrong with
+// equalArms is one experiment of the test. missed is whether all that is wrong with
 // it is that the intervals do not hold what a server is known to burn.
-func (e Env) twins(ctx context.Context) (f finding, missed bool, err error) {
+func (e Env) equalArms(ctx context.Context) (f finding, missed bool, err error) {
 	spins := choose(e, []time.Duration{5 * time.Microsecond},
 		[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
-	r, err := e.conduct(ctx, twinPlan(choose(e, 12, 60), spins...), nil, e.rounds("twins"))
+	r, err := e.conduct(ctx, equalPlan(choose(e, 12, 60), spins...), nil, e.rounds("twins"))
 	if err != nil {
 		return finding{}, false, err
 	}
@@ -232,7 +232,7 @@ func driftTest() Test {
 			100*falseShare(0.05, ofEquals), ofEquals),
 		Short: 30e9, Long: 90e9,
 		run: func(ctx context.Context, e Env) (f finding, err error) {
-			p := twinPlan(choose(e, 12, 60))
+			p := equalPlan(choose(e, 12, 60))
 			var on hogs
 			defer func() { err = errors.Join(err, on.stop()) }()
 			var failed error

@@ -37,23 +37,23 @@ var settled = func() (all [After + 1]*chunk) {
 	return all
 }()
 
-// lane is a series of messages. One goroutine writes; any may mark and read what
+// sequence is a series of messages. One goroutine writes; any may mark and read what
 // is written.
-type lane struct {
+type sequence struct {
 	topic  int
 	sent   atomic.Uint64
 	mu     sync.Mutex               // of who replaces chunks
 	chunks atomic.Pointer[[]*chunk] // replaced when it changes, so that readers need no lock
 }
 
-func newLane(topic int) *lane {
-	l := &lane{topic: topic}
+func newSequence(topic int) *sequence {
+	l := &sequence{topic: topic}
 	l.chunks.Store(&[]*chunk{})
 	return l
 }
 
 // write notes that the next message is about to be sent.
-func (l *lane) write(number uint64, p Phase) {
+func (l *sequence) write(number uint64, p Phase) {
 	if number%chunkSize == 0 {
 		l.replace(func(all []*chunk) []*chunk { return append(all, new(chunk)) })
 	}
@@ -62,33 +62,33 @@ func (l *lane) write(number uint64, p Phase) {
 }
 
 // replace puts other chunks in the place of those there are, of which it is given a copy.
-func (l *lane) replace(change func([]*chunk) []*chunk) {
+func (l *sequence) replace(change func([]*chunk) []*chunk) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := change(append([]*chunk(nil), *l.chunks.Load()...))
 	l.chunks.Store(&all)
 }
 
-func (l *lane) chunk(of int) *chunk { return (*l.chunks.Load())[of] }
+func (l *sequence) chunk(of int) *chunk { return (*l.chunks.Load())[of] }
 
-func (l *lane) at(number uint64) *atomic.Uint32 {
+func (l *sequence) at(number uint64) *atomic.Uint32 {
 	return &l.chunk(int(number / chunkSize)).marks[number%chunkSize]
 }
 
-func (l *lane) mark(number uint64, m uint32) { l.at(number).Or(m) }
+func (l *sequence) mark(number uint64, m uint32) { l.at(number).Or(m) }
 
 // acknowledge marks a message as acknowledged, and reports whether its chunk is full of such.
-func (l *lane) acknowledge(number uint64) (full bool) {
+func (l *sequence) acknowledge(number uint64) (full bool) {
 	c := l.chunk(int(number / chunkSize))
 	c.marks[number%chunkSize].Or(acknowledgedMark)
 	return c.acked.Add(1) == chunkSize
 }
 
-func (l *lane) state(number uint64) uint32 { return l.at(number).Load() }
+func (l *sequence) state(number uint64) uint32 { return l.at(number).Load() }
 
 // settle lets a chunk's memory go if all its messages are acknowledged and were sent in
 // one phase; false if not.
-func (l *lane) settle(of int) bool {
+func (l *sequence) settle(of int) bool {
 	c := l.chunk(of)
 	if c.acked.Load() != chunkSize {
 		return false
@@ -109,7 +109,7 @@ func (l *lane) settle(of int) bool {
 // excused reports whether a message may come again or late: it was sent before a
 // disturbance was over, and that has begun, and it is none of the first that had been
 // dealt with for good by then; or nobody could tell its sender whether it was taken.
-func (l *lane) excused(number, dealt uint64, now Phase) bool {
+func (l *sequence) excused(number, dealt uint64, now Phase) bool {
 	state := l.state(number)
 	return now >= During && Phase(state&phaseMask) <= During && number >= dealt || state&unsure != 0
 }

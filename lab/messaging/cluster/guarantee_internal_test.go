@@ -46,7 +46,7 @@ func TestHandovers(t *testing.T) {
 			false,
 		},
 	} {
-		if h := handoverOf(c.options, c.about); h.Sync != c.sync || h.Alone != c.alone || h.Queue == "" {
+		if h := guaranteeOf(c.options, c.about); h.Sync != c.sync || h.Alone != c.alone || h.Queue == "" {
 			t.Errorf("%+v of %s promises %+v", c.options, c.about, h)
 		}
 	}

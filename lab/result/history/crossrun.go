@@ -17,12 +17,12 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Sittings is what may be said of two experiments side by side. The figures of
+// CrossRun is what may be said of two experiments side by side. The figures of
 // one arm in both are not compared: a machine drifts from one sitting to the
 // next, and a test of two that were not interleaved calls equal arms different
 // in 3 of 10 cases (docs/concepts/claims.md). What can be compared is how each arm stood
 // to the first one, which ran beside it in both.
-type Sittings struct {
+type CrossRun struct {
 	// Machine and Plan are what differs of the places and of the questions;
 	// with any of them there is no verdict. Builds are the versions and settings
 	// that differ, which may be why the figures do.
@@ -57,14 +57,14 @@ type SharedRow struct {
 	Here    claim.Estimate `json:"here"`
 	// Shift is how the arm's ratio to the first arm changed: the second's by the
 	// first's. nil where there is no verdict: in the first arm, for what is
-	// counted, and where the two are not [Sittings.Comparable].
+	// counted, and where the two are not [CrossRun.Comparable].
 	Shift *claim.Difference `json:"shift,omitempty"`
 }
 
 // Compare says what may be said of two experiments. It is pure; the analyses
 // are those of the results.
-func Compare(was, here *result.Result, wasSaid, hereSaid *claim.Analysis) Sittings {
-	s := Sittings{Plan: Questions(was.Plan, here.Plan), Loads: []SharedLoad{}}
+func Compare(was, here *result.Result, wasSaid, hereSaid *claim.Analysis) CrossRun {
+	s := CrossRun{Plan: Questions(was.Plan, here.Plan), Loads: []SharedLoad{}}
 	s.Machine, s.Builds = Moved(was, here)
 	loads := pairUp(len(wasSaid.Loads), len(hereSaid.Loads), func(a, b int) bool {
 		return loadText(was.Plan, wasSaid.Loads[a].Load) == loadText(here.Plan, hereSaid.Loads[b].Load)
@@ -205,7 +205,7 @@ func loadText(p plan.Plan, load int) string {
 }
 
 // share sets one load of both side by side.
-func (s *Sittings) share(p plan.Plan, was, here *claim.LoadAnalysis, arms [][2]int) SharedLoad {
+func (s *CrossRun) share(p plan.Plan, was, here *claim.LoadAnalysis, arms [][2]int) SharedLoad {
 	shared := SharedLoad{Was: was.Load, Here: here.Load, Arms: []SharedArm{}}
 	var primary, secondary []effect.Judged
 	for _, pair := range arms {

@@ -13,11 +13,11 @@ import (
 
 // Promise says what an arm's caller knows when it is told that all is well.
 func Promise(r *result.Result, arm int) string {
-	if arm < 0 || arm >= len(r.Arms) || r.Arms[arm].Handover == nil {
+	if arm < 0 || arm >= len(r.Arms) || r.Arms[arm].Guarantee == nil {
 		return "hands entries on in a way that was not recorded"
 	}
 	a := &r.Arms[arm]
-	h := a.Handover
+	h := a.Guarantee
 	broker := cmp.Or(a.Broker, "a "+h.Broker+" that runs elsewhere")
 	switch {
 	case h.Broker == "" && a.Database == "":
@@ -40,8 +40,8 @@ func Promise(r *result.Result, arm int) string {
 // durable what it is that keeps it from being so.
 func earlyWords(r *result.Result, arm int) string {
 	why := "how it hands entries on was not recorded"
-	if arm < len(r.Arms) && r.Arms[arm].Handover != nil {
-		h := r.Arms[arm].Handover
+	if arm < len(r.Arms) && r.Arms[arm].Guarantee != nil {
+		h := r.Arms[arm].Guarantee
 		if why = QueueWords(h); h.Broker == "" {
 			why = "kept in memory"
 		}
@@ -51,7 +51,7 @@ func earlyWords(r *result.Result, arm int) string {
 
 // QueueWords says how a queue is used: "quorum queue, confirmed, fsync before it
 // confirms". "" where there is none.
-func QueueWords(h *result.Handover) string {
+func QueueWords(h *result.Guarantee) string {
 	if h == nil || h.Broker == "" {
 		return ""
 	}
@@ -115,7 +115,7 @@ func brokers(r *result.Result) string {
 // through is the broker on an arm's way, with its queue; "" for none.
 func through(r *result.Result, arm int) string {
 	a := &r.Arms[arm]
-	switch h := a.Handover; {
+	switch h := a.Guarantee; {
 	case h != nil && h.Broker != "":
 		return cmp.Or(a.Broker, h.Broker+" elsewhere") + ", " + QueueWords(h)
 	case h == nil:

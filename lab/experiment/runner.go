@@ -16,8 +16,8 @@ import (
 	"wirelab/lab/result/gate"
 )
 
-// Conductor runs one experiment.
-type Conductor struct {
+// Runner runs one experiment.
+type Runner struct {
 	// Plan must be complete.
 	Plan plan.Plan
 	// Arms describes the plan's arms; same length and order.
@@ -92,7 +92,7 @@ const failuresInARow = 2
 // first, the round under way is given up and what was complete is returned
 // with the ending [result.Interrupted] and no error. An error means that
 // nothing was measured: an arm could not even be started in the first round.
-func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
+func (c *Runner) Run(ctx context.Context) (*result.Result, error) {
 	r := c.begin()
 	undo, err := c.open(ctx, r)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 
 // spoiled sets a round aside that the machine disturbed: it is made again, with the same order of slices. A round in
 // which an arm or a call failed stays, whatever the machine did: a failure is not to be lost.
-func (c *Conductor) spoiled(r *result.Result, done result.Round) bool {
+func (c *Runner) spoiled(r *result.Result, done result.Round) bool {
 	late := c.Plan.For > 0 && time.Since(r.Began) >= time.Duration(c.Plan.For)
 	failed := len(done.Failures) > 0 ||
 		slices.ContainsFunc(done.Trials, func(t result.Trial) bool { return len(t.Errors) > 0 })
@@ -145,7 +145,7 @@ func (c *Conductor) spoiled(r *result.Result, done result.Round) bool {
 }
 
 // begin returns the result of what begins now.
-func (c *Conductor) begin() *result.Result {
+func (c *Runner) begin() *result.Result {
 	return &result.Result{
 		Schema: result.Schema, Minor: result.Minor, ID: c.ID, Command: c.Command, Began: time.Now(),
 		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...), Absent: c.Absent,
@@ -173,7 +173,7 @@ func tally(r *result.Result, done result.Round, inARow []int) {
 }
 
 // ending tells whether, and why, the experiment is over.
-func (c *Conductor) ending(r *result.Result) result.Ending {
+func (c *Runner) ending(r *result.Result) result.Ending {
 	// A round in which an arm failed is none for the fewest that are asked for.
 	p, n, usable := c.Plan, len(r.Rounds), effect.UsableRounds(r)
 	switch in := c.armsIn(r); {
@@ -196,7 +196,7 @@ func (c *Conductor) ending(r *result.Result) result.Ending {
 }
 
 // tell completes an event and passes it on.
-func (c *Conductor) tell(r *result.Result, e Event) {
+func (c *Runner) tell(r *result.Result, e Event) {
 	if c.Observe == nil {
 		return
 	}
@@ -209,7 +209,7 @@ func (c *Conductor) tell(r *result.Result, e Event) {
 
 // left estimates the time left from the time the steps so far took. It is
 // unknown in the first steps, and when only Until is to end the experiment.
-func (c *Conductor) left(r *result.Result, e Event) time.Duration {
+func (c *Runner) left(r *result.Result, e Event) time.Duration {
 	done := float64(len(r.Rounds))
 	if e.Phase != RoundOver && e.Steps > 0 {
 		done += float64(e.Step) / float64(e.Steps)
@@ -231,12 +231,12 @@ func (c *Conductor) left(r *result.Result, e Event) time.Duration {
 // seeded returns the random numbers of a part of the experiment. Streams of
 // different rounds do not depend on each other, so that a replay of one round
 // needs not the others.
-func (c *Conductor) seeded(round int) *rand.Rand {
+func (c *Runner) seeded(round int) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Plan.Seed, uint64(round)+1))
 }
 
 // cpuTimes reads what the machine's CPUs did so far.
-func (c *Conductor) cpuTimes() (probe.CPUTimes, error) {
+func (c *Runner) cpuTimes() (probe.CPUTimes, error) {
 	if c.CPUTimes != nil {
 		return c.CPUTimes()
 	}

@@ -8,14 +8,14 @@ import (
 	"wirelab/lab/result"
 )
 
-// HandoverOf is how a path through one of brokers hands an entry on; through
+// GuaranteeOf is how a path through one of brokers hands an entry on; through
 // none of them, where the list is empty. Of several the first counts.
-func HandoverOf(brokers []Broker) *result.Handover {
+func GuaranteeOf(brokers []Broker) *result.Guarantee {
 	if len(brokers) == 0 {
-		return &result.Handover{}
+		return &result.Guarantee{}
 	}
 	b := brokers[0]
-	h := &result.Handover{
+	h := &result.Guarantee{
 		Confirms: b.Queue.Confirms, Persistent: b.Queue.Persistent,
 		// All servers, as planBroker starts them, have what they confirm on disk:
 		// RabbitMQ and Hermes always so, NATS since SyncEvery is left at 0.

@@ -32,10 +32,10 @@ func ways(rounds, early int, answers ...int) *result.Result {
 	for i, us := range answers {
 		w := resulttest.Way{
 			Name: "log-" + string(rune('a'+i)), Answer: time.Duration(us) * time.Microsecond,
-			CPU: time.Duration(us) * time.Microsecond / 4, Handover: &result.Handover{}, Database: "SQLite 3",
+			CPU: time.Duration(us) * time.Microsecond / 4, Guarantee: &result.Guarantee{}, Database: "SQLite 3",
 		}
 		if i >= early {
-			w.Handover = resulttest.Queued("RabbitMQ", "classic", false)
+			w.Guarantee = resulttest.Queued("RabbitMQ", "classic", false)
 		}
 		all = append(all, w)
 	}
@@ -44,22 +44,22 @@ func ways(rounds, early int, answers ...int) *result.Result {
 
 // Each pair of arms counts, whichever of them is the first of the plan, and a
 // first place is only for who is proved better than each other.
-func TestPodium(t *testing.T) {
+func TestLeaders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		why     string
 		rounds  int
 		answers []int
-		state   claim.PodiumState
+		state   claim.LeadersState
 		first   []int
 		next    int
 		ratio   float64 // of the next to the first
 	}{
-		{"the last arm of the plan may be first", 12, []int{700, 900, 500}, claim.PodiumClear, []int{2}, 0, 1.4},
-		{"and the first too", 12, []int{500, 700}, claim.PodiumClear, []int{0}, 1, 1.4},
-		{"two alike share the place before a third", 14, []int{900, 700, 701}, claim.PodiumAlike, nil, -1, 0},
-		{"six rounds bear no claim, however large", 6, []int{500, 900}, claim.PodiumFew, nil, -1, 0},
-		{"one has nobody to be before", 12, []int{500}, claim.PodiumAlone, []int{0}, -1, 0},
+		{"the last arm of the plan may be first", 12, []int{700, 900, 500}, claim.LeaderClear, []int{2}, 0, 1.4},
+		{"and the first too", 12, []int{500, 700}, claim.LeaderClear, []int{0}, 1, 1.4},
+		{"two alike share the place before a third", 14, []int{900, 700, 701}, claim.LeadersAlike, nil, -1, 0},
+		{"six rounds bear no claim, however large", 6, []int{500, 900}, claim.LeadersFew, nil, -1, 0},
+		{"one has nobody to be before", 12, []int{500}, claim.LeaderAlone, []int{0}, -1, 0},
 	} {
 		got := contest(t, ways(c.rounds, 9, c.answers...), plan.ResponseP50).All
 		if got.State != c.state || got.Next != c.next || c.first != nil && !slices.Equal(got.First, c.first) {
@@ -81,7 +81,7 @@ func TestPodium(t *testing.T) {
 }
 
 // Noise between two arms lets nobody be first, and the one behind both stays behind.
-func TestPodiumUndecided(t *testing.T) {
+func TestLeadersUndecided(t *testing.T) {
 	t.Parallel()
 	r := ways(12, 9, 700, 700, 1500)
 	for n := range r.Rounds {
@@ -93,7 +93,7 @@ func TestPodiumUndecided(t *testing.T) {
 		}
 	}
 	got := contest(t, r, rank.PipelineCPU)
-	if got.All.State != claim.PodiumShared || len(got.All.First) != 2 || slices.Contains(got.All.First, 2) ||
+	if got.All.State != claim.LeadersShared || len(got.All.First) != 2 || slices.Contains(got.All.First, 2) ||
 		got.All.Lead != nil {
 		t.Errorf("%+v", got.All)
 	}
@@ -105,14 +105,14 @@ func TestPodiumUndecided(t *testing.T) {
 
 // A way that answers before an entry is durable may have the best figure; who is
 // first of the others is then told beside it.
-func TestPodiumOfDurableWays(t *testing.T) {
+func TestLeadersOfDurableArms(t *testing.T) {
 	t.Parallel()
 	got := contest(t, ways(12, 2, 900, 700, 500), plan.ResponseP50)
-	if got.All.State != claim.PodiumClear || got.All.First[0] != 2 || got.Entrants[2].Durable ||
+	if got.All.State != claim.LeaderClear || got.All.First[0] != 2 || got.Entrants[2].Durable ||
 		!got.Entrants[0].Durable {
 		t.Fatalf("%+v", got)
 	}
-	if d := got.Durable; d == nil || d.State != claim.PodiumClear || d.First[0] != 1 || d.Next != 0 ||
+	if d := got.Durable; d == nil || d.State != claim.LeaderClear || d.First[0] != 1 || d.Next != 0 ||
 		d.Lead.Ratio < 1.2 {
 		t.Errorf("of the durable: %+v", d)
 	}
@@ -128,15 +128,15 @@ func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 	r := resulttest.Ways(12, plan.Load{InFlight: 50},
 		resulttest.Way{
 			Name: "log-a", Answer: 500 * time.Microsecond, CPU: 1e5, Missing: 3,
-			Handover: &result.Handover{}, Database: "x",
+			Guarantee: &result.Guarantee{}, Database: "x",
 		},
 		resulttest.Way{
-			Name: "log-b", Answer: 700 * time.Microsecond, CPU: 1e5, Handover: &result.Handover{},
+			Name: "log-b", Answer: 700 * time.Microsecond, CPU: 1e5, Guarantee: &result.Guarantee{},
 			Database: "x",
 		},
 		resulttest.Way{
 			Name: "log-c", Answer: 650 * time.Microsecond, Later: time.Second, CPU: 1e5, Unconfirmed: true,
-			Handover: resulttest.Queued("RabbitMQ", "quorum", false),
+			Guarantee: resulttest.Queued("RabbitMQ", "quorum", false),
 		},
 	)
 	for _, c := range analyse.Result(r).Loads[0].Contests {
@@ -144,11 +144,11 @@ func TestContestsLeaveOutWhatIsRefused(t *testing.T) {
 			t.Errorf("%s: entries are missing, and %+v", c.Metric, c.Entrants[0])
 		}
 	}
-	if rate := contest(t, r, rank.StoredRate); rate.All.First[0] != 1 || rate.All.State != claim.PodiumClear {
+	if rate := contest(t, r, rank.StoredRate); rate.All.First[0] != 1 || rate.All.State != claim.LeaderClear {
 		t.Errorf("who answers sooner and stores a second later stores most: %+v", rate.All)
 	}
 	if told := contest(t, r, plan.ConfirmedP50); told.Entrants[2].Estimate.Why != "nobody confirms its entries" ||
-		told.All.State != claim.PodiumAlone {
+		told.All.State != claim.LeaderAlone {
 		t.Errorf("unconfirmed: %+v", told)
 	}
 	open := analyse.Result(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64},
@@ -196,34 +196,34 @@ func TestAlikeWaysAreRarelyToldApart(t *testing.T) {
 // What a caller knows when it is answered, for each way to hand on.
 func TestDurable(t *testing.T) {
 	t.Parallel()
-	rabbit := func(kind string, edit func(*result.Handover)) *result.Handover {
+	rabbit := func(kind string, edit func(*result.Guarantee)) *result.Guarantee {
 		h := resulttest.Queued("RabbitMQ", kind, true)
 		edit(h)
 		return h
 	}
-	keep := func(*result.Handover) {}
+	keep := func(*result.Guarantee) {}
 	for _, c := range []struct {
 		why  string
 		arm  result.Arm
 		want bool
 	}{
-		{"stored in a database first", result.Arm{Handover: &result.Handover{}, Database: "SQLite 3"}, true},
-		{"stored in memory", result.Arm{Handover: &result.Handover{}}, false},
-		{"on disk before it is confirmed", result.Arm{Handover: rabbit("classic", keep)}, true},
-		{"unconfirmed", result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Confirms = false })}, false},
+		{"stored in a database first", result.Arm{Guarantee: &result.Guarantee{}, Database: "SQLite 3"}, true},
+		{"stored in memory", result.Arm{Guarantee: &result.Guarantee{}}, false},
+		{"on disk before it is confirmed", result.Arm{Guarantee: rabbit("classic", keep)}, true},
+		{"unconfirmed", result.Arm{Guarantee: rabbit("quorum", func(h *result.Guarantee) { h.Confirms = false })}, false},
 		{
 			"transient in a classic queue",
-			result.Arm{Handover: rabbit("classic", func(h *result.Handover) { h.Persistent = false })},
+			result.Arm{Guarantee: rabbit("classic", func(h *result.Guarantee) { h.Persistent = false })},
 			false,
 		},
 		{
 			"transient in a quorum queue, which is on disk always",
-			result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Persistent = false })},
+			result.Arm{Guarantee: rabbit("quorum", func(h *result.Guarantee) { h.Persistent = false })},
 			true,
 		},
 		{
 			"a broker elsewhere, not asked for its fsync",
-			result.Arm{Handover: rabbit("quorum", func(h *result.Handover) { h.Sync = result.SyncUnknown })},
+			result.Arm{Guarantee: rabbit("quorum", func(h *result.Guarantee) { h.Sync = result.SyncUnknown })},
 			false,
 		},
 		{"not recorded", result.Arm{Database: "SQLite 3"}, false},

@@ -1,4 +1,4 @@
-package trouble_test
+package errlog_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/pipeline/trouble"
+	"wirelab/pipeline/errlog"
 )
 
 // clock is a time that passes when it is told to.
@@ -17,18 +17,18 @@ type clock struct{ now time.Time }
 
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
 
-func notes(o trouble.Options) (*trouble.Notes, *bytes.Buffer, *clock) {
+func notes(o errlog.Options) (*errlog.Notes, *bytes.Buffer, *clock) {
 	var out bytes.Buffer
 	c := &clock{now: time.Unix(1_000_000, 0)}
 	o.Now = func() time.Time { return c.now }
-	return trouble.New(&out, o), &out, c
+	return errlog.New(&out, o), &out, c
 }
 
 // A thousand failures a second are one line, which tells how many there were;
 // another kind has lines of its own (ms-M02: no line per message).
 func TestLinesAreFew(t *testing.T) {
 	t.Parallel()
-	n, out, c := notes(trouble.Options{Part: "logger"})
+	n, out, c := notes(errlog.Options{Part: "logger"})
 	for range 3000 {
 		n.Note("store", errors.New("the disk is on fire"))
 		n.Note("list", wirelab.Errorf(wirelab.Unavailable, "away"))
@@ -72,7 +72,7 @@ func TestWhatIsWrittenDown(t *testing.T) {
 		wirelab.Unimplemented: {},
 	} {
 		for i, faults := range []bool{false, true} {
-			n, out, _ := notes(trouble.Options{Faults: faults})
+			n, out, _ := notes(errlog.Options{Faults: faults})
 			n.Note("call", wirelab.Errorf(code, "why"))
 			n.Note("call", nil)
 			if got := out.Len() > 0; got != want[i] {
@@ -80,7 +80,7 @@ func TestWhatIsWrittenDown(t *testing.T) {
 			}
 		}
 	}
-	var none *trouble.Notes
+	var none *errlog.Notes
 	none.Note("call", errors.New("nobody hears"))
 	if err := none.Close(); err != nil {
 		t.Error(err)
@@ -90,13 +90,13 @@ func TestWhatIsWrittenDown(t *testing.T) {
 // A line holds no secret, no line break that somebody sent, and has an end.
 func TestLinesGiveNothingAway(t *testing.T) {
 	t.Parallel()
-	n, out, c := notes(trouble.Options{Secrets: []string{"", "hunter2", "postgres://me:hunter2@db/"}})
+	n, out, c := notes(errlog.Options{Secrets: []string{"", "hunter2", "postgres://me:hunter2@db/"}})
 	n.Note("a", errors.New("connect to postgres://me:hunter2@db/x: no"))
 	n.Note("b", errors.New("password hunter2 is wrong\nlevel=INFO msg=forged\x1b[2J\xff"))
 	n.Note("c", errors.New(strings.Repeat("ä", 10_000)))
 	got := out.String()
 	if strings.Contains(got, "hunter2") || strings.Count(got, "\n") != 3 || strings.Contains(got, "\x1b") ||
-		len(got) > 3*(trouble.TextLimit+150) {
+		len(got) > 3*(errlog.TextLimit+150) {
 		t.Errorf("%q", got)
 	}
 	if strings.Count(got, "***") != 2 || !strings.Contains(got, "ää…") || strings.Contains(got, "\ufffd") {
@@ -108,7 +108,7 @@ func TestLinesGiveNothingAway(t *testing.T) {
 // Many may note at once.
 func TestManyNoteAtOnce(t *testing.T) {
 	t.Parallel()
-	n, out, _ := notes(trouble.Options{})
+	n, out, _ := notes(errlog.Options{})
 	var noting sync.WaitGroup
 	for range 8 {
 		noting.Go(func() {
