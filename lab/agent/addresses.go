@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// reachTime is how long an address of several may take to take a connection.
+// reachTime limits how long one address of a host may take to accept a connection.
 const reachTime = 2 * time.Second
 
-// lookup finds the addresses of a host.
+// lookup returns the IP addresses of a host.
 type lookup func(ctx context.Context, host string) ([]string, error)
 
-// inTurn returns what gives each connection the next address of a host that has several, of
-// those that take connections, from one on that the seed draws; nil if there are not several.
-// Else all connections would go to the first: one replica would be measured, and nobody told.
+// inTurn returns a function that gives each new connection the next address of a host with several addresses. It uses
+// only addresses that accept connections, and the seed chooses the first. It returns nil if fewer than two servers
+// accept. Without it all connections would go to the first address: only one replica would be measured, and the result
+// would not show it.
 func inTurn(ctx context.Context, find lookup, address string, seed uint64) func() string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || net.ParseIP(host) != nil {
@@ -24,7 +25,7 @@ func inTurn(ctx context.Context, find lookup, address string, seed uint64) func(
 	}
 	all, err := find(ctx, host)
 	if err != nil || len(all) < 2 {
-		return nil // who dials says why
+		return nil // dialling reports the error
 	}
 	slices.Sort(all)
 	var open []string
@@ -41,7 +42,7 @@ func inTurn(ctx context.Context, find lookup, address string, seed uint64) func(
 	return func() string { return open[(next.Add(1)-1)%uint64(len(open))] }
 }
 
-// reached reports whether an address takes a connection.
+// reached reports whether an address accepts a connection.
 func reached(ctx context.Context, address string) bool {
 	dialer := net.Dialer{Timeout: reachTime}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -52,19 +53,19 @@ func reached(ctx context.Context, address string) bool {
 	return true
 }
 
-// sameMachine reports whether addresses are this machine's own in both families: a server
-// that listens on all of them is one.
+// sameMachine reports whether the addresses are the loopback addresses of this machine, at most one of each IP version.
+// A server that listens on both is one server, not two replicas.
 func sameMachine(all []string) bool {
 	four := false
 	for _, at := range all {
-		host, _, _ := net.SplitHostPort(at) // JoinHostPort made it
+		host, _, _ := net.SplitHostPort(at) // JoinHostPort made it, so that it cannot fail
 		ip := net.ParseIP(host)
 		if !ip.IsLoopback() {
 			return false
 		}
 		if ip.To4() != nil {
 			if four {
-				return false // two of one family are two servers
+				return false // two addresses of one IP version are two servers
 			}
 			four = true
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAddressesInTurn: connections to a name go to all its addresses that take them.
+// TestAddressesInTurn: connections to a host name are spread over all its addresses that accept them.
 func TestAddressesInTurn(t *testing.T) {
 	t.Parallel()
 	first, err := net.Listen("tcp", "127.0.0.1:0")

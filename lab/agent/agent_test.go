@@ -23,9 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
-// silent is a service without a wire: its cell serves by waiting and its
-// client answers by itself. What drivers and servers do with orders is tested
-// with it; what they measure, with real wires elsewhere.
+// silent is a service without a wire: its cell serves by waiting, and its client answers by itself. It tests how
+// drivers and servers carry out orders. Tests elsewhere measure with real wires.
 type silent interface {
 	Hush(ctx context.Context, q question) (question, error)
 }
@@ -57,8 +56,7 @@ func cell(secure bool, stubError error) wirelab.Cell {
 	}.Erase().Cells[0]
 }
 
-// drive runs a driver over orders and returns its replies; the first says
-// that it is ready.
+// drive runs a driver over orders and returns its replies. The first reply says that it is ready.
 func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Reply {
 	t.Helper()
 	find := func(order control.Dial) (wirelab.Cell, error) {
@@ -80,7 +78,7 @@ func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Repl
 		t.Fatal(err)
 	}
 	replies := []control.Reply{ready}
-	for _, order := range orders { // one at a time, as a conductor gives them
+	for _, order := range orders { // one at a time, as a runner sends them
 		if err := control.Write(give, order); err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +95,8 @@ func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Repl
 	return replies
 }
 
-// A driver whose conductor is gone gives up what it was told to do, however
-// long that would have lasted: nobody waits for it, and it would drive on.
+// A driver whose runner is gone cancels its order, however long that would have lasted. Otherwise it would go on
+// driving with no reader.
 func TestDriverStopsWithItsRunner(t *testing.T) {
 	t.Parallel()
 	c := cell(false, nil)
@@ -137,7 +135,7 @@ func dial(loads ...control.Load) control.Order {
 	}
 	return control.Order{Dial: &control.Dial{
 		Workload: "silence", Protocol: "none", Address: "here:1",
-		// which only a machine that stands still reaches
+		// Only a machine at a standstill reaches this deadline.
 		Seed: 3, Deadline: plan.Duration(20 * time.Second), Loads: loads,
 	}}
 }
@@ -167,8 +165,8 @@ func TestDriverMeasuresWhatItIsTold(t *testing.T) {
 	}
 }
 
-// A driver that is told what the server has used asks for it after each window, and judges by
-// it too. Another order ends the warm-up, and so does the end of all.
+// A driver that hears what the server has used asks for it after each window, and considers it when it decides about
+// steadiness. Another order ends the warm-up, and so does the end of the input.
 func TestDriverIsToldWhatTheServerUsed(t *testing.T) {
 	t.Parallel()
 	window := func(used time.Duration) control.Order {
@@ -181,9 +179,9 @@ func TestDriverIsToldWhatTheServerUsed(t *testing.T) {
 		dial(control.Load{InFlight: 1, Connections: 1}), window(0), window(1),
 		{Usage: &struct{}{}},
 	}
-	// More and more from one window to the next, for as long as a warm-up may last, and longer: a window in which the
-	// machine let no call end does not count. It is judged after 20, 40, 80 and 160 windows, and grows in the half
-	// before each by far more than what calls a busy machine lets through in a window differs.
+	// The use grows from window to window for as long as a warm-up may last, and longer: a window in which the machine
+	// let no call end does not count. Steadiness is decided after 20, 40, 80 and 160 windows. In the half before each
+	// of those, the use grows by far more than the noise of a busy machine.
 	used, step := 0.0, float64(10*time.Millisecond)
 	for i := range 240 {
 		switch {
@@ -215,7 +213,7 @@ func TestDriverIsToldWhatTheServerUsed(t *testing.T) {
 	}
 }
 
-// Each order that makes no sense is refused in words, and the driver goes on.
+// Each order that makes no sense is refused with a reason, and the driver continues.
 func TestDriverRefuses(t *testing.T) {
 	t.Parallel()
 	slice := control.Order{Slice: &control.Slice{Load: 7, For: plan.Duration(time.Millisecond)}}
@@ -267,8 +265,8 @@ func TestDriverChecksBeforeItMeasures(t *testing.T) {
 	}
 }
 
-// A server says where it is, tells what it used, refuses what is not for it,
-// and ends with its input.
+// A server says where it listens, reports what it used, refuses orders that are not for servers, and ends when its
+// input ends.
 func TestServerTakesOrders(t *testing.T) {
 	t.Parallel()
 	c := cell(true, nil)

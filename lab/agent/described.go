@@ -8,11 +8,11 @@ import (
 	"wirelab/lab/control"
 )
 
-// describedRequests are how many requests of a client are remembered: as many as a series of our own has.
+// describedRequests is how many requests of a client are recorded: as many as a series of wirelab's own requests has.
 const describedRequests = 256
 
-// describe makes of a cell, whose client shows what it sends, one of a service that is not ours: it sends the same, and
-// knows of the replies only what the first ones were.
+// describe turns a cell whose client sends plain HTTP into a cell of an external service. The new cell sends the
+// recorded requests, and checks replies only against the first replies.
 func describe(
 	ctx context.Context, find Finder, cell wirelab.Cell, to wirelab.Dialing, order control.Dial,
 ) (wirelab.Cell, error) {

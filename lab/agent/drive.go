@@ -20,12 +20,12 @@ import (
 	"wirelab/lab/result"
 )
 
-// goldenCalls is how many calls each load makes and checks when it is dialled,
-// before anything is warmed up: a cell that answers wrongly is not measured.
+// goldenCalls is how many calls each load makes and checks after it is dialled and before it is warmed up. A cell that
+// answers wrongly is not measured.
 const goldenCalls = 16
 
-// Drive carries out a conductor's orders to drive cells until in ends or ctx does: see
-// [Obey]. find looks a cell up, as the order names it.
+// Drive carries out a runner's orders to drive cells until in ends or ctx is done: see [Obey]. It calls find to look up
+// the cell that an order names.
 func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error {
 	self := probe.NewAccount()
 	return Obey(ctx, self, func(ctx context.Context, order control.Dial) ([]Load, error) {
@@ -33,11 +33,11 @@ func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error 
 	}, in, out)
 }
 
-// Finder finds the cell that an order names: by workload, protocol and the libraries at its ends, of
-// which empty ones are the usual ones; or over the external service that it has.
+// Finder finds the cell that an order names, by workload, protocol and the libraries at both ends. An empty library is
+// the default one. If the order describes an external service, the cell is one over that service.
 type Finder func(order control.Dial) (wirelab.Cell, error)
 
-// trusting takes what an order says of TLS.
+// trusting sets up TLS as an order says.
 func trusting(to *wirelab.Dialing, order control.Dial) (err error) {
 	if order.Authority != "" {
 		if to.Roots, err = certs.Trust([]byte(order.Authority)); err != nil {
@@ -51,7 +51,7 @@ func trusting(to *wirelab.Dialing, order control.Dial) (err error) {
 	return err
 }
 
-// dialCell connects every load and checks that the cell answers rightly.
+// dialCell connects every load and checks that the cell answers correctly.
 func dialCell(ctx context.Context, find Finder, self *probe.Account, order control.Dial) (loads []Load, err error) {
 	cell, err := find(order)
 	if err != nil {
@@ -120,7 +120,7 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 	return loads, nil
 }
 
-// underLoad adds which of several loads an error is of.
+// underLoad adds to an error which of several loads it is about.
 func underLoad(i, of int, err error) error {
 	if of == 1 {
 		return err
@@ -128,15 +128,14 @@ func underLoad(i, of int, err error) error {
 	return fmt.Errorf("load %d of %d: %w", i+1, of, err)
 }
 
-// alike reports whether two loads differ only in when calls are due. They are
-// driven over the same connections and by the same callers, since they never
-// run at once: sixteen rates would else hold sixteen times as many of both.
+// alike reports whether two loads differ only in when calls are due. Such loads share their connections and callers,
+// since they never run at the same time. Otherwise sixteen rates would hold sixteen times as many of both.
 func alike(a, b control.Load) bool {
 	a.Schedule, b.Schedule = nil, nil
 	return a == b
 }
 
-// under is the same load on another schedule. What it shares is closed once.
+// under returns the same load on another schedule. Its shared connections are closed by the first load only.
 func (p *prepared) under(s *load.Schedule) *prepared {
 	other := *p
 	other.open = nil
@@ -144,7 +143,7 @@ func (p *prepared) under(s *load.Schedule) *prepared {
 	return &other
 }
 
-// classify names a failed call: by its code, or as a wrong reply.
+// classify returns the class of a failed call: its code, or that the reply was wrong.
 func classify(err error) string {
 	var wrong *wirelab.Mismatch
 	if errors.As(err, &wrong) {
@@ -153,7 +152,7 @@ func classify(err error) string {
 	return wirelab.CodeOf(err).String()
 }
 
-// Cause names what a failed call came from, for [load.Plan].
+// Cause returns the cause of a failed call, for [load.Plan].
 func Cause(err error) string {
 	var wrong *wirelab.Mismatch
 	if errors.As(err, &wrong) {
@@ -162,11 +161,11 @@ func Cause(err error) string {
 	return string(wirelab.CauseOf(err))
 }
 
-// goldenTime is how long the first calls of a load may take in all. A service that is slower
-// is asked less often: how fast it is, is its own.
+// goldenTime limits how long the first calls of a load take in all. A slower service gets fewer of them: being slow is
+// not an error.
 const goldenTime = 5 * time.Second
 
-// golden makes the first calls of a load one after the other.
+// golden makes the first calls of a load, one after the other.
 func (p *prepared) golden(ctx context.Context) error {
 	deadline := max(p.Plan.Deadline, time.Second)
 	if p.feeds != nil {
@@ -197,7 +196,7 @@ func (p *prepared) golden(ctx context.Context) error {
 // Pace implements [Pacer].
 func (p *prepared) Pace() time.Duration { return p.pace }
 
-// first says which of the first calls failed; nothing is measured after that.
+// first says which of the first calls failed. Nothing is measured after that.
 func first(i int, what string, err error) error {
 	if i == 0 {
 		return fmt.Errorf("the first %s failed: %w", what, err)
@@ -212,7 +211,7 @@ func (p *prepared) Warm(ctx context.Context, order control.Warm, served Served) 
 	}
 	warmth, err := p.Meter.Warm(ctx, order, served)
 	if err == nil && p.follow != nil {
-		err = p.follow.settle(ctx) // now, so that no slice pays for it
+		err = p.follow.settle(ctx) // here, so that the first slice does not have to wait for it
 	}
 	return warmth, err
 }

@@ -15,8 +15,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// prepareFeeds opens the clients of a load that holds streams: dealt out over
-// connections as the workers of [prepareClients] are, with a stream for each.
+// prepareFeeds opens the clients of a load that holds streams. It distributes the streams over connections as
+// [prepareClients] does with workers.
 func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ control.Dial, l control.Load,
 	_ *rand.Rand,
 ) (*prepared, error) {
@@ -52,7 +52,7 @@ func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ 
 	return p, nil
 }
 
-// feedLoad is what a load that holds streams has in the place of calls.
+// feedLoad is the part of a load that holds streams instead of making calls.
 type feedLoad struct {
 	runner *load.FeedRunner
 	plan   load.FeedPlan

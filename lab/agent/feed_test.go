@@ -16,7 +16,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// hum is an event of the silence.
+// hum is an event of the silent service.
 type hum struct {
 	N int
 	wirelab.Stamp
@@ -26,8 +26,7 @@ func (h hum) Equal(other hum) bool { return h.N == other.N && h.Sequence == othe
 
 type humming struct{ Rate int64 }
 
-// hummer is a service with a feed, and what its wire makes of one event in
-// each ten thousand, the 4,000th.
+// hummer is a service with a feed. fault names what its wire does to one event in each ten thousand, the 4,000th.
 type hummer struct {
 	fault string
 	n     uint64 // events; 0: no end
@@ -73,7 +72,7 @@ func (s hummer) Hum(ctx context.Context, h humming) iter.Seq2[hum, error] {
 	}
 }
 
-// began is when the first event of a paced stream was due.
+// began is the key for the time at which the first event of a paced stream was due.
 type began struct{}
 
 // paced waits until event k is due, and stamps it.
@@ -92,7 +91,7 @@ func paced(ctx context.Context, rate int64, k uint64) wirelab.Stamp {
 	return wirelab.Stamp{Sequence: k, Due: due.UnixNano(), Sent: time.Now().UnixNano()}
 }
 
-// Stub is the client's end: it notes when a stream began.
+// stub is the client's end. It notes when a stream began.
 type stub struct{ hummer }
 
 func (s stub) Hum(ctx context.Context, h humming) iter.Seq2[hum, error] {
@@ -124,7 +123,7 @@ func held(streams int, rate int64, reader float64) control.Load {
 	return control.Load{Operation: "Hum", Streams: streams, Rate: rate, Reader: reader, Connections: 1}
 }
 
-// holding dials a load of streams and runs a slice of it.
+// holding dials a load of streams and runs one slice of it.
 func holding(t *testing.T, c wirelab.Cell, l control.Load, length time.Duration) (*control.Measured, error) {
 	t.Helper()
 	replies := drive(t, c, dial(l),
@@ -137,8 +136,8 @@ func holding(t *testing.T, c wirelab.Cell, l control.Load, length time.Duration)
 	return replies[2].Slice, nil
 }
 
-// TestEveryFaultOfAStreamIsFound: a wire that loses, doubles, reorders or
-// corrupts one event in ten thousand has no figure (grb-M02, R2).
+// TestEveryFaultOfAStreamIsFound: if a wire loses, doubles, reorders or corrupts one event in ten thousand, there is no
+// figure (grb-M02, R2).
 func TestEveryFaultOfAStreamIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -155,7 +154,7 @@ func TestEveryFaultOfAStreamIsFound(t *testing.T) {
 		{"corrupts", 0, 0, 0, map[string]uint64{result.WrongReply: 2}},
 	} {
 		t.Run("one that "+c.fault, func(t *testing.T) {
-			// 2 streams of 12,000 events, of which the last nine tenths are looked at
+			// 2 streams of 12,000 events each; the first tenth is not recorded
 			m, err := holding(t, feedCell(hummer{fault: c.fault}), held(2, 20_000, 0), 600*time.Millisecond)
 			if err != nil {
 				t.Fatal(err)
@@ -180,7 +179,7 @@ func TestEveryFaultOfAStreamIsFound(t *testing.T) {
 	}
 }
 
-// TestStreamThatBreaks: what a broken stream still owed is named by why it broke.
+// TestStreamThatBreaks: the events that a broken stream did not deliver are counted under the cause of the break.
 func TestStreamThatBreaks(t *testing.T) {
 	t.Parallel()
 	m, err := holding(t, feedCell(hummer{fault: "breaks"}), held(1, 20_000, 0), 400*time.Millisecond)
@@ -201,7 +200,7 @@ func TestStreamsThatEndEarly(t *testing.T) {
 	}
 }
 
-// TestStreamsAreCheckedBeforeTheyAreWarmedUp: and what is no feed is not held.
+// TestStreamsAreCheckedBeforeTheyAreWarmedUp: and an operation that is not a feed is refused.
 func TestStreamsAreCheckedBeforeTheyAreWarmedUp(t *testing.T) {
 	t.Parallel()
 	order := dial(control.Load{Operation: "Hush", Streams: 2, Rate: 10, Connections: 1})
@@ -213,7 +212,7 @@ func TestStreamsAreCheckedBeforeTheyAreWarmedUp(t *testing.T) {
 	}
 }
 
-// TestStreamsAreWarmedUp in windows with streams of their own.
+// TestStreamsAreWarmedUp in windows; each window opens new streams.
 func TestStreamsAreWarmedUp(t *testing.T) {
 	t.Parallel()
 	r := drive(t, feedCell(hummer{}), dial(held(2, 1000, 0.5)),

@@ -14,32 +14,30 @@ import (
 )
 
 const (
-	// followEvery is the time between two looks into the journals. They are read
-	// after a slice and not in it, so that reading costs no call anything; what
-	// the services spend on it while they drain is theirs, a page each time.
+	// followEvery is the time between two reads of the journals. They are read after a slice and not during it, so that
+	// reading does not slow any call. The services still pay for it while they drain: one page for each read.
 	followEvery = 20 * time.Millisecond
-	// followPatience is how long entries are waited for while none is stored.
-	// What is not there then is missing.
+	// followPatience is how long the follower waits while no entry is stored. Entries that are not stored by then are
+	// missing.
 	followPatience = 5 * time.Second
 )
 
-// follower follows what the calls of a load hand over until it is stored.
+// follower follows the entries that the calls of a load submit until they are stored.
 type follower struct {
 	journals []*journal.Reader
-	// stores is that there are none, and a reply says that an entry is stored.
+	// stores is set if there are no journals and a reply says that its entry is stored.
 	stores   bool
 	patience time.Duration
-	last     []func() string // by caller: what it handed over last
-	// noted are the calls since the last account, by caller: each caller adds to
-	// its own.
+	last     []func() string // by caller: the id of the entry that it submitted last
+	// noted has the calls since the last account, by caller. Each caller appends to its own slice only.
 	noted [][]trace.Call
-	// owed are entries of before the last account that were not stored: should
-	// they be after all, they are no strays.
+	// owed has entries from before the last account that were not stored. If they are stored later, they are not
+	// strays.
 	owed []trace.Call
 }
 
-// newFollower returns a follower by the journals of a dial, or by its replies; nil
-// where neither tells when an entry is stored.
+// newFollower returns a follower that reads the journals of a dial order, or uses the replies. It returns nil if
+// neither shows when an entry is stored.
 func newFollower(order control.Dial) *follower {
 	if len(order.Journals) == 0 && !order.Stores {
 		return nil
@@ -54,7 +52,7 @@ func newFollower(order control.Dial) *follower {
 	return f
 }
 
-// follow opens a client's caller so that what it hands over is named.
+// follow opens a caller of a client that makes known the id of each entry that it submits.
 func (f *follower) follow(client wirelab.Client, operation, requests string, seed uint64) (load.Call, error) {
 	call, last, err := client.Follow(operation, requests, seed)
 	if err != nil {
@@ -64,8 +62,7 @@ func (f *follower) follow(client wirelab.Client, operation, requests string, see
 	return call, nil
 }
 
-// watch notes a call that ended, of a load whose callers are those from first on;
-// see [load.Plan.Watch].
+// watch notes a call that ended, for a load whose callers begin at index first; see [load.Plan.Watch].
 func (f *follower) watch(first int, e load.Ended) {
 	caller := first + e.Caller
 	f.noted[caller] = append(f.noted[caller], trace.Call{
@@ -80,8 +77,8 @@ func (f *follower) outside(caller int, err error) {
 	f.watch(0, load.Ended{Caller: caller, Due: now, Sent: now, End: now, Err: err})
 }
 
-// settle waits until what was handed over before a slice is stored, so that the
-// slice begins with empty queues (docs/origins.md R6, ms-M07).
+// settle waits until entries that were submitted before a slice are stored, so that the slice begins with empty queues
+// (docs/origins.md R6, ms-M07).
 func (f *follower) settle(ctx context.Context) error {
 	for _, calls := range f.noted {
 		for i := range calls {
@@ -92,8 +89,8 @@ func (f *follower) settle(ctx context.Context) error {
 	return err
 }
 
-// account waits until what was noted is stored, or nothing has been for the
-// patience, and tells what became of it. ended is when the window was over.
+// account waits until all noted entries are stored, or none has been stored for the patience, and returns what became
+// of them. ended is the end of the window.
 func (f *follower) account(ctx context.Context, ended time.Time) (*result.Followed, error) {
 	book := trace.NewBook()
 	for _, call := range f.owed {
@@ -122,9 +119,8 @@ func (f *follower) account(ctx context.Context, ended time.Time) (*result.Follow
 	return &account, nil
 }
 
-// replied tells the book that an entry was stored when its reply was there, no later:
-// what its server knows of that before stays with it. Of a call that failed nobody
-// can say so, whether it is stored or not.
+// replied records that an entry was stored when its reply arrived, and not earlier: the server may have known before,
+// but it does not say so. For a call that failed, it is unknown whether its entry was stored.
 func replied(book *trace.Book, call trace.Call) {
 	at := time.Unix(0, call.Ended)
 	book.Tell(journal.Event{ID: call.ID, What: journal.Confirmed, At: at})
@@ -154,9 +150,8 @@ func (f *follower) drain(ctx context.Context, book *trace.Book) error {
 	}
 }
 
-// read tells the book a page of each journal, and how many events there were. A
-// journal that began anew lost nobody knows what with its process, so that the
-// account is not whole.
+// read reads one page of each journal into the book and returns how many events it read. A journal that began anew lost
+// an unknown number of events with its process, so that the account is incomplete.
 func (f *follower) read(ctx context.Context, book *trace.Book) (told int, err error) {
 	for _, j := range f.journals {
 		lost, anew := j.Lost, j.Anew

@@ -20,11 +20,10 @@ import (
 	"wirelab/pipeline/journal"
 )
 
-// letter is what the made-up post office is handed.
+// letter is what the made-up post office receives.
 type letter struct{ ID string }
 
-// office takes letters, tells its journal of each, and does something wrong with
-// every 50th.
+// office accepts letters, records each in its journal, and makes an error with every 50th.
 type office struct {
 	journal *journal.Journal
 	fault   string
@@ -35,7 +34,7 @@ func (o office) Post(_ context.Context, l letter) (question, error) {
 	if o.journal == nil {
 		return question{}, nil // the reference
 	}
-	time.Sleep(200 * time.Microsecond) // else the test is of the machine
+	time.Sleep(200 * time.Microsecond) // without it the test would measure the machine
 	now := time.Now()
 	n := o.taken.Add(1)
 	planted := n%50 == 25
@@ -47,7 +46,7 @@ func (o office) Post(_ context.Context, l letter) (question, error) {
 	case planted && o.fault == "loses":
 		return question{}, nil
 	case planted && o.fault == "invents":
-		o.journal.Note("of nobody "+l.ID, journal.Stored, now)
+		o.journal.Note("never sent "+l.ID, journal.Stored, now)
 	case planted && o.fault == "doubles":
 		o.journal.Note(l.ID, journal.Duplicate, now)
 	}
@@ -58,12 +57,11 @@ func (o office) Post(_ context.Context, l letter) (question, error) {
 	return question{}, nil
 }
 
-// enough are letters of which some must have met each fault.
+// enough is how many letters there must be for each fault to have affected some.
 const enough = 100
 
-// posting has a driver post under two loads, and returns what became of the letters
-// in each slice: as the journal tells, or the replies. A slow machine is given longer
-// until there are enough.
+// posting has a driver post letters under two loads, and returns what became of the letters in each slice, according to
+// the journal or to the replies. A slow machine gets longer slices until there are enough letters.
 func posting(t *testing.T, fault string, replies bool) (all []*control.Measured) {
 	t.Helper()
 	for length := time.Second; length < 5*time.Minute; length *= 4 {
@@ -128,9 +126,8 @@ func postingFor(t *testing.T, fault string, replies bool, length time.Duration) 
 	return all
 }
 
-// What a driver says became of its calls is told by id, whatever the loads before
-// handed over: one lost, one invented and one twice in 50 are each seen, and
-// nothing where nothing is wrong (ms-M01, ms-M15, R1, R2).
+// A driver reports what became of its calls by id, whatever earlier loads submitted. One letter in 50 that is lost,
+// invented or stored twice is found each time, and no fault is found where there is none (ms-M01, ms-M15, R1, R2).
 func TestDriverFollowsWhatItHandsOver(t *testing.T) {
 	t.Parallel()
 	for fault, seen := range map[string]func(f *result.Followed) uint64{
@@ -156,8 +153,8 @@ func TestDriverFollowsWhatItHandsOver(t *testing.T) {
 					t.Errorf("slice %d: stored after %v", i, time.Duration(f.StoredAfter.Min()))
 				}
 				if seen != nil {
-					// One in 50, give or take those at the edges; what nobody sent
-					// is not known to be of the head.
+					// One in 50, give or take those at the edges. An entry that was never sent cannot be counted as one
+					// of the head.
 					if n := seen(&f); n < f.Sent/50-1 || n > m.Calls/50+2 {
 						t.Errorf("slice %d: %d seen in %d, of %d with the head", i, n, f.Sent, m.Calls)
 					}
@@ -172,8 +169,8 @@ func TestDriverFollowsWhatItHandsOver(t *testing.T) {
 	}
 }
 
-// Where a reply says that a letter is stored, what became of it is told by the reply: it
-// is stored when that is there, one that was refused never is, and nobody else is asked.
+// If a reply says that a letter is stored, only the reply decides what became of it: the letter is stored when the
+// reply arrives, a refused letter is never stored, and no journal is read.
 func TestDriverFollowsByReplies(t *testing.T) {
 	t.Parallel()
 	for fault, refused := range map[string]bool{"": false, "refuses": true, "loses": false} {

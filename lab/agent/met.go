@@ -10,8 +10,8 @@ import (
 	"wirelab/lab/control"
 )
 
-// met is what connections met: the addresses of a target, or the versions of TLS. Each is kept once. The zero value has
-// none.
+// met collects what the connections of a load used: the addresses of a target, or the versions of TLS. It keeps each
+// value once. The zero value is empty.
 type met struct {
 	mu  sync.Mutex
 	all []string
@@ -31,10 +31,10 @@ func (m *met) list() []string {
 	return slices.Clone(m.all)
 }
 
-// reach keeps an address.
+// reach adds an address.
 func (m *met) reach(at net.Addr) { m.add(at.String()) }
 
-// secure keeps the version of TLS of a connection.
+// secure adds the TLS version of a connection.
 func (m *met) secure(state tls.ConnectionState) {
 	m.add(strings.TrimPrefix(tls.VersionName(state.Version), "TLS "))
 }

@@ -26,8 +26,8 @@ func (r reaching) Hush(ctx context.Context, q question) (question, error) {
 	return q, conn.Close()
 }
 
-// A driver tells which addresses its connections to a target reached, those opened since it dialled included,
-// and none of a server that was started for it.
+// A driver reports which addresses its connections to a target reached, also those opened after it dialled. It reports
+// none for a server that was started for it.
 func TestDriverTellsWhereItConnected(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

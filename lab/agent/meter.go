@@ -12,16 +12,15 @@ import (
 	"wirelab/lab/result"
 )
 
-// Meter runs a load's plan as orders say, and takes down what the driver used and
-// moved meanwhile.
+// Meter runs the plan of a load as orders say, and records what the driver used and transferred during each run.
 type Meter struct {
 	Runner  *load.Runner
-	Plan    load.Plan              // but for what an order says
-	Self    *probe.Account         // of the driver
-	Traffic func() wirelab.Traffic // that has passed since the load was prepared
+	Plan    load.Plan              // without the settings that each order brings
+	Self    *probe.Account         // the driver's
+	Traffic func() wirelab.Traffic // the traffic since the load was prepared
 }
 
-// warmWindows is how many windows a warm-up has at least; see [load.Warming].
+// warmWindows is the least number of windows of a warm-up; see [load.Warming].
 const warmWindows = 20
 
 // Warm warms the load up in windows, as an order says; see [Load].
@@ -29,22 +28,21 @@ func (m *Meter) Warm(ctx context.Context, order control.Warm, served Served) (*l
 	window := m.Plan
 	window.Duration = time.Duration(order.Least) / warmWindows
 	if s := window.Schedule; s != nil && s.Stages[0].From < rareRate {
-		// Windows with calls in them would take minutes, and be judged by two or
-		// three calls each. It is warmed up by one call after another.
+		// Windows that have calls in them would take minutes, and two or three calls would decide about each. Make one
+		// call after another instead.
 		window.Schedule, window.Workers = nil, 1
 	}
 	if window.Schedule != nil {
 		window.Duration = max(window.Duration, fewCalls(window.Schedule.Stages[0].From))
 	}
 	if window.Schedule != nil && len(window.Schedule.Stages) > 1 {
-		// A profile of stages is not steady and is not meant to be. It is
-		// warmed up at the rate it begins with.
+		// A profile of stages is not meant to be steady. Warm up at the rate at which it begins.
 		first := *window.Schedule
 		first.Stages = []load.Stage{{From: first.Stages[0].From, To: first.Stages[0].From}}
 		window.Schedule = &first
 	}
 	if s := window.Schedule; s != nil && s.Law != "" && s.Law != load.Even && s.Law != load.Poisson {
-		// Bursts are not steady either: they are warmed up at their rate.
+		// Bursts are not steady either. Warm up at the same rate without them.
 		even := *s
 		even.Law, even.Gaps = load.Poisson, nil
 		window.Schedule = &even
@@ -55,12 +53,11 @@ func (m *Meter) Warm(ctx context.Context, order control.Warm, served Served) (*l
 	})
 }
 
-// rareRate is the rate, per second, below which a window would have to last longer than
-// fewCalls lets it.
+// rareRate is the rate, in calls per second, below which a window would have to be longer than fewCalls allows.
 const rareRate = 3
 
-// fewCalls is how long a window of a warm-up must be at a rate for calls to
-// fall into nearly each of them, as far as that does not take too long.
+// fewCalls returns how long a window of a warm-up must be at a rate (calls per second) for nearly every window to have
+// calls in it. It is at most one second.
 func fewCalls(rate float64) time.Duration {
 	const calls, most = 3, time.Second
 	if rate <= 0 {
@@ -88,16 +85,16 @@ func (m *Meter) Slice(ctx context.Context, order control.Slice) (*control.Measur
 	if measured.Recording, err = m.Runner.Run(ctx, run); err != nil {
 		return nil, err
 	}
-	// What the clock burnt waiting for the next arrival is no cost of the client.
+	// CPU time that was spent waiting in a loop for the next arrival is not a cost of the client.
 	measured.Usage.Spun = spent(measured.Recording.Spun, measured.Usage)
 	measured.Usage.CPU -= measured.Usage.Spun
 	return measured, probed
 }
 
-// spent is the processor time of a driver that kept looking at the clock for so long. Looking is timed by that
-// clock, so that what others used of the driver's CPU in that time is in it. They took their part of all the time in
-// which the driver was ready to run, whatever it was doing: taking all of it off would leave a driver that others
-// hold up with less than nothing.
+// spent returns the CPU time of a driver that polled the clock for the duration looking. That duration is measured by
+// the same clock, so it includes time in which other processes ran on the driver's CPU. They took their share of all
+// the time in which the driver was ready to run, whatever it was doing. Subtracting all of looking would leave less
+// than nothing to a driver that others hold up.
 func spent(looking time.Duration, u result.Usage) plan.Duration {
 	ready := u.CPU + u.Waited
 	if ready <= 0 {
@@ -106,7 +103,7 @@ func spent(looking time.Duration, u result.Usage) plan.Duration {
 	return min(u.CPU, plan.Duration(float64(looking)*float64(u.CPU)/float64(ready)))
 }
 
-// around runs a slice, and takes down what the driver used and moved meanwhile.
+// around runs a slice, and records what the driver used and transferred during it.
 func (m *Meter) around(into *control.Measured, run func()) (err error) {
 	sockets := m.Traffic()
 	into.Usage, err = m.Self.Over(run)

@@ -17,36 +17,35 @@ import (
 
 // Load is a load that a driver has connected.
 type Load interface {
-	// Warm warms it up. served tells what the server has used so far; nil: nobody knows.
+	// Warm warms it up. served returns what the server has used so far; nil: it is unknown.
 	Warm(ctx context.Context, order control.Warm, served Served) (*load.Warmth, error)
 	// Slice measures one slice of it.
 	Slice(ctx context.Context, order control.Slice) (*control.Measured, error)
 	io.Closer
 }
 
-// Served tells the CPU time that a server has used so far.
+// Served returns the CPU time that a server has used so far.
 type Served = func(context.Context) (time.Duration, error)
 
-// Pacer is a load that knows how long a call takes, since it has made some.
+// Pacer is a load that has made calls and knows how long one takes.
 type Pacer interface{ Pace() time.Duration }
 
-// Secured is a load that knows which versions of TLS its connections negotiated.
+// Secured is a load that knows which TLS versions its connections negotiated.
 type Secured interface{ TLS() []string }
 
 // Meeter is a load that knows which addresses of a target its connections reached.
 type Meeter interface{ Met() []string }
 
-// Learner is a load that knows what its first calls were answered, as [control.Dialled] has it.
+// Learner is a load that knows the replies to its first calls; see [control.Dialled].
 type Learner interface{ Learnt() []string }
 
-// Dial connects the loads of an order and sees that they are answered rightly. Those
-// that it returns beside an error are closed like the others.
+// Dial connects the loads of an order and checks that their calls are answered correctly. Loads that it returns
+// together with an error are closed like all others.
 type Dial func(ctx context.Context, order control.Dial) ([]Load, error)
 
-// Obey is a driver's end of the lines: it carries out a conductor's orders, with loads
-// that dial connects, until in ends or ctx does. When in ends while an order is carried
-// out, that is given up: whoever gave it is gone, and a search's slice may last for
-// minutes. self is the driver's account.
+// Obey is the driver's side of the control protocol. It carries out a runner's orders, with loads that dial connects,
+// until in ends or ctx is done. If in ends while an order is carried out, the order is cancelled: the runner is gone,
+// and a slice of a capacity search may last minutes. self is the driver's account.
 func Obey(ctx context.Context, self *probe.Account, dial Dial, in io.Reader, out io.Writer) (err error) {
 	d := &driver{self: self, dial: dial}
 	defer func() { err = errors.Join(err, d.close()) }()
@@ -56,7 +55,7 @@ func Obey(ctx context.Context, self *probe.Account, dial Dial, in io.Reader, out
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	orders, read := make(chan control.Order), make(chan error, 1)
-	// The reader ends with in, as that of [Serve] does.
+	// The reader ends when in ends, like that of [Serve].
 	go func() {
 		err := readOrders(ctx, in, orders)
 		stop()
@@ -71,7 +70,7 @@ func Obey(ctx context.Context, self *probe.Account, dial Dial, in io.Reader, out
 	return <-read
 }
 
-// readOrders hands on what it reads until in or ctx ends.
+// readOrders sends the orders that it reads to a channel until in ends or ctx is done.
 func readOrders(ctx context.Context, in io.Reader, orders chan<- control.Order) error {
 	reader := control.NewReader[control.Order](in)
 	for {
@@ -90,7 +89,7 @@ func readOrders(ctx context.Context, in io.Reader, orders chan<- control.Order) 
 	}
 }
 
-// driver holds what dial orders made.
+// driver holds what the dial orders opened.
 type driver struct {
 	self  *probe.Account
 	dial  Dial
@@ -135,13 +134,13 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		err = errors.New("an empty order")
 	}
 	if err != nil {
-		return control.Reply{Error: fault.Text(err)} // the driver keeps no type of it
+		return control.Reply{Error: fault.Text(err)} // the type of an error does not cross the pipe
 	}
 	reply.Met = told(d.loads, Meeter.Met) // connections may be opened by any of the orders
 	return reply
 }
 
-// told is what loads of a kind tell, each once and in order.
+// told returns what the loads of one kind report, sorted, each value once.
 func told[L any](loads []Load, tell func(L) []string) (all []string) {
 	for _, l := range loads {
 		if one, ok := l.(L); ok {
@@ -152,7 +151,7 @@ func told[L any](loads []Load, tell func(L) []string) (all []string) {
 	return slices.Compact(all)
 }
 
-// pace is how long a call takes of the slowest load.
+// pace returns how long a call of the slowest load takes.
 func pace(loads []Load) (most time.Duration) {
 	for _, l := range loads {
 		if p, ok := l.(Pacer); ok {
@@ -169,7 +168,7 @@ func (d *driver) load(i int) (Load, error) {
 	return d.loads[i], nil
 }
 
-// leave closes what the last dial opened.
+// leave closes what the last dial order opened.
 func (d *driver) leave() error {
 	if len(d.dials) == 0 {
 		return errors.New("told to leave before it dialled")

@@ -8,9 +8,8 @@ import (
 	"wirelab/lab/probe"
 )
 
-// Part does the work of a part of a pipeline and carries out the orders of who
-// started it until in ends, ctx ends or the work does, which must not end by
-// itself. Everything it started has ended when it returns.
+// Part runs a component of a pipeline and carries out the orders of its parent process until in ends, ctx is done or
+// the work ends. The work must not end by itself. Part returns after everything that it started has ended.
 func Part(
 	ctx context.Context, name string, work func(context.Context) error, ready control.Ready, in io.Reader,
 	out io.Writer,

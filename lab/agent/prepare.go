@@ -13,38 +13,37 @@ import (
 	"wirelab/lab/probe"
 )
 
-// prepared is a load with its connections, by whichever driver.
+// prepared is a load with its connections, of any driver.
 type prepared struct {
-	Meter // but for its Runner, where it holds streams
+	Meter // without a Runner if the load holds streams
 	open  []io.Closer
 	width int           // calls in flight
-	pace  time.Duration // of a call, by the first
-	tls   *met          // the versions of it that connections negotiated
-	// reached has the addresses of a target; none of a server that was started for this run.
+	pace  time.Duration // how long one of the first calls took
+	tls   *met          // the TLS versions that connections negotiated
+	// reached has the addresses of a target. It is empty for a server that was started for this run.
 	reached *met
-	// call makes one call in a slot of the width, outside any run.
+	// call makes one call in a slot below width, outside any run.
 	call func(ctx context.Context, slot int) error
-	// made tells how many calls were begun since the load was prepared; nil of streams.
+	// made returns how many calls began since the load was prepared. It is nil if the load holds streams.
 	made func() uint64
-	// follow and watch are nil unless what calls hand over is followed: by one
-	// follower for all loads of a dial, since they share the journals.
+	// follow and watch are nil unless submitted entries are followed. All loads of a dial order share one follower,
+	// since they share the journals.
 	follow *follower
 	watch  func(load.Ended)
 	feeds  *feedLoad // nil unless the load holds streams, and then there are no calls
 	steps  *stepped  // nil unless calls are chains
 }
 
-// calls counts one worker's calls, those not recorded included: the totals
-// that are watched have them in too. It fills a cache line, so that workers
-// do not share one.
+// calls counts the calls of one worker, also those that are not recorded: the totals of the servers include them too.
+// It fills a cache line, so that workers do not share one.
 type calls struct {
 	n uint64
 	_ [56]byte
 }
 
-// prepareClients opens the clients of a load. On a multiplexed protocol each
-// client is one connection and the workers are dealt out over them; on the
-// others one client keeps a pool. f is nil, or follows what they hand over.
+// prepareClients opens the clients of a load. On a multiplexed protocol each client is one connection and the workers
+// are distributed over the clients. On other protocols one client keeps a pool. f is nil, or follows the submitted
+// entries.
 func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load,
 	seeds *rand.Rand, f *follower,
 ) (*prepared, error) {
@@ -67,7 +66,7 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 	open := func(client wirelab.Client, seed uint64) (load.Call, error) {
 		return client.Caller(l.Operation, l.Requests, seed)
 	}
-	first := 0 // of the follower's callers that is this load's
+	first := 0 // index of this load's first caller among the follower's
 	if f != nil {
 		p.follow, first = f, len(f.last)
 		p.watch = func(e load.Ended) { f.watch(first, e) }
@@ -110,7 +109,7 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 	return p, nil
 }
 
-// dialClients opens as many clients as p's width needs over so many connections.
+// dialClients opens the clients that a load of p's width needs over a number of connections.
 func (p *prepared) dialClients(
 	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, sockets *probe.Sockets, connections int,
 ) ([]wirelab.Client, error) {
@@ -130,7 +129,7 @@ func (p *prepared) dialClients(
 	return dialled, nil
 }
 
-// prepareRaw opens the lines of a load.
+// prepareRaw opens the raw connections of a load.
 func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load,
 	seeds *rand.Rand,
 ) (*prepared, error) {
@@ -155,7 +154,7 @@ func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, orde
 	}, nil
 }
 
-// countedLines counts the calls begun.
+// countedLines counts the calls that began.
 type countedLines struct {
 	wirelab.Lines
 	begun uint64
@@ -166,7 +165,8 @@ func (l *countedLines) Begin(slot int) {
 	l.Lines.Begin(slot)
 }
 
-// call makes one call while no other is under way.
+// call makes one call while no other is in flight. After ctx is done it cancels the call once, and still waits until
+// the connection reports its end: the slot is in use until then.
 func (l *countedLines) call(ctx context.Context, slot int) error {
 	over := false
 	var answer error

@@ -10,8 +10,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// Relay relays and carries out a conductor's orders until in ends, ctx ends or
-// the relay fails. Everything it started has ended when it returns.
+// Relay runs a relay and carries out a runner's orders until in ends, ctx is done or the relay fails. It returns after
+// everything that it started has ended.
 func Relay(ctx context.Context, r *relay.Relay, in io.Reader, out io.Writer) error {
 	self, before := probe.NewAccount(), r.Stats()
 	return attend(ctx, "relay", r.Run, control.Ready{Address: r.Address()}, in, out,

@@ -1,7 +1,6 @@
-// Package agent is the child's end of an experiment: a server that serves a
-// cell, or a driver that drives one, each doing what a conductor tells it (see
-// room control). It knows any cell by what the vocabulary says of it, and not
-// what an experiment is.
+// Package agent is the child process's side of an experiment: a server that serves a cell, or a driver that drives one.
+// Each carries out a runner's orders (see package control). The package knows a cell only through the vocabulary of
+// package wirelab, and does not know what an experiment is.
 package agent
 
 import (
@@ -19,9 +18,8 @@ import (
 	"wirelab/lab/probe"
 )
 
-// Listen opens the endpoint of a cell at address, "127.0.0.1:0" for any free
-// port, with a certificate of its own if the protocol is secure. It returns
-// the address it got and the authority to trust, in PEM.
+// Listen opens the endpoint of a cell at an address; "127.0.0.1:0" means any free port. If the protocol is secure, it
+// also issues a certificate. It returns the address in use and the CA certificate to trust, in PEM.
 func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready, error) {
 	var at wirelab.Endpoint
 	var ready control.Ready
@@ -59,9 +57,9 @@ func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready,
 	return at, ready, nil
 }
 
-// Serve serves a cell at an open endpoint and carries out a conductor's
-// orders until in ends, ctx ends or the server fails. Everything it started
-// has ended when it returns. database is what the cell serves from; nil: memory.
+// Serve serves a cell at an open endpoint and carries out a runner's orders until in ends, ctx is done or the server
+// fails. It returns after everything that it started has ended. database is the one that the cell uses; nil: it keeps
+// its data in memory.
 func Serve(
 	ctx context.Context, cell wirelab.Cell, database wirelab.OpenDatabase, at wirelab.Endpoint, ready control.Ready,
 	in io.Reader, out io.Writer,
@@ -79,9 +77,9 @@ func Serve(
 		})
 }
 
-// attend runs what a child is for and answers a conductor's orders beside it,
-// the first line of all being that it is ready. It ends with in, with ctx, or
-// with work, which must not end by itself: what is named then.
+// attend runs the work of a child and answers a runner's orders at the same time. The first line that it writes says
+// that the child is ready. It ends when in ends, when ctx is done, or when work returns. Work must not return by
+// itself: the error then has its name.
 func attend(
 	ctx context.Context, name string, work func(context.Context) error, ready control.Ready,
 	in io.Reader, out io.Writer, answer func(control.Order) control.Reply,
@@ -93,8 +91,8 @@ func attend(
 		worked <- work(ctx)
 		close(worked)
 	}()
-	// The orders' reader ends with in, which the conductor closes; work that
-	// fails by itself ends the process, and the reader with it.
+	// The goroutine that reads orders ends when the runner closes in. If work fails by itself, the process ends, and
+	// that goroutine with it.
 	told := make(chan error, 1)
 	go func() { told <- takeOrders(ready, in, out, answer) }()
 	select {
@@ -138,7 +136,7 @@ func usage(self *probe.Account) control.Reply {
 	return control.Reply{Usage: &used}
 }
 
-// withPool adds to a reply how the database's connections were used.
+// withPool adds to a reply how the connections of the database were used.
 func withPool(reply control.Reply, database wirelab.OpenDatabase) control.Reply {
 	if database == nil {
 		return reply

@@ -39,9 +39,8 @@ func counted(dialled, closed *int) wirelab.Cell {
 	}.Erase().Cells[0]
 }
 
-// TestRatesShareConnections: loads that differ only in their rate are driven
-// over the same connections, each at its own rate, and what they share is
-// closed once. A null responder's are others.
+// TestRatesShareConnections: loads that differ only in their rate are driven over the same connections, each at its own
+// rate. Shared connections are closed once. A null responder has other connections.
 func TestRatesShareConnections(t *testing.T) {
 	t.Parallel()
 	var dialled, closed int
@@ -56,7 +55,7 @@ func TestRatesShareConnections(t *testing.T) {
 		return control.Order{Slice: &control.Slice{Load: load, For: plan.Duration(100 * time.Millisecond)}}
 	}
 	replies := drive(t, counted(&dialled, &closed),
-		// two share, the closed loop as well; the last has other callers
+		// the closed loop shares too; the last load has other callers
 		dial(at(4, 1000), at(4, 3000), at(4, 0), at(2, 1000)),
 		slice(0), slice(1), slice(3),
 		dial(at(4, 500)), slice(4), control.Order{Leave: &struct{}{}}, slice(1),
@@ -76,8 +75,8 @@ func TestRatesShareConnections(t *testing.T) {
 	}
 }
 
-// TestSliceAtAnotherRate: an order may bring a rate that was not dialled, and
-// have the window's parts kept apart.
+// TestSliceAtAnotherRate: an order may bring a rate that was not dialled, and may ask to keep the parts of the window
+// apart.
 func TestSliceAtAnotherRate(t *testing.T) {
 	t.Parallel()
 	replies := drive(t, cell(false, nil),
@@ -108,8 +107,7 @@ func TestSliceAtAnotherRate(t *testing.T) {
 	}
 }
 
-// TestWarmUpAtFewCalls: windows of a warm-up are long enough for calls to be
-// due in them.
+// TestWarmUpAtFewCalls: the windows of a warm-up are long enough for calls to be due in each.
 func TestWarmUpAtFewCalls(t *testing.T) {
 	t.Parallel()
 	replies := drive(t, cell(false, nil),

@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// slow is a stub whose calls take so long.
+// slow is a stub whose calls take that long.
 type slow time.Duration
 
 func (s slow) Hush(ctx context.Context, q question) (question, error) {
@@ -46,15 +46,14 @@ func slowCell(s slow) wirelab.Cell {
 	}.Erase().Cells[0]
 }
 
-// dialBy is dial by an address: names are looked up by goroutines outside of a test's time.
+// dialBy is dial with an address: a goroutine that looks up a name runs outside a test's time bubble.
 func dialBy(l control.Load) control.Order {
 	order := dial(l)
 	order.Dial.Address = "127.0.0.1:1"
 	return order
 }
 
-// A healthy service that is slow is dialled and warmed up at its own pace, which the
-// driver tells.
+// A healthy service that is slow is dialled and warmed up at its own pace, and the driver reports that pace.
 func TestSlowServiceIsDriven(t *testing.T) {
 	t.Parallel()
 	for _, takes := range []time.Duration{150 * time.Millisecond, 2 * time.Second, 8 * time.Second} {
@@ -71,7 +70,7 @@ func TestSlowServiceIsDriven(t *testing.T) {
 	}
 }
 
-// A service that takes longer than calls are given says so.
+// If a service takes longer than the deadline of calls, the error says so.
 func TestSlowerThanTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,8 +82,8 @@ func TestSlowerThanTheDeadline(t *testing.T) {
 	})
 }
 
-// At a rate of a call in ten seconds there are next to no windows with a call in them: the
-// warm-up waits for calls, and not for time.
+// At a rate of one call in ten seconds, nearly no window would have a call in it. The warm-up counts calls instead of
+// time.
 func TestWarmUpAtRareCalls(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []float64{0.1, 0.5, 1, 2} {

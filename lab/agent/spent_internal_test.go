@@ -8,8 +8,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// A driver that others hold up looks at the clock for longer than it runs. The whole of that was taken off its
-// processor time, which then was -1.9 s in a slice of 2.7 s.
+// A driver that others hold up polls the clock for longer than it runs. Once, all of that time was subtracted from its
+// CPU time, which became -1.9 s in a slice of 2.7 s.
 func TestSpinningIsTakenOffAsProcessorTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ looking, cpu, waited, want time.Duration }{

@@ -8,19 +8,19 @@ import (
 	"wirelab/lab/result"
 )
 
-// stepped takes down how long the steps of chains take: of the calls that are recorded, and that came back right.
+// stepped records how long the steps of chains take. It counts only calls that are recorded and answered correctly.
 type stepped struct {
 	names   []string
 	callers []stepCaller
 }
 
-// stepCaller is one caller's, so that nothing is shared while calls are made.
+// stepCaller is the part of one caller, so that callers share nothing while calls are made.
 type stepCaller struct {
 	took  []time.Duration // of the last call
 	times []result.Step
 }
 
-// newStepped is nil where an operation is no chain.
+// newStepped returns nil if an operation is not a chain.
 func newStepped(clients []wirelab.Client, operation string, callers int) *stepped {
 	client, can := clients[0].(wirelab.Stepping)
 	if !can {
@@ -46,7 +46,7 @@ func (s *stepped) open(i int, client wirelab.Client, operation, requests string,
 	return stepping.StepCaller(operation, requests, seed, s.callers[i].took)
 }
 
-// watch takes down a call that has ended, as [load.Plan.Watch] says.
+// watch records a call that has ended; see [load.Plan.Watch].
 func (s *stepped) watch(e load.Ended) {
 	if !e.Recorded || e.Err != nil {
 		return
@@ -57,7 +57,7 @@ func (s *stepped) watch(e load.Ended) {
 	}
 }
 
-// reset forgets what was taken down.
+// reset forgets all times.
 func (s *stepped) reset() {
 	for i := range s.callers {
 		for _, step := range s.callers[i].times {
@@ -66,7 +66,7 @@ func (s *stepped) reset() {
 	}
 }
 
-// times are those of all callers.
+// times returns the times of all callers together.
 func (s *stepped) times() []result.Step {
 	all := result.NewSteps(s.names)
 	for i := range s.callers {

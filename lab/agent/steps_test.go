@@ -14,7 +14,7 @@ import (
 	"wirelab/workload/external"
 )
 
-// threeSteps are a chain over a server whose steps are of one kind.
+// threeSteps describes a chain over a server whose steps are all alike.
 const threeSteps = `
 service: silence
 wires: {none: {target: "http://%s"}}
@@ -29,8 +29,8 @@ operations:
       - {call: take}
 `
 
-// chained is a driver's cell over a server that makes other calls before it answers one of its paths, so that this step
-// is the longest, however fast the machine is.
+// chained is a driver's cell over a server that makes additional calls before it answers one of its paths. That step is
+// then the slowest, however fast the machine is.
 func chained(t *testing.T, slow string) (wirelab.Cell, string) {
 	t.Helper()
 	const more = 25
@@ -69,7 +69,8 @@ func chained(t *testing.T, slow string) (wirelab.Cell, string) {
 	return c, address
 }
 
-// A slow step is found in its own times and in no other's; each step has a time for each call that came back right.
+// A slow step shows in its own times and in no other step's. Each step has one time for each call that was answered
+// correctly.
 func TestDriverTimesSteps(t *testing.T) {
 	t.Parallel()
 	for at, slow := range []string{"/enter", "/look", "/take"} {

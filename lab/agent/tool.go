@@ -16,19 +16,19 @@ import (
 	"wirelab/lab/tool"
 )
 
-// toolLoad is a load that another program makes: a process for each slice, so that its start is part of what it costs.
+// toolLoad is a load that another program makes. Each slice runs a new process, so that its start is part of its cost.
 type toolLoad struct {
 	tool tool.Tool
 	run  *tool.Run
 	load tool.Load
 	self *probe.Account
-	pace time.Duration // of our own client's first calls
-	// direct is that it runs statements, without a server.
+	pace time.Duration // of the first calls of wirelab's own client
+	// direct is set if the tool runs statements on the database itself, without a server.
 	direct bool
 }
 
-// dialTool prepares loads that a tool makes. Our own client makes the first calls, so that a cell that answers wrongly
-// is not measured, and shows the tool what to send.
+// dialTool prepares loads that a tool makes. Our own client makes the first calls: they show that the cell answers
+// correctly, and they show the tool what to send.
 func dialTool(
 	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, self *probe.Account,
 ) (loads []Load, err error) {
@@ -67,13 +67,13 @@ func dialTool(
 	return loads, nil
 }
 
-// shown is a load with the request that a client showed.
+// shown is a load with the request that a client sent.
 type shown struct {
 	toolLoad
 	request tool.Request
 }
 
-// prepareTool has our own client make calls, and looks at the first.
+// prepareTool makes calls with our own client and takes the request of the first.
 func prepareTool(
 	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand,
 ) (*shown, error) {
@@ -93,7 +93,7 @@ func prepareTool(
 	}, nil
 }
 
-// watch has our own client make calls, whose replies are checked, and returns the first requests that it sends.
+// watch makes calls with our own client, checks the replies, and returns the first requests that the client sent.
 func watch(
 	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand,
 	most int,
@@ -125,7 +125,7 @@ func watch(
 	return between.Requests(), p.pace, nil
 }
 
-// prepareScript has the statements of an operation ready, and the tables that they are of.
+// prepareScript prepares the statements of an operation, and the tables that they use.
 func prepareScript(
 	ctx context.Context, cell wirelab.Cell, _ wirelab.Dialing, _ control.Dial, l control.Load, _ *rand.Rand,
 ) (*shown, error) {
@@ -145,12 +145,12 @@ func prepareScript(
 	}, database.Close()
 }
 
-// rateOf is the rate of a load; 0 of a closed loop.
+// rateOf returns the rate of a load; 0 for a closed loop.
 func rateOf(l control.Load) float64 {
 	if l.Schedule == nil {
 		return 0
 	}
-	return l.Schedule.Stages[0].From // a plan with tools has one, of one rate
+	return l.Schedule.Stages[0].From // a plan with tools has one stage, with one rate
 }
 
 // Pace implements [Pacer].
@@ -159,7 +159,7 @@ func (t *toolLoad) Pace() time.Duration { return t.pace }
 // Close implements [Load].
 func (t *toolLoad) Close() error { return t.run.Close() }
 
-// Warm implements [Load]. A tool tells one figure of each run, by which nobody could judge whether it was steady.
+// Warm implements [Load]. A tool reports one figure for each run, which cannot show whether the load was steady.
 func (t *toolLoad) Warm(ctx context.Context, order control.Warm, _ Served) (*load.Warmth, error) {
 	began := time.Now()
 	told, err := t.do(ctx, time.Duration(order.Least))
@@ -182,13 +182,13 @@ func (t *toolLoad) Slice(ctx context.Context, order control.Slice) (*control.Mea
 	r.Began, r.Window, r.Workers = time.Now().Add(-told.Elapsed), told.Elapsed, t.load.InFlight
 	r.OK, r.CompletedInWindow, r.Sent = told.Right, told.Right, told.Right+told.Wrong
 	if t.load.Rate > 0 {
-		r.Planned = r.Sent // what else was due a tool does not say; the rate is held to the plan's
+		r.Planned = r.Sent // a tool does not report calls that it left out; its rate is checked against the plan
 	}
 	if told.Wrong > 0 {
 		r.Errors = map[string]uint64{metric.ToldWrong: told.Wrong}
 	}
 	used := told.Usage
-	used.Wall, used.Others = own.Wall, own.Others-used.CPU // what the tool used is no stranger's
+	used.Wall, used.Others = own.Wall, own.Others-used.CPU // the tool's CPU time is the driver's, and not that of others
 	by := &result.Told{Tool: t.tool.Name, Direct: t.direct}
 	return &control.Measured{Recording: r, Usage: used, Calls: r.Sent, Particulars: result.Particulars{Told: by}}, nil
 }

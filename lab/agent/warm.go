@@ -10,21 +10,21 @@ import (
 	"wirelab/lab/load"
 )
 
-// warmUp is a warm-up under way that waits to be told what the server has used. It goes on
-// only while it is told, on the goroutine that does so.
+// warmUp is a warm-up that is suspended until the next order says what the server has used. It runs only during such an
+// order, on the goroutine that carries the order out.
 type warmUp struct {
 	load   int
-	served time.Duration // what it was told last
+	served time.Duration // as the last order said
 	next   func() (struct{}, bool)
 	stop   func()
-	warmth *load.Warmth // once it is over
+	warmth *load.Warmth // after the warm-up ended
 	err    error
 }
 
 var errGivenUp = errors.New("the warm-up was given up")
 
-// warmed warms a load up, as far as that goes without another word of what the server
-// has used: d.warm is then what is left of it.
+// warmed runs the warm-up of a load until it ends, or until it needs to know again what the server has used. In that
+// case d.warm holds the suspended warm-up and both results are nil.
 func (d *driver) warmed(ctx context.Context, l Load, order control.Warm) (*load.Warmth, error) {
 	if order.Served == nil {
 		d.giveUp()
@@ -48,7 +48,7 @@ func (d *driver) warmed(ctx context.Context, l Load, order control.Warm) (*load.
 func beginWarm(ctx context.Context, l Load, order control.Warm) *warmUp {
 	w := &warmUp{load: order.Load}
 	w.next, w.stop = iter.Pull(func(wait func(struct{}) bool) {
-		told := true // with the order
+		told := true // the order brought the first value
 		w.warmth, w.err = l.Warm(ctx, order, func(context.Context) (time.Duration, error) {
 			if !told && !wait(struct{}{}) {
 				return 0, errGivenUp
@@ -60,7 +60,7 @@ func beginWarm(ctx context.Context, l Load, order control.Warm) *warmUp {
 	return w
 }
 
-// giveUp ends a warm-up that nobody goes on with.
+// giveUp ends a suspended warm-up that no order will continue.
 func (d *driver) giveUp() {
 	if d.warm != nil {
 		d.warm.stop()
