@@ -132,7 +132,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 			"vegeta", "vegeta-12.13.0.txt", "attack -rate 200 -duration 20s {target}", desk.ExitOK,
 			[]string{
 				"vegeta, asked for 4000 requests at 200 a second, against a service over http1-json that answers in " +
-					"1ms but stands still for the last 500ms of every 5s",
+					"1ms but stops for the last 500ms of every 5s",
 				"vegeta says", "257 ms", "252 ms",
 				"vegeta tells the truth here: p50, p90, p95, p99 and mean agree with it.",
 			},
@@ -143,7 +143,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 			[]string{
 				"p95       5.20 ms   252 ms", "requests  3680      4000",
 				"hey reports a p95 of 5.20 ms where the truth is 252 ms: it leaves out the requests that it did not " +
-					"send while the service stood still.",
+					"send while the service was stopped.",
 				"It sent 3680 of the 4000 requests that it was asked for.",
 			},
 			"http1-json",
@@ -158,7 +158,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 		},
 		"not judged": {
 			"oha", "oha-1.16.0-405.txt", "-n 20 {target}", desk.ExitNoWord,
-			[]string{"oha could not be judged: 20 of its 20 requests got no right answer"},
+			[]string{"oha could not be judged: 20 of its 20 requests got no correct reply"},
 			"http1-json",
 		},
 		"another law": {
@@ -238,7 +238,7 @@ func TestAuditRunsAToolThatCalls(t *testing.T) {
 		"--verbose")
 	p.want(desk.ExitFailed, "running ", "Done")
 	if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") ||
-		!strings.Contains(text, "few meet a service that stands still") {
+		!strings.Contains(text, "few are sent while the service is stopped") {
 		t.Errorf("%s", text)
 	}
 	// The witness has a whole slice at least.
@@ -276,7 +276,7 @@ func TestAuditThatCannotBe(t *testing.T) {
 		"no truth": {
 			[]string{"--tool", "hey {target}", "--inject", "spin 2us"},
 			desk.ExitUsage,
-			"there is no truth to tell",
+			"there is no truth to compare with",
 		},
 		"bad rate":    {[]string{"--tool", "hey {target}", "--rate", "fast"}, desk.ExitUsage, "fast"},
 		"bad length":  {[]string{"--tool", "hey {target}", "--for", "-1s"}, desk.ExitUsage, "--for -1s"},

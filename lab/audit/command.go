@@ -7,14 +7,13 @@ import (
 	"wirelab"
 )
 
-// Placeholders are what stands in braces in a tool's command, and what for.
+// Placeholders maps the words that a tool's command may have in braces to their values.
 type Placeholders map[string]string
 
-// Fill puts the values in a command for the shell. A value is quoted as its
-// place demands: in single quotes where it stands bare, as it is within single
-// quotes, and escaped within double ones, so that both -d {body} and
-// -d '{body}' are right. Braces around anything but one lower-case word are
-// left alone. An unknown word is an error that lists the known.
+// Fill replaces the placeholders in a shell command by their values. How it quotes a value depends on where the
+// placeholder is: outside quotes it adds single quotes, within single quotes it adds none, and within double quotes it
+// escapes the value. So both -d {body} and -d '{body}' are right. Braces around anything but one lower-case word stay
+// unchanged. For an unknown word the error lists the known ones.
 func (p Placeholders) Fill(command string) (string, error) {
 	var b strings.Builder
 	var quote byte
@@ -47,7 +46,7 @@ func (p Placeholders) Fill(command string) (string, error) {
 	return b.String(), nil
 }
 
-// Uses reports whether a command has one of the placeholders.
+// Uses reports whether a command has one of the named placeholders.
 func Uses(command string, names ...string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(command, "{"+n+"}") })
 }
@@ -61,7 +60,7 @@ func (p Placeholders) names() []string {
 	return names
 }
 
-// braced returns the lower-case word in the braces that a text begins with.
+// braced returns the lower-case word in the braces at the start of a text.
 func braced(text string) (string, bool) {
 	end := strings.IndexByte(text, '}')
 	if end < 2 {
@@ -71,7 +70,7 @@ func braced(text string) (string, bool) {
 	return word, !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// quoted writes a value for its place in a command: within quotes, or bare.
+// quoted escapes a value for its position in a command: within quotes, or outside them (quote is 0).
 func quoted(value string, quote byte) string {
 	switch quote {
 	case '\'':
@@ -82,9 +81,8 @@ func quoted(value string, quote byte) string {
 	return `'` + strings.ReplaceAll(value, `'`, `'\''`) + `'`
 }
 
-// Words splits a command line as a shell does, without expanding anything:
-// enough to find a tool's name and options in it. Signs that join commands
-// are words of their own.
+// Words splits a command line like a shell, without expanding anything: enough to find a tool's name and options in it.
+// An operator that joins commands is a separate word.
 func Words(command string) []string {
 	var words []string
 	var word strings.Builder

@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/audit"
 )
 
-// What the shell makes of a filled command is the value, wherever it stood.
+// The shell turns a filled command back into the value, wherever the placeholder was.
 func TestFillForTheShell(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{

@@ -10,7 +10,7 @@ var (
 	fortioEnded    = regexp.MustCompile(`(?m)^Ended after (\S+) : (\d+) calls\. qps=(\S+)`)
 	fortioFunction = regexp.MustCompile(`(?m)^Aggregated Function Time : count (\d+) avg (\S+) \+/- \S+ min \S+ max (\S+)`)
 	fortioQuantile = regexp.MustCompile(`(?m)^# target ([0-9.]+)% (\S+)\s*$`)
-	// The codes of HTTP, and the states of gRPC health and ping.
+	// The codes of HTTP, and the states of gRPC's health check and ping.
 	fortioCode    = regexp.MustCompile(`(?m)^(?:Code|Health|Ping|gRPC)\s+(\S+) : (\d+)`)
 	fortioErrors  = regexp.MustCompile(`(?m)^Error cases : count (\d+) `)
 	fortioBehind  = regexp.MustCompile(`(?m)^WARNING ([0-9.]+)% of sleep were falling behind`)
@@ -53,11 +53,10 @@ func fortioParser() Parser {
 	}
 }
 
-// isFortioJSON reports whether a text is fortio's result. Its log has a JSON
-// object in each line.
+// isFortioJSON reports whether a text is fortio's result. Its log does not count, although each line is a JSON object.
 func isFortioJSON(text string) bool { return isJSON(text, "DurationHistogram", "ActualQPS") }
 
-// fortioRight reports whether a status is a right answer.
+// fortioRight reports whether a status means a correct reply.
 func fortioRight(status string) bool {
 	return strings.HasPrefix(status, "2") || status == "SERVING" || status == "OK"
 }
@@ -67,8 +66,8 @@ func parseFortio(text string) Report {
 	if m := fortioEnded.FindStringSubmatch(text); m != nil {
 		r.Elapsed, r.Count, r.Rate = spanText(m[1]), countText(m[2]), rateText(m[3])
 	}
-	// The histograms of sleeping, connecting and sizes have the same form:
-	// only what stands between this one's title and the next's is of calls.
+	// The histograms of sleeping, connecting and sizes have the same format. Only the part between this title and the
+	// next is about calls.
 	_, calls, _ := strings.Cut(text, "Aggregated Function Time :")
 	calls, rest, _ := strings.Cut(calls, "Error cases :")
 	if m := fortioFunction.FindStringSubmatch(text); m != nil {
@@ -94,8 +93,7 @@ func parseFortio(text string) Report {
 	return r
 }
 
-// fortioJSON is what fortio -json writes. Times are in seconds, but for the
-// nanoseconds that it took.
+// fortioJSON is the output of fortio -json. Times are in seconds, except ActualDuration, which is in nanoseconds.
 type fortioJSON struct {
 	Rate      *float64 `json:"ActualQPS"`
 	Elapsed   *float64 `json:"ActualDuration"`

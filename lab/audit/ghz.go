@@ -17,7 +17,7 @@ func ghzParser() Parser {
 				return parseGhzJSON(text)
 			}
 			r := parseSummary(text, func(status string) bool { return status == "OK" })
-			// Its error distribution tells again what the statuses tell.
+			// The error distribution counts the same calls as the statuses, so it is left out.
 			head, _, _ := strings.Cut(text, "\nError distribution:")
 			r.Errors = parseSummary(head, func(status string) bool { return status == "OK" }).Errors
 			if m := summaryCount.FindStringSubmatch(text); m != nil {
@@ -38,7 +38,7 @@ func ghzParser() Parser {
 	}
 }
 
-// ghzJSON is what ghz -O json prints. Times are in nanoseconds.
+// ghzJSON is the output of ghz -O json. Times are in nanoseconds.
 type ghzJSON struct {
 	Count        *uint64           `json:"count"`
 	Total        *float64          `json:"total"`

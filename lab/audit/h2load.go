@@ -13,7 +13,7 @@ var (
 	h2loadFinished = regexp.MustCompile(`(?m)^finished in (\S+), (\S+) req/s`)
 	h2loadRequests = regexp.MustCompile(`(?m)^requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout`)
 	h2loadHead     = regexp.MustCompile(`(?m)^\s+min\s+max\s+(.*)$`)
-	// Old ones call the row "time for request:", new ones "request     :".
+	// Old versions call the row "time for request:", new ones "request :".
 	h2loadTimes = regexp.MustCompile(`(?m)^(?:time for )?request\s*:\s+(.*)$`)
 	// A line of --log-file: microseconds since 1970, status, microseconds.
 	h2loadLine = regexp.MustCompile(`^\d+\t-?\d+\t\d+$`)
@@ -37,7 +37,7 @@ func h2loadParser() Parser {
 			if a.For == 0 {
 				a.Requests = countOf(optionOf(words, "-n", "--requests"), 1)
 			}
-			// The rate is of each of its clients.
+			// --rps is the rate of each client.
 			a.Rate = numberOf(optionOf(words, "--rps"), 0) * numberOf(optionOf(words, "-c", "--clients"), 1)
 			return a
 		},
@@ -50,15 +50,15 @@ func parseH2load(text string) Report {
 		r.Elapsed, r.Rate = spanText(m[1]), rateText(m[2])
 	}
 	if m := h2loadRequests.FindStringSubmatch(text); m != nil {
-		// failed holds errored and timeout, and what ended with no 2xx or 3xx.
+		// failed includes errored, timeout, and replies without a 2xx or 3xx status.
 		r.Count, r.Errors = countText(m[3]), countText(m[5])
 	}
 	head, times := h2loadHead.FindStringSubmatch(text), h2loadTimes.FindStringSubmatch(text)
 	if head == nil || times == nil {
 		return r
 	}
-	// The columns differ between versions: "mean sd +/- sd" before, and
-	// "median p95 p99 mean sd +/- sd" since 1.66. All but the last are words.
+	// The columns differ between versions: "mean sd +/- sd" in old ones, and "median p95 p99 mean sd +/- sd" since
+	// 1.66.
 	columns := append([]string{"min", "max"}, strings.Fields(head[1])...)
 	for i, value := range strings.Fields(times[1]) {
 		if i >= len(columns) {
@@ -82,10 +82,9 @@ func parseH2load(text string) Report {
 	return r
 }
 
-// parseH2loadLog reads what --log-file writes, a line for each request, which
-// is the only way to get quantiles from versions that print none. They are
-// counted as their own summary would: the smallest time that so many are not
-// above.
+// parseH2loadLog reads the output of --log-file, one line for each request. It is the only way to get quantiles from
+// versions that print none. A quantile is computed as h2load's own summary does: the smallest time that at least this
+// share of the requests does not exceed.
 func parseH2loadLog(text string) Report {
 	var took []time.Duration
 	var total float64

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// hey, ghz and oha print the same summary, of which hey's was the first: the
-// labels differ in details.
+// hey, ghz and oha print the same summary, which hey had first. The labels differ in details.
 
 var (
 	summaryTotal    = regexp.MustCompile(`(?m)^\s+Total:\s+(\S+ ?\S*)\s*$`)
@@ -16,13 +15,13 @@ var (
 	summaryRate     = regexp.MustCompile(`(?m)^\s+Requests/sec:\s+(\S+)`)
 	summaryCount    = regexp.MustCompile(`(?m)^\s+Count:\s+(\d+)`)
 	summaryQuantile = regexp.MustCompile(`(?m)^\s+([0-9.]+) ?%+ in (\S+ \S+)\s*$`)
-	// A status is a number or, of gRPC, a word.
+	// A status is a number, or a word for gRPC.
 	summaryStatus = regexp.MustCompile(`(?m)^\s+\[(\w+)\]\s+(\d+) responses?\s*$`)
-	// An error is a number in brackets and then its words.
+	// An error is a number in brackets, followed by text.
 	summaryError = regexp.MustCompile(`(?m)^\s+\[(\d+)\]\s+\S`)
 )
 
-// summary are the marks of the form that all three share.
+// summary reports whether a text has the marks of this format, and the given ones.
 func summary(text string, marks ...string) bool {
 	if !strings.Contains(text, "Summary:\n") || !strings.Contains(text, "Requests/sec:") {
 		return false
@@ -35,7 +34,7 @@ func summary(text string, marks ...string) bool {
 	return true
 }
 
-// parseSummary reads it. A status counts as right if right says so.
+// parseSummary reads the summary. right reports whether a status means a correct reply.
 func parseSummary(text string, right func(status string) bool) Report {
 	r := Report{
 		Mean: spanIn(summaryAverage, text), Max: spanIn(summarySlowest, text),
@@ -64,7 +63,7 @@ func parseSummary(text string, right func(status string) bool) Report {
 	return r
 }
 
-// spanIn returns the time that a pattern finds, nil without.
+// spanIn returns the time that a pattern finds, or nil.
 func spanIn(pattern *regexp.Regexp, text string) *time.Duration {
 	if m := pattern.FindStringSubmatch(text); m != nil {
 		return spanText(m[1])
@@ -87,7 +86,7 @@ func heyParser() Parser {
 			if a.For == 0 {
 				a.Requests = countOf(optionOf(words, dashed("n")...), 200)
 			}
-			// The rate is of each of its workers.
+			// -q is the rate of each worker.
 			a.Rate = numberOf(optionOf(words, dashed("q")...), 0) * numberOf(optionOf(words, dashed("c")...), 50)
 			return a
 		},

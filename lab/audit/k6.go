@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// The row of answer times: of HTTP, or of gRPC calls.
+	// The row of response times: those of HTTP or of gRPC calls.
 	k6Times     = regexp.MustCompile(`(?m)^\s*(?:[✓✗] )?(http_req_duration|grpc_req_duration)\.*: (.*)$`)
 	k6Pair      = regexp.MustCompile(`([a-z]+(?:\([0-9.]+\))?)=(\S+)`)
 	k6Requests  = regexp.MustCompile(`(?m)^\s*http_reqs\.*: (\d+)\s+(\S+)/s`)
@@ -33,8 +33,8 @@ func k6Parser() Parser {
 			}
 			return parseK6(text), nil
 		},
-		// Its rate is in the script; what it has dropped is in its output, so
-		// that what was planned follows from the two.
+		// The rate is in the script, where this cannot see it. The output has the number of dropped requests, from
+		// which the planned number follows.
 		asked: func(words []string) Asked {
 			var a Asked
 			for _, w := range words {
@@ -57,7 +57,7 @@ func k6Parser() Parser {
 	}
 }
 
-// k6Note notes one statistic by the name that k6 gives it.
+// k6Note stores one statistic by k6's name for it.
 func k6Note(r *Report, name string, d time.Duration) {
 	switch name {
 	case "avg":
@@ -74,7 +74,7 @@ func k6Note(r *Report, name string, d time.Duration) {
 }
 
 func parseK6(text string) Report {
-	// A full summary repeats everything for each scenario; the first is of all.
+	// A full summary repeats everything for each scenario. The first part is about all of them.
 	text, _, _ = strings.Cut(text, "█ SCENARIO:")
 	var r Report
 	if m := k6Times.FindStringSubmatch(text); m != nil {
@@ -86,7 +86,7 @@ func parseK6(text string) Report {
 	}
 	counts := k6Requests.FindStringSubmatch(text)
 	if counts == nil {
-		counts = k6Turns.FindStringSubmatch(text) // of gRPC there is no other count
+		counts = k6Turns.FindStringSubmatch(text) // gRPC has no other count
 	}
 	if counts != nil {
 		r.Count, r.Rate = countText(counts[1]), rateText(counts[2])
@@ -103,12 +103,12 @@ func parseK6(text string) Report {
 	return r
 }
 
-// k6JSON is what --summary-export writes. Times are in milliseconds.
+// k6JSON is the output of --summary-export. Times are in milliseconds.
 type k6JSON struct {
 	Metrics map[string]map[string]any `json:"metrics"`
 }
 
-// number returns a member of a metric, nil if it has none.
+// number returns a member of a metric, nil if the metric has no such number.
 func (k k6JSON) number(metric, member string) *float64 {
 	if f, ok := k.Metrics[metric][member].(float64); ok {
 		return rate(f)
@@ -116,7 +116,7 @@ func (k k6JSON) number(metric, member string) *float64 {
 	return nil
 }
 
-// count returns a member that is a number of requests.
+// count returns a member of a metric as a number of requests.
 func (k k6JSON) count(metric, member string) *uint64 {
 	f := k.number(metric, member)
 	if f == nil || *f > 1e15 {
@@ -145,7 +145,7 @@ func parseK6JSON(text string) (Report, error) {
 	if r.Count == nil {
 		r.Count, r.Rate = k.count("iterations", "count"), k.number("iterations", "rate")
 	}
-	// A rate metric's "passes" are the calls of which it is true: that failed.
+	// The "passes" of a rate metric are the calls for which it is true. Here these are the calls that failed.
 	r.Errors = k.count("http_req_failed", "passes")
 	r.Dropped = k.count("dropped_iterations", "count")
 	return r, nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ohaDeadline is what oha calls the requests that its own end cut off: they
-// are neither answered nor failed.
+// ohaDeadline is oha's name for the requests that it cut off when its time was up. They count neither as answered nor
+// as failed.
 const ohaDeadline = "aborted due to deadline"
 
 var ohaAborted = regexp.MustCompile(`(?m)^\s+\[(\d+)\]\s+` + ohaDeadline + `\s*$`)
@@ -36,7 +36,7 @@ func ohaParser() Parser {
 
 func ohaRight(status string) bool { return strings.HasPrefix(status, "2") }
 
-// ohaJSON is what oha --output-format json prints. Times are in seconds.
+// ohaJSON is the output of oha --output-format json. Times are in seconds.
 type ohaJSON struct {
 	Summary struct {
 		Total   *float64 `json:"total"`

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// optionOf returns the value of the first of the named options that is in
-// words, "" if none is. Each is looked for as "-q 20", "-q=20", and for
-// options of one letter "-q20", as the tools' different parsers all allow.
+// optionOf returns the value of the first of the named options that is in words, "" if there is none. It accepts "-q
+// 20", "-q=20", and for options of one letter "-q20", since the parsers of the tools accept all three.
 func optionOf(words []string, names ...string) string {
 	for i, word := range words {
 		for _, name := range names {
@@ -18,8 +17,8 @@ func optionOf(words []string, names ...string) string {
 			if value, ok := strings.CutPrefix(word, name+"="); ok {
 				return value
 			}
-			// The options of Go's flag package have one or two dashes; a
-			// word such as -qps is not -q with a value: values are numbers.
+			// An option of Go's flag package may have more than one letter, so that -qps is not -q with a value. Values
+			// are numbers.
 			if value, ok := strings.CutPrefix(word, name); ok && len(name) == 2 && value != "" && value[0] >= '0' &&
 				value[0] <= '9' {
 				return value
@@ -29,8 +28,7 @@ func optionOf(words []string, names ...string) string {
 	return ""
 }
 
-// dashed returns an option with one dash and with two, which Go's flag
-// package takes for the same.
+// dashed returns each option with one dash and with two. Go's flag package treats both the same.
 func dashed(names ...string) []string {
 	var all []string
 	for _, n := range names {
@@ -39,7 +37,7 @@ func dashed(names ...string) []string {
 	return all
 }
 
-// numberOf reads a number; what is none is otherwise.
+// numberOf reads a number, and returns otherwise if the text is not one.
 func numberOf(text string, otherwise float64) float64 {
 	f := rateText(text)
 	if f == nil {
@@ -48,7 +46,7 @@ func numberOf(text string, otherwise float64) float64 {
 	return *f
 }
 
-// countOf reads a number of requests; what is none is otherwise.
+// countOf reads a number of requests, and returns otherwise if the text is not one.
 func countOf(text string, otherwise uint64) uint64 {
 	n := countText(text)
 	if n == nil {
@@ -57,7 +55,7 @@ func countOf(text string, otherwise uint64) uint64 {
 	return *n
 }
 
-// lengthOf reads how long a run is, in seconds where there is no unit.
+// lengthOf reads the length of a run. A number without a unit is in seconds.
 func lengthOf(text string) time.Duration {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		text += "s"

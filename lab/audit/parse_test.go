@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// line tells a report in one line, to compare by eye.
+// line writes a report as one line, to be compared by eye.
 func line(r Report) string {
 	var b strings.Builder
 	put := func(name string, there bool, value any) {
@@ -54,8 +54,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// Each file was read by a person and its values typed here, not printed by
-// the parser and pasted.
+// A person read each file and typed its values here. They are not the parser's output.
 var outputs = []struct{ file, tool, want string }{
 	{"wrk-4.1.0.txt", "wrk", "count=25542 errors=0 rate=5097.91 took=5.01s max=502.8ms mean=24.09ms"},
 	{
@@ -73,7 +72,7 @@ var outputs = []struct{ file, tool, want string }{
 		"count=4002 errors=0 rate=200.01 took=20.01s p50=1.9ms p75=2.41ms p90=17.9ms p99=452.35ms p99.9=498.17ms " +
 			"max=503.55ms mean=27.66ms",
 	},
-	{"wrk2-documented-short.txt", "wrk2", "error: invalid_argument: no answer time is in the output of wrk2"},
+	{"wrk2-documented-short.txt", "wrk2", "error: invalid_argument: the output of wrk2 has no response times"},
 	{"hey-0.1.5.txt", "hey", "count=3680 errors=0 rate=183.74 took=20.028s p50=2.2ms p75=2.7ms p90=3.7ms p95=5.2ms " +
 		"p99=453ms max=461.5ms mean=7.4ms"},
 	{
@@ -181,7 +180,7 @@ func TestParse(t *testing.T) {
 	for _, c := range outputs {
 		seen[c.file] = true
 		text := read(t, c.file)
-		// By the marks in the output alone, wherever it was printed.
+		// The marks in the output decide, whichever stream has them.
 		for where, o := range map[string]Output{
 			"stdout": {Stdout: text}, "stderr": {Stderr: text},
 			"file": {File: text, Stdout: "Done.\n"},
@@ -212,8 +211,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// One tool's output is not another's: a parser that was forced upon the wrong
-// one says so and reads nothing into it.
+// The parser of one tool refuses the output of another, instead of misreading it.
 func TestParseRefusesOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range outputs {

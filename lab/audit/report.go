@@ -1,8 +1,6 @@
-// Package audit reads what other people's load generators print, and says how
-// it stands beside the truth. It knows each tool's words, options and output,
-// how to run one, and the arithmetic of the comparison. It knows no protocol,
-// starts no server, and is told what the truth is: that comes from whoever
-// runs the service whose answer times are known.
+// Package audit reads the output of other load generators and compares it with the true response times. It knows the
+// words, options and output of each tool, how to run one, and the arithmetic of the comparison. It knows no protocol
+// and starts no server. The caller runs a service with known response times, and says what they are.
 package audit
 
 import (
@@ -17,8 +15,7 @@ import (
 // Level is a quantile in tenths of a percent: 999 is the p99.9.
 type Level int
 
-// The levels that are looked at. Those that no tool prints by default are of
-// no use beside others'.
+// The levels that are compared. At least one tool prints each of them by default.
 const (
 	P50  Level = 500
 	P75  Level = 750
@@ -28,10 +25,10 @@ const (
 	P999 Level = 999
 )
 
-// Levels returns them all, lowest first.
+// Levels returns all of them, lowest first.
 func Levels() []Level { return []Level{P50, P75, P90, P95, P99, P999} }
 
-// String returns the level as people write it, such as p99.9.
+// String returns the usual notation of a level, such as p99.9.
 func (l Level) String() string {
 	if l%10 == 0 {
 		return fmt.Sprintf("p%d", l/10)
@@ -42,11 +39,10 @@ func (l Level) String() string {
 // MarshalText implements [encoding.TextMarshaler].
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// Share returns the level as a share, 0 to 1.
+// Share returns the level as a share from 0 to 1.
 func (l Level) Share() float64 { return float64(l) / 1000 }
 
-// levelOf returns the level of a percentage, such as 99.9. Others than those
-// of [Levels] are not ok.
+// levelOf returns the level of a percentage such as 99.9. ok is false if [Levels] does not have it.
 func levelOf(percent float64) (Level, bool) {
 	for _, l := range Levels() {
 		if difference := percent*10 - float64(l); difference > -1e-6 && difference < 1e-6 {
@@ -56,28 +52,28 @@ func levelOf(percent float64) (Level, bool) {
 	return 0, false
 }
 
-// Report is what a tool says of its run. What it does not say is nil.
+// Report is what a tool reports about its run. A value that it does not report is nil.
 type Report struct {
-	// Count is the requests that got an answer, right or wrong, or failed.
+	// Count is how many requests were answered, correctly or not, or failed.
 	Count *uint64 `json:"count,omitempty"`
-	// Errors are those of Count that did not get a right answer, as far as
-	// the tool can tell. Invariant: Errors <= Count.
+	// Errors is how many requests of Count did not get a correct reply, as far as the tool can tell. Invariant: Errors
+	// <= Count.
 	Errors *uint64 `json:"errors,omitempty"`
-	// Dropped are requests that were due and that the tool says it left out.
+	// Dropped is how many requests were due, but left out, as the tool says.
 	Dropped *uint64 `json:"dropped,omitempty"`
-	// Rate is requests per second as the tool counts them.
+	// Rate is the rate in requests per second, as the tool counts them.
 	Rate *float64 `json:"rate,omitempty"`
-	// Elapsed is how long it says it took.
+	// Elapsed is how long the run took, as the tool says.
 	Elapsed *time.Duration `json:"elapsed_ns,omitempty"`
 	Mean    *time.Duration `json:"mean_ns,omitempty"`
 	Max     *time.Duration `json:"max_ns,omitempty"`
-	// Quantiles are those of the answer times.
+	// Quantiles are those of the response times.
 	Quantiles map[Level]time.Duration `json:"quantiles_ns,omitempty"`
-	// Remarks are the tool's own words of doubt about the run.
+	// Remarks are the tool's own warnings about the run.
 	Remarks []string `json:"remarks,omitempty"`
 }
 
-// at returns a quantile, nil if it is not reported, or r is nil.
+// at returns a quantile. It returns nil if the report does not have it, or r is nil.
 func (r *Report) at(l Level) *time.Duration {
 	if r == nil {
 		return nil
@@ -88,7 +84,7 @@ func (r *Report) at(l Level) *time.Duration {
 	return nil
 }
 
-// quantile notes one, if it is of a level that is looked at.
+// quantile stores a quantile, unless [Levels] does not have its level.
 func (r *Report) quantile(percent float64, d time.Duration) {
 	l, ok := levelOf(percent)
 	if !ok {
@@ -100,7 +96,7 @@ func (r *Report) quantile(percent float64, d time.Duration) {
 	r.Quantiles[l] = d
 }
 
-// checked returns the report if there is anything in it to compare.
+// checked returns the report if it has something to compare.
 func (r Report) checked(tool string) (Report, error) {
 	none := len(r.Quantiles) == 0 && r.Mean == nil
 	if none && r.Count != nil && r.Errors != nil && *r.Count > 0 && *r.Count == *r.Errors {
@@ -108,13 +104,13 @@ func (r Report) checked(tool string) (Report, error) {
 			tool)
 	}
 	if none {
-		return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "no answer time is in the output of %s", tool)
+		return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "the output of %s has no response times", tool)
 	}
 	if r.Count == nil {
-		return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "no number of requests is in the output of %s", tool)
+		return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "the output of %s has no number of requests", tool)
 	}
 	if r.Errors != nil && *r.Errors > *r.Count {
-		// Where failed requests are counted apart from answered ones.
+		// Some tools do not count failed requests among the answered ones.
 		r.Count = ptr(*r.Errors)
 	}
 	return r, nil
@@ -122,16 +118,14 @@ func (r Report) checked(tool string) (Report, error) {
 
 func ptr[T any](v T) *T { return &v }
 
-// Asked is what a command asks a tool to do, as far as its options tell.
-// Zero values are what is not known.
+// Asked is the work that a command asks a tool to do, as far as its options say. A zero value means unknown.
 type Asked struct {
 	Rate     float64       `json:"rate,omitempty"`     // requests per second in all; 0: as many as are answered
 	Requests uint64        `json:"requests,omitempty"` // how many in all
 	For      time.Duration `json:"for_ns,omitempty"`   // how long
 }
 
-// Planned returns how many requests were to be sent, 0 if no number follows
-// from what was asked.
+// Planned returns how many requests were to be sent, 0 if the command does not determine it.
 func (a Asked) Planned() uint64 {
 	if a.Rate <= 0 {
 		return 0
@@ -142,21 +136,21 @@ func (a Asked) Planned() uint64 {
 	return uint64(a.Rate*a.For.Seconds() + 0.5)
 }
 
-// Parser knows one tool.
+// Parser reads the output and options of one tool.
 type Parser struct {
-	// Name of the tool, which is its command's too.
+	// Name is the tool's name, and its command's.
 	Name string
-	// ours reports whether a text bears the tool's marks.
-	ours func(text string) bool
-	// parse reads a text of the tool's.
-	parse func(text string) (Report, error)
-	// asked reads the options of a command line. May be nil.
+	// ours reports whether a text has the tool's marks.
+	ours func(text string) bool // requests per second in all; 0: as many as are answered
+	// parse reads one of the tool's texts.
+	parse func(text string) (Report, error) // how long
+	// asked reads the options of a command line. It may be nil.
 	asked func(words []string) Asked
-	// remarks finds the tool's doubts in everything it printed. May be nil.
+	// remarks finds the tool's warnings in everything that it printed. It may be nil.
 	remarks func(all string) []string
 }
 
-// Parsers returns all, in order of name.
+// Parsers returns all parsers, in order of name.
 func Parsers() []Parser {
 	return []Parser{
 		fortioParser(), ghzParser(), h2loadParser(), heyParser(), k6Parser(),
@@ -164,7 +158,7 @@ func Parsers() []Parser {
 	}
 }
 
-// Names returns the names of the tools that are known.
+// Names returns the names of the known tools.
 func Names() []string {
 	var names []string
 	for _, p := range Parsers() {
@@ -173,17 +167,17 @@ func Names() []string {
 	return names
 }
 
-// Output is all that a tool left behind.
+// Output is everything that a tool wrote.
 type Output struct {
-	File           string // what it wrote to the file that it was given, "" if none
+	File           string // the content of the file that it was asked to write, "" if none
 	Stdout, Stderr string
-	Cut            bool // it printed more than was kept
+	Cut            bool // the tool printed more than was kept
 }
 
-// texts are the places where a report may be, the likeliest first.
+// texts returns the texts that may hold the report, the most likely first.
 func (o Output) texts() []string { return []string{o.File, o.Stdout, o.Stderr} }
 
-// ParserNamed returns the parser of a name.
+// ParserNamed returns the parser with a name.
 func ParserNamed(name string) (Parser, error) {
 	all := Parsers()
 	if i := slices.IndexFunc(all, func(p Parser) bool { return p.Name == name }); i >= 0 {
@@ -192,15 +186,15 @@ func ParserNamed(name string) (Parser, error) {
 	return Parser{}, wirelab.UnknownName("parser", name, Names())
 }
 
-// ParserOf returns the parser for a command line: that of the first word that
-// is a known tool's name, wherever it is installed.
+// ParserOf returns the parser for a command line: the one for the first word that is the name of a known tool, with or
+// without a path.
 func ParserOf(words []string) (Parser, bool) {
 	for i, w := range words {
 		p, err := ParserNamed(w[strings.LastIndexByte(w, '/')+1:])
 		if err != nil {
 			continue
 		}
-		// Both are installed as wrk; only one has a rate, and must have it.
+		// Both are installed as wrk. Only wrk2 has the option for a rate, and requires it.
 		if p.Name == "wrk" && optionOf(ownWords(words[i:]), "-R", "--rate") != "" {
 			return wrk2Parser(), true
 		}
@@ -209,7 +203,7 @@ func ParserOf(words []string) (Parser, bool) {
 	return Parser{}, false
 }
 
-// ownWords are the words up to the end of a simple command.
+// ownWords returns the words up to the end of a simple command.
 func ownWords(words []string) []string {
 	if end := slices.IndexFunc(words, func(w string) bool { return w == "|" || w == ";" || w == "&" }); end >= 0 {
 		return words[:end]
@@ -229,7 +223,7 @@ func ParserOfOutput(o Output) (Parser, bool) {
 	return Parser{}, false
 }
 
-// Parse reads what the tool reports. The error says what is wrong with it.
+// Parse reads the tool's report. The error says what is wrong with the output.
 func (p Parser) Parse(o Output) (Report, error) {
 	for _, text := range o.texts() {
 		if !p.ours(text) {
@@ -250,8 +244,8 @@ func (p Parser) Parse(o Output) (Report, error) {
 // Reads reports whether the tool's marks are in the output.
 func (p Parser) Reads(o Output) bool { return slices.ContainsFunc(o.texts(), p.ours) }
 
-// Asked reads what a command line asks the tool to do: of the options after
-// the first word that is a known tool's name, or all if none is.
+// Asked reads the work that a command line asks the tool to do, from the options after the first word that is the name
+// of a known tool, or from all words if there is none.
 func (p Parser) Asked(words []string) Asked {
 	if p.asked == nil {
 		return Asked{}

@@ -2,10 +2,10 @@ package audit
 
 import "strconv"
 
-// Tools that take no request body on the command line take a script.
+// Tools that cannot take a request body on the command line take a script.
 
-// Script returns a script with which a tool sends body to url, and the ending
-// of its file's name; ok is false for tools that need none.
+// Script returns a script with which a tool sends body to url, and the extension of the script's file name. ok is false
+// for tools that need no script.
 func Script(tool, url, body string) (text, ending string, ok bool) {
 	switch tool {
 	case "wrk", "wrk2":
@@ -18,8 +18,8 @@ func Script(tool, url, body string) (text, ending string, ok bool) {
 	return "", "", false
 }
 
-// k6Script sends at a constant rate, the one executor of k6's that has an
-// arrival rate. Its numbers come from the environment that k6 -e sets.
+// k6Script sends at a constant rate, with the executor for a constant arrival rate. Its numbers come from the
+// environment that k6 -e sets.
 func k6Script(url, body string) string {
 	return `import http from 'k6/http';
 

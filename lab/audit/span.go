@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// longest is the longest time that is believed: what is above it is not an
-// answer time but a unit misread, and would overflow in arithmetic.
+// longest is the longest time that is accepted. A longer one is no response time but a misread unit, and would overflow
+// in arithmetic.
 const longest = 1000 * time.Hour
 
-// parseSpan reads a time as tools write it: 1.57ms, 43.79 ms, 0.0025 secs,
-// 143us, 1.00m. Times that are negative, endless or no number are not ok;
-// wrk2 prints -nanus where it has measured nothing.
+// parseSpan reads a time in the formats of the tools: 1.57ms, 43.79 ms, 0.0025 secs, 143us, 1.00m. ok is false for
+// times that are negative or infinite and for text that is no number: wrk2 prints -nanus if it has measured nothing.
 func parseSpan(text string) (time.Duration, bool) {
 	text = strings.TrimSpace(text)
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "ecs"), "ec") // secs, sec
@@ -24,7 +23,7 @@ func parseSpan(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0 && d <= longest && !strings.HasPrefix(text, "-")
 }
 
-// spanOf returns a number of units as a time.
+// spanOf returns n units as a time. ok is false outside 0 to longest.
 func spanOf(n float64, unit time.Duration) (time.Duration, bool) {
 	d := math.Round(n * float64(unit))
 	if math.IsNaN(d) || d < 0 || d > float64(longest) {
@@ -33,7 +32,7 @@ func spanOf(n float64, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(d), true
 }
 
-// span returns a number of units as a time, nil if it is none.
+// span returns n units as a time, nil if n is nil or the time is invalid.
 func span(n *float64, unit time.Duration) *time.Duration {
 	if n == nil {
 		return nil
@@ -44,7 +43,7 @@ func span(n *float64, unit time.Duration) *time.Duration {
 	return nil
 }
 
-// spanText returns a written time, nil if it is none.
+// spanText parses a time, and returns nil if the text is not one.
 func spanText(text string) *time.Duration {
 	if d, ok := parseSpan(text); ok {
 		return &d
@@ -52,7 +51,7 @@ func spanText(text string) *time.Duration {
 	return nil
 }
 
-// countText returns a written number of requests, nil if it is none.
+// countText parses a number of requests, and returns nil if the text is not one.
 func countText(text string) *uint64 {
 	if n, err := strconv.ParseUint(text, 10, 63); err == nil {
 		return &n
@@ -60,7 +59,7 @@ func countText(text string) *uint64 {
 	return nil
 }
 
-// rateText returns a written rate, nil if it is none.
+// rateText parses a rate, and returns nil if the text is not one.
 func rateText(text string) *float64 {
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
 		return rate(f)
@@ -68,7 +67,7 @@ func rateText(text string) *float64 {
 	return nil
 }
 
-// rate returns a rate, nil if it is none.
+// rate returns a pointer to f, nil if f is not a valid rate.
 func rate(f float64) *float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
 		return nil
@@ -76,7 +75,7 @@ func rate(f float64) *float64 {
 	return &f
 }
 
-// sum returns the sum of what is there, nil if nothing is.
+// sum returns the sum of the parts that are not nil. It returns nil if there are none, or on overflow.
 func sum(parts ...*uint64) *uint64 {
 	var total *uint64
 	for _, p := range parts {
@@ -84,7 +83,7 @@ func sum(parts ...*uint64) *uint64 {
 		case p == nil:
 		case total == nil:
 			total = ptr(*p)
-		case *total+*p < *total: // more than there can be
+		case *total+*p < *total: // overflow: no tool can have sent that many
 			return nil
 		default:
 			*total += *p
@@ -93,19 +92,18 @@ func sum(parts ...*uint64) *uint64 {
 	return total
 }
 
-// jsonOf reads a text that is one JSON object.
+// jsonOf decodes a text that is one JSON object.
 func jsonOf[T any](text string) (T, error) {
 	var v T
 	err := json.Unmarshal([]byte(text), &v)
-	// Where it broke says nothing to a person who did not write it.
+	// The offset of a syntax error does not help a person who did not write the JSON.
 	if e := (*json.SyntaxError)(nil); errors.As(err, &e) {
-		return v, errors.New("it is not whole JSON")
+		return v, errors.New("it is not complete JSON")
 	}
 	return v, err
 }
 
-// isJSON reports whether a text is a JSON object with the given members, as
-// far as a look can tell.
+// isJSON reports whether a text looks like a JSON object with the given members. It does not parse the text.
 func isJSON(text string, members ...string) bool {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return false

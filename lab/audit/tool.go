@@ -15,25 +15,23 @@ import (
 	"wirelab"
 )
 
-// outputLimit is how much of each of a tool's outputs is kept: a log of a
-// million requests, and more than any summary.
+// outputLimit bounds the bytes that are kept of each output of a tool. It is enough for the log of a million requests,
+// and more than any summary.
 const outputLimit = 64 << 20
 
-// grace is how long a tool that was told to end may take before it is killed.
+// grace is how long a tool may take to exit after SIGTERM before it is killed.
 const grace = 2 * time.Second
 
-// Execute runs a command line by the shell and returns what it printed and how
-// long it took. When ctx ends, the command and all it started are told to end,
-// and killed after 2 s if they have not. A command that fails, or prints more
-// than 64 MiB, is an error of code Unavailable that has its last words; one
-// that the shell does not find is NotFound. What was printed is returned also
-// with an error.
+// Execute runs a command line in a shell and returns its output and how long it took. When ctx is done, the command and
+// everything that it started get SIGTERM, and SIGKILL 2 s later. If the command fails or prints more than 64 MiB, the
+// error has code Unavailable and the last lines of the output. If the shell does not find a program, the code is
+// NotFound. The output is returned with an error too.
 func Execute(ctx context.Context, command string) (o Output, took time.Duration, err error) {
 	c := exec.Command("/bin/sh", "-c", command)
 	began := time.Now()
 	o, err = RunProgram(ctx, "the tool", c, outputLimit)
 	took = time.Since(began)
-	const notFound = 127 // by the shell's custom
+	const notFound = 127 // by the convention of shells
 	switch {
 	case err != nil && errors.Is(err, context.Cause(ctx)):
 	case o.Cut:
@@ -45,17 +43,18 @@ func Execute(ctx context.Context, command string) (o Output, took time.Duration,
 	return o, took, err
 }
 
-// RunProgram runs a program, which name is to people, and returns what it printed, at most limit bytes of each output.
-// When ctx ends, the program and all it started are told to end, and killed after 2 s if they have not. One that fails
-// is an error of code Unavailable that has its last words. What was printed is returned also with an error.
+// RunProgram runs a program and returns its output, at most limit bytes of each stream. name is what messages call the
+// program. When ctx is done, the program and everything that it started get SIGTERM, and SIGKILL 2 s later. If the
+// program fails, the error has code Unavailable and the last lines of the output. The output is returned with an error
+// too.
 func RunProgram(ctx context.Context, name string, c *exec.Cmd, limit int) (o Output, err error) {
-	// The command must not be of exec.CommandContext: that ends only the program, not what it started.
+	// exec.CommandContext would end only the program, and not the processes that it started.
 	stdout, stderr := &capture{limit: limit}, &capture{limit: limit}
 	c.Stdout, c.Stderr = stdout, stderr
-	// A group of its own, so that all of it can be told to end, and Ctrl-C at
-	// the terminal does not reach it before its server's stop is in order.
+	// A separate process group, so that all of it gets the signal, and so that Ctrl-C at the terminal does not reach it
+	// before its server is stopped in order.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	c.WaitDelay = grace // for what has left the group with the output still open
+	c.WaitDelay = grace // for a process that has left the group with the output still open
 	if err := c.Start(); err != nil {
 		return Output{}, fmt.Errorf("start %s: %w", name, err)
 	}
@@ -72,11 +71,10 @@ func RunProgram(ctx context.Context, name string, c *exec.Cmd, limit int) (o Out
 	return o, wirelab.Errorf(wirelab.Unavailable, "%s failed (%v): %s", name, err, lastWords(o))
 }
 
-// notInstalled is how shells say which program they did not find.
+// notInstalled matches the message of a shell that did not find a program.
 var notInstalled = regexp.MustCompile(`([^:\s]+): (?:command )?not found\s*$`)
 
-// missing says which program a shell did not find. It is said as of a program that
-// wirelab itself starts, so that a person reads the same words.
+// missing says which program a shell did not find, in the same words as for programs that wirelab starts itself.
 func missing(o Output) string {
 	if found := notInstalled.FindStringSubmatch(o.Stderr); found != nil {
 		return fmt.Sprintf("the program %s is not installed, or not on the PATH", found[1])
@@ -84,9 +82,9 @@ func missing(o Output) string {
 	return "a program was not found: " + lastWords(o)
 }
 
-// endOnDone ends a process group when ctx does. The function it returns is to
-// be called when the group's first process has ended; it ends what that left
-// behind, waits for the watch and tells whether ctx came first.
+// endOnDone ends a process group when ctx is done. The caller must call the returned function when the first process of
+// the group has ended. That function kills the processes left in the group, waits for the goroutine, and reports
+// whether ctx was done first.
 func endOnDone(ctx context.Context, group int) func() (cut bool) {
 	over := make(chan struct{})
 	var watch sync.WaitGroup
@@ -98,7 +96,7 @@ func endOnDone(ctx context.Context, group int) func() (cut bool) {
 		case <-ctx.Done():
 			cut = true
 		}
-		_ = syscall.Kill(-group, syscall.SIGTERM) // an error: it has ended
+		_ = syscall.Kill(-group, syscall.SIGTERM) // an error means that it has ended
 		patience := time.NewTimer(grace)
 		defer patience.Stop()
 		select {
@@ -110,14 +108,13 @@ func endOnDone(ctx context.Context, group int) func() (cut bool) {
 	return func() bool {
 		close(over)
 		watch.Wait()
-		// Nothing of a tool may go on calling a server that is stopped next.
+		// No process of a tool may go on sending to a server that is stopped next.
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 		return cut
 	}
 }
 
-// capture keeps what is written up to a limit, and takes the rest too, so that
-// the tool does not block.
+// capture keeps what is written up to a limit. It discards the rest without an error, so that the tool does not block.
 type capture struct {
 	limit int // bytes
 	text  bytes.Buffer
@@ -134,7 +131,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return c.text.Write(p)
 }
 
-// lastWords returns the last lines that a tool printed, of its errors if any.
+// lastWords returns the last lines that a tool printed, from stderr if it has any.
 func lastWords(o Output) string {
 	text := strings.TrimSpace(o.Stderr)
 	if text == "" {

@@ -60,8 +60,8 @@ func TestExecuteBoundsOutput(t *testing.T) {
 	}
 }
 
-// When it is over for the tool, it is for all that it started, whether it
-// heeds the signal or not; and for what it left behind when it ended well.
+// When a tool is ended, everything that it started ends too, whether or not it obeys the signal. The same holds for
+// processes left behind by a tool that ended well.
 func TestExecuteEndsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -102,7 +102,7 @@ func TestExecuteEndsTheWholeGroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Killed is not yet reaped by whoever inherited it.
+			// A killed process stays a zombie until its new parent reaps it.
 			for range 12_000 {
 				if dead(pid) {
 					return
@@ -114,7 +114,7 @@ func TestExecuteEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-// dead reports whether a process is gone, or a zombie that nobody reaps.
+// dead reports whether a process is gone, or is a zombie that no process reaps.
 func dead(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true

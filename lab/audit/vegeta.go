@@ -9,7 +9,7 @@ import (
 var (
 	vegetaRequests = regexp.MustCompile(`(?m)^Requests\s+\[total, rate, throughput\]\s+(\d+), (\S+), (\S+)`)
 	vegetaDuration = regexp.MustCompile(`(?m)^Duration\s+\[total, attack, wait\]\s+(\S+), (\S+),`)
-	// The columns are named, and differ between versions.
+	// The columns have names, and differ between versions.
 	vegetaLatencies = regexp.MustCompile(`(?m)^Latencies\s+\[([^\]]+)\]\s+(.+)$`)
 	vegetaStatuses  = regexp.MustCompile(`(?m)^Status Codes\s+\[code:count\]\s+(.*)$`)
 )
@@ -35,7 +35,7 @@ func vegetaParser() Parser {
 	}
 }
 
-// vegetaRate reads a rate such as 200, 200/s or 12000/1m. The default is 50.
+// vegetaRate reads a rate such as 200, 200/s or 12000/1m. The default is 50 per second.
 func vegetaRate(text string) float64 {
 	count, per, _ := strings.Cut(text, "/")
 	if per != "" && (per[0] < '0' || per[0] > '9') {
@@ -48,8 +48,7 @@ func vegetaRate(text string) float64 {
 	return n
 }
 
-// vegetaErrors counts the answers that are not right: statuses outside 2xx
-// and 3xx, 0 for no answer at all.
+// vegetaErrors adds n to failed unless the status is 2xx or 3xx. Status 0 means no reply.
 func vegetaErrors(status string, n *uint64, failed *uint64) *uint64 {
 	if strings.HasPrefix(status, "2") || strings.HasPrefix(status, "3") {
 		return failed
@@ -92,7 +91,7 @@ func parseVegeta(text string) Report {
 	return r
 }
 
-// vegetaJSON is what vegeta report -type=json prints. Times are in nanoseconds.
+// vegetaJSON is the output of vegeta report -type=json. Times are in nanoseconds.
 type vegetaJSON struct {
 	Latencies struct {
 		Mean *float64 `json:"mean"`
@@ -121,7 +120,7 @@ func parseVegetaJSON(text string) (Report, error) {
 	if v.Rate != nil {
 		r.Rate = rate(*v.Rate)
 	}
-	if v.Duration != nil && v.Wait != nil { // the text's total is of both
+	if v.Duration != nil && v.Wait != nil { // the total of the text format is their sum
 		r.Elapsed = span(ptr(*v.Duration+*v.Wait), time.Nanosecond)
 	}
 	for level, value := range map[Level]*float64{

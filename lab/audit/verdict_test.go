@@ -28,8 +28,8 @@ func truthOf(t *testing.T, text string) audit.Truth {
 	return truth
 }
 
-// said is a report of n requests with the times in milliseconds at p50, p90,
-// p95 and p99, and the mean; those that are negative are not reported.
+// said is a report of n requests with the times in milliseconds at p50, p90, p95 and p99, and the mean. A negative time
+// is not reported.
 func said(n, errors uint64, p50, p90, p95, p99, mean float64) audit.Report {
 	r := audit.Report{Count: &n, Errors: &errors, Quantiles: map[audit.Level]time.Duration{}}
 	for l, v := range map[audit.Level]float64{audit.P50: p50, audit.P90: p90, audit.P95: p95, audit.P99: p99} {
@@ -56,7 +56,7 @@ func TestCompare(t *testing.T) {
 		sentence string
 		notes    string
 	}{
-		// The rows of a table that was measured before this was written.
+		// These rows were measured before this test was written.
 		"vegeta": {
 			turn, said(4000, 0, 1.2, 15.6, 255, 455, 26.6), open, audit.Truthful, ".-...-.",
 			"x tells the truth here: p50, p90, p95, p99 and mean agree with it.", "",
@@ -71,26 +71,26 @@ func TestCompare(t *testing.T) {
 		},
 		"k6 that dropped many": {
 			turn, said(3167, 0, 1.5, 11.8, 197, 457, 23), open, audit.Unjudged, ".-...-.",
-			"x could not be judged: what it reports is near the truth, but of 3167 of the 4000 requests only",
+			"x could not be judged: its figures are near the truth, but they cover only 3167 of the 4000 requests",
 			"It sent 3167 of the 4000 requests that it was asked for.",
 		},
 		"oha that catches up": {
 			turn, said(3998, 0, 1.2, 1.3, 1.3, 454, 5.9), open, audit.Untruthful, ".-.<.-<",
-			"x reports a p95 of 1.30 ms where the truth is 252 ms: it sent every request, but takes the time of each " +
-				"from when it was sent and not from when it was due.", "",
+			"x reports a p95 of 1.30 ms where the truth is 252 ms: it sent every request, but measures each from " +
+				"when it was sent, and not from when it was due.", "",
 		},
 		"hey that does not": {
 			turn, said(3680, 0, 1.4, 1.7, 1.8, 496, 6.8), open, audit.Untruthful, ".-.<.-<",
 			"x reports a p95 of 1.80 ms where the truth is 252 ms: it leaves out the requests that it did not send " +
-				"while the service stood still.",
+				"while the service was stopped.",
 			"It sent 3680 of the 4000 requests that it was asked for.",
 		},
 		"a closed loop": {
 			turn, said(50000, 0, 1.5, 1.7, 1.78, 2.56, 1.7),
 			audit.Asked{For: 20 * time.Second},
 			audit.Untruthful, ".-.<<-<",
-			"x reports a p99 of 2.56 ms where the truth is 452 ms: it sends the next request only when one is " +
-				"answered, so that few meet a service that stands still.", "",
+			"x reports a p99 of 2.56 ms where the truth is 452 ms: it sends the next request only after a " +
+				"reply, so that few are sent while the service is stopped.", "",
 		},
 		"only the mean": {
 			turn, said(4000, 0, -1, -1, -1, -1, 9), open, audit.Untruthful, "------<",
@@ -116,7 +116,7 @@ func TestCompare(t *testing.T) {
 		},
 		"errors": {
 			turn, said(4000, 41, 1, 1, 1, 1, 1), open, audit.Unjudged, "",
-			"41 of its 4000 requests got no right answer", "",
+			"41 of its 4000 requests got no correct reply", "",
 		},
 		"few errors": {
 			turn, said(4000, 40, 1.2, 15.6, 255, 455, 26.6), open, audit.Truthful, ".-...-.",
@@ -131,16 +131,16 @@ func TestCompare(t *testing.T) {
 		"less than a turn": {
 			turn, said(800, 0, 1, 1, 1, 1, 1),
 			audit.Asked{Rate: 200, For: 4 * time.Second},
-			audit.Unjudged, "", "it ran for 4 s and the service takes 5 s for one turn", "",
+			audit.Unjudged, "", "it ran for 4 s, and one period of the service is 5 s", "",
 		},
 
-		// 7 s hold 0.5 to 1 s of standing still: 7 to 14 %.
+		// A run of 7 s contains 0.5 to 1 s of the stop: 7 to 14 %.
 		"part of a turn": {
 			turn, said(1400, 0, 1, 200, 400, 480, 50),
 			audit.Asked{Rate: 200, For: 7 * time.Second},
 			audit.Truthful, ".-...-.", "tells the truth",
-			"The run was no whole number of turns of 5 s, so that a level may be 4.3 points off; run it for a " +
-				"multiple.",
+			"The run did not last a whole number of periods of 5 s, so that a level may be off by 4.3 percentage " +
+				"points; run it for a multiple of the period.",
 		},
 
 		"no standstill": {
@@ -176,7 +176,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The truth of the table above, from the closed form: what the rows show.
+// The truth of the table above, computed from the closed form.
 func TestTruthInTheRows(t *testing.T) {
 	t.Parallel()
 	f := audit.Compare(audit.Run{Tool: "x", Report: said(4000, 0, 1, 1, 1, 1, 1), Took: 20 * time.Second},
@@ -239,7 +239,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// A busy machine is not held against a tool; but nobody waits less for it.
+// A busy machine does not count against a tool, but it cannot make a caller wait less.
 func TestControlClient(t *testing.T) {
 	t.Parallel()
 	busy, calm := said(400, 0, 3, 6, 260, 460, 29), said(400, 0, 1.2, 2.2, 252, 452, 26)
@@ -251,9 +251,8 @@ func TestControlClient(t *testing.T) {
 	}{
 		"both slow": {
 			said(4000, 0, 2.6, 16, 258, 458, 28), &busy, audit.Unjudged,
-			"x could not be judged: it reports a p50 of 2.60 ms where the truth is 1.00 ms, but the witness " +
-				"beside it " +
-				"measured a p50 of 3.00 ms: this machine is too busy.",
+			"x could not be judged: it reports a p50 of 2.60 ms where the truth is 1.00 ms, but the control client " +
+				"measured a p50 of 3.00 ms at the same time: this machine is too busy.",
 		},
 		"only the tool slow": {
 			said(4000, 0, 2.6, 16, 258, 458, 28), &calm, audit.Untruthful,
@@ -270,7 +269,7 @@ func TestControlClient(t *testing.T) {
 		"right on a busy machine": {said(4000, 0, 1.8, 16, 258, 458, 28), &busy, audit.Truthful, "tells the truth"},
 		"slow elsewhere": {
 			said(4000, 0, 1.2, 90, 258, 458, 28), &busy, audit.Unjudged,
-			"it reports a p90 of 90.0 ms where the truth is 2.00 ms, but the witness beside it measured a p50 of " +
+			"it reports a p90 of 90.0 ms where the truth is 2.00 ms, but the control client measured a p50 of " +
 				"3.00 ms",
 		},
 		"too low and too high": {

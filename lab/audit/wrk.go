@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// wrk prints the same frame as wrk2, which added a rate, a histogram of its
-// own and, on request, the times as wrk counts them.
+// wrk and wrk2 print the same frame. wrk2 adds a rate, a histogram and, on request, the times as wrk measures them.
 
 var (
 	wrkHead     = regexp.MustCompile(`(?m)^Running \S+ test @ `)
@@ -18,7 +17,7 @@ var (
 	wrkStatus   = regexp.MustCompile(`(?m)^\s*Non-2xx or 3xx responses: (\d+)`)
 )
 
-// wrk2Marks are what wrk2 prints and wrk does not.
+// wrk2Marks reports whether a text has marks that only wrk2 prints.
 func wrk2Marks(text string) bool {
 	return wrkHead.MatchString(text) &&
 		(strings.Contains(text, "HdrHistogram") || strings.Contains(text, "Thread calibration:"))
@@ -29,7 +28,7 @@ func wrkParser() Parser {
 		Name:  "wrk",
 		ours:  func(text string) bool { return wrkHead.MatchString(text) && !wrk2Marks(text) },
 		parse: func(text string) (Report, error) { return parseWrk(text), nil },
-		// It has no rate: it sends when it has got the answer.
+		// wrk has no rate: it sends the next request after a reply.
 		asked: func(words []string) Asked { return Asked{For: lengthOf(optionOf(words, "-d", "--duration"))} },
 	}
 }
@@ -37,14 +36,13 @@ func wrkParser() Parser {
 func wrk2Parser() Parser {
 	return Parser{
 		Name: "wrk2",
-		// A short run without --latency leaves no mark, hence the frame.
+		// A short run without --latency has no mark of wrk2, so the frame has to do.
 		ours: func(text string) bool { return wrkHead.MatchString(text) },
 		parse: func(text string) (Report, error) {
-			// What follows under -U is as wrk counts, and called uncorrected
-			// by wrk2 itself.
+			// The part after this title, with -U, has times as wrk measures them, which wrk2 itself calls uncorrected.
 			text, tail, cut := strings.Cut(text, "HdrHistogram - Uncorrected Latency")
 			r := parseWrk(text)
-			if cut { // the counts stand at the end of all
+			if cut { // the counts are at the very end
 				counts := parseWrk(tail)
 				r.Count, r.Elapsed, r.Rate, r.Errors = counts.Count, counts.Elapsed, counts.Rate, counts.Errors
 			}
@@ -71,13 +69,13 @@ func parseWrk(text string) Report {
 	}
 	if m := wrkCount.FindStringSubmatch(text); m != nil {
 		r.Count, r.Elapsed = countText(m[1]), spanText(m[2])
-		r.Errors = ptr(uint64(0)) // they are named only when there are any
+		r.Errors = ptr(uint64(0)) // wrk prints errors only if there are any
 	}
 	if m := wrkRate.FindStringSubmatch(text); m != nil {
 		r.Rate = rateText(m[1])
 	}
-	// A call that took too long is counted as a timeout, and once more by its status when its answer comes. Which calls
-	// are in both is not told, so that no more than the larger number is certain.
+	// A call that took too long is counted as a timeout, and once more by its status when its reply comes. wrk does not
+	// say which calls are in both, so that only the larger of the two numbers is certain.
 	var slow, refused *uint64
 	if m := wrkSockets.FindStringSubmatch(text); m != nil {
 		r.Errors = sum(r.Errors, countText(m[1]), countText(m[2]), countText(m[3]))

@@ -2,7 +2,7 @@ package audit
 
 import "testing"
 
-// A call of wrk's that was late and then refused is one failed call, and not two.
+// A call of wrk that was late and then refused is one failed call, not two.
 func TestWrkCountsACallOnce(t *testing.T) {
 	t.Parallel()
 	const head = "Running 10s test @ http://x\n  2 threads and 10 connections\n  735 requests in 10.00s, 1MB read\n"

@@ -16,24 +16,24 @@ import (
 	"wirelab/lab/target"
 )
 
-// controlRate is the witness's calls per second: few enough not to be in the
-// tool's way, and enough for a 95th percentile within some seconds.
+// controlRate is the control client's rate in calls per second: few enough not to disturb the tool, and enough for a
+// 95th percentile within some seconds.
 const controlRate = 20
 
-// controlClient is a driver of our own that calls the audited service beside the
-// tool. What it measures tells a slow machine from a slow tool.
+// controlClient is the control client: a driver of wirelab that calls the audited service at the same time as the tool. Its
+// result distinguishes a slow machine from a slow tool.
 type controlClient struct {
 	driver *target.Process
 	slice  time.Duration
 	stop   context.CancelFunc
 	watch  sync.WaitGroup
 
-	recording *load.Recording // of watch, until it has ended
-	err       error           // of watch too
+	recording *load.Recording // the goroutine's, until it has ended
+	err       error           // the goroutine's too
 }
 
-// beginControl starts one. The service's law decides how long a slice is: a
-// whole turn, so that the law holds in it.
+// beginControl starts a control client. A slice lasts a whole period of the service, so that the distribution holds in
+// it.
 func beginControl(ctx context.Context, program string, cell wirelab.Cell, ready control.Ready,
 	truth inject.Truth,
 ) (*controlClient, error) {
@@ -66,12 +66,12 @@ func beginControl(ctx context.Context, program string, cell wirelab.Cell, ready 
 	return w, nil
 }
 
-// call measures slice after slice until ctx ends.
+// call measures slice after slice until ctx is done.
 func (w *controlClient) call(ctx context.Context) error {
 	for {
 		reply, err := w.driver.Ask(ctx, control.Order{Slice: &control.Slice{For: plan.Duration(w.slice)}})
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to end
+			return nil //nolint:nilerr // it was cancelled
 		}
 		if err != nil {
 			return err
@@ -80,12 +80,12 @@ func (w *controlClient) call(ctx context.Context) error {
 	}
 }
 
-// end stops the witness and returns what it measured in whole slices, nil if
-// there is none. The slice under way is given up, so that nobody waits for it.
+// end stops the control client and returns what it measured in whole slices, nil if there were none. It cancels the
+// slice in progress rather than wait for it.
 func (w *controlClient) end() (*audit.Report, error) {
 	w.stop()
 	w.watch.Wait()
-	w.driver.Kill()
+	w.driver.Kill()     // an error here only says that it was killed
 	_ = w.driver.Stop() // it was killed
 	r := w.recording
 	if w.err != nil || r.OK == 0 {
@@ -98,7 +98,7 @@ func (w *controlClient) end() (*audit.Report, error) {
 		Quantiles: map[audit.Level]time.Duration{},
 	}
 	for _, l := range audit.Levels() {
-		// One sample above a level does not tell it.
+		// A single sample above a level is not enough to determine it.
 		if above := float64(r.OK) * (1 - l.Share()); above >= 2 {
 			report.Quantiles[l] = time.Duration(r.Response.Quantile(l.Share()))
 		}

@@ -36,7 +36,7 @@ func Print(a printer, done Audited) error {
 		}
 	}
 	if len(done.Report.Remarks) > 0 {
-		return a.Printf("It says of itself: %s.\n", strings.Join(done.Report.Remarks, "; "))
+		return a.Printf("Its own warnings: %s.\n", strings.Join(done.Report.Remarks, "; "))
 	}
 	return nil
 }
@@ -58,19 +58,19 @@ func askedText(done Audited) string {
 	return text
 }
 
-// servedText says what it was run against.
+// servedText says which service the tool was run against.
 func servedText(done Audited) string {
 	words := strings.Fields(done.Inject)
 	if len(words) == 4 && words[0] == "frozen" {
-		return fmt.Sprintf("a service over %s that answers in %s but stands still for the last %s of every %s",
+		return fmt.Sprintf("a service over %s that answers in %s but stops for the last %s of every %s",
 			done.Protocol, words[1], words[2], words[3])
 	}
 	return fmt.Sprintf("a service over %s that is made to be %q", done.Protocol, done.Inject)
 }
 
-// auditRows is the table: one number a row, the tool's beside the truth.
+// auditRows returns the table. Each row compares one number of the tool with the truth.
 func auditRows(done Audited) [][]string {
-	rows := [][]string{{"", done.Tool + " says", "truth", "ratio", "witness", ""}}
+	rows := [][]string{{"", done.Tool + " says", "truth", "ratio", "control client", ""}}
 	for _, r := range done.Rows {
 		says, ratio, controlClient := "-", "", "-"
 		if r.Says != nil {
@@ -107,7 +107,7 @@ func auditRows(done Audited) [][]string {
 	return rows
 }
 
-// trimRow drops empty cells at the end, which would be spaces there.
+// trimRow drops empty cells at the end, which would print as spaces.
 func trimRow(row []string) []string {
 	for len(row) > 1 && row[len(row)-1] == "" {
 		row = row[:len(row)-1]
@@ -115,18 +115,17 @@ func trimRow(row []string) []string {
 	return row
 }
 
-// ratioText writes a ratio in two digits, however small.
+// ratioText formats a ratio with two significant digits.
 func ratioText(f float64) string { return strconv.FormatFloat(f, 'g', 2, 64) }
 
-// number writes a rate in four digits at most.
+// number formats a rate with at most four significant digits.
 func number(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 
-// PrintMarkdown prints the head of a table, the truth, the witness and the
-// tool, whose command stands as it was typed. One table of many tools is put
-// together by leaving the heads out.
+// PrintMarkdown prints the head of a table, and a row each for the truth, the control client and the tool. The tool's
+// row has its command as it was typed. To make one table of many tools, leave out the other heads.
 func PrintMarkdown(a printer, done Audited, typed string) error {
 	head, rule := []string{"tool"}, []string{"---"}
-	truth, controlClient, says := []string{"**truth**"}, []string{"witness beside it"},
+	truth, controlClient, says := []string{"**truth**"}, []string{"control client"},
 		[]string{"`" + strings.ReplaceAll(typed, "|", `\|`) + "`"}
 	for _, r := range done.Rows {
 		head, rule = append(head, r.Name), append(rule, "---:")

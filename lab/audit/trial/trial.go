@@ -1,6 +1,6 @@
-// Package trial runs another load generator against a service with known response times, next to a driver of our own,
-// and says what came of it. It knows what tools may be given and what is true of the service, and must not know what a
-// tool'sl's output means.
+// Package trial runs another load generator against a service with known response times, together with a driver of
+// wirelab as a control client, and compares their results. It knows what tools may be given and the truth about the
+// service. It must not know what a tool's output means.
 package trial
 
 import (
@@ -25,16 +25,16 @@ import (
 	"wirelab/workload/routeguide/schema"
 )
 
-// Trial is a tool that is tried, and what before.
+// Trial describes how to try a tool.
 type Trial struct {
 	Tool, Parser, Protocol, Inject string
-	Rate                           string // calls a second that the command asks for, "" as its options say
+	Rate                           string // calls per second that the command asks for; "": as its options say
 	Length, Timeout                time.Duration
-	Alone                          bool // without a witness
-	Quiet                          bool // what is run is not told
+	Alone                          bool // without a control client
+	Quiet                          bool // do not print the command
 }
 
-// Audited is one audit, as --json prints it.
+// Audited is the result of one audit, as --json prints it.
 type Audited struct {
 	Command       string        `json:"command"` // as run
 	Protocol      string        `json:"protocol"`
@@ -44,7 +44,7 @@ type Audited struct {
 	audit.Finding
 }
 
-// Truth returns the law of a behaviour.
+// Truth returns the response time distribution of a behaviour.
 func Truth(text string) (inject.Truth, error) {
 	behaviour, err := inject.Parse(text)
 	if err != nil {
@@ -53,13 +53,14 @@ func Truth(text string) (inject.Truth, error) {
 	truth, ok := behaviour.Truth()
 	if !ok {
 		return truth, wirelab.Errorf(wirelab.InvalidArgument,
-			"--inject %q holds no call, so that there is no truth to tell; try 'frozen 1ms 500ms 5s'", text)
+			"--inject %q makes no call wait, so that there is no truth to compare with; "+
+				"try 'frozen 1ms 500ms 5s'", text)
 	}
 	return truth, nil
 }
 
-// Known returns the parser that the flags or the command name, one without a
-// name if neither does, and what the command asks for.
+// Known returns the parser that the flags or the command name, and what the command asks for. If neither names a
+// parser, the returned one has no name.
 func (f Trial) Known() (parser audit.Parser, asked audit.Asked, err error) {
 	words := audit.Words(f.Tool)
 	if f.Parser != "" {
@@ -84,7 +85,7 @@ func (f Trial) Known() (parser audit.Parser, asked audit.Asked, err error) {
 	return parser, asked, nil
 }
 
-// GuessProtocol returns the protocol that a tool speaks as it is called.
+// GuessProtocol guesses from the command which protocol a tool speaks.
 func GuessProtocol(command, tool string) string {
 	switch {
 	case tool == "ghz", audit.Uses(command, "method"), strings.Contains(command, " -grpc"):
@@ -95,7 +96,7 @@ func GuessProtocol(command, tool string) string {
 	return "http1-json"
 }
 
-// Run serves, runs the tool and stops the server again.
+// Run starts the server, runs the tool and stops the server.
 func Run(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f Trial, truth inject.Truth, tool string,
 	done *Audited,
 ) (o audit.Output, err error) {
@@ -119,8 +120,8 @@ func Run(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f Trial, 
 		return o, err
 	}
 	defer func() {
-		// By then all is measured: a server that died of itself shows in
-		// the tool's errors, and one that is slow to stop spoils nothing.
+		// All measurements are done by now. A server that died by itself shows in the tool's errors, and one that stops
+		// slowly does no harm.
 		if e := server.Stop(); e != nil {
 			tell.Note("service to audit against: %v", e)
 		}
@@ -128,7 +129,7 @@ func Run(ctx context.Context, tell progress.Teller, cell wirelab.Cell, f Trial, 
 	return RunTool(ctx, tell, folder, program, server.Ready(), cell, f, truth, tool, done)
 }
 
-// RunTool runs the tool against a service that is ready, with the witness next to it.
+// RunTool runs the tool against a service that is ready, with a control client next to it.
 func RunTool(
 	ctx context.Context, tell progress.Teller, folder, program string, ready control.Ready,
 	cell wirelab.Cell, f Trial, truth inject.Truth, tool string, done *Audited,
@@ -147,8 +148,8 @@ func RunTool(
 		wirelab.Errorf(wirelab.DeadlineExceeded, "the tool did not end within %v and was ended; --timeout allows more",
 			f.Timeout))
 	defer cancel()
-	// Its first calls wait for an answer each: where those take long, a turn
-	// of the service is short beside them and the witness worth nothing.
+	// The control client waits for a reply to each of its first calls. If replies take long, these calls take longer
+	// than a period of the service, and the control client measures nothing of use.
 	if !f.Alone && truth.Mean() < time.Second/2 {
 		w, err := beginControl(ctx, program, cell, ready, truth)
 		if err != nil {
@@ -171,11 +172,10 @@ func RunTool(
 	return o, err
 }
 
-// Provided is what a tool may be given: what placeholders stand for, and the
-// text of the files among it.
+// Provided is what a tool may be given: the values of the placeholders, and the content of the files among them.
 type Provided struct {
 	Values audit.Placeholders
-	files  map[string]string // path to text
+	files  map[string]string // path to content
 }
 
 // Files returns what the tool may be given against a service.
@@ -191,7 +191,7 @@ func Files(folder, address, authority, tool string) Provided {
 	method := gen.File_route_guide_proto.Services().ByName("RouteGuide").Methods().ByName("GetFeature")
 	p := Provided{Values: audit.Placeholders{
 		"target": scheme + address + "/v1/route.getFeature",
-		// The one path that is asked with GET: a list, here of one place.
+		// The only path that takes GET. It lists features, here those of one place.
 		"get":      scheme + address + "/v1/route.listFeatures/events?" + place,
 		"address":  address,
 		"body":     body,
