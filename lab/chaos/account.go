@@ -11,65 +11,63 @@ import (
 	"wirelab/pipeline/journal"
 )
 
-// Report is what became of a run. It is plain data, for a page or a program.
+// Report is the result of a run. It is plain data, for a page or a program.
 type Report struct {
 	Path string `json:"path"`
-	// Rate is what was sent per second but in bursts; Sustained what the trial
-	// showed, or the rate that was asked for.
+	// Rate is the rate in entries per second outside bursts. Sustained is the rate that the trial measured, or the one
+	// that was asked for.
 	Rate        float64       `json:"rate"`
 	Sustained   float64       `json:"sustained"`
-	Limit       plan.Duration `json:"limit"` // of the objective's 99th percentiles
+	Limit       plan.Duration `json:"limit"` // of the objective: the most that 99th percentiles may be
 	Began       time.Time     `json:"began"`
-	Load        plan.Duration `json:"load"` // how long was sent
+	Load        plan.Duration `json:"load"` // how long entries were sent
 	Interrupted bool          `json:"interrupted,omitempty"`
-	Promised    bool          `json:"promised"` // whether who accepted an entry had the broker's word, or the logger's
+	Promised    bool          `json:"promised"` // entries were accepted only after a confirmation
 	Account     Account       `json:"account"`
 	Effects     []Effect      `json:"effects"`
 	Seconds     []Row         `json:"seconds"`
-	// About are the versions behind the parts, and Deaths parts that ended though
-	// nobody here ended them.
+	// About has the versions of the software behind the components. Deaths names components that ended although the run
+	// did not end them.
 	About  map[string]string `json:"about"`
 	Deaths []string          `json:"deaths,omitempty"`
-	// Late is how many entries found as many calls under way as there may be, and
-	// waited with their sender, which counts as response time; Wake the 99th
-	// percentile of the generator's own lateness.
+	// Late is how many entries were due while the most calls were in flight, and had to wait; that time counts as
+	// response time. Wake is the 99th percentile of the generator's own lateness.
 	Late uint64        `json:"late"`
 	Wake plan.Duration `json:"wake_p99"`
 }
 
-// Account is by id. Invariant: Sent = Accepted + the sum of Refused, and
-// Accepted = Stored + Missing.
+// Account counts entries by id. Invariants: Sent = Accepted + the sum of Refused, and Accepted = Stored + Missing.
 type Account struct {
 	Sent     uint64            `json:"sent"`
-	Unsent   uint64            `json:"unsent,omitempty"` // due, and never sent: too long after
+	Unsent   uint64            `json:"unsent,omitempty"` // due, but not sent in time
 	Accepted uint64            `json:"accepted"`
 	Refused  map[string]uint64 `json:"refused"` // by code
-	// Confirmed are accepted entries of which the gateway's journal tells that.
+	// Confirmed is how many accepted entries the gateway's journal shows as confirmed.
 	Confirmed uint64 `json:"confirmed"`
 	Stored    uint64 `json:"stored"`
 	Missing   uint64 `json:"missing"`
-	// Duplicated is how often an entry came to the store again, and is at least
-	// so many where AtLeast: journals ended with their processes. Twice is how
-	// many are stored more than once.
+	// Duplicated is how often an entry came to the store again. It is a lower bound if AtLeast is set, since journals
+	// ended with their processes. Twice is how many entries are stored more than once.
 	Duplicated uint64 `json:"duplicated"`
 	AtLeast    bool   `json:"duplicated_at_least,omitempty"`
-	// Forgotten are events that journals forgot before they were read. When their
-	// entries were stored the store tells, by its own clock.
+	// Forgotten is how many events journals dropped before they were read. For such entries the store's own clock gives
+	// the time of storage.
 	Forgotten uint64 `json:"events_forgotten,omitempty"`
 	Twice     uint64 `json:"stored_twice"`
-	// Kept are entries that are stored though their caller was told of an error,
-	// and Stray those that nobody sent.
+	// Kept is how many entries are stored although their caller got an error. Stray is how many stored entries were
+	// never sent.
 	Kept      uint64 `json:"kept_though_refused"`
 	Stray     uint64 `json:"stray"`
 	Reordered uint64 `json:"reordered"`
-	// MissingIDs are the first of those missing.
+	// MissingIDs has the ids of the first missing entries.
 	MissingIDs []string `json:"missing_ids,omitempty"`
 }
 
-// missingShown is how many missing entries are named.
+// missingShown limits how many missing entries are named.
 const missingShown = 20
 
-// Broken is how many entries are missing of which somebody had given their word.
+// Broken returns how many entries break a promise: confirmed, but missing or stored more than once. It is 0 if nothing
+// was promised.
 func (r *Report) Broken() uint64 {
 	if !r.Promised {
 		return 0
@@ -77,7 +75,7 @@ func (r *Report) Broken() uint64 {
 	return r.Account.Missing + r.Account.Twice
 }
 
-// account tells what became of a run.
+// account computes the report of a run.
 func (r *run) account(rec *load.Recording, f found) (*Report, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +126,7 @@ func (r *run) account(rec *load.Recording, f found) (*Report, error) {
 	l := newLine(all, r.Limit, rec.Window, rec.Unsent > 0)
 	report.Seconds = l.rows(r.Every)
 	for i, p := range r.phases {
-		if p.begun == 0 {
+		if p.begun == 0 { // the load ended before this fault
 			continue // the load was over before
 		}
 		until := rec.Window
@@ -145,8 +143,8 @@ func (r *run) account(rec *load.Recording, f found) (*Report, error) {
 	return report, nil
 }
 
-// when is when an entry was stored: by the journal, after it was committed, or
-// where that is gone by the store, just before.
+// when returns the time at which an entry was stored: the journal's, which is just after the commit, or if that is lost
+// the store's, which is just before it.
 func (r *run) when(f *entryState, at int64) int64 {
 	if f != nil && f.stored > 0 {
 		return f.stored
@@ -154,8 +152,7 @@ func (r *run) when(f *entryState, at int64) int64 {
 	return at
 }
 
-// book tells a book what callers, journals and the store say; of what is stored
-// the store alone is believed.
+// book collects the records of callers, journals and the store. Only the store decides which entries are stored.
 func (r *run) book(calls []trace.Call, f found) (*trace.Book, error) {
 	book := trace.NewBook()
 	for _, c := range calls {

@@ -1,23 +1,21 @@
-// Package chaos makes parts of the log pipeline fail while entries are sent
-// through it at a constant rate, and accounts for every entry by its id: what
-// its caller was told, and whether it is stored. It knows the pipeline's parts
-// and how to end them, and the path by [wirelab.Cell] and the logger by
+// Package chaos makes components of the log pipeline fail while entries are sent through it at a constant rate, and
+// accounts for every entry by its id: which reply its caller got, and whether it is stored. It knows the components of
+// the pipeline and how to end them. It knows the path only as a [wirelab.Cell] and the logger only as a
+// [logging.Service]. The caller chooses the wires to both.
 // [logging.Service] only: which wires lead there it is told.
 //
 // # What counts
 //
-// Whether an entry is stored only its store can tell: after the last fault the
-// logger is asked for all it has, page by page. Journals tell when, to which the
-// store's own time is the substitute, and what came twice; those of processes
-// that were killed are gone, so that duplicates are "at least".
+// Only the store can tell whether an entry is stored: after the last fault the logger is asked for all entries, page by
+// page. Journals tell when it was stored, and which entries arrived twice. If an event is missing in them, the store's
+// own time is used. The journals of killed processes are lost, so that the number of duplicates is a lower bound.
 //
-// Times count from when an entry was due, whether or not its sender was kept
-// waiting by the ones before. A path is in its objective while the 99th
-// percentile of every second is within the limit, and no call in it fails; it is
-// back from when on that is so until the next fault begins, or the load ends. It
-// is asked of responses, and of the time until accepted entries were stored.
+// Times count from when an entry was due, even if earlier entries kept its sender waiting. A path meets its objective
+// in a second if the 99th percentile of that second is within the limit and no call in it fails. It has recovered from
+// the first second after which that stays true until the next fault begins, or the load ends. The objective applies to
+// responses, and to the time until accepted entries are stored.
 //
-// A second begins every 100 ms, so that times of recovery are as fine as that.
+// A second begins every 100 ms, so recovery times have that resolution.
 package chaos
 
 import (
@@ -38,57 +36,54 @@ import (
 	"wirelab/workload/logging"
 )
 
-// The defaults of [Options].
+// Defaults of [Options].
 const (
 	DefaultInFlight = 128
 	DefaultLimit    = 250 * time.Millisecond
-	DefaultDeadline = 6 * time.Second // a second more than the gateway's: its word is to arrive
+	DefaultDeadline = 6 * time.Second // a second more than the gateway's, so that the gateway's reply arrives
 	DefaultPatience = 30 * time.Second
 	leadMost        = 4 * time.Second
 	pauseUsual      = 15 * time.Second
 	pauseLeast      = 500 * time.Millisecond
-	// pauseCalm is the pause after the last fault of a run that ends when all is
-	// well: longer than a JetStream takes to give a killed listener's messages to
-	// the next (5 s), which is part of what a fault does.
+	// pauseCalm is the pause after the last fault of a run that ends when all is well. It is longer than JetStream
+	// takes to redeliver the messages of a killed listener (5 s), which is part of the fault's effect.
 	pauseCalm = 8 * time.Second
 )
 
-// Options say what is tried.
+// Options describe a run.
 type Options struct {
-	// Stack is the pipeline, started for this run alone and stopped after it.
+	// Stack is the pipeline. It is started for this run alone and stopped after it.
 	Stack stack.Options
-	// Path is the cell of a path through it, and Logger connects to the logger's
-	// HTTP at host:port, to read what is stored.
+	// Path is the cell of a path through the pipeline. Logger connects to the logger's HTTP interface at host:port, to
+	// read which entries are stored.
 	Path   wirelab.Cell
 	Logger func(ctx context.Context, address string) (logging.Service, io.Closer, error)
-	// Faults come one after the other, none where only the account is wanted.
+	// Faults are made one after the other. There may be none if only the account is wanted.
 	Faults []Fault
-	// Rate is how many entries are sent per second. 0: half of what a first trial
-	// in the closed loop shows can be sustained, to the moment of storage.
+	// Rate is how many entries are sent per second. 0: half of the rate that a first trial in a closed loop sustains,
+	// measured until all its entries are stored.
 	Rate float64
-	// Sustained is what an earlier run of the path could sustain, in place of a
-	// trial. 0: none, and where Rate is given as much as that.
+	// Sustained is the rate that an earlier run of the path sustained, and replaces the trial. 0: it is unknown; if
+	// Rate is given, that rate is used.
 	Sustained float64
-	// InFlight is the most calls under way; what is due beyond waits. Each takes
-	// 1.3 MB. 0: [DefaultInFlight].
+	// InFlight is the most calls in flight; an entry that is due beyond that waits. Each call takes 1.3 MB. 0:
+	// [DefaultInFlight].
 	InFlight int
-	// For is the whole time of load. 0: as the faults need, with 15 s after each,
-	// and after a burst as long as it takes to catch up at half of what can be
-	// sustained, at most 90 s; after the last fault it is over sooner, once all
-	// has been well again for some seconds.
+	// For is how long entries are sent in all. 0: as long as the faults need, with 15 s after each. A burst gets as
+	// long as it takes to catch up at half of the sustained rate, at most 90 s. After the last fault the load ends
+	// earlier, once all has been well again for some seconds.
 	For      time.Duration
 	Limit    time.Duration // of the objective; 0: [DefaultLimit]
-	Every    time.Duration // between two rows of what callers saw, in steps of 100 ms; 0: 1 s
-	Patience time.Duration // how long nothing is stored before what is open is missing; 0: [DefaultPatience]
-	Seed     uint64        // of the entries' ids: a store that is used again needs another
-	// Unpromised says that what is accepted is not confirmed by the broker, so
-	// that what is missing breaks no word.
+	Every    time.Duration // the length of a row of what callers saw, in steps of 100 ms; 0: 1 s
+	Patience time.Duration // how long to wait for open entries while none is stored; 0: [DefaultPatience]
+	Seed     uint64        // for the entries' ids: a store that is used again needs another seed
+	// Unpromised is set if the broker does not confirm accepted entries, so that a missing entry breaks no promise.
 	Unpromised bool
-	// Say is told how it goes, in words for a person; nil: nobody is.
+	// Say reports progress as text for a person. nil: no reports.
 	Say func(text string)
 }
 
-// Complete returns the options with their defaults, or InvalidArgument.
+// Complete returns the options with their defaults, or an error with code InvalidArgument.
 func (o Options) Complete() (Options, error) {
 	if o.InFlight == 0 {
 		o.InFlight = DefaultInFlight
@@ -111,7 +106,7 @@ func (o Options) Complete() (Options, error) {
 	case o.Limit < 0 || o.Patience < 0 || o.For < 0 || !(o.Rate >= 0 && o.Rate <= load.RateLimit/timesMax) ||
 		!(o.Sustained >= 0 && o.Sustained <= load.RateLimit/timesMax):
 		return o, wirelab.Errorf(wirelab.InvalidArgument,
-			"limit, patience, time and rate are not below 0, and the rate is no more than %g/s",
+			"limit, patience, time and rate must not be below 0, nor the rate above %g/s",
 			load.RateLimit/timesMax)
 	case o.Every < step || o.Every%step != 0:
 		return o, wirelab.Errorf(wirelab.InvalidArgument, "a row every %v; want multiples of %v", o.Every, step)
@@ -125,8 +120,7 @@ func (o Options) Complete() (Options, error) {
 	return o, err
 }
 
-// layout says when each fault is to begin, from the beginning of the load, and
-// how long the load lasts.
+// layout returns when each fault begins, from the beginning of the load, and how long the load lasts.
 func (o Options) layout() (at []time.Duration, whole time.Duration, err error) {
 	needed := time.Duration(0)
 	for _, f := range o.Faults {
@@ -138,7 +132,7 @@ func (o Options) layout() (at []time.Duration, whole time.Duration, err error) {
 		pause = (o.For - lead - needed) / time.Duration(max(1, len(o.Faults)))
 		if pause < pauseLeast {
 			return nil, 0, wirelab.Errorf(wirelab.InvalidArgument,
-				"%v are too short for these faults: they take %v, each wants %v after it, and a tenth goes before all",
+				"%v is too short for these faults: they take %v, each needs %v after it, and a tenth comes before them",
 				o.For, needed, pauseLeast)
 		}
 	}
@@ -159,9 +153,8 @@ func (o Options) layout() (at []time.Duration, whole time.Duration, err error) {
 	return at, whole, nil
 }
 
-// Estimate is how long a run will take from start to stop, as it is where parts
-// start soon and all is well again soon, and as it is where that takes longest.
-// Options that are none take no time.
+// Estimate returns how long a run takes from start to stop: at least, if components start soon and recover soon, and at
+// most. It returns zeros for invalid options.
 func (o Options) Estimate() (least, most time.Duration) {
 	_, whole, err := o.layout()
 	if err != nil {
@@ -183,9 +176,9 @@ func (o Options) Estimate() (least, most time.Duration) {
 	return around + least, around + whole
 }
 
-// Run starts a pipeline, lets it fail, and tells what became of every entry. When
-// ctx ends it accounts for what was sent until then: the report then says that
-// it was interrupted. An error comes with a report where anything was measured.
+// Run starts a pipeline, makes the faults, and reports what became of every entry. If ctx is done it accounts for the
+// entries sent so far, and the report says that it was interrupted. If anything was measured, a report is returned with
+// the error too.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o, err := o.Complete()
 	if err != nil {
@@ -204,33 +197,33 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return report, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 }
 
-// run is one run under way.
+// run is the state of one run.
 type run struct {
 	Options
 	stack   *stack.Stack
-	since   time.Time // nothing of this run was stored before
+	since   time.Time // nothing of this run was stored before it
 	journal journals
 
 	client io.Closer
 	calls  []load.Call
 	last   []func() string // by caller: the id it sent last
-	noted  [][]trace.Call  // by caller, who alone adds to its own
+	noted  [][]trace.Call  // by caller; each appends to its own slice only
 
 	sustained float64
 	phases    []phase
 	pulse     pulse
-	over      atomic.Bool  // no entry is sent any more
-	flying    atomic.Int64 // calls under way
+	over      atomic.Bool  // no more entries are sent
+	flying    atomic.Int64 // calls in flight
 
 	mu          sync.Mutex // guards fates
 	entryStates map[string]*entryState
 	deaths      []string
 }
 
-// phase is a fault that was made. Times are Unix nanoseconds.
+// phase is a fault that was made. Times are in Unix nanoseconds.
 type phase struct {
 	Fault
-	begun, ended int64 // 0: not
+	begun, ended int64 // 0: not yet
 }
 
 func (r *run) run(ctx context.Context) (report *Report, err error) {
@@ -272,7 +265,7 @@ func (r *run) run(ctx context.Context) (report *Report, err error) {
 	stop()
 	following.Wait()
 	if err != nil {
-		return nil, errors.Join(driven, fmt.Errorf("what is stored: %w", err))
+		return nil, errors.Join(driven, fmt.Errorf("read which entries are stored: %w", err))
 	}
 	report, err = r.account(recording, found)
 	if report != nil {
@@ -281,11 +274,10 @@ func (r *run) run(ctx context.Context) (report *Report, err error) {
 	return report, errors.Join(driven, err)
 }
 
-// interruptedPatience is how long somebody who pressed Ctrl-C is kept waiting for
-// what is on its way.
+// interruptedPatience limits how long a user who pressed Ctrl-C waits for entries on their way.
 const interruptedPatience = 5 * time.Second
 
-// part is a part's address behind a door.
+// part returns the address of one listener of a component.
 func (r *run) part(name, endpoint string) (string, error) {
 	p, err := r.stack.Part(name)
 	return p.Endpoints[endpoint], err
@@ -313,7 +305,7 @@ func (r *run) dial(ctx context.Context) error {
 	return nil
 }
 
-// broker is the message broker that the path leads through; "" for none.
+// broker returns the kind of message broker on the path; "" for none.
 func (r *run) broker() string {
 	name := strings.TrimSuffix(r.Path.Protocol.Name, stack.PublishedSuffix)
 	for _, b := range r.Stack.Brokers {

@@ -58,7 +58,7 @@ func TestFaultsAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// A path without a broker has nothing that takes entries from one.
+// A path without a broker has no listener and no broker that could fail.
 func TestPathsHaveTheFaultsOfTheirParts(t *testing.T) {
 	t.Parallel()
 	nats := []stack.Broker{{Kind: stack.NATSServer, Direct: true}}
@@ -71,7 +71,7 @@ func TestPathsHaveTheFaultsOfTheirParts(t *testing.T) {
 		{"log-nats", nats, 4},
 		{"log-nats-direct", nats, 4},
 		{"log-rabbit-published", []stack.Broker{{Kind: stack.RabbitMQ}}, 4},
-		{"log-rabbit", []stack.Broker{{Kind: stack.RabbitMQ, URL: "amqp://elsewhere"}}, 3}, // not ours to kill
+		{"log-rabbit", []stack.Broker{{Kind: stack.RabbitMQ, URL: "amqp://elsewhere"}}, 3}, // wirelab cannot kill it
 	} {
 		can, why := chaos.Without(c.path, c.brokers, chaos.All())
 		if len(can) != c.can || len(can)+len(why) != 4 {
@@ -98,8 +98,8 @@ func TestFaultsAreLaidOutOverTheLoad(t *testing.T) {
 	}
 }
 
-// Whether an entry is stored its store tells and no journal: what one forgot, or
-// took with it, is not missing, and what one tells of and the store has not is.
+// The store decides whether an entry is stored, and not a journal: an entry that a journal dropped or lost is not
+// missing, and an entry that a journal shows as stored is missing if the store does not have it.
 func TestTheAccountRestsOnTheStore(t *testing.T) {
 	t.Parallel()
 	all, none, most := func(int) bool { return true }, func(int) bool { return false },
@@ -126,7 +126,7 @@ func TestTheAccountRestsOnTheStore(t *testing.T) {
 	}
 }
 
-// Looks into the store overlap: what is seen twice is not there twice.
+// Reads of the store overlap: an entry that is read twice is not stored twice.
 func TestStoredTwice(t *testing.T) {
 	t.Parallel()
 	if n := chaos.Twice(map[int64]string{1: "a", 2: "b"}, map[int64]string{2: "b", 3: "c"},
@@ -138,8 +138,7 @@ func TestStoredTwice(t *testing.T) {
 	}
 }
 
-// A run is over once answers and storage were in time for a few seconds, and no
-// sooner.
+// A run is over once replies and storage were in time for a few seconds, and not earlier.
 func TestARunIsCalm(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -176,8 +175,7 @@ func TestARunIsCalm(t *testing.T) {
 	}
 }
 
-// What is estimated is what is laid out, with a pipeline's start around it; a
-// trial that was made before takes no time.
+// The estimate is the layout plus the time to start a pipeline. A trial that was made before takes no time.
 func TestRunsAreEstimated(t *testing.T) {
 	t.Parallel()
 	o := chaos.Options{Faults: []chaos.Fault{{Kind: chaos.LoggerDown, Length: 10 * time.Second}}}
@@ -195,8 +193,8 @@ func TestRunsAreEstimated(t *testing.T) {
 	}
 }
 
-// every makes an entry each 10 ms for ten seconds: answered after 1 ms and stored
-// after 2, unless change says otherwise.
+// every makes one entry each 10 ms for ten seconds. Each is answered after 1 ms and stored after 2 ms, unless change
+// says otherwise.
 func every(change func(*chaos.Made)) []chaos.Made {
 	var all []chaos.Made
 	for due := int64(0); due < 10_000; due += 10 {
@@ -207,7 +205,7 @@ func every(change func(*chaos.Made)) []chaos.Made {
 	return all
 }
 
-// What a fault from 2 to 4 s did, by hand.
+// The effect of a fault from 2 to 4 s, computed by hand.
 func TestEffectsByHand(t *testing.T) {
 	t.Parallel()
 	sec := plan.Duration(time.Second)
@@ -236,7 +234,7 @@ func TestEffectsByHand(t *testing.T) {
 					m.Stored = 5000
 				}
 			},
-			// What was due from 4.9 s on was stored within 100 ms.
+			// An entry that was due from 4.9 s on was stored within 100 ms.
 			chaos.Recovery{Back: true},
 			chaos.Recovery{Left: true, Back: true, SinceBegin: 29 * sec / 10, SinceEnd: 9 * sec / 10},
 			300, 11 * sec / 10,
@@ -302,10 +300,10 @@ func TestEffectsByHand(t *testing.T) {
 	}
 }
 
-// Entries that nobody came to send were not within the objective either.
+// Entries that were due and never sent were not within the objective either.
 func TestWhatWasNeverSentIsNotWell(t *testing.T) {
 	t.Parallel()
-	all := every(func(*chaos.Made) {})[:600] // the load was to go on for ten seconds
+	all := every(func(*chaos.Made) {})[:600] // the load was meant to last ten seconds
 	for _, unsent := range []bool{false, true} {
 		e, rows := chaos.EffectOf(all, 100*time.Millisecond, 10*time.Second, 2*time.Second, 4*time.Second,
 			10*time.Second, unsent)
@@ -315,7 +313,7 @@ func TestWhatWasNeverSentIsNotWell(t *testing.T) {
 	}
 }
 
-// The second fault's effect is not the first one's.
+// The second fault's effect does not count as the first one's.
 func TestAnEffectEndsWhereTheNextFaultBegins(t *testing.T) {
 	t.Parallel()
 	all := every(func(m *chaos.Made) {

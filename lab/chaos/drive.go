@@ -14,22 +14,20 @@ import (
 )
 
 const (
-	// trialFor is how long the trial lasts, and trialWidth how many call in it:
-	// as many as the published benchmark has.
+	// trialFor is how long the trial lasts, and trialWidth how many callers it has: as many as the published benchmark.
 	trialFor   = 2 * time.Second
 	trialWidth = 50
-	// trialShare is how much of what can be sustained is sent, so that there is
-	// something left to catch up with.
+	// trialShare is the share of the sustained rate that is sent, so that capacity is left to catch up.
 	trialShare = 0.5
-	// rateLeast is the rate of a pipeline that hardly does anything.
+	// rateLeast is the rate for a pipeline that sustains hardly anything.
 	rateLeast = 10
 )
 
-// watch notes a call that has ended.
+// watch returns a function that notes a call that has ended.
 func (r *run) watch(outside bool) func(load.Ended) {
 	return func(e load.Ended) {
 		if e.Err == errOver { //nolint:errorlint // this very one, which is never wrapped
-			return // it was not sent
+			return // this entry was not sent
 		}
 		r.noted[e.Caller] = append(r.noted[e.Caller], trace.Call{
 			ID: r.last[e.Caller](), Caller: e.Caller, Due: e.Due, Sent: e.Sent, Ended: e.End,
@@ -39,7 +37,7 @@ func (r *run) watch(outside bool) func(load.Ended) {
 	}
 }
 
-// learn takes down what a call's end tells of its entry.
+// learn records what the end of a call shows about its entry.
 func (r *run) learn(id string, e load.Ended, outside bool) {
 	r.mu.Lock()
 	f := r.entryState(id)
@@ -54,15 +52,15 @@ func (r *run) learn(id string, e load.Ended, outside bool) {
 	stored := f.stored
 	r.mu.Unlock()
 	r.pulse.answer(e.Due, e.End, e.Err != nil)
-	if stored > 0 { // its journal was faster than its caller
+	if stored > 0 { // the journal's event came before the caller's reply
 		r.pulse.store(e.Due, stored)
 	}
 }
 
-// errOver is what a call answers that is not made any more.
+// errOver is the error of a call that is not made because the load is over.
 var errOver = errors.New("the load is over")
 
-// counted is a call of which is known whether it is under way.
+// counted wraps a call so that it counts as in flight while it runs. Once r.over is set it is not made.
 func (r *run) counted(call load.Call) load.Call {
 	return func(ctx context.Context) error {
 		r.flying.Add(1)
@@ -74,8 +72,8 @@ func (r *run) counted(call load.Call) load.Call {
 	}
 }
 
-// trial finds what rate can be sustained: the entries of a closed loop, over the
-// time until all of them are stored.
+// trial measures the rate that can be sustained: the entries of a closed loop, divided by the time until all of them
+// are stored.
 func (r *run) trial(ctx context.Context) error {
 	width := min(trialWidth, r.InFlight)
 	rec, err := load.NewRunner(r.calls[:width]).Run(ctx, load.Plan{
@@ -99,10 +97,10 @@ func (r *run) trial(ctx context.Context) error {
 	return nil
 }
 
-// classify names a failed call by its code.
+// classify returns the class of a failed call: its code.
 func classify(err error) string { return wirelab.CodeOf(err).String() }
 
-// schedule is the rate, with the bursts in it.
+// schedule returns the constant rate with the bursts in it.
 func (r *run) schedule(at []time.Duration) *load.Schedule {
 	s := &load.Schedule{Law: load.Even}
 	done := time.Duration(0)
@@ -124,8 +122,8 @@ func (r *run) schedule(at []time.Duration) *load.Schedule {
 	return s
 }
 
-// drive sends entries and makes the faults. The recording is nil only if nothing
-// was sent; an error without ctx's end is that of a fault that could not be made.
+// drive sends entries and makes the faults. The recording is nil only if nothing was sent. If ctx is not done, an error
+// is that of a fault that could not be made.
 func (r *run) drive(ctx context.Context) (*load.Recording, error) {
 	at, whole, err := r.layout()
 	if err != nil {
@@ -136,12 +134,12 @@ func (r *run) drive(ctx context.Context) (*load.Recording, error) {
 	defer cancel(nil)
 	runner := load.NewRunner(r.calls)
 	began := time.Now()
-	over := make(chan struct{}) // the load's end: no fault begins after it
+	over := make(chan struct{}) // closed at the end of the load: no fault begins after it
 	var conducting sync.WaitGroup
 	var failed error
 	conducting.Go(func() {
 		if failed = r.conduct(ctx, began, at, over); failed != nil {
-			cancel(failed) // what is measured after it means nothing
+			cancel(failed) // a measurement after a failed fault means nothing
 			return
 		}
 		if r.For == 0 && len(r.Faults) > 0 && r.calm(ctx, over) {
@@ -158,9 +156,8 @@ func (r *run) drive(ctx context.Context) (*load.Recording, error) {
 		return rec, failed
 	}
 	if r.over.Load() {
-		// As early as it could be. Calls are left over at the end of a load only,
-		// and this one was ended while all was well: what was due in that moment
-		// had not waited for anything.
+		// The load was ended early, while all was well. Calls are left over only at the end of a load, and what was due
+		// at that moment had not waited for anything.
 		rec.Unsent = 0
 		return rec, nil
 	}
@@ -170,8 +167,7 @@ func (r *run) drive(ctx context.Context) (*load.Recording, error) {
 	return rec, err
 }
 
-// conduct makes the faults, each at its time or, if it is late for that, when the
-// one before is over.
+// conduct makes the faults, each at its time. If the one before ends late, the next begins after it.
 func (r *run) conduct(ctx context.Context, began time.Time, at []time.Duration, over <-chan struct{}) error {
 	for i, f := range r.Faults {
 		due := began.Add(at[i])
@@ -182,7 +178,7 @@ func (r *run) conduct(ctx context.Context, began time.Time, at []time.Duration, 
 		p.Fault = f
 		r.Say(fmt.Sprintf("%v after %v", f, time.Since(began).Round(step)))
 		if f.Kind == Burst {
-			// It is in the schedule, whatever else is late.
+			// A burst is in the schedule, so its time is fixed even if an earlier fault is late.
 			p.begun, p.ended = due.UnixNano(), due.Add(f.Length).UnixNano()
 			if !wait(ctx, time.Until(due.Add(f.Length)), over) {
 				return nil
@@ -198,9 +194,8 @@ func (r *run) conduct(ctx context.Context, began time.Time, at []time.Duration, 
 	return nil
 }
 
-// calm waits until all has been well again for a while after the last fault, and
-// then for the calls under way, the last. It reports false where ctx or the load
-// ended first.
+// calm waits until all has been well again for a while after the last fault, and then for the last calls in flight. It
+// returns false if ctx or the load ended first.
 func (r *run) calm(ctx context.Context, over <-chan struct{}) bool {
 	last := r.phases[len(r.phases)-1]
 	if last.ended == 0 || !wait(ctx, time.Until(time.Unix(0, last.ended).Add(pauseCalm)), over) {
@@ -214,14 +209,13 @@ func (r *run) calm(ctx context.Context, over <-chan struct{}) bool {
 	r.over.Store(true)
 	for r.flying.Load() > 0 {
 		if !wait(ctx, step/10, over) {
-			break // it is over for another reason, and what is under way is counted as it ends
+			break // the load ended for another reason; calls in flight are counted when they end
 		}
 	}
 	return true
 }
 
-// strike ends a part and starts it again, which it does even if ctx ends: the
-// account needs the logger.
+// strike ends a component and starts it again, even if ctx is done: the account needs the logger.
 func (r *run) strike(ctx context.Context, f Fault, over <-chan struct{}) error {
 	victim, err := f.victim(r.Path.Protocol.Name, r.Stack.Brokers)
 	if err != nil {
@@ -237,7 +231,7 @@ func (r *run) strike(ctx context.Context, f Fault, over <-chan struct{}) error {
 	return errors.Join(err, r.stack.Restart(whole, victim))
 }
 
-// wait waits, and reports false where ctx or the load ended first.
+// wait waits for d, and returns false if ctx or the load ended first.
 func wait(ctx context.Context, d time.Duration, over <-chan struct{}) bool {
 	timer := time.NewTimer(max(0, d))
 	defer timer.Stop()
@@ -250,5 +244,5 @@ func wait(ctx context.Context, d time.Duration, over <-chan struct{}) bool {
 	return false
 }
 
-// sent are all calls, by caller in their order.
+// sent returns all calls, by caller, in order.
 func (r *run) sent() []trace.Call { return slices.Concat(r.noted...) }

@@ -12,13 +12,13 @@ import (
 	"wirelab/workload/logging"
 )
 
-// Made is a made-up entry, in ms since the load began: Stored 0 is never.
+// Made is a made-up entry. Times are in ms since the load began. Stored 0 means never.
 type Made struct {
 	Due, Ended, Stored int64
 	Refused            string
 }
 
-// EffectOf is what a fault from begun to ended did to entries, until another time.
+// EffectOf returns the effect on entries of a fault from begun to ended, counted up to until.
 func EffectOf(all []Made, limit, whole, begun, ended, until time.Duration, unsent bool) (Effect, []Row) {
 	entries := make([]entry, len(all))
 	ms := int64(time.Millisecond)
@@ -29,9 +29,8 @@ func EffectOf(all []Made, limit, whole, begun, ended, until time.Duration, unsen
 	return l.effect(Fault{Kind: ListenerKill}, begun, ended, until), l.rows(time.Second)
 }
 
-// AccountOf is the account of so many entries, all accepted and due a millisecond
-// apart, of which the store holds some, and journals tell of others and have
-// forgotten lines.
+// AccountOf returns the account of a number of entries, all accepted and due a millisecond apart. The store has some of
+// them. Journals have events of some, and have dropped lost events.
 func AccountOf(entries int, inStore, inJournal func(i int) bool, lost uint64) (*Report, error) {
 	began := time.Unix(1_000_000, 0)
 	r := &run{stack: &stack.Stack{}, entryStates: map[string]*entryState{}, noted: make([][]trace.Call, 1)}
@@ -54,8 +53,8 @@ func AccountOf(entries int, inStore, inJournal func(i int) bool, lost uint64) (*
 	}, f)
 }
 
-// Twice is how many of what is stored at which places, as looks find it one after
-// the other, are there more than once.
+// Twice returns how many entries are stored more than once, according to a series of reads of the store. Each read maps
+// positions to ids.
 func Twice(looks ...map[int64]string) int {
 	f := nothingFound()
 	for _, look := range looks {
@@ -66,11 +65,10 @@ func Twice(looks ...map[int64]string) int {
 	return len(f.again)
 }
 
-// Layout is when faults begin, and how long the load lasts.
+// Layout returns when faults begin, and how long the load lasts.
 func (o Options) Layout() ([]time.Duration, time.Duration, error) { return o.layout() }
 
-// Calm is whether a run that answers and stores so is calm after ten seconds. A
-// step is a tenth of a second.
+// Calm reports whether a run with such replies and storage is calm after ten seconds. A step is a tenth of a second.
 func Calm(limit time.Duration, each func(step int) (answered, stored time.Duration, refused bool)) bool {
 	p := pulse{limit: int64(limit)}
 	began := time.Unix(1_000_000, 0)

@@ -10,35 +10,34 @@ import (
 	"wirelab/pipeline/stack"
 )
 
-// Kind is what goes wrong.
+// Kind is a kind of fault.
 type Kind string
 
-// The kinds, in the order in which [All] has them. The burst is the last since
-// what it leaves behind takes longest to be gone.
+// The kinds, in the order of [All]. The burst is last, since its effects last longest.
 const (
-	ListenerKill  Kind = "listener-kill"  // kill -9, and started again at once
-	LoggerDown    Kind = "logger-down"    // ended as it is meant to be, and started again after Fault.Length
-	BrokerRestart Kind = "broker-restart" // kill -9 of all its processes, and started again at once
+	ListenerKill  Kind = "listener-kill"  // kill -9, and an immediate restart
+	LoggerDown    Kind = "logger-down"    // an orderly stop, and a restart after Fault.Length
+	BrokerRestart Kind = "broker-restart" // kill -9 of all its processes, and an immediate restart
 	Burst         Kind = "burst"          // Fault.Times as many entries for Fault.Length
 )
 
-// all is the word for every fault in one run.
+// all is the word for all faults in one run.
 const all = "all"
 
-// The bounds of faults. They are generous: what they keep out is typing errors.
+// The bounds of faults. They are generous, and meant to catch typing errors.
 const (
 	lengthMin, lengthMax = 100 * time.Millisecond, 10 * time.Minute
 	timesMin, timesMax   = 1, 100
 )
 
-// Fault is one thing that goes wrong during a run.
+// Fault is one fault of a run.
 type Fault struct {
 	Kind   Kind
-	Length time.Duration // of LoggerDown and Burst: 100 ms to 10 minutes; else 0
-	Times  float64       // of Burst: the rate while it lasts over what can be sustained, above 1 to 100; else 0
+	Length time.Duration // for LoggerDown and Burst: 100 ms to 10 minutes; otherwise 0
+	Times  float64       // for Burst: its rate as a multiple of the sustained rate, above 1 up to 100; otherwise 0
 }
 
-// String is the fault as [Parse] reads it: "burst=10x5s".
+// String returns the fault in the form that [Parse] reads: "burst=10x5s".
 func (f Fault) String() string {
 	switch f.Kind {
 	case LoggerDown:
@@ -50,8 +49,8 @@ func (f Fault) String() string {
 	return string(f.Kind)
 }
 
-// All are the faults of the published questions: the logger is away for ten
-// seconds, and a burst is ten times what can be sustained, for five.
+// All returns the faults of the published questions: the logger is down for ten seconds, and a burst is ten times the
+// sustained rate for five seconds.
 func All() []Fault {
 	return []Fault{
 		{Kind: ListenerKill},
@@ -61,8 +60,8 @@ func All() []Fault {
 	}
 }
 
-// Parse reads the faults of one run, in their order: "logger-down=10s",
-// "listener-kill+burst=10x5s", or "all". Other text is InvalidArgument.
+// Parse reads the faults of one run, in their order: "logger-down=10s", "listener-kill+burst=10x5s", or "all". The
+// error for other text has code InvalidArgument.
 func Parse(text string) ([]Fault, error) {
 	if text == all {
 		return All(), nil
@@ -99,8 +98,8 @@ func parse(word string) (Fault, error) {
 			times, length, _ = strings.Cut(value, "x")
 			if f.Times, err = strconv.ParseFloat(times, 64); err != nil ||
 				!(f.Times > timesMin && f.Times <= timesMax) {
-				return f, wirelab.Errorf(wirelab.InvalidArgument, "fault %.60q: want such as %s, above %d to %d times",
-					word, f.Kind+"=10x5s", timesMin, timesMax)
+				return f, wirelab.Errorf(wirelab.InvalidArgument,
+					"fault %.60q: want for example %s, above %d to %d times", word, f.Kind+"=10x5s", timesMin, timesMax)
 			}
 		case LoggerDown:
 		}
@@ -113,11 +112,11 @@ func parse(word string) (Fault, error) {
 	return Fault{}, wirelab.UnknownName("fault", name, known)
 }
 
-// restartAllowance is how long the restart of a part is expected to take when a
-// run is laid out; one that takes longer delays the faults after it.
+// restartAllowance is how long the restart of a component is expected to take when a run is laid out. A longer restart
+// delays the faults after it.
 const restartAllowance = time.Second
 
-// allowance is how much of a run a fault is given before the pause behind it.
+// allowance returns how much time of a run a fault gets before the pause after it.
 func (f Fault) allowance() time.Duration {
 	switch f.Kind {
 	case Burst:
@@ -129,16 +128,16 @@ func (f Fault) allowance() time.Duration {
 	return f.Length + restartAllowance
 }
 
-// aftermathMost is the longest that a run is made for a burst to be gone.
+// aftermathMost limits how much a run is extended to let a burst drain.
 const aftermathMost = 90 * time.Second
 
-// aftermath is how long a burst takes to be gone at the rate of a trial.
+// aftermath returns how long a burst takes to drain at the rate of a trial.
 func (f Fault) aftermath() time.Duration {
 	return min(aftermathMost, time.Duration(max(0, f.Times-1)*float64(f.Length)/(1-trialShare)))
 }
 
-// victim is the part of the pipeline that a fault ends; "" where it ends none.
-// Unimplemented where the path has no such part.
+// victim returns the component that a fault ends; "" if it ends none. The error has code Unimplemented if the path has
+// no such component.
 func (f Fault) victim(path string, brokers []stack.Broker) (string, error) {
 	switch f.Kind {
 	case LoggerDown:
@@ -156,17 +155,17 @@ func (f Fault) victim(path string, brokers []stack.Broker) (string, error) {
 				return stack.ListenerName(b.Kind, direct), nil
 			case b.URL != "":
 				return "", wirelab.Errorf(wirelab.Unimplemented,
-					"the broker of %s runs elsewhere, and is not ours to kill", path)
+					"the broker of %s runs elsewhere, so wirelab cannot kill it", path)
 			default:
 				return b.Kind, nil
 			}
 		}
 	}
-	return "", wirelab.Errorf(wirelab.Unimplemented, "%s has no message broker, and so nothing for %s to end", path,
-		f.Kind)
+	return "", wirelab.Errorf(wirelab.Unimplemented,
+		"%s has no message broker, so there is nothing for %s to end", path, f.Kind)
 }
 
-// Without returns the faults that a path can have, and why it has not the others.
+// Without returns the faults that a path can have, and why it cannot have the others.
 func Without(path string, brokers []stack.Broker, faults []Fault) (can []Fault, why []string) {
 	for _, f := range faults {
 		if _, err := f.victim(path, brokers); err != nil {

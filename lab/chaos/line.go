@@ -8,79 +8,78 @@ import (
 	"wirelab/lab/plan"
 )
 
-// step is the grain of times of recovery, and seconds how many make a second.
+// step is the resolution of recovery times, and second is how many steps are a second.
 const (
 	step   = 100 * time.Millisecond
 	second = int(time.Second / step)
 )
 
-// rowLimit is how many steps a line has at most, of load and of what comes after:
-// an hour. What is later is in the last.
+// rowLimit limits the steps of a line, of the load and of the time after it, to an hour. Whatever is later counts in
+// the last step.
 const rowLimit = 36_000
 
-// entry is one that was sent. Times are ns since the load began.
+// entry is one entry that was sent. Times are in ns since the load began.
 type entry struct {
 	due, ended int64
 	stored     int64  // 0: never
 	refused    string // code; "": it was accepted
 }
 
-// Row is what was due in a stretch of time, and what was stored in it.
+// Row counts the entries that were due in an interval, and those stored in it.
 type Row struct {
-	At       plan.Duration  `json:"at"` // of its beginning, since the load's
+	At       plan.Duration  `json:"at"` // when it begins, since the load began
 	Due      int            `json:"due"`
 	Accepted int            `json:"accepted"`
 	Refused  map[string]int `json:"refused,omitempty"` // by code
 	P99      plan.Duration  `json:"response_p99"`      // of accepted entries that were due in it
-	Stored   int            `json:"stored"`            // in it, whenever they were due
-	// StoredP99 is the time to storage of accepted entries that were due in it; of
-	// those that are missing it is beyond any.
+	Stored   int            `json:"stored"`            // stored in it, whenever they were due
+	// StoredP99 is the 99th percentile of the time to storage of accepted entries that were due in it. A missing entry
+	// counts as longer than any other.
 	StoredP99 plan.Duration `json:"stored_p99"`
-	Backlog   int           `json:"backlog"` // accepted and not stored, at its end
-	Within    bool          `json:"within"`  // the objective, for responses and storage
+	Backlog   int           `json:"backlog"` // accepted and not stored, at the end of the interval
+	Within    bool          `json:"within"`  // responses and storage both met the objective
 }
 
-// Recovery is how long something was outside of its objective.
+// Recovery says how long something missed its objective.
 type Recovery struct {
-	Already bool `json:"already,omitempty"` // it was outside in the second before
-	Left    bool `json:"left"`              // it was outside at all, before the next fault
-	Back    bool `json:"back"`              // and came back, for at least a second, before the next fault or the end
-	// Since the fault's beginning and its end; 0 where it did not leave or come
-	// back, or was back before the end.
+	Already bool `json:"already,omitempty"` // it missed the objective in the second before the fault
+	Left    bool `json:"left"`              // it missed the objective at all, before the next fault
+	Back    bool `json:"back"`              // and met it again for at least a second, before the next fault or the end
+	// SinceBegin and SinceEnd count from the beginning and the end of the fault. They are 0 if it never missed the
+	// objective or did not recover; SinceEnd also if it recovered before the fault ended.
 	SinceBegin plan.Duration `json:"since_begin"`
 	SinceEnd   plan.Duration `json:"since_end"`
 }
 
-// Effect is what a fault did, until the next began or the load ended.
+// Effect is the effect of a fault, until the next fault began or the load ended.
 type Effect struct {
 	Fault   string         `json:"fault"`
-	At      plan.Duration  `json:"at"`   // when it began, since the load
-	Took    plan.Duration  `json:"took"` // until all parts were well again
+	At      plan.Duration  `json:"at"`   // when it began, since the load began
+	Took    plan.Duration  `json:"took"` // until all components were well again
 	Due     int            `json:"due"`
 	Refused map[string]int `json:"refused,omitempty"`
 	P99     plan.Duration  `json:"response_p99"`
 	Max     plan.Duration  `json:"response_max"`
-	// Response is of what callers saw, Storage of accepted entries until they
-	// were stored.
+	// Response is about the replies to callers. Storage is about the time until accepted entries were stored.
 	Response Recovery `json:"response"`
 	Storage  Recovery `json:"storage"`
-	// BacklogPeak is the most that was accepted and not stored, and Drained how
-	// long after the fault's end that was again no more than what arrives within
-	// the limit; 0 where it never was more, -1 ns where it never was less again.
+	// BacklogPeak is the most entries that were accepted and not stored. Drained is how long after the end of the fault
+	// the backlog was again no more than what arrives within the limit; 0 if it never was more, -1 ns if it stayed
+	// more.
 	BacklogPeak int           `json:"backlog_peak"`
 	Drained     plan.Duration `json:"drained"`
 }
 
-// cell is what was due in a step, and stored in it.
+// cell counts what was due in a step, and what was stored in it.
 type cell struct {
 	due, refused   int
-	slow, unstored int // accepted ones: answered, stored too late or never
+	slow, unstored int // accepted ones: answered too late; stored too late or never
 	stored         int
 	backlog        int
-	unsent         bool // entries were due that nobody came to send
+	unsent         bool // entries were due that were never sent
 }
 
-// line is a run by steps.
+// line is a run divided into steps.
 type line struct {
 	entries []entry // by due
 	limit   int64
@@ -88,8 +87,8 @@ type line struct {
 	cells   []cell
 }
 
-// newLine lays out entries, of a load of so long. Where some were never sent, it
-// is those that were due last, since they are sent in their order.
+// newLine lays out the entries of a load that lasted for whole. If some were never sent (unsent), those are the ones
+// that were due last, since entries are sent in order.
 func newLine(entries []entry, limit, whole time.Duration, unsent bool) *line {
 	l := &line{entries: slices.Clone(entries), limit: int64(limit), load: int((whole + step - 1) / step)}
 	slices.SortStableFunc(l.entries, func(a, b entry) int { return int(a.due - b.due) })
@@ -115,7 +114,7 @@ func newLine(entries []entry, limit, whole time.Duration, unsent bool) *line {
 			c.unstored++
 		}
 		l.at(e.ended).backlog++
-		if e.stored > 0 { // what was stored before its caller heard of it was never behind
+		if e.stored > 0 { // an entry that was stored before its reply arrived was never in the backlog
 			l.at(max(e.stored, e.ended)).backlog--
 		}
 	}
@@ -134,7 +133,7 @@ func place(at int64) int { return int(max(0, at) / int64(step)) }
 
 func (l *line) at(at int64) *cell { return &l.cells[min(place(at), len(l.cells)-1)] }
 
-// between are the entries due from one step to another.
+// between returns the entries that are due in the steps from (included) to to (excluded).
 func (l *line) between(from, to int) []entry {
 	find := func(i int) int {
 		n, _ := slices.BinarySearchFunc(l.entries, int64(i)*int64(step),
@@ -144,13 +143,13 @@ func (l *line) between(from, to int) []entry {
 	return l.entries[find(from):find(to)]
 }
 
-// many reports whether so many of all put their 99th percentile beyond the limit.
+// many reports whether slow of a number of entries put their 99th percentile beyond the limit.
 func many(slow, of int) bool { return slow > of-rank(of) }
 
-// rank is the place of the 99th percentile among n in order, from 1.
+// rank returns the index of the 99th percentile among n sorted values, from 1.
 func rank(n int) int { return int(math.Ceil(0.99 * float64(n))) }
 
-// within reports whether what was due in steps from to to kept the objective.
+// within reports whether entries due in the steps from (included) to to (excluded) met the objective.
 func (l *line) within(from, to int) (response, storage bool) {
 	var sum cell
 	for _, c := range l.cells[from:min(to, len(l.cells))] {
@@ -164,7 +163,7 @@ func (l *line) within(from, to int) (response, storage bool) {
 	return sum.refused == 0 && !many(sum.slow, accepted), !many(sum.unstored, accepted)
 }
 
-// effect is what a fault did from its beginning until the next began.
+// effect returns the effect of a fault from its beginning until the next fault began.
 func (l *line) effect(f Fault, begun, ended, until time.Duration) Effect {
 	from := min(place(int64(begun)), l.load)
 	to := max(from, min(place(int64(until)), l.load))
@@ -188,8 +187,8 @@ func (l *line) effect(f Fault, begun, ended, until time.Duration) Effect {
 	return e
 }
 
-// recovery finds the last second that was not good: from the step after its
-// beginning on all are.
+// recovery finds the last second that missed the objective. From the step after the beginning of that second, all
+// seconds meet it.
 func (l *line) recovery(begun, ended time.Duration, from, to int, good func(from, to int) bool) Recovery {
 	r := Recovery{Already: from > 0 && !good(max(0, from-second), from), Back: true}
 	last := -1
@@ -210,12 +209,12 @@ func (l *line) recovery(begun, ended time.Duration, from, to int, good func(from
 	return r
 }
 
-// neverDrained is the Drained of a backlog that stayed.
+// neverDrained is the value of Drained for a backlog that stayed.
 const neverDrained = plan.Duration(-1)
 
-// drained is the peak of the backlog, and how long after the fault's end it was
-// gone. What arrives within the limit is always on its way (Little). After the
-// last fault the time behind the load counts too.
+// drained returns the peak of the backlog, and how long after the end of the fault it was gone. The entries that arrive
+// within the limit are always on their way (Little's law), so they do not count. After the last fault the time after
+// the load counts too.
 func (l *line) drained(from, to int, ended time.Duration) (peak int, after plan.Duration) {
 	if to >= l.load {
 		to = len(l.cells)
@@ -242,8 +241,8 @@ func (l *line) drained(from, to int, ended time.Duration) (peak int, after plan.
 	return peak, neverDrained
 }
 
-// seen is what callers saw of entries: refusals by code, and times of the others
-// in order, to the response and to storage.
+// seen returns what callers saw of entries: refusals by code, and the sorted times of the others to the response and to
+// storage.
 func (l *line) seen(entries []entry) (refused map[string]int, responses, stored []int64) {
 	for _, e := range entries {
 		if e.refused != "" {
@@ -265,7 +264,7 @@ func (l *line) seen(entries []entry) (refused map[string]int, responses, stored 
 	return refused, responses, stored
 }
 
-// percentile is the 99th of what is in order; 0 of nothing.
+// percentile returns the 99th percentile of sorted values; 0 if there are none.
 func percentile(sorted []int64) plan.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -273,7 +272,7 @@ func percentile(sorted []int64) plan.Duration {
 	return plan.Duration(sorted[rank(len(sorted))-1])
 }
 
-// rows is the line by rows.
+// rows divides the line into rows.
 func (l *line) rows(every time.Duration) []Row {
 	width := int(every / step)
 	var rows []Row

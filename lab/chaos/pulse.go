@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// pulse is how the last seconds went, while they go: by it a run ends as soon as
-// all has been well again for a while, instead of after the longest that it may
-// take. What is told of a run is reckoned from its entries afterwards.
+// pulse watches the last seconds of a run while it lasts. With it a run ends as soon as all has been well again for a
+// while, rather than after its longest time. The figures of a report are computed from the entries afterwards.
 type pulse struct {
 	limit int64
 
@@ -15,17 +14,16 @@ type pulse struct {
 	beats [pulseBeats]beat
 }
 
-// pulseBeats are more seconds than are asked about.
+// pulseBeats is how many seconds are kept. It is more than calm looks at.
 const pulseBeats = 8
 
-// beat is a second: what was answered and what was stored in it, and how much of
-// it too late or not at all.
+// beat counts one second: replies and stored entries, and how many of each were too late or failed.
 type beat struct {
 	at                           int64 // Unix seconds
 	answered, bad, stored, stale int
 }
 
-// beat is that of a time; p.mu is held.
+// beat returns the one of a time. p.mu must be held.
 func (p *pulse) beat(at int64) *beat {
 	s := at / int64(time.Second)
 	b := &p.beats[s%pulseBeats]
@@ -35,7 +33,7 @@ func (p *pulse) beat(at int64) *beat {
 	return b
 }
 
-// answer takes down an answer to an entry that was due at a time.
+// answer counts a reply to an entry that was due at a time.
 func (p *pulse) answer(due, at int64, refused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +44,7 @@ func (p *pulse) answer(due, at int64, refused bool) {
 	}
 }
 
-// store takes down that an entry was stored.
+// store counts an entry that was stored.
 func (p *pulse) store(due, at int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,11 +55,11 @@ func (p *pulse) store(due, at int64) {
 	}
 }
 
-// calmFor is how many whole seconds in a row make a calm, the one under way and
-// the one before it aside: journals are read a little later than they are written.
+// calmFor is how many whole seconds in a row make a run calm. The current second and the one before it do not count,
+// since journals are read a little after they are written.
 const calmFor = 3
 
-// calm reports whether all was within the objective of late.
+// calm reports whether the last seconds met the objective.
 func (p *pulse) calm(now int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

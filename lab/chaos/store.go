@@ -11,16 +11,16 @@ import (
 	"wirelab/workload/logging"
 )
 
-// entryState is what is known of an entry beside what its sender knows.
+// entryState is what is known about an entry, besides what its sender knows.
 type entryState struct {
-	due       int64        // Unix ns; 0: its call has not ended, or was outside
-	code      wirelab.Code // that its caller was told, if it was refused
-	confirmed int64        // Unix ns, by the gateway's journal; 0: not known
-	stored    int64        // Unix ns, by the journal of who stored it; 0: not known
-	again     int          // times it was found stored already, by journals
+	due       int64        // Unix ns; 0: its call has not ended, or does not count
+	code      wirelab.Code // the code that its caller got, if it was refused
+	confirmed int64        // Unix ns, from the gateway's journal; 0: unknown
+	stored    int64        // Unix ns, from the journal of the component that stored it; 0: unknown
+	again     int          // how often journals say that it was stored already
 }
 
-// entryState is an entry's; r.mu is held.
+// entryState returns the one of an entry, and adds it if it is new. r.mu must be held.
 func (r *run) entryState(id string) *entryState {
 	f := r.entryStates[id]
 	if f == nil {
@@ -30,7 +30,7 @@ func (r *run) entryState(id string) *entryState {
 	return f
 }
 
-// journals are those of a pipeline's parts. They belong to one goroutine.
+// journals reads the journals of a pipeline's components. It belongs to one goroutine.
 type journals struct {
 	readers []*journal.Reader
 }
@@ -43,7 +43,7 @@ func (j *journals) open(s *stack.Stack) {
 	}
 }
 
-// gaps is whether events may have been missed.
+// gaps reports whether events may have been missed.
 func (j *journals) gaps() bool {
 	for _, reader := range j.readers {
 		if reader.Anew > 0 || reader.Lost > 0 {
@@ -53,7 +53,7 @@ func (j *journals) gaps() bool {
 	return false
 }
 
-// forgotten is how many events nobody read in time.
+// forgotten returns how many events the journals dropped before they were read.
 func (j *journals) forgotten() (n uint64) {
 	for _, reader := range j.readers {
 		n += reader.Lost
@@ -62,14 +62,14 @@ func (j *journals) forgotten() (n uint64) {
 }
 
 const (
-	// followEvery is the time between two looks into the journals: a process that
-	// is killed takes no more of them with it than that.
+	// followEvery is the time between two reads of the journals. A killed process takes at most the events of that time
+	// with it.
 	followEvery = 100 * time.Millisecond
-	// listEvery is the time between two looks into the store.
+	// listEvery is the time between two reads of the store.
 	listEvery = 500 * time.Millisecond
 )
 
-// follow reads the journals until ctx ends.
+// follow reads the journals until ctx is done.
 func (r *run) follow(ctx context.Context) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -90,8 +90,8 @@ func (r *run) follow(ctx context.Context) {
 	}
 }
 
-// read takes down a page of a journal, and reports whether there may be another.
-// A process that is away is asked again later: being away is what it is here for.
+// read records one page of a journal, and reports whether there may be another. If the process is down, its journal is
+// tried again later: here processes are meant to be down at times.
 func (r *run) read(ctx context.Context, reader *journal.Reader) bool {
 	events, err := reader.Next(ctx)
 	if err != nil {
@@ -119,8 +119,7 @@ func (r *run) read(ctx context.Context, reader *journal.Reader) bool {
 	return len(events) == journal.PageLimit
 }
 
-// open is how many accepted entries are not stored, as far as journals tell, and
-// when the last was.
+// open returns how many accepted entries are not stored according to the journals, and when the last one was stored.
 func (r *run) open() (open int, last int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,8 +137,8 @@ func (r *run) open() (open int, last int64) {
 	return open, last
 }
 
-// settleByJournals waits until all is stored, or nothing was for the patience,
-// and tells when the last was. No calls are made meanwhile.
+// settleByJournals waits until all entries are stored, or none was for the patience, and returns when the last one was
+// stored. The caller must not make calls during that time.
 func (r *run) settleByJournals(ctx context.Context, patience time.Duration) (last int64, err error) {
 	tick := time.NewTicker(listEvery)
 	defer tick.Stop()
@@ -160,12 +159,12 @@ func (r *run) settleByJournals(ctx context.Context, patience time.Duration) (las
 	}
 }
 
-// quiet is how long nothing is stored before the journals are asked no more: what
-// they do not tell of died with a process, or waits to be delivered again.
+// quiet is how long to wait while nothing is stored before the journals are not read any more. Events that they do not
+// have by then were lost with a process, or wait for a redelivery.
 const quiet = 2 * time.Second
 
-// settle waits until all that was accepted is stored and nothing more comes, or
-// nothing came for the patience, and returns what the store holds.
+// settle waits until all accepted entries are stored and no more arrive, or none arrived for the patience. It returns
+// what the store holds.
 func (r *run) settle(ctx context.Context, patience time.Duration) (found, error) {
 	if _, err := r.settleByJournals(ctx, min(patience, quiet)); err != nil {
 		return found{}, err
@@ -182,7 +181,7 @@ func (r *run) settle(ctx context.Context, patience time.Duration) (found, error)
 		if grew {
 			before, progress = len(now.at), time.Now()
 		}
-		// What was refused may yet be on its way: two looks that agree.
+		// A refused entry may still arrive, so two reads must agree.
 		if !grew && r.missing(now) == 0 || time.Since(progress) > patience {
 			return now, nil
 		}
@@ -194,7 +193,7 @@ func (r *run) settle(ctx context.Context, patience time.Duration) (found, error)
 	}
 }
 
-// missing is how many accepted entries the store does not hold.
+// missing returns how many accepted entries the store does not hold.
 func (r *run) missing(now found) (n int) {
 	for _, calls := range r.noted {
 		for _, c := range calls {
@@ -206,30 +205,30 @@ func (r *run) missing(now found) (n int) {
 	return n
 }
 
-// found is what the store holds.
+// found is the content of the store.
 type found struct {
-	at    map[string]int64 // when each was stored, by the store: Unix ns
-	place map[string]int64 // where each is, and so which of two it is
-	again map[string]bool  // entries that are there more than once
-	last  int64            // the latest of at
+	at    map[string]int64 // when each was stored, by the store's clock: Unix ns
+	place map[string]int64 // the position of each, which distinguishes two copies
+	again map[string]bool  // entries that are stored more than once
+	last  int64            // the latest time in at
 }
 
 func nothingFound() found {
 	return found{at: map[string]int64{}, place: map[string]int64{}, again: map[string]bool{}}
 }
 
-// overlap is how far behind the last that was seen the next look begins: of two
-// that are stored at once the one with the earlier time may appear later.
+// overlap is how far before the latest entry the next read begins. Of two entries that are stored at the same time, the
+// one with the earlier time may appear later.
 const overlap = 30 * time.Second
 
-// list asks the logger for what was stored since the run began or, where it was
-// asked before, since a while before the last that was seen.
+// list asks the logger for entries that were stored since the run began or, after the first time, since overlap before
+// the latest known entry.
 func (r *run) list(ctx context.Context, f *found) error {
 	address, err := r.part(stack.LoggerPart, stack.EndpointHTTP)
 	if err != nil {
 		return err
 	}
-	// Connected anew each time: the logger may be another process by now.
+	// Connect again each time, since the logger may be another process by now.
 	service, closer, err := r.Logger(ctx, address)
 	if err != nil {
 		return err
@@ -254,7 +253,7 @@ func (r *run) list(ctx context.Context, f *found) error {
 	}
 }
 
-// note takes down an entry that is stored, which may have been seen before.
+// note records a stored entry, which may be known already.
 func (f *found) note(e logging.Stored) {
 	place, known := f.place[e.ID]
 	if known && place != e.Position {
@@ -266,7 +265,7 @@ func (f *found) note(e logging.Stored) {
 	f.last = max(f.last, at)
 }
 
-// listLimit is how long a page may take: the store may be busy with a backlog.
+// listLimit limits how long a page may take: the store may be busy with a backlog.
 const listLimit = 20 * time.Second
 
 func list(ctx context.Context, service logging.Service, q logging.Query) (logging.EntryList, error) {
