@@ -111,7 +111,7 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 	for protocol, say := range map[string][]string{
 		"http1-json":  {"nothing listens at " + address, "wirelab serve routeguide http1-json"},
 		"grpc":        {"nothing listens at " + address, "wirelab serve routeguide grpc"},
-		"http2-proto": {"nothing listens at " + address, "--ca names its authority"},
+		"http2-proto": {"nothing listens at " + address, "--ca names its CA certificate"},
 		"raw-tcp":     {"nothing listens at " + address, "wirelab serve routeguide raw-tcp"},
 	} {
 		s.run("call", "routeguide.GetFeature", "--protocol", protocol, "--target", address).wants(t, desk.ExitFailed,
@@ -120,7 +120,7 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 	// The server is there, but its authority is not trusted.
 	address, _ = serve(t, "routeguide", "grpc-tls")
 	s.run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--target", address, "--timeout", "2s").
-		wants(t, desk.ExitFailed, nil, []string{"--ca names its authority"})
+		wants(t, desk.ExitFailed, nil, []string{"--ca names its CA certificate"})
 }
 
 func TestCallEndsAtItsTimeout(t *testing.T) {

@@ -111,7 +111,7 @@ func TestDB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run("db", "stop").wants(t, desk.ExitUsage, nil, []string{"1 tables or databases beside its data sets"})
+	run("db", "stop").wants(t, desk.ExitUsage, nil, []string{"1 tables or databases besides its data sets"})
 	if _, err := opened.Service.WriteLog(t.Context(), logging.Entry{ID: "kept", Name: "event"}); err != nil {
 		t.Error(err)
 	}

@@ -1,5 +1,5 @@
-// Package call makes one call to a server, and says what failed and what to look at. It knows cells and their clients,
-// and must not know how a reply is shown.
+// Package call makes one call to a server, and explains a failure. It knows cells and their clients, and must not know
+// how a reply is shown.
 package call
 
 import (
@@ -15,13 +15,13 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// Request says how one call is made.
+// Request says how to make one call.
 type Request struct {
 	Protocol, Client, Target string
 	Timeout                  time.Duration
 }
 
-// Report is what "call --json" prints.
+// Report is the output of "call --json".
 type Report struct {
 	Workload  string            `json:"workload"`
 	Operation string            `json:"operation"`
@@ -30,19 +30,19 @@ type Report struct {
 	Target    string            `json:"target"`
 	Request   string            `json:"request"` // in words
 	Reply     []json.RawMessage `json:"reply"`
-	Took      plan.Duration     `json:"took"`          // with connecting
-	TLS       string            `json:"tls,omitempty"` // version that was negotiated: "TLS 1.2"
+	Took      plan.Duration     `json:"took"`          // including the time to connect
+	TLS       string            `json:"tls,omitempty"` // negotiated version: "TLS 1.2"
 	Error     *Error            `json:"error,omitempty"`
 }
 
-// Error is why a call has no reply.
+// Error says why a call has no reply.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Cause   string `json:"cause"` // why: "refused", "reset", "timed out", "status 503"
 }
 
-// Make connects, calls once and disconnects.
+// Make connects, makes one call and disconnects.
 func Make(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation string,
 	data []byte,
 ) (request any, reply []any, err error) {
@@ -54,7 +54,7 @@ func Make(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation 
 	return client.Call(ctx, operation, data)
 }
 
-// Find finds what is to be called, and refuses what no server need be asked.
+// Find finds the cell and operation to call, and reports errors that need no server to be found.
 func Find(works catalog.Catalog, what string, f Request) (wirelab.Cell, wirelab.OperationInfo, error) {
 	fail := func(err error) (wirelab.Cell, wirelab.OperationInfo, error) {
 		return wirelab.Cell{}, wirelab.OperationInfo{}, err
@@ -98,8 +98,8 @@ func Find(works catalog.Catalog, what string, f Request) (wirelab.Cell, wirelab.
 	return cell, op, nil
 }
 
-// Explain says what failed and, where the server was not reached, what to
-// look at. Its exit code is that of a failure, whatever the server's code.
+// Explain returns an error that says what failed and, if the server was not reached, what to check. Its exit code is
+// that of a failure, whatever code the server returned.
 func Explain(ctx context.Context, cell wirelab.Cell, operation string, f Request, err error) error {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		return context.Canceled
@@ -111,7 +111,7 @@ func Explain(ctx context.Context, cell wirelab.Cell, operation string, f Request
 		hint = "; check that a server of " + cell.Workload + " over " + cell.Protocol.Name +
 			" listens there (start one: wirelab serve " + cell.Workload + " " + cell.Protocol.Name + ")"
 		if cell.Protocol.Secure {
-			hint += " and that --ca names its authority"
+			hint += " and that --ca names its CA certificate"
 			if wirelab.CauseOf(err) == wirelab.BadTLS {
 				hint += ", and --server-name a name in its certificate; --insecure takes any certificate"
 			}

@@ -1,9 +1,7 @@
-// Package control is what a conductor and its child processes say to each
-// other: one JSON object a line, orders down the child's standard input,
-// replies up its standard output, one reply for each order, in order. The
-// parent's end is room target, the child's is room agent. When its input ends
-// a child stops, so that none outlives the process that started it, however
-// that ended.
+// Package control has the messages between a runner and its child processes: one JSON object a line, orders on the
+// child's standard input, replies on its standard output, one reply for each order, in order. The parent's side is
+// package target, the child's is package agent. A child stops when its input ends, so that none outlives the process
+// that started it, however that ended.
 package control
 
 import (
@@ -19,173 +17,169 @@ import (
 	"wirelab/lab/result"
 )
 
-// LineLimit is the longest line, in bytes. The largest thing said is a
-// recording of a few histograms, some tens of kilobytes.
+// LineLimit is the longest line, in bytes. The largest message is a recording with a few histograms, some tens of
+// kilobytes.
 const LineLimit = 16 << 20
 
-// Order is what a child is told to do. Exactly one field is set.
+// Order is what a child shall do. Exactly one field is set.
 type Order struct {
 	// Usage asks for what the process has used so far.
 	Usage *struct{} `json:"usage,omitempty"`
-	// Relayed asks a relay what it has done since it was asked last.
+	// Relayed asks a relay what it has done since the last such order.
 	Relayed *struct{} `json:"relayed,omitempty"`
-	// Dial tells a driver what to drive, beside what it has dialled before:
-	// its loads are numbered on from those. Leave closes what the last Dial opened.
+	// Dial makes a driver connect loads, in addition to those of earlier Dial orders. The indices of the new loads
+	// follow theirs. Leave closes what the last Dial opened.
 	Dial  *Dial     `json:"dial,omitempty"`
 	Leave *struct{} `json:"leave,omitempty"`
-	// Warm and Slice tell a driver to run one of its loads.
+	// Warm and Slice make a driver run one of its loads.
 	Warm  *Warm  `json:"warm,omitempty"`
 	Slice *Slice `json:"slice,omitempty"`
 }
 
-// MetMost bounds how many addresses of a target are kept: a name may have many, or other ones each time.
+// MetMost limits how many addresses of a target are kept: a host name may have many, or other ones each time.
 const MetMost = 64
 
-// Reply is a child's answer to an order, or, as the first line of all, that it is ready.
+// Reply is a child's reply to an order. The first line, without an order, says that the child is ready.
 type Reply struct {
-	// Error is why the order could not be carried out; "" if it was.
+	// Error says why the order could not be carried out; "" if it was.
 	Error string        `json:"error,omitempty"`
 	Ready *Ready        `json:"ready,omitempty"`
 	Usage *result.Usage `json:"usage,omitempty"`
-	// Pool is how a server used the connections to its database so far, beside
-	// Usage; nil where it has none.
+	// Pool is how a server used the connections to its database so far, together with Usage; nil if it has no database.
 	Pool *wirelab.PoolUse `json:"pool,omitempty"`
-	// Relayed is without CPU, which is read from outside.
+	// Relayed has no CPU time, which is read from outside.
 	Relayed *result.Relayed `json:"relayed,omitempty"`
 	Dialled *Dialled        `json:"dialled,omitempty"`
 	Warm    *load.Warmth    `json:"warm,omitempty"`
-	// Window is that windows of a warm-up are over, and that it goes on when it is told
-	// what the server has used: see [Warm.Served].
+	// Window says that the order's windows of a warm-up are over, and that the warm-up continues with the next value of
+	// [Warm.Served].
 	Window *struct{} `json:"window,omitempty"`
 	Slice  *Measured `json:"slice,omitempty"`
-	// Met are the addresses that a driver's connections to a target reached so far.
+	// Met has the addresses that a driver's connections to a target reached so far.
 	Met []string `json:"met,omitempty"`
 }
 
-// Ready is what a child says once it can be used.
+// Ready is what a child reports once it can be used.
 type Ready struct {
 	Address   string `json:"address,omitempty"`   // of a server or a relay: host:port
-	Authority string `json:"authority,omitempty"` // of a secure server: PEM to trust
-	// Broker is the message broker of a pipeline that has one, or the cluster of brokers
-	// that messages are sent to; with its version where it tells it.
+	Authority string `json:"authority,omitempty"` // of a secure server: the CA certificate to trust, in PEM
+	// Broker is the message broker of a pipeline, or the cluster of brokers for messages, with its version if the
+	// broker reports it; "" if there is none.
 	Broker string `json:"broker,omitempty"`
-	// Guarantee is how a pipeline hands an entry on, or what a message broker promises when
-	// it acknowledges; nil of another server.
+	// Guarantee says how a pipeline passes an entry on, or which guarantee a message broker gives with an
+	// acknowledgement; nil for another server.
 	Guarantee *result.Guarantee `json:"handover,omitempty"`
-	// Journals are the URLs of those of a pipeline, by which entries are followed.
+	// Journals are the URLs of a pipeline's journals, by which entries are followed.
 	Journals []string `json:"journals,omitempty"`
-	// Stores is that a reply says that what the call handed over is stored: of a server
-	// without journals, compared with some that have them.
+	// Stores is set if a reply says that the entry of the call is stored. It is for a server without journals that is
+	// compared with servers that have them.
 	Stores   bool   `json:"stores,omitempty"`
-	Database string `json:"database,omitempty"` // of a server that has one: what it is, with its version
-	// Endpoints are the addresses of a part of a pipeline, by what they are for.
+	Database string `json:"database,omitempty"` // of a server that has one: its name and version
+	// Endpoints has the addresses of a component of a pipeline, by purpose.
 	Endpoints map[string]string `json:"doors,omitempty"`
-	// Stage is the URL of what is asked to do something to a message broker, and
-	// what its processes use; "" of another server, and of a broker that runs elsewhere.
+	// Stage is the URL of the fault server, which makes faults in a message broker and reports what its processes use;
+	// "" for another server, and for a broker that runs elsewhere.
 	Stage string `json:"stage,omitempty"`
 }
 
-// Dial says which cell to drive, where its server is, and the loads to prepare.
+// Dial says which cell to drive, where its server is, and which loads to prepare.
 type Dial struct {
 	Workload string `json:"workload"`
 	Protocol string `json:"protocol"`
-	Server   string `json:"server,omitempty"` // library, to name the cell
+	Server   string `json:"server,omitempty"` // library, which names the cell
 	Client   string `json:"client,omitempty"` // library
-	Raw      bool   `json:"raw,omitempty"`    // by the raw driver, no library
-	Tool     string `json:"tool,omitempty"`   // by this program of others, as package tool knows it
-	// Described is that the raw driver sends what the protocol's own client was seen to send, as to a service that is
-	// not ours. Seen is what that was, by operation: the driver itself finds it out.
+	Raw      bool   `json:"raw,omitempty"`    // by the raw driver, without a library
+	Tool     string `json:"tool,omitempty"`   // by this external program, a name that package tool knows
+	// Described makes the raw driver send the requests that the protocol's own client was seen to send, as to an
+	// external service. Seen has those requests, by operation. The driver fills it in.
 	Described bool              `json:"described,omitempty"`
 	Seen      map[string][]Seen `json:"-"`
-	Own       bool              `json:"own,omitempty"`  // the driver has a core of its own
-	Data      string            `json:"data,omitempty"` // set; "" is the workload's first
+	Own       bool              `json:"own,omitempty"`  // the driver has a CPU core to itself
+	Data      string            `json:"data,omitempty"` // data set; "" is the workload's first
 	Address   string            `json:"address"`
 	Authority string            `json:"authority,omitempty"`
 	TLS       *TLS              `json:"tls,omitempty"` // of a target
-	// External is the service at Address where it is not one of ours: what package workload/external
-	// prepared. Workload and Protocol name it, and its wire. nil: it is of ours.
+	// External describes the external service at Address, as package workload/external prepared it. Workload and
+	// Protocol name the service and its wire. nil: the service is one of wirelab's.
 	External json.RawMessage `json:"external,omitempty"`
-	// Target is that the server at Address is not one of ours.
+	// Target is set if wirelab did not start the server at Address.
 	Target bool   `json:"target,omitempty"`
 	Seed   uint64 `json:"seed"` // of this driver: its callers draw from it
-	// Once is mixed into the seed of operations whose requests may be made once,
-	// and is unlike that of any other driver.
+	// Once is mixed into the seed of operations whose requests can be made only once. It differs from that of every
+	// other driver.
 	Once uint64 `json:"once,omitempty"`
-	// Journals are the URLs of the journals of the services behind Address, by
-	// which what calls hand over is followed until it is stored; nil: a reply is
-	// all there is.
+	// Journals are the URLs of the journals of the services behind Address. They show when the entry of a call is
+	// stored. nil: there is only the reply.
 	Journals []string `json:"journals,omitempty"`
-	// Stores is that replies say that what was handed over is stored, which then is
-	// followed by them; there are no journals.
+	// Stores is set if replies say that the entry is stored. Entries are then followed by their replies, and there are
+	// no journals.
 	Stores bool `json:"stores,omitempty"`
-	// Patience is how long entries that are not stored are waited for while none
-	// is stored. 0: 5 s.
+	// Patience is how long to wait for entries while none is stored. 0: 5 s.
 	Patience plan.Duration `json:"patience,omitempty"`
-	// Broker says how the message broker at Address, whose nodes are separated by
-	// commas there, is to be used; nil of another server.
+	// Broker says how to use the message broker at Address, which lists its nodes separated by commas; nil for another
+	// server.
 	Broker *Broker `json:"broker,omitempty"`
-	// Deadline is what each call gets.
+	// Deadline is the deadline of each call.
 	Deadline plan.Duration `json:"deadline"`
 	Loads    []Load        `json:"loads"`
 }
 
-// Seen is a request of HTTP that a client was seen to send.
+// Seen is an HTTP request that a client was seen to send.
 type Seen struct {
 	Method, URL string
 	Header      map[string][]string
 	Body        []byte
-	HTTP2       bool   // and else HTTP/1.1
-	Schema      []byte // the file descriptor set, of a call of gRPC
+	HTTP2       bool   // otherwise HTTP/1.1
+	Schema      []byte // the file descriptor set of a gRPC call
 }
 
-// TLS is how a server that somebody else runs is reached over TLS. Authority says which to
-// trust there too.
+// TLS says how to connect over TLS to a server that wirelab did not start. Dial.Authority has the CA certificate to
+// trust here too.
 type TLS struct {
-	Certificate string `json:"certificate,omitempty"` // PEM of what the driver shows
+	Certificate string `json:"certificate,omitempty"` // PEM of the driver's own certificate
 	Key         string `json:"key,omitempty"`         // PEM
 	ServerName  string `json:"server_name,omitempty"`
 	Insecure    bool   `json:"insecure,omitempty"`
 }
 
-// Dialled is how it went to dial.
+// Dialled is the result of a Dial order.
 type Dialled struct {
-	// Pace is how long a call took, the slowest of the first of each load: what time
-	// loads need is told by it. 0: there were no calls.
+	// Pace is how long a call took: the slowest load's, by its first calls. It tells how much time loads need. 0: there
+	// were no calls.
 	Pace plan.Duration `json:"pace"`
-	// TLS are the versions that the connections negotiated, "1.3"; nil without TLS.
+	// TLS has the versions that the connections negotiated, such as "1.3"; nil without TLS.
 	TLS []string `json:"tls,omitempty"`
-	// Learnt are digests of what the first calls were answered, by their requests, where replies are compared with
-	// those: "OPERATION INDEX DIGEST". Of services that are not ours, and of their first requests only.
+	// Learnt has digests of the replies to the first calls, if replies are compared with those: "OPERATION INDEX
+	// DIGEST". Only external services have them, and only for their first requests.
 	Learnt []string `json:"learnt,omitempty"`
 }
 
-// Broker says how a message broker is to be used.
+// Broker says how to use a message broker.
 type Broker struct {
 	Durability string `json:"durability"`
-	Variant    string `json:"variant,omitempty"`   // of how it keeps a topic
+	Variant    string `json:"variant,omitempty"`   // of how the broker keeps a topic
 	Ephemeral  bool   `json:"ephemeral,omitempty"` // no node is going to be killed
 	Stage      string `json:"stage,omitempty"`     // as in Ready
 }
 
-// Load is a load to prepare.
+// Load describes a load to prepare.
 type Load struct {
 	Operation   string         `json:"operation"`
-	Requests    string         `json:"requests,omitempty"` // "" is the operation's first way
+	Requests    string         `json:"requests,omitempty"` // "" is the first request set of the operation
 	InFlight    int            `json:"in_flight"`          // workers
-	Connections int            `json:"connections"`        // to hold
+	Connections int            `json:"connections"`        // how many to hold open
 	Schedule    *load.Schedule `json:"schedule,omitempty"`
-	// Streams are held open instead of making calls, Rate events per second
-	// each, read at the share Reader of it; 0: as fast as can be. InFlight and
-	// Schedule then have no meaning.
+	// Streams is how many streams are held open instead of making calls. Each sends Rate events per second (0: as fast
+	// as possible), and is read at the share Reader of that rate. InFlight and Schedule then have no meaning.
 	Streams int     `json:"streams,omitempty"`
 	Rate    int64   `json:"rate,omitempty"`
 	Reader  float64 `json:"reader,omitempty"`
-	// Messages says what is sent through a broker; the zero value is of a load that
-	// makes calls, or holds streams. InFlight are then sends.
+	// Messages says what is sent through a broker; its zero value means a load that makes calls or holds streams. With
+	// messages, InFlight counts sends.
 	Messages Messages `json:"messages,omitzero"`
 }
 
-// Messages is what is particular to a load of messages: see [plan.Load].
+// Messages has the settings of a load of messages: see [plan.Load].
 type Messages struct {
 	Scenario string        `json:"scenario"`
 	Size     int           `json:"size"`
@@ -194,27 +188,27 @@ type Messages struct {
 	Delay    plan.Duration `json:"delay,omitempty"`
 }
 
-// Warm orders a load to be warmed up: at least so long, and until steady.
+// Warm is the order to warm a load up, for at least Least and until it is steady.
 type Warm struct {
 	Load  int           `json:"load"`
 	Least plan.Duration `json:"least"`
-	// Limit is how long it may take in all; 0: no limit.
+	// Limit is how long the warm-up may take in all; 0: no limit.
 	Limit plan.Duration `json:"limit,omitempty"`
-	// Served is the CPU time that the server has used so far; nil where nobody knows. With
-	// it the reply may be Window instead of Warm: the same order then says it again.
+	// Served is the CPU time that the server has used so far; nil if it is unknown. If it is set, the reply may be
+	// Window instead of Warm. Then the same order is repeated with the new value.
 	Served *plan.Duration `json:"served,omitempty"`
 }
 
-// Slice orders one measured slice of a load.
+// Slice is the order to run one measured slice of a load.
 type Slice struct {
 	Load int           `json:"load"`
 	For  plan.Duration `json:"for"`
-	// Head is the part at the start that is not recorded.
+	// Head is the time at the start that is not recorded.
 	Head plan.Duration `json:"head,omitempty"`
-	// Seed draws the slice's arrivals.
+	// Seed seeds the arrivals of the slice.
 	Seed uint64 `json:"seed"`
-	// Schedule stands in for the load's, where a rate is tried that was not
-	// known when it was dialled; nil: the load's own. Parts is [load.Plan.Parts].
+	// Schedule replaces that of the load, to try a rate that was not known when the load was dialled; nil: the load's
+	// own. Parts is [load.Plan.Parts].
 	Schedule *load.Schedule `json:"schedule,omitempty"`
 	Parts    int            `json:"parts,omitempty"`
 	// Whole is [load.Plan.Whole].
@@ -225,18 +219,17 @@ type Slice struct {
 type Measured struct {
 	Recording    *load.Recording `json:"recording"`
 	Usage        result.Usage    `json:"usage"` // of the driver, from first call to last
-	Calls        uint64          `json:"calls"` // made meanwhile, those of the head included
+	Calls        uint64          `json:"calls"` // made in the slice, those of the head included
 	WireSent     uint64          `json:"wire_sent"`
-	Payload      uint64          `json:"payload,omitempty"` // of WireSent, where the driver knows
+	Payload      uint64          `json:"payload,omitempty"` // of WireSent, if the driver knows it
 	WireReceived uint64          `json:"wire_received"`
 	Connections  uint64          `json:"connections"` // opened in the slice
-	Open         uint64          `json:"open"`        // at its end
+	Open         uint64          `json:"open"`        // at the end of the slice
 	result.Particulars
 }
 
-// Reader reads lines of type T. A line that is too long or not what is
-// expected is an error: two ends that no longer understand each other cannot
-// measure.
+// Reader reads lines of type T. A line that is too long or cannot be decoded is an error: two sides that do not
+// understand each other cannot measure.
 type Reader[T any] struct{ lines *bufio.Scanner }
 
 // NewReader returns a reader of r.
@@ -246,7 +239,7 @@ func NewReader[T any](r io.Reader) *Reader[T] {
 	return &Reader[T]{lines: lines}
 }
 
-// Read returns the next object, or io.EOF when the other end has stopped.
+// Read returns the next object, or io.EOF when the other side has stopped.
 func (r *Reader[T]) Read() (T, error) {
 	var value T
 	if !r.lines.Scan() {

@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/control"
 )
 
-// What one end writes the other reads, line by line, until the end.
+// What one side writes the other reads, line by line, until the end.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	var pipe bytes.Buffer
@@ -31,7 +31,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Ends that do not understand each other say so: nothing is guessed.
+// Sides that do not understand each other report an error, and guess nothing.
 func TestBrokenLines(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text string }{

@@ -2,31 +2,30 @@ package control
 
 import "time"
 
-// A stage is where whoever started a message broker does to it what is asked, and
-// tells what its processes use. It is a door of HTTP with JSON on the loopback, at a
-// URL that nobody can guess:
+// A fault server makes faults in a message broker on request, and reports what the broker's processes use. The process
+// that started the broker runs it. It speaks HTTP with JSON on the loopback interface, at a URL that cannot be guessed:
 //
-//	POST URL/do   Fault -> Done   does it, and answers once all is as before
+//	POST URL/do   Fault -> Done   does it, and replies once the broker is as before
 //	GET  URL/use       -> Use    what the broker's processes used so far
 
-// Fault is what is to be done to a broker: one of [plan.Faults].
+// Fault is a fault to make in a broker: one of [plan.Faults].
 type Fault struct {
 	What  string `json:"what"`
-	Topic string `json:"topic"` // whose leader is meant
+	Topic string `json:"topic"` // the fault affects this topic's leader
 }
 
-// Done is what was done.
+// Done is the result of a fault.
 type Done struct {
 	Who   string    `json:"who"`
 	Began time.Time `json:"began"`
-	Over  time.Time `json:"over"` // when all was as before
+	Over  time.Time `json:"over"` // when the broker was as before
 	Error string    `json:"error,omitempty"`
 }
 
-// Use is what a broker's processes use, and used so far.
+// Use is what the processes of a broker use now, and have used so far.
 type Use struct {
-	Written uint64 `json:"written"` // bytes to the device that holds their data, by anybody; 0: not known
-	Network uint64 `json:"network"` // bytes over the network they share with the driver
+	Written uint64 `json:"written"` // bytes to the device that holds their data, by any process; 0: unknown
+	Network uint64 `json:"network"` // bytes over the network that they share with the driver
 	Memory  uint64 `json:"memory"`  // resident bytes now
 	Disk    uint64 `json:"disk"`    // bytes in their directories now
 }

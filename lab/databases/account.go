@@ -8,9 +8,8 @@ import (
 	"wirelab/system/postgres"
 )
 
-// Accounts opens what tells of the databases of a plan what they cost, by kind;
-// an embedded one's cost is its server's. A server that was started here gets
-// cores beside the plan's servers.
+// Accounts opens the cost accounts of the databases of a plan, by kind. An embedded database has none (nil): its cost
+// is part of its server's. A server that was started here is pinned to other cores than the plan's servers.
 func (d *Databases) Accounts(ctx context.Context, p plan.Plan,
 	bench *experiment.Processes,
 ) (map[string]experiment.Database, error) {

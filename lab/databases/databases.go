@@ -1,5 +1,5 @@
-// Package databases finds, starts and ends the databases that servers of an experiment keep their data in. It knows
-// which kinds there are and where they are looked for, and must not know what is kept in them.
+// Package databases finds, starts and stops the databases in which the servers of an experiment keep their data. It
+// knows which kinds there are and where to look for them, and must not know what they store.
 package databases
 
 import (
@@ -21,31 +21,31 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// The kinds of database that a command line names.
+// The kinds of database that a command line can name.
 const (
 	Postgres = "postgres"
 	Embedded = "embedded"
 )
 
-// Choice choose what servers keep their data in.
+// Choice says where servers keep their data.
 type Choice struct {
 	Kind string
 	Pool int
-	Dry  bool // nothing is to be started
-	free bool // nothing is pinned
+	Dry  bool // start nothing
+	free bool // pin nothing
 }
 
-// Kinds are what servers can keep their data in.
+// Kinds returns the names of all places where servers can keep their data.
 func Kinds() []string { return []string{Postgres, Embedded, wirelab.Memory} }
 
-// isDSN reports whether text says where a PostgreSQL is.
+// isDSN reports whether a text is a connection string of PostgreSQL.
 func isDSN(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") ||
 		strings.Contains(text, "=")
 }
 
-// Apply puts the database that the flags, the environment and this machine
-// give into a plan, and sees to it that it is there.
+// Apply sets the database of a plan from the flags, the environment and this machine, and makes sure that it is
+// available.
 func (f *Choice) Apply(ctx context.Context, d *Databases, works catalog.Catalog, p plan.Plan) (plan.Plan, error) {
 	work, err := works.Work(p.Workload)
 	if err != nil {
@@ -71,13 +71,13 @@ func (f *Choice) Apply(ctx context.Context, d *Databases, works catalog.Catalog,
 		}
 	}
 	if len(work.Databases) == 0 && (p.Database != "" && p.Database != wirelab.Memory || p.Pool != 0) {
-		return p, wirelab.Errorf(wirelab.InvalidArgument, "%s keeps its data in memory: leave --db and --pool out",
+		return p, wirelab.Errorf(wirelab.InvalidArgument, "%s keeps its data in memory: omit --db and --pool",
 			work.Name)
 	}
 	return p, f.provide(ctx, d, p, work)
 }
 
-// cores are those that a database that is started for a plan may run on.
+// cores returns the CPUs on which a database that is started for a plan may run.
 func (f *Choice) cores(p plan.Plan, work wirelab.Work) ([]int, error) {
 	if f.Dry || f.free || len(work.Databases) == 0 {
 		return nil, nil
@@ -85,7 +85,7 @@ func (f *Choice) cores(p plan.Plan, work wirelab.Work) ([]int, error) {
 	return coresOf(p)
 }
 
-// provide sees to it that the databases of a plan are there.
+// provide makes sure that the databases of a plan are available.
 func (f *Choice) provide(ctx context.Context, d *Databases, p plan.Plan, work wirelab.Work) error {
 	known := append([]string{wirelab.Memory}, work.Databases...)
 	for _, kind := range p.Databases() {
@@ -102,36 +102,36 @@ func (f *Choice) provide(ctx context.Context, d *Databases, p plan.Plan, work wi
 	return nil
 }
 
-// Databases are those that this command uses. What it started itself ends with it.
+// Databases are the databases that a command uses. Close stops those that it started.
 type Databases struct {
 	Getenv func(string) string
 	Tell   progress.Teller
 
-	given   string            // a PostgreSQL's DSN that was typed
-	private *postgres.Server  // that was started here; nil: none
-	cpus    []int             // that what is started here may run on; nil: any
-	sources map[string]string // by kind; a DSN may hold a password, and is never shown
+	given   string            // a PostgreSQL connection string that was typed
+	private *postgres.Server  // started here; nil: none
+	cpus    []int             // for a server started here; nil: any
+	sources map[string]string // by kind; a connection string may hold a password, and is never shown
 	close   []func() error
 }
 
-// usual is the kind of database to use where nothing else is said.
+// usual returns the kind of database to use if no setting names one.
 func (f *Choice) usual(ctx context.Context, d *Databases) (string, error) {
 	if f.Dry {
-		return Postgres, nil // which another machine may have
+		return Postgres, nil // another machine may have it
 	}
 	_, err := d.Source(ctx, Postgres)
 	switch {
 	case err == nil:
 		return Postgres, nil
 	case ctx.Err() != nil || d.Getenv(experiment.DatabaseVariable) != "":
-		return "", err // a server that was named is meant
+		return "", err // the user named this server, so the embedded database must not replace it
 	}
 	d.Tell.Note("no PostgreSQL: %s; data is kept in the embedded database instead, and results say so",
 		fault.Describe(err))
 	return Embedded, nil
 }
 
-// Source tells where the database of a kind is. What is not there is started.
+// Source returns the address of the database of a kind. If there is none, it starts one.
 func (d *Databases) Source(ctx context.Context, kind string) (string, error) {
 	if source, ok := d.sources[kind]; ok {
 		return source, nil
@@ -156,14 +156,14 @@ func (d *Databases) Source(ctx context.Context, kind string) (string, error) {
 	return source, nil
 }
 
-// embeddedPrefix begins the names of the directories of embedded databases.
+// embeddedPrefix begins the directory names of embedded databases.
 const embeddedPrefix = "wirelab-db-"
 
-// NewFile returns a file for the time of the command. Those of commands that
-// were killed nobody else would remove.
+// NewFile returns a database file that is removed at the end of the command. It also removes the files of commands that
+// were killed, since nothing else would.
 func (d *Databases) NewFile() (string, error) {
 	for _, left := range daemon.Left(os.TempDir(), embeddedPrefix, time.Now()) {
-		daemon.Reclaim(left, func() bool { return true }) // our children end with us
+		daemon.Reclaim(left, func() bool { return true }) // the children of a killed command have ended with it
 	}
 	dir, owned, err := daemon.Make(os.TempDir(), embeddedPrefix, nil)
 	if err != nil {
@@ -173,7 +173,7 @@ func (d *Databases) NewFile() (string, error) {
 	return filepath.Join(dir, "data.db"), nil
 }
 
-// Close ends what was started.
+// Close stops what was started.
 func (d *Databases) Close() error {
 	var all error
 	for _, end := range slices.Backward(d.close) {
@@ -183,8 +183,7 @@ func (d *Databases) Close() error {
 	return all
 }
 
-// Over returns the cell over the database that is asked for; nil where
-// it stays in memory.
+// Over returns the cell over the chosen database, and the open database; nil if data stays in memory.
 func (d *Databases) Over(ctx context.Context, works catalog.Catalog, cell wirelab.Cell, f Choice,
 	controlled bool,
 ) (wirelab.Cell, wirelab.OpenDatabase, error) {
@@ -198,14 +197,14 @@ func (d *Databases) Over(ctx context.Context, works catalog.Catalog, cell wirela
 	return cell.Over(ctx, at)
 }
 
-// How long an experiment's server waits for a database that is away, and how
-// long between looks: a crash in one round must not cost the next.
+// How long an experiment's server waits for a database that is not available, and how long between two tries. A crash
+// in one round must not cost the next round.
 const (
 	databasePatience = 20 * time.Second
 	databaseLook     = 200 * time.Millisecond
 )
 
-// patiently opens a database that may be coming back.
+// patiently opens a database that may be about to come back.
 func patiently(ctx context.Context, cell wirelab.Cell,
 	at wirelab.DatabaseAddress,
 ) (wirelab.Cell, wirelab.OpenDatabase, error) {
@@ -224,8 +223,8 @@ func patiently(ctx context.Context, cell wirelab.Cell,
 	}
 }
 
-// For says where the database of a server is. That of an experiment is
-// told where; what a person serves finds it as an experiment does.
+// For returns where the database of a server is. A server of an experiment (controlled) gets that from its environment.
+// A server that a person starts finds it as an experiment does.
 func (d *Databases) For(ctx context.Context, works catalog.Catalog, workload string, f Choice,
 	controlled bool,
 ) (wirelab.DatabaseAddress, error) {

@@ -8,8 +8,8 @@ import (
 	"wirelab/system/postgres"
 )
 
-// postgres finds a PostgreSQL: the one that was typed, that of the environment,
-// or that of "wirelab db start"; else it starts one for the time of the command.
+// postgres finds a PostgreSQL: the one that was typed, the one in the environment, or the one of "wirelab db start". If
+// there is none, it starts one for the duration of the command.
 func (d *Databases) postgres(ctx context.Context) (string, error) {
 	if d.given != "" {
 		return d.given, nil
@@ -34,7 +34,7 @@ func (d *Databases) postgres(ctx context.Context) (string, error) {
 	return server.DSN(), nil
 }
 
-// coresOf are those of a plan's servers: their database is kept off the driver's.
+// coresOf returns the CPUs of a plan's servers: their database stays off the driver's CPUs.
 func coresOf(p plan.Plan) ([]int, error) {
 	bench, err := experiment.NewProcesses("", plan.Plan{Pin: p.Pin, DriverCores: p.DriverCores})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	logged "wirelab/workload/logging/database/postgres"
 )
 
-// OnlySets returns an error unless the server holds nothing but data sets.
+// OnlySets returns an error unless the server holds only data sets.
 func OnlySets(ctx context.Context, getenv func(string) string) error {
 	r, ok, err := postgres.Residing(getenv)
 	if err != nil || !ok {
@@ -21,7 +21,7 @@ func OnlySets(ctx context.Context, getenv func(string) string) error {
 	}
 	if r.PID == 0 {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab "+
+			"the server does not run, so its contents cannot be checked: wirelab db start starts it again, wirelab "+
 				"db stop --discard removes it")
 	}
 	entries, err := logged.Holds(ctx, r.Source)
@@ -30,37 +30,37 @@ func OnlySets(ctx context.Context, getenv func(string) string) error {
 		others, err = kept.Others(ctx, r.Source, logged.Schema)
 	}
 	if err != nil {
-		return fmt.Errorf("look what the server holds (wirelab db stop --keep or --discard does not): %w", err)
+		return fmt.Errorf("check what the server holds (wirelab db stop --keep or --discard skips this): %w", err)
 	}
 	if entries {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"the server holds log entries, which nothing writes again: give --keep to keep all it holds, or --discard")
+			"the server holds log entries, which cannot be written again: give --keep to keep all data, or --discard")
 	}
 	if others > 0 {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all "+
-				"it holds, or --discard", others)
+			"the server holds %d tables or databases besides its data sets, such as results: give --keep to keep all "+
+				"data, or --discard", others)
 	}
 	return nil
 }
 
-// Status is what "db status" tells.
+// Status is the output of "db status".
 type Status struct {
 	Running   bool               `json:"running"`
 	Address   string             `json:"address,omitempty"`
 	Version   string             `json:"version,omitempty"`
 	PID       int                `json:"pid,omitempty"`
 	Started   *time.Time         `json:"started,omitempty"`
-	Directory string             `json:"directory,omitempty"` // also of one that does not run, with what it holds
+	Directory string             `json:"directory,omitempty"` // also of a server that does not run but has data
 	State     string             `json:"state,omitempty"`     // file with its connection string
 	Settings  []postgres.Setting `json:"settings,omitempty"`
 	Sets      []kept.Held        `json:"sets"`
-	Problem   string             `json:"problem,omitempty"` // why what it holds cannot be told
-	// Other is the database that the environment names, which commands use instead.
+	Problem   string             `json:"problem,omitempty"` // why its contents are unknown
+	// Other is the database that the environment names. Commands use it instead.
 	Other string `json:"other,omitempty"`
 }
 
-// StatusOf says whether the server of "wirelab db start" runs, and what it holds.
+// StatusOf returns whether the server of "wirelab db start" runs, and what it holds.
 func StatusOf(ctx context.Context, getenv func(string) string) (Status, error) {
 	s := Status{Sets: []kept.Held{}}
 	if other := getenv(postgres.Variable); other != "" {
@@ -83,7 +83,7 @@ func StatusOf(ctx context.Context, getenv func(string) string) (Status, error) {
 	case ctx.Err() != nil:
 		return s, err
 	case err != nil:
-		s.Problem = fault.Describe(err) // it starts, or was just killed
+		s.Problem = fault.Describe(err) // it is starting, or was just killed
 	default:
 		s.Sets = sets
 	}
@@ -94,12 +94,12 @@ func StatusOf(ctx context.Context, getenv func(string) string) (Status, error) {
 func UsualSet() (accounts, transactions int) {
 	set, err := ledger.SetOf("")
 	if err != nil {
-		panic(err) // the default set has no name to be wrong
+		panic(err) // the name of the default set cannot be wrong
 	}
 	return set.Size()
 }
 
-// SeedSource returns the connection string of the server to write into.
+// SeedSource returns the connection string of the server that data sets are written to.
 func SeedSource(getenv func(string) string) (string, error) {
 	if source := getenv(postgres.Variable); source != "" {
 		return source, nil
