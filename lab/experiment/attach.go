@@ -17,27 +17,27 @@ import (
 	"wirelab/lab/result"
 )
 
-// attached are the processes of a target on this machine, which somebody else started and
-// runs. What they use is read from the kernel. Arms that they serve share them.
+// attached has the processes of a target on this machine that wirelab did not start. Their use is read from the kernel.
+// The arms that they serve share them.
 type attached struct {
 	address string
-	trees   []*probe.Tree // the first is the one that was named
-	mu      sync.Mutex    // guards all below, and the trees, which know no goroutines
-	users   int           // arms in the round
-	counted bool          // one of them has taken its CPU for the round's
-	began   time.Duration // CPU that had been used before
-	restore func() error  // gives it back the CPUs it ran on; nil: it was not pinned
+	trees   []*probe.Tree // the first is that of the process that the plan names
+	mu      sync.Mutex    // guards all below, and the trees, which are not safe for concurrent use
+	users   int           // arms of the round that use it
+	counted bool          // an arm has added its CPU time to the round's
+	began   time.Duration // CPU time that had been used before
+	restore func() error  // restores the CPUs that it ran on; nil: it was not pinned
 }
 
-// attach finds the server of an arm that has a target: the process that the plan names, or
-// the one that listens there. It is nil where nobody can see it.
+// attach finds the server of an arm that has a target: the process that the plan names, or the one that listens there.
+// It returns nil if no such process is visible.
 func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
 	arm := &w.result.Arms[a.index]
 	arm.Here = probe.Here(ctx, a.plan.Target)
 	roots, named := []int{a.plan.PID}, a.plan.PID != 0
 	if !named {
 		if w.c.cluster() || !arm.Here {
-			return nil, nil // a broker's work is not that of one process
+			return nil, nil // the work of a broker is not that of one process
 		}
 		network := "tcp"
 		if arm.Datagrams {
@@ -52,7 +52,7 @@ func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
 	}
 	found, err := w.c.attachTo(a.plan, roots)
 	if err != nil && !named {
-		return nil, nil // it ended, or is nobody's business: then it is as if it had not been found
+		return nil, nil // it ended, or may not be read: treat it as not found
 	}
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
 	return &attachedArm{shared: found}, nil
 }
 
-// attachTo returns those processes, which arms of a round share.
+// attachTo returns the processes with these ids. Arms of a round share them.
 func (c *Runner) attachTo(arm plan.Arm, roots []int) (*attached, error) {
 	key := fmt.Sprint(roots)
 	if one, ok := c.attached[key]; ok && one.users > 0 {
@@ -105,7 +105,7 @@ func (c *Runner) attachTo(arm plan.Arm, roots []int) (*attached, error) {
 	return one, nil
 }
 
-// used is what the processes have used since they began.
+// used returns the CPU time that the processes have used since they began.
 func (p *attached) used() (sum time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,17 +119,17 @@ func (p *attached) used() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// unread says why a process cannot be read.
+// unread returns the error for a process that cannot be read.
 func (p *attached) unread(tree *probe.Tree, err error) error {
 	if errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and see what "+
-			"it said",
+		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and check "+
+			"its output",
 			tree.Root(), p.address)
 	}
 	return fmt.Errorf("the CPU of process %d, the server at %s, cannot be read: %w", tree.Root(), p.address, err)
 }
 
-// pin puts the processes on these CPUs until the last arm has let go of them.
+// pin runs the processes on these CPUs until the last arm is done with them.
 func (p *attached) pin(cpus []int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +155,7 @@ func (p *attached) pin(cpus []int) error {
 	return nil
 }
 
-// attachedArm is an arm's share of the processes that serve it.
+// attachedArm is the [Child] of one arm that the processes serve.
 type attachedArm struct{ shared *attached }
 
 var _ Child = (*attachedArm)(nil)
@@ -163,8 +163,8 @@ var _ Child = (*attachedArm)(nil)
 // Ready implements [Child].
 func (a *attachedArm) Ready() control.Ready { return control.Ready{Address: a.shared.address} }
 
-// Ask implements [Child]. It knows the order usage only, and of that what the kernel knows:
-// what the server allocated it alone could tell.
+// Ask implements [Child]. It supports only the order usage, and reports only what the kernel knows: allocations are
+// known to the server alone.
 func (a *attachedArm) Ask(_ context.Context, order control.Order) (control.Reply, error) {
 	if order.Usage == nil {
 		return control.Reply{}, errors.New("a server that wirelab did not start knows the order usage only")
@@ -191,8 +191,8 @@ func (a *attachedArm) CPU() (time.Duration, error) {
 	return used - a.shared.began, err
 }
 
-// counts reports whether the arm is the first that asks: processes that serve several arms
-// are no others', but only once.
+// counts reports whether the arm is the first to ask. The CPU time of processes that serve several arms is part of the
+// experiment, but must be added only once.
 func (a *attachedArm) counts() bool {
 	a.shared.mu.Lock()
 	defer a.shared.mu.Unlock()
@@ -201,10 +201,10 @@ func (a *attachedArm) counts() bool {
 	return first
 }
 
-// Kill implements [Child]: it is not ours to end.
+// Kill implements [Child]. The processes belong to the user, so it does nothing.
 func (*attachedArm) Kill() {}
 
-// Stop implements [Child]: the processes run on, where they ran before.
+// Stop implements [Child]. The processes keep running, on the CPUs they had before.
 func (a *attachedArm) Stop() error {
 	p := a.shared
 	p.mu.Lock()

@@ -17,8 +17,8 @@ import (
 	"wirelab/lab/result/consistency"
 )
 
-// targeted is a plan with an arm of ours and one whose server somebody else runs, at the
-// address of a server that lives in this process; its process is said to be pid.
+// targeted is a plan with an arm of wirelab's and an arm with a target: the address of a server in this process. The
+// plan names pid as its process.
 func targeted(t *testing.T, pid int, address string) *experiment.Runner {
 	t.Helper()
 	c := runner(t, newBench(), 1, "a", "b")
@@ -26,7 +26,7 @@ func targeted(t *testing.T, pid int, address string) *experiment.Runner {
 	return c
 }
 
-// outside starts a toy server that is nobody's child here, and stops it with the test.
+// outside starts a toy server that is not a child process, and stops it with the test.
 func outside(t *testing.T) (address string) {
 	t.Helper()
 	cell := toyOver("b", doubler{})
@@ -44,7 +44,7 @@ func outside(t *testing.T) (address string) {
 	return ready.Address
 }
 
-// sleeper is a process that uses nothing, and can be ended.
+// sleeper is a process that uses nothing, and can be killed.
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	c := exec.Command("sleep", "1000")
@@ -58,7 +58,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 	return c
 }
 
-// The CPU of a target is that of the process that the plan names: known, and no other's.
+// The CPU time of a target is known, and is that of the process that the plan names and of no other.
 func TestTargetWithItsProcess(t *testing.T) {
 	t.Parallel()
 	server := sleeper(t)
@@ -89,7 +89,7 @@ func TestTargetWithItsProcess(t *testing.T) {
 	}
 }
 
-// A process that is not there, or that ends, is said so, with what to do.
+// If the process does not exist, or ends, the error says so and what to do.
 func TestTargetWithoutItsProcess(t *testing.T) {
 	t.Parallel()
 	gone := sleeper(t)
@@ -117,7 +117,7 @@ func TestTargetWithoutItsProcess(t *testing.T) {
 	}
 }
 
-// A server that listens on this machine is found by its port; one of this process is not another's.
+// A server that listens on this machine is found by its port, but not if it is this process.
 func TestTargetFoundByItsPort(t *testing.T) {
 	t.Parallel()
 	r, err := targeted(t, 0, outside(t)).Run(t.Context())
@@ -157,7 +157,7 @@ func TestTargetFoundByItsPort(t *testing.T) {
 	}
 }
 
-// A target's process is put on the servers' cores while it is measured, and back.
+// A target's process is pinned to the servers' cores while it is measured, and restored afterwards.
 func TestTargetIsPinnedAndPutBack(t *testing.T) {
 	t.Parallel()
 	server := sleeper(t)
@@ -200,7 +200,7 @@ type placedBench struct {
 
 func (b *placedBench) Placement() result.Placement { return b.place }
 
-// Two arms that one process serves count it once.
+// One process that serves two arms is counted once.
 func TestTwoArmsOfOneProcess(t *testing.T) {
 	t.Parallel()
 	server, address := sleeper(t), outside(t)
@@ -218,7 +218,7 @@ func TestTwoArmsOfOneProcess(t *testing.T) {
 	}
 }
 
-// One that may not be put on the servers' cores is measured where it runs, and said to be so.
+// A process that cannot be pinned to the servers' cores is measured where it runs, and the result says so.
 func TestTargetThatMayNotBePinned(t *testing.T) {
 	t.Parallel()
 	const none = 1000 // no CPU of a machine that runs tests

@@ -1,7 +1,6 @@
-// Package experiment conducts a plan: it starts every arm's server and driver
-// afresh in each round, warms them up, has slices run in random order, decides
-// when enough is known, and hands over what was measured. It knows nothing of
-// wires, and of workloads only the names.
+// Package experiment runs a plan: it starts the server and driver of every arm afresh in each round, warms them up,
+// runs slices in random order, decides when enough is known, and returns what was measured. It knows nothing of wires,
+// and only the names of workloads.
 package experiment
 
 import (
@@ -20,58 +19,56 @@ import (
 	"wirelab/lab/target"
 )
 
-// Child is a server or a driver that takes orders.
+// Child is a server or a driver that carries out orders.
 type Child interface {
 	Ready() control.Ready
 	Ask(ctx context.Context, order control.Order) (control.Reply, error)
-	// CPU is the CPU time it has used so far.
+	// CPU returns the CPU time that it has used so far.
 	CPU() (time.Duration, error)
-	// Kill ends it at once; Stop ends it well, waits, and tells how it ended.
+	// Kill ends it at once. Stop ends it in order, waits, and returns how it ended.
 	Kill()
 	Stop() error
 }
 
-// Parted is a child of several processes that work together: a pipeline.
+// Parted is a child that consists of several processes, such as a pipeline.
 type Parted interface {
 	Child
-	// Parts is the CPU time that each has used so far, by name.
+	// Parts returns the CPU time that each process has used so far, by name.
 	Parts() (map[string]time.Duration, error)
 }
 
 // Bench starts children.
 type Bench interface {
-	// Server starts the server of an arm of the plan; it is not asked for one
-	// whose arm has a target.
+	// Server starts the server of an arm. It is not called for an arm that has a target.
 	Server(ctx context.Context, arm plan.Arm) (Child, error)
-	// Null starts a server that does nothing in the place of the arm's.
+	// Null starts a server that does nothing, in place of the arm's server.
 	Null(ctx context.Context, arm plan.Arm) (Child, error)
-	// Driver starts a driver, which is then told what to dial.
+	// Driver starts a driver. A [control.Dial] order then says what to drive.
 	Driver(ctx context.Context, arm plan.Arm) (Child, error)
-	// Placement tells the cores that children run on.
+	// Placement returns the CPUs on which children run.
 	Placement() result.Placement
 }
 
-// Networks is a bench that can make networks. Plans with one need it.
+// Networks is a bench that can make networks. A plan with a network needs one.
 type Networks interface {
 	Bench
-	// Relay starts a relay, which stands between a driver and a server.
+	// Relay starts a relay between a driver and a server.
 	Relay(ctx context.Context, order RelayOrder) (Child, error)
-	// Shape makes a path by the kernel to all servers that are started from
-	// then on, until it is undone.
+	// Shape makes a network path in the kernel to all servers that are started from then on, until undo is called.
 	Shape(ctx context.Context, path network.Spec) (undo func(), err error)
 }
 
-// Processes is the bench of real experiments: child processes of one program.
+// Processes is the bench of real experiments. Its children are processes of one program.
 type Processes struct {
 	program string
 	plan    plan.Plan
 	sources map[string]string // of databases, by kind: see [Processes.Databases]
 	place   result.Placement
-	path    *kernel.Path // that servers are behind; nil: none
+	path    *kernel.Path // to the servers; nil: none
 }
 
-// NewProcesses returns a bench that runs program (which has the commands
-// serve and drive) for a plan, on the cores that the plan's Pin allows.
+// NewProcesses returns a bench that runs program (which has the commands serve and drive) for a plan, on the CPUs that
+// the plan's Pin allows.
 func NewProcesses(program string, p plan.Plan) (*Processes, error) {
 	b := &Processes{program: program, plan: p}
 	if p.Pin == plan.PinNone {
@@ -88,20 +85,18 @@ func NewProcesses(program string, p plan.Plan) (*Processes, error) {
 	return b, nil
 }
 
-// Databases tells where the databases of the plan's arms are: a connection
-// string or a file for each kind. Servers are told by their environment, which
-// other users cannot read as they can a command line (docs/origins.md grb-D14).
+// Databases sets the addresses of the databases of the plan's arms: a connection string or a file for each kind.
+// Servers get them in their environment, since other users can read a command line but not an environment
+// (docs/origins.md grb-D14).
 func (b *Processes) Databases(sources map[string]string) { b.sources = sources }
 
-// DatabaseVariable is the environment variable that tells a server where its
-// database is.
+// DatabaseVariable is the environment variable that has the address of a server's database.
 const DatabaseVariable = "WIRELAB_DB"
 
-// place gives server and driver half of the cores each, or the driver as many
-// as given says if some are left, whole ones, since two threads of a core slow
-// each other down; of one core, half of its threads.
-// The driver gets the first half: interrupts tend to be served by the first
-// core, and their cost should be the driver's rather than the measured server's.
+// place gives server and driver half of the cores each. If given is above 0, the driver gets that many cores, as far as
+// one is left for the server. Cores are not divided, since two threads of a core slow each other down; a single core is
+// divided into its threads. The driver gets the first cores: interrupts tend to be served by the first core, and their
+// cost should be the driver's rather than the measured server's.
 func place(cores [][]int, given int) result.Placement {
 	if len(cores) == 1 {
 		var threads [][]int
@@ -121,12 +116,11 @@ func place(cores [][]int, given int) result.Placement {
 	return result.Placement{DriverCPUs: sorted(cores[:drivers]), ServerCPUs: sorted(cores[drivers:])}
 }
 
-// placeRelay gives relays the last core of the driver's where that has several,
-// and else has them share it. Beside the server they would disturb what is
-// measured there and is seen nowhere; beside the driver they make it late, which
-// is recorded for every call and judged.
+// placeRelay gives relays the driver's last core if the driver has several. Otherwise they share the driver's core. On
+// the server's cores they would disturb the measurement without a trace. On the driver's they make it late, which is
+// recorded for every call and checked.
 func placeRelay(p result.Placement, cores [][]int) result.Placement {
-	var whole [][]int // the driver's
+	var whole [][]int // whole cores of the driver
 	for _, core := range cores {
 		if len(core) > 0 && slices.Contains(p.DriverCPUs, core[0]) {
 			whole = append(whole, core)
@@ -145,7 +139,7 @@ func placeRelay(p result.Placement, cores [][]int) result.Placement {
 // Placement implements [Bench].
 func (b *Processes) Placement() result.Placement { return b.place }
 
-// serve is the command line that every server of an arm has.
+// serve returns the arguments that every server of an arm has.
 func (b *Processes) serve(arm plan.Arm) []string {
 	args := []string{"serve", b.plan.Workload, arm.Protocol, "--addr", b.host() + ":0", "--controlled"}
 	if data := b.plan.DataOf(arm); data != "" {
@@ -185,7 +179,7 @@ func (b *Processes) Null(ctx context.Context, arm plan.Arm) (Child, error) {
 	return start(ctx, b.serving("null responder of "+arm.Name, args))
 }
 
-// Side is where servers listen, and the network namespace that they live in; nil: ours.
+// Side returns the address on which servers listen, and the network namespace in which they run; nil: this process's.
 func (b *Processes) Side() (host string, namespace *os.File) {
 	if b.path == nil {
 		return b.host(), nil
@@ -193,7 +187,7 @@ func (b *Processes) Side() (host string, namespace *os.File) {
 	return b.host(), b.path.Namespace()
 }
 
-// host is where servers listen.
+// host returns the address on which servers listen.
 func (b *Processes) host() string {
 	if b.path != nil {
 		return b.path.Host
@@ -201,7 +195,7 @@ func (b *Processes) host() string {
 	return "127.0.0.1"
 }
 
-// serving is a server as a child process: where servers run.
+// serving returns the command that runs a server as a child process.
 func (b *Processes) serving(name string, args []string) target.Command {
 	c := target.Command{Name: name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs}
 	if b.path != nil {
@@ -243,7 +237,7 @@ func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
 	return tooled{driver.(process)}, nil
 }
 
-// Start starts a child of any kind, for benches that are made over this one.
+// Start starts a child of any kind, for benches that build on this one.
 func (b *Processes) Start(ctx context.Context, name string, args []string, cpus []int) (Child, error) {
 	return start(ctx, target.Command{Name: name, Path: b.program, Args: args, CPUs: cpus})
 }
@@ -256,12 +250,12 @@ func start(ctx context.Context, c target.Command) (Child, error) {
 	return process{p}, nil
 }
 
-// process adds to a child process what the kernel tells of it.
+// process adds to a child process the CPU time that the kernel knows.
 type process struct{ *target.Process }
 
 func (p process) CPU() (time.Duration, error) { return probe.CPU(p.PID()) }
 
-// tooled is a driver that has another program make the calls, whose processes are its own children.
+// tooled is a driver that runs another program to make the calls. Its CPU time includes that of its child processes.
 type tooled struct{ process }
 
 func (t tooled) CPU() (time.Duration, error) {

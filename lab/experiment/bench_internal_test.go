@@ -7,7 +7,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// Server and driver never share a core where there are two.
+// Server and driver never share a core if there are two.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -42,7 +42,7 @@ func TestPlace(t *testing.T) {
 			3,
 			result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}},
 		},
-		"none that is told": {nil, 0, result.Placement{}},
+		"none known": {nil, 0, result.Placement{}},
 	} {
 		if got := place(c.cores, c.given); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -50,8 +50,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A database of our own gets half of the server's cores, or shares the one
-// there is, and never the driver's.
+// A private database gets half of the server's cores, or shares its only core, and never uses the driver's.
 func TestPlaceDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

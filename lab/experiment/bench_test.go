@@ -25,7 +25,7 @@ import (
 // bench runs servers and drivers as goroutines of this process.
 type bench struct {
 	refuse string // the arm whose server does not start
-	pool   *pool  // that all servers have; nil: none
+	pool   *pool  // of all servers; nil: none
 
 	mu      sync.Mutex // guards all below
 	servers map[string]*child
@@ -63,7 +63,7 @@ func (b *bench) Server(_ context.Context, arm plan.Arm) (experiment.Child, error
 	return c, c.begin()
 }
 
-// Null starts a server too: here none does more than nothing.
+// Null starts a normal server too: no server here does more than nothing.
 func (b *bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	b.mu.Lock()
 	served := b.servers[arm.Name]
@@ -105,7 +105,7 @@ func (b *bench) checkAllStopped(t *testing.T) {
 	}
 }
 
-// child is a goroutine that takes orders as a process would.
+// child is a goroutine that carries out orders as a process would.
 type child struct {
 	orders  *io.PipeWriter
 	output  *io.PipeReader
@@ -146,7 +146,7 @@ func (c *child) begin() error {
 func (c *child) Ready() control.Ready        { return c.ready }
 func (c *child) CPU() (time.Duration, error) { return time.Since(c.began), nil }
 
-// Kill ends it as a signal would: no more is read, no more is said.
+// Kill ends it as a signal would: it reads and writes no more.
 func (c *child) Kill() {
 	c.killed.Store(true)
 	c.kill()
@@ -175,7 +175,7 @@ func (c *child) Stop() error {
 	return nil
 }
 
-// The toy: a service that doubles numbers, over lines of text.
+// The toy is a service that doubles numbers, over lines of text.
 
 type toy interface {
 	Double(ctx context.Context, n number) (number, error)
@@ -247,14 +247,14 @@ type linesClient struct {
 	idle chan net.Conn
 }
 
-// dialLines opens all connections at once: a caller that gets no core during the
-// warm-up would open its own in the window.
+// dialLines opens all connections at once: a caller that gets no CPU time during the warm-up would open its connection
+// in the window.
 func dialLines(ctx context.Context, to wirelab.Dialing) (toy, io.Closer, error) {
 	c := &linesClient{to: to, idle: make(chan net.Conn, to.ConnectionCount())}
 	for range to.ConnectionCount() {
 		conn, err := to.Open(ctx)
 		if err != nil {
-			conn = nil // a call says so
+			conn = nil // calls report the error
 		}
 		c.idle <- conn
 	}

@@ -17,17 +17,16 @@ import (
 // Probing is the phase in which an arm is tried at a rate.
 const Probing Phase = "probing"
 
-// probesUsual is how many probes a search makes, roughly: for estimates.
+// probesUsual is roughly how many probes a search makes, for estimates.
 const probesUsual = 9
 
-// SearchCapacity looks, in rounds of fresh processes, for the highest rate at
-// which each arm keeps an objective: see [result.Capacity], of which settings
-// has all but the rounds. The plan has one load, a closed loop, from which each
-// search begins. Arms take turns, probe by probe, in random order.
+// SearchCapacity searches, in rounds of fresh processes, for the highest rate at which each arm meets an objective; see
+// [result.Capacity]. settings has all its fields except the rounds. The plan has one load, a closed loop, from which
+// each search begins. The arms alternate after every probe, in random order.
 //
-// When ctx ends first, the round under way is given up and what was complete is
-// returned with the ending [result.Interrupted] and no error. An error means
-// that nothing was found: an arm could not even be started in the first round.
+// If ctx is done first, the current round is dropped, and the complete rounds are returned with the ending
+// [result.Interrupted] and no error. An error means that nothing was found: an arm could not be started in the first
+// round.
 func (c *Runner) SearchCapacity(ctx context.Context, settings result.Capacity) (*result.Result, error) {
 	objective, err := capacity.ParseObjective(settings.Objective)
 	if err != nil {
@@ -44,7 +43,7 @@ func (c *Runner) SearchCapacity(ctx context.Context, settings result.Capacity) (
 	inARow := make([]int, len(c.Plan.Arms))
 	for r.Ending == "" {
 		s := searching{round: newRound(c, r, len(r.Capacity.Rounds)), objective: objective}
-		s.steps = 0 // how many probes there will be is not known
+		s.steps = 0 // the number of probes is not known yet
 		done, err := s.run(ctx)
 		if ctx.Err() != nil {
 			r.Ending = result.Interrupted
@@ -66,7 +65,7 @@ func (c *Runner) SearchCapacity(ctx context.Context, settings result.Capacity) (
 	return r, nil
 }
 
-// armsIn is how many arms are still in the experiment.
+// armsIn returns how many arms are still in the experiment.
 func (c *Runner) armsIn(r *result.Result) int {
 	in := 0
 	for _, a := range r.Arms {
@@ -77,23 +76,23 @@ func (c *Runner) armsIn(r *result.Result) int {
 	return in
 }
 
-// searching is a round of searches under way.
+// searching is the state of one round of searches.
 type searching struct {
 	*round
 	objective capacity.Objective
 	searches  []*armSearch
-	place     int // of the next slice or probe
+	place     int // index of the next slice or probe
 }
 
-// armSearch is an arm's search.
+// armSearch is the search of one arm.
 type armSearch struct {
 	*armRun
 	search *capacity.Search
 	found  result.CapacitySearch
 }
 
-// run runs the round and leaves no process behind, whatever happens. The error
-// is the first arm's that could not be started.
+// run runs the round and leaves no process behind, whatever happens. The error is that of the first arm that could not
+// be started.
 func (s *searching) run(ctx context.Context) (result.CapacityRound, error) {
 	done := result.CapacityRound{Began: time.Now(), Searches: []result.CapacitySearch{}}
 	s.shuffle(s.arms)
@@ -125,8 +124,7 @@ func (s *searching) run(ctx context.Context) (result.CapacityRound, error) {
 	return done, started
 }
 
-// closed measures what each arm does in the closed loop, its slices in random
-// order, and begins its search from that.
+// closed measures each arm in the closed loop, its slices in random order, and begins its search from the result.
 func (s *searching) closed(ctx context.Context) {
 	for range s.c.Plan.Slices {
 		s.shuffle(s.arms)
@@ -161,8 +159,8 @@ func (s *searching) closed(ctx context.Context) {
 	}
 }
 
-// probes makes the probes of all searches, one of each in turn, in an order
-// that is drawn anew each time, until every search is over.
+// probes makes the probes of all searches, one of each in turn, until every search is over. The order is drawn anew for
+// each turn.
 func (s *searching) probes(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		more = false
@@ -222,8 +220,7 @@ func (s *searching) probe(ctx context.Context, a *armSearch, rate float64, seed 
 	return p, nil
 }
 
-// listen reads what the machine does, and returns a function that tells what
-// else it did from then on, beside the experiment.
+// listen reads the use of the machine's CPUs, and returns a function that tells what other processes used from then on.
 func (s *searching) listen() (func() (result.Noise, error), error) {
 	before, err := s.c.cpuTimes()
 	if err != nil {
@@ -246,9 +243,8 @@ func (s *searching) listen() (func() (result.Noise, error), error) {
 	}, nil
 }
 
-// used is the CPU time of all processes of the experiment so far: what is its
-// own, see [Runner.ownTimes], and children. A child that has died is its
-// arm's failure, and not this one's.
+// used returns the CPU time so far of all processes of the experiment: own as in [Runner.ownTimes], and that of the
+// children. A child that has died is a failure of its arm, and no error here.
 func (s *searching) used() (own map[string]time.Duration, children time.Duration, err error) {
 	own, err = s.c.ownTimes()
 	for _, a := range s.arms {

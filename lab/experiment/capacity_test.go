@@ -22,28 +22,26 @@ import (
 	"wirelab/lab/stat"
 )
 
-// simulated is a bench whose servers are queues, M/M/1, that take no time: a
-// driver answers with what such a queue does in the slice that is ordered. The
-// name of an arm is its service rate: see rates.
+// simulated is a bench whose servers are M/M/1 queues that take no time: a driver replies with the result of such a
+// queue over the slice. The name of an arm determines its service rate: see rates.
 type simulated struct {
 	rates map[string]float64 // served per second, by arm
-	// spoilt tells which probes the generator is late in.
+	// spoilt tells in which probes the generator is late.
 	spoilt func(arm string, rate float64) bool
-	// stolen tells which probes the hypervisor takes half the CPUs in.
+	// stolen tells in which probes the hypervisor takes half of the CPU time.
 	stolen func(arm string, rate float64) bool
-	// fails tells which orders of a slice cannot be carried out.
+	// fails tells which slice orders cannot be carried out.
 	fails func(arm string, n int) error
 
 	mu      sync.Mutex // guards all below
 	started int
 	stopped int
-	probes  []string // the arms, in the order they were tried
+	probes  []string // the arms, in the order in which they were tried
 	now     time.Duration
 	steal   time.Duration // of two CPUs
 }
 
-// cpuTimes are those of a machine that does nothing else: what the real one
-// does beside the test must not spoil a probe that takes no time.
+// cpuTimes are those of an idle machine: the load of the real one must not spoil a probe that takes no time.
 func (b *simulated) cpuTimes() (probe.CPUTimes, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,13 +51,13 @@ func (b *simulated) cpuTimes() (probe.CPUTimes, error) {
 	}, nil
 }
 
-// passed is what a slice does to clock and machine.
+// passed advances the clock and the machine by a slice.
 func (b *simulated) passed(slice time.Duration, stolen bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now += slice
 	if stolen {
-		b.steal += slice // half of what two CPUs have
+		b.steal += slice // half of the time of two CPUs
 	}
 }
 
@@ -139,7 +137,7 @@ func (c *simulatedChild) Ask(_ context.Context, order control.Order) (control.Re
 	c.bench.passed(time.Duration(order.Slice.For), c.bench.stolen != nil && c.bench.stolen(c.arm, offered))
 	rec := queued(offered, rate, order.Slice, rand.New(rand.NewPCG(order.Slice.Seed, uint64(c.n))))
 	if c.bench.spoilt != nil && c.bench.spoilt(c.arm, offered) {
-		rec.Lag.RecordN(int64(time.Second), rec.Sent) // as much again, all of it late
+		rec.Lag.RecordN(int64(time.Second), rec.Sent) // as many again, all of them late
 	}
 	return control.Reply{Slice: &control.Measured{
 		Recording: rec, WireSent: 1 << 40, WireReceived: 1 << 40,
@@ -147,7 +145,7 @@ func (c *simulatedChild) Ask(_ context.Context, order control.Order) (control.Re
 	}}, nil
 }
 
-// busy is a closed loop before a server that is never idle.
+// busy is a closed loop against a server that is never idle.
 func busy(rate float64, window time.Duration) *load.Recording {
 	r := load.NewRecording()
 	n := uint64(rate * window.Seconds())
@@ -157,7 +155,7 @@ func busy(rate float64, window time.Duration) *load.Recording {
 	return r
 }
 
-// queued is an open loop before an M/M/1 queue, by Lindley's recursion.
+// queued is an open loop against an M/M/1 queue, by Lindley's recursion.
 func queued(offered, served float64, order *control.Slice, random *rand.Rand) *load.Recording {
 	r := load.NewRecording()
 	head, end := float64(order.Head), float64(order.For)
@@ -186,7 +184,7 @@ func queued(offered, served float64, order *control.Slice, random *rand.Rand) *l
 	return r
 }
 
-// searcher is a conductor of a search among queues with these service rates.
+// searcher is the runner of a search over queues with these service rates.
 func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experiment.Runner {
 	t.Helper()
 	p := plan.Plan{
@@ -207,7 +205,7 @@ func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experimen
 	return c
 }
 
-// settings are long probes: here they cost no time.
+// settings has long probes, which cost no time here.
 func settings(objective string) result.Capacity {
 	return result.Capacity{
 		Objective: objective, InFlight: 256, Probe: plan.Duration(5 * time.Minute),
@@ -272,12 +270,12 @@ func TestSearchFindsTheClosedForm(t *testing.T) {
 	}
 }
 
-// above are the probes at a higher rate than this.
+// above selects the probes at a higher rate than this.
 func above(bound float64) func(arm string, rate float64) bool {
 	return func(_ string, rate float64) bool { return rate > bound }
 }
 
-// TestSearchSaysBounds: what cannot be bracketed is said as a bound.
+// TestSearchSaysBounds: if a capacity cannot be bracketed, the result says that it is a bound.
 func TestSearchSaysBounds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -353,8 +351,8 @@ func TestSearchKeepsCompleteRounds(t *testing.T) {
 	b.checkAllStopped(t)
 }
 
-// TestSearchGoesOnWithoutAnArm: an arm that dies loses its round, and one that
-// dies twice in a row is out; the other keeps its figures.
+// TestSearchGoesOnWithoutAnArm: an arm that dies loses its round, and one that dies in two rounds in a row is out. The
+// other arm keeps its figures.
 func TestSearchGoesOnWithoutAnArm(t *testing.T) {
 	t.Parallel()
 	b := &simulated{rates: map[string]float64{"a": 1000, "b": 1000}, fails: func(arm string, n int) error {

@@ -13,19 +13,18 @@ import (
 	"wirelab/lab/result"
 )
 
-// Database is what servers keep their data in, outside of themselves. It is
-// asked around every slice, and by one goroutine at a time.
+// Database is a database outside the servers. It is read around every slice, by one goroutine at a time.
 type Database interface {
-	// Processes tells what its processes have used so far, without asking it;
-	// nil where they cannot be seen, or are not those of the reading before.
+	// Processes returns what its processes have used so far, without a request to the database. It returns nil if they
+	// are not visible, or are not those of the last reading.
 	Processes() (*result.DatabaseProcesses, error)
-	// Counts asks what it counted so far; nil where it does not tell.
+	// Counts asks the database for its counters; nil if it does not provide them.
 	Counts(ctx context.Context) (*result.DatabaseCounts, error)
 }
 
-// databaseOf is what an arm's server keeps its data in; within, if that is
-// inside the server. Neither where nobody looks: no database is known of the
-// plan, or not this one, or the server is somebody else's.
+// databaseOf returns the database of an arm's server; within is set if it runs inside the server. It returns nil and
+// false if the database is not observed: the runner knows no database of the plan or not this one, or wirelab did not
+// start the server.
 func (c *Runner) databaseOf(arm plan.Arm) (database Database, within bool) {
 	if len(c.Databases) == 0 || arm.Target != "" {
 		return nil, false
@@ -38,10 +37,9 @@ func (c *Runner) databaseOf(arm plan.Arm) (database Database, within bool) {
 	return database, known && database == nil
 }
 
-// stretch is what the database behind a server used over a slice. The server
-// is asked before [round.behind] and after [stretch.ended]: for it to tell all
-// about its connections makes the database work. And the clocks are read last
-// before and first after, since telling its counts makes it work too.
+// stretch is what the database behind a server used over a slice. The server is asked before [round.behind] and after
+// [stretch.ended], since to report on its connections it makes the database work. The CPU clocks are read last before
+// and first after, since reporting the counters makes the database work too.
 type stretch struct {
 	database      Database // nil: none to look at
 	within        bool     // it is in the server
@@ -83,9 +81,8 @@ func (s *stretch) add(ctx context.Context, t *result.Trial) (err error) {
 	return nil
 }
 
-// PlaceDatabase gives a database of our own CPUs, takes them from the servers
-// and returns them; nil: it may run anywhere. It is called before servers are
-// started, and for a database only that nobody else uses.
+// PlaceDatabase takes CPUs from the servers for a private database and returns them; nil: it may run anywhere. Call it
+// before servers are started, and only for a database that this experiment alone uses.
 func (b *Processes) PlaceDatabase() ([]int, error) {
 	if len(b.place.ServerCPUs) == 0 {
 		return nil, nil
@@ -98,12 +95,11 @@ func (b *Processes) PlaceDatabase() ([]int, error) {
 	return b.place.DatabaseCPUs, nil
 }
 
-// placeDatabase gives a database half of the server's cores, whole ones, where
-// that has several, and else has them share it. Beside the driver it would make
-// calls late, and so spoil what is measured; beside the server it makes that
-// slower, alike for all arms, and what each of the two used is known apart.
+// placeDatabase gives a database half of the server's cores, without dividing a core, if the server has several.
+// Otherwise it shares the server's core. On the driver's cores it would make calls late, and so spoil the measurement.
+// On the server's it slows the server down equally for all arms, and the use of each is known separately.
 func placeDatabase(p result.Placement, cores [][]int) result.Placement {
-	var whole [][]int // the server's
+	var whole [][]int // whole cores of the server
 	for _, core := range cores {
 		if len(core) > 0 && slices.Contains(p.ServerCPUs, core[0]) {
 			whole = append(whole, core)
@@ -118,8 +114,7 @@ func placeDatabase(p result.Placement, cores [][]int) result.Placement {
 	return p
 }
 
-// pooled is how a pool was used between two answers of a server; nil where
-// there is none.
+// pooled returns how a pool was used between two replies of a server; nil if there is none.
 func pooled(before, after control.Reply) *result.PoolUse {
 	if before.Pool == nil || after.Pool == nil {
 		return nil
@@ -131,14 +126,14 @@ func pooled(before, after control.Reply) *result.PoolUse {
 	}
 }
 
-// ownTimes is the CPU time so far of what is the experiment's beside its
-// children: the conductor, and the databases that it can see, by kind.
+// ownTimes returns the CPU time so far of the experiment's processes that are not its children: the runner, and the
+// databases that it can see, by kind.
 func (c *Runner) ownTimes() (map[string]time.Duration, error) {
 	self, err := probe.CPU(os.Getpid())
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]time.Duration{wirelab.Memory: self} // the conductor's: no database is called so
+	all := map[string]time.Duration{wirelab.Memory: self} // the runner's: no database has this name
 	for kind, database := range c.Databases {
 		if database == nil {
 			continue
@@ -154,7 +149,7 @@ func (c *Runner) ownTimes() (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// ownSince is the CPU time that was used between two readings, of what both tell.
+// ownSince returns the CPU time that was used between two readings, for the keys that both have.
 func ownSince(before, after map[string]time.Duration) (sum time.Duration) {
 	for who, now := range after {
 		if was, ok := before[who]; ok {

@@ -13,14 +13,13 @@ import (
 	"wirelab/lab/result"
 )
 
-// shelf is a database whose clock goes on by a millisecond, and which counts a
-// commit, whenever it is asked for either.
+// shelf is a database whose CPU clock advances by a millisecond with each reading, and whose commits by one.
 type shelf struct {
 	mu        sync.Mutex // guards all below
 	processes int
 	counts    int
 	elsewhere bool
-	gone      int  // the reading of processes from which on there are none
+	gone      int  // from this reading on there are no processes
 	broken    bool // counts fail
 }
 
@@ -56,9 +55,8 @@ func kept(t *testing.T, databases map[string]experiment.Database) (*experiment.R
 	return c, r, err
 }
 
-// What the database used is read around every slice of the arms that it is
-// behind, and added to their trials; of one that is inside its server that is
-// said (grb-M13: of server and database nothing was observed).
+// The use of the database is read around every slice of the arms over it, and added to their trials. If the database is
+// inside the server, the trial says so (grb-M13: neither server nor database was observed).
 func TestTrialsSayWhatTheDatabaseUsed(t *testing.T) {
 	t.Parallel()
 	c, r, err := kept(t, map[string]experiment.Database{"shelf": &shelf{}, "pocket": nil})
@@ -76,10 +74,9 @@ func TestTrialsSayWhatTheDatabaseUsed(t *testing.T) {
 					t.Errorf("of a database inside the server there is %+v", d)
 				}
 			case d.Within || d.Processes == nil || d.Counts == nil:
-				t.Errorf("of a database beside the server there is %+v", d)
+				t.Errorf("of a database outside the server there is %+v", d)
 			default:
-				// A slice is two readings of each, which are one apart: nothing
-				// else may come between them.
+				// A slice takes two readings of each, and they differ by one: no other reading may come between them.
 				slices := plan.Duration(c.Plan.Slices)
 				if want := slices * plan.Duration(time.Millisecond); d.Processes.CPU != want ||
 					d.Processes.Wall != 2*want {
@@ -93,8 +90,8 @@ func TestTrialsSayWhatTheDatabaseUsed(t *testing.T) {
 	}
 }
 
-// A database elsewhere, or one that ended in mid-run, spoils no experiment:
-// what it used is not known, and nothing is made up.
+// A database elsewhere, or one that ended during the run, does not spoil the experiment: its use is unknown, and
+// nothing is made up.
 func TestTrialsOfADatabaseThatIsNotSeen(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -110,7 +107,7 @@ func TestTrialsOfADatabaseThatIsNotSeen(t *testing.T) {
 			for _, trial := range round.Trials {
 				switch d := trial.Database; {
 				case trial.Arm == 1 && d != nil:
-					t.Errorf("%s: of a kind that nobody looks at there is %+v", why, d)
+					t.Errorf("%s: of a kind that is not observed there is %+v", why, d)
 				case trial.Arm == 0 && (d == nil || d.Counts == nil):
 					t.Errorf("%s: it counted %+v", why, d)
 				case trial.Arm == 0 && d.Processes == nil:
@@ -124,7 +121,7 @@ func TestTrialsOfADatabaseThatIsNotSeen(t *testing.T) {
 	}
 }
 
-// Asking that fails is the arm's failure, as asking a server is.
+// A database that cannot be read fails its arm, as a server does.
 func TestDatabaseThatFailsFailsTheArm(t *testing.T) {
 	t.Parallel()
 	_, r, err := kept(t, map[string]experiment.Database{"shelf": &shelf{broken: true}, "pocket": nil})
@@ -138,7 +135,7 @@ func TestDatabaseThatFailsFailsTheArm(t *testing.T) {
 	}
 }
 
-// What the database uses while a round runs is not others' noise.
+// The database's use during a round does not count as noise of others.
 func TestDatabaseIsNotNoise(t *testing.T) {
 	t.Parallel()
 	busy := &spender{}
@@ -149,7 +146,7 @@ func TestDatabaseIsNotNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It says that it used more than all CPUs have: nothing is left for others.
+	// It reports more than all CPUs have, so nothing is left for others.
 	for _, round := range r.Rounds {
 		if round.Noise.Others != 0 {
 			t.Errorf("others used %v, where all was the database's", round.Noise.Others)
@@ -157,7 +154,7 @@ func TestDatabaseIsNotNoise(t *testing.T) {
 	}
 }
 
-// spender is a database that says it uses an hour between two readings.
+// spender is a database that reports an hour of use between two readings.
 type spender struct{ read time.Duration }
 
 func (s *spender) Processes() (*result.DatabaseProcesses, error) {
@@ -167,7 +164,7 @@ func (s *spender) Processes() (*result.DatabaseProcesses, error) {
 
 func (*spender) Counts(context.Context) (*result.DatabaseCounts, error) { return nil, nil }
 
-// How a server used its pool is told with its usage, and stored for each trial.
+// A server reports the use of its pool with its own use, and it is stored for each trial.
 func TestTrialsSayHowThePoolWasUsed(t *testing.T) {
 	t.Parallel()
 	b := newBench()
@@ -186,8 +183,8 @@ func TestTrialsSayHowThePoolWasUsed(t *testing.T) {
 	}
 }
 
-// pool is an open database that does nothing but have a pool: between two
-// questions 3 connections are taken, 2 after a wait, together of 1 ms.
+// pool is an open database that only has a pool: between two readings 3 connections are taken, 2 of them after a wait,
+// 1 ms in all.
 type pool struct {
 	mu  sync.Mutex // guards use
 	use wirelab.PoolUse

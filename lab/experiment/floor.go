@@ -13,13 +13,12 @@ import (
 	"wirelab/lab/result"
 )
 
-// floorSlice is the most of a floor that is recorded: its median is all that
-// is wanted of it, and it must not cost an experiment its time.
+// floorSlice limits how much of a floor is recorded: only its median is needed, and it must not use up the experiment's
+// time.
 const floorSlice = plan.Duration(500 * time.Millisecond)
 
-// floors puts every arm's driver once before a server that does nothing, in
-// random order: what it shows there is the client's and the kernel's, and no
-// server can show less (docs/concepts/checks.md).
+// floors drives a server that does nothing with every arm's driver, once, in random order. Its figures are the cost of
+// the client and the kernel, and no server can be below them (docs/concepts/checks.md).
 func (w *round) floors(ctx context.Context) {
 	if w.c.Plan.Floor != plan.FloorAuto {
 		return
@@ -33,8 +32,8 @@ func (w *round) floors(ctx context.Context) {
 	}
 }
 
-// floor measures the floors of one arm. The null responder lives no longer
-// than that, so that nothing but servers and drivers is there for the slices.
+// floor measures the floors of one arm. The null responder ends with it, so that only servers and drivers run during
+// the slices.
 func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 	patience := 2 * w.c.patience()
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("floor not measured within %v", patience))
@@ -45,7 +44,7 @@ func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.end(null)) }()
 	reach := null.Ready()
-	relay, err := w.between(ctx, a, &reach) // the floor is that of the network too
+	relay, err := w.between(ctx, a, &reach) // the floor includes the network
 	if err != nil {
 		return err
 	}
@@ -75,8 +74,8 @@ func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 	return err
 }
 
-// floorLoads are what is asked of a null responder, and which of them each load's is.
-// Loads that differ in nothing such a server sees share their floor: messages of one pace, whatever the scenario.
+// floorLoads returns the loads for a null responder, and for each load of the plan the index of its floor among them.
+// Loads that look the same to such a server share a floor: messages at one pace, whatever the scenario.
 func floorLoads(p plan.Plan) (asked []plan.Load, of []int) {
 	for i, l := range p.Loads {
 		at := i
@@ -95,7 +94,7 @@ func floorLoads(p plan.Plan) (asked []plan.Load, of []int) {
 	return asked, of
 }
 
-// end ends a child that an arm had for a time.
+// end stops a child that an arm had for a time, and counts its CPU time.
 func (a *armRun) end(child Child) error {
 	if used, err := child.CPU(); err == nil {
 		a.cpu += used
@@ -103,8 +102,8 @@ func (a *armRun) end(child Child) error {
 	return child.Stop()
 }
 
-// floorOrder is a slice of a floor: in the closed loop as long again as a
-// slice, the first half to warm up; in the open loop no longer than floorSlice.
+// floorOrder returns the slice of a floor. In the closed loop it is twice as long as a slice, with the first half for
+// warming up. In the open loop it is at most floorSlice long.
 func floorOrder(p plan.Plan, l plan.Load, number int, seed uint64) *control.Slice {
 	order := &control.Slice{Load: number, Seed: seed}
 	if l.Open() {
@@ -117,8 +116,8 @@ func floorOrder(p plan.Plan, l plan.Load, number int, seed uint64) *control.Slic
 	return order
 }
 
-// Floorless tells why an arm of a protocol has no floor; "" if it has one.
-// null is whether a null responder speaks its protocol.
+// Floorless says why an arm of a protocol has no floor; "" if it has one. null says whether a null responder speaks its
+// protocol.
 func Floorless(arm plan.Arm, null bool) string {
 	if !null {
 		return "no null responder speaks " + arm.Protocol

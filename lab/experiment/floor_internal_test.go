@@ -7,8 +7,8 @@ import (
 	"wirelab/lab/plan"
 )
 
-// A driver of messages is put before a null broker once for each pace, whatever the
-// scenario; calls have a floor for each load.
+// A driver of messages is run against a null broker once for each pace, whatever the scenario. Calls have a floor for
+// each load.
 func TestFloorLoads(t *testing.T) {
 	t.Parallel()
 	fast := plan.Load{Scenario: plan.Live, InFlight: 60, Size: 100, Batch: 1, Groups: 1}

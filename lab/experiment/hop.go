@@ -11,15 +11,15 @@ import (
 	"wirelab/lab/result"
 )
 
-// hopped is a server with processes before it, each of which takes a call and makes it again.
+// hopped is a server with processes in front of it, each of which receives a call and makes it again.
 type hopped struct {
-	front Child   // the one that is called
+	front Child   // the process that is called
 	rest  []Child // those behind it, the server last
 }
 
 var _ Parted = (*hopped)(nil)
 
-// hop starts the processes before a server. args are the command line of one, without the address that it calls.
+// hop starts the processes in front of a server. args is the command line of one, without the address that it calls.
 func (b *Processes) hop(ctx context.Context, arm plan.Arm, server Child, args []string) (Child, error) {
 	way := &hopped{front: server}
 	for n := range arm.Hops {
@@ -35,14 +35,15 @@ func (b *Processes) hop(ctx context.Context, arm plan.Arm, server Child, args []
 
 func (h *hopped) all() []Child { return append([]Child{h.front}, h.rest...) }
 
-// Ready implements [Child]: the first on the way is called, and what the server says of itself stays.
+// Ready implements [Child]: the first process is called, and all else is what the server reports.
 func (h *hopped) Ready() control.Ready {
 	ready := h.rest[len(h.rest)-1].Ready()
 	ready.Address = h.front.Ready().Address
 	return ready
 }
 
-// Ask implements [Child]. It knows the order usage only: what all used together, and the pool of the server.
+// Ask implements [Child]. It supports only the order usage, and replies with the use of all processes and the pool of
+// the server.
 func (h *hopped) Ask(ctx context.Context, order control.Order) (control.Reply, error) {
 	if order.Usage == nil {
 		return control.Reply{}, errors.New("a server behind hops knows the order usage only")
@@ -54,7 +55,7 @@ func (h *hopped) Ask(ctx context.Context, order control.Order) (control.Reply, e
 		case err != nil:
 			return one, err
 		case one.Usage == nil:
-			return one, errors.New("a process on the way did not say what it used")
+			return one, errors.New("a process on the way did not report its use")
 		}
 		sum.Usage.ResidentBytes += one.Usage.ResidentBytes
 		sum.Pool = one.Pool // the server is last
@@ -95,7 +96,7 @@ func (h *hopped) Kill() {
 	}
 }
 
-// Stop implements [Child]: those that call end before what they call.
+// Stop implements [Child]. A process stops before the one that it calls.
 func (h *hopped) Stop() (all error) {
 	for _, child := range h.all() {
 		all = errors.Join(all, child.Stop())

@@ -9,7 +9,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// The addresses that drivers tell of are kept once each, in order and bounded; through a relay they are the relay's.
+// Addresses that drivers report are stored once each, sorted and bounded. Through a relay they are not stored, since
+// they are the relay's.
 func TestAddressesAreKept(t *testing.T) {
 	t.Parallel()
 	r := &result.Result{Arms: make([]result.Arm, 1)}
@@ -33,5 +34,5 @@ func TestAddressesAreKept(t *testing.T) {
 	}
 }
 
-// anyChild is a child that is asked nothing.
+// anyChild is a child that gets no orders.
 type anyChild struct{ Child }

@@ -11,28 +11,28 @@ import (
 	"wirelab/lab/result"
 )
 
-// Need is the most that one process of an experiment takes of what the system limits, as far
-// as the plan tells it: what it is short of would only show as calls that fail, or as silence.
+// Need is the most that one process of an experiment needs of resources that the system limits, as far as the plan
+// determines it. Without a check, a shortage would only show as calls that fail or hang.
 type Need struct {
-	// Descriptors are the files and connections that the driver of Arm has open, Connections
-	// of them to its server at once.
+	// Descriptors is how many files and connections the driver of Arm has open. Connections of them are to its server,
+	// at the same time.
 	Descriptors, Connections int
 	Arm                      string
-	// Callers are the calls in flight that all drivers together have room for, with
-	// client libraries, and Memory is what they may take.
+	// Callers is how many calls in flight all drivers together have memory for, with client libraries. Memory is how
+	// many bytes that may take.
 	Callers int
 	Memory  uint64
 }
 
 const (
-	// ownDescriptors are those of a process that are no connections to a server.
+	// ownDescriptors is how many descriptors of a process are not connections to a server.
 	ownDescriptors = 40
-	// callerMemory is what a caller's histograms hold at most: see [load.Runner].
+	// callerMemory is the most that the histograms of one caller take, in bytes: see [load.Runner].
 	callerMemory = 1_300_000
 )
 
-// Needs returns what a complete plan needs. Loads of messages are left out: how many
-// connections those take is the broker's client's matter.
+// Needs returns what a complete plan needs. Loads of messages are left out: the broker's client decides how many
+// connections those take.
 func Needs(p plan.Plan, arms []result.Arm) Need {
 	var most Need
 	if kinds.OfPlan(p).Run.Cluster {
@@ -42,7 +42,7 @@ func Needs(p plan.Plan, arms []result.Arm) Need {
 		connections, callers := 0, 0
 		seen := map[control.Load]bool{}
 		for _, l := range p.Loads {
-			// As the driver has it: loads that differ only in when calls are due share theirs.
+			// As in the driver, loads that differ only in when calls are due share their connections.
 			same := control.Load{
 				Operation: p.OperationOf(l), Requests: p.RequestsOf(l), InFlight: l.InFlight,
 				Connections: Connections(arm, l, arms[i].Multiplexed), Streams: l.Streams,
@@ -59,9 +59,9 @@ func Needs(p plan.Plan, arms []result.Arm) Need {
 		most.Callers += callers
 		held := connections
 		if p.Floor == plan.FloorAuto && arms[i].Floorless == "" {
-			held *= 2 // for a time it is connected to a null responder too
+			held *= 2 // it is also connected to a null responder for a time
 		}
-		if p.Network != "" { // a relay has two for each, and a process of its own for each server
+		if p.Network != "" { // a relay has two for each, and there is one relay process for each server
 			held = max(held, 2*connections)
 		}
 		if held > most.Connections {
@@ -72,7 +72,7 @@ func Needs(p plan.Plan, arms []result.Arm) Need {
 	return most
 }
 
-// Refused is nil, or says which limit keeps the experiment from being measured.
+// Refused returns an error if a limit makes the measurement impossible; otherwise nil.
 func (n Need) Refused(l probe.Limits) error {
 	if l.Descriptors == 0 || uint64(n.Descriptors) <= l.Descriptors {
 		return nil
@@ -84,23 +84,23 @@ func (n Need) Refused(l probe.Limits) error {
 		n.Arm, n.Connections, n.Descriptors, l.Descriptors, n.Descriptors)
 }
 
-// Warnings say which limits may spoil the figures, and what to do.
+// Warnings returns which limits may spoil the figures, and what to do.
 func (n Need) Warnings(l probe.Limits) []string {
 	var all []string
 	if l.Memory > 0 && n.Memory > l.Memory {
-		all = append(all, fmt.Sprintf("the drivers have room for %d calls in flight, which may take %s of memory, and "+
-			"%s are left: "+
+		all = append(all, fmt.Sprintf("the drivers need room for %d calls in flight, which may take %s of memory, "+
+			"and %s are left: "+
 			"have fewer calls in flight or arms, or --driver raw, which needs no memory for each",
 			n.Callers, mebibytes(n.Memory), mebibytes(l.Memory)))
 	}
 	switch {
 	case l.Quota > 0 && (l.Quota < 2 || l.CPUs > 0 && l.Quota < float64(l.CPUs)):
-		all = append(all, fmt.Sprintf("this control group may use the time of %.3g CPUs and runs on %d: once that is "+
-			"used up all its processes are stopped, "+
+		all = append(all, fmt.Sprintf("this control group may use the time of %.3g CPUs and runs on %d: once that "+
+			"time is used up, the kernel stops all its processes for a while, "+
 			"and calls seem slow; give it whole CPUs without a quota, as with --cpuset-cpus", l.Quota, l.CPUs))
 	case l.CPUs == 1:
-		all = append(all, "there is one CPU, which server and driver share: times have the other's work in them; give "+
-			"it two or more")
+		all = append(all, "there is one CPU for server and driver, so that each delays the other; give "+
+			"the experiment two or more")
 	}
 	return all
 }

@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// What a plan needs is known before it runs.
+// The needs of a plan are known before it runs.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	loads := func(all ...plan.Load) plan.Plan {

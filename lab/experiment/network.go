@@ -17,17 +17,17 @@ import (
 	"wirelab/lab/result"
 )
 
-// RelayOrder says what a relay is to do.
+// RelayOrder describes a relay to start.
 type RelayOrder struct {
-	Name string // of whose relay it is, for messages
+	Name string // name of the arm, for messages
 	Path network.Spec
 	To   string // host:port
-	// Datagrams tells UDP from TCP.
+	// Datagrams selects UDP instead of TCP.
 	Datagrams bool
 	Seed      uint64
 }
 
-// args are the order as a command line.
+// args returns the order as a command line.
 func (o RelayOrder) args() []string {
 	args := []string{
 		"relay", "--controlled", "--network", o.Path.String(), "--to", o.To, "--seed",
@@ -39,8 +39,7 @@ func (o RelayOrder) args() []string {
 	return args
 }
 
-// open makes the network of an experiment, and describes it in its result. The
-// returned function takes it away again.
+// open makes the network of an experiment, and describes it in its result. The caller must call undo to remove it.
 func (c *Runner) open(ctx context.Context, r *result.Result) (undo func(), err error) {
 	undo = func() {}
 	path, given, err := c.Plan.Path()
@@ -77,8 +76,8 @@ func (c *Runner) open(ctx context.Context, r *result.Result) (undo func(), err e
 	return undo, nil
 }
 
-// between puts the plan's relay, if it has one, before an address; nil if it
-// has none. reach is then changed to the relay's address.
+// between puts the plan's relay, if it has one, in front of an address, and changes reach to the relay's address. It
+// returns nil if the plan has no relay.
 func (w *round) between(ctx context.Context, a *armRun, reach *control.Ready) (Child, error) {
 	path, given, err := w.c.Plan.Path()
 	if err != nil || !given || path.Via != network.Relay {
@@ -105,9 +104,8 @@ func (w *round) own() bool {
 	return at.DriverCPUs != nil && (w.result.Network == nil || !slices.Equal(at.DriverCPUs, at.RelayCPUs))
 }
 
-// relayed reads what a relay has done, and returns a function that adds to a
-// trial what it did from then on. As with a server's, the CPU clock is read
-// last before and first after. The function returns the CPU time.
+// relayed reads the counters of a relay, and returns a function that adds to a trial what the relay did from then on.
+// As with a server, the CPU clock is read last before and first after. The function returns the CPU time.
 func relayed(ctx context.Context, relay Child) (func(context.Context, *result.Trial) (plan.Duration, error), error) {
 	if relay == nil {
 		return func(context.Context, *result.Trial) (plan.Duration, error) { return 0, nil }, nil
@@ -141,9 +139,9 @@ func relayed(ctx context.Context, relay Child) (func(context.Context, *result.Tr
 	}, nil
 }
 
-// How a relay's floor is measured: so many trips of a message of so many bytes,
-// after some that are not counted; and by how much a trip that is asked for
-// takes longer, of at most that length, so that it takes no more than a second.
+// How a relay's floor is measured: floorTrips round trips of floorMessage bytes, after floorWarm that are not counted.
+// Then by how much a requested delay is exceeded. The delay is at most floorAsked, so that this takes no more than a
+// second.
 const (
 	floorTrips   = 400
 	floorWarm    = 50
@@ -152,9 +150,8 @@ const (
 	floorPatient = 5 * time.Second // for one trip
 )
 
-// relayFloor measures what a relay adds by itself: between sockets of the
-// conductor, once directly, once through a relay that is told to add nothing,
-// and once through one that is told to add what the path does, or floorAsked.
+// relayFloor measures what a relay itself adds, between sockets of the runner: once directly, once through a relay that
+// adds nothing on request, and once through a relay that adds the path's delay, at most floorAsked.
 func relayFloor(ctx context.Context, b Networks, path network.Spec, datagrams bool) (result.RelayFloor, error) {
 	floor := result.RelayFloor{Transport: "TCP", Trips: floorTrips}
 	if datagrams {
@@ -196,13 +193,12 @@ func relayFloor(ctx context.Context, b Networks, path network.Spec, datagrams bo
 	return floor, nil
 }
 
-// quantile is that of sorted times.
+// quantile returns the one of sorted times.
 func quantile(times []int64, q float64) int64 {
 	return times[min(int(q*float64(len(times))), len(times)-1)]
 }
 
-// trips makes trips to an echo, one after another on one connection, and
-// returns their times, sorted.
+// trips makes round trips to an echo server, one after another on one connection, and returns their sorted times.
 func trips(ctx context.Context, to string, datagrams bool) ([]int64, error) {
 	var dialer net.Dialer
 	kind := "tcp"
@@ -213,12 +209,12 @@ func trips(ctx context.Context, to string, datagrams bool) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }() // what was to be read has been
+	defer func() { _ = conn.Close() }() // all replies have been read
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	message := make([]byte, floorMessage)
 	times := make([]int64, 0, floorTrips)
 	for i := range floorWarm + floorTrips {
-		_ = conn.SetDeadline(time.Now().Add(floorPatient)) // it fails once closed, as what follows then does
+		_ = conn.SetDeadline(time.Now().Add(floorPatient)) // if it fails, the write below does too
 		began := time.Now()
 		if _, err := conn.Write(message); err != nil {
 			return nil, err
@@ -234,8 +230,7 @@ func trips(ctx context.Context, to string, datagrams bool) ([]int64, error) {
 	return times, nil
 }
 
-// echo sends back what it gets on one connection at a time, until it is told
-// to be done.
+// echo sends back what it receives, on one connection at a time, until done is called.
 func echo(datagrams bool) (address string, done func(), err error) {
 	var serving sync.WaitGroup
 	if datagrams {
@@ -256,7 +251,7 @@ func echo(datagrams bool) (address string, done func(), err error) {
 			if err != nil {
 				return
 			}
-			_, _ = io.Copy(conn, conn) // until the other end closes
+			_, _ = io.Copy(conn, conn) // until the other side closes
 			_ = conn.Close()
 		}
 	})
@@ -271,7 +266,7 @@ func echoPackets(packets net.PacketConn) {
 			return
 		}
 		if err == nil {
-			_, _ = packets.WriteTo(buffer[:n], from) // what is lost shows as a trip that does not end
+			_, _ = packets.WriteTo(buffer[:n], from) // a lost packet shows as a trip that does not end
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (b *networked) Shape(_ context.Context, path network.Spec) (func(), error) 
 	return func() { b.undone++ }, nil
 }
 
-// on puts a conductor's plan on a network.
+// on puts a runner's plan on a network.
 func on(t *testing.T, c *experiment.Runner, network string) *experiment.Runner {
 	t.Helper()
 	c.Plan.Network, c.Plan.Slice, c.Plan.Slices = network, plan.Duration(100*time.Millisecond), 1
@@ -82,10 +82,9 @@ func on(t *testing.T, c *experiment.Runner, network string) *experiment.Runner {
 	return c
 }
 
-// Every arm is behind a relay of its own in every round, all on one host and
-// one path, the null responder too: so that no arm has a network of its own
-// (mt-M09), and what the network takes is in the floor beside the figure, where
-// a stall of a server's own is not (mt-M08).
+// Every arm has its own relay in every round, all on one host and on the same path, also the null responder: so no arm
+// has a different network (mt-M09), and the cost of the network is in the floor reported with the figure, while a stall
+// inside a server is not (mt-M08).
 func TestNetworkIsBeforeEveryServer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -111,7 +110,7 @@ func TestNetworkIsBeforeEveryServer(t *testing.T) {
 	if right[0] == 0 || right[1] == 0 {
 		t.Errorf("%v right calls of each arm, want some", right)
 	}
-	// Two for what the relay adds by itself; then one for each arm, and each null.
+	// Two for what the relay itself adds; then one for each arm, and one for each null responder.
 	if len(b.orders) != 2+2*4 {
 		t.Fatalf("%d relays were started, want 10", len(b.orders))
 	}
@@ -137,7 +136,7 @@ func checkRelayed(t *testing.T, trial *result.Trial, stalls bool) {
 		t.Fatalf("the relay did %+v for %d calls", trial.Relay, trial.OK)
 	}
 	service, floor := trial.Service.Quantile(0.5), trial.Floor.Service.Quantile(0.5)
-	// On a machine so busy that no call fell into the window, there is nothing to judge.
+	// On a machine so busy that no call fell into the window, there is nothing to check.
 	if trial.Floor.Service.Count() == 0 {
 		floor = trip
 	}
@@ -164,15 +163,14 @@ func checkDescribed(t *testing.T, r *result.Result) {
 		f.Asked != plan.Duration(2*time.Millisecond) {
 		t.Errorf("the floor is %+v", f)
 	}
-	// Nothing is said of p99s here: what the relay adds is the difference of two,
-	// and a machine's stall in the direct trips makes it as negative as the stall
-	// was long.
+	// p99s are not checked here: the relay's is the difference of two, and a stall of the machine in the direct trips
+	// makes it negative by the length of the stall.
 	if f.DirectP50+f.BeyondP50 < 0 {
 		t.Errorf("a trip that is asked to take 2 ms took less: %+v", f)
 	}
 }
 
-// The order of a round is not changed by a network: what is drawn is the same.
+// A network does not change the order of a round: the same numbers are drawn.
 func TestNetworkKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -196,7 +194,7 @@ func TestNetworkKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// Somebody else's server is reached through the relay too, and has no floor.
+// A server that wirelab did not start is reached through the relay too, and has no floor.
 func TestNetworkBeforeATarget(t *testing.T) {
 	t.Parallel()
 	b := newNetworked()
@@ -230,7 +228,7 @@ func TestNetworkBeforeATarget(t *testing.T) {
 	b.checkAllStopped(t)
 }
 
-// Ctrl-C while the relay's own floor is measured ends it like any other time.
+// Ctrl-C ends the measurement of the relay's own floor as at any other time.
 func TestInterruptWhileFloorIsMeasured(t *testing.T) {
 	t.Parallel()
 	b := newNetworked()
@@ -244,8 +242,8 @@ func TestInterruptWhileFloorIsMeasured(t *testing.T) {
 	b.checkAllStopped(t)
 }
 
-// By netem the servers are behind a path of the kernel's, and no relay is
-// started; where that cannot be, nothing is measured.
+// With netem the servers are behind a path in the kernel, and no relay is started. If that is impossible, nothing is
+// measured.
 func TestNetem(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -275,11 +273,10 @@ func TestNetem(t *testing.T) {
 	b.checkAllStopped(t)
 }
 
-// stall is how long the toy's stalling server holds each call.
+// stall is how long the toy's stalling server delays each call.
 const stall = 3 * time.Millisecond
 
-// stalling serves the toy with a fixed stall in every call. It is none of the
-// service's, and none of the network's.
+// stalling serves the toy with a fixed stall in every call. The stall is neither the service's nor the network's.
 func stalling(ctx context.Context, lines net.Conn) {
 	timer := time.NewTimer(stall)
 	defer timer.Stop()
@@ -290,7 +287,7 @@ func stalling(ctx context.Context, lines net.Conn) {
 	}
 }
 
-// A relay answers what it did since it was asked last, and refuses other orders.
+// A relay replies with what it did since it was last asked, and refuses other orders.
 func TestRelayObeys(t *testing.T) {
 	t.Parallel()
 	b := newNetworked()

@@ -6,7 +6,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// Entries of a round that is made again are others than those that the round before it stored.
+// A round that is run again submits other entries than the discarded round stored.
 func TestOnceIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	seen := map[uint64]bool{}

@@ -7,12 +7,10 @@ import (
 	"wirelab/lab/result"
 )
 
-// Orders returns the places at which the slices of a round ran, by arm and
-// load, as the plan's seed draws them: what each trial's Order holds. round is
-// from 0, and out tells of each arm whether it was out of the experiment by
-// then; such an arm has no places. A round draws in this order: the seed of its
-// requests, the order of starting, for each load that of warming up, that of
-// the floors, and then its slices. A test holds the conductor to it.
+// Orders returns the places at which the slices of a round ran, by arm and load, as drawn from the plan's seed: the
+// Order of each trial. round counts from 0. out says for each arm whether it was out of the experiment by then; such an
+// arm has no places. A round draws in this order: the seed of its requests, the order of starting, for each load the
+// order of warming up, the order of the floors, and then its slices. A test compares this with the runner.
 func Orders(p plan.Plan, round int, out []bool) [][][]int {
 	c := Runner{Plan: p}
 	r := c.seeded(round)
@@ -47,8 +45,8 @@ func Orders(p plan.Plan, round int, out []bool) [][][]int {
 	return places
 }
 
-// OutBefore tells of each arm whether it was out of the experiment when a round
-// began, from 0: after as many failures in a row as take an arm out.
+// OutBefore says for each arm whether it was out of the experiment when a round began (counted from 0): that is, after
+// failuresInARow failures in a row.
 func OutBefore(r *result.Result, round int) []bool {
 	out, inARow := make([]bool, len(r.Plan.Arms)), make([]int, len(r.Plan.Arms))
 	for _, done := range r.Rounds[:min(round, len(r.Rounds))] {

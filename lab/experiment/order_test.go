@@ -9,8 +9,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// The order of a run's slices follows from its seed alone, with floors and
-// without, also after an arm was taken out: else a result could not be checked.
+// The order of a run's slices follows from its seed alone, with and without floors, and also after an arm was taken
+// out. Otherwise a result could not be checked.
 func TestOrdersFollowFromTheSeed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

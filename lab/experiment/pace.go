@@ -12,22 +12,22 @@ import (
 	"wirelab/lab/result"
 )
 
-// startTime is how long a child may take to start.
+// startTime limits how long a child may take to start.
 const startTime = 30 * time.Second
 
-// readTime is how long the messages of a slice may be read after it: longer than their
-// driver reads them (drainLimit of lab/messaging/drive), which then says what lacks.
+// readTime limits how long the messages of a slice may be read after it. It is longer than their driver reads
+// (drainLimit of lab/messaging/drive), so that the driver can report which messages are missing.
 const readTime = 25 * time.Minute
 
-// clusterTime is how long a cluster of brokers may take to start, and a topic to be
-// made, of which a warm-up has several: RabbitMQ takes some ten seconds a node.
+// clusterTime limits how long a cluster of brokers may take to start, or a topic to be created, of which a warm-up has
+// several. RabbitMQ takes some ten seconds for each node.
 const clusterTime = 3 * time.Minute
 
 // cluster reports whether the servers are clusters of brokers.
 func (c *Runner) cluster() bool { return kinds.OfPlan(c.Plan).Run.Cluster }
 
-// patience is how long starting an arm, or a warm-up beside what it warms up,
-// may take: on a network the first calls, one after another, do.
+// patience returns how long it may take to start an arm, or how much longer than its least time a warm-up may take. On
+// a network that includes the first calls, one after another.
 func (c *Runner) patience() time.Duration {
 	if c.cluster() {
 		return clusterTime
@@ -43,34 +43,32 @@ func (c *Runner) patience() time.Duration {
 	return startTime + path.Patience(calls)
 }
 
-// dialTime is how long a driver may take to dial: for each load it makes calls, one after
-// another, until golden calls have taken so long, of which the last may take its deadline.
+// dialTime returns how long a driver may take to dial. For each load it makes calls, one after another, until
+// goldenTime has passed; the last of them may take its whole deadline.
 func (c *Runner) dialTime(loads int) time.Duration {
 	return c.patience() + time.Duration(loads)*(goldenTime+max(time.Duration(c.Plan.Deadline), time.Second))
 }
 
-// goldenTime is that of package agent, with room.
+// goldenTime is the limit of the same name in package agent, with a margin.
 const goldenTime = 10 * time.Second
 
-// within runs one step of a round, which may take so long. what says what is waited for,
-// such as "server not ready".
+// within runs one step of a round with a time limit. what names the step in the error, such as "server not ready".
 func within(ctx context.Context, limit time.Duration, what string, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s within %v", what, limit.Round(time.Millisecond)))
 	defer cancel()
 	return step(ctx)
 }
 
-// The windows of a warm-up: how many there may be, how many there are at least, and how
-// long one may be beside its calls.
+// The windows of a warm-up: the most and the least there can be, and how long one may be in addition to its calls.
 const (
 	windowsMost  = 160
 	windowsLeast = 20
 	windowLong   = time.Second
 )
 
-// warmTime is how long a driver may take to warm up a load of an arm: the least time with
-// its extensions, with room for each window's calls to end at the arm's pace; and for those
-// of the least windows to reach their deadlines, since more calls at once take longer.
+// warmTime returns how long a driver may take to warm up a load of an arm: the least time with its extensions, and time
+// for the calls of each window to end at the arm's pace. Since more calls at once take longer, it also has time for the
+// calls of the least number of windows to reach their deadlines.
 func (c *Runner) warmTime(a *armRun) time.Duration {
 	deadline := time.Duration(c.Plan.Deadline)
 	return 8*time.Duration(c.Plan.WarmUp) + c.patience() +
@@ -80,9 +78,9 @@ func (c *Runner) warmTime(a *armRun) time.Duration {
 func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 	p := w.c.Plan
 	order := control.Warm{Load: l, Least: p.WarmUp, Limit: plan.Duration(w.c.warmTime(a))}
-	limit := time.Duration(order.Limit) + 2*time.Duration(p.Deadline) + startTime // the last window's
+	limit := time.Duration(order.Limit) + 2*time.Duration(p.Deadline) + startTime // for the last window
 	if w.c.cluster() {
-		order.Limit = 0 // windows are bounded, and what has been sent must be read too
+		order.Limit = 0 // windows are bounded, and all sent messages must be read too
 	}
 	return within(ctx, limit, "warm-up not over", func(ctx context.Context) error {
 		reply, err := w.windows(ctx, a, order)
@@ -99,9 +97,9 @@ func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 	})
 }
 
-// windows has the driver warm a load up. Between its windows it is told what the server has
-// used, so that what a call costs there is steady too. That of a broker is not looked at: it
-// works behind its acknowledgements, so that a window's is not of the window's messages.
+// windows makes the driver warm a load up. Between windows it passes on what the server has used, so that the cost of a
+// call on the server becomes steady too. For a broker it does not: a broker works on after it has acknowledged
+// messages, so that the cost in a window is not that of the window's messages.
 func (w *round) windows(ctx context.Context, a *armRun, order control.Warm) (control.Reply, error) {
 	if a.server == nil || w.c.cluster() {
 		return a.driver.Ask(ctx, control.Order{Warm: &order})
@@ -119,7 +117,7 @@ func (w *round) windows(ctx context.Context, a *armRun, order control.Warm) (con
 	}
 }
 
-// paceOf is how long a call takes at the end of a warm-up.
+// paceOf returns how long a call takes at the end of a warm-up.
 func paceOf(w *load.Warmth) time.Duration {
 	if len(w.Median) == 0 {
 		return 0
@@ -127,16 +125,16 @@ func paceOf(w *load.Warmth) time.Duration {
 	return time.Duration(w.Median[len(w.Median)-1])
 }
 
-// headShare is the part of an open-loop slice that is not recorded: the queue
-// starts empty in each slice, and needs some time to be as long as it is.
+// headShare determines the part of an open-loop slice that is not recorded: the queue is empty at the start of each
+// slice, and takes some time to reach its usual length.
 const headShare = 10 // one tenth
 
-// wholeCalls is how many calls of a caller a slice of a closed loop must have room for, so
-// that those cut off at its end do not matter. Else all calls count that were begun.
+// wholeCalls is how many calls of one caller must fit into a slice of a closed loop, so that those cut off at its end
+// do not matter. With fewer, all calls that began in it count.
 const wholeCalls = 10
 
-// sliceOf is the order for a slice of a load of an arm. It follows the pace of the slowest
-// arm, so that no arm's slices are made otherwise than another's.
+// sliceOf returns the order for a slice of a load. It follows the pace of the slowest arm, so that all arms get the
+// same slices.
 func (w *round) sliceOf(l int, seed uint64) control.Slice {
 	p := w.c.Plan
 	at := p.Loads[l]
@@ -154,14 +152,14 @@ func (w *round) sliceOf(l int, seed uint64) control.Slice {
 	return order
 }
 
-// headed is a slice's head, and its length, for a service whose calls take so long: until
-// the first have ended, none that a window is to count can end.
+// headed returns the head of a slice, and its whole length, for a service with this pace. Until the first calls have
+// ended, there are none that the window could count.
 func headed(head, window plan.Duration, pace, deadline time.Duration) (plan.Duration, plan.Duration) {
 	head = max(head, plan.Duration(min(pace+pace/4, deadline)))
 	return head, head + window
 }
 
-// pace is how long a call takes of the slowest arm under a load; 0: it is not known.
+// pace returns how long a call takes under a load, of the slowest arm; 0: it is unknown.
 func (w *round) pace(l int) (most time.Duration) {
 	for _, a := range w.arms {
 		if a.failed == nil && l < len(a.paces) {
@@ -189,7 +187,7 @@ func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error 
 	})
 }
 
-// serverCPU is what the slices of a trial used so far.
+// serverCPU returns what the slices of a trial used so far.
 func serverCPU(t *result.Trial) plan.Duration {
 	if t.Server == nil {
 		return 0

@@ -15,12 +15,11 @@ import (
 	"wirelab/lab/result"
 )
 
-// paced is a bench whose servers take so long for a call: orders last as long as their
-// calls do, in virtual time.
+// paced is a bench whose servers take a fixed time for a call: orders last as long as their calls, in virtual time.
 type paced struct {
 	*simulated
 	call  time.Duration
-	stuck string // "dial" or "warm": an order that is never over
+	stuck string // "dial" or "warm": an order that never ends
 	asked []control.Slice
 }
 
@@ -68,7 +67,7 @@ func (c *pacedChild) Ask(ctx context.Context, order control.Order) (control.Repl
 	}
 }
 
-// pacedRun runs a round of a plan with these loads before such servers.
+// pacedRun runs a round of a plan with these loads against such servers.
 func pacedRun(t *testing.T, b *paced, loads ...plan.Load) (r *result.Result, err error) {
 	t.Helper()
 	b.simulated = &simulated{rates: map[string]float64{"a": 1}}
@@ -81,8 +80,7 @@ func pacedRun(t *testing.T, b *paced, loads ...plan.Load) (r *result.Result, err
 	return r, err
 }
 
-// A service of whatever pace is given the time that its calls take, and its slices room
-// for them.
+// A service of any pace gets the time that its calls take, and slices in which they fit.
 func TestBudgetsFollowTheService(t *testing.T) {
 	t.Parallel()
 	for _, call := range []time.Duration{time.Millisecond, 150 * time.Millisecond, 2 * time.Second, 8 * time.Second} {
@@ -106,7 +104,7 @@ func TestBudgetsFollowTheService(t *testing.T) {
 	}
 }
 
-// What is not over in time is named by what was waited for.
+// A step that is not over in time is named in the error.
 func TestWhatWasWaitedFor(t *testing.T) {
 	t.Parallel()
 	for stuck, want := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"wirelab/lab/result/gate"
 )
 
-// A round that the hypervisor spoils is made again in its place, with the same order of slices; what it measured is
-// kept apart. A machine that spoils round after round gets no more than half as many again.
+// A round that the hypervisor spoils is run again in its place, with the same order of slices, and its measurements are
+// kept separately. If the machine spoils round after round, at most half as many again are run.
 func TestRoundsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -74,7 +74,7 @@ func TestRoundsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// A round in which an arm failed stays, whatever the machine did: the failure is not to be lost.
+// A round in which an arm failed stays, whatever the machine did: no failure may be lost.
 func TestFailuresAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	bench := newBench()

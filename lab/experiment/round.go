@@ -20,31 +20,31 @@ import (
 	"wirelab/lab/stat"
 )
 
-// round is one round under way.
+// round is the state of one round.
 type round struct {
 	c      *Runner
 	result *result.Result
 	number int
 	r      *rand.Rand
-	seed   uint64 // of every driver: all arms are asked the same
+	seed   uint64 // of every driver: all arms get the same requests
 	arms   []*armRun
 	step   int
 	steps  int
 }
 
-// armRun is an arm in a round.
+// armRun is one arm in a round.
 type armRun struct {
 	index          int
 	plan           plan.Arm
-	server, driver Child           // server is nil where the arm has a target that nobody sees
-	relay          Child           // nil where the plan has none
+	server, driver Child           // server is nil if the arm has a target whose process is not visible
+	relay          Child           // nil if the plan has none
 	trials         []*result.Trial // by load
-	pace           time.Duration   // how long its first calls took; 0: not known
+	pace           time.Duration   // how long its first calls took; 0: unknown
 	paces          []time.Duration // by load, after its warm-up
-	learnt         []string        // what the first calls were answered, as [control.Dialled] has it
+	learnt         []string        // digests of the replies to the first calls: see [control.Dialled]
 	failed         error           // why it is no longer in the round
 	cpu            time.Duration   // used by all children
-	stopped        bool            // all children
+	stopped        bool            // all children are stopped
 }
 
 func newRound(c *Runner, r *result.Result, number int) *round {
@@ -59,8 +59,8 @@ func newRound(c *Runner, r *result.Result, number int) *round {
 	return w
 }
 
-// run runs the round and leaves no process behind, whatever happens. The
-// error is the first arm's that could not be started.
+// run runs the round and leaves no process behind, whatever happens. The error is that of the first arm that could not
+// be started.
 func (w *round) run(ctx context.Context) (result.Round, error) {
 	done := result.Round{Began: time.Now()}
 	before, noiseErr := w.c.cpuTimes()
@@ -78,7 +78,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 	if noiseErr = errors.Join(noiseErr, err, errOwn); noiseErr != nil {
 		return done, noiseErr
 	}
-	own := ownSince(ownBefore, ownAfter) // runner and database are of the experiment too
+	own := ownSince(ownBefore, ownAfter) // runner and database are part of the experiment too
 	for _, a := range w.arms {
 		own += a.cpu
 		if a.failed != nil {
@@ -93,8 +93,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 	return done, started
 }
 
-// trials has every arm measured. The error is the first arm's that could not be
-// started.
+// trials measures every arm. The error is that of the first arm that could not be started.
 func (w *round) trials(ctx context.Context) error {
 	if w.c.cluster() {
 		return w.whole(ctx)
@@ -113,8 +112,8 @@ func (w *round) trials(ctx context.Context) error {
 	return started
 }
 
-// over are the trials that were over when the round was cut: none where arms take
-// turns, since one arm's slices say nothing without the others' beside them.
+// over returns the trials that were over when the round was cut. There are none if arms alternate, since the slices of
+// one arm mean nothing without those of the others next to them.
 func (w *round) over() (all []result.Trial) {
 	if !w.c.cluster() {
 		return nil
@@ -129,9 +128,9 @@ func (w *round) over() (all []result.Trial) {
 	return all
 }
 
-// whole measures one arm after the other, each from its start to its stop: what a
-// broker does behind its acknowledgements, such as compacting, would be in the next
-// one's figures if both lived (docs/concepts/claims.md). w.arms is in the round's order.
+// whole measures one arm after the other, each from its start to its stop. If two brokers ran at the same time, work
+// after acknowledgements, such as compacting, would affect the figures of the next arm (docs/concepts/claims.md).
+// w.arms is in the round's order.
 func (w *round) whole(ctx context.Context) (started error) {
 	all := w.arms
 	defer func() { w.arms = all }()
@@ -167,8 +166,7 @@ func (w *round) firstFailure() error {
 	return nil
 }
 
-// dial connects an arm's driver, for all these loads, to a server, and tells how long a
-// call took.
+// dial connects an arm's driver to a server, for all these loads, and returns how long a call took.
 func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load) (time.Duration, error) {
 	reply, err := w.connect(ctx, a, reach, loads, a.plan.Target != "")
 	if err != nil || reply.Dialled == nil {
@@ -183,7 +181,8 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 	return time.Duration(reply.Dialled.Pace), nil
 }
 
-// connect connects an arm's driver, for all these loads, to a server; foreign is that somebody else runs it.
+// connect connects an arm's driver to a server, for all these loads. foreign is set if wirelab did not start the
+// server.
 func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load,
 	foreign bool,
 ) (control.Reply, error) {
@@ -218,7 +217,7 @@ func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loa
 	return a.driver.Ask(ctx, control.Order{Dial: &order})
 }
 
-// broker says how an arm's message broker is to be used; nil where there is none.
+// broker says how to use an arm's message broker; nil if there is none.
 func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 	p := w.c.Plan
 	if !w.c.cluster() {
@@ -230,22 +229,21 @@ func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 	}
 }
 
-// once tells an arm's driver in this round apart from every other's. All arms
-// are asked the same, but what may be asked once must not be: over a database
-// that they share, the second arm would be told what the first did, and a later
-// run with the same seed would do nothing at all.
+// once returns a number that distinguishes an arm's driver in this round from all others. All arms get the same
+// requests, except for requests that can be made only once: over a shared database, the second arm would get the
+// results of the first, and a later run with the same seed would do nothing at all.
 func (w *round) once(a *armRun) uint64 {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %d %d", w.result.ID, w.number, a.index) // a hash takes all
+	_, _ = fmt.Fprintf(h, "%s %d %d", w.result.ID, w.number, a.index) // writing to a hash cannot fail
 	if again := len(w.result.Remade); again > 0 {
 		_, _ = fmt.Fprintf(h, " %d", again) // what the round before stored may still be there
-	}
+	} // the database may still have what the discarded round stored
 	return h.Sum64()
 }
 
-// Connections is how many connections a driver holds for an arm under a load:
-// what the arm says; else one on a multiplexed protocol, and on the others one
-// for each call in flight, since they carry one call at a time.
+// Connections returns how many connections a driver holds for an arm under a load: the number that the arm gives;
+// otherwise one on a multiplexed protocol, and on other protocols one for each call in flight, since their connections
+// carry one call at a time.
 func Connections(a plan.Arm, l plan.Load, multiplexed bool) int {
 	switch {
 	case a.Connections > 0:
@@ -256,7 +254,7 @@ func Connections(a plan.Arm, l plan.Load, multiplexed bool) int {
 	return l.Width()
 }
 
-// schedule is the arrivals of a load, nil for the closed loop.
+// schedule returns the arrivals of a load, nil for the closed loop.
 func schedule(l plan.Load) *load.Schedule {
 	if !l.Open() || kinds.Of(l).Run.Held {
 		return nil
@@ -274,7 +272,7 @@ func schedule(l plan.Load) *load.Schedule {
 	return s
 }
 
-// lawOf is the engine's law of a plan's.
+// lawOf returns the engine's law for a plan's.
 func lawOf(arrivals string) load.Law {
 	switch arrivals {
 	case plan.Constant:
@@ -303,9 +301,8 @@ func (w *round) warm(ctx context.Context) {
 	}
 }
 
-// measure runs the slices: in each group one of every arm under every load,
-// the loads in random order and under each the arms in random order, so that
-// what drifts reaches all alike (docs/concepts/claims.md).
+// measure runs the slices: in each group one of every arm under every load. The loads are in random order, and under
+// each load the arms, so that a drift affects all alike (docs/concepts/claims.md).
 func (w *round) measure(ctx context.Context) {
 	place := 0
 	for range w.c.Plan.Slices {
@@ -327,8 +324,7 @@ func (w *round) measure(ctx context.Context) {
 	}
 }
 
-// carry has the driver run a slice, and adds it to a trial, with what server and
-// relay used meanwhile.
+// carry makes the driver run a slice, and adds it to a trial, with the use of server and relay during it.
 func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice,
 	t *result.Trial,
 ) (*control.Measured, error) {
@@ -367,7 +363,7 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice,
 		return nil, err
 	}
 	if !w.own() {
-		reply.Slice.Usage.Others -= relay // it runs there because it was put there
+		reply.Slice.Usage.Others -= relay // the relay was placed on the driver's cores, so it is not a stranger there
 	}
 	add(t, reply.Slice)
 	return reply.Slice, nil
@@ -421,8 +417,8 @@ func add(t *result.Trial, m *control.Measured) {
 	t.Open, t.Causes = m.Open, t.Causes.Add(r.Causes...)
 }
 
-// stop ends every child, all at once, since each may take seconds to drain.
-// How a child ended well before counts against its arm.
+// stop stops all children at the same time, since each may take seconds to drain. A child that does not stop well is a
+// failure of its arm.
 func (w *round) stop(ctx context.Context) {
 	w.tell(Stopping, nil, -1)
 	var all sync.WaitGroup
@@ -456,13 +452,13 @@ func (w *round) stop(ctx context.Context) {
 	all.Wait()
 }
 
-// counts reports whether what a child used is to be counted: of one that several arms share once.
+// counts reports whether the use of a child is to be added: for one that several arms share, only once.
 func counts(child Child) bool {
 	shared, ok := child.(*attachedArm)
 	return !ok || shared.counts()
 }
 
-// tell reports a step. a may be nil, and l < 0 where there is none.
+// tell reports a step. a may be nil; l is below 0 if there is no load.
 func (w *round) tell(phase Phase, a *armRun, l int) {
 	e := Event{Phase: phase, Round: w.number + 1, Step: w.step, Steps: w.steps}
 	if a != nil {

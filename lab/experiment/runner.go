@@ -16,44 +16,43 @@ import (
 	"wirelab/lab/result/gate"
 )
 
-// Runner runs one experiment.
+// Runner is the runner of one experiment.
 type Runner struct {
 	// Plan must be complete.
 	Plan plan.Plan
-	// Arms describes the plan's arms; same length and order.
+	// Arms describes the plan's arms, in the same order.
 	Arms []result.Arm
-	// Absent are arms that were asked for beside the plan's and cannot be had:
-	// they go into the result as they are.
+	// Absent describes arms that were asked for in addition to the plan's, but are unavailable. They are copied into
+	// the result.
 	Absent []result.Absent
 	Bench  Bench
-	// Databases are what the plan's servers keep their data in, by kind; nil
-	// for a kind that lives inside the server, as an embedded one does. What a
-	// kind that is not among them used is not recorded.
+	// Databases has the databases of the plan's servers, by kind. The value is nil for a kind that runs inside the
+	// server, such as an embedded one. The use of a kind that is not in the map is not recorded.
 	Databases map[string]Database
-	// CPUTimes reads what the machine's CPUs did so far; nil: those of the machine
-	// that this runs on. A bench that simulates servers simulates their machine too.
+	// CPUTimes reads the CPU times of the machine; nil: of this machine. A bench that simulates servers must simulate
+	// their machine too.
 	CPUTimes func() (probe.CPUTimes, error)
-	// Trusted are PEM texts of the authorities to trust where an arm has a target, "" for the
-	// system's, and TLS what else is particular to connecting there; nil: nothing.
+	// Trusted has the CA certificates, in PEM, for arms with a target; "" means the system's. TLS has the other TLS
+	// settings for them; nil: none.
 	Trusted string
 	TLS     *control.TLS
-	// External is the external service that the plan's workload is, for drivers; nil: it is one of ours.
+	// External is the external service that is the plan's workload, for drivers; nil: the workload is one of wirelab's.
 	External json.RawMessage
 	// Environment is stored with the result.
 	Environment result.Environment
-	// Observe, if set, is told of every step, on the conductor's goroutine.
+	// Observe, if set, is called with every step, on the runner's goroutine.
 	Observe func(Event)
-	// ID and Command go into the result as they are.
+	// ID and Command are copied into the result.
 	ID, Command string
 
-	// width is the primary metric's at the last round's end. It is worked out
-	// once for each round: its exact tests cost milliseconds, and slices are short.
+	// width is the width of the primary metric at the end of the last round. It is computed once for each round: its
+	// exact tests take milliseconds, and slices are short.
 	width float64
-	// attached are processes of targets, by their ids.
+	// attached has the processes of targets, by their ids.
 	attached map[string]*attached
 }
 
-// Phase is what the conductor is doing.
+// Phase is what the runner is doing.
 type Phase string
 
 // The phases.
@@ -64,7 +63,7 @@ const (
 	Measuring Phase = "measuring"
 	Stopping  Phase = "stopping"
 	RoundOver Phase = "round over"
-	Again     Phase = "made again, since the machine was busy" // a round that is set aside
+	Again     Phase = "made again, since the machine was busy" // for a round that is discarded
 )
 
 // Event is a step of an experiment.
@@ -75,23 +74,22 @@ type Event struct {
 	Step, Steps          int // of the round
 	Arm, Load            string
 	Elapsed              time.Duration
-	// Left is the time left as far as it can be told; 0 when unknown.
+	// Left is an estimate of the time left; 0 if it is unknown.
 	Left time.Duration
-	// Width is the widest half-width of the primary metric, as a share; 0
-	// before there is one. Goal is the plan's Until.
+	// Width is the widest half-width of the primary metric, as a share; 0 before there is one. Goal is the plan's
+	// Until.
 	Width, Goal float64
-	// Result is what is measured so far, at a RoundOver; else nil. It is the
-	// conductor's own: read it before Observe returns, while nothing runs.
+	// Result is the result so far, at a RoundOver; otherwise nil. The runner owns it: read it only before Observe
+	// returns, while nothing runs.
 	Result *result.Result
 }
 
-// failuresInARow is how many rounds in a row an arm may fail before it is out.
+// failuresInARow is how many rounds in a row an arm may fail before it is taken out.
 const failuresInARow = 2
 
-// Run runs the experiment until the plan says that it is over. When ctx ends
-// first, the round under way is given up and what was complete is returned
-// with the ending [result.Interrupted] and no error. An error means that
-// nothing was measured: an arm could not even be started in the first round.
+// Run runs the experiment until the plan's ending. If ctx is done first, the current round is dropped, and the complete
+// rounds are returned with the ending [result.Interrupted] and no error. An error means that nothing was measured: an
+// arm could not be started in the first round.
 func (c *Runner) Run(ctx context.Context) (*result.Result, error) {
 	r := c.begin()
 	undo, err := c.open(ctx, r)
@@ -103,7 +101,7 @@ func (c *Runner) Run(ctx context.Context) (*result.Result, error) {
 	for r.Ending == "" {
 		done, err := newRound(c, r, len(r.Rounds)).run(ctx)
 		if ctx.Err() != nil {
-			// The round was cut short; so its failures are not the arms'.
+			// The round was cut short, so its failures are not the arms'.
 			r.Ending = result.Interrupted
 			if len(done.Trials) > 0 {
 				r.Rounds = append(r.Rounds, done)
@@ -127,8 +125,9 @@ func (c *Runner) Run(ctx context.Context) (*result.Result, error) {
 	return r, nil
 }
 
-// spoiled sets a round aside that the machine disturbed: it is made again, with the same order of slices. A round in
-// which an arm or a call failed stays, whatever the machine did: a failure is not to be lost.
+// spoiled sets aside a round that the machine disturbed, and reports whether it did. The round is then run again with
+// the same order of slices. A round in which an arm or a call failed stays, whatever the machine did: no failure may be
+// lost.
 func (c *Runner) spoiled(r *result.Result, done result.Round) bool {
 	late := c.Plan.For > 0 && time.Since(r.Began) >= time.Duration(c.Plan.For)
 	failed := len(done.Failures) > 0 ||
@@ -144,7 +143,7 @@ func (c *Runner) spoiled(r *result.Result, done result.Round) bool {
 	return disturbed
 }
 
-// begin returns the result of what begins now.
+// begin returns the result of an experiment that begins now.
 func (c *Runner) begin() *result.Result {
 	return &result.Result{
 		Schema: result.Schema, Minor: result.Minor, ID: c.ID, Command: c.Command, Began: time.Now(),
@@ -153,7 +152,7 @@ func (c *Runner) begin() *result.Result {
 	}
 }
 
-// tally counts failures and takes out the arms that fail round after round.
+// tally counts failures and takes out arms that fail in several rounds in a row.
 func tally(r *result.Result, done result.Round, inARow []int) {
 	failed := map[int]string{}
 	for _, f := range done.Failures {
@@ -172,9 +171,9 @@ func tally(r *result.Result, done result.Round, inARow []int) {
 	}
 }
 
-// ending tells whether, and why, the experiment is over.
+// ending returns why the experiment is over; "" if it is not.
 func (c *Runner) ending(r *result.Result) result.Ending {
-	// A round in which an arm failed is none for the fewest that are asked for.
+	// A round in which an arm failed does not count towards the least number of rounds.
 	p, n, usable := c.Plan, len(r.Rounds), effect.UsableRounds(r)
 	switch in := c.armsIn(r); {
 	case in < min(2, len(r.Arms)):
@@ -207,8 +206,8 @@ func (c *Runner) tell(r *result.Result, e Event) {
 	c.Observe(e)
 }
 
-// left estimates the time left from the time the steps so far took. It is
-// unknown in the first steps, and when only Until is to end the experiment.
+// left estimates the time left from the time that the steps took so far. It returns 0 in the first steps, and if only
+// Until ends the experiment.
 func (c *Runner) left(r *result.Result, e Event) time.Duration {
 	done := float64(len(r.Rounds))
 	if e.Phase != RoundOver && e.Steps > 0 {
@@ -228,14 +227,13 @@ func (c *Runner) left(r *result.Result, e Event) time.Duration {
 	return toMin
 }
 
-// seeded returns the random numbers of a part of the experiment. Streams of
-// different rounds do not depend on each other, so that a replay of one round
-// needs not the others.
+// seeded returns the random numbers of one round. Those of different rounds are independent, so that one round can be
+// replayed without the others.
 func (c *Runner) seeded(round int) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Plan.Seed, uint64(round)+1))
 }
 
-// cpuTimes reads what the machine's CPUs did so far.
+// cpuTimes reads the CPU times of the machine so far.
 func (c *Runner) cpuTimes() (probe.CPUTimes, error) {
 	if c.CPUTimes != nil {
 		return c.CPUTimes()

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
-// A complete run has every arm under every load in every round, each slice in
-// a place of its own, and costs on both sides.
+// A complete run has every arm under every load in every round, each slice in a different place, and costs on both
+// sides.
 func TestRunMeasuresEveryArm(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -62,7 +62,7 @@ func TestRunMeasuresEveryArm(t *testing.T) {
 			}
 		}
 	}
-	// A machine that stands still may complete none within one window.
+	// A stalled machine may complete no call in one window.
 	if floors == 0 || right["a"] == 0 || right["b"] == 0 {
 		t.Errorf("%d calls at floors, and right ones %v: want some at each arm", floors, right)
 	}
@@ -94,8 +94,8 @@ func checkTrial(t *testing.T, p plan.Plan, trial result.Trial) {
 	}
 }
 
-// TestFloors: none where they are not wanted or cannot be, and a null
-// responder that does not start is the arm's failure.
+// TestFloors: there are none if they are not wanted or impossible, and a null responder that does not start is the
+// arm's failure.
 func TestFloors(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -141,7 +141,7 @@ func alternating(arms []string) bool {
 	return true
 }
 
-// The same seed asks and orders the same.
+// The same seed gives the same requests in the same order.
 func TestSeedFixesTheOrder(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -192,8 +192,8 @@ func TestInterruptKeepsCompleteRounds(t *testing.T) {
 	bench.checkAllStopped(t)
 }
 
-// A server that dies in the middle of a round costs its arm that round: the
-// other arm keeps its figures, and the next round starts a new server.
+// A server that dies in the middle of a round costs its arm that round: the other arm keeps its figures, and the next
+// round starts a new server.
 func TestServerDiesInMidRound(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -228,7 +228,7 @@ func TestServerDiesInMidRound(t *testing.T) {
 	bench.checkAllStopped(t)
 }
 
-// An arm that dies in two rounds in a row is out, and nothing is left to compare.
+// An arm that dies in two rounds in a row is taken out, and nothing is left to compare.
 func TestArmThatKeepsDyingIsOut(t *testing.T) {
 	t.Parallel()
 	bench := newBench()
@@ -284,7 +284,7 @@ func runner(t *testing.T, b *bench, rounds int, arms ...string) *experiment.Runn
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the machine does beside the test is not to have a round made again.
+	// The load of the real machine must not cause a round to be run again.
 	c := &experiment.Runner{Plan: p, Bench: b, ID: "r-test", CPUTimes: func() (probe.CPUTimes, error) {
 		return probe.CPUTimes{At: time.Now(), CPUs: 2, CPUPressure: -1, IOPressure: -1, Throttled: -1}, nil
 	}}

@@ -7,8 +7,8 @@ import (
 	"wirelab/lab/plan"
 )
 
-// tls is how an arm's target is reached; nil of a server that is started here, whose
-// certificate is of this run.
+// tls returns how to connect to an arm's target; nil for a server that is started here, whose certificate is issued for
+// this run.
 func (c *Runner) tls(arm plan.Arm) *control.TLS {
 	if arm.Target == "" {
 		return nil
@@ -16,7 +16,7 @@ func (c *Runner) tls(arm plan.Arm) *control.TLS {
 	return c.TLS
 }
 
-// trusted are the authorities that an arm's target must be of; "": the system's.
+// trusted returns the CA certificates for an arm's target; "": the system's.
 func (c *Runner) trusted(arm plan.Arm) string {
 	if arm.Target == "" {
 		return ""
@@ -24,7 +24,7 @@ func (c *Runner) trusted(arm plan.Arm) string {
 	return c.Trusted
 }
 
-// met notes which addresses of an arm's target its driver reached. Through a relay it reaches that only.
+// met stores which addresses of an arm's target its driver reached. Through a relay it reaches only the relay.
 func (w *round) met(a *armRun, reply control.Reply) {
 	if a.relay != nil {
 		return

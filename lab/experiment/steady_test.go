@@ -17,14 +17,14 @@ import (
 	"wirelab/lab/result/consistency"
 )
 
-// priced is a bench whose servers use as much CPU time for each call as price says of the
-// calls that this server answered before: no clock is asked.
+// priced is a bench whose servers use CPU time as price says, which gets the number of calls that the server answered
+// before. It reads no clock.
 type priced struct {
 	*bench
 	price func(calls int64) time.Duration
 }
 
-// pricedService doubles numbers, and adds up what that is said to cost.
+// pricedService doubles numbers, and adds up the price of its calls.
 type pricedService struct {
 	price       func(calls int64) time.Duration
 	calls, cost atomic.Int64
@@ -58,7 +58,7 @@ func (b *priced) Server(_ context.Context, arm plan.Arm) (experiment.Child, erro
 	return pricedChild{c, service}, c.begin()
 }
 
-// One call in flight, so that a server that compiles while it runs looks no different to a driver.
+// There is one call in flight, so that a server that compiles while it runs looks no different to a driver.
 func onePriced(t *testing.T, rounds int, price func(int64) time.Duration,
 	observe func(experiment.Event),
 ) *result.Result {
@@ -85,8 +85,7 @@ func onePriced(t *testing.T, rounds int, price func(int64) time.Duration,
 	return r
 }
 
-// A server whose calls cost less and less is never called steady, whatever times and
-// throughput look like to the driver.
+// A server whose calls become cheaper is never called steady, whatever times and throughput look like to the driver.
 func TestServerThatGetsCheaperIsNotSteady(t *testing.T) {
 	t.Parallel()
 	r := onePriced(t, 1, func(calls int64) time.Duration { return time.Second / time.Duration(1+calls) }, nil)
@@ -95,7 +94,8 @@ func TestServerThatGetsCheaperIsNotSteady(t *testing.T) {
 	}
 }
 
-// What a warm-up cannot see, since it was over before, the slices show: the server gets cheaper in their midst.
+// The slices show a change that the warm-up could not see, since it was over before: the server gets cheaper while it
+// is measured.
 func TestServerThatGetsCheaperWhileMeasuredIsNotSteady(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,8 +8,8 @@ import (
 	"wirelab/lab/plan"
 )
 
-// versionsDiffer notes which arms, of versions of one service, answer the same requests otherwise than the first one: a
-// version that does other work is not slower or faster at the same.
+// versionsDiffer notes which arms reply to the same requests differently from the first arm, if the arms are versions
+// of one service. A version that does other work cannot be compared as slower or faster.
 func (w *round) versionsDiffer() {
 	of := w.c.Plan.External
 	if len(of) < 2 || slices.ContainsFunc(of, func(e plan.External) bool { return e.As == "" }) {
@@ -37,7 +37,7 @@ func (w *round) versionsDiffer() {
 	}
 }
 
-// digests are those of replies by their request.
+// digests returns the digests of replies, by their requests.
 func digests(learnt []string) map[string]string {
 	all := map[string]string{}
 	for _, line := range learnt {

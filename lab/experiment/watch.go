@@ -34,9 +34,8 @@ func (s served) add(t *result.Trial) {
 	}
 }
 
-// watch reads what a server has used, and returns a function that tells what
-// it used from then on. The exact CPU clocks are read last before and first
-// after, so that answering about the rest is not in the slice.
+// watch reads what a server has used, and returns a function that tells what it used from then on. The exact CPU clocks
+// are read last before and first after, so that the work for the other figures is not in the slice.
 func watch(ctx context.Context, server Child) (func(context.Context) (served, error), error) {
 	if server == nil {
 		return nil, nil
@@ -70,8 +69,7 @@ func watch(ctx context.Context, server Child) (func(context.Context) (served, er
 	}, nil
 }
 
-// clocks are the CPU time that a server has used so far, and that of its parts
-// where it has any.
+// clocks returns the CPU time that a server has used so far, and that of its processes if it has several.
 func clocks(server Child) (all time.Duration, parts map[string]time.Duration, err error) {
 	parted, several := server.(Parted)
 	if !several {
