@@ -126,7 +126,7 @@ func TestExplainRefusals(t *testing.T) {
 		{"directory.GetPerson --data 4,100,10000 --connections 1,4", "make 108 arms, and an experiment has at most 64"},
 		{
 			"directory.GetPerson --transport http1 --encoding json --tls off",
-			"has 1 arms of these factors, where two are the least",
+			"has 1 arms with these factors, and needs at least two",
 		},
 		{"directory.GetPerson --from soap", `explain.from is "soap"`},
 		{"directory.GetPerson --until 9", "is not a percentage"},

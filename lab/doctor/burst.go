@@ -7,12 +7,11 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// BurstName is the plan name of bursts; stored results of that name may hold
-// a certificate.
+// BurstName is the plan name of calibration runs. Stored results with that name may hold a calibration.
 const BurstName = "doctor"
 
-// The bounds of a burst. Fewer rounds than [claim.MinRounds] certify nothing,
-// so one that is to be shorter than those take is longer.
+// The settings of a calibration run. Fewer rounds than [claim.MinRounds] calibrate nothing, so a run takes at least as
+// long as those need.
 const (
 	burstSlices = 5
 	burstSlice  = plan.Duration(30 * time.Millisecond)
@@ -20,10 +19,9 @@ const (
 	burstRounds = 1000
 )
 
-// Burst is the plan of a comparison of a thing with itself, for about as long
-// as said, in short rounds so that there are many. What is compared is the
-// cheapest call there is over a wire that everybody has, since what a machine
-// adds shows most in it.
+// Burst returns the plan of a calibration run. It compares an arm with itself for about the given time, in short rounds
+// so that there are many. Its call is the cheapest one over a wire that every build has, since the noise of a machine
+// shows most in it.
 func Burst(long time.Duration, driver string) plan.Plan {
 	arm := plan.Arm{Protocol: "http1-proto", Driver: driver}
 	return plan.Plan{

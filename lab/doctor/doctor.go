@@ -1,7 +1,6 @@
-// Package doctor judges a machine as a place to measure on: what was looked
-// at, whether it is fine, why it matters and what to do. It knows readings and
-// thresholds, and reads nothing itself: the same readings give the same
-// findings everywhere.
+// Package doctor checks whether a machine is fit to measure on. A finding says what was checked, whether it is fine,
+// why it matters and what to do. The package knows readings and thresholds, and reads nothing itself: the same readings
+// give the same findings everywhere.
 package doctor
 
 import (
@@ -13,21 +12,20 @@ import (
 	"wirelab/lab/result"
 )
 
-// Level is how bad a finding is.
+// Level says how bad a finding is.
 type Level string
 
-// The levels. With Warn, numbers hold but need more rounds or care; with Bad
-// they would be wrong or be refused.
+// The levels. With Warn, results are correct but need more rounds or care. With Bad they would be wrong or be refused.
 const (
 	Fine Level = "fine"
 	Warn Level = "warn"
 	Bad  Level = "bad"
 )
 
-// Group is what a finding is about.
+// Group is the subject of a finding.
 type Group string
 
-// The groups, in the order in which they are shown.
+// The groups, in display order.
 const (
 	Processors Group = "processors"
 	Clock      Group = "clock"
@@ -37,38 +35,37 @@ const (
 	Program    Group = "this program"
 )
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
-	// ID is for programs and does not change: "clock-source".
+	// ID is for programs and does not change, such as "clock-source".
 	ID    string `json:"id"`
 	Group Group  `json:"group"`
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Level Level  `json:"level"`
-	// Why says why it matters, for a measurement.
+	// Why says why it matters for a measurement.
 	Why string `json:"why"`
-	// Do says what to do about it, "" if it is fine; Command is what to type
-	// for that, where there is one.
+	// Do says what to do about it, "" if it is fine. Command is a command for that, "" if there is none.
 	Do      string `json:"do,omitempty"`
 	Command string `json:"command,omitempty"`
 }
 
-// Examination is all that was found.
+// Examination has all findings.
 type Examination struct {
-	// Fit is whether nothing is bad.
+	// Fit is set if no finding is bad.
 	Fit      bool          `json:"fit"`
 	Findings []Finding     `json:"findings"`
 	Machine  probe.Machine `json:"machine"`
 	Watched  probe.Watched `json:"watched"`
-	// Certificate is what the machine can tell apart; nil if that was not
-	// tried, or failed, and Uncertified is then why.
+	// Certificate has the smallest differences that the machine can show. It is nil if there was no calibration run, or
+	// if it failed; Uncertified then says why.
 	Certificate *result.Certificate `json:"certificate,omitempty"`
 	Uncertified string              `json:"uncertified,omitempty"`
-	// Result is the id of the burst's result, "" without one.
+	// Result is the id of the calibration run's result, "" if there is none.
 	Result string `json:"result,omitempty"`
 }
 
-// Examine judges a machine on which children would run at place.
+// Examine checks a machine on which children would run with this placement.
 func Examine(m probe.Machine, w probe.Watched, place result.Placement) Examination {
 	e := Examination{Machine: m, Watched: w, Findings: slices.Concat(
 		processors(m, place), clock(m, w), neighbours(m, w), memory(m, w), limits(m), program(m),
@@ -88,7 +85,7 @@ func (e Examination) Count(level Level) int {
 	return n
 }
 
-// Summary is the verdict in a sentence.
+// Summary returns the verdict as a sentence.
 func (e Examination) Summary() string {
 	warnings := fmt.Sprintf("%d warnings", e.Count(Warn))
 	switch e.Count(Warn) {
@@ -109,12 +106,12 @@ func (e Examination) Summary() string {
 	return "Not fit to measure on: " + strings.Join(bad, ", ") + "; and " + warnings + "."
 }
 
-// Groups returns the groups, in order.
+// Groups returns the groups in display order.
 func Groups() []Group {
 	return []Group{Processors, Clock, Neighbours, Memory, Limits, Program}
 }
 
-// judged returns the finding with a level, and without advice where it is fine.
+// judged returns the finding with a level, and without advice if it is fine.
 func judged(f Finding, level Level) Finding {
 	if f.Level = level; level == Fine {
 		f.Do, f.Command = "", ""
@@ -122,7 +119,7 @@ func judged(f Finding, level Level) Finding {
 	return f
 }
 
-// above is Bad above bad, Warn above warn, else Fine.
+// above returns Bad for a value above bad, Warn for one above warn, and otherwise Fine.
 func above[T ~int | ~int64 | ~uint64 | ~float64](value, warn, bad T) Level {
 	switch {
 	case value > bad:

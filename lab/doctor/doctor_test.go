@@ -49,7 +49,7 @@ func TestNothingIsWrongWithAHealthyMachine(t *testing.T) {
 	}
 }
 
-// Each finding appears when, and only when, there is a reason.
+// Each finding appears if, and only if, there is a reason.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -98,7 +98,7 @@ func TestFindings(t *testing.T) {
 		{
 			"an untold governor",
 			func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Environment.Governor = "unknown" },
-			"governor", doctor.Fine, "not told",
+			"governor", doctor.Fine, "unknown",
 		},
 		{
 			"boost", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Turbo = "on" }, "turbo",
@@ -109,7 +109,7 @@ func TestFindings(t *testing.T) {
 		}, "turbo", doctor.Warn, "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"},
 		{
 			"untold turbo", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Turbo = "" }, "turbo",
-			doctor.Fine, "not told",
+			doctor.Fine, "unknown",
 		},
 		{"a virtual machine", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
 			m.Environment.Virtual = "virtual machine"
@@ -184,7 +184,7 @@ func TestFindings(t *testing.T) {
 		{
 			"no word of pressure",
 			func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = -1 }, "cpu-pressure",
-			doctor.Fine, "not told",
+			doctor.Fine, "unknown",
 		},
 		{
 			"a busy minute", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = 2.5 }, "load",
@@ -192,7 +192,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"no word of load", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = -1 }, "load",
-			doctor.Fine, "not told",
+			doctor.Fine, "unknown",
 		},
 		{
 			"held back", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Throttled = 5e6 },
@@ -217,7 +217,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"no word of memory", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Available = 0 },
-			"memory", doctor.Fine, "not told",
+			"memory", doctor.Fine, "unknown",
 		},
 		{
 			"swap that lies still",
@@ -251,7 +251,7 @@ func TestFindings(t *testing.T) {
 		},
 		{"no word of limits", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) {
 			m.MTU, m.Ports, m.Files = 0, 0, 0
-		}, "files", doctor.Fine, "not told"},
+		}, "files", doctor.Fine, "unknown"},
 		{
 			"few ports", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Ports = 1000 }, "ports",
 			doctor.Warn, "ip_local_port_range",
@@ -302,8 +302,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// What the gates refuse of every round the doctor calls bad, and the other
-// way round, so that neither sends people to the other in vain.
+// The doctor calls exactly those readings bad that the gates refuse in every round, so that neither contradicts the
+// other's advice.
 func TestBadIsWhatTheGatesRefuse(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]result.Noise{

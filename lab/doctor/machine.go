@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// processors judges the CPUs that server and driver get.
+// processors checks the CPUs that server and driver get.
 func processors(m probe.Machine, place result.Placement) []Finding {
 	return []Finding{cores(m), siblings(m, place), quota(m), governor(m), boost(m), virtual(m), battery(m)}
 }
@@ -20,8 +20,8 @@ func cores(m probe.Machine) Finding {
 	f := Finding{
 		ID: "cores", Group: Processors, Name: "CPUs",
 		Value: fmt.Sprintf("%d, this process may use %d", m.Environment.CPUs, len(m.Allowed)),
-		Why: "With one CPU the driver takes turns with the server, so that what it measures is its own work too; " +
-			"with two each has its own.",
+		Why: "With one CPU driver and server run in turns, so that times include the driver's own work; " +
+			"with two CPUs each has its own.",
 		Do: "give the machine, or the container, two CPUs or more",
 	}
 	if len(m.Allowed) < m.Environment.CPUs {
@@ -34,8 +34,8 @@ func cores(m probe.Machine) Finding {
 func siblings(m probe.Machine, place result.Placement) Finding {
 	f := Finding{
 		ID: "siblings", Group: Processors, Name: "threads of a core", Value: "none shared by server and driver",
-		Why: "Two threads of one core slow each other down: what the driver costs is then in the server's figures.",
-		Do:  "turn the second threads off, if two cores are left without them; else use a machine with more cores",
+		Why: "Two threads of one core slow each other down, so that the driver's work shows in the server's figures.",
+		Do:  "turn the second threads off if that leaves two cores; otherwise use a machine with more cores",
 	}
 	var torn []string
 	for _, core := range m.Shared {
@@ -66,8 +66,8 @@ func numbers(all []int) string {
 func quota(m probe.Machine) Finding {
 	f := Finding{
 		ID: "quota", Group: Processors, Name: "CPU quota", Value: "none",
-		Why: "A group that has used up its share is stopped for up to a tenth of a second: calls under way seem " +
-			"that slow.",
+		Why: "A group that has used up its share is stopped for up to a tenth of a second, and calls in flight seem " +
+			"slow.",
 		Do: "give the container whole CPUs without a quota, as with --cpuset-cpus",
 	}
 	if m.Quota == 0 {
@@ -87,16 +87,16 @@ func quota(m probe.Machine) Finding {
 func governor(m probe.Machine) Finding {
 	f := Finding{
 		ID: "governor", Group: Processors, Name: "frequency governor", Value: m.Environment.Governor,
-		Why: "Other governors than performance lower the clock of a core that is not busy: few calls in flight " +
-			"look slower than many.",
-		Do:      "keep the clock up while measuring",
+		Why: "Governors other than performance lower the clock of a core that is not busy, so that few calls in " +
+			"flight look slower than many.",
+		Do:      "keep the clock high while measuring",
 		Command: "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
 	}
 	switch m.Environment.Governor {
 	case "performance":
 		return judged(f, Fine)
 	case "unknown", "":
-		f.Value = "not told, as in most virtual machines"
+		f.Value = "unknown, as in most virtual machines"
 		return judged(f, Fine)
 	}
 	return judged(f, Warn)
@@ -119,7 +119,7 @@ func boost(m probe.Machine) Finding {
 		f.Command = "echo " + off + " | sudo tee " + m.TurboFile
 		return judged(f, Warn)
 	case "":
-		f.Value = "not told"
+		f.Value = "unknown"
 	}
 	return judged(f, Fine)
 }
@@ -128,7 +128,7 @@ func virtual(m probe.Machine) Finding {
 	f := Finding{
 		ID: "virtual", Group: Processors, Name: "virtual machine", Value: "no",
 		Why: "Other machines on the same hardware take its CPUs and caches at times that cannot be seen from inside.",
-		Do:  "where small differences matter, measure on hardware of your own or on an instance with dedicated CPUs",
+		Do:  "if small differences matter, measure on your own hardware or on an instance with dedicated CPUs",
 	}
 	if m.Environment.Virtual == "" {
 		return judged(f, Fine)
@@ -140,8 +140,8 @@ func virtual(m probe.Machine) Finding {
 func battery(m probe.Machine) Finding {
 	f := Finding{
 		ID: "battery", Group: Processors, Name: "power", Value: "mains",
-		Why: "On battery the firmware lowers clocks as it sees fit.",
-		Do:  "plug it in",
+		Why: "On battery the firmware may lower clocks at any time.",
+		Do:  "plug in the power supply",
 	}
 	if m.Battery == "discharging" {
 		f.Value = "battery"
@@ -150,14 +150,14 @@ func battery(m probe.Machine) Finding {
 	return judged(f, Fine)
 }
 
-// goodClocks are clock sources that are read without asking the kernel, in
-// tens of nanoseconds; slowClocks are devices that take a microsecond.
+// goodClocks are clock sources that are read without a system call, in tens of nanoseconds. slowClocks are devices that
+// take a microsecond.
 var (
 	goodClocks = []string{"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"}
 	slowClocks = []string{"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"}
 )
 
-// clock judges how well time can be told, and kept.
+// clock checks how precisely the machine tells and keeps time.
 func clock(m probe.Machine, w probe.Watched) []Finding {
 	return []Finding{source(m), cost(m), step(m), wakes(w)}
 }
@@ -166,9 +166,9 @@ func source(m probe.Machine) Finding {
 	is := m.Environment.ClockSource
 	f := Finding{
 		ID: "clock-source", Group: Clock, Name: "clock source", Value: is,
-		Why: "The clock is read twice for each call. A device such as hpet takes a microsecond each time, all CPUs " +
-			"waiting in turn.",
-		Do: "use the CPU's own counter; if the kernel took it to be unstable, its log says why (dmesg | grep -i tsc)",
+		Why: "The clock is read twice for each call. A device such as hpet takes a microsecond each time, and the " +
+			"CPUs wait for one another.",
+		Do: "use the CPU's own counter; if the kernel found it unstable, its log says why (dmesg | grep -i tsc)",
 	}
 	for _, better := range goodClocks {
 		if slices.Contains(m.ClockSources, better) {
@@ -189,7 +189,7 @@ func source(m probe.Machine) Finding {
 func cost(m probe.Machine) Finding {
 	f := Finding{
 		ID: "clock-cost", Group: Clock, Name: "reading the clock", Value: brief(m.Clock.Cost),
-		Why: "What a reading takes is in every call's time and CPU.",
+		Why: "The cost of a reading is part of every call's time and CPU.",
 		Do:  "use a clock source that is read without a system call: tsc, or kvm-clock",
 	}
 	return judged(f, above(time.Duration(m.Clock.Cost), 150*time.Nanosecond, 2*time.Microsecond))
@@ -204,8 +204,8 @@ func step(m probe.Machine) Finding {
 	return judged(f, above(time.Duration(m.Clock.Step), time.Microsecond, 50*time.Microsecond))
 }
 
-// Lateness of a timer that matters. The engine wakes 50 µs before a call is
-// due and spins the rest, so that only what is later makes a call late.
+// Timers that are later than this are reported. The engine wakes 50 µs before a call is due and polls the clock for the
+// rest, so that only a longer delay makes a call late.
 const (
 	lateWarn = 100 * time.Microsecond
 	lateBad  = time.Millisecond
@@ -215,9 +215,9 @@ func wakes(w probe.Watched) Finding {
 	f := Finding{
 		ID: "timer", Group: Clock, Name: "timer wakes late",
 		Value: fmt.Sprintf("p50 %v, p99 %v, worst %v", brief(w.Wakes.P50), brief(w.Wakes.P99), brief(w.Wakes.Worst)),
-		Why: "In the open loop calls are due at their times. A driver that is woken late sends them late, " +
+		Why: "In the open loop each call is due at a fixed time. A driver that wakes late sends it late, " +
 			"and the gate on lateness then refuses the quantiles.",
-		Do: "stop what else runs, or give the driver a CPU of its own (boot with isolcpus=); the closed loop " +
+		Do: "stop other programs, or reserve a CPU for the driver (boot with isolcpus=); the closed loop " +
 			"does not " +
 			"need it",
 	}

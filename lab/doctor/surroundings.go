@@ -10,8 +10,8 @@ import (
 	"wirelab/lab/probe"
 )
 
-// neighbours judges what else the machine does, and its host. What is bad is
-// what room result's gates refuse of a round; pressure has no gate.
+// neighbours checks what else the machine and its host do. A finding is bad if package gate refuses a round for it;
+// pressure has no gate.
 func neighbours(m probe.Machine, w probe.Watched) []Finding {
 	return []Finding{steal(w), others(w), pressure(w), average(m), throttled(w), heat(w), disk(w)}
 }
@@ -19,7 +19,7 @@ func neighbours(m probe.Machine, w probe.Watched) []Finding {
 func steal(w probe.Watched) Finding {
 	f := Finding{
 		ID: "steal", Group: Neighbours, Name: "taken by the host", Value: percent(w.Noise.Steal) + over(w),
-		Why: "Time that the hypervisor gives to other machines is added to whatever call it falls into.",
+		Why: "Time that the hypervisor gives to other machines is added to the calls in flight.",
 		Do:  "measure at a quieter time, or on an instance with dedicated CPUs",
 	}
 	return judged(f, above(w.Noise.Steal, 0.005, 0.05))
@@ -28,7 +28,7 @@ func steal(w probe.Watched) Finding {
 func others(w probe.Watched) Finding {
 	f := Finding{
 		ID: "others", Group: Neighbours, Name: "other processes", Value: percent(w.Noise.Others) + " of all CPUs",
-		Why:     "They take CPU and caches from server and driver, now from one arm and now from the other.",
+		Why:     "They take CPU time and caches from server and driver, from one arm more than from another.",
 		Do:      "stop them, or wait until they are done",
 		Command: "top -b -n 1 -o %CPU | head -n 15",
 	}
@@ -44,7 +44,7 @@ func others(w probe.Watched) Finding {
 	return judged(f, above(w.Noise.Others, 0.03, 0.5))
 }
 
-// printable keeps what a process calls itself from moving the cursor.
+// printable replaces control characters in the name of a process, which could move the cursor.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -57,8 +57,8 @@ func printable(name string) string {
 func pressure(w probe.Watched) Finding {
 	f := Finding{
 		ID: "cpu-pressure", Group: Neighbours, Name: "waiting for a CPU", Value: told(w.Noise.CPUPressure),
-		Why: "The share of time in which something ready to run had no CPU to run on, while wirelab measured nothing.",
-		Do:  "stop what else runs",
+		Why: "The share of time in which a task was ready to run and had no CPU, while wirelab measured nothing.",
+		Do:  "stop other programs",
 	}
 	return judged(f, above(w.Noise.CPUPressure, 0.1, 1))
 }
@@ -66,11 +66,11 @@ func pressure(w probe.Watched) Finding {
 func average(m probe.Machine) Finding {
 	f := Finding{
 		ID: "load", Group: Neighbours, Name: "load average", Value: fmt.Sprintf("%.2f over a minute", m.Load),
-		Why: "It tells of work that comes and goes: above the number of CPUs, something waited all the time.",
+		Why: "It shows work that comes and goes: above the number of CPUs, some task waited all the time.",
 		Do:  "wait until it has fallen",
 	}
 	if m.Load < 0 {
-		f.Value = "not told"
+		f.Value = "unknown"
 	}
 	return judged(f, above(m.Load, 0.5*float64(max(1, len(m.Allowed))), math.Inf(1)))
 }
@@ -78,14 +78,14 @@ func average(m probe.Machine) Finding {
 func throttled(w probe.Watched) Finding {
 	f := Finding{
 		ID: "throttled", Group: Neighbours, Name: "held back by quota", Value: brief(w.Noise.Throttled) + over(w),
-		Why: "The control group used up its share of CPU while next to nothing ran; with servers and drivers " +
+		Why: "The control group used up its share of CPU while hardly anything ran; with servers and drivers " +
 			"it would " +
 			"be stopped all the time.",
 		Do: "lift the quota",
 	}
 	switch {
 	case w.Noise.Throttled < 0:
-		f.Value = "not told"
+		f.Value = "unknown"
 	case w.Noise.Throttled == 0:
 		f.Value = "no"
 	}
@@ -95,8 +95,8 @@ func throttled(w probe.Watched) Finding {
 func heat(w probe.Watched) Finding {
 	f := Finding{
 		ID: "heat", Group: Neighbours, Name: "slowed by heat", Value: fmt.Sprintf("%d times", w.Throttles) + over(w),
-		Why: "A core that is too hot lowers its clock, so that what runs later looks slower.",
-		Do:  "let it cool, clear its air, or hold the clock lower (turbo off)",
+		Why: "A core that is too hot lowers its clock, so that later slices look slower.",
+		Do:  "let it cool down, clear its air vents, or limit the clock (turbo off)",
 	}
 	if w.Throttles == 0 {
 		f.Value = "no"
@@ -107,9 +107,9 @@ func heat(w probe.Watched) Finding {
 func disk(w probe.Watched) Finding {
 	f := Finding{
 		ID: "io-pressure", Group: Neighbours, Name: "waiting for disks", Value: told(w.Noise.IOPressure),
-		Why: "Something reads or writes much: its interrupts and caches are in the way, and a store on that disk " +
-			"would be slow.",
-		Do: "stop what reads or writes, or wait",
+		Why: "A program reads or writes much: its interrupts and use of caches disturb calls, and a store on that " +
+			"disk would be slow.",
+		Do: "stop that program, or wait",
 	}
 	return judged(f, above(w.Noise.IOPressure, 0.1, 0.8))
 }
@@ -123,13 +123,13 @@ func memory(m probe.Machine, w probe.Watched) []Finding {
 	free := Finding{
 		ID: "memory", Group: Memory, Name: "available",
 		Value: size(m.Available) + " of " + size(m.Environment.MemoryBytes),
-		Why: "Servers and drivers of all arms live at once; without room the kernel drops caches, swaps, or " +
-			"kills them.",
-		Do: "close what needs much memory, or compare fewer arms at a time",
+		Why: "Servers and drivers of all arms run at the same time; if memory is short the kernel drops caches, " +
+			"swaps, or kills them.",
+		Do: "close programs that need much memory, or compare fewer arms at a time",
 	}
 	level := above(-int64(m.Available), -gibibyte/2, -gibibyte/8)
 	if m.Available == 0 {
-		free.Value, level = "not told", Fine
+		free.Value, level = "unknown", Fine
 	}
 	swap := Finding{
 		ID: "swap", Group: Memory, Name: "swap", Value: "none",
@@ -141,8 +141,8 @@ func memory(m probe.Machine, w probe.Watched) []Finding {
 	}
 	waiting := Finding{
 		ID: "memory-pressure", Group: Memory, Name: "waiting for memory", Value: told(w.MemoryPressure),
-		Why: "Something had to wait until memory was freed.",
-		Do:  "close what needs much memory",
+		Why: "A task had to wait until memory was freed.",
+		Do:  "close programs that need much memory",
 	}
 	return []Finding{
 		judged(free, level), judged(swap, above(w.Swapped, 0, 1000)),
@@ -150,8 +150,8 @@ func memory(m probe.Machine, w probe.Watched) []Finding {
 	}
 }
 
-// What experiments need. A plan may ask for 10,000 connections in each of 32
-// arms, but one process holds those of one arm.
+// The limits that experiments need. A plan may ask for 10,000 connections in each of 32 arms, but one process holds
+// those of one arm.
 const (
 	filesWarn, filesBad = 10_100, 256
 	portsWarn           = 10_000
@@ -167,9 +167,9 @@ func limits(m probe.Machine) []Finding {
 	}
 	mtu := Finding{
 		ID: "mtu", Group: Limits, Name: "loopback packets", Value: fmt.Sprintf("%d bytes", m.MTU),
-		Why: "Small packets split large messages: more work in the kernel, and more for some protocols than for " +
-			"others.",
-		Do:      "give the loopback its usual size",
+		Why: "Small packets split large messages, which is more work for the kernel, and more for some protocols " +
+			"than for others.",
+		Do:      "give the loopback interface its usual packet size",
 		Command: "sudo ip link set dev lo mtu 65536",
 	}
 	ports := Finding{
@@ -185,14 +185,14 @@ func limits(m probe.Machine) []Finding {
 	}
 	for i, untold := range []bool{m.Files == 0, m.MTU == 0, m.Ports == 0} {
 		if untold {
-			all[i].Value = "not told"
+			all[i].Value = "unknown"
 			all[i] = judged(all[i], Fine)
 		}
 	}
 	return all
 }
 
-// program judges what was built and how it is run.
+// program checks the build of wirelab and the settings of its runtime.
 func program(m probe.Machine) []Finding {
 	f := Finding{
 		ID: "build", Group: Program, Name: "build", Value: m.Environment.Go,
@@ -206,8 +206,8 @@ func program(m probe.Machine) []Finding {
 	}
 	runtime := Finding{
 		ID: "runtime", Group: Program, Name: "runtime settings", Value: "none",
-		Why: "Servers and drivers inherit them: figures then hold for a runtime that is set so.",
-		Do:  "unset what is not meant to be measured",
+		Why: "Servers and drivers inherit them, so that figures hold only for these settings.",
+		Do:  "unset those that you do not mean to measure",
 	}
 	var set, names []string
 	for _, name := range []string{"GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG"} {
@@ -223,18 +223,18 @@ func program(m probe.Machine) []Finding {
 	return []Finding{judged(f, level), judged(runtime, Warn)}
 }
 
-// percent writes a share.
+// percent formats a share.
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
-// told is percent of what may not be told.
+// told formats a share as percent of the time; a negative share is unknown.
 func told(share float64) string {
 	if share < 0 {
-		return "not told"
+		return "unknown"
 	}
 	return percent(share) + " of the time"
 }
 
-// over says for how long it was watched.
+// over says for how long the machine was watched.
 func over(w probe.Watched) string {
 	return " in " + time.Duration(w.For).Round(100*time.Millisecond).String()
 }
@@ -246,7 +246,7 @@ func size(bytes uint64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/gibibyte)
 }
 
-// brief writes a duration with three digits: "26 ns", "1.31 ms".
+// brief formats a duration with three digits: "26 ns", "1.31 ms".
 func brief(d plan.Duration) string {
 	unit := time.Duration(1)
 	for time.Duration(d)/unit >= 1000 {

@@ -1,6 +1,5 @@
 // Package factorial makes the plan of an experiment over every combination of transport, encoding, TLS and other
-// factors. It knows the protocols of a workload by what they are made of, and must not know how an effect is worked
-// out.
+// factors. It knows what the protocols of a workload are made of, and must not know how an effect is computed.
 package factorial
 
 import (
@@ -15,21 +14,20 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// usualWires and usualEncodings are the levels that are taken by default, as
-// far as the workload has them.
+// usualWires and usualEncodings are the default levels, as far as the workload has them.
 func usualWires() []string { return []string{"http1", "http2", "grpc"} }
 
 func usualEncodings() []string { return []string{"json", "proto", "avro"} }
 
-// Factors is what flags say of the factors.
+// Factors has the levels that the flags name.
 type Factors struct {
 	Transports, Encodings, TLS, Data, Drivers []string
 	Connections                               []int
-	Works                                     []wirelab.Work // whose protocols and encodings give words
+	Works                                     []wirelab.Work // their protocols and encodings give the known names
 }
 
-// cellsOf are the usual cells of an operation that a wire, an encoding and TLS
-// pick, if any.
+// cellsOf returns the usual cells of an operation with this wire, encoding and TLS. hole says why such a cell does not
+// carry the operation.
 func cellsOf(work wirelab.Work, operation string, w wire, encoding string,
 	secure bool,
 ) (cells []wirelab.Cell, hole string) {
@@ -47,8 +45,7 @@ func cellsOf(work wirelab.Work, operation string, w wire, encoding string,
 	return cells, hole
 }
 
-// levels checks names and returns them; without any, those of the usual ones
-// that the workload has.
+// levels checks the given names and returns them. If there are none, it returns the usual ones that the workload has.
 func levels(flag string, given, usual, known []string, has func(string) bool) ([]string, error) {
 	if len(given) == 0 {
 		return slices.DeleteFunc(slices.Clone(usual), func(name string) bool { return !has(name) }), nil
@@ -64,8 +61,8 @@ func levels(flag string, given, usual, known []string, has func(string) bool) ([
 	return given, nil
 }
 
-// arms makes the arms of the factorial, the plainest first, and names the
-// combinations that are left out because nothing carries them.
+// arms returns the arms of the factorial, the plainest first, and the names of the combinations that are left out
+// because no cell carries them.
 func (f *Factors) arms(work wirelab.Work, operation string) (arms []plan.Arm, left []string, err error) {
 	protocols := protocolsOf(append(slices.Clone(f.Works), work))
 	byName := map[string]wire{}
@@ -125,8 +122,7 @@ func (f *Factors) arms(work wirelab.Work, operation string) (arms []plan.Arm, le
 	return arms, left, nil
 }
 
-// circumstances are a protocol's arms: one for each data set, number of
-// connections and driver.
+// circumstances returns the arms of one protocol: one for each data set, number of connections and driver.
 func (f *Factors) circumstances(protocol string) []plan.Arm {
 	arms := []plan.Arm{{Protocol: protocol}}
 	split := func(n int, set func(arm *plan.Arm, i int)) {
@@ -152,8 +148,7 @@ func (f *Factors) circumstances(protocol string) []plan.Arm {
 	return arms
 }
 
-// effectsOf is how many effects a factorial has at most: those of levels, and
-// of pairs of them.
+// effectsOf returns the most effects that a factorial can have: those of levels, and those of pairs of levels.
 func (f *Factors) effectsOf(transports, encodings, tls int) int {
 	steps := []int{transports - 1, encodings - 1, tls - 1, len(f.Connections) - 1, len(f.Data) - 1, len(f.Drivers) - 1}
 	n := 0
@@ -166,7 +161,7 @@ func (f *Factors) effectsOf(transports, encodings, tls int) int {
 	return n
 }
 
-// Plan makes a factorial's plan of p, which holds what other flags say.
+// Plan completes the plan p, which has the settings of other flags, into a factorial's plan.
 func (f *Factors) Plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, error) {
 	arms, left, err := f.arms(work, p.Operation)
 	if err != nil {
@@ -175,7 +170,7 @@ func (f *Factors) Plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, err
 	switch {
 	case len(arms) < 2:
 		return p, nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"%s.%s has %d arms of these factors, where two are the least; left out: %s",
+			"%s.%s has %d arms with these factors, and needs at least two; left out: %s",
 			p.Workload, p.Operation, len(arms), strings.Join(left, "; "))
 	case len(arms) > armsMax:
 		return p, nil, wirelab.Errorf(wirelab.InvalidArgument,
@@ -198,7 +193,7 @@ func (f *Factors) Plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, err
 			}
 		}
 	}
-	// Among so many effects fewer rounds than these could prove none.
+	// With so many effects, fewer rounds than this could not prove any of them.
 	needed := stat.RoundsForFamily(f.effectsOf(len(transports), len(encodings), len(secure))+6, stat.DefaultAlpha)
 	if p.Rounds.Min == 0 {
 		p.Rounds.Min = max(needed, stat.SequentialRounds)
@@ -209,6 +204,5 @@ func (f *Factors) Plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, err
 	return p, left, nil
 }
 
-// armsMax is how many arms a plan may have; package plan checks it too, and
-// does not say what to do about it.
+// armsMax is how many arms a plan may have. Package plan checks it too, but does not say what to do about it.
 const armsMax = 64

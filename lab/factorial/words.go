@@ -7,16 +7,16 @@ import (
 	"wirelab"
 )
 
-// wire is a word for a transport and framing, and which protocols it picks.
+// wire is a name for a transport and framing, and tells which protocols have them.
 type wire struct {
 	name  string
 	picks func(p wirelab.Protocol) bool
 }
 
-// framingHTTP is the framing of plain HTTP, whose versions have words of their own.
+// framingHTTP is the framing of plain HTTP, whose versions have separate names.
 const framingHTTP = "HTTP"
 
-// protocolsOf are the protocols of works that one server speaks, each once, in order.
+// protocolsOf returns the protocols of works that one server speaks, each once, in order.
 func protocolsOf(works []wirelab.Work) (all []wirelab.Protocol) {
 	for _, w := range works {
 		for _, c := range w.Cells {
@@ -28,9 +28,9 @@ func protocolsOf(works []wirelab.Work) (all []wirelab.Protocol) {
 	return all
 }
 
-// wires are the words for what protocols are made of, so that a new protocol has its word by being there: plain HTTP is
-// called by its version, and any other transport and framing by the shortest name of a protocol that has it. A protocol
-// that no such word can pick, since one before it is made of the same, is called by its own name.
+// wires derives the names from the protocols, so that a new protocol has one without further work. Plain HTTP is named
+// after its version, and any other transport and framing after the shortest name of a protocol that has it. If an
+// earlier protocol has the same transport, framing, encoding and TLS, the later one gets its own name.
 func wires(protocols []wirelab.Protocol) (all []wire) {
 	for i, p := range protocols {
 		same := func(q wirelab.Protocol) bool { return q.Transport == p.Transport && q.Framing == p.Framing }
@@ -46,7 +46,7 @@ func wires(protocols []wirelab.Protocol) (all []wire) {
 	return all
 }
 
-// word is what the transport and framing of a protocol are called.
+// word returns the name of a protocol's transport and framing.
 func word(p wirelab.Protocol, protocols []wirelab.Protocol, same func(wirelab.Protocol) bool) string {
 	if p.Framing == framingHTTP { // HTTP/1.1 is http1
 		return strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(p.Transport, "/", "")), ".1")
@@ -60,7 +60,7 @@ func word(p wirelab.Protocol, protocols []wirelab.Protocol, same func(wirelab.Pr
 	return name
 }
 
-// Transports are the words for the transports and framings of works.
+// Transports returns the names of the transports and framings of works.
 func Transports(works []wirelab.Work) (all []string) {
 	for _, w := range wires(protocolsOf(works)) {
 		all = append(all, w.name)
@@ -68,14 +68,14 @@ func Transports(works []wirelab.Work) (all []string) {
 	return all
 }
 
-// Encodings are the words for the encodings of works, the usual ones first.
+// Encodings returns the names of the encodings of works, the usual ones first.
 func Encodings(works []wirelab.Work) []string {
 	words, _ := encodings(protocolsOf(works))
 	return words
 }
 
-// encodings are the words for encodings, and what each stands for: an encoding is called as the protocols of plain HTTP
-// that have it end, http1-proto, or else by its name.
+// encodings returns the names of encodings, and the encoding of each. An encoding is named as the protocols of plain
+// HTTP that have it end (http1-proto), or otherwise after itself.
 func encodings(protocols []wirelab.Protocol) (words []string, names map[string]string) {
 	names = map[string]string{}
 	called := map[string]string{}

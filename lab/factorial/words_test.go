@@ -9,7 +9,7 @@ import (
 	"wirelab/workload/all"
 )
 
-// The words that users know stay when they follow from the protocols.
+// The names that users know stay the same although they are derived from the protocols.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	got := factorial.Transports(all.Works())
@@ -27,7 +27,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A protocol that is made of the same as one before it is picked by its own name.
+// A protocol with the same parts as an earlier one is picked by its own name.
 func TestWordOfATwin(t *testing.T) {
 	t.Parallel()
 	reference := func(name string) wirelab.Cell {

@@ -12,12 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm wakes any number of sleepers, each within some 50 µs after its time
-// and never before.
+// alarm wakes any number of sleepers, each at most some 50 µs after its time and never before.
 //
-// Go's own timers wake up to a millisecond late in a process that is otherwise
-// idle, since its poller waits in whole milliseconds. So there is one timer of
-// the kernel's, with nanoseconds, that the poller waits for like a socket.
+// Go's own timers wake up to a millisecond late in an otherwise idle process, since the runtime's poller waits in whole
+// milliseconds. So alarm uses one timerfd of the kernel, with nanosecond resolution, that the poller waits for like a
+// socket.
 type alarm struct {
 	timer *os.File
 
@@ -25,13 +24,12 @@ type alarm struct {
 	sleepers sleepers   // the earliest first
 	closed   bool
 
-	rings sync.WaitGroup // of the one goroutine
+	rings sync.WaitGroup // for the goroutine that reads the timer
 }
 
-// lead is how long before the time the timer goes off, since it is itself
-// about 45 µs late on a virtual machine; what is then left is spun, letting
-// everything else run first. More would keep an idle processor busy for longer
-// without making it more exact.
+// lead is how long before the due time the timer expires, since it is itself about 45 µs late on a virtual machine. The
+// rest is spent polling the clock, after all other goroutines that are ready have run. A larger lead would keep an idle
+// CPU busy for longer without more precision.
 const lead = 50 * time.Microsecond
 
 func newAlarm() (*alarm, error) {
@@ -39,12 +37,12 @@ func newAlarm() (*alarm, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("timerfd_create", err)
 	}
-	a := &alarm{timer: os.NewFile(uintptr(fd), "timerfd")} // not blocking, so its reads wait in the poller
+	a := &alarm{timer: os.NewFile(uintptr(fd), "timerfd")} // it does not block, so that reads wait in the poller
 	a.rings.Go(a.ring)
 	return a, nil
 }
 
-// sleep returns at due, or before with the error of a ctx that ended.
+// sleep returns nil at due, or the error of ctx if that is done first.
 func (a *alarm) sleep(ctx context.Context, due time.Time) error {
 	s := &sleeper{due: due, wake: make(chan error, 1)}
 	a.mu.Lock()
@@ -74,13 +72,13 @@ func (a *alarm) sleep(ctx context.Context, due time.Time) error {
 	return ctx.Err()
 }
 
-// arm sets the timer for the earliest sleeper. The holder of mu calls it.
+// arm sets the timer for the earliest sleeper. mu must be held.
 func (a *alarm) arm() error {
 	if len(a.sleepers) == 0 || a.closed {
 		return nil
 	}
-	// Relative: the runtime's monotonic clock is the kernel's, but its zero is
-	// not known here. 0 would stop the timer.
+	// The wait is relative: the runtime's monotonic clock is the kernel's, but its zero is not known here. A wait of 0
+	// would stop the timer.
 	wait := max(time.Until(a.sleepers[0].due)-lead, 1)
 	raw, err := a.timer.SyscallConn()
 	if err != nil {
@@ -106,14 +104,14 @@ func (a *alarm) ring() {
 				break
 			}
 			for time.Now().Before(next) {
-				runtime.Gosched() // what is ready to run goes first
+				runtime.Gosched() // let other goroutines that are ready run first
 			}
 		}
 	}
 }
 
-// wake wakes who is due. It returns the next one's time if that is worth
-// spinning for; else it sets the timer.
+// wake wakes the sleepers that are due. If the next one is due so soon that polling is worthwhile, it returns that time
+// and true. Otherwise it sets the timer.
 func (a *alarm) wake() (next time.Time, soon bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,7 +131,7 @@ func (a *alarm) wake() (next time.Time, soon bool) {
 	return time.Time{}, false
 }
 
-// give ends every sleeper with err, and those to come.
+// give ends all sleepers, and later calls of sleep, with err.
 func (a *alarm) give(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -144,7 +142,7 @@ func (a *alarm) give(err error) {
 	a.drop(err)
 }
 
-// drop ends every sleeper with err. The holder of mu calls it.
+// drop ends every sleeper with err. mu must be held.
 func (a *alarm) drop(err error) {
 	for len(a.sleepers) > 0 {
 		heap.Pop(&a.sleepers).(*sleeper).wake <- err
@@ -161,14 +159,14 @@ func (a *alarm) close() error {
 	return err
 }
 
-// sleeper is a call that waits.
+// sleeper is a waiting call.
 type sleeper struct {
 	due   time.Time
-	wake  chan error // room for one, so that waking never blocks
-	place int        // in the heap; -1 when it is out
+	wake  chan error // buffered, so that waking never blocks
+	place int        // index in the heap; -1 after its removal
 }
 
-// sleepers is a heap, the earliest first.
+// sleepers is a heap with the earliest sleeper first.
 type sleepers []*sleeper
 
 func (s sleepers) Len() int           { return len(s) }

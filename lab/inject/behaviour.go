@@ -1,10 +1,8 @@
-// Package inject makes a server behave in a way that is known beforehand: it
-// holds every call for a time from a given law, stands still now and then, or
-// burns processor time; and it tells the response times that then are true.
-// With it clients, load generators and wirelab itself are tried: what they
-// report is held beside the closed form.
+// Package inject makes a server behave in a known way: it delays every call by a time from a given distribution, stops
+// at regular times, or uses CPU time. It also computes the response times that are then true. It tests clients, load
+// generators and wirelab itself: their reports are compared with the closed form.
 //
-// It knows calls only as [wirelab.Hooks] does, and neither wires nor load.
+// It knows calls only through [wirelab.Hooks], and knows neither wires nor load.
 package inject
 
 import (
@@ -15,13 +13,11 @@ import (
 	"wirelab"
 )
 
-// Behaviour is what a server does beside its work. The zero value is nothing.
-// Make one with [Parse].
+// Behaviour is what a server does in addition to its work. The zero value is nothing. Make one with [Parse].
 type Behaviour struct {
 	kind kind
-	// first is the delay, the mean, the service time or the CPU time; second
-	// bimodal's other delay, or how long frozen stands still; every is
-	// frozen's period.
+	// first is the delay, the mean, the service time or the CPU time. second is the other delay of bimodal, or how long
+	// frozen stops. every is the period of frozen.
 	first, second, every time.Duration
 	share                float64 // of bimodal's first delay
 }
@@ -38,7 +34,7 @@ const (
 	spin        kind = "spin"
 )
 
-// form is how a behaviour is written, and what that means.
+// form is the notation of a behaviour, and its meaning.
 type form struct {
 	kind
 	arguments string // "" or "DELAY"
@@ -57,13 +53,13 @@ func forms() []form {
 		{exponential, "MEAN", "exponential 20ms", "calls take exponentially distributed times"},
 		{
 			frozen, "SERVICE STILL EVERY", "frozen 1ms 500ms 5s",
-			"calls take SERVICE, but everything stands still for the last STILL of EVERY",
+			"calls take SERVICE, but everything stops for the last STILL of EVERY",
 		},
 		{spin, "TIME", "spin 2us", "every call burns TIME of a processor"},
 	}
 }
 
-// Help lists the forms that [Parse] reads, one a line, for a command's help.
+// Help lists the forms that [Parse] reads, one a line, for the help of a command.
 func Help() string {
 	var b strings.Builder
 	for _, f := range forms() {
@@ -73,17 +69,17 @@ func Help() string {
 	return b.String()
 }
 
-// The bounds of what is injected. A delay shorter than a wire's own time would
-// not be seen, and one longer than a minute is rather a dead server.
+// The bounds of injected values. A delay shorter than a wire's own time would not be visible, and a server with one
+// longer than a minute is as good as dead.
 const (
 	delayMin, delayMax = 10 * time.Microsecond, time.Minute
 	spinMin, spinMax   = 500 * time.Nanosecond, 100 * time.Millisecond
 	shareMin, shareMax = 0.001, 0.999
 )
 
-// Parse reads a behaviour: "constant 20ms", "bimodal 10ms 50ms 0.9" (0.9 of
-// the calls take 10 ms), "exponential 20ms" (mean), "frozen 1ms 500ms 5s",
-// "spin 2us", "none" or nothing. Errors are InvalidArgument and list what is known.
+// Parse reads a behaviour: "constant 20ms", "bimodal 10ms 50ms 0.9" (0.9 of the calls take 10 ms), "exponential 20ms"
+// (mean), "frozen 1ms 500ms 5s", "spin 2us", "none" or "". Errors have code InvalidArgument and list the known
+// behaviours.
 func Parse(text string) (Behaviour, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -104,7 +100,7 @@ func Parse(text string) (Behaviour, error) {
 	for _, f := range forms() {
 		known = append(known, strconv.Quote(f.example))
 	}
-	return Behaviour{}, wirelab.UnknownName("way to behave (inject)", text, known)
+	return Behaviour{}, wirelab.UnknownName("behaviour (inject)", text, known)
 }
 
 // read reads the words after the first.
@@ -159,7 +155,7 @@ func bad(format string, args ...any) error {
 // None reports whether the behaviour is nothing at all.
 func (b Behaviour) None() bool { return b.kind == "" }
 
-// Spin is the processor time that every call burns; 0 unless it is a spin.
+// Spin returns the CPU time that every call uses; 0 unless the behaviour is a spin.
 func (b Behaviour) Spin() time.Duration {
 	if b.kind != spin {
 		return 0
@@ -167,7 +163,7 @@ func (b Behaviour) Spin() time.Duration {
 	return b.first
 }
 
-// String returns the behaviour as [Parse] reads it.
+// String returns the behaviour in the form that [Parse] reads.
 func (b Behaviour) String() string {
 	switch b.kind {
 	case "":
@@ -181,5 +177,5 @@ func (b Behaviour) String() string {
 	return string(b.kind) + " " + short(b.first)
 }
 
-// short writes a duration in the letters that a plan's text allows.
+// short formats a duration in the letters that a plan's text allows.
 func short(d time.Duration) string { return strings.Replace(d.String(), "µ", "u", 1) }

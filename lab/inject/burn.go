@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Burn uses a processor, and does nothing, until in ends; idle lets all others go first.
+// Burn keeps a CPU busy until in ends. If idle is set, all other processes have priority.
 func Burn(in io.Reader, idle bool) error {
 	var over atomic.Bool
 	var burning sync.WaitGroup
 	burning.Go(func() {
 		if idle {
-			// it ends with this thread's work
+			// The thread ends with this goroutine, so that its policy does not reach others.
 			runtime.LockOSThread()
-			// everybody may
+			// SCHED_IDLE needs no privilege.
 			_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 		}
 		for !over.Load() {

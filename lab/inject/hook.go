@@ -5,8 +5,7 @@ import (
 	"wirelab/internal/fault"
 )
 
-// Hook returns the cell with an injected behaviour, which is to be closed
-// once the cell has been served.
+// Hook returns the cell with an injected behaviour. The caller must close the injector after the cell has been served.
 func Hook(cell wirelab.Cell, text string) (wirelab.Cell, *Injector, error) {
 	behaviour, err := Parse(text)
 	if err != nil {

@@ -10,24 +10,21 @@ import (
 	"wirelab"
 )
 
-// Injector is a behaviour at work in one server.
+// Injector applies a behaviour to one server.
 //
-// Times that look random are not drawn but stratified: call k takes the time
-// at quantile k·φ mod 1, φ the golden ratio. Of any n calls in a row the shares
-// are then those of the law to within about 1/n, where independent draws would
-// be off by 1/√n, and a hundred times as many calls would be needed to see an
-// error of 1 %. Neighbours are so less alike than chance would have it, which
-// no distribution shows.
+// Times are not drawn at random but stratified: call k takes the time at quantile k·φ mod 1, where φ is the golden
+// ratio. The shares among any n consecutive calls then match the distribution to within about 1/n. Independent draws
+// would be off by 1/√n, and a hundred times as many calls would be needed to see an error of 1 %. Consecutive calls are
+// therefore less alike than at random, which no distribution shows.
 type Injector struct {
 	b     Behaviour
 	began time.Time // the phase of a frozen server counts from here
 	calls atomic.Uint64
 	alarm *alarm  // nil for spin
-	burn  *burner // nil but for spin
+	burn  *burner // nil unless spin
 }
 
-// Start puts the behaviour to work. A frozen server's period begins now. The
-// injector is to be closed, after the server.
+// Start starts the behaviour. The period of a frozen server begins now. Close the injector after the server.
 func (b Behaviour) Start() (*Injector, error) {
 	i := &Injector{b: b, began: time.Now()}
 	switch b.kind {
@@ -42,7 +39,7 @@ func (b Behaviour) Start() (*Injector, error) {
 	return i, err
 }
 
-// Hooks are the server's; none at all where the behaviour is nothing.
+// Hooks returns the server's hooks; the zero value if the behaviour is nothing.
 func (i *Injector) Hooks() wirelab.Hooks {
 	switch {
 	case i.burn != nil:
@@ -59,7 +56,7 @@ func (i *Injector) Hooks() wirelab.Hooks {
 	return wirelab.Hooks{}
 }
 
-// Close ends what the injector started. Calls that still wait fail.
+// Close stops what the injector started. Calls that still wait fail.
 func (i *Injector) Close() error {
 	if i.alarm == nil {
 		return nil
@@ -67,7 +64,7 @@ func (i *Injector) Close() error {
 	return i.alarm.close()
 }
 
-// delay is how long the next call takes that came at a time after the start.
+// delay returns how long the next call takes, if it comes at this time after the start.
 func (i *Injector) delay(at time.Duration) time.Duration {
 	b := i.b
 	switch b.kind {
@@ -89,8 +86,8 @@ func (i *Injector) delay(at time.Duration) time.Duration {
 	return b.first
 }
 
-// golden is 2^64 divided by the golden ratio, to the next odd number: the
-// multiples of it modulo 2^64 are spread as evenly as any sequence's.
+// golden is 2^64 divided by the golden ratio, rounded to an odd number. Its multiples modulo 2^64 are spread as evenly
+// as those of any sequence.
 const golden = 0x9e3779b97f4a7c15
 
 // next returns the next number of the sequence, above 0 and below 1.
@@ -99,5 +96,5 @@ func (i *Injector) next() float64 {
 	return (float64(i.calls.Add(1)*golden>>(64-bits)) + 0.5) / (1 << bits)
 }
 
-// errClosed ends the calls that an alarm did not come to wake.
+// errClosed is the error of calls that still waited when the alarm was closed.
 var errClosed = errors.New("inject: the server has stopped")

@@ -39,7 +39,7 @@ func started(t *testing.T, text string) *Injector {
 	return i
 }
 
-// What calls are given is the law, to within about 1/n.
+// The times of calls follow the distribution, to within about 1/n.
 func TestDelaysFollowTheLaw(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -72,7 +72,7 @@ func TestDelaysFollowTheLaw(t *testing.T) {
 	}
 }
 
-// Every quantile is the shortest time that so large a share does not exceed.
+// Every quantile is the shortest time that this share of calls does not exceed.
 func TestQuantileInvertsAtMost(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -94,13 +94,13 @@ func TestQuantileInvertsAtMost(t *testing.T) {
 	}
 }
 
-// A call of a frozen server gets no further while that stands still.
+// A call of a frozen server makes no progress while the server is stopped.
 func TestFrozenStandsStill(t *testing.T) {
 	t.Parallel()
 	i := started(t, "frozen 10ms 50ms 500ms")
 	for at, want := range map[time.Duration]time.Duration{
 		0:                                  10 * time.Millisecond,
-		440 * time.Millisecond:             10 * time.Millisecond, // done as the standstill begins
+		440 * time.Millisecond:             10 * time.Millisecond, // done just before the stop
 		445 * time.Millisecond:             60 * time.Millisecond, // half done
 		450 * time.Millisecond:             60 * time.Millisecond,
 		475 * time.Millisecond:             35 * time.Millisecond,
@@ -115,9 +115,8 @@ func TestFrozenStandsStill(t *testing.T) {
 	}
 }
 
-// Calls that wait together are each woken, not before their time. How much
-// later depends on what else the machine does, so it is logged: of the least of
-// all no more is asked than that it is not as long as the wait itself.
+// Calls that wait at the same time are all woken, and none before its time. How late depends on the load of the
+// machine, so it is logged. The only check is that the least delay is shorter than the wait itself.
 func TestHeldCallsEndOnTime(t *testing.T) {
 	t.Parallel()
 	hooks := started(t, "exponential 20ms").Hooks()
@@ -151,7 +150,7 @@ func TestHeldCallsEndOnTime(t *testing.T) {
 	}
 }
 
-// A call whose caller left, and one whose server stops, waits no longer.
+// A call stops waiting when its caller leaves or the server stops.
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	b, _ := Parse("constant 1m")
@@ -186,15 +185,15 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-// A spin burns what it says, by the process's clock, which others read too.
-// The bounds are wide for the race detector; the self-test is the fine one.
+// A spin uses the CPU time that it says, by the clock of the process, which others read too. The bounds are wide
+// because of the race detector; the self-test is exact.
 func TestSpinBurns(t *testing.T) {
 	for _, text := range []string{"spin 20us", "spin 2us"} {
 		i := started(t, text)
 		const calls = 20_000
 		hooks, each := i.Hooks(), i.b.Spin()
 		share := math.Inf(1)
-		for range 3 { // the least disturbed of them
+		for range 3 { // the least disturbed run counts
 			began, err := probe.CPU(os.Getpid())
 			if err != nil {
 				t.Fatal(err)

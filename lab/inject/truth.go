@@ -5,27 +5,24 @@ import (
 	"time"
 )
 
-// Truth is the distribution of the response times of a server, without the
-// time that a wire adds, in closed form. It holds in an open loop whose
-// arrivals do not look at the server, at a constant rate or Poisson, if the
-// server is never short of anything; for a frozen server over whole periods.
+// Truth is the distribution of a server's response times in closed form, without the time that a wire adds. It holds in
+// an open loop whose arrivals are independent of the server, at a constant rate or Poisson, if the server is never
+// short of resources; for a frozen server it holds over whole periods.
 type Truth struct{ b Behaviour }
 
-// Truth returns the law of the response times; ok is false where there is none
-// to tell, because the behaviour holds no call.
+// Truth returns the distribution of the response times. ok is false if there is none, because the behaviour makes no
+// call wait.
 func (b Behaviour) Truth() (t Truth, ok bool) {
 	return Truth{b}, b.kind != "" && b.kind != spin
 }
 
-// A frozen server's calls are of three kinds. Those that begin while it runs
-// and end before it stands still take the service time S. Those that begin
-// while it runs and do not, in the S before it stands still, take S and the
-// whole standstill F. Those that begin at a time x before its end take x + S.
-// Of a period P that is a share of (P−F−S)/P at S, F/P spread evenly over S to
-// S+F, and S/P at S+F.
+// There are three kinds of calls to a frozen server. A call that begins while the server runs and ends before it stops
+// takes the service time S. A call that begins in the last S before the stop takes S and the whole stop F. A call that
+// begins at a time x before the end of the stop takes x + S. In a period P, the share of calls is (P−F−S)/P at S, F/P
+// spread evenly over S to S+F, and S/P at S+F.
 
-// Quantile is the shortest time that a share q of the calls do not exceed, q
-// in 0 to 1; it is endless for the exponential law and 1.
+// Quantile returns the shortest time that a share q of the calls does not exceed, for q from 0 to 1. It is the longest
+// duration for q = 1 of the exponential distribution.
 func (t Truth) Quantile(q float64) time.Duration {
 	b := t.b
 	q = min(max(q, 0), 1)
@@ -46,7 +43,7 @@ func (t Truth) Quantile(q float64) time.Duration {
 	return b.first
 }
 
-// AtMost is the share of the calls that take at most d.
+// AtMost returns the share of the calls that take at most d.
 func (t Truth) AtMost(d time.Duration) float64 {
 	b := t.b
 	switch {
@@ -62,7 +59,7 @@ func (t Truth) AtMost(d time.Duration) float64 {
 	return 1
 }
 
-// Mean is the mean time.
+// Mean returns the mean time.
 func (t Truth) Mean() time.Duration {
 	b := t.b
 	switch b.kind {
@@ -75,8 +72,8 @@ func (t Truth) Mean() time.Duration {
 	return b.first
 }
 
-// Period is how long a window, or a multiple of it, must be for the law to
-// hold exactly: a frozen server's EVERY; 0 where any window does.
+// Period returns the length of a window such that the distribution holds exactly over whole multiples of it: the EVERY
+// of a frozen server; 0 if any window does.
 func (t Truth) Period() time.Duration {
 	if t.b.kind != frozen {
 		return 0
