@@ -5,11 +5,11 @@ import "time"
 func ring(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it has not been heard yet
+	default: // the last ring has not been received yet
 	}
 }
 
-// newPlainAlarm is an alarm by Go's timers.
+// newPlainAlarm returns an alarm that uses Go's timers.
 func newPlainAlarm() *Alarm {
 	rang := make(chan struct{}, 1)
 	a := &Alarm{C: rang, plain: time.AfterFunc(time.Hour, func() { ring(rang) })}

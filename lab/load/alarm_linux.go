@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Alarm wakes whoever waits for its channel, as exactly as [SystemClock] does and
-// for the same reasons. One goroutine sets it.
+// Alarm rings on a channel, with the precision of [SystemClock] and for the same reasons. Only one goroutine may set
+// it.
 type Alarm struct {
-	C       <-chan struct{} // holds one once the time has come
+	C       <-chan struct{} // receives a value when the time has come
 	fd      int
 	file    *os.File
 	waiting sync.WaitGroup
-	plain   *time.Timer // where the kernel has none to give
+	plain   *time.Timer // if the kernel provided no timerfd
 }
 
 // NewAlarm returns an alarm that is not set.
@@ -38,17 +38,17 @@ func NewAlarm() *Alarm {
 	return a
 }
 
-// Set has it ring after d, which is > 0, and not when it was to before.
+// Set makes it ring after d, which must be > 0. It cancels an earlier setting.
 func (a *Alarm) Set(d time.Duration) {
 	if a.plain != nil {
 		a.plain.Reset(d)
 		return
 	}
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	_ = unix.TimerfdSettime(a.fd, 0, &spec, nil) // it is ours and open
+	_ = unix.TimerfdSettime(a.fd, 0, &spec, nil) // cannot fail on an open timer
 }
 
-// Close ends it.
+// Close stops it and releases its timer.
 func (a *Alarm) Close() {
 	if a.plain != nil {
 		a.plain.Stop()

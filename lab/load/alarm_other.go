@@ -4,18 +4,17 @@ package load
 
 import "time"
 
-// Alarm wakes whoever waits for its channel, as exactly as Go's timers do. One
-// goroutine sets it.
+// Alarm rings on a channel, with the precision of Go's timers. Only one goroutine may set it.
 type Alarm struct {
-	C     <-chan struct{} // holds one once the time has come
+	C     <-chan struct{} // receives a value when the time has come
 	plain *time.Timer
 }
 
 // NewAlarm returns an alarm that is not set.
 func NewAlarm() *Alarm { return newPlainAlarm() }
 
-// Set has it ring after d, which is > 0, and not when it was to before.
+// Set makes it ring after d, which must be > 0. It cancels an earlier setting.
 func (a *Alarm) Set(d time.Duration) { a.plain.Reset(d) }
 
-// Close ends it.
+// Close stops it.
 func (a *Alarm) Close() { a.plain.Stop() }

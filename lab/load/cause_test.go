@@ -10,8 +10,8 @@ import (
 	"wirelab/lab/load"
 )
 
-// Failures of one kind are told apart by cause, over all callers, and only the first of each
-// is put in words.
+// Failures of one kind are distinguished by cause, over all callers, and only the first error of each cause is
+// formatted.
 func TestCausesAreRecorded(t *testing.T) {
 	t.Parallel()
 	reset, busy := errors.New("reset"), errors.New("busy")

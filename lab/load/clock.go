@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Clock is the time that a run goes by.
+// Clock is the clock of a run.
 type Clock interface {
-	// Now is a monotonic time in nanoseconds from some fixed point.
+	// Now is a monotonic time in nanoseconds since some fixed point.
 	Now() int64
-	// SleepUntil returns when Now() >= due, never before, or when ctx has
-	// ended. spun is how much of the wait kept a processor busy.
+	// SleepUntil returns when Now() >= due and never before, or when ctx is done. spun is how much of the wait kept a
+	// CPU busy.
 	SleepUntil(ctx context.Context, due int64) (spun time.Duration)
 }
 
-// epoch is the fixed point of both clocks: never changed, only subtracted.
-// time.Since reads the monotonic clock alone, half the cost of time.Now.
+// epoch is the fixed point of both clocks. It never changes and is only subtracted. time.Since reads only the monotonic
+// clock, at half the cost of time.Now.
 var epoch = time.Now()
 
 func sinceEpoch() int64 { return int64(time.Since(epoch)) }
 
-// TimerClock waits on Go's timers. They may be a millisecond late in a
-// process that is otherwise idle, so it is for tests, where testing/synctest
-// makes them exact, and for pacing that need not be.
+// TimerClock waits with Go's timers. These may be a millisecond late in an otherwise idle process. It is meant for
+// tests, in which testing/synctest makes them exact, and for pacing that need not be exact.
 type TimerClock struct{}
 
 // Now implements [Clock].

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// compiling is a server that uses twice as much CPU time for its first calls as later,
-// while its calls take as long as ever: counted in calls, it depends on no time.
+// compiling is a server that uses twice as much CPU time for its first calls as later, while its calls always take
+// equally long. It counts calls, so it depends on no time.
 type compiling struct {
-	calls int // that it answered
-	warm  int // after so many it costs half
+	calls int // calls answered so far
+	warm  int // after this many calls it costs half
 	steep bool
-	idle  bool // it uses a hundredth of a CPU, and not a fifth
+	idle  bool // it uses a hundredth of a CPU instead of a fifth
 	used  time.Duration
 }
 
@@ -31,13 +31,13 @@ func (c *compiling) call(ctx context.Context) error {
 		cost += cost * time.Duration(left) / time.Duration(c.warm)
 	}
 	c.calls++
-	// Some noise, always the same: figures of windows that are all alike are steady too soon.
+	// Some noise, always the same: without noise the windows would be equal, and steady too soon.
 	c.used += cost + time.Duration(c.calls*7%11)*cost/100
 	return sleep(ctx, ms)
 }
 
-// A server that is compiled while it runs is not steady before that is over, although its
-// calls take as long from the first on.
+// A server that is compiled while it runs is not steady before that is over, although its calls take equally long from
+// the first on.
 func TestWarmWatchesTheServersCPU(t *testing.T) {
 	t.Parallel()
 	const window = 100 // calls
@@ -54,7 +54,7 @@ func TestWarmWatchesTheServersCPU(t *testing.T) {
 	for _, windows := range []int{4, 9, 12, 15, 17, 19, 30, 70, 130, 150, 400} {
 		for _, steep := range []bool{true, false} {
 			if steep && windows > 19 {
-				continue // the first 20 are all alike, and nobody can know; the slices' halves tell
+				continue // the first 20 are alike, so no test can tell; the halves of the slices show it
 			}
 			t.Run(fmt.Sprintf("%d windows, steep %v", windows, steep), func(t *testing.T) {
 				server := &compiling{warm: windows * window, steep: steep}
@@ -62,7 +62,8 @@ func TestWarmWatchesTheServersCPU(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Of the windows that were judged, one in five may be of before: no mean moves by much.
+				// Up to one in five of the windows kept may be from before the change: such a share moves no mean by
+				// much.
 				kept := w.Windows - w.Cut
 				if early := windows - w.Cut; w.Steady && (server.calls < server.warm || early > kept/5) {
 					t.Errorf("called steady after %d windows, %d cut, and it costs less after %d", w.Windows, w.Cut,
@@ -85,11 +86,11 @@ func TestWarmWatchesTheServersCPU(t *testing.T) {
 		t.Errorf("a server that is idle nearly always: %+v, %v", w, err)
 	}
 	if w, err := warm(&compiling{warm: 1000 * window}, false); err != nil || w.Cost != nil {
-		t.Errorf("nobody knows what it costs: %+v, %v", w, err)
+		t.Errorf("a server whose CPU is unknown: %+v, %v", w, err)
 	}
 }
 
-// Windows that are run together, since calls take longer than one, have the server's CPU too.
+// Windows that run together, since calls take longer than one window, use the server's CPU time too.
 func TestWarmTogetherHasTheServersCPU(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleRun() {
-	call := func(context.Context) error { return nil } // a real one asks a server
+	call := func(context.Context) error { return nil } // a real call asks a server
 	rec, err := load.Run(context.Background(), load.Plan{
 		Callers:  []load.Call{call, call},
 		Schedule: load.ConstantRate(1000),

@@ -9,61 +9,55 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Stamp is what an event of a feed says of itself: its place in the stream,
-// from 1, and when it was due and sent by the wall clock, in ns since 1970.
+// Stamp is what an event of a feed carries: its index in the stream, from 1, and when it was due and sent by the wall
+// clock, in ns since 1970.
 type Stamp struct {
 	Sequence  uint64
 	Due, Sent int64
 }
 
-// Feed opens a stream and gives each event when it has been decoded, with an
-// error where its content is wrong. It returns nil when each returned false or
-// the stream ended, else why it broke, and soon after ctx ends.
+// Feed opens a stream and calls each for every decoded event, with an error if its content is wrong. It returns nil
+// after each returned false or the stream ended. Otherwise it returns why the stream broke. It returns soon after ctx
+// is done.
 type Feed func(ctx context.Context, each func(Stamp, error) bool) error
 
-// FeedPlan says how feeds are read.
+// FeedPlan says how to read feeds.
 //
-// All streams are opened first. t0 is when each has given its first event, so
-// that no stream comes late into the window, [Head, Duration) from t0. An
-// event belongs to the window if it is due in it by the absolute schedule that
-// the first event and Rate set: event k of a stream is due (k-1)/Rate after
-// event 1, whatever the others say of themselves. So a source that lets its
-// schedule slip is charged for it, and one that leaves events out is found
-// out by their count.
+// All streams are opened first. t0 is when each of them has delivered its first event, so that no stream joins the
+// window late. The window is [Head, Duration) from t0. An event belongs to the window if it is due in it by the
+// absolute schedule that the first event and Rate define: event k of a stream is due (k-1)/Rate after event 1, whatever
+// the due times in later stamps. So a source that lets its schedule slip is charged for it, and a source that leaves
+// out events is found out by their number.
 //
-// A reader that reads as fast as it can goes on after the window until each
-// event of it has come, at most until Drain has passed, or [graceEvents] after
-// them have. One that is paced stops pacing at the window's end and reads what
-// had been sent by then, to count it.
+// A reader that reads as fast as it can continues after the window until it has each event of the window, but at most
+// until Drain has passed, or [graceEvents] later events have come. A paced reader stops pacing at the end of the window
+// and reads the events that had been sent by then, to count them.
 type FeedPlan struct {
 	// Rate is the events per second of each stream, >= 1.
 	Rate int64
-	// Duration, Head and Drain are as those of [Plan]; Drain 0 is [DefaultDrain].
+	// Duration, Head and Drain are like those of [Plan]; Drain 0 is [DefaultDrain].
 	Duration, Head, Drain time.Duration
-	// Opening is how long all streams together may take until each has given
-	// its first event; 0 is [DefaultDrain].
+	// Opening limits how long it may take until all streams have delivered their first event; 0 is [DefaultDrain].
 	Opening time.Duration
-	// Share is the part of Rate at which a reader reads, on an absolute
-	// schedule of its own; 0: as fast as it can.
+	// Share is the part of Rate at which a reader reads, on an absolute schedule; 0: as fast as it can.
 	Share float64
-	// Wrong is the kind, in Errors, of an event whose content is wrong; ""
-	// is "wrong". Classify names the errors that streams break with; nil is [Classify].
+	// Wrong is the kind, in Errors, of an event whose content is wrong; "" is "wrong". Classify returns the kind of the
+	// error with which a stream broke; nil is [Classify].
 	Wrong    string
 	Classify func(error) string
-	// Cause and Tell are as in [Plan].
+	// Cause and Tell are like those of [Plan].
 	Cause, Tell func(error) string
-	// Clock is the time; nil is [TimerClock], whose timers pace readers well
-	// enough, since they catch up.
+	// Clock is the clock to use; nil is [TimerClock], whose timers are exact enough to pace readers, since readers
+	// catch up.
 	Clock WallClock
-	// Around is as that of [Plan].
+	// Around is like that of [Plan].
 	Around func(run func())
 }
 
-// WallClock is a clock that knows the wall clock too.
+// WallClock is a clock that also knows wall time.
 type WallClock interface {
 	Clock
-	// Offset is the wall clock's time, in ns since 1970, less Now: the same at
-	// all times, unless the wall clock is stepped.
+	// Offset is the wall time, in ns since 1970, minus Now. It is constant unless the wall clock is stepped.
 	Offset() int64
 }
 
@@ -73,68 +67,62 @@ func (TimerClock) Offset() int64 {
 	return now.UnixNano() - int64(now.Sub(epoch))
 }
 
-// Missing is the kind, in a recording's Errors, of events that were due in the
-// window and never came.
+// Missing is the kind, in a recording's Errors, of events that were due in the window and never came.
 const Missing = "missing"
 
-// ErrClockStepped is wrapped by the error of a run in which the wall clock was
-// set: times of two processes then do not fit together.
+// ErrClockStepped is wrapped by the error of a run during which the wall clock was set: the times of two processes can
+// then not be compared.
 var ErrClockStepped = errors.New("clock stepped")
 
 // ErrFeedEnded is wrapped by the error of a run whose streams ended by themselves.
 var ErrFeedEnded = errors.New("a stream ended before its slice was over")
 
 const (
-	// graceEvents is how many events after the window's last a reader waits
-	// for one of the window: those that a wire turned round come within a few.
+	// graceEvents is how many events after the window's last a reader waits for a missing one: reordered events come
+	// within a few.
 	graceEvents = 64
-	// stepLimit is how far the wall clock may move against the monotonic one.
+	// stepLimit is how far the wall clock may move against the monotonic clock.
 	stepLimit = 100 * time.Microsecond
-	// slipLimit is how far an event's own due time may be from its schedule's.
+	// slipLimit is how far the due time in an event may be from that of its schedule.
 	slipLimit = int64(time.Microsecond)
-	// feedsLimit is the most streams that a runner holds: each keeps some
-	// hundred kilobytes of histograms.
+	// feedsLimit is the most streams of a runner: each keeps some hundred kilobytes of histograms.
 	feedsLimit = 1024
 )
 
-// FeedRecording is what a run of feeds measured. In its Recording a call is an
-// event: Response is due to decoded, Service sent to decoded, Lag due to sent;
-// Planned = Sent = OK + Errors but for paced readers, who do not read all, and
-// whose events that were dropped are no errors.
+// FeedRecording is what a run of feeds measured. In its Recording a call is an event: Response is from due to decoded,
+// Service from sent to decoded, Lag from due to sent. Planned = Sent = OK + Errors, except for paced readers, which do
+// not read all events. Events that were dropped before a paced reader are not errors.
 type FeedRecording struct {
 	*Recording
 	Streams Streams
 }
 
-// Streams is what is to be said of feeds beside times. All counts are of
-// events due in the window.
+// Streams is the result of feeds besides times. All counts are of events due in the window, unless their comment says
+// otherwise.
 type Streams struct {
-	// Jitter is |D(i-1,i)| of RFC 3550, section 6.4.1, of each two events that
-	// followed each other: how much longer or shorter after it was due the
-	// second was decoded than the first. In ns.
+	// Jitter is |D(i-1,i)| of RFC 3550, section 6.4.1, for each two consecutive events, in ns: by how much longer or
+	// shorter after its due time the second was decoded than the first.
 	Jitter *stat.Histogram
-	// Missing never came. Duplicated came again. Reordered came after one
-	// that they should have come before. Stray were wrong and of no place in
-	// the window: they count as no event. Slipped said themselves that they
-	// were due at another time than the schedule has it.
+	// Missing events never came. Duplicated events came again. Reordered events came after a later one. Stray events
+	// were wrong and had no place in the window: they do not count as events. Slipped events had a due time that
+	// differs from the schedule's.
 	Missing, Duplicated, Reordered, Stray, Slipped uint64
-	// Due, Sent, Decoded and Dropped are, of paced readers, events since their
-	// streams began: due, sent and decoded by the window's end, and of those
-	// sent by then, never read.
+	// Due, Sent, Decoded and Dropped are for paced readers, and count events since their streams began: those due, sent
+	// and decoded by the end of the window, and those sent by then but never read.
 	Due, Sent, Decoded, Dropped uint64
-	// Read is all events decoded, those before and after the window too.
+	// Read counts all decoded events, those before and after the window too.
 	Read uint64
-	// Opening is how long it took until each stream had given its first event.
+	// Opening is how long it took until each stream had delivered its first event.
 	Opening time.Duration
 	Readers []Reader
 }
 
-// Reader is one stream's part of them.
+// Reader is the part of one stream.
 type Reader struct {
 	Planned, Right, Wrong, Completed uint64
 	Missing, Duplicated, Reordered   uint64
 	Due, Sent, Decoded, Dropped      uint64 // of paced readers
-	// Delivery is due to decoded, Jitter as that of [Streams].
+	// Delivery is from due to decoded. Jitter is like that of [Streams].
 	Delivery, Jitter *stat.Histogram
 }
 
@@ -175,8 +163,8 @@ func (p FeedPlan) normal(feeds int) (FeedPlan, error) {
 	return p, nil
 }
 
-// offsets are several readings of how far apart the two clocks are. A single
-// one is wrong by as much as lies between its two looks at a clock.
+// offsets returns several readings of the difference between the two clocks. A single reading is wrong by up to the
+// time between its two clock readings.
 func offsets(c WallClock) [5]int64 {
 	var all [5]int64
 	for i := range all {
@@ -185,7 +173,7 @@ func offsets(c WallClock) [5]int64 {
 	return all
 }
 
-// stepped is how far the wall clock has moved at least between two readings.
+// stepped returns by how much the wall clock has moved at least between two sets of readings.
 func stepped(before, after [5]int64) time.Duration {
 	least := after[0] - before[0]
 	for _, b := range before {

@@ -11,17 +11,16 @@ import (
 	"wirelab/lab/stat"
 )
 
-// feedSource is a stream in virtual time: event k is sent lag after it was due
-// and arrives way later.
+// feedSource is a stream in virtual time: event k is sent lag after it was due and arrives way later.
 type feedSource struct {
 	rate     int64
 	lag, way time.Duration
-	n        uint64                       // events there are; 0: no end
-	at       func(k uint64) []uint64      // the numbers that arrive in the place of event k; nil: k
+	n        uint64                       // number of events; 0: no end
+	at       func(k uint64) []uint64      // the numbers that arrive in place of event k; nil: k
 	wrong    func(k uint64) bool          // whether event k is wrong
 	stall    func(k uint64) time.Duration // before event k is sent
-	slip     func(k uint64) time.Duration // what it says to be due later
-	broken   func(k uint64) error         // what it breaks with at event k
+	slip     func(k uint64) time.Duration // what it adds to the due time of event k
+	broken   func(k uint64) error         // the error with which it breaks at event k
 }
 
 var errContent = errors.New("wrong content")
@@ -59,7 +58,7 @@ func (s feedSource) open(ctx context.Context, each func(Stamp, error) bool) erro
 		}
 		for _, n := range numbers {
 			stamp := Stamp{Sequence: n, Due: due.UnixNano(), Sent: sent.UnixNano()}
-			if n <= k+1 { // one turned round says its own due time
+			if n <= k+1 { // a reordered event carries its own due time
 				stamp.Due += (int64(n) - int64(k)) * int64(time.Second) / s.rate
 			}
 			if s.slip != nil {
@@ -77,7 +76,7 @@ func (s feedSource) open(ctx context.Context, each func(Stamp, error) bool) erro
 	return nil
 }
 
-// readFeeds runs a plan over feeds in virtual time, and audits what came of it.
+// readFeeds runs a plan over feeds in virtual time, and checks that its counts add up.
 func readFeeds(t *testing.T, p FeedPlan, feeds ...Feed) (*FeedRecording, error) {
 	t.Helper()
 	rec, err := NewFeedRunner(feeds).Run(t.Context(), p)
@@ -123,9 +122,8 @@ func allAt(h *stat.Histogram, want time.Duration) bool {
 		time.Duration(h.Max()).Round(time.Millisecond) == want
 }
 
-// TestFeedsInTime: delivery counts from when an event was due and is split at
-// when it was sent; the expected count is that of the schedule, which is per
-// stream and in all (grb-M01, M03; R1, R16).
+// TestFeedsInTime: delivery counts from when an event was due and is divided at the time when it was sent. The expected
+// number of events is that of the schedule, per stream and in all (grb-M01, M03; R1, R16).
 func TestFeedsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,11 +151,11 @@ func TestFeedsInTime(t *testing.T) {
 	})
 }
 
-// every tells whether k is one in n of the events.
+// every reports whether k is the one in n events that is chosen.
 func every(n uint64) func(k uint64) bool { return func(k uint64) bool { return k%n == n/2 } }
 
-// TestFeedFaultsAreCounted: one event in a hundred lost, doubled, turned round
-// or wrong is found, and named as what it is (R2, grb-M02).
+// TestFeedFaultsAreCounted: if one event in a hundred is lost, doubled, reordered or wrong, it is found and counted as
+// such (R2, grb-M02).
 func TestFeedFaultsAreCounted(t *testing.T) {
 	t.Parallel()
 	one := every(100)
@@ -202,8 +200,8 @@ func TestFeedFaultsAreCounted(t *testing.T) {
 			}
 			return []uint64{k}
 		}}, stray: 10},
-		// A ticker that drops what it is late for, and numbers what is left
-		// without gaps: the origin's. It is short of events all the same.
+		// A ticker that drops late ticks, and numbers the rest without gaps, like the original program. Events are
+		// missing all the same.
 		{
 			name:    "ticks dropped",
 			source:  feedSource{slip: func(k uint64) time.Duration { return time.Duration(k) * ms }},
@@ -238,13 +236,12 @@ func TestFeedFaultsAreCounted(t *testing.T) {
 	}
 }
 
-// TestFeedLateTicks: a source that keeps its events and sends them late, with
-// due times moved to match, is charged from when they were due by the rate
-// that was asked for (R14, grb-M02).
+// TestFeedLateTicks: a source that keeps its events and sends them late, with due times moved to match, is charged from
+// when they were due by the rate that was asked for (R14, grb-M02).
 func TestFeedLateTicks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slow := feedSource{rate: 900} // due times of its own, at nine tenths of the rate
+		slow := feedSource{rate: 900} // its due times follow nine tenths of the rate
 		rec, err := readFeeds(t, FeedPlan{Rate: 1000, Duration: 2 * time.Second}, slow.open)
 		if err != nil {
 			t.Fatal(err)
@@ -259,7 +256,7 @@ func TestFeedLateTicks(t *testing.T) {
 	})
 }
 
-// TestFeedStall: what a stall keeps back is late and not lost, and shows as jitter once each way.
+// TestFeedStall: events that a stall delays are late and not lost, and show as jitter once each way.
 func TestFeedStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -285,15 +282,15 @@ func within(got int64, want time.Duration) bool {
 	return time.Duration(got) > want-2*ms && time.Duration(got) < want+2*ms
 }
 
-// TestFeedTail: what has not come when the drain is over is missing, and a
-// stream that breaks is named by why.
+// TestFeedTail: events that have not come when the drain is over are missing. If a stream breaks, they are counted
+// under the cause.
 func TestFeedTail(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		source feedSource
 		kind   string
-		from   uint64 // the first event that is missing, a few more or less
+		from   uint64 // the first missing event, a few more or less
 	}{
 		{"hangs", feedSource{stall: func(k uint64) time.Duration {
 			if k == 902 {
@@ -325,8 +322,8 @@ func TestFeedTail(t *testing.T) {
 	}
 }
 
-// TestFeedEndsEarly: a stream that ends before its slice is no lower rate but
-// an error that says what to do (grb-M17).
+// TestFeedEndsEarly: a stream that ends before its slice is not a lower rate but an error that says what to do
+// (grb-M17).
 func TestFeedEndsEarly(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]uint64{"in the slice": 500, "at once": 1} {
@@ -352,7 +349,7 @@ func TestFeedEndsEarly(t *testing.T) {
 	})
 }
 
-// TestFeedOpening: streams that give nothing, or something wrong, first are an error.
+// TestFeedOpening: streams that deliver nothing, or a wrong event, at first are an error.
 func TestFeedOpening(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
@@ -380,7 +377,7 @@ func TestFeedOpening(t *testing.T) {
 	}
 }
 
-// TestFeedInterrupted: the run's own end is given back, and nothing goes on.
+// TestFeedInterrupted: Run returns the cause of its context, and nothing keeps running.
 func TestFeedInterrupted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -407,7 +404,7 @@ func (c steppedClock) Offset() int64 {
 	return c.TimerClock.Offset()
 }
 
-// TestClockStepped: times of two processes mean nothing across a step.
+// TestClockStepped: times of two processes cannot be compared across a step.
 func TestClockStepped(t *testing.T) {
 	t.Parallel()
 	for by, bad := range map[time.Duration]bool{
@@ -429,7 +426,7 @@ func TestClockStepped(t *testing.T) {
 	}
 }
 
-// TestFeedsWarm: a warm-up runs windows until they are steady, and one whose streams end is none.
+// TestFeedsWarm: a warm-up runs windows until they are steady. If streams end, it fails.
 func TestFeedsWarm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -467,7 +464,7 @@ func TestFeedPlansThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestFeedEdge: an event that comes after one due beyond the window's end is of the window still.
+// TestFeedEdge: an event of the window counts even if it comes after one that is due beyond the end of the window.
 func TestFeedEdge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -487,7 +484,7 @@ func TestFeedEdge(t *testing.T) {
 	})
 }
 
-// TestFeedLong: numbers are remembered for so long, and forgotten then.
+// TestFeedLong: sequence numbers are remembered for a limited number of events.
 func TestFeedLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

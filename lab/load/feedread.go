@@ -7,19 +7,19 @@ import (
 	"wirelab/lab/stat"
 )
 
-// seenEvents is how far behind the highest number an event may come and still
-// be told from a duplicate; a power of two.
+// seenEvents is how far behind the highest number an event may come and still be distinguished from a duplicate. It is
+// a power of two.
 const seenEvents = 1 << 12
 
-// reader reads one stream at a time. Nothing of it is shared while it does.
+// reader reads one stream at a time. It shares nothing while it reads.
 type reader struct {
 	response, service, lag, jitter *stat.Histogram
 
-	seen  [seenEvents / 64]uint64 // a bit for each number up to high, and back
-	high  uint64                  // the highest number that came
+	seen  [seenEvents / 64]uint64 // a bitmap of the last seenEvents numbers up to high
+	high  uint64                  // the highest number so far
 	got   uint64                  // events
-	first int64                   // when event 1 was due; once opened
-	// The window's events, once it is known that it began.
+	first int64                   // when event 1 was due; set once opened
+	// The first and last event of the window; 0 until it is known that the window began.
 	from, to uint64
 
 	right, wrong, completed, duplicated, reordered, stray, slipped uint64
@@ -28,15 +28,15 @@ type reader struct {
 	sent, decoded uint64 // of a paced reader: see [Streams]
 	// events that came and had been sent by the window's end
 	onTime    uint64
-	turns     int64 // reads that were paced
-	due, at   int64 // of the event before, for jitter
-	last      int64 // when the last one was decoded
+	turns     int64 // number of paced reads
+	due, at   int64 // of the previous event, for jitter
+	last      int64 // when the last event was decoded
 	opened    bool
-	following bool // due and at are of an event of the window
+	following bool // due and at are those of an event of the window
 
-	stopped bool // by itself
-	short   bool // the stream ended, and should not have
-	cutOff  bool // because the drain was over
+	stopped bool // it asked for no more events
+	short   bool // the stream ended too early
+	cutOff  bool // it was cut off, because the drain was over
 	err     error
 }
 
@@ -64,7 +64,7 @@ func (r *reader) read(ctx context.Context, s *feedSlice, feed Feed) {
 		r.last = now
 		if !r.opened {
 			if broken = wrong; broken != nil {
-				return false // nothing that it says can be gone by
+				return false // its stamp cannot be trusted either
 			}
 			r.opened = true
 			r.first = stamp.Due - r.after(s, stamp.Sequence)
@@ -82,7 +82,7 @@ func (r *reader) read(ctx context.Context, s *feedSlice, feed Feed) {
 	switch {
 	case r.err != nil || r.stopped || r.whole(s) || s.plan.Share > 0 && r.begun(s) && s.now() >= s.end:
 	case ctx.Err() != nil:
-		r.err = context.Cause(ctx) // its end was taken for the stream's
+		r.err = context.Cause(ctx) // the feed ended because of ctx, and returned nil
 	default:
 		r.short = true
 		if r.opened && s.start.Load() != 0 {
@@ -91,12 +91,12 @@ func (r *reader) read(ctx context.Context, s *feedSlice, feed Feed) {
 	}
 }
 
-// after is how long after event 1 event n is due.
+// after returns how long after event 1 event n is due.
 func (r *reader) after(s *feedSlice, n uint64) int64 {
 	return int64(float64(int64(n)-1) / float64(s.plan.Rate) * 1e9)
 }
 
-// begun finds out which events belong to the window, once that has begun.
+// begun determines which events belong to the window, and reports whether the window has begun.
 func (r *reader) begun(s *feedSlice) bool {
 	if r.from > 0 {
 		return true
@@ -125,7 +125,7 @@ func (r *reader) inside(n uint64) bool { return n >= r.from && n <= r.to }
 // whole reports whether each event of the window came.
 func (r *reader) whole(s *feedSlice) bool { return r.begun(s) && r.came > r.to-r.from }
 
-// event writes down an event and returns whether more are wanted.
+// event records an event and returns whether more are needed.
 func (r *reader) event(s *feedSlice, stamp Stamp, now int64, wrong error) bool {
 	n := stamp.Sequence
 	begun := r.begun(s)
@@ -152,7 +152,7 @@ func (r *reader) event(s *feedSlice, stamp Stamp, now int64, wrong error) bool {
 	if !begun {
 		return true
 	}
-	if s.plan.Share > 0 && !early { // what a paced reader reads then is only counted
+	if s.plan.Share > 0 && !early { // after the window a paced reader only counts
 		return r.more(s, stamp, now)
 	}
 	if inside {
@@ -173,7 +173,7 @@ func (r *reader) event(s *feedSlice, stamp Stamp, now int64, wrong error) bool {
 	return r.more(s, stamp, now)
 }
 
-// record writes down the times of an event of the window.
+// record records the times of an event of the window.
 func (r *reader) record(s *feedSlice, stamp Stamp, now int64) {
 	due := r.first + r.after(s, stamp.Sequence)
 	if off := stamp.Due - due; off > slipLimit || off < -slipLimit {
@@ -190,10 +190,9 @@ func (r *reader) record(s *feedSlice, stamp Stamp, now int64) {
 	r.at, r.due, r.following = now, due, true
 }
 
-// mark notes that a number came. known is false for one that no event can
-// have, or that is too far from the others to tell; fresh, the first time;
-// behind, after a higher one. A wrong event may have any number, and none that
-// it has is believed beyond the next few.
+// mark records that a number came. known is false for a number that no event can have, or that is too far behind the
+// highest to decide. fresh is true for the first time, and behind is true after a higher number. A wrong event may
+// carry any number, so one is not believed if it is more than a few above the highest.
 func (r *reader) mark(n uint64, wrong bool) (known, fresh, behind bool) {
 	switch {
 	case n == 0 || n+seenEvents <= r.high || wrong && n > r.high+graceEvents || n > r.high+1<<32:
@@ -213,7 +212,7 @@ func (r *reader) mark(n uint64, wrong bool) (known, fresh, behind bool) {
 	return true, fresh, true
 }
 
-// more reports whether the stream is to be read on.
+// more reports whether to continue reading the stream.
 func (r *reader) more(s *feedSlice, stamp Stamp, now int64) bool {
 	switch {
 	case !r.begun(s):
@@ -239,7 +238,7 @@ func (r *reader) pace(ctx context.Context, s *feedSlice) {
 	}
 }
 
-// kind names what became of events that never came.
+// kind returns the kind of failure of events that never came.
 func (r *reader) kind(s *feedSlice) string {
 	if r.err == nil || r.cutOff {
 		return Missing
@@ -247,7 +246,7 @@ func (r *reader) kind(s *feedSlice) string {
 	return s.plan.Classify(r.err)
 }
 
-// conclude works out a reader's part when it has ended.
+// conclude computes a reader's result after it has ended.
 func (r *reader) conclude(s *feedSlice) Reader {
 	one := Reader{
 		Planned: r.to - r.from + 1, Right: r.right, Wrong: r.wrong, Completed: r.completed,

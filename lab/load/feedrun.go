@@ -12,8 +12,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// FeedRunner runs feed plans one after the other over the same feeds, each
-// with streams of its own. It starts no goroutine of its own between runs.
+// FeedRunner runs feed plans one after the other over the same feeds. Each run opens new streams. No goroutine of it
+// runs between runs.
 type FeedRunner struct {
 	feeds   []Feed
 	readers []*reader
@@ -35,11 +35,9 @@ var (
 	errAbandoned = errors.New("load: another stream failed")
 )
 
-// Run runs a plan once. When ctx ends first it cuts the streams and returns
-// ctx's cause. An error that wraps [ErrPlan], [ErrClockStepped] or
-// [ErrFeedEnded], or a stream's that could not be opened, comes without a
-// recording too; streams that break later are no error, and their events count
-// as failed.
+// Run runs a plan once. If ctx is done first, it cuts the streams off and returns the cause of ctx. No recording is
+// returned either with an error that wraps [ErrPlan], [ErrClockStepped] or [ErrFeedEnded], or with that of a stream
+// that could not be opened. A stream that breaks later is not an error: its events count as failed.
 func (r *FeedRunner) Run(ctx context.Context, p FeedPlan) (*FeedRecording, error) {
 	p, err := p.normal(len(r.feeds))
 	if err != nil {
@@ -73,14 +71,13 @@ func (r *FeedRunner) Run(ctx context.Context, p FeedPlan) (*FeedRecording, error
 	return s.recording(r.readers), nil
 }
 
-// feedSlice is one run under way. Times are by the wall clock, as the
-// monotonic one gives it: see offset.
+// feedSlice is the state of one run. Its times are wall time, computed from the monotonic clock with offset.
 type feedSlice struct {
 	plan   FeedPlan
 	offset int64 // from the clock's Now to wall time
 	cut    context.CancelCauseFunc
-	opened chan struct{} // one for each stream that gave an event
-	over   chan *reader  // each stream that ended
+	opened chan struct{} // one value for each stream that delivered an event
+	over   chan *reader  // each reader whose stream ended
 
 	opening    time.Duration
 	begin, end int64 // of the window; set before start
@@ -89,7 +86,7 @@ type feedSlice struct {
 
 func (s *feedSlice) now() int64 { return s.plan.Clock.Now() + s.offset }
 
-// run opens the streams, lets the window pass, and waits for all to end.
+// run opens the streams, waits for the window to pass, and waits for all streams to end.
 func (s *feedSlice) run(outer context.Context, r *FeedRunner) error {
 	ctx, cut := context.WithCancelCause(outer)
 	s.cut = cut
@@ -129,7 +126,7 @@ func (s *feedSlice) run(outer context.Context, r *FeedRunner) error {
 	return nil
 }
 
-// open waits until each stream has given an event.
+// open waits until each stream has delivered an event.
 func (s *feedSlice) open(ctx context.Context, streams int) error {
 	for n := range streams {
 		select {
@@ -150,7 +147,7 @@ func (s *feedSlice) open(ctx context.Context, streams int) error {
 	return nil
 }
 
-// recording adds up what the readers wrote down.
+// recording adds up the results of the readers.
 func (s *feedSlice) recording(readers []*reader) *FeedRecording {
 	rec := &FeedRecording{Recording: NewRecording(), Streams: Streams{Jitter: &stat.Histogram{}, Opening: s.opening}}
 	all := &rec.Streams
@@ -172,7 +169,7 @@ func (s *feedSlice) recording(readers []*reader) *FeedRecording {
 		}
 		switch kind := r.kind(s); {
 		case s.plan.Share > 0 && kind != Missing:
-			rec.Errors[kind]++ // its stream broke; what it would have read nobody knows
+			rec.Errors[kind]++ // the stream broke; how many events it would have read is unknown
 			rec.because(&s.plan, kind, 1, r.err)
 		case s.plan.Share == 0 && one.Missing > 0:
 			rec.Errors[kind] += one.Missing
@@ -195,7 +192,7 @@ func (s *feedSlice) recording(readers []*reader) *FeedRecording {
 	return rec
 }
 
-// because counts events that did not come right, by the cause that their stream tells, if any.
+// because counts events that did not come, or were wrong, by the cause that their stream gives, if any.
 func (r *FeedRecording) because(p *FeedPlan, kind string, events uint64, err error) {
 	if p.Cause == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// buffered is a stream whose wire holds so many events: the source waits for
-// room. drop has it leave out what there is no room for.
+// buffered is a stream whose wire buffers up to room events; then the source waits. If drop is set, the source drops an
+// event instead of waiting.
 func buffered(rate int64, room int, drop bool) Feed {
 	return func(ctx context.Context, each func(Stamp, error) bool) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -48,8 +48,8 @@ func buffered(rate int64, room int, drop bool) Feed {
 	}
 }
 
-// TestSlowReader: of a reader at half the rate it is told what waits for it on
-// the wire, what the source kept back, and what was left out.
+// TestSlowReader: for a reader at half the rate, the recording shows how many events the wire buffers, how many the
+// source held back, and how many it dropped.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

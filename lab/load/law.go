@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// validateLaw tells what is wrong with the schedule's law.
+// validateLaw returns what is wrong with the schedule's law.
 func (s *Schedule) validateLaw() error {
 	switch s.Law {
 	case "", Even, Poisson:
@@ -40,17 +40,17 @@ func validateGaps(gaps []time.Duration) error {
 	return nil
 }
 
-// MeanGap is the mean of gaps, in ns; 0 where there are none.
+// MeanGap returns the mean of gaps, in ns; 0 if there are none.
 func MeanGap(gaps []time.Duration) float64 {
-	sum := 0.0 // not a Duration: a hundred thousand days do not fit into one
+	sum := 0.0 // a Duration would overflow at a hundred thousand days
 	for _, gap := range gaps {
 		sum += float64(gap)
 	}
 	return sum / float64(max(len(gaps), 1))
 }
 
-// SpreadOf is the coefficient of variation of gaps: standard deviation over
-// mean. NaN where there is no mean.
+// SpreadOf returns the coefficient of variation of gaps: standard deviation divided by mean. It is NaN if there is no
+// mean.
 func SpreadOf(gaps []time.Duration) float64 {
 	mean, squares := MeanGap(gaps), 0.0
 	for _, gap := range gaps {
@@ -59,7 +59,7 @@ func SpreadOf(gaps []time.Duration) float64 {
 	return math.Sqrt(squares/float64(max(len(gaps), 1))) / mean
 }
 
-// gaps returns a function that gives one gap after the other, in units of their mean.
+// gaps returns a function that returns the next gap, in units of the mean gap.
 func (s *Schedule) gaps() func() float64 {
 	random := rand.New(rand.NewPCG(s.Seed, 0x706f6973)) // the second word only separates this use of the seed
 	switch s.Law {
@@ -85,8 +85,8 @@ func (s *Schedule) gaps() func() float64 {
 	return func() float64 { return 1 }
 }
 
-// DrawGaps draws n gaps of the schedule's law at so many per second on average,
-// to make a recording of. The schedule must be valid.
+// DrawGaps draws n gaps of the schedule's law at an average rate per second, to make a recording from them. The
+// schedule must be valid.
 func (s *Schedule) DrawGaps(n int, rate float64) []time.Duration {
 	next := s.gaps()
 	all := make([]time.Duration, n)

@@ -12,8 +12,7 @@ import (
 	"wirelab/lab/load"
 )
 
-// dueTimes runs a schedule in virtual time with so many workers and returns
-// when its arrivals were due.
+// dueTimes runs a schedule in virtual time with a number of workers and returns when its arrivals were due.
 func dueTimes(t *testing.T, s *load.Schedule, workers int, duration time.Duration) []time.Duration {
 	t.Helper()
 	var due []time.Duration
@@ -38,13 +37,13 @@ func dueTimes(t *testing.T, s *load.Schedule, workers int, duration time.Duratio
 	return due
 }
 
-// A recording is replayed as one process, whatever the number of workers, and
-// its bursts stay bursts (docs/origins.md grb-M07).
+// A recording is replayed as one process, whatever the number of workers, and its bursts stay bursts (docs/origins.md
+// grb-M07).
 func TestRecordedArrivalsKeepTheirGaps(t *testing.T) {
 	t.Parallel()
 	gaps := []time.Duration{0, 0, 30 * time.Millisecond, 10 * time.Millisecond}
 	for _, workers := range []int{1, 8} {
-		// Its own mean is 10 ms, so 200/s is twice as fast.
+		// Its own mean gap is 10 ms, so 200/s is twice as fast.
 		s := &load.Schedule{Law: load.Recorded, Gaps: gaps, Stages: []load.Stage{{From: 200, To: 200}}}
 		got := dueTimes(t, s, workers, 40*time.Millisecond)
 		want := []time.Duration{0, 0, 0, 15e6, 20e6, 20e6, 20e6, 35e6}
@@ -59,8 +58,8 @@ func TestRecordedArrivalsKeepTheirGaps(t *testing.T) {
 	}
 }
 
-// Drawn laws give the rate that they are asked for, the spread that they say,
-// and the same arrivals for the same seed.
+// Drawn laws have the rate that was asked for and the spread that they specify, and give the same arrivals for the same
+// seed.
 func TestDrawnLawsHaveTheirMeanAndSpread(t *testing.T) {
 	t.Parallel()
 	recording := []time.Duration{1, 1, 1, 1, 16}

@@ -7,82 +7,77 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Lines carry many calls at once without a goroutine for each: what a driver
-// is that cares for its own sockets. One goroutine drives them all.
+// Lines carry many calls at the same time without a goroutine for each, in a driver that manages its own sockets. One
+// goroutine drives them all.
 type Lines interface {
-	// Slots is how many calls can be in flight: slots 0 to Slots()-1.
+	// Slots returns how many calls can be in flight, in the slots 0 to Slots()-1.
 	Slots() int
-	// Begin starts the next call in a slot that carries none; it is sent when
-	// the next Turn returns, or the one under way.
+	// Begin starts the next call in a slot that carries none. The call is sent before the next Turn returns, or the
+	// current one.
 	Begin(slot int)
-	// Turn sends what was begun, waits at most wait for replies (<= 0: only
-	// looks), and calls ended once for each call that is over. ended may Begin
-	// the slot again. An error is final.
+	// Turn sends the calls that began, waits at most wait for replies (<= 0: it only checks), and calls ended once for
+	// each call that is over. ended may call Begin for that slot. An error is final.
 	Turn(wait time.Duration, ended func(slot int, err error)) error
-	// Cancel gives a call up: it ends with cause in the next Turn.
+	// Cancel cancels a call: it ends with cause in the next Turn.
 	Cancel(slot int, cause error)
 }
 
-// TimedLines are lines whose calls other goroutines make: they must know when a call is
-// due, which is sent along, and tell when it ended, which was before a Turn does. All
-// times are on the [SystemClock], or the run's own. A Turn that does not wait only takes
-// what has ended.
+// TimedLines are lines whose calls other goroutines make. They must know when a call is due, since that is sent along,
+// and must report when it ended, which was before a Turn reports it. All times are on the [SystemClock], or the clock
+// of the run. A Turn that does not wait only collects calls that have ended.
 type TimedLines interface {
 	Lines
-	// Window comes before a run's first call: calls due from begin until end are
-	// recorded, and none is due after.
+	// Window is called before a run's first call: calls due from begin until end are recorded, and none is due later.
 	Window(begin, end int64)
-	// Due comes before each Begin.
+	// Due is called before each Begin.
 	Due(slot int, due int64)
-	// Ended is when the call ended that a Turn tells of.
+	// Ended returns when the call ended that a Turn reports.
 	Ended(slot int) int64
 }
 
-// StampedLines are lines that know for how long a call was out of the driver's hands.
+// StampedLines are lines that know for how long a call was outside the driver.
 type StampedLines interface {
 	Lines
-	// Outside is how long the slot's last call that ended was outside the driver, from when all of it was sent until
-	// the last byte of the reply had come; 0: nobody knows. It is asked for after the Turn that told of its end.
+	// Outside returns how long the slot's last ended call was outside the driver, from when all of it was sent until
+	// the last byte of the reply had come; 0: it is unknown. It is called after the Turn that reported the end.
 	Outside(slot int) time.Duration
-	// Steps is how often the clock behind Outside was set so far.
+	// Steps returns how often the clock behind Outside has been set so far.
 	Steps() uint64
 }
 
-// patience is the longest that a Turn waits, so that the end of a run's
-// context and of deadlines is seen in time.
+// patience is the longest that a Turn waits, so that the end of a run's context and of deadlines is noticed in time.
 const patience = 20 * time.Millisecond
 
-// A driver of lines stops sleeping so long before the next call is due and
-// only looks: it reads replies all the while, so that unlike [SpinMargin] more
-// costs nothing but processor time. It takes much of it: an idle virtual
-// processor may come back milliseconds late.
+// How long before the next call is due a driver of lines stops sleeping and only polls. It reads replies all the time,
+// so that unlike with [SpinMargin] a larger margin costs only CPU time. The margin is large, since an idle virtual CPU
+// may come back milliseconds late.
 const (
-	sharedMargin = 150 * time.Microsecond // on a processor that others need too
-	ownMargin    = 5 * time.Millisecond   // on one of its own: see [Plan.Own]
+	sharedMargin = 150 * time.Microsecond // on a CPU that others need too
+	ownMargin    = 5 * time.Millisecond   // on a CPU that it has to itself: see [Plan.Own]
 )
 
-// pipeline performs the calls of [Lines].
+// pipeline makes the calls of [Lines].
 type pipeline struct {
 	*sheet
 	lines     Lines
-	timed     TimedLines // lines, where they want to know; else nil
+	timed     TimedLines // lines, if they are timed; otherwise nil
 	calls     []flight   // by slot
-	*outsides            // nil unless lines know how long calls were outside
-	free      []int      // slots that carry no call
-	slots     int        // that this run uses
+	*outsides            // nil unless lines know how long calls were outside the driver
+	free      []int      // slots without a call
+	slots     int        // how many this run uses
 
-	now    int64 // the last reading of the clock
+	now    int64 // last reading of the clock
 	ended  uint64
-	onEnd  func(int, error) // ends, made a value once
-	closed bool             // the loop: a call that ends makes room for the next
+	onEnd  func(int, error) // the method value ends, allocated once
+	closed bool             // the loop is closed: a call that ends makes room for the next
 	s      *slice
 }
 
-// flight is a call under way.
+// flight is a call in flight.
 type flight struct {
 	due, sent int64
 	held      int64 // see outsides.held
-	ready     bool  // it could be made when it was due
+	ready     bool  // a slot was free when it was due
 	busy      bool
 }
 
@@ -129,15 +124,15 @@ func (p *pipeline) run(s *slice, slots int) error {
 	return p.finish()
 }
 
-// open sends what is due until nothing more is to be sent. An arrival was
-// waited for if a slot was free for it before the turn in which it came due.
+// open sends the arrivals that are due until nothing is left to send. An arrival counts as waited for if a slot was
+// free for it before the turn in which it became due.
 func (p *pipeline) open() error {
 	s := p.s
 	check, spare := p.now, len(p.free)
 	due, more := s.next()
 	for more && s.outer.Err() == nil && p.now < s.giveUp {
 		for first := true; more && due <= p.now && len(p.free) > 0; first = false {
-			if !first { // the clock of the last turn serves one
+			if !first { // the first uses the reading of the last turn
 				p.now = s.clock.Now()
 			}
 			s.depart(p.sheet, due, p.now, spare > 0)
@@ -163,7 +158,7 @@ func (p *pipeline) open() error {
 	return nil
 }
 
-// finish turns until every call has ended; in the closed loop that is all there is.
+// finish turns until every call has ended. In the closed loop this is the whole run.
 func (p *pipeline) finish() error {
 	for check := p.now; len(p.free) < p.slots; {
 		if err := p.turn(patience); err != nil {
@@ -193,10 +188,10 @@ func (p *pipeline) start(slot int, due int64) {
 	p.lines.Begin(slot)
 }
 
-// margin is how long before an arrival the lines stop sleeping. Timed lines sleep to the
-// end. A loop that looks at the clock and lets other goroutines go first keeps Go's
-// scheduler from asking its poller, so that replies are read by sysmon, every ten
-// milliseconds: a broker that answers in 1.4 ms read 6, and one that streams 12.
+// margin returns how long before an arrival the lines stop sleeping. Timed lines sleep to the end. A loop that polls
+// the clock and yields to other goroutines keeps Go's scheduler from asking its poller, so that replies are read by
+// sysmon, every ten milliseconds. The response time of a broker that answers in 1.4 ms then measured 6 ms, and that of
+// one that streams 12 ms.
 func (p *pipeline) margin() time.Duration {
 	if p.timed != nil {
 		return 0
@@ -204,7 +199,7 @@ func (p *pipeline) margin() time.Duration {
 	return p.s.margin
 }
 
-// turn lets the lines send and receive. A look that found nothing was spun.
+// turn lets the lines send and receive. If it only polled and found nothing, its time counts as spun.
 func (p *pipeline) turn(wait time.Duration) error {
 	before, ended := p.now, p.ended
 	err := p.lines.Turn(wait, p.onEnd)
@@ -218,8 +213,8 @@ func (p *pipeline) turn(wait time.Duration) error {
 	return err
 }
 
-// ends records the end of a call. One reading of the clock serves as its end
-// and, in the closed loop, the beginning of the next.
+// ends records the end of a call. In the closed loop one reading of the clock is both its end and the beginning of the
+// next call.
 func (p *pipeline) ends(slot int, err error) {
 	p.ended++
 	s, call := p.s, &p.calls[slot]
@@ -251,9 +246,8 @@ func (p *pipeline) ends(slot int, err error) {
 	p.free = append(p.free, slot)
 }
 
-// expire gives up the calls that have passed their deadline, all of them when
-// the run has been cut off. It looks at most every eighth of a deadline, as
-// [worker.context] does; checked is when it last did.
+// expire cancels the calls that have passed their deadline, or all calls if the run has been cut off. It checks at most
+// every eighth of a deadline, like [worker.context]. checked is when it last did.
 func (p *pipeline) expire(checked int64) int64 {
 	s := p.s
 	if s.calls.Err() != nil {

@@ -9,17 +9,15 @@ import (
 	"time"
 )
 
-// look is what a Turn that only looks takes in virtual time, where nothing
-// else makes time pass.
+// look is how long a Turn that only checks takes in virtual time. Nothing else makes time pass there.
 const look = 10 * time.Microsecond
 
-// stagedLines are lines over callers, a goroutine for each call: slow, and
-// exactly as late as the calls are.
+// stagedLines are lines over callers, with a goroutine for each call: slow, and exactly as late as the calls are.
 type stagedLines struct {
 	callers []Call
 	ends    chan lineEnd
 	cancels []context.CancelCauseFunc
-	broken  error // what Turn fails with
+	broken  error // the error of Turn
 }
 
 type lineEnd struct {
@@ -40,7 +38,7 @@ func (l *stagedLines) Slots() int { return len(l.callers) }
 func (l *stagedLines) Begin(slot int) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	l.cancels[slot] = cancel
-	go func() { // awaited by Turn
+	go func() { // Turn waits for it
 		err := l.callers[slot](ctx)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -66,11 +64,11 @@ func (l *stagedLines) Turn(wait time.Duration, ended func(int, error)) error {
 
 func (l *stagedLines) Cancel(slot int, cause error) { l.cancels[slot](cause) }
 
-// TestLinesRecordAsCallersDo runs the same plans over both. What a line's
-// Turn takes in virtual time is all that they may differ by.
+// TestLinesRecordAsCallersDo runs the same plans over both. They may differ only by the time that a Turn of lines takes
+// in virtual time.
 func TestLinesRecordAsCallersDo(t *testing.T) {
 	t.Parallel()
-	// Every caller draws its own times, alike in both runs.
+	// Every caller draws its own times, equal in both runs.
 	drawn := func(n int, mean time.Duration) []Call {
 		all := make([]Call, n)
 		for i := range all {
@@ -135,7 +133,7 @@ func TestLinesRecordAsCallersDo(t *testing.T) {
 					t.Errorf("%s: %s: lines %v, callers %v", name, what, got, want)
 				}
 			}
-			few := max(3, float64(want.Sent)/50) // deadlines are looked for now and then
+			few := max(3, float64(want.Sent)/50) // deadlines are checked only now and then
 			near("planned", float64(got.Planned), float64(want.Planned), 0)
 			near("sent", float64(got.Sent), float64(want.Sent), few)
 			near("ok", float64(got.OK), float64(want.OK), few)
@@ -159,7 +157,7 @@ func TestLinesRecordAsCallersDo(t *testing.T) {
 	}
 }
 
-// TestLinesEndWithTheContext: what is in flight is cut short and counted apart.
+// TestLinesEndWithTheContext: calls in flight are cut short and counted separately.
 func TestLinesEndWithTheContext(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []*Schedule{nil, ConstantRate(100)} {
@@ -180,7 +178,7 @@ func TestLinesEndWithTheContext(t *testing.T) {
 	}
 }
 
-// TestLinesThatBreakEndTheRun: without lines there is nothing to measure with.
+// TestLinesThatBreakEndTheRun: a run cannot continue without lines.
 func TestLinesThatBreakEndTheRun(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []*Schedule{nil, ConstantRate(100)} {
@@ -193,17 +191,17 @@ func TestLinesThatBreakEndTheRun(t *testing.T) {
 			if rec != nil || !errors.Is(err, gone) {
 				t.Errorf("%v, %v", rec, err)
 			}
-			time.Sleep(2 * ms) // until the call that nobody waits for has ended
+			time.Sleep(2 * ms) // until the abandoned call has ended
 		})
 	}
 }
 
-// timedLines note what they are told.
+// timedLines record the calls of their methods.
 type timedLines struct {
 	*stagedLines
 	begin, end int64
 	due        []int64
-	before     int64 // how long before they tell calls had ended
+	before     int64 // how long before Ended is called the calls had ended
 }
 
 func (l *timedLines) Window(begin, end int64) { l.begin, l.end = begin, end }
@@ -242,8 +240,8 @@ func TestTimedLinesAreTold(t *testing.T) {
 	}
 }
 
-// TestTimedLinesTellWhenCallsEnded: what they tell is the end, however late they tell it;
-// and what the generator itself was late by is in Response and not in Punctual.
+// TestTimedLinesTellWhenCallsEnded: a call ends when the lines say, however late they report it. The generator's own
+// lateness is in Response and not in Punctual.
 func TestTimedLinesTellWhenCallsEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +252,7 @@ func TestTimedLinesTellWhenCallsEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p50 := time.Duration(rec.Response.Quantile(0.5)); p50 < 3*ms || p50 > 3*ms+ms/10 {
-			t.Errorf("calls that had ended after 3 ms are told to have taken %v", p50)
+			t.Errorf("calls that had ended after 3 ms are recorded with %v", p50)
 		}
 		equal(t, "punctual times", rec.Punctual.Count(), rec.OK)
 		if is, lag := rec.Response.Quantile(0.5)-rec.Punctual.Quantile(0.5), rec.Lag.Quantile(0.5); is < lag/2 ||

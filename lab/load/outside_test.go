@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// simulated are lines in time that only they move: a server that takes what a law gives, so many calls at once, and a
-// driver that is kept from its processor now and then.
+// simulated are lines in a time that only they advance: a server that takes times from a given law, for a given number
+// of calls at the same time, and a driver that sometimes has to wait for its CPU.
 type simulated struct {
 	now     int64
-	servers int          // calls that it works on at once
-	takes   func() int64 // of the next call, in the order in which they are made
-	kept    func() int64 // how long the driver is kept before it runs again
+	servers int          // calls that it processes at the same time
+	takes   func() int64 // the time of the next call, in the order in which calls are made
+	kept    func() int64 // how long the driver waits before it runs again
 	free    []int64      // when each server is done
-	sent    []int64      // by slot; 0: nothing is under way
-	done    []int64      // by slot, when the reply comes
+	sent    []int64      // by slot; 0: no call is in flight
+	done    []int64      // by slot: when the reply comes
 	begun   []int        // not sent yet
 	outside []time.Duration
 	steps   uint64
@@ -47,7 +47,7 @@ func (l *simulated) Steps() uint64 {
 	return l.steps
 }
 
-// send has the first server that is free work on what was begun.
+// send makes the first free server process the calls that began.
 func (l *simulated) send() {
 	for _, slot := range l.begun {
 		first := 0
@@ -84,9 +84,9 @@ func (l *simulated) Turn(wait time.Duration, ended func(int, error)) error {
 	return nil
 }
 
-// Whatever law a server has, whether calls wait for each other there, and however the driver is kept: one quantile in a
-// hundred of what is recorded as outside is above that of a driver that was never kept, at most, and few are far below
-// it. Only where calls wait for each other is there one at all.
+// Whatever the law of a server, whether or not calls wait for each other there, and however the driver is delayed: at
+// most one in a hundred of the quantiles recorded as outside is above that of a driver that was never delayed, and few
+// are far below it. There is one at all only if calls wait for each other.
 func TestOutsideIsNoMoreThanWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -127,7 +127,7 @@ func TestOutsideIsNoMoreThanWithoutWaiting(t *testing.T) {
 		quiet, kept := run(false), run(true)
 		for _, q := range []float64{0.5, 0.9, 0.99} {
 			is, was, outside := kept.Response.Quantile(q), quiet.Response.Quantile(q), kept.Outside.Quantile(q)
-			// A closed loop makes other calls when it is kept, so that chance moves its quantiles too.
+			// A closed loop makes other calls when the driver is delayed, so that chance moves its quantiles too.
 			slack := 0.01
 			if schedule == nil {
 				slack = 8 * 0.5 / math.Sqrt(float64(kept.OK)*(1-q))
@@ -151,7 +151,7 @@ func TestOutsideIsNoMoreThanWithoutWaiting(t *testing.T) {
 	}
 }
 
-// Nobody knows how long calls were outside in a run in which the clock was set.
+// It is unknown how long calls were outside in a run during which the clock was set.
 func TestStepOfTheClock(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int64{0, int64(500 * ms), int64(5000 * ms)} {

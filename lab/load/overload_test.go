@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// TestOverloadIsCountedWhole offers a service of 800 calls/s twice as many,
-// to callers and to lines. What it does is 800/s, nothing is left out, what
-// waits for a call in flight is not called the generator's lateness, and the
-// run ends when its drain is over.
+// TestOverloadIsCountedWhole offers a service of 800 calls/s twice as many, over callers and over lines. The measured
+// throughput is 800/s, no call is left out, waiting for a call in flight does not count as the generator's lateness,
+// and the run ends when its drain is over.
 func TestOverloadIsCountedWhole(t *testing.T) {
 	t.Parallel()
 	const slots, offered, capacity = 8, 1600, 800.0
@@ -73,7 +72,7 @@ func TestOverloadIsCountedWhole(t *testing.T) {
 	}
 }
 
-// oversleeps is a clock that once wakes late.
+// oversleeps is a clock that wakes late once.
 type oversleeps struct {
 	TimerClock
 	once *bool
@@ -88,9 +87,8 @@ func (c oversleeps) SleepUntil(ctx context.Context, due int64) time.Duration {
 	return c.TimerClock.SleepUntil(ctx, due)
 }
 
-// TestLatenessIsTheGenerators: where the generator stands still while callers
-// are free, all that came due meanwhile is late by its fault, and not only the
-// first. A caller that was busy is not its fault.
+// TestLatenessIsTheGenerators: if the generator stalls while callers are free, all arrivals that came due during the
+// stall are late because of it, and not only the first. Waiting for a busy caller is not the generator's lateness.
 func TestLatenessIsTheGenerators(t *testing.T) {
 	t.Parallel()
 	for name, callers := range map[string]int{"callers to spare": 100, "one caller": 1} {

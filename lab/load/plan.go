@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// Call performs one call and checks its reply. It must return soon after ctx
-// ends; [Run] waits for it. It is never called by two goroutines at once, and
-// so may keep buffers.
+// Call makes one call and checks its reply. It must return soon after ctx is done; [Run] waits for it. Two goroutines
+// never call it at the same time, so that it may keep buffers.
 type Call func(ctx context.Context) error
 
 // ErrPlan is wrapped by every error about a plan that cannot be run.
 var ErrPlan = errors.New("load: plan")
 
-// Plan says what to run.
+// Plan describes a run.
 type Plan struct {
-	// Callers perform the calls, one worker each: at most that many calls are
-	// in flight. A [Runner] has its own, and takes none here.
+	// Callers make the calls, one worker each: at most that many calls are in flight. It must be empty for a [Runner],
+	// which has its own.
 	Callers []Call
-	// Workers uses only the first so many callers. 0 means all.
+	// Workers limits the run to the first Workers callers. 0 means all.
 	Workers int
 	// Schedule is when calls are due. nil is the closed loop.
 	Schedule *Schedule
@@ -28,52 +27,48 @@ type Plan struct {
 	Duration time.Duration
 	// Head is the leading part of Duration that is not recorded, >= 0 and < Duration.
 	Head time.Duration
-	// Deadline is what each call gets, from when it is sent: at least this
-	// long and at most an eighth longer (see worker.context). 0: none.
+	// Deadline is the deadline of each call, from when it is sent: at least this long and at most an eighth longer (see
+	// worker.context). 0: none.
 	Deadline time.Duration
-	// Drain is how long after Duration calls are waited for and late arrivals
-	// sent. 0 means twice Deadline, so that no call is cut off before its own
-	// deadline, or [DefaultDrain] if that is 0 too.
+	// Drain is how long after Duration the run waits for calls and sends late arrivals. 0 means twice Deadline, so that
+	// no call is cut off before its own deadline, or [DefaultDrain] if that is 0 too.
 	Drain time.Duration
-	// Classify names the kind of a failed call's error. nil means [Classify].
+	// Classify returns the kind of a failed call's error. nil means [Classify].
 	Classify func(error) string
-	// Cause names what a failed call's error came from, more closely than its kind, and
-	// Tell says it for people; it is asked of the first error of each cause. nil: causes
-	// are not recorded.
+	// Cause returns the cause of a failed call's error, which is more specific than its kind. Tell formats an error for
+	// people; it is called for the first error of each cause. nil Cause: causes are not recorded.
 	Cause, Tell func(error) string
-	// Clock is the time. nil means [SystemClock].
+	// Clock is the clock of the run. nil means [SystemClock].
 	Clock Clock
-	// Own says that the run has a processor of its own, which lines may then
-	// keep busy while they wait. Without it they would take it from the server.
+	// Own says that the run has a CPU to itself, which lines may then keep busy while they wait. Without it they would
+	// take the CPU from the server.
 	Own bool
-	// Parts, of an open loop, cuts the window into so many equal parts whose
-	// response times are also kept apart, by when a call was due: what means
-	// of batches are made of. 0: none; at most [PartsLimit].
+	// Parts divides the window of an open loop into equal parts whose response times are also recorded separately, by
+	// when a call was due, for batch means. 0: none; at most [PartsLimit].
 	Parts int
-	// Whole, of a closed loop without Head, has all calls that were begun in Duration
-	// count, and the window end with them: with calls that take long, hardly any ends
-	// within Duration, and what did would say nothing of the throughput.
+	// Whole, in a closed loop without Head, makes all calls count that began in Duration, and extends the window to
+	// their end. If calls take long, hardly any ends within Duration, and those that do say nothing about the
+	// throughput.
 	Whole bool
-	// Watch, if set, is told of each call once it has ended, by the goroutine
-	// that made it and before it makes its next: who wants to know what became
-	// of a call elsewhere keeps it by what it asked for.
+	// Watch, if set, is called for each call after it has ended, by the goroutine that made it and before that makes
+	// its next call. A caller can use it to find out later what became of the call elsewhere.
 	Watch func(Ended)
-	// Around, if set, is called in place of the run and must call it once: it
-	// can read counters at both ends, with the merging of histograms outside.
+	// Around, if set, is called instead of the run and must call run once. It can read counters before and after,
+	// without the time for merging histograms.
 	Around func(run func())
 }
 
-// Ended is a call that has ended, for [Plan.Watch]. Times are Unix nanoseconds,
-// by the monotonic clock since the run began.
+// Ended is a call that has ended, for [Plan.Watch]. Times are Unix nanoseconds, by the monotonic clock since the run
+// began.
 type Ended struct {
-	Caller         int // whose call it was, or in which slot of lines
+	Caller         int // index of the caller, or of the slot of lines
 	Due, Sent, End int64
 	Recorded       bool // it was due in the window
 	Err            error
 }
 
 const (
-	// DefaultDrain is how long calls without a deadline are waited for.
+	// DefaultDrain is how long a run waits for calls without a deadline.
 	DefaultDrain = 10 * time.Second
 	// DurationLimit is the longest run.
 	DurationLimit = 24 * time.Hour
@@ -81,17 +76,16 @@ const (
 	PartsLimit = 100
 )
 
-// Kinds of failure that the engine itself names.
+// Kinds of failure that the engine itself assigns.
 const (
 	// Unfinished is a call that was still running when the drain was over.
 	Unfinished = "unfinished"
-	// OtherKind takes the failures of the 65th kind and beyond.
+	// OtherKind counts the failures of the 65th kind and beyond.
 	OtherKind = "other"
 	kindLimit = 64
 )
 
-// Classify is the classification of a plan that brings none: "deadline
-// exceeded", "canceled" or "error".
+// Classify is the default classification: "deadline exceeded", "canceled" or "error".
 func Classify(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -102,7 +96,7 @@ func Classify(err error) string {
 	return "error"
 }
 
-// normal returns the plan with its defaults, or why it cannot be run with so many callers.
+// normal returns the plan with its defaults, or why it cannot be run with this many callers.
 func (p Plan) normal(callers int) (Plan, error) {
 	if p.Workers == 0 {
 		p.Workers = callers

@@ -10,68 +10,64 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Recording is what a run measured. It crosses pipes as JSON without loss.
+// Recording is what a run measured. It can be sent as JSON without loss.
 //
-// Invariant: Sent = OK + the sum of Errors + Interrupted, and OK =
-// Response.Count().
+// Invariants: Sent = OK + the sum of Errors + Interrupted, and OK = Response.Count().
 type Recording struct {
-	// Response is due to end, Service is sent to end, of the calls that
-	// succeeded. In the closed loop a call is due when it is sent.
+	// Response is from due to end, and Service from sent to end, of the calls that succeeded. In the closed loop a call
+	// is due when it is sent.
 	Response, Service *stat.Histogram
-	// Lag is due to sent, of every call sent. Wake is the part of it that is
-	// the generator's own: of the arrivals that a worker was free for when they
-	// were due. What the others waited, the calls in flight made them wait.
-	// Both are empty in the closed loop.
+	// Lag is from due to sent, of every call sent. Wake is the same for the arrivals that a worker was free for when
+	// they were due, and so the generator's own lateness. The other arrivals had to wait for calls in flight. Both are
+	// empty in the closed loop.
 	Lag, Wake *stat.Histogram
-	// Punctual is Response without what the generator was late by of its own: due to
-	// end of the calls that found no room when they were due, sent to end of the others.
-	// It tells what Wake does to Response. nil in the closed loop, and of lines that are not
-	// [TimedLines].
+	// Punctual is Response without the generator's own lateness: from due to end for calls that found no free worker
+	// when they were due, and from sent to end for the others. It shows the effect of Wake on Response. It is nil in
+	// the closed loop, and for lines that are not [TimedLines].
 	Punctual *stat.Histogram `json:",omitempty"`
-	// Outside is Service without what was lost in the driver: from when all of a call was sent until the last byte of
-	// its reply had come. What late calls kept others waiting for at the server is taken off too, and where nobody
-	// knows it is 0: so that no call would have taken less in a driver that never waited. nil without [StampedLines].
+	// Outside is Service without the time lost in the driver: from when all of a call was sent until the last byte of
+	// its reply had come. The time for which late calls may have delayed others at the server is subtracted too, and
+	// where the time is unknown it is 0. So no call would have taken less in a driver that never waited. nil without
+	// [StampedLines].
 	Outside *stat.Histogram `json:",omitempty"`
-	// Failed is due to end of the calls that failed, and due to given up of
-	// the arrivals never sent.
+	// Failed is from due to end of the calls that failed, and from due until it was given up for arrivals that were
+	// never sent.
 	Failed *stat.Histogram
-	// Gaps is the time between sends in millionths of what the schedule put
-	// there on average: their law shows whatever the rate did. Under Even all
-	// are 1,000,000, under Poisson they are exponential with that mean. Empty
-	// in the closed loop.
+	// Gaps is the time between sends in millionths of the schedule's average gap at that time, so that it shows the law
+	// whatever the rate did. Under Even all are 1,000,000; under Poisson they are exponential with that mean. It is
+	// empty in the closed loop.
 	Gaps *stat.Histogram
 
-	// Parts are Response by parts of the window: see [Plan.Parts].
+	// Parts is Response by parts of the window: see [Plan.Parts].
 	Parts []*stat.Histogram `json:",omitempty"`
 
 	Law      Law     // of the schedule; "" for the closed loop
 	Planned  uint64  // arrivals due in the window; 0 in the closed loop
-	Expected float64 // the schedule's Λ over the window: Planned on average
-	Sent     uint64  // calls begun that were due in the window
+	Expected float64 // the schedule's Λ over the window, which is the mean of Planned
+	Sent     uint64  // calls that were due in the window and sent
 	OK       uint64
 	// Errors counts failures by kind, at most 64 kinds and [OtherKind].
 	Errors map[string]uint64
-	// Causes tells the failures of each kind apart, where the plan could.
+	// Causes divides the failures of each kind by cause, if the plan has Cause.
 	Causes      stat.Causes `json:",omitempty"`
 	Interrupted uint64      // calls cut short because the run's ctx ended
 	Unsent      uint64      // arrivals never sent: Planned = Sent + Unsent
-	// Late is arrivals that found no worker free when they were due.
+	// Late is how many arrivals found no worker free when they were due.
 	Late uint64
-	// CompletedInWindow is calls that succeeded at a time inside the window,
-	// whenever they began.
+	// CompletedInWindow is how many calls succeeded at a time inside the window, whenever they began.
 	CompletedInWindow uint64
 
 	Workers int
 	Began   time.Time     // t0 by the wall clock, of the first run if merged
-	Window  time.Duration // what was recorded, of all runs if appended
+	Window  time.Duration // the recorded time, of all runs if appended
 	// Drained is how long after the window the last call ended.
 	Drained time.Duration
-	// Spun is processor time that the clock burnt waiting, to be taken off
-	// the generator's CPU time before it is called the client's cost.
+	// Spun is the CPU time that the clock used up waiting. Subtract it from the generator's CPU time to get the
+	// client's cost.
 	Spun time.Duration
 }
 
-// NewRecording returns an empty recording, to merge into.
+// NewRecording returns an empty recording to merge others into.
 func NewRecording() *Recording {
 	return &Recording{
 		Response: &stat.Histogram{}, Service: &stat.Histogram{},
@@ -81,16 +77,15 @@ func NewRecording() *Recording {
 	}
 }
 
-// Append adds a run that came before or after this one, as the slices of a
-// round do: windows add up.
+// Append adds a run that came before or after this one, such as another slice of a round: windows add up.
 func (r *Recording) Append(next *Recording) {
 	r.add(next)
 	r.Window += next.Window
 	r.Workers = max(r.Workers, next.Workers)
 }
 
-// Join adds a run that took place at the same time, as those of several
-// generators do: workers add up and the window is the longest.
+// Join adds a run that took place at the same time, such as that of another generator: workers add up and the window is
+// the longest.
 func (r *Recording) Join(beside *Recording) {
 	r.add(beside)
 	r.Window = max(r.Window, beside.Window)
@@ -109,7 +104,7 @@ func (r *Recording) add(other *Recording) {
 		{&r.Failed, other.Failed},
 		{&r.Gaps, other.Gaps},
 	} {
-		if *h.into == nil { // a recording that was read need not have them all
+		if *h.into == nil { // a recording that was decoded may lack some
 			*h.into = &stat.Histogram{}
 		}
 		(*h.into).Merge(h.from)
@@ -157,8 +152,8 @@ func (r *Recording) add(other *Recording) {
 	r.Spun += other.Spun
 }
 
-// whole makes all calls begun in the window count, and the window as long as it took to
-// make them, on average over the callers: see [Plan.Whole]. ran is until the last ended.
+// whole makes all calls count that began in the window, and sets the window to the time that making them took, averaged
+// over the callers: see [Plan.Whole]. ran is the time until the last call ended.
 func (r *Recording) whole(ran time.Duration) {
 	if r.OK == 0 {
 		return
@@ -177,7 +172,7 @@ func (r *Recording) Clone() *Recording {
 	return c
 }
 
-// Throughput is CompletedInWindow per second; 0 if there was no window.
+// Throughput returns CompletedInWindow per second; 0 if there was no window.
 func (r *Recording) Throughput() float64 {
 	if r.Window <= 0 {
 		return 0
@@ -185,8 +180,7 @@ func (r *Recording) Throughput() float64 {
 	return float64(r.CompletedInWindow) / r.Window.Seconds()
 }
 
-// Failures is how many calls failed, of all kinds; neither Interrupted nor
-// Unsent are among them.
+// Failures returns how many calls failed, of all kinds. Interrupted and Unsent are not included.
 func (r *Recording) Failures() uint64 {
 	sum := uint64(0)
 	for _, n := range r.Errors {
@@ -195,10 +189,10 @@ func (r *Recording) Failures() uint64 {
 	return sum
 }
 
-// Kinds says how many calls failed of each kind, for a person: "12 deadline exceeded, 3 unavailable".
+// Kinds formats how many calls failed of each kind: "12 deadline exceeded, 3 unavailable".
 func Kinds(errors map[string]uint64) string {
 	if len(errors) == 0 {
-		return "not one was made"
+		return "no call was made"
 	}
 	said := make([]string, 0, len(errors))
 	for _, kind := range slices.Sorted(maps.Keys(errors)) {
@@ -207,9 +201,8 @@ func Kinds(errors map[string]uint64) string {
 	return strings.Join(said, ", ")
 }
 
-// InFlight is the mean number of calls in flight by Little's law: all time
-// spent in calls over the window. In the closed loop it must come out at
-// Workers, or the numbers contradict each other.
+// InFlight returns the mean number of calls in flight by Little's law: the time spent in all calls, divided by the
+// window. In the closed loop it must equal Workers; otherwise the numbers contradict each other.
 func (r *Recording) InFlight() float64 {
 	if r.Window <= 0 {
 		return 0

@@ -13,8 +13,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// In these tests time is virtual: a call that sleeps 10 ms takes exactly
-// that, and nothing takes time that does not sleep.
+// In these tests time is virtual: a call that sleeps 10 ms takes exactly that, and only sleeping takes time.
 
 const ms = time.Millisecond
 
@@ -40,7 +39,7 @@ func hangs(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// workers returns n callers that are the same.
+// workers returns n equal callers.
 func workers(n int, call Call) []Call {
 	all := make([]Call, n)
 	for i := range all {
@@ -61,7 +60,7 @@ func virtual(t *testing.T, p Plan) *Recording {
 	return rec
 }
 
-// audit checks what must hold of every recording.
+// audit checks the invariants of every recording.
 func audit(t *testing.T, r *Recording) {
 	t.Helper()
 	if r.Sent != r.OK+r.Failures()+r.Interrupted {
@@ -87,7 +86,7 @@ func audit(t *testing.T, r *Recording) {
 	}
 }
 
-// is fails unless a duration out of a histogram is want, to 0.1 %.
+// is fails unless a duration from a histogram is want, to within 0.1 %.
 func is(t *testing.T, what string, got int64, want time.Duration) {
 	t.Helper()
 	if got < int64(want) || float64(got) > float64(want)*1.001 {
@@ -106,8 +105,8 @@ func TestClosedLoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rec := virtual(t, Plan{Callers: workers(2, takes(10*ms)), Duration: time.Second, Head: 100 * ms})
-		// Each worker begins at 100, 110, … 990 ms and ends at 110 … 1000; the
-		// end at 100 falls in the window, that at 1000 does not.
+		// Each worker begins calls at 100, 110, … 990 ms, which end at 110 … 1000. The call that ends at 100 ends in
+		// the window, the one at 1000 does not.
 		equal(t, "sent", rec.Sent, 180)
 		equal(t, "completed in the window", rec.CompletedInWindow, 180)
 		equal(t, "throughput", rec.Throughput(), 200)
@@ -123,13 +122,13 @@ func TestClosedLoop(t *testing.T) {
 	})
 }
 
-// TestEdgesOfTheWindow has calls that straddle both ends.
+// TestEdgesOfTheWindow has calls that cross both ends.
 func TestEdgesOfTheWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rec := virtual(t, Plan{Callers: workers(1, takes(300*ms)), Duration: time.Second, Head: 100 * ms})
-		// Begun at 0, 300, 600, 900 ms. The first is not recorded, but its end
-		// at 300 counts for the throughput; the last is recorded, and ends at 1200.
+		// Calls begin at 0, 300, 600 and 900 ms. The first is not recorded, but its end at 300 counts for the
+		// throughput. The last is recorded, and ends at 1200.
 		equal(t, "sent", rec.Sent, 3)
 		equal(t, "ok", rec.OK, 3)
 		equal(t, "completed in the window", rec.CompletedInWindow, 3)
@@ -169,8 +168,8 @@ func TestOpenLoopOnTime(t *testing.T) {
 	})
 }
 
-// TestLateCallsCountFromWhenTheyWereDue: one worker, calls due every 10 ms
-// take 15, so call k waits 5k.
+// TestLateCallsCountFromWhenTheyWereDue: there is one worker, and calls that are due every 10 ms take 15 ms, so call k
+// waits 5k ms.
 func TestLateCallsCountFromWhenTheyWereDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,9 +187,8 @@ func TestLateCallsCountFromWhenTheyWereDue(t *testing.T) {
 	})
 }
 
-// TestFrozenServer: a server that stands still for 1 s of 10 keeps a tenth
-// of the calls waiting, half of them for more than half a second. A closed
-// loop does not see it, and an open loop must, however few its workers.
+// TestFrozenServer: a server that stops for 1 s of 10 makes a tenth of the calls wait, half of them for more than half
+// a second. A closed loop does not see it, and an open loop must, however few workers it has.
 func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	frozen := func(n int, s *Schedule) (rec *Recording) {
@@ -219,8 +217,8 @@ func TestFrozenServer(t *testing.T) {
 	rec := frozen(1100, ConstantRate(1000))
 	within("a worker for each call", rec.Response.Quantile(0.95), 501*ms)
 	equal(t, "late", rec.Late, 0)
-	// Ten workers send the 1,000 that piled up at 10,000/s, so one that was
-	// due x into the freeze waits 1 − x + x/10 s.
+	// Ten workers send the 1,000 waiting calls at 10,000/s, so a call that was due x into the stop waits 1 − x + x/10
+	// s.
 	rec = frozen(10, ConstantRate(1000))
 	within("ten workers", rec.Response.Quantile(0.95), 551*ms)
 	equal(t, "unsent", rec.Unsent, 0)
@@ -234,8 +232,8 @@ func TestFrozenServer(t *testing.T) {
 	}
 }
 
-// TestQueueTruth is an M/M/1 queue at 70 %: one worker is the server, so the
-// response time must be exponential with the mean 1/(1−0.7) of the service's.
+// TestQueueTruth is an M/M/1 queue at 70 %: one worker is the server, so the response time must be exponential with
+// 1/(1−0.7) times the mean service time.
 func TestQueueTruth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +274,7 @@ func TestGapsShowTheLaw(t *testing.T) {
 		if cv := rec.Gaps.StdDev() / rec.Gaps.Mean(); cv > 0.001 {
 			t.Errorf("gaps of an even ramp vary by %v", cv)
 		}
-		// A single worker cannot keep up, and the gaps say so.
+		// A single worker cannot keep up, and the gaps show it.
 		rec = virtual(t, Plan{
 			Callers: workers(1, takes(2*ms)), Duration: time.Second, Drain: time.Minute,
 			Schedule: PoissonRate(600, 1),
@@ -287,8 +285,7 @@ func TestGapsShowTheLaw(t *testing.T) {
 	})
 }
 
-// TestStarvation: the only worker hangs, so nothing else is sent. All of it
-// is accounted for, at its age.
+// TestStarvation: the only worker hangs, so nothing else is sent. All arrivals are counted, with their age.
 func TestStarvation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -300,7 +297,7 @@ func TestStarvation(t *testing.T) {
 		equal(t, "unfinished", rec.Errors[Unfinished], 1)
 		equal(t, "unsent", rec.Unsent, 9)
 		equal(t, "drained", rec.Drained, 500*ms)
-		for k := range 10 { // ages at 1.5 s of what was due at 900 ms … 0
+		for k := range 10 { // ages at 1.5 s of the arrivals due at 900 ms … 0
 			is(t, "age", rec.Failed.Quantile(float64(k+1)/10), time.Duration(600+100*k)*ms)
 		}
 	})
@@ -317,7 +314,7 @@ func TestDeadline(t *testing.T) {
 		if low, high := rec.Failed.Min(), rec.Failed.Max(); low < int64(80*ms) || high > int64(91*ms) {
 			t.Errorf("calls were given %v to %v", time.Duration(low), time.Duration(high))
 		}
-		// A slow call does not eat into the next one's deadline.
+		// A slow call does not use up the next one's deadline.
 		rec = virtual(t, Plan{Callers: workers(1, takes(79*ms)), Duration: 10 * time.Second, Deadline: 80 * ms})
 		equal(t, "failures", rec.Failures(), 0)
 	})
@@ -335,7 +332,7 @@ func TestDeadlineReachesTheCall(t *testing.T) {
 		})})
 		virtual(t, Plan{Duration: time.Second, Callers: workers(1, func(ctx context.Context) error {
 			if at, ok := ctx.Deadline(); ok {
-				t.Errorf("a deadline at %v that nobody asked for", at)
+				t.Errorf("a deadline at %v that the plan does not have", at)
 			}
 			return sleep(ctx, 7*ms)
 		})})
@@ -361,7 +358,7 @@ func TestCancel(t *testing.T) {
 			}
 			audit(t, rec)
 			switch name {
-			case "closed": // begun at 100, 150, … 550 ms, one millisecond into the last
+			case "closed": // begun at 100, 150, … 550 ms; the last is in its first millisecond
 				equal(t, name+": window", rec.Window, 456*ms)
 				equal(t, name+": ok", rec.OK, 27)
 				equal(t, name+": interrupted", rec.Interrupted, 3)
@@ -413,7 +410,7 @@ type kindError int
 
 func (e kindError) Error() string { return string(rune('a'+int(e)/26)) + string(rune('a'+int(e)%26)) }
 
-// TestOneCallAtATimePerCaller: callers keep buffers, so none may be entered twice.
+// TestOneCallAtATimePerCaller: callers keep buffers, so no caller may be called twice at the same time.
 func TestOneCallAtATimePerCaller(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []*Schedule{nil, PoissonRate(2000, 3)} {

@@ -13,22 +13,20 @@ import (
 
 // Run runs a plan once and returns what it measured.
 //
-// When ctx ends first, Run cuts the calls in flight short, waits for them,
-// and returns both what was measured until then, with a Window that ended
-// then, and ctx's cause. Any other error (it wraps [ErrPlan]) comes without a
-// recording. Failing calls are no error of Run.
+// If ctx is done first, Run cuts the calls in flight short, waits for them, and returns both what was measured until
+// then, with a Window that ends there, and the cause of ctx. With any other error (it wraps [ErrPlan]) no recording is
+// returned. Failing calls are not an error of Run.
 func Run(ctx context.Context, p Plan) (*Recording, error) {
 	callers := p.Callers
 	p.Callers = nil
 	return NewRunner(callers).Run(ctx, p)
 }
 
-// Runner runs plans one after the other with the same callers or lines, and
-// keeps their memory, 1.3 MB for each caller, between them. It starts no
-// goroutine of its own between runs.
+// Runner runs plans one after the other with the same callers or lines. It keeps their memory between runs, 1.3 MB for
+// each caller. No goroutine of it runs between runs.
 type Runner struct {
 	workers []*worker
-	lines   *pipeline // nil unless it has lines, and then no workers
+	lines   *pipeline // nil unless it runs lines; then there are no workers
 	gaps    *stat.Histogram
 	busy    atomic.Bool
 }
@@ -42,13 +40,13 @@ func NewRunner(callers []Call) *Runner {
 	return r
 }
 
-// NewLinesRunner returns a runner over lines, which it does not close. A
-// plan's Workers are then the slots that it uses.
+// NewLinesRunner returns a runner over lines, which it does not close. Workers of a plan are then the slots that it
+// uses.
 func NewLinesRunner(lines Lines) *Runner {
 	return &Runner{gaps: stat.NewHistogram(), lines: newPipeline(lines)}
 }
 
-// width is how many calls can be in flight.
+// width returns how many calls can be in flight.
 func (r *Runner) width() int {
 	if r.lines != nil {
 		return len(r.lines.calls)
@@ -56,8 +54,8 @@ func (r *Runner) width() int {
 	return len(r.workers)
 }
 
-// Run is as the function [Run] with the runner's callers; p.Callers must be
-// empty. A second Run while one is under way is an error.
+// Run is like the function [Run] with the runner's callers; p.Callers must be empty. A second Run at the same time is
+// an error.
 func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 	if len(p.Callers) > 0 {
 		return nil, fmt.Errorf("%w: callers for a runner that has its own", ErrPlan)
@@ -102,7 +100,7 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 	return rec, nil
 }
 
-// sheets are what the first so many workers write on, or the lines.
+// sheets returns the sheets of the first workers, or that of the lines.
 func (r *Runner) sheets(workers int) []*sheet {
 	if r.lines != nil {
 		return []*sheet{r.lines.sheet}
@@ -117,19 +115,18 @@ func (r *Runner) sheets(workers int) []*sheet {
 // errDrained is the cause of calls cut off because the drain was over.
 var errDrained = errors.New("load: the drain is over")
 
-// leadIn is how long before t0 an open loop starts its workers, so that the
-// first arrival is not late for want of one.
+// leadIn is how long before t0 an open loop starts its workers, so that the first arrival does not have to wait for
+// one.
 const leadIn = time.Millisecond
 
-// slice is one run under way.
+// slice is the state of one run.
 type slice struct {
 	clock    Clock
 	classify func(error) string
-	cause    func(error) string // nil: nobody asks
+	cause    func(error) string // nil: causes are not recorded
 	deadline time.Duration
 	margin   time.Duration // of lines
-	// outer is the caller's context, and stop its end; calls is what calls
-	// run under: it ends with outer, and when the drain is over.
+	// outer is the caller's context. calls is the context of calls: it ends with outer, and when the drain is over.
 	outer, calls context.Context
 	cut          context.CancelCauseFunc
 
@@ -138,12 +135,12 @@ type slice struct {
 	begin  int64 // of the window
 	end    int64 // of the window
 	giveUp int64 // of the drain
-	parts  int64 // of the window, whose response times are kept apart; 0: none
+	parts  int64 // parts of the window whose response times are recorded separately; 0: none
 	wall   time.Time
-	watch  func(Ended) // nil: nobody
+	watch  func(Ended) // nil: no watch
 
-	// turn holds one token: who takes it leads, and owns all below. A
-	// channel, not a mutex, so that in virtual time waiting for it is idle.
+	// turn holds one token. The worker that has it leads, and owns all fields below. It is a channel and not a mutex,
+	// so that waiting for it is idle in virtual time.
 	turn     chan struct{}
 	arrivals *arrivals // nil in the closed loop
 	schedule *Schedule
@@ -199,9 +196,9 @@ func (s *slice) run(workers []*worker) {
 	s.cut(nil)
 }
 
-// runLines runs the calls of lines.
+// runLines makes the calls of lines.
 func (s *slice) runLines(p *pipeline, slots int) error {
-	if p.timed == nil { // else turns wait for goroutines of others, and not in a system call
+	if p.timed == nil { // timed lines wait for other goroutines, and not in a system call
 		defer exact()()
 	}
 	drained := s.drain()
@@ -211,12 +208,12 @@ func (s *slice) runLines(p *pipeline, slots int) error {
 	return err
 }
 
-// drain has the calls cut off when the drain is over.
+// drain returns a timer that cuts the calls off when the drain is over.
 func (s *slice) drain() *time.Timer {
 	return time.AfterFunc(time.Duration(s.giveUp-s.clock.Now()), func() { s.cut(errDrained) })
 }
 
-// ended tells who watches of a call.
+// ended reports a call to the plan's Watch.
 func (s *slice) ended(caller int, due, sent, end int64, err error) {
 	if s.watch == nil {
 		return
@@ -228,11 +225,10 @@ func (s *slice) ended(caller int, due, sent, end int64, err error) {
 	})
 }
 
-// part is the part of the window that a time in it belongs to.
+// part returns the part of the window to which a time belongs.
 func (s *slice) part(due int64) int { return int((due - s.begin) * s.parts / (s.end - s.begin)) }
 
-// next takes the next arrival that is due before the end; false after the
-// last. Only who leads may call it.
+// next takes the next arrival that is due before the end; false after the last. Only the worker that leads may call it.
 func (s *slice) next() (due int64, ok bool) {
 	if s.over {
 		return 0, false
@@ -246,17 +242,15 @@ func (s *slice) next() (due int64, ok bool) {
 	return due, true
 }
 
-// lead takes the next arrival and waits until it is due. It returns when it
-// was due and when it is to be sent, or ok false when nothing is left to
-// send. Only the holder of the turn may call it.
+// lead takes the next arrival and waits until it is due. It returns when it was due and when it is to be sent. ok is
+// false if nothing is left to send. Only the holder of the turn may call it.
 func (s *slice) lead(w *sheet) (due, sent int64, ok bool) {
 	if due, ok = s.next(); !ok {
 		return 0, 0, false
 	}
 	now := s.clock.Now()
-	// Workers lead in the order in which they became free. So if this one was
-	// free when the call was due, nobody else's lateness kept it; and if not,
-	// no other was.
+	// Workers lead in the order in which they became free. If this one was free when the call was due, no other
+	// worker's lateness delayed it. If it was not free, no other worker was.
 	waited := w.last <= due
 	if now < due {
 		w.spun += s.clock.SleepUntil(s.outer, due)
@@ -270,8 +264,7 @@ func (s *slice) lead(w *sheet) (due, sent int64, ok bool) {
 	return due, now, true
 }
 
-// depart counts an arrival that is sent now; waited tells that somebody was
-// free to send it when it was due.
+// depart counts an arrival that is sent now. waited says that a worker was free to send it when it was due.
 func (s *slice) depart(w *sheet, due, now int64, waited bool) {
 	if due < s.begin {
 		return
@@ -289,11 +282,10 @@ func (s *slice) depart(w *sheet, due, now int64, waited bool) {
 	s.level = level
 }
 
-// gapUnit is what a gap of one unit of the schedule is recorded as.
+// gapUnit is the value that is recorded for a gap of one unit of the schedule.
 const gapUnit = 1e6
 
-// abandon counts the arrival due at due, and all after it that are due by
-// now, as never sent.
+// abandon counts the arrival due at due, and all later ones that are due by now, as never sent.
 func (s *slice) abandon(w *sheet, due, now int64) {
 	s.over = true
 	for ok := true; ok && due <= now && due < s.end; {
@@ -308,7 +300,7 @@ func (s *slice) abandon(w *sheet, due, now int64) {
 	}
 }
 
-// recording merges what was written down.
+// recording merges the sheets.
 func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 	rec := NewRecording()
 	rec.Workers, rec.Began = p.Workers, s.wall

@@ -48,7 +48,7 @@ func TestRunnerForgetsTheLastRun(t *testing.T) {
 		closed := run(Plan{Duration: 100 * ms})
 		equal(t, "closed sent", closed.Sent, 40)
 		equal(t, "closed lags", closed.Lag.Count()+closed.Gaps.Count()+closed.Planned, 0)
-		equal(t, "slow failures still", slow.Failures(), 200) // a recording is the caller's
+		equal(t, "slow failures still", slow.Failures(), 200) // a later run does not change a returned recording
 	})
 }
 
@@ -132,8 +132,8 @@ func TestRecordingsAddUp(t *testing.T) {
 	})
 }
 
-// TestEveryFieldAddsUp appends a recording with all fields set to a copy of
-// itself: what is counted doubles, so no field can be forgotten.
+// TestEveryFieldAddsUp appends a recording with all fields set to a copy of itself. All counts must double, so that no
+// field can be forgotten.
 func TestEveryFieldAddsUp(t *testing.T) {
 	t.Parallel()
 	filled := func() *Recording {
@@ -176,7 +176,7 @@ func TestEveryFieldAddsUp(t *testing.T) {
 		}
 	}
 	equal(t, "errors", sum.Errors["x"], 10)
-	var read Recording // as one out of {}
+	var read Recording // as decoded from {}
 	read.Append(one)
 	equal(t, "appended to nothing", read.Gaps.Count(), 7)
 	if f := new(Recording).InFlight(); f != 0 {
@@ -213,7 +213,7 @@ func TestRecordingCrossesPipes(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	// A histogram that was read has less room than one that was made to be recorded in: its counts are compared.
+	// A decoded histogram has less capacity than a new one, so the counts are compared.
 	sent, came := *rec, back
 	for i := range v.NumField() {
 		of, is := reflect.ValueOf(&sent).Elem().Field(i), reflect.ValueOf(&came).Elem().Field(i)
@@ -237,8 +237,7 @@ func TestRecordingCrossesPipes(t *testing.T) {
 	}
 }
 
-// TestWarm: a service that settles is found steady, one that never does is
-// given up, and one that fails is an error.
+// TestWarm: a service that settles is found steady, one that never does is given up, and one that fails is an error.
 func TestWarm(t *testing.T) {
 	t.Parallel()
 	warm := func(n int, call Call, w Warming) (warmth *Warmth, err error) {
@@ -249,7 +248,7 @@ func TestWarm(t *testing.T) {
 		return warmth, err
 	}
 	calls := 0
-	cold := func(ctx context.Context) error { // 100 calls to warm up, from 20 ms down to 10
+	cold := func(ctx context.Context) error { // 100 calls to warm up, from 20 ms down to 10 ms
 		calls++
 		return sleep(ctx, time.Duration(10+max(0, 10-calls/10))*ms+time.Duration(calls%7)*10*time.Microsecond)
 	}
@@ -269,7 +268,7 @@ func TestWarm(t *testing.T) {
 	if err != nil || w.Steady || w.Windows != 20 {
 		t.Errorf("without extensions: %+v, %v", w, err)
 	}
-	// A step in the last fifth is not for MSER-5 to see, but a trend.
+	// MSER-5 does not see a step in the last fifth, but the test for a trend does.
 	w, err = warm(1, func() Call {
 		made := 0
 		return func(ctx context.Context) error {
@@ -305,8 +304,7 @@ func TestWarmEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// steppingClock moves by a microsecond whenever it is read, so that a run
-// makes a known number of calls.
+// steppingClock advances by a microsecond whenever it is read, so that a run makes a known number of calls.
 type steppingClock struct{ now atomic.Int64 }
 
 func (c *steppingClock) Now() int64 { return c.now.Add(1000) }
@@ -324,15 +322,14 @@ func TestCallsAllocateNothing(t *testing.T) {
 				}
 			})
 		}
-		// The deadline is renewed every 125 ms, which is not within 20.
+		// The deadline is renewed every 125 ms, which does not happen within 20 ms.
 		if few, many := allocated(100*time.Microsecond), allocated(20*ms); many-few > 20 {
 			t.Errorf("deadline %v: 100 calls allocate %v times, 20,000 %v", deadline, few, many)
 		}
 	}
 }
 
-// BenchmarkRecord is what the engine adds to a call in the closed loop: a
-// reading of the clock and the recording.
+// BenchmarkRecord measures what the engine adds to a call in the closed loop: a reading of the clock and the recording.
 func BenchmarkRecord(b *testing.B) {
 	p, err := Plan{Duration: time.Hour, Deadline: time.Second}.normal(1)
 	if err != nil {
@@ -347,7 +344,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen is what it adds in the open loop when calls are always due.
+// BenchmarkOpen measures what it adds in the open loop when calls are always due.
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{1, 16} {
 		b.Run(map[int]string{1: "1 worker", 16: "16 workers"}[n], func(b *testing.B) {

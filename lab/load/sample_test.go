@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// instantLines answer every call at the next look, at no cost: what is left
-// is the engine's own.
+// instantLines answer every call at the next Turn, at no cost, so that only the engine's own cost is left.
 type instantLines struct {
 	slots       int
 	begun, turn []int
@@ -24,9 +23,8 @@ func (l *instantLines) Turn(_ time.Duration, ended func(int, error)) error {
 	return nil
 }
 
-// BenchmarkSample is what recording one call costs the engine over lines: its
-// schedule, its clock and its histograms, without the call and without the
-// waiting for the next to be due.
+// BenchmarkSample measures what recording one call costs the engine over lines: its schedule, its clock and its
+// histograms, without the call and without waiting for the next to be due.
 func BenchmarkSample(b *testing.B) {
 	for name, schedule := range map[string]*Schedule{
 		"closed": nil, "constant": ConstantRate(4e6), "poisson": PoissonRate(4e6, 1),
@@ -52,7 +50,7 @@ func BenchmarkSample(b *testing.B) {
 				took -= rec.Spun
 			}
 			b.ReportMetric(float64(took)/float64(samples), "ns/sample")
-			b.ReportMetric(0, "ns/op") // the length of a run says nothing
+			b.ReportMetric(0, "ns/op") // the length of a run means nothing
 		})
 	}
 }

@@ -11,14 +11,13 @@ type Law string
 
 // The laws.
 const (
-	// Even arrivals are one unit of the rate apart: at a constant rate, equal gaps.
+	// Even arrivals are one unit of the rate apart: at a constant rate, all gaps are equal.
 	Even Law = "even"
-	// Poisson arrivals are independent of each other, as those of many users are.
+	// Poisson arrivals are independent of each other, like those of many users.
 	Poisson Law = "poisson"
 	// LogNormal arrivals come in bursts: gaps are log-normal, see [Schedule.Spread].
 	LogNormal Law = "log-normal"
-	// Recorded arrivals have the gaps of a recording, in its order, from the
-	// first again after the last: see [Schedule.Gaps].
+	// Recorded arrivals have the gaps of a recording, in its order, and start over after the last: see [Schedule.Gaps].
 	Recorded Law = "recorded"
 	// Sampled arrivals have gaps drawn from a recording, each independently.
 	Sampled Law = "sampled"
@@ -27,35 +26,31 @@ const (
 // Laws returns every law.
 func Laws() []Law { return []Law{Even, Poisson, LogNormal, Recorded, Sampled} }
 
-// Stage is a stretch of a schedule whose rate changes linearly.
+// Stage is a part of a schedule whose rate changes linearly.
 type Stage struct {
-	Duration time.Duration // > 0; 0 in the last stage: for ever (From == To)
+	Duration time.Duration // > 0; 0 in the last stage: without end (From == To)
 	From, To float64       // arrivals per second, 0 to RateLimit
 }
 
 // RateLimit is the highest rate, in arrivals per second.
 const RateLimit = 1e8
 
-// Schedule is an arrival process. It is absolute: arrival k is due when the
-// rate's integral from the start, Λ(t), reaches the k-th term of the law: k
-// for Even, the sum of the first k gaps for Recorded (so the first is due at
-// once in both), the sum of k+1 drawn gaps for the others, all gaps in units of
-// their mean. After its last stage nothing arrives. It is a plain value and
-// crosses pipes as JSON.
+// Schedule is an arrival process. It is absolute: arrival k is due when the integral of the rate from the start, Λ(t),
+// reaches the k-th term of the law. That is k for Even, the sum of the first k gaps for Recorded (so in both the first
+// is due at once), and the sum of k+1 drawn gaps for the others, with all gaps in units of their mean. Nothing arrives
+// after its last stage. It is a plain value and can be sent as JSON.
 //
-// So a recording is one process however many workers there are, and a higher
-// rate is its bursts made shorter; workers that each wait for gaps of their own
-// would replay something else (docs/origins.md grb-M07).
+// So a recording is one process however many workers there are, and a higher rate makes its bursts shorter. If each
+// worker waited for its own gaps, it would replay something else (docs/origins.md grb-M07).
 type Schedule struct {
 	Law    Law // "" is Even
 	Stages []Stage
 	Seed   uint64 // of the laws that draw: the same seed gives the same arrivals
-	// Spread is the coefficient of variation of log-normal gaps, standard
-	// deviation over mean, above 0 and up to [SpreadLimit]; 1 is that of Poisson.
+	// Spread is the coefficient of variation of log-normal gaps: standard deviation divided by mean, above 0 and up to
+	// [SpreadLimit]. 1 is that of Poisson.
 	Spread float64 `json:",omitempty"`
-	// Gaps are the recording of Recorded and Sampled: times between arrivals,
-	// 1 to [GapsLimit], 0 or more, and not all 0. Only their proportions count:
-	// Stages say how fast it goes.
+	// Gaps is the recording of Recorded and Sampled: times between arrivals, 1 to [GapsLimit] of them, each 0 or more,
+	// and not all 0. Only their proportions count: Stages set the rate.
 	Gaps []time.Duration `json:",omitempty"`
 }
 
@@ -75,7 +70,7 @@ func PoissonRate(rate float64, seed uint64) *Schedule {
 	return &Schedule{Law: Poisson, Stages: []Stage{{From: rate, To: rate}}, Seed: seed}
 }
 
-// Validate tells what is wrong with the schedule; the error wraps [ErrPlan].
+// Validate returns what is wrong with the schedule; the error wraps [ErrPlan].
 func (s *Schedule) Validate() error {
 	if err := s.validateLaw(); err != nil {
 		return err
@@ -100,7 +95,7 @@ func (s *Schedule) Validate() error {
 	return nil
 }
 
-// Expected is Λ(t): how many arrivals are due on average before t.
+// Expected returns Λ(t): how many arrivals are due before t on average.
 func (s *Schedule) Expected(t time.Duration) float64 {
 	sum := 0.0
 	for _, stage := range s.Stages {
@@ -113,7 +108,7 @@ func (s *Schedule) Expected(t time.Duration) float64 {
 	return sum
 }
 
-// mass is the rate's integral over the stage's first t seconds.
+// mass returns the integral of the rate over the stage's first t seconds.
 func (s Stage) mass(t float64) float64 {
 	if s.From == s.To {
 		return s.From * t
@@ -121,9 +116,8 @@ func (s Stage) mass(t float64) float64 {
 	return s.From*t + (s.To-s.From)*t*t/(2*s.Duration.Seconds())
 }
 
-// reach is the inverse of mass: when, in seconds, the integral is x. The
-// textbook root of the quadratic loses its digits when the ramp is gentle;
-// this form does not.
+// reach is the inverse of mass: it returns the time, in seconds, at which the integral is x. The textbook root of the
+// quadratic loses precision for a gentle ramp; this form does not.
 func (s Stage) reach(x float64) float64 {
 	switch {
 	case x == 0:
@@ -135,7 +129,7 @@ func (s Stage) reach(x float64) float64 {
 	return 2 * x / (s.From + math.Sqrt(max(0, s.From*s.From+2*slope*x)))
 }
 
-// arrivals walks a schedule.
+// arrivals iterates over a schedule.
 type arrivals struct {
 	schedule *Schedule
 	gap      func() float64 // the next gap, in units of the mean
@@ -153,8 +147,7 @@ func newArrivals(s *Schedule) *arrivals {
 	return a
 }
 
-// next returns when the next arrival is due, from the schedule's start;
-// ok is false after the last.
+// next returns when the next arrival is due, from the schedule's start. ok is false after the last.
 func (a *arrivals) next() (due time.Duration, ok bool) {
 	for ; a.stage < len(a.schedule.Stages); a.stage++ {
 		stage := a.schedule.Stages[a.stage]

@@ -34,14 +34,13 @@ func TestConstantRateIsExact(t *testing.T) {
 	}
 }
 
-// TestStagesFollowTheIntegral puts every arrival back into Λ: arrival k of
-// the even law must be due when Λ is k.
+// TestStagesFollowTheIntegral puts every arrival back into Λ: arrival k of the even law must be due when Λ is k.
 func TestStagesFollowTheIntegral(t *testing.T) {
 	t.Parallel()
 	s := &Schedule{Stages: []Stage{
 		{Duration: 2 * time.Second, From: 0, To: 100},
 		{Duration: time.Second, From: 100, To: 100},
-		{Duration: 500 * time.Millisecond}, // nothing at all
+		{Duration: 500 * time.Millisecond}, // no arrivals
 		{Duration: time.Second, From: 200, To: 199.9999},
 		{Duration: time.Second, From: 50, To: 0},
 		{From: 10, To: 10},
@@ -49,7 +48,7 @@ func TestStagesFollowTheIntegral(t *testing.T) {
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	// 100 + 100 + 0 + 200 + 25, then 10 a second.
+	// 100 + 100 + 0 + 200 + 25, then 10 per second.
 	for _, c := range []struct {
 		at   time.Duration
 		want float64
@@ -73,8 +72,7 @@ func TestStagesFollowTheIntegral(t *testing.T) {
 		t.Errorf("%d arrivals", len(all))
 	}
 	for k, due := range all {
-		// A nanosecond at 200/s is 2e-7 of an arrival; where the rate starts
-		// from 0 even less.
+		// A nanosecond at 200/s is 2e-7 of an arrival, and less where the rate starts from 0.
 		if got := s.Expected(due); math.Abs(got-float64(k)) > 1e-6 {
 			t.Errorf("arrival %d is due at %v, where Λ is %v", k, due, got)
 		}
@@ -99,7 +97,7 @@ func TestPoissonArrivals(t *testing.T) {
 	if reflect.DeepEqual(all, dues(PoissonRate(1000, 8), 100*time.Second)) {
 		t.Error("another seed gives the same arrivals")
 	}
-	// In a ramp from 0 the first half of the time gets a quarter of them.
+	// In a ramp from 0 a quarter of the arrivals fall into the first half of the time.
 	ramp := &Schedule{Law: Poisson, Seed: 3, Stages: []Stage{{Duration: 10 * time.Second, From: 0, To: 2000}}}
 	early := 0
 	all = dues(ramp, time.Hour)
@@ -151,7 +149,7 @@ func TestSchedulesCrossPipes(t *testing.T) {
 	}
 }
 
-// FuzzSchedule: whatever the stages, arrivals are ordered and where Λ has them.
+// FuzzSchedule: whatever the stages, arrivals are ordered and at the times that Λ gives.
 func FuzzSchedule(f *testing.F) {
 	f.Add(10.0, 20.0, int64(time.Second), 5.0, 0.0, int64(time.Second), true)
 	f.Add(0.0, 1e-9, int64(1), 1e8, 0.0, int64(10), false)
@@ -179,7 +177,7 @@ func FuzzSchedule(f *testing.F) {
 			if poisson {
 				continue
 			}
-			// Half a nanosecond of rounding at the highest rate, and of Λ's own digits.
+			// Half a nanosecond of rounding at the highest rate, and the rounding of Λ itself.
 			slack := (max(a, b, c, e)+1)*1e-9 + 1e-9*float64(k+1)
 			if got := s.Expected(due); math.Abs(got-float64(k)) > slack {
 				t.Fatalf("arrival %d at %v where Λ is %v", k, due, got)

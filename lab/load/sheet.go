@@ -8,18 +8,17 @@ import (
 	"wirelab/lab/stat"
 )
 
-// sheet is what one goroutine of a run writes down. Nothing of it is shared,
-// so recording needs no lock.
+// sheet records the calls of one goroutine of a run. Nothing in it is shared, so recording needs no lock.
 type sheet struct {
 	response, service, lag, wake, failed *stat.Histogram
 	parts                                []*stat.Histogram // of response, by when a call was due
-	punctual, outside                    *stat.Histogram   // nil: nobody asks for it
+	punctual, outside                    *stat.Histogram   // nil: not recorded
 
 	sent, ok, interrupted, late, completed uint64
 	errors                                 map[string]uint64
 	causes                                 []failures
 	spun                                   time.Duration
-	last                                   int64 // when its last call ended; the run's start before
+	last                                   int64 // when its last call ended; before the first, the start of the run
 }
 
 func newSheet() *sheet {
@@ -31,7 +30,7 @@ func newSheet() *sheet {
 }
 
 func (w *sheet) reset(now int64, parts int) {
-	// These take memory only for the times that there are: there may be many.
+	// These grow only with the times recorded in them, since there may be many.
 	for len(w.parts) < parts {
 		w.parts = append(w.parts, &stat.Histogram{})
 	}
@@ -50,12 +49,12 @@ func (w *sheet) reset(now int64, parts int) {
 	}
 	w.sent, w.ok, w.interrupted, w.late, w.completed = 0, 0, 0, 0, 0
 	clear(w.errors)
-	clear(w.causes) // lets go of the errors
+	clear(w.causes) // releases the errors
 	w.causes = w.causes[:0]
 	w.spun, w.last = 0, now
 }
 
-// record writes down a call that ended.
+// record records a call that ended.
 func (w *sheet) record(s *slice, due, sent, end int64, err error) {
 	w.last = end
 	if err == nil && end >= s.begin && end < s.end {
@@ -88,8 +87,8 @@ func (w *sheet) record(s *slice, due, sent, end int64, err error) {
 	}
 }
 
-// failures are those of one cause. What the first said is told when the run is over: to
-// word it takes longer than a call.
+// failures counts the failures of one cause. The first error is formatted only after the run, since formatting takes
+// longer than a call.
 type failures struct {
 	kind, cause string
 	n           uint64
@@ -123,8 +122,8 @@ func (w *sheet) because(s *slice, kind string, err error) {
 	w.causes = append(w.causes, failures{kind, cause, 1, err})
 }
 
-// kind names a failure. The kinds are bounded, since a classification by
-// text would grow without end.
+// kind returns the kind of a failure. The number of kinds is bounded, since a classification by text would grow without
+// end.
 func (w *sheet) kind(s *slice, err error) string {
 	kind := s.classify(err)
 	if s.calls.Err() != nil && errors.Is(context.Cause(s.calls), errDrained) {
@@ -136,7 +135,7 @@ func (w *sheet) kind(s *slice, err error) string {
 	return kind
 }
 
-// tell adds failures, whose first message is worded only if no other of their cause was.
+// tell adds failures. It formats the first error only if their cause has no message yet.
 func (c failures) tell(all stat.Causes, tell func(error) string) stat.Causes {
 	add := stat.Cause{Kind: c.kind, Cause: c.cause, Count: c.n}
 	if all.Find(c.kind, c.cause) < 0 && c.first != nil {

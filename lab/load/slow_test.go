@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestWarmUpOfSlowCalls: windows of an open loop whose calls take far longer than a window
-// do not each wait for their last call.
+// TestWarmUpOfSlowCalls: in an open loop whose calls take far longer than a window, windows do not each wait for their
+// last call.
 func TestWarmUpOfSlowCalls(t *testing.T) {
 	t.Parallel()
 	for name, runner := range map[string]func() *Runner{
@@ -38,8 +38,8 @@ func TestWarmUpOfSlowCalls(t *testing.T) {
 	}
 }
 
-// TestWarmUpHasALimit: what it waited for is said, and a service that is only slow is
-// judged by what there is.
+// TestWarmUpHasALimit: the error says what the warm-up waited for. A service that is only slow is judged by the windows
+// that there are.
 func TestWarmUpHasALimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestWarmUpHasALimit(t *testing.T) {
 	})
 }
 
-// TestWholeCalls: of calls that take longer than the window, all count that were begun,
-// and the throughput is what so many callers do.
+// TestWholeCalls: if calls take longer than the window, all that began count, and the throughput is that of the
+// callers.
 func TestWholeCalls(t *testing.T) {
 	t.Parallel()
 	for name, runner := range map[string]func() *Runner{

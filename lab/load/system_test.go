@@ -24,7 +24,7 @@ func TestClocksNeverWakeEarly(t *testing.T) {
 	}
 }
 
-// TestSleepEndsWithItsContext would last an hour otherwise.
+// TestSleepEndsWithItsContext would otherwise last an hour.
 func TestSleepEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	for _, clock := range []Clock{SystemClock{}, TimerClock{}} {
@@ -33,13 +33,12 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 		if ctx.Err() == nil {
 			t.Error("woke up although nothing ended")
 		}
-		clock.SleepUntil(ctx, clock.Now()+int64(time.Hour)) // when it has ended before
+		clock.SleepUntil(ctx, clock.Now()+int64(time.Hour)) // after the context is done
 		cancel()
 	}
 }
 
-// TestRealTime runs both loops on the real clock. How fast is not asserted,
-// only that it adds up.
+// TestRealTime runs both loops on the real clock. It checks only that the counts add up, and no speed.
 func TestRealTime(t *testing.T) {
 	t.Parallel()
 	runner := NewRunner(workers(8, takes(200*time.Microsecond)))
@@ -47,7 +46,7 @@ func TestRealTime(t *testing.T) {
 	for _, schedule := range []*Schedule{nil, constant, PoissonRate(2000, 1)} {
 		var rec *Recording
 		var err error
-		// A machine that stands still may begin no call within a window.
+		// A stalled machine may begin no call within a window.
 		for window := 100 * ms; (rec == nil || rec.OK == 0) && window < time.Minute; window *= 4 {
 			rec, err = runner.Run(t.Context(),
 				Plan{Schedule: schedule, Duration: window, Head: window / 10, Deadline: time.Minute})

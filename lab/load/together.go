@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// togetherMost bounds the calls of windows that are run together.
+// togetherMost limits the calls of windows that are run together.
 const togetherMost = 1 << 20
 
-// togetherUsual is how many windows are run together at first if calls take long.
+// togetherUsual is how many windows are at first run together if calls take long.
 const togetherUsual = 60
 
-// together runs up to n windows of an open loop one after the other in one run. Run by
-// itself, a window is over when its last call is: if calls take longer than a window,
-// that is most of the time. The head is as long as a call takes, so that calls end in
-// the first window as in the last. It returns the longest that a call took, too.
+// together runs up to n windows of an open loop one after the other in one run. A window that is run alone ends with
+// its last call, so that most of the time is spent waiting if calls take longer than a window. The head is as long as a
+// call takes, so that calls end in the first window as in the last. together also returns the longest time that a call
+// took.
 func (r *Runner) together(ctx context.Context, p Plan, head time.Duration, n int) ([]window, time.Duration, error) {
 	n = max(1, min(n, int(togetherMost/max(p.Schedule.Expected(p.Duration), 1))))
 	run := p
@@ -39,9 +39,8 @@ func (r *Runner) together(ctx context.Context, p Plan, head time.Duration, n int
 	return cut(ended, rec.Began.Add(head).UnixNano(), p.Duration, n, classify), time.Duration(rec.Response.Max()), nil
 }
 
-// cut makes n windows of calls, the first of which begins at a time: a call's response
-// time is its window's in which it was due, as in a run, and it counts for the
-// throughput of that in which it ended.
+// cut divides calls into n windows, the first of which starts at begin. The response time of a call belongs to the
+// window in which it was due, as in a run. Its throughput belongs to the window in which it ended.
 func cut(ended [][]Ended, begin int64, length time.Duration, n int, classify func(error) string) []window {
 	all := make([]window, n)
 	times := make([][]int64, n)

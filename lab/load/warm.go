@@ -10,41 +10,37 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Warming says how a warm-up is made and when it is over.
+// Warming says how to warm up, and when a warm-up is over.
 type Warming struct {
-	// Plan is what is run, again and again; its Duration is one window's
-	// length and 0 means 100 ms.
+	// Plan is run again and again. Its Duration is the length of one window; 0 means 100 ms.
 	Plan Plan
-	// Windows is how many are run before the first judgement, >= 20. 0 means 20.
+	// Windows is how many are run before steadiness is first judged, >= 20. 0 means 20.
 	Windows int
-	// Extensions is how often the number of windows is doubled while it is
-	// not steady. 0 means 3; negative: never.
+	// Extensions is how often the number of windows is doubled while it is not steady. 0 means 3; negative: never.
 	Extensions int
-	// Limit is how long the warm-up may take: after it no window is begun. What is
-	// judged is what there is then; fewer than 20 windows are an error. 0: no limit.
+	// Limit is how long the warm-up may take. After it no window begins, and the windows so far are judged; fewer than
+	// 20 windows are an error. 0: no limit.
 	Limit time.Duration
-	// Served tells the CPU time that the server has used so far. What a call costs it must
-	// be steady too. It is asked before the first window, and after each. nil: nobody knows.
+	// Served returns the CPU time that the server has used so far. The server's cost of a call must then be steady too.
+	// It is called before the first window, and after each. nil: the cost is unknown.
 	Served func(context.Context) (time.Duration, error)
 }
 
-// Warmth is how a warm-up went. A service that never is steady is a
-// legitimate result, and not an error.
+// Warmth is the result of a warm-up. A service that never becomes steady is a legitimate result, and not an error.
 type Warmth struct {
 	Steady bool
-	// Drifting is whether, though steady, a figure still had a trend over the
-	// windows kept (Mann-Kendall, p < 0.01).
+	// Drifting says whether, though steady, a figure still had a trend over the windows kept (Mann-Kendall, p < 0.01).
 	Drifting   bool
 	Windows    int // that were run
-	Cut        int // that were not steady yet, at the start
+	Cut        int // how many at the start were not steady yet
 	Extensions int // that were made
 	Took       time.Duration
-	// Median is each window's median response time in ns, Throughput its
-	// calls per second, Cost the server's CPU time for each call in ns; nil where nobody knows.
+	// Median is the median response time of each window in ns, Throughput its calls per second, and Cost the server's
+	// CPU time for each call in ns; nil if it is unknown.
 	Median, Throughput, Cost []float64
 }
 
-// windowsLeast is how many windows can be judged.
+// windowsLeast is the least number of windows that can be judged.
 const windowsLeast = 20
 
 // emptyLimit is how many windows of a warm-up may pass without a call sent.
@@ -53,22 +49,23 @@ const emptyLimit = 50
 // driftAlpha is the p below which a trend counts.
 const driftAlpha = 0.01
 
-// driftShare is by how much the second half of the windows kept must differ from the first for a trend in what a call
-// costs to matter: of many windows the test sees trends that nobody would look at.
+// driftShare is by how much the second half of the windows kept must differ from the first for a trend in the cost of a
+// call to matter. With many windows the test detects trends that are too small to matter.
 const driftShare = 0.03
 
-// Warm runs windows until the median response time, the throughput, and what a
-// call costs the server are steady, each by [stat.MSER5]. It returns early, with what
-// it has, when ctx ends; and with an error when a window completes no call.
+// Warm runs windows until the median response time, the throughput, and the server's cost of a call are steady, each by
+// [stat.MSER5]. If ctx is done it returns early with the windows so far. If a window completes no call it returns an
+// error.
 func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 	p := warming.Plan
 	if p.Duration == 0 {
 		p.Duration = 100 * time.Millisecond
 	}
-	var slowest time.Duration // call, if calls take longer than windows
+	var slowest time.Duration // longest call, if calls take longer than windows
 	return warming.warm(ctx, func(n int) ([]window, error) {
 		if slowest > 0 {
-			// As many as fit into the time that one waits for calls anyhow: more are judged better.
+			// Run as many as fit into the time that waiting for calls takes anyway: more windows give a better
+			// judgement.
 			n = max(n, min(int(slowest/p.Duration), togetherUsual))
 			all, took, err := r.together(ctx, p, slowest, n)
 			slowest = max(slowest, took)
@@ -85,8 +82,8 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 	})
 }
 
-// Warm is as that of [Runner], with p in the place of warming.Plan: each window
-// opens streams of its own, as a slice does, so that opening them is warmed up too.
+// Warm is like that of [Runner], with p instead of warming.Plan. Each window opens new streams, as a slice does, so
+// that opening them is warmed up too.
 func (r *FeedRunner) Warm(ctx context.Context, warming Warming, p FeedPlan) (*Warmth, error) {
 	return warming.warm(ctx, func(int) ([]window, error) {
 		rec, err := r.Run(ctx, p)
@@ -97,7 +94,7 @@ func (r *FeedRunner) Warm(ctx context.Context, warming Warming, p FeedPlan) (*Wa
 	})
 }
 
-// window is what a window of a warm-up showed.
+// window is the result of one window of a warm-up.
 type window struct {
 	sent, ok           uint64
 	median, throughput float64
@@ -111,8 +108,7 @@ func windowOf(rec *Recording) window {
 	}
 }
 
-// warm runs windows until they are steady. run is asked for so many, and runs one at
-// least.
+// warm runs windows until they are steady. run is asked for n windows, and runs at least one.
 func (warming Warming) warm(ctx context.Context, run func(n int) ([]window, error)) (*Warmth, error) {
 	goal, extensions := warming.Windows, warming.Extensions
 	if goal == 0 {
@@ -156,23 +152,23 @@ func (warming Warming) warm(ctx context.Context, run func(n int) ([]window, erro
 	}
 }
 
-// made is what the windows of a warm-up have come to.
+// made is the state of a warm-up.
 type made struct {
 	began  time.Time
 	limit  time.Duration // 0: none
 	empty  int           // windows without a call
 	sent   uint64
 	errors map[string]uint64
-	served func(context.Context) (time.Duration, error) // nil: nobody knows
-	used   time.Duration                                // what it told last
+	served func(context.Context) (time.Duration, error) // nil: the cost is unknown
+	used   time.Duration                                // as served last returned
 
 	spentInAll time.Duration // since the first window began
 }
 
-// over reports whether the time is.
+// over reports whether the time limit has passed.
 func (m *made) over() bool { return m.limit > 0 && time.Since(m.began) > m.limit }
 
-// spent is what the server has used since this was asked last.
+// spent returns what the server has used since the last call of spent.
 func (m *made) spent(ctx context.Context) (time.Duration, error) {
 	if m.served == nil {
 		return 0, nil
@@ -183,9 +179,9 @@ func (m *made) spent(ctx context.Context) (time.Duration, error) {
 	return max(0, since), err
 }
 
-// add takes windows in that ended just now. A short one in which the machine never came to send is no
-// fault of the service, and not counted: it is run again, a few times. Windows that were run together share what they
-// cost: calls of several were under way at once.
+// add adds windows that just ended. A short window in which the machine made no call is not the service's fault, so it
+// does not count and is run again, up to emptyLimit times. Windows that were run together share their cost, since calls
+// of several were in flight at the same time.
 func (m *made) add(ctx context.Context, w *Warmth, all []window) error {
 	spent, err := m.spent(ctx)
 	if err != nil {
@@ -215,7 +211,8 @@ func (m *made) add(ctx context.Context, w *Warmth, all []window) error {
 	return nil
 }
 
-// late says what a warm-up waited for whose time was over before it could be judged.
+// late returns the error of a warm-up whose time was over before it could be judged. It says what the warm-up waited
+// for.
 func (m *made) late(w *Warmth) error {
 	failed := "none failed"
 	if len(m.errors) > 0 {
@@ -226,15 +223,14 @@ func (m *made) late(w *Warmth) error {
 		m.limit.Round(time.Millisecond), windowsLeast, len(w.Median), m.sent, failed)
 }
 
-// busyShare is the share of one CPU from which on what a call costs the server is judged. Of a server that is idle
-// most of the time it is a few microseconds of timers and of waking up, which say nothing of whether it is warm: a
-// service of 50 ms was never steady for that. What is claimed of the cost is held to its own check over rounds all the
-// same.
+// busyShare is the share of one CPU above which the server's cost of a call is judged. If the server is idle most of
+// the time, the cost is a few microseconds of timers and wake-ups, which do not show whether it is warm: because of
+// them a service of 50 ms was never steady. Claims about the cost have a separate check over rounds in any case.
 const busyShare = 0.1
 
-// judge sets Steady, Cut and Drifting. What a call costs the server is what is claimed of it in the end, and goes on
-// falling in a server that compiles while it runs when calls are long as quick as the generator is: a trend in
-// that is not steady, whatever MSER-5 says, which does not see a late step.
+// judge sets Steady, Cut and Drifting. The server's cost of a call matters for the final claims, and it may still fall
+// in a server that compiles while it runs, although calls no longer get faster for the generator. So a trend in the
+// cost means not steady, whatever MSER-5 says, which does not see a late step.
 func (w *Warmth) judge(busy bool) {
 	w.Steady, w.Cut, w.Drifting = true, 0, false
 	series := [][]float64{w.Median, w.Throughput}
@@ -262,10 +258,10 @@ func apart(x []float64) bool {
 	return math.Abs(second-first) > driftShare*min(first, second)
 }
 
-// late reports whether the last windows of a series are on another level than all before, which is too late for a
-// trend: by more than [driftShare], and by more than such a few are ever apart that are alike.
+// late reports whether the last windows of a series are on a different level from all before, which is too late for a
+// trend test. They must differ by more than [driftShare], and by more than a few windows of a constant series ever do.
 func late(x []float64) bool {
-	const few, surely = 5, 4 // windows; standard errors
+	const few, surely = 5, 4 // number of windows; number of standard errors
 	if len(x) < 3*few {
 		return false
 	}

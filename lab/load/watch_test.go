@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Every call that ended is told, once, with the times that it is recorded by, and
-// by the wall clock: what others note of it is compared with that.
+// Watch is called once for every call that ended, with the times that are recorded and in wall time, so that they can
+// be compared with records made elsewhere.
 func TestWatchIsToldOfEveryCall(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]Plan{

@@ -6,14 +6,13 @@ import (
 	"wirelab/lab/stat"
 )
 
-// worker performs the calls of one [Call], one after the other. Its fields
-// are its own.
+// worker makes the calls of one [Call], one after the other. Only its goroutine uses its fields.
 type worker struct {
 	*sheet
 	call   Call
 	number int
 
-	// The context that calls are given, and until when it may be given.
+	// The context for calls, and until when it may be used for new ones.
 	ctx    context.Context
 	cancel context.CancelFunc
 	renew  int64
@@ -21,19 +20,19 @@ type worker struct {
 
 func newWorker(number int, call Call) *worker {
 	w := &worker{sheet: newSheet(), call: call, number: number}
-	w.punctual = &stat.Histogram{} // takes memory only for the times that there are
+	w.punctual = &stat.Histogram{} // it grows only with the times recorded in it
 	return w
 }
 
-// closed calls again and again until the window ends. One reading of the
-// clock serves as the end of a call and the beginning of the next.
+// closed makes calls until the window ends. One reading of the clock is both the end of a call and the beginning of the
+// next.
 func (w *worker) closed(s *slice) {
 	for begin := s.clock.Now(); begin < s.end && s.outer.Err() == nil; {
 		begin = w.perform(s, begin, begin)
 	}
 }
 
-// open leads, calls, and gets in line to lead again.
+// open leads, makes the call, and waits to lead again.
 func (w *worker) open(s *slice) {
 	for {
 		<-s.turn
@@ -44,7 +43,7 @@ func (w *worker) open(s *slice) {
 			return
 		}
 		from := due
-		if free <= due { // see lead: what it was late by is the generator's
+		if free <= due { // see lead: its lateness is the generator's
 			from = sent
 		}
 		right := w.ok
@@ -54,7 +53,7 @@ func (w *worker) open(s *slice) {
 	}
 }
 
-// perform performs one call and records it. It returns when the call ended.
+// perform makes one call and records it. It returns when the call ended.
 func (w *worker) perform(s *slice, due, sent int64) (end int64) {
 	err := w.call(w.context(s, sent))
 	end = s.clock.Now()
@@ -63,18 +62,16 @@ func (w *worker) perform(s *slice, due, sent int64) (end int64) {
 	return end
 }
 
-// context returns the context for a call sent now. One context with a
-// deadline serves calls for an eighth of the deadline's time and is then
-// replaced: a fresh one for each call would cost four allocations and a timer
-// every time, which is more than the fastest drivers spend on a whole call.
-// So a call's deadline is Deadline to 9/8 of it away.
+// context returns the context for a call that is sent now. One context with a deadline serves the calls of an eighth of
+// the deadline's time and is then replaced: a new one for each call would cost four allocations and a timer, which is
+// more than the fastest drivers spend on a whole call. So the deadline of a call is Deadline to 9/8 of it away.
 func (w *worker) context(s *slice, now int64) context.Context {
 	if s.deadline == 0 {
 		return s.calls
 	}
 	if w.cancel == nil || now >= w.renew {
 		if w.cancel != nil {
-			w.cancel() // no call is using it: this worker makes them one by one
+			w.cancel() // no call is using it: this worker makes one call at a time
 		}
 		spare := s.deadline / 8
 		w.ctx, w.cancel = context.WithTimeout(s.calls, s.deadline+spare)
@@ -83,7 +80,7 @@ func (w *worker) context(s *slice, now int64) context.Context {
 	return w.ctx
 }
 
-// release lets go of the context of a finished run.
+// release cancels the context of a finished run.
 func (w *worker) release() {
 	if w.cancel != nil {
 		w.cancel()
