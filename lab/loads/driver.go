@@ -4,7 +4,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// DrivenBy returns the arms once for each driver, but those that name theirs.
+// DrivenBy returns the arms once for each driver. Arms that name a driver appear once.
 func DrivenBy(arms []plan.Arm, drivers []string) []plan.Arm {
 	if len(drivers) == 0 {
 		return arms
@@ -14,7 +14,7 @@ func DrivenBy(arms []plan.Arm, drivers []string) []plan.Arm {
 		for _, arm := range arms {
 			switch {
 			case arm.Driver == "" && driver == plan.DriverClient:
-				all = append(all, arm) // by default, and so without a word of it in its name
+				all = append(all, arm) // the default driver, which the arm's name does not mention
 			case arm.Driver == "":
 				arm.Driver = driver
 				all = append(all, arm)

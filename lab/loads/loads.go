@@ -1,5 +1,5 @@
-// Package loads makes the loads of a plan of what was typed: arrivals, recordings of them, streams and messages. It
-// knows plans and files of recordings, and must not know who sends a load.
+// Package loads makes the loads of a plan from command-line input: arrivals, recordings of arrivals, streams and
+// messages. It knows plans and files of recordings, and must not know who sends a load.
 package loads
 
 import (
@@ -12,21 +12,21 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Arrivals say how calls of an open loop arrive.
+// Arrivals has the flags for the arrivals of an open loop.
 type Arrivals struct {
 	Law, Replay   string
 	Speed, Spread float64
-	// context is that of the command, for its files.
+	// Context returns the context of the command, for its files.
 	Context func() context.Context
 }
 
-// The ways to replay a recording, as typed; the words are the published benchmark's.
+// The values of --replay; the names are those of the published benchmark.
 const (
 	ReplaySequential = "sequential"
 	ReplaySampled    = "sampled"
 )
 
-// Loads are the open loads at the rates that were typed, none where the loop is closed.
+// Loads returns the open loads at the rates that were typed, or none for the closed loop.
 func (f *Arrivals) Loads(rates string) ([]plan.Load, error) {
 	one := plan.Load{Arrivals: f.Law, Spread: f.Spread}
 	recorded := f.Law != "" && !slices.Contains([]string{plan.Poisson, plan.Constant, plan.LogNormal}, f.Law)
@@ -63,7 +63,7 @@ func (f *Arrivals) Loads(rates string) ([]plan.Load, error) {
 	return all, nil
 }
 
-// replayed is a load with the recording of the file that was typed.
+// replayed returns a load with the recording of the file that was typed.
 func (f *Arrivals) replayed(l plan.Load) (plan.Load, error) {
 	var err error
 	if l.Recording, err = Read(f.Context(), "--arrivals (poisson, constant, log-normal or a file)", f.Law); err != nil {

@@ -9,14 +9,14 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// Messages are those of loads of messages.
+// Messages has the flags for loads of messages.
 type Messages struct {
 	Scenarios           []string
 	Size, Batch, Groups int
 	Delay               time.Duration
 }
 
-// Loads are those with scenarios, for each pace that was asked for.
+// Loads sets the plan's loads: one for each pace and scenario that was asked for.
 func (f *Messages) Loads(p *plan.Plan) error {
 	scenarios := f.Scenarios
 	switch {
@@ -31,7 +31,7 @@ func (f *Messages) Loads(p *plan.Plan) error {
 	case len(scenarios) == 0:
 		scenarios = []string{plan.Live}
 	case slices.Contains(scenarios, "all"):
-		// which stands alone
+		// A full disk must be asked for separately.
 		scenarios = slices.DeleteFunc(plan.Scenarios(), func(s string) bool { return s == plan.DiskFull })
 	}
 	paces := p.Loads

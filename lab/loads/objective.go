@@ -6,7 +6,7 @@ import (
 	"wirelab"
 )
 
-// Thresholds makes thresholds of an objective: what it wants must not be missed.
+// Thresholds returns the thresholds for an objective: each fails if its part of the objective is missed.
 func Thresholds(slo string) (all []string, err error) {
 	if slo == "" {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Read reads a recording from a file, that was named by a flag or a field.
+// Read reads a recording from a file. by is the flag or field that named it, for errors.
 func Read(ctx context.Context, by, name string) (plan.Recording, error) {
 	data, err := input.File(ctx, name, plan.RecordingFileSize)
 	if err != nil {
@@ -24,7 +24,7 @@ func Read(ctx context.Context, by, name string) (plan.Recording, error) {
 	return plan.ParseRecording(name, data)
 }
 
-// InPlan reads the files that a plan's loads name, from the plan's folder on.
+// InPlan reads the files that a plan's loads name. Relative names are resolved from folder.
 func InPlan(ctx context.Context, p plan.Plan, folder string) (plan.Plan, error) {
 	p.Loads = slices.Clone(p.Loads)
 	for i := range p.Loads {
@@ -49,15 +49,15 @@ func InPlan(ctx context.Context, p plan.Plan, folder string) (plan.Plan, error) 
 	return p, nil
 }
 
-// File is a recording as it is written, with the published benchmark's names.
+// File is a recording in its file format, with the names of the published benchmark.
 type File struct {
 	About string         `json:"about,omitempty"`
-	Count int            `json:"message_count"` // arrivals: one more than gaps
+	Count int            `json:"message_count"` // arrivals, which is one more than gaps
 	Span  float64        `json:"time_span_seconds"`
 	Rate  float64        `json:"avg_rate_per_second"`
 	Gaps  []float64      `json:"inter_arrival_ms,omitempty"`
 	Stats recordingStats `json:"stats"`
-	// Spread is of ours: standard deviation over mean.
+	// Spread is wirelab's addition: standard deviation divided by mean.
 	Spread float64 `json:"spread"`
 }
 
@@ -70,14 +70,14 @@ type recordingStats struct {
 	P99 float64 `json:"p99_ms"`
 }
 
-// Describe works out what a recording's file says of it.
+// Describe computes the statistics of a recording for its file.
 func Describe(r plan.Recording) File {
 	sorted := make([]float64, 0, len(r.Gaps))
 	for _, gap := range r.Gaps {
 		sorted = append(sorted, float64(gap)/1e6)
 	}
 	slices.Sort(sorted)
-	// The smallest gap that at least a share of all are not above.
+	// The smallest gap that at least a share q of all gaps does not exceed.
 	at := func(q float64) float64 { return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)] }
 	return File{
 		Count: len(sorted) + 1, Span: r.Span().Seconds(), Rate: r.Rate(), Spread: r.Spread(),
@@ -87,7 +87,7 @@ func Describe(r plan.Recording) File {
 	}
 }
 
-// Draw draws a recording to the microsecond.
+// Draw draws a recording with gaps rounded to microseconds.
 func Draw(rateText string, spread float64, count int, seed uint64) (plan.Recording, error) {
 	rate, err := plan.ParseRate(rateText)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Streams are those of loads that hold streams.
+// Streams has the flags for loads that hold streams.
 type Streams struct {
 	Count   int
 	Readers []string
 }
 
-// Loads are those with streams, for each rate that was asked for.
+// Loads returns the loads that hold streams, for each rate and reader that was asked for.
 func (f *Streams) Loads(rates []plan.Load) ([]plan.Load, error) {
 	if f.Count == 0 {
 		if len(f.Readers) > 0 {
@@ -49,19 +49,19 @@ func (f *Streams) Loads(rates []plan.Load) ([]plan.Load, error) {
 	return all, nil
 }
 
-// parseShare reads "50%"; 100% is 0, as fast as can be.
+// parseShare reads "50%". 100% returns 0, which means as fast as possible.
 func parseShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	rate, err := plan.ParseRate(number)
 	switch {
 	case !percent || err != nil || strings.ContainsAny(number, "kM/") || rate < 1 || rate > 100:
 		return 0, wirelab.Errorf(wirelab.InvalidArgument,
-			"--reader %q: want a percentage of the rate from 1%% to 99%%, or 100%% for as fast as can be", text)
+			"--reader %q: want a percentage of the rate from 1%% to 99%%, or 100%% for as fast as possible", text)
 	case rate == 100:
 		return 0, nil
 	case rate > 99:
 		return 0, wirelab.Errorf(wirelab.InvalidArgument,
-			"--reader %q: want 1%% to 99%%, or 100%% for as fast as can be", text)
+			"--reader %q: want 1%% to 99%%, or 100%% for as fast as possible", text)
 	}
 	return rate / 100, nil
 }

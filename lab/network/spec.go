@@ -1,8 +1,6 @@
-// Package network says what the path between a driver and its server is like:
-// its delay, jitter, loss and bandwidth, as text and as numbers, and what is
-// known of how either way to make such a path falls short of a real one. It
-// starts nothing: room lab/network/relay makes paths in user space, room
-// lab/network/kernel with the kernel's own means. It knows no workload, no wire
+// Package network describes the path between a driver and its server: its delay, jitter, loss and bandwidth, as text
+// and as numbers, and how a path that is made falls short of a real one. It starts nothing: package lab/network/relay
+// makes paths in user space, and package lab/network/kernel with the kernel's own means. It knows no workload, no wire
 // protocol and no experiment.
 package network
 
@@ -16,33 +14,32 @@ import (
 	"wirelab"
 )
 
-// Spec is a path between two hosts. The zero value is a path that costs
-// nothing by itself, which still goes through the relay.
+// Spec is a path between two hosts. The zero value is a path without delay, loss or limit, which still goes through the
+// relay.
 type Spec struct {
-	// RTT is the time of a round trip, half of it each way; 0 to 10 s.
+	// RTT is the time of a round trip, half of it in each direction; 0 to 10 s.
 	RTT time.Duration
-	// Jitter is how far a round trip may be from RTT, at most RTT: the delay of
-	// each way is drawn for each packet between (RTT-Jitter)/2 and (RTT+Jitter)/2.
+	// Jitter is how far a round trip may be from RTT, at most RTT: the delay in each direction is drawn for each packet
+	// between (RTT-Jitter)/2 and (RTT+Jitter)/2.
 	Jitter time.Duration
-	// Loss is the share of packets that are lost, each way; 0 to 0.5.
+	// Loss is the share of packets that are lost, in each direction; 0 to 0.5.
 	Loss float64
-	// Bandwidth is in bits per second, each way, for all connections together;
-	// 8,000 to 100e9; 0 is no bound.
+	// Bandwidth is in bits per second, in each direction, for all connections together; 8,000 to 100e9; 0 is no limit.
 	Bandwidth int64
-	// Via is how the path is made.
+	// Via says how the path is made.
 	Via Via
 }
 
-// Via is how a path is made.
+// Via is a way to make a path.
 type Via string
 
-// The ways.
+// The ways to make a path.
 const (
-	Relay Via = ""      // in user space, between the two; written "relay"
+	Relay Via = ""      // in user space, between driver and server; written "relay"
 	Netem Via = "netem" // by the kernel, between two network namespaces
 )
 
-// String returns the name of the way.
+// String returns the name that a spec uses.
 func (v Via) String() string {
 	if v == Relay {
 		return "relay"
@@ -50,8 +47,8 @@ func (v Via) String() string {
 	return string(v)
 }
 
-// The bounds of a spec. A trip to a geostationary satellite and back is half a
-// second; what takes longer than rttMax is broken rather than slow.
+// The bounds of a spec. A trip to a geostationary satellite and back is half a second; a path with more than rttMax is
+// broken rather than slow.
 const (
 	rttMax       = 10 * time.Second
 	lossMax      = 0.5
@@ -66,10 +63,9 @@ type preset struct {
 	spec        Spec
 }
 
-// presets returns the paths with names. Rate and round trip of mobile are those
-// of the profile "LTE" of WebPageTest's list of connections, which has neither
-// jitter nor loss; those two are ours, of the size that moving users see:
-// radio links repeat what they lose, so that most loss shows as jitter.
+// presets returns the named paths. Rate and round trip of mobile are those of the profile "LTE" of WebPageTest's list
+// of connections, which has neither jitter nor loss. Those two are wirelab's choice, of the size that moving users see:
+// radio links repeat lost packets, so that most loss shows as jitter.
 func presets() []preset {
 	return []preset{
 		{"lan", "one machine room", Spec{RTT: 500 * time.Microsecond}},
@@ -82,13 +78,13 @@ func presets() []preset {
 	}
 }
 
-// Preset is a path that has a name, for help texts.
+// Preset is a named path, for help texts.
 type Preset struct {
 	Name, About string
 	Spec        Spec
 }
 
-// Presets returns the paths that have names, the shortest first.
+// Presets returns the named paths, the shortest first.
 func Presets() []Preset {
 	var all []Preset
 	for _, p := range presets() {
@@ -97,8 +93,7 @@ func Presets() []Preset {
 	return all
 }
 
-// PresetName returns the name of the preset that a path is equal to, however
-// it is made; "" if it is none.
+// PresetName returns the name of the preset that a path is equal to, apart from Via; "" if there is none.
 func (s Spec) PresetName() string {
 	s.Via = Relay
 	for _, p := range presets() {
@@ -109,12 +104,11 @@ func (s Spec) PresetName() string {
 	return ""
 }
 
-// keys are what a spec may set.
+// keys returns the settings of a spec.
 func keys() []string { return []string{"rtt", "jitter", "loss", "bandwidth", "via"} }
 
-// Parse reads a path: settings with commas between them, "rtt=40ms,jitter=2ms,
-// loss=1%,bandwidth=1Gbit", each at most once, with the name of a preset before
-// them if it is to be that one but for them: "cloud,loss=0.1%". Errors are
+// Parse reads a path: settings separated by commas, "rtt=40ms,jitter=2ms,loss=1%,bandwidth=1Gbit", each at most once.
+// The name of a preset may come before them, and they then override it: "cloud,loss=0.1%". Errors have code
 // InvalidArgument and say what is allowed.
 func Parse(text string) (Spec, error) {
 	var s Spec
@@ -195,7 +189,7 @@ func (s *Spec) set(key, value string) (err error) {
 	return err
 }
 
-// Check tells what is wrong with a path that was not parsed.
+// Check returns what is wrong with a path that was not parsed.
 func (s Spec) Check() error {
 	switch {
 	case s.RTT < 0 || s.RTT > rttMax:
@@ -215,8 +209,8 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// The forms of values. They are narrower than what strconv takes: a sign, an
-// exponent or a bare number are more often a slip than meant.
+// The notation of values. It is stricter than strconv's: a sign, an exponent or a bare number is more often a slip than
+// intended.
 var (
 	timeForm  = regexp.MustCompile(`^(0|([0-9]{1,18}(\.[0-9]{1,9})?(ns|us|µs|μs|ms|s))+)$`)
 	shareForm = regexp.MustCompile(`^([0-9]{1,3}(?:\.[0-9]{1,6})?)%$`)
@@ -238,7 +232,7 @@ func parseShare(text string) (float64, error) {
 		return 0, wirelab.Errorf(wirelab.InvalidArgument,
 			"loss is %q; write a share of packets in per cent: 0.1%% or 1%%", text)
 	}
-	// The exponent instead of a division: "1" becomes the number that "0.01" reads as.
+	// An exponent instead of a division, so that "1" becomes the same number as "0.01".
 	return strconv.ParseFloat(match[1]+"e-2", 64)
 }
 
@@ -257,8 +251,8 @@ func parseBandwidth(text string) (int64, error) {
 	return int64(math.Round(rate)), nil
 }
 
-// String returns the path as [Parse] reads it, one text for equal paths:
-// settings in a fixed order, those that are not set left out, no names.
+// String returns the path in the form that [Parse] reads. Equal paths have the same text: the settings that are not
+// zero, in a fixed order, without names of presets.
 func (s Spec) String() string {
 	parts := []string{"rtt=" + strings.ReplaceAll(s.RTT.String(), "µ", "u")}
 	if s.Jitter != 0 {
@@ -276,7 +270,7 @@ func (s Spec) String() string {
 	return strings.Join(parts, ",")
 }
 
-// percent writes a share with as many digits as one may be given in.
+// percent formats a share with as many digits as Parse accepts.
 func percent(share float64) string {
 	text := strconv.FormatFloat(share*100, 'f', 6, 64)
 	if strings.Contains(text, ".") {
@@ -285,7 +279,7 @@ func percent(share float64) string {
 	return text + "%"
 }
 
-// bits writes bits per second in the largest unit that leaves a number above 1.
+// bits formats bits per second in the largest unit that gives a number of at least 1.
 func bits(rate int64) string {
 	for _, unit := range []struct {
 		name string

@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/network"
 )
 
-// TestParse: what is written is what is meant, and one path has one text.
+// TestParse: settings are read as intended, and a path has one text.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct {
@@ -75,7 +75,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// badSpecs are refused with words that help.
+// badSpecs are refused with a helpful message.
 var badSpecs = map[string]string{
 	"":                              "is not a setting; write rtt=40ms",
 	"moon":                          `unknown network "moon"; known: cloud, lan, mobile, wan; or write settings`,
@@ -137,8 +137,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is read has a text that reads as the same, and is within
-// bounds; what is refused is refused with a code.
+// FuzzParse: every text that is read is within bounds, and its path has a text that reads as the same path. A refused
+// text has an error code.
 func FuzzParse(f *testing.F) {
 	for text := range badSpecs {
 		f.Add(text)
@@ -165,7 +165,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Notes say what is a model where something is, and of nothing else.
+// Notes describe the parts of a path that are a model, and nothing else.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	for text, c := range map[string]struct {
@@ -177,7 +177,7 @@ func TestNotes(t *testing.T) {
 		"wan":              {true, false, []string{"windows are a model"}, []string{"loss on TCP"}},
 		"wan,loss=1%":      {true, true, []string{"loss on TCP is a model", "datagrams are dropped"}, nil},
 		"rtt=1ms,loss=1%":  {false, true, []string{"datagrams are dropped"}, []string{"model"}},
-		"cloud":            {false, true, []string{"dropped of UDP"}, []string{"model"}},
+		"cloud":            {false, true, []string{"UDP is dropped"}, []string{"model"}},
 		"mobile":           {true, true, []string{"keep their order"}, nil},
 		"mobile,via=netem": {true, true, []string{"may change the order", "no offload"}, []string{"model"}},
 	} {

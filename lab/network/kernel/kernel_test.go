@@ -16,7 +16,7 @@ import (
 	"wirelab/lab/network/kernel"
 )
 
-// interfaces are the names of ours outside.
+// interfaces returns the names of wirelab's interfaces outside namespaces.
 func interfaces(t *testing.T) (names []string) {
 	t.Helper()
 	all, err := net.Interfaces()
@@ -31,7 +31,7 @@ func interfaces(t *testing.T) (names []string) {
 	return names
 }
 
-// connect makes a path, or skips where the system may not make one.
+// connect makes a path, or skips the test if the system does not allow it.
 func connect(t *testing.T) *kernel.Path {
 	t.Helper()
 	p, err := kernel.Connect(t.Context())
@@ -50,7 +50,7 @@ func listen(t *testing.T, p *kernel.Path) net.Listener {
 	t.Helper()
 	got := make(chan net.Listener, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		defer close(got)
 		if err := unix.Setns(int(p.Namespace().Fd()), unix.CLONE_NEWNET); err != nil {
 			t.Error(err)
@@ -70,8 +70,7 @@ func listen(t *testing.T, p *kernel.Path) net.Listener {
 	return l
 }
 
-// A call goes through the cable into the namespace and back, and nothing is
-// left once the path is removed.
+// A call goes through the cable into the namespace and back, and nothing is left after the path is removed.
 func TestCallThroughNamespace(t *testing.T) {
 	before := len(interfaces(t))
 	p := connect(t)
@@ -110,8 +109,8 @@ func TestCallThroughNamespace(t *testing.T) {
 	}
 }
 
-// Where the kernel has netem a trip takes what was asked for; where not, the
-// refusal says so and what to do instead, and nothing is left of the attempt.
+// If the kernel has netem, a trip takes the requested time. Otherwise the error says so and what to do instead, and
+// nothing is left of the attempt.
 func TestNetem(t *testing.T) {
 	connect(t).Remove()
 	before := len(interfaces(t))

@@ -19,15 +19,15 @@ import (
 	"wirelab/lab/network"
 )
 
-// instead is what to do where the kernel cannot.
+// instead says what to do if the kernel cannot make the path.
 const instead = "leave via=netem out: the relay works everywhere"
 
-// Connect makes a namespace and a cable into it, without delay, loss or bound.
+// Connect makes a namespace and a cable into it, without delay, loss or limit.
 func Connect(ctx context.Context) (*Path, error) {
 	for _, tool := range []string{"ip", "tc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return nil, wirelab.Errorf(wirelab.Unimplemented,
-				"a network via netem takes the programs ip and tc of iproute2, and there is no %s; install it, or %s",
+				"a network via netem needs the programs ip and tc of iproute2, and there is no %s; install it, or %s",
 				tool, instead)
 		}
 	}
@@ -35,7 +35,7 @@ func Connect(ctx context.Context) (*Path, error) {
 	if err != nil {
 		if errors.Is(err, unix.EPERM) {
 			return nil, wirelab.Errorf(wirelab.PermissionDenied,
-				"a network via netem takes root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make a network namespace; "+
+				"a network via netem needs root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make a network namespace; "+
 					"become root, or %s", instead)
 		}
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v; %s", err,
@@ -49,16 +49,16 @@ func Connect(ctx context.Context) (*Path, error) {
 	return p, nil
 }
 
-// Namespace is where the server is to be started.
+// Namespace returns the network namespace in which to start the server.
 func (p *Path) Namespace() *os.File { return p.namespace }
 
-// connect lays the cable, with one segment for each packet on it.
+// connect makes the cable. Each packet on it holds one segment.
 func (p *Path) connect(ctx context.Context) error {
 	near, far, err := addresses()
 	if err != nil {
 		return err
 	}
-	// The name is bound to be free: it has the address in it.
+	// The name is sure to be free, since it contains the address.
 	name := "wl" + strings.ReplaceAll(strings.TrimPrefix(near.String(), "198."), ".", "-")
 	failed := all(ctx, command{
 		nil,
@@ -76,28 +76,27 @@ func (p *Path) connect(ctx context.Context) error {
 		)
 	}
 	if failed != nil {
-		return wirelab.Errorf(wirelab.Unimplemented, "no virtual cable can be laid here: %v; %s", failed, instead)
+		return wirelab.Errorf(wirelab.Unimplemented, "cannot make a virtual cable here: %v; %s", failed, instead)
 	}
 	p.Host = far.String()
 	return nil
 }
 
-// Remove takes the path away. Servers in it are to have ended.
+// Remove removes the path. The servers in it must have ended.
 func (p *Path) Remove() {
 	if p.near != "" {
-		// The namespace takes the cable with it, but some time later. An error
-		// means that it is gone already.
+		// The namespace takes the cable with it, but some time later. An error means that the cable is gone already.
 		ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 		defer cancel()
 		_ = run(ctx, nil, "ip", "link", "del", p.near)
 	}
-	_ = p.namespace.Close() // it was only open
+	_ = p.namespace.Close() // it was only held open
 }
 
-// removeLimit is how long taking a cable away may take.
+// removeLimit limits how long removing a cable may take.
 const removeLimit = 5 * time.Second
 
-// run runs a program, in a namespace or with nil outside. The error has what it said.
+// run runs a program in a namespace, or outside if namespace is nil. The error has the program's output.
 func run(ctx context.Context, namespace *os.File, name string, args ...string) error {
 	return affinity.Place{Namespace: namespace}.Do(func() error {
 		said, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
@@ -109,7 +108,7 @@ func run(ctx context.Context, namespace *os.File, name string, args ...string) e
 	})
 }
 
-// command is what is run in a namespace, or with nil outside.
+// command is a command to run in a namespace, or outside if in is nil.
 type command struct {
 	in    *os.File
 	words string
@@ -126,13 +125,13 @@ func all(ctx context.Context, commands ...command) error {
 	return nil
 }
 
-// found is where a program finds a namespace.
+// found returns the path at which other programs find a namespace.
 func found(namespace *os.File) string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), namespace.Fd())
 }
 
-// addresses returns two neighbours that nobody here has, of the range that is
-// set aside for measuring networks (RFC 2544).
+// addresses returns two neighbouring addresses that no interface here has, from the range reserved for network
+// benchmarks (RFC 2544).
 func addresses() (near, far netip.Addr, err error) {
 	taken := map[string]bool{}
 	all, err := net.InterfaceAddrs()
@@ -156,7 +155,7 @@ func addresses() (near, far netip.Addr, err error) {
 	return near, far, wirelab.Errorf(wirelab.ResourceExhausted, "no address of 198.18.0.0/16 is free")
 }
 
-// shape has both ends of the cable delay, lose and bound what they send.
+// shape makes both ends of the cable delay, drop and limit the packets that they send.
 func (p *Path) shape(ctx context.Context, spec network.Spec) error {
 	words := netem(spec)
 	for _, end := range []struct {
@@ -166,14 +165,14 @@ func (p *Path) shape(ctx context.Context, spec network.Spec) error {
 		err := run(ctx, end.in, "tc", append([]string{"qdisc", "add", "dev", end.name, "root"}, words...)...)
 		if err != nil {
 			return wirelab.Errorf(wirelab.Unimplemented,
-				"this kernel has no netem (CONFIG_NET_SCH_NETEM), or takes it otherwise than tc here gives it; %s (%v)",
+				"this kernel has no netem (CONFIG_NET_SCH_NETEM), or not in the form that tc here uses; %s (%v)",
 				instead, err)
 		}
 	}
 	return nil
 }
 
-// netem are tc's words for one way of a path.
+// netem returns tc's arguments for one direction of a path.
 func netem(spec network.Spec) []string {
 	words := []string{"netem", "limit", strconv.Itoa(queue(spec))}
 	if spec.RTT > 0 {
@@ -193,8 +192,8 @@ func netem(spec network.Spec) []string {
 
 func nanoseconds(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) + "ns" }
 
-// queue is how many packets netem holds: those under way and, of a link with a
-// rate, a round trip more of them, as the relay's queue has.
+// queue returns how many packets netem holds: those on their way and, if the bandwidth is limited, one round trip more,
+// like the relay's queue.
 func queue(spec network.Spec) int {
 	const most, packet = 100_000, 1500 * 8
 	if spec.Bandwidth == 0 {

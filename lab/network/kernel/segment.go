@@ -17,24 +17,22 @@ import (
 	"wirelab/internal/affinity"
 )
 
-// Segment is a network of hosts on this machine: a network namespace for each, all
-// on one bridge, which this process is on too. Any host can be cut off from the others.
+// Segment is a network of hosts on this machine. Each host is a network namespace, and all are on one bridge, which
+// this process is connected to as well. Any host can be cut off from the others.
 //
-// No namespace has a name: each is there as long as its file is open, or a process in
-// it lives, and takes its links with it. The bridge is in one too, or a process that is
-// killed would leave it behind.
+// No namespace has a name: each exists as long as its file is open or a process runs in it, and its links with it. The
+// bridge is in a namespace too; otherwise a process that is killed would leave it behind.
 type Segment struct {
-	// Hosts live in namespaces of their own, at addresses that are reached from here and
-	// from the other hosts.
+	// Hosts has the namespace and address of each host. The addresses can be reached from here and from the other
+	// hosts.
 	Hosts []affinity.Host
 
-	hub  *os.File // the bridge's namespace
-	near string   // the cable from here to the hub; "": none yet
+	hub  *os.File // the namespace of the bridge
+	near string   // this end of the cable to the bridge; "": none yet
 }
 
-// NewSegment makes a segment of so many hosts, 1 to 253, which is there until it is
-// removed or this process and those on its hosts have ended, however that came. It
-// takes root and iproute2; the codes of its errors are those of [Make].
+// NewSegment makes a segment of 1 to 253 hosts, which exists until it is removed, or until this process and those on
+// its hosts have ended in any way. It needs root and iproute2. Its errors have the codes of those of [Make].
 func NewSegment(ctx context.Context, hosts int) (*Segment, error) {
 	s := &Segment{}
 	if err := s.make(ctx, hosts); err != nil {
@@ -44,7 +42,7 @@ func NewSegment(ctx context.Context, hosts int) (*Segment, error) {
 	return s, nil
 }
 
-// hostsMost is how many hosts a segment has, at most: a /24 without its ends and us.
+// hostsMost is the most hosts of a segment: a /24 without its first and last address and this machine's.
 const hostsMost = 253
 
 // making is held while a segment of this process is made.
@@ -52,22 +50,22 @@ var making sync.Mutex
 
 func (s *Segment) make(ctx context.Context, hosts int) (err error) {
 	if hosts < 1 || hosts > hostsMost {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a segment of %d hosts; 1 to %d are possible", hosts, hostsMost)
+		return wirelab.Errorf(wirelab.InvalidArgument, "a segment of %d hosts; want 1 to %d", hosts, hostsMost)
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
 		return wirelab.Errorf(wirelab.Unimplemented,
-			"hosts of their own take the program ip of iproute2, and there is none; install it")
+			"separate hosts need the program ip of iproute2, and there is none; install it")
 	}
 	if s.hub, err = affinity.NewNamespace(); err != nil {
 		if errors.Is(err, unix.EPERM) {
 			return wirelab.Errorf(wirelab.PermissionDenied,
-				"hosts of their own take root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; "+
+				"separate hosts need root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; "+
 					"become root")
 		}
 		return wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v", err)
 	}
-	// A network is free until one of its addresses is taken: two segments that are
-	// made at once would both find the same.
+	// A network counts as free until one of its addresses is in use: two segments that are made at the same time would
+	// both find the same one.
 	making.Lock()
 	defer making.Unlock()
 	net, name, err := freeNet()
@@ -75,12 +73,12 @@ func (s *Segment) make(ctx context.Context, hosts int) (err error) {
 		return err
 	}
 	if err := s.lay(ctx, net, name, hosts); err != nil {
-		return wirelab.Errorf(wirelab.Unimplemented, "no hosts can be made here: %v", err)
+		return wirelab.Errorf(wirelab.Unimplemented, "cannot make separate hosts here: %v", err)
 	}
 	return nil
 }
 
-// lay makes the bridge, the hosts, and a cable to each and to us.
+// lay makes the bridge, the hosts, and a cable to each host and to this machine.
 func (s *Segment) lay(ctx context.Context, net, name string, hosts int) error {
 	if err := all(ctx,
 		command{s.hub, "ip link add bridge type bridge"},
@@ -118,9 +116,8 @@ func (s *Segment) lay(ctx context.Context, net, name string, hosts int) error {
 	return nil
 }
 
-// freeNet returns a network that nobody here is in, as the beginning of its addresses,
-// and a name for our end of its cable. It is of the range that is set aside for
-// measuring networks (RFC 2544).
+// freeNet returns a network that no interface here is in, as the prefix of its addresses, and a name for this end of
+// its cable. The network is from the range reserved for network benchmarks (RFC 2544).
 func freeNet() (net24, name string, err error) {
 	taken, err := net.InterfaceAddrs()
 	if err != nil {
@@ -141,14 +138,14 @@ next:
 	return "", "", wirelab.Errorf(wirelab.ResourceExhausted, "every network of 198.18.0.0/15 is in use here")
 }
 
-// Cut cuts a host, by its place in Hosts, off the others, both ways: packets between
-// them vanish and nobody is told, while we reach all of them. Mend undoes it.
+// Cut cuts the host with this index in Hosts off from the others, in both directions: packets between them vanish
+// without an error, while this process still reaches all of them. Mend undoes it.
 func (s *Segment) Cut(ctx context.Context, host int) error { return s.holes(ctx, host, "add") }
 
 // Mend undoes [Segment.Cut].
 func (s *Segment) Mend(ctx context.Context, host int) error { return s.holes(ctx, host, "del") }
 
-// holes makes packets vanish between a host and each other, or lets them pass again.
+// holes makes packets between a host and each other host vanish, or lets them pass again.
 func (s *Segment) holes(ctx context.Context, host int, does string) error {
 	var both []command
 	for i, other := range s.Hosts {
@@ -159,14 +156,13 @@ func (s *Segment) holes(ctx context.Context, host int, does string) error {
 		}
 	}
 	var failed error
-	for _, c := range both { // all, whatever fails: what is left would be half a cut
+	for _, c := range both { // all of them, even after an error, or half a cut would be left
 		failed = errors.Join(failed, all(ctx, c))
 	}
 	return failed
 }
 
-// Bytes is how many bytes went over the segment so far: each packet once, as it came
-// to the bridge.
+// Bytes returns how many bytes went over the segment so far. Each packet counts once, when it arrives at the bridge.
 func (s *Segment) Bytes() (sum uint64, err error) {
 	err = affinity.Place{Namespace: s.hub}.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/dev")
@@ -178,7 +174,7 @@ func (s *Segment) Bytes() (sum uint64, err error) {
 			name = strings.TrimSpace(name)
 			if words := strings.Fields(counts); counted && len(words) > 0 &&
 				(name == "us" || strings.HasPrefix(name, "host")) {
-				n, _ := strconv.ParseUint(words[0], 10, 64) // 0 of what is no number
+				n, _ := strconv.ParseUint(words[0], 10, 64) // text that is no number counts as 0
 				sum += n
 			}
 		}
@@ -187,19 +183,18 @@ func (s *Segment) Bytes() (sum uint64, err error) {
 	return sum, err
 }
 
-// Remove takes the segment away. What runs on its hosts is to have ended.
+// Remove removes the segment. The processes on its hosts must have ended.
 func (s *Segment) Remove() {
 	if s.near != "" {
-		// The namespaces take the cables with them, but some time later. An error means
-		// that it is gone already.
+		// The namespaces take the cables with them, but some time later. An error means that the cable is gone already.
 		ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 		defer cancel()
 		_ = run(ctx, nil, "ip", "link", "del", s.near)
 	}
 	for _, host := range s.Hosts {
-		_ = host.Namespace.Close() // it was only open
+		_ = host.Namespace.Close() // it was only held open
 	}
 	if s.hub != nil {
-		_ = s.hub.Close() // likewise
+		_ = s.hub.Close() // it was only held open
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/network/kernel"
 )
 
-// segment makes one, or skips where the system may not make one.
+// segment makes one, or skips the test if the system does not allow it.
 func segment(t *testing.T, hosts int) *kernel.Segment {
 	t.Helper()
 	s, err := kernel.NewSegment(t.Context(), hosts)
@@ -26,8 +26,7 @@ func segment(t *testing.T, hosts int) *kernel.Segment {
 	return s
 }
 
-// A host that is cut off is reached by us and by no other host, nor does it reach one;
-// mended it is as before.
+// A host that is cut off is reached by this process but by no other host, and reaches none. After Mend it is as before.
 func TestSegment(t *testing.T) {
 	before := len(interfaces(t))
 	s := segment(t, 3)
@@ -58,7 +57,7 @@ func TestSegment(t *testing.T) {
 			for from, host := range s.Hosts {
 				apart := from != to && (from == cut || to == cut)
 				patience := time.Minute
-				if apart { // what is cut off answers nobody, however long one waits
+				if apart { // a host that is cut off does not answer, however long the test waits
 					patience = 300 * time.Millisecond
 				}
 				err := affinity.Place{Namespace: host.Namespace}.Do(func() error { return dial(to, patience) })

@@ -6,32 +6,31 @@ import (
 	"time"
 )
 
-// alarm wakes flows at their times, all by one timer of the kernel's, which
-// is exact to some tens of microseconds (docs/adr/0006). Nothing spins: a
-// relay shares its processor, and what spinning would save is measured
-// instead and told as the relay's floor.
+// alarm wakes flows at their times, with one timer of the kernel for all, which is exact to some tens of microseconds
+// (docs/adr/0006). It never polls: a relay shares its CPU, and what polling would save is measured instead and reported
+// as the relay's floor.
 type alarm struct {
 	clock clock
 	timer timer
 
 	mu    sync.Mutex // guards all below
 	calls calls
-	set   int64 // when the timer is set to go off; 0: it is not set
+	set   int64 // when the timer is set to expire; 0: it is not set
 	over  bool
 }
 
-// timer is set and waited for. Only one goroutine waits.
+// timer is a timer that one goroutine waits for.
 type timer interface {
-	// after makes wait return once d has passed; a second call replaces the first.
+	// after makes wait return after d. A second call replaces the first.
 	after(d time.Duration)
-	// wait reports false once the timer is closed.
+	// wait returns true when the timer expires, and false after it is closed.
 	wait() bool
 	close()
 }
 
 func newAlarm(c clock) *alarm { return &alarm{clock: c, timer: newTimer()} }
 
-// at wakes a flow at a time. It may be woken sooner too.
+// at wakes a flow at a time. The flow may be woken earlier too.
 func (a *alarm) at(when int64, f *flow) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,7 +67,7 @@ func (a *alarm) run() {
 	}
 }
 
-// close ends run. Flows wait no longer by then.
+// close ends run. By then no flow may be waiting.
 func (a *alarm) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,13 +75,13 @@ func (a *alarm) close() {
 	a.timer.close()
 }
 
-// call is a flow to wake. A flow has few at once: see [flow.rearm].
+// call is a flow to wake. A flow has only a few at the same time: see [flow.rearm].
 type call struct {
 	when int64
 	flow *flow
 }
 
-// calls is a heap, the earliest first.
+// calls is a heap with the earliest call first.
 type calls []call
 
 func (c calls) Len() int           { return len(c) }
@@ -98,7 +97,7 @@ func (c *calls) Pop() any {
 	return x
 }
 
-// bell is rung for one goroutine that waits; rings while nobody does are one.
+// bell wakes one waiting goroutine. Several notifications before it waits count as one.
 type bell chan struct{}
 
 func newBell() bell { return make(bell, 1) }
@@ -110,7 +109,7 @@ func (b bell) notify() {
 	}
 }
 
-// plain is a timer of the runtime's, up to a millisecond late.
+// plain is a timer of Go's runtime, which may be a millisecond late.
 type plain struct {
 	timer *time.Timer
 	over  chan struct{}

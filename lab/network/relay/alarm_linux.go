@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel is a timerfd, which is waited for by the poller beside the sockets.
+// kernel is a timerfd. The runtime's poller waits for it together with the sockets.
 type kernel struct {
 	file *os.File
 	fd   int
 }
 
-// newTimer opens a timer; where the kernel has none to give, the runtime's serves.
+// newTimer opens a timerfd; if the kernel provides none, it uses the runtime's timer.
 func newTimer() timer {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -24,7 +24,7 @@ func newTimer() timer {
 
 func (k *kernel) after(d time.Duration) {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	// It fails for a bad descriptor or a bad time only, and neither can be.
+	// It fails only for a bad descriptor or a bad time, and neither is possible.
 	_ = unix.TimerfdSettime(k.fd, 0, &spec, nil)
 }
 
@@ -34,5 +34,5 @@ func (k *kernel) wait() bool {
 	return err == nil
 }
 
-// close is called by the one who sets the timer, never after itself.
+// close is called by the goroutine that sets the timer, which does not set it afterwards.
 func (k *kernel) close() { _ = k.file.Close() } // nothing was written to it

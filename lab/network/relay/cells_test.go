@@ -15,8 +15,8 @@ import (
 	"wirelab/workload/routeguide/bind"
 )
 
-// Calls of every usual cell, unary and in streams, pass through a path with
-// all that a path can have, and their replies are right.
+// Calls of every usual cell, unary and in streams, pass through a path with all settings, and their replies are
+// correct.
 func TestCellsThroughTheRelay(t *testing.T) {
 	t.Parallel()
 	for _, cell := range bind.Workload().Erase().Cells {
@@ -100,7 +100,7 @@ func callThrough(t *testing.T, cell wirelab.Cell, spec string) {
 	}
 }
 
-// The three kinds of transport are among the cells that the test above takes.
+// The three kinds of transport are among the cells that the test above uses.
 func TestTransportsAreTried(t *testing.T) {
 	t.Parallel()
 	var names []string

@@ -1,4 +1,4 @@
 package relay
 
-// Held is how many bytes the ways' rings could hold.
+// Held returns how many bytes the rings of all ways could hold.
 func Held(r *Relay) int64 { return r.memory.Load() }

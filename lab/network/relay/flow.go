@@ -6,35 +6,34 @@ import (
 	"sync"
 )
 
-// group is how much later a packet may be passed on so as to go together with
-// those after it, in ns: as a network card tells of several at once. Otherwise
-// a fast link would take a timer for each packet.
+// group is how much later, in ns, a packet may be passed on in order to go together with those after it, like the
+// interrupt coalescing of a network card. Without it a fast link would need a timer for each packet.
 const group = 50_000
 
-// flow is one way of one connection: what was read and when it is to be
-// written. Order is kept, of datagrams too: see [network.Spec.Notes].
+// flow is one direction of one connection: the data that was read, and when to write it. It keeps the order, of
+// datagrams too: see [network.Spec.Notes].
 type flow struct {
 	relay *Relay
 	way   *way
 	rand  *rand.Rand // guarded by mu
-	wake  bell       // for the one who writes
-	room  bell       // for the one who reads
+	wake  bell       // for the writer
+	room  bell       // for the reader
 
 	mu      sync.Mutex   // guards all below
 	sender  sender       // of TCP
-	ring    ring         // of TCP: what was read and is not written
-	unsent  int          // bytes of ring that no entry holds
+	ring    ring         // of TCP: data that was read and not yet written
+	unsent  int          // bytes of ring that are in no entry yet
 	held    int          // bytes of UDP in entries
-	entries queue[entry] // what is under way, in order
-	first   uint64       // number of the first of them
-	ending  ending       // what comes after all that was read
-	ended   bool         // and is among the entries
+	entries queue[entry] // on their way, in order
+	first   uint64       // number of the first entry
+	ending  ending       // what follows the data that was read
+	ended   bool         // ending is among the entries
 	dead    bool         // nothing is passed on any more
-	last    int64        // when the latest of the entries so far was due
-	armed   int64        // when the alarm will ring; 0: it will not
+	last    int64        // the latest due time of the entries so far
+	armed   int64        // when the alarm will wake the flow; 0: it will not
 }
 
-// entry is what is written at once: of TCP the next bytes of the ring.
+// entry is written as a whole: of TCP the next bytes of the ring.
 type entry struct {
 	due    int64
 	since  int64 // of TCP: when its first segment was due
@@ -61,8 +60,8 @@ func (r *Relay) newFlow(w *way) *flow {
 	}
 }
 
-// pump gives the path what its sender may send now, and returns when there may
-// be more to send; 0: not before something else happens. f.mu is held.
+// pump gives the path the bytes that its sender may send now, and returns when it may send more; 0: not before another
+// event. f.mu must be held.
 func (f *flow) pump(now int64) (again int64) {
 	spec := f.way.spec
 	for f.unsent > 0 && !f.dead {
@@ -95,7 +94,7 @@ func (f *flow) pump(now int64) (again int64) {
 	return 0
 }
 
-// append adds an entry, or makes it part of the last one.
+// append adds an entry, or merges it into the last one.
 func (f *flow) append(e entry) {
 	if n := f.entries.len(); n > 0 && !e.again {
 		last := f.entries.at(n - 1)
@@ -107,7 +106,7 @@ func (f *flow) append(e entry) {
 	f.entries.push(e)
 }
 
-// sooner lets an entry arrive sooner than it would have.
+// sooner moves the arrival of an entry forward, if due is earlier.
 func (f *flow) sooner(number uint64, due int64) {
 	if number < f.first {
 		return // it has arrived
@@ -117,8 +116,8 @@ func (f *flow) sooner(number uint64, due int64) {
 	}
 }
 
-// due returns the entries at the front that are due, how many bytes they hold,
-// and if there are none, when to look again; 0: once woken. f.mu is held.
+// due returns how many entries at the front are due and how many bytes they have. If there are none, it returns when to
+// check again; 0: once woken. f.mu must be held.
 func (f *flow) due(now int64) (entries, bytes int, again int64) {
 	again = f.pump(now)
 	for entries < f.entries.len() {
@@ -143,13 +142,13 @@ func (f *flow) due(now int64) (entries, bytes int, again int64) {
 	return entries, bytes, again
 }
 
-// drop forgets the entries at the front.
+// drop removes the entries at the front.
 func (f *flow) drop(entries int) {
 	f.first += uint64(entries)
 	f.entries.drop(entries)
 }
 
-// rearm has the flow woken at a time. f.mu is held.
+// rearm makes the alarm wake the flow at a time. f.mu must be held.
 func (f *flow) rearm(now, at int64) {
 	switch {
 	case at == 0:
@@ -161,8 +160,8 @@ func (f *flow) rearm(now, at int64) {
 	}
 }
 
-// look is what a reader does once it has added to a flow: what may be sent is
-// sent, and the writer woken when something is due.
+// look is called by a reader after it has added to a flow. It sends what may be sent, and wakes the writer when
+// something is due.
 func (f *flow) look(now int64) {
 	entries, _, again := f.due(now)
 	if entries > 0 {
@@ -171,7 +170,7 @@ func (f *flow) look(now int64) {
 	f.rearm(now, again)
 }
 
-// await waits until the flow is woken; false once ctx has ended.
+// await waits until the flow is woken. It returns false if ctx is done.
 func (f *flow) await(ctx context.Context) bool {
 	select {
 	case <-f.wake:
@@ -181,9 +180,8 @@ func (f *flow) await(ctx context.Context) bool {
 	}
 }
 
-// count takes the first entries into the statistics: by how much they were
-// late, which is counted from when the one before had been written. It tells
-// whether a timeout was waited for.
+// count adds the first entries to the statistics, with their lateness since they were due or, if that is later, since
+// the entry before was written. It reports whether one of them had waited for a timeout.
 func (f *flow) count(now, free int64, entries int) (timedOut bool) {
 	for i := range entries {
 		e := f.entries.at(i)

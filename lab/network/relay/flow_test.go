@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/network/relay"
 )
 
-// A transfer never takes less than the link has to, with the heads counted.
+// A transfer never takes less time than the link needs, headers included.
 func TestBandwidthIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	const bytes, connections = 200_000, 3
@@ -40,14 +40,14 @@ func TestBandwidthIsNeverExceeded(t *testing.T) {
 	}
 }
 
-// A large message takes the flights that its windows make of it: of 1 MB on a
-// path without bound or loss 7, the last of them half a trip; a handshake is before.
+// A large message takes as many flights as its windows need: 1 MB on a path without limit or loss takes 7, the last of
+// them half a trip, after the handshake.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	r := tcp(t, "rtt=10ms", serve(t, func(c *net.TCPConn) {
 		_, _ = c.Write(make([]byte, 1_000_000))
 	}))
-	began := time.Now() // and not at the first byte, which a busy machine may read late
+	began := time.Now() // not at the first byte, which a busy machine may read late
 	if _, err := io.Copy(io.Discard, dial(t, r.Address())); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// An end that takes nothing stops the one that sends: what the relay holds is
-// bounded, and all of it arrives once it is taken after all.
+// A receiver that reads nothing stops the sender: the relay holds a bounded number of bytes, and all of them arrive
+// when the receiver reads after all.
 func TestBackPressure(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -85,7 +85,7 @@ func TestBackPressure(t *testing.T) {
 			break
 		}
 	}
-	// 4 MiB in the relay; the kernel's buffers of four sockets beside.
+	// 4 MiB in the relay, and the kernel's buffers of four sockets.
 	if sent > 64<<20 {
 		t.Errorf("%d MiB were taken for an end that takes nothing", sent>>20)
 	}
@@ -100,8 +100,8 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
-// A reset goes past data that nobody takes, and a client learns of one from a
-// server that had said goodbye and then gets more.
+// A reset overtakes data that is not read. A client sees a reset from a server that had closed its side and then gets
+// more data.
 func TestResetPastData(t *testing.T) {
 	t.Parallel()
 	t.Run("to an end that takes nothing", func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestResetPastData(t *testing.T) {
 		_ = c.SetLinger(0)
 		_ = c.Close()
 		for relay.Held(r) > 0 {
-			time.Sleep(time.Millisecond) // until the relay has let go of the connection
+			time.Sleep(time.Millisecond) // until the relay has closed the connection
 		}
 		close(gone)
 		if err := <-saw; !errors.Is(err, syscall.ECONNRESET) {
@@ -131,7 +131,7 @@ func TestResetPastData(t *testing.T) {
 	})
 	t.Run("after goodbye", func(t *testing.T) {
 		t.Parallel()
-		r := tcp(t, "rtt=1ms", serve(t, func(*net.TCPConn) {})) // closes at once
+		r := tcp(t, "rtt=1ms", serve(t, func(*net.TCPConn) {})) // the server closes at once
 		c := dial(t, r.Address())
 		if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
 			t.Fatalf("%q, %v", rest, err)
@@ -147,8 +147,8 @@ func TestResetPastData(t *testing.T) {
 	})
 }
 
-// A relay that is told to end resets what is open, also while it waits for a
-// server's data, a slow link and a lost segment.
+// A relay that is stopped resets open connections, also while it waits for a server's data, a slow link and a lost
+// segment.
 func TestStopWhileBusy(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"rtt=0", "rtt=10s", "bandwidth=8kbit", "rtt=1s,loss=50%"} {
@@ -181,14 +181,14 @@ func TestStopWhileBusy(t *testing.T) {
 	}
 }
 
-// Not more connections than allowed are served at once; the next is, when one ends.
+// At most the allowed number of connections is served at the same time; the next one when a connection ends.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := begin(t, relay.Config{Spec: parse(t, "rtt=0"), Network: "tcp", To: serve(t, echo), Connections: 2})
 	first, second := dial(t, r.Address()), dial(t, r.Address())
 	trip(t, first)
 	trip(t, second)
-	// The kernel greets a third; the relay does not take it while both are held.
+	// The kernel accepts a third, but the relay does not while both are held.
 	third := dial(t, r.Address())
 	if _, err := third.Write([]byte{1}); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestListenRefuses(t *testing.T) {
 	}
 }
 
-// FuzzBytes: whatever is sent, however it is cut, on whatever path, comes back.
+// FuzzBytes: all data comes back unchanged, however it is divided, on any path.
 func FuzzBytes(f *testing.F) {
 	f.Add([]byte("hello"), uint16(1), uint8(0), uint8(0))
 	f.Add(bytes.Repeat([]byte{1, 2, 3}, 5000), uint16(1460), uint8(1), uint8(20))

@@ -7,73 +7,70 @@ import (
 	"wirelab/lab/network"
 )
 
-// What the model of TCP takes from its documents. A relay ends TCP on both of
-// its sides, so that the kernels' own windows and timers see a loopback without
-// delay or loss; what they would do on the path is worked out here.
+// The constants of the TCP model, with their sources. A relay ends TCP on both of its sides, so that the windows and
+// timers of the kernels see a loopback without delay or loss. This file computes what they would do on the path.
 const (
-	// segment is the data of a packet: Ethernet's 1,500 bytes less the heads.
+	// segment is the data of a packet: Ethernet's 1,500 bytes minus the headers.
 	segment = 1460
-	// firstWindow is what may be sent before anything is acknowledged: ten
-	// segments (RFC 6928), again after a pause longer than the timeout (RFC 5681, 4.1).
+	// firstWindow is what may be sent before anything is acknowledged: ten segments (RFC 6928). It applies again after
+	// a pause longer than the timeout (RFC 5681, 4.1).
 	firstWindow = 10 * segment
-	// leastTimeout is Linux's least part of the timeout beside the round trip;
-	// RFC 6298 would have the whole of it one second at least.
+	// leastTimeout is Linux's minimum for the part of the timeout beyond the round trip. RFC 6298 has a minimum of one
+	// second for the whole timeout.
 	leastTimeout = 200 * time.Millisecond
-	// firstTimeout is that of a connection's first packets (RFC 6298, 2.1).
+	// firstTimeout is the timeout of a connection's first packets (RFC 6298, 2.1).
 	firstTimeout = time.Second
-	// cut is what a loss leaves of the window: CUBIC's (RFC 9438, 4.6).
+	// cut is the share of the window that is left after a loss: CUBIC's (RFC 9438, 4.6).
 	cut = 0.7
-	// repeatsMax bounds how often one segment is lost in a row.
+	// repeatsMax limits how often one segment is lost in a row.
 	repeatsMax = 6
-	// reports is after how many later segments a lost one is taken for lost at
-	// once (RFC 5681, 3.2); after fewer, a quarter of a round trip is waited in
-	// case the order was changed (RFC 8985, 6.2).
+	// reports is after how many later segments a missing one is considered lost at once (RFC 5681, 3.2). After fewer,
+	// the sender waits a quarter of a round trip in case the order was changed (RFC 8985, 6.2).
 	reports = 3
 )
 
-// sender is what one end of a TCP connection would know of the path, from
-// which it follows when it would send. It is guarded by its flow's mutex.
+// sender is the state that one end of a TCP connection would have, which determines when it would send. It is guarded
+// by its flow's mutex.
 type sender struct {
 	way       *way
 	rtt, rto  int64 // ns
 	opens     int64 // when the handshake is over
 	window    float64
 	threshold float64    // above it the window grows slowly
-	flight    int        // bytes sent and not acknowledged
-	acks      queue[ack] // of what was delivered, in order
-	sent      int64      // when something was sent last
-	calm      int64      // until then the window was cut once already
+	flight    int        // bytes that were sent and not acknowledged
+	acks      queue[ack] // for delivered data, in order
+	sent      int64      // when a segment was sent last
+	calm      int64      // until then no further loss cuts the window
 	open      []lost
 }
 
-// ack is an acknowledgement that is under way.
+// ack is an acknowledgement on its way.
 type ack struct {
 	at    int64
 	bytes int
 }
 
-// lost is a segment that was lost and is not yet known to be.
+// lost is a lost segment that the sender does not know to be lost yet.
 type lost struct {
 	number uint64 // of its entry
-	alone  bool   // nothing else was under way
+	alone  bool   // no other segment was on its way
 	after  int    // segments that were sent after it
-	again  int64  // what losing its repeats costs beside
+	again  int64  // additional time because retransmissions were lost too
 }
 
 func newSender(w *way, opens int64) sender {
-	spread := 4 * w.spec.Jitter / 3 // four mean deviations of two even delays of Jitter each way
+	spread := 4 * w.spec.Jitter / 3 // four mean deviations of two uniform delays of Jitter each way
 	return sender{
 		way: w, rtt: int64(w.spec.RTT), rto: int64(w.spec.RTT + max(leastTimeout, spread)), opens: opens,
 		window: firstWindow, threshold: flowMax,
 	}
 }
 
-// handshake draws how long it takes until a connection is open: a round trip,
-// and the timeouts of what was lost of it.
+// handshake draws how long it takes to open a connection: a round trip, and the timeouts of its lost packets.
 func handshake(spec network.Spec, r *rand.Rand) time.Duration {
 	d, timeout := spec.RTT, firstTimeout
 	for range repeatsMax {
-		kept := (1 - spec.Loss) * (1 - spec.Loss) // of both packets
+		kept := (1 - spec.Loss) * (1 - spec.Loss) // neither packet is lost
 		if spec.Loss == 0 || r.Float64() < kept {
 			break
 		}
@@ -83,14 +80,14 @@ func handshake(spec network.Spec, r *rand.Rand) time.Duration {
 	return d
 }
 
-// room returns how many bytes may be sent now of so many that wait, and else
-// when to ask again; 0 for "once something has been delivered".
+// room returns how many of the waiting bytes may be sent now. If none may, it returns when to ask again; 0: after a
+// delivery.
 func (s *sender) room(now int64, waiting int) (bytes int, at int64) {
 	if now < s.opens {
 		return 0, s.opens
 	}
 	if s.rtt == 0 {
-		return waiting, 0 // acknowledged before the next is sent
+		return waiting, 0 // acknowledged before the next one is sent
 	}
 	s.acknowledge(now)
 	if s.flight == 0 && s.sent > 0 && now-s.sent > s.rto {
@@ -106,8 +103,7 @@ func (s *sender) room(now int64, waiting int) (bytes int, at int64) {
 	return 0, at
 }
 
-// acknowledge takes in what has been acknowledged by now. The window grows only
-// while it is what holds the sender back, as Linux has it.
+// acknowledge processes the acknowledgements until now. As in Linux, the window grows only while it limits the sender.
 func (s *sender) acknowledge(now int64) {
 	taken := 0
 	for taken < s.acks.len() {
@@ -130,8 +126,8 @@ func (s *sender) acknowledge(now int64) {
 	s.acks.drop(taken)
 }
 
-// delivered tells that bytes have arrived; timedOut, that the first of them had
-// to wait for the timeout, after which a sender begins anew.
+// delivered records that bytes have arrived. timedOut says that the first of them had to wait for the timeout, after
+// which a sender starts again with one segment.
 func (s *sender) delivered(now int64, bytes int, timedOut bool) {
 	if s.rtt == 0 {
 		return
@@ -143,10 +139,9 @@ func (s *sender) delivered(now int64, bytes int, timedOut bool) {
 	}
 }
 
-// send says when a segment, numbered as the entry that it is to be, arrives: it
-// leaves at a time and takes so long. If it is lost that is the time if nothing
-// is sent after it: a probe repeats the last of several after two round trips
-// (RFC 8985, 7.2), a timeout one that is alone.
+// send returns when a segment arrives that leaves at a time and takes that long; number is that of its entry. If it is
+// lost, that is the time for the case that nothing is sent after it: a probe repeats the last of several segments after
+// two round trips (RFC 8985, 7.2), and the timeout a segment that is alone.
 func (s *sender) send(leaves, takes int64, bytes int, number uint64, r *rand.Rand) (due int64, again bool) {
 	alone := s.flight == 0
 	if s.rtt > 0 {
@@ -174,9 +169,8 @@ func (s *sender) send(leaves, takes int64, bytes int, number uint64, r *rand.Ran
 	return due + wait + more, true
 }
 
-// reported tells of a segment that did arrive, or will: the other end says what
-// is missing before it, and that is sent again sooner. sooner is told the
-// entry and when it arrives then, unless it does before.
+// reported handles a segment that did arrive, or will. The other end then reports the missing segments before it, which
+// are sent again earlier. It calls sooner with each such entry and its new arrival time.
 func (s *sender) reported(leaves, takes int64, sooner func(number uint64, due int64)) {
 	kept := s.open[:0]
 	for _, l := range s.open {
@@ -193,8 +187,7 @@ func (s *sender) reported(leaves, takes int64, sooner func(number uint64, due in
 	s.open = kept
 }
 
-// arrived forgets a lost segment that has arrived, and tells whether it was for
-// a timeout that it was sent again.
+// arrived removes a lost segment that has arrived, and reports whether a timeout had caused its retransmission.
 func (s *sender) arrived(number uint64) (timedOut bool) {
 	for i, l := range s.open {
 		if l.number == number {

@@ -8,8 +8,7 @@ import (
 	"wirelab/lab/network"
 )
 
-// losing is a sender on a path that loses exactly the segments it is told to:
-// a loss of all or nothing is set for each.
+// losing is a sender on a path that loses exactly the chosen segments: the loss is set to all or nothing for each.
 type losing struct {
 	sender
 	way *way
@@ -24,13 +23,12 @@ func newLosing(spec network.Spec) *losing {
 	return &losing{sender: newSender(w, 0), way: w, r: rand.New(rand.NewPCG(1, 1)), due: map[uint64]int64{}}
 }
 
-// pass sends a segment at a time, loses it so many times over, and tells those
-// before of it.
+// pass sends a segment at a time, loses it this many times, and reports it to the earlier ones.
 func (l *losing) pass(at int64, lost int) {
 	takes := int64(l.way.spec.RTT / 2)
 	l.way.spec.Loss = 0
 	if lost > 0 {
-		l.way.spec.Loss = 1 // always, up to the bound of repeats
+		l.way.spec.Loss = 1 // always, up to the limit of repeats
 	}
 	due, again := l.send(at, takes, segment, l.n, l.r)
 	l.way.spec.Loss = 0
@@ -41,7 +39,7 @@ func (l *losing) pass(at int64, lost int) {
 	l.n++
 }
 
-// once takes off what losing every repeat would cost: the test's path loses all.
+// once subtracts the cost of losing every retransmission: the test's path loses all of them.
 func (l *losing) once() int64 {
 	more, timeout := int64(0), l.rto
 	for range repeatsMax - 1 {
@@ -51,7 +49,7 @@ func (l *losing) once() int64 {
 	return more
 }
 
-// What a loss costs is what the documents say that it does.
+// A loss costs what the documents say.
 func TestLossCosts(t *testing.T) {
 	t.Parallel()
 	const rtt, ms = int64(40 * time.Millisecond), int64(time.Millisecond)
@@ -83,8 +81,8 @@ func TestLossCosts(t *testing.T) {
 	}
 }
 
-// A window lets ten segments out at first, one more for each that is
-// acknowledged while it holds the sender back, and no more after a pause.
+// A window lets ten segments out at first, and one more for each one that is acknowledged while the window limits the
+// sender. After a pause it is back at ten.
 func TestWindowGrows(t *testing.T) {
 	t.Parallel()
 	const rtt = int64(40 * time.Millisecond)
@@ -124,7 +122,7 @@ func TestWindowGrows(t *testing.T) {
 	}
 }
 
-// Small messages one at a time leave the window as it is.
+// Small messages, sent one at a time, do not change the window.
 func TestWindowOfSmallMessages(t *testing.T) {
 	t.Parallel()
 	l := newLosing(network.Spec{RTT: time.Millisecond})
@@ -138,7 +136,7 @@ func TestWindowOfSmallMessages(t *testing.T) {
 	}
 }
 
-// A handshake takes a round trip, and timeouts only where packets are lost.
+// A handshake takes a round trip, and timeouts only if packets are lost.
 func TestHandshake(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -161,7 +159,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// The link's time adds up, whatever the sizes, and its queue has an end.
+// The time on the link adds up, whatever the sizes, and its queue is bounded.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	w := &way{}
@@ -194,7 +192,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// Quantiles of what was counted are not below what they are of.
+// Quantiles of counted times are not below the true ones.
 func TestLateness(t *testing.T) {
 	t.Parallel()
 	var s stats

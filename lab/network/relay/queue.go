@@ -1,6 +1,6 @@
 package relay
 
-// queue is first in, first out, and keeps its memory.
+// queue is a FIFO queue that reuses its memory.
 type queue[T any] struct {
 	items []T
 	head  int
@@ -8,13 +8,13 @@ type queue[T any] struct {
 
 func (q *queue[T]) len() int { return len(q.items) - q.head }
 
-// at returns an item by its place, the next to be taken being 0.
+// at returns the item with index i; 0 is the next to be dropped.
 func (q *queue[T]) at(i int) *T { return &q.items[q.head+i] }
 
 func (q *queue[T]) push(item T) { q.items = append(q.items, item) }
 
-// drop takes the first n items. What is left is moved to the front only when
-// that is no more than was taken, so that an item is moved once on average.
+// drop removes the first n items. It moves the rest to the front only if that is no more than was removed, so that an
+// item is moved once on average.
 func (q *queue[T]) drop(n int) {
 	clear(q.items[q.head : q.head+n])
 	q.head += n

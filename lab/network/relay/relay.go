@@ -1,14 +1,13 @@
-// Package relay makes a path between a driver and a server in user space: it
-// stands between the two, for TCP and for UDP, and passes on what it is sent as
-// late, as slowly and as incompletely as a [network.Spec] says. It knows bytes
-// and datagrams, and not what they mean.
+// Package relay makes a path between a driver and a server in user space. It is a proxy for TCP and UDP that passes
+// data on as late, as slowly and as incompletely as a [network.Spec] says. It knows bytes and datagrams, and not what
+// they mean.
 //
-// Delay, jitter, bandwidth and the loss of datagrams are done to what passes.
-// TCP the relay ends on both sides, so what loss, windows and handshakes cost
-// there is a model, in model.go. For the rest see [network.Spec.Notes].
+// Delay, jitter, bandwidth and the loss of datagrams are applied to the data itself. TCP ends at the relay on both
+// sides, so the cost of loss, windows and handshakes is a model there, in model.go. For other limits see
+// [network.Spec.Notes].
 //
-// Two goroutines serve each way of a connection, one that reads and one that
-// writes what is due; all wait on one timer (alarm.go).
+// Two goroutines serve each direction of a connection: one reads, and one writes what is due. All wait for one timer
+// (alarm.go).
 package relay
 
 import (
@@ -24,33 +23,31 @@ import (
 	"wirelab/lab/network"
 )
 
-// The bounds of a relay.
+// The limits of a relay.
 const (
-	// connectionsMax is the most connections, or UDP clients, at once by
-	// default. Further ones wait in the listener's queue; datagrams of further
-	// clients are dropped.
+	// connectionsMax is the default for the most connections, or UDP clients, at the same time. Further connections
+	// wait in the listener's queue; datagrams of further clients are dropped.
 	connectionsMax = 16_384
-	// flowMax is the most bytes that one way of one connection holds, which is
-	// also the largest receive window of the model: Linux gives about that much.
+	// flowMax is the most bytes that one direction of one connection holds. It is also the largest receive window of
+	// the model, and about Linux's.
 	flowMax = 4 << 20
-	// ringMin is what a way holds at first, and memoryMax what all ways may
-	// grow to together.
+	// ringMin is the first size of a ring, and memoryMax limits all rings together.
 	ringMin   = 4 << 10
 	memoryMax = 256 << 20
-	// dialTime is how long the server may take to accept.
+	// dialTime limits how long the server may take to accept.
 	dialTime = 10 * time.Second
 )
 
-// Config says what a relay is to do.
+// Config describes a relay.
 type Config struct {
 	Spec network.Spec
 	// Network is "tcp" or "udp".
 	Network string
 	// To is the server's host:port.
 	To string
-	// Seed draws jitter and loss.
+	// Seed seeds jitter and loss.
 	Seed uint64
-	// Connections is the most at once; 0 is 16,384.
+	// Connections is the most at the same time; 0 is 16,384.
 	Connections int
 }
 
@@ -61,16 +58,15 @@ type Relay struct {
 	packets  *net.UDPConn     // of UDP
 	clock    clock
 	alarm    *alarm
-	// there is the way from driver to server, back the other.
+	// there is the direction from driver to server, back the other one.
 	there, back way
 	memory      atomic.Int64 // bytes of all rings
 	flows       atomic.Uint64
 	stats       stats
 }
 
-// Listen opens a relay at an address, "127.0.0.1:0" for any free port. Its
-// errors are InvalidArgument for a configuration that cannot be, Unavailable
-// for an address that cannot be had.
+// Listen opens a relay at an address; "127.0.0.1:0" means any free port. The error has code InvalidArgument for an
+// invalid configuration, and Unavailable for an address that cannot be used.
 func Listen(address string, c Config) (*Relay, error) {
 	if err := c.Spec.Check(); err != nil {
 		return nil, err
@@ -101,7 +97,7 @@ func Listen(address string, c Config) (*Relay, error) {
 			enlarge(r.packets)
 		}
 	default:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "network %q: a relay is of tcp or udp", c.Network)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "network %q: a relay is for tcp or udp", c.Network)
 	}
 	if err != nil {
 		return nil, fault.Listen(address, "--listen", err)
@@ -109,7 +105,7 @@ func Listen(address string, c Config) (*Relay, error) {
 	return r, nil
 }
 
-// Address is where the relay listens, host:port.
+// Address returns where the relay listens, as host:port.
 func (r *Relay) Address() string {
 	if r.listener != nil {
 		return r.listener.Addr().String()
@@ -117,8 +113,8 @@ func (r *Relay) Address() string {
 	return r.packets.LocalAddr().String()
 }
 
-// Run relays until ctx ends, then resets what is open and returns nil. Every
-// goroutine it started has ended by then.
+// Run relays until ctx is done, then resets open connections and returns nil. It returns after every goroutine that it
+// started has ended.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -133,23 +129,22 @@ func (r *Relay) Run(ctx context.Context) error {
 	return r.runUDP(ctx)
 }
 
-// ended is what a loop's error means: nothing, once it was told to end.
+// ended returns the error of a loop, or nil if the loop was stopped.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-		return nil //nolint:nilerr // it was told to
+		return nil //nolint:nilerr // it was stopped
 	}
 	return err
 }
 
-// enlarge asks for room for bursts; what the kernel does not grant is lost
-// there, as on a host that receives.
+// enlarge asks for larger buffers for bursts. Datagrams that still do not fit are lost there, as on a receiving host.
 func enlarge(packets *net.UDPConn) {
 	const bytes = 4 << 20
 	_ = packets.SetReadBuffer(bytes)
 	_ = packets.SetWriteBuffer(bytes)
 }
 
-// clock counts nanoseconds from the relay's start.
+// clock counts nanoseconds since the relay's start.
 type clock struct{ epoch time.Time }
 
 func (c clock) now() int64 { return int64(time.Since(c.epoch)) }

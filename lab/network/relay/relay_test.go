@@ -49,7 +49,7 @@ func parse(t testing.TB, text string) network.Spec {
 	return s
 }
 
-// serve accepts connections, each of which handle gets until the test ends.
+// serve accepts connections until the test ends, and calls handle with each.
 func serve(t testing.TB, handle func(*net.TCPConn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,8 +108,8 @@ func trip(t testing.TB, c net.Conn) time.Duration {
 	return time.Since(began)
 }
 
-// No trip is quicker than was asked for, and the first one waits for the
-// handshake too. Above there is no bound but one that no machine crosses.
+// No trip takes less than requested, and the first one also waits for the handshake. The upper limit is one that no
+// machine exceeds.
 func TestTripsTakeWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	for spec, least := range map[string]time.Duration{
@@ -139,8 +139,7 @@ func TestTripsTakeWhatWasAsked(t *testing.T) {
 	}
 }
 
-// What comes out is what went in, however it is cut into pieces, on paths of
-// every kind and in both directions at once.
+// All data comes out unchanged, however it is divided, on paths of every kind and in both directions at the same time.
 func TestBytesAreTheSame(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{
@@ -177,7 +176,7 @@ func TestBytesAreTheSame(t *testing.T) {
 	}
 }
 
-// An end that will send no more still receives.
+// An end that has closed its sending side still receives.
 func TestHalfClose(t *testing.T) {
 	t.Parallel()
 	r := tcp(t, "rtt=2ms", serve(t, func(c *net.TCPConn) {
@@ -195,8 +194,8 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
-// A reset is a reset at the other end too, in both directions, also where the
-// other end takes nothing and data is in the way.
+// A reset at one end is a reset at the other end too, in both directions, even if the other end reads nothing and
+// unread data is in the way.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	t.Run("by the server", func(t *testing.T) {
@@ -231,12 +230,12 @@ func TestReset(t *testing.T) {
 	})
 }
 
-// Nobody listens: the client is reset, as it is refused without a relay.
+// If no server listens, the client gets a reset, as it would be refused without a relay.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	r := tcp(t, "rtt=2ms", "127.0.0.1:1")
 	c, err := net.Dial("tcp", r.Address())
-	if err == nil { // else the reset was quicker than the client's look at its connection
+	if err == nil { // otherwise the reset came before the client's dial returned
 		defer c.Close()
 		_, err = c.Read(make([]byte, 1))
 	}

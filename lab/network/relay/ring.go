@@ -2,17 +2,16 @@ package relay
 
 import "sync/atomic"
 
-// ring holds bytes in the order in which they came. One goroutine adds, one
-// takes; the flow's mutex is held for every method. The bytes themselves are
-// written and read without it: what was added is not touched until it is
-// taken, and what is free not until it was added.
+// ring is a ring buffer. One goroutine adds bytes and one takes them; the flow's mutex must be held for every method.
+// The bytes themselves are written and read without it: added bytes are not changed until they are taken, and free
+// space is not read until bytes are added.
 type ring struct {
 	data       []byte // length a power of two; nil at first
 	head, used int
 }
 
-// space returns where the next bytes may be put, at least one; nil if the ring
-// is full and may not grow. memory counts the bytes of all rings.
+// space returns where the next bytes can be stored, at least one; nil if the ring is full and may not grow. memory
+// counts the bytes of all rings.
 func (r *ring) space(memory *atomic.Int64) []byte {
 	if r.used == len(r.data) && !r.grow(memory) {
 		return nil
@@ -24,7 +23,7 @@ func (r *ring) space(memory *atomic.Int64) []byte {
 	return r.data[tail:]
 }
 
-// grow doubles the ring, within what one and all may hold.
+// grow doubles the ring, within the limits for one ring and for all.
 func (r *ring) grow(memory *atomic.Int64) bool {
 	more := max(len(r.data), ringMin)
 	if len(r.data)+more > flowMax {
@@ -34,7 +33,7 @@ func (r *ring) grow(memory *atomic.Int64) bool {
 		memory.Add(-int64(more))
 		return false
 	}
-	// The old one may be being read from: it stays as it is.
+	// The old array may be in use by a reader, so it must not change.
 	data := make([]byte, len(r.data)+more)
 	n := copy(data, r.data[r.head:min(r.head+r.used, len(r.data))])
 	copy(data[n:], r.data[:r.used-n])
@@ -42,7 +41,7 @@ func (r *ring) grow(memory *atomic.Int64) bool {
 	return true
 }
 
-// front returns the first bytes, in two pieces where they lie so.
+// front returns the first bytes, in two slices if they wrap around.
 func (r *ring) front(bytes int) (first, second []byte) {
 	end := r.head + bytes
 	if end <= len(r.data) {
@@ -51,7 +50,7 @@ func (r *ring) front(bytes int) (first, second []byte) {
 	return r.data[r.head:], r.data[:end-len(r.data)]
 }
 
-// take forgets the first bytes.
+// take removes the first bytes.
 func (r *ring) take(bytes int) {
 	if len(r.data) > 0 {
 		r.head = (r.head + bytes) & (len(r.data) - 1)
@@ -59,7 +58,7 @@ func (r *ring) take(bytes int) {
 	r.used -= bytes
 }
 
-// free gives the ring's memory back.
+// free releases the ring's memory.
 func (r *ring) free(memory *atomic.Int64) {
 	memory.Add(-int64(len(r.data)))
 	*r = ring{}

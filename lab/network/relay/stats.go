@@ -5,25 +5,25 @@ import (
 	"sync/atomic"
 )
 
-// Stats is what a relay has done so far.
+// Stats counts what a relay has done so far.
 type Stats struct {
 	// Connections is how many were accepted, or how many clients sent datagrams.
 	Connections uint64
-	// Forwarded and Dropped are packets, both ways. Of TCP, which loses nothing,
-	// Dropped are those that had to be sent again.
+	// Forwarded and Dropped count packets in both directions. TCP loses nothing, so its Dropped are the packets that
+	// had to be sent again.
 	Forwarded, Dropped uint64
 	// Late is by how much packets were passed on later than they were due.
 	Late Lateness
 }
 
-// stats are counted by all flows at once.
+// stats are updated by all flows concurrently.
 type stats struct {
 	connections, forwarded, dropped atomic.Uint64
 	late                            [buckets]atomic.Uint64
 }
 
-// Lateness counts times by size: four buckets for each power of two of
-// nanoseconds, so that a quantile is at most a quarter too high.
+// Lateness counts times by size: four buckets for each power of two of nanoseconds, so that a quantile is at most a
+// quarter too high.
 type Lateness [buckets]uint64
 
 const buckets = 4 * 40 // up to 2^41 ns, half an hour
@@ -34,7 +34,7 @@ func bucket(ns int64) int {
 	return min(4*(power-2)+int(v>>(power-2)&3), buckets-1)
 }
 
-// upper is the end of a bucket.
+// upper returns the upper end of a bucket.
 func upper(i int) int64 { return int64(4+i%4+1) << (i / 4) }
 
 func (s *stats) pass(packets int, late int64) {
@@ -65,7 +65,7 @@ func (s Stats) Since(earlier Stats) Stats {
 	return s
 }
 
-// Quantile returns a quantile in ns, rounded up; 0 of nothing.
+// Quantile returns a quantile in ns, rounded up; 0 if nothing was counted.
 func (l Lateness) Quantile(q float64) int64 {
 	total := uint64(0)
 	for _, n := range l {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// runTCP accepts connections until ctx ends.
+// runTCP accepts connections until ctx is done.
 func (r *Relay) runTCP(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { _ = r.listener.Close() })() // it only listens
 	var all sync.WaitGroup
@@ -40,13 +40,13 @@ func (r *Relay) runTCP(ctx context.Context) error {
 	}
 }
 
-// passing reports whether accepting failed for a reason that goes away: no
-// descriptor is left for now, or the client has gone again.
+// passing reports whether accepting failed for a temporary reason: no descriptor is free, or the client has already
+// gone.
 func passing(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED)
 }
 
-// sleep waits until a time, or until ctx ends.
+// sleep waits until a time, or until ctx is done.
 func (r *Relay) sleep(ctx context.Context, until int64) {
 	f := &flow{relay: r, wake: newBell()}
 	for r.clock.now() < until {
@@ -57,7 +57,7 @@ func (r *Relay) sleep(ctx context.Context, until int64) {
 	}
 }
 
-// connection is a client's connection and the one that stands for it.
+// connection is a client's connection and the relay's connection to the server.
 type connection struct {
 	near, far *net.TCPConn
 	aborting  sync.Once
@@ -73,27 +73,27 @@ func (c *connection) abort() {
 	})
 }
 
-// carry serves a client's connection until both ways have ended.
+// carry serves a client's connection until both directions have ended.
 func (r *Relay) carry(ctx context.Context, near *net.TCPConn) {
 	c := &connection{near: near}
 	draw := rand.New(rand.NewPCG(r.config.Seed, r.flows.Add(1)))
 	opens := r.clock.now() + int64(handshake(r.config.Spec, draw))
-	// The server is dialled at once: its own handshake, over the loopback or
-	// to wherever it is, goes on meanwhile.
+	// The server is dialled at once, so that its own handshake, over the loopback or elsewhere, runs at the same time
+	// as the modelled one.
 	dialer := net.Dialer{Timeout: dialTime}
 	far, err := dialer.DialContext(ctx, "tcp", r.config.To)
 	if err != nil {
-		r.sleep(ctx, opens) // that it refuses takes a round trip to be known
+		r.sleep(ctx, opens) // the client learns of a refusal after a round trip
 		_ = near.SetLinger(0)
 		_ = near.Close()
 		return
 	}
 	c.far = far.(*net.TCPConn)
-	defer func() { _, _ = c.near.Close(), c.far.Close() }() // once more does no harm
+	defer func() { _, _ = c.near.Close(), c.far.Close() }() // closing again does no harm
 	defer context.AfterFunc(ctx, c.abort)()
 	there, back := r.newFlow(&r.there), r.newFlow(&r.back)
 	there.sender = newSender(&r.there, opens)
-	back.sender = newSender(&r.back, opens+there.sender.rtt/2) // the server learns that it is open half a trip later
+	back.sender = newSender(&r.back, opens+there.sender.rtt/2) // the server learns half a trip later that it is open
 	var all sync.WaitGroup
 	all.Go(func() { there.read(ctx, c.near, c.far) })
 	all.Go(func() { back.read(ctx, c.far, c.near) })
@@ -145,15 +145,15 @@ func (f *flow) read(ctx context.Context, from, to *net.TCPConn) {
 	}
 }
 
-// end says what comes after all that was read, unless it is known. f.mu is held.
+// end sets what follows the data that was read, unless it is set. f.mu must be held.
 func (f *flow) end(how ending) {
 	if f.ending == going {
 		f.ending = how
 	}
 }
 
-// hurry lets a reset through to an end that takes no more data: a write that
-// is stuck fails when the reset is due. f.mu is held.
+// hurry lets a reset through to an end that reads no more data: a blocked write fails when the reset is due. f.mu must
+// be held.
 func (f *flow) hurry(now int64, to *net.TCPConn) {
 	due := now
 	for i := range f.entries.len() {
@@ -162,8 +162,8 @@ func (f *flow) hurry(now int64, to *net.TCPConn) {
 	_ = to.SetWriteDeadline(time.Now().Add(time.Duration(due - now))) // an error means that the end has gone
 }
 
-// write writes to one end what is due, until the other ended or this one takes
-// no more. other is the way back.
+// write writes data to one end when it is due, until the other end has ended or this one accepts no more. other is the
+// opposite direction.
 func (f *flow) write(ctx context.Context, c *connection, to, from *net.TCPConn, other *flow) {
 	defer f.die()
 	free := int64(0) // when the last was written
@@ -216,14 +216,13 @@ func writeBoth(to *net.TCPConn, first, second []byte) error {
 	return err
 }
 
-// refused tells the end that sent what the other would not take, by a reset
-// that takes the way back.
+// refused sends a reset in the opposite direction to the end whose data the other end did not accept.
 func (f *flow) refused(ctx context.Context, c *connection, from *net.TCPConn, other *flow) {
 	now := f.relay.clock.now()
 	f.mu.Lock()
 	resetting := f.ending == reset
 	f.mu.Unlock()
-	if resetting { // it has gone itself
+	if resetting { // that end has sent a reset itself
 		c.abort()
 		return
 	}
@@ -241,7 +240,7 @@ func (f *flow) refused(ctx context.Context, c *connection, from *net.TCPConn, ot
 	}
 }
 
-// die ends a flow: its reader stops when it next looks.
+// die ends a flow. Its reader stops when it next checks.
 func (f *flow) die() {
 	f.mu.Lock()
 	f.dead = true

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// datagramMax is the largest datagram there is.
+	// datagramMax is the size of the largest possible datagram.
 	datagramMax = 65_535
-	// packetSize fits what QUIC and other users of UDP send over Ethernet;
-	// buffers of it are used again.
+	// packetSize fits the datagrams that QUIC and other users of UDP send over Ethernet. Buffers of this size are
+	// reused.
 	packetSize = 2048
-	// clientsMax is the most clients at once, each with a socket and a buffer.
+	// clientsMax is the most clients at the same time, each with a socket and a buffer.
 	clientsMax = 4096
-	// silence is how long a client is remembered that is not heard of, in
-	// either direction: RFC 4787 asks translators for two minutes.
+	// silence is how long a client is remembered after the last datagram in either direction: RFC 4787 asks address
+	// translators for two minutes.
 	silence = 2 * time.Minute
 )
 
 // packet is a datagram.
 type packet struct {
-	data []byte // of room where it fits
+	data []byte // in room if it fits
 	room [packetSize]byte
 }
 
-// store keeps packets that are not used.
+// store keeps unused packets.
 type store struct{ pool sync.Pool }
 
 func (p *store) hold(data []byte) *packet {
@@ -42,32 +42,32 @@ func (p *store) hold(data []byte) *packet {
 	return k
 }
 
-// give takes back a packet, whose large data is let go.
+// give takes back a packet, and releases data that was too large for its buffer.
 func (p *store) give(k *packet) {
 	k.data = nil
 	p.pool.Put(k)
 }
 
-// session is a client: the socket that stands for it before the server.
+// session is a client, with the relay's socket to the server.
 type session struct {
 	far         *net.UDPConn
 	there, back *flow
-	heard       atomic.Int64 // when the client was last heard of
+	heard       atomic.Int64 // when the last datagram of the client came
 }
 
-// datagrams is a UDP relay that runs.
+// datagrams is a running UDP relay.
 type datagrams struct {
 	*Relay
 	unused store
 	mu     sync.Mutex // guards sessions
-	// sessions are the clients by address.
+	// sessions has the clients by address.
 	sessions map[netip.AddrPort]*session
 	all      sync.WaitGroup
 }
 
-// runUDP reads datagrams of clients until ctx ends.
+// runUDP reads datagrams of clients until ctx is done.
 func (r *Relay) runUDP(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { _ = r.packets.Close() })() // what is unsent is lost
+	defer context.AfterFunc(ctx, func() { _ = r.packets.Close() })() // unsent datagrams are lost
 	d := &datagrams{Relay: r, sessions: map[netip.AddrPort]*session{}}
 	defer d.all.Wait()
 	buffer := make([]byte, datagramMax)
@@ -77,7 +77,7 @@ func (r *Relay) runUDP(ctx context.Context) error {
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return nil
 			}
-			continue // the kernel tells here that a client has gone
+			continue // the kernel reports here that a client has gone
 		}
 		if s := d.session(ctx, client); s != nil {
 			now := r.clock.now()
@@ -87,8 +87,8 @@ func (r *Relay) runUDP(ctx context.Context) error {
 	}
 }
 
-// session returns a client's session, a new one for a new client; nil if there
-// are too many, or no socket for it.
+// session returns a client's session, a new one for a new client. It returns nil if there are too many, or a socket
+// cannot be opened.
 func (d *datagrams) session(ctx context.Context, client netip.AddrPort) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,7 +113,7 @@ func (d *datagrams) session(ctx context.Context, client netip.AddrPort) *session
 	return s
 }
 
-// serve carries a client's datagrams until it has been silent, or ctx ends.
+// serve carries a client's datagrams until it has been silent for too long, or ctx is done.
 func (d *datagrams) serve(ctx context.Context, client netip.AddrPort, s *session) {
 	own, over := context.WithCancel(ctx)
 	defer over()
@@ -132,14 +132,14 @@ func (d *datagrams) serve(ctx context.Context, client netip.AddrPort, s *session
 	over()
 	writing.Wait()
 	unblock()
-	_ = s.far.Close() // once more does no harm
+	_ = s.far.Close() // closing again does no harm
 }
 
 // read reads the server's datagrams for a client.
 func (d *datagrams) read(ctx context.Context, s *session) {
 	buffer := make([]byte, datagramMax)
 	for ctx.Err() == nil {
-		_ = s.far.SetReadDeadline(time.Now().Add(silence)) // it fails once closed, as the read then does
+		_ = s.far.SetReadDeadline(time.Now().Add(silence)) // it fails only on a closed socket, as the read then does
 		n, err := s.far.Read(buffer)
 		now := d.clock.now()
 		switch {
@@ -152,13 +152,13 @@ func (d *datagrams) read(ctx context.Context, s *session) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			// The server's host says that nobody listens. Datagrams have no way
-			// to pass that on; to the client they are lost.
+			// The server's host reports that no server listens. UDP cannot pass this on, so the datagrams are lost to
+			// the client.
 		}
 	}
 }
 
-// add gives the path a datagram, which it may drop.
+// add gives the path a datagram, which the path may drop.
 func (d *datagrams) add(f *flow, now int64, data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

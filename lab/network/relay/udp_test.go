@@ -53,10 +53,9 @@ func dialUDP(t testing.TB, address string) net.Conn {
 	return c
 }
 
-// Datagrams of every size come back whole, each to the client that sent it,
-// not before they may, and in the order in which they were sent, jitter or not.
-// Only one client sends the largest, or a kernel with small buffers would drop
-// some of a burst on a busy machine, as it may.
+// Datagrams of every size come back whole, each to the client that sent it, not too early, and in the order in which
+// they were sent, with or without jitter. Only one client sends the largest: on a busy machine a kernel with small
+// buffers may drop part of a burst.
 func TestDatagrams(t *testing.T) {
 	t.Parallel()
 	r := udp(t, "rtt=10ms,jitter=8ms", echoPackets(t))
@@ -98,8 +97,8 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// The share of datagrams lost is what was asked for, as far as chance allows:
-// beyond five standard deviations once in two million runs.
+// The share of lost datagrams is the requested one, within chance: it exceeds five standard deviations once in two
+// million runs.
 func TestLossShare(t *testing.T) {
 	t.Parallel()
 	const n, p = 4000, 0.1
@@ -110,8 +109,7 @@ func TestLossShare(t *testing.T) {
 	}
 	r := udp(t, "loss=10%", sink.LocalAddr().String())
 	c := dialUDP(t, r.Address())
-	// Each is waited for in the relay's counts, so that no queue on the way is
-	// full and all that is lost was lost on purpose.
+	// The test waits for each in the relay's counts, so that no queue is full and every loss is a drawn one.
 	buffer := make([]byte, 100)
 	lost := uint64(0)
 	for i := range uint32(n) {
@@ -141,7 +139,7 @@ func TestLossShare(t *testing.T) {
 	}
 }
 
-// The same seed loses the same datagrams, another one others.
+// The same seed loses the same datagrams, and another seed loses others.
 func TestSeedDrawsTheLoss(t *testing.T) {
 	t.Parallel()
 	lost := func(seed uint64) (which [200]bool) {
@@ -168,7 +166,7 @@ func TestSeedDrawsTheLoss(t *testing.T) {
 	}
 }
 
-// A burst that the link's queue does not hold is dropped at its end.
+// A burst that does not fit into the link's queue loses its end.
 func TestDropTail(t *testing.T) {
 	t.Parallel()
 	to := echoPackets(t)
@@ -180,7 +178,7 @@ func TestDropTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		for r.Stats().Forwarded == 0 && i == 0 {
-			time.Sleep(time.Millisecond) // until the session is there: what comes before is in one queue
+			time.Sleep(time.Millisecond) // until the session exists; datagrams before that are in one queue
 		}
 	}
 	for did := r.Stats(); did.Dropped == 0; did = r.Stats() {
@@ -204,12 +202,12 @@ func TestDropTail(t *testing.T) {
 	}
 }
 
-// A server that is gone is silence to UDP, and no end of the relay.
+// A server that is gone looks silent to UDP, and does not stop the relay.
 func TestDatagramsToNobody(t *testing.T) {
 	t.Parallel()
 	var c net.Conn
 	var back net.PacketConn
-	for back == nil { // another process may have the port by then: once more with another
+	for back == nil { // another process may have the port by then; try again with another
 		gone, err := net.ListenPacket("udp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +220,7 @@ func TestDatagramsToNobody(t *testing.T) {
 			_, _ = c.Write([]byte{1})
 		}
 		if back, err = net.ListenPacket("udp", to); err != nil {
-			back = nil // and not an interface of nothing
+			back = nil // not an interface that holds nil
 		}
 	}
 	defer back.Close()
@@ -231,7 +229,7 @@ func TestDatagramsToNobody(t *testing.T) {
 		_, _ = c.Write([]byte{2})
 		_ = back.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		if _, _, err := back.ReadFrom(buffer); err == nil && buffer[0] == 2 {
-			return // once somebody listens, what is sent arrives
+			return // once a server listens, datagrams arrive
 		}
 		if t.Context().Err() != nil {
 			t.Fatal("nothing arrives")

@@ -8,8 +8,7 @@ import (
 	"wirelab/lab/network"
 )
 
-// What a packet has beside its data on the link: IPv4 with TCP or UDP, without
-// options and without the frame around them.
+// The header bytes of a packet on the link: IPv4 with TCP or UDP, without options and without the Ethernet frame.
 const (
 	headTCP = 40
 	headUDP = 28
@@ -18,16 +17,15 @@ const (
 // way is one direction of the path, shared by all connections.
 type way struct {
 	spec network.Spec
-	// buffer is how long a packet may wait for the link: a round trip, as is
-	// usual, and at least bufferMin bytes. What it does not hold of UDP is
-	// dropped; TCP does not send it.
+	// buffer is how long a packet may wait for the link: a round trip, which is usual, and at least the time for
+	// bufferMin bytes. A UDP packet that does not fit is dropped; TCP does not send it yet.
 	buffer time.Duration
 
 	mu   sync.Mutex // guards free
-	free int64      // when the link has sent all it was given
+	free int64      // when the link will have sent everything that it was given
 }
 
-// bufferMin is a burst that a sender may hand over at once, twice.
+// bufferMin is twice the burst that a sender may hand over at the same time.
 const bufferMin = 128 << 10
 
 func (w *way) open(spec network.Spec) {
@@ -37,21 +35,20 @@ func (w *way) open(spec network.Spec) {
 	}
 }
 
-// takes is how long the link takes to send bytes.
+// takes returns how long the link takes to send bytes.
 func (w *way) takes(bytes int) time.Duration {
 	if w.spec.Bandwidth == 0 {
 		return 0
 	}
-	// 100 Gbit/s are 12.5 bytes a nanosecond: rounded up, so that no rounding
-	// makes the link faster.
+	// 100 Gbit/s are 12.5 bytes per nanosecond. Round up, so that rounding does not make the link faster.
 	bits := int64(bytes) * 8
 	whole := bits / w.spec.Bandwidth * int64(time.Second)
-	rest := bits % w.spec.Bandwidth // < 1e11, times 1e9 would not fit
+	rest := bits % w.spec.Bandwidth // < 1e11; times 1e9 it would overflow
 	return time.Duration(whole + int64(float64(rest)/float64(w.spec.Bandwidth)*1e9) + 1)
 }
 
-// send gives the link a packet and returns when it has left. ok is false if
-// the buffer is full; there is room at the time returned then.
+// send gives the link a packet and returns when it will have left. ok is false if the buffer is full; at is then when
+// there is room.
 func (w *way) send(now int64, bytes int) (at int64, ok bool) {
 	if w.spec.Bandwidth == 0 {
 		return now, true
@@ -66,8 +63,8 @@ func (w *way) send(now int64, bytes int) (at int64, ok bool) {
 	return w.free, true
 }
 
-// delay draws the time that a packet takes once it has left: half a round
-// trip, and jitter spread evenly over as much as it may be.
+// delay draws the time that a packet takes after it has left: half a round trip, and jitter that is spread evenly over
+// its range.
 func (w *way) delay(r *rand.Rand) int64 {
 	d := int64(w.spec.RTT / 2)
 	if w.spec.Jitter > 0 {
