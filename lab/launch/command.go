@@ -13,10 +13,9 @@ import (
 // commandLimit is the longest command that is read, in bytes.
 const commandLimit = 64 << 10
 
-// ParseCommand splits a command as a shell does, with its quotes and backslashes, and
-// runs none: the server is then what is signalled and measured, and no shell before it.
-// $PORT and $HOST stay for [Start] to fill in. What only a shell can do is refused with what
-// to write instead.
+// ParseCommand splits a command like a shell, with quotes and backslashes, but runs no shell: signals and measurements
+// then apply to the server itself, and not to a shell in front of it. $PORT and $HOST stay, and [Start] replaces them.
+// For syntax that only a shell can handle, the error says what to write instead.
 func ParseCommand(text string) ([]string, error) {
 	bad := func(format string, args ...any) ([]string, error) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "command %.200q: "+format, append([]any{text}, args...)...)
@@ -51,7 +50,7 @@ func ParseCommand(text string) ([]string, error) {
 		case *syntax.ParamExp:
 			if name := n.Param.Value; name != "PORT" && name != "HOST" || !n.Short && !plain(n) {
 				lacking = "it uses $" + name +
-					", and only $PORT and $HOST are known (the environment goes to the program as it is)"
+					", and only $PORT and $HOST are known (the program gets the environment unchanged)"
 			}
 		case *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst:
 			lacking = "it is more than a program and its arguments"
@@ -65,7 +64,7 @@ func ParseCommand(text string) ([]string, error) {
 		switch name {
 		case "PORT", "HOST":
 			return "${" + name + "}"
-		case "HOME": // of ~
+		case "HOME": // for ~
 			return os.Getenv(name)
 		}
 		return ""
@@ -79,7 +78,7 @@ func ParseCommand(text string) ([]string, error) {
 	return words, nil
 }
 
-// plain reports whether a parameter in braces is used for its value alone.
+// plain reports whether a parameter in braces is used only for its value.
 func plain(n *syntax.ParamExp) bool {
 	return !n.Excl && !n.Length && !n.Width && n.Index == nil && n.Slice == nil && n.Repl == nil && n.Exp == nil
 }

@@ -56,7 +56,7 @@ func TestParseCommand(t *testing.T) {
 	}
 }
 
-// Whatever is typed is split or refused, and nothing of it is run.
+// Every text is split or refused, and none of it is run.
 func FuzzParseCommand(f *testing.F) {
 	for _, text := range []string{
 		`a "b c" 'd' \e`, `a $PORT ${HOST}`, `a $(b)`, "a `b`",

@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/launch"
 )
 
-// The servers that the page shows keep the contract that it describes.
+// The servers on the page keep the contract that it describes.
 func TestServersOfThePage(t *testing.T) {
 	t.Parallel()
 	python, err := prereq.FindTool("python3")

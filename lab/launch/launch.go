@@ -1,8 +1,7 @@
-// Package launch starts a server that is not ours, in any language, as the first
-// of a process group: it gives it a port, waits until it is ready, accounts for it
-// by the kernel's numbers, and stops it with all that it started. What the server
-// has to do is in docs/processes.md. The package knows processes, and neither plans
-// nor what a server serves.
+// Package launch starts an external server, in any language, as the leader of a process group: it gives the server a
+// port, waits until it is ready, accounts for it with the kernel's figures, and stops it with all processes that it
+// started. docs/processes.md says what the server has to do. The package knows processes. It knows neither plans nor
+// what a server serves.
 package launch
 
 import (
@@ -30,27 +29,27 @@ import (
 	"wirelab/lab/result"
 )
 
-// Spec says what to start, and how one knows that it is ready.
+// Spec says what to start, and how to know that it is ready.
 type Spec struct {
 	Name string // for messages: "server of shop"
-	// Run is the program and its arguments, in which $PORT, ${PORT} or {port} stand for the port, and
-	// $HOST, ${HOST} or {host} for the host to listen at: see [ParseCommand].
+	// Run is the program and its arguments. In them $PORT, ${PORT} and {port} stand for the port, and $HOST, ${HOST} and
+	// {host} for the host to listen on: see [ParseCommand].
 	Run []string
-	Dir string // to start it in; "": ours
-	// Env is added to our environment. PORT and HOST in it do not count.
+	Dir string // the folder to start it in; "": the current one
+	// Env is added to the environment of this process. PORT and HOST in it are overridden.
 	Env   []string
 	Ready Ready
-	// Host is where it is to listen and can be reached, an IP address; "": 127.0.0.1.
+	// Host is the IP address on which it must listen and can be reached; "": 127.0.0.1.
 	Host string
-	CPUs []int // cores it may run on; nil: any
-	// Namespace is the network namespace that it is to live in; nil: ours.
+	CPUs []int // CPUs on which it may run; nil: any
+	// Namespace is the network namespace in which it runs; nil: that of this process.
 	Namespace *os.File
-	// StartTime is how long it may take to be ready; 0: 30 s.
+	// StartTime is how long it may take to become ready; 0: 30 s.
 	StartTime time.Duration
-	// Grace is how long it may take to stop when told, before it is killed; 0: 8 s.
+	// Grace is how long it may take to stop after SIGTERM, before it is killed; 0: 8 s.
 	Grace time.Duration
-	// Stderr gets what it writes to standard output and standard error, as it comes; nil:
-	// nobody does. The last words are kept either way.
+	// Stderr gets what the server writes to standard output and standard error, as it comes; nil: it is discarded. The
+	// last lines are kept either way.
 	Stderr io.Writer
 }
 
@@ -60,7 +59,7 @@ const (
 	loopback       = "127.0.0.1"
 )
 
-// Process is a running server. Its methods may be called by several goroutines.
+// Process is a running server. Its methods may be called concurrently.
 type Process struct {
 	name  string
 	grace time.Duration
@@ -68,11 +67,11 @@ type Process struct {
 	input io.Closer
 	out   *output
 	ready control.Ready
-	early string // " before it was ready", until it is
+	early string // " before it was ready" until it is ready, for errors
 
 	mu    sync.Mutex // guards group, and killed
 	group *probe.Group
-	// killed is that we killed it before it was stopped.
+	// killed says that Kill was called before Stop.
 	killed bool
 
 	stop   sync.Once
@@ -80,10 +79,9 @@ type Process struct {
 	forced bool
 }
 
-// Start starts a server and waits until it is ready. If it is not within the start
-// time, or before ctx ends, it is stopped. The error says what was waited for, and
-// has the server's last words. It is InvalidArgument for a specification that cannot
-// be, NotFound for a program that is not there, and else Unavailable.
+// Start starts a server and waits until it is ready. If it is not ready within the start time, or before ctx is done,
+// it is stopped. The error says what Start waited for, and has the server's last words. Its code is InvalidArgument for
+// an invalid specification, NotFound for a program that does not exist, and otherwise Unavailable.
 func Start(ctx context.Context, s Spec) (*Process, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -116,29 +114,29 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 	}
 	if err != nil {
 		p.Kill()
-		_ = p.Stop() // the error says more
+		_ = p.Stop() // the first error says more
 		return nil, err
 	}
 	p.early = ""
 	return p, nil
 }
 
-// check tells what in a specification cannot be.
+// check returns what is wrong with a specification.
 func (s Spec) check() error {
 	if len(s.Run) == 0 || s.Run[0] == "" {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s: there is no command that starts it", s.Name)
 	}
 	if s.Host != "" && net.ParseIP(s.Host) == nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s: the host %q is no IP address", s.Name, s.Host)
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s: the host %q is not an IP address", s.Name, s.Host)
 	}
 	if s.StartTime < 0 || s.Grace < 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s: start time and grace are not below 0", s.Name)
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s: start time and grace must not be below 0", s.Name)
 	}
 	_, err := ParseReady(string(s.Ready))
 	return err
 }
 
-// command is the server's, for a port.
+// command returns the command that starts the server on a port.
 func (s Spec) command(port int) *exec.Cmd {
 	known := strings.NewReplacer(
 		"${PORT}", strconv.Itoa(port), "$PORT", strconv.Itoa(port), "{port}", strconv.Itoa(port),
@@ -150,18 +148,18 @@ func (s Spec) command(port int) *exec.Cmd {
 	command := exec.Command(words[0], words[1:]...)
 	command.Dir = s.Dir
 	command.Env = append(os.Environ(), s.Env...)
-	// The last of several counts.
+	// The last of several settings of a variable counts.
 	command.Env = append(command.Env, "PORT="+strconv.Itoa(port), "HOST="+s.Host)
-	// How long is waited for the output of a process that left the group.
+	// WaitDelay limits the wait for the output of a process that left the group.
 	command.WaitDelay = time.Second
 	return command
 }
 
-// notStarted says why a program could not be started, and what to do.
+// notStarted returns why a program could not be started, and what to do.
 func (s Spec) notStarted(err error) error {
 	if s.Dir != "" {
 		if about, gone := os.Stat(s.Dir); gone != nil || !about.IsDir() {
-			return wirelab.Errorf(wirelab.NotFound, "start %s: the folder %s is not there", s.Name, s.Dir)
+			return wirelab.Errorf(wirelab.NotFound, "start %s: there is no folder %s", s.Name, s.Dir)
 		}
 	}
 	in := ""
@@ -174,7 +172,7 @@ func (s Spec) notStarted(err error) error {
 			"start %s: there is no program %s%s; build it first, or give its path", s.Name, s.Run[0], in)
 	case errors.Is(err, fs.ErrPermission):
 		return wirelab.Errorf(wirelab.NotFound,
-			"start %s: %s%s is no program, or may not be run; try chmod +x", s.Name, s.Run[0], in)
+			"start %s: %s%s is not a program, or may not be run; try chmod +x", s.Name, s.Run[0], in)
 	case errors.Is(err, syscall.ENOEXEC):
 		return wirelab.Errorf(wirelab.NotFound,
 			"start %s: %s%s is neither a program of this machine nor a script that begins with #!", s.Name,
@@ -183,28 +181,28 @@ func (s Spec) notStarted(err error) error {
 	return fmt.Errorf("start %s: %w", s.Name, err)
 }
 
-// PID is the id of the first process, and of the group.
+// PID returns the id of the first process, which is that of the group.
 func (p *Process) PID() int { return p.held.PID() }
 
-// Ready tells where the server is, or what it said of itself.
+// Ready returns where the server is, or what it reported.
 func (p *Process) Ready() control.Ready { return p.ready }
 
-// Done is closed when the first process has ended; Stop then tells how.
+// Done is closed when the first process has ended; Stop then says how.
 func (p *Process) Done() <-chan struct{} { return p.held.Done() }
 
-// Ask gives the order Usage, which the kernel's numbers answer. All others are
-// refused: the server does not know them.
+// Ask carries out the order Usage with the kernel's figures. It refuses all other orders, since the server does not
+// know them.
 func (p *Process) Ask(ctx context.Context, order control.Order) (control.Reply, error) {
 	return answer(ctx, p.name, order, p.Used)
 }
 
-// answer gives an order for a server that knows none.
+// answer carries out an order for a server that knows none.
 func answer(
 	ctx context.Context, name string, order control.Order, read func() (probe.GroupUse, error),
 ) (control.Reply, error) {
 	if order.Usage == nil {
 		return control.Reply{}, wirelab.Errorf(wirelab.Unimplemented,
-			"%s is no program of wirelab and takes no orders", name)
+			"%s is not a program of wirelab and takes no orders", name)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return control.Reply{}, fmt.Errorf("%s: %w", name, err)
@@ -217,13 +215,13 @@ func answer(
 	return control.Reply{Usage: &usage}, nil
 }
 
-// usageOf is what of a group's use is told like that of one of our own processes.
-// Allocations and the collector's cycles and pauses are not known: the kernel does
-// not see them, and the server's runtime is not asked. They are 0 here.
+// usageOf returns the use of a group in the form that wirelab's own processes report. Allocations and the collector's
+// cycles and pauses are unknown, since the kernel does not see them and the server's runtime is not asked. They are 0
+// here.
 func usageOf(used probe.GroupUse) result.Usage { return used.Usage }
 
-// Used is what the server's processes have used so far, by the kernel's numbers. Of
-// a server that has ended the error tells how it ended.
+// Used returns what the server's processes have used so far, by the kernel's figures. If the server has ended, the
+// error says how.
 func (p *Process) Used() (probe.GroupUse, error) {
 	p.mu.Lock()
 	used, err := p.group.Read()
@@ -231,7 +229,7 @@ func (p *Process) Used() (probe.GroupUse, error) {
 	return used, p.dead(err)
 }
 
-// CPU is the CPU time that the server's processes have used so far.
+// CPU returns the CPU time that the server's processes have used so far.
 func (p *Process) CPU() (time.Duration, error) {
 	p.mu.Lock()
 	used, err := p.group.CPU()
@@ -239,7 +237,7 @@ func (p *Process) CPU() (time.Duration, error) {
 	return used.CPU, p.dead(err)
 }
 
-// dead turns the error of a reading into how the server ended, if it has.
+// dead replaces the error of a reading by how the server ended, if it has.
 func (p *Process) dead(err error) error {
 	if err == nil {
 		return nil
@@ -255,7 +253,7 @@ func (p *Process) dead(err error) error {
 	}
 }
 
-// Kill ends all of the group at once. It still is to be stopped.
+// Kill ends the whole group at once. Stop must still be called.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	p.killed = true
@@ -263,10 +261,9 @@ func (p *Process) Kill() {
 	p.held.Signal(syscall.SIGKILL)
 }
 
-// Stop ends the server's input, sends SIGTERM to its process group, and kills what
-// has not ended within the grace. Then no process is left that was in the group, or
-// that descended from it when Stop was called. The error tells how the server ended if that
-// was before; it is nil where it ended because it was told, whatever its exit status:
+// Stop closes the server's input, sends SIGTERM to its process group, and kills what has not ended within the grace.
+// After that no process is left that was in the group, or that descended from it when Stop was called. If the server
+// had ended before, the error says how. The error is nil if it ended because it was stopped, whatever its exit status:
 // many programs end by the signal itself. Further calls return the same.
 func (p *Process) Stop() error {
 	p.stop.Do(func() {
@@ -283,8 +280,8 @@ func (p *Process) Stop() error {
 		forced, err := p.held.End(syscall.SIGTERM, p.grace)
 		p.forced = forced
 		for _, one := range family {
-			if one.Lives() { // in a group of its own
-				_ = syscall.Kill(one.PID, syscall.SIGKILL) // an error: it has ended
+			if one.Lives() { // it had left the group
+				_ = syscall.Kill(one.PID, syscall.SIGKILL) // an error means that it has ended
 			}
 		}
 		how := p.held.Wait()
@@ -301,7 +298,7 @@ func (p *Process) Stop() error {
 	return p.ended
 }
 
-// family are the living processes of the server, as far as they can be found.
+// family returns the living processes of the server, as far as they can be found.
 func (p *Process) family() []probe.TreeProcess {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -310,17 +307,17 @@ func (p *Process) family() []probe.TreeProcess {
 	}
 	used, err := p.group.CPU()
 	if err != nil {
-		return nil // its first process has ended, and the group is ended as such
+		return nil // its first process has ended, so only the group is ended
 	}
 	return used.Living
 }
 
-// Forced waits for Stop and tells whether the server, or one of its processes, had to
-// be killed because it did not end in time when told.
+// Forced waits for Stop and reports whether the server, or one of its processes, had to be killed because it did not
+// end in time.
 func (p *Process) Forced() bool {
-	_ = p.Stop() // told already
+	_ = p.Stop() // its error was returned already
 	return p.forced
 }
 
-// Words are the last lines that the server wrote, at most so many.
+// Words returns the last lines that the server wrote, at most the given number.
 func (p *Process) Words(most int) []string { return p.out.words.Lines(most) }

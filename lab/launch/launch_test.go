@@ -27,7 +27,7 @@ import (
 	"wirelab/lab/probe"
 )
 
-// spec is that of a part that the test binary plays.
+// spec starts the test binary in one of its parts.
 func spec(name string) launch.Spec {
 	self, err := filepath.Abs(os.Args[0])
 	if err != nil {
@@ -66,7 +66,7 @@ func get(t *testing.T, p *launch.Process, path string) []byte {
 	return text
 }
 
-// stopped stops a server, and fails where a process of it lives.
+// stopped stops a server, and fails if one of its processes still lives.
 func stopped(t *testing.T, p *launch.Process, family []probe.TreeProcess) {
 	t.Helper()
 	if err := p.Stop(); err != nil {
@@ -84,8 +84,8 @@ func stopped(t *testing.T, p *launch.Process, family []probe.TreeProcess) {
 	}
 }
 
-// A server of each kind is ready when it says so in its way, can be called where it is
-// said to be, is accounted for, and ends when told.
+// A server of each kind is ready when it signals so in its way, can be called at its reported address, is accounted
+// for, and ends when stopped.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func TestServers(t *testing.T) {
 		{"grpc", launch.GRPC, false},
 		{"grpc", launch.TCP, false},
 		{"line", launch.Line, true},
-		{"line", launch.TCP, true}, // it comes though another way was asked for
+		{"line", launch.TCP, true}, // the line counts although another way was asked for
 		{"chatty", launch.TCP, true},
 	} {
 		t.Run(c.part+" "+string(c.ready), func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// A server gets its port by environment and arguments, its folder and its environment.
+// A server gets its port by environment and arguments, and its folder and environment.
 func TestWhatAServerIsTold(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -173,15 +173,15 @@ func TestWhatAServerIsTold(t *testing.T) {
 	}
 }
 
-// After the stop nothing of a server lives: not its workers, not those that ignore the
-// signal, not an orphan of its group, not a worker in a session of its own.
+// After Stop no process of a server lives: not its workers, not those that ignore the signal, not an orphan of its
+// group, and not a worker in a separate session.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s := spec("family")
 	s.Grace = time.Millisecond
 	p := begin(t, s)
 	var used probe.GroupUse
-	// The server, its worker, its worker's, an orphan, and one apart.
+	// The server, its worker, the worker's worker, an orphan, and one in a separate session.
 	for end := time.Now().Add(time.Minute); len(used.Living) != 5 || !both(p); time.Sleep(time.Millisecond) {
 		var err error
 		if used, err = p.Used(); err != nil || time.Now().After(end) {
@@ -197,12 +197,12 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// both reports whether the two of the family that ignore the signal do so.
+// both reports whether the two processes that ignore the signal have set that up.
 func both(p *launch.Process) bool {
 	return strings.Count(strings.Join(p.Words(99), "\n"), "no signal ends this one") == 2
 }
 
-// A server that ignores the signal is killed; that is no failure, and is told.
+// A server that ignores the signal is killed. This is not a failure, but is reported.
 func TestStubbornServer(t *testing.T) {
 	t.Parallel()
 	s := spec("stubborn")
@@ -214,10 +214,10 @@ func TestStubbornServer(t *testing.T) {
 	}
 }
 
-// What keeps a server from being ready is told, with what it said, and nothing of it is left.
+// If a server does not become ready, the error says why, with the server's last words, and no process of it is left.
 func TestServersThatAreNotReady(t *testing.T) {
 	t.Parallel()
-	const soon = 200 * time.Millisecond // the start of a process takes less, as a rule; more changes no outcome
+	const soon = 200 * time.Millisecond // usually enough to start a process; if not, the outcome is the same
 	for _, c := range []struct {
 		part  string
 		ready launch.Ready
@@ -262,7 +262,7 @@ func TestServersThatAreNotReady(t *testing.T) {
 	}
 }
 
-// Who gives a start up hears why, and nothing of the server is left.
+// If the start is cancelled, its error is the cause, and no process of the server is left.
 func TestStartThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	why := errors.New("the user went home")
@@ -276,7 +276,7 @@ func TestStartThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// writer does something when it is written to.
+// writer calls a function when it is written to.
 type writer func()
 
 func (w writer) Write(p []byte) (int, error) {
@@ -284,7 +284,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A server runs on its cores alone.
+// A server runs only on its CPUs.
 func TestCores(t *testing.T) {
 	t.Parallel()
 	var ours, its unix.CPUSet
@@ -303,7 +303,7 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// A server in a network of its own is asked there whether it is ready.
+// A server in another network namespace is checked for readiness there.
 func TestNamespace(t *testing.T) {
 	t.Parallel()
 	prereq.NeedNamespaces(t)
@@ -334,11 +334,11 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// A server that listens where it was not told to is found out.
+// If a server listens at another address, the error says so.
 func TestServerThatListensElsewhere(t *testing.T) {
 	t.Parallel()
 	s := spec("elsewhere")
-	for s.StartTime = 100 * time.Millisecond; ; s.StartTime *= 2 { // until it has come to listen
+	for s.StartTime = 100 * time.Millisecond; ; s.StartTime *= 2 { // until it has begun to listen
 		_, err := launch.Start(t.Context(), s)
 		if err == nil {
 			t.Fatal("it is said to be ready")
@@ -353,7 +353,7 @@ func TestServerThatListensElsewhere(t *testing.T) {
 	}
 }
 
-// A server that dies is seen, and whoever asks hears how.
+// The death of a server is noticed, and every later call returns how it died.
 func TestServerThatDies(t *testing.T) {
 	t.Parallel()
 	p := begin(t, spec("http"))
@@ -362,7 +362,7 @@ func TestServerThatDies(t *testing.T) {
 		t.Error("it is over before it died")
 	default:
 	}
-	_, _ = http.Get("http://" + p.Ready().Address + "/die") //nolint:bodyclose // it answers nothing
+	_, _ = http.Get("http://" + p.Ready().Address + "/die") //nolint:bodyclose // it does not reply
 	<-p.Done()
 	const want = "server of shop died: exit status 3; its last words: out of luck"
 	_, err := p.Ask(t.Context(), control.Order{Usage: &struct{}{}})
@@ -377,7 +377,7 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// What cannot be started says what to do.
+// If a server cannot be started, the error says what to do.
 func TestWhatCannotBeStarted(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -405,7 +405,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		{
 			"no folder",
 			launch.Spec{Run: []string{"true"}, Dir: folder + "/none"},
-			wirelab.NotFound, "the folder " + folder + "/none is not there",
+			wirelab.NotFound, "there is no folder " + folder + "/none",
 		},
 		{"no program", launch.Spec{Run: []string{"./plain"}, Dir: folder}, wirelab.NotFound, "chmod +x"},
 		{"text", launch.Spec{Run: []string{"./text"}, Dir: folder}, wirelab.NotFound, "begins with #!"},
@@ -413,7 +413,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		{
 			"a name as host",
 			launch.Spec{Run: []string{"true"}, Host: "localhost"},
-			wirelab.InvalidArgument, "no IP address",
+			wirelab.InvalidArgument, "not an IP address",
 		},
 		{
 			"a way that is not known",

@@ -10,19 +10,18 @@ import (
 	"wirelab/lab/control"
 )
 
-// output takes what a server writes for as long as it lives, so that it never waits
-// for a reader, and looks for the line that says that it is ready. One goroutine writes.
+// output takes what a server writes for as long as it lives, so that the server never blocks, and looks for the line
+// that says that it is ready. Only one goroutine writes.
 type output struct {
 	words *process.Words
-	host  string             // that stands for an address such as 0.0.0.0
-	said  chan control.Ready // gets one at most
+	host  string             // replaces an address such as 0.0.0.0
+	said  chan control.Ready // gets at most one value
 	found bool
-	line  []byte // so far, len <= lineLimit
-	long  bool   // the line is longer than that, so none of ours
+	line  []byte // the current line so far, at most lineLimit bytes
+	long  bool   // the line is longer than that, so it is not the one
 }
 
-// lineLimit is the longest line that can say that a server is ready. It may hold a
-// certificate.
+// lineLimit is the longest line that can say that a server is ready, in bytes. It may have a certificate.
 const lineLimit = 64 << 10
 
 func newOutput(also io.Writer, host string) *output {
@@ -50,7 +49,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// readiness reads the line. Most of what servers print is something else.
+// readiness parses the current line. Most lines of servers are something else.
 func (o *output) readiness() (control.Ready, bool) {
 	if o.long || !bytes.HasPrefix(bytes.TrimSpace(o.line), []byte("{")) {
 		return control.Ready{}, false
@@ -63,7 +62,7 @@ func (o *output) readiness() (control.Ready, bool) {
 	if err != nil {
 		return control.Ready{}, false
 	}
-	// A server that listens everywhere is called where it is known to be.
+	// A server that listens on all addresses is called at its known host.
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = o.host
 	}

@@ -25,7 +25,7 @@ import (
 	"wirelab/lab/probe"
 )
 
-// Ready is how one knows that a server can be called:
+// Ready says how to find out that a server can be called:
 //
 //	tcp           it takes connections
 //	grpc          grpc.health.v1.Health/Check answers SERVING
@@ -33,7 +33,7 @@ import (
 //	https:/path   the same over TLS, whatever certificate it shows
 //	line          it prints {"ready":{"address":"127.0.0.1:1234"}}
 //
-// The line counts whichever way was asked for. "" is tcp.
+// The line counts whichever way was chosen. "" is tcp.
 type Ready string
 
 // The ways that need no path.
@@ -43,7 +43,7 @@ const (
 	Line Ready = "line"
 )
 
-// ParseReady reads one as a person writes it.
+// ParseReady reads a way as a person writes it.
 func ParseReady(text string) (Ready, error) {
 	r := Ready(text)
 	switch r {
@@ -53,7 +53,7 @@ func ParseReady(text string) (Ready, error) {
 		return r, nil
 	}
 	if scheme, path, ok := strings.Cut(text, ":"); ok && (scheme == "http" || scheme == "https") {
-		// A path of two slashes is a URL with its host, which is not asked for.
+		// A path with two slashes is a URL with a host, which is not supported.
 		_, err := http.NewRequest(http.MethodGet, "http://host"+path, http.NoBody)
 		if err == nil && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
 			return r, nil
@@ -64,7 +64,7 @@ func ParseReady(text string) (Ready, error) {
 		"ready: %q is not known; write tcp, grpc, line, http:/path or https:/path", text)
 }
 
-// waits says what is waited for.
+// waits returns what is waited for, for messages.
 func (r Ready) waits(address string) string {
 	switch scheme, path, _ := strings.Cut(string(r), ":"); scheme {
 	case "http", "https":
@@ -79,12 +79,11 @@ func (r Ready) waits(address string) string {
 
 const (
 	pollEvery = 5 * time.Millisecond
-	// tryLimit is how long an answer is waited for: a server that is starting may take a
-	// connection and answer nothing.
+	// tryLimit limits the wait for one reply: a server that is starting may accept a connection and not reply.
 	tryLimit = time.Second
 )
 
-// errNever is why a server that runs will not be ready whatever time it gets.
+// errNever says why a running server will not become ready, however long it gets.
 type errNever struct{ error }
 
 // await waits until the server is ready.
@@ -119,11 +118,11 @@ func (p *Process) await(ctx context.Context, s Spec, address string) (control.Re
 		case <-again.C:
 		}
 		if ready == Line {
-			continue // the line is waited for above
+			continue // the line arrives on p.out.said
 		}
 		if reason = try(ctx, ready, address, s.Namespace); reason == nil {
 			select {
-			case <-p.held.Done(): // another program has the port, and answered
+			case <-p.held.Done(): // another program has the port, and replied
 				return control.Ready{}, p.Stop()
 			default:
 				return control.Ready{Address: address}, nil
@@ -136,7 +135,7 @@ func (p *Process) await(ctx context.Context, s Spec, address string) (control.Re
 	}
 }
 
-// elsewhere tells where a server listens that does not where it was told to; "" where it does, or nowhere.
+// elsewhere says where the server listens, for an error message; "" if it listens at the expected address.
 func (p *Process) elsewhere(told string) string {
 	var pids []int
 	for _, one := range p.family() {
@@ -144,7 +143,7 @@ func (p *Process) elsewhere(told string) string {
 	}
 	listening := probe.Listening(pids)
 	if len(listening) == 0 {
-		return ", and listens nowhere"
+		return ", and does not listen"
 	}
 	var all []string
 	for _, at := range listening {
@@ -157,11 +156,11 @@ func (p *Process) elsewhere(told string) string {
 	return fmt.Sprintf(", and listens at %s; have it listen at $HOST:$PORT, which is %s", strings.Join(all, ", "), told)
 }
 
-// try asks once. The error is why the server is not ready.
+// try checks once. The error says why the server is not ready.
 func try(ctx context.Context, ready Ready, address string, namespace *os.File) error {
 	ctx, cancel := context.WithTimeout(ctx, tryLimit)
 	defer cancel()
-	// A connection belongs to the network of the thread that opened it.
+	// A connection belongs to the network namespace of the thread that opened it.
 	dial := func(ctx context.Context, _ string) (conn net.Conn, err error) {
 		err = affinity.Place{Namespace: namespace}.Do(func() error {
 			conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
@@ -191,10 +190,10 @@ func tryHTTP(ctx context.Context, url string, dial dialFunc) error {
 			DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 				return dial(ctx, address)
 			},
-			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // nothing but the status is read
+			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // only the status is read
 			DisableKeepAlives: true,
 		},
-		// A redirect, to a login as a rule, is no sign of being ready.
+		// A redirect, usually to a login page, does not mean that the server is ready.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -203,7 +202,7 @@ func tryHTTP(ctx context.Context, url string, dial dialFunc) error {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return err // only the status counts
 	}
 	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // the status is all that counts
 	_ = response.Body.Close()

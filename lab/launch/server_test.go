@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// The test binary is the server too: with this variable set it plays a part.
+// The test binary is also the server: with this variable set it plays a part.
 const part = "LAUNCH_TEST_PART"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ var parts = map[string]func() error{
 		server.StartTLS()
 		select {}
 	},
-	"elsewhere": func() error { // it does not look at PORT
+	"elsewhere": func() error { // it ignores PORT
 		return serveHTTP("127.0.0.1:0")
 	},
 	"grpc":       func() error { return serveGRPC(true) },
@@ -61,7 +61,7 @@ var parts = map[string]func() error{
 		fmt.Printf(`{"ready":{"address":"0.0.0.0:%d"}}`+"\n", l.Addr().(*net.TCPAddr).Port)
 		return http.Serve(l, handler())
 	},
-	"deaf": func() error { // it takes connections and answers nothing
+	"deaf": func() error { // it accepts connections and does not reply
 		if _, err := net.Listen("tcp", own()); err != nil {
 			return err
 		}
@@ -85,8 +85,8 @@ var parts = map[string]func() error{
 		fmt.Println("no signal ends this one")
 		return serveHTTP(own())
 	},
-	// Its family is one of each: a worker, a worker's worker that ignores SIGTERM, an
-	// orphan in the group, and a worker with a session of its own.
+	// Its family has one of each kind: a worker, a worker's worker that ignores SIGTERM, an orphan in the group, and a
+	// worker in a separate session.
 	"family": func() error {
 		for _, err := range []error{start("worker", false), start("parent", false), start("apart", true)} {
 			if err != nil {
@@ -95,7 +95,7 @@ var parts = map[string]func() error{
 		}
 		return serveHTTP(own())
 	},
-	"parent": func() error { return start("ignores", false) }, // which so becomes an orphan
+	"parent": func() error { return start("ignores", false) }, // its child becomes an orphan
 	"worker": func() error {
 		if err := start("ignores", false); err != nil {
 			return err
@@ -110,7 +110,7 @@ var parts = map[string]func() error{
 	},
 }
 
-// own is where a server was told to listen.
+// own returns the address on which a server was told to listen.
 func own() string { return net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT")) }
 
 // start starts another part.

@@ -1,6 +1,6 @@
-// Package build makes a version of a user's own project runnable: a commit, in a work
-// tree that nobody else has, built there by the project's own command, or a path, as it
-// is. It knows git and a cache, and neither what is built nor what it is run for.
+// Package build makes a version of a user's own project runnable. A commit is built by the project's own command, in a
+// work tree in the cache. A path is used in place. The package knows git and a cache. It knows neither what it builds
+// nor what the build is run for.
 package build
 
 import (
@@ -23,40 +23,39 @@ import (
 	"wirelab/internal/process"
 )
 
-// Spec says which version is to be made runnable, and how.
+// Spec says which version to make runnable, and how.
 type Spec struct {
-	// Repo is a folder in the user's repository; "": ours. Where it is not the top, Command runs in the
-	// same folder of the work tree.
+	// Repo is a folder in the user's repository; "": the current folder. If it is not the top folder, Command runs in
+	// the same folder of the work tree.
 	Repo string
-	// Ref is "git:main", "git:HEAD~1", "git:v1.2" or any other name of a commit, or the path of a
-	// folder or a program.
+	// Ref is "git:main", "git:HEAD~1", "git:v1.2" or any other name of a commit, or the path of a folder or a program.
 	Ref string
-	// Command builds it, by the shell; "": nothing needs to be built.
+	// Command builds it, in a shell; "": nothing needs to be built.
 	Command string
-	// Dir is the folder, from Repo or from the path, in which Command runs and the result is; "": Repo.
+	// Dir is the folder, relative to Repo or to the path, in which Command runs and the result is; "": Repo.
 	Dir string
-	// Progress gets what the build prints, as it comes; nil: nobody does.
+	// Progress gets the output of the build as it comes; nil: it is only kept for errors.
 	Progress io.Writer
-	// Cache is where builds are kept; "": in the user's folder of caches.
+	// Cache is the folder for builds; "": a folder in the user's cache directory.
 	Cache string
 }
 
 // Version is a version that can be run.
 type Version struct {
 	Ref string // as it was given
-	Dir string // to run it in: Dir of the specification
-	// Program is what the path was, if it was a program's; else "".
+	Dir string // the folder to run it in: the specification's Dir
+	// Program is the path of the program, if Ref was one; otherwise "".
 	Program string
-	Commit  string // its hash, in full; "" of a path that is in no repository
-	// Dirty is that files at a path differ from the commit. A version of git: never is.
+	Commit  string // full hash; "" for a path outside a repository
+	// Dirty says that files at a path differ from the commit. It is never set for a version of git.
 	Dirty bool
-	// Cached is that it had been built before.
+	// Cached says that the version had been built before.
 	Cached bool
 
-	held *os.File // the lock; nil of a path
+	held *os.File // the lock; nil for a path
 }
 
-// Close gives a version back. From then on the cache may remove it.
+// Close releases a version. The cache may remove it from then on.
 func (v *Version) Close() error {
 	if v.held == nil {
 		return nil
@@ -65,10 +64,10 @@ func (v *Version) Close() error {
 	return v.held.Close()
 }
 
-// Build makes a version runnable; call Close when it is not used any more. If ctx ends, so do the
-// build and all that it started, and nothing half built is left. The error is NotFound for
-// what is not there, InvalidArgument for a specification that cannot be, and Unavailable,
-// with the last lines that it printed, for a build that failed.
+// Build makes a version runnable; call Close when it is no longer used. If ctx is done, the build and all processes
+// that it started end, and nothing half built is left. The error has code NotFound if something does not exist,
+// InvalidArgument for an invalid specification, and Unavailable, with the last lines of output, for a build that
+// failed.
 func Build(ctx context.Context, s Spec) (*Version, error) {
 	if s.Ref == "" {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "no version is named; write git:main, or a path")
@@ -82,7 +81,7 @@ func Build(ctx context.Context, s Spec) (*Version, error) {
 	return s.path(ctx)
 }
 
-// path makes what is at a path runnable, there.
+// path makes the folder or program at a path runnable in place.
 func (s Spec) path(ctx context.Context) (*Version, error) {
 	full, err := filepath.Abs(filepath.Join(s.Repo, s.Ref))
 	if filepath.IsAbs(s.Ref) {
@@ -140,13 +139,13 @@ func (s Spec) commit(ctx context.Context, ref string) (*Version, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It is the last one that was used; the error is of one that cannot be dated, which is removed sooner.
+	// Mark it as the last one used. If its time cannot be set, it is only removed earlier.
 	_ = os.Chtimes(e.mark(), time.Now(), time.Now())
 	tidy(ctx, cache)
 	return &Version{Ref: s.Ref, Dir: filepath.Join(e.tree(), within), Commit: hash, Cached: cached, held: held}, nil
 }
 
-// enter holds a build, shared, and makes it first if it is not there.
+// enter takes a shared lock on a build, and makes the build first if it does not exist.
 func (s Spec) enter(ctx context.Context, from repository, e entry, m made) (held *os.File, cached bool, err error) {
 	for cached = true; ; {
 		if held, err = e.hold(ctx, unix.LOCK_SH); err != nil {
@@ -162,20 +161,21 @@ func (s Spec) enter(ctx context.Context, from repository, e entry, m made) (held
 		if err != nil {
 			return nil, false, err
 		}
-		if !e.built() { // another may have built it until now
+		if !e.built() { // another process may have built it while this one waited
 			err = s.make(ctx, from, e, m)
 			cached = false
 		}
-		// The lock cannot become shared at one stroke: another may remove the build until it is. Then it is made anew.
+		// An exclusive lock cannot become a shared one atomically: another process may remove the build in between.
+		// Then the loop makes it again.
 		if err = errors.Join(err, alone.Close()); err != nil {
 			return nil, false, err
 		}
 	}
 }
 
-// make checks a commit out and builds it. The lock is held alone.
+// make checks out a commit and builds it. The caller must hold the exclusive lock.
 func (s Spec) make(ctx context.Context, from repository, e entry, m made) (err error) {
-	// What is there is half built, by one that was killed. To clean up is not what ctx may end.
+	// Remove a half-built version of a process that was killed. ctx must not interrupt the cleaning.
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err := e.remove(cleaning); err != nil {
@@ -204,7 +204,7 @@ func (s Spec) make(ctx context.Context, from repository, e entry, m made) (err e
 	return e.finish()
 }
 
-// isFolder reports a folder that a version does not have.
+// isFolder returns an error if a version does not have a folder.
 func isFolder(dir, ref string) error {
 	if about, err := os.Stat(dir); err != nil || !about.IsDir() {
 		return wirelab.Errorf(wirelab.NotFound, "%s has no folder %s", ref, dir)
@@ -213,9 +213,9 @@ func isFolder(dir, ref string) error {
 }
 
 const (
-	// grace is how long a build that was told to end may take to clean up.
+	// grace is how long a build may take to clean up after SIGTERM.
 	grace = 5 * time.Second
-	// told is how many of the last lines of a build that failed are told.
+	// told is how many of the last lines of a failed build the error has.
 	told = 20
 )
 

@@ -27,7 +27,7 @@ func newProject(t *testing.T) project {
 	p := project{t, filepath.Join(t.TempDir(), "my shop"), t.TempDir()}
 	p.must(os.Mkdir(p.dir, 0o700))
 	p.git("init", "--quiet", "--initial-branch=main")
-	// A hook that would tell of itself, and would make a check-out fail.
+	// A hook that would print, and would make a check-out fail.
 	p.must(os.MkdirAll(filepath.Join(p.dir, ".git", "hooks"), 0o700))
 	p.must(os.WriteFile(filepath.Join(p.dir, ".git", "hooks", "post-checkout"), []byte("#!/bin/sh\nexit 1\n"), 0o700))
 	p.commit("one")
@@ -52,7 +52,7 @@ func (p project) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit makes a commit in which the file says so.
+// commit makes a commit whose file has this text.
 func (p project) commit(text string) (hash string) {
 	p.t.Helper()
 	p.must(os.MkdirAll(filepath.Join(p.dir, "cmd", "shop"), 0o700))
@@ -74,13 +74,13 @@ func (p project) build(s build.Spec) *build.Version {
 	return v
 }
 
-// trees are the work trees that the repository knows besides the user's.
+// trees returns the work trees that the repository knows besides the user's.
 func (p project) trees() []string {
 	p.t.Helper()
 	return strings.Split(p.git("worktree", "list"), "\n")[1:]
 }
 
-// cached are the folders in the cache.
+// cached returns the folders in the cache.
 func (p project) cached() (names []string) {
 	p.t.Helper()
 	all, err := os.ReadDir(p.cache)
@@ -93,7 +93,7 @@ func (p project) cached() (names []string) {
 	return names
 }
 
-// counting is a command that builds and counts how often it did so.
+// counting returns a command that builds, and a function that returns how often it did.
 func counting(t *testing.T) (command string, times func() int) {
 	t.Helper()
 	counter := filepath.Join(t.TempDir(), "counter")
@@ -112,7 +112,7 @@ func said(t *testing.T, v *build.Version, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Two versions are built each in a work tree of its own, once; the user's tree is not touched.
+// Two versions are built once each, in separate work trees. The user's tree is not changed.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -168,7 +168,7 @@ func outputOf(t *testing.T, dir string, args ...string) []byte {
 	return out
 }
 
-// A cache from which a tree was removed by hand makes it anew.
+// If a tree was removed from the cache by hand, it is made again.
 func TestTreeThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -184,7 +184,7 @@ func TestTreeThatWasRemoved(t *testing.T) {
 	}
 }
 
-// A path is run as it is, and said to differ from its commit if it does.
+// A path is run in place, and is reported as dirty if it differs from its commit.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -209,7 +209,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// What cannot be built says why, and leaves nothing.
+// A build that fails says why, and leaves nothing.
 func TestWhatCannotBeBuilt(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -261,7 +261,7 @@ func TestWhatCannotBeBuilt(t *testing.T) {
 	}
 }
 
-// Runs at the same time build once, and each gets it.
+// Runs at the same time build once, and each gets the build.
 func TestRunsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -288,7 +288,7 @@ func TestRunsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// signals tells when a build said something.
+// signals reports when a build has printed something.
 type signals struct{ said chan struct{} }
 
 func (s signals) Write(p []byte) (int, error) {
@@ -296,7 +296,7 @@ func (s signals) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A build that is interrupted ends with all that it started, and leaves nothing half built.
+// A build that is interrupted ends with all processes that it started, and leaves nothing half built.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -305,7 +305,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	reading := make(chan error, 1)
-	go func() { // ends when nobody has the pipe open any more
+	go func() { // ends when no process has the pipe open any more
 		_, err := os.ReadFile(pipe)
 		reading <- err
 	}()
@@ -333,7 +333,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What a run that was killed left half built is not taken for built, and goes.
+// A half-built version that a killed run left is not used, and is removed.
 func TestHalfBuilt(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -345,7 +345,7 @@ func TestHalfBuilt(t *testing.T) {
 	p.must(os.Rename(filepath.Join(folder, "built.json"), filepath.Join(folder, "built.json.new")))
 	p.must(os.Remove(filepath.Join(v.Dir, "bin", "shop")))
 	p.commit("two")
-	p.build(p.spec("git:main", command)) // another version cleans up
+	p.build(p.spec("git:main", command)) // building another version cleans up
 	if trees, cached := p.trees(), p.cached(); len(trees) != 1 || len(cached) != 1 {
 		t.Errorf("there are left %v and %v", trees, cached)
 	}
@@ -354,7 +354,7 @@ func TestHalfBuilt(t *testing.T) {
 	}
 }
 
-// The cache keeps the last eight, and those in use.
+// The cache keeps the last eight builds, and those in use.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -367,7 +367,7 @@ func TestCacheIsBounded(t *testing.T) {
 			second = v.Dir
 		}
 		p.must(v.Close())
-		// What was used last is dated by the file system, which does not tell apart all that comes in a row.
+		// Set the times of use explicitly, since the file system's times may be equal for quick builds.
 		then := time.Now().Add(time.Duration(n-60) * time.Minute)
 		p.must(os.Chtimes(filepath.Join(filepath.Dir(v.Dir), "built.json"), then, then))
 	}

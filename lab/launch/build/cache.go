@@ -17,7 +17,7 @@ import (
 	"wirelab"
 )
 
-// kept is how many builds the cache keeps. Those in use stay as well.
+// kept is how many builds the cache keeps. Those in use are kept as well.
 const kept = 8
 
 // The cache has for each build a folder with
@@ -25,9 +25,9 @@ const kept = 8
 //	tree        its work tree
 //	built.json  what it is, written when it was built: without it, it is half built
 //
-// and NAME.lock, which is held shared by who uses it and alone by who makes or removes
-// it. The kernel gives a lock back when its holder ends, however that does. Locks stay:
-// one that was removed could be held by two.
+// and NAME.lock, which users of the build hold shared, and which is held exclusively to make or remove it. The kernel
+// releases a lock when its holder ends in any way. Lock files are never removed: two processes could otherwise hold
+// locks on different files of the same name.
 type entry struct {
 	cache, name string
 }

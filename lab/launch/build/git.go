@@ -16,23 +16,22 @@ import (
 	"wirelab"
 )
 
-// repository is a user's, with the folder in it that the user is in.
+// repository is a user's repository, with the user's folder in it.
 type repository struct {
-	common string // its folder of git, which all of its work trees share
-	top    string // of the work tree; "" of a bare one
+	common string // its git directory, which all of its work trees share
+	top    string // of the work tree; "" for a bare repository
 	prefix string // from the top to the user's folder
 }
 
-// ofGit are variables that lead git to another repository than the one in the folder it is
-// started in. A hook of git's sets them for all that it starts. Settings, which may be given
-// by variables too, stay.
+// ofGit has the variables that make git use another repository than the one in its current folder. Git sets them for
+// everything that one of its hooks starts. Variables with settings stay.
 var ofGit = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE",
 	"GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS",
 	"GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_COMMON_DIR",
 }
 
-// environment is ours without what leads git astray.
+// environment returns the environment of this process without these variables.
 func environment(more ...string) []string {
 	own := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -41,13 +40,13 @@ func environment(more ...string) []string {
 	return append(own, more...)
 }
 
-// git runs git in a folder and returns what it printed.
+// git runs git in a folder and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	// No hook of the user's runs because of a measurement.
+	// A measurement must not run the user's hooks.
 	command := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=/dev/null"}, args...)...)
 	command.Dir = dir
 	command.Env = environment("LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0")
-	// All that git starts ends with it, if ctx does or we do.
+	// All processes that git starts end with it if ctx is done or this process ends.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = time.Second
@@ -85,7 +84,7 @@ func open(ctx context.Context, dir string) (repository, error) {
 	return r, err
 }
 
-// notARepository says so, unless something else is wrong.
+// notARepository returns an error that says so, unless something else is wrong.
 func notARepository(ctx context.Context, dir string, err error) error {
 	if ctx.Err() != nil || wirelab.CodeOf(err) == wirelab.NotFound {
 		return err
@@ -94,10 +93,10 @@ func notARepository(ctx context.Context, dir string, err error) error {
 		return wirelab.Errorf(wirelab.NotFound,
 			"%s is not in a git repository; go to your project's folder, or give a path instead of git:REF", dir)
 	}
-	return err // such as that it is another user's
+	return err // for example, the repository belongs to another user
 }
 
-// commit finds the commit that a name stands for.
+// commit returns the hash of the commit that a name stands for.
 func (r repository) commit(ctx context.Context, ref string) (string, error) {
 	at := cmp.Or(r.top, r.common) // HEAD is that of the user's work tree
 	hash, err := git(ctx, at, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
@@ -109,7 +108,7 @@ func (r repository) commit(ctx context.Context, ref string) (string, error) {
 	return hash, err
 }
 
-// name is the repository's, for people.
+// name returns the name of the repository, for people.
 func (r repository) name() string {
 	if r.top != "" {
 		return filepath.Base(r.top)
@@ -117,11 +116,10 @@ func (r repository) name() string {
 	return strings.TrimSuffix(filepath.Base(r.common), ".git")
 }
 
-// state is the commit that a folder is at and whether files there differ from it; "" of
-// a folder that is in no repository.
+// state returns the commit of a folder and whether files there differ from it; "" for a folder outside a repository.
 func state(ctx context.Context, dir string) (commit string, dirty bool, err error) {
 	if commit, err = git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
-		return "", false, context.Cause(ctx) // not of git, or without a commit: there is nothing to tell
+		return "", false, context.Cause(ctx) // not in git, or without a commit
 	}
 	changed, err := git(ctx, dir, "status", "--porcelain")
 	return commit, changed != "", err
@@ -129,7 +127,7 @@ func state(ctx context.Context, dir string) (commit string, dirty bool, err erro
 
 // checkOut makes a work tree of a commit.
 func (r repository) checkOut(ctx context.Context, commit, tree string) error {
-	// Twice --force: a tree of ours may be registered there that someone removed.
+	// Twice --force: a work tree of this name may still be registered although its folder was removed.
 	if _, err := git(ctx, r.common, "worktree", "add", "--force", "--force", "--detach", tree, commit); err != nil {
 		return err
 	}
@@ -140,7 +138,7 @@ func (r repository) checkOut(ctx context.Context, commit, tree string) error {
 	return err
 }
 
-// discard removes a work tree, and what the repository knows of it.
+// discard removes a work tree, and the repository's record of it.
 func discard(ctx context.Context, common, tree string) error {
 	if err := removeAll(tree); err != nil {
 		return err
