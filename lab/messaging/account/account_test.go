@@ -7,7 +7,7 @@ import (
 	"wirelab/lab/messaging/account"
 )
 
-// world is a run of two lanes under two topics, each read by one audience.
+// world is a run with two sequences under two topics. One group reads each topic.
 type world struct {
 	*testing.T
 	ledger *account.Ledger
@@ -48,7 +48,7 @@ func (w *world) want(want account.Account) {
 func TestAllIsWell(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for range 40_000 { // more than a chunk holds
+	for range 40_000 { // more than one chunk
 		w.arrive(0, w.send(0))
 	}
 	w.arrive(1, w.send(1))
@@ -69,16 +69,15 @@ func TestAllIsWell(t *testing.T) {
 	}
 }
 
-// TestEachFault: a duplicate hides no loss, nor the other way about (docs/origins.md
-// hb-M04, hb-M05, hb-M19).
+// A duplicate does not hide a loss, and a loss does not hide a duplicate (docs/origins.md hb-M04, hb-M05, hb-M19).
 func TestEachFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first, second, third, fourth := w.send(0), w.send(0), w.send(0), w.send(0)
 	other := w.send(1)
-	w.arrive(0, first, first, third, second) // one doubled, one out of order, the fourth lost
+	w.arrive(0, first, first, third, second) // one duplicated, one out of order, the fourth lost
 	fourth[50] ^= 1
-	w.arrive(0, fourth, other) // changed on its way, and one of another topic
+	w.arrive(0, fourth, other) // one changed on its way, and one of another topic
 	w.arrive(1, other, nil, make([]byte, 64))
 	foreign := newWorld(t)
 	foreign.ledger, _ = account.New(account.Options{Run: 8, Size: 64, Sequences: []int{0}, Topics: 1})
@@ -112,28 +111,27 @@ func TestUnsure(t *testing.T) {
 	w.want(account.Account{Sent: 2, Unsure: 2, Kept: 1, Redelivered: 1})
 }
 
-// TestDisturbed: what was sent before a failure was over may come again and late,
-// once it has begun; nothing else may.
+// A message that was sent before a failure ended may arrive again or late once the failure has begun. No other
+// message may.
 func TestDisturbed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	early, next := w.send(0), w.send(0)
-	w.arrive(0, early, early) // before anything failed
+	w.arrive(0, early, early) // before the failure
 	w.ledger.Disturb(account.During)
 	failing := w.send(0)
-	w.arrive(0, failing, early, next) // again and late, with reason
+	w.arrive(0, failing, early, next) // again and late, both excused
 	w.ledger.Disturb(account.After)
 	w.arrive(0, failing)
 	after, last := w.send(0), w.send(0)
-	w.arrive(0, last, after, after) // neither has a reason
+	w.arrive(0, last, after, after) // neither is excused
 	w.want(account.Account{
 		Sent: 5, Acknowledged: 5, Expected: 5, Delivered: 5,
 		Duplicated: 2, Redelivered: 2, Reordered: 1, Displaced: 1,
 	})
 }
 
-// TestDealtWith: what had been dealt with for good before something was done has no
-// excuse to come again, or so late, afterwards.
+// A message that readers had finished before a failure is not excused if it arrives again or late.
 func TestDealtWith(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

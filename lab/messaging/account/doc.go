@@ -1,12 +1,12 @@
-// Package account follows every message of a run by what it says of itself: who
-// sent it as the how-manieth, when it was due, and whether it is whole. It knows no
-// broker, and nothing of how a load is made. Counts of one kind never make up for
-// another's: a message that came twice hides none that was lost (docs/origins.md hb-M04).
+// Package account tracks every message of a run. Each message carries a stamp: which sequence sent it under which
+// number, when it was due, and a checksum. The package knows no broker, and does not know how a load is made.
+// Counters of different faults are never netted: a duplicate cannot hide a lost message (docs/origins.md hb-M04).
 //
-// A lane is a series of messages of which each was sent after the one before was
-// answered or handed over, so that they must arrive in order. An audience is a
-// group's readers together. What was sent before a [Ledger.Disturb] was over and
-// arrives again, or late, after it began is what at-least-once allows, and is told
-// apart from what arrives so without reason; so is what nobody could tell the sender of
-// whether it was taken. What readers had dealt with for good by then has no such excuse.
+// A sequence is a series of messages. Each message is sent after the one before was answered, or was accepted by the
+// client, so they must arrive in order. A consumer group is all readers of a group together.
+//
+// At-least-once delivery allows redelivery and late arrival after a failure. So a message is excused if it was sent
+// before a disturbance ended ([Ledger.Disturb]), and arrives again or late after the disturbance began. It is also
+// excused if its sender never learned whether the broker took it. A message that readers had finished before the
+// disturbance is not excused. Faults without an excuse are counted separately.
 package account

@@ -8,26 +8,26 @@ import (
 	"wirelab/lab/stat"
 )
 
-// ConsumerGroup is what arrived at the readers of a group, taken together.
+// ConsumerGroup counts the messages that arrived at all readers of one group.
 type ConsumerGroup struct {
 	ledger *Ledger
 	topic  int
 
-	distinct atomic.Int64  // messages of ours that have arrived, each once
+	distinct atomic.Int64  // distinct messages of this run that have arrived
 	arrivals atomic.Uint64 // of any kind
 
 	mu     sync.Mutex // guards all below
-	seen   []seen     // by lane
-	latest []uint64   // by lane: one more than the highest number that has arrived
-	dealt  []uint64   // likewise, when [Ledger.Dealt] was called
-	counts Account    // of what is known when a message arrives
+	seen   []seen     // by sequence
+	latest []uint64   // by sequence: one more than the highest number that has arrived
+	dealt  []uint64   // a copy of latest, made when [Ledger.Dealt] was called
+	counts Account    // the counters that are decided when a message arrives
 
-	delivered *stat.Histogram // due to arrival of messages due in the window, ns
+	delivered *stat.Histogram // from due until arrival, of messages due in the window, ns
 	inWindow  uint64          // first arrivals within the window
-	after     uint64          // and after it
-	last      int64           // arrival within the window, or its beginning
-	longest   time.Duration
-	ended     int64 // the last first arrival of all
+	after     uint64          // first arrivals after the window
+	last      int64           // the latest arrival within the window, or the beginning of the window
+	longest   time.Duration   // the longest time without an arrival within the window
+	ended     int64           // when the latest first arrival was
 }
 
 func newConsumerGroup(l *Ledger, topic int) *ConsumerGroup {
@@ -39,8 +39,7 @@ func newConsumerGroup(l *Ledger, topic int) *ConsumerGroup {
 	}
 }
 
-// Arrived takes a message that arrived at a time of the run's clock. It takes any
-// bytes, and keeps none.
+// Arrived counts a message that arrived at a time of the run's clock. It accepts any bytes, and does not keep body.
 func (a *ConsumerGroup) Arrived(body []byte, at int64) {
 	stamp, whole := Read(body)
 	phase := a.ledger.now()
@@ -50,7 +49,7 @@ func (a *ConsumerGroup) Arrived(body []byte, at int64) {
 	}
 }
 
-// take counts what arrived, and reports whether a chunk is full with it.
+// take counts a message, and reports whether that completes a chunk.
 func (a *ConsumerGroup) take(stamp Stamp, whole bool, at int64, phase Phase) (full bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,8 +67,7 @@ func (a *ConsumerGroup) take(stamp Stamp, whole bool, at int64, phase Phase) (fu
 	return false
 }
 
-// count counts a message that is whole and ours, and reports whether its chunk is full
-// with it.
+// count counts an intact message of this run, and reports whether that completes its chunk.
 func (a *ConsumerGroup) count(s Stamp, at int64, phase Phase) (full bool) {
 	sequence, seen := a.ledger.sequences[s.Sequence], &a.seen[s.Sequence]
 	excused := sequence.excused(s.Number, a.dealt[s.Sequence], phase)
@@ -95,27 +93,28 @@ func (a *ConsumerGroup) count(s Stamp, at int64, phase Phase) (full bool) {
 	return full
 }
 
+// dealtWith remembers which messages have arrived so far: see [Ledger.Dealt].
 func (a *ConsumerGroup) dealtWith() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	copy(a.dealt, a.latest)
 }
 
-// full reports whether every message of a lane's chunk has arrived, and settle lets its
-// memory go.
+// full reports whether every message of a sequence's chunk has arrived.
 func (a *ConsumerGroup) full(sequence, of int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.seen[sequence].full(of)
 }
 
+// settle releases the memory of a full chunk.
 func (a *ConsumerGroup) settle(sequence, of int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seen[sequence].settle(of)
 }
 
-// time notes when a message arrived that had not before.
+// time records the first arrival of a message.
 func (a *ConsumerGroup) time(s Stamp, at int64) {
 	if s.Recorded {
 		a.delivered.Record(at - s.Due)
@@ -131,21 +130,20 @@ func (a *ConsumerGroup) time(s Stamp, at int64) {
 	}
 }
 
-// gap is how long nothing arrived, at most, within the window.
+// gap is the longest time without an arrival within the window.
 func (a *ConsumerGroup) gap() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return max(a.longest, time.Duration(a.ledger.end.Load()-max(a.last, a.ledger.begin.Load())))
 }
 
-// Times is when messages arrived at an audience for the first time.
+// Times says when messages arrived at a group for the first time.
 type Times struct {
-	Delivered       *stat.Histogram // due to arrival of those due in the window, ns
-	InWindow, After uint64          // that arrived within the window, and after it
-	Last            int64           // of all, on the run's clock
+	Delivered       *stat.Histogram // from due until arrival, of messages due in the window, ns
+	InWindow, After uint64          // arrivals within the window, and after it
+	Last            int64           // the latest arrival of all, on the run's clock
 }
 
-// Times returns when messages arrived.
 func (a *ConsumerGroup) Times() Times {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -154,7 +152,7 @@ func (a *ConsumerGroup) Times() Times {
 	return Times{Delivered: h, InWindow: a.inWindow, After: a.after, Last: a.ended}
 }
 
-// add adds to an account what became of the messages that this audience was to get.
+// add adds the counts of this group to an account: each acknowledged message is expected once.
 func (a *ConsumerGroup) add(sum *Account) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

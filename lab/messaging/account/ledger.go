@@ -10,7 +10,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// Phase is where a run is with what is done to its broker or its readers.
+// Phase says whether a run is before, during or after a disturbance of its broker or readers.
+// It is stored in two bits: see phaseMask.
 type Phase uint32
 
 // The phases, in their order.
@@ -33,17 +34,17 @@ type Ledger struct {
 	acked      []atomic.Int64
 }
 
-// SizeLimit is how many bytes a message has at most.
+// SizeLimit is the maximum size of a message, in bytes.
 const SizeLimit = 1 << 20
 
-// Options says what a ledger is of.
+// Options configures a ledger.
 type Options struct {
-	Run  uint64 // of this run and no other
-	Size int    // of a message: StampSize to SizeLimit
-	// Sequences are the topics that each lane sends under, by index; Topics how many there are.
+	Run  uint64 // identifies this run; no other run may use it
+	Size int    // of a message in bytes: StampSize to SizeLimit
+	// Sequences has for each sequence the topic that it sends under, an index below Topics.
 	Sequences []int
 	Topics    int
-	// Audiences are the topics that each audience reads.
+	// Audiences has for each consumer group the topic that it reads.
 	Audiences []int
 }
 
@@ -73,7 +74,7 @@ func New(o Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Window tells when the window begins and ends, before the first message.
+// Window sets the beginning and end of the window. It is called before the first message.
 func (l *Ledger) Window(begin, end int64) {
 	l.begin.Store(begin)
 	l.end.Store(end)
@@ -82,12 +83,12 @@ func (l *Ledger) Window(begin, end int64) {
 // within reports whether a time is in the window.
 func (l *Ledger) within(at int64) bool { return at >= l.begin.Load() && at < l.end.Load() }
 
-// Disturb tells that something is now being done to the broker or the readers, or
-// that it is over and they are as they were.
+// Disturb sets the phase: something is being done to the broker or the readers (During), or that is over and they
+// work as before (After).
 func (l *Ledger) Disturb(p Phase) { l.phase.Store(uint32(p)) }
 
-// Dealt tells that readers have dealt for good with all that has arrived so far, as
-// they have some time after it did: what is done from now on gives none of it back.
+// Dealt declares that readers have finished every message that has arrived so far. A disturbance from now on is no
+// excuse for delivering any of them again. It is called some time after the last of them arrived.
 func (l *Ledger) Dealt() {
 	for _, a := range l.groups {
 		a.dealtWith()
@@ -96,8 +97,8 @@ func (l *Ledger) Dealt() {
 
 func (l *Ledger) now() Phase { return Phase(l.phase.Load()) }
 
-// Write returns the next message of a lane, due at a time. Only the lane's own
-// goroutine may call it.
+// Write returns the next message of a sequence. due is a time of the run's clock. Only the goroutine that owns the
+// sequence may call it.
 func (l *Ledger) Write(sequence int, due int64, recorded bool) (number uint64, body []byte) {
 	at := l.sequences[sequence]
 	number = at.sent.Load()
@@ -110,7 +111,7 @@ func (l *Ledger) Write(sequence int, due int64, recorded bool) (number uint64, b
 	return number, body
 }
 
-// Answered tells what became of a message that was sent: acknowledged, or nobody knows.
+// Answered records the end of a send: acknowledged, or not known.
 func (l *Ledger) Answered(sequence int, number uint64, acknowledged bool) {
 	at := l.sequences[sequence]
 	if !acknowledged {
@@ -123,8 +124,8 @@ func (l *Ledger) Answered(sequence int, number uint64, acknowledged bool) {
 	}
 }
 
-// settle lets the memory of a lane's chunk go once its messages are all acknowledged
-// and have arrived at every audience. It is called whenever that may have come true.
+// settle releases the memory of a sequence's chunk once its messages are all acknowledged and have arrived at every
+// group. It is called whenever one of these conditions may have become true.
 func (l *Ledger) settle(sequence, of int) {
 	topic := l.sequences[sequence].topic
 	for _, a := range l.groups {
@@ -142,11 +143,11 @@ func (l *Ledger) settle(sequence, of int) {
 	}
 }
 
-// ConsumerGroup is the account of a group's readers.
+// ConsumerGroup returns the account of the i-th group's readers.
 func (l *Ledger) ConsumerGroup(i int) *ConsumerGroup { return l.groups[i] }
 
-// Backlog is how many more messages are acknowledged than have arrived, at the
-// audience that lacks most; 0 where they arrive before their acknowledgement does.
+// Backlog is the number of messages that are acknowledged but have not arrived, at the group with the most of them.
+// It is 0 if messages arrive before their acknowledgement does.
 func (l *Ledger) Backlog() int64 {
 	most := int64(0)
 	for _, a := range l.groups {
@@ -155,8 +156,8 @@ func (l *Ledger) Backlog() int64 {
 	return most
 }
 
-// Complete reports whether every acknowledged message has arrived at every
-// audience. It looks at each message unless counts alone tell that some lack.
+// Complete reports whether every acknowledged message has arrived at every group. It checks each message unless the
+// totals already show that some are missing.
 func (l *Ledger) Complete() bool {
 	if l.Backlog() > 0 {
 		return false
@@ -168,8 +169,7 @@ func (l *Ledger) Complete() bool {
 	return sum.Missing == 0
 }
 
-// Arrivals is how many messages have arrived, of any kind: what shows that there
-// is progress.
+// Arrivals is the number of messages of any kind that have arrived. While it grows, there is progress.
 func (l *Ledger) Arrivals() (n uint64) {
 	for _, a := range l.groups {
 		n += a.arrivals.Load()
@@ -177,10 +177,10 @@ func (l *Ledger) Arrivals() (n uint64) {
 	return n
 }
 
-// Account is what became of a run's messages. Counts of arrivals are of all audiences.
+// Account has the counts of a run's messages. Arrivals are counted over all groups.
 type Account = result.MessageCounts
 
-// Account adds up, of what has happened so far.
+// Account returns the counts so far.
 func (l *Ledger) Account() Account {
 	var sum Account
 	for _, at := range l.sequences {
@@ -196,8 +196,7 @@ func (l *Ledger) Account() Account {
 	return sum
 }
 
-// Heard is when each audience had last got a message that it had not before: the
-// earliest of those times.
+// Heard is the earliest of the times at which each group last got a message for the first time.
 func (l *Ledger) Heard() int64 {
 	first := int64(math.MaxInt64)
 	for _, a := range l.groups {
@@ -206,8 +205,8 @@ func (l *Ledger) Heard() int64 {
 	return first
 }
 
-// Gap is how long nothing arrived, at most, within the window, at the audience
-// that waited longest; the window's ends count as arrivals.
+// Gap is the longest time without an arrival within the window, at the group that waited longest. Both ends of the
+// window count as arrivals.
 func (l *Ledger) Gap() time.Duration {
 	longest := time.Duration(0)
 	for _, a := range l.groups {

@@ -1,19 +1,19 @@
 package account
 
-// seen is which messages of a lane have arrived at an audience, by chunks as their
-// lane keeps them. Its audience's lock guards it.
+// seen holds which messages of a sequence have arrived at a group, in chunks of [chunkSize]. The group's lock guards
+// it.
 type seen struct {
 	chunks []*seenChunk
 }
 
-// seenChunk is that of messages that follow one another.
+// seenChunk holds that for consecutive messages.
 type seenChunk struct {
 	arrived [chunkSize]bool
 	count   int
 }
 
-// allSeen stands for chunks of which every message has arrived, once their lane has
-// settled them. Nobody writes to it.
+// allSeen replaces chunks of which every message has arrived, once their sequence has settled them. It is shared and
+// read-only.
 var allSeen = func() *seenChunk {
 	all := &seenChunk{count: chunkSize}
 	for i := range all.arrived {
@@ -27,7 +27,7 @@ func (s *seen) has(number uint64) bool {
 	return of < uint64(len(s.chunks)) && s.chunks[of].arrived[number%chunkSize]
 }
 
-// add notes that a message has arrived, which had not. full is whether its chunk is.
+// add records the first arrival of a message. full reports whether its chunk is complete.
 func (s *seen) add(number uint64) (full bool) {
 	of := number / chunkSize
 	for uint64(len(s.chunks)) <= of {
@@ -42,7 +42,7 @@ func (s *seen) add(number uint64) (full bool) {
 // full reports whether every message of a chunk has arrived.
 func (s *seen) full(of int) bool { return of < len(s.chunks) && s.chunks[of].count == chunkSize }
 
-// settle lets a full chunk's memory go, and settled reports whether it has gone.
+// settle releases the memory of a full chunk. settled reports whether that was done.
 func (s *seen) settle(of int) { s.chunks[of] = allSeen }
 
 func (s *seen) settled(of int) bool { return of < len(s.chunks) && s.chunks[of] == allSeen }

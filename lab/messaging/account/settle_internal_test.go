@@ -2,8 +2,8 @@ package account
 
 import "testing"
 
-// What is over takes no memory, and is remembered all the same: a message that comes
-// again is a duplicate, or is excused if it was sent before a failure was over.
+// Settled chunks use no memory, but their messages are still known: a message that arrives again is a duplicate, or
+// is excused if it was sent before a failure ended.
 func TestSettledChunksAreRemembered(t *testing.T) {
 	t.Parallel()
 	l, err := New(Options{Run: 7, Size: StampSize, Sequences: []int{0}, Topics: 1, Audiences: []int{0, 0}})
@@ -24,7 +24,7 @@ func TestSettledChunksAreRemembered(t *testing.T) {
 		}
 	}
 	all := func(uint64) bool { return true }
-	send(chunkSize, all)                                                                 // 0: before anything failed
+	send(chunkSize, all)                                                                 // 0: before the failure
 	send(chunkSize/2, all)                                                               // 1: half before,
 	l.Disturb(During)                                                                    //
 	send(chunkSize/2, all)                                                               //    half during
@@ -46,12 +46,12 @@ func TestSettledChunksAreRemembered(t *testing.T) {
 	sent := uint64(6*chunkSize - 10)
 	want := Account{
 		Sent: sent, Acknowledged: sent - 1, Unsure: 1, Expected: 2 * (sent - 1), Delivered: 2 * (sent - 1), Kept: 2,
-		Redelivered: 4, Duplicated: 2, // the first four chunks were sent before the failure was over
+		Redelivered: 4, Duplicated: 2, // the first four chunks were sent before the failure ended
 	}
 	if got := l.Account(); got != want {
 		t.Errorf("account is\n%+v, want\n%+v", got, want)
 	}
 	if !l.Complete() {
-		t.Error("something is missing")
+		t.Error("messages are missing")
 	}
 }

@@ -6,13 +6,12 @@ import (
 	"math/rand/v2"
 )
 
-// StampSize is how many bytes of a message its stamp takes, and so the least that
-// a message has. Little-endian:
+// StampSize is the size of a stamp in bytes, which is also the minimum size of a message. The stamp is little-endian:
 //
-//	 0  4  CRC32C of all that follows
+//	 0  4  CRC32C of all bytes that follow
 //	 4  8  run
-//	12  4  lane
-//	16  8  number in the lane, from 0
+//	12  4  sequence
+//	16  8  number in the sequence, from 0
 //	24  8  when it was due, ns on the run's clock
 //	32  2  topic
 //	34  1  flags
@@ -20,12 +19,12 @@ import (
 //	36     filling
 const StampSize = 36
 
-// flagRecorded: the message was due inside the window.
+// flagRecorded marks a message that was due inside the window.
 const flagRecorded = 1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Stamp is what a message says of itself.
+// Stamp identifies a message. See [StampSize] for its layout.
 type Stamp struct {
 	Run      uint64
 	Sequence uint32
@@ -35,7 +34,7 @@ type Stamp struct {
 	Recorded bool
 }
 
-// put writes the stamp at the front of body, whose filling is in place.
+// put writes the stamp at the front of body. The filling must be in place, because the checksum covers it.
 func (s Stamp) put(body []byte) {
 	le := binary.LittleEndian
 	le.PutUint64(body[4:], s.Run)
@@ -50,8 +49,7 @@ func (s Stamp) put(body []byte) {
 	le.PutUint32(body, crc32.Checksum(body[4:], castagnoli))
 }
 
-// Read returns a message's stamp, and whether the message is as it was sent. It
-// takes any bytes.
+// Read returns a message's stamp, and whether the message is unchanged since it was sent. It accepts any bytes.
 func Read(body []byte) (s Stamp, whole bool) {
 	le := binary.LittleEndian
 	if len(body) < StampSize || le.Uint32(body) != crc32.Checksum(body[4:], castagnoli) {
@@ -63,12 +61,11 @@ func Read(body []byte) (s Stamp, whole bool) {
 	}, true
 }
 
-// filling is what messages are filled with: drawn, so that no disk or wire
-// compresses it (the origin's identical payloads took 32 bytes each on disk,
-// docs/origins.md hb-M24), and begun elsewhere for each message.
+// filling is the content of messages. It is random, so that no disk or wire can compress it: identical payloads took
+// 32 bytes each on disk (docs/origins.md hb-M24). Each message starts at another offset of it.
 type filling struct{ drawn []byte }
 
-// fillingSpare is how many places a message's filling can begin at.
+// fillingSpare is the number of offsets at which a message's filling can start.
 const fillingSpare = 4096
 
 func newFilling(size int, seed uint64) filling {
@@ -80,10 +77,10 @@ func newFilling(size int, seed uint64) filling {
 	return f
 }
 
-// body returns a new message of a size without its stamp.
+// body returns a new message of a size, with room for its stamp.
 func (f filling) body(size int, number uint64) []byte {
 	body := make([]byte, size)
-	at := int(number*61) % fillingSpare // 61: any step that has no factor in common with the spare
+	at := int(number*61) % fillingSpare // 61: any step that has no factor in common with fillingSpare
 	copy(body[StampSize:], f.drawn[at:])
 	return body
 }

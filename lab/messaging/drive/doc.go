@@ -1,11 +1,9 @@
-// Package drive sends messages through a broker as an experiment's driver does
-// calls: on the engine's schedule, while readers take them and an account is kept of
-// each. It plays the scenarios: who reads when, what is killed, what is asked to be
-// done to the broker. It knows any broker by package broker, and does nothing to one
-// itself: it asks whoever started it, at the stage (see [stage]).
+// Package drive sends messages through a broker as an experiment's driver makes calls: on the engine's schedule.
+// Readers take the messages, and an account tracks each one. The package also plays the scenarios: when readers
+// start, which reader is killed, and which fault is requested. It knows brokers only by package broker. It injects no
+// fault itself, but asks the fault server of the cluster (see [stage]).
 //
-// Every slice has topics, groups and an account of its own, so that nothing of one
-// run is read in another (docs/origins.md hb-M06). A reader is registered before the first
-// message is due (hb-M17). What is acknowledged after a window, and what is read then,
-// counts in no rate (hb-M02).
+// Every slice has its own topics, groups and account, so no run reads the messages of another (docs/origins.md
+// hb-M06). A reader is registered before the first message is due (hb-M17). Messages that are acknowledged or read
+// after the window count in no rate (hb-M02).
 package drive

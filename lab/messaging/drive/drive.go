@@ -20,27 +20,26 @@ import (
 	"wirelab/lab/result"
 )
 
-// Opener connects to a broker by a protocol's name.
+// Opener connects to a broker. protocol is the name of its protocol.
 type Opener func(ctx context.Context, protocol string, c broker.Config) (broker.Broker, error)
 
-// Options says how a driver works.
+// Options configures a driver.
 type Options struct {
 	Open Opener
-	// Outside are the arguments that make this program a reader of its own: [Read].
+	// Outside are the arguments that make this program run as a reader process: see [Read].
 	Outside []string
-	// Patience is how long messages that have not arrived are waited for while none
-	// arrives. 0: [patienceUsual], or a longer one where something is done to the broker.
+	// Patience is how long the driver waits for missing messages while none arrives. 0 means [patienceUsual], or
+	// longer if the scenario injects a fault.
 	Patience time.Duration
 }
 
 const (
 	patienceUsual  = 5 * time.Second
-	patienceFailed = 20 * time.Second // brokers take their time over a lost node, or reader
-	goldenSends    = 16               // that a load makes and checks before anything is warmed up
+	patienceFailed = 20 * time.Second // brokers need time to notice a lost node or reader
+	goldenSends    = 16               // sends that a load makes and checks before its warm-up
 )
 
-// Obey carries out a conductor's orders to drive brokers until in ends or ctx does: see
-// [agent.Obey].
+// Obey serves a runner's orders to drive brokers until in or ctx ends: see [agent.Obey].
 func Obey(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	self := probe.NewAccount()
 	return agent.Obey(ctx, self, func(ctx context.Context, order control.Dial) ([]agent.Load, error) {
@@ -48,15 +47,16 @@ func Obey(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	}, in, out)
 }
 
-// dialled is what the loads of one order have in common.
+// dialled is shared by the loads of one order.
 type dialled struct {
 	options Options
+	// made counts runs: see seed.
 	reading Reading
 	seeds   *rand.Rand
-	made    uint64 // runs
+	made    uint64
 }
 
-// prepared is a load with its connections.
+// prepared is a load with its open connections.
 type prepared struct {
 	agent.Meter
 	*dialled
@@ -67,10 +67,10 @@ type prepared struct {
 	stage      *stage
 }
 
-// dial connects every load and sees a few messages through.
+// dial connects every load, and checks a few messages of each.
 func dial(ctx context.Context, o Options, self *probe.Account, order control.Dial) (loads []agent.Load, err error) {
 	if order.Broker == nil {
-		return nil, errors.New("told to drive what is no message broker")
+		return nil, errors.New("the order to connect has no message broker")
 	}
 	config := broker.Config{
 		Addresses: strings.Split(order.Address, ","),
@@ -131,12 +131,13 @@ func (p *prepared) connect(ctx context.Context, order control.Dial, config broke
 	return nil
 }
 
-// seed is one that no other run of the order's loads has.
+// seed returns a seed that no other run of the order has.
 func (d *dialled) seed() uint64 {
 	d.made++
 	return d.seeds.Uint64() + d.made
 }
 
+// patience is how long drain waits for missing messages while none arrives.
 func (d *dialled) patience(what control.Messages) time.Duration {
 	switch {
 	case d.options.Patience > 0:
@@ -147,8 +148,8 @@ func (d *dialled) patience(what control.Messages) time.Duration {
 	return patienceUsual + time.Duration(what.Delay)
 }
 
-// live begins a run with readers from the beginning whatever the load's scenario.
-// A run that it returns beside an error has yet to be ended.
+// live begins a run whose readers read from the start, whatever the load's scenario. If it returns a run together
+// with an error, the caller must still end the run.
 func (p *prepared) live(ctx context.Context) (*run, error) {
 	what := p.what
 	what.Scenario, what.Delay = plan.Live, 0
@@ -159,7 +160,7 @@ func (p *prepared) live(ctx context.Context) (*run, error) {
 	return r, r.readAll(ctx)
 }
 
-// golden sees a few messages through, one after the other.
+// golden sends and checks a few messages, one after the other.
 func (p *prepared) golden(ctx context.Context) error {
 	r, err := p.live(ctx)
 	if r == nil {
@@ -169,7 +170,7 @@ func (p *prepared) golden(ctx context.Context) error {
 	for i := 0; i < goldenSends && err == nil; i++ {
 		sending, cancel := context.WithTimeout(ctx, max(p.Plan.Deadline, time.Second))
 		if err = p.lines.one(sending); err != nil {
-			err = fmt.Errorf("one of the first messages was not taken: %w", err)
+			err = fmt.Errorf("one of the first messages was not accepted: %w", err)
 		}
 		cancel()
 	}
@@ -184,7 +185,7 @@ func (p *prepared) golden(ctx context.Context) error {
 	return errors.Join(err, r.over(ctx, p.lines))
 }
 
-// wrong names the faults that there are: "2 missing, 1 reordered".
+// wrong lists the faults that occurred: "2 missing, 1 reordered".
 func wrong(a account.Account) string {
 	return a.FaultWords(func(n uint64, of result.MessageCounter) string { return fmt.Sprintf("%d %s", n, of.Name) })
 }
@@ -229,7 +230,7 @@ func (p *prepared) measure(ctx context.Context, r *run, order control.Slice) (*c
 	}
 	playing, stop := context.WithCancel(ctx)
 	over := make(chan played, 1)
-	go func() { // waited for below, whatever happens
+	go func() { // received from over below in every case
 		done, err := p.play(playing, r)
 		r.fail(err)
 		over <- played{done, err}
@@ -240,6 +241,7 @@ func (p *prepared) measure(ctx context.Context, r *run, order control.Slice) (*c
 	}
 	scene := <-over
 	stop()
+	// A run that failed is not drained: that could take as long as the patience.
 	if err == nil && scene.err == nil {
 		err = p.readOut(ctx, r)
 	}
@@ -250,11 +252,11 @@ func (p *prepared) measure(ctx context.Context, r *run, order control.Slice) (*c
 	m := r.measured(p.lines, watching)
 	m.Broker, m.Done = use, scene.done
 	measured.Messages = m
-	measured.Calls = m.Sent // what the broker used is shared among messages, not sends
+	measured.Calls = m.Sent // the broker's costs are divided by messages, not by sends
 	return measured, nil
 }
 
-// readOut reads what is left once nothing is sent any more.
+// readOut reads the remaining messages after the last send.
 func (p *prepared) readOut(ctx context.Context, r *run) error {
 	if err := r.readAll(ctx); err != nil {
 		return err
@@ -262,7 +264,7 @@ func (p *prepared) readOut(ctx context.Context, r *run) error {
 	return r.drain(ctx, p.patience(r.load))
 }
 
-// Close implements [agent.Load], of a load too that was connected in part.
+// Close implements [agent.Load]. It also closes a load that was connected only in part.
 func (p *prepared) Close() (all error) {
 	for _, publisher := range p.publishers {
 		all = errors.Join(all, publisher.Close())
@@ -277,7 +279,7 @@ func (p *prepared) Close() (all error) {
 	return all
 }
 
-// underLoad adds which of several loads an error is of.
+// underLoad adds to an error which of several loads it concerns.
 func underLoad(i, of int, err error) error {
 	if of == 1 {
 		return err

@@ -24,7 +24,7 @@ type runner struct {
 	replies *control.Reader[control.Reply]
 }
 
-// drives starts a driver of a broker, and ends it with the test.
+// drives starts a driver of a broker. The driver ends with the test.
 func drives(t *testing.T, o drive.Options) *runner {
 	t.Helper()
 	in, orders := io.Pipe()
@@ -69,7 +69,7 @@ func (c *runner) must(o control.Order) control.Reply {
 	return r
 }
 
-// dialled is a load of messages at rate, or in a closed loop of 4 without one.
+// dialled is a load of messages at a rate, or in a closed loop of 4 if rate is 0.
 func dialled(m control.Messages, rate float64) *control.Dial {
 	l := control.Load{Operation: "Publish", InFlight: 4, Connections: 2, Messages: m}
 	if rate > 0 {
@@ -82,16 +82,16 @@ func dialled(m control.Messages, rate float64) *control.Dial {
 	}
 }
 
-// opens has a driver drive b, whatever it is told to connect to.
+// opens makes a driver use b, whatever address it gets.
 func opens(b broker.Broker) drive.Options {
 	return drive.Options{
 		Open: func(context.Context, string, broker.Config) (broker.Broker, error) { return b, nil },
-		// waited for where something is lost; a machine with much to do may be silent for a second
+		// The wait for lost messages. A busy machine may be silent for a second.
 		Patience: 3 * time.Second,
 	}
 }
 
-// scenes are the scenarios that need neither a process nor a broker of several nodes.
+// scenes has the scenarios that need neither a reader process nor a broker of several nodes.
 func scenes() map[string]control.Messages {
 	all := map[string]control.Messages{}
 	for _, s := range []string{
@@ -120,7 +120,7 @@ func TestScenarios(t *testing.T) {
 	for name, what := range scenes() {
 		for loop, rate := range map[string]float64{"closed": 0, "open": 5000} {
 			if what.Delay > 0 && rate == 0 {
-				continue // the backlog of a loop without a limit takes for ever to read
+				continue // a closed loop without a limit builds up a backlog that takes too long to read
 			}
 			t.Run(name+" "+loop, func(t *testing.T) {
 				c := drives(t, opens(memory.New()))
@@ -132,7 +132,7 @@ func TestScenarios(t *testing.T) {
 					t.Errorf("warmed up by %+v", w)
 				}
 				var m *control.Measured
-				// A machine that stands still may send or read nothing within a window.
+				// On a busy machine a short window may see no send or no read.
 				for window := plan.Duration(300 * time.Millisecond); window < plan.Duration(time.Minute); window *= 4 {
 					m = c.must(control.Order{Slice: &control.Slice{
 						Load: 0, For: window, Head: window / 10,
@@ -150,7 +150,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// judge checks that what was measured of a sound broker adds up.
+// judge checks that the measurements of a correct broker add up.
 func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 	t.Helper()
 	m, rec := measured.Messages, measured.Recording
@@ -158,7 +158,7 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 		t.Error(err)
 	}
 	if m.Faults() != 0 || m.Unsure != 0 || m.Redelivered+m.Displaced+m.Kept != 0 {
-		t.Errorf("a broker that is sound: %+v", m)
+		t.Errorf("a correct broker: %+v", m)
 	}
 	groups := uint64(what.Groups)
 	if m.Sent < 100 || m.Expected != m.Sent*groups || m.Delivered != m.Expected {
@@ -168,7 +168,7 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 		measured.Calls != m.Sent {
 		t.Errorf("%d sends of %d: %d messages, %d in the window", rec.OK, what.Batch, m.Sent, m.AcknowledgedInWindow)
 	}
-	// Sends that were due in the window are those whose messages are timed.
+	// The messages of sends that were due in the window are timed.
 	if want := rec.Sent * uint64(what.Batch) * groups; m.DeliveredAfter.Count() != want {
 		t.Errorf("%d deliveries timed of %d due in the window", m.DeliveredAfter.Count(), want)
 	}
@@ -178,16 +178,15 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 	if what.Scenario == plan.Disk &&
 		(m.DeliveredInWindow != 0 || m.DrainedMessages != m.Delivered ||
 			m.DeliveryOutage < plan.Duration(250*time.Millisecond)) {
-		t.Errorf("nobody was to read within the window: %+v", m)
+		t.Errorf("messages were read within the window: %+v", m)
 	}
 	if readers := what.Scenario; readers == plan.Live && m.DeliveredInWindow == 0 {
 		t.Error("nothing was delivered within the window")
 	}
 }
 
-// TestEachFaultIsCaught: one message in 10,000 is lost, doubled, turned or changed by
-// a broker that acknowledged it, and the account says so, whatever the scenario
-// (docs/origins.md hb-M04, hb-M05).
+// A broker loses, duplicates, swaps or changes one acknowledged message in 10,000. The account shows it in every
+// scenario (docs/origins.md hb-M04, hb-M05).
 func TestEachFaultIsCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute; make test runs it")
@@ -197,11 +196,11 @@ func TestEachFaultIsCaught(t *testing.T) {
 	for name, what := range scenes() {
 		for _, fault := range brokertest.Faults() {
 			t.Run(name+" "+string(fault), func(t *testing.T) {
-				t.Parallel() // what is lost is waited for
+				t.Parallel() // the driver waits for the lost messages
 				faulty := &brokertest.Faulty{Broker: memory.New(), Fault: fault, Every: every, Sender: sender}
 				c := drives(t, opens(faulty))
 				what := what
-				what.Delay, what.Batch = 0, 10 // a loop without a limit, so that there are messages enough
+				what.Delay, what.Batch = 0, 10 // a closed loop without a limit sends enough messages
 				dial := dialled(what, 0)
 				c.must(control.Order{Dial: dial})
 				var all *result.Messages
@@ -227,8 +226,7 @@ func TestEachFaultIsCaught(t *testing.T) {
 	}
 }
 
-// TestIsolationSendsUnderEachTopic: a broker that takes one topic for another is seen by
-// one publisher too, whether it waits for answers or not.
+// A broker that mixes up topics is detected even with one publisher, whether that publisher waits for answers or not.
 func TestIsolationSendsUnderEachTopic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -248,7 +246,7 @@ func TestIsolationSendsUnderEachTopic(t *testing.T) {
 	}
 }
 
-// sender is a message's lane.
+// sender is the sequence of a message.
 func sender(body []byte) uint64 {
 	s, _ := account.Read(body)
 	return uint64(s.Sequence)
@@ -270,8 +268,7 @@ func TestOrdersThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestBrokerThatRefuses: sends that fail are counted by their codes, and their
-// messages as unsure.
+// Failed sends are counted by their codes, and their messages as unsure.
 func TestBrokerThatRefuses(t *testing.T) {
 	t.Parallel()
 	refusing := &refuses{Broker: memory.New()}

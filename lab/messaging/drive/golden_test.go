@@ -31,8 +31,7 @@ func (r *repeats) Subscribe(
 	})
 }
 
-// TestFaultsBeforeTheWarmUpAreNamed: what went wrong is said by name, and nothing of
-// what did not.
+// The error names the faults that occurred, and no others.
 func TestFaultsBeforeTheWarmUpAreNamed(t *testing.T) {
 	t.Parallel()
 	c := drives(t, opens(&repeats{Broker: memory.New()}))

@@ -12,9 +12,9 @@ import (
 	"wirelab/lab/messaging/account"
 )
 
-// lines are the engine's calls as sends of publishers: one goroutine for each sender,
-// which sends in order what the engine begins, and none for each message. A publisher
-// of calls has as many senders as it may have sends under way; another has one.
+// lines maps the engine's calls to sends of publishers. There is one goroutine for each sender, and none for each
+// message. A sender sends in the order in which the engine begins calls. A publisher whose sends wait for the answer
+// ([broker.Publisher] Calls) has as many senders as it may have sends under way. Any other publisher has one.
 type lines struct {
 	clock    load.SystemClock
 	deadline time.Duration
@@ -23,25 +23,25 @@ type lines struct {
 	senders  []*sender
 	sending  sync.WaitGroup
 
-	// Of the run, assigned while nothing is sent.
+	// The current run. It is assigned while nothing is being sent.
 	run *run
 
 	mu     sync.Mutex // guards ended
 	ended  []ending
-	spare  []ending      // what ended was before, for Turn alone
-	wake   chan struct{} // holds one once ended has grown
-	gaveUp []ending      // cancelled since the last Turn
+	spare  []ending      // the buffer that ended used before; only Turn uses it
+	wake   chan struct{} // holds one value once ended has grown
+	gaveUp []ending      // calls cancelled since the last Turn
 }
 
-// slot is a send that the engine may have under way.
+// slot is one call that the engine may have under way.
 type slot struct {
 	due     int64
-	age     uint32 // goes up as a send ends, so that an answer that comes too late is not the next one's
+	age     uint32 // incremented when a send ends, so that a late answer is not taken for the next send's
 	sending bool
-	ended   int64 // when the last one ended
+	ended   int64 // when the last send ended
 }
 
-// ending is how a slot's send of an age ended.
+// ending is the end of the send that a slot made at an age.
 type ending struct {
 	slot int
 	age  uint32
@@ -49,17 +49,17 @@ type ending struct {
 	at   int64
 }
 
-// order is a send to be made for a run.
+// order is a send to make for a run.
 type order struct {
 	run      *run
 	slot     int
 	age      uint32
 	due      int64
 	recorded bool          // due within the window
-	barrier  chan struct{} // closed in its turn, and nothing is sent; nil: a send
+	barrier  chan struct{} // if set, the order sends nothing: the sender closes the channel when the order's turn comes
 }
 
-// newLines returns lines of so many slots over publishers, which it does not close.
+// newLines returns lines with a number of slots over publishers. It does not close the publishers.
 func newLines(publishers []broker.Publisher, slots int, deadline time.Duration) *lines {
 	l := &lines{deadline: deadline, alarm: load.NewAlarm(), slots: make([]slot, slots), wake: make(chan struct{}, 1)}
 	senders := make([]int, len(publishers))
@@ -69,7 +69,7 @@ func newLines(publishers []broker.Publisher, slots int, deadline time.Duration) 
 			senders[i] = width(slots, len(publishers), i)
 		}
 	}
-	// In turns, so that a slot's sender is its number modulo the senders whatever the publishers.
+	// Senders of the publishers alternate, so that slot modulo the number of senders gives the sender.
 	for more := true; more; {
 		more = false
 		for i := range publishers {
@@ -87,10 +87,10 @@ func newLines(publishers []broker.Publisher, slots int, deadline time.Duration) 
 	return l
 }
 
-// width is how many of so many slots are the i-th publisher's.
+// width is the number of slots that the i-th publisher gets.
 func width(slots, publishers, i int) int { return (slots + publishers - 1 - i) / publishers }
 
-// close ends the senders, having waited for what they send.
+// close stops the senders after their sends have ended.
 func (l *lines) close() {
 	for _, s := range l.senders {
 		s.stop()
@@ -121,7 +121,7 @@ func (l *lines) Begin(at int) {
 	})
 }
 
-// Cancel implements [load.Lines]. The send goes on, and its message is in the account.
+// Cancel implements [load.Lines]. The send continues, and its message stays in the account.
 func (l *lines) Cancel(at int, cause error) {
 	if s := &l.slots[at]; s.sending {
 		l.gaveUp = append(l.gaveUp, ending{slot: at, age: s.age, err: wirelab.Public(cause), at: l.clock.Now()})
@@ -152,7 +152,7 @@ func (l *lines) end(all []ending, ended func(slot int, err error)) {
 	for _, e := range all {
 		s := &l.slots[e.slot]
 		if s.age != e.age {
-			continue // it was given up
+			continue // it was cancelled
 		}
 		s.age++
 		s.sending, s.ended = false, e.at
@@ -160,7 +160,7 @@ func (l *lines) end(all []ending, ended func(slot int, err error)) {
 	}
 }
 
-// take takes what has ended away; it is valid until the next one.
+// take returns the sends that have ended. The slice is valid until the next call.
 func (l *lines) take() []ending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,8 +180,8 @@ func (l *lines) finish(e ending) {
 	}
 }
 
-// settle waits until each sender is past what it was told: of a run whose sends
-// are over none is made afterwards.
+// settle waits until each sender has handled all its orders. So no message of a run is sent after its sends were
+// stopped.
 func (l *lines) settle() {
 	for _, s := range l.senders {
 		passed := make(chan struct{})
@@ -190,7 +190,7 @@ func (l *lines) settle() {
 	}
 }
 
-// one makes a send in slot 0 while no run is under way.
+// one makes a single send in slot 0 while no run is under way.
 func (l *lines) one(ctx context.Context) error {
 	over, answer := false, error(nil)
 	l.Due(0, l.clock.Now())
@@ -206,18 +206,18 @@ func (l *lines) one(ctx context.Context) error {
 	return answer
 }
 
-// sender sends messages in order, under each of its run's topics in turns.
+// sender sends messages in order. It uses the topics of its run in turn.
 type sender struct {
 	lines     *lines
 	index     int
-	sends     uint64 // the loop's alone
+	sends     uint64 // only the loop uses it
 	publisher broker.Publisher
-	wake      chan struct{} // holds one once orders or stopped changed
+	wake      chan struct{} // holds one value once orders or stopped has changed
 
 	mu      sync.Mutex // guards orders and stopped
 	orders  []order
 	stopped bool
-	open    sync.WaitGroup // sends that are not answered
+	open    sync.WaitGroup // sends without an answer yet
 }
 
 func (s *sender) put(o order) {
@@ -241,7 +241,7 @@ func (s *sender) signal() {
 	}
 }
 
-// loop sends until it is stopped; what is ordered then is not sent.
+// loop sends until it is stopped. Orders that are still waiting then are not sent.
 func (s *sender) loop() {
 	var spare []order
 	for range s.wake {
@@ -260,8 +260,8 @@ func (s *sender) loop() {
 	}
 }
 
-// send sends what is ordered. Its done marks the account first, so that whoever is
-// told of the end finds the message acknowledged.
+// send carries out an order. The callback marks the account before it reports the end, so that a run that sees the
+// end also finds the message acknowledged.
 func (s *sender) send(o order) {
 	r := o.run
 	if o.barrier != nil {
@@ -299,7 +299,7 @@ func (s *sender) send(o order) {
 	}
 }
 
-// write returns the next messages of a lane and the first one's number.
+// write returns the next messages of a sequence, and the number of the first one.
 func write(l *account.Ledger, sequence int, due int64, recorded bool, n int) (first uint64, batch []broker.Message) {
 	batch = make([]broker.Message, n)
 	for i := range batch {
@@ -312,7 +312,7 @@ func write(l *account.Ledger, sequence int, due int64, recorded bool, n int) (fi
 	return first, batch
 }
 
-// classify names a send that failed: by its code.
+// classify names the error of a failed send by its code.
 func classify(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return wirelab.DeadlineExceeded.String()

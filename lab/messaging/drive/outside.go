@@ -1,3 +1,4 @@
+// A reader process reads for a consumer group outside the driver, so that a scenario can kill it.
 package drive
 
 import (
@@ -19,23 +20,22 @@ import (
 	"wirelab/lab/messaging/account"
 )
 
-// Reading is what a reader in a process of its own is told, as the first line of
-// its standard input. It reads until that ends.
+// Reading tells a reader process what to read. It is the first line of its standard input. The process reads until
+// that input ends.
 type Reading struct {
 	Protocol     string              `json:"protocol"`
 	Config       broker.Config       `json:"config"`
 	Subscription broker.Subscription `json:"subscription"`
 }
 
-// Read is what such a process does: it writes each message to out, four bytes of its
-// length before it, and has dealt with it once it is written. Whoever kills it
-// finds in the pipe all that it may have acknowledged. An empty one comes first, when
-// it is registered.
+// Read is the main function of a reader process. It writes each message to out, with its length in four bytes before
+// it. A message counts as handled once it is written. So after a kill, the pipe holds every message that the process
+// may have acknowledged. An empty frame comes first, once the reader is registered.
 func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err error) {
 	var what Reading
 	decoder := json.NewDecoder(in)
 	if err := decoder.Decode(&what); err != nil {
-		return fmt.Errorf("what is to be read: %w", err)
+		return fmt.Errorf("the first line of input, which says what to read: %w", err)
 	}
 	from, err := open(ctx, what.Protocol, what.Config)
 	if err != nil {
@@ -45,7 +45,7 @@ func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err er
 	broken := make(chan error, 1)
 	sub, err := from.Subscribe(ctx, what.Subscription, func(_ context.Context, d broker.Delivery) broker.Disposition {
 		if err := writeFramed(out, d.Body); err != nil {
-			broken <- err // it is given nothing more, so that this is the only one
+			broken <- err // after Stop no more deliveries come, so this is the only error
 			return broker.Stop()
 		}
 		return broker.Ack()
@@ -57,7 +57,7 @@ func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err er
 		return errors.Join(err, sub.Close(ctx))
 	}
 	over := make(chan error, 1)
-	go func() { // ends with in, which is the parent's to close
+	go func() { // ends when the parent closes in
 		_, err := io.Copy(io.Discard, in)
 		over <- err
 	}()
@@ -73,22 +73,22 @@ func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err er
 
 func writeFramed(out io.Writer, body []byte) error {
 	framed := binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(body)), uint32(len(body)))
-	_, err := out.Write(append(framed, body...)) // in one write, so that no half of it is left by a kill
+	_, err := out.Write(append(framed, body...)) // one write, so that a kill cannot leave half a frame
 	return err
 }
 
-// outside is a reader in a process of its own.
+// outside is a reader in a separate process.
 type outside struct {
 	command  *exec.Cmd
 	input    io.WriteCloser
 	reading  sync.WaitGroup
 	complain *lastWords
-	dead     atomic.Bool // it was killed, and that is no failure
+	dead     atomic.Bool // the process was killed on purpose, so its end is no failure
 	broke    atomic.Pointer[error]
 }
 
-// startOutside starts one with the arguments that make this program such a reader, and
-// waits until it is registered. What it reads is the audience's.
+// startOutside starts this program as a reader process, with arguments, and waits until the reader is registered. The
+// messages that it reads are counted for the group a.
 func startOutside(ctx context.Context, arguments []string, what Reading, a *account.ConsumerGroup) (*outside, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -96,7 +96,7 @@ func startOutside(ctx context.Context, arguments []string, what Reading, a *acco
 	}
 	o := &outside{command: exec.Command(program, arguments...), complain: &lastWords{}}
 	o.command.Stderr = o.complain
-	// It dies with this process, however that ends.
+	// The kernel kills the reader when this process dies, for whatever reason.
 	o.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if o.input, err = o.command.StdinPipe(); err != nil {
 		return nil, err
@@ -119,15 +119,14 @@ func startOutside(ctx context.Context, arguments []string, what Reading, a *acco
 	}
 	if err := o.failed(); err != nil || ctx.Err() != nil {
 		return nil, errors.Join(
-			fmt.Errorf("a reader in a process of its own did not begin: %w", errors.Join(err, ctx.Err())),
+			fmt.Errorf("a separate reader process did not start: %w", errors.Join(err, ctx.Err())),
 			o.kill(),
 		)
 	}
 	return o, nil
 }
 
-// read takes what the process writes until its output ends. registered is closed
-// with the first frame, or at the end.
+// read reads frames until the process's output ends. registered is closed at the first empty frame, or at the end.
 func (o *outside) read(from io.Reader, a *account.ConsumerGroup, registered chan struct{}) {
 	var clock load.SystemClock
 	var once sync.Once
@@ -175,21 +174,21 @@ func (o *outside) failed() error {
 	return nil
 }
 
-// kill ends the process by SIGKILL, and reads what it left in the pipe.
+// kill sends the process SIGKILL, and reads what is left in the pipe.
 func (o *outside) kill() error {
 	o.dead.Store(true)
 	err := o.command.Process.Kill()
 	o.reading.Wait()
-	_ = o.command.Wait() // it was killed, which this would call an error; it closes the input too
+	_ = o.command.Wait() // Wait reports the kill as an error; it also closes the input
 	return err
 }
 
-// close ends it well, or by force when ctx ends.
+// close ends the process by closing its input, or kills it when ctx ends.
 func (o *outside) close(ctx context.Context) error {
-	o.dead.Store(true) // its output ends now
+	o.dead.Store(true) // from now on the end of its output is no failure
 	forced := context.AfterFunc(ctx, func() { _ = o.command.Process.Kill() })
 	defer forced()
-	_ = o.input.Close() // it may be gone
+	_ = o.input.Close() // the process may have ended already
 	o.reading.Wait()
 	if err := o.command.Wait(); err != nil {
 		return fmt.Errorf("a reader's process: %w%s", err, o.complain.text())
@@ -197,7 +196,7 @@ func (o *outside) close(ctx context.Context) error {
 	return nil
 }
 
-// lastWords keeps the end of what a process complains of.
+// lastWords keeps the last bytes that a process wrote to its standard error.
 type lastWords struct {
 	mu   sync.Mutex // guards said
 	said []byte

@@ -8,16 +8,16 @@ import (
 	"wirelab/lab/plan"
 )
 
-// reader takes a group's messages.
+// reader reads the messages of a group.
 type reader interface {
 	close(ctx context.Context) error
 	failed() error
 }
 
-// readEarly reports whether readers are there from the first message on.
+// readEarly reports whether the readers start before the first message.
 func readEarly(scenario string) bool { return scenario != plan.Disk && scenario != plan.Late }
 
-// readAll has each group read that nobody reads yet.
+// readAll starts a reader for each group that has none.
 func (r *run) readAll(ctx context.Context) error {
 	for i := range r.readers {
 		if r.reader(i) != nil {
@@ -44,19 +44,19 @@ func (r *run) attach(group int, to reader) {
 	r.readers[group] = to
 }
 
-// subscription is what an audience reads.
+// subscription is what a group's reader subscribes to.
 func (r *run) subscription(group int) broker.Subscription {
 	topic := r.topics[group/r.load.Groups]
 	s := broker.Subscription{Topic: topic.Name, Group: topic.Groups[group%r.load.Groups]}
 	if r.load.Delay > 0 {
-		// As many as a reader deals with in a second, so that what a broker holds
-		// ready for a slow one stays small.
+		// The prefetch is the number of messages that a reader handles in a second, so that the broker keeps few
+		// messages ready for a slow reader.
 		s.Prefetch = max(1, min(broker.PrefetchUsual, int(time.Second/time.Duration(r.load.Delay))))
 	}
 	return s
 }
 
-// read has an audience read from within this process.
+// read subscribes a group's reader within this process.
 func (r *run) read(ctx context.Context, group int) (reader, error) {
 	a, delay := r.ledger.ConsumerGroup(group), time.Duration(r.load.Delay)
 	sub, err := r.broker.Subscribe(
@@ -76,13 +76,13 @@ func (r *run) read(ctx context.Context, group int) (reader, error) {
 	return inside{sub}, nil
 }
 
-// inside is a reader in this process.
+// inside is a reader within this process.
 type inside struct{ broker.Subscriber }
 
 func (i inside) close(ctx context.Context) error { return i.Close(ctx) }
 func (i inside) failed() error                   { return i.Err() }
 
-// sick is why one of the readers reads no more; nil while all do.
+// sick returns why one of the readers has stopped reading, or nil if all still read.
 func (r *run) sick() error {
 	for i := range r.readers {
 		if reader := r.reader(i); reader != nil {

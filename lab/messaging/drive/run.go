@@ -18,8 +18,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// run is one slice, warm-up or check: topics of its own, their readers, and the
-// account of what is sent.
+// run is one slice, warm-up or check. It has its own topics, their readers, and the account of its messages.
 type run struct {
 	broker broker.Broker
 	load   control.Messages
@@ -27,33 +26,33 @@ type run struct {
 	ledger *account.Ledger
 	clock  load.SystemClock
 
-	sends context.Context //nolint:containedctx // what sends of publishers that do not wait run under
+	sends context.Context //nolint:containedctx // the context for sends of publishers that do not wait for answers
 	stop  context.CancelFunc
 
-	// accepted is due to taken by the broker's client, ns, of messages due in the
-	// window, by sender: each is its sender's until that is settled.
+	// accepted has a histogram for each sender: the time from due until the broker's client accepted the message, ns,
+	// of messages due in the window. Only its sender may use it until the lines have settled.
 	accepted []*stat.Histogram
 
-	begin, end int64 // of the window; assigned before anything is sent
+	begin, end int64 // the window; assigned before anything is sent
 	opened     chan struct{}
 	once       sync.Once
 
 	mu      sync.Mutex // guards acked, newest and readers
 	acked   progress
-	newest  int64    // when the newest message that is acknowledged was sent
-	readers []reader // by audience; nil: nobody reads yet
+	newest  int64    // when the newest of the acknowledged messages was sent
+	readers []reader // by group; nil: no reader yet
 
-	failed atomic.Pointer[error] // the first thing that went wrong with the run itself
+	failed atomic.Pointer[error] // the first error of the run itself
 }
 
-// progress is when something happened last, and the longest time in which nothing did.
+// progress says when an event last occurred, and the longest time without one.
 type progress struct {
-	count   uint64 // within the window
+	count   uint64 // events within the window
 	last    int64
 	longest time.Duration
 }
 
-// topicsOf is how many topics a scenario has.
+// topicsOf is the number of topics that a scenario uses.
 func topicsOf(scenario string) int {
 	if scenario == plan.Isolation {
 		return 2
@@ -61,7 +60,7 @@ func topicsOf(scenario string) int {
 	return 1
 }
 
-// begin makes the topics of a run of lines, whose name nobody else has.
+// begin creates the topics of a run. Their names are unique.
 func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages, seed uint64) (*run, error) {
 	r := &run{broker: b, load: what, opened: make(chan struct{})}
 	r.sends, r.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -78,7 +77,7 @@ func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages
 		}
 		r.topics = append(r.topics, topic)
 	}
-	for range l.senders { // each sends under every topic, in turns: see sequenceOf
+	for range l.senders { // each sender uses every topic in turn: see sequenceOf
 		for t := range options.Topics {
 			options.Sequences = append(options.Sequences, t)
 		}
@@ -89,7 +88,7 @@ func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages
 	}
 	for _, topic := range r.topics {
 		if err := b.CreateTopic(ctx, topic); err != nil {
-			return nil, errors.Join(fmt.Errorf("make a topic: %w", err), r.remove(ctx))
+			return nil, errors.Join(fmt.Errorf("create a topic: %w", err), r.remove(ctx))
 		}
 	}
 	r.readers = make([]reader, len(options.Audiences))
@@ -100,13 +99,13 @@ func begin(ctx context.Context, b broker.Broker, l *lines, what control.Messages
 	return r, nil
 }
 
-// sequenceOf is the lane in the account of a sender's how-manieth send, and its topic's name.
+// sequenceOf returns the sequence of a sender's send, counted from 0, and the name of its topic.
 func (r *run) sequenceOf(sender int, send uint64) (sequence int, topic string) {
 	of := int(send % uint64(len(r.topics)))
 	return sender*len(r.topics) + of, r.topics[of].Name
 }
 
-// opens tells when the window is.
+// opens sets the window. Times are on the run's clock.
 func (r *run) opens(begin, end int64) {
 	r.ledger.Window(begin, end)
 	r.mu.Lock()
@@ -116,7 +115,7 @@ func (r *run) opens(begin, end int64) {
 	r.once.Do(func() { close(r.opened) })
 }
 
-// acknowledged notes that messages which were sent at a time were just now.
+// acknowledged counts n messages, sent at a time, that were acknowledged just now.
 func (r *run) acknowledged(n int, sent int64) {
 	now := r.clock.Now()
 	r.mu.Lock()
@@ -130,8 +129,8 @@ func (r *run) acknowledged(n int, sent int64) {
 	r.acked.last = now
 }
 
-// within waits until something is so, and returns when it was found to be; 0 where the
-// window was over before.
+// within waits until so is true, and returns the time at which it found that. It returns 0 if the window or ctx ended
+// first.
 func (r *run) within(ctx context.Context, so func() bool) (at int64) {
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
@@ -150,14 +149,14 @@ func (r *run) within(ctx context.Context, so func() bool) (at int64) {
 	}
 }
 
-// taken reports whether a message that was sent after a time is acknowledged.
+// taken reports whether a message that was sent after a time has been acknowledged.
 func (r *run) taken(after int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.newest > after
 }
 
-// fail notes what makes the run worth nothing, and ends its sends.
+// fail records an error that makes the run useless, and stops its sends.
 func (r *run) fail(err error) {
 	if err != nil && r.failed.CompareAndSwap(nil, &err) {
 		r.stop()
@@ -171,16 +170,16 @@ func (r *run) err() error {
 	return nil
 }
 
-// The limits of a drain.
+// The limits of [run.drain].
 const (
 	drainLook   = 20 * time.Millisecond
-	drainSettle = 150 * time.Millisecond // for what comes again
+	drainSettle = 150 * time.Millisecond // wait for messages that are delivered again
 	drainLimit  = 20 * time.Minute
 )
 
-// drain waits until all that was acknowledged has arrived everywhere, as long as
-// anything arrives; what still lacks then is missing. The error says that more was
-// arriving when there was no more time to wait: nobody knows then what is missing.
+// drain waits until all acknowledged messages have arrived at every group, as long as any message arrives. After
+// patience without an arrival, the remaining messages count as missing. It returns an error if messages were still
+// arriving at drainLimit: then it is not known which ones are missing.
 func (r *run) drain(ctx context.Context, patience time.Duration) error {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
@@ -217,8 +216,7 @@ func (r *run) drain(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// over ends what is still being sent and the readers, and removes the topics,
-// whatever went wrong before.
+// over stops the remaining sends and the readers, and removes the topics, even after an earlier error.
 func (r *run) over(ctx context.Context, l *lines) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), teardownLimit)
 	defer cancel()
@@ -232,24 +230,24 @@ func (r *run) over(ctx context.Context, l *lines) error {
 	}
 	removed := r.remove(ctx)
 	if (plan.Load{Scenario: r.load.Scenario}).Fails() {
-		removed = nil // a broker that has not come back keeps what it has until it is stopped
+		removed = nil // a broker that has not recovered keeps its topics until it is stopped
 	}
 	return errors.Join(all, removed)
 }
 
-// teardownLimit is how long the end of a run may take.
+// teardownLimit is the maximum duration of a run's cleanup.
 const teardownLimit = 30 * time.Second
 
 func (r *run) remove(ctx context.Context) (all error) {
 	for _, topic := range r.topics {
 		if err := r.broker.DeleteTopic(ctx, topic); err != nil {
-			all = errors.Join(all, fmt.Errorf("remove a topic: %w", err))
+			all = errors.Join(all, fmt.Errorf("delete a topic: %w", err))
 		}
 	}
 	return all
 }
 
-// measured is what became of the run's messages, of which none is sent any more.
+// measured returns the counts and times of the run. It first waits until no more messages are being sent.
 func (r *run) measured(l *lines, w *watching) *result.Messages {
 	r.stop()
 	l.settle()

@@ -11,21 +11,21 @@ import (
 	"wirelab/lab/result"
 )
 
-// crashPause is how long after a reader's process was killed another comes, as the
-// published scenario has it.
+// crashPause is the time between the kill of a reader process and the start of the next one, as in the published
+// scenario.
 const crashPause = 2 * time.Second
 
-// dealtAfter is how long after it came a message that was read is dealt with for good:
-// a reader takes a second at the most, and tells its broker as soon as it has.
+// dealtAfter is how long after its arrival a message is surely handled: a reader takes at most a second for it, and
+// acknowledges it at once.
 const dealtAfter = 5 * time.Second
 
-// failAt is at which part of the window something is done to the broker: what follows
-// takes longer than what comes before.
+// failAt is the divisor that places a fault in the window: it is injected at a third, because recovery takes longer
+// than the steady part before it.
 const failAt = 3
 
-// play does what a scenario asks for, at half of the window or where it is to be seen
-// how a broker recovers before that, and returns what it did. It returns once all is as
-// before, though the window be over.
+// play performs the scenario's actions and returns them. They begin at half of the window, or at a third of it if the
+// broker's recovery is measured. play returns only when the broker and the readers work as before, even if the window
+// ends earlier.
 func (p *prepared) play(ctx context.Context, r *run) ([]result.Disturbance, error) {
 	select {
 	case <-r.opened:
@@ -53,7 +53,7 @@ func (p *prepared) play(ctx context.Context, r *run) ([]result.Disturbance, erro
 	return nil, nil
 }
 
-// until waits for a time of the run's clock; false where ctx ended first.
+// until waits for a time of the run's clock. It returns false if ctx ended first.
 func (r *run) until(ctx context.Context, at int64) bool {
 	timer := time.NewTimer(time.Duration(at - r.clock.Now()))
 	defer timer.Stop()
@@ -65,8 +65,8 @@ func (r *run) until(ctx context.Context, at int64) bool {
 	}
 }
 
-// dealt waits for a time at which something will be done, of which it gives notice to
-// the account.
+// dealt waits for the time of a disturbance. Some time before it, dealt tells the account which messages have no
+// excuse to come again.
 func (r *run) dealt(ctx context.Context, at int64) bool {
 	if !r.until(ctx, at-int64(dealtAfter)) {
 		return false
@@ -75,16 +75,16 @@ func (r *run) dealt(ctx context.Context, at int64) bool {
 	return r.until(ctx, at)
 }
 
-// since is a time from the window's beginning.
+// since converts a time of the run's clock to a time from the beginning of the window.
 func (r *run) since(at int64) plan.Duration { return plan.Duration(at - r.begin) }
 
-// crash kills the first audience's process and has another come later.
+// crash kills the reader process of the first group, and starts another one later.
 func (p *prepared) crash(ctx context.Context, r *run) ([]result.Disturbance, error) {
 	r.ledger.Disturb(account.During)
 	done := result.Disturbance{What: plan.Crash, Who: "reader", Began: r.since(r.clock.Now())}
 	first, ok := r.reader(0).(*outside)
 	if !ok {
-		return nil, fmt.Errorf("the reader is not a process of its own")
+		return nil, fmt.Errorf("the reader is not a separate process")
 	}
 	if err := first.kill(); err != nil {
 		return nil, err
@@ -100,10 +100,10 @@ func (p *prepared) crash(ctx context.Context, r *run) ([]result.Disturbance, err
 	return []result.Disturbance{done}, nil
 }
 
-// disturb has something done to the broker.
+// disturb asks the fault server to inject the scenario's fault.
 func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, error) {
 	if stage == nil {
-		return nil, fmt.Errorf("nothing can be done to a broker that runs elsewhere")
+		return nil, fmt.Errorf("faults cannot be injected into a broker that runs elsewhere")
 	}
 	r.ledger.Disturb(account.During)
 	done, err := stage.do(ctx, control.Fault{What: r.load.Scenario, Topic: r.topics[0].Name})
@@ -111,8 +111,8 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 	if err != nil {
 		return nil, err
 	}
-	// A cluster may take longer to agree on a leader than a node takes to be back: what is
-	// sent until it acknowledges again is sent into the failure.
+	// The cluster may need more time to elect a leader than a node needs to restart. Until it acknowledges messages
+	// again, sends count as made during the failure.
 	again := r.within(ctx, func() bool { return r.taken(now) })
 	r.ledger.Disturb(account.After)
 	if again != 0 {
@@ -126,7 +126,7 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 	return []result.Disturbance{did}, nil
 }
 
-// readOutside has an audience read from a process of its own.
+// readOutside starts a group's reader in a separate process.
 func (p *prepared) readOutside(ctx context.Context, r *run, group int) (reader, error) {
 	ctx, cancel := context.WithTimeout(ctx, teardownLimit)
 	defer cancel()
@@ -139,7 +139,7 @@ func (p *prepared) readOutside(ctx context.Context, r *run, group int) (reader, 
 	return o, nil
 }
 
-// attend has the readers of a run read that are there from the beginning.
+// attend starts the readers that a scenario has from the beginning.
 func (p *prepared) attend(ctx context.Context, r *run) error {
 	if r.load.Scenario == plan.Crash {
 		first, err := p.readOutside(ctx, r, 0)

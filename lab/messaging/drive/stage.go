@@ -12,16 +12,16 @@ import (
 	"wirelab/lab/control"
 )
 
-// stage is the client's end of a stage: see [control.Fault].
+// stage is the client of the cluster's fault server: see [control.Fault].
 type stage struct {
 	url    string
 	client *http.Client
 }
 
-// answerLimit is the most bytes of an answer.
+// answerLimit is the maximum size of an answer, in bytes.
 const answerLimit = 1 << 20
 
-// faultTime is how long a fault may take, and useLimit how long asking what is used.
+// faultTime limits how long a fault may take. useLimit limits a request for the broker's resource use.
 const (
 	faultTime = 2 * time.Minute
 	useLimit  = 10 * time.Second
@@ -79,7 +79,7 @@ func (s *stage) ask(ctx context.Context, method, path string, body []byte, answe
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the stage answered %s: %.200s", response.Status, text)
+		return fmt.Errorf("the fault server answered %s: %.200s", response.Status, text)
 	}
 	return json.Unmarshal(text, answer)
 }

@@ -8,7 +8,7 @@ import (
 	"wirelab/broker"
 )
 
-// crosses is a broker that takes the messages of every topic for the first one's.
+// crosses is a broker that puts the messages of every topic under the first topic.
 type crosses struct{ broker.Broker }
 
 type overtaking struct {
@@ -21,14 +21,14 @@ func (c crosses) Publisher(ctx context.Context, o broker.PublisherConfig) (broke
 	return overtaking{p, o.MaxInFlight > 1}, err
 }
 
-// Calls makes a publisher of one at a time one that does not wait.
+// Calls reports that the publisher does not wait for answers, if waits is set.
 func (c overtaking) Calls() bool { return c.waits }
 
 func (c overtaking) Send(ctx context.Context, topic string, batch []broker.Message, done func(broker.Receipt, error)) {
 	c.Publisher.Send(ctx, topic[:len(topic)-1]+"a", batch, done)
 }
 
-// refuses is a broker that refuses what it is sent once it is on.
+// refuses is a broker that refuses every message once it is on.
 type refuses struct {
 	broker.Broker
 	on atomic.Bool

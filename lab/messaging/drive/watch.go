@@ -11,33 +11,33 @@ import (
 	"wirelab/lab/stat"
 )
 
-// watching notes a run's backlog and what its broker uses: at both ends, and of a
-// sustained run once a second.
+// watching records a run's backlog and its broker's resource use. Resource use is read at both ends of a run, and
+// once a second during a sustained run.
 type watching struct {
 	run     *run
 	stage   *stage
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 	backlog []int64
-	merged  int // how many readings each is the most of, a power of two
+	merged  int // each value of backlog is the maximum of so many readings; a power of two
 	samples []sample
 	first   control.Use
 }
 
-// sample is what was used at a time of the run's clock.
+// sample is the resource use at a time of the run's clock.
 type sample struct {
 	at  int64
 	use control.Use
 }
 
-// useEvery is the time between two readings of what a broker uses, and samplesLimit
-// the most that are kept: of a longer run every second one goes, again and again.
+// useEvery is the time between two readings of resource use. samplesLimit is the maximum number of samples: when it
+// is reached, every second sample is dropped.
 const (
 	useEvery     = time.Second
 	samplesLimit = 4096
 )
 
-// watch begins; stage may be nil.
+// watch starts watching. s may be nil if the broker's resource use cannot be read.
 func watch(ctx context.Context, r *run, s *stage) (*watching, error) {
 	w := &watching{run: r, stage: s, merged: 1}
 	if s != nil {
@@ -48,7 +48,7 @@ func watch(ctx context.Context, r *run, s *stage) (*watching, error) {
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	w.work.Go(func() { w.backlogs(ctx) })
-	// Elsewhere nobody asks what grows, and a reading takes milliseconds of a core.
+	// Only sustained runs report growth, and a reading takes milliseconds of a core.
 	if s != nil && r.load.Scenario == plan.Sustained {
 		w.work.Go(func() { w.uses(ctx) })
 	}
@@ -71,8 +71,8 @@ func (w *watching) backlogs(ctx context.Context) {
 	}
 }
 
-// waits notes the n-th reading of the backlog. Of a long run neighbours become one, again
-// and again, and none of the peaks is lost.
+// waits records the n-th reading of the backlog. At the limit, neighbouring readings are merged to their maximum, so
+// that no peak is lost.
 func (w *watching) waits(n int, backlog int64) {
 	if n%w.merged != 0 {
 		last := &w.backlog[len(w.backlog)-1]
@@ -100,7 +100,7 @@ func (w *watching) uses(ctx context.Context) {
 		}
 		use, err := w.stage.use(ctx)
 		if err != nil {
-			continue // a node is away; the next reading tells
+			continue // a node may be down; the next reading shows more
 		}
 		w.samples = append(w.samples, sample{w.run.clock.Now(), use})
 		if len(w.samples) == samplesLimit {
@@ -113,7 +113,7 @@ func (w *watching) uses(ctx context.Context) {
 	}
 }
 
-// over ends it and returns what the broker used since it began; nil where nobody can say.
+// over stops watching, and returns the broker's resource use since watch. It returns nil if there is no fault server.
 func (w *watching) over(ctx context.Context) (*result.BrokerUse, error) {
 	w.stop()
 	w.work.Wait()
@@ -133,7 +133,7 @@ func (w *watching) over(ctx context.Context) (*result.BrokerUse, error) {
 	return use, nil
 }
 
-// less is a - b, or 0: a process that was killed takes its count with it.
+// less is a - b, or 0 if that is negative: when a process is killed, its count is lost.
 func less(a, b uint64) uint64 {
 	if a < b {
 		return 0
@@ -141,8 +141,8 @@ func less(a, b uint64) uint64 {
 	return a - b
 }
 
-// slope is the growth per second within the window, by least squares, and of how
-// many samples it is. The first tenth is left out: it is the broker's start.
+// slope is the growth per second within the window, by least squares, and the number of samples used. The first tenth
+// of the window is left out, because the broker is still starting up.
 func (w *watching) slope(of func(control.Use) uint64) (perSecond float64, n int) {
 	begin := w.run.begin + (w.run.end-w.run.begin)/10
 	var seconds, values []float64

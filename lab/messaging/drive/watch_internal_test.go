@@ -7,8 +7,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// TestBacklogOfHours: a run that is longer than there are readings kept shows its whole
-// time, and the one reading that stood out.
+// A run with more readings than are kept still shows its whole time and its one peak.
 func TestBacklogOfHours(t *testing.T) {
 	t.Parallel()
 	for _, peak := range []int{0, 100, result.BacklogLimit, 3*result.BacklogLimit + 17, 10*result.BacklogLimit - 1} {
