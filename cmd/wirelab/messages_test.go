@@ -243,7 +243,7 @@ func TestUpMessaging(t *testing.T) {
 		}
 		arm := protocol + ",target=" + address
 		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, desk.ExitUsage, nil,
-			[]string{"wirelab did not start", "wirelab does nothing to it"})
+			[]string{"wirelab did not start", "wirelab injects no faults into it"})
 		ups, arms = append(ups, p), append(arms, arm)
 	}
 	q := beginWith(t, t.TempDir(), environment, messages(arms, "--rate", "200", "--scenario", "crash")...)

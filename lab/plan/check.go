@@ -13,8 +13,8 @@ import (
 	"wirelab"
 )
 
-// The bounds of a plan, both inclusive. 0 always means the default. Times are
-// bounded above so that a slip in a unit is seen before a night is lost.
+// The bounds of a plan, both inclusive. 0 always means the default. Times have an upper bound, so that a wrong unit
+// is noticed before an experiment wastes a night.
 const (
 	armsMax        = 64
 	loadsMax       = 16
@@ -45,7 +45,7 @@ const (
 	shareMin  = 0.0001
 	shareMax  = 0.5
 
-	sliceMin    = Duration(30 * time.Millisecond) // shorter ones measure the timer
+	sliceMin    = Duration(30 * time.Millisecond) // a shorter slice would measure the timer
 	sliceMax    = Duration(10 * time.Minute)
 	stageMax    = Duration(time.Hour)
 	warmUpMin   = Duration(time.Millisecond)
@@ -58,21 +58,21 @@ const (
 	meanMax     = Duration(time.Hour)
 )
 
-// The forms of names; the JSON Schema holds the same ones.
+// The forms of names. The JSON Schema has the same ones.
 var (
 	lowerName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)                    // workload, protocol, requests
 	callName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,39}$`)               // operation
 	dataName    = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,39}$`)                // data set
 	libraryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,39}$`)      // server, client
-	queueForm   = regexp.MustCompile(`^[a-z][a-z0-9+-]{0,79}$`)                   // room queue knows the rest
-	injectForm  = regexp.MustCompile(`^[a-z][a-z0-9. ]{0,39}$`)                   // room inject knows the rest
+	queueForm   = regexp.MustCompile(`^[a-z][a-z0-9+-]{0,79}$`)                   // package queue checks the rest
+	injectForm  = regexp.MustCompile(`^[a-z][a-z0-9. ]{0,39}$`)                   // package inject checks the rest
 	flawID      = regexp.MustCompile(`^[a-z]{1,8}-[A-Z][0-9]{2}$`)                // "duh-M01"
 	hostName    = regexp.MustCompile(`^[A-Za-z0-9.:_%-]{1,253}$`)                 // target's host; IP addresses too
 	targetForm  = regexp.MustCompile(`^(\[[^\[\],=]+\]|[^\[\],=:]+):[0-9]{1,5}$`) // host:port
 	localSocket = regexp.MustCompile(`^unix:/[^,\x00-\x1f]{1,107}$`)              // a socket in the file system
 )
 
-// bad is the error for a value outside what a field allows.
+// bad is the error for a value that a field does not allow.
 func bad(field string, value any, allowed string) error {
 	if text, ok := value.(string); ok {
 		return outside(field, strconv.Quote(text), allowed)
@@ -80,7 +80,7 @@ func bad(field string, value any, allowed string) error {
 	return outside(field, fmt.Sprint(value), allowed)
 }
 
-// outside is [bad] for a value that is text already, or a count of things.
+// outside is [bad] for a value that is already text, or for a count.
 func outside(field, shown, allowed string) error {
 	if utf8.RuneCountInString(shown) > 80 {
 		shown = string([]rune(shown)[:79]) + "…"
@@ -88,7 +88,7 @@ func outside(field, shown, allowed string) error {
 	return wirelab.Errorf(wirelab.InvalidArgument, "%s is %s; it must be %s", field, shown, allowed)
 }
 
-// tooMany is the error for a list of more than it may hold.
+// tooMany is the error for a list that is too long.
 func tooMany(field string, n int, what string, most int) error {
 	return outside(field, fmt.Sprintf("%d %s", n, what), fmt.Sprintf("at most %d", most))
 }
@@ -116,7 +116,7 @@ func inRange[T ~int | ~int64 | ~float64](field string, value, least, most T) err
 	return outside(field, plain(value), plain(least)+" to "+plain(most))
 }
 
-// plain writes a number in full where %v would say 1e+06.
+// plain writes a number without an exponent, where %v would write 1e+06.
 func plain(value any) string {
 	if f, ok := value.(float64); ok {
 		return number(f)
@@ -124,7 +124,7 @@ func plain(value any) string {
 	return fmt.Sprint(value)
 }
 
-// inForm checks a name that is empty or has a form.
+// inForm checks a name that is empty or must match form. like is an example for the error.
 func inForm(field, value string, form *regexp.Regexp, like string) error {
 	if value == "" || form.MatchString(value) {
 		return nil
@@ -148,7 +148,7 @@ func knownMetric(field, value string) error {
 	return nil
 }
 
-// readable checks text for people: one line, at most so many characters.
+// readable checks text for people: one line of at most most characters.
 func readable(field, value string, most int) error {
 	allowed := fmt.Sprintf("at most %d printable characters without space around them", most)
 	if utf8.RuneCountInString(value) > most || strings.TrimSpace(value) != value || !utf8.ValidString(value) {
@@ -163,7 +163,7 @@ func readable(field, value string, most int) error {
 	return nil
 }
 
-// checkWritten checks every field by itself, with 0 and "" as "not given".
+// checkWritten checks each field of a plan as it was written. 0 and "" mean "not given".
 func (p Plan) checkWritten() error {
 	switch {
 	case p.Workload == "":
@@ -269,18 +269,18 @@ func (a Arm) check() error {
 	)
 }
 
-// checkRaw refuses settings that the raw driver, or another program, leaves nothing to.
+// checkRaw refuses a client library where the raw driver or another program makes the calls.
 func (a Arm) checkRaw() error {
 	if a.Tool() != "" && a.Client != "" {
-		return bad("client", a.Client, "left out with driver "+a.Driver+", which is a client of its own")
+		return bad("client", a.Client, "left out with driver "+a.Driver+", which is itself the client")
 	}
 	if (a.Raw() || a.Described()) && a.Client != "" {
-		return bad("client", a.Client, "left out with driver "+a.Driver+", which is a client of its own")
+		return bad("client", a.Client, "left out with driver "+a.Driver+", which is itself the client")
 	}
 	return nil
 }
 
-// checkHops checks that what is to stand on the way can.
+// checkHops checks that the arm has a server that hops can be put in front of.
 func (a Arm) checkHops() error {
 	if a.Hops != 0 && (a.Target != "" || a.Null() || a.Direct()) {
 		return bad("hops", a.Hops, "left out with target, with server "+ServerNull+" and without a server")
@@ -288,15 +288,15 @@ func (a Arm) checkHops() error {
 	return inRange("hops", a.Hops, 1, hopsMax)
 }
 
-// checkPID checks that the process that is named is that of a target.
+// checkPID checks that a process is given only with a target.
 func (a Arm) checkPID() error {
 	if a.PID != 0 && a.Target == "" {
-		return bad("pid", a.PID, "beside a target: it is the process of a server that is already running")
+		return bad("pid", a.PID, "given with a target: it is the process of a server that is already running")
 	}
 	return inRange("pid", a.PID, 1, pidMax)
 }
 
-// checkTarget checks an address: a host and a port, both given.
+// checkTarget checks an address: host and port, or a Unix socket.
 func checkTarget(target string) error {
 	if target == "" || localSocket.MatchString(target) {
 		return nil
@@ -332,7 +332,7 @@ func (l Load) check(field string) error {
 		return outside(field+".rate", number(l.Rate), "left out where stages set the rate")
 	case l.Arrivals != "" && !l.Open():
 		return bad(field+".arrivals", l.Arrivals,
-			"left out in the closed loop, where a reply makes room for the next call")
+			"left out in a closed loop, in which each reply starts the next call")
 	case len(l.Stages) > stagesMax:
 		return tooMany(field+".stages", len(l.Stages), "stages", stagesMax)
 	}

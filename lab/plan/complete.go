@@ -17,7 +17,7 @@ const (
 	defaultRoundsMax    = 100
 	defaultSlicesClosed = 10
 	defaultSlicesOpen   = 3
-	// short ones make many rounds: ±1.2 % of CPU in 60 s, where 50 ms gave ±1.5 %
+	// Short slices make many rounds possible: ±1.2 % of CPU in 60 s, where 50 ms gave ±1.5 %.
 	defaultSliceClosed  = Duration(30 * time.Millisecond)
 	defaultSliceOpen    = Duration(time.Second)
 	defaultWarmUp       = Duration(200 * time.Millisecond)
@@ -28,7 +28,7 @@ const (
 	defaultEquivalent   = 0.03
 )
 
-// The laws of arrival, the ways to pin, the drivers, and whether floors are measured.
+// The distributions of arrivals, the kinds of pinning, the drivers, and whether floors are measured.
 const (
 	Poisson   = "poisson"
 	Constant  = "constant"
@@ -39,31 +39,30 @@ const (
 	PinAuto = "auto"
 	PinNone = "none"
 
-	ServerNull = "null" // no library: a server that does nothing
+	ServerNull = "null" // not a library, but a server that does nothing
 
 	DriverClient = "client"
 	DriverRaw    = "raw"
-	// DriverDescribed is the raw driver, with requests that it saw the client send, and replies that it learns.
+	// DriverDescribed is the raw driver for services that are not ours. It records a request of the client, and
+	// learns which reply is right.
 	DriverDescribed = "described"
-	DriverTool      = "tool:" // with the name of another load generator behind it
+	DriverTool      = "tool:" // followed by the name of another load generator
 
 	FloorAuto = "auto"
 	FloorNone = "none"
 )
 
-// seedLimit keeps a drawn seed exact in programs that read JSON numbers as
-// floating point.
+// seedLimit keeps a drawn seed exact in programs that read JSON numbers as floating point.
 const seedLimit = 1 << 53
 
-// Complete checks the plan and returns it with every default filled in, a
-// seed drawn and every arm named. An error names the field, its value and what
-// is allowed. A complete plan completes to itself, and p is left as it is.
+// Complete checks the plan. It returns a copy with every default filled in, a seed drawn and every arm named. An
+// error gives the field, its value and the allowed values. Completing a complete plan changes nothing. p is not
+// changed.
 //
-// What only a workload knows is not checked here: whether the workload,
-// operation, protocols and libraries exist.
+// Complete does not check what only a workload knows: whether the workload, operation, protocols and libraries exist.
 func (p Plan) Complete() (Plan, error) {
-	// Checked before as well, since a default cannot be told from what was
-	// written afterwards, and must not be derived from what makes no sense.
+	// The plan is also checked before it is completed. Later a default could not be told from a value that was
+	// written, and no default may be derived from an invalid value.
 	if err := p.checkWritten(); err != nil {
 		return Plan{}, err
 	}
@@ -78,8 +77,8 @@ func (p Plan) Complete() (Plan, error) {
 		traits.complete(&p)
 	}
 	trip := p.trip()
-	if path, given, _ := p.Path(); given { // without an error: it is checked
-		p.Network = path.String() // a preset's name would be a default
+	if path, given, _ := p.Path(); given { // the error was checked above
+		p.Network = path.String() // otherwise a preset's name would remain, whose meaning could change
 	}
 	if p.tooled() && !open {
 		setDefault(&p.Slices, defaultSlicesTool)
@@ -107,7 +106,7 @@ func (p Plan) Complete() (Plan, error) {
 	case open && p.unseen():
 		setDefault(&p.Primary, ClientCPU)
 	case p.unseen():
-		// Of a server that runs elsewhere only the wire's end is seen.
+		// If a server runs elsewhere, only the driver's side can be measured.
 		setDefault(&p.Primary, Throughput)
 	default:
 		setDefault(&p.Primary, ServerCPU)
@@ -121,7 +120,7 @@ func (p Plan) Complete() (Plan, error) {
 	return p, nil
 }
 
-// fewCalls is how long a slice must be for calls to be due in nearly each at the lowest rate.
+// fewCalls is the shortest slice in which about three calls are due even at the lowest rate.
 func (p Plan) fewCalls() (longest Duration) {
 	const calls = 3
 	for _, l := range p.Loads {
@@ -132,8 +131,7 @@ func (p Plan) fewCalls() (longest Duration) {
 	return min(longest, sliceMax)
 }
 
-// SliceOf is how long one slice of a load takes: Slice, or all its stages, or
-// all of its recording.
+// SliceOf is the length of one slice of a load: Slice, the sum of its stages, or its whole recording.
 func (p Plan) SliceOf(l Load) Duration {
 	if l.Replays() {
 		return Duration(float64(len(l.Recording.Gaps)) / l.Rate * float64(time.Second))
@@ -148,24 +146,23 @@ func (p Plan) SliceOf(l Load) Duration {
 	return sum
 }
 
-// staged reports whether every load says itself how long it takes, by stages or
-// a recording, so that Slice has no use.
+// staged reports whether every load sets its own length, by stages or a recording. Slice is then unused.
 func (p Plan) staged() bool {
 	return len(p.Loads) > 0 &&
 		!slices.ContainsFunc(p.Loads, func(l Load) bool { return len(l.Stages) == 0 && !l.Replays() })
 }
 
-// remote reports whether somebody else runs one of the servers.
+// remote reports whether one of the servers was not started by wirelab.
 func (p Plan) remote() bool {
 	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Target != "" })
 }
 
-// unseen reports whether what one of the servers uses cannot be known.
+// unseen reports whether the resource use of one of the servers is unknown.
 func (p Plan) unseen() bool {
 	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return !a.Seen() })
 }
 
-// checkSeen refuses a primary metric that cannot be known of an arm.
+// checkSeen refuses a primary metric that cannot be measured for every arm.
 func (p Plan) checkSeen(cpu, allocations string) error {
 	switch {
 	case p.Primary == cpu && slices.ContainsFunc(p.Arms, Arm.Direct):
@@ -173,17 +170,16 @@ func (p Plan) checkSeen(cpu, allocations string) error {
 			"something that an arm without a server has too, such as "+Throughput+" or "+DatabaseCPU)
 	case p.unseen() && p.Primary == cpu:
 		return bad("primary", p.Primary,
-			"something seen from outside, since an arm has a target whose process is not ours: or give its process, "+
-				"pid= beside target=")
+			"something that can be measured from outside, since an arm has a target, which wirelab did not start; or give "+
+				"its process: pid= with target=")
 	case p.remote() && p.Primary == allocations:
 		return bad("primary", p.Primary,
-			"something seen from outside, since an arm has a target whose process is not ours")
+			"something that can be measured from outside, since an arm has a target, which wirelab did not start")
 	}
 	return nil
 }
 
-// complete fills in the bounds that were not given, as wide as they usually
-// are and as the given one asks for.
+// complete fills in a missing bound: the usual one, or further if the given bound requires it.
 func (r Rounds) complete() Rounds {
 	switch {
 	case r.Min == 0 && r.Max == 0:
@@ -222,7 +218,7 @@ func (p Plan) completeLoads() []Load {
 	return loads
 }
 
-// completeArrivals fills in how an open load's calls arrive.
+// completeArrivals fills in how the calls of an open load arrive.
 func (l *Load) completeArrivals() {
 	if l.Recording.Given() {
 		l.Recording.Gaps = slices.Clone(l.Recording.Gaps)
@@ -236,7 +232,7 @@ func (l *Load) completeArrivals() {
 	}
 }
 
-// cloned copies a list; an empty one becomes nil, as it is when read again.
+// cloned copies a list. An empty list becomes nil, as it does when a stored plan is read.
 func cloned[T any](list []T) []T {
 	if len(list) == 0 {
 		return nil
@@ -244,9 +240,8 @@ func cloned[T any](list []T) []T {
 	return slices.Clone(list)
 }
 
-// nameArms names the arms that have no name after their settings. Equal arms
-// are allowed, since comparing a thing with itself shows what the machine can
-// tell apart; from the second on they get a number.
+// nameArms names arms without a name after their settings. Equal arms are allowed, because comparing an arm with
+// itself shows which differences the machine can detect. From the second on they get a number.
 func nameArms(arms []Arm) []Arm {
 	arms = slices.Clone(arms)
 	taken := make(map[string]bool, len(arms))
@@ -268,7 +263,7 @@ func nameArms(arms []Arm) []Arm {
 	return arms
 }
 
-// checkTogether checks what only makes sense once the plan is complete.
+// checkTogether checks what can only be checked once the plan is complete.
 func (p Plan) checkTogether() error {
 	if p.Rounds.Min > p.Rounds.Max {
 		return bad("rounds.min", p.Rounds.Min, fmt.Sprintf("at most rounds.max, which is %d", p.Rounds.Max))
@@ -281,7 +276,7 @@ func (p Plan) checkTogether() error {
 					"since their slices, primary metric and meaning differ")
 		}
 		if slices.ContainsFunc(p.Loads[:i], func(earlier Load) bool { return p.same(earlier, l) }) {
-			return bad(fmt.Sprintf("loads[%d]", i), l, "unlike the loads before it")
+			return bad(fmt.Sprintf("loads[%d]", i), l, "different from the loads before it")
 		}
 	}
 	if open && p.Primary == Throughput {
@@ -298,7 +293,7 @@ func (p Plan) checkTogether() error {
 	return p.checkPublishedOf()
 }
 
-// checkCorner checks that a corner is one of the arms.
+// checkCorner checks that a corner names one of the arms.
 func (p Plan) checkCorner(field, name string) error {
 	if name == "" || slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Name == name || a.Protocol == name }) {
 		return nil
@@ -306,7 +301,7 @@ func (p Plan) checkCorner(field, name string) error {
 	return bad(field, name, "the name or the protocol of an arm")
 }
 
-// same reports whether two loads ask the same of an arm.
+// same reports whether two loads put the same demand on an arm.
 func (p Plan) same(a, b Load) bool {
 	return p.OperationOf(a) == p.OperationOf(b) && p.RequestsOf(a) == p.RequestsOf(b) &&
 		a.Pace() == b.Pace() && a.InFlight == b.InFlight && a.Size == b.Size

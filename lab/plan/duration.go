@@ -7,16 +7,14 @@ import (
 	"wirelab"
 )
 
-// durationText is what a duration may look like. It is narrower than what
-// time.ParseDuration takes (no "+5s", no ".5s") so that the JSON Schema can
-// say exactly the same; the sign is there for stored measurements, a plan has
-// no use for it.
+// durationText is the form of a duration. It accepts less than time.ParseDuration (no "+5s", no ".5s"), so that the
+// JSON Schema can state exactly the same rule. The sign is only for stored measurements; plans do not use it.
 var durationText = regexp.MustCompile(`^-?(0|([0-9]+(\.[0-9]+)?(ns|us|µs|μs|ms|s|m|h))+)$`)
 
 // String returns the duration as "50ms".
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// Form says what a duration is to look like.
+// Form describes how to write a duration.
 func (*Duration) Form() string { return "a duration with a unit, such as 50ms" }
 
 // Seconds returns the duration in seconds.
@@ -25,8 +23,8 @@ func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
 // MarshalText returns the duration as "50ms", to the nanosecond.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads "50ms", "1.5s", "1m40s" or "0". A number without a unit
-// is refused: nobody could tell what it was meant to be.
+// UnmarshalText reads "50ms", "1.5s", "1m40s" or "0". A number without a unit is refused, because its meaning would
+// be a guess.
 func (d *Duration) UnmarshalText(text []byte) error {
 	if !durationText.Match(text) {
 		return wirelab.Errorf(wirelab.InvalidArgument,
@@ -40,9 +38,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalYAML reads the text of a node. Without it the YAML library writes the
-// node out and reads that again, and what it writes of an escape such as \u00b5,
-// as JSON has it, it cannot read.
+// UnmarshalYAML reads the text of a node. Without it, the YAML library would write the node out and read that text
+// again. It cannot read what it writes for an escape such as \u00b5, which JSON uses.
 func (d *Duration) UnmarshalYAML(read func(any) error) error {
 	var text string
 	if err := read(&text); err != nil {

@@ -2,34 +2,34 @@ package plan
 
 import "wirelab"
 
-// The bounds of what a plan has of external services.
+// The bounds of external services in a plan.
 const (
 	externalMax  = 8
 	describedMax = 256 << 10 // bytes of a description
 )
 
-// External is a service that is not ours.
+// External is a service that is not part of wirelab.
 type External struct {
-	// File is the name of its description. Files that the description names are looked for beside it.
+	// File is the name of its description. Files that the description names are looked up relative to it.
 	File string `json:"file,omitempty" yaml:"file,omitempty"`
-	// Text is the description itself, which is stored with the result; empty: it is read from File.
+	// Text is the description itself, which is stored with the result. Empty: it is read from File.
 	Text string `json:"text,omitempty" yaml:"text,omitempty"`
-	// As is its name here, where there are several versions of one; empty: as the description has it.
+	// As is the service's name in this plan, for several versions of one service. Empty: the name in the description.
 	As string `json:"as,omitempty" yaml:"as,omitempty"`
-	// From is the version that is started: "git:REF", or a folder. Build is the command that builds it there. Commit is
-	// what From was when it was built; it is filled in.
+	// From is the version to start: "git:REF", or a folder. Build is the command that builds it there. Commit is the
+	// commit that From stood for when it was built; wirelab fills it in.
 	From   string `json:"from,omitempty" yaml:"from,omitempty"`
 	Build  string `json:"build,omitempty" yaml:"build,omitempty"`
 	Commit string `json:"commit,omitempty" yaml:"commit,omitempty"`
-	// Digest is SHA-256 of the files that the description names, in hex; it is filled in. A plan that has it is refused
-	// where they have changed.
+	// Digest is the SHA-256, in hex, of the files that the description names; wirelab fills it in. A plan with a
+	// digest is refused if these files have changed.
 	Digest string `json:"digest,omitempty" yaml:"digest,omitempty"`
-	// Start is the command that starts it, and Program the program; empty: as the description has them.
+	// Start is the command that starts the service, and Program the program. Empty: those in the description.
 	Start   string `json:"start,omitempty" yaml:"start,omitempty"`
 	Program string `json:"program,omitempty" yaml:"program,omitempty"`
 }
 
-// checkExternal checks what the plan has of external services.
+// checkExternal checks the external services of the plan.
 func (p Plan) checkExternal() error {
 	if len(p.External) > externalMax {
 		return tooMany("external", len(p.External), "services", externalMax)

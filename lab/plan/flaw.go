@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Effect is what a flaw does to the figure that it is in.
+// Effect says how a flaw changes the figure that has it.
 type Effect string
 
-// The effects. What a flaw does may differ between the rows of one table, which is
-// why a flaw of one effect can change an order.
+// The effects. A flaw can affect the rows of one table differently, so even a flaw with a known direction can change
+// their order.
 const (
 	Slower    Effect = "makes it look slower"
 	Faster    Effect = "makes it look better"
@@ -22,82 +22,82 @@ type flaw struct {
 	words  string
 }
 
-// flaws are the flaws of published measurements that presets name. Whether an arm
-// has one too is no matter of a plan: package report tells it from the arm's settings
-// and from what was counted. Their ids are those of the study of the published
-// benchmarks.
+// flaws are the flaws of published measurements that presets refer to. A plan does not say whether an arm has the
+// same flaw: package report decides that from the arm's settings and from the counters. The ids are those of the
+// study of the published benchmarks.
 var flaws = map[string]flaw{
-	"duh-M01": {Slower, "requests were protobuf, replies JSON, called protobuf for both"},
-	"duh-M02": {EitherWay, "iterations times time is 1 s, where the command says 30 s"},
-	"duh-M03": {Hidden, "one caller, so that nothing was asked at once, which HTTP/2 and gRPC are for"},
-	"duh-M04": {Hidden, "one run and its mean, without spread"},
+	"duh-M01": {Slower, "requests were protobuf, replies JSON, but the result was called protobuf"},
+	"duh-M02": {EitherWay, "iterations times time per call is 1 s, but the command says 30 s"},
+	"duh-M03": {Hidden, "one caller, so there were no concurrent calls, which HTTP/2 and gRPC are made for"},
+	"duh-M04": {Hidden, "the mean of one run, without spread"},
 	"duh-M05": {Slower, "the server's look-up took 5 of about 35 µs"},
-	"duh-M06": {Hidden, "client and server in one process, their costs one figure"},
-	"duh-M07": {EitherWay, "TLS on one wire alone, by another HTTP/2 than the clear one"},
-	"duh-M08": {Slower, "the first measured call had to dial"},
+	"duh-M06": {Hidden, "client and server in one process, with their costs in one figure"},
+	"duh-M07": {EitherWay, "TLS on one wire only, with another HTTP/2 implementation than without TLS"},
+	"duh-M08": {Slower, "the first measured call had to open the connection"},
 	"duh-M09": {EitherWay, "one deadline for the whole benchmark"},
-	"duh-M10": {Hidden, "allocations asked of the wrong benchmark"},
-	"duh-M11": {Hidden, "one question, asked again and again"},
+	"duh-M10": {Hidden, "allocations reported for the wrong benchmark"},
+	"duh-M11": {Hidden, "the same request every time"},
 	"duh-M12": {Hidden, "bytes on the wire not counted"},
 	"grb-M01": {Hidden, "the time between events, which is the server's own period, called latency"},
-	"grb-M02": {Faster, "up to 9.8 % of the events missing, called none dropped"},
-	"grb-M03": {Faster, "a rate of each stream called the rate"},
+	"grb-M02": {Faster, "up to 9.8 % of the events missing, but reported as none dropped"},
+	"grb-M03": {Faster, "the rate of one stream reported as the whole rate"},
 	"grb-M04": {EitherWay, "one connection for all callers on one side, one for each on the other"},
-	"grb-M05": {Slower, "one side's replies decoded, the other's thrown away"},
-	"grb-M06": {Faster, "no arrivals by the clock: a caller that waits asks less often"},
-	"grb-M08": {Faster, "calls in flight at the end counted as failures or not, by chance, and failures as throughput"},
-	"grb-M09": {EitherWay, "percentiles by two rules, with and without failures"},
-	"grb-M12": {Hidden, "10 s, once, without warm-up, order or interval"},
-	"grb-M13": {EitherWay, "client, servers and database on one machine, and only the client's cost seen"},
+	"grb-M05": {Slower, "replies decoded on one side, and discarded on the other"},
+	"grb-M06": {Faster, "no arrivals by the clock: a caller that waits sends fewer requests"},
+	"grb-M08": {Faster, "calls in flight at the end counted as failures by chance, and failures counted as throughput"},
+	"grb-M09": {EitherWay, "percentiles computed by two rules, one with failures and one without"},
+	"grb-M12": {Hidden, "one run of 10 s, without warm-up, random order or interval"},
+	"grb-M13": {EitherWay, "client, servers and database on one machine, and only the client's cost measured"},
 	"grb-M15": {Slower, "callers shared a lock and a channel"},
-	"grb-M17": {EitherWay, "each stream held a connection to the database, and ended with the table"},
-	"hb-M01":  {Hidden, "no latency recorded, though the scenario is said to be about it"},
-	"hb-M02":  {Slower, "messages divided by the time of sending and of reading the rest, in whole seconds"},
-	"hb-M03":  {Faster, "failures never counted, and told as none"},
-	"hb-M04":  {Faster, "messages counted and not told apart, so that one that comes twice hides one that is lost"},
-	"hb-M06":  {EitherWay, "topics and groups kept from run to run, and read again"},
-	"hb-M07":  {Slower, "replies over HTTP left unread, so that nearly every message opened a connection"},
-	"hb-M08":  {Slower, "two of three nodes asked were followers, which dialled the leader anew for each message"},
-	"hb-M09": {Slower, "a closed loop with fewer callers than a batch has room for, so that each waited for the " +
-		"batch's timer"},
-	"hb-M10": {Faster, "a GraphQL reply with errors taken for a success"},
-	"hb-M12": {Faster, "messages counted as the client wrote them, whatever the server said"},
-	"hb-M13": {Faster, "acknowledged before anything was written"},
-	"hb-M15": {Slower, "a rate that never catches up with its clock"},
-	"hb-M16": {EitherWay, "one second to answer over HTTP, and any time over gRPC"},
+	"grb-M17": {EitherWay, "each stream held a database connection, and ended at the end of the table"},
+	"hb-M01":  {Hidden, "no latency recorded, though the scenario is meant to show it"},
+	"hb-M02":  {Slower, "messages divided by the time for sending and for reading the rest, in whole seconds"},
+	"hb-M03":  {Faster, "failures never counted, but reported as none"},
+	"hb-M04":  {Faster, "messages counted but not identified, so a duplicate hides a lost message"},
+	"hb-M06":  {EitherWay, "topics and groups kept from one run to the next, and read again"},
+	"hb-M07":  {Slower, "HTTP replies not read, so nearly every message opened a connection"},
+	"hb-M08":  {Slower, "two of the three nodes used were followers, which connected to the leader for each message"},
+	"hb-M09": {
+		Slower, "a closed loop with fewer callers than a batch holds, so each caller waited for the batch's timer",
+	},
+	"hb-M10": {Faster, "GraphQL replies with errors counted as successes"},
+	"hb-M12": {Faster, "messages counted when the client wrote them, whatever the server answered"},
+	"hb-M13": {Faster, "acknowledged before the write to disk"},
+	"hb-M15": {Slower, "a rate that does not catch up after a delay"},
+	"hb-M16": {EitherWay, "a deadline of one second over HTTP, and none over gRPC"},
 	"hb-M22": {Hidden, "one run, without warm-up or spread"},
-	"hb-M23": {EitherWay, "client and nodes sharing cores, of a machine of which nothing is told"},
-	"hb-M24": {Faster, "messages all alike, which compress to nothing on disk"},
-	"ms-M01": {Faster, "the queue was timed to the enqueue, and the others to the store"},
-	"ms-M02": {Slower, "two channels and a declared exchange for each entry that was queued"},
-	"ms-M03": {Slower, "replies left unread, so that nearly every call opened a connection"},
-	"ms-M04": {EitherWay, "one connection kept on one side, ten at most on the other"},
+	"hb-M23": {EitherWay, "client and nodes on the same cores of a machine that is not described"},
+	"hb-M24": {Faster, "identical messages, which compress to almost nothing on disk"},
+	"ms-M01": {Faster, "the queue was timed until the enqueue, the others until the store"},
+	"ms-M02": {Slower, "two channels and an exchange declaration for each queued entry"},
+	"ms-M03": {Slower, "replies not read, so nearly every call opened a connection"},
+	"ms-M04": {EitherWay, "one connection on one side, up to ten on the other"},
 	"ms-M05": {EitherWay, "windows of 0.1 to 0.4 s"},
-	"ms-M06": {EitherWay, "one way warmed up, and the others cold; one order"},
-	"ms-M07": {EitherWay, "measured while the queue of the way before was being emptied"},
-	"ms-M08": {Faster, "a closed loop, in which a stall hides the calls that it held back"},
-	"ms-M09": {Hidden, "means of one run, without the spread"},
-	"ms-M12": {EitherWay, "5 s to answer over one way, 1 s over another, and any time over the queue"},
-	"ms-M13": {EitherWay, "the store inside the times of some ways and outside of another's"},
-	"ms-M16": {Hidden, "nothing told of the machine, which client, services and databases shared"},
-	"mt-M01": {Hidden, "measured with older versions than it names"},
-	"mt-M03": {Hidden, "throughput only, and no time of a call"},
-	"mt-M04": {EitherWay, "a connection for each caller of one stack, one for all callers of the others"},
-	"mt-M05": {EitherWay, "one side waited with a deadline, the other without"},
-	"mt-M06": {Slower, "one server for all, asked in alphabetical order, so that the first operation met it cold"},
-	"mt-M07": {Hidden, "two processes, and an interval as if iterations did not depend on them"},
-	"mt-M08": {Slower, "a stall of some 5.8 ms in every call over HTTP, whatever the operation, that was not " +
-		"looked into"},
-	"mt-M09": {EitherWay, "each stack on machines of its own, without rotation"},
-	"mt-M10": {EitherWay, "client and server sharing the cores of one laptop"},
-	"mt-M11": {Slower, "the HTTP client sent another person than the others"},
-	"mt-M12": {Faster, "a closed loop, in which a stall holds back the calls that would have met it"},
-	"mt-M13": {EitherWay, "libraries compared, and called formats and protocols"},
-	"mt-M14": {Hidden, "neither CPU nor bytes counted"},
+	"ms-M06": {EitherWay, "one path warmed up, and the others cold; a fixed order"},
+	"ms-M07": {EitherWay, "measured while the queue of the previous path was still draining"},
+	"ms-M08": {Faster, "a closed loop, in which a stall hides the calls that it delayed"},
+	"ms-M09": {Hidden, "means of one run, without spread"},
+	"ms-M12": {EitherWay, "a deadline of 5 s on one path, 1 s on another, and none on the queue"},
+	"ms-M13": {EitherWay, "the store included in the times of some paths, and not of another"},
+	"ms-M16": {Hidden, "client, services and databases shared a machine that is not described"},
+	"mt-M01": {Hidden, "measured with older versions than the report says"},
+	"mt-M03": {Hidden, "throughput only, no response times"},
+	"mt-M04": {EitherWay, "one connection for each caller in one stack, one for all callers in the others"},
+	"mt-M05": {EitherWay, "one side had a deadline, the other had none"},
+	"mt-M06": {Slower, "one server for all operations, called in alphabetical order, so the first operation found it cold"},
+	"mt-M07": {Hidden, "two processes, and an interval that treats iterations as independent of them"},
+	"mt-M08": {
+		Slower, "a stall of about 5.8 ms in every HTTP call of every operation, which was not investigated",
+	},
+	"mt-M09": {EitherWay, "each stack on its own machines, without rotation"},
+	"mt-M10": {EitherWay, "client and server on the same cores of one laptop"},
+	"mt-M11": {Slower, "the HTTP client sent a different person than the others"},
+	"mt-M12": {Faster, "a closed loop, in which a stall delays the calls that would have met it"},
+	"mt-M13": {EitherWay, "libraries compared, but presented as formats and protocols"},
+	"mt-M14": {Hidden, "neither CPU nor bytes measured"},
 }
 
-// Flaw returns a flaw's id with its words, or the id alone where a plan names
-// one that is not known here.
+// Flaw returns a flaw's description with its id, or the id alone if it is unknown here.
 func Flaw(id string) string {
 	if f, ok := flaws[id]; ok {
 		return f.words + " (" + id + ")"
@@ -105,8 +105,8 @@ func Flaw(id string) string {
 	return id
 }
 
-// FlawEffect is what a flaw does to a figure; "" of one that is not known here.
+// FlawEffect is the effect of a flaw; "" if it is unknown here.
 func FlawEffect(id string) Effect { return flaws[id].effect }
 
-// FlawIDs returns the ids of the flaws that are known here, in order.
+// FlawIDs returns the ids of the known flaws, sorted.
 func FlawIDs() []string { return slices.Sorted(maps.Keys(flaws)) }

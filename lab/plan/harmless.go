@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// unseen reports whether a character changes how others are shown and is not seen itself: control characters, and
-// those that hide, or that turn the direction of what follows. The joiners that some scripts need are none.
+// unseen reports whether a character is invisible and changes how others are shown: control characters, format
+// characters and those that change the direction of the text. The joiners that some scripts need are allowed.
 func unseen(r rune) bool {
 	switch r {
 	case '\u200c', '\u200d':
@@ -17,17 +17,17 @@ func unseen(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }
 
-// blank are characters that count as letters or symbols and look like nothing.
+// blank has characters that Unicode counts as letters or symbols, but that look empty.
 const blank = "\u115f\u1160\u3164\uffa0\u2800"
 
-// Shows reports whether a character can be seen by itself.
+// Shows reports whether a character is visible by itself.
 func Shows(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !strings.ContainsRune(blank, r)
 }
 
-// Harmless returns a text that may come from anybody in a form that can be shown: what a terminal would obey, or
-// what would change how the text beside it is shown, is replaced by a character that can be seen. Ends of lines and
-// tabs stay where lines says so.
+// Harmless returns a text from an untrusted source in a form that is safe to show. Control sequences for terminals,
+// and characters that change how the text around them is shown, are replaced by visible characters. Line ends and
+// tabs are kept if lines is true.
 func Harmless(text string, lines bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -28,7 +28,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// A name that cannot be seen, or that hides or turns what stands beside it, names nothing.
+// A name that is invisible, or that hides or reverses the text around it, is refused.
 func TestNamesAreSeen(t *testing.T) {
 	t.Parallel()
 	for name, right := range map[string]bool{
@@ -51,7 +51,7 @@ func TestNamesAreSeen(t *testing.T) {
 	}
 }
 
-// What programs write for a figure that is not a number is not 0.
+// Some programs write NaN as null. It must not be read as 0.
 func TestNullIsNoGap(t *testing.T) {
 	t.Parallel()
 	_, err := plan.ParseRecording("x.json", []byte(`{"inter_arrival_ms":[5,null,7]}`))

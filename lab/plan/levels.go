@@ -6,21 +6,20 @@ import (
 	"strconv"
 )
 
-// LevelsMax is the most rates of a curve: as many as a plan's loads.
+// LevelsMax is the maximum number of rates of a curve, which is the maximum number of loads of a plan.
 const LevelsMax = loadsMax
 
-// levelShares of what an arm can do are the rates that tell most of it: some
-// far below, most where the queue begins to grow, some beyond.
+// levelShares are the rates that show most, as shares of an arm's maximum: some far below it, most where the queue
+// begins to grow, some above it.
 func levelShares() []float64 { return []float64{0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2} }
 
-// closeLevels are so near each other that one will do for both.
+// closeLevels is the ratio below which two rates are merged.
 const closeLevels = 1.03
 
-// Levels chooses at most so many rates for a curve from what each arm does at
-// most, in calls per second, > 0: common ones, so that arms can be compared at
-// the same rate, ascending, of two digits so that people can read them. The
-// lowest is a tenth of the weakest arm's most, the highest a fifth above the
-// strongest's; where there are too many the nearest are made one.
+// Levels chooses the rates of a curve. most has each arm's maximum in calls per second, > 0. It returns at most count
+// rates, ascending and rounded to two digits. All arms get the same rates, so that they can be compared. The lowest
+// rate is a tenth of the weakest arm's maximum, the highest 1.2 times the strongest's. If there are too many, the
+// nearest two are merged.
 func Levels(most []float64, count int) []float64 {
 	var all []float64
 	for _, m := range most {
@@ -40,7 +39,7 @@ func Levels(most []float64, count int) []float64 {
 			break
 		}
 		one := math.Sqrt(all[at] * all[at+1])
-		switch at { // the ends stay
+		switch at { // the lowest and the highest rate are kept
 		case 0:
 			one = all[0]
 		case len(all) - 2:
@@ -54,13 +53,13 @@ func Levels(most []float64, count int) []float64 {
 	return slices.Compact(all)
 }
 
-// EvenLevels are count rates up to one, at equal distances from 0.
+// EvenLevels returns count rates at equal distances from 0, up to and including to.
 func EvenLevels(to float64, count int) []float64 {
 	all := make([]float64, count)
 	for i := range all {
 		v, err := strconv.ParseFloat(strconv.FormatFloat(to*float64(i+1)/float64(count), 'g', 4, 64), 64)
 		if err != nil {
-			v = to * float64(i+1) / float64(count) // not reached: it was written just now
+			v = to * float64(i+1) / float64(count) // cannot happen: FormatFloat wrote the text
 		}
 		all[i] = v
 	}
@@ -70,7 +69,7 @@ func EvenLevels(to float64, count int) []float64 {
 func twoDigits(v float64) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64)
 	if err != nil {
-		return v // not reached: it was written just now
+		return v // cannot happen: FormatFloat wrote the text
 	}
 	return min(max(short, rateMin), rateMax)
 }

@@ -12,48 +12,47 @@ import (
 // The scenarios: what happens while messages are sent through a broker.
 const (
 	Live      = "live"      // each group reads from the beginning
-	Slow      = "slow"      // each reader takes its time for a message
-	Disk      = "disk"      // nobody reads until nothing is sent any more
-	Late      = "late"      // readers come at half the time
-	Crash     = "crash"     // at half the time the reader's process is killed, and another comes later
-	Isolation = "isolation" // two topics, each read by a group of its own
+	Slow      = "slow"      // each reader needs some time for a message
+	Disk      = "disk"      // readers start only after the last send
+	Late      = "late"      // readers start at half of the window
+	Crash     = "crash"     // at half of the window the reader process is killed, and later another one starts
+	Isolation = "isolation" // two topics, each read by its own group
 	Fanout    = "fanout"    // many groups read the same topic
-	Sustained = "sustained" // for as long as is wanted, watching memory and disk
+	Sustained = "sustained" // for a long time, with memory and disk measured
 
 	LeaderKill     = "leader-kill"     // the node that leads the topic is killed
-	FollowerKill   = "follower-kill"   // one that does not
-	Partition      = "partition"       // the leader's links to the others are cut, and mended
-	Pause          = "pause"           // the leader is stopped by SIGSTOP, and goes on
-	DiskFull       = "disk-full"       // the disk that all nodes share fills up, and is freed
+	FollowerKill   = "follower-kill"   // a node that does not lead the topic is killed
+	Partition      = "partition"       // the leader's links to the other nodes are cut, and later restored
+	Pause          = "pause"           // the leader is stopped by SIGSTOP, and later continued
+	DiskFull       = "disk-full"       // the disk that all nodes share fills up, and is later freed
 	RollingRestart = "rolling-restart" // each node is stopped and started, one after the other
 )
 
-// Scenarios returns the scenarios in the order in which they are told.
+// Scenarios returns the scenarios in the order in which help shows them.
 func Scenarios() []string {
 	return append([]string{Live, Slow, Disk, Late, Crash, Isolation, Fanout, Sustained}, Faults()...)
 }
 
-// Faults returns the scenarios in which something is done to the broker.
+// Faults returns the scenarios that inject a fault into the broker.
 func Faults() []string {
 	return []string{LeaderKill, FollowerKill, Partition, Pause, DiskFull, RollingRestart}
 }
 
-// The bounds of loads of messages: those of brokers, of their account and of the
-// workload too, to which a test of lab/messaging/bench holds them.
+// The bounds of loads of messages. Brokers, the account of messages and the workload have the same ones; a test of
+// lab/messaging/bench checks that.
 const (
-	MessageMin = 36 // bytes: what a message says of itself, so that it can be followed
+	MessageMin = 36 // bytes: the stamp by which a message is tracked
 	MessageMax = 1 << 20
 	BatchMax   = 1000
 	GroupsMax  = 64
 	NodesMax   = 7 // of a cluster
 	delayMin   = Duration(time.Microsecond)
-	delayMax   = Duration(time.Second) // what a reader has ahead must be dealt with before a broker takes it for dead
-	// sustainedMax is the longest slice of scenario sustained. What is over takes no memory
-	// of the driver's; the brokers' disks are what it must fit on.
+	delayMax   = Duration(time.Second) // a reader must handle its prefetched messages before the broker takes it for dead
+	// sustainedMax is the longest slice of scenario sustained. The driver's memory does not grow with it, but the
+	// brokers' disks must hold its messages.
 	sustainedMax  = Duration(24 * time.Hour)
 	BatchBytesMax = 3 << 20 // bytes of a batch
-	// behindMax is how long after a slice slow readers may have to read on: a driver waits
-	// for them a little longer.
+	// behindMax is how long slow readers may still read after a slice. A driver waits a little longer for them.
 	behindMax = Duration(15 * time.Minute)
 )
 
@@ -63,48 +62,47 @@ const (
 	defaultBatch         = 100
 	defaultFanout        = 4
 	DefaultNodes         = 3
-	defaultPublishers    = 60   // the published one
-	defaultFaultRate     = 1000 // per second: what is steady shows how long nothing went
+	defaultPublishers    = 60   // as in the published benchmark
+	defaultFaultRate     = 1000 // per second: a steady rate shows how long nothing was acknowledged
 	defaultSustainedRate = 10_000
-	defaultDelay         = Duration(2 * time.Millisecond) // the published one
+	defaultDelay         = Duration(2 * time.Millisecond) // as in the published benchmark
 	defaultSliceMessages = Duration(5 * time.Second)
-	// RabbitMQ takes ten seconds to start beside two others on a core
+	// RabbitMQ needs ten seconds to start next to two other nodes on one core.
 	defaultSliceFaults    = Duration(30 * time.Second)
-	defaultSliceRolling   = Duration(75 * time.Second) // and here each node does in turn
+	defaultSliceRolling   = Duration(75 * time.Second) // here each node restarts in turn
 	defaultSliceCrash     = Duration(15 * time.Second)
 	defaultWarmUpMessages = Duration(time.Second)
 )
 
-// The durabilities: what an acknowledgement is to promise.
+// The durabilities: what an acknowledgement must guarantee.
 const (
 	DurabilityFsync   = "fsync"
 	DurabilityDefault = "default"
 )
 
-// The operations that are more than to send one message: to send several at once, and to
-// have what was sent delivered.
+// The operations other than the sending of one message: sending several at once, and having messages delivered.
 const (
 	BatchOperation   = "PublishBatch"
 	DeliverOperation = "Deliver"
 )
 
-// The metrics of loads of messages beside those of calls, each of which is a send
-// of a message, or of a batch. Times are from when a message was due.
+// The metrics that loads of messages have in addition to those of calls. A call is a send of one message or of a
+// batch. Times are from when a message was due.
 const (
 	MessageRate    = "message-rate"    // messages acknowledged per second; closed loop
 	DeliveredRate  = "delivered-rate"  // messages delivered per second
-	AcceptedP50    = "accepted-p50"    // until the broker's client had taken it
+	AcceptedP50    = "accepted-p50"    // until the broker's client accepted the message
 	AcceptedP99    = "accepted-p99"    //
-	DeliveredP50   = "delivered-p50"   // until a reader had it
+	DeliveredP50   = "delivered-p50"   // until a reader received the message
 	DeliveredP90   = "delivered-p90"   //
 	DeliveredP99   = "delivered-p99"   //
 	DeliveredP999  = "delivered-p99.9" //
 	SendOutage     = "send-outage"     // the longest time without an acknowledgement
 	DeliveryOutage = "delivery-outage" // the longest time without a delivery
 	DrainRate      = "drain-rate"      // messages per second read after the window
-	// bytes written to the device of the brokers' data, whoever wrote, per message
+	// Bytes written to the device that holds the brokers' data, by any process, per message.
 	DiskPerMessage = "disk-written"
-	// bytes all broker processes and the driver sent over the network, per message
+	// Bytes that all broker processes and the driver sent over the network, per message.
 	NetworkPerMessage = "network"
 )
 
@@ -120,23 +118,23 @@ func MessageMetricIDs() []string {
 // Messaging reports whether the load sends messages through a broker.
 func (l Load) Messaging() bool { return l.Kind() == Messages }
 
-// Fails reports whether something is done to the broker meanwhile.
+// Fails reports whether the load's scenario injects a fault.
 func (l Load) Fails() bool { return slices.Contains(Faults(), l.Scenario) }
 
-// Messaging reports whether the plan's loads send messages. Trials are then whole:
-// one arm's after another's, each with a broker of its own, since what one broker
-// does behind its acknowledgements would be in another's figures (docs/concepts/claims.md).
+// Messaging reports whether the plan's loads send messages. Each trial is then measured alone: one arm after the
+// other, each with its own broker. Otherwise the work that one broker does after its acknowledgements would appear in
+// another's figures (docs/concepts/claims.md).
 func (p Plan) Messaging() bool { return len(p.Loads) > 0 && p.Loads[0].Messaging() }
 
-// Fails reports whether something is done to a broker of the plan's.
+// Fails reports whether one of the plan's loads injects a fault into a broker.
 func (p Plan) Fails() bool { return slices.ContainsFunc(p.Loads, Load.Fails) }
 
-// Plays reports whether a load of the plan's is of a scenario.
+// Plays reports whether one of the plan's loads has a scenario.
 func (p Plan) Plays(scenario string) bool {
 	return slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario == scenario })
 }
 
-// DurabilityOf is what an acknowledgement of an arm's broker is to promise.
+// DurabilityOf is what an acknowledgement of an arm's broker must guarantee.
 func (p Plan) DurabilityOf(a Arm) string {
 	if a.Durability != "" {
 		return a.Durability
@@ -144,7 +142,7 @@ func (p Plan) DurabilityOf(a Arm) string {
 	return p.Durability
 }
 
-// checkMessages checks what a load says of messages by itself.
+// checkMessages checks the fields of a load that concern messages.
 func (l Load) checkMessages(field string) error {
 	if l.Scenario == "" {
 		switch {
@@ -164,14 +162,14 @@ func (l Load) checkMessages(field string) error {
 		return bad(field+".streams", l.Streams, "left out with a scenario: messages are sent, and no streams held")
 	case len(l.Stages) > 0:
 		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)),
-			"left out with a scenario, whose rate is one")
+			"left out with a scenario, which has one rate")
 	case l.Replays():
-		return bad(field+".arrivals", l.Arrivals, Sampled+" with a scenario, whose slice has a length of its own")
+		return bad(field+".arrivals", l.Arrivals, Sampled+" with a scenario, whose slice has a fixed length")
 	case l.Requests != "":
-		return bad(field+".requests", l.Requests, "left out with a scenario: size says what messages are like")
+		return bad(field+".requests", l.Requests, "left out with a scenario: size describes its messages")
 	case l.Delay != 0 && l.Scenario != Slow && !l.Fails():
 		return bad(field+".delay", l.Delay,
-			"left out unless the scenario is "+Slow+" or one in which something is done to the broker")
+			"left out unless the scenario is "+Slow+" or one that injects a fault")
 	}
 	return first(
 		oneOf(field+".scenario", l.Scenario, Scenarios()...),
@@ -182,20 +180,20 @@ func (l Load) checkMessages(field string) error {
 	)
 }
 
-// paced reports whether a scenario shows what it is about at a rate only.
+// paced reports whether a scenario is meaningful only at a rate.
 func (l Load) paced() bool {
 	return l.Scenario == Sustained || l.Scenario == Slow || l.Scenario == Crash || l.Fails()
 }
 
-// messagesOpen reports whether loads of messages that say nothing of how fast they send
-// send at a rate: where any of the plan's does, since closed and open loops do not mix.
+// messagesOpen reports whether loads of messages without a given pace send at a rate. They do if any load of the plan
+// does, since a plan cannot mix closed and open loops.
 func (p Plan) messagesOpen() bool {
 	return slices.ContainsFunc(p.Loads,
 		func(l Load) bool { return l.Messaging() && (l.Open() || l.InFlight == 0 && l.paced()) })
 }
 
-// completeMessages fills in what a load of messages leaves out; operation is the
-// one it calls, open whether it sends at a rate if it does not say.
+// completeMessages fills in the defaults of a load of messages. operation is the one that it calls. open says whether
+// it sends at a rate if it gives no pace.
 func (l *Load) completeMessages(operation string, open bool) {
 	if !l.Messaging() {
 		return
@@ -219,7 +217,7 @@ func (l *Load) completeMessages(operation string, open bool) {
 	}
 }
 
-// completeMessaging fills in what a plan of messages leaves out.
+// completeMessaging fills in the defaults of a plan with loads of messages.
 func (p *Plan) completeMessaging() {
 	setDefault(&p.Slices, 1)
 	setDefault(&p.Slice, p.messagesSlice())
@@ -229,8 +227,7 @@ func (p *Plan) completeMessaging() {
 	setDefault(&p.Nodes, DefaultNodes)
 }
 
-// messagesSlice is how long a slice is by default: long enough for the slowest to be seen
-// to its end.
+// messagesSlice is the default length of a slice. It is long enough to see the slowest scenario to its end.
 func (p Plan) messagesSlice() Duration {
 	switch {
 	case p.Plays(RollingRestart):
@@ -243,8 +240,8 @@ func (p Plan) messagesSlice() Duration {
 	return defaultSliceMessages
 }
 
-// messagePrimary is the metric that decides by default: none where scenarios are
-// judged by different ones, and then each load's own decides under it.
+// messagePrimary is the default primary metric. It is empty if the scenarios have different ones: then each load is
+// judged by its own.
 func (p Plan) messagePrimary() string {
 	primary := p.MessagePrimary(p.Loads[0])
 	for _, l := range p.Loads[1:] {
@@ -255,8 +252,8 @@ func (p Plan) messagePrimary() string {
 	return primary
 }
 
-// MessagePrimary is the metric that decides under a load of messages by default. Each
-// message is sent and delivered whatever the operation, which tells what is asked of it.
+// MessagePrimary is the default primary metric of a load of messages. Every message is sent and delivered whatever
+// the operation; the operation says which of the two is judged.
 func (p Plan) MessagePrimary(l Load) string {
 	delivers := p.OperationOf(l) == DeliverOperation
 	switch {
@@ -265,7 +262,7 @@ func (p Plan) MessagePrimary(l Load) string {
 	case l.Fails():
 		return SendOutage
 	case l.Open() && l.Scenario == Disk:
-		return DrainRate // times until delivery are as long as the slice is
+		return DrainRate // times until delivery depend on the length of the slice
 	case l.Open():
 		return DeliveredP99
 	case delivers:
@@ -274,13 +271,13 @@ func (p Plan) MessagePrimary(l Load) string {
 	return MessageRate
 }
 
-// checkMessaging checks what messages allow of the rest of a plan.
+// checkMessaging checks the fields of a plan that messages restrict.
 func (p Plan) checkMessaging() error {
 	messaging := p.Messaging()
 	for i, l := range p.Loads {
 		if l.Messaging() != messaging {
 			return bad(fmt.Sprintf("loads[%d]", i), l,
-				"with a scenario or without as loads[0]: their metrics are others, and so is what a trial is")
+				"with a scenario if loads[0] has one, and without if not: they have other metrics and other trials")
 		}
 		if l.Batch*l.Size > BatchBytesMax {
 			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size),
@@ -288,11 +285,11 @@ func (p Plan) checkMessaging() error {
 		}
 		if behind := l.readTime(p.SliceOf(l)) - p.SliceOf(l); behind > behindMax {
 			return bad(fmt.Sprintf("loads[%d].delay", i), l.Delay,
-				fmt.Sprintf("so short that readers end within %v after a slice; at this rate they need %v more",
+				fmt.Sprintf("so short that readers finish within %v after a slice; at this rate they need %v more",
 					behindMax, behind))
 		}
 		if l.Fails() && p.Nodes < 2 {
-			return bad("nodes", p.Nodes, "2 or more with scenario "+l.Scenario+", which takes one away")
+			return bad("nodes", p.Nodes, "2 or more with scenario "+l.Scenario+", which stops one of them")
 		}
 	}
 	if !messaging {
@@ -306,35 +303,35 @@ func (p Plan) checkMessaging() error {
 	}
 	if p.Network != "" {
 		return bad("network", p.Network,
-			"left out with a scenario: clients reach the nodes of a broker directly, each by the address that it tells")
+			"left out with a scenario: clients reach the nodes of a broker directly, each by the address that it advertises")
 	}
 	if whole := len(p.Loads); p.Plays(DiskFull) &&
 		slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario != DiskFull }) {
 		return outside("loads", fmt.Sprintf("%s among %d loads", DiskFull, whole),
-			"alone in a plan: its brokers' disk is of memory, so that it can be filled, and would be so for the "+
-				"others too")
+			"alone in a plan: its brokers keep their data in memory, so that the disk can be filled, and would do so for "+
+				"the other loads too")
 	}
 	for i, a := range p.Arms {
 		if a.Raw() {
 			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver,
-				"client with a scenario: no raw driver speaks to a broker")
+				"client with a scenario: there is no raw driver for brokers")
 		}
 		if a.Target != "" && p.Fails() {
 			return wirelab.Errorf(wirelab.InvalidArgument,
-				"arms[%d].target is a broker that wirelab did not start, and wirelab does nothing to it: leave out "+
-					"the target, or take a scenario without a fault", i)
+				"arms[%d].target is a broker that wirelab did not start, and wirelab injects no faults into it: leave out "+
+					"the target, or choose a scenario without a fault", i)
 		}
 	}
 	return nil
 }
 
-// readTime is how long a group's reader takes at least for a slice's messages at a rate.
+// readTime is the minimum time that a group's reader needs for the messages of a slice.
 func (l Load) readTime(slice Duration) Duration {
 	return Duration(l.Rate * float64(l.Batch) * time.Duration(slice).Seconds() * float64(l.Delay))
 }
 
-// SendPace is how fast a load of messages sends, and what is unusual about its
-// messages, in words: "60 sends under way, 1,024 bytes each".
+// SendPace describes how fast a load of messages sends, and what is unusual about its messages: "60 sends under way,
+// 1,024 bytes each".
 func (l Load) SendPace() string {
 	text := "1 send under way"
 	switch {
@@ -356,7 +353,7 @@ func (l Load) SendPace() string {
 		text += fmt.Sprintf(", %d groups", l.Groups)
 	}
 	if l.Delay != 0 {
-		delay := l.Delay.String() // of one unit: it is at most a second
+		delay := l.Delay.String() // a single unit, since it is at most a second
 		unit := strings.TrimLeft(delay, ".0123456789")
 		text += fmt.Sprintf(", readers take %s %s", strings.TrimSuffix(delay, unit), unit)
 	}

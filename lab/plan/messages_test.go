@@ -79,8 +79,8 @@ func TestMessagesComplete(t *testing.T) {
 	}
 }
 
-// Where something is done to the broker an outage decides, elsewhere it does not:
-// a plan with both leaves it to each load.
+// A scenario that injects a fault is judged by an outage, and the others are not. A plan with both leaves the metric
+// to each load.
 func TestMessagesPrimaryOfSeveralScenarios(t *testing.T) {
 	t.Parallel()
 	for want, loads := range map[string][]plan.Load{
@@ -95,7 +95,7 @@ func TestMessagesPrimaryOfSeveralScenarios(t *testing.T) {
 	}
 }
 
-// Of messages that are to be delivered, what decides is their delivery.
+// Loads whose messages must be delivered are judged by their delivery.
 func TestDeliverIsJudgedByDeliveries(t *testing.T) {
 	t.Parallel()
 	for want, load := range map[string]plan.Load{
@@ -126,15 +126,15 @@ func TestMessagesRefused(t *testing.T) {
 			Scenario: plan.Live,
 			Delay:    plan.Duration(time.Second),
 		}),
-		"left out unless the load":   messages(plan.Load{InFlight: 1, Size: 100}),
-		"with a scenario or without": messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),
-		"and no streams held":        messages(plan.Load{Scenario: plan.Live, Streams: 2, Rate: 10}),
-		"whose rate is one": messages(plan.Load{
+		"left out unless the load":            messages(plan.Load{InFlight: 1, Size: 100}),
+		"with a scenario if loads[0] has one": messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),
+		"and no streams held":                 messages(plan.Load{Scenario: plan.Live, Streams: 2, Rate: 10}),
+		"which has one rate": messages(plan.Load{
 			Scenario: plan.Live,
 			Stages:   []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}},
 		}),
 		"fsync": with(func(p *plan.Plan) { p.Durability = "paper" }),
-		"which takes one away": with(func(p *plan.Plan) {
+		"which stops one": with(func(p *plan.Plan) {
 			p.Nodes, p.Loads[0].Scenario = 1,
 				plan.LeaderKill
 		}),
@@ -142,7 +142,7 @@ func TestMessagesRefused(t *testing.T) {
 		"reach the nodes of a broker directly": with(func(p *plan.Plan) { p.Network = "lan" }),
 		"alone in a plan": messages(plan.Load{Scenario: plan.DiskFull},
 			plan.Load{Scenario: plan.Live}),
-		"so short that readers end": messages(plan.Load{
+		"so short that readers finish": messages(plan.Load{
 			Scenario: plan.Slow, Rate: 1000,
 			Delay: plan.Duration(time.Second),
 		}),

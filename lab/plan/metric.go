@@ -1,8 +1,7 @@
 package plan
 
-// The metrics that an experiment yields for every arm and load and that can
-// be its primary one, by the ids that room result gives them. Room result
-// knows how each is taken; a test keeps the two lists the same.
+// The ids of the metrics that an experiment yields for every arm and load. Each can be the primary one. Package
+// result knows how each is measured; a test keeps the two lists the same.
 const (
 	ServerCPU         = "server-cpu"     // CPU time of the server per call
 	DatabaseCPU       = "database-cpu"   // CPU time of the database's processes per call
@@ -25,9 +24,8 @@ const (
 	ClientAllocations = "client-allocs"  // heap allocations of the driver per call
 )
 
-// The metrics of calls whose effect comes later than their reply, from when a
-// call was due: until somebody had promised to keep what it handed over, and
-// until that was stored.
+// The metrics of calls whose effect comes after their reply, from when a call was due: until a broker confirmed that
+// it keeps the entry, and until the entry was stored.
 const (
 	ConfirmedP50 = "confirmed-p50"
 	ConfirmedP99 = "confirmed-p99"

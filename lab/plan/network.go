@@ -8,19 +8,19 @@ import (
 	"wirelab/lab/network"
 )
 
-// How much longer things take by default where calls wait for a network: a
-// slice has ten round trips, and each of the 20 windows of a warm-up two.
+// By default, slices and warm-ups are longer if calls wait for a network: a slice has ten round trips, and each of
+// the 20 windows of a warm-up two.
 const (
 	tripsSlice  = 10
 	tripsWarmUp = 40
-	// tripsLeast is how many a slice and a deadline must have room for.
+	// tripsLeast is how many round trips a slice and a deadline must allow.
 	tripsLeast = 2
-	// slowTrip is from when on slices are few and long, as in the open loop.
+	// slowTrip is the round trip above which slices are few and long, as in the open loop.
 	slowTrip = Duration(10 * time.Millisecond)
 )
 
-// Path is the plan's network, and whether it has one. The error is that of
-// [network.Parse]; a complete plan has none.
+// Path is the plan's network, and whether it has one. The error is that of [network.Parse]; a complete plan has no
+// error.
 func (p Plan) Path() (network.Spec, bool, error) {
 	if p.Network == "" {
 		return network.Spec{}, false, nil
@@ -29,30 +29,30 @@ func (p Plan) Path() (network.Spec, bool, error) {
 	return path, err == nil, err
 }
 
-// trip is the longest that a round trip on the plan's network is meant to take.
+// trip is the longest intended round trip on the plan's network.
 func (p Plan) trip() Duration {
 	path, _, err := p.Path()
 	if err != nil {
-		return 0 // checked where the plan is
+		return 0 // checkNetwork reports it
 	}
 	return Duration(path.RTT + path.Jitter)
 }
 
-// checkNetwork checks the network by itself.
+// checkNetwork checks the field network.
 func (p Plan) checkNetwork() error {
 	path, _, err := p.Path()
 	if err != nil {
-		return err // says what is wrong with which network
+		return err // it already names the network and the problem
 	}
 	if path.Via == network.Netem && p.remote() {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"network %q goes between two network namespaces, and an arm's target cannot be put into one; leave "+
+			"network %q connects two network namespaces, and an arm's target cannot be put into one; leave "+
 				"via=netem out", p.Network)
 	}
 	return nil
 }
 
-// checkTrips checks that calls have the time to get there and back.
+// checkTrips checks that slices and deadlines allow round trips on the network.
 func (p Plan) checkTrips() error {
 	least := tripsLeast * p.trip()
 	if least == 0 {

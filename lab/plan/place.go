@@ -9,20 +9,19 @@ import (
 	"wirelab/internal/yamlform"
 )
 
-// The ways in which an error of [Plan.Complete] names its field: at its beginning,
-// and as the kind of a name that is not known.
+// The two ways in which an error of [Plan.Complete] names its field: at the beginning of the message, or as the kind
+// of an unknown name.
 var (
 	fieldFirst   = regexp.MustCompile(`^[a-z_]+(\[[0-9]+\])?(\.[a-z0-9_]+(\[[0-9]+\])?)*`)
 	fieldUnknown = regexp.MustCompile(`^(?:([a-z_\[\]0-9.]+): )?unknown ([a-z_\[\]0-9.]+) "`)
 )
 
-// unknownName is a name that is not known, as [wirelab.UnknownName] has it behind what it would be of.
+// unknownName matches an unknown name in an error of [wirelab.UnknownName].
 var unknownName = regexp.MustCompile(`^unknown [a-zA-Z ]+ "([^"]+)"`)
 
-// At says at which line of a plan's file an error of [Plan.Complete] is, and shows
-// the line as the errors of [Parse] do. Where the file has nothing of the field, since
-// it is missing, the line is that of what the field belongs to. An error that is of no
-// field comes back as it is.
+// At adds to an error of [Plan.Complete] the line of the plan's file that it concerns, and shows the line as the
+// errors of [Parse] do. If the field is missing from the file, the line is that of the element it belongs to. An
+// error that concerns no field is returned unchanged.
 func At(fileName string, data []byte, err error) error {
 	message := wirelab.Public(err).Message
 	path := fieldFirst.FindString(message)
@@ -37,7 +36,7 @@ func At(fileName string, data []byte, err error) error {
 		}
 	}
 	if _, ok := yamlform.FieldsOf(reflect.TypeFor[Plan]())[top]; !ok {
-		return err // it is of no field
+		return err // it concerns no field
 	}
 	return yamlform.OfField(fileName, data, path, message)
 }

@@ -9,8 +9,8 @@ import (
 	"wirelab/lab/plan"
 )
 
-// JSON is a part of YAML, and whatever writes JSON may write an escape instead of a
-// character: text is read as JSON has it, in every kind of field.
+// JSON is a subset of YAML, and programs that write JSON may escape characters. Escapes are read in every kind of
+// field.
 func TestParseReadsEscapes(t *testing.T) {
 	t.Parallel()
 	p, err := plan.Parse("plan.json", []byte(`{"workload":"routeguide","operation":"GetFeature","about":"5 \u00b5s",
@@ -28,7 +28,7 @@ func TestParseReadsEscapes(t *testing.T) {
 	}
 }
 
-// Every error of a plan that is in a file says the line and the field.
+// Every error about a plan's file gives the line and the field.
 func TestErrorsOfPlansNameLineAndField(t *testing.T) {
 	t.Parallel()
 	const head = "workload: routeguide\noperation: GetFeature\n"
@@ -100,7 +100,7 @@ func TestErrorsOfPlansNameLineAndField(t *testing.T) {
 			}
 		}
 	}
-	// What is missing from the plan has no line.
+	// A missing field has no line.
 	p, err := plan.Parse("my.yaml", []byte("arms: [{protocol: grpc}]\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// least is the shortest plan there is.
+// least is the shortest valid plan.
 const least = "workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\n"
 
 func complete(t *testing.T, text string) plan.Plan {
@@ -241,7 +241,7 @@ func TestParseUntilAndRate(t *testing.T) {
 	}
 }
 
-// Every flaw that a preset names is told in words.
+// Every flaw that a preset names has a description.
 func TestFlawsHaveWords(t *testing.T) {
 	t.Parallel()
 	for _, p := range plan.Presets() {
@@ -263,7 +263,7 @@ func TestPresetsAreCompleteable(t *testing.T) {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 		if done.About == "" {
-			t.Errorf("%s says not what it answers", p.Name)
+			t.Errorf("%s does not say what it answers", p.Name)
 		}
 		if got, err := plan.Preset(p.Name); err != nil || !reflect.DeepEqual(got, p) {
 			t.Errorf("Preset(%q): %v", p.Name, err)
@@ -276,7 +276,7 @@ func TestPresetsAreCompleteable(t *testing.T) {
 	}
 }
 
-// The published figures were typed from a source; a slip would be believed.
+// The published figures were typed by hand, and a typing error would be believed.
 func TestRouteSerialShowsWhatWasPublished(t *testing.T) {
 	t.Parallel()
 	p, err := plan.Preset("route-serial")
@@ -312,9 +312,9 @@ func TestLoadString(t *testing.T) {
 	}
 }
 
-// The ledger's published figures too, and that no preset takes a stream's own
-// period for a latency or a rate of each stream for the rate (docs/origins.md
-// grb-M01, grb-M03): published gaps are named so, and rates are totals.
+// This checks the ledger's published figures. It also checks that no preset takes a stream's period for a latency, or
+// the rate of one stream for the whole rate (docs/origins.md grb-M01, grb-M03): published gaps are named so, and
+// rates are totals.
 func TestLedgerPresetsShowWhatWasPublished(t *testing.T) {
 	t.Parallel()
 	ms := func(v float64) plan.Duration { return plan.Duration(math.Round(v * 1e6)) }

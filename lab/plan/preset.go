@@ -13,9 +13,8 @@ import (
 //go:embed presets/*.yaml
 var presetFiles embed.FS
 
-// Presets returns the plans that come with the program, by name, not yet
-// completed so that a flag can still change a field. It panics if one cannot
-// be read: they are part of the source, and a test reads them all.
+// Presets returns the plans that come with the program, by name. They are not completed, so that a flag can still
+// change a field. Presets panics if one cannot be read: they are part of the source, and a test reads them all.
 func Presets() []Plan {
 	entries, err := presetFiles.ReadDir("presets")
 	if err != nil {
@@ -35,12 +34,13 @@ func Presets() []Plan {
 		p.Name = strings.TrimSuffix(entry.Name(), ".yaml")
 		presets = append(presets, p)
 	}
-	// By name: the names of files have an ending, which comes before or after what some names go on with.
+	// Sorted by name. The files were sorted with their ending, which may order two names differently if one is the
+	// beginning of the other.
 	slices.SortFunc(presets, func(a, b Plan) int { return strings.Compare(a.Name, b.Name) })
 	return presets
 }
 
-// Preset returns the plan of that name, as [Presets] does.
+// Preset returns the plan with a name, as [Presets] does.
 func Preset(name string) (Plan, error) {
 	var known []string
 	for _, p := range Presets() {

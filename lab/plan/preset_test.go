@@ -13,9 +13,9 @@ import (
 	"wirelab/lab/plan"
 )
 
-// tables are the tables of the published documents, each with the preset that has all
-// of its rows: as "row or arm, load, quantity value". They are typed from the documents
-// a second time, since a slip in one would be believed.
+// tables has the tables of the published documents, by the preset that has all their rows, as "row or arm, load,
+// quantity value". They were typed a second time from the documents, since a typing error in one list would be
+// believed.
 var tables = map[string][]string{
 	"hermes-seed-protocols": {
 		"gRPC, load 0, rate 977.32", "REST, load 0, rate 842.68", "GraphQL, load 0, rate 830.43",
@@ -74,7 +74,7 @@ var tables = map[string][]string{
 	),
 }
 
-// persons are rows of five operations over three stacks, each a rate and its half-width.
+// persons returns the rows of five operations over three stacks, each with a rate and its half-width.
 func persons(values ...float64) []string {
 	var rows []string
 	for i := 0; i < len(values); i += 2 {
@@ -84,7 +84,7 @@ func persons(values ...float64) []string {
 	return rows
 }
 
-// rowOf is a published figure in the words of [tables].
+// rowOf writes a published figure in the form of [tables].
 func rowOf(f plan.Published) string {
 	name := f.Row
 	if name == "" {
@@ -107,7 +107,7 @@ func rowOf(f plan.Published) string {
 	return text + fmt.Sprintf("mean %v", ms(f.Mean))
 }
 
-// Each table of a published document is one experiment, with all its rows, to the digit.
+// Each table of a published document is one preset, with all its rows, exact to the digit.
 func TestPublishedTablesArePresets(t *testing.T) {
 	t.Parallel()
 	for name, want := range tables {
@@ -120,7 +120,7 @@ func TestPublishedTablesArePresets(t *testing.T) {
 		for _, f := range p.Published {
 			got = append(got, rowOf(f))
 			if f.Software == "" || len(f.Flaws) == 0 && f.Missing == "" {
-				t.Errorf("%s: %s says not what was measured, or names no flaw", name, rowOf(f))
+				t.Errorf("%s: %s does not say what was measured, or names no flaw", name, rowOf(f))
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -129,7 +129,7 @@ func TestPublishedTablesArePresets(t *testing.T) {
 	}
 }
 
-// What the targets of make run are presets.
+// The make targets run presets that exist.
 func TestPresetsOfMake(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../Makefile")
@@ -153,8 +153,8 @@ func TestPresetsOfMake(t *testing.T) {
 	}
 }
 
-// The experiments that the published documents describe are all there; what cannot be
-// had here is said in the preset.
+// There is a preset for every experiment that the published documents describe. If something cannot be repeated here,
+// the preset says so.
 func TestEveryPublishedExperimentIsAPreset(t *testing.T) {
 	t.Parallel()
 	for _, name := range strings.Fields(`ms-1000x50 ms-default
@@ -175,14 +175,14 @@ func TestEveryPublishedExperimentIsAPreset(t *testing.T) {
 		}
 		for _, f := range p.Published {
 			if f.Arm == "" && !strings.Contains(f.Missing, " ") {
-				t.Errorf("%s: %s has no arm, and says not why", name, f.Row)
+				t.Errorf("%s: %s has no arm, and does not say why", name, f.Row)
 			}
 		}
 	}
 }
 
-// Messages of mode performance reach no group, so that they cannot be followed: no preset has such an
-// arm, and those that are named after the mode say so.
+// Messages of mode performance reach no group, so they cannot be tracked. No preset has such an arm, and presets
+// named after the mode say so.
 func TestNoPresetSendsWhatCannotBeFollowed(t *testing.T) {
 	t.Parallel()
 	for _, p := range plan.Presets() {

@@ -6,26 +6,25 @@ import (
 	"strings"
 )
 
-// Published is a figure from elsewhere. It is shown, never computed with.
+// Published is a figure from another source. It is shown, but never used in a computation.
 type Published struct {
 	Source  string `json:"source" yaml:"source"`
 	Machine string `json:"machine" yaml:"machine"`
-	// Software is what was measured: its libraries, language and versions.
+	// Software is what was measured: libraries, language and versions.
 	Software string `json:"software,omitempty" yaml:"software,omitempty"`
-	// Row is what the source calls it, where that is not what the arm is called.
+	// Row is the source's name for it, if that differs from the arm's.
 	Row string `json:"row,omitempty" yaml:"row,omitempty"`
-	// Arm is the arm that the figure stands beside. Missing is in its stead why
-	// nothing here can be measured that it would stand beside.
+	// Arm is the arm next to which the figure is shown. Missing is given instead of Arm: it says why no arm here
+	// corresponds to the figure.
 	Arm     string `json:"arm,omitempty" yaml:"arm,omitempty"`
 	Missing string `json:"missing,omitempty" yaml:"missing,omitempty"`
-	// Operation is the one it is of; empty: that of the first load.
+	// Operation is the operation that the figure is for. Empty: that of the first load.
 	Operation string `json:"operation,omitempty" yaml:"operation,omitempty"`
-	// Load is the number of the load that it is of, from 1; 0: the first with the operation.
+	// Load is the number of the load that the figure is for, from 1. 0: the first one with the operation.
 	Load int `json:"load,omitempty" yaml:"load,omitempty"`
-	// One of these four: Mean or P99 is of the times of calls, Rate the calls,
-	// or events, per second in all, GapP99 of the times between the events of a
-	// stream. PlusMinus is the half-width that was published with Rate, Min and Max
-	// the shortest and the longest time that were published with Mean.
+	// Exactly one of the first four is given. Mean and P99 are response times. Rate is calls or events per second in
+	// all. GapP99 is for the times between the events of a stream. PlusMinus is the half-width that was published
+	// with Rate. Min and Max are the shortest and the longest time that were published with Mean.
 	Mean      Duration `json:"mean,omitempty" yaml:"mean,omitempty"`
 	Rate      float64  `json:"rate,omitempty" yaml:"rate,omitempty"`
 	P99       Duration `json:"p99,omitempty" yaml:"p99,omitempty"`
@@ -33,13 +32,13 @@ type Published struct {
 	PlusMinus float64  `json:"plus_minus,omitempty" yaml:"plus_minus,omitempty"`
 	Min       Duration `json:"min,omitempty" yaml:"min,omitempty"`
 	Max       Duration `json:"max,omitempty" yaml:"max,omitempty"`
-	// Flaws are the flaws of that measurement. Whether the arm here has them too is
-	// told by what was measured, not by the plan.
+	// Flaws are the ids of that measurement's flaws. Whether the arm here has them too is decided from the
+	// measurements, not by the plan.
 	Flaws []string `json:"flaws,omitempty" yaml:"flaws,omitempty"`
 }
 
-// Contrast is two arms, of which one has flaws of a published measurement that the
-// other has not: the difference between them is what the flaws are worth.
+// Contrast is two arms, of which one has flaws of a published measurement and the other does not. The difference
+// between them is the effect of the flaws.
 type Contrast struct {
 	Flaws   []string `json:"flaws" yaml:"flaws"`
 	With    string   `json:"with" yaml:"with"`
@@ -48,22 +47,22 @@ type Contrast struct {
 
 // Advice is a recommendation that was published for a use.
 type Advice struct {
-	// Use is when it is to hold, Says the recommendation, both as they were published.
+	// Use is when the recommendation applies, and Says is the recommendation. Both are as published.
 	Use  string `json:"use" yaml:"use"`
 	Says string `json:"says" yaml:"says"`
-	// Arm is what is recommended, rather than Over; with Either neither before the other.
+	// Arm is recommended rather than Over. With Either, both are recommended equally.
 	Arm    string `json:"arm,omitempty" yaml:"arm,omitempty"`
 	Over   string `json:"over,omitempty" yaml:"over,omitempty"`
 	Either bool   `json:"either,omitempty" yaml:"either,omitempty"`
-	// Load is the number of the load that is like the use, from 1; 0: the first.
+	// Load is the number of the load that resembles the use, from 1. 0: the first.
 	Load int `json:"load,omitempty" yaml:"load,omitempty"`
-	// Metric is what it is to be better by; empty: the load's primary one.
+	// Metric is the metric by which Arm should be better. Empty: the load's primary one.
 	Metric string `json:"metric,omitempty" yaml:"metric,omitempty"`
-	// Missing is in the stead of arms why no measurement can tell.
+	// Missing is given instead of arms: it says why no measurement can check the recommendation.
 	Missing string `json:"missing,omitempty" yaml:"missing,omitempty"`
 }
 
-// quantities is how many of its quantities a published figure has.
+// quantities is how many of the four quantities a published figure has.
 func (f Published) quantities() (n int) {
 	for _, given := range []bool{f.Mean != 0, f.Rate != 0, f.P99 != 0, f.GapP99 != 0} {
 		if given {
@@ -83,7 +82,7 @@ func (p Plan) checkPublished() error {
 	return nil
 }
 
-// checkWhole checks what of a figure must be there, and not be there.
+// checkWhole checks which fields of a figure are given together.
 func (f Published) checkWhole(field string) error {
 	switch {
 	case f.Source == "":
@@ -91,16 +90,16 @@ func (f Published) checkWhole(field string) error {
 	case f.Machine == "":
 		return missing(field+".machine", "darwin/arm64")
 	case f.Arm == "" && f.Missing == "":
-		return missing(field+".arm", "the name of an arm, or missing: why there is none")
+		return missing(field+".arm", "the name of an arm, or the field missing, which says why there is none")
 	case f.Arm != "" && f.Missing != "":
 		return bad(field+".missing", f.Missing, "left out where arm is")
 	case f.Missing != "" && f.Row == "":
-		return missing(field+".row", "what the source calls it")
+		return missing(field+".row", "the source's name for it")
 	case f.quantities() == 0:
 		return missing(field+".mean", "49.005us, or a rate, p99 or gap_p99")
 	case f.quantities() > 1:
 		return outside(field, fmt.Sprintf("%d quantities", f.quantities()),
-			"one of mean, rate, p99 and gap_p99: write another figure for each other")
+			"one of mean, rate, p99 and gap_p99: write a separate figure for each")
 	case f.Rate == 0 && f.PlusMinus != 0:
 		return bad(field+".plus_minus", f.PlusMinus, "left out where rate is")
 	case f.Mean == 0 && (f.Min != 0 || f.Max != 0):
@@ -174,7 +173,7 @@ func (p Plan) checkContrasts() error {
 		case c.Without == "":
 			return missing(field+".without", "the name of an arm")
 		case c.With == c.Without:
-			return bad(field+".without", c.Without, "unlike with")
+			return bad(field+".without", c.Without, "another arm than with")
 		}
 		err := first(
 			checkFlaws(field, c.Flaws),
@@ -197,14 +196,14 @@ func (p Plan) checkAdvice() error {
 		measured := a.Arm != "" || a.Over != ""
 		switch {
 		case a.Use == "":
-			return missing(field+".use", "when it is to hold")
+			return missing(field+".use", "when it applies")
 		case a.Says == "":
 			return missing(field+".says", "what is recommended")
 		case measured == (a.Missing != ""):
 			return outside(field, choose(measured, "with arms and missing", "without arms and missing"),
-				"with arm and over, or with missing: why no measurement can tell")
+				"with arm and over, or with missing, which says why no measurement can check it")
 		case measured && (a.Arm == "" || a.Over == "" || a.Arm == a.Over):
-			return outside(field, "with one arm", "with arm and over, two arms")
+			return outside(field, "with one arm", "with arm and over, which must differ")
 		}
 		err := first(
 			readable(field+".use", a.Use, textMax), readable(field+".says", a.Says, softwareMax),
@@ -219,7 +218,8 @@ func (p Plan) checkAdvice() error {
 	return nil
 }
 
-// checkPublishedOf checks that what a complete plan says of published figures is of its arms and loads.
+// checkPublishedOf checks that the published figures, contrasts and advice of a complete plan refer to its arms and
+// loads.
 func (p Plan) checkPublishedOf() error {
 	arm := func(field, name string) error {
 		if name == "" || slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Name == name }) {
@@ -260,7 +260,7 @@ func (p Plan) checkPublishedOf() error {
 	return nil
 }
 
-// completePublished copies what the plan says of published figures, each text on one line.
+// completePublished copies the published figures and all that belongs to them. Each text is put on one line.
 func (p *Plan) completePublished() {
 	p.Published = cloned(p.Published)
 	for i := range p.Published {
@@ -281,5 +281,5 @@ func (p *Plan) completePublished() {
 	}
 }
 
-// joined writes a text that YAML broke into lines as one line.
+// joined joins the lines of a text from YAML.
 func joined(text string) string { return strings.Join(strings.Fields(text), " ") }

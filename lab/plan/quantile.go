@@ -10,9 +10,8 @@ import (
 // percentile is a word such as "p95" or "p99.99".
 var percentile = regexp.MustCompile(`^p([0-9]{1,2})(?:\.([0-9]{1,4}))?$`)
 
-// ParsePercentile reads a word such as "p95", "p12.5" or "p99.99": the quantile, and the word
-// without what says nothing, as in "p99.90". It is false for what is no percentile between 0
-// and 100.
+// ParsePercentile reads a word such as "p95", "p12.5" or "p99.99". It returns the quantile, and the word without
+// redundant zeros ("p99.90" has one). ok is false if word is not a percentile above 0 and below 100.
 func ParsePercentile(word string) (q float64, name string, ok bool) {
 	found := percentile.FindStringSubmatch(word)
 	if found == nil {
@@ -26,13 +25,13 @@ func ParsePercentile(word string) (q float64, name string, ok bool) {
 	if part != "" {
 		name += "." + part
 	}
-	// The exponent instead of a division: "99.9" becomes the number that "0.999" reads as.
+	// With an exponent instead of a division, "99.9" becomes exactly the number that "0.999" reads as.
 	q, err := strconv.ParseFloat(strings.TrimPrefix(name, "p")+"e-2", 64)
 	return q, name, err == nil && q > 0
 }
 
-// QuantileMetric takes the id of a quantile apart: "response-p95" is of the times that
-// "response-p50" is of. It is false for what is no quantile of times that are measured.
+// QuantileMetric splits the id of a quantile: "response-p95" is another quantile of the times of "response-p50", its
+// base. ok is false if id is not a quantile of times that are measured.
 func QuantileMetric(id string) (base, name string, q float64, ok bool) {
 	at := strings.LastIndex(id, "-p")
 	if at < 0 {
@@ -43,8 +42,7 @@ func QuantileMetric(id string) (base, name string, q float64, ok bool) {
 	return base, name, q, ok && id == id[:at+1]+name && slices.Contains(MetricIDs(), base)
 }
 
-// isMetric reports whether something is the id of a metric among these, or of another
-// quantile of the same times.
+// isMetric reports whether id is one of the given metrics, or another quantile of the same times.
 func isMetric(id string, among []string) bool {
 	base, _, _, ok := QuantileMetric(id)
 	return slices.Contains(among, id) || ok && slices.Contains(among, base)

@@ -16,12 +16,12 @@ import (
 	"wirelab"
 )
 
-// Recording is the times between arrivals that somebody recorded, or drew.
+// Recording has the times between arrivals that were recorded elsewhere, or generated.
 type Recording struct {
-	// Name is that of the file they come from.
+	// Name is the name of the file that they come from.
 	Name string `json:"name,omitempty" yaml:"name,omitempty"`
-	// File is where to read them, from the plan's own folder on, where Gaps are
-	// not given: [ParseRecording] reads it. A complete plan has Gaps.
+	// File is the file to read if Gaps are not given, relative to the plan's folder: see [ParseRecording]. A complete
+	// plan has Gaps.
 	File string `json:"file,omitempty" yaml:"file,omitempty"`
 	// Gaps are the times between arrivals, 1 to 100,000, each 0 to 1 h.
 	Gaps []Duration `json:"gaps,omitempty" yaml:"gaps,omitempty"`
@@ -34,10 +34,10 @@ const (
 	RecordingFileSize = 16 << 20 // bytes
 )
 
-// Given reports whether there is one.
+// Given reports whether there are gaps.
 func (r Recording) Given() bool { return len(r.Gaps) > 0 }
 
-// Span is how long the recording is; it wraps around after it.
+// Span is the duration of the recording. A longer load starts it again.
 func (r Recording) Span() time.Duration {
 	sum := time.Duration(0)
 	for _, gap := range r.Gaps {
@@ -49,7 +49,7 @@ func (r Recording) Span() time.Duration {
 // Rate is its arrivals per second.
 func (r Recording) Rate() float64 { return float64(len(r.Gaps)) / r.Span().Seconds() }
 
-// Spread is the coefficient of variation of its gaps: standard deviation over mean.
+// Spread is the coefficient of variation of its gaps: standard deviation divided by mean.
 func (r Recording) Spread() float64 {
 	mean, squares := float64(r.Span())/float64(len(r.Gaps)), 0.0
 	for _, gap := range r.Gaps {
@@ -58,10 +58,10 @@ func (r Recording) Spread() float64 {
 	return math.Sqrt(squares/float64(len(r.Gaps))) / mean
 }
 
-// check checks a recording.
+// check checks the recording of a load.
 func (r Recording) check(field string) error {
 	if r.File != "" {
-		return bad(field+".file", r.File, "read by now: it is, of a plan that wirelab run is given")
+		return bad(field+".file", r.File, "read before: wirelab run reads the files that a plan names")
 	}
 	if !r.Given() {
 		return nil
@@ -80,14 +80,14 @@ func (r Recording) check(field string) error {
 	return readable(field+".name", r.Name, textMax)
 }
 
-// ParseRecording reads a recording from a file's text, in one of two forms:
+// ParseRecording reads a recording from the text of a file, in one of two forms:
 //
-//   - JSON: an object whose inter_arrival_ms are the gaps in milliseconds, as
-//     the published benchmark writes it; its other fields are not read.
-//   - CSV: one column of gaps in milliseconds; or with a head, the column
-//     inter_arrival_ms, or timestamp: seconds, or RFC 3339, never decreasing.
+//   - JSON: an object whose field inter_arrival_ms has the gaps in milliseconds, as the
+//     published benchmark writes it. Its other fields are ignored.
+//   - CSV: one column with gaps in milliseconds. With a header line: the column
+//     inter_arrival_ms, or the column timestamp (seconds, or RFC 3339, never decreasing).
 //
-// The error is InvalidArgument and names the line.
+// The error has code InvalidArgument and names the line.
 func ParseRecording(name string, data []byte) (Recording, error) {
 	r := Recording{Name: filepath.Base(name)}
 	if len(data) > RecordingFileSize {
@@ -101,7 +101,7 @@ func ParseRecording(name string, data []byte) (Recording, error) {
 		r.Gaps, err = gapsOfCSV(text)
 	}
 	if err == nil && len(r.Gaps) == 0 {
-		err = errors.New("there are no gaps in it")
+		err = errors.New("it has no gaps")
 	}
 	if err == nil {
 		err = r.check("recording")
@@ -121,7 +121,7 @@ func gapsOfJSON(data []byte) ([]Duration, error) {
 	}
 	gaps := make([]Duration, 0, len(file.Gaps))
 	for i, ms := range file.Gaps {
-		if ms == nil { // as programs write what is not a number
+		if ms == nil { // some programs write NaN as null
 			return nil, errors.New("inter_arrival_ms[" + strconv.Itoa(i) +
 				"] is null; leave it out, or give a number of milliseconds")
 		}
@@ -134,7 +134,7 @@ func gapsOfJSON(data []byte) ([]Duration, error) {
 	return gaps, nil
 }
 
-// ofMilliseconds is a gap to the nanosecond.
+// ofMilliseconds converts a gap, rounded to the nanosecond.
 func ofMilliseconds(ms float64) (Duration, error) {
 	if !(ms >= 0 && ms <= float64(gapMax)/1e6) {
 		return 0, errors.New(strconv.FormatFloat(ms, 'g', -1, 64) + " ms is outside 0 to " + gapMax.String())
@@ -179,11 +179,11 @@ func gapsOfCSV(data []byte) ([]Duration, error) {
 	}
 }
 
-// taker reads a gap from a cell, with the time of the cell before where cells
-// are times; it is not known after the first of those.
+// taker reads a gap from a cell. If cells are times, it needs the time of the cell before, and known is false for the
+// first cell.
 type taker func(cell string, last *time.Time) (gap Duration, known bool, err error)
 
-// head finds the column that a first row names.
+// head finds the column that a header line names.
 func head(row []string) (column int, take taker, ok bool) {
 	if at := slices.Index(row, "inter_arrival_ms"); at >= 0 {
 		return at, takeGap, true
@@ -221,7 +221,7 @@ func takeTime(cell string, last *time.Time) (Duration, bool, error) {
 	return Duration(gap), true, nil
 }
 
-// timeOf reads RFC 3339, or seconds since 1970 with a fraction.
+// timeOf reads a time as RFC 3339, or as seconds since 1970 with an optional fraction.
 func timeOf(cell string) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, cell); err == nil {
 		return at, nil

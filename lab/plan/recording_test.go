@@ -108,7 +108,7 @@ func TestLoadsWithRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As fast as it was recorded, one slice being all of it; three times as fast it is a third as long.
+	// At its recorded rate, one slice is the whole recording. At three times the rate it is a third as long.
 	if l := p.Loads[0]; l.Rate != 10 || l.Arrivals != plan.Recorded ||
 		p.SliceOf(l) != plan.Duration(300*time.Millisecond) || p.Slice != 0 {
 		t.Errorf("rate %v, arrivals %s, slice %v of the load, %v of the plan", l.Rate, l.Arrivals, p.SliceOf(l),

@@ -69,8 +69,8 @@ func TestSchemaAcceptsPresets(t *testing.T) {
 	}
 }
 
-// badPlans are refused. shape tells those that a schema can and must refuse
-// too; the others take arithmetic, or two fields together.
+// badPlans are refused. shape marks those that a schema can and must refuse too; the others need arithmetic, or two
+// fields together.
 var badPlans = map[string]struct {
 	text, say string
 	shape     bool
@@ -164,7 +164,7 @@ var badPlans = map[string]struct {
 		"known: constant, log-normal, poisson, recorded, sampled", true,
 	},
 	"arrivals in a closed loop": {
-		least + "loads: [{in_flight: 5, arrivals: poisson}]", "left out in the closed loop",
+		least + "loads: [{in_flight: 5, arrivals: poisson}]", "left out in a closed loop",
 		false,
 	},
 	"rate and stages": {
@@ -178,13 +178,13 @@ var badPlans = map[string]struct {
 		"slice is 1s; it must be left out", false,
 	},
 	"open and closed loads": {least + "loads: [{in_flight: 5}, {rate: 5}]", "loads[1] is 5/s poisson", false},
-	"a load twice":          {least + "loads: [{}, {in_flight: 1}]", "unlike the loads before it", false},
+	"a load twice":          {least + "loads: [{}, {in_flight: 1}]", "different from the loads before it", false},
 	"names twice": {strings.Replace(least, "{protocol: grpc}",
 		"{protocol: a, name: x}, {protocol: b, name: x}", 1), "arms[1].name", false},
 	"throughput, open": {least + "primary: throughput\nloads: [{rate: 5}]", "in an open loop", false},
 	"server's CPU, elsewhere": {
 		strings.Replace(least, "grpc}", "grpc, target: 'a:1'}", 1) + "primary: server-cpu",
-		"whose process is not ours", false,
+		"which wirelab did not start", false,
 	},
 	"published arm": {
 		least + "published: [{source: s, machine: m, arm: x, mean: 5us}]",
@@ -205,7 +205,7 @@ var badPlans = map[string]struct {
 	},
 	"a load's operation":     {least + "loads: [{operation: Get.Feature}]", "loads[0].operation is", true},
 	"a load's requests":      {least + "loads: [{requests: A}]", "loads[0].requests is", true},
-	"a load twice, in words": {least + "loads: [{}, {operation: GetFeature}]", "unlike the loads before it", false},
+	"a load twice, in words": {least + "loads: [{}, {operation: GetFeature}]", "different from the loads before it", false},
 	"data":                   {least + "data: A B", "data is", true},
 	"an arm's data":          {strings.Replace(least, "grpc}", "grpc, data: 'a,b'}", 1), "arms[0].data is", true},
 	"published flaw": {
@@ -293,8 +293,8 @@ func TestMetricIDsAreThoseThatResultsCompare(t *testing.T) {
 	}
 }
 
-// The schema is written by hand, for its descriptions; this keeps its fields,
-// and the metric ids, those of the Go types.
+// The schema is written by hand because of its descriptions. This test keeps its fields and metric ids equal to those
+// of the Go types.
 func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(schemaFile)
@@ -354,8 +354,8 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 	}
 }
 
-// FuzzParse: nothing panics; what is accepted, the schema accepts; what is
-// complete stays as it is, written and read again.
+// FuzzParse checks that nothing panics, that the schema accepts every plan that wirelab accepts, and that a complete
+// plan survives being written and read.
 func FuzzParse(f *testing.F) {
 	for _, c := range badPlans {
 		f.Add([]byte(c.text))
@@ -404,8 +404,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The example that the documentation shows is a plan, is what the schema
-// describes, and explains itself.
+// The example in the documentation is a valid plan, matches the schema, and has comments.
 func TestExampleIsAPlan(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/examples/plan.yaml")

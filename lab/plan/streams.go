@@ -7,19 +7,18 @@ import (
 
 // The bounds of loads that hold streams.
 const (
-	streamsMax   = 256 // each keeps some hundred kilobytes of histograms in the driver
+	streamsMax   = 256 // the driver keeps several hundred kilobytes of histograms for each
 	eventRateMax = 1e6 // events per second of each stream
 	readerMin    = 0.01
 	readerMax    = 0.99
 )
 
-// defaultSliceStreams is longer than that of calls: each slice opens streams of
-// its own, and what that costs is shared by fewer events the shorter it is.
+// defaultSliceStreams is longer than that of calls. Each slice opens its own streams, and the shorter it is, the
+// fewer events share that cost.
 const defaultSliceStreams = Duration(2e9)
 
-// The metrics of loads that hold streams, by the ids that room result gives
-// them. They are others than those of calls, though they ask the same of an
-// event, so that no figure of one is taken for one of the other.
+// The metrics of loads that hold streams, by the ids that package result gives them. They have other ids than those
+// of calls, though they measure the same for an event, so that the two are never mixed up.
 const (
 	EventServerCPU         = "event-server-cpu"    // CPU time of the server per event
 	EventDatabaseCPU       = "event-database-cpu"  // CPU time of the database's processes per event
@@ -49,18 +48,18 @@ func StreamMetricIDs() []string {
 	}
 }
 
-// Kind is what a load does: it decides what is measured, how it is checked, and what a report shows of it.
+// Kind is the kind of a load. It decides what is measured, how it is checked, and what a report shows.
 type Kind string
 
-// The kinds that the fields of a load tell apart.
+// The kinds, as the fields of a load determine them.
 const (
 	Calls    Kind = "calls"
 	Messages Kind = "messages" // through a broker
 	Held     Kind = "streams"  // that are held open
 )
 
-// Kind tells the kinds of load apart. No other place does: all that depends on it asks for the kind, or asks package
-// kinds for the value.
+// Kind returns the kind of the load. It is the only place that decides this. All other code calls Kind, or asks
+// package kinds for the value of the kind.
 func (l Load) Kind() Kind {
 	switch {
 	case l.Scenario != "":
@@ -71,14 +70,13 @@ func (l Load) Kind() Kind {
 	return Calls
 }
 
-// Streaming reports whether the load holds streams, and makes no calls.
+// Streaming reports whether the load holds streams instead of making calls.
 func (l Load) Streaming() bool { return l.Kind() == Held }
 
 // Slow reports whether its readers read more slowly than events are due.
 func (l Load) Slow() bool { return l.Streaming() && l.Reader > 0 }
 
-// EachRate is the events per second of each stream of a checked load; 0
-// without streams.
+// EachRate is the events per second of each stream of a checked load; 0 without streams.
 func (l Load) EachRate() int64 {
 	if !l.Streaming() {
 		return 0
@@ -86,7 +84,7 @@ func (l Load) EachRate() int64 {
 	return int64(l.Rate) / int64(l.Streams)
 }
 
-// Width is how many calls or streams may be under way at once.
+// Width is the maximum number of calls or streams under way at once.
 func (l Load) Width() int {
 	if l.traits().held {
 		return l.Streams
@@ -97,7 +95,7 @@ func (l Load) Width() int {
 // Streaming reports whether the plan's loads hold streams.
 func (p Plan) Streaming() bool { return len(p.Loads) > 0 && p.Loads[0].Streaming() }
 
-// checkStreams checks what a load says of streams.
+// checkStreams checks the fields of a load that concern streams.
 func (l Load) checkStreams(field string) error {
 	if l.Streams == 0 {
 		if l.Reader != 0 {
@@ -115,7 +113,7 @@ func (l Load) checkStreams(field string) error {
 	case l.Arrivals != "" || l.Spread != 0 || l.Recording.Given() || l.Recording.File != "":
 		return bad(field+".arrivals", l.Arrivals, "left out with streams, whose events are due at equal times")
 	case l.Requests != "":
-		return bad(field+".requests", l.Requests, "left out with streams: each asks for all events, at its rate")
+		return bad(field+".requests", l.Requests, "left out with streams: each stream requests all events, at its rate")
 	case l.Rate == 0:
 		return missing(field+".rate", "10000, the events per second of all streams together")
 	}
@@ -134,13 +132,13 @@ func (l Load) checkStreams(field string) error {
 	return nil
 }
 
-// checkStreaming checks what streams allow of the rest of a plan.
+// checkStreaming checks the fields of a plan that streams restrict.
 func (p Plan) checkStreaming() error {
 	streaming := p.Streaming()
 	for i, l := range p.Loads {
 		if l.Streaming() != streaming {
-			return bad(fmt.Sprintf("loads[%d]", i), l, "with streams or without as loads[0]: "+
-				"their metrics are others, and so is what a slice is")
+			return bad(fmt.Sprintf("loads[%d]", i), l, "with streams if loads[0] has them, and without if not: "+
+				"they have other metrics and other slices")
 		}
 	}
 	if of := isMetric(p.Primary, StreamMetricIDs()); of != streaming {
@@ -155,19 +153,19 @@ func (p Plan) checkStreaming() error {
 	for i, a := range p.Arms {
 		if a.Raw() {
 			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver,
-				"client with streams: the raw driver has requests built beforehand, and reads no streams")
+				"client with streams: the raw driver sends requests that were built before, and cannot read streams")
 		}
 	}
 	switch {
 	case p.Requests != "":
-		return bad("requests", p.Requests, "left out with streams: each asks for all events, at its rate")
+		return bad("requests", p.Requests, "left out with streams: each stream requests all events, at its rate")
 	case p.Floor == FloorAuto:
 		return bad("floor", p.Floor, "none with streams, since a server that does nothing sends no events")
 	}
 	return p.checkSeen(EventServerCPU, EventServerAllocations)
 }
 
-// streamPrimary is the metric that decides by default.
+// streamPrimary is the default primary metric.
 func (p Plan) streamPrimary() string {
 	if p.unseen() {
 		return DeliveryP99
@@ -175,7 +173,7 @@ func (p Plan) streamPrimary() string {
 	return EventServerCPU
 }
 
-// streamsPace is a load of streams in words.
+// streamsPace describes a load of streams.
 func (l Load) streamsPace() string {
 	text := fmt.Sprintf("%d streams at %s/s in all", l.Streams, number(l.Rate))
 	if l.Streams == 1 {

@@ -18,8 +18,7 @@ func streaming(loads ...plan.Load) plan.Plan {
 	}
 }
 
-// TestPlansOfStreams: a rate is that of all streams together and says so, and
-// each stream has a part of it that is whole (grb-M03, R16).
+// The rate is that of all streams together and is shown as such. Each stream has a whole number of it (grb-M03, R16).
 func TestPlansOfStreams(t *testing.T) {
 	t.Parallel()
 	p, err := streaming(plan.Load{Rate: 10_000, Streams: 10}, plan.Load{Rate: 10_000, Streams: 10, Reader: 0.5},
@@ -57,7 +56,7 @@ func TestPlansOfStreams(t *testing.T) {
 	}
 }
 
-// TestPlansOfStreamsThatCannotBe names what is wrong with each.
+// Each invalid plan of streams has an error that names the problem.
 func TestPlansOfStreamsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	sound := plan.Load{Rate: 100, Streams: 10}
@@ -88,13 +87,13 @@ func TestPlansOfStreamsThatCannotBe(t *testing.T) {
 			Workload: "w", Operation: "O",
 			Arms: []plan.Arm{{Protocol: "grpc"}}, Loads: []plan.Load{{Rate: 5, Reader: 0.5}},
 		},
-		"loads[1] is 10/s":           streaming(sound, plan.Load{Rate: 10}),
-		"unlike the loads before it": streaming(sound, sound),
-		"floor is \"auto\"":          whole(func(p *plan.Plan) { p.Floor = plan.FloorAuto }),
-		"a metric of streams":        whole(func(p *plan.Plan) { p.Primary = plan.ServerCPU }),
-		"requests is \"known\"":      whole(func(p *plan.Plan) { p.Requests = "known" }),
-		"arms[1].driver is \"raw\"":  whole(func(p *plan.Plan) { p.Arms[1].Driver = plan.DriverRaw }),
-		"whose process is not ours": whole(func(p *plan.Plan) {
+		"loads[1] is 10/s":                   streaming(sound, plan.Load{Rate: 10}),
+		"different from the loads before it": streaming(sound, sound),
+		"floor is \"auto\"":                  whole(func(p *plan.Plan) { p.Floor = plan.FloorAuto }),
+		"a metric of streams":                whole(func(p *plan.Plan) { p.Primary = plan.ServerCPU }),
+		"requests is \"known\"":              whole(func(p *plan.Plan) { p.Requests = "known" }),
+		"arms[1].driver is \"raw\"":          whole(func(p *plan.Plan) { p.Arms[1].Driver = plan.DriverRaw }),
+		"which wirelab did not start": whole(func(p *plan.Plan) {
 			p.Arms[1].Target, p.Primary = "127.0.0.1:1",
 				plan.EventServerCPU
 		}),
@@ -112,7 +111,7 @@ func TestPlansOfStreamsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestStreamsInAFile: a plan file says the same, and the schema takes it.
+// A plan file can have streams, and the schema accepts it.
 func TestStreamsInAFile(t *testing.T) {
 	t.Parallel()
 	text := "workload: ledger\noperation: StreamTransactions\narms: [{protocol: grpc}]\nloads: [{rate: 10000, " +

@@ -7,7 +7,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// The process of a target is named beside it, and nowhere else.
+// The process of a target is given together with the target, and only then.
 func TestProcessOfTarget(t *testing.T) {
 	t.Parallel()
 	const text = "grpc,server=tonic,target=127.0.0.1:9000,pid=4711"
@@ -16,7 +16,7 @@ func TestProcessOfTarget(t *testing.T) {
 		t.Errorf("%+v, %q, %v", arm, arm.String(), err)
 	}
 	for text, want := range map[string]string{
-		"grpc,pid=4711":                           "beside a target",
+		"grpc,pid=4711":                           "given with a target",
 		"grpc,target=127.0.0.1:9000,pid=0":        "the id of a process",
 		"grpc,target=127.0.0.1:9000,pid=-1":       "the id of a process",
 		"grpc,target=127.0.0.1:9000,pid=shop":     "the id of a process",
@@ -29,7 +29,7 @@ func TestProcessOfTarget(t *testing.T) {
 	}
 }
 
-// Server CPU decides where it can be known of every arm, and is refused where it cannot.
+// Server CPU is the primary metric if it is known for every arm, and is refused if not.
 func TestServerCPUOfTargets(t *testing.T) {
 	t.Parallel()
 	p := plan.Plan{
@@ -41,14 +41,14 @@ func TestServerCPUOfTargets(t *testing.T) {
 	}
 	p.Primary = plan.ServerAllocations
 	if _, err := p.Complete(); err == nil {
-		t.Error("allocations of a server that is not ours were taken for known")
+		t.Error("the allocations of a server that wirelab did not start were accepted")
 	}
 	p.Primary, p.Arms[1].PID = "", 0
 	if done, err := p.Complete(); err != nil || done.Primary != plan.Throughput {
 		t.Errorf("without its process: %q, %v", done.Primary, err)
 	}
 	p.Primary = plan.ServerCPU
-	if _, err := p.Complete(); err == nil || !strings.Contains(err.Error(), "pid= beside target=") {
+	if _, err := p.Complete(); err == nil || !strings.Contains(err.Error(), "pid= with target=") {
 		t.Errorf("%v", err)
 	}
 }

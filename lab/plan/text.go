@@ -9,12 +9,12 @@ import (
 	"wirelab"
 )
 
-// decimal is a number as people type it. Exponents, hexadecimal and "inf",
-// which strconv would take, are more often a slip than meant.
+// decimal is a number as people type it. strconv would also accept exponents, hexadecimal and "inf", which are more
+// often typing errors.
 var decimal = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,18})?$`)
 
-// ParseUntil reads the width of an interval at which to stop, "±2%" or "2%",
-// and returns it as a share: 0.02. Its range is that of [Plan.Until].
+// ParseUntil reads the interval width at which to stop, "±2%" or "2%", and returns it as a share: 0.02. Its range is
+// that of [Plan.Until].
 func ParseUntil(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	for _, sign := range []string{"±", "+-", "+/-"} {
@@ -24,7 +24,7 @@ func ParseUntil(text string) (float64, error) {
 	if !percent || !decimal.MatchString(number) {
 		return 0, wirelab.Errorf(wirelab.InvalidArgument, "until %.40q is not a percentage: write 2%% or ±2%%", text)
 	}
-	// The exponent instead of a division: "2" becomes the number that "0.02" reads as.
+	// With an exponent instead of a division, "2" becomes exactly the number that "0.02" reads as.
 	share, err := strconv.ParseFloat(number+"e-2", 64)
 	if err != nil || share < untilMin || share > untilMax {
 		return 0, wirelab.Errorf(wirelab.InvalidArgument, "until %.40q is outside ±%g%% to ±%g%%",
@@ -33,8 +33,8 @@ func ParseUntil(text string) (float64, error) {
 	return share, nil
 }
 
-// ParseRate reads a number of requests per second: "1500", "2k", "1.5k", "2M",
-// each also with "/s". Its range is that of [Load.Rate].
+// ParseRate reads a number of requests per second: "1500", "2k", "1.5k" or "2M", each also with "/s". Its range is
+// that of [Load.Rate].
 func ParseRate(text string) (float64, error) {
 	number := strings.TrimSuffix(strings.TrimSpace(text), "/s")
 	exponent := ""
@@ -56,9 +56,8 @@ func ParseRate(text string) (float64, error) {
 	return rate, nil
 }
 
-// String returns the arm as [ParseArm] reads it:
-// "grpc,client=connect-go,connections=4". A name comes last, and only if it
-// is not the rest of the text already.
+// String returns the arm in the form that [ParseArm] reads: "grpc,client=connect-go,connections=4". The name comes
+// last, and only if it differs from the rest of the text.
 func (a Arm) String() string {
 	text := a.settings()
 	if a.Name != "" && a.Name != text {
@@ -92,7 +91,7 @@ func (a Arm) settings() string {
 	return text.String()
 }
 
-// counted is a number of an arm's text; "" is not given.
+// counted writes a number of an arm's text; 0, which means not given, becomes "".
 func counted(n int) string {
 	if n == 0 {
 		return ""
@@ -100,10 +99,9 @@ func counted(n int) string {
 	return strconv.Itoa(n)
 }
 
-// ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, driver, inject, data, db, queue, durability, connections, hops, target, pid, name.
-// Everything after "name=" is the name, commas too. Whether the protocol and libraries
-// exist is not known here.
+// ParseArm reads an arm: a protocol, then settings separated by commas, each at most once: server, client, driver,
+// inject, data, db, queue, durability, connections, hops, target, pid, name. Everything after "name=" is the name,
+// with its commas. ParseArm does not know whether the protocol and libraries exist.
 func ParseArm(text string) (Arm, error) {
 	protocol, rest, more := strings.Cut(text, ",")
 	arm := Arm{Protocol: protocol}
@@ -158,7 +156,7 @@ func (a *Arm) set(key, value string) error {
 	case "pid":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return bad("pid", value, "the id of a process, such as pgrep shows")
+			return bad("pid", value, "the id of a process, as pgrep shows it")
 		}
 		a.PID = n
 	case "name":
@@ -185,9 +183,8 @@ func (a *Arm) set(key, value string) error {
 	return nil
 }
 
-// String returns the load in words: "50 in flight", "2000/s poisson",
-// "100/s to 2000/s in 30s"; behind its operation where it names one:
-// "GetPerson, 4 in flight".
+// String describes the load: "50 in flight", "2000/s poisson", "100/s to 2000/s in 30s". If it has its own operation,
+// that comes first: "GetPerson, 4 in flight".
 func (l Load) String() string {
 	switch {
 	case l.Operation != "" && l.Requests != "":
@@ -200,7 +197,7 @@ func (l Load) String() string {
 	return l.Pace()
 }
 
-// Pace is the load in words without what it calls.
+// Pace describes the load without its operation.
 func (l Load) Pace() string {
 	pace := l.traits().pace
 	switch {
@@ -223,7 +220,7 @@ func (l Load) Pace() string {
 	return fmt.Sprintf("%d in flight", max(l.InFlight, 1))
 }
 
-// speed is the rate; of a recording, whose own is no round number, to four digits.
+// speed is the rate. The rate of a recording is rounded to four digits.
 func (l Load) speed() string {
 	if l.Recording.Given() {
 		return strconv.FormatFloat(l.Rate, 'g', 4, 64) + "/s"
@@ -231,7 +228,7 @@ func (l Load) speed() string {
 	return number(l.Rate) + "/s"
 }
 
-// law is how the calls of an open load arrive.
+// law describes how the calls of an open load arrive.
 func (l Load) law() string {
 	switch {
 	case l.Recording.Given():
@@ -242,7 +239,7 @@ func (l Load) law() string {
 	return l.Arrivals
 }
 
-// LawWords is how the calls or sends of an open load arrive, behind its rate in a sentence.
+// LawWords describes how the calls or sends of an open load arrive. In a sentence it follows the rate.
 func (l Load) LawWords() string {
 	switch l.Arrivals {
 	case Constant:
@@ -257,7 +254,7 @@ func (l Load) LawWords() string {
 	return "Poisson"
 }
 
-// faster says how much faster than it was recorded a recording is replayed.
+// faster says how much faster than recorded a recording is replayed.
 func (l Load) faster() string {
 	faster := l.Rate / l.Recording.Rate()
 	if faster > 0.999 && faster < 1.001 {
@@ -266,7 +263,7 @@ func (l Load) faster() string {
 	return fmt.Sprintf(", %.3g × as fast", faster)
 }
 
-// Thousands writes a whole number with its thousands apart: "1,024".
+// Thousands writes a whole number with thousands separators: "1,024".
 func Thousands(n uint64) string {
 	digits := strconv.FormatUint(n, 10)
 	for at := len(digits) - 3; at > 0; at -= 3 {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Tools are the load generators of others that can drive an arm, as driver=tool:NAME.
-// Package tool knows how each is told what to do; a test keeps the two lists the same.
+// Tools returns the names of the load generators that can drive an arm, as driver=tool:NAME. Package tool knows how
+// to run each; a test keeps the two lists the same.
 func Tools() []string { return []string{"wrk", "h2load", "ghz", "k6", toolDirect} }
 
-// ToolArrivals is the law of the calls that a tool makes at a rate; "" of one that cannot keep a rate.
+// ToolArrivals is the distribution of the calls that a tool makes at a rate; "" if the tool cannot keep a rate.
 func ToolArrivals(tool string) string {
 	switch tool {
 	case "h2load", "ghz", "k6":
@@ -22,17 +22,17 @@ func ToolArrivals(tool string) string {
 	return ""
 }
 
-// DirectProtocol is the protocol of arms that have no server: a tool runs the statements of the service on the
-// database itself.
+// DirectProtocol is the protocol of arms without a server: a tool runs the statements of the service directly on the
+// database.
 const (
 	DirectProtocol = "postgres"
 	toolDirect     = "pgbench"
 )
 
-// Direct reports whether the arm has no server, and a tool asks the database itself.
+// Direct reports whether the arm has no server, and a tool calls the database directly.
 func (a Arm) Direct() bool { return a.Protocol == DirectProtocol }
 
-// checkDirect checks an arm without a server, and that a tool that asks a database has such an arm.
+// checkDirect checks an arm without a server. It also checks that a tool for databases drives no other arm.
 func (a Arm) checkDirect() error {
 	switch {
 	case a.Direct() && a.Tool() != toolDirect:
@@ -40,14 +40,14 @@ func (a Arm) checkDirect() error {
 			DriverTool+toolDirect+": an arm "+DirectProtocol+" is the database without a service")
 	case !a.Direct() && a.Tool() == toolDirect:
 		return bad("protocol", a.Protocol,
-			DirectProtocol+": "+toolDirect+" runs statements of a database, and calls no service")
+			DirectProtocol+": "+toolDirect+" runs statements on a database, and cannot call a service")
 	case a.Direct() && (a.Server != "" || a.Inject != "" || a.Target != ""):
 		return bad("protocol", a.Protocol, "without server, inject and target: it has no server")
 	}
 	return nil
 }
 
-// Drivers are all drivers that an arm can have.
+// Drivers returns all drivers that an arm can have.
 func Drivers() []string {
 	all := []string{DriverClient, DriverRaw, DriverDescribed}
 	for _, tool := range Tools() {
@@ -56,23 +56,23 @@ func Drivers() []string {
 	return all
 }
 
-// Slices of plans with tools. A tool is a process for each slice, and most can be told whole seconds only.
+// Slices of plans with tools. A tool is one process for each slice, and most accept only whole seconds.
 const (
 	defaultSlicesTool = 3
 	sliceTool         = Duration(time.Second)
 )
 
-// tooled reports whether a load generator of others drives one of the arms.
+// tooled reports whether another load generator drives one of the arms.
 func (p Plan) tooled() bool {
 	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Tool() != "" })
 }
 
-// toolMetrics are what is known of an arm that a tool drives, and that a plan may be about.
+// toolMetrics are the metrics that are known for an arm driven by a tool, and that can be primary.
 func toolMetrics() []string {
 	return []string{ServerCPU, Throughput, ClientCPU, DatabaseCPU, BackendCPU}
 }
 
-// toolLaw is the law of arrivals that a plan's open loops have if they name none: that of its first tool.
+// toolLaw is the default distribution of arrivals in a plan's open loops: that of its first tool at a rate.
 func (p Plan) toolLaw() string {
 	for _, a := range p.Arms {
 		if law := ToolArrivals(a.Tool()); law != "" {
@@ -92,7 +92,7 @@ func (p Plan) checkTools() error {
 		for n, l := range p.Loads {
 			if !l.traits().calls || len(l.Stages) > 0 || l.Recording.Given() {
 				return bad(driver, a.Driver,
-					"client or raw with "+l.String()+": tools make calls, in a closed loop or at one rate")
+					"client or raw with "+l.String()+": tools make calls in a closed loop or at a constant rate")
 			}
 			if err := a.checkToolRate(l, driver, fmt.Sprintf("loads[%d].arrivals", n)); err != nil {
 				return err
@@ -100,19 +100,19 @@ func (p Plan) checkTools() error {
 		}
 		switch {
 		case p.Slice%sliceTool != 0:
-			return bad("slice", p.Slice, "whole seconds, since "+a.Tool()+" drives an arm, and is told those only")
+			return bad("slice", p.Slice, "whole seconds, since "+a.Tool()+" drives an arm, and accepts no others")
 		case !slices.Contains(toolMetrics(), p.Primary):
 			return bad("primary", p.Primary,
-				strings.Join(toolMetrics(), ", ")+": of an arm that "+a.Tool()+" drives no other is known")
+				strings.Join(toolMetrics(), ", ")+": no other is known for an arm that "+a.Tool()+" drives")
 		case a.Direct() && p.DatabaseOf(a) != DirectProtocol:
 			return bad("database", p.DatabaseOf(a),
-				DirectProtocol+": "+a.Tool()+" asks no other database (--db "+DirectProtocol+")")
+				DirectProtocol+": "+a.Tool()+" can use no other database (--db "+DirectProtocol+")")
 		}
 	}
 	return nil
 }
 
-// checkToolRate checks that a tool can make an open loop's calls as the plan says.
+// checkToolRate checks that a tool can make the calls of an open load as planned.
 func (a Arm) checkToolRate(l Load, driver, arrivals string) error {
 	law := ToolArrivals(a.Tool())
 	switch {
@@ -126,7 +126,7 @@ func (a Arm) checkToolRate(l Load, driver, arrivals string) error {
 			}
 		}
 		return bad(driver, a.Driver, "one of "+strings.Join(can, ", ")+" with "+l.String()+": "+
-			a.Tool()+" cannot keep a rate, it calls again as soon as it is answered (in_flight, --in-flight)")
+			a.Tool()+" cannot keep a rate, but calls again as soon as it has a reply (in_flight, --in-flight)")
 	}
-	return bad(arrivals, l.Arrivals, law+": "+a.Tool()+" has no other at a rate")
+	return bad(arrivals, l.Arrivals, law+": "+a.Tool()+" makes calls at a rate in no other way")
 }

@@ -8,7 +8,8 @@ import (
 	"wirelab/lab/plan"
 )
 
-// A tool is started for each slice, and tells little: so slices are long, and what it cannot drive or tell is refused.
+// A tool is started for each slice and reports few metrics. So slices are long, and loads or metrics that it cannot
+// handle are refused.
 func TestPlansWithTools(t *testing.T) {
 	t.Parallel()
 	const milli = plan.Duration(time.Millisecond)
@@ -33,17 +34,17 @@ func TestPlansWithTools(t *testing.T) {
 		change func(*plan.Plan)
 		want   string
 	}{
-		"an unknown tool":    {func(p *plan.Plan) { p.Arms[1].Driver = "tool:ab" }, "tool:h2load"},
-		"no tool":            {func(p *plan.Plan) { p.Arms[1].Driver = "tool:" }, "tool:wrk"},
-		"a client beside it": {func(p *plan.Plan) { p.Arms[1].Client = "net/http" }, "client"},
-		"a rate of wrk":      {func(p *plan.Plan) { p.Loads = []plan.Load{{Rate: 100}} }, "in_flight"},
+		"an unknown tool":  {func(p *plan.Plan) { p.Arms[1].Driver = "tool:ab" }, "tool:h2load"},
+		"no tool":          {func(p *plan.Plan) { p.Arms[1].Driver = "tool:" }, "tool:wrk"},
+		"a client as well": {func(p *plan.Plan) { p.Arms[1].Client = "net/http" }, "client"},
+		"a rate of wrk":    {func(p *plan.Plan) { p.Loads = []plan.Load{{Rate: 100}} }, "in_flight"},
 		"another law than the tool's": {func(p *plan.Plan) {
 			p.Arms[1].Driver, p.Loads = "tool:h2load", []plan.Load{{Rate: 100, Arrivals: plan.Poisson}}
 		}, plan.Constant},
 		"stages": {func(p *plan.Plan) {
 			p.Arms[1].Driver, p.Loads = "tool:k6",
 				[]plan.Load{{Stages: []plan.Stage{{For: 1000 * milli, From: 1, To: 9}}}}
-		}, "one rate"},
+		}, "constant rate"},
 		"a database with a driver of ours": {
 			func(p *plan.Plan) { p.Arms[1] = plan.Arm{Protocol: "postgres"} },
 			"tool:pgbench",
@@ -56,8 +57,8 @@ func TestPlansWithTools(t *testing.T) {
 			p.Arms[1], p.Database = plan.Arm{Protocol: "postgres", Driver: "tool:pgbench"}, "postgres"
 			p.Primary = plan.ServerCPU
 		}, plan.Throughput},
-		"a short slice":                   {func(p *plan.Plan) { p.Slice = 1500 * milli }, "whole seconds"},
-		"a primary that it does not tell": {func(p *plan.Plan) { p.Primary = plan.ResponseP99 }, plan.ClientCPU},
+		"a short slice":                     {func(p *plan.Plan) { p.Slice = 1500 * milli }, "whole seconds"},
+		"a primary that it does not report": {func(p *plan.Plan) { p.Primary = plan.ResponseP99 }, plan.ClientCPU},
 	} {
 		if _, err := whole(c.change); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)

@@ -1,25 +1,25 @@
 package plan
 
-// traits are what a plan needs to know of a kind of load: its defaults and its words. All else that depends on a kind
-// is in wirelab/lab/kind, which stands above plans.
+// traits are what a plan needs to know about a kind of load: its defaults and how to describe it. All other
+// properties of a kind are in wirelab/lab/kind, which imports this package.
 type traits struct {
-	// calls: it makes calls, one by one, which other load generators can make too.
+	// calls is whether the load makes single calls, as other load generators do.
 	calls bool
-	// held: its streams are open all the time. There are no calls in flight, and no arrivals.
+	// held is whether its streams stay open all the time. Then there are no calls in flight, and no arrivals.
 	held bool
-	// complete fills in what a plan leaves out, before the defaults of all plans; nil: nothing.
+	// complete fills in defaults of the kind, before those of all plans. It may be nil.
 	complete func(*Plan)
-	// slice is how long a slice is by default; 0: as the loop has it.
+	// slice is the default length of a slice. 0: that of the closed or open loop.
 	slice Duration
 	// floor is the default of a plan's floor.
 	floor string
-	// primary is the metric that decides by default; nil: that of calls.
+	// primary is the default primary metric. nil: that of calls.
 	primary func(Plan) string
-	// pace is a load in words; nil: as calls have it.
+	// pace describes a load. nil: as for calls.
 	pace func(Load) string
 }
 
-// traits of a load's kind.
+// traits are those of a load's kind.
 func (l Load) traits() traits {
 	switch l.Kind() {
 	case Messages:
@@ -36,7 +36,7 @@ func (l Load) traits() traits {
 	return traits{calls: true, floor: FloorAuto}
 }
 
-// traits of a plan's loads, which are of one kind.
+// traits are those of a plan's loads, which are all of one kind.
 func (p Plan) traits() traits {
 	if len(p.Loads) == 0 {
 		return Load{}.traits()

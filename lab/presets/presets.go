@@ -1,5 +1,5 @@
-// Package presets shows the experiments that are ready to run: in groups, with about how long each takes. It knows
-// plans and words, and must not know how one is run.
+// Package presets lists the experiments that are ready to run, in groups, with the approximate time that each takes.
+// It only knows plans, and must not know how one is run.
 package presets
 
 import (
@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Names are the names of the presets, in order.
+// Names returns the names of the presets, sorted.
 func Names() []string {
 	var names []string
 	for _, p := range plan.Presets() {
@@ -29,10 +29,10 @@ var presetGroups = []struct{ workload, heading string }{
 	{"messaging", "Message brokers"},
 }
 
-// firstPreset is what to begin with.
+// firstPreset is the one to start with.
 const firstPreset = "quick"
 
-// Text is presets in groups, the one to begin with first.
+// Text lists presets in groups, starting with the one to run first.
 func Text(all []plan.Plan, columns int) string {
 	var b strings.Builder
 	widest := 0
@@ -74,14 +74,16 @@ func Text(all []plan.Plan, columns int) string {
 	return b.String()
 }
 
-// What a round takes beside its slices, roughly: processes start, and some warming up goes on until steady.
+// The approximate time of a round in addition to its slices. Processes start, and some warm-ups need longer than
+// planned until they are steady.
 const (
 	starting        = 200 * time.Millisecond
 	startingCluster = 3 * time.Second
 	unsteady        = 2
 )
 
-// aboutTime is about how long a plan takes on an idle machine: its fewest rounds, or as long as it asks for.
+// aboutTime is the approximate duration of a plan on an idle machine: its minimum rounds, or its own time if it sets
+// one.
 func aboutTime(p plan.Plan) string {
 	done, err := p.Complete()
 	if err != nil {

@@ -1,15 +1,15 @@
-// Package progress is how a person is told what is done while something is prepared or measured. It knows words and
-// times, and must not know where they are shown.
+// Package progress reports to a person what is being prepared or measured. It knows texts and times, and must not
+// know where they are shown.
 package progress
 
 import "time"
 
-// Teller tells a person.
+// Teller reports progress.
 type Teller interface {
-	// Note tells a line that stays.
+	// Note writes a line that stays.
 	Note(format string, args ...any)
-	// Doing tells what is done until done is called.
+	// Doing says what is being done until done is called.
 	Doing(what string) (done func())
-	// Waiting tells what is waited for, at most so long, until done is called.
+	// Waiting says what is being waited for, and for how long at most, until done is called.
 	Waiting(what string, most time.Duration) (done func())
 }
