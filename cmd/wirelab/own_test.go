@@ -26,7 +26,7 @@ func TestOwnServersDescribeThemselves(t *testing.T) {
 			"directory", "http1-json", root, nil,
 			[]string{
 				"✓ getPerson over rest: status 200", "✓ createPerson over rest: status 200",
-				"again     refused when it came again",
+				"again     refused when it was sent again",
 			},
 		},
 		{

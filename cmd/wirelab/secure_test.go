@@ -168,7 +168,7 @@ func TestWrongFilesOfTLS(t *testing.T) {
 		{[]string{"--cert", cert}, "both cert and key"},
 		{[]string{"--cert", cert, "--key", other}, "do not belong together"},
 		{[]string{"--cert", key, "--key", key}, "it does not begin with a certificate"},
-		{[]string{"--cert", cert, "--key", cert}, "there is no key in it"},
+		{[]string{"--cert", cert, "--key", cert}, "it contains no key"},
 		{[]string{"--insecure", "--ca", text}, "leave one of them out"},
 		{[]string{"--server-name", "a b"}, "name of a host"},
 	} {
@@ -231,7 +231,7 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 		switch trusted := flags[0] != "--server-name"; {
 		case trusted && (code != desk.ExitOK || strings.Contains(out, "--insecure)") != (flags[0] == "--insecure")):
 			t.Errorf("%s: exit code %d: %s%s", flags, code, out, p.said.String())
-		case !trusted && (code != desk.ExitFailed || !strings.Contains(p.said.String(), "--ca names the authority")):
+		case !trusted && (code != desk.ExitFailed || !strings.Contains(p.said.String(), "--ca gives the authority")):
 			t.Errorf("%s: exit code %d: %s", flags, code, p.said.String())
 		}
 		if said := strings.Join(strings.Fields(out), " "); target != address &&

@@ -215,7 +215,7 @@ func TestToolsAreRefused(t *testing.T) {
 		"a program that is not there": {"http1-json,driver=tool:wrk", desk.ExitUsage, "build/scripts/rivals wrk"},
 		"null that is to do more":     {"http1-json,server=null,inject=spin 2us", desk.ExitUsage, "null responder"},
 		"null of another wire":        {"netrpc,server=null", desk.ExitUsage, "null responder"},
-		"what may be asked once":      {"log-http,driver=tool:wrk", desk.ExitUsage, "made once only"},
+		"what may be asked once":      {"log-http,driver=tool:wrk", desk.ExitUsage, "sent only once"},
 		"a wire with TLS":             {"http1-tls-json,driver=tool:wrk", desk.ExitUsage, "without TLS"},
 		"a tool that is unknown":      {"http1-json,driver=tool:ab", desk.ExitUsage, "tool:h2load"},
 		"a database of no statements": {"postgres,driver=tool:pgbench,db=postgres", desk.ExitUsage, "known: memory"},

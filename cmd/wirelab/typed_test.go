@@ -68,8 +68,8 @@ func TestLoadSaysWhatToType(t *testing.T) {
 		{plain.URL + "/secret", "-H 'Authorization: ${TOKEN}'"},
 		{plain.URL + "/closed", "closed the connection before its reply was whole"},
 		{plain.URL + "/items/${UNSET_ITEM}", "${UNSET_ITEM} is not set"},
-		{"grpc://" + host + "/shop.Cart/Add -d {}", "if it is HTTP, write http://"},
-		{strings.Replace(plain.URL, "http", "ws", 1) + "/items", "it takes no WebSocket at this path"},
+		{"grpc://" + host + "/shop.Cart/Add -d {}", "if it speaks HTTP, write http://"},
+		{strings.Replace(plain.URL, "http", "ws", 1) + "/items", "it accepts no WebSocket at this path"},
 		{strings.Replace(plain.URL, "http", "sse", 1) + "/items", "it sends no events at this path"},
 	} {
 		t.Run(strings.ReplaceAll(c.typed, "/", "_"), func(t *testing.T) {

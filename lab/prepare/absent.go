@@ -18,9 +18,9 @@ import (
 	"wirelab/system/rabbitmq"
 )
 
-// Lacks says why a broker cannot be had here and what to do about it; "" if it
-// can. One whose address is given can: whether it answers there is found out when
-// it is needed. An error is of the looking itself.
+// Lacks says why a broker is not available here, and what to do about it. It returns "" if the broker is available. A
+// broker with a given address counts as available; whether it answers is seen when it is used. An error means that
+// the check itself failed.
 func (l *Lab) Lacks(ctx context.Context, broker string) (string, error) {
 	variable := BrokerVariables()[broker]
 	if l.Getenv(variable) != "" {
@@ -44,8 +44,8 @@ func (l *Lab) Lacks(ctx context.Context, broker string) (string, error) {
 	return fault.Describe(err) + "; or give the address of one that runs in " + variable, nil
 }
 
-// Present takes the arms out of a plan whose broker cannot be had here, and says
-// which. It is a usage error if that leaves none.
+// Present removes the arms whose broker or tool is not available here, and returns which ones. If no arm is left, the
+// error is NotFound.
 func (l *Lab) Present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Absent, error) {
 	why, tools := map[int]string{}, false
 	for i, arm := range p.Arms {
@@ -67,14 +67,14 @@ func (l *Lab) Present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Abs
 		}
 	}
 	p, absent := result.Without(p, why)
-	if len(p.Arms) == 0 || tools && len(p.Arms) == 1 { // a driver is to be compared with another
+	if len(p.Arms) == 0 || tools && len(p.Arms) == 1 { // one tool alone would have no driver to be compared with
 		return p, nil, wirelab.Errorf(wirelab.NotFound, "there is nothing to measure: %s",
 			strings.Join(l.Absences(absent), "; "))
 	}
 	return p, absent, nil
 }
 
-// Wholly is a usage error where any arm of a plan cannot be had, for what needs all.
+// Wholly returns an error if any arm of a plan is not available. It is for commands that need all arms.
 func (l *Lab) Wholly(ctx context.Context, p plan.Plan) error {
 	_, absent, err := l.Present(ctx, p)
 	if err == nil && len(absent) > 0 {
@@ -83,7 +83,8 @@ func (l *Lab) Wholly(ctx context.Context, p plan.Plan) error {
 	return err
 }
 
-// lacksTool says why the load generator that drives an arm cannot be had here, and what to do about it; "" if it can.
+// lacksTool says why the load generator that drives an arm is not available here, and what to do about it. It returns
+// "" if it is available.
 func lacksTool(arm plan.Arm) (string, error) {
 	if arm.Tool() == "" {
 		return "", nil

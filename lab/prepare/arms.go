@@ -19,7 +19,7 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// Arms finds the plan's arms and describes them.
+// Arms finds and describes the plan's arms.
 func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	work, err := l.Work(p.Workload)
 	if err != nil {
@@ -52,12 +52,12 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 		}
 		if arm.Inject != "" && arm.Target != "" {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
-				"arm %s has both inject and target: only a server that is started here can be made to do something",
+				"arm %s has both inject and target: faults can be injected only into a server that wirelab starts",
 				arm.Name)
 		}
 		if arm.Hops > 0 && (!passable(cell.Protocol) || brokers || l.Services.Made != nil) {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has hops: they can stand before a server of "+
-				"ours that is called over TCP without TLS, and not before this one", arm.Name)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s has hops: they are possible only in front of a "+
+				"server of wirelab that is called over TCP without TLS", arm.Name)
 		}
 		if err := reachable(p, arm, cell); err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 			Data:      catalog.DataName(work, p.DataOf(arm)),
 		}
 		if arm.Target != "" {
-			described.Server, described.Style = arm.Server, "" // of what serves there we know nothing
+			described.Server, described.Style = arm.Server, "" // what serves there is unknown
 			if brokers {
 				described.Floorless = "its broker runs elsewhere"
 			}
@@ -86,7 +86,7 @@ func (l *Lab) Arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	return arms, l.checkSecure(ctx, p, cells)
 }
 
-// knownLoads tells what a workload does not know of the calls and streams of a plan.
+// knownLoads returns an error if the workload does not have the operations, requests or streams of a plan.
 func knownLoads(work wirelab.Work, p plan.Plan) error {
 	for _, l := range p.Loads {
 		if err := catalog.KnownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
@@ -102,10 +102,10 @@ func knownLoads(work wirelab.Work, p plan.Plan) error {
 	return nil
 }
 
-// passable reports whether a process in between can take calls of a protocol and make them again.
+// passable reports whether a process in between can accept calls of a protocol and forward them.
 func passable(p wirelab.Protocol) bool { return !p.Pipeline && !p.Secure && p.Network == "tcp" }
 
-// carries tells why a cell, with the driver of an arm, cannot carry operations.
+// carries returns an error if a cell, with the driver of an arm, cannot carry the plan's operations.
 func carries(cell wirelab.Cell, arm plan.Arm, p plan.Plan) error {
 	for _, o := range p.Operations() {
 		if why, hole := cell.Holes[o]; hole {
@@ -121,7 +121,7 @@ func carries(cell wirelab.Cell, arm plan.Arm, p plan.Plan) error {
 	return toolCarries(cell, arm, p)
 }
 
-// reachable tells why an arm's target cannot be reached through a relay.
+// reachable returns an error if an arm's target cannot be reached through a relay.
 func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
 	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure || p.TLS.ServerName != "" || p.TLS.Insecure {
 		return nil
@@ -134,21 +134,21 @@ func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
 		return nil
 	}
 	return wirelab.Errorf(wirelab.InvalidArgument,
-		"arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not "+
+		"arm %s uses TLS to %s, but through a network's relay at 127.0.0.1, which its certificate does not "+
 			"name: give that name with --server-name, or leave --network out", arm.Name, host)
 }
 
-// RawFor reports whether there is a raw driver for an arm. What is unknown is
-// told of later, by who looks at the whole plan.
+// RawFor reports whether there is a raw driver for an arm. It does not report an unknown protocol or operation; that
+// is done when the whole plan is checked.
 func (l *Lab) RawFor(p plan.Plan, arm plan.Arm) bool {
 	if arm.Client != "" {
-		return false // a library was asked for
+		return false // the user chose a library
 	}
 	cell, err := l.Cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
 	return err == nil && catalog.RawCarries(cell, p.Operation) == nil
 }
 
-// readSecure is readTLS for an experiment, whose plan is looked at several times.
+// readSecure is [trust.Read] for an experiment, whose plan is checked several times: it keeps what it has read.
 func (l *Lab) readSecure(ctx context.Context, t plan.TLS) (trust.Secured, error) {
 	if t == l.secure {
 		return l.secured, nil
@@ -160,8 +160,7 @@ func (l *Lab) readSecure(ctx context.Context, t plan.TLS) (trust.Secured, error)
 	return read, err
 }
 
-// checkSecure refuses settings of TLS that no arm has a use for, and files that are not
-// what they should be.
+// checkSecure refuses TLS settings that no arm uses, and invalid files.
 func (l *Lab) checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell) error {
 	if !p.TLS.Given() {
 		return nil
@@ -178,35 +177,35 @@ func (l *Lab) checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell)
 			"see wirelab matrix for the protocols that do")
 }
 
-// toolCarries tells why another load generator cannot drive an arm, as far as that is known before it has seen a
-// request.
+// toolCarries returns an error if another load generator cannot drive an arm, as far as that is known before a
+// request was recorded.
 func toolCarries(cell wirelab.Cell, arm plan.Arm, p plan.Plan) error {
 	if cell.Script != nil {
 		return scripted(cell, p)
 	}
 	if arm.Null() && (cell.Null == nil || arm.Inject != "" || arm.Database != "") {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"server=%s: no null responder speaks %s, or it is to do more than nothing; leave server= out, "+
+			"server=%s: there is no null responder for %s, or the arm gives it work to do; leave server= out, "+
 				"or inject= and db=", arm.Server, arm.Protocol)
 	}
 	if arm.Tool() == "" {
 		return nil
 	}
 	if cell.Protocol.Secure || cell.Protocol.Network != "tcp" || strings.HasPrefix(arm.Target, "unix:") {
-		return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s calls over TCP without TLS only, and so not %s",
+		return wirelab.Errorf(wirelab.InvalidArgument, "driver=%s calls only over TCP without TLS, so it cannot call %s",
 			arm.Driver, arm.Protocol)
 	}
 	for _, o := range p.Operations() {
 		if slices.Contains(cell.Fresh, o) {
 			return wirelab.Errorf(wirelab.InvalidArgument,
-				"driver=%s repeats one request, and each of %s may be made once only", arm.Driver, o)
+				"driver=%s repeats one request, but each request of %s may be sent only once", arm.Driver, o)
 		}
 	}
 	_, err := tool.Named(arm.Tool())
 	return err
 }
 
-// ArmCell finds the cell of an arm. That of one without a server is a database of the workload.
+// ArmCell finds the cell of an arm. For an arm without a server, that is a database of the workload.
 func (l *Lab) ArmCell(workload string, arm plan.Arm) (wirelab.Cell, error) {
 	if !arm.Direct() {
 		return l.Cell(workload, arm.Protocol, arm.Library(), arm.Client)
@@ -218,12 +217,12 @@ func (l *Lab) ArmCell(workload string, arm plan.Arm) (wirelab.Cell, error) {
 	at := slices.IndexFunc(w.Direct, func(c wirelab.Cell) bool { return c.Protocol.Name == arm.Protocol })
 	if at < 0 {
 		return wirelab.Cell{}, wirelab.Errorf(wirelab.InvalidArgument,
-			"%s has no statements that %s could run; ledger and logging have", w.Name, arm.Tool())
+			"%s has no statements that %s could run; ledger and logging have some", w.Name, arm.Tool())
 	}
 	return w.Direct[at], nil
 }
 
-// scripted tells which statements of a plan a database has no script of.
+// scripted returns an error if the database has no script for a statement of the plan.
 func scripted(cell wirelab.Cell, p plan.Plan) error {
 	for _, l := range p.Loads {
 		if _, err := cell.Script(p.OperationOf(l), p.RequestsOf(l)); err != nil {
@@ -233,7 +232,7 @@ func scripted(cell wirelab.Cell, p plan.Plan) error {
 	return nil
 }
 
-// describeDriver says of an arm who calls, and of a server that does nothing that it is that.
+// describeDriver adds to the description of an arm which program calls, and whether its server is the null responder.
 func describeDriver(described *result.Arm, arm plan.Arm) {
 	if arm.Raw() {
 		described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
@@ -246,9 +245,9 @@ func describeDriver(described *result.Arm, arm plan.Arm) {
 		if arm.Direct() {
 			described.Server, described.Style = "", ""
 		}
-		described.Floorless = name + " tells no times to compare with a floor"
+		described.Floorless = name + " reports no times that could be compared with a floor"
 	}
 }
 
-// NullResponder is what a server that does nothing is called.
+// NullResponder is the name of a server that does nothing.
 const NullResponder = "null responder"

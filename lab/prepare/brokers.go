@@ -26,9 +26,8 @@ const (
 	NullBroker    = "null-broker"
 )
 
-// OpenBroker connects to a broker. One that somebody else runs, and that lets nobody
-// in without a word, is given the user and password of the URL in the environment:
-// a plan, which is shown and stored, has no place for them.
+// OpenBroker connects to a broker. A broker that wirelab did not start may need a user and a password. They come from
+// the URL in the environment, because a plan, which is shown and stored, must not contain them.
 func (l *Lab) OpenBroker(ctx context.Context, protocol string, r broker.Config) (broker.Broker, error) {
 	w, err := drivers.Find(protocol)
 	if err != nil {
@@ -47,10 +46,10 @@ func (l *Lab) OpenBroker(ctx context.Context, protocol string, r broker.Config) 
 	return w.Open(ctx, r)
 }
 
-// VariableOf is the environment variable with the URL of a broker that somebody else
-// runs; "" of a kind that needs none.
+// VariableOf is the environment variable with the URL of a broker that wirelab does not start. It is "" for a kind
+// that needs no user.
 func VariableOf(broker string) string {
-	if broker == kinds.Hermes { // an address of it has no user
+	if broker == kinds.Hermes { // its addresses have no user
 		return ""
 	}
 	kind, err := kinds.Find(broker)
@@ -60,7 +59,7 @@ func VariableOf(broker string) string {
 	return kind.Variable
 }
 
-// withBrokers is the bench of a plan of messages.
+// withBrokers returns the launcher of a plan of messages.
 func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, program string,
 	p plan.Plan,
 ) (experiment.Bench, error) {
@@ -76,8 +75,7 @@ func (l *Lab) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 		p), nil
 }
 
-// BrokerPrograms are what nodes of brokers are; a program is looked for where a broker
-// of its kind is needed.
+// BrokerPrograms returns the programs of broker nodes. It looks for a program only if makes names its kind.
 func (l *Lab) BrokerPrograms(ctx context.Context, program string, makes ...string) (cluster.Programs, error) {
 	programs := cluster.Programs{Null: target.Command{Path: program, Args: []string{NullBroker}}}
 	if slices.Contains(makes, drivers.Hermes) {
@@ -97,7 +95,7 @@ func (l *Lab) BrokerPrograms(ctx context.Context, program string, makes ...strin
 	return programs, nil
 }
 
-// NullBrokers makes benches whose brokers are null ones with arguments, for the self-test.
+// NullBrokers makes launchers whose brokers are null brokers with arguments. The self-test uses it.
 func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan,
 	args ...string) (experiment.Bench, error) {
 	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
@@ -107,10 +105,10 @@ func NullBrokers(program string) func(usual *experiment.Processes, p plan.Plan,
 	}
 }
 
-// spinner are the arguments that make this program one that keeps a core from idling.
+// spinner has the arguments that make this program keep a core from idling.
 func spinner() []string { return []string{"hog", "--idle"} }
 
-// BrokerVariables are the environment variables that say where brokers are, by the broker's kind.
+// BrokerVariables are the environment variables with the addresses of brokers, by kind of broker.
 func BrokerVariables() map[string]string {
 	all := map[string]string{}
 	for _, k := range kinds.All() {
@@ -119,7 +117,7 @@ func BrokerVariables() map[string]string {
 	return all
 }
 
-// Nulls make brokers that speak a protocol and do nothing, by kind; o is read when one is made.
+// Nulls make brokers that speak a protocol but do nothing, by kind. o is read when one is made.
 func Nulls(o *null.Options) map[string]func() *null.Server {
 	return map[string]func() *null.Server{
 		drivers.NATS:     func() *null.Server { return null.NATS(*o) },

@@ -7,8 +7,8 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Driven adds arms to a plan, each with a driver: the one that is asked for, else raw where it can call. said tells
-// which were chosen.
+// Driven adds arms to a plan, each with a driver: the given one, or else raw if it can call the arm. said tells which
+// drivers were chosen.
 func Driven(l *Lab, p plan.Plan, arms []string, driver string) (with plan.Plan, said string, err error) {
 	var raw, client []string
 	for _, text := range arms {
@@ -18,11 +18,11 @@ func Driven(l *Lab, p plan.Plan, arms []string, driver string) (with plan.Plan, 
 		}
 		if arm.Tool() != "" {
 			return p, "", wirelab.Errorf(wirelab.InvalidArgument,
-				"arm %s: another load generator makes calls in a closed loop only: see wirelab compare", text)
+				"arm %s: another load generator can only be used with wirelab compare", text)
 		}
 		if arm.Driver == "" {
 			if arm.Name == "" && driver == "" {
-				arm.Name = text // as it was typed: the choice is told once for all
+				arm.Name = text // as it was typed; the chosen driver is reported once for all
 			}
 			switch {
 			case driver != "":
@@ -43,7 +43,7 @@ func Driven(l *Lab, p plan.Plan, arms []string, driver string) (with plan.Plan, 
 		said = "raw for " + strings.Join(raw, ", ")
 	}
 	if len(client) > 0 {
-		said = strings.TrimPrefix(said+"; the client library, which is later at high rates, for "+strings.Join(client,
+		said = strings.TrimPrefix(said+"; the client library, which falls behind at high rates, for "+strings.Join(client,
 			", "), "; ")
 	}
 	return p, said, nil

@@ -13,7 +13,7 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// Elsewhere says what a name stands for, and where it is written; "" if nothing has that name.
+// Elsewhere says what a name means in other places, and how it is used there. It returns "" if nothing has that name.
 func Elsewhere(l *Lab, name string) string {
 	var says []string
 	is := func(what string) { says = append(says, what) }

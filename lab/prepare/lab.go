@@ -1,6 +1,6 @@
-// Package prepare makes a plan ready to be measured: it finds its arms, sees to it that their brokers, databases and
-// tools are there, and joins all of it to a conductor. It knows who can do what, and must not know what was typed, or
-// how it is shown.wn.
+// Package prepare makes a plan ready to be measured. It finds the plan's arms, makes sure that their brokers,
+// databases and tools are available, and connects all of it to a runner. It knows which package can do what, and must
+// not know what the user typed, or how anything is shown.
 package prepare
 
 import (
@@ -22,7 +22,7 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// Runner returns one for a plan, with child processes of this program.
+// Runner returns a runner for a plan. Its child processes run this program.
 func (l *Lab) Runner(ctx context.Context, p plan.Plan, arms []result.Arm) (*experiment.Runner, error) {
 	program, err := experiment.Program()
 	if err != nil {
@@ -55,7 +55,7 @@ func (l *Lab) Runner(ctx context.Context, p plan.Plan, arms []result.Arm) (*expe
 	}
 	over = l.Services.Bench(processes, over, p)
 	var service json.RawMessage
-	if l.Services.Made != nil && len(p.External) > 0 { // a calibration has work of ours
+	if l.Services.Made != nil && len(p.External) > 0 { // a calibration uses a workload of our own
 		service = l.Services.Made.Prepared
 	}
 	return &experiment.Runner{
@@ -65,7 +65,7 @@ func (l *Lab) Runner(ctx context.Context, p plan.Plan, arms []result.Arm) (*expe
 	}, nil
 }
 
-// Checked completes a plan and finds its arms.
+// Checked completes a plan and checks its arms.
 func (l *Lab) Checked(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	done, err := p.Complete()
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *Lab) Checked(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	return done, err
 }
 
-// Whole completes a plan that says itself which databases it needs.
+// Whole completes a plan that names the databases it needs.
 func (l *Lab) Whole(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	var none databases.Choice
 	p, err := none.Apply(ctx, &l.Databases, l.Catalog, p)
@@ -85,25 +85,26 @@ func (l *Lab) Whole(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	return p.Complete()
 }
 
-// Lab is what experiments are prepared with: what can be run, and where what it needs is found.
+// Lab has what is needed to prepare experiments: the workloads, and where brokers, databases and tools are found.
 type Lab struct {
 	catalog.Catalog
 	Getenv    func(string) string
 	Tell      progress.Teller
 	Now       func() time.Time
-	Services  services.Services // that are not ours
+	Services  services.Services // services that are not part of wirelab
 	Databases databases.Databases
 	Limits    func() probe.Limits // nil: those of this machine
-	// absences say of arms that they are absent, and why.
+	// Absences describes absent arms, with the reasons.
 	Absences func([]result.Absent) []string
-	// watch shows what is done before an experiment.
+	// Watching shows the progress before an experiment.
 	Watching func(what string) Watch
-	// what is said of TLS, and what the files of that say, once they were read: what was checked is what is used.
+	// The TLS settings and the contents of their files, once they were read. So the files that were checked are also
+	// the ones that are used.
 	secure  plan.TLS
 	secured trust.Secured
 }
 
-// Watch shows the steps of a conductor.
+// Watch shows the steps of a runner.
 type Watch interface {
 	Observe(e experiment.Event)
 	ObserveAs(what string) func(e experiment.Event)
@@ -111,23 +112,23 @@ type Watch interface {
 	Done()
 }
 
-// ErrInterrupted is how a look ends that was interrupted.
+// ErrInterrupted is the error of a look that was interrupted.
 var ErrInterrupted = errors.New("interrupted before anything was measured")
 
-// RoomFor looks at the limits of the system before anything runs: it refuses what cannot be
-// measured, and warns of what may spoil it.
+// RoomFor checks the limits of the system before anything runs. It refuses a plan that cannot be measured, and warns
+// of limits that may distort it.
 func (l *Lab) RoomFor(p plan.Plan, arms []result.Arm) error {
 	limits, need := l.systemLimits(), experiment.Needs(p, arms)
 	if err := need.Refused(limits); err != nil {
 		return err
 	}
 	for _, text := range need.Warnings(limits) {
-		l.Tell.Note("%s", text) // also with --quiet: it is no progress
+		l.Tell.Note("%s", text) // shown with --quiet too, since it is not progress
 	}
 	return nil
 }
 
-// systemLimits are those of this machine.
+// systemLimits returns the limits of this machine.
 func (l *Lab) systemLimits() probe.Limits {
 	if l.Limits != nil {
 		return l.Limits()

@@ -11,7 +11,7 @@ import (
 	"wirelab/workload/catalog"
 )
 
-// BurstPlan is the burst's complete plan, with the raw driver where there is one.
+// BurstPlan is the complete plan of a calibration run, with the raw driver if there is one.
 func (l *Lab) BurstPlan(long time.Duration) (plan.Plan, error) {
 	p := doctor.Burst(long, plan.DriverRaw)
 	cell, err := l.Cell(p.Workload, p.Arms[0].Protocol, "", "")
@@ -24,7 +24,7 @@ func (l *Lab) BurstPlan(long time.Duration) (plan.Plan, error) {
 	return p.Complete()
 }
 
-// Calibrations are what the arms of a result did in the closed loop.
+// Calibrations returns the rates that the arms of a result reached in the closed loop.
 func Calibrations(r *result.Result) []result.Calibrated {
 	var all []result.Calibrated
 	for _, round := range r.Rounds {
@@ -38,15 +38,15 @@ func Calibrations(r *result.Result) []result.Calibrated {
 	return all
 }
 
-// Look runs one short round of a plan, to find what the plan that is meant
-// depends on. What it measures is no result: nothing of it is stored or shown.
+// Look runs one short round of a plan to find values that the real plan depends on. Its measurements are no result:
+// they are neither stored nor shown.
 func (l *Lab) Look(ctx context.Context, p plan.Plan, what string) (*result.Result, error) {
 	p.Rounds, p.For, p.Until = plan.Rounds{Min: 1, Max: 1}, 0, 0
 	p, err := p.Complete()
 	if err != nil {
 		return nil, err
 	}
-	if p, _, err = l.Present(ctx, p); err != nil { // who measures says it
+	if p, _, err = l.Present(ctx, p); err != nil { // the experiment itself reports the absent arms
 		return nil, err
 	}
 	arms, err := l.Arms(ctx, p)
@@ -73,18 +73,17 @@ func (l *Lab) Look(ctx context.Context, p plan.Plan, what string) (*result.Resul
 	return r, nil
 }
 
-// What a slice of the closed loop is to hold: calls enough that the one at its
-// edge hardly counts.
+// The length of a slice in the closed loop. A slice needs enough calls that the one at its edge hardly matters.
 const (
 	sliceCalls = 10
-	sliceLook  = plan.Duration(400 * time.Millisecond) // long enough to see calls that a usual slice cannot hold
+	sliceLook  = plan.Duration(400 * time.Millisecond) // long enough for calls that do not fit into a usual slice
 	sliceUsual = 30 * time.Millisecond
 	sliceMost  = 2 * time.Second
 )
 
-// SliceFor returns how long slices of a closed loop must be to hold calls
-// enough, after a look at one arm of each data set; 0 where the usual length
-// does. Sizes of data are what makes calls so different in length.
+// SliceFor looks at one arm of each data set, and returns how long slices of a closed loop must be to contain enough
+// calls. It returns 0 if the usual length is enough. One arm is enough, because the size of the data is what makes
+// calls differ so much in duration.
 func (l *Lab) SliceFor(ctx context.Context, p plan.Plan) (plan.Duration, error) {
 	p.Arms = oneOfEach(p)
 	p.Loads = p.Loads[:min(1, len(p.Loads))]
@@ -107,7 +106,7 @@ func (l *Lab) SliceFor(ctx context.Context, p plan.Plan) (plan.Duration, error) 
 	return plan.Duration(min(sliceMost, (sliceCalls * longest).Round(10*time.Millisecond))), nil
 }
 
-// oneOfEach are the first arms of each data set.
+// oneOfEach returns the first arm of each data set.
 func oneOfEach(p plan.Plan) []plan.Arm {
 	var arms []plan.Arm
 	seen := map[string]bool{}

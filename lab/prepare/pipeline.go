@@ -19,29 +19,29 @@ import (
 	"wirelab/system/rabbitmq"
 )
 
-// checkTopology tells which flags --published-topology cannot be with.
+// checkTopology returns an error if --published-topology is combined with a flag that it excludes.
 func (f *Pipeline) checkTopology() error {
 	switch {
 	case !f.Topology:
 		return nil
 	case !slices.Contains(f.Brokers, stack.RabbitMQ):
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"--published-topology is RabbitMQ's, and --broker %s does not ask for it", strings.Join(f.Brokers, ","))
+			"--published-topology is a topology of RabbitMQ, but --broker %s does not include it", strings.Join(f.Brokers, ","))
 	case f.Direct:
 		return wirelab.Errorf(wirelab.InvalidArgument,
 			"--published-topology with --direct: each listener gets each entry, and two would store it twice; leave "+
 				"one of them out")
 	case f.Queue != "":
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"--published-topology has a queue of its own for each listener; leave --queue out")
+			"--published-topology has a separate queue for each listener; leave --queue out")
 	}
 	return nil
 }
 
-// noBroker is the --broker of a pipeline without one.
+// noBroker is the value of --broker for a pipeline without one.
 const noBroker = "none"
 
-// Pipeline is what a pipeline is asked for; each field stands for a flag.
+// Pipeline has the settings of a pipeline. Each field is a flag.
 type Pipeline struct {
 	Addr, HTTP, GRPC, RPC       string
 	Brokers                     []string
@@ -54,7 +54,7 @@ type Pipeline struct {
 	Database                    databases.Choice
 }
 
-// Options is what the flags ask for; it sees to it that the database is there.
+// Options turns the flags into options. It also makes sure that the database is available.
 func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.Options, error) {
 	o := stack.Options{
 		Published: f.Published, Origins: f.Origins, Getenv: l.Getenv, Stderr: &errlog.Together{To: errs},
@@ -99,7 +99,7 @@ func (f *Pipeline) Options(ctx context.Context, l *Lab, errs io.Writer) (stack.O
 	return o, nil
 }
 
-// free sees to it before anything is started that an address can be listened on.
+// free checks before anything is started that an address can be listened on.
 func free(ctx context.Context, flag, address string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.100q is not host:port, such as 127.0.0.1:8080", flag,
@@ -112,8 +112,8 @@ func free(ctx context.Context, flag, address string) error {
 	return at.Close()
 }
 
-// usualBroker is RabbitMQ, or none where that was not asked for by name and is
-// not there: the rest is of use without, and says why the path leads nowhere.
+// usualBroker is RabbitMQ. If no flag requires it and it is not installed, there is no broker: the rest of the
+// pipeline is useful without one, and its RabbitMQ path reports why it is missing.
 func (f *Pipeline) usualBroker(ctx context.Context, l *Lab, o *stack.Options) ([]string, error) {
 	if either(l, f.AMQP, kinds.AMQPVariable) != "" {
 		return []string{stack.RabbitMQ}, nil
@@ -125,23 +125,23 @@ func (f *Pipeline) usualBroker(ctx context.Context, l *Lab, o *stack.Options) ([
 	case wirelab.CodeOf(err) != wirelab.NotFound || f.Direct || f.Topology || f.Queue != "":
 		return nil, err
 	}
-	l.Tell.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing to be installed: "+
+	l.Tell.Note("no RabbitMQ: %s; this pipeline starts without a broker. NATS needs no installation: "+
 		"--broker nats", fault.Describe(err))
 	o.Absent = map[string]string{stack.PathName(stack.RabbitMQ, false): fault.Describe(err)}
 	return []string{noBroker}, nil
 }
 
-// brokers are the message brokers that the flags ask for.
+// kinds returns the message brokers that the flags select.
 func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 	names := f.Brokers
 	if slices.Contains(names, noBroker) {
 		switch {
 		case len(names) > 1:
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--broker %s: none is without others",
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "--broker %s: none cannot be combined with others",
 				strings.Join(names, ","))
 		case f.Topology:
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
-				"--published-topology is RabbitMQ's, and --broker none is without it")
+				"--published-topology is a topology of RabbitMQ, but --broker none has no broker")
 		case f.Direct:
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
 				"--direct is a listener, and without a broker there is nothing to listen to")
@@ -155,7 +155,7 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 		urls[kind] = either(l, given.url, BrokerVariables()[kind])
 		if given.url != "" && !slices.Contains(names, kind) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
-				"--%s is the address of a broker that --broker %s does not ask for", given.flag,
+				"--%s is the address of a broker that --broker %s does not include", given.flag,
 				strings.Join(names, ","))
 		}
 	}
@@ -187,7 +187,7 @@ func (f *Pipeline) kinds(l *Lab) ([]stack.Broker, error) {
 	return all, nil
 }
 
-// CheckQueue tells what is wrong with the queue's flags in their words.
+// CheckQueue checks the options of the queue, and words errors like the flags.
 func CheckQueue(o workqueue.Options) error {
 	if o.Kind != "" && o.Kind != workqueue.Quorum && o.Kind != workqueue.Classic {
 		return wirelab.UnknownName("queue", string(o.Kind),
@@ -199,7 +199,7 @@ func CheckQueue(o workqueue.Options) error {
 	return nil
 }
 
-// either is a flag's value, or else that of the environment.
+// either is the value of a flag, or else of an environment variable.
 func either(l *Lab, flag, variable string) string {
 	if flag != "" {
 		return flag
@@ -207,7 +207,7 @@ func either(l *Lab, flag, variable string) string {
 	return l.Getenv(variable)
 }
 
-// about is what is behind a part, for the end of a line.
+// about describes what a component uses, for the end of a line.
 func about(p stack.Part) string {
 	if p.About == "" {
 		return ""

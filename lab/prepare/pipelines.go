@@ -9,8 +9,7 @@ import (
 	"wirelab/pipeline/stack"
 )
 
-// withPipelines is the bench of a plan, with pipelines if any arm is a path
-// through one.
+// withPipelines returns the launcher of a plan, with pipelines if an arm is a path through one.
 func (l *Lab) withPipelines(usual *experiment.Processes, program string, p plan.Plan,
 	sources map[string]string,
 ) experiment.Bench {

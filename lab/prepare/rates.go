@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// CapacitySearch is the plan and the settings of the search.
+// CapacitySearch returns the plan of a capacity search, and its settings.
 func CapacitySearch(p plan.Plan, objective capacity.Objective, inFlight, rounds int,
 	probe time.Duration,
 ) (plan.Plan, result.Capacity) {
@@ -27,8 +27,8 @@ func CapacitySearch(p plan.Plan, objective capacity.Objective, inFlight, rounds 
 	}
 	p.Rounds.Max = p.Rounds.Min
 	if p.Deadline == 0 {
-		// Far beyond the objective, and short: so long an overloaded probe may go
-		// on twice, to answer what was due.
+		// The deadline is far above the objective, but short: an overloaded probe may continue for two deadlines to
+		// answer the calls that were due.
 		p.Deadline = plan.Duration(max(time.Second, 10*objective.Loosest()))
 	}
 	short := probe != 0
@@ -41,7 +41,7 @@ func CapacitySearch(p plan.Plan, objective capacity.Objective, inFlight, rounds 
 	}
 }
 
-// Levels are the rates that flags tell; nil where they are to be found.
+// Levels returns the rates that flags give, or nil if they must be found by calibration.
 func Levels(to, rates string, steps int) ([]float64, error) {
 	if to != "" {
 		most, err := plan.ParseRate(to)
@@ -68,7 +68,7 @@ func Levels(to, rates string, steps int) ([]float64, error) {
 	return all, nil
 }
 
-// AtRates is the plan with rates for loads.
+// AtRates returns the plan with one load for each rate.
 func AtRates(p plan.Plan, arrivals string, inFlight int, rates []float64) plan.Plan {
 	p.Loads = nil
 	for _, rate := range rates {
@@ -77,8 +77,7 @@ func AtRates(p plan.Plan, arrivals string, inFlight int, rates []float64) plan.P
 	return p
 }
 
-// Calibrate looks once, shortly, at what each arm does in the closed loop with
-// few and with many calls in flight.
+// Calibrate briefly measures the closed-loop rate of each arm, with few and with many calls in flight.
 func Calibrate(ctx context.Context, l *Lab, p plan.Plan, inFlight int) ([]result.Calibrated, error) {
 	const few = 32
 	p.Loads = []plan.Load{{InFlight: inFlight}}
@@ -97,7 +96,7 @@ func Calibrate(ctx context.Context, l *Lab, p plan.Plan, inFlight int) ([]result
 	return found, nil
 }
 
-// MostOf is what each arm did at most when it was calibrated.
+// MostOf returns the highest rate of each arm in a calibration.
 func MostOf(p plan.Plan, calibrated []result.Calibrated) []float64 {
 	most := make([]float64, 0, len(p.Arms))
 	for arm := range p.Arms {

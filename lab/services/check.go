@@ -9,7 +9,8 @@ import (
 	"wirelab/internal/paragraph"
 )
 
-// NumberText is a number as it is read back: the library writes 1e+08, which it reads as a text.
+// NumberText writes a number so that the YAML library reads it as one. The library itself writes 1e+08, which it then
+// reads as text.
 func NumberText(v float64) ([]byte, error) {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return strconv.AppendInt(nil, int64(v), 10), nil
@@ -21,7 +22,7 @@ func NumberText(v float64) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// CheckedText is one call.
+// CheckedText describes the check of one call.
 func CheckedText(c Checked, columns int) string {
 	if c.Error != "" {
 		return fmt.Sprintf("✗ %s over %s: %s\n", c.Operation, c.Wire, c.Error)
@@ -40,11 +41,11 @@ func CheckedText(c Checked, columns int) string {
 		text := line.text
 		switch strings.TrimSpace(line.what) {
 		case "differs":
-			text += " from one reply to the next: put it under ignore, or expect status"
+			text += " from one reply to the next: list it under ignore, or set expect to status"
 		case "again":
-			text = "refused when it came again, so a load needs rows with a value of its own for each call: " + text
+			text = "refused when it was sent again, so a load needs rows with a different value for each call: " + text
 		case "raw":
-			text = "the library's client calls, since the raw driver cannot: " + text
+			text = "the client library is used, since the raw driver cannot call it: " + text
 		}
 		said += paragraph.Hang("  "+line.what, 12, text, columns)
 	}

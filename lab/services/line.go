@@ -6,8 +6,8 @@ import (
 	"wirelab/system/postgres"
 )
 
-// TypedLine is what was typed, as a shell would take it again, but for what
-// connection strings hold beside an address: it is stored with results.
+// TypedLine is the command line in a form that a shell accepts again. It is stored with results, so secrets are
+// removed, and a connection string keeps only its address.
 func TypedLine(args []string, hide func(string) string) string {
 	words := []string{"wirelab"}
 	for i, arg := range args {
@@ -31,8 +31,7 @@ func TypedLine(args []string, hide func(string) string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutSecrets shows of a connection string where the database is, and
-// nothing else; flag=value is told apart.
+// withoutSecrets reduces a connection string to where the database is. It also handles --flag=value.
 func withoutSecrets(arg string) string {
 	flag, value := "", arg
 	if strings.HasPrefix(arg, "--") {

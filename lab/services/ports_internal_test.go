@@ -8,7 +8,7 @@ import (
 	"wirelab/workload/external"
 )
 
-// A service with several wires is told the port of each, however its command is written.
+// A service with several wires gets the port of each, however its command is written.
 func TestPortsOfWires(t *testing.T) {
 	t.Parallel()
 	run := external.Start{Run: []string{

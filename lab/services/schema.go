@@ -15,11 +15,11 @@ import (
 	"wirelab/workload/external/grpcschema"
 )
 
-// reflectTime is how long a server may take to tell what it serves.
+// reflectTime limits how long a server may take to describe its services.
 const reflectTime = 10 * time.Second
 
-// schema is what a service of gRPC says of itself: its files, or its server, which is started for that where it is not
-// running.
+// schema returns the schema of a gRPC service. It comes from files, or from the server, which is started for this if
+// it is not running.
 func (s *Services) schema(ctx context.Context, file string, start *started, wire external.Wire,
 	text external.WireText,
 ) (*grpcschema.Schema, error) {
@@ -49,13 +49,13 @@ func (s *Services) schema(ctx context.Context, file string, start *started, wire
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = server.Stop() }() // it was asked what it serves, and has told
+		defer func() { _ = server.Stop() }() // it has answered, and is not needed any more
 		address = server.Ready().Address
 	}
 	return s.Reflected(ctx, address, wire, text)
 }
 
-// Reflected asks a server what it serves.
+// Reflected asks a server for its schema, by gRPC server reflection.
 func (s *Services) Reflected(ctx context.Context, address string, wire external.Wire,
 	text external.WireText,
 ) (*grpcschema.Schema, error) {
@@ -67,7 +67,7 @@ func (s *Services) Reflected(ctx context.Context, address string, wire external.
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }() // there is nothing that could be lost
+	defer func() { _ = conn.Close() }() // the connection was only read
 	ctx, cancel := context.WithTimeout(ctx, reflectTime)
 	defer cancel()
 	answered := s.Tell.Waiting("what "+address+" serves", reflectTime)
@@ -75,7 +75,7 @@ func (s *Services) Reflected(ctx context.Context, address string, wire external.
 	return grpcschema.Reflect(ctx, conn, metadata.New(text.Headers))
 }
 
-// launched starts the server behind a wire, for a question.
+// launched starts the server of a wire, for a single request.
 func (s *Services) launched(ctx context.Context, start *started, wire string) (*launch.Process, error) {
 	if err := start.build(ctx, s.Tell); err != nil {
 		return nil, err

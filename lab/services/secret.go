@@ -9,7 +9,8 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// TypedHeaders reads headers as they are typed. The value of a secret one is kept apart, and a variable stands for it.
+// TypedHeaders reads headers as they are typed. The value of a secret header is stored separately, and replaced by a
+// variable.
 func (s *Services) TypedHeaders(typed []string) (map[string]string, error) {
 	if len(typed) == 0 {
 		return nil, nil //nolint:nilnil // there are none
@@ -29,10 +30,10 @@ func (s *Services) TypedHeaders(typed []string) (map[string]string, error) {
 	return headers, nil
 }
 
-// notVariable is what the name of a variable has not.
+// notVariable matches characters that a variable's name cannot have.
 var notVariable = regexp.MustCompile(`[^A-Z0-9]+`)
 
-// keptApart keeps a secret that was typed apart, and returns the variable that stands for it.
+// keptApart stores a secret that was typed, and returns the variable that stands for it.
 func (s *Services) keptApart(name, value string) string {
 	variable := notVariable.ReplaceAllString(strings.ToUpper(name), "_")
 	if s.Given == nil {
@@ -45,8 +46,8 @@ func (s *Services) keptApart(name, value string) string {
 	return "${" + variable + "}"
 }
 
-// typedQuery is a path and a query in which variables stand for the values of parameters that are secrets by their
-// names.
+// typedQuery is a path with its query. If the name of a parameter marks it as secret, its value is replaced by a
+// variable.
 func (s *Services) typedQuery(path string) string {
 	return inQuery(path, func(name, value string) string {
 		plain, err := url.QueryUnescape(value)
@@ -57,7 +58,7 @@ func (s *Services) typedQuery(path string) string {
 	})
 }
 
-// WithoutQuerySecrets hides the values of such parameters of a URL.
+// WithoutQuerySecrets hides the values of such parameters in a URL.
 func WithoutQuerySecrets(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -65,7 +66,7 @@ func WithoutQuerySecrets(text string) string {
 	return inQuery(text, func(string, string) string { return wirelab.Hidden })
 }
 
-// inQuery changes the values of parameters that are secrets and were typed.
+// inQuery changes the values of secret parameters. Variables and templates are left unchanged.
 func inQuery(text string, change func(name, value string) string) string {
 	path, query, ok := strings.Cut(text, "?")
 	if !ok {
@@ -81,7 +82,7 @@ func inQuery(text string, change func(name, value string) string) string {
 	return path + "?" + strings.Join(pairs, "&")
 }
 
-// WithoutHeaderSecret hides the value of a header that is a secret by its name.
+// WithoutHeaderSecret hides the value of a header whose name marks it as secret.
 func WithoutHeaderSecret(header string) string {
 	name, value, ok := strings.Cut(header, ":")
 	if !ok || !request.Secret(name) || strings.Contains(value, "${") {

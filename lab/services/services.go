@@ -1,6 +1,6 @@
-// Package services makes external services, which are no workload of ours, the work of a plan: it reads their
-// descriptions, builds and starts their servers, and knows which hosts may be loaded. It must not know what is
-// measured, or how it is shown.wn.
+// Package services makes external services, which are not part of wirelab, the work of a plan. It reads their
+// descriptions, builds and starts their servers, and checks which hosts may be loaded. It must not know what is
+// measured, or how it is shown.
 package services
 
 import (
@@ -27,34 +27,35 @@ import (
 	"wirelab/workload/external/request"
 )
 
-// Services are the external services that are the work of a run.
+// Services holds the external services that are the work of a run.
 type Services struct {
 	Getenv func(string) string
 	Tell   progress.Teller
-	// ReadFile reads a file that a flag names, "" for an argument.
+	// ReadFile reads a file that a flag names. flag is "" for an argument.
 	ReadFile func(ctx context.Context, flag, name string, most int64) ([]byte, error)
-	// ReadData reads what is sent: a text, @FILE, or - for standard input.
+	// ReadData reads request data: a text, @FILE, or - for standard input.
 	ReadData func(ctx context.Context, text string) ([]byte, error)
-	Works    *catalog.Catalog  // gets the services
-	Given    map[string]string // values that flags gave in place of variables of the environment
-	MayLoad  string            // the host that the user says may be loaded
-	Made     *Made             // nil: the work of the run is of ours
+	Works    *catalog.Catalog  // the services are added to it
+	Given    map[string]string // values from flags that replace environment variables
+	MayLoad  string            // the host that the user allows to be loaded
+	Made     *Made             // nil: the work of the run is a workload of ours
 }
 
-// Made is the work of a run that is no workload of ours.
+// Made is the work of a run that consists of external services.
 type Made struct {
-	of       []plan.External // what it was made of
+	of       []plan.External // the services that it was made from
 	Service  external.Prepared
 	Prepared json.RawMessage // the service, for drivers
 	Secrets  []string
 	names    []string            // of the services
-	starts   map[string]*started // of the servers that are started here, by wire
+	starts   map[string]*started // how servers are started here, by wire
 }
 
-// externalFileLimit is the most bytes of a file that a description names.
+// externalFileLimit is the maximum size of a file that a description names, in bytes.
 const externalFileLimit = 64 << 20
 
-// MakeWork makes the work of a plan that is of external services one that can be found by its name. It does so once.
+// MakeWork makes the external services of a plan available as a workload, under the plan's workload name. Calling it
+// again with the same services does nothing.
 func (s *Services) MakeWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	if len(p.External) == 0 {
 		return p, nil
@@ -94,8 +95,8 @@ func (s *Services) MakeWork(ctx context.Context, p plan.Plan) (plan.Plan, error)
 		sum := hex.EncodeToString(read.Sum(nil))
 		if e.Digest != "" && e.Digest != sum {
 			return p, wirelab.Errorf(wirelab.InvalidArgument,
-				"the files that %s names have changed since it was measured: put back what they were, or measure "+
-					"it anew", e.File)
+				"the files that %s names have changed since the measurement: restore them, or measure "+
+					"again", e.File)
 		}
 		e.Digest = sum
 		if e.As != "" {
@@ -120,7 +121,8 @@ func (s *Services) MakeWork(ctx context.Context, p plan.Plan) (plan.Plan, error)
 	return p, nil
 }
 
-// startedBy notes what starts the server of each wire of a service, by the wire's name in a plan of so many services.
+// startedBy records how the server of each wire of a service is started. If a plan has several services, the wire's
+// name has the service's name in front.
 func startedBy(starts map[string]*started, start *started, service external.Prepared, services int) {
 	if start == nil {
 		return
@@ -134,12 +136,12 @@ func startedBy(starts map[string]*started, start *started, service external.Prep
 	}
 }
 
-// noting is from, with what it reads written down too.
+// noting returns a reader of files that also writes each file to read.
 func noting(read io.Writer, from func(context.Context, string) ([]byte, error)) func(context.Context,
 	string) ([]byte, error) {
 	return func(ctx context.Context, name string) ([]byte, error) {
 		data, err := from(ctx, name)
-		_, _ = fmt.Fprintf(read, "%s %d\n", name, len(data)) // a sum takes all
+		_, _ = fmt.Fprintf(read, "%s %d\n", name, len(data)) // a hash accepts every write
 		_, _ = read.Write(data)
 		return data, err
 	}
@@ -157,7 +159,8 @@ func (s *Services) describedBy(ctx context.Context, e *plan.External) (external.
 	return external.Parse(e.File, []byte(e.Text))
 }
 
-// sources are where what a description names is found: files from its folder on.
+// sources returns where the files and variables of a description are found. File names are relative to the
+// description's folder.
 func (s *Services) sources(file string) external.Sources {
 	return external.Sources{
 		Getenv: func(name string) string {
@@ -179,7 +182,7 @@ func (s *Services) sources(file string) external.Sources {
 	}
 }
 
-// readerSources are where what a file of requests names is found.
+// readerSources returns where the files and variables of a file of requests are found.
 func (s *Services) readerSources(file string) request.Sources {
 	from := s.sources(file)
 	return request.Sources{
@@ -191,8 +194,8 @@ func (s *Services) readerSources(file string) request.Sources {
 	}
 }
 
-// externalArms replaces the arms that are wires of described services, as shop.yaml:rest, by what plans know them by.
-// of are the services, none where no arm is one, and owners which of them each arm is of.
+// externalArms replaces arms that are wires of described services, such as shop.yaml:rest, by the names that plans
+// use. of are the services; it is empty if no arm is one. owners says which of them each arm belongs to.
 func externalArms(args []string) (arms []string, of []plan.External, owners []int, err error) {
 	for _, arg := range args {
 		name, settings, more := strings.Cut(arg, ",")
@@ -219,17 +222,17 @@ func externalArms(args []string) (arms []string, of []plan.External, owners []in
 	}
 	if len(of) > 0 && len(owners) != len(args) {
 		return nil, nil, nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"arms of ours and of external services cannot be compared: they do not do the same work")
+			"wirelab's own protocols and external services cannot be compared: they do not do the same work")
 	}
 	return arms, of, owners, nil
 }
 
-// Described reports whether a word is the file of a description.
+// Described reports whether a word is the name of a description's file.
 func Described(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
-// Loopback reports whether an address is of this machine.
+// Loopback reports whether an address is on this machine.
 func Loopback(address string) bool {
 	if strings.HasPrefix(address, "unix:") {
 		return true
@@ -242,7 +245,7 @@ func Loopback(address string) bool {
 	return host == "localhost" || at != nil && at.IsLoopback()
 }
 
-// Reached is an arm with the address of its wire, unless its server is started here.
+// Reached returns an arm with the address of its wire as the target, unless its server is started here.
 func (s *Services) Reached(arm plan.Arm) plan.Arm {
 	for _, w := range s.Made.Service.Wires {
 		if _, here := s.Made.starts[w.Name]; w.Name == arm.Protocol && arm.Target == "" && !here {
@@ -252,7 +255,7 @@ func (s *Services) Reached(arm plan.Arm) plan.Arm {
 	return arm
 }
 
-// Hidden is a text without the values of secrets.
+// Hidden returns a text without the values of secrets.
 func (s *Services) Hidden(text string) string {
 	if s.Made == nil {
 		return text
@@ -260,7 +263,7 @@ func (s *Services) Hidden(text string) string {
 	return wirelab.Hide(text, s.Made.Secrets)
 }
 
-// Permitted refuses hosts that are not this machine, but the one that the user says may be loaded.
+// Permitted refuses hosts other than this machine and the one that the user allows to be loaded.
 func (s *Services) Permitted(mayLoad string) error {
 	for _, w := range s.Made.Service.Wires {
 		if _, started := s.Made.starts[w.Name]; started || Loopback(w.Address) || w.MayLoad == HostOf(w.Address) {
@@ -273,19 +276,20 @@ func (s *Services) Permitted(mayLoad string) error {
 	return nil
 }
 
-// NotHere refuses a host that nobody has said may be loaded.
+// NotHere refuses a host that the user has not allowed to be loaded.
 func NotHere(host string) error {
 	return wirelab.Errorf(wirelab.InvalidArgument,
 		"%s is not this machine: if you may load it, say so with --i-may-load %s, or with may_load in its description",
 		host, host)
 }
 
-// HostOf is the host of an address.
+// HostOf returns the host of an address.
 func HostOf(address string) string {
 	return strings.Trim(address[:max(strings.LastIndex(address, ":"), 0)], "[]")
 }
 
-// Arms gives arms of external services their addresses, and one driver: raw where it can carry all of them.
+// Arms gives arms of external services their addresses, and all of them the same driver: raw if it can call every
+// arm.
 func (s *Services) Arms(p plan.Plan) (arms []plan.Arm, said string) {
 	if len(p.External) == 0 {
 		return p.Arms, ""
@@ -312,7 +316,7 @@ func (s *Services) Arms(p plan.Plan) (arms []plan.Arm, said string) {
 	return arms, "raw"
 }
 
-// MakePlan is a plan whose work, if it is an external service, can be found, and whose arms say where that is.
+// MakePlan makes the external services of a plan available, and gives its arms their addresses.
 func (s *Services) MakePlan(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	p, err := s.MakeWork(ctx, p)
 	if err != nil || len(p.External) == 0 {
@@ -326,7 +330,7 @@ func (s *Services) MakePlan(ctx context.Context, p plan.Plan) (plan.Plan, error)
 	return p, s.Permitted(s.MayLoad)
 }
 
-// startOf says how an external service is started; nil if it runs already.
+// startOf returns how an external service is started, or nil if it is already running.
 func startOf(e plan.External, d external.Description) *external.Start {
 	start := d.Start
 	switch {

@@ -20,29 +20,29 @@ import (
 	"wirelab/workload/external"
 )
 
-// started says how the server behind a wire is started.
+// started says how the server of a wire is started.
 type started struct {
 	external.Start
 	dir   string         // of its description
-	of    plan.External  // which version of which service
-	built *build.Version // nil: it is not to be built, or is not yet
+	of    plan.External  // the version of the service
+	built *build.Version // nil: nothing to build, or not built yet
 	wires []string
 }
 
-// foreignBench starts servers that are not ours.
+// foreignBench starts servers that are not part of wirelab.
 type foreignBench struct {
 	*experiment.Processes
 	starts map[string]*started // by wire
 }
 
-// build builds the version that is started, once.
+// build builds the version to start, once.
 func (s *started) build(ctx context.Context, tell progress.Teller) (err error) {
 	if s.of.From == "" || s.built != nil {
 		return nil
 	}
 	ref := s.of.From
 	if s.of.Commit != "" && strings.HasPrefix(ref, "git:") {
-		ref = "git:" + s.of.Commit // what it was when it was measured
+		ref = "git:" + s.of.Commit // the commit that was measured
 	}
 	command := s.of.Build
 	if command == "" {
@@ -53,7 +53,7 @@ func (s *started) build(ctx context.Context, tell progress.Teller) (err error) {
 	return err
 }
 
-// Build builds the versions that a plan starts, and says in it what they are.
+// Build builds the versions that a plan starts, and records their commits in the plan.
 func (s *Services) Build(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	if len(p.External) == 0 {
 		return p, nil
@@ -73,7 +73,7 @@ func (s *Services) Build(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	return p, nil
 }
 
-// Release gives the builds back.
+// Release removes the builds.
 func (f *Made) Release() (err error) {
 	if f == nil {
 		return nil
@@ -87,7 +87,7 @@ func (f *Made) Release() (err error) {
 	return err
 }
 
-// Bench is the bench of a plan, with external services if they are its work.
+// Bench returns the launcher of a plan, which starts external services if they are its work.
 func (s *Services) Bench(usual *experiment.Processes, over experiment.Bench, p plan.Plan) experiment.Bench {
 	if len(p.External) == 0 {
 		return over
@@ -106,7 +106,7 @@ func (b *foreignBench) Server(ctx context.Context, arm plan.Arm) (experiment.Chi
 	return launch.Start(ctx, spec)
 }
 
-// spec is how the server behind a wire is started; name is for messages.
+// spec returns how to start the server of a wire. name is for messages.
 func (s *started) spec(name, wire string) (launch.Spec, error) {
 	spec := launch.Spec{Name: "server of " + name, Dir: s.folder(), Env: s.environ()}
 	var err error
@@ -121,7 +121,7 @@ func (s *started) spec(name, wire string) (launch.Spec, error) {
 	return spec, nil
 }
 
-// folder is where it is started.
+// folder is the folder in which the server is started.
 func (s *started) folder() string {
 	base := s.dir
 	if s.built != nil {
@@ -133,7 +133,7 @@ func (s *started) folder() string {
 	return filepath.Join(base, s.Dir)
 }
 
-// environ are its variables.
+// environ returns its environment variables. Variables for ports stay, because they are filled in later.
 func (s *started) environ() []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
@@ -147,7 +147,7 @@ func (s *started) environ() []string {
 	return all
 }
 
-// Words are its command, in which $PORT_REST is the port of wire rest where a service has several.
+// Words returns its command. For a service with several wires, $PORT_REST is the port of wire rest.
 func (s *started) Words(wire string) ([]string, error) {
 	ports, err := s.ports(wire)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *started) Words(wire string) ([]string, error) {
 		run[i] = ports.Replace(run[i])
 	}
 	if s.Command != "" {
-		// Ports are put in first: to what splits a command, other variables than $PORT are a shell's business.
+		// Ports are filled in first, because ParseCommand leaves all variables other than $PORT to a shell.
 		if run, err = launch.ParseCommand(ports.Replace(s.Command)); err != nil {
 			return nil, err
 		}
@@ -173,8 +173,7 @@ func (s *started) Words(wire string) ([]string, error) {
 	return run, nil
 }
 
-// ports puts ports in the place of $PORT_REST and the like: $PORT for the wire that is measured, free ones for the
-// others.
+// ports replaces $PORT_REST and the like: by $PORT for the wire that is measured, and by free ports for the others.
 func (s *started) ports(wire string) (*strings.Replacer, error) {
 	var pairs []string
 	for _, other := range slices.Backward(slices.SortedFunc(slices.Values(s.wires), byLength)) {
@@ -192,10 +191,10 @@ func (s *started) ports(wire string) (*strings.Replacer, error) {
 	return strings.NewReplacer(pairs...), nil
 }
 
-// byLength puts short texts first: $PORT_A must not be found in $PORT_AB.
+// byLength sorts short texts first. The caller goes backwards, so that $PORT_A is not replaced inside $PORT_AB.
 func byLength(a, b string) int { return len(a) - len(b) }
 
-// freePort is a port that nothing listened at a moment ago.
+// freePort returns a port that was free a moment ago.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"wirelab/lab/plan"
 )
 
-// RequestTexts are what would be sent, with secrets hidden, and what to say of it.
+// RequestTexts returns the requests that would be sent, with secrets hidden, and notes about them.
 func RequestTexts(s *Services, p plan.Plan) (texts, notes []string) {
 	for _, o := range s.Made.Service.Operations {
 		for _, w := range s.Made.Service.Wires {

@@ -12,7 +12,8 @@ import (
 	"wirelab/workload/external"
 )
 
-// Tried makes the call twice before all others, so that what cannot be reached is told at once, and in plain words.
+// Tried makes the first call twice, before all others, so that an unreachable service is reported at once and in
+// plain words.
 func (s *Services) Tried(ctx context.Context, operation string, arm plan.Arm) (external.Trial, error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
@@ -33,7 +34,7 @@ func (s *Services) Tried(ctx context.Context, operation string, arm plan.Arm) (e
 	return t, nil
 }
 
-// RawWhy is why the raw driver cannot make calls as the first one was; "" if it can.
+// RawWhy says why the raw driver cannot make calls like the first one; "" if it can.
 func (s *Services) RawWhy(operation string, arm plan.Arm, t external.Trial) string {
 	if why := s.Made.Service.RawWhy(operation, arm.Protocol); why != "" || t.Reply.Proto != "HTTP/1.0" {
 		return why
@@ -41,10 +42,10 @@ func (s *Services) RawWhy(operation string, arm plan.Arm, t external.Trial) stri
 	return "the server speaks HTTP/1.0, which opens a connection for each call"
 }
 
-// trialTime is how long the first call may take.
+// trialTime limits the first call.
 const trialTime = 10 * time.Second
 
-// Checked is what "own check --json" prints of one call.
+// Checked is the output of "own check --json" for one call.
 type Checked struct {
 	Operation string   `json:"operation"`
 	Wire      string   `json:"wire"`
@@ -53,12 +54,12 @@ type Checked struct {
 	Reply     string   `json:"reply,omitempty"`
 	Compared  string   `json:"compared,omitempty"`
 	Vary      []string `json:"vary,omitempty"`
-	Again     string   `json:"again,omitempty"` // why the same call was refused when it came again
+	Again     string   `json:"again,omitempty"` // why the same call was refused the second time
 	Raw       string   `json:"raw,omitempty"`   // why the raw driver cannot carry it
 	Error     string   `json:"error,omitempty"`
 }
 
-// Check makes the calls of one wire, before a server that is started for them where its description says how.
+// Check makes the calls of one wire. If the description says how, it starts a server for them.
 func (s *Services) Check(ctx context.Context, w external.Wire, operations []string) (all []Checked, err error) {
 	address := w.Address
 	if start := s.Made.starts[w.Name]; start != nil {
@@ -85,7 +86,7 @@ func (s *Services) Check(ctx context.Context, w external.Wire, operations []stri
 		call.Status, call.Bytes, call.Reply, call.Vary = t.Reply.Status, len(t.Reply.Body),
 			s.Hidden(firstWords(t.Text)), t.Vary
 		switch {
-		case err != nil && t.Once && !o.Repeatable: // as a service should refuse to make a thing twice
+		case err != nil && t.Once && !o.Repeatable: // a service may refuse to create the same thing twice
 			call.Again = s.Hidden(wirelab.Public(err).Message)
 		case err != nil:
 			call.Error = s.Hidden(wirelab.Public(err).Message)
@@ -97,10 +98,10 @@ func (s *Services) Check(ctx context.Context, w external.Wire, operations []stri
 	return all, nil
 }
 
-// briefMost is how many characters of a reply a line shows.
+// briefMost is the maximum number of characters of a reply that a line shows.
 const briefMost = 200
 
-// firstWords is the beginning of a text, on one line.
+// firstWords returns the beginning of a text, on one line.
 func firstWords(text []byte) string {
 	line := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " "))
 	if len(line) > briefMost {

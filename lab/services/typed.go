@@ -18,7 +18,7 @@ import (
 	"wirelab/workload/external/discover"
 )
 
-// Typed is what is typed of one request to a service: each field stands for a flag.
+// Typed is a request to a service as it was typed. Each field is a flag.
 type Typed struct {
 	Method, Data, Version, Schema, Rows, Expect string
 	Headers, ImportPaths, Ignore                []string
@@ -27,8 +27,8 @@ type Typed struct {
 	Cookies                                     bool
 }
 
-// Comparing decides how replies are compared where the user does not say: what differed between the first two is
-// ignored.
+// Comparing decides how replies are compared if the user does not say so: fields that differed between the first two
+// replies are ignored.
 func (f *Typed) Comparing(ctx context.Context, s *Services, p plan.Plan, d external.Description,
 	t external.Trial,
 ) (plan.Plan, error) {
@@ -42,8 +42,8 @@ func (f *Typed) Comparing(ctx context.Context, s *Services, p plan.Plan, d exter
 			"by a JSON Schema")
 	} else {
 		o.Ignore = t.Vary
-		s.Tell.Note("the replies to two equal calls differ at %s, which is not compared; --ignore says so for "+
-			"other places", strings.Join(t.Vary, ", "))
+		s.Tell.Note("the replies to two equal calls differ at %s, which is not compared; --ignore adds "+
+			"other fields", strings.Join(t.Vary, ", "))
 	}
 	d.Operations[p.Operation] = o
 	text, err := yaml.Marshal(d)
@@ -57,7 +57,7 @@ func (f *Typed) Comparing(ctx context.Context, s *Services, p plan.Plan, d exter
 // TargetWire is the name of the one wire of a service that flags describe.
 const TargetWire = "target"
 
-// Describe makes a description of what was typed.
+// Describe makes a description from what was typed.
 func (f *Typed) Describe(ctx context.Context, s *Services, secure plan.TLS,
 	args []string,
 ) (d external.Description, err error) {
@@ -83,7 +83,7 @@ func (f *Typed) Describe(ctx context.Context, s *Services, secure plan.TLS,
 	}
 	if at.User != nil {
 		return d, wirelab.Errorf(wirelab.InvalidArgument,
-			"a name and a password in a URL end up in logs: give -H 'Authorization: …' instead")
+			"a user name and password in a URL end up in logs: use -H 'Authorization: …' instead")
 	}
 	if call.Headers, err = s.TypedHeaders(f.Headers); err != nil {
 		return d, err
@@ -112,7 +112,7 @@ func (f *Typed) Describe(ctx context.Context, s *Services, secure plan.TLS,
 	}, nil
 }
 
-// body sets what is sent.
+// body sets the body of the request.
 func (f *Typed) body(ctx context.Context, s *Services, call *external.CallText, kind external.Kind, grpc bool) error {
 	if f.Data == "" {
 		return nil
@@ -131,7 +131,7 @@ func (f *Typed) body(ctx context.Context, s *Services, call *external.CallText, 
 	case grpc:
 		if err := json.Unmarshal(data, &call.Message); err != nil {
 			return wirelab.Errorf(wirelab.InvalidArgument,
-				"--data: a request of gRPC is JSON, such as '{\"sku\":\"a1\"}': %v", err)
+				"--data: a gRPC request is written as JSON, such as '{\"sku\":\"a1\"}': %v", err)
 		}
 	default:
 		call.Body = string(data)
@@ -139,7 +139,7 @@ func (f *Typed) body(ctx context.Context, s *Services, call *external.CallText, 
 	return nil
 }
 
-// operationOf is a name for what is called: the last word of the path.
+// operationOf makes a name for the operation: the last word of the path.
 func operationOf(path string) string {
 	words := strings.FieldsFunc(path, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
 	if len(words) == 0 {
@@ -149,7 +149,7 @@ func operationOf(path string) string {
 	return name[:min(len(name), 40)]
 }
 
-// Discovered makes a description of what a target, or a file, says.
+// Discovered makes a description from what a target, or a file, says about its service.
 func (s *Services) Discovered(
 	ctx context.Context, args []string, headers map[string]string, secure plan.TLS,
 ) (d external.Description, notes []string, err error) {
@@ -174,7 +174,7 @@ func (s *Services) Discovered(
 		})
 }
 
-// typedTarget reads what was typed as a target: one URL, before it perhaps what is spoken there.
+// typedTarget reads a target as it was typed: one URL, which may follow a kind of service.
 func typedTarget(args []string) (at *url.URL, kind external.Kind, err error) {
 	last := args[len(args)-1]
 	if len(args) == 2 {
@@ -203,7 +203,7 @@ func typedTarget(args []string) (at *url.URL, kind external.Kind, err error) {
 			"%s has no scheme; write http://%s, or grpc://%s for gRPC", last, last, last)
 	default:
 		return nil, "", wirelab.Errorf(wirelab.InvalidArgument,
-			"%q is no URL with a host; write for example http://localhost:8080/items or "+
+			"%q is not a URL with a host; write for example http://localhost:8080/items or "+
 				"grpc://localhost:9000/shop.Cart/AddItem", last)
 	}
 	if !strings.Contains(" "+strings.Join(schemes, " ")+" ", " "+at.Scheme+" ") {
@@ -215,7 +215,7 @@ func typedTarget(args []string) (at *url.URL, kind external.Kind, err error) {
 var (
 	// bare is a host without a scheme: localhost:8080/items, example.com, :8080.
 	bare = regexp.MustCompile(`^(?:[A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?(?:/.*)?$`)
-	// schemes are those of targets.
+	// schemes are the schemes of targets.
 	schemes = []string{"http", "https", "grpc", "grpcs", "ws", "wss", "sse"}
 )
 
@@ -226,8 +226,8 @@ func kindNames() (all []string) {
 	return all
 }
 
-// typedPath is the path of a URL with its query. Where fields of rows or variables are to be filled in, it is as it was
-// typed: a URL would write their braces as %7B.
+// typedPath returns the path of a URL with its query. If it has templates or variables to fill in, it is returned as
+// typed, because a URL would write the braces as %7B.
 func typedPath(typed string, at *url.URL) string {
 	_, rest, _ := strings.Cut(typed, "://")
 	i := strings.IndexAny(rest, "/?#")
@@ -241,7 +241,7 @@ func typedPath(typed string, at *url.URL) string {
 	return rest
 }
 
-// AsTyped is an error of the description that flags were made to, in the words of who typed them.
+// AsTyped rewords an error about the description that was made from flags, so that it names the flags.
 func AsTyped(err error, target string) error {
 	var coded *wirelab.Error
 	if !errors.As(err, &coded) {
@@ -264,7 +264,7 @@ func AsTyped(err error, target string) error {
 	return &typed
 }
 
-// typedWords are fields of a description, and what is typed for them.
+// typedWords maps fields of a description to what the user types for them.
 var typedWords = []struct {
 	field *regexp.Regexp
 	typed string
@@ -287,7 +287,7 @@ var typedWords = []struct {
 	{regexp.MustCompile(`^(?:description: )?wires\.target(?:\.target|\.tls)?: `), "TARGET: "},
 }
 
-// hint says what to change where a first call failed; "" where its error says enough.
+// hint says what to change after a first call failed. It returns "" if the error already says enough.
 func hint(text, target string) string {
 	text = fault.Plain(text)
 	for _, h := range hints {
@@ -298,31 +298,30 @@ func hint(text, target string) string {
 	return ""
 }
 
-// hints are what libraries say where the target is spoken to in another way than it speaks.
-// The first that is found counts.
+// hints maps error texts of libraries to what to change in the command. The first match counts.
 var hints = []struct{ says, try string }{
-	{"first record does not look like a TLS handshake", "it does not speak TLS: write PLAIN"},
-	{"it does not speak gRPC in the clear", "if it speaks it over TLS, write SECURE; if it is HTTP, write http://"},
+	{"first record does not look like a TLS handshake", "the server does not use TLS: write PLAIN"},
+	{"it does not speak gRPC in the clear", "if the server uses TLS, write SECURE; if it speaks HTTP, write http://"},
 	{"HTTP request to an HTTPS server", "write SECURE"},
 	{"HTTP request was sent to HTTPS port", "write SECURE"},
-	{"signed by unknown authority", "--ca FILE trusts its authority, and --insecure takes any certificate"},
+	{"signed by unknown authority", "--ca FILE trusts its authority, and --insecure accepts any certificate"},
 	{
 		"failed to verify certificate",
-		"--server-name says which name it must have, and --insecure takes any certificate",
+		"--server-name sets the name to expect, and --insecure accepts any certificate",
 	},
-	{`malformed HTTP response "\x00\x00`, "it answers in HTTP/2: --http 2 speaks it, and grpc:// speaks gRPC"},
-	{"closed the connection", "look at its log; it may speak HTTP/2 (--http 2) or TLS (SECURE) only"},
-	{"client conn could not be established", "it may not speak HTTP/2: try without --http"},
-	{"code 101 but got", "it takes no WebSocket at this path"},
-	{"want text/event-stream", "it sends no events at this path; http:// calls it as usual"},
-	{"status 405", "--method sets another method"},
-	{"status 401", "-H 'Authorization: ${TOKEN}' sends what it may want"},
-	{"status 403", "-H 'Authorization: ${TOKEN}' sends what it may want"},
-	{"status 415", "-H 'Content-Type: …' says what --data is"},
-	{"no answer in time", "--deadline gives it longer"},
+	{`malformed HTTP response "\x00\x00`, "the server answers in HTTP/2: use --http 2, or grpc:// for gRPC"},
+	{"closed the connection", "look at its log; it may accept only HTTP/2 (--http 2) or TLS (SECURE)"},
+	{"client conn could not be established", "it may not support HTTP/2: try without --http"},
+	{"code 101 but got", "it accepts no WebSocket at this path"},
+	{"want text/event-stream", "it sends no events at this path; http:// makes a usual request"},
+	{"status 405", "use --method to set another method"},
+	{"status 401", "-H 'Authorization: ${TOKEN}' sends credentials"},
+	{"status 403", "-H 'Authorization: ${TOKEN}' sends credentials"},
+	{"status 415", "-H 'Content-Type: …' sets the type of --data"},
+	{"no answer in time", "--deadline allows more time"},
 }
 
-// plainly and securely are a target without TLS, and with it.
+// plainly and securely return a target without and with TLS.
 func plainly(target string) string {
 	return regexp.MustCompile(`^(http|grpc|ws)s://`).ReplaceAllString(target, "$1://")
 }

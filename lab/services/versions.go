@@ -15,7 +15,7 @@ import (
 	"wirelab/workload/external"
 )
 
-// noOperation is the error for what is written where WORKLOAD.OPERATION belongs.
+// noOperation is the error for a text that is not WORKLOAD.OPERATION.
 func noOperation(text string) error {
 	return &wirelab.Error{
 		Code: wirelab.InvalidArgument, Unknown: text,
@@ -24,18 +24,18 @@ func noOperation(text string) error {
 	}
 }
 
-// Choice say which service that is not ours is the work, and which versions of it.
+// Choice says which external service is the work, and which versions of it are compared.
 type Choice struct {
 	Operation, Base, Head, Start, Build, MayLoad string
 }
 
-// versionsDiffer is the smallest difference that is called one between versions. Two copies of one program differed by
-// 0.8 to 1.5 % of server CPU, always to the same side, and one program under two names by 0.1 %: it matters where in
-// memory its file lies.
+// versionsDiffer is the smallest difference between versions that counts as one. Two copies of one program differed
+// by 0.8 to 1.5 % of server CPU, always in the same direction, and one program under two names by 0.1 %: the place of
+// its file in memory matters.
 const versionsDiffer = 0.02
 
-// Work sets what the plan's work is: a workload of ours, or external services that arms name, as shop.yaml:rest. It
-// returns the arms as plans know them.
+// Work sets the plan's work: a workload of ours, or the external services that arms name, such as shop.yaml:rest. It
+// returns the arms under the names that plans use.
 func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload string,
 	args []string,
 ) ([]string, error) {
@@ -47,7 +47,7 @@ func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload s
 	if len(of) == 0 {
 		if f.Operation != "" || f.Base != "" || f.Head != "" || f.Start != "" || len(programs) > 0 {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument,
-				"--operation, --start, --base and --head are of external services: name the arm as FILE:WIRE, such as "+
+				"--operation, --start, --base and --head are for external services: name the arm as FILE:WIRE, such as "+
 					"shop.yaml:rest")
 		}
 		if workload == "" {
@@ -64,7 +64,7 @@ func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload s
 	}
 	if workload != "" {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"--workload is of our workloads; of %s write --operation %s", of[0].File, workload)
+			"--workload is for wirelab's own workloads; for %s write --operation %s", of[0].File, workload)
 	}
 	services := len(of)
 	if of, arms, err = f.versions(of, arms, programs); err != nil {
@@ -84,7 +84,7 @@ func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload s
 	}
 	p.Workload = s.Made.Service.Service
 	for i := range arms {
-		if services > 1 { // of several, a wire is named with its service
+		if services > 1 { // with several services, a wire is named with its service
 			arms[i] = s.Made.names[owners[i]] + "-" + arms[i]
 		}
 	}
@@ -95,7 +95,7 @@ func (f *Choice) Work(ctx context.Context, s *Services, p *plan.Plan, workload s
 	return arms, s.Permitted(s.MayLoad)
 }
 
-// chooseOperation takes the only operation that there is, where none is named.
+// chooseOperation chooses the only operation if none is named.
 func (f *Choice) chooseOperation(s *Services, p *plan.Plan, arms []string) error {
 	if p.Operation != "" {
 		return nil
@@ -112,7 +112,7 @@ func (f *Choice) chooseOperation(s *Services, p *plan.Plan, arms []string) error
 	return nil
 }
 
-// versions makes services of versions, where those are compared.
+// versions turns versions to compare into services.
 func (f *Choice) versions(of []plan.External, arms, programs []string) ([]plan.External, []string, error) {
 	if f.Base == "" && f.Head == "" && len(programs) == 0 {
 		if f.Build != "" {
@@ -153,7 +153,7 @@ func (f *Choice) versions(of []plan.External, arms, programs []string) ([]plan.E
 	return all, named, nil
 }
 
-// programsOf splits off the arguments that are programs.
+// programsOf separates the arguments that are programs.
 func programsOf(args []string) (programs, rest []string) {
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err == nil && strings.Contains(arg, "/") && info.Mode().IsRegular() &&

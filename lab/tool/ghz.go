@@ -9,12 +9,12 @@ import (
 	"wirelab/lab/plan"
 )
 
-// grpcPrefix is the length of what is before a message of gRPC: whether it is compressed, and its length.
+// grpcPrefix is the length of the prefix of a gRPC message: the compression flag and the length.
 const grpcPrefix = 5
 
 func ghz() Tool {
 	return Tool{
-		Name: "ghz", Untold: "it looks at the status of gRPC only", step: 100 * time.Millisecond,
+		Name: "ghz", Untold: "it checks the gRPC status only", step: 100 * time.Millisecond,
 		Arrivals: plan.Constant,
 		single:   func(Request) bool { return false },
 		refuses: func(r Request, l Load) string {
@@ -22,9 +22,9 @@ func ghz() Tool {
 			case r.SQL():
 				return noSQL
 			case l.Rate != math.Trunc(l.Rate):
-				return "it is told whole calls per second"
+				return "it accepts only whole calls per second"
 			case !r.GRPC() || len(r.Body) < grpcPrefix:
-				return "it calls gRPC only; take wrk or h2load"
+				return "it calls gRPC only; use wrk or h2load"
 			case len(r.Schema) == 0:
 				return noSchema
 			}
@@ -35,7 +35,7 @@ func ghz() Tool {
 		},
 		args: func(r Request, l Load, at func(string) string) []string {
 			host, path, _ := strings.Cut(strings.TrimPrefix(r.URL, "http://"), "/")
-			args := []string{ // without the templates a call is three times as cheap
+			args := []string{ // without the templates a call costs a third
 				"--insecure", "--protoset", at("schema.protoset"), "--call", path, "--binary-file", at("message"),
 				"--disable-template-data", "--disable-template-functions", "-c", strconv.Itoa(l.InFlight),
 				"--connections", strconv.Itoa(l.Connections), "-z", l.For.String(), "--duration-stop", "wait",

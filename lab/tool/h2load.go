@@ -12,7 +12,7 @@ import (
 
 func h2load() Tool {
 	return Tool{
-		Name: "h2load", Untold: "it looks at the status of HTTP only", step: time.Second,
+		Name: "h2load", Untold: "it checks the HTTP status only", step: time.Second,
 		Arrivals: plan.Constant,
 		single:   func(r Request) bool { return !r.HTTP2 },
 		refuses: func(r Request, l Load) string {
@@ -33,7 +33,7 @@ func h2load() Tool {
 				"-t" + strconv.Itoa(threads(l)), "-c" + strconv.Itoa(l.Connections),
 				"-m" + strconv.Itoa(l.InFlight/l.Connections), "-D" + strconv.Itoa(int(l.For/time.Second)),
 			}
-			if l.Rate > 0 { // each of its clients is told its share
+			if l.Rate > 0 { // the rate is given for each of its clients
 				args = append(args, "--rps", strconv.FormatFloat(l.Rate/float64(l.Connections), 'f', -1, 64))
 			}
 			if !r.HTTP2 {

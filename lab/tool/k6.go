@@ -20,7 +20,7 @@ import (
 
 func k6() Tool {
 	return Tool{
-		Name: "k6", Untold: "its script looks at the status only", step: time.Second,
+		Name: "k6", Untold: "its script checks the status only", step: time.Second,
 		Arrivals: plan.Constant,
 		single:   always,
 		refuses: func(r Request, l Load) string {
@@ -30,9 +30,9 @@ func k6() Tool {
 			case r.GRPC() && (len(r.Body) < grpcPrefix || len(r.Schema) == 0):
 				return noSchema
 			case r.HTTP2 && !r.GRPC():
-				return "without TLS it speaks HTTP/1.1 and gRPC only; take h2load"
+				return "without TLS it speaks only HTTP/1.1 and gRPC; use h2load"
 			case l.Connections != l.InFlight:
-				return fmt.Sprintf("each of its users keeps one call in flight on a connection of its own, and not "+
+				return fmt.Sprintf("each of its users keeps one call in flight on its own connection, not "+
 					"%d on %d",
 					l.InFlight, l.Connections)
 			}
@@ -53,7 +53,7 @@ func k6() Tool {
 	}
 }
 
-// k6Common is what the scripts for HTTP and gRPC share: the load, and what is printed at the end.
+// k6Common is shared by the scripts for HTTP and gRPC: the load, and the summary that is printed at the end.
 const k6Common = `import { Counter } from 'k6/metrics';
 const wrong = new Counter('wrong');
 const users = parseInt(__ENV.USERS), rate = parseFloat(__ENV.RATE), long = __ENV.SECONDS + 's';
@@ -69,7 +69,7 @@ export function handleSummary(data) {
 }
 `
 
-// k6Script is a program for k6 that repeats a request.
+// k6Script returns a k6 script that repeats a request.
 func k6Script(r Request) (string, error) {
 	if r.GRPC() {
 		return k6GRPC(r)
@@ -95,7 +95,7 @@ export default function () {
 `, k6Common, body, parameters, r.Method, r.URL), nil
 }
 
-// k6Bytes are bytes as a list of JavaScript.
+// k6Bytes writes bytes as a JavaScript array.
 func k6Bytes(data []byte) string {
 	numbers := make([]string, len(data))
 	for i, b := range data {
@@ -104,7 +104,7 @@ func k6Bytes(data []byte) string {
 	return "[" + strings.Join(numbers, ",") + "]"
 }
 
-// k6GRPC is a program for k6 that repeats a call of gRPC, whose message it takes as JSON.
+// k6GRPC returns a k6 script that repeats a gRPC call, whose message it contains as JSON.
 func k6GRPC(r Request) (string, error) {
 	host, path, _ := strings.Cut(strings.TrimPrefix(r.URL, "http://"), "/")
 	message, err := messageJSON(r.Schema, path, r.Body[grpcPrefix:])
@@ -125,7 +125,7 @@ export default function () {
 `, k6Common, host, path, message), nil
 }
 
-// messageJSON is the message of a call of gRPC as JSON, by the schema of its service.
+// messageJSON converts the message of a gRPC call to JSON, by the schema of its service.
 func messageJSON(schema []byte, path string, data []byte) ([]byte, error) {
 	var set descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(schema, &set); err != nil {
@@ -151,7 +151,7 @@ func messageJSON(schema []byte, path string, data []byte) ([]byte, error) {
 	return protojson.Marshal(message)
 }
 
-// k6Report reads what the script printed last.
+// k6Report reads the last line that the script printed.
 func k6Report(o audit.Output) (Told, error) {
 	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")
 	var said struct {
@@ -160,7 +160,7 @@ func k6Report(o audit.Output) (Told, error) {
 	}
 	err := json.Unmarshal([]byte(lines[len(lines)-1]), &said)
 	if err != nil || said.Calls < said.Wrong || said.Milliseconds <= 0 {
-		return Told{}, wirelab.Errorf(wirelab.Unavailable, "what k6 printed is not as its script prints it")
+		return Told{}, wirelab.Errorf(wirelab.Unavailable, "the output of k6 does not have the form that its script prints")
 	}
 	elapsed := time.Duration(said.Milliseconds * float64(time.Millisecond))
 	return Told{Right: said.Calls - said.Wrong, Wrong: said.Wrong, Elapsed: elapsed}, nil

@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/tool"
 )
 
-// fake is what the test program is asked to be, in the place of a tool: see [asTool].
+// fake is the variable that makes the test program act as a tool: see [asTool].
 const fake = "WIRELAB_TEST_FAKE"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// asTool makes a call and prints the report that wrk would print; or fails, or stays.
+// asTool makes a call and prints a report like wrk's, or fails, or does not end.
 func asTool(what string) {
 	switch what {
 	case "fails":
@@ -43,7 +43,7 @@ func asTool(what string) {
 		os.Exit(1)
 	}
 	_ = reply.Body.Close()
-	for began := time.Now(); time.Since(began) < 20*time.Millisecond; { // so that there is CPU time to see
+	for began := time.Now(); time.Since(began) < 20*time.Millisecond; { // use some CPU time that can be measured
 		strconv.Itoa(len(os.Args))
 	}
 	fmt.Printf(`Running 1s test @ %s
@@ -59,7 +59,7 @@ func asTool(what string) {
 	fmt.Printf("Requests/sec:   990.10\nTransfer/sec:    628.17KB\n")
 }
 
-// wrk returns the tool wrk, with the test program in its place.
+// wrk returns the tool wrk, with the test program as its program.
 func wrk(t *testing.T, what string) (tool.Tool, string) {
 	t.Helper()
 	by, err := tool.Named("wrk")

@@ -16,17 +16,17 @@ import (
 	"wirelab/lab/plan"
 )
 
-// What tools of HTTP say of statements, and those of gRPC of a service that they know no schema of.
+// Why tools for calls cannot run statements, and why tools for gRPC need a schema.
 const (
-	noSQL    = "it makes calls, and does not run statements of a database; take pgbench"
-	noSchema = "it needs the schema of the service, which is not known of this one"
+	noSQL    = "it makes calls, and cannot run statements on a database; use pgbench"
+	noSchema = "it needs the schema of the service, which is unknown for this one"
 )
 
 func pgbench() Tool {
 	return Tool{
-		Name: "pgbench", Untold: "it counts transactions that fail, and does not look at what others return",
+		Name: "pgbench", Untold: "it counts failed transactions, but does not check the results of the others",
 		step:     time.Second,
-		least:    3 * time.Second, // which it connects in, all clients before the first statement
+		least:    3 * time.Second, // all its clients connect in this time, before the first statement
 		Arrivals: plan.Poisson,
 		Install:  "it comes with PostgreSQL: in Debian, with the packages postgresql and postgresql-contrib",
 		single:   always,
@@ -36,7 +36,7 @@ func pgbench() Tool {
 				return "it runs statements of PostgreSQL only: name the arm " + plan.DirectProtocol +
 					",driver=tool:pgbench"
 			case l.Connections != l.InFlight:
-				return fmt.Sprintf("each of its clients keeps one statement in flight on a connection of its own, and "+
+				return fmt.Sprintf("each of its clients keeps one statement in flight on its own connection, "+
 					"not %d on %d",
 					l.InFlight, l.Connections)
 			}
@@ -64,8 +64,8 @@ func pgbench() Tool {
 			return all, err
 		},
 		report: pgbenchReport,
-		places: func() []string { // where Debian keeps the programs of each version; the newest first
-			found, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only error is of the pattern
+		places: func() []string { // the folders in which Debian keeps the programs, newest version first
+			found, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only possible error is a bad pattern
 			if config, err := exec.LookPath("pg_config"); err == nil {
 				found = append(found, filepath.Dir(config))
 			}
@@ -75,13 +75,13 @@ func pgbench() Tool {
 	}
 }
 
-// libpq is where a database is, as PostgreSQL's own programs read it from their environment. There it is safer than in
-// their command line, which all users of a machine can read.
+// libpq returns the address of a database as environment variables of PostgreSQL's own programs. The environment is
+// safer than the command line, which all users of a machine can read.
 func libpq(source string) ([]string, error) {
 	at, err := url.Parse(source)
 	if err != nil || at.Scheme != "postgres" && at.Scheme != "postgresql" {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"pgbench is told where the database is by a URL: write it as postgres://user:password@host:5432/database")
+			"pgbench needs the address of the database as a URL: write it as postgres://user:password@host:5432/database")
 	}
 	password, _ := at.User.Password()
 	query := at.Query()
@@ -111,12 +111,12 @@ func libpq(source string) ([]string, error) {
 var (
 	pgbenchDone   = regexp.MustCompile(`(?m)^number of transactions actually processed: (\d+)`)
 	pgbenchFailed = regexp.MustCompile(`(?m)^number of failed transactions: (\d+)`)
-	// What it spent on connecting is not in this rate.
+	// The rate without the time for connecting.
 	pgbenchRate    = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \((?:without initial|excluding) connection`)
 	pgbenchAborted = regexp.MustCompile(`(?m)^(?:pgbench: )?(?:error: )?client \d+ (?:script \d+ )?aborted in .*$`)
 )
 
-// pgbenchReport reads a report. A client that gave up is an error: the rest of the run had fewer.
+// pgbenchReport reads a report. If a client gave up, that is an error, since the rest of the run had fewer clients.
 func pgbenchReport(o audit.Output) (Told, error) {
 	if gaveUp := pgbenchAborted.FindString(o.Stderr); gaveUp != "" {
 		return Told{}, wirelab.Errorf(wirelab.Unavailable, "a client of pgbench gave up: %s", gaveUp)
@@ -126,12 +126,12 @@ func pgbenchReport(o audit.Output) (Told, error) {
 		if m == nil {
 			return 0
 		}
-		v, _ := strconv.ParseFloat(m[1], 64) // 0 is told of
+		v, _ := strconv.ParseFloat(m[1], 64) // 0 is reported below
 		return v
 	}
 	right, rate := number(pgbenchDone), number(pgbenchRate)
 	if rate <= 0 && pgbenchDone.MatchString(o.Stdout) {
-		return Told{}, fmt.Errorf("%w of pgbench, in which it also connects: take longer slices, or fewer connections",
+		return Told{}, fmt.Errorf("%w of pgbench, which includes connecting: use longer slices, or fewer connections",
 			errNoneEnded)
 	}
 	if right <= 0 || rate <= 0 {

@@ -17,37 +17,37 @@ import (
 )
 
 const (
-	// outputLimit is how much of each of a tool's outputs is kept: many times what any summary has.
+	// outputLimit bounds each output of a tool that is kept, in bytes: many times the size of a summary.
 	outputLimit = 1 << 20
-	// patience is how much longer than told a run may take.
+	// patience is how much longer than planned a run may take.
 	patience = 30 * time.Second
-	// longest is how long a run is made at most, for calls to end in it.
+	// longest bounds the runs that are made longer because no call ended.
 	longest = 10 * time.Second
-	// grace is how long calls that pass a [Watcher] may take to end.
+	// grace is how long calls through a [Watcher] may take to end.
 	grace = 2 * time.Second
 )
 
-// Run is a tool with a request that it repeats.
+// Run is a tool with the request that it repeats.
 type Run struct {
 	tool    Tool
 	program string
 	request Request
 	folder  string // of its files
-	// environment is what its process knows beside what ours does.
+	// environment is added to the environment of this program.
 	environment []string
-	// least is how long a run must be for any call to end in it; 0: as long as it is told.
+	// least is the shortest run in which a call ended; 0: unknown.
 	least time.Duration
 }
 
-// Told is what a run came to.
+// Told is the report of a run.
 type Told struct {
-	Right, Wrong uint64        // calls that were answered, as far as the tool can tell
-	Elapsed      time.Duration // as the tool has it
-	// Usage is what its processes used, from their start to their end: CPU time, switches and memory.
+	Right, Wrong uint64        // calls with a right and a wrong reply, as far as the tool checks them
+	Elapsed      time.Duration // as measured by the tool
+	// Usage is the resource use of its processes, from start to end: CPU time, context switches and memory.
 	Usage result.Usage
 }
 
-// Prepare writes what the tool reads into a folder of its own. [Run.Close] removes it.
+// Prepare writes the tool's files into a new folder. [Run.Close] removes it.
 func (t Tool) Prepare(program string, r Request) (*Run, error) {
 	folder, err := os.MkdirTemp("", "wirelab-"+t.Name+"-")
 	if err != nil {
@@ -74,11 +74,11 @@ func (r *Run) Close() error { return os.RemoveAll(r.folder) }
 
 func (r *Run) at(name string) string { return filepath.Join(r.folder, name) }
 
-// errNoneEnded is that no call ended in a run, which was over before all connections were open.
+// errNoneEnded is the error of a run in which no call ended, because it was over before all connections were open.
 var errNoneEnded = errors.New("no call ended in the run")
 
-// Do runs the tool. When ctx ends, so do all of its processes. Where no call ends in a run, it and all later ones are
-// made longer.
+// Do runs the tool. When ctx ends, all processes of the tool are ended. If no call ends in a run, the run is repeated
+// with twice the length, and later runs are longer too.
 func (r *Run) Do(ctx context.Context, l Load) (Told, error) {
 	for {
 		l.For = max(l.For, r.least)
@@ -106,7 +106,7 @@ func (r *Run) once(ctx context.Context, l Load) (Told, error) {
 	return told, err
 }
 
-// read reads a report. That no right answer is in it is an error.
+// read reads a report. A report without right replies is an error.
 func (t Tool) read(o audit.Output) (Told, error) {
 	if t.report != nil {
 		return t.report(o)
@@ -126,7 +126,7 @@ func (t Tool) read(o audit.Output) (Told, error) {
 	return Told{Right: *said.Count - *said.Errors, Wrong: *said.Errors, Elapsed: *said.Elapsed}, nil
 }
 
-// usage is what processes that have ended used, with those that they waited for.
+// usage is the resource use of a process that has ended, including the children that it waited for.
 func usage(state *os.ProcessState) result.Usage {
 	used := result.Usage{CPU: plan.Duration(state.UserTime() + state.SystemTime())}
 	if kernel, ok := state.SysUsage().(*syscall.Rusage); ok {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// schema is the file descriptor set of the service that a path of gRPC names, if that is compiled into this program;
+// schema returns the file descriptor set of the service in a gRPC path, if that is compiled into this program, or
 // else nil.
 func schema(path string) []byte {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -20,7 +20,7 @@ func schema(path string) []byte {
 	}
 	set, seen := &descriptorpb.FileDescriptorSet{}, map[string]bool{}
 	var add func(protoreflect.FileDescriptor)
-	add = func(file protoreflect.FileDescriptor) { // those that it imports first, as the form demands
+	add = func(file protoreflect.FileDescriptor) { // imports first, as a descriptor set requires
 		if seen[file.Path()] {
 			return
 		}

@@ -42,7 +42,7 @@ func TestReportsOfStatements(t *testing.T) {
 	}
 }
 
-// A password is not in a command line, which every user of a machine can read.
+// The password must not be in the command line, which every user of a machine can read.
 func TestDatabaseIsToldByEnvironment(t *testing.T) {
 	t.Parallel()
 	all, err := pgbench().environment(Request{
@@ -65,7 +65,7 @@ func TestDatabaseIsToldByEnvironment(t *testing.T) {
 	}
 }
 
-// What k6 is told and says is in its script, which this package writes.
+// k6 is controlled by a script of this package, which also prints the report.
 func TestScriptOfK6(t *testing.T) {
 	t.Parallel()
 	r := Request{Method: "POST", URL: "http://h/p", Body: []byte("a\"\x00"), Header: map[string][]string{"X": {`y"`}}}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// wrk divides connections by threads and drops what is left, so that fewer calls would be in flight than asked for.
+// wrk divides connections by threads and drops the remainder, so fewer calls than planned would be in flight.
 func TestThreadsShareConnectionsEvenly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ connections, most, want int }{{1, 8, 1}, {3, 2, 1}, {4, 3, 2}, {50, 4, 2}, {50, 0, 1}} {

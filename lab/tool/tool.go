@@ -1,6 +1,6 @@
-// Package tool has other people's load generators as drivers: it finds the program of one, has it repeat a request, as
-// fast as it is answered or at a rate, accounts for its processes, and reads its report. It knows how each is told what
-// to do, and not what is measured with it: the request is given, and what is made of the report is the caller's.
+// Package tool runs other load generators as drivers. It finds the program of one, lets it repeat a request, in a
+// closed loop or at a rate, measures its processes, and reads its report. It knows the command line of each. It does
+// not know what is measured: the request is given, and the caller interprets the report.
 package tool
 
 import (
@@ -16,70 +16,71 @@ import (
 	"wirelab/lab/audit"
 )
 
-// Installed is the folder, below the one that a command runs in, that build/scripts/rivals installs programs to.
+// Installed is the folder, relative to the working directory, into which build/scripts/rivals installs programs.
 const Installed = ".cache/rivals/bin"
 
-// Request is what a tool repeats: a request of HTTP or gRPC, or statements of SQL.
+// Request is a request that a tool repeats: an HTTP request, a gRPC call, or SQL statements.
 type Request struct {
 	Method string
 	URL    string // http://HOST:PORT/PATH
 	Header http.Header
 	Body   []byte
-	HTTP2  bool // over HTTP/2 without TLS, and else over HTTP/1.1
-	// Schema is the file descriptor set of the service, if it is a call of gRPC; nil: nobody knows it.
+	HTTP2  bool // over HTTP/2 without TLS; otherwise over HTTP/1.1
+	// Schema is the file descriptor set of the service of a gRPC call. nil: unknown.
 	Schema []byte
-	// Script are statements that PostgreSQL runs instead, in the form that pgbench reads; Database is the URL of where,
-	// and SearchPath the schema that they look names up in.
+	// Script are statements for PostgreSQL, in the form that pgbench reads, instead of a call. Database is the URL of
+	// the database, and SearchPath the schema in which names are looked up.
 	Script, SearchPath string
 	Database           string
 }
 
-// SQL reports whether it is statements of a database, and no call.
+// SQL reports whether the request consists of statements for a database.
 func (r Request) SQL() bool { return r.Script != "" }
 
-// GRPC reports whether it is a call of gRPC.
+// GRPC reports whether it is a gRPC call.
 func (r Request) GRPC() bool {
 	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 }
 
-// Load is how often it is in flight at once, over how many connections, and for how long.
+// Load says how many requests are in flight, over how many connections, and for how long.
 type Load struct {
 	InFlight, Connections int
-	Threads               int     // most, of tools that have any
-	Rate                  float64 // per second, of all connections; 0: as fast as answers come
+	Threads               int     // the maximum, for tools that use threads
+	Rate                  float64 // per second, over all connections; 0: a closed loop
 	For                   time.Duration
 }
 
 // Tool is a load generator.
 type Tool struct {
+	// Name is the name of the tool and of its program.
 	Name string
-	// Untold is what it does not tell of calls that were wrong.
+	// Untold says which wrong replies it does not report.
 	Untold string
-	// Arrivals is the law of the calls that it makes at a rate, as plans name it; "": it cannot keep a rate.
+	// Arrivals is the distribution of its calls at a rate, as plans name it; "": it cannot keep a rate.
 	Arrivals string
-	// Install is what makes its program available; "": build/scripts/rivals does.
+	// Install says how to install its program; "": with build/scripts/rivals.
 	Install string
-	// step is what its run is a multiple of, and least the shortest; 0: a step.
+	// step is the unit of its run's length, and least the shortest run; 0: a step.
 	step, least time.Duration
-	// single is whether it keeps one call in flight on each connection.
+	// single reports whether it keeps one call in flight on each connection.
 	single func(Request) bool
-	// refuses tells why it cannot repeat a request; "" if it can.
+	// refuses says why it cannot repeat a request; "" if it can.
 	refuses func(Request, Load) string
-	// files are what it reads, by name, and args its command line, given where those are.
+	// files are the files that it reads, by name. args is its command line; at returns the path of a file.
 	files func(Request) (map[string][]byte, error)
 	args  func(r Request, l Load, at func(name string) string) []string
-	// environment is what its process knows beside what ours does; nil: nothing.
+	// environment is added to the environment of this program. nil: nothing.
 	environment func(Request) ([]string, error)
-	// report reads what it printed; nil: as package audit does.
+	// report reads its output. nil: package audit does.
 	report func(audit.Output) (Told, error)
-	// places are folders that its program may be in, beside the path; nil: none.
+	// places are folders that may contain its program, in addition to the PATH. nil: none.
 	places func() []string
 }
 
-// tools are all.
+// tools returns all tools.
 func tools() []Tool { return []Tool{wrk(), h2load(), ghz(), k6(), pgbench()} }
 
-// Names are the names of all tools.
+// Names returns the names of all tools.
 func Names() []string {
 	var names []string
 	for _, t := range tools() {
@@ -88,7 +89,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the tool of a name.
+// Named returns the tool with a name.
 func Named(name string) (Tool, error) {
 	all := tools()
 	if i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name }); i >= 0 {
@@ -97,7 +98,7 @@ func Named(name string) (Tool, error) {
 	return Tool{}, wirelab.UnknownName("load generator", name, Names())
 }
 
-// Find returns where the program of a tool is.
+// Find returns the path of the tool's program.
 func (t Tool) Find() (string, error) {
 	if path, err := exec.LookPath(t.Name); err == nil {
 		return filepath.Abs(path)
@@ -121,8 +122,8 @@ func (t Tool) Find() (string, error) {
 		t.Name, Installed, t.Name)
 }
 
-// Fit is a load as the tool can make it. At a rate the calls in flight are only a bound, which is lower where each
-// connection carries one call.
+// Fit returns the load as the tool can make it. At a rate, InFlight is only a bound. It is reduced if each connection
+// carries a single call.
 func (t Tool) Fit(r Request, l Load) Load {
 	if l.Rate > 0 && t.single(r) {
 		l.InFlight = l.Connections
@@ -130,10 +131,9 @@ func (t Tool) Fit(r Request, l Load) Load {
 	return l
 }
 
-// always is whatever is asked.
 func always(Request) bool { return true }
 
-// Refuses tells why the tool cannot repeat a request under a load; "" if it can.
+// Refuses says why the tool cannot repeat a request under a load; "" if it can.
 func (t Tool) Refuses(r Request, l Load) string {
 	switch {
 	case l.Connections < 1 || l.InFlight < l.Connections:
@@ -145,7 +145,7 @@ func (t Tool) Refuses(r Request, l Load) string {
 	return t.refuses(r, l)
 }
 
-// Rounded is the shortest run of at least so long that the tool can be told to make.
+// Rounded is the shortest possible run of the tool that is not shorter than d.
 func (t Tool) Rounded(d time.Duration) time.Duration {
 	if over := d % t.step; over > 0 {
 		d += t.step - over
@@ -153,7 +153,8 @@ func (t Tool) Rounded(d time.Duration) time.Duration {
 	return max(t.step, t.least, d)
 }
 
-// threads is how many share a load evenly: wrk opens as many connections in each, and leaves out the rest.
+// threads is the number of threads that divides the connections evenly. wrk opens equally many connections in each
+// thread, and drops the rest.
 func threads(l Load) int {
 	n := max(1, min(l.Threads, l.Connections))
 	for l.Connections%n != 0 {
@@ -163,14 +164,14 @@ func threads(l Load) int {
 }
 
 func onePerConnection(l Load) string {
-	return fmt.Sprintf("over HTTP/1.1 it keeps one call in flight on each connection, and not %d on %d",
+	return fmt.Sprintf("over HTTP/1.1 it keeps one call in flight on each connection, not %d on %d",
 		l.InFlight, l.Connections)
 }
 
 // header is a header of a request.
 type header struct{ name, value string }
 
-// headers are those of a request, in order of name.
+// headers returns the headers of a request, sorted by name.
 func headers(r Request) []header {
 	var all []header
 	for name, values := range r.Header {
@@ -182,5 +183,5 @@ func headers(r Request) []header {
 	return all
 }
 
-// parser reads the tool's report.
+// parser returns the parser of the tool's report.
 func (t Tool) parser() (audit.Parser, error) { return audit.ParserNamed(t.Name) }

@@ -29,7 +29,7 @@ func TestPlanKnowsTheTools(t *testing.T) {
 		}
 	}
 	if _, err := tool.Named("ab"); err == nil || !strings.Contains(err.Error(), "wrk") {
-		t.Errorf("error %v, want the names of those that are known", err)
+		t.Errorf("error %v, want the known names", err)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestWhatToolsCannotRepeat(t *testing.T) {
 		tool    string
 		request tool.Request
 		load    tool.Load
-		want    string // in why not; "" if it can
+		want    string // in the reason; "" if it can
 	}{
 		{"wrk", plain, tool.Load{InFlight: 4, Connections: 4}, ""},
 		{"wrk", plain, tool.Load{InFlight: 4, Connections: 2}, "one call in flight on each connection"},
@@ -86,14 +86,14 @@ func TestWhatToolsCannotRepeat(t *testing.T) {
 		{"ghz", call, tool.Load{InFlight: 5, Connections: 2, Rate: 0.5}, "whole calls"},
 		{"wrk", plain, tool.Load{InFlight: 4, Connections: 4, Rate: 10}, "cannot keep a rate"},
 		{"k6", plain, tool.Load{InFlight: 4, Connections: 4, Rate: 10}, ""},
-		{"k6", plain, tool.Load{InFlight: 4, Connections: 2}, "a connection of its own"},
+		{"k6", plain, tool.Load{InFlight: 4, Connections: 2}, "its own connection"},
 		{"k6", second, tool.Load{InFlight: 1, Connections: 1}, "HTTP/1.1 and gRPC"},
 		{"k6", call, tool.Load{InFlight: 2, Connections: 2}, ""},
 		{"k6", unknown, tool.Load{InFlight: 1, Connections: 1}, "schema"},
 		{"k6", sql, tool.Load{InFlight: 1, Connections: 1}, "pgbench"},
 		{"wrk", sql, tool.Load{InFlight: 1, Connections: 1}, "pgbench"},
 		{"pgbench", sql, tool.Load{InFlight: 4, Connections: 4, Rate: 10}, ""},
-		{"pgbench", sql, tool.Load{InFlight: 4, Connections: 2}, "a connection of its own"},
+		{"pgbench", sql, tool.Load{InFlight: 4, Connections: 2}, "its own connection"},
 		{"pgbench", plain, tool.Load{InFlight: 1, Connections: 1}, "statements of PostgreSQL"},
 	} {
 		by, err := tool.Named(c.tool)
@@ -106,7 +106,7 @@ func TestWhatToolsCannotRepeat(t *testing.T) {
 	}
 }
 
-// At a rate the calls in flight are a bound: a tool with one on each connection has as many as connections.
+// At a rate, the calls in flight are a bound. A tool with one call on each connection has as many as connections.
 func TestLoadsAtARateFit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func TestLoadsAtARateFit(t *testing.T) {
 	}
 }
 
-// What a tool says is taken for what it is: calls that it counted, and CPU time that the kernel counted.
+// A run has the calls that the tool counted, and the CPU time that the kernel counted.
 func TestRun(t *testing.T) {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
@@ -163,7 +163,7 @@ func TestRun(t *testing.T) {
 			case err != nil || told.Right != c.right || told.Wrong != c.wrong || told.Elapsed != 1010*time.Millisecond:
 				t.Errorf("told %+v, %v", told, err)
 			case told.Usage.CPU <= 0 || told.Usage.ResidentBytes == 0 || told.Usage.Allocations != nil:
-				t.Errorf("used %+v: want CPU and memory, and no allocations, which nobody counted", told.Usage)
+				t.Errorf("used %+v: want CPU and memory, and no allocations, which are not measured", told.Usage)
 			}
 			if err := run.Close(); err != nil {
 				t.Error(err)
@@ -175,7 +175,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A tool does not outlive who wanted its figures.
+// A tool ends when its context does.
 func TestRunIsGivenUp(t *testing.T) {
 	by, program := wrk(t, "stays")
 	run, err := by.Prepare(program, tool.Request{Method: "GET", URL: "http://127.0.0.1:1/", Header: http.Header{}})
@@ -191,7 +191,7 @@ func TestRunIsGivenUp(t *testing.T) {
 	}
 }
 
-// What a client sends is seen as it is, over both versions of HTTP, and what it is answered passes.
+// The watcher records requests unchanged, over both versions of HTTP, and passes replies on.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	var both http.Protocols
@@ -211,7 +211,7 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(between.Requests()) > 0 {
-			t.Error("it has seen a request that nobody made")
+			t.Error("it recorded a request that was not made")
 		}
 		var by http.Protocols
 		by.SetHTTP1(!second)

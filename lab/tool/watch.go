@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// requestLimit is how large a request may be, in bytes.
+// requestLimit is the maximum size of a request, in bytes.
 const requestLimit = 16 << 20
 
-// Watcher stands between a client and a server of HTTP without TLS, and remembers the first requests that pass. So
-// what a tool is to repeat is what the client of a protocol sends, whichever protocol that is.
+// Watcher is a proxy between a client and a server of HTTP without TLS. It records the first requests. So a tool can
+// repeat what the client of any protocol sends.
 type Watcher struct {
 	address string // of the server
 	server  *http.Server
@@ -31,7 +31,7 @@ type Watcher struct {
 	seen []Request
 }
 
-// Watch begins to stand before the server at an address, and remembers so many requests.
+// Watch starts a proxy for the server at an address. It records the first most requests.
 func Watch(address string, most int) (*Watcher, error) {
 	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +44,7 @@ func Watch(address string, most int) (*Watcher, error) {
 	second.SetUnencryptedHTTP2(true)
 	overOne := &http.Transport{DisableCompression: true}
 	overTwo := &http.Transport{Protocols: &second, DisableCompression: true}
-	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // the client says what went wrong
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // the client reports errors
 	pass := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: address})
@@ -75,7 +75,7 @@ func Watch(address string, most int) (*Watcher, error) {
 		overOne.CloseIdleConnections()
 		overTwo.CloseIdleConnections()
 	})
-	w.serving.Go(func() { _ = w.server.Serve(at) }) // an error: it was closed
+	w.serving.Go(func() { _ = w.server.Serve(at) }) // it only returns when it is closed
 	return w, nil
 }
 
@@ -83,18 +83,18 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Address is where it stands.
+// Address is the address of the proxy.
 func (w *Watcher) Address() string { return w.at.Addr().String() }
 
-// saw remembers a request.
+// saw records a request.
 func (w *Watcher) saw(r *http.Request, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.seen) >= w.most || r.Header.Get("Upgrade") != "" { // what follows an upgrade is no HTTP
+	if len(w.seen) >= w.most || r.Header.Get("Upgrade") != "" { // after an upgrade the connection is no longer HTTP
 		return
 	}
 	kept := r.Header.Clone()
-	// Who asks, what it can unpack and how long it waits is each client's own; the rest a tool makes itself.
+	// These headers belong to the client, or the tool sets them itself.
 	for _, own := range []string{
 		"User-Agent", "Accept-Encoding", "Grpc-Accept-Encoding", "Grpc-Timeout", "Content-Length", "Connection",
 	} {
@@ -110,14 +110,14 @@ func (w *Watcher) saw(r *http.Request, body []byte) {
 	w.seen = append(w.seen, seen)
 }
 
-// Requests are the first that passed, in their order.
+// Requests returns the recorded requests in their order.
 func (w *Watcher) Requests() []Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.seen)
 }
 
-// Close ends it, once calls that pass have ended.
+// Close ends the proxy, after the calls through it have ended.
 func (w *Watcher) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()

@@ -9,14 +9,14 @@ import (
 
 func wrk() Tool {
 	return Tool{
-		Name: "wrk", Untold: "it looks at the status only", step: time.Second,
+		Name: "wrk", Untold: "it checks the status only", step: time.Second,
 		single: always,
 		refuses: func(r Request, l Load) string {
 			switch {
 			case r.SQL():
 				return noSQL
 			case r.HTTP2:
-				return "it speaks HTTP/1.1 only; take h2load"
+				return "it speaks HTTP/1.1 only; use h2load"
 			case l.Connections != l.InFlight:
 				return onePerConnection(l)
 			}
@@ -34,7 +34,7 @@ func wrk() Tool {
 	}
 }
 
-// luaScript has wrk repeat a request.
+// luaScript returns a script with which wrk repeats a request.
 func luaScript(r Request) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "wrk.method = %s\n", luaText([]byte(r.Method)))
@@ -47,7 +47,7 @@ func luaScript(r Request) string {
 	return text.String()
 }
 
-// luaText is bytes as a string of Lua 5.1, which has no escapes in hexadecimal.
+// luaText writes bytes as a string literal of Lua 5.1, which has no hexadecimal escapes.
 func luaText(data []byte) string {
 	var text strings.Builder
 	text.WriteByte('"')

@@ -1,8 +1,7 @@
-// Package trace follows entries by their ids, from when a caller was to send
-// them until they are stored: what became of each, and when. It is arithmetic
-// over what a driver noted of its calls and the journals of the services told
-// (docs/origins.md R1, R2), and knows neither how the one calls nor how the others
-// are reached. All times are by the wall clock of one host.
+// Package trace tracks entries by their ids, from when a caller should send them until they are stored. It computes
+// what happened to each and when, from a driver's record of its calls and the journals of the services
+// (docs/origins.md R1, R2). It does not know how calls are made, or how journals are read. All times are from the
+// wall clock of one host.
 package trace
 
 import (
@@ -15,44 +14,43 @@ import (
 	"wirelab/pipeline/journal"
 )
 
-// Limit is how many entries one book follows: 200 bytes each.
+// Limit is the maximum number of entries that one book tracks. Each needs 200 bytes.
 const Limit = 5_000_000
 
-// Call is what a caller knows of an entry it sent. Times are Unix nanoseconds.
+// Call is the caller's record of an entry. Times are in Unix nanoseconds.
 type Call struct {
 	ID     string
-	Caller int   // whose calls follow one another
-	Due    int64 // when it was to be sent; Sent in the closed loop
+	Caller int   // the calls of one caller are sequential
+	Due    int64 // when it should be sent; equal to Sent in the closed loop
 	Sent   int64
-	Ended  int64 // when the reply was there, or that there is none
-	Failed bool  // the caller was told of an error, and may not count on the entry
-	// Outside calls were not in the window: they are followed, so that what is
-	// stored of them is no stray, and not counted.
+	Ended  int64 // when the reply, or the failure, was known
+	Failed bool  // the caller got an error, and cannot rely on the entry
+	// Outside calls were not in the window. They are not counted, but they are tracked, so that their entries are not
+	// taken for strays.
 	Outside bool
 }
 
-// entry is a call with what the journals said.
+// entry is a call with what the journals reported.
 type entry struct {
 	Call
 	confirmed, stored int64 // 0: not yet
-	again             int   // times it was found stored already
+	again             int   // how often the store had it already
 }
 
-// Book follows the entries of one slice. It belongs to one goroutine.
+// Book tracks the entries of one slice. It belongs to one goroutine.
 type Book struct {
 	entries map[string]*entry
-	order   []*entry // as they were noted
-	open    int      // accepted and not stored
-	stray   uint64   // stored, and never sent
-	lost    uint64
+	order   []*entry // in the order of Note
+	open    int      // accepted, but not stored
+	stray   uint64   // stored, but never sent
+	lost    uint64   // events that journals dropped
 }
 
-// NewBook returns a book without entries.
+// NewBook returns an empty book.
 func NewBook() *Book { return &Book{entries: map[string]*entry{}} }
 
-// Note takes a call down; all calls come before the first event. An id that was
-// noted before is Conflict: entries could not be told apart. One more than
-// [Limit] is ResourceExhausted.
+// Note records a call. All calls must be recorded before the first event. The error is Conflict for an id that is
+// already known, since the two entries could not be distinguished, and ResourceExhausted above [Limit] entries.
 func (b *Book) Note(c Call) error {
 	if len(b.order) >= Limit {
 		return wirelab.Errorf(wirelab.ResourceExhausted,
@@ -70,7 +68,7 @@ func (b *Book) Note(c Call) error {
 	return nil
 }
 
-// Tell takes down what a journal says of an entry.
+// Tell records what a journal says about an entry.
 func (b *Book) Tell(e journal.Event) {
 	found := b.entries[e.ID]
 	if found == nil {
@@ -87,7 +85,7 @@ func (b *Book) Tell(e journal.Event) {
 		}
 	case journal.Stored:
 		if found.stored > 0 {
-			found.again++ // stored twice: the store is to prevent it, and is not believed
+			found.again++ // stored twice; the store should prevent it, but that is checked here
 			return
 		}
 		found.stored = at
@@ -100,12 +98,12 @@ func (b *Book) Tell(e journal.Event) {
 	}
 }
 
-// Lose takes down that a journal forgot events before they were read: what they
-// said of whom nobody knows, and the account is not whole.
+// Lose records that a journal dropped events before they were read. It is unknown which entries they concerned, so
+// the account is incomplete.
 func (b *Book) Lose(events uint64) { b.lost += events }
 
-// Owed are the entries that were not stored yet, as calls outside of any window:
-// for the next book, where they are no strays should they be stored after all.
+// Owed returns the entries that are not stored yet, as calls outside the window. The next book needs them, so that
+// they are not strays if they are stored later.
 func (b *Book) Owed() []Call {
 	var all []Call
 	for _, e := range b.order {
@@ -118,10 +116,10 @@ func (b *Book) Owed() []Call {
 	return all
 }
 
-// Open is how many entries were accepted and are not stored yet.
+// Open is the number of entries that were accepted but are not stored yet.
 func (b *Book) Open() int { return b.open }
 
-// Account closes the book. end is the end of the window, Unix ns.
+// Account returns the counts. end is the end of the window in Unix nanoseconds.
 func (b *Book) Account(end int64) result.Followed {
 	a := result.Followed{
 		Stray: b.stray, Lost: b.lost, ConfirmedAfter: stat.NewHistogram(),
@@ -133,7 +131,7 @@ func (b *Book) Account(end int64) result.Followed {
 			a.Drained = max(a.Drained, plan.Duration(e.stored-end))
 		}
 	}
-	// An event that was lost may have told of any one entry that it was stored.
+	// Each lost event may have been the one that reported a missing entry as stored.
 	a.Unknown = min(a.Missing, b.lost)
 	a.Missing -= a.Unknown
 	a.Reordered = reordered(b.order)
@@ -164,9 +162,8 @@ func count(a *result.Followed, e *entry) {
 	a.StoredAfter.Record(max(0, e.stored-e.Due))
 }
 
-// reordered counts the entries in the window that were stored before one that
-// their caller had sent earlier. Callers are compared with themselves only: no
-// order is promised between two that call at once.
+// reordered counts the entries in the window that were stored before an earlier one of the same caller. Different
+// callers are not compared, because no order is promised between concurrent calls.
 func reordered(all []*entry) (n uint64) {
 	latest := map[int]int64{}
 	for _, e := range all {
@@ -184,7 +181,8 @@ func reordered(all []*entry) (n uint64) {
 	return n
 }
 
-// backlog is how many entries were accepted and not stored, from the first call on.
+// backlog returns how many entries were accepted but not stored, in steps of [result.BacklogEvery] from the first
+// call on.
 func backlog(all []*entry) []int32 {
 	first, last := int64(math.MaxInt64), int64(0)
 	for _, e := range all {
@@ -198,8 +196,8 @@ func backlog(all []*entry) []int32 {
 	steps := min((last-first)/int64(result.BacklogEvery)+2, result.BacklogLimit)
 	change := make([]int32, steps)
 	step := func(at int64, by int32) {
-		// A value is of the end of its tenth of a second; what was stored before
-		// the caller heard of it was never behind.
+		// A value is for the end of its step. An entry that was stored before its caller got the reply never counts
+		// as backlog.
 		if i := (at - first) / int64(result.BacklogEvery); i < steps {
 			change[i] += by
 		}

@@ -15,7 +15,7 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// way is what became of a made-up entry, in ms from the beginning.
+// way is the history of an invented entry, in ms from the beginning.
 type way struct {
 	caller                     int
 	due, sent, ended           int64
@@ -23,7 +23,7 @@ type way struct {
 	confirmed, stored, another int64 // 0: never
 }
 
-// told books entries, named by their place, and accounts for them at 1 s.
+// told puts entries into a book, named by their index, and accounts for them at 1 s.
 func told(t *testing.T, ways ...way) result.Followed {
 	t.Helper()
 	b := trace.NewBook()
@@ -52,13 +52,13 @@ func told(t *testing.T, ways ...way) result.Followed {
 	return a
 }
 
-// well is an entry of a caller with which nothing goes wrong.
+// well is an entry of a caller that is stored without a fault.
 func well(caller int, at int64) way {
 	return way{caller: caller, due: at, sent: at + 1, ended: at + 3, confirmed: at + 2, stored: at + 10}
 }
 
-// A loss, a double, a turn and what nobody counts on are each told apart, by
-// id: a double does not make up for a loss (ms-M15, R2).
+// Lost, duplicated, reordered and kept entries are counted separately, by id: a duplicate does not hide a loss
+// (ms-M15, R2).
 func TestAccountOfFaults(t *testing.T) {
 	t.Parallel()
 	fine := []way{well(0, 100), well(1, 100), well(0, 200), well(1, 205)}
@@ -83,7 +83,7 @@ func TestAccountOfFaults(t *testing.T) {
 		"overtaken": {func(w []way) { w[0].stored = 400 }, [9]uint64{4, 4, 0, 4, 4, 0, 0, 1, 0}},
 		"overtaken by another caller's": {
 			func(w []way) { w[0].stored, w[2].stored, w[1].stored = 209, 210, 400 },
-			[9]uint64{4, 4, 0, 4, 4, 0, 0, 1, 0}, // 3 overtook 1, both of caller 1; 0 and 2 stand
+			[9]uint64{4, 4, 0, 4, 4, 0, 0, 1, 0}, // 3 overtook 1, both of caller 1; 0 and 2 are in order
 		},
 		"refused": {
 			func(w []way) { w[3].failed, w[3].confirmed, w[3].stored = true, 0, 0 },
@@ -103,8 +103,8 @@ func TestAccountOfFaults(t *testing.T) {
 	}
 }
 
-// Confirmed and stored are both counted from when an entry was due, so that
-// calls and queues stand on one axis (ms-M01, R1, R3).
+// Confirmed and stored are both measured from when an entry was due, so that calls and queues can be compared
+// (ms-M01, R1, R3).
 func TestTimesAreFromDue(t *testing.T) {
 	t.Parallel()
 	a := told(t, way{due: 100, sent: 140, ended: 150, confirmed: 145, stored: 180})
@@ -131,7 +131,7 @@ func TestBacklog(t *testing.T) {
 		way{due: 1, sent: 1, ended: 10, stored: 350},
 		way{due: 20, sent: 20, ended: 30, stored: 150},
 		way{due: 120, sent: 120, ended: 140, stored: 145},
-		way{due: 130, sent: 130, ended: 260, stored: 160}, // stored before its caller heard of it
+		way{due: 130, sent: 130, ended: 260, stored: 160}, // stored before its caller got the reply
 	)
 	if want := []int32{2, 1, 1, 0, 0}; len(a.Backlog) != 1 || !slices.Equal(a.Backlog[0], want) {
 		t.Errorf("backlog %v, want %v", a.Backlog, want)
@@ -162,8 +162,8 @@ func TestBookRefuses(t *testing.T) {
 	}
 }
 
-// An entry is not missing because a journal forgot the line that would have told
-// of it; as many as lines were lost may be such, and no more.
+// An entry is not missing if a journal dropped the event that reported it. That holds for at most as many entries as
+// events were lost.
 func TestWhatAJournalForgotIsNotMissing(t *testing.T) {
 	t.Parallel()
 	for lost, want := range map[uint64]string{0: "3 0", 1: "2 1", 3: "0 3", 9: "0 3"} {
@@ -196,6 +196,6 @@ func TestAdd(t *testing.T) {
 	}
 	sum.Stored++
 	if sum.Whole() == nil {
-		t.Error("an edited account is called whole")
+		t.Error("an edited account passes as complete")
 	}
 }

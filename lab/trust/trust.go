@@ -1,5 +1,6 @@
-// Package trust reads and checks the files with which targets are reached over TLS: an authority, a certificate to show
-// and its key. It knows PEM and what a plan says of TLS, and must not know who is called, or what is sent.
+// Package trust reads and checks the files that are needed to reach targets over TLS: a certificate authority, a
+// client certificate and its key. It knows PEM and the TLS settings of a plan. It must not know which server is
+// called, or what is sent.
 package trust
 
 import (
@@ -18,17 +19,17 @@ import (
 	"wirelab/lab/plan"
 )
 
-// pemLimit is the most bytes of a file in PEM: all authorities of a system take a quarter.
+// pemLimit is the maximum size of a PEM file in bytes. All authorities of a system take a quarter of it.
 const pemLimit = 1 << 20
 
-// Secured is what a driver needs to reach targets over TLS: the PEM texts of the files that
-// settings name, which are read and checked before anything runs.
+// Secured has what a driver needs to reach targets over TLS: the PEM texts of the files in the settings. They are
+// read and checked before anything runs.
 type Secured struct {
 	Authority string
 	TLS       *control.TLS
 }
 
-// Read reads the files of settings. An error says which file, and what it should be.
+// Read reads the files in the settings. An error names the file and what is wrong with it.
 func Read(ctx context.Context, t plan.TLS, now time.Time) (Secured, error) {
 	if !t.Given() {
 		return Secured{}, nil
@@ -43,7 +44,7 @@ func Read(ctx context.Context, t plan.TLS, now time.Time) (Secured, error) {
 	if t.CA != "" {
 		if _, err := certs.Trust(ca); err != nil {
 			return Secured{}, wirelab.Errorf(wirelab.InvalidArgument,
-				"--ca %s: there is no certificate in it; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.CA)
+				"--ca %s: it contains no certificate; want a PEM file with -----BEGIN CERTIFICATE-----", t.CA)
 		}
 	}
 	cert, err := readPEM(ctx, "--cert", t.Cert)
@@ -62,7 +63,7 @@ func Read(ctx context.Context, t plan.TLS, now time.Time) (Secured, error) {
 	}}, nil
 }
 
-// checkPair tells what is wrong with a client certificate and its key.
+// checkPair checks a client certificate and its key.
 func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 	if t.Cert == "" {
 		return nil
@@ -70,12 +71,12 @@ func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 	block, _ := pem.Decode(cert)
 	if block == nil || block.Type != "CERTIFICATE" {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"--cert %s: it does not begin with a certificate; want a PEM file, which has -----BEGIN CERTIFICATE-----",
+			"--cert %s: it does not begin with a certificate; want a PEM file with -----BEGIN CERTIFICATE-----",
 			t.Cert)
 	}
 	if block, _ := pem.Decode(key); block == nil || block.Type == "CERTIFICATE" {
 		return wirelab.Errorf(wirelab.InvalidArgument,
-			"--key %s: there is no key in it; want a PEM file, which has -----BEGIN PRIVATE KEY-----", t.Key)
+			"--key %s: it contains no key; want a PEM file with -----BEGIN PRIVATE KEY-----", t.Key)
 	}
 	if _, err := certs.Show(cert, key); err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument,
@@ -86,13 +87,13 @@ func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s: %v", t.Cert, err)
 	}
 	if now.After(leaf.NotAfter) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s ended on %s; want one that is valid", t.Cert,
+		return wirelab.Errorf(wirelab.InvalidArgument, "--cert %s expired on %s; want a valid one", t.Cert,
 			leaf.NotAfter.UTC().Format(time.DateOnly))
 	}
 	return nil
 }
 
-// readPEM reads a file of bounded size; nil without a name.
+// readPEM reads a file of bounded size. It returns nil if name is empty.
 func readPEM(ctx context.Context, flag, name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
@@ -104,7 +105,7 @@ func readPEM(ctx context.Context, flag, name string) ([]byte, error) {
 	return text, nil
 }
 
-// Give adds what was read to what a client needs.
+// Give adds the files' contents to the settings of a client.
 func (s Secured) Give(to *wirelab.Dialing) (err error) {
 	if s.Authority != "" {
 		if to.Roots, err = certs.Trust([]byte(s.Authority)); err != nil {
@@ -119,13 +120,13 @@ func (s Secured) Give(to *wirelab.Dialing) (err error) {
 	return err
 }
 
-// Untrusted adds to an error of TLS what to do about it, where an arm has a target. The error
-// comes from another process, as text.
+// Untrusted adds advice to a TLS error if an arm has a target. It goes by the text of the error, which comes from
+// another process.
 func Untrusted(p plan.Plan, err error) error {
 	if wirelab.CauseOfText(err.Error()) != wirelab.BadTLS ||
 		!slices.ContainsFunc(p.Arms, func(a plan.Arm) bool { return a.Target != "" }) {
 		return err
 	}
-	return fmt.Errorf("%w; --ca names the authority of a target, --server-name a name in its certificate, "+
-		"--cert and --key what to show; --insecure takes any certificate", err)
+	return fmt.Errorf("%w; --ca gives the authority of a target, --server-name a name in its certificate, "+
+		"--cert and --key the client certificate; --insecure accepts any certificate", err)
 }
