@@ -16,13 +16,12 @@ import (
 	"wirelab/lab/result"
 )
 
-// Account tells what the calling process has used, and keeps what would be
-// lost between two readings: the threads that ended, whose waiting and
-// switches the kernel forgets with them, and the pauses there had been. It is
-// for one goroutine at a time.
+// Account measures the resource use of the calling process. It keeps values that would be lost between two readings:
+// the waiting time and context switches of threads that have ended, which the kernel drops with the thread, and the
+// garbage collection pauses of earlier readings. It is for one goroutine at a time.
 type Account struct {
 	opened  time.Time
-	cores   unix.CPUSet // that the process may run on
+	cores   unix.CPUSet // the CPUs that the process may run on
 	threads counted[string]
 	pauses  []uint64 // counts of the runtime's buckets at the last reading
 }
@@ -31,17 +30,16 @@ type Account struct {
 func NewAccount() *Account {
 	a := &Account{opened: time.Now()}
 	if err := unix.SchedGetaffinity(0, &a.cores); err != nil {
-		a.cores.Fill() // not reached: a process may ask what it is allowed
+		a.cores.Fill() // cannot happen: a process may always read its own affinity
 	}
 	return a
 }
 
-// Self returns what the calling process has used so far; see [Account] for
-// what a reader who comes again should use.
+// Self returns the resource use of the calling process so far. For repeated readings use an [Account].
 func Self() (result.Usage, error) { return NewAccount().Read() }
 
-// Read returns what the process has used so far. Wall is the time since the
-// account was opened, PauseP99 of the pauses since the reading before.
+// Read returns the resource use of the process so far. Wall is the time since the account was opened. PauseP99 covers
+// the pauses since the previous reading.
 func (a *Account) Read() (result.Usage, error) {
 	usage, err := a.clocks(result.Usage{})
 	if err != nil {
@@ -51,14 +49,13 @@ func (a *Account) Read() (result.Usage, error) {
 	if err != nil {
 		return usage, err
 	}
-	usage.Others = plan.Duration(busy) - usage.CPU // since the machine began; what counts is the difference of two
+	usage.Others = plan.Duration(busy) - usage.CPU // counted since the machine started, so only differences are meaningful
 	a.runtime(&usage)
 	return usage, a.kernel(&usage)
 }
 
-// Over runs something and returns what was used meanwhile. Reading itself
-// takes CPU time and memory: so what is dear to read is read first before and
-// last after, and only the clocks' own cost is in what is returned.
+// Over calls run and returns the resource use in that time. Reading itself costs CPU time and memory. So the
+// expensive readings are outermost, and the result contains only the cost of reading the clocks.
 func (a *Account) Over(run func()) (result.Usage, error) {
 	var before, after result.Usage
 	err := a.kernel(&before)
@@ -75,7 +72,7 @@ func (a *Account) Over(run func()) (result.Usage, error) {
 	return used, err
 }
 
-// busy is what the cores that this process may run on did for anybody.
+// busy is the CPU time of all processes on the cores that this process may run on.
 func (a *Account) busy() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -90,21 +87,21 @@ func (a *Account) busy() (time.Duration, error) {
 		name, rest, _ := strings.Cut(digits, " ")
 		cpu, err := strconv.Atoi(name)
 		if err != nil || !a.cores.IsSet(cpu) {
-			continue // the line of all, or another core's
+			continue // the line for all CPUs, or another core
 		}
 		busy += busyTime(rest)
 	}
 	return busy, nil
 }
 
-// clocks adds the CPU time and the time of day.
+// clocks adds the CPU time and the wall time.
 func (a *Account) clocks(usage result.Usage) (result.Usage, error) {
 	cpu, err := CPU(os.Getpid())
 	usage.CPU, usage.Wall = plan.Duration(cpu), plan.Duration(time.Since(a.opened))
 	return usage, err
 }
 
-// kernel adds what the kernel counts by thread.
+// kernel adds the kernel's counters of each thread.
 func (a *Account) kernel(usage *result.Usage) error {
 	threads, err := readThreads(os.Getpid())
 	if err != nil {
@@ -115,14 +112,14 @@ func (a *Account) kernel(usage *result.Usage) error {
 	return nil
 }
 
-// runtime adds what Go's runtime counts.
+// runtime adds the counters of Go's runtime.
 func (a *Account) runtime(usage *result.Usage) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/allocs:objects"},
 		{Name: "/gc/heap/allocs:bytes"},
 		{Name: "/gc/cycles/total:gc-cycles"},
-		// The runtime counts tiny allocations apart because it packs several
-		// into one block; a program's author counts each.
+		// The runtime counts tiny allocations separately, because it packs several into one block. To a program's
+		// author each is an allocation.
 		{Name: "/gc/heap/tiny/allocs:objects"},
 		{Name: "/sched/pauses/total/gc:seconds"},
 	}
@@ -135,9 +132,8 @@ func (a *Account) runtime(usage *result.Usage) {
 	a.pauses = slices.Clone(pauses.Counts)
 }
 
-// pauseP99 is the 99th percentile of the pauses that came between two readings
-// of the runtime's histogram: the upper bound of the bucket that it is in, 0
-// if there were none. Of fewer than a hundred pauses it is the longest.
+// pauseP99 is the 99th percentile of the pauses between two readings of the runtime's histogram: the upper bound of
+// its bucket, or 0 if there were no pauses. With fewer than a hundred pauses it is the longest one.
 func pauseP99(before, after []uint64, bounds []float64) plan.Duration {
 	since := func(i int) uint64 {
 		if i < len(before) {
@@ -162,5 +158,5 @@ func pauseP99(before, after []uint64, bounds []float64) plan.Duration {
 			return plan.Duration(bound * float64(time.Second))
 		}
 	}
-	return 0 // not reached: the last rank is that of the total
+	return 0 // cannot happen: the last bucket reaches the total
 }

@@ -13,8 +13,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// The runtime's histogram only grows: a pause belongs to the readings between
-// which it came.
+// The runtime's histogram only grows. A pause belongs to the two readings between which it happened.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	bounds := []float64{0, 10e-6, 20e-6, 100e-6, math.Inf(1)}
@@ -37,8 +36,8 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// A thread takes its counts with it; the account does not forget them, nor
-// count twice a thread whose id was used again.
+// The kernel drops the counters of a thread that ends. The account keeps them, and does not mix up two threads with
+// the same id.
 func TestEndedThreadsAreRemembered(t *testing.T) {
 	a := NewAccount()
 	a.threads.last = map[string]thread{
@@ -62,10 +61,10 @@ func TestEndedThreadsAreRemembered(t *testing.T) {
 		t.Errorf("the count goes back from %+v to %+v", with, again)
 	}
 	if again.ResidentBytes >= 1<<60 {
-		t.Error("memory that was held when a thread ended is said to be held now")
+		t.Error("the memory of an ended thread still counts")
 	}
 	for id, now := range a.threads.last {
-		now.waited += 1 << 40 // as if the id had belonged to a thread that had waited longer
+		now.waited += 1 << 40 // as if the id had belonged to a thread that waited longer
 		a.threads.last[id] = now
 		break
 	}
@@ -77,10 +76,10 @@ func TestEndedThreadsAreRemembered(t *testing.T) {
 	}
 }
 
-// Usage over a stretch has its wall time, and the work done in it.
+// The use over a period has its wall time, and the work done in it.
 func TestUsageOverAStretch(t *testing.T) {
 	a := NewAccount()
-	for range 2 { // a second stretch does not have the first one's in it
+	for range 2 { // the second period does not include the first
 		used, err := a.Over(func() {
 			runtime.GC()
 			for began := time.Now(); time.Since(began) < 10*time.Millisecond; {
@@ -153,7 +152,7 @@ func TestThrottlingIsFoundInBothVersions(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"usage_usec 5\nnr_throttled 2\nthrottled_usec 1500\n": 1500 * time.Microsecond,
 		"nr_periods 4\nthrottled_time 700\n":                  700,
-		"usage_usec 5\n":                                      unknown, // the root of version 2 has no quota
+		"usage_usec 5\n":                                      unknown, // the root group of version 2 has no quota
 	} {
 		if got := parseThrottled([]byte(text)); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
@@ -161,7 +160,7 @@ func TestThrottlingIsFoundInBothVersions(t *testing.T) {
 	}
 }
 
-// What the kernel does not tell is negative and never 0, which would be good news.
+// Unknown values are negative. 0 would mean that there was no noise.
 func TestUnknownNoiseIsNotSilence(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A process that has ended and was not waited for has no memory any more; one that lives has.
+// A process that has ended but was not waited for has no memory. A living process has.
 func TestEnding(t *testing.T) {
 	t.Parallel()
 	if ending(os.Getpid()) {
-		t.Error("this process is taken for one that ends")
+		t.Error("this process is taken for an ending one")
 	}
 	child := exec.CommandContext(t.Context(), "true")
 	if err := child.Start(); err != nil {
@@ -19,7 +19,7 @@ func TestEnding(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); !ending(child.Process.Pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("a process that has ended is taken for one that lives")
+			t.Fatal("a process that has ended is taken for a living one")
 		}
 	}
 	if err := child.Wait(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Resident is what a process holds in memory now, in bytes; 0 of one that is gone.
+// Resident is the resident memory of a process in bytes; 0 if the process has ended.
 func Resident(pid int) uint64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
 	if err != nil {
@@ -29,12 +29,12 @@ func Resident(pid int) uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// Stored is what the files below a directory take on the disk now, in bytes. Files
-// that go meanwhile are left out.
+// Stored is the disk space of the files below a directory, in bytes. Files that disappear during the walk are left
+// out.
 func Stored(dir string) (all uint64) {
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // it is gone
+			return nil //nolint:nilerr // it disappeared
 		}
 		if info, err := entry.Info(); err == nil {
 			if of, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -46,10 +46,9 @@ func Stored(dir string) (all uint64) {
 	return all
 }
 
-// WrittenAt is how many bytes were written so far to the device that holds a directory,
-// as the device counts them, whoever wrote; 0 where there is none. What the kernel
-// counts for a process will not do: it counts a page cache's folio for each write into
-// it, which said 77 kB for a message of 100 bytes.
+// WrittenAt is the number of bytes written so far to the device that holds a directory, by all processes, as the
+// device counts them. It is 0 if there is no such device. The kernel's counter for a process is not usable: it counts
+// a whole folio of the page cache for each write, which gave 77 kB for a message of 100 bytes.
 func WrittenAt(dir string) uint64 {
 	var at unix.Stat_t
 	if err := unix.Stat(dir, &at); err != nil {
@@ -64,11 +63,11 @@ func WrittenAt(dir string) uint64 {
 	if len(words) <= sectorsWritten {
 		return 0
 	}
-	n, _ := strconv.ParseUint(words[sectorsWritten], 10, 64) // 0 of what is no number
+	n, _ := strconv.ParseUint(words[sectorsWritten], 10, 64) // 0 if it is not a number
 	return n * sector
 }
 
-// Loopback is how many bytes went over the loopback so far; 0 where nobody can say.
+// Loopback is the number of bytes sent over the loopback interface so far; 0 if unknown.
 func Loopback() uint64 {
 	text, err := os.ReadFile("/proc/net/dev")
 	if err != nil {
@@ -77,7 +76,7 @@ func Loopback() uint64 {
 	for line := range strings.Lines(string(text)) {
 		name, counts, _ := strings.Cut(line, ":")
 		if words := strings.Fields(counts); strings.TrimSpace(name) == "lo" && len(words) > 8 {
-			n, _ := strconv.ParseUint(words[8], 10, 64) // 0 of what is no number
+			n, _ := strconv.ParseUint(words[8], 10, 64) // 0 if it is not a number
 			return n
 		}
 	}

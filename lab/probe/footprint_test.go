@@ -36,12 +36,12 @@ func TestStored(t *testing.T) {
 	defer func() { _ = file.Close() }()
 	bytes := make([]byte, size)
 	for i := range bytes {
-		bytes[i] = byte(i * i >> 3) // nothing that a file system leaves out
+		bytes[i] = byte(i * i >> 3) // data that a file system cannot leave out
 	}
 	if _, err := file.Write(bytes); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Sync(); err != nil { // a file system may choose blocks only then
+	if err := file.Sync(); err != nil { // a file system may allocate blocks only at this point
 		t.Fatal(err)
 	}
 	if n := probe.Stored(dir); n < size/2 || n > 2*size {

@@ -6,42 +6,39 @@ import (
 	"wirelab/lab/result"
 )
 
-// Group tells what a process, all of its process group and all that descend from
-// these have used: a server of any kind with its workers, whichever way it starts
-// them. It is for one goroutine at a time.
+// Group measures a process, its process group and all their descendants: a server of any kind with its workers,
+// however it starts them. It is for one goroutine at a time.
 //
-// It counts what a [Tree] does, and orphans as long as they stay in the group. What an
-// orphan used between the last reading and its end is lost; of a worker whose parent
-// waits for it nothing is. What has left both, a daemon in a session of its own whose
-// parent ended, is no longer seen.
+// It counts what a [Tree] counts, and orphans while they stay in the group. The use of an orphan between the last
+// reading and its end is lost. For a worker whose parent waits for it, nothing is lost. A process that has left both,
+// such as a daemon in its own session whose parent ended, is not counted any more.
 type Group struct {
 	tree    *Tree
 	threads counted[groupThread]
 	peak    uint64
 }
 
-// groupThread is a thread of a group, over ids that are used again.
+// groupThread identifies a thread of a group. Ids are reused, so the start time of the process is included.
 type groupThread struct {
 	pid   int
-	began uint64 // of the process
+	began uint64 // start of the process
 	id    string
 }
 
-// GroupUse is what a group has used so far.
+// GroupUse is the resource use of a group so far.
 type GroupUse struct {
 	TreeUse
-	// Usage has the CPU time of the tree, and what threads waited and how often. Allocations
-	// and the collector's work are not in it: the kernel does not know of them. Its
-	// ResidentBytes are the sum over the living processes; memory that several share is
-	// counted for each.
+	// Usage has the CPU time of the tree, and the waiting times and context switches of threads. Allocations and
+	// garbage collection are missing, because the kernel does not know them. ResidentBytes is the sum over the living
+	// processes; shared memory is counted in each.
 	Usage result.Usage
-	// PeakBytes is the most that was resident so far. Between readings only each process's
-	// own peak is known, and theirs are added: it may be too high, and never too low.
+	// PeakBytes is the maximum of resident memory so far. Between readings only the peak of each process is known,
+	// and these are added. So the value may be too high, but never too low.
 	PeakBytes uint64
 }
 
-// NewGroup returns the group that a living process is the first of. The error is
-// [os.ErrProcessDone] where there is none.
+// NewGroup returns the group whose first process is pid. The error is [os.ErrProcessDone] if that process does not
+// exist.
 func NewGroup(pid int) (*Group, error) {
 	tree, err := NewTree(pid)
 	if err != nil {
@@ -51,8 +48,8 @@ func NewGroup(pid int) (*Group, error) {
 	return &Group{tree: tree}, nil
 }
 
-// Read returns what the group has used so far; no count is lower than at the reading
-// before. The error is [os.ErrProcessDone] where the first process has ended.
+// Read returns the resource use of the group so far. No counter is lower than at the previous reading. The error is
+// [os.ErrProcessDone] if the first process has ended.
 func (g *Group) Read() (GroupUse, error) {
 	used, err := g.tree.Read()
 	if err != nil {
@@ -63,12 +60,12 @@ func (g *Group) Read() (GroupUse, error) {
 	for _, p := range used.Living {
 		threads, err := readThreads(p.PID)
 		if ended(err) {
-			continue // meanwhile
+			continue // it ended during the reading
 		}
 		if err != nil {
 			return GroupUse{}, err
 		}
-		of := thread{} // the process
+		of := thread{} // the sum over the process
 		for id, t := range threads {
 			of.add(t)
 			now[groupThread{p.PID, p.Began, id}] = t
@@ -83,10 +80,10 @@ func (g *Group) Read() (GroupUse, error) {
 	return all, nil
 }
 
-// CPU is the clocks' part of [Group.Read], for who reads it close to what is measured.
+// CPU reads only the clocks of [Group.Read]. It is for readings close to the measured window.
 func (g *Group) CPU() (TreeUse, error) { return g.tree.Read() }
 
-// Lives reports whether a process that was seen lives, and is no other of the same id.
+// Lives reports whether the process is still running. A new process with the same id does not count.
 func (p TreeProcess) Lives() bool {
 	one, err := process.ReadLineage(p.PID)
 	return err == nil && one.Began == p.Began && !one.Zombie

@@ -16,7 +16,7 @@ import (
 	"wirelab/lab/probe"
 )
 
-// startGroup starts a shell as the first of a process group, all of which ends with the test.
+// startGroup starts a shell as the first process of a group. The group ends with the test.
 func startGroup(t *testing.T, script string) *shell {
 	t.Helper()
 	s := &shell{Cmd: exec.Command("sh", "-c", script)}
@@ -40,7 +40,7 @@ func startGroup(t *testing.T, script string) *shell {
 	return s
 }
 
-// askPID asks for a process that tells its id.
+// askPID asks for a process that prints its id.
 func (s *shell) askPID(t *testing.T, line string) int {
 	t.Helper()
 	pid, err := strconv.Atoi(s.ask(t, line))
@@ -50,7 +50,7 @@ func (s *shell) askPID(t *testing.T, line string) int {
 	return pid
 }
 
-// dead waits until a process that is not ours has ended.
+// dead waits until a process that is not our child has ended.
 func dead(t *testing.T, group, pid int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
@@ -64,11 +64,11 @@ func dead(t *testing.T, group, pid int) {
 	}
 }
 
-// holds is the work of [burn] by a process that tells its id then and lives until it is killed.
+// holds does the work of [burn] in a process that then prints its id and lives until it is killed.
 var holds = strings.ReplaceAll(burn, "$", `\$`) + `; echo \$\$; exec sleep 3600`
 
-// Whatever of a group ends, and as whose child it does, no count falls: an orphan, which a tree does not have,
-// a worker that was waited for, and a process that has a group of its own and its parent here.
+// No counter decreases, whichever process of a group ends: an orphan, which a tree does not include, a worker that
+// was waited for, or a process with its own group and a parent in this one.
 func TestGroupNeverFalls(t *testing.T) {
 	t.Parallel()
 	s := startGroup(t, `while read what; do case $what in
@@ -112,16 +112,16 @@ func TestGroupNeverFalls(t *testing.T) {
 	read("a worker that began and ended", true, 1)
 	apart := s.askPID(t, "apart")
 	if living, err := process.InGroup(s.Process.Pid); err != nil || slices.Contains(living, apart) {
-		t.Fatalf("in the group are %v (%v), and %d was to leave it", living, err, apart)
+		t.Fatalf("the group has %v (%v), but %d should have left it", living, err, apart)
 	}
 	read("work in another group", true, 2)
 	_ = syscall.Kill(apart, syscall.SIGKILL)
-	dead(t, apart, apart) // it leads a group of its own
+	dead(t, apart, apart) // it leads its own group
 	s.ask(t, "worker")
 	read("its end", true, 1)
 }
 
-// A group ends with its first process, though others of it may live.
+// A group ends with its first process, even if others of it still live.
 func TestGroupThatIsGone(t *testing.T) {
 	t.Parallel()
 	s := startGroup(t, `(sh -c 'echo ready; exec sleep 3600') & read line`)
@@ -139,7 +139,7 @@ func TestGroupThatIsGone(t *testing.T) {
 	if living, err = process.InGroup(s.Process.Pid); err != nil || len(living) != 1 {
 		t.Errorf("after the first there live %v: %v", living, err)
 	}
-	// It was not waited for yet, and is gone all the same.
+	// The process was not waited for yet, but counts as gone.
 	if _, err := group.Read(); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("of a group whose first process is gone Read says %v, want %v", err, os.ErrProcessDone)
 	}

@@ -15,8 +15,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// Environment describes the machine and this build. What the kernel does not
-// tell reads "unknown": a guess would be worse.
+// Environment describes the machine and this build. Values that the kernel does not provide are "unknown"; nothing is
+// guessed.
 func Environment() result.Environment {
 	env := result.Environment{
 		OS:          runtime.GOOS + "/" + runtime.GOARCH,
@@ -51,7 +51,7 @@ func Environment() result.Environment {
 	return env
 }
 
-// build fills in what the linker recorded.
+// build fills in what the linker recorded about the build.
 func build(env *result.Environment) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -75,17 +75,16 @@ func build(env *result.Environment) {
 	}
 }
 
-// CPUTimes is what a host's CPUs did since it started, in seconds over all of
-// them, and what was waited for.
+// CPUTimes is the work of a host's CPUs since it started, in seconds over all CPUs, and the times for which tasks
+// waited.
 type CPUTimes struct {
-	Busy  float64 // user, nice, system, interrupts; guests are inside user
-	Steal float64 // time the hypervisor gave to somebody else
-	CPUs  int     // that are on; 0: as many as the process may use
+	Busy  float64 // user, nice, system and interrupt time; guest time is part of user
+	Steal float64 // time that the hypervisor gave to others
+	CPUs  int     // CPUs that are online; 0: unknown
 	At    time.Time
-	// CPUPressure and IOPressure are the time in which some task waited for a
-	// CPU, or for input and output; Throttled that in which the control group
-	// of this process, or one around it, was held back. Negative where the
-	// kernel does not tell.
+	// CPUPressure and IOPressure are the times in which some task waited for a CPU, or for input and output.
+	// Throttled is the time in which the control group of this process, or one above it, was throttled. Negative
+	// values mean unknown.
 	CPUPressure, IOPressure, Throttled time.Duration
 }
 
@@ -124,11 +123,11 @@ func ReadCPUTimes() (CPUTimes, error) {
 // ticksPerSecond is USER_HZ, 100 on every Linux that Go runs on.
 const ticksPerSecond = 100
 
-// busyColumn tells which columns of a CPU's line in /proc/stat are work: user,
-// nice, system, interrupts. Guests' time is inside user.
+// busyColumn reports whether a column of a CPU's line in /proc/stat is work: user, nice, system, interrupts. Guest
+// time is part of user.
 func busyColumn(i int) bool { return i <= 2 || i == 5 || i == 6 }
 
-// ticks reads the columns of a CPU's line; one that is no number is 0.
+// ticks reads the columns of a CPU's line. A column that is not a number is 0.
 func ticks(words []string) []uint64 {
 	all := make([]uint64, len(words))
 	for i, word := range words {
@@ -139,7 +138,7 @@ func ticks(words []string) []uint64 {
 	return all
 }
 
-// busyTime is the time of the columns that are work.
+// busyTime is the sum of the columns that are work.
 func busyTime(columns string) time.Duration {
 	busy := time.Duration(0)
 	for i, n := range ticks(strings.Fields(columns)) {
@@ -150,8 +149,8 @@ func busyTime(columns string) time.Duration {
 	return busy
 }
 
-// Noise returns what else the machine did between two readings, during which
-// the experiment's own processes used own.
+// Noise returns what else the machine did between two readings. own is the CPU time of the experiment's own processes
+// in that time.
 func Noise(before, after CPUTimes, own time.Duration) result.Noise {
 	cpus := after.CPUs
 	if cpus == 0 {

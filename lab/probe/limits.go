@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits are what the system allows each process that is started here. 0 is of what it does not tell.
+// Limits are the limits of the system for each process started here. 0 means unknown.
 type Limits struct {
-	// Descriptors is how many files and connections a process may have open: the hard
-	// limit, to which Go raises the soft one.
+	// Descriptors is how many files and connections a process may have open. It is the hard limit, because Go raises
+	// the soft limit to it.
 	Descriptors uint64
-	// Memory is the bytes that are left, on the machine or in the control group, whichever is less.
+	// Memory is the available memory in bytes, of the machine or of the control group, whichever is less.
 	Memory uint64
-	// Quota is how many CPUs' time the control group may use, 0: all; CPUs how many it may run on.
+	// Quota is how many CPUs' worth of time the control group may use; 0: no limit. CPUs is how many CPUs it may run
+	// on.
 	Quota float64
 	CPUs  int
 }
@@ -41,7 +42,7 @@ func ReadLimits(root fs.FS) Limits {
 	return l
 }
 
-// groupMemory is what the tightest control group has left, where there is a limit.
+// groupMemory is the memory left in the tightest control group, if any has a limit.
 func groupMemory(root fs.FS) (left uint64, limited bool) {
 	left = math.MaxUint64
 	for _, folder := range groupFolders(textOf(root, "proc/self/cgroup"), "memory") {
@@ -50,13 +51,13 @@ func groupMemory(root fs.FS) (left uint64, limited bool) {
 			{"memory.max", "memory.current"},
 			{"memory.limit_in_bytes", "memory.usage_in_bytes"},
 		} {
-			// Without a limit it is no number, "max", or one beyond any memory.
+			// Without a limit the value is "max", or a number larger than any memory.
 			most, used := numbersOf(textOf(root, path.Join(group, files[0]))),
 				numbersOf(textOf(root, path.Join(group, files[1])))
 			if len(most) != 1 || len(used) != 1 || most[0] <= 0 || most[0] >= math.MaxInt64/2 {
 				continue
 			}
-			// What is read from files counts as used, and is given up where memory is short.
+			// Cached file data counts as used, but is released when memory is short.
 			spare := int64(field([]byte(textOf(root, path.Join(group, "memory.stat"))), "inactive_file "))
 			left, limited = min(left, uint64(max(0, most[0]-max(0, used[0]-spare)))), true
 		}

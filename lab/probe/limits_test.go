@@ -7,7 +7,7 @@ import (
 	"wirelab/lab/probe"
 )
 
-// The tightest of machine and control group counts, in both versions of groups.
+// The tighter limit of machine and control group applies, in both versions of groups.
 func TestReadLimits(t *testing.T) {
 	t.Parallel()
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }

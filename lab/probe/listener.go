@@ -16,7 +16,7 @@ import (
 	"wirelab/internal/process"
 )
 
-// Here reports whether an address, a host and a port, is of this machine.
+// Here reports whether an address, given as host and port, belongs to this machine.
 func Here(ctx context.Context, address string) bool {
 	all, _ := hostAddresses(ctx, address)
 	own, err := net.InterfaceAddrs()
@@ -31,7 +31,7 @@ func Here(ctx context.Context, address string) bool {
 	})
 }
 
-// hostAddresses are those that a host's name stands for, and the port.
+// hostAddresses returns the IP addresses of the host in an address, and the port.
 func hostAddresses(ctx context.Context, address string) ([]netip.Addr, uint16) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -51,9 +51,8 @@ func hostAddresses(ctx context.Context, address string) ([]netip.Addr, uint16) {
 	return all, uint16(n)
 }
 
-// Listeners are the processes of this machine that listen at an address, as far as the kernel
-// lets the caller see whose sockets are whose. Those that descend from another one of them
-// are left out. network is "tcp" or "udp".
+// Listeners returns the processes of this machine that listen at an address, as far as the caller is allowed to see
+// whose sockets these are. Descendants of another listener are left out. network is "tcp" or "udp".
 func Listeners(ctx context.Context, network, address string) []int {
 	hosts, port := hostAddresses(ctx, address)
 	if len(hosts) == 0 || !Here(ctx, address) {
@@ -65,7 +64,7 @@ func Listeners(ctx context.Context, network, address string) []int {
 		return nil
 	}
 	var all []int
-	entries, _ := fs.ReadDir(root, "proc") // none if it is not there
+	entries, _ := fs.ReadDir(root, "proc") // empty if there is no /proc
 	for _, entry := range entries {
 		if pid, err := strconv.Atoi(entry.Name()); err == nil && holds(pid, sockets) {
 			all = append(all, pid)
@@ -74,10 +73,10 @@ func Listeners(ctx context.Context, network, address string) []int {
 	return slices.DeleteFunc(all, func(pid int) bool { return below(pid, all) })
 }
 
-// listening are the inodes of sockets that take connections, or datagrams, at one of these
-// addresses or at all of the machine's.
+// listening returns the inodes of sockets that accept connections or datagrams at one of the addresses, or at all
+// addresses of the machine.
 func listening(root fs.FS, network string, hosts []netip.Addr, port uint16) map[string]bool {
-	const bound = "07" // the state of UDP's sockets
+	const bound = "07" // the state of a bound UDP socket
 	state := tcpListens
 	if network == "udp" {
 		state = bound
@@ -95,8 +94,8 @@ func listening(root fs.FS, network string, hosts []netip.Addr, port uint16) map[
 	return all
 }
 
-// socketAddress reads an address as the kernel writes it: words of 32 bits in the order of
-// this machine, all in hexadecimal, and the port.
+// socketAddress reads an address in the kernel's format: 32-bit words in the byte order of this machine, in
+// hexadecimal, and the port.
 func socketAddress(text string) (netip.AddrPort, bool) {
 	ip, port, found := strings.Cut(text, ":")
 	bytes, err := hex.DecodeString(ip)
@@ -105,25 +104,25 @@ func socketAddress(text string) (netip.AddrPort, bool) {
 		return netip.AddrPort{}, false
 	}
 	for at := 0; at < len(bytes); at += 4 {
-		slices.Reverse(bytes[at : at+4]) // little-endian, as all machines are that wirelab is built for
+		slices.Reverse(bytes[at : at+4]) // little-endian, like all machines that wirelab is built for
 	}
 	addr, ok := netip.AddrFromSlice(bytes)
 	return netip.AddrPortFrom(addr.Unmap(), uint16(n)), ok
 }
 
-// holds reports whether a process has one of these sockets.
+// holds reports whether a process has one of the sockets open.
 func holds(pid int, sockets map[string]bool) bool {
 	return slices.ContainsFunc(openFiles(pid), func(to string) bool { return sockets[to] })
 }
 
-// below reports whether a process descends from another one among these.
+// below reports whether a process is a descendant of another one in the list.
 func below(pid int, among []int) bool {
 	return slices.ContainsFunc(among, func(other int) bool { return other != pid && Descends(pid, other) })
 }
 
-// Descends reports whether a process is another one or descends from it.
+// Descends reports whether a process is from or a descendant of it.
 func Descends(pid, from int) bool {
-	const generations = 1 << 10 // a bound for parents that change meanwhile
+	const generations = 1 << 10 // parents may change during the walk, so it needs a bound
 	for range generations {
 		if pid == from {
 			return true
@@ -137,8 +136,8 @@ func Descends(pid, from int) bool {
 	return false
 }
 
-// PinUntil is [Tree.Pin], and returns what gives every process of the tree back the CPUs that
-// it might run on before; one that was started meanwhile gets those of the root.
+// PinUntil is like [Tree.Pin]. It returns a function that gives every process of the tree its earlier CPUs again. A
+// process that was started since then gets those of the root.
 func (t *Tree) PinUntil(cpus []int) (restore func() error, err error) {
 	before, err := t.affinity()
 	if err != nil {

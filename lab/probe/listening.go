@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Listening are the addresses at which some processes take connections by TCP, those
-// of them that can be read, sorted.
+// Listening returns the addresses at which the processes accept TCP connections, sorted. Processes that cannot be
+// read are skipped.
 func Listening(pids []int) []netip.AddrPort {
 	var all []netip.AddrPort
 	for _, pid := range pids {
 		process := path.Join("/proc", strconv.Itoa(pid))
 		held := openFiles(pid)
-		for _, table := range []string{"tcp", "tcp6"} { // of the process's network
+		for _, table := range []string{"tcp", "tcp6"} { // of the process's network namespace
 			text, err := os.ReadFile(path.Join(process, "net", table))
 			if err != nil {
 				continue
@@ -32,18 +32,18 @@ func Listening(pids []int) []netip.AddrPort {
 	return slices.Compact(all)
 }
 
-// tcpListens is the state of a TCP socket that takes connections.
+// tcpListens is the state of a listening TCP socket.
 const tcpListens = "0A"
 
-// tableSocket is a socket as a table of /proc/net has it.
+// tableSocket is a socket in a table of /proc/net.
 type tableSocket struct {
 	local netip.AddrPort
 	state string
-	file  string // what a descriptor of it points to: "socket:[4711]"
+	file  string // the target of its descriptor's link: "socket:[4711]"
 }
 
-// readSocket reads a line of /proc/net/tcp, tcp6, udp or udp6: the second field is the local
-// address, the fourth the state, the tenth the inode.
+// readSocket reads a line of /proc/net/tcp, tcp6, udp or udp6. The second field is the local address, the fourth the
+// state, the tenth the inode.
 func readSocket(line string) (s tableSocket, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 10 {
@@ -54,7 +54,8 @@ func readSocket(line string) (s tableSocket, ok bool) {
 	return s, ok
 }
 
-// openFiles are what the descriptors of a process point to; none of one that ended, or is another user's.
+// openFiles returns the targets of a process's descriptors. It returns none if the process has ended or belongs to
+// another user.
 func openFiles(pid int) (all []string) {
 	folder := path.Join("/proc", strconv.Itoa(pid), "fd")
 	files, err := os.ReadDir(folder)

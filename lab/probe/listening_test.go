@@ -10,13 +10,13 @@ import (
 	"wirelab/lab/probe"
 )
 
-// Where a process listens is told, over both versions of IP, and where it is only connected is not.
+// Listening addresses are found over both versions of IP, and addresses of connections are not.
 func TestListening(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
 		l, err := net.Listen("tcp", at)
 		if err != nil {
-			t.Logf("%s: %v", at, err) // there are machines without IPv6
+			t.Logf("%s: %v", at, err) // some machines have no IPv6
 			continue
 		}
 		defer l.Close()

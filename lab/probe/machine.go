@@ -16,49 +16,47 @@ import (
 	"wirelab/lab/result"
 )
 
-// Machine is what matters of a machine as a place to measure on, as its
-// kernel tells it. What it does not tell is "" or negative, as each field says.
+// Machine describes a machine as a place to measure on, as its kernel reports it. Unknown values are "" or negative,
+// as each field says.
 type Machine struct {
 	Environment result.Environment `json:"environment"`
-	// Allowed are the CPUs that this process may run on, and Shared those
-	// among them that share a core, a list for each such core.
+	// Allowed are the CPUs that this process may run on. Shared has, for each core with several of them, the list of
+	// those CPUs.
 	Allowed []int   `json:"allowed"`
 	Shared  [][]int `json:"shared,omitempty"`
-	// Turbo is "on" or "off", "" where nobody tells; TurboFile is the file
-	// that told it and that changes it.
+	// Turbo is "on", "off", or "" if unknown. TurboFile is the file that says so, and that changes it.
 	Turbo     string `json:"turbo,omitempty"`
 	TurboFile string `json:"turbo_file,omitempty"`
-	// ClockSources are those that the kernel could use.
+	// ClockSources are the clock sources that the kernel offers.
 	ClockSources []string `json:"clock_sources,omitempty"`
-	// Quota is how many CPUs' time the control group may use; 0: all.
+	// Quota is how many CPUs' worth of time the control group may use; 0: no limit.
 	Quota float64 `json:"quota,omitempty"`
-	// Available is memory that can be had without swapping; 0 if not told.
-	// Swapped is swap in use, Swap all there is.
+	// Available is the memory that is available without swapping; 0 if unknown. Swapped is the swap space in use,
+	// Swap all of it.
 	Available uint64 `json:"available_bytes"`
 	Swapped   uint64 `json:"swapped_bytes"`
 	Swap      uint64 `json:"swap_bytes"`
-	// Load is the load average over a minute; negative if not told.
+	// Load is the load average over a minute; negative if unknown.
 	Load float64 `json:"load"`
-	// Battery is "charging" or "discharging" where there is one.
+	// Battery is "charging" or "discharging"; "" without a battery.
 	Battery string `json:"battery,omitempty"`
-	// Files is how many files a process may have open; 0 if not told.
+	// Files is how many files a process may have open; 0 if unknown.
 	Files uint64 `json:"files"`
-	// MTU is the loopback's; Ports how many a client may use; 0 if not told.
+	// MTU is that of the loopback interface. Ports is how many ports a client may use. 0 if unknown.
 	MTU   int `json:"loopback_mtu"`
 	Ports int `json:"ports"`
-	// Clock is what reading the clock is like.
+	// Clock is the cost and the resolution of the clock.
 	Clock ClockReading `json:"clock"`
 }
 
-// ClockReading is what reading the clock is like: what a reading costs on
-// average, and the smallest step seen from one to the next.
+// ClockReading has the average cost of reading the clock, and the smallest step between two readings.
 type ClockReading struct {
 	Cost plan.Duration `json:"cost"`
 	Step plan.Duration `json:"step"`
 }
 
-// ReadMachine reads what the machine is. root is the root of its files,
-// os.DirFS("/"); what a file would tell that is not there stays untold.
+// ReadMachine describes the machine. root is the root of its files, os.DirFS("/"). Values whose files are missing
+// stay unknown.
 func ReadMachine(root fs.FS) Machine {
 	m := Machine{Environment: Environment(), Load: -1}
 	if all, err := Cores(root); err == nil {
@@ -79,12 +77,11 @@ func ReadMachine(root fs.FS) Machine {
 	}
 	m.Battery = battery(root)
 	var limit unix.Rlimit
-	// The runtime raises the soft limit to the hard one when it starts, here
-	// and in the children.
+	// The Go runtime raises the soft limit to the hard one at start, in this process and in its children.
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
 		m.Files = limit.Cur
 	}
-	m.MTU, _ = strconv.Atoi(textOf(root, "sys/class/net/lo/mtu")) // 0 if it is not there
+	m.MTU, _ = strconv.Atoi(textOf(root, "sys/class/net/lo/mtu")) // 0 if the file is missing
 	if ends := numbersOf(textOf(root, "proc/sys/net/ipv4/ip_local_port_range")); len(ends) == 2 {
 		m.Ports = int(ends[1]-ends[0]) + 1
 	}
@@ -92,7 +89,7 @@ func ReadMachine(root fs.FS) Machine {
 	return m
 }
 
-// textOf is a file without the space around it; "" if it cannot be read.
+// textOf returns the contents of a file without surrounding space; "" if it cannot be read.
 func textOf(root fs.FS, name string) string {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -101,7 +98,7 @@ func textOf(root fs.FS, name string) string {
 	return string(bytes.TrimSpace(text))
 }
 
-// numbersOf are the whole numbers of a text, nil if a word of it is none.
+// numbersOf returns the whole numbers in a text, or nil if a word is not a number.
 func numbersOf(text string) []int64 {
 	var all []int64
 	for _, word := range strings.Fields(text) {
@@ -114,9 +111,8 @@ func numbersOf(text string) []int64 {
 	return all
 }
 
-// Cores are the CPUs that this process may run on, those of one core together,
-// each in the order of its first. root is as in [ReadMachine]. An error is the
-// kernel's, which does not tell.
+// Cores returns the CPUs that this process may run on, grouped by core, in the order of their first CPU. root is as
+// in [ReadMachine]. The error is that of the kernel.
 func Cores(root fs.FS) ([][]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -131,8 +127,7 @@ func Cores(root fs.FS) ([][]int, error) {
 	return cores(root, cpus), nil
 }
 
-// cores groups CPUs that are threads of one core. Where that is not told, each
-// is a core of its own.
+// cores groups CPUs that are threads of one core. If the topology is unknown, each CPU is a separate core.
 func cores(root fs.FS, cpus []int) [][]int {
 	var all [][]int
 	seen := map[int]bool{}
@@ -154,7 +149,7 @@ func cores(root fs.FS, cpus []int) [][]int {
 	return all
 }
 
-// cpuList reads "0-3,8", as the kernel writes sets of CPUs.
+// cpuList reads the kernel's form of a set of CPUs: "0-3,8".
 func cpuList(text string) []int {
 	var all []int
 	for part := range strings.SplitSeq(text, ",") {
@@ -164,7 +159,7 @@ func cpuList(text string) []int {
 		if err == nil && isRange {
 			high, err = strconv.Atoi(to)
 		}
-		const most = 1 << 16 // CPUs that a kernel can have
+		const most = 1 << 16 // the maximum number of CPUs of a kernel
 		if err != nil || low < 0 || high > most {
 			return nil
 		}
@@ -175,7 +170,7 @@ func cpuList(text string) []int {
 	return all
 }
 
-// turbo tells whether the clock may rise above its nominal rate.
+// turbo reports whether the clock rate may rise above its nominal value.
 func turbo(root fs.FS) (state, file string) {
 	for _, place := range []struct{ name, on, off string }{
 		{"sys/devices/system/cpu/intel_pstate/no_turbo", "0", "1"},
@@ -191,10 +186,10 @@ func turbo(root fs.FS) (state, file string) {
 	return "", ""
 }
 
-// battery tells whether the machine lives on one.
+// battery reports whether the machine has a battery, and whether it runs on it.
 func battery(root fs.FS) string {
 	found := ""
-	supplies, _ := fs.ReadDir(root, "sys/class/power_supply") // none if it is not there
+	supplies, _ := fs.ReadDir(root, "sys/class/power_supply") // empty if there is no such folder
 	for _, supply := range supplies {
 		dir := path.Join("sys/class/power_supply", supply.Name())
 		// A mouse has a battery too, whose scope is "Device".
@@ -209,13 +204,13 @@ func battery(root fs.FS) string {
 	return found
 }
 
-// quota is the CPUs' time that the tightest control group allows; 0: all.
+// quota is how many CPUs' worth of time the tightest control group allows; 0: no limit.
 func quota(root fs.FS) float64 {
 	least := 0.0
 	for _, folder := range groupFolders(textOf(root, "proc/self/cgroup"), "cpu") {
 		group := strings.TrimPrefix(folder, "/")
-		// Version 2 has both numbers in a line, version 1 a file for each.
-		// Where there is no limit the first is no number, "max" or -1.
+		// Version 2 has both numbers in one line, version 1 has a file for each. Without a limit the first is "max"
+		// or -1.
 		limits := numbersOf(textOf(root, path.Join(group, "cpu.max")))
 		if limits == nil {
 			limits = append(numbersOf(textOf(root, path.Join(group, "cpu.cfs_quota_us"))),
@@ -231,9 +226,8 @@ func quota(root fs.FS) float64 {
 	return least
 }
 
-// readClock reads the clock many times. The smallest step of many is what the
-// clock resolves, or what a reading takes where it resolves more. The cost is
-// that of the fastest batch, so that what else runs is not in it.
+// readClock reads the clock many times. The smallest step is the resolution of the clock, or the cost of a reading if
+// the resolution is finer. The cost is that of the fastest batch, so that other work on the machine does not count.
 func readClock() ClockReading {
 	const batches, readings = 50, 1000
 	var cost, step time.Duration

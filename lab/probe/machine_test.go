@@ -149,7 +149,7 @@ func TestBetweenTwoLooks(t *testing.T) {
 	}
 }
 
-// script is a clock that wakes late by what it is told, in turn.
+// script is a clock that wakes late by given times, in turn.
 type script struct {
 	now  int64
 	late []time.Duration

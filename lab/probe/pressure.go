@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// unknown stands for a time that the kernel does not tell.
+// unknown is the value of a time that the kernel does not provide.
 const unknown = -1
 
-// pressure reads the time, since the host started, in which some task waited
-// for what the file is about; see the kernel's Documentation/accounting/psi.
+// pressure reads how long, since the host started, some task waited for the file's resource: see the kernel's
+// Documentation/accounting/psi.
 func pressure(file string) time.Duration {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return unknown // a kernel without PSI, or one that was started with it off
+		return unknown // a kernel without PSI, or with PSI switched off
 	}
 	return parsePressure(string(text))
 }
 
-// parsePressure finds the total, in µs, of the line "some avg10=… total=…".
+// parsePressure finds the total, in µs, in the line "some avg10=… total=…".
 func parsePressure(text string) time.Duration {
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -40,9 +40,9 @@ func parsePressure(text string) time.Duration {
 	return unknown
 }
 
-// throttled reads how long the control group of this process was held back
-// for having used its quota. A quota may be set on any group around it, so the
-// largest count on the way up is taken: it is asked only whether there is one.
+// throttled reads how long the control group of this process was throttled because its quota was used up. Any group
+// above it may have a quota too. The largest value is used, because callers only check whether there was any
+// throttling.
 func throttled() time.Duration {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -57,10 +57,10 @@ func throttled() time.Duration {
 	return longest
 }
 
-// groupFolders are the folders, of both versions of control groups, in which a
-// process with this /proc/self/cgroup finds the files of a controller, "cpu": its
-// own, and those around it up to the mount. In a container the path may be the host's and not
-// be there; the mount is then the container's own group.
+// groupFolders returns the folders that may hold a controller's files, such as those of "cpu", for a process with
+// this /proc/self/cgroup. They are those of its own group and of all groups up to the mount, for both versions of
+// control groups. In a container, the path may be that of the host and not exist; the mount is then the container's
+// own group.
 func groupFolders(text, wanted string) []string {
 	const root = "/sys/fs/cgroup"
 	var folders []string
@@ -73,7 +73,7 @@ func groupFolders(text, wanted string) []string {
 		}
 	}
 	for line := range strings.Lines(text) {
-		// "0::/user.slice" is version 2; "4:cpu,cpuacct:/docker/1" version 1.
+		// "0::/user.slice" is version 2, and "4:cpu,cpuacct:/docker/1" version 1.
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -94,8 +94,7 @@ func groupFolders(text, wanted string) []string {
 	return folders
 }
 
-// parseThrottled reads a cpu.stat: "throttled_usec" in version 2,
-// "throttled_time", in ns, in version 1.
+// parseThrottled reads a cpu.stat file: "throttled_usec" in version 2, "throttled_time" in ns in version 1.
 func parseThrottled(stat []byte) time.Duration {
 	switch {
 	case bytes.Contains(stat, []byte("throttled_usec ")):

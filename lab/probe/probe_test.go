@@ -14,8 +14,8 @@ import (
 	"wirelab/lab/probe"
 )
 
-// The CPU clock goes on while a process works, by no more than the time that
-// passed on all its cores, and stands nearly still while it waits.
+// The CPU clock advances while a process works, by at most the time that passed on all its cores. It hardly advances
+// while the process waits.
 func TestCPUCountsWork(t *testing.T) {
 	began := time.Now()
 	before, err := probe.CPU(os.Getpid())
@@ -37,12 +37,12 @@ func TestCPUCountsWork(t *testing.T) {
 	if used <= 0 || used > limit {
 		t.Errorf("%v of CPU used, want more than 0 and at most %v", used, limit)
 	}
-	if _, err := probe.CPU(1<<22 - 1); err == nil { // the highest id there can be; none is near it
+	if _, err := probe.CPU(1<<22 - 1); err == nil { // the highest possible id; no process has it
 		t.Error("a process that is not there has a CPU clock")
 	}
 }
 
-// Allocations are counted one by one, small ones too.
+// Each allocation is counted, small ones too.
 func TestAllocationsAreCounted(t *testing.T) {
 	before, err := probe.Self()
 	if err != nil {
@@ -54,7 +54,7 @@ func TestAllocationsAreCounted(t *testing.T) {
 		kept[i] = new(int64)
 		*kept[i] = int64(i)
 	}
-	runtime.GC() // the runtime's counts are exact after one
+	runtime.GC() // the runtime's counters are exact after a collection
 	after, err := probe.Self()
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestEnvironmentIsFilledIn(t *testing.T) {
 	}
 }
 
-// Noise is a share: what others used of what the machine had.
+// Noise is the share of the machine that others used.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	cpus := float64(runtime.NumCPU())
@@ -119,7 +119,7 @@ func TestNoise(t *testing.T) {
 
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
 
-// Every byte through a watched socket is counted, on both kinds.
+// Every byte through a counted socket is counted, on both kinds of sockets.
 func TestSocketsCountBytes(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -193,7 +193,7 @@ func TestDatagramsAreCounted(t *testing.T) {
 	}
 }
 
-// A socket that cannot be opened is not counted.
+// A connection that fails is not counted.
 func TestFailedDialIsNotCounted(t *testing.T) {
 	t.Parallel()
 	var sockets probe.Sockets

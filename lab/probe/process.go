@@ -1,6 +1,5 @@
-// Package probe reads what a process and a host did: CPU, memory,
-// allocations, context switches, bytes through sockets, and what the machine
-// is. It knows Linux and nothing of what is measured with it.
+// Package probe reads the resource use of processes and hosts: CPU time, memory, allocations, context switches and
+// bytes through sockets. It also describes the machine. It knows Linux, and nothing about what is being measured.
 package probe
 
 import (
@@ -19,12 +18,11 @@ import (
 	"wirelab/lab/result"
 )
 
-// CPU returns the CPU time that all threads of the process, ended ones
-// included, have used so far, in user and kernel mode together, exact to the
-// scheduler's accounting (ns). /proc/PID/stat would tell it in ticks of 10 ms,
-// a fifth of a slice; so the process's POSIX CPU clock is read instead.
+// CPU returns the CPU time that all threads of a process have used so far, including ended ones, in user and kernel
+// mode together. It is as exact as the scheduler's accounting (ns). /proc/PID/stat has only ticks of 10 ms, a large
+// part of a slice, so the process's POSIX CPU clock is read.
 func CPU(pid int) (time.Duration, error) {
-	// clock_getcpuclockid(3): the id of a process's clock is ~pid << 3 | CPUCLOCK_SCHED.
+	// See clock_getcpuclockid(3): the clock id of a process is ~pid << 3 | CPUCLOCK_SCHED.
 	const cpuClockSched = 2
 	clock := int32(^pid<<3 | cpuClockSched)
 	var ts unix.Timespec
@@ -34,16 +32,16 @@ func CPU(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// thread is what the kernel counts for one thread and forgets when it ends.
+// thread has the kernel's counters of a thread, which are dropped when the thread ends.
 type thread struct {
 	voluntary, preempted uint64
-	waited               uint64 // ns, ready to run and without a CPU
-	runs                 uint64 // how often it got one
+	waited               uint64 // ns, ready to run but without a CPU
+	runs                 uint64 // how often it got a CPU
 	resident             uint64 // bytes, of the whole process
-	peak                 uint64 // bytes, the most that was resident of the whole process so far
+	peak                 uint64 // bytes, the peak of the whole process so far
 }
 
-// add sums up threads.
+// add adds the counters of another thread.
 func (t *thread) add(other thread) {
 	t.voluntary += other.voluntary
 	t.preempted += other.preempted
@@ -53,26 +51,26 @@ func (t *thread) add(other thread) {
 	t.peak = max(t.peak, other.peak)
 }
 
-// tell puts a sum over threads into a usage.
+// tell copies the counters to a usage.
 func (t *thread) tell(usage *result.Usage) {
 	usage.VoluntaryWaits, usage.Preemptions = t.voluntary, t.preempted
 	usage.Waited, usage.Runs, usage.ResidentBytes = plan.Duration(t.waited), t.runs, t.resident
 }
 
-// counted sums up what threads did, and keeps what would be lost with those that
-// end between two readings. Threads are known by K.
+// counted sums up the counters of threads. It keeps those of threads that ended between two readings. K identifies a
+// thread.
 type counted[K comparable] struct {
 	last map[K]thread // at the last reading
-	gone thread       // the sum over those that ended since
+	gone thread       // the sum over the threads that have ended
 }
 
-// sum takes a reading, and returns the sum over these threads and all that ended.
+// sum takes a reading. It returns the sum over these threads and all that have ended.
 func (c *counted[K]) sum(now map[K]thread) thread {
 	for id, before := range c.last {
 		later, alive := now[id]
-		// Ids are used again, and then the counts begin anew.
+		// An id may be reused, and then the counters start from 0.
 		if !alive || later.waited < before.waited || later.voluntary < before.voluntary {
-			before.resident = 0 // memory is what there is now
+			before.resident = 0 // memory of an ended thread is not held any more
 			c.gone.add(before)
 		}
 	}
@@ -84,7 +82,7 @@ func (c *counted[K]) sum(now map[K]thread) thread {
 	return all
 }
 
-// readThreads reads what each thread of a process did, by the thread's id.
+// readThreads reads the counters of each thread of a process, by thread id.
 func readThreads(pid int) (map[string]thread, error) {
 	folder := fmt.Sprintf("/proc/%d/task", pid)
 	tasks, err := os.ReadDir(folder)
@@ -95,7 +93,7 @@ func readThreads(pid int) (map[string]thread, error) {
 	for _, task := range tasks {
 		status, err := os.ReadFile(folder + "/" + task.Name() + "/status")
 		if ended(err) {
-			continue // meanwhile
+			continue // it ended during the reading
 		}
 		if err != nil {
 			return nil, err
@@ -106,8 +104,8 @@ func readThreads(pid int) (map[string]thread, error) {
 			resident:  field(status, "VmRSS:") * 1024,
 			peak:      field(status, "VmHWM:") * 1024,
 		}
-		// schedstat is three numbers: ns on a CPU, ns waiting for one, and how
-		// often it got one. Kernels built without it have no such file.
+		// schedstat has three numbers: ns on a CPU, ns waiting for one, and how often it got one. Kernels built
+		// without it do not have the file.
 		schedule, err := os.ReadFile(folder + "/" + task.Name() + "/schedstat")
 		if err != nil && !ended(err) {
 			return nil, err
@@ -125,11 +123,11 @@ func readThreads(pid int) (map[string]thread, error) {
 	return all, nil
 }
 
-// ended reports whether an error says that a thread is no longer there.
+// ended reports whether an error means that a thread no longer exists.
 func ended(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) }
 
-// Since returns what was used between two readings; what is no count, the
-// resident memory and the pauses, is the later one's.
+// Since returns the use between two readings. Resident memory and pauses are not counters; they are those of the
+// later reading.
 func Since(before, after result.Usage) result.Usage {
 	return result.Usage{
 		CPU:            after.CPU - before.CPU,
@@ -140,8 +138,7 @@ func Since(before, after result.Usage) result.Usage {
 		GarbageCycles:  both(before.GarbageCycles, after.GarbageCycles, less),
 		ResidentBytes:  after.ResidentBytes,
 		Wall:           after.Wall - before.Wall,
-		// Unlike the CPU's clock, what threads waited can be forgotten by the
-		// kernel and so go back.
+		// The kernel may drop waiting times of ended threads, so this value can decrease, unlike the CPU clock.
 		Waited:   max(0, after.Waited-before.Waited),
 		Runs:     after.Runs - min(after.Runs, before.Runs),
 		PauseP99: after.PauseP99,
@@ -150,7 +147,7 @@ func Since(before, after result.Usage) result.Usage {
 	}
 }
 
-// both works out a figure from two, where both are known.
+// both combines two values if both are known, and otherwise returns nil.
 func both(a, b *uint64, of func(a, b uint64) uint64) *uint64 {
 	if a == nil || b == nil {
 		return nil
@@ -158,12 +155,12 @@ func both(a, b *uint64, of func(a, b uint64) uint64) *uint64 {
 	return new(of(*a, *b))
 }
 
-// less is by how much a count has grown; the kernel forgets those of threads that ended.
+// less is the increase of a counter. It is never negative: the kernel drops the counts of ended threads.
 func less(before, after uint64) uint64 { return after - min(after, before) }
 
 func plus(a, b uint64) uint64 { return a + b }
 
-// Add adds what was used over another stretch. What is not known of one is not known of all.
+// Add adds the use of another period. A value that is unknown in one is unknown in the sum.
 func Add(sum *result.Usage, more result.Usage) {
 	if *sum == (result.Usage{}) {
 		*sum = more
@@ -184,7 +181,7 @@ func Add(sum *result.Usage, more result.Usage) {
 	sum.Others += more.Others
 }
 
-// field returns the number after a line's label, 0 if there is no such line.
+// field returns the number that follows a label at the beginning of a line; 0 if there is no such line.
 func field(text []byte, label string) uint64 {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for lines.Scan() {

@@ -11,9 +11,8 @@ import (
 	"wirelab"
 )
 
-// Sockets counts what passes through a client's sockets: bytes as the kernel
-// sees them, so that headers, framing and TLS records are in them. The zero
-// value is ready; it is safe for concurrent use.
+// Sockets counts the bytes through a client's sockets as the kernel sees them. So headers, framing and TLS records
+// are included. The zero value is ready to use. It is safe for concurrent use.
 type Sockets struct {
 	sent, received, opened, closed atomic.Uint64
 }
@@ -24,7 +23,7 @@ func (s *Sockets) Count() wirelab.Traffic {
 	return wirelab.Traffic{Sent: s.sent.Load(), Received: s.received.Load(), Opened: opened, Open: opened - closed}
 }
 
-// Connect opens a stream connection through s, for clients that know where to.
+// Connect opens a counted stream connection, for clients that know the address.
 func (s *Sockets) Connect(ctx context.Context, network, address string) (net.Conn, error) {
 	var plain net.Dialer
 	return s.counted(plain.DialContext(ctx, network, address))
@@ -38,12 +37,12 @@ func (s *Sockets) counted(conn net.Conn, err error) (net.Conn, error) {
 	return &countedConn{Conn: conn, sockets: s}, nil
 }
 
-// Watch makes a dialing open its sockets through s.
+// Watch returns a copy of to whose sockets are counted by s.
 func (s *Sockets) Watch(to wirelab.Dialing) wirelab.Dialing {
 	below, openPackets := to, to.OpenPackets
 	to.Connect = func(ctx context.Context, _, address string) (net.Conn, error) {
 		at := below
-		at.Address, at.Next = address, nil // the caller has chosen it
+		at.Address, at.Next = address, nil // the caller has chosen the address
 		return s.counted(at.Open(ctx))
 	}
 	to.Packets = func() (net.PacketConn, error) {
@@ -87,12 +86,11 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// countedPackets counts a UDP socket. It keeps the socket's ways to send and
-// receive many datagrams in one system call, which QUIC looks for and which a
-// plain wrapper would hide: counting must not make the wire slower.
+// countedPackets counts a UDP socket. It keeps the methods that send and receive many datagrams in one system call.
+// QUIC looks for them, and a plain wrapper would hide them and make the protocol slower.
 type countedPackets struct {
 	*net.UDPConn
-	batches *ipv4.PacketConn // reads many datagrams at once; no different for IPv6
+	batches *ipv4.PacketConn // reads many datagrams at once; works for IPv6 too
 	sockets *Sockets
 	closed  atomic.Bool
 }
@@ -103,14 +101,14 @@ func (c *countedPackets) ReadFrom(p []byte) (int, net.Addr, error) {
 	return n, addr, err
 }
 
-// ReadMsgUDP counts what [net.UDPConn.ReadMsgUDP] received.
+// ReadMsgUDP is [net.UDPConn.ReadMsgUDP], counted.
 func (c *countedPackets) ReadMsgUDP(p, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
 	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDP(p, oob)
 	c.sockets.received.Add(uint64(n))
 	return n, oobn, flags, addr, err
 }
 
-// ReadBatch counts what [ipv4.PacketConn.ReadBatch] received.
+// ReadBatch is [ipv4.PacketConn.ReadBatch], counted.
 func (c *countedPackets) ReadBatch(messages []ipv4.Message, flags int) (int, error) {
 	n, err := c.batches.ReadBatch(messages, flags)
 	for _, m := range messages[:max(n, 0)] {
@@ -125,7 +123,7 @@ func (c *countedPackets) WriteTo(p []byte, addr net.Addr) (int, error) {
 	return n, err
 }
 
-// WriteMsgUDP counts what [net.UDPConn.WriteMsgUDP] sent.
+// WriteMsgUDP is [net.UDPConn.WriteMsgUDP], counted.
 func (c *countedPackets) WriteMsgUDP(p, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
 	n, oobn, err = c.UDPConn.WriteMsgUDP(p, oob, addr)
 	c.sockets.sent.Add(uint64(n))

@@ -2,7 +2,7 @@ package probe
 
 import "testing"
 
-// What was dropped before it reached storage was not written.
+// Data that was dropped before it reached storage does not count as written.
 func TestStorageOf(t *testing.T) {
 	t.Parallel()
 	read, written := storageOf([]byte("rchar: 1\nwchar: 2\nread_bytes: 4096\nwrite_bytes: " +

@@ -17,36 +17,33 @@ import (
 	"wirelab/internal/process"
 )
 
-// Tree tells what a process and all that descend from it have used: a database
-// server, say, that has a process for each connection. Descendants that ended
-// are in it, whoever reads and however seldom. It is for one goroutine at a time.
+// Tree measures a process and all its descendants, such as a database server with a process for each connection.
+// Descendants that have ended are included, however rarely it is read. It is for one goroutine at a time.
 //
-// What a process used goes to its parent when that has waited for it, so it is
-// lost only with an orphan: one whose parent ended first and that therefore is
-// no descendant any more.
+// When a parent waits for a child, the kernel adds the child's use to the parent's. So only the use of an orphan is
+// lost: its parent ended first, and it is then no descendant any more.
 type Tree struct {
 	root  int
-	began uint64 // of the root, in ticks since the host started: process ids are used again
-	group bool   // all of the root's process group belong to it as well
+	began uint64 // of the root, in ticks since the host started; identifies it, since ids are reused
+	group bool   // all of the root's process group is included too
 	last  map[int]branch
-	// known is, for each process, the least that its ended children had used.
+	// known is, for each process, a lower bound of what its ended children have used.
 	known map[int]time.Duration
-	// orphans is what those of the group used that ended as no living member's child.
+	// orphans is the use of group members that ended without a living parent in the group.
 	orphans time.Duration
 }
 
-// TreeUse is what a tree has used so far.
+// TreeUse is the resource use of a tree so far.
 type TreeUse struct {
-	// CPU is user and system time of all. That of living processes is exact to
-	// the scheduler's accounting; of those that ended since the reading before,
-	// up to two ticks of 10 ms may be counted only in a later one.
+	// CPU is the user and system time of all processes. For living processes it is as exact as the scheduler's
+	// accounting. For processes that ended since the previous reading, up to two ticks of 10 ms may only appear in a
+	// later reading.
 	CPU time.Duration
-	// Read and Written are bytes from and to storage, what only passed through
-	// the page cache left out; Storage tells whether they could be read, which
-	// takes the same user or a privileged one.
+	// Read and Written are bytes from and to storage, without those that only reached the page cache. Storage reports
+	// whether they could be read, which needs the same user or a privileged one.
 	Read, Written uint64
 	Storage       bool
-	// Living are the processes there are, in no order.
+	// Living are the living processes, in no particular order.
 	Living []TreeProcess
 }
 
@@ -57,14 +54,13 @@ type TreeProcess struct {
 	CPU   time.Duration
 }
 
-// branch is a process of a tree.
+// branch is a process of a tree at a reading.
 type branch struct {
 	process.Lineage
-	used time.Duration // by itself and by its children that ended
+	used time.Duration // by the process and its ended children
 }
 
-// NewTree returns the tree that begins with a living process. The error is
-// [os.ErrProcessDone] where there is none.
+// NewTree returns the tree whose root is pid. The error is [os.ErrProcessDone] if that process does not exist.
 func NewTree(pid int) (*Tree, error) {
 	root, err := process.ReadLineage(pid)
 	if err != nil {
@@ -73,11 +69,10 @@ func NewTree(pid int) (*Tree, error) {
 	return &Tree{root: pid, began: root.Began, last: map[int]branch{}, known: map[int]time.Duration{}}, nil
 }
 
-// Root is the process that the tree begins with.
+// Root is the process id of the tree's root.
 func (t *Tree) Root() int { return t.root }
 
-// Cores are the CPUs that the root may run on; others of the tree may have
-// been given fewer.
+// Cores are the CPUs that the root may run on. Other processes of the tree may have fewer.
 func (t *Tree) Cores() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(t.root, &set); err != nil {
@@ -92,7 +87,7 @@ func (t *Tree) Cores() ([]int, error) {
 	return all, nil
 }
 
-// Pin lets every process of the tree, and what they start, run on these CPUs only.
+// Pin restricts every process of the tree, and the processes they start later, to these CPUs.
 func (t *Tree) Pin(cpus []int) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
@@ -102,7 +97,7 @@ func (t *Tree) Pin(cpus []int) error {
 	if err != nil {
 		return err
 	}
-	// The root first, so that what it starts meanwhile is right already.
+	// The root comes first, so that processes that it starts from now on inherit the setting.
 	all := append([]int{t.root}, slices.Collect(maps.Keys(found))...)
 	for _, pid := range all {
 		tasks, err := os.ReadDir(path.Join("/proc", strconv.Itoa(pid), "task"))
@@ -122,15 +117,15 @@ func (t *Tree) Pin(cpus []int) error {
 	return nil
 }
 
-// Known is a process of this host that somebody knows by a number.
+// Known is a process of this host that was found by the id that it has in its own namespace.
 type Known struct {
 	PID    int
 	Parent int
 	Began  uint64 // in ticks since the host started; see [StartedAt]
 }
 
-// KnownAs returns the processes of this host that know themselves by an id. In
-// a container that is another one than here, and several may have the same.
+// KnownAs returns the processes of this host whose own id, as they see it, is pid. In a container that id differs
+// from the host's, and several processes may have the same.
 func KnownAs(pid int) ([]Known, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -144,7 +139,7 @@ func KnownAs(pid int) ([]Known, error) {
 		}
 		status, err := os.ReadFile(path.Join("/proc", entry.Name(), "status"))
 		if err != nil {
-			continue // it ended, or is nobody's business
+			continue // it ended, or may not be read
 		}
 		if known(status, here) != pid {
 			continue
@@ -158,9 +153,8 @@ func KnownAs(pid int) ([]Known, error) {
 	return all, nil
 }
 
-// known is the id by which a process knows itself: the last of those that its
-// status gives, from the outermost namespace to its own. A kernel that does not
-// tell has none, and then it is the one known here.
+// known is the id of a process in its own namespace. Its status lists the ids from the outermost namespace to its
+// own, so it is the last one. If the kernel does not list them, it is the id on this host.
 func known(status []byte, here int) int {
 	for line := range strings.Lines(string(status)) {
 		ids, ok := strings.CutPrefix(line, "NSpid:")
@@ -178,13 +172,11 @@ func known(status []byte, here int) int {
 	return here
 }
 
-// treeTries is how often a tree is read anew because a process of it ended
-// meanwhile. A server that ends processes faster than its tree can be read
-// does not stand still long enough to be measured.
+// treeTries is how often a tree is read again because a process of it ended during the reading. If a server ends
+// processes faster than its tree can be read, it cannot be measured.
 const treeTries = 20
 
-// Read returns what the tree has used so far. The error is
-// [os.ErrProcessDone] where the root has ended.
+// Read returns the resource use of the tree so far. The error is [os.ErrProcessDone] if the root has ended.
 func (t *Tree) Read() (TreeUse, error) {
 	for range treeTries {
 		found, err := t.find()
@@ -202,12 +194,11 @@ func (t *Tree) Read() (TreeUse, error) {
 	return TreeUse{}, fmt.Errorf("process %d: a descendant ended during each of %d readings", t.root, treeTries)
 }
 
-// find returns the processes of the tree with what their ended children had
-// used. That is read before the clocks: what ends in between has no clock any
-// more, and then all is read anew; the other way round it would count twice.
+// find returns the processes of the tree, with what their ended children have used. This is read before the clocks.
+// If a process ends in between, its clock is missing, and everything is read again; in the other order it would be
+// counted twice.
 //
-// All processes of the host are looked at, since the list of its children that
-// a process has in /proc may leave some out while others end.
+// All processes of the host are read, because the list of children in /proc may miss some while others end.
 func (t *Tree) find() (map[int]process.Lineage, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -230,8 +221,8 @@ func (t *Tree) find() (map[int]process.Lineage, error) {
 	}
 	tree := map[int]process.Lineage{}
 	for pid := range all {
-		// Every step goes to a process that lived when it was looked at; the
-		// bound is for parents that changed while all were.
+		// Each step leads to a process that was alive when it was read. The bound is needed because parents may have
+		// changed during the reading.
 		for at, steps := pid, 0; at > 0 && steps < len(all); at, steps = all[at].Parent, steps+1 {
 			if at == t.root || t.group && all[at].Group == t.root {
 				tree[pid] = all[pid]
@@ -242,14 +233,14 @@ func (t *Tree) find() (map[int]process.Lineage, error) {
 	return tree, nil
 }
 
-// add reads the clocks of the processes found, and adds all up.
+// add reads the clocks of the processes and adds everything up.
 func (t *Tree) add(found map[int]process.Lineage) (TreeUse, error) {
 	sum := TreeUse{Storage: true}
 	clocks := make(map[int]time.Duration, len(found))
 	for pid := range found {
 		cpu, err := CPU(pid)
 		if errors.Is(err, unix.EINVAL) {
-			err = unix.ESRCH // how the kernel says that there is no such clock
+			err = unix.ESRCH // how the kernel reports that there is no such clock
 		}
 		if err != nil {
 			return sum, err
@@ -259,11 +250,11 @@ func (t *Tree) add(found map[int]process.Lineage) (TreeUse, error) {
 	for pid := range found {
 		switch read, written, err := readStorage(pid); {
 		case errors.Is(err, fs.ErrPermission):
-			// The kernel refuses it also of a process that is about to end, even to its own user.
+			// The kernel also refuses this for a process that is about to end, even to the same user.
 			if ending(pid) && !found[pid].Zombie {
 				return sum, unix.ESRCH
 			}
-			// That of a zombie is its parent's when it was waited for.
+			// The counters of a zombie are added to its parent's when it is waited for.
 			sum.Storage = sum.Storage && found[pid].Zombie
 		case err != nil:
 			return sum, err
@@ -290,9 +281,9 @@ func (t *Tree) add(found map[int]process.Lineage) (TreeUse, error) {
 	return sum, nil
 }
 
-// remember credits the processes that ended since the last reading to the
-// nearest ancestor that lives: at least what they had used then is in what the
-// kernel counts there in ticks, and in small parts does not show.
+// remember adds the use of processes that ended since the last reading to their nearest living ancestor. Their use at
+// that reading is a lower bound of what the kernel will count there, since the kernel counts in ticks, and small
+// parts may not show.
 func (t *Tree) remember(found map[int]process.Lineage) {
 	lives := func(pid int) bool {
 		one, ok := found[pid]
@@ -309,12 +300,12 @@ func (t *Tree) remember(found map[int]process.Lineage) {
 		}
 		at := was.Parent
 		for t.last[at].Began != 0 && !lives(at) {
-			at = t.last[at].Parent // the root lives
+			at = t.last[at].Parent // ends at the root, which is alive
 		}
 		if t.last[at].Began != 0 {
 			t.known[at] += was.used
 		} else {
-			t.orphans += was.used // of the group, and nobody's child in it
+			t.orphans += was.used // a member of the group without a parent in it
 		}
 		if _, again := found[pid]; !again {
 			delete(t.known, pid)
@@ -322,8 +313,7 @@ func (t *Tree) remember(found map[int]process.Lineage) {
 	}
 }
 
-// readStorage reads the bytes that a process, and its children that were
-// waited for, had from and to storage.
+// readStorage reads the bytes from and to storage of a process and its children that were waited for.
 func readStorage(pid int) (read, written uint64, err error) {
 	text, err := os.ReadFile(path.Join("/proc", strconv.Itoa(pid), "io"))
 	if err != nil {
@@ -333,21 +323,21 @@ func readStorage(pid int) (read, written uint64, err error) {
 	return read, written, nil
 }
 
-// ending reports whether a process has given its memory back, which is among the first that its end does.
+// ending reports whether a process has released its memory, which is one of the first steps of its end.
 func ending(pid int) bool {
 	pages, err := os.ReadFile(path.Join("/proc", strconv.Itoa(pid), "statm"))
 	return err != nil || strings.HasPrefix(string(pages), "0 ")
 }
 
-// storageOf reads /proc/PID/io. What was written and dropped from the page
-// cache before it reached storage, as of a file that was deleted, was not written.
+// storageOf reads /proc/PID/io. Data that was dropped from the page cache before it reached storage, such as that of
+// a deleted file, does not count as written.
 func storageOf(text []byte) (read, written uint64) {
 	written, dropped := field(text, "write_bytes:"), field(text, "cancelled_write_bytes:")
 	return field(text, "read_bytes:"), written - min(written, dropped)
 }
 
-// StartedAt is when a process began, by the wall clock as it stands now, to
-// 10 ms; steps of that clock since then are not known.
+// StartedAt converts the start of a process to wall time, to 10 ms. It uses the wall clock's current offset, so steps
+// of that clock since then make it wrong.
 func StartedAt(began uint64) (time.Time, error) {
 	var boot unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
@@ -357,7 +347,7 @@ func StartedAt(began uint64) (time.Time, error) {
 	return time.Now().Add(since - time.Duration(boot.Nano())), nil
 }
 
-// affinity is which CPUs each thread of the tree may run on.
+// affinity returns the CPUs that each thread of the tree may run on.
 func (t *Tree) affinity() (map[int]unix.CPUSet, error) {
 	found, err := t.find()
 	if err != nil {

@@ -38,7 +38,7 @@ func startShell(t *testing.T, script string) *shell {
 	return s
 }
 
-// ask sends a line and waits for the answer.
+// ask sends a line and returns the answer.
 func (s *shell) ask(t *testing.T, line string) string {
 	t.Helper()
 	if _, err := io.WriteString(s.in, line+"\n"); err != nil {
@@ -55,8 +55,7 @@ func (s *shell) answer(t *testing.T) string {
 	return s.out.Text()
 }
 
-// end closes the shell's input and returns what it and its children used, as
-// the kernel tells the one who waited for it.
+// end closes the shell's input, and returns what it and its children used, as the kernel reports it to the parent.
 func (s *shell) end(t *testing.T) time.Duration {
 	t.Helper()
 	s.in.Close()
@@ -66,11 +65,11 @@ func (s *shell) end(t *testing.T) time.Duration {
 	return s.ProcessState.UserTime() + s.ProcessState.SystemTime()
 }
 
-// burn is work for a shell, of some tens of milliseconds.
+// burn is work for a shell that takes some tens of milliseconds.
 const burn = `i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done`
 
-// Children that began and ended between two readings, and grandchildren, are
-// in what the tree used (grb-M13: of the database nothing was observed).
+// Children and grandchildren that started and ended between two readings are included in the tree's use (grb-M13: the
+// published benchmark did not observe the database).
 func TestTreeKeepsThoseThatEnded(t *testing.T) {
 	t.Parallel()
 	s := startShell(t, `while read line; do sh -c '`+burn+`; sh -c "`+strings.ReplaceAll(burn, "$",
@@ -86,7 +85,7 @@ func TestTreeKeepsThoseThatEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(used.Living) != 1 || used.Living[0].PID != s.Process.Pid {
-			t.Errorf("living are %v, want the shell %d alone", used.Living, s.Process.Pid)
+			t.Errorf("living are %v, want only the shell %d", used.Living, s.Process.Pid)
 		}
 		readings = append(readings, used.CPU)
 		s.ask(t, "burn")
@@ -96,7 +95,7 @@ func TestTreeKeepsThoseThatEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := s.end(t)
-	// Two clocks of the parent are cut to ticks of 10 ms; its own end is after the last reading.
+	// Two clocks of the parent are rounded to ticks of 10 ms. The shell's own end comes after the last reading.
 	const ticks = 20 * time.Millisecond
 	if last.CPU > total+time.Millisecond || total-last.CPU > ticks+10*time.Millisecond {
 		t.Errorf("the tree used %v, by its last reading %v", total, last.CPU)
@@ -111,8 +110,7 @@ func TestTreeKeepsThoseThatEnded(t *testing.T) {
 	}
 }
 
-// A child that was seen alive and then ends takes nothing of it away, however
-// little of it ticks show.
+// When a child that was seen alive ends, the tree's use does not decrease, however little of it ticks show.
 func TestTreeNeverFalls(t *testing.T) {
 	t.Parallel()
 	s := startShell(t,
@@ -145,7 +143,7 @@ func TestTreeNeverFalls(t *testing.T) {
 	s.end(t)
 }
 
-// A tree whose root is gone is an error that says so, and so is one that never was.
+// The error for a tree without a living root says so, both for a root that ended and for one that never existed.
 func TestTreeThatIsGone(t *testing.T) {
 	t.Parallel()
 	s := startShell(t, `read line`)
@@ -156,15 +154,15 @@ func TestTreeThatIsGone(t *testing.T) {
 	s.in.Close()
 	_ = s.Wait() // read fails at the end of its input
 	if _, err := tree.Read(); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("of a tree that is gone Read says %v, want %v", err, os.ErrProcessDone)
+		t.Errorf("for a tree that is gone, Read returns %v, want %v", err, os.ErrProcessDone)
 	}
-	// the highest id there can be; none is near it
+	// The highest possible id; no process has it.
 	if _, err := probe.NewTree(1<<22 - 1); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("of a process that never was NewTree says %v, want %v", err, os.ErrProcessDone)
+		t.Errorf("for a process that never existed, NewTree returns %v, want %v", err, os.ErrProcessDone)
 	}
 }
 
-// When a process began is told by the wall clock.
+// The start of a process is converted to wall time.
 func TestTreeTellsWhenAProcessBegan(t *testing.T) {
 	t.Parallel()
 	before := time.Now()
@@ -178,9 +176,9 @@ func TestTreeTellsWhenAProcessBegan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const near = 50 * time.Millisecond // ticks, and clocks that are read one after the other
+	const near = 50 * time.Millisecond // for ticks, and two clocks that are read one after the other
 	var at time.Time
-	for range 100 { // a machine may stand still between the two clocks, but not each time
+	for range 100 { // a machine may pause between the two clocks, but not each time
 		if at, err = probe.StartedAt(used.Living[0].Began); err != nil {
 			t.Fatal(err)
 		}

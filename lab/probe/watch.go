@@ -15,30 +15,29 @@ import (
 	"wirelab/lab/result"
 )
 
-// Watched is what a machine did over some seconds in which nothing was measured.
+// Watched is what a machine did over some seconds without a measurement.
 type Watched struct {
 	For   plan.Duration `json:"for"`
 	Noise result.Noise  `json:"noise"`
-	// MemoryPressure is the share of time in which some task waited for
-	// memory; negative if not told.
+	// MemoryPressure is the share of time in which some task waited for memory; negative if unknown.
 	MemoryPressure float64 `json:"memory_pressure"`
-	// Swapped is pages read from swap or written to it, Throttles how often a
-	// core was slowed down because it was hot.
+	// Swapped is the number of pages read from or written to swap. Throttles is how often a core was slowed down
+	// because of heat.
 	Swapped   uint64 `json:"swapped_pages"`
 	Throttles uint64 `json:"thermal_throttles"`
-	// Tasks are the processes that used most CPU, this one left out; at most 5.
+	// Tasks are the processes that used most CPU time, without this one; at most 5.
 	Tasks []Task `json:"tasks"`
 	Wakes Wakes  `json:"wakes"`
 }
 
-// Task is a process and its share of the time of all CPUs.
+// Task is a process and its share of the CPU time of all CPUs.
 type Task struct {
 	PID   int     `json:"pid"`
 	Name  string  `json:"name"`
 	Share float64 `json:"share"`
 }
 
-// Wakes is how late a sleeper woke. Worst is the longest.
+// Wakes says how late a sleeper woke up. Worst is the maximum.
 type Wakes struct {
 	Count int           `json:"count"`
 	P50   plan.Duration `json:"p50"`
@@ -46,22 +45,21 @@ type Wakes struct {
 	Worst plan.Duration `json:"worst"`
 }
 
-// Sleeper is a clock that can be slept by, as the engine's. SleepUntil tells
-// how much of the wait it spun.
+// Sleeper is a clock with a sleep, such as the engine's. SleepUntil returns how much of the wait it spun.
 type Sleeper interface {
 	Now() int64
 	SleepUntil(ctx context.Context, due int64) (spun time.Duration)
 }
 
-// wakes is how often the sleeper is woken, and tasks how many processes are named.
+// wakes is the number of sleeps, and tasks the maximum number of processes in the result.
 const (
 	wakes = 200
 	tasks = 5
 )
 
-// Watch watches the machine for about d, sleeping by the clock meanwhile,
-// which wakes margin before the time it is asked for and spins the rest. It
-// ends early, with the context's error, when ctx ends. root is as in [ReadMachine].
+// Watch observes the machine for about d. In that time it sleeps repeatedly by the clock, which wakes margin before
+// the requested time and spins for the rest. Watch returns early with the context's error when ctx ends. root is as
+// in [ReadMachine].
 func Watch(ctx context.Context, root fs.FS, clock Sleeper, margin, d time.Duration) (Watched, error) {
 	before, err := lookAround(root)
 	if err != nil {
@@ -74,7 +72,7 @@ func Watch(ctx context.Context, root fs.FS, clock Sleeper, margin, d time.Durati
 		if ctx.Err() != nil {
 			return Watched{}, context.Cause(ctx)
 		}
-		// It woke when it began to spin, and should have margin before due.
+		// The sleeper woke when it began to spin. That should be margin before due.
 		woke := clock.Now() - int64(spun)
 		late = append(late, max(0, time.Duration(woke-due)+margin))
 	}
@@ -89,12 +87,12 @@ func Watch(ctx context.Context, root fs.FS, clock Sleeper, margin, d time.Durati
 	return w, nil
 }
 
-// look is what is counted, at one time.
+// look has the counters at one time.
 type look struct {
 	times     CPUTimes
-	own       time.Duration    // of this process
+	own       time.Duration    // CPU time of this process
 	tasks     map[int]taskTime // by process id
-	waited    time.Duration    // for memory; negative if not told
+	waited    time.Duration    // the time in which tasks waited for memory; negative if unknown
 	swapped   uint64
 	throttles uint64
 }
@@ -119,7 +117,7 @@ func lookAround(root fs.FS) (look, error) {
 	}
 	memory := []byte(textOf(root, "proc/vmstat"))
 	l.swapped = field(memory, "pswpin ") + field(memory, "pswpout ")
-	cpus, _ := fs.Glob(root, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count") // the pattern is right
+	cpus, _ := fs.Glob(root, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count") // the pattern is valid
 	for _, name := range cpus {
 		if n, err := strconv.ParseUint(textOf(root, name), 10, 64); err == nil {
 			l.throttles += n
@@ -128,7 +126,7 @@ func lookAround(root fs.FS) (look, error) {
 	return l, nil
 }
 
-// between is what was done from one look to the next.
+// between returns what happened between two looks.
 func between(before, after look) Watched {
 	took := after.times.At.Sub(before.times.At)
 	w := Watched{
@@ -159,10 +157,10 @@ func between(before, after look) Watched {
 	return w
 }
 
-// taskTimes is the CPU time of every process.
+// taskTimes returns the CPU time of every process.
 func taskTimes(root fs.FS) map[int]taskTime {
 	all := map[int]taskTime{}
-	entries, _ := fs.ReadDir(root, "proc") // none if it is not there
+	entries, _ := fs.ReadDir(root, "proc") // empty if there is no /proc
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
@@ -175,9 +173,8 @@ func taskTimes(root fs.FS) map[int]taskTime {
 	return all
 }
 
-// taskOf reads a process's line of /proc/PID/stat. The name may hold anything,
-// brackets too, so it ends at the last one. User and system time are the 14th
-// and 15th field, in hundredths of a second.
+// taskOf reads the line of /proc/PID/stat. The name may contain anything, even brackets, so it ends at the last one.
+// User and system time are fields 14 and 15, in hundredths of a second.
 func taskOf(line string) (taskTime, bool) {
 	first, last := strings.Index(line, "("), strings.LastIndex(line, ")")
 	if first < 0 || last < first {
