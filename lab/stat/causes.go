@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Cause counts the calls of a kind of failure that failed for one cause, with what the
-// first of them said.
+// Cause counts the calls that failed in one way for one cause, with the first message.
 type Cause struct {
 	Kind  string `json:"kind"`
 	Cause string `json:"cause"`
@@ -16,19 +15,19 @@ type Cause struct {
 }
 
 const (
-	// CauseLimit is how many causes are told apart. What is beyond is counted as
-	// [OtherCause] of its kind.
+	// CauseLimit is the maximum number of causes in a tally. Causes beyond it are counted as [OtherCause] of their
+	// kind.
 	CauseLimit = 32
-	// OtherCause takes what failed for causes beyond the limit.
+	// OtherCause collects the causes beyond the limit.
 	OtherCause = "other"
-	// TextLimit is the most bytes that are kept of a message.
+	// TextLimit is the maximum length of a message that is kept, in bytes.
 	TextLimit = 300
 )
 
-// Causes are a bounded tally of failures.
+// Causes is a bounded tally of failures.
 type Causes []Cause
 
-// Find is the place of a cause of a kind; -1 where it is not there.
+// Find returns the index of a cause of a kind, or -1.
 func (all Causes) Find(kind, cause string) int {
 	return slices.IndexFunc(all, func(c Cause) bool { return c.Kind == kind && c.Cause == cause })
 }
@@ -51,7 +50,7 @@ func (all Causes) Add(more ...Cause) Causes {
 	return all
 }
 
-// Sorted returns them with the most frequent first.
+// Sorted returns the causes by descending count.
 func (all Causes) Sorted() Causes {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b Cause) int {
@@ -60,7 +59,7 @@ func (all Causes) Sorted() Causes {
 	return sorted
 }
 
-// cut is a text of at most TextLimit bytes.
+// cut shortens a text to at most TextLimit bytes.
 func cut(text string) string {
 	const more = "…"
 	if len(text) <= TextLimit {

@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// A tally is bounded in number and in length, and loses no count.
+// A tally is bounded in number and in length, and no count is lost.
 func TestCausesAreBounded(t *testing.T) {
 	t.Parallel()
 	var all stat.Causes

@@ -55,7 +55,7 @@ func TestChangePoints(t *testing.T) {
 		"a little more than that": {stretches(r, 0.0005, [2]float64{40, 1}, [2]float64{40, 1.015}), []int{40}},
 		"a spread that changes": {append(stretches(r, 0.01, [2]float64{40, 1}),
 			stretches(r, 0.05, [2]float64{40, 1})...), []int{}},
-		// A side needs four, so the border is one early.
+		// Each side needs four values, so the border is one early.
 		"three values of another kind": {stretches(r, 0.001, [2]float64{20, 1}, [2]float64{3, 2}), []int{19}},
 		"the last is off":              {stretches(r, 0.001, [2]float64{20, 1}, [2]float64{1, 2}), []int{}},
 	} {
@@ -76,16 +76,16 @@ func TestChangePointsByHand(t *testing.T) {
 		t.Fatalf("changes %+v", got)
 	}
 	within(t, "p", got[0].P, 0.004659, 1e-3)
-	// The weighed energies of 0 0 4 6 4 6, by the definition: behind 2 values
-	// 4/3·(2·5 − 0 − 4/3) = 11.6, behind 3 3/2·(2·4 − 8/3 − 4/3) = 6, behind 4 0.44.
+	// The weighted energies of 0 0 4 6 4 6, by the definition: after 2 values 4/3·(2·5 − 0 − 4/3) = 11.6, after 3
+	// values 3/2·(2·4 − 8/3 − 4/3) = 6, after 4 values 0.44.
 	if got := places(stat.ChangePoints([]float64{0, 0, 4, 6, 4, 6},
 		stat.ChangeRule{Weak: 1, Strong: 1, Least: 2})); !slices.Equal(got, []int{2}) {
 		t.Errorf("changes at %v", got)
 	}
 }
 
-// dumbChanges is the twin: it takes every distance anew, from the definition
-// of Matteson and James, and knows no sums of sums.
+// dumbChanges is the reference: it computes every distance from the definition of Matteson and James, without sums of
+// sums.
 func dumbChanges(x []float64, from, to int, rule stat.ChangeRule, p func(a, b []float64) float64) []int {
 	mean := func(a, b []float64) float64 {
 		sum := 0.0
@@ -133,15 +133,15 @@ func TestChangePointsAgainstDefinition(t *testing.T) {
 				x[i] = math.Round(x[i])
 			}
 		}
-		rule := stat.ChangeRule{Weak: 2, Strong: 2, Least: 2 + r.IntN(4)} // every split is taken
+		rule := stat.ChangeRule{Weak: 2, Strong: 2, Least: 2 + r.IntN(4)} // every split is accepted
 		if got, want := places(stat.ChangePoints(x, rule)),
 			dumbChanges(x, 0, len(x), rule, always); !slices.Equal(got, append([]int{}, want...)) {
-			t.Fatalf("%v with at least %d: %v, by the twin %v", x, rule.Least, got, want)
+			t.Fatalf("%v with at least %d: %v, the reference finds %v", x, rule.Least, got, want)
 		}
 	}
 }
 
-// What the rule promises: how often it cries for nothing, and what it finds.
+// The rates that the rule promises: false alarms, and changes found.
 func TestChangeRule(t *testing.T) {
 	t.Parallel()
 	const repeats = 500
@@ -223,8 +223,8 @@ func TestShift(t *testing.T) {
 	}
 }
 
-// Two sittings of one thing with itself, with a drift between them that both
-// arms have: claimed differences are as rare as promised, and intervals hold.
+// Two experiments compare an arm with itself, with a drift between them that both arms share. Differences are claimed
+// as rarely as promised, and intervals cover as promised.
 func TestShiftIsCalibrated(t *testing.T) {
 	t.Parallel()
 	const repeats = 2000

@@ -5,17 +5,16 @@ import (
 	"math"
 )
 
-// Parts are the logarithm of a figure of one arm and each round's part in it, of
-// which it is the mean or, for quantiles of all rounds, the jackknife's
-// estimate. Sums of logarithms have the sums of their parts.
+// Parts has the logarithm of a figure of one arm, and the part of each round in it. The logarithm is the mean of the
+// parts or, for quantiles of all rounds, the jackknife's estimate. A sum of logarithms has the sums of their parts.
 type Parts struct {
 	All    float64
 	Rounds []float64
-	// Exact is set when every round gave the very same value.
+	// Exact reports whether every round gave the same value.
 	Exact bool
 }
 
-// ValueParts are those of a figure with a value in each round. Errors wrap [ErrInput].
+// ValueParts returns the parts of a figure with one value in each round. Errors wrap [ErrInput].
 func ValueParts(x []float64) (Parts, error) {
 	if len(x) == 0 {
 		return Parts{}, fmt.Errorf("%w: no rounds", ErrInput)
@@ -34,9 +33,8 @@ func ValueParts(x []float64) (Parts, error) {
 	return p, nil
 }
 
-// QuantileParts are those of the q-quantile of all rounds' calls together: the
-// jackknife's pseudo-values, as in [QuantileRatio]. From 2 rounds on; errors
-// wrap [ErrInput].
+// QuantileParts returns the parts of the q-quantile of all rounds' calls together: the jackknife's pseudo-values, as
+// in [QuantileRatio]. It needs 2 rounds; errors wrap [ErrInput].
 func QuantileParts(rounds []*Histogram, q float64) (Parts, error) {
 	leave, err := leaveOneOut(rounds, q, DefaultAlpha)
 	if err != nil {
@@ -49,7 +47,7 @@ func QuantileParts(rounds []*Histogram, q float64) (Parts, error) {
 	return p, nil
 }
 
-// weigh sums up arms by their weights. Those of weight 0 have no part in it.
+// weigh adds up arms with their weights. Arms with weight 0 are ignored.
 func weigh(arms []Parts, weights []float64) (sum Parts, err error) {
 	if len(arms) != len(weights) {
 		return Parts{}, fmt.Errorf("%w: %d arms, %d weights", ErrInput, len(arms), len(weights))
@@ -75,12 +73,12 @@ func weigh(arms []Parts, weights []float64) (sum Parts, err error) {
 	return sum, nil
 }
 
-// rest is how far from 0 a sum of exact logarithms may be by rounding alone.
+// rest is the largest distance from 0 that rounding alone can cause in a sum of exact logarithms.
 const rest = 1e-12
 
-// LogContrast estimates a weighted sum of logarithms, as the ratio that it is:
-// weights 1 and −1 of two arms give what [PairedRatio] does. logs are of the
-// same rounds ([ValueParts], [QuantileParts]), at least 2; errors wrap [ErrInput].
+// LogContrast estimates a weighted sum of logarithms, and returns it as a ratio: weights 1 and −1 of two arms give
+// the result of [PairedRatio]. logs must be from the same rounds ([ValueParts], [QuantileParts]), at least 2. Errors
+// wrap [ErrInput].
 func LogContrast(logs []Parts, weights []float64, alpha float64) (Effect, error) {
 	sum, err := weigh(logs, weights)
 	if err != nil {
@@ -107,10 +105,9 @@ func LogContrast(logs []Parts, weights []float64, alpha float64) (Effect, error)
 	return newEffect(sum.All, sd, sum.Rounds, alpha)
 }
 
-// linear is a weighted sum of figures whose logarithms are given, in shares of
-// the figure of arm base, or in their own unit if base is negative; to first
-// order in each round's logarithms, so that what all arms share in a round
-// cancels where there is a base.
+// linear is a weighted sum of figures whose logarithms are given. The unit is the figure of arm base or, if base is
+// negative, that of the figures. It is computed to first order in each round's logarithms. So, with a base, changes
+// that all arms share in a round cancel.
 func linear(logs []Parts, weights []float64, base int) (sum Parts, err error) {
 	if len(logs) != len(weights) || base >= len(logs) {
 		return Parts{}, fmt.Errorf("%w: %d arms, %d weights, base %d", ErrInput, len(logs), len(weights), base)
@@ -144,15 +141,13 @@ func linear(logs []Parts, weights []float64, base int) (sum Parts, err error) {
 	return sum, nil
 }
 
-// LinearContrast estimates a weighted sum of figures, such as a share of a
-// difference, by the figure of arm base: 0.1 is a tenth of it. The figures are
-// the geometric means whose logarithms' parts logs are; weights 1 and −1 of an
-// arm and base give what [LogContrast] does, less 1.
+// LinearContrast estimates a weighted sum of figures, such as a share of a difference, in units of the figure of arm
+// base: 0.1 is a tenth of it. The figures are the geometric means whose logarithms have the parts logs. Weights 1 and
+// −1 of an arm and base give the result of [LogContrast], minus 1.
 //
-// The result is an effect of which Ratio is 1 plus the sum, Low and High its
-// bounds, and LogMean and LogSD are of the sum itself, so that [Rule.Judge]
-// takes points for percent: they may lie below 0. From 2 rounds on; errors wrap
-// [ErrInput].
+// The result is an effect whose Ratio is 1 plus the sum, with its bounds in Low and High. LogMean and LogSD are those
+// of the sum itself, so that [Rule.Judge] treats percentage points as percent. The bounds may be below 0. It needs 2
+// rounds; errors wrap [ErrInput].
 func LinearContrast(logs []Parts, weights []float64, base int, alpha float64) (Effect, error) {
 	sum, err := linear(logs, weights, max(base, 0))
 	if err != nil {
@@ -174,8 +169,8 @@ func LinearContrast(logs []Parts, weights []float64, base int, alpha float64) (E
 	return e, nil
 }
 
-// Amount estimates the same sum in the unit of the figures. What the machine's
-// speed does from round to round is in its interval. Errors wrap [ErrInput].
+// Amount estimates the same sum in the unit of the figures. Its interval includes changes of the machine's speed
+// between rounds. Errors wrap [ErrInput].
 func Amount(logs []Parts, weights []float64, alpha float64) (Estimate, error) {
 	sum, err := linear(logs, weights, -1)
 	if err != nil {

@@ -22,7 +22,7 @@ func parts(t *testing.T, arms ...[]float64) []stat.Parts {
 	return all
 }
 
-// Two arms with weights 1 and −1 are a pair, and must give what pairs give.
+// Weights 1 and −1 of two arms must give the result of a paired comparison.
 func TestContrastOfTwoIsThePair(t *testing.T) {
 	t.Parallel()
 	a, b := []float64{10, 11, 12.5, 9, 10.2, 10.9}, []float64{12, 13, 13.1, 11, 12.2, 12.1}
@@ -167,10 +167,9 @@ func TestSharesAddUp(t *testing.T) {
 	}
 }
 
-// In experiments of 10 rounds with drift that all arms share, intervals hold
-// what was planted in 95 of 100: of a main effect, an interaction, a share in
-// percent points and one in the unit of the values; of what is nothing, five in
-// a hundred are taken for something.
+// In experiments of 10 rounds with drift that all arms share, intervals cover the planted value in 95 of 100. This
+// holds for a main effect, an interaction, a share in percentage points, and one in the unit of the values. Of
+// effects that are zero, five in a hundred are taken for effects.
 func TestFactorialIntervalsCover(t *testing.T) {
 	t.Parallel()
 	const experiments, rounds, noise = 2000, 10, 0.02
@@ -224,7 +223,7 @@ func TestFactorialIntervalsCover(t *testing.T) {
 		} else if want := 1 + weigh(share, amounts)/amounts[corners[0]]; e.Low <= want && want <= e.High {
 			covered["points"]++
 		}
-		// In the unit of the values drift does not cancel: the truth itself moves.
+		// In the unit of the values, drift does not cancel: the true value itself moves.
 		if e, err := stat.Amount(parts(t, still...), share.Weights, 0.05); err != nil {
 			t.Fatal(err)
 		} else if want := weigh(share, amounts); e.Low <= want && want <= e.High {

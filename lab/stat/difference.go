@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// PairedDifference estimates how much larger b is than a, round by round: the
-// mean of b − a with a t interval, in the unit of the values. It is for sums
-// of which one part is wanted; a comparison of two arms is a ratio, see
-// [PairedRatio]. From 2 rounds on; errors wrap [ErrInput].
+// PairedDifference estimates how much larger b is than a, round by round: the mean of b − a with a t interval, in the
+// unit of the values. It is for one part of a sum. A comparison of two arms is a ratio: see [PairedRatio]. It needs 2
+// rounds; errors wrap [ErrInput].
 func PairedDifference(a, b []float64, alpha float64) (Estimate, error) {
 	if len(a) != len(b) {
 		return Estimate{}, fmt.Errorf("%w: %d rounds of A, %d of B", ErrInput, len(a), len(b))

@@ -23,7 +23,7 @@ func TestPairedRatioByHand(t *testing.T) {
 	within(t, "sd", e.LogSD, 1, 1e-12)
 	within(t, "low", e.Low, math.Exp(2-half), 1e-6)
 	within(t, "high", e.High, math.Exp(2+half), 1e-6)
-	within(t, "p", e.P, 2.0/8, 1e-12) // of +++ … −−− only the two ends are as far out
+	within(t, "p", e.P, 2.0/8, 1e-12) // of +++ … −−− only the first and the last are as far from 0
 	if e.Rounds != 3 || e.Exact || e.Alpha != 0.05 {
 		t.Errorf("%+v", e)
 	}
@@ -80,8 +80,7 @@ func TestSwappingTheArmsGivesTheReciprocal(t *testing.T) {
 	}
 }
 
-// rounded returns rounds of two arms that differ by effect (of the logarithm)
-// with the spread sd, on a drift that both share.
+// rounded returns rounds of two arms that differ by effect (of the logarithm) with the spread sd. Both share a drift.
 func rounded(r *rand.Rand, rounds int, effect, sd float64) (a, b []float64) {
 	drift := 0.0
 	for range rounds {
@@ -130,8 +129,8 @@ func TestSignFlipIsTheDumbCount(t *testing.T) {
 
 func TestSignFlipOfManyRounds(t *testing.T) {
 	t.Parallel()
-	// With all differences alike p is known: 2/2^n if all agree, and for k of
-	// n against, twice the binomial tail.
+	// If all differences are equal in size, p is known: 2/2^n if all agree, and twice the binomial tail if k of n
+	// disagree.
 	same := func(n, against int) float64 {
 		a, b := make([]float64, n), make([]float64, n)
 		for i := range a {
@@ -177,8 +176,8 @@ func TestExactRatios(t *testing.T) {
 	if f.Verdict != stat.Equivalent || e.Ratio != 1 || e.P != 1 || f.MDE != 0 || f.RoundsNeeded != 2 {
 		t.Errorf("equal bytes are %+v, %+v", f, e)
 	}
-	// A ratio that is the same in every round while the arms vary is estimated
-	// like any other: two rounds prove nothing by flipping signs.
+	// If the ratio is the same in every round while the arms vary, it is still estimated: two rounds prove nothing by
+	// flipping signs.
 	e, err = stat.PairedRatio([]float64{100, 200}, []float64{200, 400}, 0.05)
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +250,7 @@ func TestPlanningFigures(t *testing.T) {
 	if n := (stat.Effect{LogSD: 50, Rounds: 3, Alpha: 0.05}).RoundsNeeded(0.001); n != 1_000_000 {
 		t.Errorf("hopeless needs %d", n)
 	}
-	for sd := 0.01; sd < 0.3; sd *= 1.3 { // against trying every number
+	for sd := 0.01; sd < 0.3; sd *= 1.3 { // compared with trying every number
 		e := stat.Effect{LogSD: sd, Rounds: 10, Alpha: 0.05}
 		n := 2
 		for ; ; n++ {
@@ -282,7 +281,7 @@ func TestEquivalenceIsTheInterval(t *testing.T) {
 	}
 }
 
-// An interval with room for a disturbance claims no more than it holds.
+// An interval that was widened for a disturbance claims only what is outside it.
 func TestWiden(t *testing.T) {
 	t.Parallel()
 	clear := stat.Effect{

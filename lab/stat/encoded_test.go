@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A histogram that was decoded, and to which nothing was added, answers as the one that was recorded, and takes its
-// bytes rather than all buckets. What is added to it counts.
+// A histogram that was decoded, and not changed since, returns the same values as the recorded one. It needs memory
+// for its bytes only, and not for all buckets. Later additions are counted.
 func TestDecodedAnswersAlike(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 9))

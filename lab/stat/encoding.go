@@ -13,12 +13,12 @@ import (
 	"sync"
 )
 
-// maxEncoded bounds what is decoded. A full histogram has 33,792 counts of at
-// most 9 bytes, and zlib adds next to nothing to what it cannot compress.
+// maxEncoded bounds the encoded form, in bytes. A full histogram has 33,792 counts of at most 9 bytes, and zlib adds
+// almost nothing to data that it cannot compress.
 const maxEncoded = 400 << 10
 
-// V2 puts these before the counts, once inflated: a cookie, the payload's
-// length, an offset, then digits, lowest and highest value, and a ratio.
+// After decompression, V2 has these fields before the counts: a cookie, the payload's length, an offset, then digits,
+// lowest and highest value, and a ratio.
 const (
 	headerLen    = 40
 	payloadAt    = 4
@@ -31,30 +31,28 @@ const (
 
 	packedCookie = 0x1c849304
 	plainCookie  = 0x1c849303
-	cookieSize   = 0xf0 // bits that say how long a number may be
-	widestWord   = 0x10 // which of them are set: as long as it takes
+	cookieSize   = 0xf0 // the bits that give the maximum length of a number
+	widestWord   = 0x10 // the value of these bits for numbers of variable length
 
 	longestCount = 9 // bytes
 )
 
-// deflaters are kept: a new one takes 800 kB, and a result has hundreds of histograms.
+// deflaters are reused: a new one needs 800 kB, and a result has hundreds of histograms.
 var deflaters = sync.Pool{New: func() any {
 	w, err := zlib.NewWriterLevel(nil, zlib.BestCompression)
 	if err != nil {
-		panic(err) // the level is one of the package's own
+		panic(err) // the level is a constant of package zlib
 	}
 	return w
 }}
 
-// inflaters are kept for the same reason: a new one takes 40 kB.
+// inflaters are reused for the same reason: a new one needs 40 kB.
 var inflaters sync.Pool
 
-// MarshalBinary encodes the counts in HdrHistogram's compressed V2 format,
-// which its tools in other languages read.
+// MarshalBinary encodes the counts in HdrHistogram's compressed V2 format, which its tools in other languages read.
 //
-// The bytes are those of the library, which tests hold this against. The
-// library's encoder makes two arrays of all buckets and a new deflater for each
-// histogram, and writes each count on its own.
+// The bytes are the same as those of the HdrHistogram library; tests check this. The library's encoder allocates two
+// arrays of all buckets and a new deflater for each histogram, and writes each count separately.
 func (h *Histogram) MarshalBinary() ([]byte, error) {
 	counts := h.packed()
 	var header [headerLen]byte
@@ -82,8 +80,8 @@ func (h *Histogram) MarshalBinary() ([]byte, error) {
 	return data, nil
 }
 
-// packed are the counts up to the last that is not 0, as V2 writes them: two or
-// more zeros in a row are one negative number. A histogram of nothing has one count.
+// packed returns the counts up to the last one that is not 0, in V2's form: two or more zeros in a row are one
+// negative number. An empty histogram has one count.
 func (h *Histogram) packed() []byte {
 	if h.Count() == 0 {
 		return []byte{0}
@@ -104,7 +102,7 @@ func (h *Histogram) packed() []byte {
 	return data
 }
 
-// appendZigzag appends a number as [zigzag] reads it.
+// appendZigzag appends a number in the form that [zigzag] reads.
 func appendZigzag(data []byte, n int64) []byte {
 	bits := uint64(n<<1) ^ uint64(n>>63)
 	for range longestCount - 1 {
@@ -117,14 +115,13 @@ func appendZigzag(data []byte, n int64) []byte {
 	return append(data, byte(bits))
 }
 
-// UnmarshalBinary replaces the counts by encoded ones. It takes only what
-// MarshalBinary's layout can hold without loss (1 ns, 1 h, 3 digits); another
-// layout, or damage, is an error that wraps [ErrInput] and changes nothing.
+// UnmarshalBinary replaces the counts by encoded ones. It accepts only what MarshalBinary's layout can hold without
+// loss (1 ns, 1 h, 3 digits). Another layout, or damaged data, is an error that wraps [ErrInput] and changes nothing.
 // It never allocates more than about 1 MB, whatever the bytes say.
 //
-// The counts stay encoded until something is added: a large result has tens of
-// thousands of histograms, and was gigabytes of mostly empty buckets. The library's
-// decoder, which tests hold this one against, makes three arrays of all buckets.
+// The counts stay encoded until something is added. A large result has tens of thousands of histograms, which would
+// take gigabytes of mostly empty buckets. The library's decoder, which tests compare with this one, allocates three
+// arrays of all buckets.
 func (h *Histogram) UnmarshalBinary(data []byte) error {
 	payload, err := inflate(data)
 	if err != nil {
@@ -153,14 +150,14 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 	}
 	fresh := Histogram{total: total, low: first, high: last + 1}
 	if total > 0 {
-		fresh.encoded = bytes.Clone(payload) // of its own length, since it stays
+		fresh.encoded = bytes.Clone(payload) // a copy of exact length, since it is kept
 	}
 	*h = fresh
 	return nil
 }
 
-// inflate checks the two headers and returns the counts. Nothing that a header
-// declares is believed: it would allocate up to 100 MB.
+// inflate checks the two headers and returns the counts. It does not trust the lengths in a header, which could
+// request allocations of 100 MB.
 func inflate(data []byte) ([]byte, error) {
 	if len(data) < compressedAt || len(data) > maxEncoded {
 		return nil, fmt.Errorf("%d bytes", len(data))
@@ -203,7 +200,7 @@ func inflate(data []byte) ([]byte, error) {
 	case payload > bucketsLen*longestCount:
 		return nil, fmt.Errorf("%d bytes of counts", payload)
 	}
-	// One byte more than declared: reaching the end checks zlib's sum.
+	// One byte more than declared is read, because only reaching the end checks zlib's checksum.
 	counts, err := io.ReadAll(io.LimitReader(inflated, int64(payload)+1))
 	if err != nil {
 		return nil, err
@@ -214,8 +211,8 @@ func inflate(data []byte) ([]byte, error) {
 	return counts, nil
 }
 
-// zigzag reads a number of V2's own LEB128, whose ninth byte, the last, holds
-// eight bits; size is 0 if it is cut off.
+// zigzag reads a number in V2's variant of LEB128, in which the ninth and last byte has eight bits. size is 0 if the
+// number is cut off.
 func zigzag(data []byte) (n int64, size int) {
 	var bits uint64
 	for i, b := range data[:min(len(data), longestCount)] {
@@ -232,8 +229,7 @@ func zigzag(data []byte) (n int64, size int) {
 	return int64(bits>>1) ^ -int64(bits&1), size
 }
 
-// MarshalJSON encodes the histogram as a string: V2 in base64, as a log of
-// HdrHistogram has it.
+// MarshalJSON encodes the histogram as a string: V2 in base64, as in a log of HdrHistogram.
 func (h *Histogram) MarshalJSON() ([]byte, error) {
 	data, err := h.MarshalBinary()
 	if err != nil {
@@ -242,8 +238,8 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(base64.StdEncoding.EncodeToString(data))
 }
 
-// UnmarshalJSON decodes what MarshalJSON wrote; its errors are those of
-// [Histogram.UnmarshalBinary]. null leaves the histogram as it is.
+// UnmarshalJSON decodes the output of MarshalJSON. Its errors are those of [Histogram.UnmarshalBinary]. null leaves
+// the histogram unchanged.
 func (h *Histogram) UnmarshalJSON(text []byte) error {
 	var encoded *string
 	if len(text) > 2*maxEncoded {

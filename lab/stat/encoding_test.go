@@ -57,13 +57,13 @@ func TestEncodingLosesNothing(t *testing.T) {
 	}
 }
 
-// TestEncodingIsTheLibrarys holds each byte against the library that others write with.
+// Each byte equals that of the library that other tools write with.
 func TestEncodingIsTheLibrarys(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(6, 6))
 	for i := range 60 {
 		h, reference := stat.NewHistogram(), hdrhistogram.New(1, int64(stat.Limit), 3)
-		for range i { // none, and then more and more, near to and far from each other
+		for range i { // none, then more and more, near to each other and far apart
 			v, n := 1+random.Int64N(1<<random.IntN(41)), 1+random.Int64N(1<<random.IntN(50))
 			h.RecordN(v, uint64(n))
 			if err := reference.RecordValues(v, n); err != nil {
@@ -84,8 +84,7 @@ func TestEncodingIsTheLibrarys(t *testing.T) {
 	}
 }
 
-// TestOtherToolsReadTheEncoding reads it with the library that others use,
-// and reads what that library writes.
+// The library that other tools use reads the encoding, and what that library writes is read.
 func TestOtherToolsReadTheEncoding(t *testing.T) {
 	t.Parallel()
 	values := draws(rand.New(rand.NewPCG(4, 4)), 3000)
@@ -159,7 +158,7 @@ func TestDecodingRefuses(t *testing.T) {
 		"a bomb":             header(1<<30, 3, 1, limit, make([]byte, 64<<20)),
 		"more than declared": header(1, 3, 1, limit, make([]byte, 1<<20)),
 		"too many counts":    header(1<<17, 3, 1, limit, make([]byte, 1<<17)),
-		// 33,700 empty buckets, then one
+		// 33,700 empty buckets, then a count.
 		"a count beyond 1 h":   header(4, 3, 1, limit, binary.AppendVarint(binary.AppendVarint(nil, -33_700), 1)),
 		"not even zlib":        append(slices.Clone(good[:8]), "hello, hello"...),
 		"longer than any real": make([]byte, 1<<20),
@@ -208,7 +207,7 @@ func FuzzHistogramUnmarshalBinary(f *testing.F) {
 	})
 }
 
-// FuzzCountsPayload reaches behind the checksum of zlib, which random bytes do not get past.
+// FuzzCountsPayload fuzzes the data inside of zlib, because random bytes do not pass its checksum.
 func FuzzCountsPayload(f *testing.F) {
 	f.Add([]byte{2, 4, 6})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
@@ -227,8 +226,8 @@ func FuzzCountsPayload(f *testing.F) {
 	})
 }
 
-// The library's decoder is the twin of ours: what one takes the other takes,
-// with the same counts, but for counts that our layout has no room for.
+// The library's decoder is the reference. Both accept the same data with the same counts, except for counts that our
+// layout cannot hold.
 func FuzzDecodersAgree(f *testing.F) {
 	f.Add([]byte{2, 4, 6})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
@@ -244,13 +243,13 @@ func FuzzDecodersAgree(f *testing.F) {
 		reference, referenceErr := hdrhistogram.Decode([]byte(base64.StdEncoding.EncodeToString(data)))
 		if referenceErr != nil {
 			if err == nil {
-				t.Fatalf("taken, and by the library refused: %v", referenceErr)
+				t.Fatalf("accepted, but refused by the library: %v", referenceErr)
 			}
 			return
 		}
 		if err != nil {
 			if reference.Max() <= int64(stat.Limit) {
-				t.Fatalf("refused: %v, and taken by the library", err)
+				t.Fatalf("refused: %v, but accepted by the library", err)
 			}
 			return
 		}

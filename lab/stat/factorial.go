@@ -8,60 +8,54 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Design says which level of each factor every cell of a factorial experiment
-// has. Cells may be missing, and the factors need not be balanced: what cannot
-// be told from the cells there are is said and not guessed.
+// Design says which level of each factor every cell of a factorial experiment has. Cells may be missing, and the
+// factors need not be balanced. Effects that the existing cells do not determine are reported as such, and not
+// guessed.
 //
-// The model is D. C. Montgomery's (Design and Analysis of Experiments, chapter
-// 5) and R. Jain's (The Art of Computer Systems Performance Analysis, chapters
-// 17, 21 to 23): the logarithm of a figure is a mean, plus an effect of each
-// level, plus one of each pair of levels, all of which add up to 0 over the
-// levels of a factor; fitted by least squares. On logarithms effects are
-// factors, as in Jain's section 22.7.
+// The model is that of D. C. Montgomery (Design and Analysis of Experiments, chapter 5) and R. Jain (The Art of
+// Computer Systems Performance Analysis, chapters 17, 21 to 23). The logarithm of a figure is a mean, plus an effect
+// of each level, plus an effect of each pair of levels; each adds up to 0 over the levels of a factor. It is fitted
+// by least squares. On logarithms, effects are factors, as in Jain's section 22.7.
 type Design struct {
-	// Levels is how many levels each factor has, at least 2.
+	// Levels is the number of levels of each factor, at least 2.
 	Levels []int
 	// Cells are the levels of each cell, by factor, from 0.
 	Cells [][]int
 }
 
-// Term is one effect: what changes, on average over the levels of the other
-// factors, when a factor goes from level 0 to another; or how much more it
-// changes where a second factor has another level too.
+// Term is one effect: the average change, over the levels of the other factors, when a factor goes from level 0 to
+// another. For two factors, it is how much that change differs if the second factor goes to another level too.
 type Term struct {
-	// Factors and Levels are one factor with its level, or two.
+	// Factors and Levels are one factor and its level, or two of each.
 	Factors, Levels []int
-	// Weights are those of the cells: the effect is the sum of the cells'
-	// figures, each times its weight. nil if the cells do not tell it.
+	// Weights are the weights of the cells: the effect is the weighted sum of the cells' figures. nil if the cells do
+	// not determine it.
 	Weights []float64
-	// Assumes are the pairs of factors that must not interact for it to be
-	// the effect that it is called; none of most.
+	// Assumes are the pairs of factors that must not interact for the term to be this effect. Most terms have none.
 	Assumes [][2]int
-	// Aliased are the terms that it cannot be told apart from, each by its one
-	// or two factors; only where Weights is nil.
+	// Aliased are the terms that cannot be separated from this one, each given by its one or two factors. It is set
+	// only if Weights is nil.
 	Aliased [][]int
 }
 
-// block is the columns of a model that belong to one factor or two.
+// block has the columns of a model that belong to one factor or to two.
 type block struct {
 	factors  []int
 	from, to int // columns
 }
 
-// Terms returns every main effect, by factor and level, and after them every
-// interaction of two levels, with what the cells tell of each. A main effect
-// that is mixed up with interactions is given on the assumption that those
-// interactions are none, as far as that makes it known. Interactions of three
-// factors are taken for none; of a design with every cell they change nothing.
-// Errors wrap [ErrInput].
+// Terms returns every main effect, by factor and level, followed by every interaction of two levels, with what the
+// cells determine about each. If a main effect is confounded with interactions, it is given on the assumption that
+// these are zero, if that determines it. Interactions of three factors are assumed to be zero; in a design with every
+// cell they change nothing. Errors wrap [ErrInput].
 func (d Design) Terms() ([]Term, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
 	mains, pairs := d.blocks()
 	full := d.fit(append(slices.Clone(mains), pairs...))
-	// Interactions that are known whole never hide a main effect; the doubtful
-	// ones may, and are left out where one cannot be had beside them.
+	// Interactions that are completely determined never hide a main effect. The others may, and are left out if a
+	// main effect cannot be determined together with them.
 	kept, doubtful := slices.Clone(mains), []block(nil)
 	for i, b := range pairs {
 		without := d.fit(append(slices.Clone(mains), slices.Delete(slices.Clone(pairs), i, i+1)...))
@@ -133,7 +127,7 @@ func (d Design) blocks() (mains, pairs []block) {
 	return mains, pairs
 }
 
-// size is how many columns a block has.
+// size is the number of columns of a block.
 func (d Design) size(b block) int {
 	n := 1
 	for _, f := range b.factors {
@@ -142,8 +136,8 @@ func (d Design) size(b block) int {
 	return n
 }
 
-// coded is a level in columns that add up to 0 over the levels: level 0 is −1
-// in each, another is 1 in its own.
+// coded is the coding of a level in columns that add up to 0 over the levels: level 0 is −1 in each column, any other
+// level is 1 in its own column.
 func (d Design) coded(factor, level int) []float64 {
 	row := make([]float64, d.Levels[factor]-1)
 	for i := range row {
@@ -157,16 +151,16 @@ func (d Design) coded(factor, level int) []float64 {
 	return row
 }
 
-// fitted is a model of some blocks, ready to answer what the cells tell.
+// fitted is the decomposed model of some blocks.
 type fitted struct {
 	blocks  []block
 	columns int
 	rank    int
 	u, v    mat.Dense
-	values  []float64 // singular, the first rank of them
+	values  []float64 // the singular values; only the first rank of them are used
 }
 
-// fit makes the model's matrix and its singular value decomposition.
+// fit builds the model's matrix and its singular value decomposition.
 func (d Design) fit(blocks []block) *fitted {
 	m := &fitted{columns: 1}
 	for _, b := range blocks {
@@ -190,7 +184,7 @@ func (d Design) fit(blocks []block) *fitted {
 	}
 	var svd mat.SVD
 	if !svd.Factorize(x, mat.SVDThin) {
-		return m // never seen of whole numbers this small; then nothing is known
+		return m // never observed with such small whole numbers; the model then determines nothing
 	}
 	m.values = svd.Values(nil)
 	for _, v := range m.values {
@@ -203,8 +197,7 @@ func (d Design) fit(blocks []block) *fitted {
 	return m
 }
 
-// contrast is a term as a combination of the model's columns; all 0 if the
-// model does not have it.
+// contrast is a term as a combination of the model's columns; all 0 if the model does not contain it.
 func (m *fitted) contrast(d Design, t Term) []float64 {
 	c := make([]float64, m.columns)
 	for _, b := range m.blocks {
@@ -220,7 +213,7 @@ func (m *fitted) contrast(d Design, t Term) []float64 {
 	return c
 }
 
-// step is a level's coding less that of level 0.
+// step is the coding of a level minus that of level 0.
 func (d Design) step(factor, level int) []float64 {
 	row, zero := d.coded(factor, level), d.coded(factor, 0)
 	for i := range row {
@@ -239,8 +232,7 @@ func outer(a, b []float64) []float64 {
 	return all
 }
 
-// projected is the part of a contrast that the cells tell, with its parts along
-// the singular vectors.
+// projected returns the part of a contrast that the cells determine, and its components along the singular vectors.
 func (m *fitted) projected(c []float64) (part, along []float64) {
 	part, along = make([]float64, m.columns), make([]float64, m.rank)
 	for k := range along {
@@ -254,11 +246,10 @@ func (m *fitted) projected(c []float64) (part, along []float64) {
 	return part, along
 }
 
-// negligible is what is taken for 0 among weights and contrasts, which are of
-// the order of 1.
+// negligible is treated as 0 in weights and contrasts, which are of the order of 1.
 const negligible = 1e-8
 
-// weights are those that estimate a contrast; nil if the cells do not tell it.
+// weights returns the weights of the cells that estimate a contrast; nil if the cells do not determine it.
 func (m *fitted) weights(c []float64) []float64 {
 	part, along := m.projected(c)
 	size := 0.0
@@ -269,7 +260,7 @@ func (m *fitted) weights(c []float64) []float64 {
 		size += math.Abs(c[i])
 	}
 	if size == 0 {
-		return nil // the model does not have it
+		return nil // the model does not contain it
 	}
 	cells, _ := m.u.Dims()
 	w := make([]float64, cells)
@@ -278,13 +269,13 @@ func (m *fitted) weights(c []float64) []float64 {
 			w[i] += m.u.At(i, k) * a / m.values[k]
 		}
 		if math.Abs(w[i]) < negligible {
-			w[i] = 0 // a cell that has no part in it, so that its own figure cannot matter
+			w[i] = 0 // exactly 0, so that the cell's own figure cannot matter
 		}
 	}
 	return w
 }
 
-// mixed are the other blocks that a contrast cannot be told apart from.
+// mixed returns the other blocks that are confounded with a contrast.
 func (m *fitted) mixed(c []float64, own []int) [][]int {
 	part, _ := m.projected(c)
 	var all [][]int
@@ -305,9 +296,8 @@ func seq(from, to int) func(func(int) bool) {
 	}
 }
 
-// assuming finds the fewest of the doubtful pairs that must be none for a main
-// effect to be known: one, two, or all. Everything else stays in the model, so
-// that nothing else has to be assumed.
+// assuming finds the smallest set of undetermined pairs that must be zero for a main effect to be determined: one,
+// two, or all. All other pairs stay in the model, so that nothing else is assumed.
 func (d Design) assuming(kept, doubtful []block, t Term) (pairs [][2]int, weights []float64) {
 	try := func(out ...int) bool {
 		model := slices.Clone(kept)
@@ -341,9 +331,8 @@ func (d Design) assuming(kept, doubtful []block, t Term) (pairs [][2]int, weight
 	return nil, nil
 }
 
-// Model returns what the fitted effects tell of y, one figure for each cell:
-// the share, 0 to 1, of the variation between the cells that the main effects
-// and interactions of two factors account for. 1 where there is none to tell.
+// Model returns the share, 0 to 1, of the variation between cells that main effects and interactions of two factors
+// explain. y has one figure for each cell. The share is 1 if there is no variation.
 func (d Design) Model(y []float64) float64 {
 	mains, pairs := d.blocks()
 	m := d.fit(append(mains, pairs...))

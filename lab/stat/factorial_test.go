@@ -60,8 +60,8 @@ func find(t *testing.T, terms []stat.Term, factors, levels []int) stat.Term {
 	return stat.Term{}
 }
 
-// averages is the dumb way to effects of a design that has every cell: means
-// over all cells with a level, less means over those with the first.
+// averages computes effects of a complete design directly: the mean over all cells with a level, minus the mean over
+// those with the first.
 func averages(cells [][]int, y []float64, factors, levels []int) float64 {
 	mean := func(at ...int) float64 {
 		sum, n := 0.0, 0
@@ -114,8 +114,7 @@ func TestTermsOfABalancedDesignAreAverages(t *testing.T) {
 	}
 }
 
-// planted is a figure made of effects of levels and pairs of levels; the dumb
-// twin of the fit, since what was put in must come out.
+// planted makes figures from effects of levels and pairs of levels. The fit must return them.
 func planted(cells [][]int, mains map[[2]int]float64, pairs map[[4]int]float64) []float64 {
 	y := make([]float64, len(cells))
 	for i, c := range cells {
@@ -132,8 +131,8 @@ func planted(cells [][]int, mains map[[2]int]float64, pairs map[[4]int]float64) 
 
 func TestWhatIsPlantedInAnUnbalancedDesignIsFound(t *testing.T) {
 	t.Parallel()
-	// One of 18 cells is missing, and one is there twice: every pair of levels
-	// is still there, so every term can be told.
+	// One of 18 cells is missing, and another is there twice. Every pair of levels still occurs, so every term is
+	// determined.
 	cells := append(without(every(3, 3, 2), []int{2, 0, 1}), []int{1, 1, 0})
 	mains := map[[2]int]float64{{0, 1}: 0.2, {0, 2}: -0.3, {1, 1}: 0.1, {1, 2}: 0.05, {2, 1}: 0.4}
 	pair := map[[4]int]float64{{0, 2, 1, 1}: 0.07}
@@ -271,8 +270,7 @@ func TestWhatCellsDoNotTellIsSaid(t *testing.T) {
 	}
 }
 
-// quarter is the fraction of 2⁵ in which D is A times B and E is A times C,
-// levels read as −1 and 1.
+// quarter is the fraction of 2⁵ in which D is A times B and E is A times C, with levels as −1 and 1.
 func quarter() [][]int {
 	var cells [][]int
 	for _, c := range every(2, 2, 2) {
@@ -281,8 +279,8 @@ func quarter() [][]int {
 	return cells
 }
 
-// A term that is said to be known must not move with anything that it is not:
-// terms planted at random, but those it assumes to be none, leave it as it is.
+// A term that is determined must not depend on other terms. Random terms are planted, except those that it assumes to
+// be zero, and must not change it.
 func TestKnownTermsAreTheirOwn(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 2))
@@ -301,7 +299,7 @@ func TestKnownTermsAreTheirOwn(t *testing.T) {
 			if term.Weights == nil {
 				continue
 			}
-			// Effects that add up to 0 over levels, so that what is put in is what must come out.
+			// Effects add up to 0 over levels, so that the fit must return them exactly.
 			mains, pairs := map[[2]int]float64{}, map[[4]int]float64{}
 			for f, n := range levels {
 				centred(r, n, func(l int, v float64) { mains[[2]int{f, l}] = v })
@@ -331,7 +329,7 @@ func TestKnownTermsAreTheirOwn(t *testing.T) {
 	}
 }
 
-// numbers returns n random ones that add up to 0.
+// numbers returns n random numbers that add up to 0.
 func numbers(r *rand.Rand, n int) []float64 {
 	x, sum := make([]float64, n), 0.0
 	for i := range x {
@@ -366,7 +364,7 @@ func TestDesignsThatAreNone(t *testing.T) {
 	}
 }
 
-// permutations is the dumb way to shares: every order, one after another.
+// permutations computes shares directly: every order, one after another.
 func permutations(n int, can func(uint) bool, figure func(uint) float64) []float64 {
 	sums, orders := make([]float64, n), 0
 	var walk func(set uint, gains []float64)
@@ -398,7 +396,7 @@ func permutations(n int, can func(uint) bool, figure func(uint) float64) []float
 func TestOrdersAreAllOrders(t *testing.T) {
 	t.Parallel()
 	anything := func(uint) bool { return true }
-	later := func(set uint) bool { return set&2 == 0 || set&1 != 0 } // the second only after the first
+	later := func(set uint) bool { return set&2 == 0 || set&1 != 0 } // the second change only after the first
 	r := rand.New(rand.NewPCG(3, 3))
 	for n := 1; n <= 5; n++ {
 		for name, can := range map[string]func(uint) bool{"any order": anything, "an order that is given": later} {

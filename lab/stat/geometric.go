@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// GeometricMean estimates one arm's value from its rounds: the mean of
-// logarithms with a t interval, so that it agrees with the ratios that
-// [PairedRatio] gives. Values must be positive and finite; from 2 rounds on.
-// Errors wrap [ErrInput]. The estimate is in the unit of x.
+// GeometricMean estimates one arm's value from its rounds: the mean of the logarithms with a t interval, consistent
+// with the ratios of [PairedRatio]. Values must be positive and finite, and there must be at least 2 rounds. Errors
+// wrap [ErrInput]. The estimate has the unit of x.
 func GeometricMean(x []float64, alpha float64) (Estimate, error) {
 	if err := checkRounds(len(x), alpha); err != nil {
 		return Estimate{}, err
@@ -27,8 +26,8 @@ func GeometricMean(x []float64, alpha float64) (Estimate, error) {
 	return newEstimate(mean, sd, len(x), alpha)
 }
 
-// newEstimate is the t interval around a mean of n logarithms with standard
-// deviation sd, taken back from logarithms.
+// newEstimate is the t interval around a mean of n logarithms with standard deviation sd, converted back from
+// logarithms.
 func newEstimate(mean, sd float64, n int, alpha float64) (Estimate, error) {
 	w := halfWidth(sd, n, alpha)
 	e := Estimate{Value: math.Exp(mean), Low: math.Exp(mean - w), High: math.Exp(mean + w), Alpha: alpha, Rounds: n}

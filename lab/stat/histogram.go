@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-// Limit is the longest duration a [Histogram] tells apart. What is longer is
-// counted at the limit.
+// Limit is the longest duration that a [Histogram] distinguishes. Longer durations are counted at the limit.
 const Limit = time.Hour
 
-// The layout is that of HdrHistogram with 3 significant digits from 1 ns:
-// values below 2,048 are exact; above, every doubling has 1,024 buckets of
-// equal width, so that a bucket is at most 1/1024 of its value wide.
+// The layout is that of HdrHistogram with 3 significant digits from 1 ns. Values below 2,048 are exact. Above that,
+// every doubling has 1,024 buckets of equal width, so a bucket is at most 1/1024 of its value wide.
 const (
 	halfBits   = 10 // log2 of the buckets in a doubling
 	half       = 1 << halfBits
@@ -20,26 +18,23 @@ const (
 	bucketsLen = 33 * half // up to the doubling that holds limit
 )
 
-// Histogram counts durations in nanoseconds, 1 ns to [Limit], each to within
-// 0.1 %. The zero value is empty and ready; it takes memory, 8 KB each, for the
-// doublings from its shortest duration to its longest. One from [NewHistogram]
-// has all of them, 270 KB, so that recording never allocates. A nil one reads as empty. It has no lock:
-// one goroutine records, and readers wait for it.
+// Histogram counts durations in nanoseconds, from 1 ns to [Limit], each to within 0.1 %. The zero value is empty and
+// ready to use. It needs memory, 8 KB each, for the doublings from its shortest duration to its longest. A histogram
+// from [NewHistogram] has all of them, 270 KB, so that recording never allocates. A nil histogram reads as empty.
+// There is no lock: one goroutine records, and readers must wait for it.
 //
-// The counts are kept here rather than in the HdrHistogram library's type,
-// which gives no access to them: merging and clearing touch only the range in
-// use, which matters when 64 workers are merged after a slice of 30 ms, and
-// the quantile is the one this package documents. The library is the twin that
-// tests compare with.
+// The counts are kept here rather than in the type of the HdrHistogram library, which gives no access to them.
+// Merging and clearing touch only the range in use, which matters when 64 workers are merged after a slice of 30 ms.
+// The quantile is the one that this package documents. The library is the reference that tests compare with.
 type Histogram struct {
-	counts []uint64 // those of buckets base to base+len(counts)-1: as many whole doublings as were needed so far
+	counts []uint64 // the counts of buckets base to base+len(counts)-1: as many whole doublings as were needed so far
 	base   int      // a multiple of half
 	total  uint64   // sum of counts
-	// The buckets from low to high-1 have every count that is not 0. Both mean nothing when total is 0.
+	// All counts that are not 0 are in the buckets from low to high-1. Both are meaningless if total is 0.
 	low, high int
-	// encoded are the counts up to the last that is not 0 in V2's form, of a histogram that was decoded and to which
-	// nothing was added since: a result has tens of thousands of them, and each takes a hundredth of the memory so.
-	// nil: they are in counts.
+	// encoded has the counts up to the last one that is not 0, in V2's form. It is set for a histogram that was
+	// decoded and not changed since. A result has tens of thousands of those, and this takes a hundredth of the
+	// memory. nil: the counts are in counts.
 	encoded []byte
 }
 
@@ -48,7 +43,7 @@ func NewHistogram() *Histogram {
 	return &Histogram{counts: make([]uint64, bucketsLen)}
 }
 
-// reserve makes room for the buckets low to high-1, 0 <= low < high <= bucketsLen.
+// reserve allocates the buckets low to high-1, 0 <= low < high <= bucketsLen.
 func (h *Histogram) reserve(low, high int) {
 	h.decode()
 	end := h.base + len(h.counts)
@@ -66,9 +61,9 @@ func (h *Histogram) reserve(low, high int) {
 	h.base, h.counts = low, counts
 }
 
-// bucket is the index of the bucket that holds v, 0 <= v <= limit.
+// bucket is the index of the bucket for v, 0 <= v <= limit.
 func bucket(v int64) int {
-	// v|(2·half-1) makes small values share the first, exact, 2·half buckets.
+	// v|(2·half-1) puts small values into the first 2·half buckets, which are exact.
 	shift := bits.Len64(uint64(v)|(2*half-1)) - (halfBits + 1)
 	return shift<<halfBits + int(v>>shift)
 }
@@ -83,15 +78,14 @@ func bounds(i int) (lowest, highest int64) {
 	return lowest, lowest + 1<<shift - 1
 }
 
-// middle is the value that stands for bucket i in a mean.
+// middle is the value that represents bucket i in a mean.
 func middle(i int) float64 {
 	lowest, highest := bounds(i)
 	return float64(lowest) + float64(highest-lowest)/2
 }
 
-// Record counts one duration in nanoseconds. A negative one counts as 0, one
-// beyond [Limit] as Limit; see [Histogram.Clipped]. It does not lock, nor, if
-// h is from [NewHistogram], allocate.
+// Record counts one duration in nanoseconds. A negative one counts as 0, and one above [Limit] as Limit; see
+// [Histogram.Clipped]. Record does not lock. If h is from [NewHistogram], it does not allocate.
 func (h *Histogram) Record(v int64) { h.RecordN(v, 1) }
 
 // RecordN counts n durations of v nanoseconds.
@@ -101,7 +95,7 @@ func (h *Histogram) RecordN(v int64, n uint64) {
 	}
 	i := bucket(min(max(v, 0), limit))
 	at := i - h.base
-	if uint(at) >= uint(len(h.counts)) { // also where it is below 0
+	if uint(at) >= uint(len(h.counts)) { // also true if at is negative
 		h.reserve(i, i+1)
 		at = i - h.base
 	}
@@ -110,7 +104,7 @@ func (h *Histogram) RecordN(v int64, n uint64) {
 	h.total += n
 }
 
-// include widens the range in use to low..high, before what is there is counted.
+// include extends the range in use to low..high. It is called before new counts are added to total.
 func (h *Histogram) include(low, high int) {
 	if h.total == 0 {
 		h.low, h.high = low, high
@@ -119,8 +113,8 @@ func (h *Histogram) include(low, high int) {
 	h.low, h.high = min(h.low, low), max(h.high, high)
 }
 
-// Merge adds what other counted. Nothing is lost: merging and then asking is
-// the same as recording everything in one. A nil other adds nothing.
+// Merge adds the counts of other. Nothing is lost: the result is the same as recording everything in one histogram. A
+// nil other adds nothing.
 func (h *Histogram) Merge(other *Histogram) {
 	if other.Count() == 0 {
 		return
@@ -147,7 +141,7 @@ func (h *Histogram) Reset() {
 	h.total = 0
 }
 
-// Count is how many durations were recorded.
+// Count is the number of durations recorded.
 func (h *Histogram) Count() uint64 {
 	if h == nil {
 		return 0
@@ -155,9 +149,8 @@ func (h *Histogram) Count() uint64 {
 	return h.total
 }
 
-// Clipped is how many durations were at [Limit] or beyond it, and so are
-// known only as "at least Limit". Where it is not 0, quantiles that fall
-// there are lower bounds. (Durations within 0.1 % below Limit count too.)
+// Clipped is the number of durations at [Limit] or above, which are known only as "at least Limit". If it is not 0,
+// quantiles that fall there are lower bounds. Durations within 0.1 % below Limit count too.
 func (h *Histogram) Clipped() uint64 {
 	last, at := bucket(limit), uint64(0)
 	if h.Count() == 0 || h.high != last+1 {
@@ -171,16 +164,15 @@ func (h *Histogram) Clipped() uint64 {
 	return at
 }
 
-// Quantile returns the q-quantile in nanoseconds as the package defines it,
-// q in 0 to 1 (0 is the minimum, 1 the maximum; q outside is taken as the
-// nearest of them, NaN as 0). An empty histogram answers 0.
+// Quantile returns the q-quantile in nanoseconds, as the package comment defines it. q is 0 to 1 (0 is the minimum, 1
+// the maximum); a q outside is taken as the nearer of the two, and NaN as 0. An empty histogram returns 0.
 func (h *Histogram) Quantile(q float64) int64 {
 	if h.Count() == 0 {
 		return 0
 	}
 	left := rank(q, h.total)
-	found := bucket(limit) // not so: the counts sum to total
-	if h.encoded == nil {  // without a call for each bucket: merged ones are asked a thousand times
+	found := bucket(limit) // only a start value: the counts add up to total
+	if h.encoded == nil {  // without a call for each bucket, because quantiles of merged histograms are computed a thousand times
 		for i, n := range h.used() {
 			if n >= left {
 				found = h.low + i
@@ -201,9 +193,8 @@ func (h *Histogram) Quantile(q float64) int64 {
 	return min(highest, limit)
 }
 
-// rank is ⌈q·n⌉ in 1..n, n > 0. q·n is a product of rounded numbers: 0.07·100
-// is a little over 7, and its ceiling would be 8. What is within 1e-9 of a
-// whole number is taken as that number.
+// rank is ⌈q·n⌉ in 1..n, n > 0. q·n is a product of rounded numbers: 0.07·100 is slightly above 7, and its ceiling
+// would be 8. So a value within 1e-9 of a whole number is taken as that number.
 func rank(q float64, n uint64) uint64 {
 	x := q * float64(n)
 	r := math.Ceil(x - 1e-9*max(1, x))
@@ -238,14 +229,14 @@ func (h *Histogram) StdDev() float64 {
 	return math.Sqrt(squares / float64(h.total-1))
 }
 
-// Max is the longest duration, to within 0.1 % above; 0 if empty.
+// Max is the longest duration, at most 0.1 % too high; 0 if empty.
 func (h *Histogram) Max() int64 { return h.Quantile(1) }
 
-// Min is the shortest duration, to within 0.1 % above; 0 if empty.
+// Min is the shortest duration, at most 0.1 % too high; 0 if empty.
 func (h *Histogram) Min() int64 { return h.Quantile(0) }
 
-// CountAtMost is how many durations were at most v nanoseconds, as far as
-// the buckets tell: the whole bucket that holds v is counted.
+// CountAtMost is the number of durations of at most v nanoseconds, to the resolution of the buckets: the whole bucket
+// of v is counted.
 func (h *Histogram) CountAtMost(v int64) uint64 {
 	if v < 0 || h.Count() == 0 {
 		return 0
@@ -260,13 +251,13 @@ func (h *Histogram) CountAtMost(v int64) uint64 {
 	return sum
 }
 
-// Bucket is a stretch of durations that a histogram does not tell apart.
+// Bucket is a range of durations that a histogram does not distinguish.
 type Bucket struct {
 	Low, High int64 // nanoseconds, both inclusive
 	Count     uint64
 }
 
-// Buckets returns the buckets that are not empty, ascending, for charts.
+// Buckets returns the buckets that are not empty, ascending. Charts use it.
 func (h *Histogram) Buckets() []Bucket {
 	var all []Bucket
 	for i, n := range h.each {
@@ -276,11 +267,11 @@ func (h *Histogram) Buckets() []Bucket {
 	return all
 }
 
-// between are the counts of the buckets low to high-1, which there is room for.
+// between returns the counts of the buckets low to high-1, which must be allocated.
 func (h *Histogram) between(low, high int) []uint64 { return h.counts[low-h.base : high-h.base] }
 
-// each yields the buckets that are not empty, ascending, and their counts. It changes nothing, so that several may
-// read.
+// each yields the buckets that are not empty, ascending, with their counts. It changes nothing, so several goroutines
+// may read.
 func (h *Histogram) each(yield func(bucket int, n uint64) bool) {
 	if h == nil || h.encoded == nil {
 		for i, n := range h.used() {
@@ -293,7 +284,7 @@ func (h *Histogram) each(yield func(bucket int, n uint64) bool) {
 	at := 0
 	for rest := h.encoded; len(rest) > 0; {
 		var n int64
-		if b := rest[0]; b < 0x80 { // most of them
+		if b := rest[0]; b < 0x80 { // most numbers
 			n, rest = int64(b>>1)^-int64(b&1), rest[1:]
 		} else {
 			var size int
@@ -311,8 +302,9 @@ func (h *Histogram) each(yield func(bucket int, n uint64) bool) {
 	}
 }
 
-// addTo adds the counts, times by, to those of buckets from base on; by is 1, or the inverse of it. It is
-// [Histogram.each] without a call for each bucket, since most of the time of an analysis is spent here.
+// addTo adds the counts, multiplied by by, to the counts of the buckets from base on. by is 1, or its additive
+// inverse for subtracting. It is [Histogram.each] without a call for each bucket, since an analysis spends most of
+// its time here.
 func (h *Histogram) addTo(counts []uint64, base int, by uint64) {
 	if h.Count() == 0 {
 		return
@@ -327,7 +319,7 @@ func (h *Histogram) addTo(counts []uint64, base int, by uint64) {
 	at := -base
 	for rest := h.encoded; len(rest) > 0; {
 		b := rest[0]
-		if b < 0x80 && b&1 == 0 { // a count of at most 63: most are
+		if b < 0x80 && b&1 == 0 { // a count of at most 63, as most are
 			if b > 0 {
 				counts[at] += by * uint64(b>>1)
 			}
@@ -346,7 +338,7 @@ func (h *Histogram) addTo(counts []uint64, base int, by uint64) {
 	}
 }
 
-// decode makes counts of what is encoded, before something is added.
+// decode turns the encoded form into counts, before something is added.
 func (h *Histogram) decode() {
 	if h.encoded == nil {
 		return
@@ -359,7 +351,7 @@ func (h *Histogram) decode() {
 	h.base, h.counts, h.encoded = base, counts, nil
 }
 
-// used are the counts of the buckets in use, of a histogram that is not encoded; empty when nothing was recorded.
+// used returns the counts of the buckets in use of a histogram that is not encoded; empty if nothing was recorded.
 func (h *Histogram) used() []uint64 {
 	if h.Count() == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// draws returns n durations of the shapes that services have, from r.
+// draws returns n durations from r with shapes that are typical of services.
 func draws(r *rand.Rand, n int) []int64 {
 	values := make([]int64, n)
 	for i := range values {
@@ -41,7 +41,7 @@ func histogramOf(values []int64) *stat.Histogram {
 	return h
 }
 
-// TestQuantileIsTheSortedList compares with the dumb twin: sort, take rank ⌈q·n⌉.
+// TestQuantileIsTheSortedList compares with the direct way: sort, and take rank ⌈q·n⌉.
 func TestQuantileIsTheSortedList(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -51,7 +51,7 @@ func TestQuantileIsTheSortedList(t *testing.T) {
 		slices.Sort(values)
 		for _, num := range []int{0, 1, 10, 70, 250, 500, 900, 950, 990, 999, 1000} {
 			q := float64(num) / 1000
-			rank := max(1, (num*len(values)+999)/1000) // in whole numbers, so exact
+			rank := max(1, (num*len(values)+999)/1000) // in whole numbers, so it is exact
 			want, got := values[rank-1], h.Quantile(q)
 			if got < want || float64(got) > float64(want)*1.001 {
 				t.Errorf("seed %d, n %d: quantile %v = %d, sorted list has %d", seed, len(values), q, got, want)
@@ -96,7 +96,7 @@ func seq(n int64) []int64 {
 	return all
 }
 
-// TestBucketsAreThoseOfHdrHistogram holds the layout against the library's.
+// The layout equals that of the library.
 func TestBucketsAreThoseOfHdrHistogram(t *testing.T) {
 	t.Parallel()
 	reference := hdrhistogram.New(1, int64(stat.Limit), 3)
@@ -153,7 +153,7 @@ func TestMomentsAreTheListsWithinABucket(t *testing.T) {
 				want++
 			}
 		}
-		// Both 1,000 and the edge of 1,000,000's bucket are told apart well enough here.
+		// Both 1,000 and the edge of 1,000,000's bucket are resolved well enough here.
 		if got := h.CountAtMost(v); got < want || float64(got) > float64(want)*1.01 {
 			t.Errorf("%d at most %d, want %d", got, v, want)
 		}
@@ -186,7 +186,7 @@ func TestMergeLosesNothing(t *testing.T) {
 	if all.Count() != 0 || all.Quantile(1) != 0 || all.Mean() != 0 || len(all.Buckets()) != 0 {
 		t.Error("a histogram that was reset still holds something")
 	}
-	for _, b := range clone.Buckets() { // nothing of the past may be left anywhere
+	for _, b := range clone.Buckets() { // no old count may be left anywhere
 		all.Record(b.Low)
 	}
 	if all.Count() != uint64(len(clone.Buckets())) || !slices.Equal(counts(all), counts(histogramOf(lows(clone)))) {
@@ -211,7 +211,7 @@ func lows(h *stat.Histogram) (all []int64) {
 	return all
 }
 
-// TestZeroHistogram: one that grows counts as one that has all its memory.
+// A histogram that grows counts like one with all its memory.
 func TestZeroHistogram(t *testing.T) {
 	t.Parallel()
 	var grows stat.Histogram
@@ -226,7 +226,7 @@ func TestZeroHistogram(t *testing.T) {
 		t.Error("the zero value counts differently")
 	}
 	slices.Sort(values)
-	slices.Reverse(values) // makes room at the lower end alone
+	slices.Reverse(values) // allocates at the lower end only
 	downward := histogramOfZero(values)
 	downward.Merge(histogramOfZero([]int64{int64(stat.Limit)}))
 	if !slices.Equal(downward.Buckets(), h.Buckets()) || downward.Clipped() != 1 {
@@ -248,7 +248,7 @@ func TestZeroHistogram(t *testing.T) {
 	}
 }
 
-// histogramOfZero is of values, in the order in which they are, in a zero value.
+// histogramOfZero records values, in their order, in a zero value.
 func histogramOfZero(values []int64) *stat.Histogram {
 	var h stat.Histogram
 	for _, v := range values {
@@ -257,7 +257,7 @@ func histogramOfZero(values []int64) *stat.Histogram {
 	return &h
 }
 
-// TestMemoryIsOfTheRangeInUse: a histogram of one duration has room for one doubling, however long it was.
+// A histogram of one duration has memory for one doubling, however long the duration.
 func TestMemoryIsOfTheRangeInUse(t *testing.T) {
 	h := stat.NewHistogram()
 	h.Record(int64(time.Minute))
@@ -304,7 +304,7 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkMerge is of a slice of 30 ms: it must not cost what the whole range would.
+// BenchmarkMerge merges a slice of 30 ms, which must not cost as much as merging the whole range.
 func BenchmarkMerge(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	h, all := stat.NewHistogram(), stat.NewHistogram()

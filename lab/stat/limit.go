@@ -7,11 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Beyond is the two-sided p-value of "the true value is limit": below e.Alpha
-// exactly where the interval leaves limit out. Which side of it the value lies
-// on is for the caller to look at. It is for intervals that are symmetric on
-// logarithms, as all of this package are but those of [Share]; from an interval
-// without width it is 0, or 1 at the limit itself. limit must be above 0.
+// Beyond is the two-sided p-value of "the true value is limit". It is below e.Alpha exactly if the interval excludes
+// limit. The caller must check on which side of it the value lies. It is for intervals that are symmetric on
+// logarithms, as all of this package are except those of [Share]. For an interval without width it is 0, or 1 at the
+// limit itself. limit must be above 0.
 func (e Estimate) Beyond(limit float64) float64 {
 	se := e.deviation() / math.Sqrt(float64(e.Rounds))
 	away := math.Abs(math.Log(e.Value) - math.Log(limit))
@@ -24,9 +23,9 @@ func (e Estimate) Beyond(limit float64) float64 {
 	return min(1, 2*distuv.StudentsT{Sigma: 1, Nu: float64(e.Rounds - 1)}.CDF(-away/se))
 }
 
-// RoundsToClear is how many rounds in all would make an interval at alpha
-// leave limit out, if value and spread stayed what they are: at most 1,000,000,
-// which a value at the limit needs, since no number is enough.
+// RoundsToClear is the total number of rounds with which an interval at alpha would exclude limit, if value and
+// spread stayed the same. It is at most 1,000,000. That is also the result for a value at the limit, for which no
+// number is enough.
 func (e Estimate) RoundsToClear(limit, alpha float64) int {
 	away := math.Abs(math.Log(e.Value) - math.Log(limit))
 	if !(away > 0) || checkRounds(e.Rounds, alpha) != nil {
@@ -35,8 +34,7 @@ func (e Estimate) RoundsToClear(limit, alpha float64) int {
 	return Effect{Alpha: alpha, LogSD: e.deviation()}.RoundsNeeded(math.Expm1(min(away, 10)))
 }
 
-// deviation is the standard deviation of the rounds' logarithms that the
-// interval was made from.
+// deviation is the standard deviation of the rounds' logarithms from which the interval was computed.
 func (e Estimate) deviation() float64 {
 	if e.Rounds < 2 || !(e.Low > 0) {
 		return math.NaN()
@@ -45,13 +43,11 @@ func (e Estimate) deviation() float64 {
 	return half * math.Sqrt(float64(e.Rounds)) / tQuantile(1-e.Alpha/2, e.Rounds-1)
 }
 
-// Share estimates which share of all calls failed, failed[r] of sent[r] in
-// round r. Its interval is the wider, on each side, of two: Clopper and
-// Pearson's, exact if calls fail independently and the only one that tells
-// something where none failed; and the t interval over rounds, since failures
-// come in bursts. Low is at least 0, High at most 1. There must be 2 rounds, and
-// in each at least one call and no more failures than calls; else the error
-// wraps [ErrInput].
+// Share estimates the share of all calls that failed: failed[r] of sent[r] in round r. On each side, its interval is
+// the wider of two. The Clopper-Pearson interval is exact if calls fail independently, and is the only one that says
+// anything if none failed. The t interval over rounds allows for bursts of failures. Low is at least 0, High at most
+// 1. There must be 2 rounds, each with at least one call and no more failures than calls. Otherwise the error wraps
+// [ErrInput].
 func Share(failed, sent []uint64, alpha float64) (Estimate, error) {
 	if len(failed) != len(sent) {
 		return Estimate{}, fmt.Errorf("%w: %d rounds of failures, %d of calls", ErrInput, len(failed), len(sent))
@@ -74,8 +70,8 @@ func Share(failed, sent []uint64, alpha float64) (Estimate, error) {
 	if x < n {
 		e.High = distuv.Beta{Alpha: x + 1, Beta: n - x}.Quantile(1 - alpha/2)
 	}
-	// The share is a ratio of two sums, so its spread over rounds is that of
-	// the failures that a round has beyond its share.
+	// The share is a ratio of two sums, so its spread over rounds is that of the failures of a round beyond its
+	// expected share.
 	squares := 0.0
 	for r := range sent {
 		beyond := float64(failed[r]) - e.Value*float64(sent[r])

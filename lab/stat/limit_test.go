@@ -78,7 +78,7 @@ func TestShare(t *testing.T) {
 		name         string
 		failed, sent []uint64
 		value        float64
-		low, high    float64 // where the bounds must lie
+		low, high    float64 // the range of the bounds
 	}{
 		{"none failed: the rule of three, two-sided", tens(0), tens(1000), 0, 0, 3.689 / 10000},
 		{"all failed", tens(1000), tens(1000), 1, 1 - 3.689/10000, 1},

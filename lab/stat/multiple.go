@@ -7,10 +7,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// JointP is the p-value of "no difference" on which both tests agree: the
-// larger of the sign-flip's and the t-test's. Below e.Alpha, [Rule.Judge]
-// finds the difference proved. An exact ratio is known: 1 if the arms are
-// alike, else 0.
+// JointP is the p-value of "no difference" on which both tests agree: the larger of the sign-flip test's and the
+// t-test's. If it is below e.Alpha, [Rule.Judge] considers the difference proved. An exact ratio is known: the value
+// is 1 if the arms are equal, or else 0.
 func (e Effect) JointP() float64 {
 	if e.Exact {
 		if e.LogMean == 0 {
@@ -33,9 +32,9 @@ func (e Effect) tTestP() float64 {
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: float64(e.Rounds - 1)}.CDF(-math.Abs(e.LogMean)/se)
 }
 
-// Holm adjusts p-values so that claiming those below α makes any false claim
-// at all with probability at most α, whatever depends on what. The result has
-// the order of p, each at least as large as it was and at most 1.
+// Holm adjusts p-values. If those below α are claimed, the probability of any false claim is at most α, however the
+// tests depend on each other. The result is in the order of p. Each value is at least as large as before, and at most
+// 1.
 func Holm(p []float64) []float64 {
 	adjusted, least := make([]float64, len(p)), 0.0
 	for i, at := range ascending(p) {
@@ -45,9 +44,8 @@ func Holm(p []float64) []float64 {
 	return adjusted
 }
 
-// BenjaminiHochberg adjusts p-values so that among the claims made below q at
-// most a share q is false on average. It finds more than [Holm] and promises
-// less: for what is looked at beside the primary metric.
+// BenjaminiHochberg adjusts p-values. Among the claims made below q, on average at most a share q is false. It finds
+// more than [Holm] and guarantees less; it is for metrics other than the primary one.
 func BenjaminiHochberg(p []float64) []float64 {
 	adjusted, most := make([]float64, len(p)), 1.0
 	order := ascending(p)
@@ -58,14 +56,13 @@ func BenjaminiHochberg(p []float64) []float64 {
 	return adjusted
 }
 
-// RoundsForFamily is the fewest rounds with which the sign-flip test can
-// prove one of so many differences after [Holm]: the smallest R with
-// comparisons · 2/2^R < alpha.
+// RoundsForFamily is the smallest number of rounds with which the sign-flip test can prove one of a number of
+// differences after [Holm]: the smallest R with comparisons · 2/2^R < alpha.
 func RoundsForFamily(comparisons int, alpha float64) int {
 	return int(math.Floor(math.Log2(2*float64(max(1, comparisons))/alpha))) + 1
 }
 
-// ascending returns the indices of p from the smallest on; equal ones in order.
+// ascending returns the indices of p by ascending value; equal values keep their order.
 func ascending(p []float64) []int {
 	order := make([]int, len(p))
 	for i := range order {

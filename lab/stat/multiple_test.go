@@ -36,7 +36,7 @@ func TestAdjusted(t *testing.T) {
 	}
 }
 
-// A claim by JointP is the claim by interval and sign-flip that Judge makes.
+// JointP claims exactly what Judge claims by interval and sign-flip test.
 func TestJointPAgreesWithJudge(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -2,32 +2,29 @@ package stat
 
 import "math/bits"
 
-// OrdersMax is the most changes that [Orders] takes.
+// OrdersMax is the maximum number of changes for [Orders].
 const OrdersMax = 12
 
-// Orders attributes a difference to the changes that make it: from nothing
-// changed to all n changed, one change after another, in every order that there
-// is, each order counting as much. A change's share is what the figure does on
-// average when it is made; it is the Shapley value (L. S. Shapley, A value for
-// n-person games, Annals of Mathematics Studies 28, 1953), which A. F. Shorrocks
-// (Journal of Economic Inequality 11, 2013) gives for taking differences apart.
+// Orders attributes a difference to the changes that cause it. It goes from no change to all n changes, one after
+// another, in every possible order, and each order counts the same. A change's share is the average effect on the
+// figure when it is made. This is the Shapley value (L. S. Shapley, A value for n-person games, Annals of Mathematics
+// Studies 28, 1953), which A. F. Shorrocks (Journal of Economic Inequality 11, 2013) proposes for decomposing
+// differences.
 //
-// Sets of changes are bits. can tells which sets can be at all; orders through
-// others are left out, which is U. Faigle and W. Kern's value under precedence
-// (International Journal of Game Theory 21, 1992). cell returns the cell that
-// has a set's changes, from 0 to below cells, or −1 if it was not measured.
+// Sets of changes are bit sets. can reports which sets are possible. Orders through other sets are left out, which is
+// the value of U. Faigle and W. Kern under precedence constraints (International Journal of Game Theory 21, 1992).
+// cell returns the cell that has a set's changes, from 0 to below cells, or −1 if it was not measured.
 //
-// shares are a weight for each change and cell. They are nil, and missing the
-// sets that would be needed, if one was not measured; both are nil if there is
-// no order at all, or n is not 1 to [OrdersMax]. The shares add up, weight by
-// weight, to the last cell less the first.
+// shares has a weight for each change and cell. If a needed set was not measured, shares is nil and missing has those
+// sets. Both are nil if there is no possible order, or if n is not 1 to [OrdersMax]. The shares add up, weight by
+// weight, to the last cell minus the first.
 func Orders(n, cells int, can func(set uint) bool, cell func(set uint) int) (shares [][]float64, missing []uint) {
 	if n < 1 || n > OrdersMax {
 		return nil, nil
 	}
 	all := uint(1)<<n - 1
 	possible := func(set uint) bool { return set == 0 || set == all || can(set) }
-	// Ways from nothing to each set, and from each set to all.
+	// The number of paths from no change to each set, and from each set to all changes.
 	from, to := make([]float64, all+1), make([]float64, all+1)
 	from[0], to[all] = 1, 1
 	for set := uint(1); set <= all; set++ {
@@ -51,7 +48,7 @@ func Orders(n, cells int, can func(set uint) bool, cell func(set uint) int) (sha
 	at := make([]int, all+1)
 	for set := range at {
 		if from[set] == 0 || to[set] == 0 {
-			continue // on no order
+			continue // on no possible order
 		}
 		if at[set] = cell(uint(set)); at[set] < 0 || at[set] >= cells {
 			missing = append(missing, uint(set))

@@ -5,21 +5,19 @@ import (
 	"math"
 )
 
-// Estimate is one arm's quantile with its interval, in nanoseconds.
+// Estimate is one arm's quantile in nanoseconds, or another figure in its unit, with its interval.
 type Estimate struct {
-	Value     float64 // of all rounds merged
+	Value     float64 // of all rounds merged, for a quantile
 	Low, High float64 // Invariant: Low <= Value <= High
 	Alpha     float64 // probability that the interval misses
 	Rounds    int
 }
 
-// QuantileRatio compares the q-quantile of two arms from the histograms of
-// their paired rounds. The ratio is that of the quantiles of all rounds
-// merged, since a mean of small rounds' tails is biased; the interval is the
-// jackknife's, leaving out one round of both arms at a time, because requests
-// of one run are not independent and rounds are. P flips the signs of the
-// jackknife's pseudo-values. Whether there are enough requests for q is
-// [Tail]'s question. Errors wrap [ErrInput].
+// QuantileRatio compares the q-quantile of two arms from the histograms of their paired rounds. The ratio is that of
+// the quantiles of all rounds merged, since a mean of the tails of small rounds is biased. The interval is the
+// jackknife's, leaving out one round of both arms at a time, because rounds are independent while requests of one run
+// are not. P flips the signs of the jackknife's pseudo-values. Whether there are enough requests for q is checked by
+// [Tail]. Errors wrap [ErrInput].
 func QuantileRatio(a, b []*Histogram, q, alpha float64) (Effect, error) {
 	if len(a) != len(b) {
 		return Effect{}, fmt.Errorf("%w: %d rounds of A, %d of B", ErrInput, len(a), len(b))
@@ -41,8 +39,8 @@ func QuantileRatio(a, b []*Histogram, q, alpha float64) (Effect, error) {
 	return newEffect(theta, sd, pseudo, alpha)
 }
 
-// QuantileInterval estimates one arm's q-quantile from its rounds, by the
-// same jackknife on logarithms. Errors wrap [ErrInput].
+// QuantileInterval estimates one arm's q-quantile from its rounds, by the same jackknife on logarithms. Errors wrap
+// [ErrInput].
 func QuantileInterval(rounds []*Histogram, q, alpha float64) (Estimate, error) {
 	all, err := QuantileIntervals(rounds, []float64{q}, alpha)
 	if err != nil {
@@ -51,8 +49,8 @@ func QuantileInterval(rounds []*Histogram, q, alpha float64) (Estimate, error) {
 	return all[0], nil
 }
 
-// QuantileIntervals is [QuantileInterval] of several quantiles, for curves: the
-// rounds are merged and left out once for all of them.
+// QuantileIntervals is [QuantileInterval] for several quantiles. The rounds are merged and left out once for all of
+// them.
 func QuantileIntervals(rounds []*Histogram, qs []float64, alpha float64) ([]Estimate, error) {
 	leave, err := leaveOut(rounds, qs, alpha)
 	if err != nil {
@@ -72,13 +70,12 @@ func QuantileIntervals(rounds []*Histogram, qs []float64, alpha float64) ([]Esti
 	return all, nil
 }
 
-// pseudoValue is round r's part in theta: n·θ − (n−1)·θ without r.
+// pseudoValue is the pseudo-value of round r: n·θ − (n−1)·θ without r.
 func pseudoValue(n int, theta, without float64) float64 {
 	return float64(n)*theta - float64(n-1)*without
 }
 
-// leftOut holds the logarithm of a quantile of all rounds merged, and of all
-// but each one.
+// leftOut has the logarithm of a quantile of all rounds merged, and of all rounds but each one.
 type leftOut struct {
 	all     float64
 	without []float64
@@ -92,7 +89,7 @@ func leaveOneOut(rounds []*Histogram, q, alpha float64) (leftOut, error) {
 	return all[0], nil
 }
 
-// leaveOut is leaveOneOut of several quantiles.
+// leaveOut is leaveOneOut for several quantiles.
 func leaveOut(rounds []*Histogram, qs []float64, alpha float64) ([]leftOut, error) {
 	if err := checkRounds(len(rounds), alpha); err != nil {
 		return nil, err
@@ -131,33 +128,32 @@ func leaveOut(rounds []*Histogram, qs []float64, alpha float64) ([]leftOut, erro
 	return all, nil
 }
 
-// subtract undoes Merge(other). The range in use stays as wide as it was.
+// subtract reverses Merge(other). The range in use is not reduced.
 func (h *Histogram) subtract(other *Histogram) {
 	other.addTo(h.counts, h.base, ^uint64(0))
 	h.total -= other.total
 }
 
-// The tail rule: a quantile is printed only if this many requests lie beyond
-// it, in all and in every round. With fewer it is the tale of a few requests.
+// The tail rule: a quantile is printed only if this many requests are beyond it, in total and in every round. With
+// fewer, it would describe only a few requests.
 const (
 	tailTotal    = 100
 	tailPerRound = 10
 )
 
-// TailCheck tells whether there are enough requests for a quantile.
+// TailCheck says whether there are enough requests for a quantile.
 type TailCheck struct {
 	Quantile float64
-	// Have of Need requests in all, and in the smallest round.
+	// Have and Need are the requests in total, HaveInRound and NeedInRound those in the smallest round.
 	Have, Need               uint64
 	HaveInRound, NeedInRound uint64
 }
 
-// OK tells whether the quantile may be printed.
+// OK reports whether the quantile may be printed.
 func (c TailCheck) OK() bool { return c.Have >= c.Need && c.HaveInRound >= c.NeedInRound }
 
-// Tail applies the tail rule to a quantile q, 0 < q < 1: at least 100
-// requests beyond it in all and 10 in every round; below the median, short
-// of it. For any other q, Need is more than can be had.
+// Tail applies the tail rule to a quantile q, 0 < q < 1: at least 100 requests beyond it in total and 10 in every
+// round. For q below the median, "beyond" means below the quantile. For any other q, Need cannot be reached.
 func Tail(q float64, rounds []*Histogram) TailCheck {
 	c := TailCheck{Quantile: q, Need: tailNeed(q, tailTotal), NeedInRound: tailNeed(q, tailPerRound)}
 	for r, h := range rounds {
@@ -170,7 +166,7 @@ func Tail(q float64, rounds []*Histogram) TailCheck {
 	return c
 }
 
-// tailNeed is how many requests put n beyond the q-quantile.
+// tailNeed is the number of requests needed for n beyond the q-quantile.
 func tailNeed(q, n float64) uint64 {
 	share := min(q, 1-q)
 	if !(share > 0) {

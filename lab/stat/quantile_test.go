@@ -9,9 +9,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// queue simulates n requests through an M/M/1 queue of load rho, service
-// times of mean 100 µs, and returns the response times. It starts in the
-// steady state. The q-quantile of the response time is −ln(1−q)·100 µs/(1−rho).
+// queue simulates n requests through an M/M/1 queue of load rho with a mean service time of 100 µs, and returns the
+// response times. It starts in the steady state. The q-quantile of the response time is −ln(1−q)·100 µs/(1−rho).
 func queue(r *rand.Rand, rho float64, n int) *stat.Histogram {
 	const service = 100_000.0
 	h := stat.NewHistogram()
@@ -182,7 +181,7 @@ func TestTailRule(t *testing.T) {
 	}
 }
 
-// Several quantiles at once are the same as one after another.
+// Several quantiles at once equal the same quantiles one after another.
 func TestQuantileIntervals(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))

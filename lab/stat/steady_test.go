@@ -24,7 +24,7 @@ func TestMSER5(t *testing.T) {
 		name  string
 		n     int
 		level func(i int) float64
-		// What share of 300 series must be called steady, and the mean of cut.
+		// The share of 300 series that must be called steady, and the mean of cut.
 		least, most    float64
 		cutMin, cutMax float64
 	}{

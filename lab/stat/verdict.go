@@ -2,7 +2,7 @@ package stat
 
 import "math"
 
-// Direction tells which way of a metric is good.
+// Direction says which direction of a metric is better.
 type Direction string
 
 // The directions.
@@ -11,8 +11,7 @@ const (
 	HigherIsBetter Direction = "higher is better" // throughput
 )
 
-// Verdict is what may be said of an effect. A result that fails a gate is
-// invalid, and never gets as far as this.
+// Verdict is what may be said about an effect. A result that fails a gate is invalid, and gets no verdict.
 type Verdict string
 
 // The verdicts.
@@ -26,10 +25,10 @@ const (
 // Rule says when a difference is claimed.
 type Rule struct {
 	Direction Direction // "" is LowerIsBetter
-	// Practical is the smallest difference worth a claim, as a fraction.
-	// 0 means 0.01; a negative one means none.
+	// Practical is the smallest difference worth a claim, as a fraction. 0 means 0.01; a negative value means no
+	// minimum.
 	Practical float64
-	// Epsilon is the margin inside which arms are equivalent, as a fraction. 0 means 0.03.
+	// Epsilon is the margin within which arms are equivalent, as a fraction. 0 means 0.03.
 	Epsilon float64
 }
 
@@ -61,27 +60,25 @@ type Finding struct {
 	Practical, Epsilon float64
 	// EquivalenceP is [Effect.Equivalence] at Epsilon.
 	EquivalenceP float64
-	// RoundsNeeded is [Effect.RoundsNeeded] at Epsilon, and MDE [Effect.MDE]:
-	// what to say when it is inconclusive.
+	// RoundsNeeded is [Effect.RoundsNeeded] at Epsilon, and MDE is [Effect.MDE]. Reports show them for an
+	// inconclusive effect.
 	RoundsNeeded int
 	MDE          float64
 }
 
-// Judge gives the verdict on an effect. A difference is claimed when the t
-// interval excludes a ratio of 1, the sign-flip test agrees (p < e.Alpha),
-// and the difference is at least the practical threshold. Otherwise the arms
-// are equivalent when the interval of confidence 1 − 2·Alpha lies within a
-// factor 1 + Epsilon. Otherwise nothing may be said. An [Effect.Exact] ratio
-// needs no test.
+// Judge gives the verdict on an effect. A difference is claimed if the t interval excludes a ratio of 1, the
+// sign-flip test agrees (p < e.Alpha), and the difference is at least the practical threshold. Otherwise the arms are
+// equivalent if the interval of confidence 1 − 2·Alpha lies within a factor 1 + Epsilon. Otherwise the effect is
+// inconclusive. An [Effect.Exact] ratio needs no test.
 //
-// With 5 rounds or fewer the sign-flip test cannot reach 0.05, so no
-// difference is claimed however large: that is meant.
+// With 5 rounds or fewer, the sign-flip test cannot reach 0.05, so no difference is claimed, however large. That is
+// intended.
 func (r Rule) Judge(e Effect) Finding {
 	f := Finding{
 		Practical: r.practical(), Epsilon: r.epsilon(), MDE: e.MDE(),
 		EquivalenceP: e.Equivalence(r.epsilon()), RoundsNeeded: e.RoundsNeeded(r.epsilon()),
 	}
-	// A half of 1e-9 lets exactly 1 % pass as 1 %.
+	// The 1e-9 lets exactly 1 % pass as 1 %.
 	large := math.Abs(e.LogMean) >= math.Log1p(f.Practical)-1e-9
 	proved := e.Exact && e.LogMean != 0 || (e.Low > 1 || e.High < 1) && e.P < e.Alpha
 	switch {
@@ -98,27 +95,24 @@ func (r Rule) Judge(e Effect) Finding {
 	return f
 }
 
-// What sequential stopping may use. With these, looking after every round
-// keeps the true error at 3.7 to 5.6 %.
+// The parameters of sequential stopping. With them, checking after every round keeps the true error at 3.7 to 5.6 %.
 const (
 	SequentialAlpha  = 0.04
 	SequentialRounds = 10
 )
 
-// Stop is the answer of [StopOnWidth].
+// Stop is the result of [StopOnWidth].
 type Stop struct {
 	Enough bool
-	// RoundsNeeded is the estimate of how many rounds in all the widest
-	// interval needs, at least 10.
+	// RoundsNeeded estimates the total number of rounds that the widest interval needs, at least 10.
 	RoundsNeeded int
-	// Widest is the index of that effect; -1 if there is none.
+	// Widest is the index of that effect; -1 if there are no effects.
 	Widest int
 }
 
-// StopOnWidth tells whether an experiment may end: after at least 10 rounds,
-// when every effect's interval at alpha 0.04 (whatever the effects' own alpha)
-// is within ± target, a fraction > 0. It looks at widths only: to stop when a difference becomes significant
-// makes 27 to 30 % false claims.
+// StopOnWidth decides whether an experiment may end: after at least 10 rounds, if every effect's interval at alpha
+// 0.04 (whatever the effects' own alpha) is within ± target, a fraction > 0. It uses only widths: stopping when a
+// difference becomes significant leads to 27 to 30 % false claims.
 func StopOnWidth(effects []Effect, target float64) Stop {
 	s := Stop{Enough: len(effects) > 0, RoundsNeeded: SequentialRounds, Widest: -1}
 	for i, e := range effects {

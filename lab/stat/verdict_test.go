@@ -12,8 +12,7 @@ func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	const n = 12
 	effect := func(percent, sdPercent float64, rounds int) stat.Effect {
-		// Half the rounds lie one sd above the mean and half below, so that
-		// mean and sd are what they are called.
+		// Half of the rounds are one sd above the mean and half below, so that mean and sd are exact.
 		a, b := make([]float64, rounds), make([]float64, rounds)
 		for i := range a {
 			d := math.Log1p(percent/100) + sdPercent/100*float64(1-2*(i%2))
@@ -57,8 +56,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestJudgeNeedsBothTests has a difference that the t-test finds and the sign
-// flips do not, and the other way round.
+// One difference is found by the t-test but not by sign flips, and another the other way round.
 func TestJudgeNeedsBothTests(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]stat.Effect{
@@ -77,8 +75,8 @@ func TestJudgeNeedsBothTests(t *testing.T) {
 	}
 }
 
-// TestFalseClaims: with identical arms a difference is claimed in at most
-// 5 % of experiments, drift or not; with a real one it is found.
+// With identical arms a difference is claimed in at most 5 % of experiments, with or without drift. A real difference
+// is found.
 func TestFalseClaims(t *testing.T) {
 	t.Parallel()
 	const repeats = 1000
@@ -87,7 +85,7 @@ func TestFalseClaims(t *testing.T) {
 		n := 0
 		for range repeats {
 			a, b := rounded(r, rounds, effect, 0.03)
-			if heavy { // now and then a round goes astray
+			if heavy { // an occasional outlier round
 				for i := range a {
 					if r.IntN(8) == 0 {
 						a[i] *= math.Exp(0.2 * r.NormFloat64())
@@ -112,7 +110,7 @@ func TestFalseClaims(t *testing.T) {
 			}
 		}
 	}
-	// The simulation of the method had 83 to 84 % at +3 % with a spread of 2.8 %.
+	// In the simulation of the method it was 83 to 84 % for +3 % with a spread of 2.8 %.
 	if share := claimed(0.03, 10, false); share < 0.70 || share > 0.90 {
 		t.Errorf("found 3 %% in %v of experiments", share)
 	}
@@ -138,8 +136,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// TestStoppingOnWidth: looking after every round and stopping when the
-// interval is narrow keeps the error; stopping when it is significant would not.
+// Checking after every round and stopping when the interval is narrow keeps the error rate. Stopping when it is
+// significant would not.
 func TestStoppingOnWidth(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(13, 13))
