@@ -6,23 +6,22 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Absent is an arm that was asked for and could not be had where the experiment
-// ran: a broker that it needs is not installed. It is not in Plan nor among
-// Arms, so that no figure and no claim can be made of it.
+// Absent is an arm that was requested but not available where the experiment ran, because a broker or tool that it
+// needs was not installed. It is in neither Plan nor Arms, so there are no figures and no claims for it.
 type Absent struct {
 	Arm plan.Arm `json:"arm"`
-	// Place is its place among the arms that were asked for, from 0.
+	// Place is its index among the requested arms, from 0.
 	Place int `json:"place"`
-	// Why says what is not there, and what to do about it.
+	// Why says what is missing, and what to do about it.
 	Why string `json:"why"`
-	// Published are others' figures for it, Contrasts and Advice what else is said of
-	// it, all of which the plan would hold.
+	// Published, Contrasts and Advice are the plan's published figures, contrasts and recommendations that concern
+	// the arm.
 	Published []plan.Published `json:"published,omitempty"`
 	Contrasts []plan.Contrast  `json:"contrasts,omitempty"`
 	Advice    []plan.Advice    `json:"advice,omitempty"`
 }
 
-// Name is the arm's name, as [Result.ArmName] says those of the others.
+// Name is the arm's name, as [Result.ArmName] gives it for other arms.
 func (a Absent) Name() string {
 	if a.Arm.Name != "" {
 		return a.Arm.Name
@@ -30,8 +29,8 @@ func (a Absent) Name() string {
 	return a.Arm.Protocol
 }
 
-// Without takes arms out of a complete plan: those of which why, by their place,
-// says that they cannot be had. Without any the plan is as it was.
+// Without removes arms from a complete plan. why has, by the arm's index, the reason why it is not available. If it
+// is empty, the plan is not changed.
 func Without(p plan.Plan, why map[int]string) (plan.Plan, []Absent) {
 	if len(why) == 0 {
 		return p, nil
@@ -57,12 +56,12 @@ func Without(p plan.Plan, why map[int]string) (plan.Plan, []Absent) {
 		return slices.ContainsFunc(arms, func(a plan.Arm) bool { return a.Name == corner || a.Protocol == corner })
 	}
 	if !has(p.Explain.From) || !has(p.Explain.To) {
-		p.Explain = plan.Corners{} // nothing is explained between an arm and none
+		p.Explain = plan.Corners{} // nothing can be explained between an arm and a missing one
 	}
 	return p, gone
 }
 
-// parted are the things that stay in a plan and those that go; list is left alone.
+// parted splits a list into what stays and what goes. It does not change list.
 func parted[T any](list []T, goes func(T) bool) (stay, gone []T) {
 	for _, one := range list {
 		if goes(one) {
@@ -74,13 +73,13 @@ func parted[T any](list []T, goes func(T) bool) (stay, gone []T) {
 	return stay, gone
 }
 
-// Asked is the plan that was asked for, with the arms that were absent at their places.
+// Asked is the plan as it was requested, with the absent arms at their places.
 func (r *Result) Asked() plan.Plan {
 	p := r.Plan
 	p.Arms, p.Published = slices.Clone(p.Arms), slices.Clone(p.Published)
 	p.Contrasts, p.Advice = slices.Clone(p.Contrasts), slices.Clone(p.Advice)
-	for _, a := range r.Absent { // by place, so that each finds those before it
-		at := min(max(a.Place, 0), len(p.Arms)) // a file may say anything
+	for _, a := range r.Absent { // in ascending order, so that each insertion finds the earlier ones in place
+		at := min(max(a.Place, 0), len(p.Arms)) // a file may contain any number
 		p.Arms = slices.Insert(p.Arms, at, a.Arm)
 		p.Published = append(p.Published, a.Published...)
 		p.Contrasts = append(p.Contrasts, a.Contrasts...)
@@ -89,8 +88,8 @@ func (r *Result) Asked() plan.Plan {
 	return p
 }
 
-// Rebased is the name of the arm that the others were to be compared with, where
-// it is absent and so the first of those that are there stands in for it; else "".
+// Rebased is the name of the requested baseline, if that arm is absent and the first available one is the baseline
+// instead; otherwise "".
 func (r *Result) Rebased() string {
 	for _, a := range r.Absent {
 		if a.Place == 0 {

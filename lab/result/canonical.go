@@ -9,28 +9,26 @@ import (
 	"sort"
 )
 
-// canonical writes valid JSON in the one form that all layouts have in common:
-// without white space, keys sorted, of equal keys the last, strings as
-// [json.Encoder] writes them without escapes for HTML, numbers as they are. It
-// makes no tree of the text: it holds the keys of the objects that it is in,
-// and where long values end.
+// canonical writes valid JSON in one canonical form: without white space, with sorted keys, with the last of equal
+// keys, with strings as [json.Encoder] writes them without HTML escapes, and with numbers unchanged. It builds no
+// tree of the text. It only keeps the keys of the objects that it is in, and where long values end.
 type canonical struct {
 	text []byte
 	long []extent // by start
-	// members are those of the objects that it is in, the innermost last.
+	// members are those of the objects that are being written, the innermost last.
 	members []member
 	out     *bufio.Writer
-	err     error // of a string; in valid JSON there is none
+	err     error // from a string; valid JSON causes none
 }
 
-// extent is where an array or object is in the text.
+// extent is the position of an array or object in the text.
 type extent struct{ start, end int }
 
-// short is how long, in bytes, arrays and objects are whose ends are looked
-// for anew each time. None of them has many others within.
+// short is the length in bytes up to which the end of an array or object is searched for each time. Such values
+// contain few others.
 const short = 64
 
-// writeCanonical writes text, which must be valid.
+// writeCanonical writes text, which must be valid JSON.
 func writeCanonical(out *bufio.Writer, text []byte) error {
 	c := canonical{text: text, out: out}
 	c.index()
@@ -39,9 +37,9 @@ func writeCanonical(out *bufio.Writer, text []byte) error {
 	return errors.Join(c.err, out.Flush())
 }
 
-// index finds in one pass where long arrays and objects end. Without it, a
-// text would be read once for each level of its depth.
-func (c *canonical) index() {
+// index finds the ends of long arrays and objects in one pass. Without it, a text would be read once for each level
+// of nesting.
+func (c *canonical) index() { // indices in long
 	var open []int // places in long
 	for i := 0; i < len(c.text); i++ {
 		switch c.text[i] {
@@ -54,19 +52,19 @@ func (c *canonical) index() {
 			last := open[len(open)-1]
 			open = open[:len(open)-1]
 			if c.long[last].end = i + 1; i+1-c.long[last].start <= short {
-				c.long = c.long[:last] // what is within is shorter still, and gone
+				c.long = c.long[:last] // everything inside is shorter, and was dropped already
 			}
 		}
 	}
 }
 
-// member is a member of an object: its key without quotes and escapes, and where its value begins.
+// member is a member of an object: its key, without quotes and escapes, and where its value begins.
 type member struct {
 	key   []byte
 	value int
 }
 
-// value writes the value that begins at i and returns where it ends.
+// value writes the value that begins at i, and returns where it ends.
 func (c *canonical) value(i int) int {
 	switch c.text[i] {
 	case '{':
@@ -99,7 +97,7 @@ func (c *canonical) object(i int) int {
 	first := len(c.members)
 	for i = c.space(i + 1); c.text[i] != '}'; {
 		end := c.stringEnd(i)
-		m := member{c.unquoted(c.text[i:end]), c.space(c.space(end) + 1)} // behind the colon
+		m := member{c.unquoted(c.text[i:end]), c.space(c.space(end) + 1)} // after the colon
 		c.members = append(c.members, m)
 		if i = c.space(c.end(m.value)); c.text[i] == ',' {
 			i = c.space(i + 1)
@@ -127,7 +125,7 @@ func (c *canonical) object(i int) int {
 	return i + 1
 }
 
-// end is where the value ends that begins at i.
+// end is where the value that begins at i ends.
 func (c *canonical) end(i int) int {
 	switch c.text[i] {
 	case '"':
@@ -159,7 +157,7 @@ func (c *canonical) end(i int) int {
 	return i
 }
 
-// stringEnd is where the string ends that begins at i.
+// stringEnd is where the string that begins at i ends.
 func (c *canonical) stringEnd(i int) int {
 	for i++; c.text[i] != '"'; i++ {
 		if c.text[i] == '\\' {
@@ -169,7 +167,7 @@ func (c *canonical) stringEnd(i int) int {
 	return i + 1
 }
 
-// space is where the white space ends that may begin at i.
+// space is where the white space at i ends; i if there is none.
 func (c *canonical) space(i int) int {
 	for i < len(c.text) && (c.text[i] == ' ' || c.text[i] == '\n' || c.text[i] == '\t' || c.text[i] == '\r') {
 		i++
@@ -177,7 +175,7 @@ func (c *canonical) space(i int) int {
 	return i
 }
 
-// literal writes a string that stands in the text with its quotes.
+// literal writes a string from the text, including its quotes.
 func (c *canonical) literal(text []byte) {
 	if plain(text) {
 		c.write(text)
@@ -203,11 +201,11 @@ func (c *canonical) quote(says []byte) {
 	c.write(bytes.TrimSuffix(out.Bytes(), []byte{'\n'}))
 }
 
-func (c *canonical) write(text []byte) { _, _ = c.out.Write(text) } // Flush tells
+func (c *canonical) write(text []byte) { _, _ = c.out.Write(text) } // Flush reports errors
 
-func (c *canonical) byte(b byte) { _ = c.out.WriteByte(b) } // Flush tells
+func (c *canonical) byte(b byte) { _ = c.out.WriteByte(b) } // Flush reports errors
 
-// plain reports whether a string is the same with and without escapes, but for quotes in it.
+// plain reports whether a string is the same with and without escapes, except for quotes in it.
 func plain(text []byte) bool {
 	for _, b := range text {
 		if b < ' ' || b == '\\' || b >= 0x80 {
@@ -217,7 +215,7 @@ func plain(text []byte) bool {
 	return true
 }
 
-// unquoted is what a valid string says.
+// unquoted is the value of a valid string.
 func (c *canonical) unquoted(text []byte) []byte {
 	if plain(text) {
 		return text[1 : len(text)-1]

@@ -7,25 +7,24 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Capacity is a search, in rounds of fresh processes, for the highest rate at
-// which each arm keeps an objective, with all that was measured for it: what
-// is said of it is computed again from the probes (see [capacity.Analyse]).
+// Capacity is a search for the highest rate at which each arm meets an objective, in rounds of fresh processes. It
+// has all measurements of the search, so claims can be computed again from the probes (see [capacity.Analyse]).
 type Capacity struct {
-	// Objective is as [capacity.ParseObjective] reads it: "p99<10ms,errors<0.1%".
+	// Objective is in the form that [capacity.ParseObjective] reads: "p99<10ms,errors<0.1%".
 	Objective string `json:"objective"`
-	// InFlight is how many calls may be under way at once; what is due beyond
-	// that waits, and its time counts. It is also what the closed loop keeps
-	// in flight in which each search finds where to begin.
+	// InFlight is the maximum number of calls under way. Calls beyond that wait when they are due, and their waiting
+	// time counts. It is also the number of calls in flight in the closed loop from which each search takes its first
+	// rate.
 	InFlight int `json:"in_flight"`
-	// Probe is the least that a probe lasts, and Parts in how many its window
-	// is cut. Short: it is less than the method asks for, as for trials.
+	// Probe is the minimum duration of a probe, and Parts is the number of parts of its window. Short reports that
+	// the duration is less than the method requires, as in quick trials.
 	Probe  plan.Duration   `json:"probe"`
 	Parts  int             `json:"parts"`
 	Short  bool            `json:"short,omitempty"`
 	Rounds []CapacityRound `json:"rounds"`
 }
 
-// Searched are the rounds of a search; none where there was no search.
+// Searched returns the rounds of a search; none if there was no search.
 func (c *Capacity) Searched() []CapacityRound {
 	if c == nil {
 		return nil
@@ -33,11 +32,11 @@ func (c *Capacity) Searched() []CapacityRound {
 	return c.Rounds
 }
 
-// CapacityRound is one round: fresh processes, one search for each arm, the
-// arms' probes taking turns in random order.
+// CapacityRound is one round: fresh processes and one search for each arm. The arms' probes alternate in random
+// order.
 type CapacityRound struct {
 	Began    time.Time        `json:"began"`
-	Searches []CapacitySearch `json:"searches"` // of the arms that got through the round
+	Searches []CapacitySearch `json:"searches"` // of the arms that completed the round
 	Failures []Failure        `json:"failures,omitempty"`
 }
 
@@ -50,27 +49,27 @@ type CapacitySearch struct {
 	Probes []Probe       `json:"probes"` // in the order they ran
 }
 
-// Probe is an open loop at one rate: does the arm keep its objective at it?
+// Probe is an open loop at one rate, to see whether the arm meets its objective at that rate.
 type Probe struct {
 	Place int           `json:"place"` // in the round, from 0
 	Rate  float64       `json:"rate"`  // requests per second
-	For   plan.Duration `json:"for"`   // with the head that is not recorded
+	For   plan.Duration `json:"for"`   // including the start that is not recorded
 	Trial Trial         `json:"trial"`
-	// Parts are the response times by parts of the window: see [Capacity.Parts].
+	// Parts are the response times in each part of the window: see [Capacity.Parts].
 	Parts []*stat.Histogram `json:"parts"`
 	Noise Noise             `json:"noise"`
-	// Outcome and Why are what [capacity.Judge] made of it, and the search was told.
+	// Outcome and Why are the judgement of [capacity.Judge], on which the search continued.
 	Outcome ProbeOutcome `json:"outcome"`
 	Why     string       `json:"why"`
 }
 
-// ProbeOutcome is whether an arm keeps its objective at a rate.
+// ProbeOutcome says whether an arm meets its objective at a rate.
 type ProbeOutcome string
 
 // The outcomes.
 const (
 	ProbePassed ProbeOutcome = "passed"
 	ProbeFailed ProbeOutcome = "failed"
-	// ProbeSpoiled: the generator, or the machine, was not fit to tell.
+	// ProbeSpoiled means that the generator or the machine was too disturbed to decide.
 	ProbeSpoiled ProbeOutcome = "spoiled"
 )

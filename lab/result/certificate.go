@@ -7,47 +7,46 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Certificate is what a machine can tell apart, from a comparison of a thing
-// with itself: two equal arms, whose differences are all the machine's.
+// Certificate is the calibration of a machine: the differences that it can detect, from an A/A test. Two equal arms
+// were compared, so all differences come from the machine.
 type Certificate struct {
 	Made time.Time `json:"made"`
-	// Environment is the machine's when it was made; it holds for no other.
+	// Environment is that of the machine at the time. The calibration is not valid for any other.
 	Environment Environment `json:"environment"`
-	// What says what was compared with itself: "http1-proto, raw driver, 1 in flight".
+	// What describes the arm that was compared with itself: "http1-proto, raw driver, 1 in flight".
 	What string `json:"what"`
-	// Rounds is how many rounds the burst had, and Round how long one took.
+	// Rounds is the number of rounds of the calibration run, and Round is the duration of one.
 	Rounds int           `json:"rounds"`
 	Round  plan.Duration `json:"round"`
-	Noise  Noise         `json:"noise"` // the worst of the rounds
+	Noise  Noise         `json:"noise"` // the worst value in any round
 	// Metrics are the resolutions, in the order of [kinds.Metrics].
 	Metrics []Resolution `json:"metrics"`
 }
 
-// Resolution is how small a difference of a metric can be told.
+// Resolution says how small a detectable difference of a metric is.
 type Resolution struct {
 	Metric string `json:"metric"` // id
-	// Deviation is the standard deviation of the logarithm of the two arms'
-	// ratio from round to round.
+	// Deviation is the standard deviation, over rounds, of the logarithm of the two arms' ratio.
 	Deviation float64 `json:"deviation"`
-	// Within gives it for stretches of wall time.
+	// Within gives the resolution for several wall times.
 	Within []Within `json:"within"`
 }
 
-// Within is what can be told in a stretch of wall time, both as shares.
+// Within is the resolution after a wall time. Both values are shares.
 type Within struct {
 	Time plan.Duration `json:"time"`
-	// HalfWidth is of the 95 % interval; Detectable is the smallest difference
-	// found in 8 of 10 repeats, (t.975 + t.80) * Deviation / sqrt(rounds).
+	// HalfWidth is that of the 95 % interval. Detectable is the smallest difference that is found in 8 of 10
+	// repetitions, (t.975 + t.80) * Deviation / sqrt(rounds).
 	HalfWidth  float64 `json:"half_width"`
 	Detectable float64 `json:"detectable"`
 }
 
-// Stretches are the times that a certificate tells what can be told in.
+// Stretches are the wall times for which a calibration gives resolutions.
 func Stretches() []time.Duration {
 	return []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute}
 }
 
-// Worst is the noise of the worst rounds, each kind for itself.
+// Worst is the worst noise of the rounds, for each kind separately.
 func Worst(rounds []Round) Noise {
 	var worst Noise
 	for i, r := range rounds {
@@ -65,7 +64,7 @@ func Worst(rounds []Round) Noise {
 	return worst
 }
 
-// Of returns what is told of a metric; false if nothing is.
+// Of returns the resolution of a metric, and whether there is one.
 func (c *Certificate) Of(metric string) (Resolution, bool) {
 	for _, r := range c.Metrics {
 		if r.Metric == metric {
@@ -75,9 +74,9 @@ func (c *Certificate) Of(metric string) (Resolution, bool) {
 	return Resolution{}, false
 }
 
-// In returns what can be told of a metric in one of the [Stretches].
+// In returns the resolution of a metric for one of the [Stretches].
 func (c *Certificate) In(metric string, t time.Duration) (Within, bool) {
-	r, _ := c.Of(metric) // without one there is nothing within
+	r, _ := c.Of(metric) // without a metric, Within is empty
 	for _, w := range r.Within {
 		if time.Duration(w.Time) == t {
 			return w, true
@@ -86,11 +85,10 @@ func (c *Certificate) In(metric string, t time.Duration) (Within, bool) {
 	return Within{}, false
 }
 
-// certificateAge is how long a certificate holds: what else a machine does
-// changes from hour to hour.
+// certificateAge is how long a calibration is valid: the other load on a machine changes from hour to hour.
 const certificateAge = time.Hour
 
-// Stale tells why a certificate does not hold now and on a machine; "" if it does.
+// Stale says why a calibration is not valid now on a machine; "" if it is.
 func (c *Certificate) Stale(env Environment, now time.Time) string {
 	is := c.Environment
 	for _, same := range []struct {

@@ -1,7 +1,7 @@
 package result
 
-// Calibrated is how many calls an arm answered in the closed loop before a
-// curve was measured: one short look, to choose rates by, and no claim.
+// Calibrated is the rate of an arm in the closed loop before a curve was measured. It comes from one short look to
+// choose rates, and is not a claim.
 type Calibrated struct {
 	Arm      int     `json:"arm"`
 	InFlight int     `json:"in_flight"`

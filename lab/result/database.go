@@ -4,65 +4,60 @@ import (
 	"wirelab/lab/plan"
 )
 
-// DatabaseUse is what the database behind a server used over a stretch of time.
-// A database serves whoever asks: what it did for itself, and for others, while
-// the slices ran is in all of it.
+// DatabaseUse is what the database of a server used over a period. A database may have other clients. Its own
+// background work and theirs during the slices are included.
 type DatabaseUse struct {
-	// Within: what keeps the data runs inside the server's process, as an
-	// embedded database or memory does. What it used is in [Trial.Server], and
-	// nothing else is set.
+	// Within reports that the data is kept inside the server's process, by an embedded database or in memory. Its
+	// resource use is then part of [Trial.Server], and no other field is set.
 	Within bool `json:"within,omitempty"`
-	// Processes is what its processes used; nil where they cannot be seen, as
-	// on another host.
+	// Processes is what its processes used; nil if they cannot be observed, for example on another host.
 	Processes *DatabaseProcesses `json:"processes,omitempty"`
-	// Counts is what it counted; nil where it does not tell.
+	// Counts are its own counters; nil if it does not provide them.
 	Counts *DatabaseCounts `json:"counts,omitempty"`
 }
 
-// DatabaseProcesses is what the processes of a database server used.
+// DatabaseProcesses is the resource use of a database server's processes.
 type DatabaseProcesses struct {
-	CPU plan.Duration `json:"cpu"` // of all, those included that ended meanwhile
-	// Background is the part of CPU, as far as it can be told apart, of the
-	// processes that serve no connection: checkpoints, log, vacuum.
+	CPU plan.Duration `json:"cpu"` // of all processes, including those that ended in the period
+	// Background is the part of CPU used by processes that serve no connection (checkpoints, log, vacuum), as far as
+	// it can be separated.
 	Background plan.Duration `json:"background,omitempty"`
-	Wall       plan.Duration `json:"wall"` // how long the stretch was
-	// CPUs are those it may run on.
+	Wall       plan.Duration `json:"wall"` // the length of the period
+	// CPUs are the CPUs that it may run on.
 	CPUs []int `json:"cpus"`
-	// Storage is bytes from and to storage; nil where this user may not see them.
+	// Storage is bytes from and to storage; nil if this user may not see them.
 	Storage *StorageUse `json:"storage,omitempty"`
 }
 
-// StorageUse is bytes that went to or came from storage, those that only
-// passed through the page cache left out.
+// StorageUse is bytes read from or written to storage. Bytes that only passed through the page cache are not
+// included.
 type StorageUse struct {
 	Read    uint64 `json:"read"`
 	Written uint64 `json:"written"`
 }
 
-// DatabaseCounts is what a database counts. All but WALBytes are of the one
-// database that is used. PostgreSQL's backends hand in theirs late, a second to
-// ten after the fact, unless they are told to: then a slice may hold what
-// belongs to the one before it.
+// DatabaseCounts are counters of a database. All except WALBytes and Checkpoints are of the one database that is
+// used. PostgreSQL's backends report their counts one to ten seconds late, unless they are told to report at once.
+// Then a slice may contain counts of the slice before it.
 type DatabaseCounts struct {
-	WALBytes    uint64 `json:"wal_bytes"`   // written to the log that makes changes last, by the whole server
-	BlocksRead  uint64 `json:"blocks_read"` // that were not in its own cache
-	BlocksHit   uint64 `json:"blocks_hit"`  // that were
-	Commits     uint64 `json:"commits"`     // transactions, those that only read included
+	WALBytes    uint64 `json:"wal_bytes"`   // written to the write-ahead log, by the whole server
+	BlocksRead  uint64 `json:"blocks_read"` // blocks that were not in its own cache
+	BlocksHit   uint64 `json:"blocks_hit"`  // blocks that were
+	Commits     uint64 `json:"commits"`     // transactions, including those that only read
 	Rollbacks   uint64 `json:"rollbacks"`
-	Checkpoints uint64 `json:"checkpoints,omitempty"` // begun, of the whole server
+	Checkpoints uint64 `json:"checkpoints,omitempty"` // started, in the whole server
 }
 
-// PoolUse is how a server's pool of connections to its database was used.
+// PoolUse is the use of a server's pool of database connections.
 type PoolUse struct {
-	Size    int           `json:"size"`    // connections at most
+	Size    int           `json:"size"`    // the maximum number of connections
 	Open    int           `json:"open"`    // connections at the end
-	Taken   uint64        `json:"taken"`   // times one was taken
-	Waited  uint64        `json:"waited"`  // times none was free
-	Waiting plan.Duration `json:"waiting"` // summed over those
+	Taken   uint64        `json:"taken"`   // how often a connection was taken
+	Waited  uint64        `json:"waited"`  // how often none was free
+	Waiting plan.Duration `json:"waiting"` // the sum of these waits
 }
 
-// Since returns what was used between an earlier reading and d. What only one
-// of them tells is not known.
+// Since returns the use between an earlier reading and d. A value that is known in only one of them is unknown.
 func (d DatabaseUse) Since(before DatabaseUse) DatabaseUse {
 	used := DatabaseUse{Within: d.Within}
 	if a, b := before.Processes, d.Processes; a != nil && b != nil {
@@ -88,11 +83,11 @@ func (d DatabaseUse) Since(before DatabaseUse) DatabaseUse {
 	return used
 }
 
-// less is after−before of a count, 0 where it began anew meanwhile.
+// less is after−before for a counter, or 0 if the counter was reset in between.
 func less(after, before uint64) uint64 { return after - min(after, before) }
 
-// Add adds another stretch to d, and returns it; d may be nil. What one of the
-// stretches does not tell is not known of both.
+// Add adds another period to d, and returns the sum; d may be nil. A value that is unknown in one of them is unknown
+// in the sum.
 func (d *DatabaseUse) Add(more DatabaseUse) *DatabaseUse {
 	if d == nil {
 		return &more
@@ -121,7 +116,7 @@ func (d *DatabaseUse) Add(more DatabaseUse) *DatabaseUse {
 	return &sum
 }
 
-// Add adds another stretch to p, and returns it; p may be nil.
+// Add adds another period to p, and returns the sum; p may be nil.
 func (p *PoolUse) Add(more PoolUse) *PoolUse {
 	if p == nil {
 		return &more

@@ -12,14 +12,12 @@ import (
 	"wirelab"
 )
 
-// digestForm names the way a digest is made, for the day there is another.
+// digestForm names the algorithm of a digest, in case there is another one later.
 const digestForm = "sha256:"
 
-// Digest is a fingerprint of a result's stored form, JSON in any layout: of its
-// fields and values as text, not of a [Result] made from it. So a later
-// wirelab, whose type has more fields, finds the digest of an old file
-// unchanged. It tells whether a file was edited by somebody who did not make a
-// new digest; it is no signature.
+// Digest is a hash of a result's stored form, which is JSON in any layout. It covers the fields and values of the
+// text, not of a [Result] made from it. So a later wirelab, whose type has more fields, computes the same digest for
+// an old file. It shows whether a file was edited without updating its digest. It is not a signature.
 func Digest(raw []byte) (string, error) {
 	if !json.Valid(raw) {
 		return "", wirelab.Errorf(wirelab.InvalidArgument, "not JSON: %s", invalid(raw))
@@ -32,7 +30,7 @@ func Digest(raw []byte) (string, error) {
 	return digestForm + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// invalid says what is wrong with a text that is not valid JSON.
+// invalid says why a text is not valid JSON.
 func invalid(raw []byte) string {
 	var first json.RawMessage
 	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first); err != nil {
@@ -41,11 +39,11 @@ func invalid(raw []byte) string {
 	return "there is something after the value"
 }
 
-// NotJSON says why a text is not the JSON that it should be: err is of the decoder.
+// NotJSON says why a text is not the expected JSON. err is the decoder's error.
 func NotJSON(text []byte, err error) string {
 	var broken *json.SyntaxError
 	if errors.As(err, &broken) && len(text) > 0 && broken.Offset >= int64(len(text)) {
-		return fmt.Sprintf("it ends in the middle, after %d bytes, and so is not whole", len(text))
+		return fmt.Sprintf("it ends in the middle, after %d bytes, so it is incomplete", len(text))
 	}
 	return err.Error()
 }

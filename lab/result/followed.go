@@ -10,56 +10,52 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Followed is what became of the entries that calls handed over, where being told
-// that all is well is not yet being stored: of a slice, or of several. Each is
-// followed by its id; a count of one kind never makes up for another's
-// (docs/origins.md R2).
+// Followed is what happened to the entries that calls handed over, in a slice or in several. It is for operations
+// whose reply does not yet mean that the entry is stored. Each entry is tracked by its id, and counters of different
+// faults are never netted (docs/origins.md R2).
 type Followed struct {
-	// Sent is every entry whose call was begun in the window. Accepted is those
-	// whose caller was told that all is well, Refused the rest.
+	// Sent counts the entries whose call began in the window. Accepted are those whose caller got a success, Refused
+	// the others.
 	Sent     uint64 `json:"sent"`
 	Accepted uint64 `json:"accepted"`
 	Refused  uint64 `json:"refused"`
-	// Confirmed and Stored count accepted entries of which that is known, Missing
-	// accepted ones that were not stored when nobody waited any longer.
+	// Confirmed and Stored count the accepted entries for which that is known. Missing counts accepted entries that
+	// were not stored when waiting ended.
 	Confirmed uint64 `json:"confirmed"`
 	Stored    uint64 `json:"stored"`
 	Missing   uint64 `json:"missing"`
-	// Duplicated is how often an entry came to the store again, and Reordered how
-	// many entries were stored before one that the same caller had sent earlier.
+	// Duplicated counts how often an entry reached the store again. Reordered counts entries that were stored before
+	// an earlier one of the same caller.
 	Duplicated uint64 `json:"duplicated"`
 	Reordered  uint64 `json:"reordered"`
-	// Kept is entries that are stored although their caller was told of an error,
-	// Stray those stored that nobody sent.
+	// Kept counts entries that were stored although their caller got an error. Stray counts stored entries that were
+	// never sent.
 	Kept  uint64 `json:"kept"`
 	Stray uint64 `json:"stray"`
-	// Lost is events that journals forgot before they were read: unless it is 0
-	// the counts above are too low. Unknown is accepted entries of which no journal
-	// tells that they were stored, as far as the lost events may have been theirs:
-	// they are not Missing, since nobody can say so.
+	// Lost counts events that journals dropped before they were read. If it is not 0, the counts above are too low.
+	// Unknown counts accepted entries that no journal reports as stored, but whose report may be among the lost
+	// events. They are not counted as Missing, because that is not certain.
 	Lost    uint64 `json:"lost"`
 	Unknown uint64 `json:"unknown,omitempty"`
 
-	// Times from when an entry was due, in ns, of accepted entries.
+	// Times of accepted entries, from when an entry was due, in ns.
 	ConfirmedAfter *stat.Histogram `json:"confirmed_after"`
 	StoredAfter    *stat.Histogram `json:"stored_after"`
-	// Backlog is how many entries were accepted and not stored, every
-	// BacklogEvery from the slice's first call to the last entry stored.
+	// Backlog is the number of entries that were accepted but not stored, every BacklogEvery, from the slice's first
+	// call to the last stored entry.
 	Backlog [][]int32 `json:"backlog"` // a list for each slice
-	// Drained is how long after the window's end the last entry was stored, the
-	// longest of all slices.
+	// Drained is how long after the end of the window the last entry was stored; the maximum over slices.
 	Drained plan.Duration `json:"drained"`
 }
 
-// BacklogEvery is the time between two values of a backlog, and BacklogLimit
-// the most values: of entries, a backlog that takes longer is shown up to there; of
-// messages, neighbours become one.
+// BacklogEvery is the time between two values of a backlog, and BacklogLimit is the maximum number of values. A
+// longer backlog of entries is cut off there. In a longer backlog of messages, neighbouring values are merged.
 const (
 	BacklogEvery = 100 * time.Millisecond
 	BacklogLimit = 6_000 // ten minutes
 )
 
-// Add returns what became of both.
+// Add returns the sum of both.
 func (f *Followed) Add(more Followed) *Followed {
 	if f == nil {
 		f = &Followed{ConfirmedAfter: stat.NewHistogram(), StoredAfter: stat.NewHistogram()}
@@ -87,8 +83,7 @@ func (f *Followed) Add(more Followed) *Followed {
 	return f
 }
 
-// Whole returns an error that says what is wrong with the sums, nil if nothing
-// is: a stored result may have been edited.
+// Whole returns an error that says which sums are inconsistent, or nil. A stored result may have been edited.
 func (f *Followed) Whole() error {
 	switch {
 	case f.Accepted+f.Refused != f.Sent:

@@ -4,20 +4,20 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Halves are what the server used in the first half of a trial's slices and in the second;
-// a slice in the middle is in neither.
+// Halves are what the server used in the first and in the second half of a trial's slices. A slice in the middle is
+// in neither.
 type Halves struct {
 	First  Stretch `json:"first"`
 	Second Stretch `json:"second"`
 }
 
-// Stretch is what a server used for so many calls.
+// Stretch is the CPU time that a server used for a number of calls.
 type Stretch struct {
 	CPU   plan.Duration `json:"cpu"`
 	Calls uint64        `json:"calls"`
 }
 
-// Add adds slice n of a trial, from 0, that has so many.
+// Add adds slice n, from 0, of a trial with of slices.
 func (h *Halves) Add(n, of int, cpu plan.Duration, calls uint64) *Halves {
 	if h == nil {
 		h = &Halves{}
@@ -31,7 +31,7 @@ func (h *Halves) Add(n, of int, cpu plan.Duration, calls uint64) *Halves {
 	return h
 }
 
-// Change is what a call cost in the second half over what it cost in the first.
+// Change is the cost of a call in the second half divided by that in the first.
 func (h *Halves) Change() (ratio float64, known bool) {
 	if h == nil || h.First.CPU <= 0 || h.Second.CPU <= 0 || h.First.Calls == 0 || h.Second.Calls == 0 {
 		return 0, false

@@ -7,11 +7,11 @@ import (
 	"wirelab/lab/plan"
 )
 
-// Harmless makes every text of a result one that can be shown, by [plan.Harmless]: names come from whoever wrote the
-// plan, and the reasons of failures from servers.
+// Harmless makes every text of a result safe to show, by [plan.Harmless]. Names come from the author of the plan, and
+// the reasons of failures from servers.
 func (r *Result) Harmless() { texts(reflect.ValueOf(r).Elem(), false, plan.Harmless) }
 
-// Hide takes values that are secrets out of every text of a result.
+// Hide removes secret values from every text of a result.
 func (r *Result) Hide(secrets []string) {
 	if len(secrets) == 0 {
 		return
@@ -19,12 +19,12 @@ func (r *Result) Hide(secrets []string) {
 	texts(reflect.ValueOf(r).Elem(), false, func(text string, _ bool) string { return wirelab.Hide(text, secrets) })
 }
 
-// hasLines reports whether a field may hold a text of several lines: a description, or errors that were joined.
+// hasLines reports whether a field may hold a text of several lines: a description, or joined errors.
 func hasLines(field string) bool {
 	return field == "About" || field == "Why" || field == "Out" || field == "Text"
 }
 
-// texts changes the texts in a value that can be set. lines is whether a text may be of several lines.
+// texts changes the texts in a value that can be set. lines reports whether a text may have several lines.
 func texts(v reflect.Value, lines bool, change func(text string, lines bool) string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -55,7 +55,7 @@ func texts(v reflect.Value, lines bool, change func(text string, lines bool) str
 	}
 }
 
-// textsOfMap is texts for a map with texts, whose values cannot be set in place.
+// textsOfMap is texts for a map, whose values cannot be set in place.
 func textsOfMap(v reflect.Value, change func(text string, lines bool) string) {
 	for _, key := range v.MapKeys() {
 		value := reflect.New(v.Type().Elem()).Elem()

@@ -2,69 +2,69 @@ package result
 
 import "strings"
 
-// MessageCounts is how many messages became what, each followed by its own number. Counts of what arrived are of all
-// groups together. [MessageCounters] says all else of each count.
+// MessageCounts counts messages by what happened to them. Each message is tracked by its own number. Counts of
+// arrivals are for all groups together. [MessageCounters] describes each count.
 type MessageCounts struct {
-	Sent         uint64 `json:"sent"` // handed to the broker, whatever became of them
+	Sent         uint64 `json:"sent"` // handed to the broker, with any outcome
 	Acknowledged uint64 `json:"acknowledged"`
-	Unsure       uint64 `json:"unsure"` // not acknowledged: they may arrive or not
-	// Expected is what was to arrive: what was acknowledged, once at each group.
+	Unsure       uint64 `json:"unsure"` // not acknowledged: they may or may not arrive
+	// Expected is the number of arrivals to expect: each acknowledged message once at each group.
 	Expected  uint64 `json:"expected"`
 	Delivered uint64 `json:"delivered"`
 	Missing   uint64 `json:"missing"` // Expected = Delivered + Missing
-	Kept      uint64 `json:"kept"`    // arrived though not acknowledged
-	// Duplicated arrived again and Reordered after a later one of the same sender,
-	// for no reason; Redelivered and Displaced did so after something had been done
-	// to the broker or a reader, or when their sender got no answer, which
-	// at-least-once allows.
+	Kept      uint64 `json:"kept"`    // arrived although not acknowledged
+	// Duplicated messages arrived again, and Reordered ones after a later one of the same sender, without an excuse.
+	// For Redelivered and Displaced there was an excuse: a fault at the broker or a reader, or no answer to their
+	// sender. At-least-once delivery allows these.
 	Duplicated  uint64 `json:"duplicated"`
 	Redelivered uint64 `json:"redelivered"`
 	Reordered   uint64 `json:"reordered"`
 	Displaced   uint64 `json:"displaced"`
-	Corrupted   uint64 `json:"corrupted"` // not as they were sent
-	Misrouted   uint64 `json:"misrouted"` // at a group of another topic
-	Stray       uint64 `json:"stray"`     // of another run, or never sent
+	Corrupted   uint64 `json:"corrupted"` // changed on the way
+	Misrouted   uint64 `json:"misrouted"` // arrived at a group of another topic
+	Stray       uint64 `json:"stray"`     // from another run, or never sent
 }
 
-// Column is when a count has a column in tables.
+// Column says when a count has a column in tables.
 type Column int
 
-// The columns that there are.
+// The choices for a column.
 const (
 	NoColumn     Column = iota
-	ColumnIfAny         // only where an arm has some
+	ColumnIfAny         // only if an arm has any
 	ColumnAlways        //
 )
 
-// MessageCounter is one count of [MessageCounts]. Code that adds, shows or exports counts goes by this table: a new
-// count is a field and a line here.
+// MessageCounter describes one count of [MessageCounts]. Code that adds, shows or exports counts uses this table, so
+// a new count is one field and one line here.
 type MessageCounter struct {
-	Name   string // in JSON, tables and exports
+	Name   string // the name in JSON, tables and exports
 	Of     func(*MessageCounts) *uint64
 	Column Column
-	// Fault says what a broker did to such messages, where it may not; "" of what is no fault. An arm with any has no
-	// figure.
+	// Fault says what a broker must not do to a message but did; "" if the count is not a fault. An arm with any
+	// fault gets no figure.
 	Fault string
-	// Note follows their number in the notes on an arm that has any; "" where a table says enough.
+	// Note follows the number in the notes on an arm that has any; "" if a table is enough.
 	Note string
-	// Means says what a column that is rarely there is of; "" where its name does.
+	// Means explains a column that is rarely shown; "" if its name is clear.
 	Means string
 }
 
-// MessageCounters are all counts, in the order of reports and exports. Each is a sum: over slices, rounds and groups.
+// MessageCounters returns all counts in the order of reports and exports. Each is a sum over slices, rounds and
+// groups.
 func MessageCounters() []MessageCounter {
 	return []MessageCounter{
 		{Name: "sent", Column: ColumnAlways, Of: func(c *MessageCounts) *uint64 { return &c.Sent }},
 		{Name: "acknowledged", Column: ColumnAlways, Of: func(c *MessageCounts) *uint64 { return &c.Acknowledged }},
 		{
 			Name: "unsure", Column: ColumnIfAny, Of: func(c *MessageCounts) *uint64 { return &c.Unsure },
-			Note: "messages were not acknowledged, so that nobody knows what became of them",
+			Note: "messages were not acknowledged, so it is not known whether they were delivered",
 		},
 		{Name: "expected", Of: func(c *MessageCounts) *uint64 { return &c.Expected }},
 		{Name: "delivered", Column: ColumnAlways, Of: func(c *MessageCounts) *uint64 { return &c.Delivered }},
 		{
 			Name: "missing", Column: ColumnAlways, Of: func(c *MessageCounts) *uint64 { return &c.Missing },
-			Fault: "acknowledged and never delivered",
+			Fault: "acknowledged but never delivered",
 		},
 		{
 			Name: "kept", Of: func(c *MessageCounts) *uint64 { return &c.Kept },
@@ -90,19 +90,19 @@ func MessageCounters() []MessageCounter {
 		},
 		{
 			Name: "stray", Column: ColumnIfAny, Of: func(c *MessageCounts) *uint64 { return &c.Stray },
-			Fault: "delivered that were never sent", Means: "delivered, and never sent in this trial",
+			Fault: "delivered that were never sent", Means: "delivered, but never sent in this trial",
 		},
 	}
 }
 
-// AddCounts adds the counts of others.
+// AddCounts adds other counts.
 func (c *MessageCounts) AddCounts(more MessageCounts) {
 	for _, counter := range MessageCounters() {
 		*counter.Of(c) += *counter.Of(&more)
 	}
 }
 
-// Faults is how many messages the broker did wrong by.
+// Faults is the number of messages with a fault of the broker.
 func (c MessageCounts) Faults() (n uint64) {
 	for _, counter := range MessageCounters() {
 		if counter.Fault != "" {
@@ -112,7 +112,7 @@ func (c MessageCounts) Faults() (n uint64) {
 	return n
 }
 
-// FaultWords says each fault that there is of, with a comma between them.
+// FaultWords lists the faults that occurred, separated by commas.
 func (c MessageCounts) FaultWords(say func(n uint64, of MessageCounter) string) string {
 	var all []string
 	for _, counter := range MessageCounters() {

@@ -9,71 +9,68 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Messages is what became of the messages of a trial; of a slice, or of several. A group here is the readers of one
-// group.
+// Messages is what happened to the messages of a trial, of a slice or of several. Each group counts separately.
 type Messages struct {
 	MessageCounts
 
-	Groups int `json:"groups"` // that read, of all topics
-	// AcknowledgedInWindow and DeliveredInWindow are counted when that happened.
+	Groups int `json:"groups"` // the groups that read, over all topics
+	// AcknowledgedInWindow and DeliveredInWindow are counted at the time of the event.
 	AcknowledgedInWindow uint64 `json:"acknowledged_in_window"`
 	DeliveredInWindow    uint64 `json:"delivered_in_window"`
-	// Times from when a message was due, in ns, of messages due in the window:
-	// until the broker's client had taken it, and until a reader had it.
+	// Times from when a message was due, in ns, of messages due in the window: until the broker's client accepted it,
+	// and until a reader received it.
 	AcceptedAfter  *stat.Histogram `json:"accepted_after"`
 	DeliveredAfter *stat.Histogram `json:"delivered_after"`
-	// SendOutage and DeliveryOutage are the longest times within a window in which
-	// nothing was acknowledged, or delivered to one of the groups.
+	// SendOutage and DeliveryOutage are the longest times within a window without an acknowledgement, and without a
+	// delivery at one of the groups.
 	SendOutage     plan.Duration `json:"send_outage"`
 	DeliveryOutage plan.Duration `json:"delivery_outage"`
-	// Backlog is how many messages were acknowledged and had not arrived, every
-	// BacklogEvery from the first send to the last arrival; a list for each slice. Each is
-	// the most of Merged such times, 0 as 1, where there would be more than BacklogLimit.
+	// Backlog is the number of messages that were acknowledged but had not arrived, every BacklogEvery from the first
+	// send to the last arrival; a list for each slice. If there would be more than BacklogLimit values, each is the
+	// maximum of Merged readings. Merged 0 means 1.
 	Backlog [][]int64 `json:"backlog"`
 	Merged  int       `json:"merged,omitempty"`
-	// Drained is how long after the window the last message arrived, summed, and
-	// DrainedMessages how many arrived after it.
+	// Drained is how long after the window the last message arrived, summed over slices, and DrainedMessages is how
+	// many arrived after it.
 	Drained         plan.Duration `json:"drained"`
 	DrainedMessages uint64        `json:"drained_messages"`
-	// Broker is what the broker's processes did meanwhile; nil of one that runs elsewhere.
+	// Broker is the resource use of the broker's processes in that time; nil if the broker runs elsewhere.
 	Broker *BrokerUse `json:"broker,omitempty"`
-	// Done is what was done to the broker or its readers.
+	// Done lists the faults injected into the broker or its readers.
 	Done []Disturbance `json:"done,omitempty"`
 }
 
-// BrokerUse is what all processes of a broker used, from the first send of a
-// trial to its last arrival.
+// BrokerUse is the resource use of all processes of a broker, from the first send of a trial to its last arrival.
 type BrokerUse struct {
-	Written uint64 `json:"written"` // bytes to the device that holds their data, as that counts them, by anybody; 0: not known, or not brought there meanwhile
-	Network uint64 `json:"network"` // bytes over the loopback, or over the bridge between nodes on hosts of their own; the driver's among them
-	// Memory and Disk are what the processes and their directories held at the end;
-	// the growths are slopes over the window, bytes per second, by least squares.
+	Written uint64 `json:"written"` // bytes written to the device of their data, by any process; 0: unknown, or nothing written yet
+	Network uint64 `json:"network"` // bytes over the loopback, or over the bridge between nodes on separate hosts, including the driver's
+	// Memory and Disk are the sizes of the processes and their directories at the end. The growths are slopes over
+	// the window, in bytes per second, by least squares.
 	Memory       uint64  `json:"memory"`
 	Disk         uint64  `json:"disk"`
 	MemoryGrowth float64 `json:"memory_growth"`
 	DiskGrowth   float64 `json:"disk_growth"`
-	// Samples is how many readings the growths are of; fewer than GrowthSamples tell nothing.
+	// Samples is the number of readings for the growths. With fewer than GrowthSamples they mean nothing.
 	Samples int `json:"samples"`
 }
 
-// GrowthSamples is how many readings, one a second, a growth needs.
+// GrowthSamples is the minimum number of readings, one a second, for a growth.
 const GrowthSamples = 30
 
-// Disturbance is something that was done while messages were sent.
+// Disturbance is a fault that was injected while messages were sent.
 type Disturbance struct {
 	What string `json:"what"` // the scenario
 	Who  string `json:"who"`  // "node 2", "reader"
-	// Began and Over are times from the window's beginning: when it was done, and
-	// when everything was as before. Over is 0 where it never was.
+	// Began and Over are times from the beginning of the window: when the fault was injected, and when it was removed
+	// and everything was as before. Over is 0 if that did not happen.
 	Began plan.Duration `json:"began"`
 	Over  plan.Duration `json:"over"`
-	// Again is when, of a broker that something was done to, a message sent after that was
-	// over had been acknowledged and each group had been given more; 0 where the window
-	// ended before.
+	// Again is when the broker had recovered: a message sent after the fault's end had been acknowledged, and each
+	// group had received more. It is 0 if the window ended before.
 	Again plan.Duration `json:"again,omitempty"`
 }
 
-// Add returns what became of both.
+// Add returns the sum of both.
 func (m *Messages) Add(more Messages) *Messages {
 	if m == nil {
 		m = &Messages{AcceptedAfter: stat.NewHistogram(), DeliveredAfter: stat.NewHistogram()}
@@ -98,7 +95,7 @@ func (m *Messages) Add(more Messages) *Messages {
 	return m
 }
 
-// addBacklog adds the backlogs of other slices, at the coarser one's step.
+// addBacklog adds the backlogs of other slices, at the coarser of the two steps.
 func (m *Messages) addBacklog(more Messages) {
 	step := max(m.Merged, more.Merged, 1)
 	all := make([][]int64, 0, len(m.Backlog)+len(more.Backlog))
@@ -114,7 +111,7 @@ func (m *Messages) addBacklog(more Messages) {
 	}
 }
 
-// MergeBacklog returns a backlog with each so many neighbours as one, the most of them.
+// MergeBacklog merges each neighbours of a backlog to one value, their maximum.
 func MergeBacklog(all []int64, each int) (merged []int64) {
 	if each <= 1 {
 		return all
@@ -125,7 +122,7 @@ func MergeBacklog(all []int64, each int) (merged []int64) {
 	return merged
 }
 
-// add returns what was used in both; growths are of the longer one.
+// add returns the sum of both. The growths are those with more readings.
 func (b *BrokerUse) add(more *BrokerUse) *BrokerUse {
 	if more == nil {
 		return b
@@ -152,8 +149,7 @@ func (m *Messages) Peak() (most int64) {
 	return most
 }
 
-// Whole returns an error that says what is wrong with the sums, nil if nothing
-// is: a stored result may have been edited.
+// Whole returns an error that says which sums are inconsistent, or nil. A stored result may have been edited.
 func (m *Messages) Whole() error {
 	switch {
 	case m.Acknowledged+m.Unsure != m.Sent:

@@ -4,32 +4,31 @@ import (
 	"wirelab/lab/plan"
 )
 
-// SelfTest is what wirelab found when it was tried against things that are
-// known. A result that has one is a report of such trials: its plan names the
-// wires and the loads that were tried, and it has no rounds.
+// SelfTest is what wirelab found when it was tested against systems with known behaviour. A result with a SelfTest is
+// a report of such tests: its plan names the protocols and loads that were tested, and it has no rounds.
 type SelfTest struct {
-	// Long is whether the long form was run.
+	// Long reports whether the long form was run.
 	Long  bool     `json:"long,omitempty"`
 	Tests []Tested `json:"tests"`
 }
 
-// Tested is one of its tests.
+// Tested is one test of a self-test.
 type Tested struct {
 	Name     string `json:"name"`     // "truth"
-	Shows    string `json:"shows"`    // what it is for, in a sentence
+	Shows    string `json:"shows"`    // its purpose, in a sentence
 	Required string `json:"required"` // what must be found
 	Found    string `json:"found"`    // what was found, or why the test could not be run
 	Pass     bool   `json:"pass"`
-	// Refused is set where nothing was found wrong, but the gates let too
-	// little be said for the test to show anything: the machine was busy.
+	// Refused is set if nothing wrong was found, but the gates refused too much for the test to show anything: the
+	// machine was busy.
 	Refused bool          `json:"refused,omitempty"`
 	Took    plan.Duration `json:"took"`
 	Figures []Figure      `json:"figures,omitempty"`
-	// Kept are the ids of stored results that tell more.
+	// Kept are the ids of stored results with details.
 	Kept []string `json:"kept,omitempty"`
 }
 
-// Figure is a number that a test held beside the one that is true.
+// Figure is a measured number that a test compared with the true one.
 type Figure struct {
 	Name string `json:"name"` // "grpc, constant 20ms: response-p50"
 	Unit string `json:"unit"` // "ms", "%", "calls"
@@ -37,19 +36,19 @@ type Figure struct {
 	Found float64 `json:"found"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// Note says what else is to be known of it: where it was read, say.
+	// Note is a remark, such as where the number was read.
 	Note string `json:"note,omitempty"`
 }
 
-// OK reports whether the figure is what it must be.
+// OK reports whether the figure is within its bounds.
 func (f Figure) OK() bool { return f.Found >= f.Low && f.Found <= f.High }
 
-// Failed names the tests that found something wrong.
+// Failed returns the names of the tests that found something wrong.
 func (s *SelfTest) Failed() []string {
 	return s.names(func(t Tested) bool { return !t.Pass && !t.Refused })
 }
 
-// Refused names the tests that could show nothing.
+// Refused returns the names of the tests that could not show anything.
 func (s *SelfTest) Refused() []string {
 	return s.names(func(t Tested) bool { return !t.Pass && t.Refused })
 }

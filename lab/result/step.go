@@ -6,13 +6,13 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Step is one call of a chain, and how long it took.
+// Step is one call of a chain, with its times.
 type Step struct {
 	Name  string          `json:"name"`
 	Times *stat.Histogram `json:"times"` // ns
 }
 
-// NewSteps are steps without a time. They take memory only for the times that there are.
+// NewSteps returns steps without times. They need memory only for times that are added.
 func NewSteps(names []string) []Step {
 	all := make([]Step, len(names))
 	for i, name := range names {
@@ -21,7 +21,7 @@ func NewSteps(names []string) []Step {
 	return all
 }
 
-// AddSteps adds the steps of another slice. What has other steps is of another chain, and left out.
+// AddSteps adds the steps of another slice. If the steps differ, they are of another chain and are ignored.
 func AddSteps(to, more []Step) []Step {
 	if to == nil {
 		return more

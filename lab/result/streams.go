@@ -5,47 +5,44 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Streams is what a trial under a load of streams tells beside times, which in
-// such a trial are of events: Planned were due in the window, OK were delivered
-// right, Response is due to decoded, Service sent to decoded, Lag due to sent.
-// Counts are of events that were due in the window, over all its slices.
+// Streams has the counters of a trial under a load of streams. The times of such a trial are of events: Planned were
+// due in the window, OK were delivered right, Response is from due to decoded, Service from sent to decoded, Lag from
+// due to sent. Counters are of events that were due in the window, over all slices.
 type Streams struct {
-	// Jitter is |D(i-1,i)| of RFC 3550, section 6.4.1, in ns: how much longer
-	// or shorter after it was due an event was decoded than the one before it.
+	// Jitter is |D(i-1,i)| of RFC 3550, section 6.4.1, in ns: the difference between the delays, from due to decoded,
+	// of an event and the one before it.
 	Jitter *stat.Histogram `json:"jitter"`
-	// Missing never came: they are among the trial's Errors too, under what
-	// became of their stream. Duplicated came again, Reordered after one that
-	// they should have come before. Stray were wrong, and of no event's number.
+	// Missing events never came. They are also among the trial's Errors, under the reason why their stream failed.
+	// Duplicated events came again. Reordered events came after a later one. Stray events were wrong, and had no
+	// known event's number.
 	Missing    uint64 `json:"missing"`
 	Duplicated uint64 `json:"duplicated"`
 	Reordered  uint64 `json:"reordered"`
 	Stray      uint64 `json:"stray,omitempty"`
-	// Slipped said of themselves that they were due at another time than the
-	// rate has it. What is measured counts from when the rate has it.
+	// Slipped events carried another due time than the rate gives. Times are measured from the due time that the rate
+	// gives.
 	Slipped uint64 `json:"slipped,omitempty"`
-	// Opening is how long the longest opening of all streams took.
+	// Opening is the time of the slowest opening of all streams.
 	Opening plan.Duration `json:"opening"`
-	// Ends is the slices, of a load whose readers are slow, over which its
-	// figures below are summed; see [Behind].
+	// Ends is the number of slices over which the figures of slow readers are summed; see [Behind].
 	Ends int `json:"ends,omitempty"`
 	Behind
-	// Clients are the streams, one by one.
+	// Clients are the individual streams.
 	Clients []Client `json:"clients"`
 }
 
-// Behind is where the readers of a slow load are at a slice's end, in events
-// since their streams began.
+// Behind says where the readers of a slow load are at the end of a slice, in events since their streams began.
 type Behind struct {
 	Due     uint64 `json:"due,omitempty"`     // by the rate
-	Sent    uint64 `json:"sent,omitempty"`    // by the server, which was held back from the rest of Due
+	Sent    uint64 `json:"sent,omitempty"`    // by the server, which could not send the rest of Due
 	Decoded uint64 `json:"decoded,omitempty"` // by the readers
-	Dropped uint64 `json:"dropped,omitempty"` // of Sent, never to be read
+	Dropped uint64 `json:"dropped,omitempty"` // of Sent, and never to be read
 }
 
-// Buffered is what was on its way: sent, and neither decoded nor dropped.
+// Buffered is the number of events on their way: sent, but neither decoded nor dropped.
 func (b Behind) Buffered() uint64 { return b.Sent - min(b.Sent, b.Decoded+b.Dropped) }
 
-// PushedBack is what was due, and the server did not come to send.
+// PushedBack is the number of events that were due but that the server could not send.
 func (b Behind) PushedBack() uint64 { return b.Due - min(b.Due, b.Sent) }
 
 func (b *Behind) add(more Behind) {
@@ -55,7 +52,7 @@ func (b *Behind) add(more Behind) {
 	b.Dropped += more.Dropped
 }
 
-// Client is one stream's part of a trial.
+// Client is the part of one stream in a trial.
 type Client struct {
 	Planned    uint64 `json:"planned"`
 	Right      uint64 `json:"right"`
@@ -65,17 +62,17 @@ type Client struct {
 	Duplicated uint64 `json:"duplicated,omitempty"`
 	Reordered  uint64 `json:"reordered,omitempty"`
 	Behind
-	// Delivery is due to decoded, and Jitter as that of [Streams], in ns; nil
-	// where there are more than [ClientTimes] streams.
+	// Delivery is from due to decoded, and Jitter is as in [Streams], in ns; nil if there are more than [ClientTimes]
+	// streams.
 	Delivery *stat.Histogram `json:"delivery,omitempty"`
 	Jitter   *stat.Histogram `json:"jitter,omitempty"`
 }
 
-// ClientTimes is the most streams whose times are kept one by one: each takes
-// some kilobytes of every trial.
+// ClientTimes is the maximum number of streams whose times are kept individually: each takes some kilobytes of every
+// trial.
 const ClientTimes = 16
 
-// Add adds a slice's streams to s, and returns them; s may be nil.
+// Add adds a slice's streams to s, and returns the sum; s may be nil.
 func (s *Streams) Add(more Streams) *Streams {
 	if s == nil {
 		s = &Streams{Jitter: &stat.Histogram{}}
@@ -98,7 +95,7 @@ func (s *Streams) Add(more Streams) *Streams {
 	return s
 }
 
-// Add adds the counts and times of more streams.
+// Add adds the counters and times of another stream.
 func (c *Client) Add(more Client) {
 	c.Planned += more.Planned
 	c.Right += more.Right
@@ -122,7 +119,7 @@ func (c *Client) Add(more Client) {
 	}
 }
 
-// Faulty is how many events came twice, in the wrong order, or as none that is.
+// Faulty is the number of events that came twice, in the wrong order, or with an unknown number.
 func (s *Streams) Faulty() uint64 {
 	if s == nil {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ArmOf returns the description of an arm; an empty one where the result has none.
+// ArmOf returns the description of an arm; an empty one if the result has none.
 func ArmOf(r *Result, arm int) Arm {
 	if arm < len(r.Arms) {
 		return r.Arms[arm]
@@ -15,8 +15,7 @@ func ArmOf(r *Result, arm int) Arm {
 	return Arm{}
 }
 
-// ArmName is how an arm is called: what it turned out to be, or what the
-// plan says, or its number from 1.
+// ArmName is the name of an arm: from its description, or from the plan, or its number from 1.
 func (r *Result) ArmName(arm int) string {
 	switch {
 	case arm >= 0 && arm < len(r.Arms) && r.Arms[arm].Name != "":
@@ -29,7 +28,7 @@ func (r *Result) ArmName(arm int) string {
 	return fmt.Sprintf("arm %d", arm+1)
 }
 
-// ClientName is the library that calls in an arm; "the client" where it is not known.
+// ClientName is the library that calls in an arm; "the client" if it is unknown.
 func (r *Result) ClientName(arm int) string {
 	if arm >= 0 && arm < len(r.Arms) && r.Arms[arm].Client != "" {
 		return r.Arms[arm].Client
@@ -37,7 +36,7 @@ func (r *Result) ClientName(arm int) string {
 	return "the client"
 }
 
-// Out tells why an arm was taken out; "" if it was not.
+// Out says why an arm was removed; "" if it was not.
 func (r *Result) Out(arm int) string {
 	if arm < len(r.Arms) {
 		return r.Arms[arm].Out
@@ -45,7 +44,7 @@ func (r *Result) Out(arm int) string {
 	return ""
 }
 
-// Arm is what an arm turned out to be; nil where the result does not tell.
+// Arm is the description of an arm; nil if the result has none.
 func (r *Result) Arm(i int) *Arm {
 	if i < 0 || i >= len(r.Arms) {
 		return nil
@@ -53,7 +52,7 @@ func (r *Result) Arm(i int) *Arm {
 	return &r.Arms[i]
 }
 
-// TargetOf is the address of an arm's server, where somebody else runs it; else "".
+// TargetOf is the address of an arm's server if wirelab did not start it; otherwise "".
 func (r *Result) TargetOf(arm int) string {
 	if arm < 0 || arm >= len(r.Plan.Arms) {
 		return ""
@@ -61,8 +60,8 @@ func (r *Result) TargetOf(arm int) string {
 	return r.Plan.Arms[arm].Target
 }
 
-// ServerOf is the library that serves an arm; "" where nobody knows. What serves at a target
-// is what the plan says, in older results too, which name our own library there.
+// ServerOf is the library that serves an arm; "" if it is unknown. For a target it is what the plan says, even in
+// older results, which name our own library there.
 func (r *Result) ServerOf(arm int) string {
 	if r.TargetOf(arm) != "" {
 		return r.Plan.Arms[arm].Server
@@ -70,7 +69,7 @@ func (r *Result) ServerOf(arm int) string {
 	return ArmOf(r, arm).Server
 }
 
-// ServedBy is [Result.ServerOf] in words, which say of a target that nobody knows it.
+// ServedBy is [Result.ServerOf] for a sentence. For a target it says if the library is unknown.
 func (r *Result) ServedBy(arm int) string {
 	server := r.ServerOf(arm)
 	if target := r.TargetOf(arm); server == "" && target != "" {
@@ -79,8 +78,8 @@ func (r *Result) ServedBy(arm int) string {
 	return server
 }
 
-// hidden are the targets on the machine that the experiment ran on whose processes nobody
-// knows: what they use counts as others'.
+// hidden returns the targets on the machine of the experiment whose processes are unknown. What they use counts as
+// other processes' use.
 func (r *Result) hidden() (addresses []string) {
 	for arm := range r.Plan.Arms {
 		target, is := r.TargetOf(arm), ArmOf(r, arm)
@@ -91,7 +90,7 @@ func (r *Result) hidden() (addresses []string) {
 	return addresses
 }
 
-// loopback reports whether an address is of the machine itself by how it is written.
+// loopback reports whether an address is written as one of the machine itself.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -101,23 +100,23 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// WhoElse says what to do about others' use of this machine's CPUs: a server at a target that
-// is measured is not to be stopped.
+// WhoElse says what to do about CPU use of other processes on this machine. A server at a target that is measured
+// must not be stopped.
 func (r *Result) WhoElse(otherwise string) string {
 	if all := r.hidden(); len(all) > 0 {
 		return "give the process of the server at " + strings.Join(all, ", ") +
-			" with pid= beside target= (load: --pid), so that it is not taken for another; " + otherwise
+			" with pid= next to target= (load: --pid), so that it does not count as another process; " + otherwise
 	}
 	return otherwise
 }
 
-// Shares reports whether an arm's server may run on the driver's cores, since it was not put on others.
+// Shares reports whether an arm's server may run on the driver's cores, because it was not pinned to others.
 func (r *Result) Shares(arm int) bool {
 	p := ArmOf(r, arm).Process
 	return r.TargetOf(arm) != "" && (ArmOf(r, arm).Here || p != nil) && (p == nil || len(p.CPUs) == 0)
 }
 
-// ServerCPUs are those that an arm's server was put on; nil: it may run anywhere.
+// ServerCPUs are the CPUs that an arm's server was pinned to; nil: it may run anywhere.
 func (r *Result) ServerCPUs(arm int) []int {
 	if r.TargetOf(arm) == "" {
 		return r.Placement.ServerCPUs

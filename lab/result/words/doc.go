@@ -1,3 +1,3 @@
-// Package words writes numbers, shares and outcomes the way that every check and report does. It knows
-// nothing of results.
+// Package words writes numbers, shares and outcomes in the form that all checks and reports use. It knows nothing about
+// results.
 package words

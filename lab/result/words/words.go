@@ -18,7 +18,7 @@ func And(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Choose is the words for an outcome.
+// Choose returns the text for an outcome.
 func Choose(ok bool, passed, failed string) string {
 	if ok {
 		return passed
@@ -26,7 +26,7 @@ func Choose(ok bool, passed, failed string) string {
 	return failed
 }
 
-// InRounds says in how many rounds something was so.
+// InRounds says in how many of the rounds something failed.
 func InRounds(failed, rounds int) string {
 	if failed == rounds {
 		return "in every round"
@@ -66,7 +66,7 @@ func Kinds(errors map[string]uint64) string {
 // Thousands writes a count as "1,234,567".
 func Thousands(n uint64) string { return plan.Thousands(n) }
 
-// Span writes a range of numbers, or one where both read the same.
+// Span writes a range of numbers, or a single one if both ends read the same.
 func Span(low, high float64) string {
 	a, b := strconv.FormatFloat(low, 'g', 3, 64), strconv.FormatFloat(high, 'g', 3, 64)
 	if a == b {
