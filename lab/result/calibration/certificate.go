@@ -17,16 +17,13 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Certify makes a certificate of a comparison of a thing with itself: a result
-// of two arms under one load whose differences are all the machine's. It is
-// arithmetic alone, so that it can be checked against the stored result. An
-// error says why there is none: another kind of result, an arm that failed, or
-// fewer than [claim.MinRounds] rounds. A metric that the rounds were too short for
-// is left out.
+// Certify makes a calibration from an A/A test: a result of two equal arms under one load, whose differences are all
+// due to the machine. It is pure arithmetic, so it can be checked against the stored result. An error says why there
+// is no calibration: another kind of result, an arm that failed, or fewer than [claim.MinRounds] rounds. Metrics for
+// which the rounds were too short are left out.
 //
-// What a stretch of time can tell follows from the rounds that fit into it, if
-// they keep the spread they had. Stretches that hold fewer than MinRounds are
-// left out: no claim can come from them.
+// The resolution after a wall time follows from the number of rounds that fit into it, if their spread stays the
+// same. Times with fewer than MinRounds are left out, since no claim can come from them.
 func Certify(r *result.Result) (*result.Certificate, error) {
 	if len(r.Plan.Arms) != 2 || len(r.Plan.Loads) != 1 || unlike(r.Plan.Arms[0], r.Plan.Arms[1]) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a certificate needs two equal arms under one load")
@@ -67,7 +64,7 @@ func unlike(a, b plan.Arm) bool {
 	return a != b
 }
 
-// what says what was compared with itself.
+// what describes the arm that was compared with itself.
 func what(r *result.Result) string {
 	driver := "client"
 	if r.Plan.Arms[0].Raw() {
@@ -76,7 +73,7 @@ func what(r *result.Result) string {
 	return r.Plan.Arms[0].Protocol + ", " + driver + " driver, " + r.Plan.Loads[0].String()
 }
 
-// resolution is what a spread from round to round lets one tell.
+// resolution is the detectable difference for a spread from round to round.
 func resolution(c *result.Certificate, metric string, deviation float64) result.Resolution {
 	r := result.Resolution{Metric: metric, Deviation: deviation, Within: []result.Within{}}
 	for _, t := range result.Stretches() {
@@ -87,7 +84,7 @@ func resolution(c *result.Certificate, metric string, deviation float64) result.
 	return r
 }
 
-// within is what a stretch of time lets one tell; false where it is too short.
+// within is the resolution after a wall time; false if it is too short.
 func within(c *result.Certificate, deviation float64, t time.Duration) (result.Within, bool) {
 	if c.Round <= 0 || int64(t)/int64(c.Round) < claim.MinRounds {
 		return result.Within{}, false
@@ -99,8 +96,7 @@ func within(c *result.Certificate, deviation float64, t time.Duration) (result.W
 	}, true
 }
 
-// Loudness says a noise in a word: "loud" is what the gates do not let pass,
-// "quiet" what nobody would notice, "some" is between.
+// Loudness describes noise in a word: "loud" is what the gates refuse, "quiet" is negligible, "some" is in between.
 func Loudness(n result.Noise) string {
 	switch {
 	case n.Steal > gate.StealShare || n.Others > gate.NeighbourLimit:
@@ -111,9 +107,8 @@ func Loudness(n result.Noise) string {
 	return "quiet"
 }
 
-// Wanting tells what a complete plan asks for that the machine will probably
-// not give in the plan's time; "" if it will, or if nothing can be told. Open
-// loops are not judged: their quantiles depend on the rate.
+// Wanting says which precision a complete plan requires that the machine will probably not reach in the plan's time;
+// "" if it will, or if that is unknown. Open loops are not judged, because their quantiles depend on the rate.
 func Wanting(c *result.Certificate, p plan.Plan) string {
 	if len(p.Loads) == 0 || len(p.Arms) < 2 || p.Loads[0].Open() {
 		return ""
@@ -123,7 +118,7 @@ func Wanting(c *result.Certificate, p plan.Plan) string {
 	if !ok || c.Round <= 0 {
 		return ""
 	}
-	// The burst had two arms and one load; more of either share the time.
+	// The calibration run had two arms and one load; more of either share the time.
 	share := float64(len(p.Arms)*len(p.Loads)) / 2
 	t := planned(p)
 	w, ok := within(c, r.Deviation, time.Duration(float64(t)/share))
@@ -139,7 +134,7 @@ func Wanting(c *result.Certificate, p plan.Plan) string {
 		return fmt.Sprintf("%s to ±%s is asked for, and this machine gives about ±%s in %v; %s might do",
 			m.Short, precise(p.Until), precise(w.HalfWidth), roughly(t), needs(e.RoundsNeeded(p.Until)))
 	case p.Until == 0 && p.Practical > 0 && w.Detectable > p.Practical:
-		// An interval of a third of the difference finds it nearly always.
+		// An interval of a third of the difference almost always detects it.
 		return fmt.Sprintf("differences of less than %s in %s will probably stay undecided in %v, where %s matters; "+
 			"%s might do",
 			precise(w.Detectable), m.Short, roughly(t), precise(p.Practical), needs(e.RoundsNeeded(p.Practical*2/3)))
@@ -147,10 +142,10 @@ func Wanting(c *result.Certificate, p plan.Plan) string {
 	return ""
 }
 
-// startTime is about what it takes to start a server and a driver.
+// startTime is the approximate time to start a server and a driver.
 const startTime = 200 * time.Millisecond
 
-// planned is about how long a closed-loop plan takes at most.
+// planned is the approximate maximum duration of a closed-loop plan.
 func planned(p plan.Plan) time.Duration {
 	if p.For > 0 {
 		return time.Duration(p.For)
@@ -169,7 +164,7 @@ func planned(p plan.Plan) time.Duration {
 	return time.Duration(rounds*len(p.Arms)) * each
 }
 
-// roughly rounds a time to what an estimate is worth.
+// roughly rounds a time to the precision of an estimate.
 func roughly(d time.Duration) time.Duration {
 	switch {
 	case d < time.Minute:

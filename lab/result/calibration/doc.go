@@ -1,2 +1,2 @@
-// Package calibration is what a machine can tell apart, from a comparison of a thing with itself.
+// Package calibration computes which differences a machine can detect, from an A/A test.
 package calibration

@@ -11,16 +11,15 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Flaw is where a result contradicts itself.
+// Flaw is a contradiction in a result.
 type Flaw struct {
 	Path string // in its JSON: "rounds[3].trials[1].sent"
 	Says string // in words
 }
 
-// Flaws returns what in a result cannot have been measured, whatever
-// the figures: counts that do not add up, rounds out of order, trials of arms
-// that the plan does not have. An experiment that went wrong, and says so, has
-// none. nil is as good as it gets; that a figure is true it does not prove.
+// Flaws returns what in a result cannot have been measured, whatever the figures: counts that do not add up, rounds
+// out of order, trials of arms that the plan does not have. A failed experiment that says so has none. nil does not
+// prove that the figures are true.
 func Flaws(r *result.Result) []Flaw {
 	c := &consistency{}
 	if _, err := r.Plan.Complete(); err != nil {
@@ -62,8 +61,8 @@ func Flaws(r *result.Result) []Flaw {
 
 type consistency struct{ flaws []Flaw }
 
-// selfTest checks a report of trials of wirelab itself. It has tests in the place
-// of rounds, so that the plan's number of rounds asks nothing of it.
+// selfTest checks a report of trials of wirelab itself. It has tests instead of rounds, so the plan's number of
+// rounds does not apply.
 func (c *consistency) selfTest(r *result.Result) {
 	if len(r.Rounds) > 0 {
 		c.add("rounds", "a self-test has no rounds")
@@ -87,7 +86,7 @@ func (c *consistency) add(path, format string, args ...any) {
 	c.flaws = append(c.flaws, Flaw{path, fmt.Sprintf(format, args...)})
 }
 
-// ending checks that the experiment ended as it says.
+// ending checks that the experiment ended in the recorded way.
 func (c *consistency) ending(r *result.Result) {
 	n, p := len(r.Rounds), r.Plan
 	if r.Ended.Before(r.Began) {
@@ -180,7 +179,7 @@ func (c *consistency) causes(path string, t *result.Trial) {
 	}
 }
 
-// counts checks that a trial's counts add up and its histograms hold as many times.
+// counts checks that a trial's counts add up and that its histograms have as many times.
 func (c *consistency) counts(path string, t *result.Trial) {
 	bad := uint64(0)
 	for _, n := range t.Errors {
@@ -195,18 +194,18 @@ func (c *consistency) counts(path string, t *result.Trial) {
 	for _, h := range []struct {
 		name string
 		of   *stat.Histogram
-		may  bool // may be empty: the closed loop has no lag, and a tool tells no times
+		may  bool // may be empty: the closed loop has no lag, and a tool reports no times
 	}{{"response", t.Response, t.Told != nil}, {"service", t.Service, t.Told != nil}, {"lag", t.Lag, true}} {
 		switch {
 		case h.of == nil:
 			c.add(path+"."+h.name, "there is none")
 		case h.may && h.of.Count() > 0 && h.of.Count() >= t.OK && h.of.Count() <= t.Sent:
-			// of every call made, those that failed too
+			// of every call made, those that failed too // of every call made, including failed ones
 		case h.of.Count() != t.OK && (!h.may || h.of.Count() > 0):
 			c.add(path+"."+h.name, "it holds %d times, %d calls were right", h.of.Count(), t.OK)
 		}
 	}
-	if calls := t.Calls(); t.Completed > calls { // those made in the head may end in the window
+	if calls := t.Calls(); t.Completed > calls { // calls made in the unrecorded first part may end in the window
 		c.add(path+".completed", "%d calls ended in the window, only %d were made", t.Completed, calls)
 	}
 	if t.Watched > 0 && t.Watched < t.OK {
@@ -233,7 +232,7 @@ func (c *consistency) counts(path string, t *result.Trial) {
 	}
 }
 
-// told checks that a trial has nothing that only a driver of ours can tell.
+// told checks that a trial has nothing that only our own drivers report.
 func (c *consistency) told(path string, t *result.Trial) {
 	if n := t.Response.Count() + t.Service.Count(); n > 0 {
 		c.add(path+".told", "%s made the calls and tells no times, but there are %d", t.Told.Tool, n)

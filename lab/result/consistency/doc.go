@@ -1,3 +1,3 @@
-// Package consistency finds where a stored result contradicts itself: it may have been edited, or written by
-// another program.
+// Package consistency finds contradictions in a stored result, which may have been edited, or written by another
+// program.
 package consistency

@@ -6,7 +6,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// halves checks those of a trial against its whole.
+// halves checks the halves of a trial against its whole.
 func (c *consistency) halves(path string, t *result.Trial) {
 	h := t.Halves
 	if h == nil {

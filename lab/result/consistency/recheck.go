@@ -10,8 +10,8 @@ import (
 	"wirelab/lab/stat"
 )
 
-// capacity checks what a search cannot have measured, and makes it again: every
-// probe judged, every next rate chosen.
+// capacity checks what a search cannot have measured, and repeats its decisions: every probe is judged, and every
+// next rate is chosen again.
 func (c *consistency) capacity(r *result.Result) {
 	found := r.Capacity
 	o, err := capacity.ParseObjective(found.Objective)
@@ -101,7 +101,7 @@ func (c *consistency) probe(r *result.Result, path string, p *result.Probe) {
 	}
 }
 
-// outcome checks what a search was told of a probe.
+// outcome checks the recorded judgement of a probe.
 func (c *consistency) outcome(path string, p *result.Probe, again capacity.Told) {
 	if again.Outcome != p.Outcome {
 		c.add(path+".outcome", "%q, but computed again it is %q: %s", p.Outcome, again.Outcome, again.Why)

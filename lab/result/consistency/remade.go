@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/result/words"
 )
 
-// remade checks that what was made again had to be, and no more of it than may be.
+// remade checks that repeated rounds had to be repeated, and that there are no more of them than allowed.
 func (c *consistency) remade(r *result.Result) {
 	if n, most := len(r.Remade), result.RemadeMost(r.Plan); n > most {
 		c.add("remade", "%d rounds were made again, %d may be", n, most)

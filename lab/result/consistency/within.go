@@ -11,15 +11,15 @@ import (
 	"wirelab/lab/result"
 )
 
-// The bounds of any figure that can have been measured. They are far above all that is: beyond them sums and
-// squares of figures would not be numbers any more.
+// The bounds of any figure that can have been measured. They are far above all real figures. Beyond them, sums and
+// squares of figures would overflow.
 const (
 	mostFloat    = 1e18
-	mostCount    = 1 << 53 // more cannot be told apart by programs that read JSON
+	mostCount    = 1 << 53 // programs that read JSON cannot distinguish larger ones
 	mostDuration = plan.Duration(10 * 365 * 24 * time.Hour)
 )
 
-// within checks that every figure of a result is within all bounds. The plan has its own.
+// within checks that every figure of a result is within bounds, except in the plan, which has its own.
 func (c *consistency) within(r *result.Result) {
 	all := reflect.ValueOf(r).Elem()
 	for i := range all.NumField() {
@@ -29,7 +29,7 @@ func (c *consistency) within(r *result.Result) {
 	}
 }
 
-// bounded checks a value and all that is in it.
+// bounded checks a value and everything in it.
 func (c *consistency) bounded(path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -66,7 +66,7 @@ func (c *consistency) bounded(path string, v reflect.Value) {
 	}
 }
 
-// boundedField checks a member, and makes its path only if there is something in it that needs one.
+// boundedField checks a member. It builds the member's path only if something in it needs one.
 func (c *consistency) boundedField(path, name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Map:
@@ -84,7 +84,7 @@ func (c *consistency) boundedNumber(path string, v reflect.Value) {
 	}
 }
 
-// beyond reports whether a value is a number out of all bounds.
+// beyond reports whether a value is a number outside of all bounds.
 func beyond(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Float32, reflect.Float64:
@@ -126,12 +126,12 @@ func (c *consistency) spent(path string, t *result.Trial) {
 	}
 }
 
-// usage checks what a process used. Others may be below 0: see there.
+// usage checks what a process used. Others may be below 0: see [result.Usage].
 func (c *consistency) usage(path string, u *result.Usage) {
 	if u == nil {
 		return
 	}
-	if u.Spun == 0 { // else it is a difference of two clocks, and may be a little below 0
+	if u.Spun == 0 { // otherwise it is a difference of two clocks, and may be slightly below 0
 		c.notBelow(path+".cpu", u.CPU)
 	}
 	c.notBelow(path+".wall", u.Wall)
@@ -146,7 +146,7 @@ func (c *consistency) notBelow(path string, d plan.Duration) {
 	}
 }
 
-// noise checks the shares of a round. Pressure is below 0 where the kernel does not tell.
+// noise checks the shares of a round. Pressure is below 0 if the kernel does not report it.
 func (c *consistency) noise(path string, n *result.Noise) {
 	for _, share := range []struct {
 		name  string
@@ -158,7 +158,7 @@ func (c *consistency) noise(path string, n *result.Noise) {
 		{"cpu_pressure", n.CPUPressure, -1},
 		{"io_pressure", n.IOPressure, -1},
 	} {
-		// Clocks that are read one after the other may take a whole for a little more.
+		// With clocks that are read one after the other, the whole may appear slightly larger.
 		if share.value < share.least || share.value > 1.05 {
 			c.add(path+"."+share.name, "%v: a share is 0 to 1", share.value)
 		}

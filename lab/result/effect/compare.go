@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Alpha is the probability of error that a metric may have.
+// Alpha is the allowed probability of error for a metric.
 func Alpha(p plan.Plan, primary bool) float64 {
 	if primary && p.Until > 0 {
 		return stat.SequentialAlpha
@@ -20,13 +20,13 @@ func Alpha(p plan.Plan, primary bool) float64 {
 	return stat.DefaultAlpha
 }
 
-// Rule says when a difference in m is claimed.
+// Rule returns when a difference in m is claimed.
 func Rule(p plan.Plan, m metric.Metric) stat.Rule {
 	r := stat.Rule{Direction: stat.LowerIsBetter, Practical: p.Practical, Epsilon: p.Equivalent}
 	if m.Higher {
 		r.Direction = stat.HigherIsBetter
 	}
-	// What a file may hold and a plan may not: shares that are none.
+	// A file may have values that a plan refuses: shares that are not positive.
 	if !(r.Epsilon > 0 && r.Epsilon < math.MaxFloat64) {
 		r.Epsilon = stat.DefaultEpsilon
 	}
@@ -36,8 +36,8 @@ func Rule(p plan.Plan, m metric.Metric) stat.Rule {
 	return r
 }
 
-// Row takes one metric of every arm and compares each with the first.
-// P-values are not adjusted and differences not judged here: see settle.
+// Row computes one metric of every arm and compares each with the first. P-values are not adjusted and differences
+// are not judged here: see Settle.
 func Row(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric) claim.Row {
 	row := claim.Row{Metric: m.ID, Primary: m.ID == load.Primary, Cells: []claim.Cell{}}
 	row.Alpha = Alpha(g.Result.Plan, row.Primary)
@@ -61,8 +61,7 @@ func Measure(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, arm int, al
 	return e
 }
 
-// difference compares an arm with the first, as far as it can be done without
-// the other comparisons.
+// difference compares an arm with the first, without considering the other comparisons.
 func difference(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, arm int, alpha float64) *claim.Difference {
 	if c := load.Arms[0].SpoiledBy(m); c != nil {
 		is := " is invalid ("
@@ -87,7 +86,7 @@ func difference(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, arm int,
 	}
 }
 
-// Compared is [Paired] with room for what disturbances that were passed can have done to either arm.
+// Compared is [Paired], widened for what tolerated disturbances can have done to either arm.
 func Compared(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, first, second int,
 	alpha float64,
 ) (stat.Effect, *claim.Difference) {
@@ -99,8 +98,8 @@ func Compared(g grid.Grid, load *claim.LoadAnalysis, m metric.Metric, first, sec
 	return e.Widen(high, low), blocked
 }
 
-// Paired is the ratio of two arms over the rounds that both have, or the
-// verdict that says why there is none. It looks at no gate.
+// Paired is the ratio of two arms over the rounds that both have, or the verdict that says why there is none. It
+// considers no gate.
 func Paired(g grid.Grid, load int, m metric.Metric, first, second int, alpha float64) (stat.Effect, *claim.Difference) {
 	a, b := g.Pairs(load, first, second)
 	rounds := len(a)
@@ -140,8 +139,8 @@ func Paired(g grid.Grid, load int, m metric.Metric, first, second int, alpha flo
 	return e, NoRatio(rounds, err)
 }
 
-// NoRatio is nil without an error. The only one left when it is called is
-// that a value is 0, or that the rounds are more than e^700 apart.
+// NoRatio is nil without an error. The only remaining causes are a value of 0, and rounds that differ by more than a
+// factor e^700.
 func NoRatio(rounds int, err error) *claim.Difference {
 	if err == nil {
 		return nil
@@ -152,7 +151,7 @@ func NoRatio(rounds int, err error) *claim.Difference {
 	}
 }
 
-// TooFew is the verdict on rounds that do not bear a claim, which needs least.
+// TooFew is the verdict on too few rounds for a claim, which needs least.
 func TooFew(rounds, least int) *claim.Difference {
 	have := fmt.Sprintf("%d rounds have", rounds)
 	switch rounds {

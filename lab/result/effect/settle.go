@@ -15,16 +15,15 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Settle adjusts the p-values of a load's rows for how many there are and
-// gives the verdicts. Each load is a question of its own, with one family of
-// comparisons in its primary metric (Holm: probably no false claim at all) and
-// one in all others (Benjamini–Hochberg: few among the claims are false).
+// Settle adjusts the p-values of a load's rows for the number of comparisons, and gives the verdicts. Each load is a
+// separate question. It has one family of comparisons for its primary metric (Holm: probably no false claim at all)
+// and one for all other metrics (Benjamini–Hochberg: few of the claims are false).
 func Settle(p plan.Plan, rows []claim.Row) {
 	var primary, secondary []Judged
 	for i := range rows {
 		m, err := kinds.MetricByID(rows[i].Metric)
 		if err != nil {
-			continue // not reached: the rows were made from the metrics
+			continue // cannot happen: the rows were made from the metrics
 		}
 		for _, cell := range rows[i].Cells {
 			if cell.Difference == nil || !cell.Difference.Known {
@@ -42,14 +41,13 @@ func Settle(p plan.Plan, rows []claim.Row) {
 	Adjust(secondary, stat.BenjaminiHochberg, 1)
 }
 
-// Judged is a difference with the rule to judge it by.
+// Judged is a difference with the rule by which it is judged.
 type Judged struct {
 	Difference *claim.Difference
 	Rule       stat.Rule
 }
 
-// Adjust gives the verdicts of a family; hardest is how many times its
-// smallest p-value is multiplied at least.
+// Adjust gives the verdicts of a family. hardest is the smallest factor by which its smallest p-value is multiplied.
 func Adjust(family []Judged, by func([]float64) []float64, hardest int) {
 	p := make([]float64, len(family))
 	for i, one := range family {
@@ -69,7 +67,7 @@ func Judge(d *claim.Difference, by stat.Rule, hardest int) {
 	if !math.IsNaN(f.MDE) && !math.IsInf(f.MDE, 0) {
 		d.Detectable = f.MDE
 	}
-	spoiled := d.Adjusted >= e.Alpha // claimed only by who looks at nothing else
+	spoiled := d.Adjusted >= e.Alpha // significant only without the other comparisons
 	switch {
 	case d.Rounds < cmp.Or(d.Least, claim.MinRounds):
 		few := TooFew(d.Rounds, cmp.Or(d.Least, claim.MinRounds))
@@ -91,7 +89,7 @@ func Judge(d *claim.Difference, by stat.Rule, hardest int) {
 	}
 }
 
-// undecided says what keeps a difference from being claimed.
+// undecided says why a difference is not claimed.
 func undecided(d *claim.Difference) string {
 	switch e := d.Effect; {
 	case e.Low <= 1 && e.High >= 1:
@@ -104,22 +102,20 @@ func undecided(d *claim.Difference) string {
 	return "a difference, but too small or too vague to matter"
 }
 
-// needed is how many rounds in all would probably settle e. A half-width of
-// half the margin settles everything, since it leaves out either no difference
-// or the margin; a difference as large as the one seen may need fewer.
+// needed is the total number of rounds that would probably decide e. A half-width of half the margin always decides,
+// because it excludes either no difference or the margin. A difference as large as the observed one may need fewer.
 func needed(e stat.Effect, f stat.Finding) int {
 	size := math.Abs(e.LogMean)
 	room := max(size, math.Log1p(f.Epsilon)-size)
 	return e.RoundsNeeded(math.Expm1(min(room, 10)))
 }
 
-// Rank gives the arms of a load their places by the primary metric. Every
-// pair of arms is compared for it, since that each differs from the first
-// does not tell how they differ from each other; with so many comparisons
-// there may be too few rounds for any place at all.
+// Rank gives the arms of a load their ranks by the primary metric. It compares every pair of arms, because
+// differences from the first arm do not show how the others differ from each other. With so many comparisons there
+// may be too few rounds for any rank.
 func Rank(g grid.Grid, load *claim.LoadAnalysis) {
 	row := load.Row(load.Primary)
-	if row == nil || load.Slow { // how slowly they read was asked for
+	if row == nil || load.Slow { // their slow reading was planned
 		return
 	}
 	m, err := kinds.MetricByID(row.Metric)
@@ -167,14 +163,13 @@ func Rank(g grid.Grid, load *claim.LoadAnalysis) {
 	}
 }
 
-// PrimaryWidth is the half-width, as a share, of the widest interval of the
-// primary metric over loads and arms: of the difference from the first arm,
-// or of the arm's own value where there is one arm. Arms that were taken out
-// or gave a wrong answer are left aside, since no round will make them valid.
+// PrimaryWidth is the half-width, as a share, of the widest interval of the primary metric over loads and arms. The
+// interval is that of the difference from the first arm, or of the arm's own value if there is only one arm. Arms
+// that were removed or gave a wrong answer are ignored, since no further round will make them valid.
 //
-// width may be shown as soon as it is not 0, from 3 rounds on; ok tells that
-// an experiment may stop on it: all intervals are there, from at least
-// [claim.MinRounds] rounds. Intervals are those of alpha 0.04, which stopping needs.
+// width may be shown as soon as it is not 0, from 3 rounds on. ok reports that an experiment may stop on it: all
+// intervals exist, from at least [claim.MinRounds] rounds. The intervals are those of alpha 0.04, which stopping
+// needs.
 func PrimaryWidth(r *result.Result) (width float64, ok bool) {
 	g := grid.NewGrid(r)
 	widest, ok := 0.0, len(g.Trials) > 0
@@ -209,7 +204,7 @@ func PrimaryWidth(r *result.Result) (width float64, ok bool) {
 	return widest, ok
 }
 
-// ownWidth is the half-width of the only arm's value, and its rounds.
+// ownWidth is the half-width of the only arm's value, and its number of rounds.
 func ownWidth(g grid.Grid, l int, m metric.Metric) (width float64, rounds int) {
 	load := claim.LoadAnalysis{Load: l, Arms: make([]claim.ArmState, g.Arms())} // no gates: see PrimaryWidth
 	e := Measure(g, &load, m, 0, stat.SequentialAlpha)
@@ -219,7 +214,7 @@ func ownWidth(g grid.Grid, l int, m metric.Metric) (width float64, rounds int) {
 	return e.High/e.Value - 1, e.Rounds
 }
 
-// alive returns the arms in play under a load that gave no wrong answer yet.
+// alive returns the arms that were not removed under a load and have given no wrong answer.
 func alive(g grid.Grid, l int) []int {
 	var arms []int
 	for a := range g.Arms() {
@@ -232,9 +227,8 @@ func alive(g grid.Grid, l int) []int {
 	return arms
 }
 
-// UsableRounds is how many rounds every arm that can still be compared shares
-// with the first, under the load that has the fewest. An experiment whose
-// arms fail now and then needs more rounds than it was to run at least.
+// UsableRounds is the number of rounds that every arm that can still be compared shares with the first, under the
+// load with the fewest. An experiment whose arms fail sometimes needs more rounds than its planned minimum.
 func UsableRounds(r *result.Result) int {
 	g := grid.NewGrid(r)
 	fewest := len(r.Rounds)

@@ -1,2 +1,2 @@
-// Package estimate takes a metric from the trials of one arm. It compares nothing, and asks no check.
+// Package estimate computes a metric from the trials of one arm. It compares nothing, and applies no check.
 package estimate

@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Measured is a metric of an arm's trials, whatever the checks say of them.
+// Measured is a metric of an arm's trials, regardless of the checks.
 func Measured(trials []*result.Trial, m metric.Metric, alpha float64) claim.Estimate {
 	switch {
 	case len(trials) == 0:
@@ -46,7 +46,7 @@ func Measured(trials []*result.Trial, m metric.Metric, alpha float64) claim.Esti
 		e.Value, e.Low, e.High = mean.Value, mean.Low, mean.High
 		return e
 	}
-	// One round, or rounds with none of it: a mean without an interval.
+	// One round, or rounds with the value 0: a mean without an interval.
 	e.Value = total / float64(len(values))
 	if math.IsInf(e.Value, 0) {
 		return claim.Estimate{Why: "beyond all bounds"}
@@ -54,7 +54,7 @@ func Measured(trials []*result.Trial, m metric.Metric, alpha float64) claim.Esti
 	return e
 }
 
-// Lacking returns the first of several arms' trials that do not tell a metric.
+// Lacking returns the first of several arms' trials that do not have a metric.
 func Lacking(m metric.Metric, arms ...[]*result.Trial) []*result.Trial {
 	for _, trials := range arms {
 		if !slices.ContainsFunc(trials, func(t *result.Trial) bool { _, ok := m.Value(t); return ok }) {
@@ -64,7 +64,7 @@ func Lacking(m metric.Metric, arms ...[]*result.Trial) []*result.Trial {
 	return nil
 }
 
-// Unknown says why none of an arm's trials tells a metric.
+// Unknown says why none of an arm's trials has a metric.
 func Unknown(m metric.Metric, trials []*result.Trial) string {
 	behind := func(is func(*result.DatabaseUse) bool) bool {
 		return slices.ContainsFunc(trials, func(t *result.Trial) bool { return t.Database != nil && is(t.Database) })
@@ -130,7 +130,7 @@ func Histograms(trials []*result.Trial, m metric.Metric) []*stat.Histogram {
 	return all
 }
 
-// TooShort says which quantile needs how many calls; "" if there are enough.
+// TooShort says how many calls the quantile needs; "" if there are enough.
 func TooShort(m metric.Metric, rounds []*stat.Histogram) string {
 	things := words.Choose(m.Streams, "events", "requests")
 	switch tail := stat.Tail(m.Quantile, rounds); {

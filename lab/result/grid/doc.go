@@ -1,2 +1,2 @@
-// Package grid puts the trials of a result into their places: by load, arm and round.
+// Package grid arranges the trials of a result by load, arm and round.
 package grid

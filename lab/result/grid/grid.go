@@ -6,16 +6,15 @@ import (
 	"wirelab/lab/stat"
 )
 
-// limits bound what is analysed of a result from a file, far above what a
-// plan allows, so that a made-up one costs time and memory in bounds.
+// limits bound what is analysed from a file. They are far above those of a plan, and limit time and memory for a
+// forged file.
 const (
 	LimitArms  = 64
 	limitLoads = 64
 )
 
-// Grid is a result's trials by load, arm and round; nil where there is none.
-// A trial of an arm or load that the plan does not have is left out, and of
-// two for the same place the first counts.
+// Grid has a result's trials by load, arm and round; nil if there is none. Trials of an arm or load that the plan
+// does not have are ignored. Of two trials at the same place, the first counts.
 type Grid struct {
 	Result *result.Result
 	Trials [][][]*result.Trial
@@ -44,7 +43,7 @@ func NewGrid(r *result.Result) Grid {
 	return g
 }
 
-// Arms is how many arms are laid out.
+// Arms is the number of arms in the grid.
 func (g Grid) Arms() int { return min(len(g.Result.Plan.Arms), LimitArms) }
 
 // Of returns an arm's trials under a load, without the rounds that have none.

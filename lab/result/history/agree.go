@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/result/threshold"
 )
 
-// Holding is what a second experiment says of a conclusion of the first.
+// Holding is the result of a second experiment for a conclusion of the first.
 type Holding string
 
 // The holdings.
@@ -23,43 +23,39 @@ const (
 	NotDecided   Holding = "not decided here"
 )
 
-// Conclusion is a difference that an experiment claimed, and what another says
-// of it.
+// Conclusion is a difference that one experiment claimed, with the result of another.
 type Conclusion struct {
 	Load    int    `json:"load"` // index into Plan.Loads
 	Arm     int    `json:"arm"`  // index into Plan.Arms
 	Metric  string `json:"metric"`
 	Primary bool   `json:"primary,omitempty"`
-	// Was is the claim, Here what was found of the same difference.
+	// Was is the claim, and Here is the same difference in the other experiment.
 	Was     claim.Difference `json:"was"`
 	Here    claim.Difference `json:"here"`
 	Holding Holding          `json:"holding"`
-	// Apart: the two intervals have nothing in common. A conclusion that holds
-	// may be of another size here.
+	// Apart reports that the two intervals do not overlap. A conclusion that holds may have another size here.
 	Apart bool `json:"apart,omitempty"`
-	// Why says in words why it is contradicted or not decided.
+	// Why says why it is contradicted or not decided.
 	Why string `json:"why,omitempty"`
 }
 
-// Agreement is what an experiment says of another's conclusions.
+// Agreement has the results of one experiment for another's conclusions.
 type Agreement struct {
-	// Conclusions are all that were claimed and reported: of primary metrics
-	// first, then in the order of reports.
+	// Conclusions are all that were claimed and reported: those of primary metrics first, then the others in the
+	// order of reports.
 	Conclusions []Conclusion `json:"conclusions"`
-	// Environment names what differs between the machines and builds; nil if
-	// nothing does that is recorded.
+	// Environment lists the recorded differences between the machines and builds; nil if there are none.
 	Environment []Change `json:"environment,omitempty"`
 }
 
-// Change is something that was otherwise in the first experiment.
+// Change is a difference between two experiments.
 type Change struct {
 	What string `json:"what"`
 	Was  string `json:"was"`
 	Here string `json:"here"`
 }
 
-// Count returns how many conclusions of primary metrics (else of the others)
-// stand so.
+// Count returns how many conclusions, of primary metrics or of the others, have a result.
 func (a *Agreement) Count(primary bool, how Holding) int {
 	n := 0
 	for _, c := range a.Conclusions {
@@ -70,20 +66,19 @@ func (a *Agreement) Count(primary bool, how Holding) int {
 	return n
 }
 
-// Agree says of each conclusion of was, an experiment, whether it holds in
-// here, another one of the same arms and loads. It is pure.
+// Agree decides for each conclusion of was, an experiment, whether it holds in here, another experiment with the same
+// arms and loads. It is pure.
 //
-// That an arm is better, or worse, holds if the same is claimed here. It is
-// contradicted if the opposite is claimed, or if the arms are equivalent here
-// and the intervals have nothing in common; that here is too vague to tell is
-// no contradiction. That arms are equivalent holds if the interval here is
-// within the margin, and is contradicted if all of it is beyond.
+// A conclusion that an arm is better, or worse, holds if the same is claimed here. It is contradicted if the opposite
+// is claimed, or if the arms are equivalent here and the intervals do not overlap. If the result here is too
+// imprecise, that is no contradiction. A conclusion that arms are equivalent holds if the interval here is within the
+// margin, and is contradicted if all of it is beyond.
 func Agree(was, here *claim.Analysis, wasAt, hereAt result.Environment) Agreement {
 	all := Agreement{Conclusions: []Conclusion{}, Environment: changes(wasAt, hereAt)}
 	for l := range was.Loads {
 		for _, row := range was.Loads[l].Rows {
 			if m, err := kinds.MetricByID(row.Metric); err != nil || m.Service && !was.Loads[l].Open {
-				continue // in the closed loop a call is due when it is made: the same again
+				continue // in the closed loop a call is due when it is made, so this is a repetition
 			}
 			for a, cell := range row.Cells {
 				if cell.Difference == nil || !cell.Difference.Verdict.Claim() {
@@ -111,7 +106,7 @@ func Agree(was, here *claim.Analysis, wasAt, hereAt result.Environment) Agreemen
 	return all
 }
 
-// differenceIn finds a difference; one that is not there is not measured.
+// differenceIn finds a difference; if it does not exist, it was not measured.
 func differenceIn(a *claim.Analysis, load int, metric string, arm int) claim.Difference {
 	if load < len(a.Loads) {
 		if row := a.Loads[load].Row(metric); row != nil && arm < len(row.Cells) && row.Cells[arm].Difference != nil {
@@ -150,7 +145,7 @@ func (c *Conclusion) hold() {
 	}
 }
 
-// holdEquivalent decides that two arms are equivalent, by the margin of then.
+// holdEquivalent decides whether two arms are still equivalent, by the margin of the first experiment.
 func (c *Conclusion) holdEquivalent() {
 	h, margin := &c.Here, 1+c.Was.Margin
 	switch inside := h.Low >= 1/margin*(1-threshold.Slack) && h.High <= margin*(1+threshold.Slack); {
@@ -163,8 +158,7 @@ func (c *Conclusion) holdEquivalent() {
 	}
 }
 
-// changes lists what differs between two environments, of what can explain a
-// figure; when it was is not among it.
+// changes lists the differences between two environments that can explain a figure, without the time.
 func changes(e result.Environment, here result.Environment) []Change {
 	var all []Change
 	add := func(what, was, is string) {
@@ -175,7 +169,7 @@ func changes(e result.Environment, here result.Environment) []Change {
 	add("host", e.Host, here.Host)
 	add("CPU", e.CPU, here.CPU)
 	add("CPUs", fmt.Sprint(e.CPUs), fmt.Sprint(here.CPUs))
-	// To a tenth of a GiB: what a kernel keeps for itself varies from start to start.
+	// To a tenth of a GiB, since the memory that a kernel reserves differs between boots.
 	add("memory", gibibytes(e.MemoryBytes), gibibytes(here.MemoryBytes))
 	add("system", strings.TrimSpace(e.OS+" "+e.Kernel), strings.TrimSpace(here.OS+" "+here.Kernel))
 	add("virtual machine", e.Virtual, here.Virtual)

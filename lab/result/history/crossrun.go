@@ -17,19 +17,17 @@ import (
 	"wirelab/lab/stat"
 )
 
-// CrossRun is what may be said of two experiments side by side. The figures of
-// one arm in both are not compared: a machine drifts from one sitting to the
-// next, and a test of two that were not interleaved calls equal arms different
-// in 3 of 10 cases (docs/concepts/claims.md). What can be compared is how each arm stood
-// to the first one, which ran beside it in both.
+// CrossRun is the comparison of two experiments. The figures of one arm in both are not compared. A machine drifts
+// between runs, and a test of two runs that were not interleaved calls equal arms different in 3 of 10 cases
+// (docs/concepts/claims.md). What can be compared is each arm's ratio to the first arm, which ran with it in both.
 type CrossRun struct {
-	// Machine and Plan are what differs of the places and of the questions;
-	// with any of them there is no verdict. Builds are the versions and settings
-	// that differ, which may be why the figures do.
+	// Machine and Plan list what differs between the machines and between the plans. If there is any such difference,
+	// there is no verdict. Builds are the versions and settings that differ, which may be the reason for different
+	// figures.
 	Machine []Change `json:"machine"`
 	Plan    []Change `json:"plan"`
 	Builds  []Change `json:"builds"`
-	// Comparable is whether there are verdicts; Why says why not.
+	// Comparable reports whether there are verdicts; Why says why not.
 	Comparable bool         `json:"comparable"`
 	Why        string       `json:"why,omitempty"`
 	Loads      []SharedLoad `json:"loads"` // those that both have
@@ -55,14 +53,12 @@ type SharedRow struct {
 	Primary bool           `json:"primary,omitempty"`
 	Was     claim.Estimate `json:"was"`
 	Here    claim.Estimate `json:"here"`
-	// Shift is how the arm's ratio to the first arm changed: the second's by the
-	// first's. nil where there is no verdict: in the first arm, for what is
-	// counted, and where the two are not [CrossRun.Comparable].
+	// Shift is how the arm's ratio to the first arm changed: the second's divided by the first's. It is nil without a
+	// verdict: for the first arm, for counts, and if the two are not [CrossRun.Comparable].
 	Shift *claim.Difference `json:"shift,omitempty"`
 }
 
-// Compare says what may be said of two experiments. It is pure; the analyses
-// are those of the results.
+// Compare compares two experiments. It is pure; the analyses must be those of the results.
 func Compare(was, here *result.Result, wasSaid, hereSaid *claim.Analysis) CrossRun {
 	s := CrossRun{Plan: Questions(was.Plan, here.Plan), Loads: []SharedLoad{}}
 	s.Machine, s.Builds = Moved(was, here)
@@ -238,7 +234,7 @@ func (s *CrossRun) share(p plan.Plan, was, here *claim.LoadAnalysis, arms [][2]i
 	return shared
 }
 
-// shift is how a difference from the first arm changed, not yet judged.
+// shift is how a difference from the first arm changed. It is not judged yet.
 func shift(was, here *claim.Difference, alpha float64) *claim.Difference {
 	for _, d := range [...]*claim.Difference{was, here} {
 		if !d.Known || d.Verdict == claim.TooFew {
@@ -255,9 +251,8 @@ func shift(was, here *claim.Difference, alpha float64) *claim.Difference {
 	}
 }
 
-// Estimates are the figures of every arm under every load with their gates,
-// and no comparison: what a history needs, without its cost. Metrics that no arm
-// has a figure of are left out. A search has none.
+// Estimates returns the figures of every arm under every load with their gates, but without comparisons, which a
+// history does not need. Metrics without a figure of any arm are left out. A capacity search has none.
 func Estimates(r *result.Result) []claim.LoadAnalysis {
 	g := grid.NewGrid(r)
 	all := []claim.LoadAnalysis{}

@@ -1,3 +1,3 @@
-// Package history holds results of several runs against each other: replays of one experiment, and arms that
-// were measured at different times.
+// Package history compares results of several runs: replays of an experiment, and arms that were measured at
+// different times.
 package history

@@ -4,8 +4,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// DatabaseCPU is what a trial's database used; false where that is in the
-// server's, or not known.
+// DatabaseCPU is the CPU time of a trial's database. It is false if that is part of the server's, or unknown.
 func DatabaseCPU(t *result.Trial) (float64, bool) {
 	if t.Database == nil || t.Database.Processes == nil {
 		return 0, false
@@ -13,8 +12,8 @@ func DatabaseCPU(t *result.Trial) (float64, bool) {
 	return float64(t.Database.Processes.CPU), true
 }
 
-// BackendCPU is what server and database used together, which is the same
-// question whether the data is kept inside the server or not.
+// BackendCPU is the CPU time of server and database together. It can be compared whether or not the data is kept
+// inside the server.
 func BackendCPU(t *result.Trial) (float64, bool) {
 	server, ok := CPU(t.Server)
 	if t.Told != nil && t.Told.Direct {

@@ -9,20 +9,19 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Response are times from when calls were due.
+// Response returns the times from when calls were due.
 func Response(t *result.Trial) *stat.Histogram { return t.Response }
 
-// Service are times from when calls were sent.
+// Service returns the times from when calls were sent.
 func Service(t *result.Trial) *stat.Histogram { return t.Service }
 
-// Lag is how late calls were sent.
+// Lag returns how late calls were sent.
 func Lag(t *result.Trial) *stat.Histogram { return t.Lag }
 
-// Dimension is what a metric counts in. Values are kept in one unit for each
-// dimension; a report picks the one that reads well.
+// Dimension is what a metric measures. Values of a dimension are kept in one unit; a report chooses a readable one.
 type Dimension string
 
-// The dimensions, with the unit that values are kept in.
+// The dimensions, with the units in which values are kept.
 const (
 	Time      Dimension = "time"       // nanoseconds
 	Size      Dimension = "size"       // bytes
@@ -37,21 +36,19 @@ type Metric struct {
 	Short     string // "server CPU/req", for the head of a column
 	Dimension Dimension
 	Higher    bool // higher is better; else lower is
-	// Gain and Loss are the words for an arm that has more of the good, or
-	// of the bad, than another: "cheaper" and "costlier".
+	// Gain and Loss are the words for an arm that is better, or worse, than another: "cheaper" and "costlier".
 	Gain, Loss string
-	// Closed and Open tell which loops of calls it is a metric of, Streams that
-	// it is one of loads that hold streams, and Slow of those with slow readers.
+	// Closed and Open report for which loops of calls it is a metric, Streams whether it is one for loads of streams,
+	// and Slow whether it is one for slow readers.
 	Closed, Open, Streams, Slow bool
-	// Counted metrics are totals that may be 0 and are shown, never compared; of
-	// Averaged ones it is the mean of the rounds.
+	// Counted metrics are totals that may be 0. They are shown but never compared. Averaged ones are the mean of the
+	// rounds.
 	Counted, Averaged bool
-	// Optional metrics are of what most experiments lack, as a database has a
-	// cost only where there is one: without a value there is no row either.
+	// Optional metrics are missing in most experiments: a database only has a cost if there is one. Without a value
+	// there is no row.
 	Optional bool
-	// Quantile is 0.5 to 0.999 where the metric is a quantile of times, 0 where
-	// it is one number for each trial. Service tells which times: service
-	// instead of response.
+	// Quantile is 0.5 to 0.999 if the metric is a quantile of times, and 0 if it is one number for each trial.
+	// Service selects service times instead of response times.
 	Quantile float64
 	Service  bool
 
@@ -59,10 +56,9 @@ type Metric struct {
 	Of   func(*result.Trial) *stat.Histogram // whose quantile; nil: by Service
 }
 
-// Value takes the metric from one trial, in the unit of its dimension. It is
-// false where the trial does not tell: no request ended, or the server is
-// somebody else's. A quantile of one trial is for drawing and export; what is
-// claimed comes from all rounds pooled.
+// Value computes the metric from one trial, in the unit of its dimension. It is false if the trial does not have it:
+// no request ended, or the server's process is unknown. The quantile of one trial is for charts and exports; claims
+// use all rounds pooled.
 func (m Metric) Value(t *result.Trial) (float64, bool) {
 	v, ok := 0.0, false
 	switch {
@@ -79,8 +75,8 @@ func (m Metric) Value(t *result.Trial) (float64, bool) {
 	return v, true
 }
 
-// Earned reports whether one trial alone has calls enough for its [Metric.Value]
-// to be shown: a quantile needs 10 calls beyond it.
+// Earned reports whether one trial alone has enough calls for its [Metric.Value] to be shown: a quantile needs 10
+// calls beyond it.
 func (m Metric) Earned(t *result.Trial) bool {
 	if m.Quantile == 0 {
 		return true
@@ -89,7 +85,7 @@ func (m Metric) Earned(t *result.Trial) bool {
 	return tail.HaveInRound >= tail.NeedInRound
 }
 
-// Histogram is the times that a quantile is of; nil for other metrics.
+// Histogram returns the times of which the metric is a quantile; nil for other metrics.
 func (m Metric) Histogram(t *result.Trial) *stat.Histogram {
 	switch {
 	case m.Quantile == 0:
@@ -102,12 +98,11 @@ func (m Metric) Histogram(t *result.Trial) *stat.Histogram {
 	return t.Response
 }
 
-// Connections opened inside the window is the one metric that no plan may name
-// as primary: it should be 0, and where it is not, an arm pays for handshakes
-// that another does not (R4).
+// Connections opened inside the window is the only metric that cannot be a plan's primary one. It should be 0. If it
+// is not, an arm pays for handshakes that another does not (R4).
 const Connections = "connections"
 
-// Times are the quantiles of one kind of time, "response" or "service".
+// Times returns the quantiles of one kind of time, "response" or "service".
 func Times(kind string, service bool) []Metric {
 	var all []Metric
 	for _, q := range []struct {
@@ -122,10 +117,9 @@ func Times(kind string, service bool) []Metric {
 	return all
 }
 
-// PerRequest is a metric that shares a total of a trial among its calls. It
-// divides by all calls with a reply, not by those that ended inside the
-// window: the totals are read when the last call of a slice has ended, so a
-// slow arm, with few calls in a slice, would otherwise look dearer.
+// PerRequest is a metric that divides a total of a trial by its calls. It uses all calls with a reply, not only those
+// that ended inside the window, because the totals are read when the last call of a slice has ended. Otherwise a slow
+// arm, with few calls in a slice, would look more expensive.
 func PerRequest(id, title string, in Dimension, total func(*result.Trial) (float64, bool)) Metric {
 	m := Metric{ID: id, Title: title + " per request", Short: title + "/req", Dimension: in, Closed: true, Open: true}
 	switch in {
@@ -140,8 +134,7 @@ func PerRequest(id, title string, in Dimension, total func(*result.Trial) (float
 	return m
 }
 
-// PerCall shares a total of a trial among its calls, or the messages that they
-// were acknowledged for.
+// PerCall divides a total of a trial by its calls or, for messages, by the acknowledged messages.
 func PerCall(total func(*result.Trial) (float64, bool)) func(*result.Trial) (float64, bool) {
 	return func(t *result.Trial) (float64, bool) {
 		v, ok := total(t)
@@ -156,7 +149,7 @@ func PerCall(total func(*result.Trial) (float64, bool)) func(*result.Trial) (flo
 	}
 }
 
-// Optional makes a metric one that has a row only where it could be taken.
+// Optional marks a metric as optional: see [Metric.Optional].
 func Optional(m Metric) Metric {
 	m.Optional = true
 	return m
@@ -186,14 +179,14 @@ func CPU(u *result.Usage) (float64, bool) {
 	return float64(u.CPU), true
 }
 
-// Allocations is how many objects a process allocated, where it says so.
+// Allocations is the number of objects that a process allocated, if it is known.
 func Allocations(u *result.Usage) (float64, bool) {
 	n, known := u.Allocated()
 	return float64(n), known
 }
 
-// Served is [Allocations] of a server. Older results have 0 where nobody counted; a server
-// that counts allocates something to say so.
+// Served is [Allocations] of a server. Older results have 0 if it was not counted. A server that counts always
+// allocates something to report the count, so 0 means unknown.
 func Served(u *result.Usage) (float64, bool) {
 	n, known := Allocations(u)
 	return n, known && (n > 0 || result.Count(u.AllocatedBytes) > 0)

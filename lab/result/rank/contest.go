@@ -16,24 +16,23 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Two metrics of contests alone. StoredRate is entries stored per second,
-// counted until the last was: a path that accepts faster than it stores gains
-// nothing. PipelineCPU is what all processes behind the caller used, those of
-// the database included.
+// Two metrics that only rankings use. StoredRate is entries stored per second, counted until the last one was stored,
+// so a path gains nothing by accepting faster than it stores. PipelineCPU is the CPU time of all processes behind the
+// caller, including the database's.
 const (
 	StoredRate  = "stored-rate"
 	PipelineCPU = "pipeline-cpu"
 )
 
-// ContestLimit is how many arms are compared with each other at most: pairs grow
-// with the square, and the rounds that a claim needs with their logarithm.
+// ContestLimit is the maximum number of arms that are compared with each other. The number of pairs grows with its
+// square, and the rounds that a claim needs with the logarithm of that.
 const ContestLimit = 16
 
-// contested are the metrics of contests, with the one whose gates hold for each.
+// contested returns the metrics of rankings, each with the metric whose gates apply to it.
 func contested(open bool) []contest {
 	var all []contest
 	for _, id := range []string{plan.ResponseP50, plan.ResponseP99, plan.ConfirmedP50, plan.StoredP50, plan.StoredP99} {
-		m, _ := kinds.MetricByID(id) // they are ours
+		m, _ := kinds.MetricByID(id) // they exist
 		all = append(all, contest{metric: m, gated: m})
 	}
 	speed, _ := kinds.MetricByID(plan.Throughput)
@@ -51,7 +50,7 @@ func contested(open bool) []contest {
 	}, gated: cost})
 }
 
-// ContestMetric returns the metric of a contest; false for one that is none.
+// ContestMetric returns the metric of a ranking; false if there is none with this id.
 func ContestMetric(id string) (metric.Metric, bool) {
 	for _, c := range contested(false) {
 		if c.metric.ID == id {
@@ -61,8 +60,8 @@ func ContestMetric(id string) (metric.Metric, bool) {
 	return metric.Metric{}, false
 }
 
-// storedRate is as many entries as were stored, by the time until the last was.
-// Of several slices the longest wait counts for each, so that it is not too high.
+// storedRate is the number of stored entries divided by the time until the last was stored. Over several slices, the
+// longest wait counts for each, so the rate is never too high.
 func storedRate(t *result.Trial) (float64, bool) {
 	if t.Followed == nil || t.Followed.Stored == 0 || t.Window <= 0 {
 		return 0, false
@@ -72,8 +71,8 @@ func storedRate(t *result.Trial) (float64, bool) {
 	return float64(t.Followed.Stored) / took.Seconds(), true
 }
 
-// pipelineCPU is of server and database; of the server alone where that holds
-// the data itself. False where a database's processes could not be seen.
+// pipelineCPU is the CPU time of server and database, or of the server alone if it holds the data itself. It is false
+// if the database's processes could not be observed.
 func pipelineCPU(t *result.Trial) (float64, bool) {
 	if t.Database == nil {
 		return metric.PerCall(func(t *result.Trial) (float64, bool) { return metric.CPU(t.Server) })(t)
@@ -81,7 +80,7 @@ func pipelineCPU(t *result.Trial) (float64, bool) {
 	return metric.PerCall(metric.BackendCPU)(t)
 }
 
-// contest is a contest under way.
+// contest is a ranking that is being computed.
 type contest struct {
 	metric, gated metric.Metric
 	found         claim.Contest
@@ -94,8 +93,8 @@ type versus struct {
 	*claim.Difference
 }
 
-// followedAll reports whether all arms that were measured had their entries
-// followed until they were stored, and any was.
+// followedAll reports whether all measured arms had their entries tracked until they were stored, and there is such
+// an arm.
 func followedAll(load *claim.LoadAnalysis) bool {
 	any := false
 	for a := range load.Arms {
@@ -108,13 +107,12 @@ func followedAll(load *claim.LoadAnalysis) bool {
 	return any
 }
 
-// Find compares all arms of a load with each other, by what somebody may
-// want of a way to hand an entry on. None where entries were not followed, or of
-// more arms than ContestLimit.
+// Find compares all arms of a load with each other, by each property that a user may need from a path for entries. It
+// returns nil if entries were not tracked, or for more arms than ContestLimit.
 //
-// Claims are corrected twice, and need both: by [stat.Holm] over the pairs of a
-// metric, each being a question of its own, and by [stat.BenjaminiHochberg] over
-// all pairs of all metrics, since they stand in one table.
+// Claims are corrected in two ways, and must pass both: by [stat.Holm] over the pairs of a metric, since each metric
+// is a separate question, and by [stat.BenjaminiHochberg] over all pairs of all metrics, since they are shown in one
+// table.
 func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Contest {
 	if !followedAll(load) || len(load.Arms) > ContestLimit {
 		return nil
@@ -141,7 +139,7 @@ func Find(g grid.Grid, load *claim.LoadAnalysis) []claim.Contest {
 	return found
 }
 
-// compare takes every arm's figure, and every pair's difference.
+// compare computes every arm's figure, and every pair's difference.
 func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
 	c.found.Metric, c.found.Alpha = c.metric.ID, effect.Alpha(g.Result.Plan, c.metric.ID == load.Primary)
 	var known []int
@@ -174,7 +172,7 @@ func compare(c *contest, g grid.Grid, load *claim.LoadAnalysis) {
 	}
 }
 
-// judge gives each pair its verdict. Adjusted holds what all metrics ask for.
+// judge gives each pair its verdict. Adjusted already has the correction over all metrics.
 func judge(c *contest, p plan.Plan) {
 	var known []versus
 	var raw []float64
@@ -191,7 +189,7 @@ func judge(c *contest, p plan.Plan) {
 	}
 }
 
-// conclude says who is first.
+// conclude decides which arms are first.
 func conclude(c *contest, r *result.Result) claim.Contest {
 	var known []int
 	for a, e := range c.found.Entrants {
@@ -214,7 +212,7 @@ func conclude(c *contest, r *result.Result) claim.Contest {
 	return c.found
 }
 
-// leaders says who is first of some arms, all of which have a figure.
+// leaders decides which of some arms are first. All of them must have a figure.
 func leaders(c *contest, arms []int) claim.Leaders {
 	p := claim.Leaders{State: claim.LeadersShared, First: []int{}, Next: -1}
 	switch len(arms) {
@@ -240,13 +238,13 @@ func leaders(c *contest, arms []int) claim.Leaders {
 	unbeaten := slices.DeleteFunc(slices.Clone(arms), func(a int) bool {
 		return slices.ContainsFunc(arms, func(b int) bool { return a != b && between(c, a, b).Verdict == claim.Better })
 	})
-	if len(unbeaten) == 0 { // not reached: a circle of proved differences
+	if len(unbeaten) == 0 { // cannot happen: a cycle of proved differences
 		unbeaten = arms
 	}
 	for _, a := range arms {
 		if !slices.ContainsFunc(unbeaten,
 			func(b int) bool { return a == b || between(c, a, b).Verdict == claim.Better }) {
-			p.First = append(p.First, a) // none of them is proved better: it may be first too
+			p.First = append(p.First, a) // none of unbeaten is proved better, so it may be first too
 		}
 	}
 	p.First = slices.Concat(unbeaten, p.First)
@@ -261,7 +259,7 @@ func leaders(c *contest, arms []int) claim.Leaders {
 	return p
 }
 
-// tooFew is how many rounds a claim about any two of arms needs, where all lack them; else 0.
+// tooFew is the number of rounds that a claim about any two of the arms needs, if all pairs lack them; otherwise 0.
 func tooFew(c *contest, arms []int) int {
 	needed := 0
 	for i, a := range arms {
@@ -297,10 +295,10 @@ func between(c *contest, a, b int) *claim.Difference {
 			return turned(v.Difference)
 		}
 	}
-	return &claim.Difference{Verdict: claim.Inconclusive} // not reached: pairs are of all that have a figure
+	return &claim.Difference{Verdict: claim.Inconclusive} // cannot happen: there is a pair for any two arms with a figure
 }
 
-// turned is the same difference, seen from the other arm.
+// turned is the same difference, from the other arm's point of view.
 func turned(d *claim.Difference) *claim.Difference {
 	t := *d
 	if d.Known && d.Ratio > 0 && d.Low > 0 && d.High > 0 {
@@ -315,8 +313,8 @@ func turned(d *claim.Difference) *claim.Difference {
 	return &t
 }
 
-// MostMissing is the largest share of entries that may be missing when none of n
-// was, with 95 % confidence; 1 for n 0.
+// MostMissing is the largest share of entries that may be missing, with 95 % confidence, if none of n was missing; 1
+// for n = 0.
 func MostMissing(n uint64) float64 {
 	if n == 0 {
 		return 1

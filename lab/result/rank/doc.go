@@ -1,3 +1,3 @@
-// Package rank says which arm is first by what, where the entries of all arms were followed until they were
+// Package rank decides which arm is first by which metric, if the entries of all arms were tracked until they were
 // stored.
 package rank

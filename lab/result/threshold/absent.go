@@ -5,9 +5,8 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// absent are the findings of a threshold on arms that are not there, and, where
-// the first arm is not, on differences from it: another arm may stand in for it in
-// a report, but not in what somebody made a decision depend on.
+// absent returns the findings of a threshold on absent arms and, if the first arm is absent, on differences from it.
+// In a report another arm may replace the first one, but not in a threshold on which a decision depends.
 func absent(r *result.Result, t Threshold, l *claim.LoadAnalysis) []Finding {
 	var all []Finding
 	add := func(arm int, name, why string) {

@@ -15,41 +15,38 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Outcome is what may be said of a threshold.
+// Outcome is the result of a threshold.
 type Outcome string
 
-// The outcomes, from the best to the worst.
+// The outcomes, from best to worst.
 const (
-	Passed    Outcome = "pass"         // the interval proves it kept
-	Undecided Outcome = "inconclusive" // the interval holds the limit, or there is none
+	Passed    Outcome = "pass"         // the interval proves that it was kept
+	Undecided Outcome = "inconclusive" // the interval contains the limit, or there is none
 	Spoiled   Outcome = "invalid"      // a gate failed, so there is no figure
-	Crossed   Outcome = "fail"         // the interval proves it crossed
+	Crossed   Outcome = "fail"         // the interval proves that it was crossed
 )
 
-// severity orders outcomes. What is proved stays proved whatever else is
-// spoiled, so a crossed threshold is worst; and what is spoiled comes before
-// what is undecided, since no round more would help it.
+// severity orders outcomes. A proof stays valid whatever else is refused, so a crossed threshold is worst. A refused
+// figure is worse than an undecided one, since more rounds would not help it.
 func (o Outcome) severity() int {
 	return slices.Index([]Outcome{Passed, Undecided, Spoiled, Crossed}, o)
 }
 
-// Judgement is how a result stands against thresholds.
+// Judgement is the result of all thresholds.
 type Judgement struct {
-	// Outcome is the worst of the findings'; [Spoiled] if there are none, or if
-	// the experiment was interrupted: who may stop it when the figures are
-	// good, or bad, proves nothing with them.
+	// Outcome is the worst of the findings'. It is [Spoiled] if there are none, or if the experiment was interrupted:
+	// if a user may stop when the figures look good, or bad, they prove nothing.
 	Outcome Outcome `json:"outcome"`
-	// Why says what is so of the whole; "" if only the findings count.
+	// Why gives a reason for the whole; "" if only the findings count.
 	Why string `json:"why,omitempty"`
-	// Thresholds are the texts of all, as typed.
+	// Thresholds are the texts of all thresholds, as typed.
 	Thresholds []string `json:"thresholds"`
-	// Compared is how many findings had an interval to be looked at, and were
-	// adjusted for each other.
+	// Compared is the number of findings with an interval. They were adjusted for each other.
 	Compared int       `json:"compared"`
 	Findings []Finding `json:"findings"` // by threshold, then load, then arm
 }
 
-// Finding is one threshold, of one arm under one load.
+// Finding is one threshold for one arm under one load.
 type Finding struct {
 	Threshold string  `json:"threshold"` // as typed
 	Metric    string  `json:"metric"`    // id, or [ErrorShare]
@@ -58,15 +55,15 @@ type Finding struct {
 	Load      int     `json:"load"` // index into Plan.Loads
 	LoadName  string  `json:"load_name"`
 	Outcome   Outcome `json:"outcome"`
-	// Absent: the arm was asked for and could not be had; see [result.Result.Absent].
+	// Absent reports that the arm was requested but not available; see [result.Result.Absent].
 	Absent bool `json:"absent,omitempty"`
-	// Relative: Limit, Value, Low and High are ratios to the first arm, else
-	// values in the unit of the metric's dimension, of errors shares.
+	// Relative reports that Limit, Value, Low and High are ratios to the first arm. Otherwise they are values in the
+	// unit of the metric's dimension, or shares for errors.
 	Relative  bool    `json:"relative,omitempty"`
 	Below     bool    `json:"below,omitempty"` // Limit is a lower one
 	Limit     float64 `json:"limit"`
 	LimitText string  `json:"limit_text"` // as typed: "+3%"
-	// Known tells whether Value is set, and Bounded whether Low and High are.
+	// Known reports whether Value is set, and Bounded whether Low and High are.
 	Known   bool    `json:"known"`
 	Bounded bool    `json:"bounded"`
 	Value   float64 `json:"value,omitempty"`
@@ -75,34 +72,29 @@ type Finding struct {
 	// Alpha is the probability that the interval misses, half on each side.
 	Alpha  float64 `json:"alpha,omitempty"`
 	Rounds int     `json:"rounds,omitempty"`
-	// P is the two-sided p-value of "the value is at the limit or on its right
-	// side", Adjusted after [stat.Holm] over all findings, both as they would
-	// be at an Alpha of 0.05.
+	// P is the two-sided p-value of "the value is at the limit or on its right side". Adjusted is P after [stat.Holm]
+	// over all findings. Both are scaled to an Alpha of 0.05.
 	P        float64 `json:"p,omitempty"`
 	Adjusted float64 `json:"p_adjusted,omitempty"`
-	// More is how many more rounds would probably decide it; 0 where rounds
-	// would not.
+	// More is how many more rounds would probably decide it; 0 if more rounds would not help.
 	More int `json:"more_rounds,omitempty"`
-	// Why says in words why it is neither pass nor fail.
+	// Why says why it is neither pass nor fail.
 	Why string `json:"why,omitempty"`
 
-	// sure: what has no interval is a count, and needs none.
+	// sure reports that the value is a count, which needs no interval.
 	sure bool
-	// unconfirmed: the sign-flip test finds no difference at all, so none
-	// beyond a limit.
+	// unconfirmed reports that the sign-flip test finds no difference at all, and so none beyond a limit.
 	unconfirmed bool
 }
 
-// Judge holds a result against thresholds that [Threshold.Check] took for its
-// plan; a must be its [analyse.Result]. It is pure.
+// Judge applies thresholds to a result. [Threshold.Check] must have accepted them for its plan, and a must be its
+// [analyse.Result]. It is pure.
 //
-// A threshold passes if the interval shows it kept, fails if the interval
-// shows it crossed, and is inconclusive while the interval holds the limit. The
-// figure itself decides nothing. For the whole to pass, every threshold must
-// pass, each with an error of at most alpha/2; so no correction is needed
-// there, and more thresholds make it no easier. For the whole to fail one is
-// enough, so failures are proved together: p-values are adjusted by Holm over
-// all thresholds, arms and loads.
+// A threshold passes if the interval shows that it was kept, fails if the interval shows that it was crossed, and is
+// inconclusive while the interval contains the limit. The figure itself decides nothing. For the whole to pass, every
+// threshold must pass, each with an error of at most alpha/2. So no correction is needed there, and more thresholds
+// do not make passing easier. For the whole to fail, one failure is enough, so failures are proved together: p-values
+// are adjusted by Holm over all thresholds, arms and loads.
 func Judge(r *result.Result, a *claim.Analysis, thresholds []Threshold) Judgement {
 	g := grid.NewGrid(r)
 	all := Judgement{Outcome: Spoiled, Thresholds: []string{}, Findings: []Finding{}}
@@ -110,7 +102,7 @@ func Judge(r *result.Result, a *claim.Analysis, thresholds []Threshold) Judgemen
 		all.Thresholds = append(all.Thresholds, t.Text)
 		m, err := thresholdMetric(t.Text, t.Metric)
 		if err != nil {
-			continue // not parsed by ParseThreshold
+			continue // cannot happen after ParseThreshold
 		}
 		for i := range a.Loads {
 			l := &a.Loads[i]
@@ -137,14 +129,14 @@ func Judge(r *result.Result, a *claim.Analysis, thresholds []Threshold) Judgemen
 	return all
 }
 
-// look takes the figure that a threshold is about, without deciding yet.
+// look finds the figure for a threshold, without deciding yet.
 func look(g grid.Grid, l *claim.LoadAnalysis, t Threshold, m metric.Metric, arm int) Finding {
 	f := Finding{
 		Threshold: t.Text, Metric: t.Metric, Arm: arm, ArmName: l.Arms[arm].Name, Load: l.Load, LoadName: l.Name,
 		Relative: t.Relative, Below: t.Below, Limit: t.Limit, LimitText: t.LimitText, P: 1, Adjusted: 1,
 	}
 	row := l.Row(t.Metric)
-	if row == nil && m.Quantile > 0 && g.Has(l.Load, m) { // only this threshold asks for it
+	if row == nil && m.Quantile > 0 && g.Has(l.Load, m) { // a quantile that only this threshold uses
 		made := effect.Row(g, l, m)
 		row = &made
 	}
@@ -179,8 +171,8 @@ func (f *Finding) difference(g grid.Grid, l *claim.LoadAnalysis, m metric.Metric
 		return
 	}
 	f.Known, f.Bounded, f.Value, f.Low, f.High, f.Rounds = true, true, d.Ratio, d.Low, d.High, d.Rounds
-	// A difference beyond a limit on the bad side of 1 is one at all, and the
-	// report claims none that the sign-flip test does not confirm.
+	// A difference beyond a limit on the bad side of 1 is also a difference, and the report claims none that the
+	// sign-flip test does not confirm.
 	f.unconfirmed = (f.Below && f.Limit <= 1 || !f.Below && f.Limit >= 1) && d.P >= f.Alpha
 	f.P = f.pValue()
 }
@@ -197,7 +189,7 @@ func (f *Finding) estimate(g grid.Grid, l *claim.LoadAnalysis, m metric.Metric, 
 	}
 	f.Known, f.Value, f.Rounds = true, e.Value, e.Rounds
 	switch {
-	case m.Counted || e.Value == 0: // every round has none of it
+	case m.Counted || e.Value == 0: // the value is 0 in every round
 		f.sure, f.Bounded, f.Low, f.High = true, true, e.Value, e.Value
 		f.P = f.pValue()
 	case e.Interval():
@@ -210,8 +202,8 @@ func (f *Finding) estimate(g grid.Grid, l *claim.LoadAnalysis, m metric.Metric, 
 	}
 }
 
-// errors takes the share of calls that failed. A limit of 0 is no question of
-// shares: one failure crosses it, and none does not.
+// errors computes the share of failed calls. A limit of 0 is not about shares: one failure crosses it, and no failure
+// keeps it.
 func (f *Finding) errors(trials []*result.Trial, arm *claim.ArmState) {
 	for _, c := range arm.Checks {
 		if !c.OK && (c.Gate == result.InPlay || c.Gate == result.Accounts) {
@@ -243,8 +235,7 @@ func (f *Finding) errors(trials []*result.Trial, arm *claim.ArmState) {
 	}
 }
 
-// Slack lets a figure that is exactly at the limit be at the limit: 206 / 200
-// and 1 + 0.03 differ by rounding.
+// Slack makes a figure that is exactly at the limit count as being at it: 206 / 200 and 1 + 0.03 differ by rounding.
 const Slack = 1e-12
 
 // crossed and kept report what the interval proves.
@@ -262,7 +253,7 @@ func (f *Finding) kept() bool {
 	return f.High <= f.Limit*(1+Slack)
 }
 
-// pValue is P: below 0.05 exactly where the interval lies beyond the limit.
+// pValue is P. It is below 0.05 exactly if the interval lies beyond the limit.
 func (f *Finding) pValue() float64 {
 	switch {
 	case f.Low == f.High || f.Metric == ErrorShare:
@@ -274,9 +265,8 @@ func (f *Finding) pValue() float64 {
 	return min(1, e.Beyond(f.Limit)*stat.DefaultAlpha/f.Alpha)
 }
 
-// sharePValue is P of what is exact, and of a share, whose interval is two
-// in one and has no p-value of its own: how far the limit lies from the share,
-// in widths of the interval, stands for it.
+// sharePValue is P for exact values and for shares. The interval of a share is the wider of two and has no p-value.
+// Instead, the distance of the limit from the share, in widths of the interval, is used.
 func (f *Finding) sharePValue() float64 {
 	if !f.crossed() {
 		return 1
@@ -284,14 +274,13 @@ func (f *Finding) sharePValue() float64 {
 	if f.Low == f.High {
 		return 0
 	}
-	// The distance to the limit against that to the near bound, on the normal
-	// scale on which the bound lies at 1.96.
+	// The ratio of the distance to the limit and the distance to the near bound, on the normal scale where the bound
+	// is at 1.96.
 	z := 1.96 * (f.Value - f.Limit) / (f.Value - f.Low)
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// decide gives the outcomes of all findings that have an interval, and the
-// whole's.
+// decide gives the outcomes of all findings with an interval, and that of the whole.
 func (j *Judgement) decide() {
 	var p []float64
 	var at []int
@@ -316,7 +305,7 @@ func (j *Judgement) decide() {
 }
 
 func (f *Finding) decide(family int) {
-	enough := f.sure && f.Low > f.Limit // a count beyond its limit stays beyond
+	enough := f.sure && f.Low > f.Limit // a count beyond its limit stays beyond it
 	switch {
 	case f.Rounds < claim.MinRounds && !enough:
 		f.Outcome, f.More = Undecided, claim.MinRounds-f.Rounds
@@ -355,11 +344,11 @@ func (f *Finding) missing(alpha float64) int {
 	return max(1, e.RoundsToClear(f.Limit, alpha)-f.Rounds)
 }
 
-// manyRounds is more than anybody runs.
+// manyRounds is more rounds than is realistic.
 const manyRounds = 1_000_000
 
-// moreForTail is how many more rounds give a quantile calls enough, if each
-// brings as many as those so far; 0 where rounds are too short for it.
+// moreForTail is how many more rounds would give a quantile enough calls, if each has as many as those so far; 0 if
+// the rounds themselves are too short.
 func moreForTail(m metric.Metric, arms ...[]*result.Trial) int {
 	more := 0
 	for _, trials := range arms {

@@ -1,3 +1,2 @@
-// Package threshold are bounds that somebody made a decision depend on: how they are written, and what a
-// result says of each.
+// Package threshold has bounds on which a decision depends: how they are written, and what a result says about each.
 package threshold

@@ -19,31 +19,29 @@ import (
 // as "cpu/req > +3%" (of the difference from the first arm), "p99 > 20ms" (of
 // an arm's own value), "grpc: errors > 0.1% @ 50 in flight".
 type Threshold struct {
-	// Text is the threshold as it was typed, its spaces made one.
+	// Text is the threshold as it was typed, with single spaces.
 	Text string
-	// Arm is the name of the only arm it is for; "" is every arm, of a
-	// relative one every arm but the first.
+	// Arm is the only arm that it is for. "" is every arm or, for a relative threshold, every arm but the first.
 	Arm string
-	// Load names the only load it is for, as [Threshold.Check] reads it; "" is all.
+	// Load is the only load that it is for, in the form that [Threshold.Check] reads; "" is every load.
 	Load string
 	// Metric is the id of a metric, or [ErrorShare].
 	Metric string
 	// Relative thresholds bound the ratio to the first arm.
 	Relative bool
-	// Below: the limit is a lower one, "throughput < 5k/s".
+	// Below reports that the limit is a lower bound: "throughput < 5k/s".
 	Below bool
-	// Limit is a ratio above 0 (1.03 for +3 %), or a value in the unit of the
-	// metric's dimension, or a share from 0 to 1; LimitText as it was typed.
+	// Limit is a ratio above 0 (1.03 for +3 %), a value in the unit of the metric's dimension, or a share from 0 to
+	// 1. LimitText is the limit as it was typed.
 	Limit     float64
 	LimitText string
 }
 
-// ErrorShare is the share of calls that failed, wrong replies too. It is no
-// metric: it says whether there may be metrics, and only thresholds look at it.
+// ErrorShare is the share of calls that failed, including wrong replies. It is not a metric: it decides whether
+// metrics are valid, and only thresholds use it.
 const ErrorShare = "errors"
 
-// ThresholdMetrics returns the words that a threshold may begin with, short
-// ones first, for help and errors.
+// ThresholdMetrics returns the words with which a threshold may begin, short ones first, for help and errors.
 func ThresholdMetrics() []string {
 	words := []string{
 		"cpu/req", "throughput", "p50", "p90", "p99", "p99.9", "mean", "client-cpu", "sent", "received", "allocs/req",
@@ -57,27 +55,25 @@ func ThresholdMetrics() []string {
 	return words
 }
 
-// thresholdLimit bounds the text of one, in bytes.
+// thresholdLimit bounds the text of a threshold, in bytes.
 const thresholdLimit = 1000
 
-// ParseThreshold reads "[ARM:] METRIC >|< LIMIT [@ LOAD]". The limit is a
-// signed percentage of the first arm's value ("+3%"), or a value with its unit
-// ("20ms", "5k/s", "300B", "40"); of errors, a percentage of the calls. An
-// error is InvalidArgument and says what would be right. What only a plan
-// tells, [Threshold.Check] looks at.
+// ParseThreshold reads "[ARM:] METRIC >|< LIMIT [@ LOAD]". The limit is a signed percentage of the first arm's value
+// ("+3%"), or a value with its unit ("20ms", "5k/s", "300B", "40"). For errors it is a percentage of the calls. An
+// error is InvalidArgument and says what would be right. [Threshold.Check] checks what depends on the plan.
 func ParseThreshold(text string) (Threshold, error) {
 	t := Threshold{Text: strings.Join(strings.Fields(text), " ")}
 	if len(t.Text) > thresholdLimit {
 		return Threshold{}, refuse(t.Text, "it is longer than %d bytes", thresholdLimit)
 	}
-	// The last sign: an arm's name may hold one, a limit and a load cannot.
+	// The last sign is used: an arm's name may contain one, but a limit and a load cannot.
 	at := strings.LastIndexAny(t.Text, "<>")
 	if at < 0 {
 		return Threshold{}, refuse(t.Text, "it has no > or <; write cpu/req > +3%%, or p99 > 20ms")
 	}
 	t.Below = t.Text[at] == '<'
 	name := strings.TrimSpace(t.Text[:at])
-	if colon := strings.LastIndex(name, ":"); colon >= 0 { // a name may hold one: host:port
+	if colon := strings.LastIndex(name, ":"); colon >= 0 { // a name may contain one: host:port
 		t.Arm, name = strings.TrimSpace(name[:colon]), strings.TrimSpace(name[colon+1:])
 		if t.Arm == "" {
 			return Threshold{}, refuse(t.Text, "no arm is named before the colon")
@@ -111,7 +107,7 @@ func refuse(text, format string, args ...any) error {
 	return wirelab.Errorf(wirelab.InvalidArgument, "threshold %.80q: %s", text, fmt.Sprintf(format, args...))
 }
 
-// errorMetric is what thresholds on [ErrorShare] need of a metric.
+// errorMetric has the properties of a metric that thresholds on [ErrorShare] need.
 func errorMetric() metric.Metric {
 	return metric.Metric{
 		ID: ErrorShare, Title: "share of calls that failed", Short: ErrorShare, Dimension: metric.Number,
@@ -132,10 +128,10 @@ func thresholdMetric(text, name string) (metric.Metric, error) {
 	return metric.Metric{}, unknown.Behind(fmt.Sprintf("threshold %.80q: ", text))
 }
 
-// limitForm is sign, number and unit.
+// limitForm is a sign, a number and a unit.
 var limitForm = regexp.MustCompile(`^([+\-−]?) ?([0-9]{1,15}(?:\.[0-9]{1,12})?) ?(\S*)$`)
 
-// limitUnits are the units of each dimension, in the unit that values are kept in.
+// limitUnits are the units of each dimension, as factors of the unit in which values are kept.
 var limitUnits = map[metric.Dimension]map[string]float64{
 	metric.Time:      {"ns": 1, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9},
 	metric.Size:      {"B": 1, "kB": 1e3, "MB": 1e6},
@@ -143,7 +139,7 @@ var limitUnits = map[metric.Dimension]map[string]float64{
 	metric.Frequency: {"/s": 1, "k/s": 1e3, "M/s": 1e6},
 }
 
-// limitExamples are limits that are right, for errors.
+// limitExamples are valid limits, for errors.
 var limitExamples = map[metric.Dimension]string{
 	metric.Time: "20ms or 50us", metric.Size: "300B or 2kB",
 	metric.Number: "40 or 2k", metric.Frequency: "500/s or 5k/s",
@@ -180,7 +176,7 @@ func (t *Threshold) parseLimit(m metric.Metric) error {
 
 // parseShare reads a percentage: of the first arm's value, or of all calls.
 func (t *Threshold) parseShare(m metric.Metric, sign, number string) error {
-	// The exponent instead of a division: "3" becomes the number that "0.03" reads as.
+	// With an exponent instead of a division, "3" becomes exactly the number that "0.03" reads as.
 	share, err := strconv.ParseFloat(number+"e-2", 64)
 	switch {
 	case err != nil:
@@ -207,8 +203,8 @@ func (t *Threshold) parseShare(m metric.Metric, sign, number string) error {
 	return nil
 }
 
-// Check reports whether a complete plan has what the threshold is about, so
-// that a slip costs no experiment. The error lists what there is.
+// Check reports whether a complete plan has what the threshold is about, so that a typing error costs no experiment.
+// The error lists the choices.
 func (t Threshold) Check(p plan.Plan) error {
 	if t.Relative && len(p.Arms) < 2 {
 		return refuse(t.Text, "a percentage is of the first arm's value, and there is no second arm")
@@ -233,7 +229,7 @@ func (t Threshold) Check(p plan.Plan) error {
 		}
 		return refuse(t.Text, "%s", wirelab.Public(wirelab.UnknownName("load", t.Load, names)).Message)
 	}
-	m, _ := thresholdMetric(t.Text, t.Metric) // known: it was parsed
+	m, _ := thresholdMetric(t.Text, t.Metric) // it is known, since it was parsed
 	if !slices.ContainsFunc(loads, func(l plan.Load) bool { return kinds.Under(m, l) }) {
 		if kinds.OfPlan(p).Run.Held || m.Streams && !m.Open {
 			return refuse(t.Text,
