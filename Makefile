@@ -1,18 +1,18 @@
-# wirelab: two commands matter, make run and make test. The rest is for those
-# who change the code. All of it needs only Go, git and make on Linux. If a test
-# needs something else that is missing, it is skipped, and the last lines say so.
-# make tools installs all of it.
+# The main targets are make run and make test. The others are for contributors.
+# All targets need only Go, git and make on Linux. A test that needs another tool
+# is skipped if the tool is missing, and the last lines say so. make tools prints
+# how to install the tools.
 
 GO      ?= go
 SHELL   := /bin/bash -o pipefail
 TOOLS   := $(GO) tool -modfile=build/tools/go.mod
 LINT    := $(GO) tool -modfile=build/tools/lint/go.mod golangci-lint
 SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache/*') $(shell find lab results system workload hermes -name '*.yaml' -o -name '*.sql' -o -name '*.graphqls') go.mod go.sum
-# Not cached: wirelab's tests start processes and wires whose state the cache
+# Tests are not cached: they start processes and servers whose state the cache
 # does not see.
 TESTFLAGS ?= -count=1
-# Runs tests and tells of them, see its package comment. Four packages at once:
-# those that wait for a server leave the cores to others.
+# Runs tests and reports them, see its package comment. Four packages run at
+# once: those that wait for a server leave the cores to others.
 TESTRUN := bin/testrun $(if $(TOTALS),-totals $(TOTALS)) $(if $(TIMES),-times $(TIMES))
 
 .DEFAULT_GOAL := help
@@ -66,7 +66,7 @@ short: bin/testrun ## run the quick tests
 
 .PHONY: race
 race: bin/testrun ## run all tests with the race detector, which needs a C compiler
-	# But the self-test, whose measurements the detector would spoil.
+	# Except the self-test: the detector would distort its measurements.
 	@$(TESTRUN) -shared -- $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$'
 
 .PHONY: lint

@@ -13,13 +13,13 @@ import (
 	"example.com/shop/shoppb"
 )
 
-// calls is the shop over gRPC.
+// calls implements the gRPC service.
 type calls struct {
 	shoppb.UnimplementedShopServer
 	*shop
 }
 
-// server is the shop over gRPC, which says of itself what it has and that it is ready.
+// server returns the gRPC server, with reflection and health checks.
 func (s *shop) server() *grpc.Server {
 	to := grpc.NewServer()
 	shoppb.RegisterShopServer(to, &calls{shop: s})

@@ -1,4 +1,4 @@
-// Shop is a small shop over REST and over gRPC, with the same data behind both.
+// Shop is a small shop that serves the same data over REST and gRPC.
 package main
 
 import (

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// handler is the shop over REST.
+// handler returns the REST API.
 func (s *shop) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /items", func(w http.ResponseWriter, _ *http.Request) {
@@ -41,5 +41,5 @@ func reply(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller has gone
+	_, _ = w.Write(body) // an error means that the caller is gone
 }

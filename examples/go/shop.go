@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// item is what the shop sells.
+// item is a product of the shop.
 type item struct {
 	SKU   string `json:"sku"`
 	Name  string `json:"name"`
 	Cents int32  `json:"cents"`
 }
 
-// shop is the data behind both protocols.
+// shop holds the data that both protocols serve.
 type shop struct {
 	mu    sync.RWMutex
 	items map[string]item
@@ -32,7 +32,7 @@ func newShop() *shop {
 	return s
 }
 
-// list are all items, in the order of their ids.
+// list returns all items, ordered by id.
 func (s *shop) list() []item {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -51,7 +51,7 @@ func (s *shop) get(sku string) (item, bool) {
 	return i, known
 }
 
-// add adds an item, or puts it in the place of the one with its id.
+// add adds an item, or replaces the item with the same id.
 func (s *shop) add(i item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

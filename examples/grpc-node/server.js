@@ -1,5 +1,5 @@
-// A shop over gRPC. It listens at $PORT, says of itself what it has (reflection) and
-// whether it is ready (health), and stops at SIGTERM.
+// A shop over gRPC, with reflection and health checks. It listens on $PORT and stops
+// on SIGTERM.
 'use strict';
 
 const path = require('node:path');

@@ -18,11 +18,11 @@ ITEMS = {
 
 
 class Shop(BaseHTTPRequestHandler):
-    # Connections stay open. HTTP/1.0, the default here, opens one for each call.
+    # HTTP/1.1 keeps connections open. HTTP/1.0, the default here, opens one for each call.
     protocol_version = "HTTP/1.1"
 
-    # Header and body leave in one packet. Written apart, the body would wait up to 40 ms
-    # for the acknowledgement of the header: http.server does not switch Nagle's algorithm off.
+    # Send header and body in one packet. In two writes, the body could wait up to 40 ms for the
+    # acknowledgement of the header, because http.server does not switch off Nagle's algorithm.
     wbufsize = -1
     disable_nagle_algorithm = True
 
@@ -38,7 +38,7 @@ class Shop(BaseHTTPRequestHandler):
         return self.reply(200, item)
 
     def do_POST(self):
-        # The body is read whatever is wrong: left unread, it would be taken for the next request.
+        # Always read the body, even if the request is wrong: the rest would be taken for the next request.
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path != "/items":
             return self.reply(404, {"error": f"nothing can be added at {self.path}"})
@@ -59,7 +59,7 @@ class Shop(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args):
-        pass  # a line for each call would be measured too
+        pass  # printing a line for each call would be measured too
 
 
 class Server(ThreadingHTTPServer):

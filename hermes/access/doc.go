@@ -1,7 +1,7 @@
-// Package access says who may do what with a broker: a policy names principals, the tokens that they show,
-// their rights by topic and their quotas; [Wrap] holds a broker's callers to it. It also makes the TLS of APIs
-// and of nodes. It knows no API and no node: an API reads a token into the context ([Policy.Bearer]), and what
-// nodes hand on to each other goes below the wrap and is not asked again.
+// Package access controls access to a broker: a policy names principals, their tokens,
+// their rights on topics and their quotas; [Wrap] enforces it for the callers of a broker. The package also creates
+// the TLS configuration of APIs and of nodes. It knows no API and no node: an API reads a token into the context
+// ([Policy.Bearer]), and calls that nodes forward to each other pass below the wrapper and are not checked again.
 //
 // # The policy
 //
@@ -22,41 +22,42 @@
 //	      groups: 10
 //	      producers: 100
 //
-// A token is made by [NewToken]; the file has its SHA-256 alone, so who reads the
-// file cannot use it. Two tokens at once let one be replaced without a gap.
+// [NewToken] creates a token. The file has only its SHA-256, so a reader of the
+// file cannot use the token. With two tokens at once, one can be replaced without an interruption.
 //
 // # Rights
 //
-// They are by topic: its name, or a beginning of names with * behind it; "*" is all.
+// Rights refer to topics: by a name, or by a prefix of names followed by *; "*" means all.
 // Names that begin with "hermes." belong to the broker, and dead letters come from
-// every topic: a beginning covers them only if it begins so too, or is "*".
+// every topic: a prefix covers them only if it begins with "hermes." too, or is "*".
 //
 //   - publish: messages, and producer ids, which a caller that may publish on any topic gets, up to its quota.
-//     A producer id is a number and no secret: of those who may publish on a topic, one could use another's.
-//   - subscribe: messages, in any group; reading groups. A group that is not there is
-//     made by its first member, up to its quota.
-//   - admin: making, changing and deleting topics and groups.
-//   - admin and subscribe: a backup; of everything, on "*".
+//     A producer id is a number and not a secret: a principal that may publish on a topic could use the id of another.
+//   - subscribe: messages, in any group; reading groups. A group that does not exist is
+//     created by its first member, up to its quota.
+//   - admin: creating, changing and deleting topics and groups.
+//   - admin and subscribe: a backup; of everything, with "*".
 //   - admin and publish: a restore.
-//   - cluster: changing who takes part and who leads.
-//   - metrics: the numbers of all topics and groups at /metrics, with their names. Others see there
-//     what they may see elsewhere, and the rest as one sum.
+//   - cluster: changing the members and the leader.
+//   - metrics: the numbers of all topics and groups at /metrics, with their names. Other principals see there
+//     the topics that they may see elsewhere, and the rest as one sum.
 //
-// Each of the first three lets its holder see the topic itself. Every principal sees
-// the nodes and their addresses, since clients need them to find the leader.
+// Each of the first three rights lets its holder see the topic itself. Every principal sees
+// the nodes and their addresses, because clients need them to find the leader.
 //
-// Who shows no token is Unauthenticated; who lacks a right gets PermissionDenied, and
-// is not told whether the topic is there; it is not listed for him.
+// A caller without a token is Unauthenticated. A caller without the right gets PermissionDenied, which does
+// not say whether the topic exists; lists do not contain the topic.
 //
 // # Quotas
 //
-// Groups and producers are one pool of the cluster. A principal may have so many that it made; who has no number
-// in the policy may have a tenth of each. 0 is none: such a principal may join the groups that are there, and
-// publish without producers. One group more is refused; for one producer more the principal's own is forgotten
-// that was silent for longest. Where all places are taken, a producer of the principal goes that has most of them.
+// All principals share the cluster's pools of groups and producers. The quota limits how many a principal may have
+// created; without a number in the policy, a principal may have a tenth of each pool. 0 means none: such a principal
+// may join existing groups, and publish without producers. A group beyond the quota is refused. For a producer beyond
+// the quota, the principal's producer that was silent for longest is forgotten. If the whole pool is in use, a
+// producer of the principal with the most producers is forgotten.
 //
-// The others hold on one node, at its APIs: a principal that uses three nodes has thrice as much. Subscriptions
-// are 2,500 for who has no number. What may be published is a token bucket that holds one second's worth. A run
-// of more than that passes when the bucket is full, and the next ones wait until it has paid. Refusals are
-// ResourceExhausted, and so is what the broker refused afterwards counted.
+// The other quotas apply to each node, at its APIs: a principal that uses three nodes has three times as much.
+// Without a number, a principal has 2,500 subscriptions. The rates of publishing are token buckets that hold one
+// second's worth. A run of more than that passes when the bucket is full, and the next runs wait until the bucket has
+// recovered. Refusals are ResourceExhausted. Publishes that the broker refuses afterwards count too.
 package access

@@ -1,4 +1,4 @@
-// Package api has no code itself: its tests hold the APIs below it to one another. They run one table of cases
-// through gRPC, REST and GraphQL, on the leader and on a follower of a real cluster, and want the same answers
-// and the same codes of all. An API itself knows the broker alone.
+// Package api has no code itself: its tests compare the APIs below it. They run one table of cases
+// through gRPC, REST and GraphQL, on the leader and on a follower of a real cluster, and expect the same replies
+// and the same codes from all of them. An API itself knows only the broker.
 package api

@@ -4,10 +4,10 @@
 // 	protoc        (unknown)
 // source: hermes.proto
 
-// Hermes' own API. A run is one topic's part of a batch. In every message of
-// this file that carries messages they are field 2, so that their bytes travel
-// from a publisher's frame to the log and from the log to a subscriber's frame as
-// they are, neither decoded nor copied one by one.
+// The API of Hermes. A run is the part of a batch that belongs to one topic. In every
+// message of this file that carries messages, they are field 2, so that their bytes
+// travel unchanged from a publisher's frame to the log and from the log to a
+// subscriber's frame, without being decoded or copied one by one.
 
 package gen
 
@@ -78,10 +78,10 @@ func (Mode) EnumDescriptor() ([]byte, []int) {
 type RestoreReply_State int32
 
 const (
-	RestoreReply_STATE_ABSENT RestoreReply_State = 0 // the topic can be begun
-	RestoreReply_STATE_BEGUN  RestoreReply_State = 1 // by this restore, and not ended
-	RestoreReply_STATE_DONE   RestoreReply_State = 2 // by this restore
-	RestoreReply_STATE_OTHER  RestoreReply_State = 3 // it is there, and not from this restore
+	RestoreReply_STATE_ABSENT RestoreReply_State = 0 // the topic does not exist; the restore can begin
+	RestoreReply_STATE_BEGUN  RestoreReply_State = 1 // this restore has begun, and not ended
+	RestoreReply_STATE_DONE   RestoreReply_State = 2 // this restore is complete
+	RestoreReply_STATE_OTHER  RestoreReply_State = 3 // the topic exists, but not from this restore
 )
 
 // Enum value maps for RestoreReply_State.
@@ -243,7 +243,7 @@ func (x *Message) GetHeaders() []*Header {
 type PublishRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topic         string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
-	Messages      *Message               `protobuf:"bytes,2,opt,name=messages,proto3" json:"messages,omitempty"` // field 2 as everywhere; one
+	Messages      *Message               `protobuf:"bytes,2,opt,name=messages,proto3" json:"messages,omitempty"` // exactly one; field 2 as in all messages
 	Mode          Mode                   `protobuf:"varint,3,opt,name=mode,proto3,enum=hermes.v1.Mode" json:"mode,omitempty"`
 	Producer      uint64                 `protobuf:"varint,4,opt,name=producer,proto3" json:"producer,omitempty"` // 0: not idempotent
 	Sequence      uint64                 `protobuf:"varint,5,opt,name=sequence,proto3" json:"sequence,omitempty"` // of this producer on this topic, from 1, without gaps
@@ -320,7 +320,7 @@ type PublishReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Offset        uint64                 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
 	Time          int64                  `protobuf:"varint,2,opt,name=time,proto3" json:"time,omitempty"`               // Unix nanoseconds
-	Duplicate     bool                   `protobuf:"varint,3,opt,name=duplicate,proto3" json:"duplicate,omitempty"`     // it had been stored before
+	Duplicate     bool                   `protobuf:"varint,3,opt,name=duplicate,proto3" json:"duplicate,omitempty"`     // the message had been stored before
 	Provisional   bool                   `protobuf:"varint,4,opt,name=provisional,proto3" json:"provisional,omitempty"` // eventual: offset and time are not known yet
 	Term          uint64                 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`
 	Index         uint64                 `protobuf:"varint,6,opt,name=index,proto3" json:"index,omitempty"` // of the log
@@ -407,7 +407,7 @@ type Run struct {
 	Mode          Mode                   `protobuf:"varint,3,opt,name=mode,proto3,enum=hermes.v1.Mode" json:"mode,omitempty"`
 	Producer      uint64                 `protobuf:"varint,4,opt,name=producer,proto3" json:"producer,omitempty"`
 	Sequence      uint64                 `protobuf:"varint,5,opt,name=sequence,proto3" json:"sequence,omitempty"` // of the first message
-	Tag           uint64                 `protobuf:"varint,6,opt,name=tag,proto3" json:"tag,omitempty"`           // comes back with the verdict; rising within a stream
+	Tag           uint64                 `protobuf:"varint,6,opt,name=tag,proto3" json:"tag,omitempty"`           // returned with the verdict; increasing within a stream
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -486,7 +486,7 @@ func (x *Run) GetTag() uint64 {
 
 type Runs struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"` // each has its own verdict
+	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"` // each gets its own verdict
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -529,17 +529,18 @@ func (x *Runs) GetRuns() []*Run {
 }
 
 type Verdict struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tag           uint64                 `protobuf:"varint,1,opt,name=tag,proto3" json:"tag,omitempty"`
-	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // of the first message
-	Count         uint32                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	Time          int64                  `protobuf:"varint,4,opt,name=time,proto3" json:"time,omitempty"`
-	Duplicate     bool                   `protobuf:"varint,5,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
-	Provisional   bool                   `protobuf:"varint,6,opt,name=provisional,proto3" json:"provisional,omitempty"`
-	Term          uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`
-	Index         uint64                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
-	Error         *Error                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`    // set: none of the run was stored, or, where code says so, the outcome is unknown
-	Leader        string                 `protobuf:"bytes,10,opt,name=leader,proto3" json:"leader,omitempty"` // of a stream: the leader's gRPC API, if it is at another node and was not named before
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Tag         uint64                 `protobuf:"varint,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	Offset      uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // of the first message
+	Count       uint32                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Time        int64                  `protobuf:"varint,4,opt,name=time,proto3" json:"time,omitempty"`
+	Duplicate   bool                   `protobuf:"varint,5,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
+	Provisional bool                   `protobuf:"varint,6,opt,name=provisional,proto3" json:"provisional,omitempty"`
+	Term        uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`
+	Index       uint64                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
+	Error       *Error                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"` // if set, nothing of the run was stored, or the code says that the outcome is unknown
+	// In a stream: the address of the leader's gRPC API, if it is another node and was not sent before.
+	Leader        string `protobuf:"bytes,10,opt,name=leader,proto3" json:"leader,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -646,9 +647,9 @@ func (x *Verdict) GetLeader() string {
 
 type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"` // as on every API: not_found, resource_exhausted, ...
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"` // the same on every API: not_found, resource_exhausted, ...
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Leader        string                 `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"` // the address of the leader's same API, where that helps
+	Leader        string                 `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"` // the address of the same API on the leader, if that helps
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -961,9 +962,9 @@ type Start struct {
 	//	*Start_Replay
 	//	*Start_Group
 	From          isStart_From `protobuf_oneof:"from"`
-	InFlight      uint32       `protobuf:"varint,7,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"` // group: messages at once, 0: the default
+	InFlight      uint32       `protobuf:"varint,7,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"` // of a group: the limit of unacknowledged messages; 0: the default
 	Credit        *Credit      `protobuf:"bytes,8,opt,name=credit,proto3" json:"credit,omitempty"`
-	Create        bool         `protobuf:"varint,9,opt,name=create,proto3" json:"create,omitempty"` // the topic, where it is not there
+	Create        bool         `protobuf:"varint,9,opt,name=create,proto3" json:"create,omitempty"` // create the topic if it does not exist
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1095,7 +1096,7 @@ type Start_Time struct {
 }
 
 type Start_Replay struct {
-	Replay bool `protobuf:"varint,5,opt,name=replay,proto3,oneof"` // the oldest there is
+	Replay bool `protobuf:"varint,5,opt,name=replay,proto3,oneof"` // from the oldest message
 }
 
 type Start_Group struct {
@@ -1112,7 +1113,7 @@ func (*Start_Replay) isStart_From() {}
 
 func (*Start_Group) isStart_From() {}
 
-// Credit adds to what may be delivered. Without any, nothing is.
+// Credit allows more deliveries. Without credit, nothing is delivered.
 type Credit struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Messages      uint32                 `protobuf:"varint,1,opt,name=messages,proto3" json:"messages,omitempty"`
@@ -1265,7 +1266,7 @@ type Nack struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ranges        []*Range               `protobuf:"bytes,1,rep,name=ranges,proto3" json:"ranges,omitempty"`
 	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Delay         int64                  `protobuf:"varint,3,opt,name=delay,proto3" json:"delay,omitempty"` // nanoseconds before they come again
+	Delay         int64                  `protobuf:"varint,3,opt,name=delay,proto3" json:"delay,omitempty"` // nanoseconds before the messages are delivered again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1321,17 +1322,21 @@ func (x *Nack) GetDelay() int64 {
 	return 0
 }
 
-// Delivery is messages that follow one another.
+// Delivery has consecutive messages.
 type Delivery struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Offset        uint64                 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"` // of the first
-	Messages      []*Message             `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	Time          int64                  `protobuf:"varint,3,opt,name=time,proto3" json:"time,omitempty"` // of all: they were taken together
-	Attempt       uint32                 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	Live          bool                   `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`       // begin: the subscriber is registered; nothing published from now on is missed
-	Settled       uint64                 `protobuf:"varint,6,opt,name=settled,proto3" json:"settled,omitempty"` // how many Ack and Nack frames of this stream are done and certain to survive; 0: as before
-	Late          []*Range               `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"`        // of the Ack frames that settled counts now: what came too late and was dropped, since another has it by now or it is a dead letter
-	Gap           *Range                 `protobuf:"bytes,8,opt,name=gap,proto3" json:"gap,omitempty"`          // before these messages: offsets that retention took before this subscription, or its group, had dealt with them
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Offset   uint64                 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"` // of the first
+	Messages []*Message             `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	Time     int64                  `protobuf:"varint,3,opt,name=time,proto3" json:"time,omitempty"` // of all messages: they were accepted together
+	Attempt  uint32                 `protobuf:"varint,4,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Live     bool                   `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`       // the subscriber is registered; it misses nothing that is published from now on
+	Settled  uint64                 `protobuf:"varint,6,opt,name=settled,proto3" json:"settled,omitempty"` // the number of Ack and Nack frames of this stream that are stored durably; 0: unchanged
+	// Offsets of the Ack frames newly counted by settled that came too late and were dropped, since another
+	// consumer has the message or it is a dead letter.
+	Late []*Range `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"`
+	// Offsets before these messages that retention removed before this subscription, or its group, had handled
+	// them.
+	Gap           *Range `protobuf:"bytes,8,opt,name=gap,proto3" json:"gap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1505,7 +1510,7 @@ func (x *OpenProducerReply) GetProducer() uint64 {
 type TopicConfig struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	RetentionAge   int64                  `protobuf:"varint,2,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`       // nanoseconds; 0: for ever
+	RetentionAge   int64                  `protobuf:"varint,2,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`       // nanoseconds; 0: forever
 	RetentionBytes uint64                 `protobuf:"varint,3,opt,name=retention_bytes,json=retentionBytes,proto3" json:"retention_bytes,omitempty"` // 0: all
 	First          uint64                 `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`                                         // CreateTopic: the offset of the first message, for a restore; 0 in answers
 	unknownFields  protoimpl.UnknownFields
@@ -1578,7 +1583,7 @@ type Topic struct {
 	Next          uint64                 `protobuf:"varint,4,opt,name=next,proto3" json:"next,omitempty"`   // the offset of the next message
 	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Created       int64                  `protobuf:"varint,6,opt,name=created,proto3" json:"created,omitempty"`
-	Subscribers   uint32                 `protobuf:"varint,7,opt,name=subscribers,proto3" json:"subscribers,omitempty"` // on the node that answers
+	Subscribers   uint32                 `protobuf:"varint,7,opt,name=subscribers,proto3" json:"subscribers,omitempty"` // on the node that replies
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1857,7 +1862,7 @@ func (x *ListTopicsRequest) GetLimit() uint32 {
 type ListTopicsReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topics        []*Topic               `protobuf:"bytes,1,rep,name=topics,proto3" json:"topics,omitempty"`
-	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"` // give it as after; empty: that was all
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"` // the value of after for the next page; empty: this was the last page
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2055,14 +2060,14 @@ func (*GroupConfig_Oldest) isGroupConfig_From() {}
 type Group struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Config        *GroupConfig           `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	Floor         uint64                 `protobuf:"varint,2,opt,name=floor,proto3" json:"floor,omitempty"`                       // all before it is dealt with
-	Acked         []*Range               `protobuf:"bytes,3,rep,name=acked,proto3" json:"acked,omitempty"`                        // above it
-	Lag           uint64                 `protobuf:"varint,4,opt,name=lag,proto3" json:"lag,omitempty"`                           // messages not dealt with
+	Floor         uint64                 `protobuf:"varint,2,opt,name=floor,proto3" json:"floor,omitempty"`                       // all messages before this offset are handled
+	Acked         []*Range               `protobuf:"bytes,3,rep,name=acked,proto3" json:"acked,omitempty"`                        // above the floor
+	Lag           uint64                 `protobuf:"varint,4,opt,name=lag,proto3" json:"lag,omitempty"`                           // messages not yet handled
 	Members       uint32                 `protobuf:"varint,5,opt,name=members,proto3" json:"members,omitempty"`                   // leader only
 	InFlight      uint32                 `protobuf:"varint,6,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"` // leader only
-	Redelivered   uint64                 `protobuf:"varint,7,opt,name=redelivered,proto3" json:"redelivered,omitempty"`           // leader only, since it leads
+	Redelivered   uint64                 `protobuf:"varint,7,opt,name=redelivered,proto3" json:"redelivered,omitempty"`           // leader only, since it became leader
 	Dead          uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
-	Trimmed       uint64                 `protobuf:"varint,9,opt,name=trimmed,proto3" json:"trimmed,omitempty"` // messages that retention took before the group had dealt with them
+	Trimmed       uint64                 `protobuf:"varint,9,opt,name=trimmed,proto3" json:"trimmed,omitempty"` // messages that retention removed before the group had handled them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2663,14 +2668,15 @@ func (x *Member) GetReached() bool {
 }
 
 type Cluster struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Node          uint64                 `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`     // who answers
-	Leader        uint64                 `protobuf:"varint,2,opt,name=leader,proto3" json:"leader,omitempty"` // 0: none
-	Term          uint64                 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
-	Committed     uint64                 `protobuf:"varint,4,opt,name=committed,proto3" json:"committed,omitempty"`
-	Applied       uint64                 `protobuf:"varint,5,opt,name=applied,proto3" json:"applied,omitempty"`
-	Members       []*Member              `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
-	Unready       string                 `protobuf:"bytes,7,opt,name=unready,proto3" json:"unready,omitempty"` // why callers should go to another node than this, as far as it knows at once; none: they need not
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Node      uint64                 `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`     // the node that replies
+	Leader    uint64                 `protobuf:"varint,2,opt,name=leader,proto3" json:"leader,omitempty"` // 0: none
+	Term      uint64                 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
+	Committed uint64                 `protobuf:"varint,4,opt,name=committed,proto3" json:"committed,omitempty"`
+	Applied   uint64                 `protobuf:"varint,5,opt,name=applied,proto3" json:"applied,omitempty"`
+	Members   []*Member              `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
+	// Why callers should use another node, as far as this node knows without asking others; empty: no reason.
+	Unready       string `protobuf:"bytes,7,opt,name=unready,proto3" json:"unready,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2844,7 +2850,7 @@ func (x *MemberRequest) GetId() uint64 {
 
 type BackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Topics        []string               `protobuf:"bytes,1,rep,name=topics,proto3" json:"topics,omitempty"` // none: all
+	Topics        []string               `protobuf:"bytes,1,rep,name=topics,proto3" json:"topics,omitempty"` // empty: all
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2886,8 +2892,8 @@ func (x *BackupRequest) GetTopics() []string {
 	return nil
 }
 
-// BackupPart is one thing of a backup: the cut first, then each topic, with its groups and
-// then its runs behind it, and the end.
+// BackupPart is one part of a backup: first the cut, then each topic, followed by its groups
+// and its runs, and last the end.
 type BackupPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
@@ -3020,8 +3026,8 @@ func (*BackupPart_End) isBackupPart_Part() {}
 
 type BackupCut struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"` // of the last entry of the log that is in it
-	Time          int64                  `protobuf:"varint,2,opt,name=time,proto3" json:"time,omitempty"`   // Unix nanoseconds, when it was made
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"` // of the last entry of the log that the backup contains
+	Time          int64                  `protobuf:"varint,2,opt,name=time,proto3" json:"time,omitempty"`   // Unix nanoseconds, when the backup was made
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3150,11 +3156,11 @@ func (x *OldRuns) GetRuns() []*OldRun {
 	return nil
 }
 
-// OldRun is messages that follow one another, with the time they had.
+// OldRun has consecutive messages with their original time.
 type OldRun struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Offset        uint64                 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`    // of the first
-	Messages      []byte                 `protobuf:"bytes,2,opt,name=messages,proto3" json:"messages,omitempty"` // the wire form of Run.messages, unread by those who keep it
+	Messages      []byte                 `protobuf:"bytes,2,opt,name=messages,proto3" json:"messages,omitempty"` // the encoding of Run.messages, opaque to programs that store it
 	Count         uint32                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Time          int64                  `protobuf:"varint,4,opt,name=time,proto3" json:"time,omitempty"` // Unix nanoseconds
 	unknownFields protoimpl.UnknownFields
@@ -3221,7 +3227,7 @@ func (x *OldRun) GetTime() int64 {
 
 type RestoreRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
-	Restore uint64                 `protobuf:"varint,1,opt,name=restore,proto3" json:"restore,omitempty"` // which one, not 0; one with the same number continues it
+	Restore uint64                 `protobuf:"varint,1,opt,name=restore,proto3" json:"restore,omitempty"` // the number of the restore, not 0; the same number continues a restore
 	Topic   string                 `protobuf:"bytes,2,opt,name=topic,proto3" json:"topic,omitempty"`
 	// Types that are valid to be assigned to Step:
 	//
@@ -3344,7 +3350,7 @@ type RestoreRequest_Begin struct {
 }
 
 type RestoreRequest_Runs struct {
-	Runs *OldRuns `protobuf:"bytes,5,opt,name=runs,proto3,oneof"` // at most 4,096 of together 4 MiB
+	Runs *OldRuns `protobuf:"bytes,5,opt,name=runs,proto3,oneof"` // at most 4,096 runs and 4 MiB
 }
 
 type RestoreRequest_Group struct {
@@ -3402,7 +3408,7 @@ func (*RestoreLook) Descriptor() ([]byte, []int) {
 	return file_hermes_proto_rawDescGZIP(), []int{47}
 }
 
-// RestoreBegin makes the topic, closed to all else.
+// RestoreBegin creates the topic, closed to all other calls.
 type RestoreBegin struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	RetentionAge   int64                  `protobuf:"varint,1,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`
@@ -3473,8 +3479,8 @@ func (x *RestoreBegin) GetCreated() int64 {
 
 type RestoreGroup struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"` // config but for topic, floor, acked and dead are read
-	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`  // as RestoreEnd's
+	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"` // only config (except its topic), floor, acked and dead are read
+	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`  // as in RestoreEnd
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3523,10 +3529,10 @@ func (x *RestoreGroup) GetNext() uint64 {
 	return 0
 }
 
-// RestoreEnd opens it.
+// RestoreEnd opens the topic.
 type RestoreEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Next          uint64                 `protobuf:"varint,1,opt,name=next,proto3" json:"next,omitempty"` // the offset of what will be published next
+	Next          uint64                 `protobuf:"varint,1,opt,name=next,proto3" json:"next,omitempty"` // the offset of the next published message
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3571,7 +3577,7 @@ func (x *RestoreEnd) GetNext() uint64 {
 type RestoreReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         RestoreReply_State     `protobuf:"varint,1,opt,name=state,proto3,enum=hermes.v1.RestoreReply_State" json:"state,omitempty"` // of the topic, after the step
-	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`                                     // the offset that is wanted next
+	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`                                     // the offset that is expected next
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -4,10 +4,10 @@
 // - protoc             (unknown)
 // source: hermes.proto
 
-// Hermes' own API. A run is one topic's part of a batch. In every message of
-// this file that carries messages they are field 2, so that their bytes travel
-// from a publisher's frame to the log and from the log to a subscriber's frame as
-// they are, neither decoded nor copied one by one.
+// The API of Hermes. A run is the part of a batch that belongs to one topic. In every
+// message of this file that carries messages, they are field 2, so that their bytes
+// travel unchanged from a publisher's frame to the log and from the log to a
+// subscriber's frame, without being decoded or copied one by one.
 
 package gen
 
@@ -37,13 +37,14 @@ const (
 type HermesClient interface {
 	// Publish stores one message.
 	Publish(ctx context.Context, in *PublishRequest, opts ...grpc.CallOption) (*PublishReply, error)
-	// PublishBatch stores messages of one or several topics, and says of each run whether it was.
+	// PublishBatch stores messages of one or several topics, and says for each run whether it was stored.
 	PublishBatch(ctx context.Context, in *PublishBatchRequest, opts ...grpc.CallOption) (*PublishBatchReply, error)
-	// PublishStream takes runs and answers each, as its acknowledgement becomes true, by its tag. Runs of one stream and one topic keep their order.
+	// PublishStream takes runs. It answers each run, by its tag, when it is acknowledged. Runs of one stream and
+	// one topic keep their order.
 	PublishStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Runs, Verdicts], error)
-	// Subscribe delivers a topic. The first frame is start; then credit, ack, nack in any order.
+	// Subscribe delivers the messages of a topic. The first frame is start; then credit, ack and nack in any order.
 	Subscribe(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SubscribeRequest, Delivery], error)
-	// OpenProducer gives a producer id, for idempotent publishes.
+	// OpenProducer returns a producer id, for idempotent publishes.
 	OpenProducer(ctx context.Context, in *OpenProducerRequest, opts ...grpc.CallOption) (*OpenProducerReply, error)
 }
 
@@ -117,13 +118,14 @@ func (c *hermesClient) OpenProducer(ctx context.Context, in *OpenProducerRequest
 type HermesServer interface {
 	// Publish stores one message.
 	Publish(context.Context, *PublishRequest) (*PublishReply, error)
-	// PublishBatch stores messages of one or several topics, and says of each run whether it was.
+	// PublishBatch stores messages of one or several topics, and says for each run whether it was stored.
 	PublishBatch(context.Context, *PublishBatchRequest) (*PublishBatchReply, error)
-	// PublishStream takes runs and answers each, as its acknowledgement becomes true, by its tag. Runs of one stream and one topic keep their order.
+	// PublishStream takes runs. It answers each run, by its tag, when it is acknowledged. Runs of one stream and
+	// one topic keep their order.
 	PublishStream(grpc.BidiStreamingServer[Runs, Verdicts]) error
-	// Subscribe delivers a topic. The first frame is start; then credit, ack, nack in any order.
+	// Subscribe delivers the messages of a topic. The first frame is start; then credit, ack and nack in any order.
 	Subscribe(grpc.BidiStreamingServer[SubscribeRequest, Delivery]) error
-	// OpenProducer gives a producer id, for idempotent publishes.
+	// OpenProducer returns a producer id, for idempotent publishes.
 	OpenProducer(context.Context, *OpenProducerRequest) (*OpenProducerReply, error)
 	mustEmbedUnimplementedHermesServer()
 }
@@ -315,10 +317,10 @@ type AdminClient interface {
 	Promote(ctx context.Context, in *MemberRequest, opts ...grpc.CallOption) (*Cluster, error)
 	Remove(ctx context.Context, in *MemberRequest, opts ...grpc.CallOption) (*Cluster, error)
 	TransferLeadership(ctx context.Context, in *MemberRequest, opts ...grpc.CallOption) (*Cluster, error)
-	// Backup reads topics, or all, with their groups and messages as they are at one entry of the log. The
-	// node that is asked reads its own; one that ends before BackupPart.end was sent is nothing to keep.
+	// Backup reads the named topics, or all, with their groups and messages, as of one entry of the log. The
+	// called node reads its own data. A stream that ends without BackupPart.end is not a complete backup.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupPart], error)
-	// Restore does one step of bringing a topic back, and may be said again.
+	// Restore does one step of restoring a topic. A step may be repeated.
 	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreReply, error)
 }
 
@@ -528,10 +530,10 @@ type AdminServer interface {
 	Promote(context.Context, *MemberRequest) (*Cluster, error)
 	Remove(context.Context, *MemberRequest) (*Cluster, error)
 	TransferLeadership(context.Context, *MemberRequest) (*Cluster, error)
-	// Backup reads topics, or all, with their groups and messages as they are at one entry of the log. The
-	// node that is asked reads its own; one that ends before BackupPart.end was sent is nothing to keep.
+	// Backup reads the named topics, or all, with their groups and messages, as of one entry of the log. The
+	// called node reads its own data. A stream that ends without BackupPart.end is not a complete backup.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupPart]) error
-	// Restore does one step of bringing a topic back, and may be said again.
+	// Restore does one step of restoring a topic. A step may be repeated.
 	Restore(context.Context, *RestoreRequest) (*RestoreReply, error)
 	mustEmbedUnimplementedAdminServer()
 }

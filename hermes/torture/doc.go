@@ -1,8 +1,8 @@
-// Package torture tries Hermes as users run it: real processes on real disks and
-// sockets, which are killed, paused, cut off and filled up under load, while a
-// client keeps an account of every message by its id. It has tests only, and
-// knows the broker through its program and its client.
+// Package torture tests Hermes as users run it: real processes on real disks and
+// sockets are killed, paused and cut off under load, and their disks are filled up, while a
+// client accounts for every message by its id. The package has tests only, and
+// knows the broker only through its program and its client.
 //
-// With -real each test does what takes seconds; build/scripts/torture has them do what
-// takes an hour: see the flags in torture_test.go.
+// With -real, each test runs for seconds; build/scripts/torture runs them for about
+// an hour: see the flags in torture_test.go.
 package torture

@@ -1,7 +1,7 @@
-// Package external makes a work of a service that is not ours, at run time: what is called, over which wires, and what
-// a right reply is. It knows no particular service, starts no process and measures nothing.
+// Package external makes a [wirelab.Work] at run time from a service that is not ours: its calls, its wires, and the
+// rule for a correct reply. It knows no particular service, starts no process and measures nothing.
 //
-// A [Description] is what a user writes, or what flags say. [Prepare] makes a [Prepared] of it: every request rendered
-// and encoded, so that no call does either. A [Prepared] is JSON, and is all that a driver needs. [Prepared.Work] is
-// the [wirelab.Work] over it, whose cells call by a library, and by the raw driver where the wire allows.
+// A [Description] comes from a user's file or from flags. [Prepare] turns it into a [Prepared], in which every request
+// is rendered and encoded, so that no call has to do this. A [Prepared] is JSON, and all that a driver needs.
+// [Prepared.Work] returns the work over it, whose cells call by a library, and by the raw driver if the wire allows it.
 package external

@@ -28,11 +28,11 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Shop has items, and takes new ones.
+// Shop stores items.
 type ShopClient interface {
 	ListItems(ctx context.Context, in *ListItemsRequest, opts ...grpc.CallOption) (*ListItemsReply, error)
 	GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*Item, error)
-	// AddItem adds an item, or puts it in the place of the one with its sku.
+	// AddItem adds an item, or replaces the item with the same sku.
 	AddItem(ctx context.Context, in *Item, opts ...grpc.CallOption) (*Item, error)
 }
 
@@ -78,11 +78,11 @@ func (c *shopClient) AddItem(ctx context.Context, in *Item, opts ...grpc.CallOpt
 // All implementations must embed UnimplementedShopServer
 // for forward compatibility.
 //
-// Shop has items, and takes new ones.
+// Shop stores items.
 type ShopServer interface {
 	ListItems(context.Context, *ListItemsRequest) (*ListItemsReply, error)
 	GetItem(context.Context, *GetItemRequest) (*Item, error)
-	// AddItem adds an item, or puts it in the place of the one with its sku.
+	// AddItem adds an item, or replaces the item with the same sku.
 	AddItem(context.Context, *Item) (*Item, error)
 	mustEmbedUnimplementedShopServer()
 }

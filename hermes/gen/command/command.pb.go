@@ -4,9 +4,9 @@
 // 	protoc        (unknown)
 // source: command.proto
 
-// Commands as they lie in the log, next to the runs of messages. Every node applies
-// them, of whatever version it is: a field is never given another meaning, and
-// defaults are filled in by the writer of the command, so that they can change.
+// Commands in the log, next to the runs of messages. Every node applies them, whatever its
+// version: a field never gets another meaning. The writer of a command fills in defaults, so
+// that defaults can change.
 
 package command
 
@@ -303,7 +303,7 @@ func (*Command_Rise) isCommand_Does() {}
 type CreateTopic struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	RetentionAge   int64                  `protobuf:"varint,2,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`       // nanoseconds; 0: for ever
+	RetentionAge   int64                  `protobuf:"varint,2,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`       // nanoseconds; 0: forever
 	RetentionBytes uint64                 `protobuf:"varint,3,opt,name=retention_bytes,json=retentionBytes,proto3" json:"retention_bytes,omitempty"` // 0: all
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -360,7 +360,7 @@ func (x *CreateTopic) GetRetentionBytes() uint64 {
 	return 0
 }
 
-// ConfigureTopic sets the retention of a topic that is there.
+// ConfigureTopic sets the retention of an existing topic.
 type ConfigureTopic struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -465,7 +465,7 @@ func (x *DeleteTopic) GetTopic() uint32 {
 	return 0
 }
 
-// Trim gives up the messages before an offset.
+// Trim removes the messages before an offset.
 type Trim struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topic         uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`
@@ -520,8 +520,8 @@ func (x *Trim) GetBefore() uint64 {
 
 type OpenProducer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From level 1 on: for whom, and how many he may have; beyond it his own that was silent for longest goes.
-	// 0: as many as there are places.
+	// From level 1 on: the owner, and how many producers it may have. Beyond that, its producer that was silent
+	// for longest is removed. 0: up to the limit of the cluster.
 	Owner         string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
 	Most          uint32 `protobuf:"varint,2,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -578,8 +578,8 @@ type CreateGroup struct {
 	Name        string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	AckTimeout  int64                  `protobuf:"varint,3,opt,name=ack_timeout,json=ackTimeout,proto3" json:"ack_timeout,omitempty"`    // nanoseconds, 1 and up
 	MaxAttempts uint32                 `protobuf:"varint,4,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"` // 1 and up
-	Floor       uint64                 `protobuf:"varint,5,opt,name=floor,proto3" json:"floor,omitempty"`                                // where it begins
-	// From level 1 on: for whom, and how many he may have, 0: any number.
+	Floor       uint64                 `protobuf:"varint,5,opt,name=floor,proto3" json:"floor,omitempty"`                                // the first offset of the group
+	// From level 1 on: the owner, and how many groups it may have; 0: any number.
 	Owner         string `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`
 	Most          uint32 `protobuf:"varint,7,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -665,8 +665,8 @@ func (x *CreateGroup) GetMost() uint32 {
 	return 0
 }
 
-// SeekGroup sets a group to an offset, forgets what it acknowledged and raises its
-// generation, which is 1 when it is made.
+// SeekGroup sets a group to an offset, forgets its acknowledgements and increases its
+// generation, which is 1 for a new group.
 type SeekGroup struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Group         uint64                 `protobuf:"varint,1,opt,name=group,proto3" json:"group,omitempty"`
@@ -815,16 +815,16 @@ func (x *Range) GetLast() uint64 {
 	return 0
 }
 
-// Ack says what of a topic a group is done with.
+// Ack says which messages of a topic a group has handled.
 type Ack struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Group  uint64                 `protobuf:"varint,1,opt,name=group,proto3" json:"group,omitempty"`
 	Ranges []*Range               `protobuf:"bytes,2,rep,name=ranges,proto3" json:"ranges,omitempty"`
 	Dead   uint32                 `protobuf:"varint,3,opt,name=dead,proto3" json:"dead,omitempty"` // how many of the messages became dead letters
-	// Of the group when the messages were handed out; another than it has now is refused.
-	// 0: any.
+	// The group's generation when the messages were delivered. The command is refused if it is not the
+	// current one. 0: any.
 	Generation    uint64   `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
-	Tried         []*Tried `protobuf:"bytes,5,rep,name=tried,proto3" json:"tried,omitempty"` // from level 1 on: what was tried in vain, and is to come again
+	Tried         []*Tried `protobuf:"bytes,5,rep,name=tried,proto3" json:"tried,omitempty"` // from level 1 on: messages whose delivery failed, and that must be delivered again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -894,13 +894,13 @@ func (x *Ack) GetTried() []*Tried {
 	return nil
 }
 
-// Tried says how often messages were handed out in vain.
+// Tried says how often the delivery of messages has failed.
 type Tried struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
 	Last          uint64                 `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`                            // inclusive
 	Attempts      uint32                 `protobuf:"varint,3,opt,name=attempts,proto3" json:"attempts,omitempty"`                    // 1 and up
-	Lost          uint32                 `protobuf:"varint,4,opt,name=lost,proto3" json:"lost,omitempty"`                            // of them those that do not count
+	Lost          uint32                 `protobuf:"varint,4,opt,name=lost,proto3" json:"lost,omitempty"`                            // the attempts among them that do not count
 	NotBefore     int64                  `protobuf:"varint,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"` // Unix nanoseconds; 0: at once
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -971,8 +971,8 @@ func (x *Tried) GetNotBefore() int64 {
 	return 0
 }
 
-// Rise has commands mean all that they mean at a level. A leader writes it once every node of the cluster
-// knows that level: a node that passed over the fields that it brings would come to another state.
+// Rise raises the level, which decides which fields of commands have an effect. A leader writes it once every
+// node of the cluster knows that level: a node that ignored the new fields would reach another state.
 type Rise struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Level         uint32                 `protobuf:"varint,1,opt,name=level,proto3" json:"level,omitempty"`
@@ -1017,9 +1017,9 @@ func (x *Rise) GetLevel() uint32 {
 	return 0
 }
 
-// BeginTopic makes a topic that is not there, whose first message will have an
-// offset: a backup's topic is then what it was. It is a separate command, since a node that passed
-// over a field of CreateTopic would number otherwise than the others.
+// BeginTopic creates a topic whose first message will have a given offset, as the topic of a
+// backup needs. It is a separate command, because a node that ignored a new field of CreateTopic
+// would assign other offsets than the other nodes.
 type BeginTopic struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1088,16 +1088,16 @@ func (x *BeginTopic) GetFirst() uint64 {
 	return 0
 }
 
-// BeginRestore makes a topic that is not there, to be filled with the runs that a
-// restore brings back. Until EndRestore it takes nothing else.
+// BeginRestore creates a topic that a restore fills with its runs. Until EndRestore the topic
+// accepts nothing else.
 type BeginRestore struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	RetentionAge   int64                  `protobuf:"varint,2,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`
 	RetentionBytes uint64                 `protobuf:"varint,3,opt,name=retention_bytes,json=retentionBytes,proto3" json:"retention_bytes,omitempty"`
 	First          uint64                 `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`     // the offset of the first message
-	Created        int64                  `protobuf:"varint,5,opt,name=created,proto3" json:"created,omitempty"` // Unix nanoseconds, when it was made where it is from
-	Restore        uint64                 `protobuf:"varint,6,opt,name=restore,proto3" json:"restore,omitempty"` // which restore, 1 and up: the same one may begin it again
+	Created        int64                  `protobuf:"varint,5,opt,name=created,proto3" json:"created,omitempty"` // Unix nanoseconds, when the original topic was created
+	Restore        uint64                 `protobuf:"varint,6,opt,name=restore,proto3" json:"restore,omitempty"` // number of the restore, 1 and up: the same restore may begin again
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1174,7 +1174,7 @@ func (x *BeginRestore) GetRestore() uint64 {
 	return 0
 }
 
-// RestoreGroup makes a group that is where it was. The topic is being restored.
+// RestoreGroup creates a group with its former state. The topic is being restored.
 type RestoreGroup struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topic         uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`
@@ -1183,7 +1183,7 @@ type RestoreGroup struct {
 	AckTimeout    int64                  `protobuf:"varint,4,opt,name=ack_timeout,json=ackTimeout,proto3" json:"ack_timeout,omitempty"`
 	MaxAttempts   uint32                 `protobuf:"varint,5,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
 	Floor         uint64                 `protobuf:"varint,6,opt,name=floor,proto3" json:"floor,omitempty"`
-	Acked         []*Range               `protobuf:"bytes,7,rep,name=acked,proto3" json:"acked,omitempty"` // above the floor, rising, a gap before each
+	Acked         []*Range               `protobuf:"bytes,7,rep,name=acked,proto3" json:"acked,omitempty"` // above the floor, increasing, with a gap before each
 	Dead          uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
 	Next          uint64                 `protobuf:"varint,9,opt,name=next,proto3" json:"next,omitempty"` // of the topic; messages missing before it were trimmed
 	unknownFields protoimpl.UnknownFields
@@ -1283,7 +1283,7 @@ func (x *RestoreGroup) GetNext() uint64 {
 	return 0
 }
 
-// EndRestore opens a topic to all.
+// EndRestore opens a topic for all callers.
 type EndRestore struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topic         uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: origin.proto
 
-// The API of the broker that Hermes descends from, as its clients know it: field
-// numbers and names are theirs. What it promised and did not hold is held behind it.
+// The API of the broker that Hermes descends from, with the field numbers and names that
+// its clients use. Here it keeps the promises that the older broker did not keep.
 
 package origin
 
@@ -359,7 +359,7 @@ func (x *SubscribeRequest) GetGroupId() string {
 
 type Message struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // the topic, a slash and the offset: no other message has it
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // the topic, a slash and the offset, which is unique
 	Topic         string                 `protobuf:"bytes,2,opt,name=topic,proto3" json:"topic,omitempty"`
 	Payload       []byte                 `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
 	Timestamp     int64                  `protobuf:"varint,4,opt,name=timestamp,proto3" json:"timestamp,omitempty"` // Unix nanoseconds

@@ -4,8 +4,8 @@
 // - protoc             (unknown)
 // source: origin.proto
 
-// The API of the broker that Hermes descends from, as its clients know it: field
-// numbers and names are theirs. What it promised and did not hold is held behind it.
+// The API of the broker that Hermes descends from, with the field numbers and names that
+// its clients use. Here it keeps the promises that the older broker did not keep.
 
 package origin
 
@@ -34,9 +34,9 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type BrokerServiceClient interface {
 	Publish(ctx context.Context, in *PublishRequest, opts ...grpc.CallOption) (*PublishResponse, error)
-	// PublishStream answers at the end, with how many were stored.
+	// PublishStream replies at the end, with the number of stored messages.
 	PublishStream(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[PublishRequest, PublishStreamResponse], error)
-	// PublishBatch succeeds when all of it is stored.
+	// PublishBatch succeeds when all messages are stored.
 	PublishBatch(ctx context.Context, in *PublishBatchRequest, opts ...grpc.CallOption) (*PublishResponse, error)
 	// Subscribe takes one SUBSCRIBE, then an ACK for each message.
 	Subscribe(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SubscribeRequest, Message], error)
@@ -112,9 +112,9 @@ func (c *brokerServiceClient) Join(ctx context.Context, in *JoinRequest, opts ..
 // for forward compatibility.
 type BrokerServiceServer interface {
 	Publish(context.Context, *PublishRequest) (*PublishResponse, error)
-	// PublishStream answers at the end, with how many were stored.
+	// PublishStream replies at the end, with the number of stored messages.
 	PublishStream(grpc.ClientStreamingServer[PublishRequest, PublishStreamResponse]) error
-	// PublishBatch succeeds when all of it is stored.
+	// PublishBatch succeeds when all messages are stored.
 	PublishBatch(context.Context, *PublishBatchRequest) (*PublishResponse, error)
 	// Subscribe takes one SUBSCRIBE, then an ACK for each message.
 	Subscribe(grpc.BidiStreamingServer[SubscribeRequest, Message]) error

@@ -4,10 +4,10 @@
 // 	protoc        (unknown)
 // source: peer.proto
 
-// What nodes of Hermes hand on to each other, but for frequent ones: publishes,
-// verdicts and batches have a form of their own (package peer). The messages follow
-// package broker field by field. Fields are only ever added, so that nodes of two
-// versions can be in one cluster while it is upgraded.
+// Messages between nodes of Hermes, except the frequent ones: publishes, verdicts and
+// batches have another encoding (package peer). The messages follow package broker field
+// by field. Fields are only added, so that nodes of two versions can be in one cluster
+// during an upgrade.
 
 package gen
 
@@ -29,9 +29,9 @@ const (
 type Room int32
 
 const (
-	Room_ROOM_UNSPECIFIED Room = 0 // of a version that does not tell
+	Room_ROOM_UNSPECIFIED Room = 0 // the node's version does not report it
 	Room_ROOM_ENOUGH      Room = 1
-	Room_ROOM_FULL        Room = 2 // it refuses publishes, and should not lead
+	Room_ROOM_FULL        Room = 2 // the node refuses publishes, and should not lead
 )
 
 // Enum value maps for Room.
@@ -178,23 +178,25 @@ func (Method) EnumDescriptor() ([]byte, []int) {
 	return file_peer_proto_rawDescGZIP(), []int{1}
 }
 
-// Hello is what both ends say first: the one who dialled, then the other.
+// Hello is the first message of both ends: first of the one that dialled, then of the other.
 type Hello struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Cluster       string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	From          uint64                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`           // 0: not a node yet
-	To            uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`               // 0: any node
-	Error         *Error                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`          // of the answer: why the connection is refused
-	Birth         uint64                 `protobuf:"varint,6,opt,name=birth,proto3" json:"birth,omitempty"`         // of the sender's directory; 0: not told
-	Begun         bool                   `protobuf:"varint,7,opt,name=begun,proto3" json:"begun,omitempty"`         // the sender takes part already: its log is not empty, or it was let in
-	Standing      *Standing              `protobuf:"bytes,8,opt,name=standing,proto3" json:"standing,omitempty"`    // of the sender, where it takes part and dials
-	Forgotten     bool                   `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"` // of the answer: the receiver has less on its disk than the sender saw it have
-	Clock         int64                  `protobuf:"varint,10,opt,name=clock,proto3" json:"clock,omitempty"`        // of the sender when it sent this: Unix nanoseconds; 0: not told
-	Nonce         []byte                 `protobuf:"bytes,16,opt,name=nonce,proto3" json:"nonce,omitempty"`         // random, of one connection: the sender has the cluster's key and asks for a proof of it
-	Proof         []byte                 `protobuf:"bytes,17,opt,name=proof,proto3" json:"proof,omitempty"`         // that the sender has the cluster's key, over both nonces
-	Knows         uint32                 `protobuf:"varint,20,opt,name=knows,proto3" json:"knows,omitempty"`        // up to which level the sender knows what commands mean: see Rise in command.proto
-	Lineage       uint64                 `protobuf:"varint,21,opt,name=lineage,proto3" json:"lineage,omitempty"`    // of the sender's cluster, which is another once it was recovered from a copy; 0: not told, or not known yet
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Version   uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Cluster   string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	From      uint64                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`           // 0: not a node yet
+	To        uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`               // 0: any node
+	Error     *Error                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`          // of the answer: why the connection is refused
+	Birth     uint64                 `protobuf:"varint,6,opt,name=birth,proto3" json:"birth,omitempty"`         // incarnation of the sender's directory; 0: unknown
+	Begun     bool                   `protobuf:"varint,7,opt,name=begun,proto3" json:"begun,omitempty"`         // the sender is a member already: its log is not empty, or it was admitted
+	Standing  *Standing              `protobuf:"bytes,8,opt,name=standing,proto3" json:"standing,omitempty"`    // of the sender, if it is a member and dials
+	Forgotten bool                   `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"` // of the answer: the receiver has less on its disk than the sender saw before
+	Clock     int64                  `protobuf:"varint,10,opt,name=clock,proto3" json:"clock,omitempty"`        // of the sender when it sent this: Unix nanoseconds; 0: unknown
+	Nonce     []byte                 `protobuf:"bytes,16,opt,name=nonce,proto3" json:"nonce,omitempty"`         // random, of one connection: the sender has the cluster's key and asks for a proof of it
+	Proof     []byte                 `protobuf:"bytes,17,opt,name=proof,proto3" json:"proof,omitempty"`         // that the sender has the cluster's key, over both nonces
+	Knows     uint32                 `protobuf:"varint,20,opt,name=knows,proto3" json:"knows,omitempty"`        // the highest level of commands that the sender knows: see Rise in command.proto
+	// Lineage of the sender's cluster, which changes when a cluster is recovered from a copy; 0: not sent, or not
+	// known yet.
+	Lineage       uint64 `protobuf:"varint,21,opt,name=lineage,proto3" json:"lineage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -327,7 +329,7 @@ func (x *Hello) GetLineage() uint64 {
 	return 0
 }
 
-// Standing is what a node has on its disk.
+// Standing describes the log on a node's disk.
 type Standing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
@@ -388,12 +390,12 @@ func (x *Standing) GetLastTerm() uint64 {
 	return 0
 }
 
-// Alive is in a sign of life, which had no body once, so that nodes of then do not read it.
+// Alive is the body of a heartbeat. Earlier versions sent heartbeats without a body, and do not read it.
 type Alive struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Clock         int64                  `protobuf:"varint,1,opt,name=clock,proto3" json:"clock,omitempty"`                         // of the sender when it sent this: Unix nanoseconds
-	Heard         int64                  `protobuf:"varint,2,opt,name=heard,proto3" json:"heard,omitempty"`                         // the clock that the receiver told last; 0: it told none
-	Held          int64                  `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`                           // nanoseconds since that came
+	Heard         int64                  `protobuf:"varint,2,opt,name=heard,proto3" json:"heard,omitempty"`                         // the last clock that the receiver sent; 0: none
+	Held          int64                  `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`                           // nanoseconds since it arrived
 	Room          Room                   `protobuf:"varint,15,opt,name=room,proto3,enum=hermes.peer.v1.Room" json:"room,omitempty"` // on the sender's disk
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -461,7 +463,7 @@ type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Reason        string                 `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"` // what the code does not tell: out_of_range
+	Reason        string                 `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"` // a detail of the code: out_of_range
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -534,7 +536,7 @@ type Call struct {
 	Reason        string                 `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	Delay         int64                  `protobuf:"varint,14,opt,name=delay,proto3" json:"delay,omitempty"` // nanoseconds
 	Restore       *Restore               `protobuf:"bytes,15,opt,name=restore,proto3" json:"restore,omitempty"`
-	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"`  // who makes a group or opens a producer
+	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"`  // the owner of a new group or producer
 	Index         uint64                 `protobuf:"varint,30,opt,name=index,proto3" json:"index,omitempty"` // entry: of the log
 	Term          uint64                 `protobuf:"varint,31,opt,name=term,proto3" json:"term,omitempty"`   // entry
 	unknownFields protoimpl.UnknownFields
@@ -697,7 +699,7 @@ func (x *Call) GetTerm() uint64 {
 	return 0
 }
 
-// Owner is whose something is, and how many of its kind he may have; 0: as many as there are places.
+// Owner is an owner of groups and producers, and how many of each it may have; 0: up to the limit of the cluster.
 type Owner struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -766,7 +768,7 @@ type Reply struct {
 	Status        *Status                `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	Producer      uint64                 `protobuf:"varint,5,opt,name=producer,proto3" json:"producer,omitempty"`
 	Restored      *Restored              `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
-	Late          []*Range               `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"`    // ack: what came too late; the rest is stored
+	Late          []*Range               `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"`    // ack: offsets that came too late; the others are stored
 	Entry         []byte                 `protobuf:"bytes,30,opt,name=entry,proto3" json:"entry,omitempty"` // raftpb.Entry
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -861,7 +863,7 @@ func (x *Reply) GetEntry() []byte {
 type Restore struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	Step          uint32                 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"` // as broker.Step counts
+	Step          uint32                 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"` // a broker.Step
 	Topic         *Topic                 `protobuf:"bytes,3,opt,name=topic,proto3" json:"topic,omitempty"`
 	Runs          []*Batch               `protobuf:"bytes,4,rep,name=runs,proto3" json:"runs,omitempty"`
 	Group         *Group                 `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
@@ -1004,7 +1006,7 @@ func (x *Batch) GetMessages() []byte {
 
 type Restored struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         uint32                 `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"` // as broker.RestoreState counts
+	State         uint32                 `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"` // a broker.RestoreState
 	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1297,13 +1299,13 @@ func (x *Group) GetTrimmed() uint64 {
 type Start struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topic         string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
-	From          uint32                 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"` // as broker.From counts
+	From          uint32                 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"` // a broker.From
 	Offset        uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	Time          int64                  `protobuf:"varint,4,opt,name=time,proto3" json:"time,omitempty"`
 	Group         string                 `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
 	InFlight      int64                  `protobuf:"varint,6,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	Create        bool                   `protobuf:"varint,7,opt,name=create,proto3" json:"create,omitempty"`
-	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"` // of the group, if it is made
+	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"` // of the group, if it is created
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -1,10 +1,10 @@
-// Package origin is what the programs of the published directory send, byte for
-// byte, and the replies that they must get. Its tests replay that against our
-// servers, so that what is said of existing clients does not rest on clients of
-// our own. It knows the servers by their bindings alone, and has nothing of the
-// programs but their traffic.
+// Package origin contains the bytes that the programs of the published directory
+// send, and the replies that they must get. Its tests replay these bytes against our
+// servers, so that statements about existing clients do not depend on our own
+// clients. It knows the servers only by their bindings, and the programs only by
+// their traffic.
 //
-// The traffic over HTTP was recorded from the published demo. That over gRPC was
-// made by hand from the published sources, since the framework mu-rpc, which its
-// programs need, could not be had.
+// The HTTP traffic was recorded from the published demo. The gRPC traffic was
+// made by hand from the published sources, because the framework that the programs
+// need, mu-rpc, was not available.
 package origin

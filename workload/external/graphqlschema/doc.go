@@ -1,4 +1,4 @@
-// Package graphqlschema is what a GraphQL server that is not ours says of itself, by introspection or by a file:
-// its operations with their arguments, an example document for each, and whether a document is one that the
-// server takes. It knows no HTTP: whoever asks sends the bytes and brings the reply.
+// Package graphqlschema reads the schema of a GraphQL server that is not ours, from introspection or from a file:
+// its operations with their arguments, an example document for each, and whether the server accepts a document.
+// It knows no HTTP: the caller sends the query and passes the bytes of the reply.
 package graphqlschema

@@ -1,5 +1,5 @@
-// Package grpccall calls any method of gRPC with messages that are bytes already: by grpc-go, and by
-// connect-go over whatever sends its HTTP requests, such as the raw driver's transport. All four kinds
-// of call are one: every request message is sent, the sending half is closed, and then the replies are
-// read. It knows neither a schema nor what a right reply is.
+// Package grpccall calls any gRPC method with messages that are already encoded: with grpc-go, or with
+// connect-go over any HTTP transport, such as the raw driver's. It treats all four kinds of call
+// alike: it sends every request message, closes the sending half, and then reads the replies.
+// It knows neither a schema nor the rule for a correct reply.
 package grpccall

@@ -1,11 +1,11 @@
-// Package origin is what the programs of the published ledger send, byte for
-// byte as they were recorded from them, and the replies that its own servers
-// gave them. Its tests replay that against our servers, so that what is said of
-// existing clients does not rest on clients of our own. It knows the servers by
-// their bindings alone, and has nothing of the programs but their traffic.
+// Package origin contains the bytes that the programs of the published ledger
+// send, as they were recorded, and the replies of the published servers. Its tests
+// replay these bytes against our servers, so that statements about existing clients
+// do not depend on our own clients. It knows the servers only by their bindings, and
+// the programs only by their traffic.
 //
-// The published servers were recorded with our data in their database. Their
-// times are cut to the second; of their events ours have more fields, behind
-// the published ones, and the stream of events has a last event, which the
-// published client does not take for one.
+// The published servers were recorded with our data in their database. They truncate
+// times to the second. Our events have more fields, after the published ones, and our
+// stream of events has a final event, which the published client does not treat as an
+// event.
 package origin

@@ -1,6 +1,6 @@
-// Package origin is what the services of the published log pipeline send to its
-// logger, byte for byte as they were recorded from them, and what must be in the
-// replies. Its tests replay that against our servers, so that what is said of
-// existing clients does not rest on clients of our own. It knows the servers by
-// their bindings alone, and has nothing of the services but their traffic.
+// Package origin contains the bytes that the services of the published log pipeline
+// send to its logger, as they were recorded, and what the replies must contain. Its
+// tests replay these bytes against our servers, so that statements about existing
+// clients do not depend on our own clients. It knows the servers only by their
+// bindings, and the services only by their traffic.
 package origin

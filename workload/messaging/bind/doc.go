@@ -1,3 +1,3 @@
-// Package bind carries messaging over each way to a message broker. Publishing and
-// reading is package broker' with each broker; what is here makes one call of it.
+// Package bind carries messaging over each message broker. Package broker publishes and
+// reads messages with each broker; this package turns that into single calls.
 package bind

@@ -1,6 +1,6 @@
-// Package origin is what the programs of the published route guide send, byte
-// for byte as they were recorded from them, and the replies that they must get.
-// Its tests replay that against our servers, so that what is said of existing
-// clients does not rest on clients of our own. It knows the servers by their
-// bindings alone, and has nothing of the programs but their traffic.
+// Package origin contains the bytes that the programs of the published route guide
+// send, as they were recorded, and the replies that they must get. Its tests replay
+// these bytes against our servers, so that statements about existing clients do not
+// depend on our own clients. It knows the servers only by their bindings, and the
+// programs only by their traffic.
 package origin

@@ -949,19 +949,19 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
-	{Name: "../schema/hermes.graphqls", Input: `# Hermes over GraphQL. Any node serves any of it. Offsets and counts are Uint64,
-# numbers of up to 64 bits; ids are ID, and so text. Times are RFC 3339 with
-# nanoseconds, durations such as "1m30s". A place in a topic ("from") is "tail",
-# "oldest", an offset, or a time. Bytes are text where they are UTF-8, else base64.
+	{Name: "../schema/hermes.graphqls", Input: `# Hermes over GraphQL. Any node answers any operation. Offsets and counts are Uint64,
+# numbers of up to 64 bits; ids are of type ID, which is text. Times are RFC 3339 with
+# nanoseconds; a duration looks like "1m30s". A position in a topic ("from") is "tail",
+# "oldest", an offset, or a time. Bytes are text if they are UTF-8, otherwise base64.
 
 scalar Uint64
 
 enum Mode {
-  "On disk on a quorum of nodes."
+  "Acknowledged when on disk on a quorum of nodes."
   CONSISTENT
-  "On disk on the leader."
+  "Acknowledged when on disk on the leader."
   EVENTUAL
-  "Handed to live subscribers, on no disk."
+  "Delivered to current subscribers, and not stored."
   PERFORMANCE
 }
 
@@ -971,7 +971,7 @@ input HeaderInput {
   valueBase64: String
 }
 
-"payload or payloadBase64, one of them."
+"Set either payload or payloadBase64."
 input MessageInput {
   payload: String
   payloadBase64: String
@@ -982,7 +982,7 @@ input MessageInput {
 
 type Verdict {
   count: Int!
-  "Of the first message; null where it is not known yet, or in performance mode."
+  "Offset of the first message; null if it is not known yet, or in performance mode."
   offset: Uint64
   time: String
   duplicate: Boolean!
@@ -991,7 +991,7 @@ type Verdict {
   index: Uint64
 }
 
-"A topic's part of a batch."
+"The part of a batch that belongs to one topic."
 input RunInput {
   topic: String!
   messages: [MessageInput!]!
@@ -1001,14 +1001,14 @@ input RunInput {
 }
 
 type Failure {
-  "As in extensions.code of an error."
+  "The same code as in extensions.code of an error."
   code: String!
   message: String!
-  "Address of the leader's HTTP API, where that helps."
+  "Address of the leader's HTTP API, if that helps."
   leader: String
 }
 
-"One of the two is set."
+"Exactly one of the two fields is set."
 type RunVerdict {
   verdict: Verdict
   error: Failure
@@ -1020,7 +1020,7 @@ type Header {
   valueBase64: String
 }
 
-"Messages that are gone for good: the offsets of the first and the last of them."
+"Messages that no longer exist: the offsets of the first and the last one."
 type Gap {
   first: Uint64!
   last: Uint64!
@@ -1039,7 +1039,7 @@ type Delivery {
   key: String
   keyBase64: String
   headers: [Header!]!
-  "What retention took just before this message, which this subscription, or its group, was to have."
+  "Messages before this one that retention removed before this subscription, or its group, had handled them."
   gap: Gap
 }
 
@@ -1076,7 +1076,7 @@ type Group {
   acked: [Range!]!
   lag: Uint64!
   dead: Uint64!
-  "Messages that retention took before the group had dealt with them."
+  "Messages that retention removed before the group had handled them."
   trimmed: Uint64!
   members: Int!
   inFlight: Int!
@@ -1101,26 +1101,34 @@ type Cluster {
   term: Uint64!
   committed: Uint64!
   applied: Uint64!
-  "Why callers should go to another node than this, as far as it knows at once; null: they need not."
+  "Why callers should use another node, as far as this node knows without asking others; null: no reason."
   unready: String
   members: [Member!]!
 }
 
 type Query {
   topic(name: String!, linearizable: Boolean! = false): Topic!
-  "In order of their names, those after a name; limit is at most 1000; 0 is 100."
+  "Topics in the order of their names, after the given name. limit is at most 1000; 0 means 100."
   topics(prefix: String! = "", after: String! = "", limit: Int! = 100): [Topic!]!
   group(topic: String!, name: String!): Group!
   cluster: Cluster!
 }
 
 type Mutation {
-  "Stores messages as one run. producer and sequence make it idempotent."
+  "Stores messages as one run. producer and sequence make the call idempotent."
   publish(topic: String!, messages: [MessageInput!]!, mode: Mode! = CONSISTENT, producer: ID, sequence: Uint64): Verdict!
-  "Stores each run apart, in order, 1 to 256 of them, and says of each whether it was: a run of one message gives a verdict a message."
+  """
+  Stores 1 to 256 runs separately, in order, and says for each run whether it was stored. For a verdict on each
+  message, put each into a separate run.
+  """
   publishBatch(runs: [RunInput!]!): [RunVerdict!]!
   openProducer: ID!
-  "Of messages that were delivered to a subscription; true once it is certain to survive. What another consumer has by now is a conflict, with its offsets in extensions.late, and the rest is stored. The node that delivers takes it; another says unavailable, with that node's HTTP address in extensions.node."
+  """
+  Acknowledges messages that were delivered to a subscription. True once the acknowledgement is stored durably.
+  Messages that another consumer has by now give a conflict, with their offsets in extensions.late; the rest is
+  stored. Only the node that delivers accepts it; another node fails with unavailable, with the HTTP address of the
+  right node in extensions.node.
+  """
   ack(subscription: ID!, ranges: [RangeInput!]!): Boolean!
   nack(subscription: ID!, ranges: [RangeInput!]!, reason: String! = "", delay: String! = ""): Boolean!
   createTopic(name: String!, retentionAge: String! = "", retentionBytes: Uint64! = 0): Topic!
@@ -1136,7 +1144,10 @@ type Mutation {
 }
 
 type Subscription {
-  "A topic's messages, from a place, or with a group from where it is. A group's are acknowledged by ack, or once they were handed on with autoAck."
+  """
+  The messages of a topic from a position, or with a group from the group's position. A group's messages are
+  acknowledged by ack, or with autoAck once they were sent.
+  """
   messages(topic: String!, from: String, group: String, inFlight: Int! = 0, create: Boolean! = false, autoAck: Boolean! = false): Delivery!
 }
 `, BuiltIn: false},

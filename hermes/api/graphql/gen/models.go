@@ -15,7 +15,7 @@ type Cluster struct {
 	Term      uint64  `json:"term"`
 	Committed uint64  `json:"committed"`
 	Applied   uint64  `json:"applied"`
-	// Why callers should go to another node than this, as far as it knows at once; null: they need not.
+	// Why callers should use another node, as far as this node knows without asking others; null: no reason.
 	Unready *string   `json:"unready,omitempty"`
 	Members []*Member `json:"members"`
 }
@@ -33,19 +33,19 @@ type Delivery struct {
 	Key           *string   `json:"key,omitempty"`
 	KeyBase64     *string   `json:"keyBase64,omitempty"`
 	Headers       []*Header `json:"headers"`
-	// What retention took just before this message, which this subscription, or its group, was to have.
+	// Messages before this one that retention removed before this subscription, or its group, had handled them.
 	Gap *Gap `json:"gap,omitempty"`
 }
 
 type Failure struct {
-	// As in extensions.code of an error.
+	// The same code as in extensions.code of an error.
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Address of the leader's HTTP API, where that helps.
+	// Address of the leader's HTTP API, if that helps.
 	Leader *string `json:"leader,omitempty"`
 }
 
-// Messages that are gone for good: the offsets of the first and the last of them.
+// Messages that no longer exist: the offsets of the first and the last one.
 type Gap struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
@@ -60,7 +60,7 @@ type Group struct {
 	Acked       []*Range `json:"acked"`
 	Lag         uint64   `json:"lag"`
 	Dead        uint64   `json:"dead"`
-	// Messages that retention took before the group had dealt with them.
+	// Messages that retention removed before the group had handled them.
 	Trimmed     uint64 `json:"trimmed"`
 	Members     int32  `json:"members"`
 	InFlight    int32  `json:"inFlight"`
@@ -91,7 +91,7 @@ type Member struct {
 	Reached bool   `json:"reached"`
 }
 
-// payload or payloadBase64, one of them.
+// Set either payload or payloadBase64.
 type MessageInput struct {
 	Payload       *string        `json:"payload,omitempty"`
 	PayloadBase64 *string        `json:"payloadBase64,omitempty"`
@@ -117,7 +117,7 @@ type RangeInput struct {
 	Last uint64 `json:"last"`
 }
 
-// A topic's part of a batch.
+// The part of a batch that belongs to one topic.
 type RunInput struct {
 	Topic    string          `json:"topic"`
 	Messages []*MessageInput `json:"messages"`
@@ -126,7 +126,7 @@ type RunInput struct {
 	Sequence *uint64         `json:"sequence,omitempty"`
 }
 
-// One of the two is set.
+// Exactly one of the two fields is set.
 type RunVerdict struct {
 	Verdict *Verdict `json:"verdict,omitempty"`
 	Error   *Failure `json:"error,omitempty"`
@@ -150,7 +150,7 @@ type Topic struct {
 
 type Verdict struct {
 	Count int32 `json:"count"`
-	// Of the first message; null where it is not known yet, or in performance mode.
+	// Offset of the first message; null if it is not known yet, or in performance mode.
 	Offset      *uint64 `json:"offset,omitempty"`
 	Time        *string `json:"time,omitempty"`
 	Duplicate   bool    `json:"duplicate"`
@@ -162,11 +162,11 @@ type Verdict struct {
 type Mode string
 
 const (
-	// On disk on a quorum of nodes.
+	// Acknowledged when on disk on a quorum of nodes.
 	ModeConsistent Mode = "CONSISTENT"
-	// On disk on the leader.
+	// Acknowledged when on disk on the leader.
 	ModeEventual Mode = "EVENTUAL"
-	// Handed to live subscribers, on no disk.
+	// Delivered to current subscribers, and not stored.
 	ModePerformance Mode = "PERFORMANCE"
 )
 

@@ -402,7 +402,7 @@ func newExecutionContext(
 
 var sources = []*ast.Source{
 	{Name: "../../schema/directory.graphqls", Input: `"""
-How a person is called. What is absent is empty.
+The name of a person. An absent field is empty.
 """
 input PersonNameInput {
   title: String! = ""
@@ -411,7 +411,7 @@ input PersonNameInput {
 }
 
 """
-Where a person lives. What is absent is empty, or 0.
+The address of a person. An absent field is empty, or 0.
 """
 input LocationInput {
   street: String! = ""
@@ -430,7 +430,7 @@ input PictureInput {
 }
 
 """
-A person to store. What is absent is empty; without a picture there is none.
+A person to store. An absent field is empty; without picture, the person has no picture.
 """
 input PersonInput {
   id: ID!
@@ -477,9 +477,9 @@ One page of the persons.
 """
 type PersonList {
   persons: [Person!]!
-  "Of persons."
+  "Number of persons."
   count: Int!
-  "What to give as after for the next page; empty if this page is not full."
+  "The value of after for the next page; empty unless this page is full."
   next: String!
 }
 
@@ -493,23 +493,23 @@ type PersonLink {
 
 type PersonLinkList {
   links: [PersonLink!]!
-  "Of links."
+  "Number of links."
   count: Int!
 }
 
 type Query {
-  "The persons after the one called after, at most limit; 0 is the most there may be."
+  "The persons after the id given as after, at most limit; 0 means the maximum, 10,000."
   listPersons(after: String! = "", limit: Int! = 0): PersonList!
   getPerson(id: ID!): Person!
-  "The links on either side of which the person is."
+  "The links that have the person on either side."
   getPersonLinks(id: ID!): PersonLinkList!
 }
 
 """
-The fields of a mutation run one after the other, and stop at the first that fails.
+The fields of a mutation run one after the other, and stop at the first failure.
 """
 type Mutation {
-  "What can be asked, for a document that asks before it changes."
+  "The queries, for a document that reads before it changes anything."
   query: Query!
   "Stores the person and returns it."
   createPerson(person: PersonInput!): Person!

@@ -2,7 +2,7 @@
 
 package gengraphql
 
-// The fields of a mutation run one after the other, and stop at the first that fails.
+// The fields of a mutation run one after the other, and stop at the first failure.
 type Mutation struct {
 }
 

@@ -385,14 +385,14 @@ func newExecutionContext(
 
 var sources = []*ast.Source{
 	{Name: "../../schema/ledger.graphqls", Input: `"""
-A whole number of 64 bits, as a JSON number. What holds numbers as fractions
-rounds those above 2^53, which due and sent are; no amount is.
+A 64-bit integer, as a JSON number. Programs that store numbers as floating point
+round values above 2^53. The fields due and sent have such values; amounts do not.
 """
 scalar Long
 
 """
-A moment as of RFC 3339, such as "2024-01-31T12:00:00.000001Z", to the
-microsecond at most. Replies are in UTC. As an argument "" is no moment.
+An RFC 3339 time, such as "2024-01-31T12:00:00.000001Z", with at most
+microseconds. Replies are in UTC. As an argument, "" means no time.
 """
 scalar Time
 
@@ -400,12 +400,12 @@ type Balance {
   account: ID!
   "Tinybars."
   amount: Long!
-  "Of the last change."
+  "Time of the last change."
   updatedAt: Time!
 }
 
 """
-What became of one id of a batch.
+The result for one id of a batch.
 """
 type Verdict {
   account: ID!
@@ -415,7 +415,7 @@ type Verdict {
 }
 
 """
-Money to be moved. The caller chooses the id, which makes it idempotent.
+Money to move. The caller chooses the id, which makes the posting idempotent.
 """
 input PostingInput {
   id: ID!
@@ -444,7 +444,7 @@ One page of the log.
 """
 type TransactionList {
   transactions: [Transaction!]!
-  "What to give as after for the next page; empty unless this page is full."
+  "The value of after for the next page; empty unless this page is full."
   next: String!
 }
 
@@ -453,35 +453,35 @@ A transaction in a stream.
 """
 type Event {
   transaction: Transaction!
-  "Its place in the stream, from 1 without gaps."
+  "Position in the stream, from 1 without gaps."
   sequence: Long!
-  "When it was to be sent, ns since 1970 by the server's clock."
+  "When the event was due, in ns since 1970 by the server's clock."
   due: Long!
-  "When it was sent, ns since 1970 by the server's clock."
+  "When the event was sent, in ns since 1970 by the server's clock."
   sent: Long!
 }
 
 type Query {
   getBalance(id: ID!): Balance!
-  "A verdict for each id, in their order."
+  "One verdict for each id, in the order of the ids."
   getBalances(ids: [ID!]!): [Verdict!]!
   """
-  The log after the transaction called after, since then, with the account on
-  either side; at most limit, of which 0 is the most there may be.
+  Transactions of the log: those after the id given as after, posted at since or
+  later, with account on either side. At most limit; 0 means the maximum, 1,000.
   """
   getTransactions(after: ID! = "", account: ID! = "", since: Time! = "", limit: Int! = 0): TransactionList!
 }
 
 type Mutation {
-  "Moves the money, all of it or nothing. The same posting again returns what it wrote the first time."
+  "Moves money, all of it or nothing. A repeated posting returns the transaction of the first one."
   postTransaction(posting: PostingInput!): Transaction!
 }
 
 type Subscription {
   """
-  The log, rate events a second, or as fast as they are taken where rate is 0;
-  its end is the end of the log, or comes after limit events unless that is 0.
-  One that follows goes on with what is posted.
+  Streams the log with rate events per second; 0 means as fast as the client reads.
+  The stream ends at the end of the log, or after limit events unless limit is 0.
+  With follow, it continues with new transactions at the end of the log.
   """
   streamTransactions(
     after: ID! = ""

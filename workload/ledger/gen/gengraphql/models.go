@@ -15,7 +15,7 @@ type Query struct {
 type Subscription struct {
 }
 
-// What became of one id of a batch.
+// The result for one id of a batch.
 type Verdict struct {
 	Account string `json:"account"`
 	Found   bool   `json:"found"`

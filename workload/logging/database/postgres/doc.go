@@ -1,7 +1,6 @@
-// Package postgres keeps a logger's entries in a PostgreSQL database, in a schema
-// of its own. It knows SQL and the logger's contract, and no wire.
+// Package postgres stores a logger's entries in a PostgreSQL database, in a separate
+// schema. It knows SQL and the logger's contract, and no wire.
 //
-// Entries of concurrent writers go together in one statement and one commit;
-// see package gather. A call holds a connection of the pool for as long as its
-// one statement takes.
+// Entries of concurrent writers share one statement and one commit; see package
+// gather. A call holds a connection of the pool only for its one statement.
 package postgres

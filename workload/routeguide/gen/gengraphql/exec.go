@@ -214,7 +214,7 @@ func newExecutionContext(
 
 var sources = []*ast.Source{
 	{Name: "../../schema/routeguide.graphqls", Input: `"""
-A place in units of 1e-7 degree. What is absent is 0.
+A place in units of 1e-7 degree. An absent coordinate is 0.
 """
 input PointInput {
   latitude: Int! = 0
@@ -222,7 +222,7 @@ input PointInput {
 }
 
 """
-An area with lo and hi as opposite corners, in any order. An absent corner is 0, 0.
+An area. lo and hi are opposite corners, in any order. An absent corner is 0, 0.
 """
 input RectangleInput {
   lo: PointInput
@@ -241,18 +241,18 @@ type Point {
 A place that may have a name.
 """
 type Feature {
-  "Empty where the place has none."
+  "Empty if the place has no name."
   name: String!
   location: Point!
 }
 
 type Query {
-  "The feature at exactly this point, or an unnamed one."
+  "The feature at exactly this point, or a feature without a name."
   getFeature(at: PointInput): Feature!
 }
 
 type Subscription {
-  "The features in the area, borders included, and then the end."
+  "The features in the area, borders included. The stream ends after the last one."
   listFeatures(in: RectangleInput): Feature!
 }
 `, BuiltIn: false},

@@ -266,8 +266,8 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
-	{Name: "../../schema/origin.graphqls", Input: `# What the origin's clients ask. It differs in that bytes which are no text come
-# as payloadBase64, with an empty payload.
+	{Name: "../../schema/origin.graphqls", Input: `# The schema of the broker that Hermes descends from. It differs in one point: bytes that
+# are not text are returned as payloadBase64, with an empty payload.
 
 enum DeliveryMode {
   CONSISTENT
