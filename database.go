@@ -6,73 +6,73 @@ import (
 	"time"
 )
 
-// Database is a kind of database that a workload's service can be served from,
-// beside memory.
+// Database is a kind of database that can store the data of a workload's service,
+// instead of memory.
 type Database[S any] struct {
 	Name string // "postgres", "embedded"; as typed on the command line
-	// Open returns the service over the database at an address, made ready: its
-	// schema is there and it holds the data set data ("" is the first), written
-	// if need be. Several processes may open one at once.
+	// Open returns the service over the database at an address. It creates the
+	// schema and writes the data set data ("" is the first) if they are missing.
+	// Several processes may open one database at once.
 	Open func(ctx context.Context, at DatabaseAddress, data string) (Opened[S], error)
 	// Script returns the statements that the service runs for an operation over a data set, with requests drawn at
-	// random, in the form that pgbench reads: what the database does without a service before it. It is Unimplemented
-	// for an operation that has none. nil: the database has no such program.
+	// random, in the format of pgbench: the work of the database without a service in front of it. It returns
+	// Unimplemented for an operation without a script. nil: the database has no scripts.
 	Script func(data, operation, requests string) (Script, error)
 }
 
-// Script is what a database does for an operation: statements, in the form that pgbench reads.
+// Script is the work of a database for an operation: statements, in the format of pgbench.
 type Script struct {
-	Schema string // that the statements look names up in
+	Schema string // the schema in which the statements look up names
 	Text   string
 }
 
-// DatabaseAddress says where a database is.
+// DatabaseAddress is the address of a database.
 type DatabaseAddress struct {
 	Kind string // a [Database.Name]
-	// Source is a connection string or a file, as the kind reads it; it may
-	// hold a password, and is never shown. "" where the kind needs none.
+	// Source is a connection string or a file, as the kind requires. It may
+	// contain a password, and is never shown. "" if the kind needs none.
 	Source string
-	// Pool is the most connections that the service holds. 0: [PoolSize].
+	// Pool is the largest number of connections of the service. 0: [PoolSize].
 	Pool int
 }
 
-// PoolSize is how many connections to its database a server holds unless it is
-// told otherwise, the same on every wire (docs/origins.md R4): a library's own
-// default is a number of processors that nobody wrote down (grb-M13).
+// PoolSize is the default number of connections of a server to its database. It is
+// the same on every wire (docs/origins.md R4): a library's default depends on the
+// number of processors, which no result records (grb-M13).
 const PoolSize = 16
 
-// PoolLimit is the most connections that a server may be told to hold.
+// PoolLimit is the largest pool that can be configured.
 const PoolLimit = 1000
 
 // Opened is a service over an open database.
 type Opened[S any] struct {
 	Service S
-	// About names what is behind it, with its version: "PostgreSQL 15.18".
+	// About is the name and version of the database: "PostgreSQL 15.18".
 	About string
-	// Pool tells how its connections were used so far; nil where there is no pool.
+	// Pool returns how its connections were used so far; nil if there is no pool.
 	Pool func() PoolUse
 	io.Closer
 }
 
-// PoolUse is how a pool of connections was used since it was opened.
+// PoolUse counts how a pool of connections was used since it was opened.
 type PoolUse struct {
 	Size     int           `json:"size"`     // connections at most
 	Open     int           `json:"open"`     // connections now
-	Acquired uint64        `json:"acquired"` // times one was taken
-	Waited   uint64        `json:"waited"`   // times none was free
-	Waiting  time.Duration `json:"waiting"`  // summed over those, ns
+	Acquired uint64        `json:"acquired"` // how often a connection was taken
+	Waited   uint64        `json:"waited"`   // how often no connection was free
+	Waiting  time.Duration `json:"waiting"`  // total time of these waits, ns
 }
 
-// OpenDatabase is an open database that a cell is served from.
+// OpenDatabase is the open database of a cell.
 type OpenDatabase interface {
 	io.Closer
-	// About names it with its version.
+	// About returns the name and version of the database.
 	About() string
-	// Pool tells how its connections were used so far; false where there is no pool.
+	// Pool returns how its connections were used so far; false if there is no pool.
 	Pool() (PoolUse, bool)
 }
 
-// openDatabase is an [OpenDatabase] of any service.
+// openDatabase implements [OpenDatabase] for any service.
 type openDatabase struct {
 	io.Closer
 	about string
@@ -88,10 +88,10 @@ func (d openDatabase) Pool() (PoolUse, bool) {
 	return d.pool(), true
 }
 
-// Memory is the name of what holds a service that is opened over no database.
+// Memory is the name for a service without a database.
 const Memory = "memory"
 
-// database returns the workload's database of a name.
+// database returns the workload's database with a name.
 func (w Workload[S]) database(name string) (Database[S], error) {
 	known := []string{Memory}
 	for _, d := range w.Databases {
@@ -106,7 +106,7 @@ func (w Workload[S]) database(name string) (Database[S], error) {
 	return Database[S]{}, UnknownName("database of "+w.Name, name, known, "wirelab matrix "+w.Name)
 }
 
-// direct is the workload's database without a service, as a cell that nothing serves: see [Cell.Script].
+// direct returns the workload's database without a service, as a cell without a server: see [Cell.Script].
 func (w Workload[S]) direct(d Database[S]) Cell {
 	cell := Cell{
 		Workload: w.Name, Usual: true, Style: Idiomatic,
@@ -130,8 +130,8 @@ func (w Workload[S]) direct(d Database[S]) Cell {
 	return cell
 }
 
-// open opens a database and returns the workload whose servers serve from it.
-// What is expected of them is still worked out in memory.
+// open opens a database and returns the service over it.
+// Expected replies still come from the reference in memory.
 func (w Workload[S]) open(ctx context.Context, at DatabaseAddress, data string) (Opened[S], error) {
 	d, err := w.database(at.Kind)
 	if err != nil {

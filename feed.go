@@ -7,19 +7,19 @@ import (
 	"math/rand/v2"
 )
 
-// feedKept is how many events of a feed are kept for one that comes late or
-// twice to be compared with. Beyond it an event cannot be told from a made-up
-// one; on a wire that keeps order it is never needed.
+// feedKept is how many events of the reference are kept, so that an event that
+// arrives late or twice can be compared. An older event cannot be distinguished
+// from an invented one. A wire that keeps order never needs this.
 const feedKept = 1024
 
 // Feeding describes a server stream that is a feed: its items are events that
-// carry a [Stamp], and feed makes the request for a stream of so many events
-// per second, or for 0 one as fast as it is read. Such a stream goes on for as
-// long as there are events; a load holds it open and times each.
+// carry a [Stamp]. feed makes the request for a stream with a rate in events per
+// second; 0 means as fast as the stream is read. Such a stream continues for as
+// long as there are events; a load holds it open and times each event.
 //
-// The same feed at any rate must give the same events, since those of the
-// reference, at rate 0, are what the others are compared with. It is a
-// constructor of its own because a method of [Operation] knows no Req.
+// A feed must give the same events at any rate, because all events are compared
+// with those of the reference at rate 0. Feeding is a separate constructor because
+// a method of [Operation] does not know Req.
 func Feeding[S, Req any, Rep interface {
 	Message[Rep]
 	Stamped
@@ -47,15 +47,15 @@ func Feeding[S, Req any, Rep interface {
 	return o
 }
 
-// events are what a feed is to bring, asked of the reference as they are needed.
+// events are the expected events of a feed, read from the reference when they are needed.
 type events[Rep Message[Rep]] struct {
 	next  func() (Rep, error, bool)
 	kept  []Rep // event n at (n-1) % len, for the last len pulled
 	asked uint64
 }
 
-// check compares an event with the reference's of the same sequence number,
-// so that one that is lost makes only itself wrong. It allocates only for a
+// check compares an event with the reference's event of the same sequence number,
+// so that a lost event does not make later ones wrong. It allocates only for a
 // [Mismatch].
 func (e *events[Rep]) check(got Rep, sequence uint64) error {
 	kept := uint64(len(e.kept))
@@ -91,7 +91,7 @@ func (c *typedClient[S]) Feed(operation string,
 		return nil, err
 	}
 	if o.feed == nil {
-		return nil, Errorf(InvalidArgument, "%s is no feed: its replies do not say when they were sent", operation)
+		return nil, Errorf(InvalidArgument, "%s is not a feed: its replies do not say when they were sent", operation)
 	}
 	reference := c.reference()
 	return func(ctx context.Context, each func(Stamp, error) bool) error {
@@ -99,8 +99,8 @@ func (c *typedClient[S]) Feed(operation string,
 	}, nil
 }
 
-// Feed is how the operation is read as a feed: see [Client.Feed], with the stub
-// as service and what it must answer like as reference. nil unless it is one.
+// Feed returns the function that reads the operation as a feed, or nil if it is not one:
+// see [Client.Feed]. service is the stub, reference the service that it must answer like.
 func (o Operation[S]) Feed() func(ctx context.Context, service, reference S, rate int64,
 	each func(Stamp, error) bool) error {
 	return o.feed

@@ -229,8 +229,8 @@ func TestFeedEnds(t *testing.T) {
 	}
 }
 
-// TestFeedChecksWithoutGarbage: what checking an event costs is on the reader,
-// and so in what is measured.
+// TestFeedChecksWithoutGarbage: checking an event must not allocate, because the
+// check runs in the reader and is part of the measurement.
 func TestFeedChecksWithoutGarbage(t *testing.T) {
 	const n = 20_000
 	feed, err := fed(t, ticker{n: n, at: inPlace()}, ticker{n: n, at: inPlace()}).Feed("Ticks", 0)

@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// Following describes a unary call whose effect may come after its reply: what
-// it hands over has an id, by which the journals of the services that it goes
-// through tell when it took effect. Its requests may be made once ([Operation.Once]),
-// since two entries of one id could not be told apart.
+// Following describes a unary call whose effect may come after its reply. Its request
+// carries an entry with an id, and the journals of the services on the way record by
+// this id when the entry took effect. A request may be made only once ([Operation.Once]),
+// because two entries with one id could not be distinguished.
 //
-// It is a constructor of its own because a method of [Operation] knows no Req.
+// Following is a separate constructor because a method of [Operation] does not know Req.
 func Following[S, Req any, Rep Message[Rep]](
 	name string, draw func(*rand.Rand) Req,
 	call func(S, context.Context, Req) (Rep, error),
@@ -34,7 +34,7 @@ func (c *typedClient[S]) Follow(operation, requests string,
 		return nil, nil, err
 	}
 	if !o.Followed {
-		return nil, nil, Errorf(InvalidArgument, "what %s hands over has no id, so that nobody can follow it",
+		return nil, nil, Errorf(InvalidArgument, "requests of %s have no id, so their entries cannot be tracked",
 			operation)
 	}
 	if _, err := o.Draw(requests, newDraws(seed)); err != nil {
@@ -44,9 +44,9 @@ func (c *typedClient[S]) Follow(operation, requests string,
 	return call, last, nil
 }
 
-// once is a caller whose requests are drawn as they are made, each for one call
-// and one reference; last is the ID of the exchange drawn last. That requests
-// can be drawn was seen.
+// once returns a caller that draws a new request for each call and compares the reply
+// with that of a new reference. last returns the ID of the last drawn exchange. The
+// caller has checked that requests can be drawn.
 func (c *typedClient[S]) once(o Operation[S], requests string,
 	r *rand.Rand,
 ) (call func(context.Context) error, last func() string) {

@@ -59,8 +59,8 @@ func depots(t *testing.T, handed *[]string, fail error) wirelab.Client {
 	return client
 }
 
-// What a call handed over is named whether it was taken or not, and by one seed
-// the same is handed over as without anybody who follows it.
+// The id of an entry is known whether the call succeeds or fails, and a seed gives
+// the same entries as without following them.
 func TestFollowNamesWhatWasHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, fail := range []error{nil, wirelab.Errorf(wirelab.Unavailable, "closed")} {

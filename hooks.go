@@ -5,34 +5,34 @@ import (
 	"iter"
 )
 
-// Hooks are what a wrapped service calls beside its work; see [Workload.Wrap].
-// Each may be nil, and the zero value is no hooks at all.
+// Hooks are functions that a wrapped service calls in addition to its work; see
+// [Workload.Wrap]. Each may be nil, and the zero value has no hooks.
 type Hooks struct {
-	// Before is called in the service when a call starts, with the call's own
-	// context: before anything is answered, and in a client stream once its
-	// requests have ended, since a service waits there for its caller, and
-	// HTTP/1.1 cannot tell that a caller left whose request it has not read.
-	// An error from it is the call's. It may block until ctx ends, and it may
-	// panic.
+	// Before is called in the service when a call starts, with the context of the
+	// call, before the service sends a reply. In a client stream it is called after
+	// the last request, because the service waits there for its caller, and
+	// HTTP/1.1 cannot notice that a caller left while its request is unread.
+	// The call fails with the error that Before returns. It may block until ctx
+	// ends, and it may panic.
 	Before func(ctx context.Context, operation string) error
 	// Item makes every server stream endless: it is called before each item,
 	// and an error from it ends the stream. Each item must take about
 	// [ItemSize] bytes on any wire.
 	Item func(ctx context.Context) error
-	// After is called when the call's method, or its iterator, has ended, in
-	// whichever way.
+	// After is called when the call's method, or its iterator, has ended, with or
+	// without an error.
 	After func(operation string)
 }
 
-// ItemSize is about how many bytes an item of an endless stream takes: enough
-// for a few thousand to show whether anything bounds them.
+// ItemSize is about the number of bytes of an item of an endless stream. It is so
+// large that a few thousand items show whether their buffering is bounded.
 const ItemSize = 4 << 10
 
 // none reports whether there is no hook.
 func (h Hooks) none() bool { return h.Before == nil && h.Item == nil && h.After == nil }
 
-// whole returns the hooks with Before and After, which every call of every
-// wrapper makes, set to do nothing where they were nil.
+// whole returns the hooks with Before and After replaced by functions that do
+// nothing if they were nil, because every wrapper calls them.
 func (h Hooks) whole() Hooks {
 	if h.Before == nil {
 		h.Before = func(context.Context, string) error { return nil }
@@ -43,8 +43,8 @@ func (h Hooks) whole() Hooks {
 	return h
 }
 
-// Between makes a call of one reply with the hooks around it, for what
-// [Workload.Wrap] returns.
+// Between makes a unary call with the hooks around it. Services that
+// [Workload.Wrap] returns use it.
 func Between[Req, Rep any](
 	ctx context.Context, hooks Hooks, operation string, call func(context.Context, Req) (Rep, error), req Req,
 ) (rep Rep, err error) {
@@ -56,7 +56,7 @@ func Between[Req, Rep any](
 }
 
 // BetweenItems makes a call that streams replies with the hooks around it.
-// endless is the item of a number, from 1, of the stream that Item asks for.
+// endless returns item n, from 1, of the endless stream that Hooks.Item makes.
 func BetweenItems[Req, Item any](
 	ctx context.Context, hooks Hooks, operation string, call func(context.Context, Req) iter.Seq2[Item, error], req Req,
 	endless func(n uint64) Item,

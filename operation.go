@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kind tells which sides of a call are streams.
+// Kind says which sides of a call are streams.
 type Kind string
 
 // The kinds.
@@ -21,19 +21,19 @@ const (
 )
 
 // Message is a value that crosses a wire. Equal is the contract's equality,
-// which may leave out what a clock decides.
+// which may ignore fields that a clock decides.
 type Message[T any] interface{ Equal(T) bool }
 
-// Operation is one thing a workload does. Build one with [Unary],
+// Operation is one operation of a workload. Make one with [Unary],
 // [ServerStreaming], [ClientStreaming] or [BidiStreaming]: the method
-// expression given there is the call.
+// expression that is passed there is the call.
 type Operation[S any] struct {
 	Name string
 	Kind Kind
-	// Fresh operations answer from what earlier calls left behind, so an
-	// exchange drawn for one may be asked once and its requests never reused.
+	// Fresh says that replies depend on earlier calls, so an exchange may be asked
+	// only once, and its requests are never reused.
 	Fresh bool
-	// Followed operations are those of [Following].
+	// Followed says that the operation was made by [Following].
 	Followed bool
 	// Requests names the ways requests are drawn; the first is the default.
 	Requests []string
@@ -47,19 +47,19 @@ type Operation[S any] struct {
 
 // Exchange is one call before it is made: its request, and ways to ask it.
 type Exchange[S any] struct {
-	// ID is what the request hands over is known by; "" unless its operation is
-	// a [Following] one.
+	// ID is the id of the entry in the request; "" unless the operation was made
+	// by [Following].
 	ID string
-	// Request renders what is asked, for people.
+	// Request returns the request as text, for people.
 	Request func() string
-	// Value returns the request itself, for those who write it in a form of their own.
+	// Value returns the request itself, for callers that format it themselves.
 	Value func() any
 	// Ask performs the call and returns every item of the reply in order.
 	// On an error it returns the items that came before it.
 	Ask func(ctx context.Context, service S) ([]any, error)
-	// Expect asks reference once and returns a check that asks a service the
-	// same and compares. An error on both sides with the same code is equal.
-	// The check allocates nothing of its own for unary calls.
+	// Expect asks reference once and returns a check that sends the same request to a
+	// service and compares the replies. Two errors with the same code are equal.
+	// For unary calls, the check itself does not allocate.
 	Expect func(ctx context.Context, reference S) Check[S]
 }
 
@@ -67,8 +67,8 @@ type Exchange[S any] struct {
 // call's own error if it failed, or a [*Mismatch].
 type Check[S any] func(ctx context.Context, service S) error
 
-// Mismatch is a reply that differs from the oracle's: the arm that gave it
-// has no performance number.
+// Mismatch is a reply that differs from the reference's. An arm with a mismatch
+// gets no performance number.
 type Mismatch struct{ Got, Want string }
 
 // Error shows both replies.
@@ -87,9 +87,9 @@ func (o Operation[S]) Draw(requests string, r *rand.Rand) (Exchange[S], error) {
 	return draw(r), nil
 }
 
-// Parse makes an exchange of a request in JSON: an object for a unary call or
-// a server stream, an array of them for the other kinds. Names are the
-// domain's, in any case; unknown ones are refused.
+// Parse makes an exchange from a request in JSON: an object for a unary call or
+// a server stream, an array of objects for the other kinds. Names are those of the
+// request's fields, in upper or lower case; unknown names are refused.
 func (o Operation[S]) Parse(data []byte) (Exchange[S], error) { return o.parse(data) }
 
 // Once marks the operation Fresh.
@@ -238,7 +238,7 @@ func streamExchange[S, Req any, Rep Message[Rep]](
 	}
 }
 
-// compareErrors decides a call in which at least one side failed.
+// compareErrors compares the outcomes of a call that failed on at least one side.
 func compareErrors(got, want error) error {
 	switch {
 	case want == nil:
@@ -251,7 +251,7 @@ func compareErrors(got, want error) error {
 	return nil
 }
 
-// items is the stream of a slice.
+// items returns the elements of a slice as a stream.
 func items[T any](all []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, item := range all {

@@ -303,8 +303,8 @@ func TestCellsAreTheProduct(t *testing.T) {
 	}
 }
 
-// A data set is a setting of a cell: what is served, what is asked and what is
-// expected change together, and a name that is not one says which are.
+// A data set is a setting of a cell: the served data, the requests and the expected
+// replies change together, and the error for an unknown name lists the known ones.
 func TestWithAnotherDataSet(t *testing.T) {
 	t.Parallel()
 	sized := func(off int) wirelab.Data[service] {

@@ -18,7 +18,7 @@ type (
 	Dialing = endpoint.Dialing
 )
 
-// The limits that every wire holds at both ends; see package endpoint.
+// The limits that every wire enforces at both ends; see package endpoint.
 const (
 	DefaultDrain = endpoint.DefaultDrain
 	MaxStreams   = endpoint.MaxStreams
@@ -28,9 +28,9 @@ const (
 // Server is one library's way to serve S over a binding's protocol.
 type Server[S any] struct {
 	Library string // "net/http", "grpc-go"
-	// Serve answers calls until ctx ends, then stops taking new ones, waits
-	// for those in flight as the endpoint allows, closes it, and returns nil.
-	// Every goroutine it started has ended when it returns.
+	// Serve answers calls until ctx ends. Then it accepts no new calls, waits
+	// for calls in flight as long as the endpoint allows, closes it, and returns nil.
+	// All goroutines that it started have ended when it returns.
 	Serve func(ctx context.Context, at Endpoint, service S) error
 }
 
@@ -42,7 +42,7 @@ type Dialer[S any] struct {
 	Dial func(ctx context.Context, to Dialing) (stub S, closer io.Closer, err error)
 }
 
-// Style tells how a binding was written, since a report that mixed the two
+// Style says how a binding was written, because a report that mixed styles
 // would compare different claims.
 type Style string
 
@@ -59,26 +59,26 @@ const (
 type Binding[S any] struct {
 	Protocol Protocol
 	Style    Style
-	// Holes names the operations this protocol cannot carry here, with the
-	// reason a reader needs. A stub answers them with [Unimplemented]. A hole
-	// that starts to work fails the build (conformance).
+	// Holes names the operations that this protocol cannot carry here, each with the
+	// reason, for readers. A stub answers them with [Unimplemented]. If a hole
+	// starts to work, the conformance tests fail.
 	Holes   map[string]string
 	Servers []Server[S]
 	Clients []Dialer[S]
-	// Raw is the raw driver's way to call; nil where there is none.
+	// Raw is the raw driver; nil if there is none.
 	Raw *Raw[S]
-	// Null serves right replies with the least work a server can do, to show
-	// what a client and the kernel cost by themselves (the floor). It learns a
-	// reply by asking service once. nil where there is none.
+	// Null serves correct replies with the least possible work, to show
+	// the cost of the client and the kernel alone (the floor). It learns a
+	// reply by asking service once. nil if there is none.
 	Null func(ctx context.Context, at Endpoint, service S) error
-	// Missing, unless "", is why nothing carries the workload over the
-	// protocol at all, and the fields above but Protocol are empty. See [Hole].
+	// Missing, unless "", says why the workload is not carried over the
+	// protocol at all; only Protocol is then set. See [Hole].
 	Missing string
 }
 
 // Hole declares that a workload is not carried over a protocol, with the
-// reason a reader needs. There is no stub to answer, so no operation of it is
-// tried. Where some operations are carried, write a [Binding] with Holes.
+// reason, for readers. There is no stub, so none of its operations is
+// tested. If some operations are carried, write a [Binding] with Holes instead.
 func Hole[S any](p Protocol, why string) Binding[S] {
 	return Binding[S]{Protocol: p, Missing: why}
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Hidden stands for a secret in texts.
+// Hidden replaces a secret in texts.
 const Hidden = "(secret)"
 
-// Hide takes values that are secrets out of a text, also as URLs, JSON, Go and HTML have them.
+// Hide replaces secrets in a text by [Hidden], also if they are encoded for URLs, JSON, Go or HTML.
 func Hide(text string, secrets []string) string {
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
 		if secret == "" {
@@ -33,5 +33,5 @@ func Hide(text string, secrets []string) string {
 	return text
 }
 
-// unquoted is a text without the quotes around it.
+// unquoted returns a text without the quotes around it.
 func unquoted(text string) string { return text[1 : len(text)-1] }

@@ -8,36 +8,35 @@ import (
 	"time"
 )
 
-// Workload is a kind of work: a domain service S, its operations, and the
-// bindings that carry it.
+// Workload is a kind of work: a domain service S, its operations, and its
+// bindings to protocols.
 type Workload[S any] struct {
 	Name string // "routeguide"
-	// New returns a service in memory with the workload's data set: the
-	// reference that every cell must answer like, and what servers serve.
+	// New returns a service in memory with the workload's data set. It is the
+	// reference that every cell must answer like, and the service that servers serve.
 	New func() S
-	// Wrap returns service with hooks called as documented there; Before and
-	// After are never nil in what it is given. nil: the workload has none, and
-	// its servers can be made to do nothing beside their work. Ask for a
-	// wrapped service with [Workload.Hooked].
+	// Wrap returns service with calls of hooks, as documented in [Hooks]; the Before
+	// and After that it gets are never nil. nil: the workload supports no hooks.
+	// To get a wrapped service, call [Workload.Hooked].
 	Wrap func(service S, hooks Hooks) S
-	// Published returns service as the published one is where the workload's
-	// contract departs from it. nil: a server cannot be told to.
+	// Published returns service with the behaviour of the published one where the
+	// workload's contract differs. nil: there is no such behaviour.
 	Published  func(service S) S
 	Operations []Operation[S]
 	Bindings   []Binding[S]
-	// Data are the data sets that the service can be made with, so that size
-	// is a setting; the first is that of New and Operations. Empty: there is one.
+	// Data are the data sets that the service can use, so that size
+	// is a setting; New and Operations use the first. Empty: there is only one.
 	Data []Data[S]
-	// Sized makes a data set whose name gives its size, beside those in Data;
-	// an error says what such names are like. nil: there are no others.
+	// Sized makes a data set whose name gives its size, in addition to those in Data;
+	// its error describes such names. nil: there are no others.
 	Sized func(name string) (Data[S], error)
-	// Databases are what the service can be served from beside memory, the
-	// usual one first; empty: memory only. Replies are the same from each.
+	// Databases can store the service's data instead of memory, the
+	// usual one first; empty: memory only. Replies are the same with each.
 	Databases []Database[S]
 
 	data        string   // the set that With chose; "" is the first
-	served      func() S // what servers serve; nil: New
-	asPublished bool     // whether they serve it as Published returns it
+	served      func() S // the service of servers; nil: New
+	asPublished bool     // servers serve it as Published returns it
 }
 
 // Data is a data set: the service over it, and requests drawn from it.
@@ -47,7 +46,7 @@ type Data[S any] struct {
 	Operations []Operation[S] // the workload's, drawn from this set
 }
 
-// With returns the workload over the data set of that name; "" is the first.
+// With returns the workload over the data set with that name; "" is the first.
 func (w Workload[S]) With(data string) (Workload[S], error) {
 	if data == "" {
 		return w, nil
@@ -74,7 +73,7 @@ func (w Workload[S]) over(d Data[S]) Workload[S] {
 	return w
 }
 
-// serving returns the service that a server is to serve.
+// serving returns the service for a server.
 func (w Workload[S]) serving() S {
 	if w.served != nil {
 		return w.dressed(w.served())
@@ -82,7 +81,7 @@ func (w Workload[S]) serving() S {
 	return w.dressed(w.New())
 }
 
-// dressed returns a service as servers are to serve it.
+// dressed returns a service with the published behaviour, if that was chosen.
 func (w Workload[S]) dressed(service S) S {
 	if w.asPublished {
 		return w.Published(service)
@@ -90,8 +89,8 @@ func (w Workload[S]) dressed(service S) S {
 	return service
 }
 
-// Hooked returns a new reference service that calls hooks. Any hook at all
-// where there is no Wrap panics: it is a mistake in the source.
+// Hooked returns a new reference service that calls hooks. If the workload has
+// no Wrap, any hook panics: it is a mistake in the source.
 func (w Workload[S]) Hooked(hooks Hooks) S {
 	if hooks.none() {
 		return w.serving()
@@ -99,20 +98,20 @@ func (w Workload[S]) Hooked(hooks Hooks) S {
 	return w.Wrap(w.serving(), hooks.whole())
 }
 
-// Work is a [Workload] whose service type is forgotten, so that rooms which
-// know no workload can hold any.
+// Work is a [Workload] without its service type, so that packages that know no
+// workload can use any of them.
 type Work struct {
 	Name       string
 	Operations []OperationInfo
 	Data       []string // names of its data sets, the first the usual one; empty: one without a name
-	// Databases are what it can be served from beside memory, the usual one first.
+	// Databases are the names of the databases that can replace memory, the usual one first.
 	Databases []string
 	Cells     []Cell
-	Missing   []Missing // protocols that nothing carries it over
-	Direct    []Cell    // its databases without a service before them, of those that have a [Database.Script]
+	Missing   []Missing // protocols that do not carry the workload
+	Direct    []Cell    // its databases without a service in front of them, if they have a [Database.Script]
 }
 
-// Missing is a protocol declared not to carry a workload: see [Hole].
+// Missing is a protocol that does not carry a workload: see [Hole].
 type Missing struct {
 	Protocol Protocol
 	Why      string
@@ -123,36 +122,36 @@ type OperationInfo struct {
 	Name     string
 	Kind     Kind
 	Requests []string
-	// Feed is whether it can be held open and timed event by event: see [Feeding].
+	// Feed says that the stream can be held open and timed event by event: see [Feeding].
 	Feed bool
-	// Followed is whether what it hands over can be followed: see [Following].
+	// Followed says that its entries can be tracked by id: see [Following].
 	Followed bool
 }
 
-// Cell is a workload over a protocol with the library at each end chosen: it
+// Cell is a workload over a protocol with a library for each end: it
 // can be served, dialled and called.
 type Cell struct {
 	Workload string
 	Protocol Protocol
-	Server   string // library that serves
-	Client   string // library that calls
-	// Usual is whether both libraries are the binding's first choice.
+	Server   string // library of the server
+	Client   string // library of the client
+	// Usual says that both libraries are the binding's first choice.
 	Usual bool
 	Style Style
 	Holes map[string]string // operation to reason
-	// Fresh are the operations whose requests may be made once: see [Operation.Fresh].
+	// Fresh are the operations whose requests may be made only once: see [Operation.Fresh].
 	Fresh []string
 
 	// Serve serves the workload's reference service; see [Server].
 	Serve func(ctx context.Context, at Endpoint) error
 	// Dial connects a client; see [Dialer].
 	Dial func(ctx context.Context, to Dialing) (Client, error)
-	// DialRaw connects the raw driver for an operation's requests, drawn by
-	// seed as those of [Client.Caller] are; nil where there is none. RawHoles
+	// DialRaw connects the raw driver for an operation's requests, which are drawn by
+	// seed like those of [Client.Caller]; nil if there is no raw driver. RawHoles
 	// are the operations that it does not carry. See [Raw].
 	DialRaw  func(ctx context.Context, to Dialing, slots int, operation, requests string, seed uint64) (Lines, error)
 	RawHoles map[string]string
-	// Null serves as [Binding.Null] does; nil where there is none.
+	// Null serves as [Binding.Null] does; nil if there is none.
 	Null func(ctx context.Context, at Endpoint) error
 
 	// Script returns the statements of an operation, of a database without a service before it: see [Database.Script].
@@ -186,15 +185,14 @@ func (c Cell) With(data string) (Cell, error) {
 	return other, err
 }
 
-// Over opens a database, which is to be closed once the cell has been served,
-// and returns the cell whose Serve serves from it. Choose the data set first,
-// and hooks after.
+// Over opens a database, and returns the cell whose Serve uses it. Close the database
+// after the cell has been served. Choose the data set before, and hooks after this call.
 func (c Cell) Over(ctx context.Context, at DatabaseAddress) (Cell, OpenDatabase, error) {
 	return c.over(ctx, at)
 }
 
 // Onward returns the cell whose Serve answers each call by making it again, with the cell's client, at another server:
-// one more hop on the way. Close it once the cell has been served.
+// one additional hop. Close the returned closer after the cell has been served.
 func (c Cell) Onward(ctx context.Context, to Dialing) (Cell, io.Closer, error) {
 	if c.onward == nil {
 		return c, nil, Errorf(Unimplemented, "%s is not ours, and cannot be one more hop", c.Workload)
@@ -202,10 +200,10 @@ func (c Cell) Onward(ctx context.Context, to Dialing) (Cell, io.Closer, error) {
 	return c.onward(ctx, to)
 }
 
-// AsPublished returns the cell whose Serve and Null serve as the published
-// service does where the workload's contract departs from it. Choose the data
-// set first, database and hooks after. It is Unimplemented for a workload that
-// has no such mode.
+// AsPublished returns the cell whose Serve and Null behave like the published
+// service where the workload's contract differs from it. Choose the data
+// set before, database and hooks after this call. It returns Unimplemented for a
+// workload without such a mode.
 func (c Cell) AsPublished() (Cell, error) {
 	if c.asPublished == nil {
 		return c, Errorf(Unimplemented, "%s has no published behaviour to choose", c.Workload)
@@ -213,20 +211,20 @@ func (c Cell) AsPublished() (Cell, error) {
 	return c.asPublished(), nil
 }
 
-// Hooked returns the cell with hooks in the service that Serve serves. Where
-// the workload has no Wrap any hook is Unimplemented.
+// Hooked returns the cell with hooks in the service that Serve serves. If
+// the workload has no Wrap, any hook is Unimplemented.
 func (c Cell) Hooked(hooks Hooks) (Cell, error) {
 	if hooks.none() {
 		return c, nil
 	}
 	if c.serveHooked == nil {
-		return c, Errorf(Unimplemented, "the service of %s cannot be made to do anything beside its work", c.Workload)
+		return c, Errorf(Unimplemented, "the service of %s does not support hooks", c.Workload)
 	}
 	c.Serve = func(ctx context.Context, at Endpoint) error { return c.serveHooked(ctx, at, hooks) }
 	return c, nil
 }
 
-// Client is a connected stub whose service type is forgotten.
+// Client is a connected stub without its service type.
 type Client interface {
 	io.Closer
 	// Caller returns a function that performs the next call of a seeded
@@ -234,30 +232,30 @@ type Client interface {
 	// used by two goroutines at once: make one for each. requests is one of
 	// the operation's, or "".
 	Caller(operation, requests string, seed uint64) (func(context.Context) error, error)
-	// Follow is as Caller, of an operation that is a [Following] one, with a
-	// second function that names what the call made last has handed over.
+	// Follow is like Caller for an operation made by [Following]. Its second
+	// function returns the id of the entry in the last request.
 	Follow(operation, requests string, seed uint64) (call func(context.Context) error, last func() string, err error)
-	// Call performs one call from a request in JSON (see [Operation.Parse]),
-	// or from a drawn one where data is nil, and returns what was asked and
+	// Call performs one call with a request in JSON (see [Operation.Parse]),
+	// or with a drawn request if data is nil, and returns the request and
 	// every item of the reply.
 	Call(ctx context.Context, operation string, data []byte) (request any, reply []any, err error)
-	// Feed returns a function that opens a stream of an operation that is a
-	// [Feeding] one, of rate events per second, and gives each event's stamp as
-	// it is decoded, with a [*Mismatch] where its content is not the
-	// reference's. It returns nil when each returned false or the stream ended,
-	// and else the stream's error; each call of it is a stream of its own, and
-	// several may be open at once.
+	// Feed returns a function that opens a stream of an operation made by
+	// [Feeding], with rate events per second. It calls each with the stamp of each
+	// event when the event is decoded, and with a [*Mismatch] if its content differs
+	// from the reference's. It returns nil when each returned false or the stream
+	// ended, and otherwise the stream's error. Each call of the function opens a new
+	// stream, and several may be open at once.
 	Feed(operation string, rate int64) (func(ctx context.Context, each func(Stamp, error) bool) error, error)
 }
 
-// Stepping is a [Client] whose operations may be chains: calls that are made one after the other, each of what the ones
-// before were answered.
+// Stepping is a [Client] whose operations may be chains: calls that are made one after the other, and use the replies
+// of earlier ones.
 type Stepping interface {
 	Client
-	// Steps are the names of an operation's calls, in their order; nil of one that is a single call.
+	// Steps returns the names of an operation's calls, in order; nil if it is a single call.
 	Steps(operation string) []string
-	// StepCaller is as Caller, of a chain. After each call, took has how long each of its steps took, from when its
-	// request was sent until the whole reply had come; of a call that failed, those that it came to.
+	// StepCaller is like Caller for a chain. After each call, took contains how long each step took, from when its
+	// request was sent until the whole reply had arrived; after a failed call, only for the steps that were made.
 	StepCaller(operation, requests string, seed uint64, took []time.Duration) (func(context.Context) error, error)
 }
 
@@ -382,26 +380,25 @@ func (w Workload[S]) onward(
 	}
 }
 
-// series draws the requests that a caller repeats, each with its check.
+// series draws the requests that a caller repeats, and makes their checks.
 func (w Workload[S]) series(operation, requests string, seed uint64) ([]Check[S], error) {
 	o, err := w.operation(operation)
 	if err != nil {
 		return nil, err
 	}
 	if o.Fresh {
-		return nil, Errorf(Unimplemented, "requests of %s cannot be used again, and so not be made beforehand",
+		return nil, Errorf(Unimplemented, "requests of %s cannot be repeated, so they cannot be prepared",
 			operation)
 	}
 	return o.series(requests, newDraws(seed), w.New())
 }
 
-// newDraws returns the random numbers that requests are drawn from.
+// newDraws returns the source of random numbers for drawing requests.
 func newDraws(seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0x77697265)) // the second word only separates this use of the seed
 }
 
-// series draws the first preparedExchanges exchanges and asks reference for
-// their replies.
+// series draws preparedExchanges exchanges, and asks reference for their replies.
 func (o Operation[S]) series(requests string, r *rand.Rand, reference S) ([]Check[S], error) {
 	checks := make([]Check[S], preparedExchanges)
 	for i := range checks {
@@ -419,14 +416,14 @@ type typedClient[S any] struct {
 	io.Closer
 	workload Workload[S]
 	stub     S
-	// reference is one service for all feeds of the client: they only read it.
+	// reference returns the one service that all feeds of the client compare with: they only read it.
 	reference func() S
 }
 
-// preparedExchanges is how many requests of a series are drawn, and their
-// replies worked out, before the first call, so that neither is timed. The
-// series repeats after them, in order. A power of two; large enough that no
-// cache keyed by request can hold one answer for all.
+// preparedExchanges is the number of requests of a series that are drawn, with their
+// expected replies, before the first call, so that neither is timed. After them the
+// series repeats in order. It is a power of two, and so large that a cache cannot
+// answer all calls with one reply.
 const preparedExchanges = 256
 
 func (c *typedClient[S]) Caller(operation, requests string, seed uint64) (func(context.Context) error, error) {
