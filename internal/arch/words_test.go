@@ -32,8 +32,8 @@ const placesShown = 30
 const columns = 120
 
 // dialect are the words that mark sentences of the old language, in comments and texts.
-var dialect = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|meanwhile|beside|as it is|of its own|` +
-	`(?:is|are) told|goes on)\b`)
+var dialect = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|everybody|meanwhile|beside|as it is|` +
+	`of its own|(?:is|are) told|(?:tells?|told) of|goes on)\b`)
 
 // whatIs finds "what is" and the word before it. After a verb such as tell it asks, and is plain; elsewhere it
 // stands for a noun that the sentence does not name.
@@ -270,6 +270,7 @@ func TestWordsAreFound(t *testing.T) {
 	for text, want := range map[string]int{
 		"It waits for nobody.": 1, "It is told so, and goes on.": 2, "The node tells what is wrong.": 0,
 		"It keeps what is stored.": 1, "What is stored stays.": 1, "A node leads.": 0, "besides": 0,
+		"The log tells of it.": 1, "Everybody waits.": 1, "It is told of both.": 1, "It told the leader.": 0,
 	} {
 		var l left
 		if l.sentence("", text); l.dialect != want {

@@ -131,7 +131,8 @@ func headings(text string) []string {
 }
 
 // old are words that pages and help texts have no more: there is a usual word for each.
-var old = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|everybody|meanwhile|beside|(is|are) told|goes on|of its own|as it is)\b`)
+var old = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|everybody|meanwhile|beside|(is|are) told|` +
+	`(tells?|told) of|goes on|of its own|as it is)\b`)
 
 // Pages and help texts use the usual word. What a program printed is left unchanged.
 func TestPagesUseTheUsualWord(t *testing.T) {
