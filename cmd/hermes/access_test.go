@@ -348,6 +348,6 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 		}
 	}
 	if lines > strangers/10 || sum != strangers {
-		t.Errorf("%d lines tell of %d of %d strangers", lines, sum, strangers)
+		t.Errorf("%d lines report %d of %d strangers", lines, sum, strangers)
 	}
 }

@@ -301,7 +301,7 @@ func (a *app) sayCluster(cluster *local.Cluster, asJSON bool) error {
 	return nil
 }
 
-// watch waits for the end, and tells of nodes that die before.
+// watch waits for the end, and reports nodes that die before.
 func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) error {
 	died := make(chan *local.Node)
 	left := len(nodes)

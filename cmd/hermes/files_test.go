@@ -352,7 +352,7 @@ func TestFilesTakenByStrangers(t *testing.T) {
 	l.end()
 }
 
-// tells wants to be told of the log's open files.
+// tells checks that the log's open files are reported.
 func (l *limited) tells() {
 	l.Helper()
 	for page, want := range map[string][]string{
@@ -373,7 +373,7 @@ func (l *limited) tells() {
 		}
 		for _, part := range want {
 			if !strings.Contains(string(text), part) {
-				l.Errorf("%s does not tell of open files: %.2000s", page, text)
+				l.Errorf("%s does not report open files: %.2000s", page, text)
 			}
 		}
 	}

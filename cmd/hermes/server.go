@@ -283,7 +283,7 @@ func (c *config) warn(logger *slog.Logger, d *listeners) {
 	}
 }
 
-// warnOpen tells of a listener that others than this machine reach, and that asks no other node who he is.
+// warnOpen warns about a listener that other machines can reach, and that does not authenticate other nodes.
 // (hb-D25)
 func warnOpen(logger *slog.Logger, l net.Listener, whom, flag string) {
 	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {

@@ -222,7 +222,7 @@ func (p *Policy) granted(who Principal) (*grant, error) {
 	return nil, errUnknown
 }
 
-// Numbers tells of which topics, and of the groups of which topics, the caller may see the numbers: those that
+// Numbers reports for which topics, and their groups, the caller may see the numbers: those that
 // it sees itself, and all of them with the right metrics. Without a principal it is none.
 func (p *Policy) Numbers(ctx context.Context) (topic, groups func(topic string) bool) {
 	_, g, err := p.caller(ctx)

@@ -1,6 +1,6 @@
-// Package backup is the file that a backup of a broker is: topics with their messages
-// and offsets, and groups with their cursors, at one cut. [Save] writes it from any
-// broker.Archive and [Restore] puts it into one; this package knows no network, no log and no name of a file.
+// Package backup reads and writes backup files: topics with their messages
+// and offsets, and groups with their cursors, at one cut. [Save] writes a file from any
+// broker.Archive, and [Restore] restores a file into one. The package knows no network, no log and no file names.
 //
 // # Form, version 1
 //

@@ -1,10 +1,10 @@
-// Package broker is what the APIs ask of a node of Hermes: one interface, the same whether the node leads or
-// follows. It knows no wire. Package brokertest holds each implementation to the contract given here, with one
+// Package broker is the interface between the APIs and a node of Hermes. It is the same whether the node leads or
+// follows. It knows no wire. Package brokertest tests each implementation against the contract given here, and has one
 // in memory.
 //
-// All errors carry wirelab's codes. Unavailable: no leader now, or the one there
-// was went away; whether a publish was stored is then unknown, so publish again
-// with the same producer and sequence. [Leader] says who leads, for a hint.
+// All errors carry the codes of package status. Unavailable means that there is no leader, or that the leader was
+// lost; whether a publish was stored is then unknown, so publish again
+// with the same producer and sequence. [Leader] names the leader, as a hint.
 package broker
 
 import (

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	learntLimit = 64               // addresses that nodes told of each other
+	learntLimit = 64               // addresses of other nodes that nodes sent
 	hintRest    = 10 * time.Second // how long a leader's address that did not answer is left alone
 	pauseFirst  = 5 * time.Millisecond
 	pauseMost   = 250 * time.Millisecond

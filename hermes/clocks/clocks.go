@@ -1,15 +1,15 @@
-// Package clocks is what a node makes of the others' clocks: whether its own may be trusted, and what time the cluster
-// has. It asks no clock, has no goroutine and knows no network: readings and times come in. Both the
-// node and the simulator drive it.
+// Package clocks compares a node's clock with those of the other nodes: it decides whether the clock can be trusted,
+// and what the time of the cluster is. It reads no clock, has no goroutine and knows no network: callers pass readings
+// and times. Both the node and the simulator drive it.
 //
-// One machine's clock must delete nothing, and must not move the log's time, which never falls: a leader that is
-// an hour ahead would make all that is younger than an hour too old, and then stamp the same time for an
-// hour. So a node whose clock is off the median of a majority by more than a bound does not lead while
-// another can, and stamps with the median if it has to; and messages go by their age only where a majority agrees
-// on the time.
+// The clock of a single machine must not delete messages, and must not move the log's time, which never decreases. A
+// leader whose clock is an hour ahead would make all messages of the last hour too old, and then give the same time to
+// all messages for an hour. So a node whose clock differs from the median of a majority by more than a limit does not
+// lead while another node can, and uses the median if it has to lead. Messages are removed by age only while a majority
+// agrees on the time.
 //
-// Who is wrong of two cannot be told by clocks alone. Then the log is asked: its time is what the cluster agreed
-// on last, so the clock that is the least after it counts, and nothing goes by its age.
+// With only two clocks, it cannot be known which one is wrong. Then the log decides: its time is the last one that the
+// cluster agreed on, so the clock that is least ahead of it counts, and no message is removed by age.
 package clocks
 
 import (

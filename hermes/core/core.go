@@ -1,7 +1,7 @@
-// Package core is the state machine that every node runs over the same log, so that all have the same topics,
-// offsets, producers and groups. Commands in, outcomes out: no clock, no goroutine, no disk, no map order. Time
-// is the entry's. Not safe for concurrent use, but that reads change nothing: many may read while nothing is
-// applied.
+// Package core is the state machine that every node runs over the same log, so that all nodes have the same topics,
+// offsets, producers and groups. Commands go in, outcomes come out. It has no clock, no goroutine and no disk, and
+// does not depend on map order. Time is the entry's. It is not safe for concurrent use, except that any number of
+// callers may read while nothing is applied.
 //
 // # Producers
 //
@@ -13,20 +13,20 @@
 // take is bounded: by hermes.ProducersLimit, and by 200,000 pairs of producer and
 // topic of at most 1 KiB each.
 //
-// From level 1 on each producer has an owner, and so has each group. Where all places are taken, the one silent
-// for longest goes of the owner who has most, so that no one takes another's.
+// From level 1 on, each producer and each group has an owner. If the limit of producers is reached, the owner with
+// the most producers loses the one that was silent for longest, so that no owner takes the share of another.
 //
 // # Levels
 //
-// A field that is added to a command changes the state, and a node of a former version would pass it over. So it
-// means nothing until the log has a Rise to its level, which a leader writes once every node has said that it knows
-// it. From there on a former version refuses the log and its snapshots.
+// A field that is added to a command changes the state, but a node of an earlier version would ignore it. So the
+// field has no effect until the log has a Rise to its level, which a leader writes once every node has said that it
+// knows the level. From there on, an earlier version refuses the log and its snapshots.
 //
 // # Bounds
 //
-// A bound that Apply decides by is part of the log's meaning: two versions that
-// disagree on one come to different states over the same log. To change one, give
-// the command a field that carries it.
+// A limit that Apply uses is part of the meaning of the log: two versions with
+// different limits would reach different states over the same log. To change a limit,
+// add a field with its value to the command.
 package core
 
 import (

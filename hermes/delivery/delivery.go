@@ -1,11 +1,12 @@
-// Package delivery is what members of a group have in flight: who gets which message, until when it is to be
-// acknowledged, how often it was tried. The leader keeps it in memory; acknowledged messages, and what was
-// tried in vain, are in the log. No clock, no goroutine: time comes in. It knows no disk, no Raft and no API.
+// Package delivery tracks the unacknowledged messages of a group: which member has which message, until when it
+// must be acknowledged, and how often it was tried. The leader keeps this in memory; acknowledgements and failed
+// attempts are in the log. It has no clock and no goroutine: callers pass the time. It knows no disk, no Raft and no
+// API.
 //
-// # How it is kept
+// # Representation
 //
-// As spans of offsets with the same fate, and not one by one: next to a single message that is not dealt with,
-// any number of others may have been acknowledged already. Every offset at or above the floor is in one of
+// The state is stored for ranges of offsets, not for single ones, because any number of messages may have been
+// acknowledged after a single one that is not handled yet. Every offset at or above the floor is in one of
 // these states:
 //
 //	fresh ──Next──▶ held ──Ack──▶ sent ──Acknowledged──▶ settled
@@ -18,18 +19,18 @@
 //
 // # How long a member has
 //
-// A member that took a thousand messages at once works on the first of them; the last is not late only because
-// it waits. So the time to acknowledge a lease runs from when it was handed out, and anew from each time that
-// the member settles something of it or of what it got before. What it got later does not count: a message that
-// a member lost comes back although the member is busy with others.
+// A member that took a thousand messages at once works on the first of them; the last one is not late only because
+// it waits. So the ack timeout of a lease starts when the lease was given, and starts again whenever the member
+// settles a message of this lease or of an earlier one. Messages of later leases do not count: a message that
+// a member lost is delivered again although the member is busy with others.
 //
-// # Whose fault a loss is
+// # Losses of several messages
 //
-// A member that goes away, or does nothing for the whole time, while it has several messages in flight does not
-// tell which of them is to blame, and most are not. Such a loss in company never makes a dead letter. A message
-// that was lost in company twice is handed out alone, to a member that has nothing else: a loss then is its
-// own, and counts. So a message that kills its worker is found, and those next to it do not become dead letters
-// with it.
+// If a member goes away, or does nothing until the timeout, while it has several messages in flight, it is not
+// known which of them is the cause, and most are not. Such a loss never makes a dead letter. A message
+// that was lost twice in this way is delivered alone, to a member that has no other message: a loss then counts
+// as its attempt. So a message that crashes its worker is found, and the messages next to it do not become dead
+// letters.
 package delivery
 
 import (

@@ -22,7 +22,7 @@ func take(t *testing.T, g *delivery.Group, member uint64, now int64) delivery.Le
 	return l
 }
 
-// What one leader tells of failed attempts, the next one continues from: how often, until when, and that a
+// The next leader continues with the failed attempts that the last one recorded: how many, until when, and that a
 // message that was tried too often is a dead letter.
 func TestAttemptsAreTakenOver(t *testing.T) {
 	t.Parallel()

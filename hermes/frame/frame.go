@@ -1,11 +1,11 @@
-// Package frame is those messages of hermes.proto that carry a topic's messages, in their wire form, for both
-// ends of the gRPC API. A frame's messages stay one piece of bytes from a publisher to the log and from the log
-// to a subscriber: they are neither decoded nor copied one by one. It knows no call and no broker; the content
-// of a message is package record's to check.
+// Package frame encodes the messages of hermes.proto that carry a topic's messages, for both
+// ends of the gRPC API. The messages of a frame stay one byte slice from a publisher to the log and from the log
+// to a subscriber: they are neither decoded nor copied one by one. It knows no call and no broker; package record
+// checks the content of messages.
 //
-// Reading copies a frame once, out of the buffers that grpc-go reads into, and lends nothing back. To lend
-// those buffers was weighed: a run would have to be held for as long as a caller may still send or store it, a
-// mistake there stores one publisher's bytes as another's, and the copy costs less than a fiftieth of a frame.
+// Reading copies a frame once, out of the buffers that grpc-go reads into, and keeps no reference to them. Sharing
+// those buffers was considered: they would have to be kept for as long as a caller may still send or store the run, a
+// mistake would store one publisher's bytes as another's, and the copy costs less than a fiftieth of a frame.
 package frame
 
 import (

@@ -1,6 +1,6 @@
-// Package local runs a cluster of Hermes on this machine, each node a separate process, which can be killed,
-// paused and started again on its data. It knows the program and its flags, and nothing of the data sent
-// through it.
+// Package local runs a Hermes cluster on this machine. Each node is a separate process, which can be killed,
+// paused and started again on its data. It knows the program and its flags, and nothing of the data that is
+// sent through the cluster.
 package local
 
 import (

@@ -1,6 +1,6 @@
-// Package lograte keeps what can happen any number of times a second from filling the log: of each cause
-// some lines are logged, and then one line in an interval that says how many more there were. A cause is a level and a
-// message: messages are constant texts, what differs is in the attributes. It knows package log/slog only.
+// Package lograte keeps frequent events from filling the log: for each cause, some lines are logged, and then one
+// line per interval with the number of suppressed lines. A cause is a level and a message: messages are constant texts,
+// and attributes carry the details. The package knows only log/slog.
 package lograte
 
 import (
@@ -50,7 +50,7 @@ type seen struct {
 	more  int
 	last  slog.Record // of those that were not shown
 	by    slog.Handler
-	timer *time.Timer // tells of them; nil: there are none
+	timer *time.Timer // reports them; nil: there are none
 }
 
 // New limits what goes to a handler, by this interval; 0: Interval.

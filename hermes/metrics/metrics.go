@@ -29,12 +29,12 @@ const scrapeTime = 5 * time.Second
 // Options are what may be set. The zero value of each is its default.
 type Options struct {
 	Topics int // and groups, with series of their own. 200
-	// Listeners tell of the connections of each listener, by its name.
+	// Listeners return the connections of each listener, by its name.
 	Listeners map[string]func() Connections
-	// Requests tells of the requests under way; nil: they are not shown.
+	// Requests returns the requests in progress; nil: they are not shown.
 	Requests func() Requests
-	// Visible tells of which topics, and of the groups of which topics, the caller may see the numbers. What he
-	// may not goes to the sum. nil: all.
+	// Visible reports for which topics, and their groups, the caller may see the numbers. The others are
+	// part of the sum. nil: all.
 	Visible func(ctx context.Context) (topic, groups func(topic string) bool)
 }
 

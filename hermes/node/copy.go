@@ -17,7 +17,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// Survey is what a directory tells of what it has, and of what the others may have had besides.
+// Survey describes the content of a directory, and what other nodes may have had in addition.
 type Survey struct {
 	Cluster string
 	Node    uint64          // whose directory it is

@@ -276,7 +276,7 @@ func split(id uint64, why string) string {
 	return fmt.Sprintf("node %d and this one have committed different entries: %s; %s", id, why, keepBoth)
 }
 
-// strange reports whether an error of Step's tells of a node that has other entries, and says so.
+// strange reports whether an error of Step means that a node has other entries, and logs it.
 func (l *loop) strange(m *raftpb.Message, err error) bool {
 	var other *replica.Diverged
 	if !errors.As(err, &other) {

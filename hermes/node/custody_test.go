@@ -166,7 +166,7 @@ func TestTwoHistories(t *testing.T) {
 	if status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "committed different entries") {
 		t.Errorf("it ended with %v", err)
 	}
-	// The first knows, too, what the second has forgotten: one of the two others is refused, or tells of the first.
+	// The first knows, too, what the second has forgotten: one of the two others is refused, or reports the first.
 	until(t, "another node to tell", func() bool {
 		why := c.nodes[away].Ready(t.Context())
 		return c.nodes[forgetful].Err() != nil ||

@@ -20,11 +20,11 @@ type topic struct {
 	restoring   atomic.Bool // it takes what a restore brings, and it is not read
 
 	mu      sync.Mutex // guards members
-	members []*member  // to be told of new messages; on the leader
+	members []*member  // to be notified of new messages; on the leader
 }
 
-// watch has a member told of new messages, until stop. The recent log could tell, but does so before next is
-// moved on: who looked between the two would sleep over a message.
+// watch notifies a member of new messages, until stop. The recent log could notify it, but does so before next is
+// updated: a member that looked in between would miss a message.
 func (t *topic) watch(f *member) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +68,7 @@ func (d *directory) id(id uint32) *topic {
 	return d.byID[id]
 }
 
-// advance tells of new messages.
+// advance notifies members of new messages.
 func (d *directory) advance(id uint32, next uint64) {
 	t := d.id(id)
 	if t == nil {

@@ -24,7 +24,7 @@ type slow struct {
 	mu    sync.Mutex
 	held  chan struct{} // syncs wait until it is closed; nil: they do not
 	waits atomic.Int64  // syncs that are held up
-	lies  atomic.Bool   // it tells of room that is not there
+	lies  atomic.Bool   // it reports room that does not exist
 	blind atomic.Bool   // it does not know when files were made
 }
 

@@ -32,7 +32,7 @@ type loop struct {
 	time    int64                // of the last entry applied
 	ticks   uint64
 	runs    []recentlog.Run // room for applied
-	// fed is the index of the last entry the recent log was told of.
+	// fed is the index of the last entry that was passed to the recent log.
 	fed       atomic.Uint64
 	retiring  chan struct{} // closed when this node leads no longer; nil: it stays
 	moved     time.Time     // when leadership was last handed away for a slow disk

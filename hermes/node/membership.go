@@ -123,8 +123,8 @@ func readMembership(files vfs.FS, dir string) (*membership, error) {
 	return b, nil
 }
 
-// KnowsOthers reports whether a node's directory tells of other nodes, which then must be able to reach it.
-// A directory that is not there tells of none.
+// KnowsOthers reports whether a node's directory names other nodes, which then must be able to reach it.
+// A missing directory names none.
 func KnowsOthers(dir string, node uint64) (bool, error) {
 	b, err := readMembership(vfs.OS{}, dir)
 	if err != nil {

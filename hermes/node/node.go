@@ -1,6 +1,6 @@
-// Package node is a node of Hermes: the shell around the parts that know no clock, disk or network. It gives
-// them goroutines, time, files and peers, and is a [broker.Broker] to the APIs, whether it leads or not: what a
-// follower cannot do itself it hands on to the leader, one hop. It knows no API.
+// Package node is a node of Hermes: the shell around the components that know no clock, disk or network. It gives
+// them goroutines, time, files and peers, and is a [broker.Broker] for the APIs, whether it leads or not: a
+// follower forwards requests that it cannot handle to the leader, in one hop. It knows no API.
 //
 // # Goroutines
 //
@@ -18,16 +18,16 @@
 // # Failing
 //
 // A write or sync that fails, damage of the log that no other node repairs and an entry that cannot be applied
-// end the node at once: [Node.Failed] is closed, everything in hand is answered with Unavailable, and nothing
-// is tried again: the state on disk then is known only to the next start. (hb-D11) A disk without room for the
-// log's next segment is no such failure, since nothing was written: the node stores and acknowledges nothing
-// until there is room, hands leadership over, and says so (Ready, Stats). Where a write into a segment, whose
-// room was taken before, or a sync tells of a full disk, it ends.
+// end the node at once: [Node.Failed] is closed, all requests in progress fail with Unavailable, and nothing
+// is retried, because only the next start can find out the state on disk. (hb-D11) A disk without room for the
+// log's next segment is not such a failure, because nothing was written: the node stores and acknowledges nothing
+// until there is room, transfers its leadership, and reports the state (Ready, Stats). If a write into a segment, whose
+// room was allocated before, or a sync reports a full disk, the node ends.
 //
 // # What a node does not believe
 //
-// A directory may be an older copy of what the node had, and a machine's clock may be off. Neither is shown by
-// the node alone: see custody.go and skew.go for what the others know of it.
+// A directory may be an older copy of the node's data, and a machine's clock may be wrong. A node cannot notice
+// either alone: see custody.go and skew.go for how the other nodes help.
 package node
 
 import (

@@ -72,7 +72,7 @@ type Options struct {
 	// Maintenance is how often retention, cleaning, promotions and free space are looked after. 1 s
 	Maintenance time.Duration
 	// StuckLimit is how long the loop may stand still, or the disk take for a write, before
-	// [Node.Live] tells of it. 30 s
+	// [Node.Live] reports it. 30 s
 	StuckLimit time.Duration
 	// LeaderLimit is how long a call waits for a leader that can be reached, where its context
 	// allows. 60 ticks

@@ -110,7 +110,7 @@ func (s *scrubber) mayPass() bool {
 	return time.Duration(now-s.since) < scrubGrace*s.n.options.Maintenance
 }
 
-// passing tells of errors that are of no damage, and gone the next time.
+// passing reports whether an error is temporary and does not mean damage.
 func passing(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

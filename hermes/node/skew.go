@@ -79,7 +79,7 @@ func (n *Node) clockOff() error {
 // unused for longer is needless, and does no harm.
 const longSilence = int64(time.Hour)
 
-// checkStart tells of a clock that does not go on from the log's time. Others may tell better, if there are any.
+// checkStart warns if the clock does not continue the log's time. Other nodes, if there are any, can judge better.
 func (n *Node) checkStart(logTime int64) {
 	if logTime == 0 {
 		return

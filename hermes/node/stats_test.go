@@ -33,8 +33,8 @@ func (s *seen) Committed(took time.Duration, proposals int) {
 	s.negative = s.negative || took < 0
 }
 
-// What a node tells of itself is so, and each proposal is timed once, not one that is
-// answered before it is committed twice.
+// The statistics of a node are correct, and each proposal is timed once, even one that is
+// answered before it is committed.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	var o seen

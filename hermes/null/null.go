@@ -1,7 +1,7 @@
-// Package null is a broker with no log behind it: it acknowledges publishes at once and hands it to the groups
-// that are there, on one node, without a disk. What a caller does before it is the caller's and the APIs' own,
-// so that a benchmark can tell how much of its figure is Hermes'. It keeps no promise of package broker but
-// that calls return: nothing survives, nothing comes again, and what no one takes is refused.
+// Package null is a broker without a log: it acknowledges messages at once and delivers them to the existing groups,
+// on one node, without a disk. The cost of a call to it is the cost of the caller and the APIs,
+// so a benchmark can find out how much of its figure is Hermes. It keeps no guarantee of package broker except
+// that calls return: nothing is durable, nothing is redelivered, and messages without a reader are refused.
 package null
 
 import (

@@ -49,7 +49,7 @@ type Standing struct {
 	LastTerm uint64 // of which term that is
 }
 
-// introduce fills in what this node tells of itself.
+// introduce fills in what this node says about itself.
 func (a *IdentityCheck) introduce(h *gen.Hello) {
 	if h.GetFrom() != 0 {
 		h.Knows, h.Birth, h.Begun = a.Knows, a.Incarnation, a.Begun == nil || a.Begun()

@@ -287,7 +287,7 @@ func (l *link) lost(m *raftpb.Message) {
 	}
 }
 
-// reports is what the node is to be told of what became of its messages. It is reported by a separate
+// reports are the outcomes of the node's messages, for the node. They are reported by a separate
 // goroutine: Send is called by the node, which must not be called back.
 type reports struct {
 	mu    sync.Mutex

@@ -1,6 +1,6 @@
-// Package peer carries what nodes say to each other: Raft's messages and the
-// requests that a follower hands on to its leader. It knows frames, connections
-// and the interface of a broker; it knows no log, no state, and not who leads.
+// Package peer connects the nodes of a cluster: it carries Raft's messages and the
+// requests that a follower forwards to its leader. It knows frames, connections
+// and the interface of a broker; it knows no log, no state, and not which node leads.
 //
 // # Connections
 //

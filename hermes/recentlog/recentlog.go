@@ -1,15 +1,15 @@
-// Package recentlog is the newest committed messages of all topics, in memory, and
-// the readers that follow them. A reader at the end gets messages from memory;
-// one that has fallen behind gets them from a Read function (the log's) and
-// comes back to memory by itself, without a gap and without a duplicate: where
-// it is is one number, the offset it wants next, wherever the bytes come from.
-// It knows no log, no Raft, no group and no name of a topic.
+// Package recentlog keeps the newest committed messages of all topics in memory, for
+// the readers that follow them. A reader at the end gets messages from memory.
+// A reader that has fallen behind gets them from a Read function (the log's), and
+// returns to memory automatically, without a gap and without a duplicate: its
+// position is one number, the next offset, wherever the bytes come from.
+// The package knows no log, no Raft, no group and no name of a topic.
 //
 // # Bounds
 //
-// Held messages are bounded in bytes over all topics together, oldest first out. One bound for each topic was
-// not taken: with many topics it is none, and a run kept for long keeps the whole Raft entry in memory that it
-// is a part of. A reader has at most the rest of one batch, or of one call of Read, to itself: one that is slow
+// The bytes of all topics together are bounded; the oldest messages are dropped first. A limit for each topic would
+// not help: with many topics their sum is unbounded, and a run that is kept for long keeps its whole Raft entry in
+// memory. A reader holds at most the rest of one batch, or of one call of Read: a slow reader
 // reads from disk, and delays neither the writer nor other readers.
 package recentlog
 

@@ -285,11 +285,11 @@ func TestWatch(t *testing.T) {
 	}
 	recent.Append(1, []Run{{Topic: 2, Offset: 0, Count: 1, Messages: messages("x")}})
 	if told() {
-		t.Fatal("told of another topic")
+		t.Fatal("notified of another topic")
 	}
 	recent.End(1, errors.New("gone"))
 	if !told() {
-		t.Fatal("not told of the end")
+		t.Fatal("not notified of the end")
 	}
 	stop()
 	stop()

@@ -1,5 +1,5 @@
-// Package record is the bytes of the log: what the data of one Raft entry is made
-// of. It knows no disk, no Raft and no state.
+// Package record encodes and parses the bytes of the log: the data of one Raft entry.
+// It knows no disk, no Raft and no state.
 //
 // # Form, version 1
 //
@@ -17,8 +17,8 @@
 // its first message must get. A program that does not know the flag refuses the entry, which is what it must
 // do: it would give the messages another time.
 //
-// An entry has no checksum: the frame it lies in has one. So what Parse finds
-// wrong is a fault in a program, or a later form, and not a worn disk.
+// An entry has no checksum, because the frame around it has one. So an error of Parse
+// means a fault in a program, or a later version of the form, and not a damaged disk.
 package record
 
 import (

@@ -88,7 +88,7 @@ func (r *Replica) run() {
 }
 
 // Step takes another node's message. An error says that the message is not one that
-// a node sends, or that it must not be acted on; nothing was changed then. A [Diverged] tells of a
+// a node sends, or that it must not be acted on; nothing was changed then. A [Diverged] names a
 // node whose log is no copy of this one; where this node must stop for it, Ready tells it too.
 func (r *Replica) Step(m *raftpb.Message) error {
 	if r.broken != nil {

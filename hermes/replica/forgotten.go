@@ -294,7 +294,7 @@ func (r *Replica) stand(w Work) {
 
 // prove adds to an acknowledgement of which term its entry is.
 func (r *Replica) prove(m *raftpb.Message) {
-	// One of an earlier term tells of entries that a later leader may have replaced in the meantime.
+	// One of an earlier term refers to entries that a later leader may have replaced in the meantime.
 	if m.GetType() != raftpb.MsgAppResp || m.GetReject() || m.GetIndex() == 0 || m.GetTerm() != r.term {
 		return
 	}

@@ -181,7 +181,7 @@ func TestMatchBeyondTheLog(t *testing.T) {
 }
 
 // TestReplacedTail: a leader replaces what was never committed, and what it sends comes twice before the node
-// has handed out anything of it. Nothing of that tells of another history, to the node or to who had it
+// has handed out anything of it. Nothing of that indicates another history, to the node or to who had it
 // acknowledged before.
 func TestReplacedTail(t *testing.T) {
 	c := start(t, 3)
@@ -225,7 +225,7 @@ func TestReplacedTail(t *testing.T) {
 		}
 		answers++
 		if term := m.GetLogTerm(); m.GetTerm() == first && term != 0 && term != first {
-			t.Errorf("it tells of an entry of term %d in an answer of term %d", term, first)
+			t.Errorf("it names an entry of term %d in an answer of term %d", term, first)
 		}
 	}
 	if answers == 0 || follower.err != nil {

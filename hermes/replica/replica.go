@@ -1,10 +1,10 @@
-// Package replica is one node's part in the consensus, without the impure things: no clock, no goroutine, no
-// network, no disk. Ticks, messages and what the disk has done come in; messages to send, entries to store and
-// entries that are committed come out. Both the node and the simulator drive it, so that a proof for the one
-// holds for the other. It knows Raft and the state machine.
+// Package replica is the consensus of one node, without a clock, goroutine, network or disk.
+// Ticks, messages and finished writes go in; messages to send, entries to store and committed
+// entries come out. Both the node and the simulator drive it, so that what holds in the simulator
+// holds in the node. It knows Raft and the state machine.
 //
-// Its owner loops: give it what there is (Tick, Step, Propose, Stored, …), and while
-// HasWork, take a Work from Ready and do it.
+// Its owner runs a loop: it passes inputs (Tick, Step, Propose, Stored, …), and while
+// HasWork is true, it takes a Work from Ready and does it.
 package replica
 
 import (

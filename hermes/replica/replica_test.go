@@ -35,7 +35,7 @@ type cluster struct {
 	cut   map[uint64]bool // nodes that no node hears and that hear none
 	mail  []*raftpb.Message
 	lose  func(*raftpb.Message) bool
-	// ends: a node may stop. refused are what Step told of others' logs.
+	// ends: a node may stop. refused are the errors of Step about others' logs.
 	ends    bool
 	refused []*replica.Diverged
 }

@@ -70,7 +70,7 @@ func (w *World) restore() {
 	voters[w.random.IntN(len(voters))].image()
 }
 
-// hello is what a process tells of itself when it sends a message.
+// hello is what a process says about itself when it sends a message.
 type hello struct {
 	from   *node
 	life   int

@@ -136,7 +136,7 @@ func TestFlappingInTurnDeposesNobody(t *testing.T) {
 
 // A leader whose process ends is replaced as soon as its connections are refused,
 // not after the election timeout. A fifth of the worlds take that long all the same, as a node of
-// them is not told of the refusal, so that it needs many of them to know the median.
+// them does not learn of the refusal, so that it needs many of them to know the median.
 func TestDeadLeaderIsReplacedAtOnce(t *testing.T) {
 	var took []time.Duration
 	for s := uint64(1); s <= max(worlds(60), 21); s++ {

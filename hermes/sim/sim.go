@@ -1,10 +1,10 @@
 // Package sim runs a cluster of replicas in one goroutine, with a network, a
 // clock and disks that fail as a seed says, clients that publish and read, and
-// checkers of what was promised to them. The same seed gives the same run. It knows the
-// rooms below the node (replica, core, record, wal, vfs) and no real time,
+// checkers of the guarantees given to them. The same seed gives the same run. It knows the
+// packages below the node (replica, core, record, wal, vfs) and no real time,
 // network or disk.
 //
-// What it cannot show: mistakes in the goroutines and sockets of package node, which
+// It cannot find mistakes in the goroutines and sockets of package node, which
 // drives the same replica.
 package sim
 

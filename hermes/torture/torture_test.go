@@ -27,8 +27,8 @@ var (
 	rate   = flag.Int("rate", 2000, "messages a second")
 	seed   = flag.Uint64("seed", 0,
 		"of the random choices: which link, when and for how long; 0: any, and it is reported")
-	keepIn = flag.String("figures", "", "file to keep what was found in, as JSON, from the first fault on")
-	worlds = flag.String("worlds", "", "file that hermes/sim kept its figures in, to be told of as well")
+	keepIn = flag.String("figures", "", "file for the findings, as JSON, from the first fault on")
+	worlds = flag.String("worlds", "", "file with the figures of hermes/sim, to be reported as well")
 )
 
 // interrupted ends with the first Ctrl-C: work under way is finished and settled, everything behind it is not

@@ -1,5 +1,5 @@
-// Package vfs is the file system as the log sees it: the operating system's, and
-// one in memory that loses what was not synced, tears writes, fills up and fails.
+// Package vfs is the file system interface of the log, with two implementations: the operating system's, and
+// one in memory that loses unsynced data, tears writes, fills up and fails.
 package vfs
 
 import (

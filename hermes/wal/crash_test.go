@@ -286,7 +286,7 @@ func TestNoRoomToClean(t *testing.T) {
 	}
 }
 
-// plenty is a disk that tells of more room than it has.
+// plenty is a disk that reports more room than it has.
 type plenty struct{ *vfs.Memory }
 
 func (plenty) Free(string) (uint64, error) { return 1 << 62, nil }

@@ -111,7 +111,7 @@ func TestOneOldMessage(t *testing.T) {
 		}
 		told, limit := w.log.Files()
 		if open := fs.Counts().Open; open > 8+2 || told != open || limit != 8 {
-			t.Errorf("%d files are open, and it tells of %d of at most %d", open, told, limit)
+			t.Errorf("%d files are open, and it reports %d of at most %d", open, told, limit)
 		}
 		must(t, w.log.Close())
 		if open := fs.Counts().Open; open != 0 {

@@ -140,7 +140,7 @@ func (l *Log) stateAt(s *segment, g gap) (*raftpb.HardState, error) {
 		at += int64(frameBytes(len(f.body)))
 	}
 	if !later {
-		newest.Commit = new(min(newest.GetCommit(), stable)) // what a power cut may take is not to be told of
+		newest.Commit = new(min(newest.GetCommit(), stable)) // never report what a power cut may remove
 		state = newest
 	}
 	return state, nil

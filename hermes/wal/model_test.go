@@ -304,7 +304,7 @@ func (w *world) reopen() {
 	w.check()
 }
 
-// same compares states but for a commit index that a snapshot tells of.
+// same compares states except for a commit index that a snapshot contains.
 func (w *world) same(hs, state *raftpb.HardState) bool {
 	return hs.GetTerm() == state.GetTerm() && hs.GetVote() == state.GetVote() && hs.GetCommit() >= state.GetCommit()
 }

@@ -21,7 +21,7 @@ import (
 //
 // The segments that are not sealed are read whole. Of the sealed ones the index file is, and
 // its checksum; their frames are checked when they are read. With [Options.Machine] an index file that is
-// damaged, and a sealed segment's block, are made again: Mended tells of them.
+// damaged, and a sealed segment's block, are made again: Mended lists them.
 func Open(fs vfs.FS, dir string, o Options, restore func(snapshot []byte, index uint64) error,
 	apply func(e *raftpb.Entry) ([]Placed, error),
 ) (*Log, error) {
@@ -74,7 +74,7 @@ func (l *Log) open(restore func([]byte, uint64) error, apply func(*raftpb.Entry)
 		l.conf = raftpb.EnsureConfState(newest.conf)
 	}
 	l.applied = index
-	if l.state.GetCommit() < index { // a commit index alone is not synced; a snapshot tells of it too
+	if l.state.GetCommit() < index { // a commit index alone is not synced; a snapshot contains it too
 		l.state.Commit = &index
 	}
 	if l.state.GetCommit() > l.last() {

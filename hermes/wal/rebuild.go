@@ -156,7 +156,7 @@ func (d *deriving) apply(e *raftpb.Entry) (placed []Placed, err error) {
 	return placed, nil
 }
 
-// told takes the runs of an entry in that the state before is after already: the index file before tells of them.
+// told takes the runs of an entry in that the state before is after already: the index file before lists them.
 // A segment that was cleaned since has them elsewhere, but in the same order.
 func (d *deriving) told(s *segment, e *raftpb.Entry, p place) error {
 	if e.GetType() != raftpb.EntryNormal {
@@ -193,7 +193,7 @@ func (d *deriving) told(s *segment, e *raftpb.Entry, p place) error {
 // behind takes an entry of a later segment in that the state is after.
 func (d *deriving) behind(e *raftpb.Entry, at slot) error {
 	if e.GetIndex() <= d.applied {
-		return nil // the file before tells of it
+		return nil // the file before lists it
 	}
 	placed, err := d.apply(e)
 	if err != nil {
@@ -297,7 +297,7 @@ func (l *Log) rebuild(s *segment) error {
 		same = same && want[d.topic] == d
 	}
 	if !same {
-		return notRebuilt(s.indexName, errors.New("the log comes to other runs than it told of"))
+		return notRebuilt(s.indexName, errors.New("the log has other runs than it listed"))
 	}
 	f, err := l.fs.Open(s.indexName)
 	if err != nil {

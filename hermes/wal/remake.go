@@ -57,7 +57,7 @@ func (l *Log) remake(s *segment, name string, before *contents, f files, i int, 
 		until = max(until, before.snapIndex)
 	}
 	c, err := l.derive(s, before, l.slotFirst, last, until, next, func(uint64) (*raftpb.Entry, slot, error) {
-		return nil, slot{}, nil // the file before tells of all there are
+		return nil, slot{}, nil // the file before lists all of them
 	})
 	if err != nil {
 		return nil, notRebuilt(name, err)
@@ -72,8 +72,8 @@ func (l *Log) remake(s *segment, name string, before *contents, f files, i int, 
 	return c, was.close()
 }
 
-// beyond tells of a sealed segment whose index file does not which entry is its last, and how the segment
-// behind it starts.
+// beyond finds, for a sealed segment whose index file does not say it, the last entry and how the segment
+// after it starts.
 func (l *Log) beyond(s *segment, f files, i int) (last uint64, next start, err error) {
 	if i+1 == len(f.numbers) {
 		return 0, start{}, errors.New("no segment is behind it")

@@ -31,7 +31,7 @@ func (l *Log) lastOf(s *segment) uint64 {
 
 // Seal writes the index file of the oldest segment that is not sealed, after which its runs are found on disk
 // and no longer in memory. snapshot is the state machine's after an entry of that index, and conf the members
-// then. index is Sealing's or a later one that Applied told of and that is on disk: one that is later costs
+// then. index is Sealing's or a later one that Applied reported and that is on disk: one that is later costs
 // that what was dropped ends only there. Where Sealing does not say so any more, nothing is done. It may run
 // concurrently with appends. With ErrNoRoom all is as it was.
 func (l *Log) Seal(index uint64, snapshot []byte, conf *raftpb.ConfState) error {

@@ -33,7 +33,7 @@ const (
 	BrokenFrame   Kind = "broken frame"   // or a segment's block: bytes that are not what was written
 	BrokenIndex   Kind = "broken index"   // an index file, or the snapshot's, that cannot be read
 	WrongOrder    Kind = "wrong order"    // entries or hard states that do not follow each other
-	WrongIndex    Kind = "wrong index"    // an index file that tells of other entries or runs than the segment has
+	WrongIndex    Kind = "wrong index"    // an index file that lists other entries or runs than the segment has
 	WrongSnapshot Kind = "wrong snapshot" // a state that replaying the entries does not come to
 	BadEntry      Kind = "bad entry"      // an entry that cannot be applied
 	Unreadable    Kind = "unreadable"     // the disk says so
@@ -53,7 +53,7 @@ type Verified struct {
 	First, Last               uint64 // indices of entries
 	Applied                   uint64 // entries to here were replayed
 	Term, Commit              uint64 // of the last hard state
-	Runs, Messages            uint64 // that the index files and Apply told of
+	Runs, Messages            uint64 // that the index files and Apply listed
 	Hollow, Gone              uint64 // cleaned runs, and the messages they counted
 	Snapshots                 int    // that were compared with the replayed state
 	Leftovers                 int    // files of an interruption, which the next start removes
@@ -66,7 +66,7 @@ type Verified struct {
 // Verify reads the log of a directory whole and changes nothing in it; it holds the directory's lock in the
 // meantime ([vfs.ErrLocked]: another process does). What Open takes as harmless is so here; beyond Open it
 // checks the frames of sealed segments, and replays all entries there are: each snapshot on the way must be the
-// state they come to, and each index file must tell of the runs that they brought. It continues behind damage
+// state they come to, and each index file must list the runs that they brought. It continues behind damage
 // where what follows can be judged. The error is of reading the directory, or ctx's; what was seen until then
 // comes with it. It takes memory for one segment and its index file.
 func Verify(ctx context.Context, fs vfs.FS, dir string, o Verification) (Verified, error) {

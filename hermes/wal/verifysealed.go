@@ -138,12 +138,12 @@ func (v *verifier) belongs(s *segment, name string, c *contents) bool {
 	return true
 }
 
-// places compares the entries of a segment with those its index file tells of. What
+// places compares the entries of a segment with those that its index file lists. What
 // later segments replaced is in the segment, and not in the index file.
 func (v *verifier) places(name string, c *contents, entries []written) {
 	entries = slices.DeleteFunc(entries, func(w written) bool { return w.index > c.last })
 	if len(entries) != len(c.places) {
-		v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it tells of %d entries, and the segment has %d",
+		v.found(WrongIndex, "", &Damage{File: name, Why: fmt.Sprintf("it lists %d entries, and the segment has %d",
 			len(c.places), len(entries))})
 		return
 	}
@@ -152,7 +152,7 @@ func (v *verifier) places(name string, c *contents, entries []written) {
 			w.index != v.l.base.index {
 			v.found(WrongIndex, "", &Damage{
 				File: name, At: c.layout().places + int64(i)*placeBytes,
-				Why: fmt.Sprintf("it tells of entry %d of term %d at byte %d, and entry %d of term %d is at byte %d",
+				Why: fmt.Sprintf("it lists entry %d of term %d at byte %d, and entry %d of term %d is at byte %d",
 					c.first+uint64(i), v.l.term(c.first+uint64(i)), c.places[i].at, w.index, w.term, w.place.at),
 			})
 			return
@@ -160,7 +160,7 @@ func (v *verifier) places(name string, c *contents, entries []written) {
 	}
 }
 
-// runs checks the messages of all runs that an index file tells of.
+// runs checks the messages of all runs that an index file lists.
 func (v *verifier) runs(s *segment, name string, c *contents) {
 	for _, d := range c.topics {
 		next := d.first
@@ -176,7 +176,7 @@ func (v *verifier) runs(s *segment, name string, c *contents) {
 			if got, ok := sum(v.buf, r); !ok || got != r.sum {
 				v.found(BrokenFrame, "",
 					&Damage{File: s.name, At: int64(r.at), Why: fmt.Sprintf("the messages of topic %d from "+
-						"offset %d are not what %s tells of", d.topic, r.offset, name)})
+						"offset %d are not those that %s lists", d.topic, r.offset, name)})
 				return
 			}
 		}
@@ -228,7 +228,7 @@ func (v *verifier) replay(ctx context.Context, s *segment, name string, c *conte
 	}
 	if from == c.first && len(told) > 0 {
 		v.found(WrongIndex, "",
-			&Damage{File: name, Why: fmt.Sprintf("it tells of %d runs that no entry brought", len(told))})
+			&Damage{File: name, Why: fmt.Sprintf("it lists %d runs that no entry brought", len(told))})
 	}
 	return nil
 }

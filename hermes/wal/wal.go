@@ -1,6 +1,6 @@
-// Package wal is the log on disk: Raft's entries and hard state and, since those entries are the messages, the
-// messages, found by topic and offset. It knows runs (package record) and Raft's entries, but no state machine
-// and no network. It has no goroutine and no clock: the owner of the log says when.
+// Package wal is the log on disk. It stores Raft's entries and hard state. The entries contain the messages, which
+// can be found by topic and offset. It knows runs (package record) and Raft's entries, but no state machine
+// and no network. It has no goroutine and no clock: the owner of the log decides when it does what.
 //
 // # Files
 //

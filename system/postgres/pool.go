@@ -176,7 +176,7 @@ func opening(ctx context.Context, at Address, err error) error {
 	return wirelab.Errorf(wirelab.Unavailable, "PostgreSQL at %s cannot be reached%s", at, why(err))
 }
 
-// why tells what is safe to tell of a connection that could not be made.
+// why returns the part of a connection error that is safe to show.
 func why(err error) string {
 	var number syscall.Errno
 	var name *net.DNSError

@@ -66,8 +66,8 @@ func (d directory) processes() ([]int, error) {
 	return all, nil
 }
 
-// pause is how long is waited between two looks at what the system cannot be
-// asked to tell of.
+// pause is the time between two checks of a state that the system does not
+// announce.
 const pause = 10 * time.Millisecond
 
 // killed kills every process of the server in the directory, and returns when

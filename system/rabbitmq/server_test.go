@@ -148,7 +148,7 @@ func address(t *testing.T, s *rabbitmq.Server) {
 	at.User = url.UserPassword("guest", "guest")
 	if conn, err := amqp.Dial(at.String()); err == nil {
 		_ = conn.Close()
-		t.Error("everybody's user is let in")
+		t.Error("the default user is let in")
 	}
 	for _, pid := range members(t, s.Directory()) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

@@ -1,6 +1,5 @@
-// Package sqlite is how a file of SQLite is opened, brought to its latest form
-// and told of when it fails, by whatever keeps something in one. What that is it
-// does not know.
+// Package sqlite opens an SQLite file, migrates it to its latest form, and makes
+// its errors readable. It does not know what its callers store.
 package sqlite
 
 import (

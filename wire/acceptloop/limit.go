@@ -89,7 +89,7 @@ func (l *Limited) Accept() (net.Conn, error) {
 	}
 }
 
-// tell tells of a connection that is closed.
+// tell reports a closed connection.
 func (l *Limited) tell(from net.Addr, why string) {
 	if l.limits.Told != nil {
 		l.limits.Told(from, why)

@@ -16,7 +16,7 @@ func quieten(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 }
 
-// withoutInjected drops what tells of an injected panic.
+// withoutInjected drops log lines about an injected panic.
 type withoutInjected struct{ slog.Handler }
 
 func (h withoutInjected) Handle(ctx context.Context, record slog.Record) error {

@@ -169,7 +169,7 @@ func (c *cell[S]) earlyBreak(r reporter) {
 	err = c.suite.Behaviour.Read(ctx, g.stub, func() bool { return true })
 	switch {
 	case err == nil:
-		r.Errorf("short stream as success: the service panicked after %d items, and the reader was told of an end",
+		r.Errorf("short stream as success: the service panicked after %d items, and the reader got a normal end",
 			itemsRead)
 	case wirelab.CodeOf(err) != wirelab.Internal:
 		r.Errorf("the service panicked after %d items: the reader got %v, want the code internal", itemsRead, err)

@@ -38,7 +38,7 @@ type noted struct {
 // Unwrap makes it what it is noted for to errors.As.
 func (n *noted) Unwrap() error { return n.error }
 
-// present makes what the caller is told of an error.
+// present makes the error that the caller gets.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
 	public := status.Public(told(ctx, err))

@@ -25,7 +25,7 @@ import (
 // Service is how S lies on gRPC, in one encoding.
 type Service[S any] struct {
 	// Names are the services of gRPC that S is, with their packages: health,
-	// and reflection in Protocol Buffers, tell of these.
+	// and reflection in Protocol Buffers, list these.
 	Names []string
 	// Aliases are more names of these, under which clients of others call them.
 	Aliases []wiregrpc.Alias

@@ -148,7 +148,7 @@ func (b errorBody) encodeProto() []byte {
 	return data
 }
 
-// err is the error a body tells of, which came with status.
+// err returns the error that a body describes, which came with status.
 func (b errorBody) err(httpStatus int) error {
 	code, ok := status.ParseCode(b.Details[detailCode])
 	if !ok {
@@ -247,7 +247,7 @@ func eachField(data []byte, visit func(protowire.Number, protowire.Type, []byte)
 	return nil
 }
 
-// EncodeError is the error body that tells of err, in JSON.
+// EncodeError returns the error body for err, in JSON.
 func EncodeError(err error) []byte { return bodyOf(err).encode(JSON) }
 
 // DecodeError is the inverse of [EncodeError], for a body that did not come

@@ -24,7 +24,7 @@ func spanParameters() []httprpc.Parameter[span] {
 	}
 }
 
-// logbook takes entries with 202, tells of spans and removes them, and says
+// logbook takes entries with 202, returns and removes spans, and says
 // "error" in its failures.
 func logbook() *httprpc.Handler {
 	tell := func(what string) func(context.Context, span) (string, error) {

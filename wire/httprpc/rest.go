@@ -13,7 +13,7 @@ import (
 	"wirelab/wire/status"
 )
 
-// manner is with which statuses a handler tells of failures that are HTTP's own.
+// manner says with which statuses a handler reports failures of HTTP itself.
 type manner struct {
 	path, content, accept, body, transport int
 }

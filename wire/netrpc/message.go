@@ -41,7 +41,7 @@ func failureOf(err error) *Failure {
 	return &Failure{Code: public.Code.String(), Message: public.Message}
 }
 
-// err is the error that a failure tells of. An unknown code reads as Internal.
+// err returns the error that a failure describes. An unknown code reads as Internal.
 func (f *Failure) err() error {
 	code, ok := wirelab.ParseCode(f.Code)
 	if !ok {

@@ -16,7 +16,7 @@ type Frames struct {
 	Limit int
 	// Ends reports whether the message that begins with b ends a reply.
 	Ends func(b byte) bool
-	// Request tells of a message that asks: its operation, and where its
+	// Request describes a request message: its operation, and where its
 	// payload begins. It may alter the message's deadline to deadline, 0: none,
 	// so that requests which differ in nothing else are the same.
 	Request func(message []byte, deadline time.Duration) (same []byte, operation string, payload int, err error)

@@ -24,7 +24,7 @@ const bodyMax = 16 << 20
 // memory: what lasts longer waits for a reply to what it has sent so far.
 const learnTime = 5 * time.Second
 
-// tellable is the shortest deadline that requests tell of.
+// tellable is the shortest deadline that requests carry.
 const tellable = 50 * time.Millisecond
 
 // request is what one call sends.
@@ -151,8 +151,8 @@ func (q *request) sameDeadline(first request) {
 }
 
 // learn performs check once and returns the one request that it makes. A
-// deadline is for the server to be told of; one so short that it may pass
-// meanwhile is not told.
+// deadline is sent to the server, except one so short that it may pass before
+// the request arrives.
 func (t *Transport) learn(
 	ctx context.Context, deadline time.Duration, check func(context.Context) error,
 ) (request, error) {

@@ -261,7 +261,7 @@ func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error 
 	return nil
 }
 
-// settleOver tells of the calls that ended between turns. Those that end while
+// settleOver reports the calls that ended between turns. Those that end while
 // it does so are the next turn's.
 func (l *lines) settleOver() {
 	if len(l.over) == 0 {

@@ -263,7 +263,7 @@ func (s *Stream[Req, Rep]) item(out *eventWriter, item *Rep) (bool, error) {
 	return out.put(AppendEvent, s.Name, id, data), nil
 }
 
-// end writes the last event, which tells of err if there is one.
+// end writes the last event, with err if there is one.
 func (s *Stream[Req, Rep]) end(out *eventWriter, err error) error {
 	name, id, data := s.failure(), "", []byte("{}")
 	if err != nil {

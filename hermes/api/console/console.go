@@ -1,6 +1,6 @@
-// Package console is a node's page for people: its nodes, topics and groups, and forms to try publishing and
-// subscribing with. The page asks the HTTP API's own API and nothing else, so it can do no more than the holder
-// of its token; this package serves the files it is made of, and knows no broker.
+// Package console is the web page of a node: nodes, topics and groups, and forms to try publishing and
+// subscribing. The page uses only the HTTP API, so it can do no more than the holder
+// of its token. This package serves the files of the page, and knows no broker.
 package console
 
 import (

@@ -166,7 +166,7 @@ func ask[Reply, Shown any](ctx context.Context, call func(context.Context) (Repl
 // reasonKey is the key in an error's extensions of what its code does not tell.
 const reasonKey = "reason"
 
-// told is what may be told of an error of the broker's, with its reason.
+// told returns the part of a broker error that callers may see, with its reason.
 func told(err error) error {
 	if reason := broker.Reason(err); reason != "" {
 		return graphql.Noted(err, map[string]string{reasonKey: reason})

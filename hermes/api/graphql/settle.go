@@ -63,7 +63,7 @@ func (r mutation) Ack(ctx context.Context, subscription string, in []*gen.RangeI
 	if err != nil {
 		return false, err
 	}
-	var late []broker.Range // done keeps only what may be told of an error
+	var late []broker.Range // done keeps only the part of an error that callers may see
 	acked, err := done(ctx, func(ctx context.Context) error {
 		err := feed.Ack(ctx, ranges)
 		late, _ = broker.Late(err)

@@ -1,18 +1,18 @@
-// Package intake bounds the memory of requests under way: one bound for all APIs of a node. Bytes
-// are counted when they have come and not when they may come, so that a client that announces much and
-// sends nothing takes nothing. It knows bytes and who sends them, and no protocol.
+// Package intake limits the memory of requests in progress: one limit for all APIs of a node. Bytes
+// count from their arrival and not from their announcement, so that a client that announces much and
+// sends nothing uses nothing. It knows bytes and their senders, and no protocol.
 //
 // # When there is no room
 //
-// Who sends more waits, and is not read from. Room goes to the smallest request first, so that a thousand large ones
-// do not keep a small one waiting. If little came of an unfinished request for a second, it is ended in favour of
-// those who wait, the largest first. Who waited for five seconds in vain is refused; after one second already, where
-// what it holds makes room for a request that is smaller even with what it asks for. Else many that each hold a little
-// and wait for more would keep every new one waiting as long as themselves.
+// A request that needs more room waits, and is not read from. The smallest request gets room first, so that a thousand
+// large ones do not delay a small one. An unfinished request that received little for a second is ended if others
+// wait, the largest first. A request that waited for five seconds is refused. After one second it is refused if it
+// holds more than another waiting request would hold in total, and so makes room for that one. Otherwise
+// many requests that each hold a little and wait for more would make every new one wait as long as they do.
 //
-// Requests that are half there could wait for each other for ever. One of those that wait may therefore use the
-// reserve for the largest request; it keeps this right until it is whole. Small requests that are whole may use
-// it too.
+// Incomplete requests could wait for each other forever. Therefore one of the waiting requests may use the
+// reserve for the largest request; it keeps this right until it is complete. Small complete requests may use
+// the reserve too.
 package intake
 
 import (
@@ -426,8 +426,8 @@ func (i *Intake) leave(u *Upload) {
 	i.leaving += u.left
 }
 
-// yield refuses those who have waited for long and hold more than a smaller one would with what it waits for, the
-// largest first and no more than the smaller ones need. mu is held.
+// yield refuses requests that have waited for long and hold more than a smaller waiting request would hold in total,
+// the largest first, and no more than the smaller ones need. mu is held.
 func (i *Intake) yield(now time.Time) {
 	var wanted int64 // by those before w
 	small := 0

@@ -99,7 +99,7 @@ func (p problem) encode() []byte {
 	return data
 }
 
-// fail replies with what may be told of err.
+// fail replies with the part of err that callers may see.
 func (c *call) fail(err error) {
 	p := problemOf(err, c.leader(c.ctx))
 	if p.Status == http.StatusInternalServerError {

@@ -56,8 +56,8 @@ func (c *call) attempt(runs []broker.Run) []broker.Verdict {
 	return verdicts
 }
 
-// hint tells of the leader where it is another node, so that a client can go
-// there and save a hop: with every answer but those that need no token.
+// hint names the leader if it is another node, so that a client can call it directly
+// and save a hop. All replies have it, except those that need no token.
 func (c *call) hint() {
 	if leader := c.leader(c.ctx); leader != "" {
 		c.writer.Header().Set("X-Leader-Hint", leader)

@@ -1,5 +1,5 @@
-// Package brokertest holds every [broker.Broker] to its contract, and has one in memory that keeps it: for
-// tests of APIs and clients, which need a broker that answers at once and can be told to have no leader. It
+// Package brokertest tests every [broker.Broker] against its contract. It also has an implementation in memory, for
+// tests of APIs and clients, which need a broker that answers at once and can be made to have no leader. It
 // knows no wire and no disk.
 package brokertest
 

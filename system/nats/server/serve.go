@@ -13,7 +13,7 @@ import (
 )
 
 // Serve is the child's end of [nats.Start]: it runs the server that the environment
-// tells of, says on output when it is ready, and ends when input does, which it
+// describes, says on output when it is ready, and ends when input does, which it
 // does with the parent.
 func Serve(ctx context.Context, getenv func(string) string, input io.Reader, output, complaints io.Writer) error {
 	var o nats.Options
