@@ -12,7 +12,7 @@ import (
 // heardLimit is how long a node may take to answer, before a status calls it unreachable.
 const heardLimit = 1500 * time.Millisecond
 
-// heard is what is known about the nodes of a cluster beyond the status of the one that answered: a follower
+// heard has facts about the nodes of a cluster beyond the status of the one that answered: a follower
 // does not know which of the others live.
 type heard struct {
 	answers map[uint64]bool // by id: what each did that was asked from here

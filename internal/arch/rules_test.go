@@ -611,7 +611,7 @@ var rules = []rule{
 		},
 		"github.com/99designs/gqlgen", "a door turns questions into calls of a broker and knows no node",
 	},
-	{"hermes/api/console", nil, "none", "a page asks the API as everybody does, and is served as files"},
+	{"hermes/api/console", nil, "none", "its page uses the API like any other client, and is served as files"},
 	{
 		"hermes/api/rest",
 		[]string{

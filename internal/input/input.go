@@ -266,7 +266,7 @@ func beyond(most int64) error {
 	return status.Errorf(status.ResourceExhausted, "it has more than %d bytes, which is the most that is read", most)
 }
 
-// UTF8 returns a text in UTF-8 without a byte-order mark. UTF-16 is converted if a mark tells of it, as programs on
+// UTF8 returns a text in UTF-8 without a byte-order mark. UTF-16 is converted if a mark says so, as programs on
 // Windows write it. Without a mark it is InvalidArgument, as UTF-32 is, since a guess could be wrong.
 func UTF8(text []byte) ([]byte, error) {
 	switch {

@@ -65,7 +65,7 @@ func (x Thing) LeaveOut(missing error) int {
 	return 0
 }
 
-// skipAll tells of each test that it was skipped, as package testing would.
+// skipAll reports each test as skipped, as package testing would.
 func (x Thing) skipAll(to io.Writer, names []string, missing error) error {
 	verbose := value("test.v") != "" && value("test.v") != "false"
 	for _, name := range names {

@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A package whose tests share a server leaves them out with -short, with CI set too, and tells of each. Without
+// A package whose tests share a server leaves them out with -short, with CI set too, and reports each. Without
 // -short it runs them, and it lists them with both.
 func TestShortLeavesOut(t *testing.T) {
 	run := func(args ...string) (string, []Skip) {

@@ -36,7 +36,7 @@ func InGroup(group int) ([]int, error) {
 // tick is the unit of times in /proc: USER_HZ is 100 on every Linux that Go runs on.
 const tick = time.Second / 100
 
-// Lineage is what /proc/PID/stat tells of where a process belongs.
+// Lineage is the part of /proc/PID/stat that says where a process belongs.
 type Lineage struct {
 	Parent int
 	Group  int

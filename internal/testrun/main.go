@@ -1,4 +1,4 @@
-// Command testrun runs tests and tells of them: what runs while they run, one
+// Command testrun runs tests and reports them: what runs while they run, one
 // line for each package, the output of what failed, and at the end in one table
 // what was not run, and why. It starts the servers that packages share. It knows
 // how tests are run, and nothing of what they test.

@@ -24,7 +24,7 @@ func (c counts) String() string { return fmt.Sprintf(form, c.passed, c.failed, c
 // name is one test of a package; of a package itself the test is "".
 type name struct{ pkg, test string }
 
-// teller tells of tests as they run.
+// teller reports tests as they run.
 type teller struct {
 	to       io.Writer
 	began    time.Time
@@ -149,7 +149,7 @@ func (t *teller) count(e event) {
 	delete(t.output, n)
 }
 
-// partFailed reports whether a part of a test failed, and so was told of.
+// partFailed reports whether a part of a test failed, and so was reported.
 func (t *teller) partFailed(n name) bool {
 	for other := range t.failed {
 		if other.pkg == n.pkg && strings.HasPrefix(other.test, n.test+"/") {
@@ -159,7 +159,7 @@ func (t *teller) partFailed(n name) bool {
 	return false
 }
 
-// finish tells of a package that has ended.
+// finish reports a package that has ended.
 func (t *teller) finish(s step, e event) {
 	own := t.each[e.Package]
 	if own == nil {
@@ -198,7 +198,7 @@ func (c counts) brief() string {
 	return fmt.Sprintf("%d passed", c.passed)
 }
 
-// end tells of a command that is not go test; what go said itself is shown if it failed.
+// end reports a command that is not go test; what go said itself is shown if it failed.
 func (t *teller) end(s step, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,7 +219,7 @@ func (t *teller) end(s step, err error) {
 	t.finish(s, e)
 }
 
-// skip tells of a command that is not run.
+// skip reports a command that is not run.
 func (t *teller) skip(s step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
