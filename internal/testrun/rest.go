@@ -28,7 +28,7 @@ func experiments() []apart {
 			"TestDocServes",       // it builds grpcurl, where that is not installed
 			"TestExampleServices", // it fetches packages of Node.js and Go
 			"TestExperimentTellsHowFarItIs", "TestExplainMeasures", "TestMessagesAreInterrupted",
-			"TestMessagesConductorIsKilled",
+			"TestMessagesRunnerIsKilled",
 			"TestQueuesOfArms", "TestUpLoggingAPartDies", "TestUpLoggingAll", "TestUpLoggingLosesNothing",
 			"TestUpLoggingSweeps", "TestUpMessaging",
 		}},
