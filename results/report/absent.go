@@ -6,8 +6,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// Absences say of arms that they are absent, and why; those with the same reason
-// together.
+// Absences says which arms are absent and why. Arms with the same reason share a sentence.
 func Absences(arms []result.Absent) []string {
 	var all []string
 	said := map[string]bool{}
@@ -30,11 +29,10 @@ func Absences(arms []result.Absent) []string {
 	return all
 }
 
-// AbsentWhy stands where an arm that is absent would be described: "absent:
-// RabbitMQ is not installed; …".
+// AbsentWhy replaces the description of an absent arm: "absent: RabbitMQ is not installed; …".
 func AbsentWhy(a result.Absent) string { return "absent: " + a.Why }
 
-// absentWays are the ways that could not be had, for rows in which they would be.
+// absentWays returns the ways that were not available, for the rows in which they would be.
 func absentWays(r *result.Result) []Way {
 	var ways []Way
 	for _, a := range r.Absent {
@@ -43,8 +41,7 @@ func absentWays(r *result.Result) []Way {
 	return ways
 }
 
-// standIn says which arm stands in for the first that was asked for; "" where
-// that is there.
+// standIn says which arm replaces the first that was asked for; "" if that one is present.
 func standIn(r *result.Result) string {
 	first := r.Rebased()
 	if first == "" || len(r.Plan.Arms) < 2 {
@@ -53,8 +50,8 @@ func standIn(r *result.Result) string {
 	return fmt.Sprintf("%s, since %s, which was named first, is absent", r.ArmName(0), first)
 }
 
-// AbsentNotes are what a report says of arms that were asked for and could not be
-// had, before anything else: each, and which arm stands in for the first.
+// AbsentNotes opens a report: it names each arm that was asked for and not available, and the arm that replaces the
+// first.
 func AbsentNotes(r *result.Result) []string {
 	notes := Absences(r.Absent)
 	if text := standIn(r); text != "" {

@@ -36,7 +36,7 @@ func armTable(l *claim.LoadAnalysis, t block.Table, columns []armColumn) *block.
 	return &t
 }
 
-// refusedBecause is the first reason for which figures of an arm are refused.
+// refusedBecause returns the first reason for which figures of an arm are refused.
 func refusedBecause(arm *claim.ArmState) string {
 	if failed := arm.Failed(); len(failed) > 0 {
 		return failed[0].Detail
@@ -47,7 +47,7 @@ func refusedBecause(arm *claim.ArmState) string {
 // Exact writes a number with all its digits, for programs.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// ExactUnless is a field's number with all its digits, or nothing where it is refused.
+// ExactUnless writes the number of a field with all its digits, or "" if the field is refused.
 func ExactUnless(refused claim.Refusals, field string, v float64) string {
 	if refused[field] != nil {
 		return ""
@@ -63,8 +63,8 @@ func integers(all ...uint64) []string {
 	return texts
 }
 
-// Accounts are the tables of what became of what was sent under a load, what each process used, and what each step
-// took; none of a load of single calls.
+// Accounts returns the tables that account for what was sent under a load, what each process used, and how long each
+// step took. A load of single calls has none.
 func Accounts(l *claim.LoadAnalysis) []*block.Table {
 	var all []*block.Table
 	for _, t := range []*block.Table{EntryTable(l), MessageTable(l), ProcessTable(l), StepTable(l)} {
@@ -75,13 +75,13 @@ func Accounts(l *claim.LoadAnalysis) []*block.Table {
 	return all
 }
 
-// StreamTable is what is to be seen of a load's streams beside metrics; nil of calls.
+// StreamTable describes a load's streams beyond their metrics; nil for calls.
 func StreamTable(l *claim.LoadAnalysis) *block.Table {
 	t := block.Table{ID: "streams", Title: "What was delivered", Caption: streamCaption(l)}
 	return armTable(l, t, streamColumns(l))
 }
 
-// EntryTable is the account of entries, by id; nil where nobody followed any.
+// EntryTable is the account of entries, by id; nil if entries were not followed.
 func EntryTable(l *claim.LoadAnalysis) *block.Table {
 	t := &block.Table{
 		ID: "entries", Title: "What became of the entries",
@@ -111,7 +111,7 @@ func EntryTable(l *claim.LoadAnalysis) *block.Table {
 	return t
 }
 
-// MessageTable is the account of messages, with what was done to the brokers; nil where none are sent.
+// MessageTable is the account of messages, with the faults of brokers; nil if no messages are sent.
 func MessageTable(l *claim.LoadAnalysis) *block.Table {
 	t := armTable(l, block.Table{
 		ID: "messages", Title: "What became of the messages", Caption: messageCaption(l),
@@ -140,7 +140,7 @@ func MessageTable(l *claim.LoadAnalysis) *block.Table {
 	return t
 }
 
-// ProcessTable is what each process of a pipeline used; nil where no arm is one.
+// ProcessTable lists the CPU time of each process of a pipeline; nil if no arm is a pipeline.
 func ProcessTable(l *claim.LoadAnalysis) *block.Table {
 	p := ProcessesOf(l)
 	t := armTable(l, block.Table{
@@ -163,8 +163,8 @@ func ProcessTable(l *claim.LoadAnalysis) *block.Table {
 // clientsShown is how many streams of an arm a table lists.
 const clientsShown = 64
 
-// ClientTable is the streams of a load one by one, over all rounds; rates are of the stream alone. Nil where readers
-// are slow: what is of interest of those is what they did not read.
+// ClientTable lists the streams of a load one by one, over all rounds. Rates are of the single stream. It is nil for
+// slow readers, for which the events that they did not read matter more.
 func ClientTable(l *claim.LoadAnalysis) *block.Table {
 	if l.Slow {
 		return nil
@@ -216,7 +216,7 @@ func ClientTable(l *claim.LoadAnalysis) *block.Table {
 	return t
 }
 
-// lineOf is the i-th line of an arm, which the first of them names.
+// lineOf is the i-th line of an arm. Only the first line has the arm's name.
 func lineOf(arm *claim.ArmState, i int, figures ...string) []block.Cell {
 	row := []block.Cell{{Text: arm.Name}}
 	if i > 0 {
@@ -228,7 +228,7 @@ func lineOf(arm *claim.ArmState, i int, figures ...string) []block.Cell {
 	return row
 }
 
-// CountTable is what databases did for each call; nil where they tell nothing.
+// CountTable lists what databases did for each call; nil if they do not report it.
 func CountTable(l *claim.LoadAnalysis) *block.Table {
 	var columns []armColumn
 	heads, data := []string{"arm"}, make([][]string, len(l.Arms))
@@ -259,7 +259,7 @@ func CountTable(l *claim.LoadAnalysis) *block.Table {
 	return t
 }
 
-// StepTable is how long each call of a chain takes, over all rounds; nil where calls are single ones.
+// StepTable lists how long each call of a chain takes, over all rounds; nil if there are no chains.
 func StepTable(l *claim.LoadAnalysis) *block.Table {
 	unit := stepUnit(l)
 	t := &block.Table{

@@ -12,8 +12,8 @@ import (
 	"wirelab/results/report/block"
 )
 
-// AgreementBlocks are which conclusions of an experiment hold in another, here: what differs between machines and
-// builds, the sentence, and a line for each conclusion.
+// AgreementBlocks says which conclusions of an experiment hold in another one, measured here: the differences between
+// machines and builds, the verdict, and a line for each conclusion.
 func AgreementBlocks(was, here *result.Result, a *history.Agreement) []block.Block {
 	was, _ = Marked(was, nil)
 	facts := block.Facts{}
@@ -43,10 +43,10 @@ func AgreementBlocks(was, here *result.Result, a *history.Agreement) []block.Blo
 		c := &a.Conclusions[i]
 		m, err := kinds.MetricByID(c.Metric)
 		if err != nil {
-			continue // not reached: conclusions are made from metrics
+			continue // not reached: conclusions are made from known metrics
 		}
 		if !c.Primary && c.Holding == history.Holds && !c.Apart {
-			hidden++ // of other metrics what simply holds is not worth telling
+			hidden++ // conclusions of other metrics that simply hold are not listed
 			continue
 		}
 		if last == nil || last.Metric != c.Metric || last.Load != c.Load {
@@ -74,7 +74,7 @@ func AgreementBlocks(was, here *result.Result, a *history.Agreement) []block.Blo
 	return all
 }
 
-// holdingTone is whether it is good what became of a conclusion.
+// holdingTone maps the fate of a conclusion to a tone.
 func holdingTone(h history.Holding) block.Tone {
 	switch h {
 	case history.Holds:
@@ -85,8 +85,8 @@ func holdingTone(h history.Holding) block.Tone {
 	return block.Open
 }
 
-// Agreed says in sentences how many of an experiment's conclusions hold in
-// another: of the primary metrics first, which decide, then of the others.
+// Agreed says in sentences how many conclusions of an experiment hold in another: first for the primary metrics,
+// which decide, then for the others.
 func Agreed(a *history.Agreement) string {
 	if len(a.Conclusions) == 0 {
 		return "The original concludes nothing, so there is nothing to hold."
@@ -119,8 +119,7 @@ func Agreed(a *history.Agreement) string {
 	return strings.Join(said, ". ") + "."
 }
 
-// Held says a conclusion's holding with what is to be known of it: "holds, but
-// of another size".
+// Held writes the outcome of a conclusion with its qualification: "holds, but of another size".
 func Held(c *history.Conclusion) string {
 	if c.Holding == history.Holds && c.Apart {
 		return "holds, of another size"
@@ -136,7 +135,7 @@ func Found(d *claim.Difference) string {
 	return strings.TrimSpace(Change(d) + " " + Interval(d))
 }
 
-// FoundBriefly is [Found] without what the interval tells already.
+// FoundBriefly is [Found] without the words that the interval makes redundant.
 func FoundBriefly(d *claim.Difference) string {
 	if d.Known && !d.Exact && Bounded(d) {
 		return Interval(d) + " %"
@@ -144,7 +143,7 @@ func FoundBriefly(d *claim.Difference) string {
 	return Found(d)
 }
 
-// AgreedNotes say why conclusions do not hold here.
+// AgreedNotes says why conclusions do not hold here.
 func AgreedNotes(p plan.Plan, a *history.Agreement, name func(arm int) string) []string {
 	type reason struct{ metric, why string }
 	var who Groups[reason, string]

@@ -7,7 +7,7 @@ import (
 	"wirelab/results/report/block"
 )
 
-// LoadNotes are what is said below the tables of a load, by kind.
+// LoadNotes returns the notes below the tables of a load, by kind.
 func LoadNotes(r *result.Result, l *claim.LoadAnalysis) []block.Notes {
 	all := []block.Notes{
 		{Kind: block.Check, Lines: Validity(l)},
@@ -20,7 +20,7 @@ func LoadNotes(r *result.Result, l *claim.LoadAnalysis) []block.Notes {
 	return append(all, block.Notes{Kind: block.Remark, Lines: append(Libraries(r, l), Notes(l)...)})
 }
 
-// CurveBlocks are response times over offered rates: in words, drawn, and as a table for each arm.
+// CurveBlocks reports response time over offered rate: as sentences, as a drawing, and as a table for each arm.
 func CurveBlocks(r *result.Result, c *claim.Curve) []block.Block {
 	all := []block.Block{
 		block.Heading{Text: CurveTitle(c)},
@@ -43,7 +43,7 @@ func CurveBlocks(r *result.Result, c *claim.Curve) []block.Block {
 	return append(all, block.Notes{Kind: block.Remark, Lines: CurveNotes(r, c)})
 }
 
-// CurveTable is what an arm does at each rate. Its marks are said in [CurveLegend].
+// CurveTable lists an arm's figures at each rate. [CurveLegend] explains its marks.
 func CurveTable(c *claim.Curve, arm int) *block.Table {
 	t := &block.Table{
 		ID: "curve", Title: c.Arms[arm].Name, Rows: curveRows(c, arm),
@@ -53,7 +53,7 @@ func CurveTable(c *claim.Curve, arm int) *block.Table {
 	return t
 }
 
-// CapacityBlocks are what was found of the highest rates.
+// CapacityBlocks reports the capacities that were found.
 func CapacityBlocks(r *result.Result, c *claim.CapacityAnalysis) []block.Block {
 	return []block.Block{
 		block.Notes{Kind: block.Answer, Lines: CapacityParts(c)},
@@ -67,7 +67,7 @@ func CapacityBlocks(r *result.Result, c *claim.CapacityAnalysis) []block.Block {
 	}
 }
 
-// CapacityTable is the capacity of each arm against the first's. Its last column is what each round found.
+// CapacityTable compares the capacity of each arm with the first arm's. Its last column lists what each round found.
 func CapacityTable(c *claim.CapacityAnalysis) *block.Table {
 	t := &block.Table{ID: "capacity", Columns: block.Columns("arm", ">capacity", ">ratio to the first", "95 % CI",
 		"verdict", ">closed loop", ">probes", "by round")}
@@ -89,7 +89,7 @@ func CapacityTable(c *claim.CapacityAnalysis) *block.Table {
 	return t
 }
 
-// ToneOf is whether a verdict is good or bad for the arm.
+// ToneOf says whether a verdict is good or bad for the arm.
 func ToneOf(v claim.Verdict) block.Tone {
 	switch v {
 	case claim.Better:

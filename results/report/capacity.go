@@ -11,11 +11,11 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Capacities says all capacities in a line:
-// "grpc 21.4k/s [20.9, 21.8]  http1-json 13.0k/s [12.7, 13.2]  ratio ×1.64 [1.59, 1.70]".
+// Capacities writes all capacities in one line: "grpc 21.4k/s [20.9, 21.8] http1-json 13.0k/s [12.7, 13.2] ratio
+// ×1.64 [1.59, 1.70]".
 func Capacities(c *claim.CapacityAnalysis) string { return strings.Join(CapacityParts(c), "  ") }
 
-// CapacityParts are the parts of that line: the arms', then the ratios.
+// CapacityParts returns the parts of that line: those of the arms, then the ratios.
 func CapacityParts(c *claim.CapacityAnalysis) []string {
 	var parts []string
 	for i := range c.Arms {
@@ -38,8 +38,7 @@ func CapacityParts(c *claim.CapacityAnalysis) []string {
 
 func times(ratio float64) string { return "×" + Significant(ratio, 3) }
 
-// CapacityOf says one arm's capacity: "21.4k/s [20.9, 21.8]", "≥ 40.1k/s",
-// "< 12/s", or that it is not known.
+// CapacityOf writes one arm's capacity: "21.4k/s [20.9, 21.8]", "≥ 40.1k/s", "< 12/s", or that it is not known.
 func CapacityOf(a *claim.ArmCapacity) string {
 	switch a.Kind {
 	case claim.CapacityFound:
@@ -58,7 +57,7 @@ func CapacityOf(a *claim.ArmCapacity) string {
 	return "not known"
 }
 
-// limitedBy names what kept a capacity from being found.
+// limitedBy names what prevented the search from finding a capacity.
 func limitedBy(a *claim.ArmCapacity) string {
 	if a.Machine {
 		return "machine not fit"
@@ -66,7 +65,7 @@ func limitedBy(a *claim.ArmCapacity) string {
 	return "generator-limited"
 }
 
-// CapacitySentences say of each arm what it bears, and how it stands to the first.
+// CapacitySentences gives each arm's capacity, and compares it with the first arm's.
 func CapacitySentences(c *claim.CapacityAnalysis) []string {
 	all := make([]string, len(c.Arms))
 	for i := range c.Arms {
@@ -91,16 +90,16 @@ func CapacitySentences(c *claim.CapacityAnalysis) []string {
 	return all
 }
 
-// whole rounds a rate to three digits, so that a sentence can hold it.
+// whole rounds a rate to three digits for use in a sentence.
 func whole(perSecond float64) float64 {
 	v, err := strconv.ParseFloat(strconv.FormatFloat(perSecond, 'e', 2, 64), 64)
 	if err != nil {
-		return perSecond // not reached: it was written just now
+		return perSecond // not reached: FormatFloat wrote the text
 	}
 	return v
 }
 
-// comparison says how an arm stands to the first.
+// comparison compares an arm's capacity with the first arm's.
 func comparison(c *claim.CapacityAnalysis, a *claim.ArmCapacity) string {
 	d := a.Difference
 	if d == nil {
@@ -126,7 +125,7 @@ func comparison(c *claim.CapacityAnalysis, a *claim.ArmCapacity) string {
 	return fmt.Sprintf(", %s of %s, which is undecided: %s%s", ratio, first, d.Why, more)
 }
 
-// CapacityWord is the verdict on an arm's capacity in a word or two.
+// CapacityWord writes the verdict on an arm's capacity in a word or two.
 func CapacityWord(d *claim.Difference) string {
 	switch d.Verdict {
 	case claim.Better:
@@ -141,8 +140,8 @@ func CapacityWord(d *claim.Difference) string {
 	return string(d.Verdict)
 }
 
-// CapacityRatio writes the ratio of an arm's capacity to the first's, and its
-// interval; both empty where there is none.
+// CapacityRatio writes the ratio of an arm's capacity to the first arm's, and its interval; both are "" if there is
+// none.
 func CapacityRatio(d *claim.Difference) (ratio, interval string) {
 	if d == nil || !d.Known {
 		return "", ""
@@ -150,7 +149,7 @@ func CapacityRatio(d *claim.Difference) (ratio, interval string) {
 	return times(d.Ratio), "[" + Significant(d.Low, 3) + ", " + Significant(d.High, 3) + "]"
 }
 
-// CapacityRounds writes what the rounds found of an arm, one after another.
+// CapacityRounds lists what each round found for an arm.
 func CapacityRounds(a *claim.ArmCapacity) string {
 	all := make([]string, len(a.Rounds))
 	for i, r := range a.Rounds {
@@ -171,7 +170,7 @@ func CapacityRounds(a *claim.ArmCapacity) string {
 	return strings.Join(all, ", ")
 }
 
-// CapacityNotes are what is to be said beside capacities.
+// CapacityNotes returns the notes on capacities.
 func CapacityNotes(r *result.Result, c *claim.CapacityAnalysis) []string {
 	var notes []string
 	if r.Capacity.Short {
@@ -204,7 +203,7 @@ func CapacityNotes(r *result.Result, c *claim.CapacityAnalysis) []string {
 	return append(notes, RefusedProbes(c)...)
 }
 
-// CapacityCell is [CapacityOf] for a table, with the refused figure where that is to be printed.
+// CapacityCell is [CapacityOf] for a table, with the refused figure if it is to be printed.
 func CapacityCell(a *claim.ArmCapacity) string {
 	if a.Rate.ShownRefused() != nil {
 		return CapacityOf(a) + " " + RateOf(a.Rate)
@@ -212,7 +211,7 @@ func CapacityCell(a *claim.ArmCapacity) string {
 	return CapacityOf(a)
 }
 
-// edge is why the last round's search stopped where it did.
+// edge says why the search of the last round stopped where it did.
 func edge(a *claim.ArmCapacity) string {
 	if len(a.Rounds) == 0 || a.Kind != claim.CapacityFound {
 		return ""

@@ -11,14 +11,14 @@ import (
 	"wirelab/lab/result/calibration"
 )
 
-// certified are the metrics that a certificate's line names.
+// certified returns the metrics that a calibration's line names.
 func certified() []string {
 	return []string{plan.ServerCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
 }
 
-// Resolves says in a line what a certificate's machine can tell apart: "60 s
-// can resolve 0.7 % in server CPU/req, 0.9 % in response p50 · noise: quiet".
-// Of a machine too slow for a minute it tells of five. "" without a certificate.
+// Resolves says in one line which differences a calibrated machine can tell apart: "60 s can resolve 0.7 % in server
+// CPU/req, 0.9 % in response p50 · noise: quiet". For a machine on which one minute is too short, it gives five
+// minutes. It returns "" without a calibration.
 func Resolves(c *result.Certificate) string {
 	if c == nil {
 		return ""
@@ -47,7 +47,7 @@ func seconds(t time.Duration) string {
 	return fmt.Sprintf("%.0f min", t.Minutes())
 }
 
-// Burst says in a sentence or two what a certificate was made from.
+// Burst says in one or two sentences how a calibration was measured.
 func Burst(c *result.Certificate) string {
 	return fmt.Sprintf("%s, was compared with itself in %d rounds of %v, at %s; noise: %s (hypervisor %s, other "+
 		"processes %s of the CPUs in the worst round).",

@@ -14,14 +14,13 @@ import (
 	"wirelab/results/report/block"
 )
 
-// Rate writes calls per second for a line of words: "21.4k/s", "812/s".
+// Rate writes calls per second for a sentence: "21.4k/s", "812/s".
 func Rate(perSecond float64, digits int) string {
 	unit, name := rateUnit(perSecond)
 	return Significant(perSecond/unit, digits) + name + "/s"
 }
 
-// RateInterval writes an interval of rates in the unit of the value between
-// them: "[20.9, 21.8]".
+// RateInterval writes an interval of rates in the unit of its estimate: "[20.9, 21.8]".
 func RateInterval(e claim.Estimate) string {
 	if !e.Interval() {
 		return ""
@@ -40,10 +39,10 @@ func rateUnit(perSecond float64) (unit float64, name string) {
 	return 1, ""
 }
 
-// CurveTitle heads a curve, and CurveSetting says how calls came.
+// CurveTitle is the heading of a curve.
 func CurveTitle(c *claim.Curve) string { return "response time over offered rate: " + c.Operation }
 
-// CurveSetting says how calls came.
+// CurveSetting says how calls arrived.
 func CurveSetting(c *claim.Curve) string {
 	law := "Poisson arrivals"
 	if c.Arrivals == plan.Constant {
@@ -52,8 +51,8 @@ func CurveSetting(c *claim.Curve) string {
 	return fmt.Sprintf("%s, at most %d calls in flight. Times count from when a call was due.", law, c.InFlight)
 }
 
-// CurveSentences say of each arm where it does most for its time, what it
-// answers at most, and from where on it does not keep up.
+// CurveSentences says for each arm where its knee is, its highest rate of answers, and the rate from which on it does
+// not keep up.
 func CurveSentences(c *claim.Curve) []string {
 	all := make([]string, len(c.Arms))
 	for i := range c.Arms {
@@ -103,7 +102,7 @@ func curveSentence(c *claim.Curve, a *claim.ArmCurve) string {
 	return a.Name + ": " + strings.Join(parts, "; ") + "."
 }
 
-// between says which other levels cannot be told from a place.
+// between names the other levels that cannot be told apart from a place.
 func between(p claim.Place) string {
 	if p.Low == p.High || p.Low == 0 {
 		return ""
@@ -121,8 +120,8 @@ func overloaded(a *claim.ArmCurve) int {
 	return n
 }
 
-// curveRows are the lines of an arm's table. Marks are "K" for the knee, "S" for saturation, "C" for collapse, "o" for
-// overload.
+// curveRows returns the rows of an arm's table. The marks are "K" for the knee, "S" for saturation, "C" for collapse,
+// "o" for overload.
 func curveRows(c *claim.Curve, arm int) [][]block.Cell {
 	a := &c.Arms[arm]
 	var costs []float64
@@ -160,8 +159,7 @@ func curveRows(c *claim.Curve, arm int) [][]block.Cell {
 	return rows
 }
 
-// timed writes a time in a unit of its own: a curve reaches from microseconds
-// to seconds.
+// timed writes a time in its own unit: the times of a curve range from microseconds to seconds.
 func timed(e claim.Estimate, least string) string {
 	if one := e.ShownRefused(); one != nil {
 		value, _ := IsRefused(With(e, UnitFor(metric.Time, one.Value)))
@@ -194,8 +192,7 @@ const CurveLegend = "K knee: most calls answered per second for their mean respo
 	"with · " +
 	"C collapse · o overload: fewer calls answered than arrive · ≥ at least: some calls failed or were never made"
 
-// CurveNotes are what is to be said beside a curve: where figures are refused,
-// and what the rates were chosen from.
+// CurveNotes returns the notes on a curve: where figures are refused, and what the rates were chosen from.
 func CurveNotes(r *result.Result, c *claim.Curve) []string {
 	var notes []string
 	for i := range c.Arms {
@@ -231,7 +228,7 @@ func CurveNotes(r *result.Result, c *claim.Curve) []string {
 	return notes
 }
 
-// fewCalls says where p99 is not shown for want of calls.
+// fewCalls says where p99 is not shown because there were too few calls.
 func fewCalls(c *claim.Curve) string {
 	n, first := 0, ""
 	for i := range c.Arms {
@@ -253,11 +250,11 @@ func fewCalls(c *claim.Curve) string {
 	return fmt.Sprintf("p99 is not shown %d times for want of calls, first: %s", n, first)
 }
 
-// folded is from how many open loads on a report shows curves alone: a section
-// for each of so many rates would be pages.
+// folded is the number of open loads from which on a report shows only curves: one section for each rate would take
+// pages.
 const folded = 6
 
-// InCurve reports whether a load is shown in a curve, and not by itself.
+// InCurve reports whether a load is shown as part of a curve, and not by itself.
 func InCurve(a *claim.Analysis, load int) bool {
 	for _, c := range a.Curves {
 		if len(c.Levels) <= folded {
@@ -272,8 +269,7 @@ func InCurve(a *claim.Analysis, load int) bool {
 	return false
 }
 
-// CurveSpoiled names the arms of which no level has a figure, with the first
-// reason; "" if every arm has some.
+// CurveSpoiled names the arms of which no level has a figure, with the first reason; "" if every arm has one.
 func CurveSpoiled(a *claim.Analysis) string {
 	var all []string
 	for _, c := range a.Curves {

@@ -10,8 +10,8 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
-// Database says in a line what servers kept their data in, where that ran and
-// how they reached it; "" where all was in memory.
+// Database says in one line which databases the servers used, where these ran and how the servers connected. It
+// returns "" if all data was in memory.
 func Database(r *result.Result) string {
 	var who Groups[string, string]
 	var memory []string
@@ -31,8 +31,7 @@ func Database(r *result.Result) string {
 	return strings.Join(parts, "; ")
 }
 
-// placeOf says where an arm's database ran, and through how many connections
-// its server reached it.
+// placeOf says where an arm's database ran, and over how many connections its server used it.
 func placeOf(r *result.Result, arm int) string {
 	for _, round := range r.Rounds {
 		for i := range round.Trials {
@@ -62,8 +61,8 @@ func placeOf(r *result.Result, arm int) string {
 	return ""
 }
 
-// Saturation says of each arm with a database what limited it, and what the
-// database did for itself meanwhile.
+// Saturation says for each arm with a database what limited the arm, and how much the database did for its own
+// maintenance.
 func Saturation(l *claim.LoadAnalysis) []string {
 	return grouped(l, func(arm *claim.ArmState) []string {
 		if arm.Database == nil || arm.Rounds == 0 {
@@ -77,12 +76,10 @@ func Saturation(l *claim.LoadAnalysis) []string {
 	})
 }
 
-// worthwhile is the share of a database's CPU time from which on it is worth
-// saying that it went to no call.
+// worthwhile is the share of a database's CPU time spent on no call from which on the report mentions it.
 const worthwhile = 0.05
 
-// Maintenance says what of an arm's database's CPU time went to no connection; "" if
-// that is next to nothing.
+// Maintenance says how much of the CPU time of an arm's database was used for no connection; "" if that is negligible.
 func Maintenance(arm *claim.ArmState) string {
 	if arm.Database == nil {
 		return ""
@@ -103,7 +100,7 @@ func Maintenance(arm *claim.ArmState) string {
 	return strings.Join(parts, "; ")
 }
 
-// Counted is what arms' databases did for a call, on average, as a column.
+// Counted is a column of counts per call, on average, from the arms' databases.
 type Counted struct {
 	ID    string // of the [claim.Count]
 	Head  string // "database log/req"
@@ -111,7 +108,7 @@ type Counted struct {
 	Cells []CountedCell // one for each arm
 }
 
-// CountedCell is one arm's; Known is false where its database does not tell.
+// CountedCell is the value of one arm. Known is false if its database does not report it.
 type CountedCell struct {
 	Known bool
 	Value float64 // in the dimension's own unit
@@ -120,7 +117,7 @@ type CountedCell struct {
 	refused *claim.Refused // instead of a value
 }
 
-// value is what was counted, refused or not.
+// value returns the count, refused or not.
 func (c CountedCell) value() float64 {
 	if c.refused != nil {
 		return c.refused.Value
@@ -128,8 +125,8 @@ func (c CountedCell) value() float64 {
 	return c.Value
 }
 
-// Counts are the columns of what databases did for each call under a load.
-// Those that are 0 for all arms are left out.
+// Counts returns the columns of what databases did for each call under a load. It leaves out columns that are 0 for
+// all arms.
 func Counts(l *claim.LoadAnalysis) []Counted {
 	var all []Counted
 	per := ShapeOf(l.Kind).short

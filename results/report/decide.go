@@ -15,61 +15,58 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
-// DecisionTable says which way of handing an entry on to use when, as far as it
-// was measured: a row for each thing that somebody may want. It is drawn as a
-// title, the conditions as a list, a table with the columns need, first, the
-// others and what to know, the promises as a list, and the method as small print;
-// [Decision] says what goes into which column.
+// DecisionTable says which way of delivering an entry to use when, as far as it was measured: a row for each need. It
+// is drawn as a title, a list of the conditions, a table with the columns need, first, others and what to know, a
+// list of the promises, and the method in small print. [Decision] says what each column contains.
 type DecisionTable struct {
-	// Title is the load, or what a table is of that has none.
+	// Title is the load, or the subject of a table that has no load.
 	Title string `json:"title"`
-	// Load is the index of the load; -1 for what happens when parts fail.
+	// Load is the index of the load; -1 for the table of failing parts.
 	Load int `json:"load"`
 	// Conditions hold for every row: load, database, brokers, machine, rounds.
 	Conditions []Fact     `json:"conditions"`
 	Rows       []Decision `json:"rows"`
-	// Promises say of every way what its caller knows when it is answered.
+	// Promises say for every way what its caller can rely on after a successful answer.
 	Promises []string `json:"promises"`
 	// Method says what a first place means.
 	Method string `json:"method"`
 }
 
-// Decision is one row: one need, and what the measurement says of it.
+// Decision is one row: one need, and what was measured for it.
 type Decision struct {
-	// Need is the first column: what is wanted, in plain words.
+	// Need is the first column: what the reader wants, in plain words.
 	Need string `json:"need"`
-	// Metric is the id of the contest's, "kept", or the fault.
+	// Metric is the id of the ranked metric, "kept", or the fault.
 	Metric string `json:"metric"`
 	// State is a [claim.LeadersState], or "counted", "not asked", "one run" or "not measured".
 	State string `json:"state"`
-	// Says is the whole row as sentences, for forms without columns.
+	// Says is the whole row as sentences, for formats without columns.
 	Says string `json:"says"`
-	// Lead is Says without the figures of others: the second column.
+	// Lead is Says without the figures of the others: the second column.
 	Lead string `json:"lead"`
-	// First are the ways that Lead puts first, Others the rest that have a figure, the
-	// best first, Refused those without one, each with its reason.
+	// First are the ways that Lead puts first. Others are the rest that have a figure, the best first. Refused are
+	// those without one, each with its reason.
 	First   []Way `json:"first"`
 	Others  []Way `json:"others,omitempty"`
 	Refused []Way `json:"refused,omitempty"`
-	// Notes are what must be known of this row: that the first answers before an
-	// entry is durable, who is first of those that do not, what is not measured.
+	// Notes are what must be known about this row: that the first way answers before an entry is durable, which is
+	// first of those that do not, and what was not measured.
 	Notes []string `json:"notes,omitempty"`
-	// Holds says under which conditions the row holds, in a line.
+	// Holds says in one line under which conditions the row holds.
 	Holds string `json:"holds"`
 }
 
 // Way is one way in a row.
 type Way struct {
 	Name string `json:"name"`
-	// Figure is its value with the unit and marks, Behind its difference from the
-	// first with the interval. Why is why it has none.
+	// Figure is its value with the unit and marks, Behind its difference from the first with the interval. Why says
+	// why it has no figure.
 	Figure string `json:"figure,omitempty"`
 	Behind string `json:"behind,omitempty"`
 	Why    string `json:"why,omitempty"`
-	// Refused is what was measured, marked, where a check refused it and it is to be printed.
+	// Refused is the measured value, marked, if a check refused it and it is to be printed.
 	Refused string `json:"refused,omitempty"`
-	// Saw, Back and Lost are of a way in the table of failures, and stand in columns
-	// there; Figure is all of them.
+	// Saw, Back and Lost are columns of the table of failures. Figure joins them.
 	Saw  string `json:"saw,omitempty"`
 	Back string `json:"back,omitempty"`
 	Lost string `json:"lost,omitempty"`
@@ -77,10 +74,10 @@ type Way struct {
 	Early bool `json:"early,omitempty"`
 }
 
-// earlyMark stands behind the name of a way that answers too early.
+// earlyMark follows the name of a way that answers before the entry is durable.
 const earlyMark = "°"
 
-// Text is the way in a list: "log-nats° 1.2 ms (+12 % [+10, +14])".
+// Text writes the way as an item of a list: "log-nats° 1.2 ms (+12 % [+10, +14])".
 func (w Way) Text() string {
 	text := w.Label() + " " + cmp.Or(w.Figure, Absent)
 	if w.Why != "" {
@@ -92,8 +89,8 @@ func (w Way) Text() string {
 	return text
 }
 
-// Refusals are the ways of a row that have no figure, in words. What a row above
-// has said of a way in the same words is not said again, unless that is short.
+// Refusals describes the ways of a row that have no figure. A reason that an earlier row gave for the same way in the
+// same words is repeated only if it is short.
 func (t DecisionTable) Refusals(row int) []string {
 	var fresh []Way
 	var again []string
@@ -112,11 +109,11 @@ func (t DecisionTable) Refusals(row int) []string {
 	return texts
 }
 
-// shortWhy is how many bytes are said again rather than pointed at.
+// shortWhy is the length in bytes up to which a reason is repeated.
 const shortWhy = 40
 
-// Texts are ways as [Way.Text] writes them; those without a figure for the same
-// reason stand together: "log-grpc and log-http: not measured".
+// Texts writes ways as [Way.Text] does. It groups ways without a figure by their reason: "log-grpc and log-http: not
+// measured".
 func Texts(ways []Way) []string {
 	who := map[string][]string{}
 	var all []string
@@ -137,7 +134,7 @@ func Texts(ways []Way) []string {
 	return all
 }
 
-// Label is its name with the mark of one that answers too early.
+// Label is the name of the way, with the mark if it answers too early.
 func (w Way) Label() string {
 	if w.Early {
 		return w.Name + earlyMark
@@ -145,10 +142,9 @@ func (w Way) Label() string {
 	return w.Name
 }
 
-// Decisions are the tables of when to use which: one for each load under which
-// every arm's entries were followed until they were stored, and one of what
-// happens when parts fail, from outages. None of an experiment of another kind.
-// Of a load with a curve there is none: its rates are one question.
+// Decisions returns the tables of which way to use when. There is one for each load under which the entries of every
+// arm were followed until they were stored, and one from outages for failing parts. Experiments of other kinds have
+// none. A load that belongs to a curve has none, since the rates of a curve are one question.
 func Decisions(r *result.Result, a *claim.Analysis, outages []Outage) []DecisionTable {
 	var tables []DecisionTable
 	for i := range a.Loads {
@@ -178,7 +174,7 @@ func Decisions(r *result.Result, a *claim.Analysis, outages []Outage) []Decision
 	return tables
 }
 
-// needs are what may be wanted, by metric.
+// needs describes the need that a metric answers.
 func needs(id string) string {
 	return map[string]string{
 		plan.ResponseP50:  "the soonest answer to the caller, for half of all",
@@ -190,9 +186,9 @@ func needs(id string) string {
 	}[id]
 }
 
-// contested is the row of one metric.
+// contested returns the row of one metric.
 func contested(r *result.Result, l *claim.LoadAnalysis, c claim.Contest) Decision {
-	m, _ := rank.ContestMetric(c.Metric) // known: contests are made from them
+	m, _ := rank.ContestMetric(c.Metric) // the ranking was made from a known metric
 	d := Decision{Need: needs(c.Metric), Metric: c.Metric, State: string(c.All.State), First: []Way{}}
 	var values []float64
 	for _, e := range c.Entrants {
@@ -245,7 +241,7 @@ func contested(r *result.Result, l *claim.LoadAnalysis, c claim.Contest) Decisio
 	return d
 }
 
-// gatedBy is the metric whose marks a contest's figures carry.
+// gatedBy returns the metric whose marks apply to the figures of a ranking.
 func gatedBy(m metric.Metric) metric.Metric {
 	id := m.ID
 	switch id {
@@ -254,11 +250,11 @@ func gatedBy(m metric.Metric) metric.Metric {
 	case rank.PipelineCPU:
 		id = plan.ServerCPU
 	}
-	found, _ := kinds.MetricByID(id) // known: it is one of ours
+	found, _ := kinds.MetricByID(id) // known: it is one of our metrics
 	return found
 }
 
-// ordered are the arms that have a figure, the best first.
+// ordered returns the arms that have a figure, the best first.
 func ordered(c claim.Contest, m metric.Metric) []int {
 	var arms []int
 	for a, e := range c.Entrants {
@@ -284,7 +280,7 @@ func behind(d *claim.Difference) string {
 	return Change(d) + " " + Interval(d)
 }
 
-// decided are the words in which contests are told.
+// decided returns the words for comparing ways by a metric.
 func decided(m metric.Metric) worded {
 	switch m.ID {
 	case rank.StoredRate:
@@ -295,7 +291,7 @@ func decided(m metric.Metric) worded {
 	return worded{more: "takes %s longer", less: "takes %s less time"}
 }
 
-// leads says who is first on a podium, and by how much.
+// leads says which way is first, and by how much.
 func leads(c claim.Contest, p claim.Leaders, m metric.Metric, way func(int) Way) string {
 	var ways []string
 	for _, arm := range p.First {
@@ -321,7 +317,7 @@ func leads(c claim.Contest, p claim.Leaders, m metric.Metric, way func(int) Way)
 	return "undecided between " + List(ways)
 }
 
-// marginOf is the margin of equivalence by which the first are alike.
+// marginOf is the margin of equivalence within which the first ways are alike.
 func marginOf(c claim.Contest, p claim.Leaders) float64 {
 	for _, arm := range p.First {
 		if d := c.Entrants[arm].Behind; d != nil {
@@ -331,7 +327,7 @@ func marginOf(c claim.Contest, p claim.Leaders) float64 {
 	return 0
 }
 
-// early says of the first ways that answer before an entry is durable that they do.
+// early names the first ways that answer before an entry is durable.
 func early(r *result.Result, first []Way) []string {
 	var notes []string
 	for _, w := range first {
@@ -347,7 +343,7 @@ func early(r *result.Result, first []Way) []string {
 	return notes
 }
 
-// sentences is a row in words.
+// sentences writes a row as sentences.
 func sentences(d Decision) string {
 	text := d.Need + ": " + d.Lead
 	if d.State == "one run" {
@@ -364,12 +360,12 @@ func sentences(d Decision) string {
 	return strings.Join(append([]string{text}, d.Notes...), ". ") + "."
 }
 
-// wayOf is an arm as a way without a figure.
+// wayOf returns an arm as a way without a figure.
 func wayOf(r *result.Result, l *claim.LoadAnalysis, arm int) Way {
 	return Way{Name: l.Arms[arm].Name, Early: !r.Durable(arm)}
 }
 
-// notAsked is the row of what an open loop cannot tell: its rate was given.
+// notAsked returns the row for throughput, which an open loop cannot measure since its rate is given.
 func notAsked(r *result.Result, l *claim.LoadAnalysis) Decision {
 	d := Decision{
 		Need: needs(rank.StoredRate), Metric: rank.StoredRate, State: "not asked", First: []Way{},
@@ -381,7 +377,7 @@ func notAsked(r *result.Result, l *claim.LoadAnalysis) Decision {
 	return d
 }
 
-// kept is the row of what was lost, doubled and turned, without any fault.
+// kept returns the row of entries that were lost, duplicated or reordered without any fault.
 func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
 	d := Decision{Need: "nothing lost of what was accepted", Metric: "kept", State: "counted", First: []Way{}}
 	var sound []int

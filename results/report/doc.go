@@ -1,9 +1,7 @@
-// Package report is what all reports share: how numbers, differences and
-// verdicts are put into words, which metrics come first, and what is said
-// about a whole experiment. Its folders are the forms: terminal, markdown,
-// csv, json, benchfmt; and progress, for what is still running.
+// Package report has what all reports share: the words for numbers, differences and verdicts, the order of metrics,
+// and the sentences about a whole experiment. Its sub-packages are the formats, such as terminal, markdown, csv, json
+// and benchfmt, and progress, for an experiment that is still running.
 //
-// Reports are pure functions of a stored result. They know nothing of
-// engines, wires or workloads, and never print a number that package result
-// did not find earned: where there is none they say why.
+// Reports are pure functions of a stored result. They know nothing of engines, wires or workloads. They never print a
+// number that the analysis refused: they give the reason instead.
 package report

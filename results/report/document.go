@@ -9,8 +9,8 @@ import (
 	"wirelab/results/report/block"
 )
 
-// Document is a whole report: each part made once, for every form. A form chooses which parts come first, and leaves
-// out what it has no room for. r and a are as [Marked] returns them.
+// Document returns a whole report. Every part is made once, for all formats. A format chooses the order of the parts,
+// and leaves out those that it has no space for. r and a must come from [Marked].
 func Document(r *result.Result, a *claim.Analysis, outages []Outage) []block.Part {
 	if r.SelfTest != nil {
 		return []block.Part{{ID: "self-test", Blocks: SelfTestBlocks(r)}}
@@ -49,7 +49,7 @@ func Document(r *result.Result, a *claim.Analysis, outages []Outage) []block.Par
 	return all
 }
 
-// notesOf are notes as blocks; none of no lines.
+// notesOf returns notes as blocks; no blocks if there are no notes.
 func notesOf(kind block.Kind, lines []string) []block.Block {
 	if len(lines) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func notesOf(kind block.Kind, lines []string) []block.Block {
 	return []block.Block{block.Notes{Kind: kind, Lines: lines}}
 }
 
-// head is what is to be known of an experiment, and of its arms.
+// head describes the experiment and its arms.
 func head(r *result.Result, a *claim.Analysis) []block.Block {
 	facts := block.Facts(Facts(r, a))
 	for i := range facts {
@@ -71,7 +71,7 @@ func head(r *result.Result, a *claim.Analysis) []block.Block {
 	return []block.Block{facts, ArmTable(r)}
 }
 
-// ArmTable is what each arm is, and why those that are absent are.
+// ArmTable describes each arm, and gives the reason for each absent one.
 func ArmTable(r *result.Result) *block.Table {
 	t := &block.Table{ID: "arms", Title: "Arms", Columns: block.Columns("arm", "what it is")}
 	for i := range r.Plan.Arms {
@@ -83,7 +83,7 @@ func ArmTable(r *result.Result) *block.Table {
 	return t
 }
 
-// LoadBlocks are what was found under one load.
+// LoadBlocks returns the results under one load.
 func LoadBlocks(r *result.Result, l *claim.LoadAnalysis) []block.Block {
 	all := []block.Block{
 		block.Heading{Text: LoadName(r.Plan, l.Load), Name: true},
@@ -118,7 +118,7 @@ func LoadBlocks(r *result.Result, l *claim.LoadAnalysis) []block.Block {
 	return append(all, rest...)
 }
 
-// DecisionBlocks are a table of when to use which.
+// DecisionBlocks returns a table of which way to use when.
 func DecisionBlocks(t DecisionTable) []block.Block {
 	rows := &block.Table{
 		ID: "decisions", Columns: block.Columns("what is wanted", "first", "behind", "no figure", "to know",
@@ -131,7 +131,7 @@ func DecisionBlocks(t DecisionTable) []block.Block {
 	for i, d := range t.Rows {
 		others := d.Others
 		if t.Load < 0 {
-			others = d.First // of failures no way is first
+			others = d.First // the table of failures puts no way first
 		}
 		rows.Add(block.Cell{Text: d.Need}, block.Cell{Text: d.Lead, Strong: t.Load >= 0, Tone: leadersTone(d.State)},
 			block.Cell{List: Texts(others)}, block.Cell{List: t.Refusals(i)}, block.Cell{List: d.Notes},
@@ -145,7 +145,7 @@ func DecisionBlocks(t DecisionTable) []block.Block {
 	return append(all, block.Notes{Kind: block.Method, Lines: []string{t.Method}})
 }
 
-// leadersTone is what may be said of a row. Its words say the same.
+// leadersTone maps the state of a row to a tone. The words of the row say the same.
 func leadersTone(state string) block.Tone {
 	switch claim.LeadersState(state) {
 	case claim.LeaderClear:
@@ -160,7 +160,7 @@ func leadersTone(state string) block.Tone {
 	return block.Plain
 }
 
-// JudgedBlocks are how a result stands against thresholds: the verdict, each threshold with its findings, the notes.
+// JudgedBlocks compares a result with thresholds: the verdict, each threshold with its findings, and notes.
 func JudgedBlocks(r *result.Result, j *threshold.Judgement) []block.Block {
 	j = MarkedJudgement(r, j)
 	all := []block.Block{block.Notes{
@@ -185,7 +185,7 @@ func JudgedBlocks(r *result.Result, j *threshold.Judgement) []block.Block {
 	return append(all, notesOf(block.Remark, JudgedNotes(j))...)
 }
 
-// OutcomeTone is whether an outcome is good.
+// OutcomeTone maps an outcome to a tone.
 func OutcomeTone(o threshold.Outcome) block.Tone {
 	switch o {
 	case threshold.Passed:

@@ -9,11 +9,10 @@ import (
 	"wirelab/lab/result/threshold"
 )
 
-// Marked returns a result and its analysis (nil stays nil) in which the name of
-// each arm that acknowledges before a message is on disk carries a mark, and so
-// does every row, sentence and label that is made from them: an arm that promises
-// less must not stand beside others as if it promised the same. What has no such
-// arm comes back as it is, and what is marked is not marked again.
+// Marked returns a result and its analysis (nil stays nil) in which the name of each arm that acknowledges before a
+// message is on disk carries a mark. Every row, sentence and label made from them carries it too, because an arm that
+// promises less must not look as if it promised the same as the others. Without such an arm it returns its arguments
+// unchanged. Marking twice has no further effect.
 func Marked(r *result.Result, a *claim.Analysis) (*result.Result, *claim.Analysis) {
 	renamed := map[string]string{}
 	for i := range r.Plan.Arms {
@@ -73,7 +72,7 @@ func Marked(r *result.Result, a *claim.Analysis) (*result.Result, *claim.Analysi
 	return &marked, &said
 }
 
-// MarkedJudgement is [Marked] of what was found of thresholds; nil stays nil.
+// MarkedJudgement is [Marked] for the findings on thresholds; nil stays nil.
 func MarkedJudgement(r *result.Result, j *threshold.Judgement) *threshold.Judgement {
 	if j == nil {
 		return nil
@@ -89,7 +88,7 @@ func MarkedJudgement(r *result.Result, j *threshold.Judgement) *threshold.Judgem
 	return &marked
 }
 
-// marked is [Marked] of one load alone.
+// marked is [Marked] for a single load.
 func marked(l *claim.LoadAnalysis) *claim.LoadAnalysis {
 	arms := slices.Clone(l.Arms)
 	for i := range arms {
@@ -102,12 +101,12 @@ func marked(l *claim.LoadAnalysis) *claim.LoadAnalysis {
 	return &same
 }
 
-// EarlyLegend says what the mark behind arms' names means; none where no arm has it.
+// EarlyLegend explains the mark behind arms' names; none if no arm has it.
 func EarlyLegend(r *result.Result) []string {
 	return earlyLegend(len(r.Plan.Arms), r.ArmName, r.Early)
 }
 
-// earlyOf is [EarlyLegend] of one load.
+// earlyOf is [EarlyLegend] for one load.
 func earlyOf(l *claim.LoadAnalysis) []string {
 	return earlyLegend(len(l.Arms), func(arm int) string { return l.Arms[arm].Name }, func(arm int) string {
 		if m := l.Arms[arm].Messages; m != nil {
@@ -135,8 +134,8 @@ func earlyLegend(arms int, name, early func(arm int) string) []string {
 	return lines
 }
 
-// promises ends a sentence in which arms carry the mark: " (°: acknowledges
-// before a message is on disk)". "" where none does.
+// promises ends a sentence in which arms carry the mark: " (°: acknowledges before a message is on disk)". It returns
+// "" if no arm carries it.
 func promises(l *claim.LoadAnalysis) string {
 	var why []string
 	for a := range l.Arms {

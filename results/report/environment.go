@@ -10,7 +10,7 @@ import (
 	"wirelab/results/report/block"
 )
 
-// EnvironmentBlocks are the machine, its settings, and the versions of everything, each under its heading.
+// EnvironmentBlocks lists the machine, its settings and all versions, each under its heading.
 func EnvironmentBlocks(r *result.Result) []block.Block {
 	e := r.Environment
 	memory := ""
@@ -37,12 +37,12 @@ func EnvironmentBlocks(r *result.Result) []block.Block {
 	}
 }
 
-// withText leaves out facts of which nothing is known.
+// withText removes facts without a text.
 func withText(all ...block.Fact) block.Facts {
 	return slices.DeleteFunc(all, func(f block.Fact) bool { return f.Text == "" || f.Text == "0" })
 }
 
-// sorted are facts by their names.
+// sorted returns facts in the order of their names.
 func sorted(all map[string]string) (facts block.Facts) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		facts = append(facts, block.Fact{Name: name, Text: all[name]})

@@ -7,8 +7,8 @@ import (
 	"wirelab/results/report/block"
 )
 
-// ExaminationBlocks are what a doctor found: the verdict, the findings in their groups, each that is not fine with why
-// and what to do, and what the machine can tell apart.
+// ExaminationBlocks reports an examination of the machine: the verdict, the findings by group, the reason and the
+// remedy for each that is not fine, and the differences that the machine can tell apart.
 func ExaminationBlocks(e doctor.Examination) []block.Block {
 	all := []block.Block{
 		block.Notes{Kind: block.Prose, Lines: []string{Machine(e.Machine.Environment)}},
@@ -41,8 +41,8 @@ func ExaminationBlocks(e doctor.Examination) []block.Block {
 		ResolutionTable(e.Certificate))
 }
 
-// ResolutionTable is for each of [result.Stretches] the half-width of the interval and the smallest difference found,
-// [Absent] where the stretch is too short. A metric that is always the same is left out.
+// ResolutionTable gives for each of [result.Stretches] the half-width of the interval and the smallest difference
+// that is found; [Absent] if the stretch is too short. It leaves out metrics that hardly vary.
 func ResolutionTable(c *result.Certificate) *block.Table {
 	t := &block.Table{
 		ID: "resolutions", Columns: block.Columns("metric"),
@@ -76,6 +76,6 @@ func ResolutionTable(c *result.Certificate) *block.Table {
 	return t
 }
 
-// always is the spread of a metric that is as good as always the same, such as the bytes of a call: whatever differs
-// in it is found.
+// always is the spread below which a metric counts as constant, such as the bytes of a call: any difference in it is
+// found.
 const always = 0.001

@@ -16,7 +16,7 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// Factorial reports whether a result was measured to be explained.
+// Factorial reports whether a result was measured in order to be explained.
 func Factorial(r *result.Result) bool {
 	return r.Plan.Name == ExplainPlan || r.Plan.Explain != plan.Corners{}
 }
@@ -24,10 +24,9 @@ func Factorial(r *result.Result) bool {
 // ExplainPlan is the name of the plans that "wirelab explain" makes.
 const ExplainPlan = "explain"
 
-// Explained says in sentences what the factors of a load do to its primary
-// metric: what each difference is made of, what each factor does, and which of
-// them act together. Only what the intervals allow has a number. The load is
-// not named.
+// Explained describes the effects of a load's factors on its primary metric: the parts of each difference, the effect
+// of each factor, and which factors interact. It gives numbers only where the intervals allow it. It does not name
+// the load.
 func Explained(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) []string {
 	if len(l.Metrics) == 0 {
 		return []string{"Nothing was measured."}
@@ -48,7 +47,7 @@ func Explained(r *result.Result, e *explain.Explanation, l *explain.LoadExplanat
 	return append(said, capital(effects(e, m, x)), capital(interactions(e, x)))
 }
 
-// capital begins a sentence, but not with a name, which is written as it is.
+// capital puts a capital at the beginning of a sentence. A name keeps its spelling.
 func capital(text string) string {
 	for _, word := range []string{"of", "on", "no", "with", "the", "nothing"} {
 		if strings.HasPrefix(text, word+" ") {
@@ -58,8 +57,8 @@ func capital(text string) string {
 	return text
 }
 
-// Factors names what the arms differ in: "18 arms: transport (HTTP/1.1, HTTP/2,
-// gRPC), encoding (JSON, Protocol Buffers), TLS (off, on)".
+// Factors names the factors in which the arms differ: "18 arms: transport (HTTP/1.1, HTTP/2, gRPC), encoding (JSON,
+// Protocol Buffers), TLS (off, on)".
 func Factors(r *result.Result, e *explain.Explanation) string {
 	all := make([]string, len(e.Factors))
 	for i, f := range e.Factors {
@@ -68,9 +67,8 @@ func Factors(r *result.Result, e *explain.Explanation) string {
 	return fmt.Sprintf("%d arms: %s", len(r.Plan.Arms), strings.Join(all, ", "))
 }
 
-// attributed says what a difference is made of: "of grpc's −15.4 % server CPU
-// per request against http1-json (95 % CI −16.8 to −14.1), encoding is −27.2
-// points (−28.1 to −26.3), framing +2.0 (…); TLS nothing that shows within ±3 %."
+// attributed names the parts of a difference: "of grpc's −15.4 % server CPU per request against http1-json (95 % CI
+// −16.8 to −14.1), encoding is −27.2 points (−28.1 to −26.3), framing +2.0 (…); TLS nothing that shows within ±3 %."
 func attributed(r *result.Result, m metric.Metric, at *explain.Attribution) string {
 	from, to := r.ArmName(at.From), r.ArmName(at.To)
 	if at.Total == nil {
@@ -118,7 +116,7 @@ func attributed(r *result.Result, m metric.Metric, at *explain.Attribution) stri
 	return whole + ", " + strings.Join(parts, "; ") + "."
 }
 
-// confident is an interval in a sentence: "95 % CI −16.8 to −14.1".
+// confident writes an interval within a sentence: "95 % CI −16.8 to −14.1".
 func confident(d *claim.Difference) string {
 	if !Bounded(d) {
 		return Interval(d)
@@ -138,7 +136,7 @@ func within(s *explain.Share) string {
 	return " (" + low + " to " + high + ")"
 }
 
-// effects says what each factor does on average.
+// effects describes the average effect of each factor.
 func effects(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation) string {
 	w := words(m)
 	var claims, same, open, doubtful []string
@@ -189,7 +187,7 @@ func effects(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanati
 	return "on average over the other factors, " + strings.Join(parts, "; ") + "."
 }
 
-// pairs names the interactions that an effect assumes to be none.
+// pairs names the interactions that an effect assumes to be zero.
 func pairs(e *explain.Explanation, f *explain.FactorEffect) []string {
 	var all []string
 	for _, pair := range f.Assumes {
@@ -201,7 +199,7 @@ func pairs(e *explain.Explanation, f *explain.FactorEffect) []string {
 // named is how many interactions a sentence names.
 const named = 3
 
-// interactions says which factors act together.
+// interactions says which factors interact.
 func interactions(e *explain.Explanation, x *explain.MetricExplanation) string {
 	var claims []*explain.FactorEffect
 	known, open, margin := 0, 0, 0.0
@@ -255,8 +253,8 @@ func interactions(e *explain.Explanation, x *explain.MetricExplanation) string {
 	return text + "."
 }
 
-// together says an interaction: "with gRPC the step from JSON to Protocol
-// Buffers comes out 11.3 % lower (95 % CI 10.1 to 12.5) than with HTTP/1.1".
+// together describes an interaction: "with gRPC the step from JSON to Protocol Buffers comes out 11.3 % lower (95 %
+// CI 10.1 to 12.5) than with HTTP/1.1".
 func together(e *explain.Explanation, f *explain.FactorEffect) string {
 	d, way := f.Difference, "higher"
 	low, high := d.Low, d.High
@@ -272,13 +270,12 @@ func together(e *explain.Explanation, f *explain.FactorEffect) string {
 		Level(e, f, 0), Against(e, f, 1), Level(e, f, 1), unsigned(d.Ratio, n), way, sure, Against(e, f, 0))
 }
 
-// Level names the level that the i-th factor of an effect goes to, and Against
-// the one that it comes from: "gRPC", "TLS on", "data 100".
+// Level names the level to which the i-th factor of an effect changes: "gRPC", "TLS on", "data 100".
 func Level(e *explain.Explanation, f *explain.FactorEffect, i int) string {
 	return levelName(e, f.Factors[i], f.Levels[i])
 }
 
-// Against is described at [Level].
+// Against names the level from which the i-th factor of an effect changes.
 func Against(e *explain.Explanation, f *explain.FactorEffect, i int) string {
 	return levelName(e, f.Factors[i], f.Against[i])
 }
@@ -291,8 +288,8 @@ func levelName(e *explain.Explanation, factor, level int) string {
 	return x.Name + " " + x.Levels[level]
 }
 
-// EffectName names an effect for a table: "gRPC vs HTTP/1.1", "TLS on vs off",
-// of an interaction "gRPC × Protocol Buffers".
+// EffectName names an effect for a table: "gRPC vs HTTP/1.1", "TLS on vs off"; for an interaction, "gRPC × Protocol
+// Buffers".
 func EffectName(e *explain.Explanation, f *explain.FactorEffect) string {
 	if len(f.Factors) == 2 {
 		return Level(e, f, 0) + " × " + Level(e, f, 1)
@@ -300,7 +297,7 @@ func EffectName(e *explain.Explanation, f *explain.FactorEffect) string {
 	return Level(e, f, 0) + " vs " + e.Factors[f.Factors[0]].Levels[f.Against[0]]
 }
 
-// Interacts says the verdict on an interaction.
+// Interacts writes the verdict on an interaction.
 func Interacts(d *claim.Difference) string {
 	switch {
 	case d == nil:
@@ -322,8 +319,8 @@ func Points(s *explain.Share) string {
 	return strings.TrimSuffix(Change(s.Difference), " %")
 }
 
-// ShareAmount writes a share in a unit, with three digits of the whole figure
-// that it is a share of; [Absent] if it is not known.
+// ShareAmount writes a share in a unit. It shows as many decimals as the whole figure has with three digits. It
+// returns [Absent] if the amount is not known.
 func ShareAmount(a explain.Amount, base float64, u Unit) (value, interval string) {
 	if !a.Known {
 		return Absent, ""
@@ -348,8 +345,8 @@ func ShareAmount(a explain.Amount, base float64, u Unit) (value, interval string
 	return write(a.Value), "[" + write(a.Low) + ", " + write(a.High) + "]"
 }
 
-// ExplainedNotes say what the arms do not tell, what was assumed, which arms
-// were not used, and how far what is told goes.
+// ExplainedNotes says what the arms cannot show, what was assumed, which arms were not used, and how much of the
+// variation is explained.
 func ExplainedNotes(r *result.Result, e *explain.Explanation, l *explain.LoadExplanation) []string {
 	var notes []string
 	seen := map[string]bool{}
@@ -372,7 +369,7 @@ func ExplainedNotes(r *result.Result, e *explain.Explanation, l *explain.LoadExp
 			add("%s is not explained: %s", m.Short, x.Why)
 		}
 		if i > 0 {
-			continue // what follows is nearly always the same for all
+			continue // the notes below are nearly always the same under all loads
 		}
 		for _, f := range slices.Concat(x.Effects, x.Interactions) {
 			if f.Why != "" {
@@ -398,8 +395,7 @@ func ExplainedNotes(r *result.Result, e *explain.Explanation, l *explain.LoadExp
 	return notes
 }
 
-// leftOut says which arms were not used: of those that one check refuses, the
-// reason of the first.
+// leftOut says which arms were not used. Arms that one check refuses share the reason of the first.
 func leftOut(r *result.Result, left []explain.LeftArm) []string {
 	var who Groups[string, explain.LeftArm]
 	for _, one := range left {
@@ -425,7 +421,7 @@ func leftOut(r *result.Result, left []explain.LeftArm) []string {
 	})
 }
 
-// told writes a share of the variation, and never "all" of it.
+// told writes a share of the variation. It never says "all" of it.
 func told(share float64) string {
 	if share > 0.999 {
 		return "more than 99.9 %"
@@ -447,7 +443,7 @@ func ExplainMethod(r *result.Result) string {
 		"beside the primary metric)."
 }
 
-// HiddenInteractions says how many interactions are left out of a table.
+// HiddenInteractions says how many interactions a table leaves out.
 func HiddenInteractions(n int) string {
 	return fmt.Sprintf("%d more are none within the margin; --json has them", n)
 }

@@ -10,7 +10,8 @@ import (
 	"wirelab/results/report/block"
 )
 
-// ShareTable is what the difference between two arms is made of in a metric, and the whole last.
+// ShareTable lists the parts of the difference between two arms in a metric, and the whole difference in the last
+// row.
 func ShareTable(r *result.Result, m metric.Metric, at *explain.Attribution) *block.Table {
 	unit := UnitFor(m.Dimension, at.Base.Value)
 	t := &block.Table{
@@ -37,7 +38,7 @@ func ShareTable(r *result.Result, m metric.Metric, at *explain.Attribution) *blo
 	return t
 }
 
-// EffectTable is each factor's effect on a metric; nil where there is none.
+// EffectTable lists each factor's effect on a metric; nil if there is none.
 func EffectTable(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation) *block.Table {
 	t := block.Table{ID: "effects", Title: m.Title + ": each factor, on average over the others"}
 	return effectTable(e, t, "effect", x.Effects, func(d *claim.Difference) block.Cell {
@@ -48,7 +49,7 @@ func EffectTable(e *explain.Explanation, m metric.Metric, x *explain.MetricExpla
 	})
 }
 
-// InteractionTable is which factors act together on a metric; nil where none can be told.
+// InteractionTable lists which factors interact in a metric; nil if no interaction can be estimated.
 func InteractionTable(e *explain.Explanation, x *explain.MetricExplanation) *block.Table {
 	t := block.Table{ID: "interactions", Title: "act together: what both do beyond what each does by itself"}
 	return effectTable(e, t, "interaction", x.Interactions, func(d *claim.Difference) block.Cell {

@@ -7,7 +7,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// Compared is what is compared of the replies of services that are not ours, and what is not; "" where all are ours.
+// Compared says which parts of the replies of external services are compared and which are not; "" if no service is
+// external.
 func Compared(r *result.Result) string {
 	var all []string
 	for i := range r.Arms {
@@ -18,7 +19,7 @@ func Compared(r *result.Result) string {
 	return strings.Join(all, "; ")
 }
 
-// DifferNotes says which versions of a service do not answer as the first one does.
+// DifferNotes says which versions of a service give other answers than the first.
 func DifferNotes(r *result.Result) (notes []string) {
 	for i := range r.Arms {
 		if why := r.Arms[i].Differs; why != "" {

@@ -15,28 +15,29 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Gist is what a list says of a result in a few words.
+// Gist describes a result in a few words, for a list.
 type Gist struct {
-	// Arms are the names, the first of many; Loads what they were put under.
+	// Arms are the names of the arms, only the first if there are many. Loads are the loads.
 	Arms  string `json:"arms"`
 	Loads string `json:"loads"`
-	// Verdict is what was found; Validity whether the figures behind it are valid.
+	// Verdict is the main finding. Validity says whether its figures are valid.
 	Verdict  string `json:"verdict"`
 	Validity string `json:"validity"`
-	// Refused is true where a check refuses any of the main figures.
+	// Refused is true if a check refuses any of the main figures.
 	Refused bool `json:"refused,omitempty"`
 }
 
-// keptGist is a gist as stores keep it: it counts as long as the program that made it is the one that asks.
+// keptGist is a gist as stores keep it. It is valid only for the program that made it.
 type keptGist struct {
 	By string `json:"by"`
 	Gist
 }
 
-// gistForm goes up when what [GistOf] says changes.
+// gistForm must change when the words of [GistOf] change.
 const gistForm = "1"
 
-// gistBy names the program, as far as it knows: words and checks are its own.
+// gistBy identifies the program as far as possible, since its words and checks may differ from those of another
+// build.
 func gistBy() string {
 	by := gistForm
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -49,8 +50,8 @@ func gistBy() string {
 	return by
 }
 
-// ListedGist returns the gist of a result that a store lists: the one that is kept with it, or one that
-// is made from the result, which get reads, and given to keep.
+// ListedGist returns the gist of a result in a store's list. It uses the gist that is kept with the result. If there
+// is none, it makes one from the result, which get reads, and passes it to keep.
 func ListedGist(kept string, get func() (*result.Result, error), keep func(string) error) (Gist, error) {
 	var k keptGist
 	if err := json.Unmarshal([]byte(kept), &k); err == nil && k.By == gistBy() {
@@ -66,12 +67,12 @@ func ListedGist(kept string, get func() (*result.Result, error), keep func(strin
 	if err != nil {
 		return k.Gist, err
 	}
-	// Who may only read cannot keep it, and does without.
+	// A reader without write access cannot keep it; the gist is then made each time.
 	_ = keep(string(text))
 	return k.Gist, nil
 }
 
-// GistOf says in a few words what was compared, under what, what was found, and whether it is valid.
+// GistOf says in a few words what was compared, under which loads, what was found, and whether it is valid.
 func GistOf(r *result.Result, a *claim.Analysis) Gist {
 	r, a = Marked(r, a)
 	g := Gist{Arms: shortArms(r), Loads: shortLoads(r.Plan)}
@@ -103,7 +104,7 @@ func selfTestInShort(t *result.SelfTest) string {
 	return fmt.Sprintf("all %d tests passed", len(t.Tests))
 }
 
-// namedArms is how many arms a list names one by one.
+// namedArms is how many arms a list names individually.
 const namedArms = 3
 
 func shortArms(r *result.Result) string {
@@ -117,7 +118,7 @@ func shortArms(r *result.Result) string {
 	return strings.Join(all, ", ")
 }
 
-// shortLoads are a plan's loads: "1 and 50 calls in flight", "2,000/s Poisson", "6 loads".
+// shortLoads names a plan's loads: "1 and 50 calls in flight", "2,000/s Poisson", "6 loads".
 func shortLoads(p plan.Plan) string {
 	var flights []string
 	for _, l := range p.Loads {
@@ -163,7 +164,7 @@ func validityInShort(a *claim.Analysis) (text string, refused bool) {
 	return fmt.Sprintf("%d of %d figures not valid", bad, all), true
 }
 
-// verdictInShort is the verdict of the first load that has one.
+// verdictInShort returns the verdict on the first load that has one.
 func verdictInShort(p plan.Plan, a *claim.Analysis) string {
 	first := ""
 	for i := range a.Loads {
@@ -182,8 +183,8 @@ func verdictInShort(p plan.Plan, a *claim.Analysis) string {
 	return first
 }
 
-// loadVerdict says who is first by a load's primary metric, and by how much; found is false where
-// nothing can be said.
+// loadVerdict says which arm is first by a load's primary metric, and by how much. found is false if nothing can be
+// said.
 func loadVerdict(l *claim.LoadAnalysis) (text string, found bool) {
 	m, err := kinds.MetricOf(l, l.Primary)
 	row := l.Row(l.Primary)

@@ -1,12 +1,12 @@
 package report
 
-// Groups are values by what they have in common, in the order in which that was met.
+// Groups collects values by key, in the order in which the keys were first added.
 type Groups[K comparable, V any] struct {
 	Keys []K
 	Of   map[K][]V
 }
 
-// Add adds a value to a group.
+// Add adds a value to the group of a key.
 func (g *Groups[K, V]) Add(key K, value V) {
 	if g.Of == nil {
 		g.Of = map[K][]V{}

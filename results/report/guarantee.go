@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Promise says what an arm's caller knows when it is told that all is well.
+// Promise says what an arm's caller can rely on after a successful answer.
 func Promise(r *result.Result, arm int) string {
 	if arm < 0 || arm >= len(r.Arms) || r.Arms[arm].Guarantee == nil {
 		return "hands entries on in a way that was not recorded"
@@ -36,8 +36,7 @@ func Promise(r *result.Result, arm int) string {
 		"stored later", broker, QueueWords(h))
 }
 
-// earlyWords says in short of an arm whose caller is answered before an entry is
-// durable what it is that keeps it from being so.
+// earlyWords says in a few words why an entry may not be durable when the caller is answered.
 func earlyWords(r *result.Result, arm int) string {
 	why := "how it hands entries on was not recorded"
 	if arm < len(r.Arms) && r.Arms[arm].Guarantee != nil {
@@ -49,8 +48,8 @@ func earlyWords(r *result.Result, arm int) string {
 	return "answers before the entry is durable (" + why + ")"
 }
 
-// QueueWords says how a queue is used: "quorum queue, confirmed, fsync before it
-// confirms". "" where there is none.
+// QueueWords describes how a queue is used: "quorum queue, confirmed, fsync before it confirms". It returns "" if
+// there is no queue.
 func QueueWords(h *result.Guarantee) string {
 	if h == nil || h.Broker == "" {
 		return ""
@@ -78,7 +77,7 @@ func QueueWords(h *result.Guarantee) string {
 	return strings.Join(filled(kind, word, transient, sync), ", ")
 }
 
-// conditions are what every row of a table holds under.
+// conditions returns the conditions that hold for every row of a table.
 func conditions(r *result.Result, a *claim.Analysis, l *claim.LoadAnalysis) []Fact {
 	loop := "closed loop: each caller waits for its answer"
 	if l.Open {
@@ -100,7 +99,7 @@ func conditions(r *result.Result, a *claim.Analysis, l *claim.LoadAnalysis) []Fa
 	return facts
 }
 
-// brokers are those on the ways of arms, each with its queue and the arms.
+// brokers lists the brokers that arms use, each with its queue and the arms.
 func brokers(r *result.Result) string {
 	var who Groups[string, string]
 	for i := range r.Arms {
@@ -112,7 +111,7 @@ func brokers(r *result.Result) string {
 		"; ")
 }
 
-// through is the broker on an arm's way, with its queue; "" for none.
+// through returns the broker that an arm uses, with its queue; "" if it uses none.
 func through(r *result.Result, arm int) string {
 	a := &r.Arms[arm]
 	switch h := a.Guarantee; {
@@ -124,8 +123,8 @@ func through(r *result.Result, arm int) string {
 	return ""
 }
 
-// holds are the conditions of a row in a line: the load, and what is behind the
-// ways that it puts first; the load alone where it puts none.
+// holds writes the conditions of a row in one line: the load, and the deployment of the ways that the row puts first.
+// It is the load alone if the row puts none first.
 func holds(r *result.Result, l *claim.LoadAnalysis, arms []int) string {
 	var databases, queues []string
 	for arm := range r.Arms {
@@ -146,7 +145,7 @@ func holds(r *result.Result, l *claim.LoadAnalysis, arms []int) string {
 	return strings.Join(filled(append(parts, queues...)...), "; ")
 }
 
-// Practical is the smallest difference called one, as a share.
+// Practical returns the smallest difference that may be claimed, as a share.
 func Practical(r *result.Result) float64 {
 	if p := r.Plan.Practical; p > 0 && p < 10 {
 		return p

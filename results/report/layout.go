@@ -16,24 +16,23 @@ import (
 	"wirelab/results/report/block"
 )
 
-// Main are the metrics that a load is judged by, the primary one first.
+// Main returns the metrics that a load is judged by, the primary one first.
 func Main(l *claim.LoadAnalysis) []metric.Metric { return metrics(l, ShapeOf(l.Kind).main(l)) }
 
-// followed reports whether any arm's entries were followed until they were stored.
+// followed reports whether the entries of any arm were followed until they were stored.
 func followed(l *claim.LoadAnalysis) bool {
 	return slices.ContainsFunc(l.Arms, func(arm claim.ArmState) bool { return arm.Entries != nil })
 }
 
-// Shown are the main metrics for a table of one load: the primary one, and the
-// others of which anything is valid.
+// Shown returns the main metrics for a table of one load: the primary one, and the others that have a valid figure.
 func Shown(l *claim.LoadAnalysis) []metric.Metric {
 	return slices.DeleteFunc(Main(l), func(m metric.Metric) bool {
 		return m.ID != l.Primary && !worthShowing(m, *l.Row(m.ID))
 	})
 }
 
-// Secondary are the other metrics, for a table of its own. In the closed loop
-// a call is due when it is made, so service times would say the same twice.
+// Secondary returns the other metrics, which get a separate table. In the closed loop a call is due when it is made,
+// so service times would repeat the response times.
 func Secondary(l *claim.LoadAnalysis) []metric.Metric {
 	var ids []string
 	shown := Main(l)
@@ -50,8 +49,8 @@ func Secondary(l *claim.LoadAnalysis) []metric.Metric {
 	return metrics(l, ids)
 }
 
-// worthShowing reports whether a row has anything to look at: a figure, and of
-// a count one that is not 0 as all should be. [Notes] say what is left out.
+// worthShowing reports whether a row has anything to show: a figure, or, for a count that should be 0, a figure that
+// is not 0. [Notes] mentions the rows that are left out.
 func worthShowing(m metric.Metric, row claim.Row) bool {
 	return slices.ContainsFunc(row.Cells, func(c claim.Cell) bool {
 		if one := c.Estimate.ShownRefused(); one != nil && (!m.Counted || one.Value > 0) {
@@ -61,12 +60,12 @@ func worthShowing(m metric.Metric, row claim.Row) bool {
 	})
 }
 
-// Empty reports whether nothing at all was measured under a load.
+// Empty reports whether nothing was measured under a load.
 func Empty(l *claim.LoadAnalysis) bool {
 	return !slices.ContainsFunc(l.Arms, func(a claim.ArmState) bool { return a.Rounds > 0 })
 }
 
-// nothing says that nothing was measured under a load, and why of the first arm that tells.
+// nothing says that nothing was measured under a load, and gives the reason of the first arm that has one.
 func nothing(l *claim.LoadAnalysis) string {
 	for i := range l.Arms {
 		if why := l.Arms[i].Invalid(); len(why) > 0 {
@@ -87,10 +86,10 @@ func metrics(l *claim.LoadAnalysis, ids []string) []metric.Metric {
 	return found
 }
 
-// Fact is a line of a report's head.
+// Fact is a line at the head of a report.
 type Fact = block.Fact
 
-// Facts are what is to be known about an experiment before its figures.
+// Facts returns what a reader must know about an experiment before its figures.
 func Facts(r *result.Result, a *claim.Analysis) []Fact {
 	var facts []Fact
 	add := func(name, text string) {
@@ -118,7 +117,7 @@ func Facts(r *result.Result, a *claim.Analysis) []Fact {
 	return facts
 }
 
-// filled leaves out empty strings.
+// filled removes empty strings.
 func filled(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
@@ -152,7 +151,7 @@ func machine(r *result.Result) string {
 	return strings.Join(filled(Machine(r.Environment), place), ", ")
 }
 
-// Machine describes a machine in a line.
+// Machine describes a machine in one line.
 func Machine(e result.Environment) string {
 	size := ""
 	if e.CPUs > 0 {
@@ -229,7 +228,7 @@ func checked(a *claim.Analysis) string {
 	return text + ", none wrong" + told
 }
 
-// noise is what else the machine did in the worst round, each figure by itself.
+// noise describes the other activity of the machine: the worst round for each figure.
 func noise(r *result.Result) string {
 	if len(r.Rounds) == 0 {
 		return ""
@@ -250,7 +249,7 @@ func noise(r *result.Result) string {
 	return text
 }
 
-// preempted is how often a second a driver lost its CPU, in its worst trial.
+// preempted returns how many times per second a driver was preempted, in its worst trial.
 func preempted(r *result.Result) float64 {
 	most := 0.0
 	for _, round := range r.Rounds {
@@ -260,18 +259,18 @@ func preempted(r *result.Result) float64 {
 			}
 		}
 	}
-	return min(most, 1e9) // a file may say anything
+	return min(most, 1e9) // a stored file may have any value
 }
 
-// resolution is the smallest difference that a run could see in its main
-// metrics, the largest over loads and arms.
+// resolution gives the smallest difference that a run could detect in its main metrics: the largest over loads and
+// arms.
 func resolution(a *claim.Analysis) string {
 	var parts []string
 	seen := map[string]float64{}
 	var order []metric.Metric
 	for i := range a.Loads {
 		if InCurve(a, a.Loads[i].Load) {
-			continue // overload varies widely, and is no measure of what the run resolves
+			continue // overload varies widely, and does not show what the run resolves
 		}
 		for _, m := range Main(&a.Loads[i]) {
 			for _, c := range a.Loads[i].Row(m.ID).Cells {
@@ -294,7 +293,7 @@ func resolution(a *claim.Analysis) string {
 	return "differences of " + strings.Join(parts, ", ") + " (8 times in 10)"
 }
 
-// Arm describes an arm: what it speaks and which libraries do.
+// Arm describes an arm: its protocol and its libraries.
 func Arm(r *result.Result, arm int) string {
 	if arm >= len(r.Arms) {
 		return ""
@@ -302,7 +301,7 @@ func Arm(r *result.Result, arm int) string {
 	a, external := r.Arms[arm], len(r.Plan.External) > 0
 	libraries, target := "", r.TargetOf(arm)
 	switch {
-	case external && target == "" && r.ServerOf(arm) == "": // started as its description says
+	case external && target == "" && r.ServerOf(arm) == "": // the server was started from its description
 		libraries = "client " + a.Client
 	case target != "" && r.ServerOf(arm) == "":
 		libraries = choose(a.Client != "", "client "+a.Client+", ", "") + "server unknown, at " + target +
@@ -326,21 +325,21 @@ func Arm(r *result.Result, arm int) string {
 	}
 	encoding := a.Encoding
 	if external {
-		encoding = "" // what is sent is the user's
+		encoding = "" // the user's description has the encoding
 	}
 	return strings.Join(filled(a.Transport, secure, encoding, libraries, style, through(r, arm), a.Database, elsewhere,
 		process(a)), ", ")
 }
 
-// Notes are what is to be said about a load beside its tables: why arms are
-// invalid, what keeps the main metrics undecided, what else was seen.
+// Notes returns the notes on a load that its tables do not show: why arms are invalid, why main metrics are
+// undecided, and other observations.
 func Notes(l *claim.LoadAnalysis) []string {
 	var notes []string
 	notes = append(notes, grouped(l, spoiled)...)
 	notes = append(notes, grouped(l, func(arm *claim.ArmState) []string {
 		var lines []string
 		for _, text := range arm.Notes {
-			if arm.Messages == nil || text != arm.Messages.Early { // the mark says it
+			if arm.Messages == nil || text != arm.Messages.Early { // the mark says it already
 				lines = append(lines, ": "+text)
 			}
 		}
@@ -360,9 +359,8 @@ func Notes(l *claim.LoadAnalysis) []string {
 	return notes
 }
 
-// rowNotes says why a metric has no figure, of an undecided main metric how
-// much is missing, of the primary one whether there were too few rounds, and
-// that no connection was opened.
+// rowNotes says why a metric has no figure, how many rounds an undecided main metric lacks, whether the primary
+// metric had too few rounds, and that no connection was opened.
 func rowNotes(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) []string {
 	main := slices.ContainsFunc(Main(l), func(x metric.Metric) bool { return x.ID == m.ID })
 	if m.Counted {
@@ -380,7 +378,7 @@ func rowNotes(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) []string {
 		return nil
 	}
 	var who Groups[string, string]
-	short := "" // one reason for all that have too few calls: only their numbers differ
+	short := "" // arms with too few calls share a reason: only their numbers differ
 	for a, c := range row.Cells {
 		arm, d, why := &l.Arms[a], c.Difference, ""
 		switch {
@@ -405,15 +403,15 @@ func rowNotes(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) []string {
 	return who.Each(func(why string, names []string) string { return m.Short + " of " + List(names) + " " + why })
 }
 
-// opened says whether connections were opened while measuring, of arms that all have no such
-// figure to show: there were none, or a check refuses it, which is another thing.
+// opened says whether connections were opened while measuring, if no arm has such a figure to show. There are two
+// cases: none was opened, or a check refuses the figure.
 func opened(l *claim.LoadAnalysis, row *claim.Row) []string {
 	var some []string
 	for a, c := range row.Cells {
 		refused := c.Estimate.Refused
 		switch {
 		case l.Arms[a].Rounds == 0 || c.Estimate.Known:
-		case refused == nil: // nobody knows
+		case refused == nil: // not known
 			return nil
 		case refused.Value > 0:
 			some = append(some, l.Arms[a].Name)
@@ -425,18 +423,17 @@ func opened(l *claim.LoadAnalysis, row *claim.Row) []string {
 	return []string{"no connection was opened while measuring"}
 }
 
-// inside reports whether an arm has no figure since its database is inside the
-// server; that is said once for the arm, too.
+// inside reports whether an arm has no figure because its database runs inside the server. The notes on the arm say
+// it once.
 func inside(arm *claim.ArmState, m metric.Metric) bool {
 	return arm.Database != nil && arm.Database.Within &&
 		(m.ID == plan.DatabaseCPU || m.ID == plan.EventDatabaseCPU || m.ID == plan.PoolWait)
 }
 
-// gated reports whether a gate is why an arm has no figure; that is said once
-// for the arm.
+// gated reports whether a gate is the reason why an arm has no figure. The notes on the arm say it once.
 func gated(arm *claim.ArmState, m metric.Metric) bool { return arm.Spoiled(m) != "" }
 
-// Method says in a sentence or two how to read the figures.
+// Method says in one or two sentences how to read the figures.
 func Method(r *result.Result) string {
 	text := "Each arm is compared with " + r.ArmName(0) + " within every round, in random order. Intervals are 95 %"
 	if r.Plan.Until > 0 {

@@ -8,10 +8,9 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// Libraries says, for each cell that ran with both drivers, what the server
-// costs and what the client library adds: "grpc: the server costs 25.1 µs of
-// CPU per request; grpc-go adds 11.4 µs (95 % CI 11.1 to 11.8) to the 6.8 µs
-// of a client that does nothing more than it must."
+// Libraries says, for each cell that was measured with both drivers, what the server costs and what the client
+// library adds: "grpc: the server costs 25.1 µs of CPU per request; grpc-go adds 11.4 µs (95 % CI 11.1 to 11.8) to
+// the 6.8 µs of the raw driver".
 func Libraries(r *result.Result, l *claim.LoadAnalysis) []string {
 	var said []string
 	for _, lib := range l.Libraries {
@@ -29,7 +28,7 @@ func Libraries(r *result.Result, l *claim.LoadAnalysis) []string {
 	return said
 }
 
-// adds says how much more a library uses than the raw driver.
+// adds says how much more a library costs than the raw driver.
 func adds(library string, lib claim.Library) string {
 	unit := UnitFor(metric.Time, lib.Driver.Value)
 	own := With(lib.Driver, unit)

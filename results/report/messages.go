@@ -16,16 +16,15 @@ import (
 	"wirelab/results/report/block"
 )
 
-// longOutage is how long nothing must have come for its time to stand in the
-// account of a load in which nothing was done to the broker.
+// longOutage is the length from which on an interval without messages is reported for a load without faults.
 const longOutage = plan.Duration(100 * time.Millisecond)
 
-// messageShape is what reports say of loads of messages.
+// messageShape is the [Shape] of loads of messages.
 func messageShape() Shape {
 	return Shape{
 		Sends: "sends", Done: "Messages acknowledged", short: "/msg", Right: "replies right",
 		Followed: followedMessages, Checked: "Messages",
-		answered: "acknowledged /s", // of sends: each may carry many messages
+		answered: "acknowledged /s", // counts sends: each may carry many messages
 		main:     messageMain, Wide: true, named: scenarioOf, paced: plan.Load.Pace,
 		under: func(l plan.Load) string {
 			if l.Open() {
@@ -54,9 +53,8 @@ func messageMain(l *claim.LoadAnalysis) []string {
 	return append(ids, plan.ResponseP50, plan.DeliveredP50, plan.DeliveredP99, plan.DrainRate, plan.ServerCPU)
 }
 
-// messageColumns are the account of the messages of arms, over all rounds; none
-// where no messages are sent. Of what is rare, and of what is no fault of a broker's,
-// there is a column only where an arm has some.
+// messageColumns is the account of the messages of arms, over all rounds; none if no messages are sent. A rare count,
+// or one that is no fault of the broker, has a column only if an arm has some.
 func messageColumns(l *claim.LoadAnalysis) []armColumn {
 	if l.Scenario == "" || Empty(l) {
 		return nil
@@ -101,14 +99,15 @@ func messageColumn(l *claim.LoadAnalysis, head string, of func(*claim.MessageSta
 	return column
 }
 
-// messageCount is a count of an account of messages, as a report has it.
+// messageCount is one count of an account of messages, as reports show it.
 type messageCount struct {
 	name   string
 	of     func(*claim.MessageState) uint64
 	column result.Column
 }
 
-// messageCounts are all that an account counts, and the largest backlog, in the order of reports and of their data.
+// messageCounts returns everything that an account counts, and the largest backlog, in the order of reports and of
+// their data.
 func messageCounts() (all []messageCount) {
 	for _, c := range result.MessageCounters() {
 		of := func(m *claim.MessageState) uint64 { return *c.Of(&m.MessageCounts) }
@@ -118,10 +117,10 @@ func messageCounts() (all []messageCount) {
 	return append(all, messageCount{"peak_backlog", peak, result.ColumnAlways})
 }
 
-// excused is why a message may come again, or out of order.
+// excused is why a message may arrive again, or out of order.
 const excused = "after something had been done to the broker or a reader, or when its sender got no answer"
 
-// messageCaption says what the columns of [messageColumns] are of.
+// messageCaption explains the columns of [messageColumns].
 func messageCaption(l *claim.LoadAnalysis) string {
 	var faults, rare, none []string
 	heads := messageColumns(l)
@@ -163,7 +162,7 @@ func messageCaption(l *claim.LoadAnalysis) string {
 	return text
 }
 
-// faults are what is done under a scenario, and how it ends.
+// faults names the fault of a scenario, and how it ends.
 func faults(what string) (done, over string) {
 	switch what {
 	case plan.LeaderKill, plan.FollowerKill:
@@ -182,8 +181,7 @@ func faults(what string) (done, over string) {
 	return what, "over"
 }
 
-// Disturbances says what was done under a load, a line for each arm: "rabbitmq:
-// node 2 killed at 7.5 s, back at 9.1 s".
+// Disturbances lists the faults under a load, a line for each arm: "rabbitmq: node 2 killed at 7.5 s, back at 9.1 s".
 func Disturbances(l *claim.LoadAnalysis) []string {
 	return grouped(l, func(arm *claim.ArmState) []string {
 		if arm.Messages == nil || len(arm.Messages.Done) == 0 {
@@ -193,10 +191,10 @@ func Disturbances(l *claim.LoadAnalysis) []string {
 	})
 }
 
-// sameTime is how far apart things begin at most that are said together.
+// sameTime is the greatest distance between faults that are reported together.
 const sameTime = plan.Duration(time.Second)
 
-// disturbed puts together what was done at about the same time in several rounds.
+// disturbed puts together the faults that happened at about the same time in several rounds.
 func disturbed(done []result.Disturbance) []string {
 	var texts []string
 	for _, one := range atOnce(done) {
@@ -205,7 +203,7 @@ func disturbed(done []result.Disturbance) []string {
 	return texts
 }
 
-// atOnce splits what was done by when it was, in a slice's time.
+// atOnce splits faults by their time within a slice.
 func atOnce(done []result.Disturbance) (all [][]result.Disturbance) {
 	done = slices.Clone(done)
 	slices.SortStableFunc(done, func(a, b result.Disturbance) int { return cmp.Compare(a.Began, b.Began) })
@@ -219,11 +217,11 @@ func atOnce(done []result.Disturbance) (all [][]result.Disturbance) {
 	return all
 }
 
-// Span is when something was done, the median over all slices, from a window's
-// beginning; Over is 0 where it never ended.
+// Span is when a fault happened, as the median over all slices, from the beginning of the window. Over is 0 if it
+// never ended.
 type Span struct{ Began, Over time.Duration }
 
-// Spans are those of what was done to an arm.
+// Spans returns the faults of an arm.
 func Spans(arm *claim.ArmState) []Span {
 	if arm.Messages == nil {
 		return nil
@@ -246,7 +244,7 @@ func Spans(arm *claim.ArmState) []Span {
 	return all
 }
 
-// disturbance says what was done once, or the median of several rounds.
+// disturbance describes one fault. Its times are medians over several rounds.
 func disturbance(done []result.Disturbance) string {
 	var who []string
 	var began, over []plan.Duration
@@ -295,11 +293,10 @@ func middle(all []plan.Duration) plan.Duration {
 	return all[len(all)/2]
 }
 
-// at is a time within a slice: "7.5 s".
+// at writes a time within a slice: "7.5 s".
 func at(d plan.Duration) string { return fmt.Sprintf("%.1f s", time.Duration(d).Seconds()) }
 
-// Account says how an arm's account stands in a word or two: "whole", "whole, 12
-// redelivered", "3 missing, 1 corrupted".
+// Account summarises an arm's account in a word or two: "whole", "whole, 12 redelivered", "3 missing, 1 corrupted".
 func Account(arm *claim.ArmState) string {
 	m := arm.Messages
 	if m == nil {
@@ -317,8 +314,8 @@ func Account(arm *claim.ArmState) string {
 	return "whole"
 }
 
-// ScenarioTable puts what several loads of messages came to into one table, a row for each scenario and arm, by what
-// decides under the scenario; nil where there is one load, or none of messages.
+// ScenarioTable compares several loads of messages in one table: a row for each scenario and arm, with the metric
+// that decides under the scenario. It is nil if there is only one load, or no load of messages.
 func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 	if len(a.Loads) < 2 || !r.Plan.Messaging() {
 		return nil
@@ -376,20 +373,19 @@ func ScenarioTable(r *result.Result, a *claim.Analysis) *block.Table {
 	return t
 }
 
-// ScenarioCaption says what the columns of [Scenarios] are.
+// ScenarioCaption explains the columns of [ScenarioTable].
 const ScenarioCaption = "Place and first figure by what decides under the scenario. Delivered: from when a message " +
 	"was due until a reader had it. Messages/s: acknowledged in the window, at a given rate delivered in it. Outage: " +
 	"the longest time without an acknowledgement. Whole: each message acknowledged was delivered, once, in order and " +
 	"as it was sent; redelivered: delivered again " + excused + "."
 
-// metricOf is a metric in a load's words; the zero one if there is none.
+// metricOf returns a metric with a load's words; the zero metric if there is none.
 func metricOf(l *claim.LoadAnalysis, id string) metric.Metric {
 	m, _ := kinds.MetricOf(l, id)
 	return m
 }
 
-// scenarioOf names a load among several by its scenario, and by the rest where
-// another has the same.
+// scenarioOf names a load among several by its scenario. It adds the rest if another load has the same scenario.
 func scenarioOf(p plan.Plan, load int) string {
 	l := p.Loads[load]
 	for i, other := range p.Loads {
@@ -400,7 +396,7 @@ func scenarioOf(p plan.Plan, load int) string {
 	return l.Scenario
 }
 
-// messageWords are the words in which arms that move messages are set against each other.
+// messageWords returns the words for comparing arms that move messages.
 func messageWords(m metric.Metric) (worded, bool) {
 	switch m.ID {
 	case plan.MessageRate:
@@ -440,8 +436,8 @@ func messageWords(m metric.Metric) (worded, bool) {
 	return worded{}, false
 }
 
-// askedOfBrokers says how many nodes each broker has, and what its acknowledgements
-// were to promise; "" where no messages are sent.
+// askedOfBrokers says how many nodes each broker has, and what its acknowledgements were to promise. It returns "" if
+// no messages are sent.
 func askedOfBrokers(r *result.Result) string {
 	if !r.Plan.Messaging() {
 		return ""
@@ -476,7 +472,7 @@ func askedOfBrokers(r *result.Result) string {
 	return strings.Join(append([]string{nodes}, asked...), "; ")
 }
 
-// followedMessages says of how many messages an experiment knows what became.
+// followedMessages says how many messages were followed to their readers, and how many arms lost or damaged some.
 func followedMessages(a *claim.Analysis) string {
 	expected, wrong := uint64(0), map[string]bool{}
 	for i := range a.Loads {

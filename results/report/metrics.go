@@ -9,12 +9,12 @@ import (
 	"wirelab/results/report/block"
 )
 
-// MainMetrics are the metrics that a load is judged by, and OtherMetrics the rest.
+// MainMetrics returns the metrics that a load is judged by.
 func MainMetrics(r *result.Result, l *claim.LoadAnalysis) *block.Metrics {
 	return metricsBlock(r, l, "main", Shown(l))
 }
 
-// OtherMetrics are described at [MainMetrics].
+// OtherMetrics returns the metrics that are not among [MainMetrics].
 func OtherMetrics(r *result.Result, l *claim.LoadAnalysis) *block.Metrics {
 	return metricsBlock(r, l, "others", Secondary(l))
 }
@@ -42,7 +42,7 @@ func metricsBlock(r *result.Result, l *claim.LoadAnalysis, id string, metrics []
 	return b
 }
 
-// measuredOf is an arm's figure of a metric with all that forms say of it.
+// measuredOf returns an arm's figure of a metric with everything that the formats show of it.
 func measuredOf(l *claim.LoadAnalysis, m metric.Metric, unit Unit, a int, c claim.Cell) block.Measured {
 	arm := &l.Arms[a]
 	f := block.Measured{
@@ -70,7 +70,7 @@ func measuredOf(l *claim.LoadAnalysis, m metric.Metric, unit Unit, a int, c clai
 	return f
 }
 
-// BoundsOf is what bounds an estimate: "[23.5, 24.6]", "exact", "" for none.
+// BoundsOf writes the bounds of an estimate: "[23.5, 24.6]", "exact"; "" if there are none.
 func BoundsOf(e claim.Estimate, u Unit) string {
 	switch {
 	case !e.Interval():
@@ -81,10 +81,10 @@ func BoundsOf(e claim.Estimate, u Unit) string {
 	return "[" + Significant(e.Low/u.Size, 3) + ", " + Significant(e.High/u.Size, 3) + "]"
 }
 
-// SignsLegend says what the signs of verdicts mean.
+// SignsLegend explains the signs of verdicts.
 const SignsLegend = "* difference claimed, = equivalent, ? undecided, ! nothing claimed"
 
-// Sign is a verdict in one character.
+// Sign writes a verdict as one character.
 func Sign(v claim.Verdict) string {
 	switch v {
 	case claim.Better, claim.Worse:
@@ -99,7 +99,7 @@ func Sign(v claim.Verdict) string {
 	return "!"
 }
 
-// RateTable is what an open loop was asked for and did; nil of other loads.
+// RateTable compares the rate that an open loop was asked for with the rate that it reached; nil for other loads.
 func RateTable(l *claim.LoadAnalysis) *block.Table {
 	head := ShapeOf(l.Kind).answered
 	if !l.Open || head == "" {

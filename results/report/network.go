@@ -8,9 +8,8 @@ import (
 	"wirelab/lab/result"
 )
 
-// Network says in a line what path there was between driver and server: its
-// settings, what of it is a model, and what the relay that made it adds and
-// used itself. "" without a network.
+// Network describes in one line the path between driver and server: its settings, which parts of it are a model, and
+// what the relay that made it adds and uses. It returns "" without a network.
 func Network(r *result.Result) string {
 	n := r.Network
 	if n == nil {
@@ -37,7 +36,7 @@ func Network(r *result.Result) string {
 	return strings.Join(append(parts, filled(relayWork(r))...), "; ")
 }
 
-// nanoseconds writes a difference of times, which may be below 0.
+// nanoseconds writes a difference of times, which may be negative.
 func nanoseconds(ns int64) string {
 	if ns < 0 {
 		return "−" + Duration(time.Duration(-ns))
@@ -57,7 +56,7 @@ func relayPlace(r *result.Result) string {
 	return " on CPU " + at
 }
 
-// modelled says what of a path is not done but worked out.
+// modelled says which effects of a path are calculated rather than produced.
 func modelled(r *result.Result) []string {
 	streams := len(r.Arms) == 0
 	for _, a := range r.Arms {
@@ -73,8 +72,8 @@ func modelled(r *result.Result) []string {
 	return []string{"TCP's windows and handshakes are a model"}
 }
 
-// relayWork says what relays used for a call, from the least to the most of
-// the arms and loads, and by how much they were late where it was worst.
+// relayWork gives the CPU time that relays used per call, from the lowest to the highest of all arms and loads, and
+// their worst lateness.
 func relayWork(r *result.Result) string {
 	type key struct{ arm, load int }
 	cpu, calls := map[key]float64{}, map[key]float64{}

@@ -9,13 +9,13 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// Unit is a unit that values of a dimension are shown in.
+// Unit is a unit in which values of a dimension are shown.
 type Unit struct {
 	Name string // "µs"; empty for plain numbers
 	Size float64
 }
 
-// units of each dimension, ascending.
+// units returns the units of a dimension, in ascending order.
 func units(d metric.Dimension) []Unit {
 	switch d {
 	case metric.Time:
@@ -28,12 +28,12 @@ func units(d metric.Dimension) []Unit {
 	return []Unit{{"", 1}}
 }
 
-// BaseUnit is the unit that values of a dimension are kept in, which tables
-// for programs give beside the number: "ns", "B", "/s".
+// BaseUnit returns the unit in which values of a dimension are stored: "ns", "B", "/s". Tables for programs give it
+// beside the number.
 func BaseUnit(d metric.Dimension) string { return units(d)[0].Name }
 
-// UnitFor picks one unit for a column: the largest in which none of its
-// values falls below 1, so that figures compare at a glance.
+// UnitFor picks one unit for a column: the largest in which no value falls below 1, so that figures can be compared
+// at a glance.
 func UnitFor(d metric.Dimension, values ...float64) Unit {
 	smallest := math.Inf(1)
 	for _, v := range values {
@@ -51,8 +51,7 @@ func UnitFor(d metric.Dimension, values ...float64) Unit {
 	return best
 }
 
-// RowUnit picks the unit for all values of a row; none where there is no value
-// that would have it.
+// RowUnit picks the unit for all values of a row. It is the empty unit if the row has no value.
 func RowUnit(m metric.Metric, row *claim.Row) Unit {
 	var values []float64
 	for _, c := range row.Cells {
@@ -68,16 +67,15 @@ func RowUnit(m metric.Metric, row *claim.Row) Unit {
 	return UnitFor(m.Dimension, values...)
 }
 
-// Absent stands where there is no number.
+// Absent is shown where there is no number.
 const Absent = "–"
 
-// vague is the half-width, as a share, from which two digits are enough.
+// vague is the half-width of an interval, as a share, from which two digits are enough.
 const vague = 0.05
 
-// Value writes an estimate in a unit, without the unit's name: with three
-// significant digits, with two where its interval is wide or missing, and
-// whole where every round gave the same. [Absent] if it is not known; a refused
-// value that is to be printed has its mark.
+// Value writes an estimate in a unit, without the unit's name. It uses three significant digits, two if the interval
+// is wide or missing, and all digits if every round gave the same value. An unknown estimate is [Absent]. A refused
+// value that is to be printed is marked.
 func Value(e claim.Estimate, u Unit) string {
 	if !e.Known {
 		if one := e.ShownRefused(); one != nil {
@@ -95,8 +93,8 @@ func Value(e claim.Estimate, u Unit) string {
 	return Significant(v, 3)
 }
 
-// Significant writes v with so many significant digits, thousands separated:
-// 0.123, 24.1, 1,210, 12,300.
+// Significant writes v with the given number of significant digits and with commas between thousands: 0.123, 24.1,
+// 1,210, 12,300.
 func Significant(v float64, digits int) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -113,7 +111,7 @@ func Significant(v float64, digits int) string {
 	return group(sign(strconv.FormatFloat(v, 'f', max(decimals, 0), 64)))
 }
 
-// group puts commas into the whole part of a number.
+// group puts commas between the thousands of a number.
 func group(number string) string {
 	whole, rest := number, ""
 	if dot := strings.IndexByte(number, '.'); dot >= 0 {
@@ -127,23 +125,22 @@ func group(number string) string {
 	return lead + digits + rest
 }
 
-// sign writes a minus as long as a plus is.
+// sign replaces the hyphen of a negative number by a minus sign, which is as wide as a plus sign.
 func sign(number string) string { return strings.Replace(number, "-", "−", 1) }
 
-// Percent writes a share as a percentage with two significant digits, as
-// margins and widths need: "2.1 %", "0.33 %", "12 %".
+// Percent writes a share as a percentage with two significant digits, which is enough for margins and widths: "2.1
+// %", "0.33 %", "12 %".
 func Percent(share float64) string { return Significant(100*share, 2) + " %" }
 
-// Margin writes a margin as people give it: "±3 %".
+// Margin writes a margin in the usual notation: "±3 %".
 func Margin(share float64) string { return "±" + given(share) }
 
-// given writes a share that a person gave as a percentage, as it was given.
+// given writes a share from the settings as a percentage, with the digits that the user gave.
 func given(share float64) string {
 	return strconv.FormatFloat(math.Round(1e5*share)/1e3, 'f', -1, 64) + " %"
 }
 
-// change writes a ratio as a signed change in percent, without the sign for
-// percent.
+// change writes a ratio as a signed change in percent, without the percent sign.
 func change(ratio float64, decimals int) string {
 	text := strconv.FormatFloat(100*(ratio-1), 'f', decimals, 64)
 	if strings.Trim(text, "-0.") == "" {
@@ -155,8 +152,8 @@ func change(ratio float64, decimals int) string {
 	return group(sign(text))
 }
 
-// decimals are as many as the width of the interval bears, at most one: no
-// reader has use for more.
+// decimals returns how many decimals the width of the interval justifies. The maximum is one, since no reader needs
+// more.
 func decimals(d *claim.Difference) int {
 	half := 100 * (d.High - d.Low) / 2
 	if half >= 5 {
@@ -165,8 +162,7 @@ func decimals(d *claim.Difference) int {
 	return 1
 }
 
-// Change writes a difference without its interval: "+32.4 %". [Absent] if
-// there is none.
+// Change writes a difference without its interval: "+32.4 %". It returns [Absent] if there is no difference.
 func Change(d *claim.Difference) string {
 	if d == nil || !d.Known {
 		return Absent
@@ -174,20 +170,20 @@ func Change(d *claim.Difference) string {
 	return change(d.Ratio, decimals(d)) + " %"
 }
 
-// widest is how many times its lower end the upper end of an interval may be. What spans more says
-// nothing but that there are too few rounds, in figures that nobody can read.
+// widest is the greatest ratio of an interval's upper end to its lower end. An interval that is wider only shows that
+// there are too few rounds, in figures that are hard to read.
 const widest = 50
 
 const unbounded = "too few rounds for an interval"
 
-// Bounded reports whether a difference has an interval that says something. Where it has none
-// [Interval] says so, and sentences must not quote it.
+// Bounded reports whether a difference has an interval that says something. If not, [Interval] says so, and sentences
+// must not quote it.
 func Bounded(d *claim.Difference) bool {
 	return d != nil && d.Known && (d.Exact || d.Low > 0 && d.High <= widest*d.Low)
 }
 
-// Interval writes the interval of a difference: "[+31.6, +33.2]", "exact",
-// that there are too few rounds for one, or nothing if there is no difference.
+// Interval writes the interval of a difference: "[+31.6, +33.2]", "exact", or that there are too few rounds for an
+// interval. It returns "" if there is no difference.
 func Interval(d *claim.Difference) string {
 	switch {
 	case d == nil || !d.Known:

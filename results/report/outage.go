@@ -13,52 +13,48 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
-// Outage is what one run of one path showed of one fault, or why it showed
-// nothing. It is plain data: who made the run tells.
+// Outage is what one run of one path showed under one fault, or why it showed nothing. It is plain data, filled in by
+// the code that made the run.
 type Outage struct {
-	// Path is the protocol of the way, and Fault the fault as a command takes it:
-	// "logger-down=10s".
+	// Path is the name of the way. Fault is the fault as the command takes it: "logger-down=10s".
 	Path, Fault string
-	// Among is how many faults the run had; the account is of all of them.
+	// Among is the number of faults in the run. The account covers all of them.
 	Among int
-	// Why is why there are no figures: the path has no such part, or the run
-	// failed; "" where there are.
+	// Why is why there are no figures: the path has no such part, or the run failed. It is "" if there are figures.
 	Why string
-	// Rate is what was sent per second but in bursts, Limit that of the objective.
+	// Rate is the rate of entries per second outside of bursts. Limit is the time limit of the objective.
 	Rate  float64
 	Limit time.Duration
-	// Due is how many entries were due until the next fault or the end, Refused
-	// those whose callers were told of an error, by code; P99 and Longest are of
-	// the answers to the others.
+	// Due is how many entries were due until the next fault or the end. Refused counts those whose callers got an
+	// error, by code. P99 and Longest are the times of the other answers.
 	Due          int
 	Refused      map[string]int
 	P99, Longest time.Duration
-	// Answers and Storage are how long callers, and what was accepted until it was
-	// stored, were outside of the objective.
+	// Answers and Storage say how long the answers to callers and the storing of accepted entries were outside of the
+	// objective.
 	Answers, Storage Recovery
-	// Accepted, Missing, Doubled and Kept are of the whole run: see
-	// [result.Followed]. Doubled is at least so many where AtLeast. Promised tells
-	// whether somebody gave their word on what was accepted.
+	// Accepted, Missing, Doubled and Kept are for the whole run: see [result.Followed]. With AtLeast, Doubled is a
+	// lower bound. Promised reports whether accepted entries were promised to be kept.
 	Accepted, Missing, Doubled, Twice, Kept uint64
 	AtLeast, Promised, Interrupted          bool
-	// Guarantee and Database are the conditions, Broker and Database with their
-	// versions, as far as a run told; Machine is where it was.
+	// The conditions: how entries were delivered, broker and database with their versions as far as the run recorded
+	// them, and the machine.
 	Guarantee                 *result.Guarantee
 	Broker, Database, Machine string
 }
 
 // Recovery is how long something was outside of its objective after a fault.
 type Recovery struct {
-	Already, Left, Back  bool // outside before; outside at all; and back again
+	Already, Left, Back  bool // already outside before the fault; outside at any time; and inside again
 	SinceBegin, SinceEnd time.Duration
 }
 
-// Faults are those of the table, as "wirelab chaos" takes them.
+// Faults lists the faults of the table, as "wirelab chaos" takes them.
 func Faults() []string {
 	return []string{"listener-kill", "logger-down=10s", "broker-restart", "burst=10x5s"}
 }
 
-// FaultNeed is a fault as a need in plain words; another than the known as it is.
+// FaultNeed describes a fault in plain words, for the column of needs. It returns an unknown fault unchanged.
 func FaultNeed(fault string) string {
 	kind, value, _ := strings.Cut(fault, "=")
 	times, length, _ := strings.Cut(value, "x")
@@ -75,8 +71,7 @@ func FaultNeed(fault string) string {
 	return fault
 }
 
-// failures is the table of what happens when parts fail. Runs are single, and
-// so shown beside each other and never ranked.
+// failures is the table for failing parts. Each row has single runs, so it lists them without ranking them.
 func failures(r *result.Result, outages []Outage) DecisionTable {
 	t := DecisionTable{
 		Title: "if parts fail", Load: -1, Conditions: []Fact{}, Promises: []string{},
@@ -87,7 +82,7 @@ func failures(r *result.Result, outages []Outage) DecisionTable {
 	faults := Faults()
 	for _, o := range outages {
 		if !slices.Contains(faults, o.Fault) {
-			// The same fault of another length stands in place of the usual one.
+			// The same fault with another duration replaces the usual one.
 			kind, _, _ := strings.Cut(o.Fault, "=")
 			usual := slices.IndexFunc(faults,
 				func(f string) bool { k, _, _ := strings.Cut(f, "="); return k == kind && !hasFault(outages, f) })
@@ -108,7 +103,7 @@ func hasFault(outages []Outage, fault string) bool {
 	return slices.ContainsFunc(outages, func(o Outage) bool { return o.Fault == fault })
 }
 
-// failure is the row of one fault.
+// failure returns the row of one fault.
 func failure(r *result.Result, fault string, outages []Outage) Decision {
 	d := Decision{Need: FaultNeed(fault), Metric: fault, State: "one run", First: []Way{}}
 	used := map[int]bool{}
@@ -132,7 +127,7 @@ func failure(r *result.Result, fault string, outages []Outage) Decision {
 	}
 	for _, w := range absentWays(r) {
 		if !slices.ContainsFunc(outages, func(o Outage) bool { return o.Fault == fault && o.Path == w.Name }) {
-			d.Refused = append(d.Refused, w) // a run elsewhere may have had it
+			d.Refused = append(d.Refused, w) // a run on another machine may have had it
 		}
 	}
 	for i := range outages {
@@ -155,7 +150,7 @@ func failure(r *result.Result, fault string, outages []Outage) Decision {
 	case len(d.First) == 0:
 		d.State, d.Lead = "not measured", "not measured"
 		if len(missing) == 0 {
-			break // no way can have it
+			break // no way can have this fault
 		}
 		d.Lead += "; this does: " + strings.Join(commands, ", and ")
 	default:
@@ -168,7 +163,7 @@ func failure(r *result.Result, fault string, outages []Outage) Decision {
 	return d
 }
 
-// tell adds what an outage showed; arm is -1 where it is of none.
+// tell adds the result of an outage. arm is -1 if the outage belongs to none of the arms.
 func (d *Decision) tell(r *result.Result, arm int, o *Outage) {
 	w := Way{Name: o.Path, Early: !o.durable()}
 	if o.Why != "" && arm >= 0 {
@@ -198,15 +193,15 @@ func (d *Decision) tell(r *result.Result, arm int, o *Outage) {
 	d.First = append(d.First, w)
 }
 
-// durable is as [result.Result.Durable] is.
+// durable is [result.Result.Durable] for an outage.
 func (o *Outage) durable() bool {
 	return o.Guarantee != nil &&
 		(o.Guarantee.Broker == "" && o.Database != "" && o.Database != "memory" ||
 			o.Guarantee.Confirms && o.Guarantee.OnDisk())
 }
 
-// outagesOf are the outages of an arm under a fault. Where both tell how entries
-// are handed on, they must agree.
+// outagesOf returns the outages of an arm under a fault. If both record how entries are delivered, the records must
+// agree.
 func outagesOf(r *result.Result, arm int, fault string, outages []Outage) []int {
 	var found []int
 	for i := range outages {
@@ -219,11 +214,11 @@ func outagesOf(r *result.Result, arm int, fault string, outages []Outage) []int 
 	return found
 }
 
-// pathPrefix begins the names of paths through the pipeline; other arms are servers that are called directly.
+// pathPrefix begins the names of paths through the pipeline. Other arms are servers that are called directly.
 const pathPrefix = "log-"
 
-// spared is why "wirelab chaos" has nothing to end for an arm under a fault; "" where it has. Such an arm is in no
-// command: one that names nothing else would be refused.
+// spared says why an arm has nothing that a fault of "wirelab chaos" could stop; "" if it has. The suggested command
+// leaves such an arm out, since a command that names no other arm would be refused.
 func spared(r *result.Result, arm int, fault string) string {
 	h := r.Arms[arm].Guarantee
 	switch ends := fault == "broker-restart" || fault == "listener-kill"; {
@@ -241,8 +236,7 @@ func spared(r *result.Result, arm int, fault string) string {
 	return ""
 }
 
-// measure are the commands that would measure arms under a fault, one for each
-// way of using a queue and each database.
+// measure returns the commands that would measure arms under a fault, one for each use of a queue and each database.
 func measure(r *result.Result, arms []int, fault string) []string {
 	paths := map[string][]string{}
 	var order []string
@@ -260,7 +254,7 @@ func measure(r *result.Result, arms []int, fault string) []string {
 			}
 		}
 		if arm < len(r.Plan.Arms) {
-			if a := r.Plan.Arms[arm]; a.Target == "" { // of one that runs elsewhere it is not known
+			if a := r.Plan.Arms[arm]; a.Target == "" { // for a server that runs elsewhere this is not known
 				flags += " --db " + cmp.Or(r.Plan.DatabaseOf(a), wirelab.Memory)
 			}
 		}
@@ -283,7 +277,7 @@ func measure(r *result.Result, arms []int, fault string) []string {
 	return order
 }
 
-// saw is what callers saw.
+// saw says what callers saw.
 func (o *Outage) saw() string {
 	refused := 0
 	var codes []string
@@ -299,7 +293,7 @@ func (o *Outage) saw() string {
 	return text + fmt.Sprintf(", answers within %s for 99 of 100, the longest %s", Duration(o.P99), Duration(o.Longest))
 }
 
-// back is how long it took until all was in the objective again.
+// back says how long it took until everything met the objective again.
 func (o *Outage) back() string {
 	return fmt.Sprintf("answers in %s: %s; stored in it: %s", Duration(o.Limit), o.Answers.text(), o.Storage.text())
 }
@@ -320,7 +314,7 @@ func (v Recovery) text() string {
 	return text
 }
 
-// lost is what became of accepted entries, over the whole run.
+// lost says what happened to accepted entries, over the whole run.
 func (o *Outage) lost() string {
 	text := fmt.Sprintf("%s of %s accepted lost", phrases.Thousands(o.Missing), phrases.Thousands(o.Accepted))
 	switch {
@@ -349,7 +343,7 @@ func (o *Outage) lost() string {
 	return text
 }
 
-// outageHolds are the conditions of an outage.
+// outageHolds returns the conditions of an outage.
 func outageHolds(o *Outage) []string {
 	if o.Why != "" {
 		return nil

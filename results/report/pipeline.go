@@ -9,23 +9,21 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// Processes are what the processes of pipelines used, by what they do.
+// Processes is the CPU time of the processes of pipelines, by role.
 type Processes struct {
-	// Roles are what any arm has, on an entry's way: gateway, broker, listener,
+	// Roles are the roles that any arm has, in the order in which an entry passes them: gateway, broker, listener,
 	// logger, database, driver.
 	Roles []string
-	// CPU is ns for each entry, of each arm and role; 0 where there is no such
-	// process, or no figure.
+	// CPU is in ns per entry, by arm and role; 0 if there is no such process or no figure.
 	CPU [][]float64
 	// Why is why an arm has no figures; "" if it has.
 	Why  []string
 	Unit Unit
 
-	refused [][]float64 // as CPU: of arms without figures, what is to be printed all the same
+	refused [][]float64 // like CPU: refused figures that are to be printed
 }
 
-// ProcessesOf returns what processes used under a load, nil where no arm is a
-// pipeline.
+// ProcessesOf returns the CPU time of processes under a load; nil if no arm is a pipeline.
 func ProcessesOf(l *claim.LoadAnalysis) *Processes {
 	p := &Processes{
 		CPU: make([][]float64, len(l.Arms)), Why: make([]string, len(l.Arms)),
@@ -89,8 +87,8 @@ func ProcessesOf(l *claim.LoadAnalysis) *Processes {
 	return p
 }
 
-// roleOf is what a process of a pipeline does. A stack calls its own by their
-// roles; what else there is is a broker, by its product's name.
+// roleOf returns the role of a pipeline's process. A stack names its own processes by their roles. Any other process
+// is a broker, named after its product.
 func roleOf(name string) string {
 	switch {
 	case name == "gateway" || name == "logger":
@@ -101,7 +99,7 @@ func roleOf(name string) string {
 	return "broker"
 }
 
-// known is an arm's figure of a metric, 0 where there is none.
+// known returns an arm's figure of a metric, or 0 if there is none.
 func known(l *claim.LoadAnalysis, id string, arm int) float64 {
 	if row := l.Row(id); row != nil && row.Cells[arm].Estimate.Known {
 		return row.Cells[arm].Estimate.Value
@@ -109,7 +107,7 @@ func known(l *claim.LoadAnalysis, id string, arm int) float64 {
 	return 0
 }
 
-// shownRefused is a refused value of an arm that is to be printed, 0 where there is none.
+// shownRefused returns an arm's refused value if it is to be printed, else 0.
 func shownRefused(l *claim.LoadAnalysis, id string, arm int) float64 {
 	if row := l.Row(id); row != nil && row.Cells[arm].Estimate.ShownRefused() != nil {
 		return row.Cells[arm].Estimate.Refused.Value
@@ -117,7 +115,7 @@ func shownRefused(l *claim.LoadAnalysis, id string, arm int) float64 {
 	return 0
 }
 
-// Sum is what all processes of an arm used together, in ns for each entry.
+// Sum is the CPU time of all processes of an arm, in ns per entry.
 func (p *Processes) Sum(arm int) float64 { return sum(p.CPU[arm]) }
 
 func sum(all []float64) (total float64) {
@@ -127,7 +125,7 @@ func sum(all []float64) (total float64) {
 	return total
 }
 
-// Text writes what a process, or all of an arm's, used.
+// Text writes the CPU time of a process, or of an arm.
 func (p *Processes) Text(cpu float64) string {
 	if cpu <= 0 {
 		return Absent
@@ -135,7 +133,7 @@ func (p *Processes) Text(cpu float64) string {
 	return Significant(cpu/p.Unit.Size, 3)
 }
 
-// text writes a figure, or what was refused of it.
+// text writes a figure, or the refused figure.
 func (p *Processes) text(cpu, refused float64) string {
 	if refused > 0 {
 		return Refused(p.Text(refused))
@@ -143,7 +141,7 @@ func (p *Processes) text(cpu, refused float64) string {
 	return p.Text(cpu)
 }
 
-// columns are a column for each role and one for all together; none of nil.
+// columns returns a column for each role and one for the sum; none if p is nil.
 func (p *Processes) columns() []armColumn {
 	if p == nil {
 		return nil
@@ -163,6 +161,6 @@ func (p *Processes) columns() []armColumn {
 	return append(all, column)
 }
 
-// ProcessCaption says what the columns of [Processes] are of.
+// ProcessCaption says what the columns of [Processes] mean.
 const ProcessCaption = "CPU time of each process for each entry, over all rounds. A broker is all of its processes " +
 	"together. A database without a figure runs inside the process that stores."

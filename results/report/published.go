@@ -18,22 +18,21 @@ import (
 	"wirelab/results/report/block"
 )
 
-// PublishedRow is a figure of others beside ours.
+// PublishedRow sets one published figure next to ours.
 type PublishedRow struct {
-	// Operation is "" where the experiment has one, Load where all figures are of one load.
+	// Operation is "" if the experiment has only one. Load is "" if all figures are for one load.
 	Operation, Load string
-	// Arm is what the source calls it, with the arm's name where that is another.
+	// Arm is the source's name for the row. The name of our arm follows if it is different.
 	Arm string
-	// Theirs is to the digit as it was published. TheirShare and OurShare are of the
-	// first figure of the same thing, in percent; "" where there is no other.
+	// Theirs has exactly the digits that were published. TheirShare and OurShare are percentages of the first figure
+	// of the same quantity; "" if there is no other figure of it.
 	Theirs, TheirShare, Ours, OurShare string
 	Source                             string
 }
 
-// quantity is what a published figure is of, and which of our metrics stands
-// beside it.
+// quantity is what a published figure measures, and which of our metrics is shown next to it.
 type quantity struct {
-	theirs, ours string // words before the figures; "" where the unit says it
+	theirs, ours string // words before the figures; "" if the unit is clear enough
 	metric       string
 	dimension    metric.Dimension
 	value        float64
@@ -44,8 +43,8 @@ func quantityOf(f plan.Published, l plan.Load) quantity {
 	case f.Rate > 0:
 		return quantity{metric: kinds.Of(l).Rate, dimension: metric.Frequency, value: f.Rate}
 	case f.GapP99 > 0:
-		// The gap between events is the period that the server sends at, and
-		// no latency; it is shown beside the delivery that it was taken for.
+		// The gap between events is the period at which the server sends; it is not a latency. It is shown next to
+		// the delivery time, which it was taken for.
 		return quantity{
 			theirs: "p99 of gaps ", ours: "p99 of delivery ", metric: plan.DeliveryP99,
 			dimension: metric.Time, value: float64(f.GapP99),
@@ -59,16 +58,15 @@ func quantityOf(f plan.Published, l plan.Load) quantity {
 	return quantity{metric: plan.ResponseMean, dimension: metric.Time, value: float64(f.Mean)}
 }
 
-// figure is a published figure with the place of ours.
+// figure is a published figure and the position of our figure.
 type figure struct {
 	f   plan.Published
 	q   quantity
-	l   *claim.LoadAnalysis // nil: there is none
-	arm int                 // −1: there is none
+	l   *claim.LoadAnalysis // nil: there is no such load
+	arm int                 // −1: there is no such arm
 }
 
-// figures are the published figures of a plan in their order, behind them those of
-// arms that are absent.
+// figures returns the published figures of a plan in their order. Those of absent arms follow.
 func figures(r *result.Result, a *claim.Analysis) []figure {
 	var all []figure
 	add := func(f plan.Published, arm int) {
@@ -90,8 +88,8 @@ func figures(r *result.Result, a *claim.Analysis) []figure {
 	return all
 }
 
-// estimate is ours of a figure. At a rate there is no estimate of the most messages: it
-// is what was asked for, if it came to that.
+// estimate returns our estimate for a figure. At a fixed rate there is no estimate of the highest message rate: the
+// estimate is then the rate that was asked for, if it was reached.
 func (one figure) estimate(r *result.Result) claim.Estimate {
 	if one.l == nil || one.arm < 0 || one.arm >= len(one.l.Arms) {
 		return claim.Estimate{}
@@ -108,13 +106,13 @@ func (one figure) estimate(r *result.Result) claim.Estimate {
 	return claim.Estimate{}
 }
 
-// alike reports whether two figures are of the same thing under the same load.
+// alike reports whether two figures are of the same quantity under the same load.
 func (one figure) alike(other figure) bool {
 	return one.f.Operation == other.f.Operation && one.l == other.l && one.q.metric == other.q.metric
 }
 
-// Published sets published figures beside ours, each under the load that it is of.
-// They are shown and never computed with, but for their share of the first.
+// Published returns the published figures with ours, each under its own load. Published figures are only shown. The
+// one calculation with them is their share of the first.
 func Published(r *result.Result, a *claim.Analysis) []PublishedRow {
 	var rows []PublishedRow
 	all := figures(r, a)
@@ -143,11 +141,11 @@ func Published(r *result.Result, a *claim.Analysis) []PublishedRow {
 	return rows
 }
 
-// rowLimit is the longest name of a row, of the source's and the arm's together.
+// rowLimit is the greatest length of a row's name, which has the source's name and the arm's.
 const rowLimit = 32
 
-// rowName is what a source calls a row, with the arm that stands beside it, where that
-// says more and there are several.
+// rowName returns the source's name for a row. It adds the name of our arm if that says more and there are several
+// arms.
 func rowName(p plan.Plan, f plan.Published) string {
 	both := f.Row + ": " + f.Arm
 	switch {
@@ -159,7 +157,7 @@ func rowName(p plan.Plan, f plan.Published) string {
 	return both
 }
 
-// share is a figure in percent of the first.
+// share writes a figure in percent of the first.
 func share(v, first float64) string {
 	if first <= 0 {
 		return ""
@@ -167,7 +165,7 @@ func share(v, first float64) string {
 	return fmt.Sprintf("%.0f %%", 100*v/first)
 }
 
-// ours is our figure beside one of others.
+// ours writes our figure for a published one.
 func ours(r *result.Result, one figure) string {
 	switch e := one.estimate(r); {
 	case one.f.Missing != "":
@@ -183,7 +181,7 @@ func ours(r *result.Result, one figure) string {
 	return Absent
 }
 
-// ourExtremes are the shortest and the longest time of ours, where the mean is known.
+// ourExtremes writes our shortest and longest time, if the mean is known.
 func ourExtremes(r *result.Result, one figure) string {
 	e := one.estimate(r)
 	if !e.Known && e.ShownRefused() == nil {
@@ -213,18 +211,18 @@ func ourExtremes(r *result.Result, one figure) string {
 	return text
 }
 
-// extremes are two published times in one unit, to the digit.
+// extremes writes two published times in one unit, with exactly their digits.
 func extremes(low, high plan.Duration) string {
 	u := UnitFor(metric.Time, float64(max(low, high)))
 	return exact(float64(low)/u.Size) + " to " + exact(float64(high)/u.Size) + " " + u.Name
 }
 
-// exact writes a number to its last digit, thousands separated.
+// exact writes a number with all its digits and with commas between thousands.
 func exact(v float64) string {
 	return group(strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64))
 }
 
-// loadOf is the load that a published figure is set beside; nil: there is none.
+// loadOf returns the load that a published figure is compared under, or nil.
 func loadOf(p plan.Plan, a *claim.Analysis, f plan.Published) *claim.LoadAnalysis {
 	for i, l := range a.Loads {
 		switch {
@@ -236,7 +234,7 @@ func loadOf(p plan.Plan, a *claim.Analysis, f plan.Published) *claim.LoadAnalysi
 	return nil
 }
 
-// theirs is a published figure as it was published.
+// theirs writes a published figure with exactly the digits that were published.
 func theirs(f plan.Published) string {
 	q := quantityOf(f, plan.Load{})
 	u := UnitFor(q.dimension, q.value)
@@ -255,7 +253,7 @@ func duration(ns float64) string {
 	return fmt.Sprintf("%s %s", Significant(ns/u.Size, 3), u.Name)
 }
 
-// PublishedCaption says what the figures are of.
+// PublishedCaption says what the figures measure.
 func PublishedCaption(r *result.Result) string {
 	p := r.Plan
 	pace := strings.ToLower(Load(p, 0))
@@ -280,7 +278,7 @@ func PublishedCaption(r *result.Result) string {
 	return text
 }
 
-// PublishedTable are the figures of others beside ours.
+// PublishedTable sets published figures next to ours.
 func PublishedTable(r *result.Result, a *claim.Analysis) *block.Table {
 	rows := Published(r, a)
 	t := &block.Table{
@@ -307,7 +305,7 @@ func PublishedTable(r *result.Result, a *claim.Analysis) *block.Table {
 	return t
 }
 
-// PublishedBlocks are others' figures beside ours, and what is to be known of them; none where there is nothing.
+// PublishedBlocks returns the table of published figures and the notes on them; none if nothing was published.
 func PublishedBlocks(r *result.Result, a *claim.Analysis) []block.Block {
 	parts := PublishedParts(r, a)
 	if len(parts) == 0 && (!HasPublished(r) || len(a.Loads) == 0) {
@@ -326,8 +324,8 @@ func PublishedBlocks(r *result.Result, a *claim.Analysis) []block.Block {
 	return all
 }
 
-// PublishedTitle is over published figures and what is said of them; over the notes of
-// a plan that has none, something else.
+// PublishedTitle is the heading over published figures and the notes on them. A plan that has only notes gets another
+// heading.
 func PublishedTitle(r *result.Result) string {
 	if HasPublished(r) {
 		return "Published elsewhere, for comparison only"
@@ -335,13 +333,13 @@ func PublishedTitle(r *result.Result) string {
 	return "About this experiment"
 }
 
-// HasPublished reports whether there are published figures, also where only of absent arms.
+// HasPublished reports whether there are published figures, including those that only absent arms have.
 func HasPublished(r *result.Result) bool {
 	return len(r.Plan.Published) > 0 || slices.ContainsFunc(r.Absent,
 		func(a result.Absent) bool { return len(a.Published) > 0 })
 }
 
-// publishedArms is how many arms have a published figure.
+// publishedArms counts the arms that have a published figure.
 func publishedArms(p plan.Plan) int {
 	arms := map[string]bool{}
 	for _, f := range p.Published {

@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// needsTrials puts "nothing was measured" before a check that needs trials.
+// needsTrials returns a check that finds "nothing was measured" if there are no trials, and else calls look.
 func needsTrials(look func(scene) finding) func(scene) finding {
 	return func(s scene) finding {
 		if len(s.trials) == 0 {
@@ -23,7 +23,7 @@ func needsTrials(look func(scene) finding) func(scene) finding {
 	}
 }
 
-// byServer is of a flaw that the servers built here have not; of another's server it is not known.
+// byServer returns the check for a flaw that our servers do not have. For any other server it is not known.
 func byServer(why string) func(scene) finding {
 	return func(s scene) finding {
 		if !s.ours() {
@@ -33,12 +33,12 @@ func byServer(why string) func(scene) finding {
 	}
 }
 
-// byDriver is of a flaw that what drives every arm has not.
+// byDriver returns the check for a flaw that our driver does not have, whichever arm it drives.
 func byDriver(why string) func(scene) finding {
 	return func(scene) finding { return finding{gone, why} }
 }
 
-// whether is here if so, else gone.
+// whether returns a flaw that is here if so is true, else one that is gone.
 func whether(so bool, evidence string) finding {
 	if so {
 		return finding{here, evidence}
@@ -46,7 +46,7 @@ func whether(so bool, evidence string) finding {
 	return finding{gone, evidence}
 }
 
-// connectionsPerCall is of replies left unread, so that each call opens a connection.
+// connectionsPerCall looks for calls that each open a connection, as happens if replies are not read to their end.
 func connectionsPerCall(s scene) finding {
 	opened, sent := s.sum(func(t *result.Trial) uint64 { return t.Connections }),
 		s.sum(func(t *result.Trial) uint64 { return t.Sent })
@@ -57,7 +57,7 @@ func connectionsPerCall(s scene) finding {
 	return whether(2*opened >= sent, evidence)
 }
 
-// dialled is of calls that had to open a connection first.
+// dialled looks for calls that had to open a connection first.
 func dialled(s scene) finding {
 	opened := s.sum(func(t *result.Trial) uint64 { return t.Connections })
 	if opened == 0 {
@@ -66,7 +66,7 @@ func dialled(s scene) finding {
 	return finding{here, plan.Thousands(opened) + " connections were opened while measuring"}
 }
 
-// unequalConnections is of arms that hold unlike numbers of connections.
+// unequalConnections looks for arms with different numbers of connections.
 func unequalConnections(s scene) finding {
 	if len(s.peers) < 2 {
 		return finding{unseen, "no other arm has a published figure that it could be unequal to"}
@@ -93,7 +93,7 @@ func unequalConnections(s scene) finding {
 	return finding{here, "connections held: " + List(held)}
 }
 
-// closedLoop is of callers that wait for a reply before they ask again.
+// closedLoop looks for callers that wait for a reply before they send the next request.
 func closedLoop(s scene) finding {
 	if s.load().Open() {
 		return finding{gone, "calls come by the clock, and their times count from when they were due"}
@@ -101,12 +101,12 @@ func closedLoop(s scene) finding {
 	return finding{here, paceName(s.load()) + ", since that was the question"}
 }
 
-// oneCaller is of a single call in flight.
+// oneCaller looks for a load of a single call in flight.
 func oneCaller(s scene) finding {
 	return whether(!s.load().Open() && s.load().InFlight <= 1, paceName(s.load()))
 }
 
-// oneQuestion is of the same request in all calls.
+// oneQuestion looks for the same request in all calls.
 func oneQuestion(s scene) finding {
 	drawn := s.r.Plan.RequestsOf(s.load())
 	if strings.HasPrefix(drawn, "published") {
@@ -115,7 +115,7 @@ func oneQuestion(s scene) finding {
 	return finding{gone, "requests are drawn (" + cmp.Or(drawn, "the usual way") + ")"}
 }
 
-// oneRun is of a figure from one run, which has no spread.
+// oneRun looks for figures from one run, which have no spread.
 func oneRun(s scene) finding {
 	if n := s.rounds(); n >= 2 {
 		return finding{gone, fmt.Sprintf("%d rounds of fresh processes, each warmed up, in random order", n)}
@@ -123,28 +123,28 @@ func oneRun(s scene) finding {
 	return finding{here, "one round, without an interval"}
 }
 
-// fewProcesses is of fewer runs than an interval can be claimed from.
+// fewProcesses looks for fewer runs than a claim needs.
 func fewProcesses(s scene) finding {
 	n := s.rounds()
 	evidence := fmt.Sprintf("%s of fresh processes; a claim needs %d", Plural(n, "round"), claim.MinRounds)
 	return whether(n < claim.MinRounds, evidence)
 }
 
-// shortWindow is of so little measured time that beginnings are most of it.
+// shortWindow looks for a measured time so short that the warm-up is most of it.
 func shortWindow(s scene) finding {
 	window := time.Duration(s.sum(func(t *result.Trial) uint64 { return uint64(max(t.Window, 0)) }))
 	return whether(window < time.Second,
 		fmt.Sprintf("%s measured, after warming up", window.Round(100*time.Millisecond)))
 }
 
-// windowTold is of a run that is not as long as it says.
+// windowTold looks for a run whose length is not the stated one.
 func windowTold(s scene) finding {
 	f := shortWindow(s)
 	return finding{gone, "what was measured is counted: " +
 		strings.TrimSuffix(f.evidence, " measured, after warming up")}
 }
 
-// allocationsHidden is of allocations that are not those of the work.
+// allocationsHidden looks for allocation figures that include more than the work.
 func allocationsHidden(s scene) finding {
 	unknown := func(t *result.Trial) bool {
 		n, known := t.Server.Allocated()
@@ -156,7 +156,7 @@ func allocationsHidden(s scene) finding {
 	return finding{gone, "the allocations of server and driver are counted, each by itself"}
 }
 
-// sharedCores is of client and server on the same cores.
+// sharedCores looks for a client and a server on the same cores.
 func sharedCores(s scene) finding {
 	if !s.ours() {
 		return finding{unseen, "the server was not started here"}
@@ -169,7 +169,7 @@ func sharedCores(s scene) finding {
 	return finding{here, fmt.Sprintf("they share the %s of this machine", Plural(max(s.r.Environment.CPUs, 1), "CPU"))}
 }
 
-// oneMachine is of everything on one machine.
+// oneMachine looks for a measurement on only one machine.
 func oneMachine(s scene) finding {
 	f := sharedCores(s)
 	if f.where == gone {
@@ -179,7 +179,7 @@ func oneMachine(s scene) finding {
 	return f
 }
 
-// costHidden is of a measurement that does not see what both sides used.
+// costHidden looks for a measurement that does not show what both sides cost.
 func costHidden(s scene) finding {
 	if slices.ContainsFunc(s.trials, func(t *result.Trial) bool { return t.Server == nil || t.Driver == nil }) {
 		return finding{unseen, "what the server used is not known"}
@@ -187,7 +187,7 @@ func costHidden(s scene) finding {
 	return finding{gone, "the CPU of server and driver is counted, each by itself"}
 }
 
-// bytesUncounted is of a measurement without bytes on the wire.
+// bytesUncounted looks for a measurement without bytes on the wire.
 func bytesUncounted(s scene) finding {
 	n := s.sum(func(t *result.Trial) uint64 { return t.WireSent + t.WireReceived })
 	if n == 0 {
@@ -196,7 +196,7 @@ func bytesUncounted(s scene) finding {
 	return finding{gone, "bytes in both directions are counted at the socket"}
 }
 
-// notFollowed is of messages or events that are counted and not told apart.
+// notFollowed looks for messages or events that are counted but not identified.
 func notFollowed(s scene) finding {
 	var missing, again uint64
 	for _, t := range s.trials {
@@ -210,7 +210,7 @@ func notFollowed(s scene) finding {
 		plan.Thousands(missing), plan.Thousands(again))}
 }
 
-// notStored is of a way that is timed until its entry is in a queue.
+// notStored looks for a way that is timed only until its entry is in a queue.
 func notStored(s scene) finding {
 	if slices.ContainsFunc(s.trials, func(t *result.Trial) bool { return t.Followed == nil }) {
 		return finding{here, "only the reply is timed"}
@@ -218,7 +218,7 @@ func notStored(s scene) finding {
 	return finding{gone, "each way is also timed until the entry is stored"}
 }
 
-// leftOver is of a queue that is still being emptied while the next way is measured.
+// leftOver looks for a queue that is still being emptied while the next way is measured.
 func leftOver(s scene) finding {
 	if slices.ContainsFunc(s.trials, func(t *result.Trial) bool { return t.Followed == nil }) {
 		return finding{unseen, "entries were not followed"}
@@ -226,7 +226,7 @@ func leftOver(s scene) finding {
 	return finding{gone, "a slice ends when its entries are stored"}
 }
 
-// failuresUncounted is of failures that nobody counted.
+// failuresUncounted looks for failures that were not counted.
 func failuresUncounted(s scene) finding {
 	failed := s.sum(func(t *result.Trial) (n uint64) {
 		for _, count := range t.Errors {
@@ -237,7 +237,7 @@ func failuresUncounted(s scene) finding {
 	return finding{gone, "failures are counted, by cause: " + plan.Thousands(failed)}
 }
 
-// slowClock is of a rate that was asked for and not kept.
+// slowClock looks for a rate that was asked for and not reached.
 func slowClock(s scene) finding {
 	planned, sent := s.sum(func(t *result.Trial) uint64 { return t.Planned }),
 		s.sum(func(t *result.Trial) uint64 { return t.Sent })
@@ -248,7 +248,7 @@ func slowClock(s scene) finding {
 	return whether(float64(sent) < 0.999*float64(planned), evidence)
 }
 
-// acknowledgedEarly is of an acknowledgement before anything is on disk.
+// acknowledgedEarly looks for acknowledgements before anything is on disk.
 func acknowledgedEarly(s scene) finding {
 	early := s.r.Early(s.arm)
 	switch {
@@ -260,7 +260,7 @@ func acknowledgedEarly(s scene) finding {
 	return finding{gone, "acknowledged when it is on disk"}
 }
 
-// publishedClient is of what the published gateway did with connections, which arms repeat that are named so.
+// publishedClient looks for the connection handling of the published gateway. Arms with its name repeat it.
 func publishedClient(s scene) finding {
 	if strings.HasSuffix(s.plan().Protocol, "-published") {
 		return finding{here, "the arm does as the published client did"}
@@ -268,7 +268,7 @@ func publishedClient(s scene) finding {
 	return finding{gone, "connections and channels are kept, and open before an entry comes"}
 }
 
-// mixedEncodings is of requests in one encoding and replies in another.
+// mixedEncodings looks for requests in one encoding with replies in another.
 func mixedEncodings(s scene) finding {
 	if s.arm >= len(s.r.Arms) || s.r.Arms[s.arm].Encoding == "" {
 		return finding{unseen, "its encoding is not told"}
@@ -276,7 +276,7 @@ func mixedEncodings(s scene) finding {
 	return finding{gone, "requests and replies are " + s.r.Arms[s.arm].Encoding}
 }
 
-// unequalSecurity is of TLS on some wires only.
+// unequalSecurity looks for TLS on only some of the wires.
 func unequalSecurity(s scene) finding {
 	var secure, clear []string
 	for _, arm := range s.peers {
@@ -294,7 +294,7 @@ func unequalSecurity(s scene) finding {
 	return finding{gone, "all wires are secured alike"}
 }
 
-// unlikeLibraries is of libraries that are compared in the name of protocols.
+// unlikeLibraries looks for different libraries where protocols are compared.
 func unlikeLibraries(s scene) finding {
 	var said, servers []string
 	for _, arm := range s.peers {
@@ -313,7 +313,7 @@ func unlikeLibraries(s scene) finding {
 	return finding{gone, servers[0] + " serves all arms"}
 }
 
-// stalled is of a stall of some 5.8 ms in every call.
+// stalled looks for a stall of about 5.8 ms in every call.
 func stalled(s scene) finding {
 	const stall = 5.8e6
 	for _, l := range s.loads {
@@ -329,7 +329,7 @@ func stalled(s scene) finding {
 	return finding{gone, "a whole call takes less than that"}
 }
 
-// ownMachines is of arms on machines of their own.
+// ownMachines looks for arms on different machines.
 func ownMachines(s scene) finding {
 	if slices.ContainsFunc(s.r.Plan.Arms, func(a plan.Arm) bool { return a.Target != "" }) {
 		return finding{unseen, "servers of others are among the arms"}
@@ -337,12 +337,12 @@ func ownMachines(s scene) finding {
 	return finding{gone, "all arms take turns on one machine"}
 }
 
-// unlikeDeadlines is of sides that wait for unlike times.
+// unlikeDeadlines looks for different timeouts on the two sides.
 func unlikeDeadlines(s scene) finding {
 	return finding{gone, time.Duration(s.r.Plan.Deadline).String() + " for each call of every arm"}
 }
 
-// unknownVersions is of versions that are not those that were measured.
+// unknownVersions looks for stated versions that are not the measured ones.
 func unknownVersions(s scene) finding {
 	if len(s.r.Environment.Libraries) == 0 {
 		return finding{unseen, "no versions were recorded"}
@@ -350,7 +350,7 @@ func unknownVersions(s scene) finding {
 	return finding{gone, "the program itself writes down the versions that it was built with"}
 }
 
-// unknownMachine is of a machine of which nothing is told.
+// unknownMachine looks for a machine that is not described.
 func unknownMachine(s scene) finding {
 	if s.r.Environment.CPU == "" {
 		return finding{here, "nothing is known of the machine"}
@@ -358,7 +358,7 @@ func unknownMachine(s scene) finding {
 	return finding{gone, "the result names it: " + s.r.Environment.CPU}
 }
 
-// flawChecks look for flaws, by their ids. Every flaw that package plan knows has one.
+// flawChecks maps the ids of flaws to their checks. Every flaw that package plan knows has a check.
 var flawChecks = map[string]func(scene) finding{
 	"duh-M01": mixedEncodings,
 	"duh-M02": needsTrials(windowTold),
@@ -427,7 +427,7 @@ var flawChecks = map[string]func(scene) finding{
 	"mt-M14":  needsTrials(costHidden),
 }
 
-// timesUnknown is of calls or messages whose times nobody took.
+// timesUnknown looks for calls or messages whose times were not recorded.
 func timesUnknown(s scene) finding {
 	n := s.sum(func(t *result.Trial) uint64 { return t.Response.Count() })
 	if n == 0 {

@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// modules are the modules of libraries that results name by another name.
+// modules maps the names of libraries in results to module paths, where they differ.
 var modules = map[string]string{
 	"grpc-go": "google.golang.org/grpc", "connect-go": "connectrpc.com/connect",
 	"quic-go": "github.com/quic-go/quic-go",
@@ -19,16 +19,17 @@ var modules = map[string]string{
 	"franz-go": "github.com/twmb/franz-go",
 }
 
-// versioned is a library with its version, as far as it is known: those of Go have Go's.
+// versioned adds its version to the name of a library, if the version is known. Libraries of Go's standard library
+// have Go's version.
 func versioned(e *result.Environment, library string) string {
 	if version := e.Libraries[modules[library]]; version != "" {
 		return library + " " + version
 	}
-	return library // with Go, whose version stands behind, or with the broker's
+	return library // the version of Go or of the broker follows anyway
 }
 
-// differences say what differs between what was published and what was measured here,
-// apart from flaws, and what follows for the reader.
+// differences lists the differences between the published measurement and this one, apart from flaws, and what
+// follows from them.
 func differences(r *result.Result) []string {
 	var lines []string
 	there := said(r.Plan, func(f plan.Published) string { return f.Software })
@@ -54,7 +55,7 @@ func differences(r *result.Result) []string {
 		"compared.")
 }
 
-// softwareHere is what served and drove an arm.
+// softwareHere names the libraries of an arm's server and driver.
 func softwareHere(r *result.Result, arm int) string {
 	if arm < 0 || arm >= len(r.Arms) {
 		return ""
@@ -74,7 +75,7 @@ func softwareHere(r *result.Result, arm int) string {
 	return strings.Join(filled(both, a.Database), " before ")
 }
 
-// said are texts of published figures, each once, with the arms that it is of where there are several.
+// said returns a text of published figures, each text once, with its arms if there are several texts.
 func said(p plan.Plan, of func(plan.Published) string) string {
 	var texts []string
 	arms := map[string][]string{}

@@ -9,23 +9,22 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// whereabouts is where a flaw of a published measurement is.
+// whereabouts says whether this run has a flaw of a published measurement.
 type whereabouts int
 
 const (
 	unseen whereabouts = iota // this run does not show it
-	gone                      // there, and not here
-	here                      // there, and here as well
+	gone                      // in theirs, not here
+	here                      // in theirs, and here as well
 )
 
-// finding is what this run shows of one flaw in one arm.
+// finding is what this run shows about one flaw in one arm.
 type finding struct {
 	where    whereabouts
 	evidence string
 }
 
-// scene is what a flaw is looked for in: an arm under the loads that published
-// figures of it stand beside.
+// scene is where a flaw is looked for: an arm under the loads that its published figures belong to.
 type scene struct {
 	r      *result.Result
 	a      *claim.Analysis
@@ -35,7 +34,7 @@ type scene struct {
 	trials []*result.Trial
 }
 
-// findFlaw looks for a flaw in an arm. What nothing here can look for is unseen.
+// findFlaw looks for a flaw in an arm. A flaw that no check looks for is unseen.
 func findFlaw(id string, s scene) finding {
 	look, known := flawChecks[id]
 	if !known {
@@ -44,7 +43,7 @@ func findFlaw(id string, s scene) finding {
 	return look(s)
 }
 
-// sum adds up something of all trials.
+// sum adds up a value over all trials.
 func (s scene) sum(of func(*result.Trial) uint64) (n uint64) {
 	for _, t := range s.trials {
 		n += of(t)
@@ -52,7 +51,7 @@ func (s scene) sum(of func(*result.Trial) uint64) (n uint64) {
 	return n
 }
 
-// rounds is how many rounds have a trial.
+// rounds counts the rounds that have a trial.
 func (s scene) rounds() int {
 	n := 0
 	for i := range s.r.Rounds {
@@ -63,17 +62,17 @@ func (s scene) rounds() int {
 	return n
 }
 
-// has reports whether a trial is one of the scene's, by its arm and load.
+// has reports whether a trial has the scene's arm and one of its loads.
 func (s scene) has(t *result.Trial) bool { return t.Arm == s.arm && slices.Contains(s.loads, t.Load) }
 
 func (s scene) load() plan.Load { return s.r.Plan.Loads[s.loads[0]] }
 
 func (s scene) plan() plan.Arm { return s.r.Plan.Arms[s.arm] }
 
-// ours reports whether the server is one that was started here.
+// ours reports whether the server was started here.
 func (s scene) ours() bool { return s.plan().Target == "" }
 
-// flawScenes are the scenes of all flaws that published figures name: of each flaw one for each arm.
+// flawScenes returns the scenes of all flaws that published figures name, with one scene for each flaw and arm.
 func flawScenes(r *result.Result, a *claim.Analysis) (ids []string, scenes map[string][]scene) {
 	scenes = map[string][]scene{}
 	var peers []int
@@ -110,7 +109,7 @@ func flawScenes(r *result.Result, a *claim.Analysis) (ids []string, scenes map[s
 	return ids, scenes
 }
 
-// gather finds the scene's trials.
+// gather collects the scene's trials.
 func (s *scene) gather() {
 	for n := range s.r.Rounds {
 		for i := range s.r.Rounds[n].Trials {
@@ -121,7 +120,7 @@ func (s *scene) gather() {
 	}
 }
 
-// flawParts say of each flaw of the published figures where it is.
+// flawParts says of each flaw of the published figures whether it is here too.
 func flawParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 	ids, scenes := flawScenes(r, a)
 	lines := map[whereabouts][]string{}
@@ -161,7 +160,7 @@ func flawParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 	return parts
 }
 
-// flawWords are a flaw's words with its id and what it does to a figure.
+// flawWords describes a flaw: its words, its id and its effect on a figure.
 func flawWords(id string) string {
 	effect := plan.FlawEffect(id)
 	if effect == "" {
@@ -170,7 +169,7 @@ func flawWords(id string) string {
 	return strings.TrimSuffix(plan.Flaw(id), ")") + ", " + string(effect) + ")"
 }
 
-// evidenceOf joins the evidence of several arms, once where it is the same.
+// evidenceOf joins the evidence of several arms. Evidence that arms share is given once.
 func evidenceOf(scenes []scene, said map[string][]string, r *result.Result) string {
 	var parts []string
 	for _, s := range scenes {

@@ -11,16 +11,15 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// PublishedPart is what is to be said of published figures under one heading.
+// PublishedPart is the text about published figures under one heading.
 type PublishedPart struct {
 	Title string
 	Lines []string
 }
 
-// PublishedParts say what may be read from published figures beside ours: whether
-// their order holds here, which of their flaws are here as well, what those are worth
-// where two arms show it, what else differs, and what the plan has to say of them. Of a
-// plan without such figures they are what it has to say.
+// PublishedParts says what may be concluded from published figures: whether their order holds here, which of their
+// flaws are here as well, the size of a flaw if two arms show it, what else differs, and the notes of the plan. For a
+// plan without such figures it returns only its notes.
 func PublishedParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 	if len(a.Loads) == 0 {
 		return nil
@@ -45,15 +44,13 @@ func PublishedParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 	return slices.DeleteFunc(parts, func(p PublishedPart) bool { return len(p.Lines) == 0 })
 }
 
-// orders compare the order of published figures with that of ours: a sentence for
-// each thing of which there are several.
+// orders compares the order of published figures with ours, in a sentence for each quantity that several arms have.
 func orders(r *result.Result, a *claim.Analysis) []string {
 	lines, _ := ordersOf(r, a)
 	return lines
 }
 
-// PublishedBrief says in a line how the order of published figures compares with ours; ""
-// where there are none.
+// PublishedBrief says in one line how the order of published figures compares with ours; "" if there are none.
 func PublishedBrief(r *result.Result, a *claim.Analysis) string {
 	lines, how := ordersOf(r, a)
 	switch {
@@ -86,7 +83,7 @@ func PublishedBrief(r *result.Result, a *claim.Analysis) string {
 		strings.Join(parts, ", "))
 }
 
-// ordersOf is a sentence for each order of published figures, and how it compares with ours.
+// ordersOf returns a sentence for each order of published figures, and how it compares with ours.
 func ordersOf(r *result.Result, a *claim.Analysis) (lines []string, outcomes []pairing) {
 	all := slices.DeleteFunc(figures(r, a), func(one figure) bool { return one.f.Missing != "" })
 	for i, one := range all {
@@ -102,7 +99,7 @@ func ordersOf(r *result.Result, a *claim.Analysis) (lines []string, outcomes []p
 	return lines, outcomes
 }
 
-// pairing is how two arms compare here whose order was published.
+// pairing says how two arms compare here whose order was published.
 type pairing int
 
 const (
@@ -112,7 +109,7 @@ const (
 	notApart
 )
 
-// order compares the order of published figures of one thing with that of ours.
+// order compares the published order of one quantity with ours.
 func order(r *result.Result, group []figure) (string, pairing) {
 	more := kinds.MustMetric(group[0].q.metric).Higher
 	slices.SortStableFunc(group, func(x, y figure) int { return ahead(x.q.value, y.q.value, more) })
@@ -125,7 +122,7 @@ func order(r *result.Result, group []figure) (string, pairing) {
 	for i, x := range group {
 		for _, y := range group[i+1:] {
 			if x.q.value == y.q.value || touch(x.f, y.f) {
-				continue // nothing was published of who is first
+				continue // the source does not say which is first
 			}
 			pairs++
 			how := compare(r, x, y, more)
@@ -159,7 +156,7 @@ func order(r *result.Result, group []figure) (string, pairing) {
 	return text + ".", choose(len(said[otherOrder]) > 0, otherOrder, notApart)
 }
 
-// cmpName is what a row is called in a sentence.
+// cmpName is the name of a row within a sentence.
 func cmpName(f plan.Published) string {
 	if f.Arm != "" {
 		return f.Arm
@@ -167,7 +164,7 @@ func cmpName(f plan.Published) string {
 	return f.Row
 }
 
-// publishedOf is what figures are of: "throughput of GetPerson at 4 calls in flight".
+// publishedOf names the quantity of figures: "throughput of GetPerson at 4 calls in flight".
 func publishedOf(one figure) string {
 	m := kinds.MustMetric(one.q.metric)
 	text := strings.ToUpper(m.Title[:1]) + m.Title[1:]
@@ -200,8 +197,8 @@ func touch(x, y plan.Published) bool {
 	return x.PlusMinus+y.PlusMinus > 0 && low <= high
 }
 
-// compare says how two arms compare here of which x was published as the better one: by the
-// verdict where one of them is the first, else by their intervals.
+// compare compares two arms here of which x was published as the better one. It uses the verdict if one of them is
+// the first arm, else their intervals.
 func compare(r *result.Result, x, y figure, more bool) pairing {
 	if x.l == nil || x.arm < 0 || y.arm < 0 || x.arm == y.arm {
 		return unknownPair
@@ -237,7 +234,7 @@ func compare(r *result.Result, x, y figure, more bool) pairing {
 	return choose(ahead(ours.Value, theirs.Value, more) < 0, sameOrder, otherOrder)
 }
 
-// lacking says which of ours have no figure, or too little of one for a claim.
+// lacking says which of our arms have no figure, or too few rounds for a claim.
 func lacking(r *result.Result, group []figure) string {
 	var refused, without []string
 	for _, one := range group {
@@ -262,7 +259,7 @@ func lacking(r *result.Result, group []figure) string {
 	return strings.Join(parts, "; ")
 }
 
-// contrasts say what flaws are worth here, where one arm has them and another has not.
+// contrasts gives the size of flaws here, where one arm has them and another has not.
 func contrasts(r *result.Result, a *claim.Analysis) []string {
 	var lines []string
 	for _, c := range r.Plan.Contrasts {
@@ -283,7 +280,7 @@ func contrasts(r *result.Result, a *claim.Analysis) []string {
 	return lines
 }
 
-// contrast says what flaws are worth under one load.
+// contrast gives the size of a flaw under one load.
 func contrast(l *claim.LoadAnalysis, row *claim.Row, c plan.Contrast, with, without claim.Estimate) string {
 	m, err := kinds.MetricOf(l, row.Metric)
 	subject := c.With + " against " + c.Without + " (" + strings.Join(c.Flaws, ", ") + ")"
@@ -293,7 +290,7 @@ func contrast(l *claim.LoadAnalysis, row *claim.Row, c plan.Contrast, with, with
 	case !with.Interval() || !without.Interval() || min(with.Rounds, without.Rounds) < claim.MinRounds:
 		return fmt.Sprintf("%s: no size from fewer than %d rounds.", subject, claim.MinRounds)
 	}
-	// The widest that both intervals allow: that of the pairs would be narrower.
+	// The widest interval that both intervals allow. That of the pairs would be narrower.
 	low, high := with.Low/without.High, with.High/without.Low
 	if low <= 1 && high >= 1 {
 		return fmt.Sprintf("%s: too little to be seen in the %s (%s to %s ×).", subject, m.Title, Significant(low, 3),
@@ -309,7 +306,7 @@ func contrast(l *claim.LoadAnalysis, row *claim.Row, c plan.Contrast, with, with
 		With(with, unit), With(without, unit))
 }
 
-// armAt is the place of an arm by its name; −1: there is none, or no name.
+// armAt returns the index of the arm with a name; −1 if there is none, or if the name is empty.
 func armAt(r *result.Result, name string) int {
 	for i := range r.Plan.Arms {
 		if name != "" && r.ArmName(i) == name {
@@ -319,7 +316,7 @@ func armAt(r *result.Result, name string) int {
 	return -1
 }
 
-// Advice holds published recommendations to what was measured: a sentence for each.
+// Advice compares published recommendations with what was measured, in a sentence for each.
 func Advice(r *result.Result, a *claim.Analysis) []string {
 	var lines []string
 	for _, d := range r.Plan.Advice {
@@ -328,7 +325,7 @@ func Advice(r *result.Result, a *claim.Analysis) []string {
 	return lines
 }
 
-// advised is what was measured of a recommendation.
+// advised gives what was measured about a recommendation.
 func advised(r *result.Result, a *claim.Analysis, d plan.Advice) string {
 	if d.Missing != "" {
 		return "no measurement tells, " + strings.TrimSuffix(d.Missing, ".")
@@ -369,7 +366,7 @@ func advised(r *result.Result, a *claim.Analysis, d plan.Advice) string {
 	return "it does not hold: the other is better (" + values + ")"
 }
 
-// choose is one of two.
+// choose returns a if first is true, else b.
 func choose[T any](first bool, a, b T) T {
 	if first {
 		return a

@@ -13,11 +13,10 @@ import (
 	"wirelab/results/report/block"
 )
 
-// Refused writes a value that a check refused, where its figure would stand: "(24.1)".
+// Refused writes a value that a check refused, in the place of its figure: "(24.1)".
 func Refused(text string) string { return "(" + text + ")" }
 
-// IsRefused reports whether a text is one that [Refused] wrote, and returns the
-// value without the mark.
+// IsRefused reports whether [Refused] wrote a text, and returns the value without the mark.
 func IsRefused(text string) (value string, refused bool) {
 	if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") {
 		return text[1 : len(text)-1], true
@@ -25,7 +24,7 @@ func IsRefused(text string) (value string, refused bool) {
 	return text, false
 }
 
-// RefusedLegend says what the mark of refused values means.
+// RefusedLegend explains the mark of refused values.
 const RefusedLegend = "(…) measured, and refused by a check: not to be compared or quoted; the reasons are below"
 
 // ShowsRefused reports whether a load has a refused value that is to be printed.
@@ -38,8 +37,7 @@ func ShowsRefused(l *claim.LoadAnalysis) bool {
 	return false
 }
 
-// plainOr writes a plain field, or what was refused of it: marked if it is to be
-// printed, [Absent] if not.
+// plainOr writes a plain field. A refused field is marked if it is to be printed, and [Absent] if not.
 func plainOr(refused claim.Refusals, field string, plain float64, write func(float64) string) string {
 	if refused[field] == nil {
 		return write(plain)
@@ -50,8 +48,8 @@ func plainOr(refused claim.Refusals, field string, plain float64, write func(flo
 	return Absent
 }
 
-// refusedDigits writes a refused value as [Value] would with its interval: with
-// three digits, or whole where it is.
+// refusedDigits writes a refused value as [Value] would with its interval: with three digits, or all digits of a
+// whole number.
 func refusedDigits(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return group(fmt.Sprintf("%.0f", v))
@@ -64,9 +62,8 @@ func Answered(arm *claim.ArmState) string {
 	return plainOr(arm.Refused, "achieved", arm.Achieved, func(v float64) string { return Significant(v, 3) })
 }
 
-// FloorText writes a metric before a server that does nothing, in a unit and without
-// its name; "" where there is none, and where it stands beside a figure that is
-// refused, unless that is to be printed.
+// FloorText writes a metric measured against a server that does nothing, in a unit and without its name. It returns
+// "" if there is none, or if the figure next to it is refused and refused figures are not printed.
 func FloorText(arm *claim.ArmState, m metric.Metric, unit Unit) string {
 	v, ok := Floor(arm, m)
 	switch {
@@ -79,13 +76,12 @@ func FloorText(arm *claim.ArmState, m metric.Metric, unit Unit) string {
 	return ""
 }
 
-// FloorTimes writes how many times its floor an arm's median is, and FloorHeadroom how
-// many times the fastest arm's messages its driver sends alone.
+// FloorTimes writes the ratio of an arm's median to its floor.
 func FloorTimes(arm *claim.ArmState) string {
 	return plainOr(arm.Floor.Refused, "times", arm.Floor.Times, times3)
 }
 
-// FloorHeadroom is said at [FloorTimes].
+// FloorHeadroom writes the ratio of the messages that the driver sends by itself to those of the fastest arm.
 func FloorHeadroom(arm *claim.ArmState) string {
 	return plainOr(arm.Floor.Refused, "headroom", arm.Floor.Headroom, times3)
 }
@@ -103,7 +99,7 @@ func RateOf(e claim.Estimate) string {
 	return Absent
 }
 
-// streamsSpread writes the range of what an arm's streams have of one thing.
+// streamsSpread writes the range of one quantity over an arm's streams.
 func streamsSpread(s *claim.StreamState, field string, of func(claim.ClientState) float64,
 	write func(float64) string,
 ) string {
@@ -129,8 +125,8 @@ func streamsSpread(s *claim.StreamState, field string, of func(claim.ClientState
 // nanos writes a time in ns, as a duration.
 func nanos(ns float64) string { return Duration(time.Duration(ns)) }
 
-// RefusedProbes says of each probe of a search that cannot be trusted what it came
-// to and why it is refused; none where they are not to be printed.
+// RefusedProbes lists each probe of a search that cannot be trusted, with its figure and the reason. The list is
+// empty if refused figures are not printed.
 func RefusedProbes(c *claim.CapacityAnalysis) []string {
 	var lines []string
 	for i := range c.Arms {
@@ -149,8 +145,8 @@ func RefusedProbes(c *claim.CapacityAnalysis) []string {
 	return lines
 }
 
-// RefusedBlocks list the refused values that are to be printed of the metrics that loads are judged by, each with its
-// reason: for forms that have no table of them. None where none are.
+// RefusedBlocks lists the refused values of the main metrics that are to be printed, each with its reason, for
+// formats that have no table of them. It returns none if there are none.
 func RefusedBlocks(r *result.Result, a *claim.Analysis) []block.Block {
 	var lines []string
 	for i := range a.Loads {

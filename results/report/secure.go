@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// unchecked says that no certificate was checked, where that was asked for.
+// unchecked says that no certificate was checked, if the user asked for that.
 func unchecked(r *result.Result) string {
 	if !r.Plan.TLS.Insecure {
 		return ""
@@ -16,8 +16,8 @@ func unchecked(r *result.Result) string {
 	return "the certificates of targets were not checked (--insecure), so any server could have answered"
 }
 
-// secured says which versions of TLS targets negotiated, and whether arms differ in it. Our
-// own servers speak 1.3 only, which then says nothing.
+// secured says which versions of TLS the targets negotiated, and whether the arms differ in it. Our own servers speak
+// only 1.3, so without targets it says nothing.
 func secured(r *result.Result) string {
 	var arms Groups[string, string]
 	told := false
@@ -40,10 +40,10 @@ func secured(r *result.Result) string {
 	return text
 }
 
-// addressesShown is how many addresses of a target are named; the result has them all.
+// addressesShown is how many addresses of a target are named. The stored result has all of them.
 const addressesShown = 8
 
-// reached says which addresses connections to a target reached, where that is more than the target says.
+// reached says which addresses the connections to a target reached, if that is more than the name of the target says.
 func reached(target string, addresses []string) string {
 	if len(addresses) == 0 || len(addresses) == 1 && addresses[0] == target {
 		return ""

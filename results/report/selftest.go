@@ -9,8 +9,8 @@ import (
 	"wirelab/results/report/block"
 )
 
-// SelfTestBlocks are what wirelab found about itself: a line for each test, what was found and what is required, and
-// the figures that are not as they must be.
+// SelfTestBlocks reports a self-test: a line for each test with the required and the measured values, and the figures
+// that are out of range.
 func SelfTestBlocks(r *result.Result) []block.Block {
 	s := r.SelfTest
 	t := &block.Table{ID: "tests", Columns: block.Columns("test", "verdict", ">figures", ">took")}
@@ -56,7 +56,7 @@ func selfTestSummary(s *result.SelfTest) string {
 	return text
 }
 
-// Tested is the verdict on a test in a word: "pass", "FAIL" or "refused".
+// Tested writes the verdict on a test in a word: "pass", "FAIL" or "refused".
 func Tested(t result.Tested) string {
 	switch {
 	case t.Pass:
@@ -77,7 +77,8 @@ func testedTone(t result.Tested) block.Tone {
 	return block.Bad
 }
 
-// figuresShown is how many figures a test may have for all to be shown; of more, those that are not as they must be.
+// figuresShown is how many figures a test may have for all of them to be shown. If it has more, only those out of
+// range are shown.
 const figuresShown = 24
 
 func testFigures(test result.Tested) (all []block.Block) {

@@ -10,12 +10,11 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// listed is how many arms a sentence names one by one.
+// listed is how many arms a sentence names individually.
 const listed = 4
 
-// Sentence is the verdict on a load, by its primary metric: "With 1 call in
-// flight, http1-proto is cheapest on the server: 24.1 µs of CPU per request;
-// grpc costs 32.4 % more (95 % CI 31.6 to 33.2)."
+// Sentence is the verdict on a load by its primary metric: "With 1 call in flight, http1-proto is cheapest on the
+// server: 24.1 µs of CPU per request; grpc costs 32.4 % more (95 % CI 31.6 to 33.2)."
 func Sentence(p plan.Plan, l *claim.LoadAnalysis) string {
 	if l.Slow && !Empty(l) {
 		return slowSentence(p, l)
@@ -56,9 +55,9 @@ func Sentence(p plan.Plan, l *claim.LoadAnalysis) string {
 	return start + strings.Join(others(l, row, w), "; ") + promises(l) + "."
 }
 
-// champion returns the only arm in the first place, else −1, and those that
-// share it. The only one is better than each other arm: of every other one
-// some arm was proved better, and following those leads to it.
+// champion returns the only arm in first place, or −1, and the arms that share first place. A single first arm is
+// better than every other one: each other arm was proved worse than some arm, and following these proofs leads to the
+// first arm.
 func champion(l *claim.LoadAnalysis) (best int, shared []int) {
 	for a, arm := range l.Arms {
 		if arm.Place == 1 {
@@ -87,7 +86,7 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// others says how each arm differs from the first; of many arms, only which way.
+// others describes how each arm differs from the first. If there are many arms, it gives only the direction.
 func others(l *claim.LoadAnalysis, row *claim.Row, w worded) []string {
 	var said []string
 	count := map[claim.Verdict]int{}
@@ -107,7 +106,7 @@ func others(l *claim.LoadAnalysis, row *claim.Row, w worded) []string {
 		}
 		return said
 	}
-	m, _ := kinds.MetricOf(l, row.Metric) // known: Sentence looked it up
+	m, _ := kinds.MetricOf(l, row.Metric) // Sentence has looked it up already
 	for _, v := range []claim.Verdict{
 		claim.Better, claim.Worse, claim.Equivalent, claim.Inconclusive, claim.TooFew,
 		claim.Unmeasured, claim.Unsteady, claim.Invalid,

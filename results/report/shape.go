@@ -7,44 +7,48 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// Shape is what reports say of one kind of load alone. Code that writes of a load asks its shape, and tests for no
-// kind.
+// Shape has the words and tables that only one kind of load has in a report. Code that writes about a load reads its
+// shape, and does not test for a kind.
 type Shape struct {
-	// Sends is what an arm's driver does: "calls". Done begins a sentence on how many of them there were in a second.
+	// Sends says what an arm's driver does: "calls". Done begins a sentence on how many of them there were per
+	// second.
 	Sends, Done string
-	// short stands after the unit of costs: "/req".
+	// short follows the unit of costs: "/req".
 	short string
-	// Right follows how many replies were checked, and was right. Followed says the same where more is known of them.
+	// Right follows the number of replies that were checked and right. Followed replaces it if the load tracks more
+	// about each of them.
 	Right    string
 	Followed func(a *claim.Analysis) string
-	// Checked heads that fact on a page.
+	// Checked is the label of that number on a page.
 	Checked string
-	// answered heads the rate that an open loop came to; "" where there is no such table.
+	// answered is the column head for the rate that an open loop reached; "" if there is no such table.
 	answered string
-	// main are the ids of the metrics that a load is judged by, the primary one first.
+	// main returns the ids of the metrics that a load is judged by, the primary one first.
 	main func(l *claim.LoadAnalysis) []string
-	// Calls: it makes calls one by one, to any server: tables and pictures of calls alone are of it.
+	// Calls is true if the load makes single calls to any server. Only such loads have the tables and pictures of
+	// calls.
 	Calls bool
-	// Bytes: what a request moves in both directions says something of it.
+	// bytes is true if the bytes per request in both directions are meaningful.
 	bytes bool
-	// Wide: arms have long descriptions, so that tables have room for a column less.
+	// Wide is true if arms have long descriptions, so that tables have space for one column less.
 	Wide bool
-	// heads are heads of columns that differ from those of calls.
+	// heads has the column heads that differ from those of calls.
 	heads map[string]string
 	// named names a load among several; nil: LoadName.
 	named func(p plan.Plan, load int) string
-	// paced is how fast a load goes; under the same with the word before it, in a sentence. nil: as calls have it.
+	// paced writes how fast a load goes. under writes the same in a sentence, with its preposition. nil: as for
+	// calls.
 	paced, under func(l plan.Load) string
 	// limited says what "floor-limited" means under a load.
 	limited func(l *claim.LoadAnalysis) string
 }
 
-// shapes are those that there are: the one table of what reports have of kinds of load.
+// shapes is the only table of kinds of load in the reports.
 func shapes() map[plan.Kind]func() Shape {
 	return map[plan.Kind]func() Shape{plan.Calls: callShape, plan.Messages: messageShape, plan.Held: streamShape}
 }
 
-// ShapeOf is the shape of a kind; that of calls of an unknown one.
+// ShapeOf returns the shape of a kind. An unknown kind gets the shape of calls.
 func ShapeOf(k plan.Kind) Shape {
 	if of := shapes()[k]; of != nil {
 		return of()
@@ -65,7 +69,7 @@ func callMain(l *claim.LoadAnalysis) []string {
 		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
 	}
 	if followed(l) {
-		// When a caller got its answer, and when its entry was stored: each on the same axis.
+		// When a caller got its answer, and when its entry was stored: both on the same axis.
 		ids = append(ids, plan.ConfirmedP50, plan.ConfirmedP99, plan.StoredP50, plan.StoredP99)
 	}
 	return ids
@@ -75,7 +79,7 @@ func callLimited(*claim.LoadAnalysis) string {
 	return "less than twice what client and kernel take by themselves"
 }
 
-// amongLoads names a load in a list of several, without the pace that all have.
+// amongLoads names a load in a list, without the pace if all loads share it.
 func amongLoads(p plan.Plan, l *claim.LoadAnalysis, pace string) string {
 	if named := ShapeOf(l.Kind).named; named != nil {
 		return named(p, l.Load)

@@ -5,7 +5,7 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// stepShare writes a part of a whole.
+// stepShare writes the share of one step.
 func stepShare(e claim.Estimate) string {
 	switch one := e.ShownRefused(); {
 	case e.Known:
@@ -16,7 +16,7 @@ func stepShare(e claim.Estimate) string {
 	return Absent
 }
 
-// stepUnit is the one unit of all times; none where there is no time that would have it.
+// stepUnit returns one unit for all times; the empty unit if there are no times.
 func stepUnit(l *claim.LoadAnalysis) Unit {
 	var values []float64
 	for a := range l.Arms {

@@ -10,7 +10,7 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
-// streamShape is what reports say of loads that hold streams.
+// streamShape is the [Shape] of loads that hold streams.
 func streamShape() Shape {
 	return Shape{
 		Sends: "calls", Done: "Events", short: "/event", Right: "events right", Checked: "Replies",
@@ -27,9 +27,8 @@ func streamMain(l *claim.LoadAnalysis) []string {
 	}
 }
 
-// streamColumns are what is to be seen of a load's streams beside metrics: of
-// slow readers what became of the events that they did not read, of others
-// what was delivered. None where the load makes calls, or nothing was measured.
+// streamColumns describes a load's streams beyond their metrics: for slow readers the events that they did not read,
+// for others the events that were delivered. It returns none for loads of calls, and if nothing was measured.
 func streamColumns(l *claim.LoadAnalysis) []armColumn {
 	if l.Streams == 0 || Empty(l) {
 		return nil
@@ -72,7 +71,7 @@ func streamColumns(l *claim.LoadAnalysis) []armColumn {
 	)
 }
 
-// slowColumns are averages over slices, of all streams together.
+// slowColumns has averages over slices, of all streams together.
 func slowColumns(column func(string, func(*claim.StreamState) string) armColumn) []armColumn {
 	of := func(head, field string, size float64, value func(*claim.SlowState) float64) armColumn {
 		return column(head, func(s *claim.StreamState) string {
@@ -93,7 +92,7 @@ func slowColumns(column func(string, func(*claim.StreamState) string) armColumn)
 	}
 }
 
-// streamCaption says what the columns are of.
+// streamCaption explains the columns.
 func streamCaption(l *claim.LoadAnalysis) string {
 	if l.Slow {
 		return "Events of all streams together since they began, at the end of a slice, on average: buffered is sent " +
@@ -103,7 +102,7 @@ func streamCaption(l *claim.LoadAnalysis) string {
 		"rounds, and one is enough for no figure."
 }
 
-// events writes a number without digits behind the point.
+// events writes a number without decimals.
 func events(v float64) string {
 	if !(v >= 0 && v < 1e15) {
 		return Absent
@@ -111,7 +110,7 @@ func events(v float64) string {
 	return phrases.Thousands(uint64(math.Round(v)))
 }
 
-// fromTo writes a range, or one number where both ends read the same.
+// fromTo writes a range, or one number if both ends read the same.
 func fromTo(low, high string) string {
 	if low == high {
 		return low
@@ -131,10 +130,9 @@ func streamsName(l plan.Load) string {
 	return text
 }
 
-// slowSentence says what becomes of what slow readers leave: "With 10 streams
-// at 10,000/s in all, read at 50 % of that, grpc had of the events due by the
-// end of a slice read 50 %, buffered 12 %, pushed back 38 % and dropped none;
-// sse had …"
+// slowSentence says what happened to the events that slow readers did not read: "With 10 streams at 10,000/s in all,
+// read at 50 % of that, grpc had of the events due by the end of a slice read 50 %, buffered 12 %, pushed back 38 %
+// and dropped none; sse had …"
 func slowSentence(p plan.Plan, l *claim.LoadAnalysis) string {
 	var said []string
 	first := true

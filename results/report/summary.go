@@ -19,42 +19,38 @@ import (
 	"wirelab/results/report/block"
 )
 
-// Summary is the short answer to a result, for one screen: what may be claimed,
-// the figures that most people look for, what was refused and why, how far it
-// can be trusted, and what to do next. It has no form: package terminal writes
-// it. Every sentence is made from figures, and a figure that [analyse.Result]
-// refuses is not in it.
+// Summary is the short answer to a result, for one screen: what may be claimed, the figures that most readers look
+// for, what was refused and why, how far the result can be trusted, and what to do next. It has no format: package
+// terminal writes it. Every sentence is made from figures, and it contains no figure that [analyse.Result] refuses.
 type Summary struct {
-	// Verdict is how the result stands against thresholds, and Outcome the same
-	// as a word; "" where there are none.
+	// Verdict says how the result compares with thresholds, and Outcome the same as a word; "" if there are none.
 	Verdict string
 	Outcome threshold.Outcome
 	// Findings are the comparisons that Verdict only counts.
 	Findings []string
-	// Answer is sentences. The first says so where nothing can be claimed.
+	// Answer has sentences. If nothing can be claimed, the first one says so.
 	Answer []string
-	// Points are lines of a list, the first of them its heading.
+	// Points are the lines of a list. The first is its heading.
 	Points []string
 	Tables []SummaryTable
-	// Key says what the marks in the tables mean.
+	// Key explains the marks in the tables.
 	Key []string
-	// Refused says why figures are missing, each reason once, after its mark.
+	// Refused says why figures are missing: each reason once, after its mark.
 	Refused []string
 	Trust   []string
 	Next    []Step
 }
 
-// Step is a command to run next, and what for.
+// Step is a command to run next, and its purpose.
 type Step struct{ Command, Why string }
 
-// SummaryTable is rows of figures: a row for each arm, or for each load.
+// SummaryTable has a row of figures for each arm or for each load.
 type SummaryTable struct {
 	Title string
 	Names []string // of the rows
-	// Columns are in order of weight: what has no room is left out from the end.
+	// Columns are in order of importance. Those that do not fit are left out from the end.
 	Columns []SummaryColumn
-	// Whole tables have columns of one kind, of which none may be left out; they
-	// are continued below instead.
+	// Whole tables have columns of one kind, of which none may be left out. They are continued below instead.
 	Whole bool
 	// More says how many rows are left out; "" if none are.
 	More string
@@ -66,13 +62,12 @@ type SummaryColumn struct {
 	Cells      []SummaryCell // one for each row
 }
 
-// SummaryCell is a figure, with its difference from the first arm's.
+// SummaryCell is a figure and its difference from the first arm's.
 type SummaryCell struct {
-	Value string // Absent where it was refused
-	Mark  string // behind it: the number of the reason, or what limits the figure
-	// Change is the difference in percent, without the sign for percent; Sign
-	// stands for the verdict on it, and Refusal is the number of the reason
-	// why there is none.
+	Value string // Absent if it was refused
+	Mark  string // after the value: the number of the reason, or what limits the figure
+	// Change is the difference in percent, without the percent sign. Sign is the verdict on it. Refusal is the number
+	// of the reason why there is no difference.
 	Change, Sign string
 	Tone         block.Tone
 }
@@ -80,11 +75,10 @@ type SummaryCell struct {
 // shownRows is how many arms a table of the summary shows.
 const shownRows = 14
 
-// detailed is how many loads have a table each; more share one.
+// detailed is the greatest number of loads that get a table each. More loads share one table.
 const detailed = 2
 
-// Summarise makes the short answer to a result. a is its analysis, j how it
-// stands against thresholds, or nil.
+// Summarise makes the short answer to a result. a is its analysis. j compares it with thresholds, or is nil.
 func Summarise(r *result.Result, a *claim.Analysis, j *threshold.Judgement) Summary {
 	r, a = Marked(r, a)
 	s := summary{r: r, a: a, refusals: &refusals{}}
@@ -119,8 +113,7 @@ func Summarise(r *result.Result, a *claim.Analysis, j *threshold.Judgement) Summ
 // shownFindings is how many comparisons with thresholds a summary names.
 const shownFindings = 4
 
-// findings are the comparisons that have the outcome of the whole, but for the
-// first, which the verdict names.
+// findings returns the comparisons with the same outcome as the whole, except the first, which the verdict names.
 func findings(r *result.Result, j *threshold.Judgement) []string {
 	if j.Outcome == threshold.Passed || j.Why != "" {
 		return nil
@@ -141,16 +134,16 @@ func findings(r *result.Result, j *threshold.Judgement) []string {
 	return all
 }
 
-// summary is a [Summary] that is being made.
+// summary is a [Summary] under construction.
 type summary struct {
 	Summary
 	r        *result.Result
 	a        *claim.Analysis
 	refusals *refusals
-	hidden   int // notes that only the full form has
+	hidden   int // notes that only the full form shows
 }
 
-// loads are those that have a table: not those of a curve.
+// loads returns the loads that have a table: those of a curve have none.
 func (s *summary) loads() []*claim.LoadAnalysis {
 	var all []*claim.LoadAnalysis
 	for i := range s.a.Loads {
@@ -161,7 +154,7 @@ func (s *summary) loads() []*claim.LoadAnalysis {
 	return all
 }
 
-// key says what the marks mean that stand in the tables, and no others.
+// key explains the marks that occur in the tables, and no others.
 func (s *summary) key(loads []*claim.LoadAnalysis) {
 	signs, marks := map[string]bool{}, ""
 	compared := false
@@ -170,7 +163,7 @@ func (s *summary) key(loads []*claim.LoadAnalysis) {
 			for _, cell := range c.Cells {
 				signs[cell.Sign] = true
 				marks += cell.Mark
-				signs[cell.Mark] = true // where there is no column of differences
+				signs[cell.Mark] = true // has the sign in tables without a column of differences
 				compared = compared || cell.Change != "" || cell.Sign != ""
 			}
 		}
@@ -195,7 +188,7 @@ func (s *summary) key(loads []*claim.LoadAnalysis) {
 	seen := map[string]bool{}
 	for _, l := range loads {
 		if len(loads) > detailed {
-			continue // the table of many loads has the marks of promises only
+			continue // the table of many loads has only the marks of promises
 		}
 		for _, line := range Legend(l) {
 			mark, _, _ := strings.Cut(line, " ")
@@ -236,8 +229,7 @@ func signOf(v claim.Verdict) string {
 	return ""
 }
 
-// trust is how many answers were checked, how long it took, and what the run
-// could have seen.
+// trust says how many answers were checked, how long the run took, and which difference it could have detected.
 func (s *summary) trust(loads []*claim.LoadAnalysis) {
 	text := Capitalised(checkedBriefly(s.a))
 	if how := Compared(s.r); how != "" {
@@ -288,8 +280,7 @@ func (s *summary) trust(loads []*claim.LoadAnalysis) {
 	}
 }
 
-// checkedBriefly is [checked] in the words of a summary, in which wrong answers
-// have been told of above.
+// checkedBriefly is [checked] in the words of a summary, which has reported wrong answers already.
 func checkedBriefly(a *claim.Analysis) string {
 	text := strings.Replace(checked(a), ", see below", "", 1)
 	if len(a.Loads) > 0 && len(a.Loads[0].Arms) == 1 {
@@ -301,7 +292,7 @@ func checkedBriefly(a *claim.Analysis) string {
 	return text
 }
 
-// Plural is so many of a thing: "1 round", "1,200 notes".
+// Plural writes a count of things: "1 round", "1,200 notes".
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -309,7 +300,7 @@ func Plural(n int, what string) string {
 	return phrases.Thousands(uint64(max(n, 0))) + " " + what + "s"
 }
 
-// roughly is a time without units that are 0.
+// roughly writes a duration without units that are 0.
 func roughly(d time.Duration) string {
 	text := d.Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {
@@ -321,7 +312,7 @@ func roughly(d time.Duration) string {
 	return text
 }
 
-// Capitalised begins with a capital.
+// Capitalised puts a capital at the beginning of a text.
 func Capitalised(text string) string {
 	if text == "" {
 		return text
@@ -329,8 +320,8 @@ func Capitalised(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// notes is how many different notes the full form has, without those that say
-// why figures are refused: the summary says that itself.
+// notes counts the different notes of the full form. It leaves out those that say why figures are refused, since the
+// summary says that itself.
 func notes(r *result.Result, loads []*claim.LoadAnalysis) int {
 	seen := map[string]bool{}
 	for _, l := range loads {
@@ -347,7 +338,7 @@ func notes(r *result.Result, loads []*claim.LoadAnalysis) int {
 	return len(seen)
 }
 
-// next is what to do with a result.
+// next returns what to do after reading a result.
 func next(r *result.Result, a *claim.Analysis, loads []*claim.LoadAnalysis) []Step {
 	id := r.ID
 	if id == "" {
@@ -377,7 +368,7 @@ func claimed(l *claim.LoadAnalysis, metric string) bool {
 	})
 }
 
-// heads are the metrics whose title is too long for the head of a column.
+// heads returns the column heads of metrics whose title is too long for a column.
 func heads(l *claim.LoadAnalysis, m metric.Metric) string {
 	if head, other := ShapeOf(l.Kind).heads[m.ID]; other {
 		return cmp.Or(head, m.Short)

@@ -13,8 +13,8 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
-// alone reports whether there is one arm that makes calls: then there is nothing to compare, and what is asked is how
-// fast it answers, how long the slowest calls take, and what failed.
+// alone reports whether there is only one arm, and it makes calls. Then there is nothing to compare: the reader asks
+// how fast it answers, how long the slowest calls take, and what failed.
 func (s *summary) alone(loads []*claim.LoadAnalysis) bool {
 	if len(s.r.Plan.Arms) != 1 || len(loads) == 0 {
 		return false
@@ -27,7 +27,7 @@ func (s *summary) alone(loads []*claim.LoadAnalysis) bool {
 	return true
 }
 
-// aloneLooked are the metrics of one arm alone, the first of most weight.
+// aloneLooked returns the metrics for a single arm, the most important first.
 func aloneLooked(l *claim.LoadAnalysis) []metric.Metric {
 	ids := []string{
 		plan.Throughput, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999,
@@ -41,9 +41,9 @@ func aloneLooked(l *claim.LoadAnalysis) []metric.Metric {
 		c := l.Row(m.ID).Cells[0].Estimate
 		switch {
 		case c.Known, c.Refused != nil:
-		case m.ID == plan.ResponseP999: // it is there once it has the calls that it needs
+		case m.ID == plan.ResponseP999: // this metric exists only once there are enough calls
 			continue
-		case m.Quantile == 0 && m.ID != plan.Throughput && !gated(&l.Arms[0], m): // nobody could see it
+		case m.Quantile == 0 && m.ID != plan.Throughput && !gated(&l.Arms[0], m): // it could not be measured
 			continue
 		}
 		found = append(found, m)
@@ -51,7 +51,7 @@ func aloneLooked(l *claim.LoadAnalysis) []metric.Metric {
 	return found
 }
 
-// single adds the one table of one arm: a row for each load.
+// single adds the only table of a single arm: a row for each load.
 func (s *summary) single(loads []*claim.LoadAnalysis) {
 	t := SummaryTable{}
 	kept := loads[:min(len(loads), 2*shownRows)]
@@ -102,7 +102,8 @@ func ids(of []metric.Metric) []string {
 	return all
 }
 
-// aloneSaid says how the one arm did: under each load, or of many under the one where it answered most.
+// aloneSaid describes the result of the arm under each load, or under the load with the most answers if there are
+// many.
 func (s *summary) aloneSaid(loads []*claim.LoadAnalysis) []string {
 	if len(loads) > detailed {
 		most := loads[0]
@@ -127,7 +128,7 @@ func (s *summary) aloneSaid(loads []*claim.LoadAnalysis) []string {
 	return said
 }
 
-// aloneUnder is what the arm did under a load: how many calls it answers, in which times, and what one costs.
+// aloneUnder describes the arm under a load: how many calls it answers, how long they take, and what one costs.
 func (s *summary) aloneUnder(l *claim.LoadAnalysis) string {
 	known := func(id string) (string, claim.Estimate, bool) {
 		m, err := kinds.MetricOf(l, id)
@@ -166,7 +167,7 @@ func (s *summary) aloneUnder(l *claim.LoadAnalysis) string {
 	return Load(s.r.Plan, l.Load) + ", " + text + "." + costs(l, known)
 }
 
-// nothingShown says that an arm has neither rate nor times, and first of all where that is since calls failed.
+// nothingShown says that an arm has neither a rate nor times. If failed calls are the cause, it says so first.
 func nothingShown(arm *claim.ArmState) string {
 	for _, c := range arm.Failed() {
 		if found, _, ok := strings.Cut(c.Detail, ": "); ok && c.Gate == result.Answers {
@@ -176,7 +177,7 @@ func nothingShown(arm *claim.ArmState) string {
 	return "no rate and no time of " + arm.Name + " can be shown"
 }
 
-// costs is what a call costs the server, where that is known.
+// costs writes what a call costs the server, if that is known.
 func costs(l *claim.LoadAnalysis, known func(string) (string, claim.Estimate, bool)) string {
 	cpu, e, ok := known(plan.ServerCPU)
 	if !ok {
@@ -186,7 +187,7 @@ func costs(l *claim.LoadAnalysis, known func(string) (string, claim.Estimate, bo
 	return " One costs the server " + cpu + " of CPU" + bounds(e, RowUnit(m, l.Row(plan.ServerCPU))) + "."
 }
 
-// aloneWhy points to the reasons why an arm has neither rate nor times.
+// aloneWhy refers to the reasons why an arm has neither a rate nor times.
 func (s *summary) aloneWhy(l *claim.LoadAnalysis) string {
 	var marks []string
 	for _, m := range aloneLooked(l) {
@@ -200,7 +201,7 @@ func (s *summary) aloneWhy(l *claim.LoadAnalysis) string {
 	return " (" + List(marks) + " below)"
 }
 
-// aloneFailed says what failed where that refuses nothing: a check says it otherwise.
+// aloneFailed says what failed, if the failures refuse no figure. If they do, the text of the check says it.
 func aloneFailed(l *claim.LoadAnalysis) string {
 	arm := &l.Arms[0]
 	if len(arm.Causes) == 0 || len(arm.Invalid()) > 0 {

@@ -14,7 +14,7 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
-// answer says in sentences what may be claimed, and first of all where that is nothing.
+// answer says in sentences what may be claimed. If nothing may be claimed, the first sentence says so.
 func (s *summary) answer(loads []*claim.LoadAnalysis) {
 	var said []string
 	measured := slices.ContainsFunc(loads, func(l *claim.LoadAnalysis) bool { return !Empty(l) })
@@ -25,7 +25,7 @@ func (s *summary) answer(loads []*claim.LoadAnalysis) {
 			why = nothing(loads[0])
 		}
 		said = append(said, "Nothing can be claimed: "+why+".")
-	case !measured: // a curve or a capacity has said it
+	case !measured: // the text for the curve or the capacity says it already
 	case len(s.r.Plan.Arms) > 1 && !s.claims(loads):
 		text, all := s.noClaim(loads)
 		said = append(said, text)
@@ -41,7 +41,7 @@ func (s *summary) answer(loads []*claim.LoadAnalysis) {
 			for i, l := range loads {
 				sentences := s.sentences(l)
 				if i > 0 && len(sentences) > 1 && said[len(said)-1] == sentences[1] {
-					said = said[:len(said)-1] // what holds for both is said once
+					said = said[:len(said)-1] // a sentence that holds for both is said once
 				}
 				said = append(said, sentences...)
 			}
@@ -53,15 +53,14 @@ func (s *summary) answer(loads []*claim.LoadAnalysis) {
 	}
 }
 
-// claims reports whether anything that the summary shows is a claim.
+// claims reports whether the summary shows any claim.
 func (s *summary) claims(loads []*claim.LoadAnalysis) bool {
 	return slices.ContainsFunc(loads, func(l *claim.LoadAnalysis) bool {
 		return slices.ContainsFunc(looked(l), func(m metric.Metric) bool { return claimed(l, m.ID) })
 	})
 }
 
-// noClaim is the first sentence where nothing can be claimed, and whether it
-// says all there is to say.
+// noClaim returns the first sentence if nothing can be claimed. all reports whether it says everything.
 func (s *summary) noClaim(loads []*claim.LoadAnalysis) (text string, all bool) {
 	for _, l := range loads {
 		if row := l.Row(l.Primary); row != nil {
@@ -78,8 +77,7 @@ func (s *summary) noClaim(loads []*claim.LoadAnalysis) (text string, all bool) {
 	return "Nothing can be claimed yet: no difference is clear.", false
 }
 
-// sentences say what decides under a load, and that there are no times where
-// all were refused.
+// sentences describes how the arms compare under a load, and says so if all times were refused.
 func (s *summary) sentences(l *claim.LoadAnalysis) []string {
 	if l.Slow && !Empty(l) {
 		return []string{slowSentence(s.r.Plan, l)}
@@ -99,7 +97,7 @@ func (s *summary) sentences(l *claim.LoadAnalysis) []string {
 	return said
 }
 
-// decided says how arms stand by the metric that decides.
+// decided describes how the arms compare by the primary metric.
 func (s *summary) decided(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) string {
 	first := row.Cells[0].Estimate
 	switch {
@@ -119,7 +117,7 @@ func (s *summary) decided(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row
 	return s.ranked(l, m, row)
 }
 
-// because points to the reason of a missing figure, or gives it.
+// because refers to the reason for a missing figure, or gives it.
 func (s *summary) because(l *claim.LoadAnalysis, m metric.Metric, arm int) string {
 	if mark := s.refusals.markOf(s.r.Plan, l, arm, heads(l, m)); mark != "" {
 		return " (" + mark + " below)"
@@ -127,8 +125,8 @@ func (s *summary) because(l *claim.LoadAnalysis, m metric.Metric, arm int) strin
 	return ": " + trimmedStop(l.Row(m.ID).Cells[arm].Estimate.Why)
 }
 
-// ranked says of more than two arms which is first, how far from the first
-// named, and which is furthest the other way.
+// ranked describes more than two arms: which is best, how much it differs from the first one named, and which differs
+// most in the other direction.
 func (s *summary) ranked(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) string {
 	best, shared := champion(l)
 	w, base := words(m), l.Arms[0].Name
@@ -173,7 +171,7 @@ func (s *summary) ranked(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row)
 	return strings.Join(parts, "; ")
 }
 
-// counts says how many arms have no claim, by what is missing.
+// counts says how many arms have no claim, and why.
 func counts(row *claim.Row) string {
 	few, open, none := 0, 0, 0
 	for _, c := range row.Cells[1:] {
@@ -218,7 +216,7 @@ func fewNames(all []string) string {
 	return List(all)
 }
 
-// extreme is the arm that is furthest from the first by a verdict; 0 if none has it.
+// extreme returns the arm with the given verdict that differs most from the first; 0 if no arm has that verdict.
 func extreme(row *claim.Row, v claim.Verdict) int {
 	arm, most := 0, 0.0
 	for i, c := range row.Cells {
@@ -231,8 +229,8 @@ func extreme(row *claim.Row, v claim.Verdict) int {
 	return arm
 }
 
-// against says how one arm differs from another: "grpc costs the server 32 %
-// more CPU per request than http1-json (95 % CI 30 to 33 %)".
+// against describes how one arm differs from another: "grpc costs the server 32 % more CPU per request than
+// http1-json (95 % CI 30 to 33 %)".
 func against(m metric.Metric, name, base string, d *claim.Difference) string {
 	switch {
 	case d == nil:
@@ -255,7 +253,7 @@ func against(m metric.Metric, name, base string, d *claim.Difference) string {
 	return fmt.Sprintf("nothing is claimed of %s in %s: %s", name, m.Title, trimmedStop(d.Why))
 }
 
-// comparedBy is a claim without its interval.
+// comparedBy writes a claim without its interval.
 func comparedBy(m metric.Metric, name, base, by string, more bool) string {
 	word := map[bool]string{true: "more", false: "less"}[more]
 	fewer := map[bool]string{true: "more", false: "fewer"}[more]
@@ -284,7 +282,7 @@ func comparedBy(m metric.Metric, name, base, by string, more bool) string {
 	return fmt.Sprintf("the %s is %s %s with %s than with %s", m.Title, by, long, name, base)
 }
 
-// amount is how large a claimed difference is, without its sign: "32 %".
+// amount writes the size of a claimed difference without its sign: "32 %".
 func amount(d *claim.Difference) string {
 	if d.Ratio >= manifold {
 		return Significant(d.Ratio, 2) + " times"
@@ -299,7 +297,7 @@ func lessOrMore(d *claim.Difference) string {
 	return "less"
 }
 
-// sure is the interval of a claim, low end first.
+// sure writes the interval of a claim, low end first.
 func sure(d *claim.Difference) string {
 	if d.Exact {
 		return " (exact)"
@@ -317,9 +315,8 @@ func sure(d *claim.Difference) string {
 	return fmt.Sprintf(" (95 %% CI %s to %s %%)", unsigned(low, n), unsigned(high, n))
 }
 
-// speed says of two arms the second thing that people ask: how many requests a
-// server answers, or what they cost at a rate that was given; and of any number
-// that no time is known where all were refused.
+// speed answers the second question about two arms: how many requests a server answers, or what they cost at a given
+// rate. For any number of arms it says that no time is known if all times were refused.
 func (s *summary) speed(l *claim.LoadAnalysis) string {
 	timed := func(m metric.Metric) bool { return m.Quantile > 0 || m.ID == plan.Throughput }
 	shown, known := 0, 0
@@ -357,7 +354,7 @@ func (s *summary) speed(l *claim.LoadAnalysis) string {
 		l.Arms[1].Name)) + "."
 }
 
-// capitalisedUnlessName begins a sentence; a name stays as it is written.
+// capitalisedUnlessName puts a capital at the beginning of a sentence. A name keeps its spelling.
 func capitalisedUnlessName(text, name string) string {
 	if strings.HasPrefix(text, name) {
 		return text
@@ -365,7 +362,7 @@ func capitalisedUnlessName(text, name string) string {
 	return Capitalised(text)
 }
 
-// many says of many loads under how many each arm is first.
+// many says of several loads under how many of them each arm is first.
 func (s *summary) many(loads []*claim.LoadAnalysis) []string {
 	var won Groups[string, string]
 	none := 0

@@ -12,8 +12,8 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// SummariseExplained is the short answer to why the arms of a result differ. a
-// is its analysis, and e what explains it.
+// SummariseExplained is the short answer to why the arms of a result differ. a is the analysis of r, and e explains
+// it.
 func SummariseExplained(r *result.Result, a *claim.Analysis, e *explain.Explanation) Summary {
 	r, a = Marked(r, a)
 	s := summary{r: r, a: a, refusals: &refusals{}}
@@ -33,8 +33,8 @@ func SummariseExplained(r *result.Result, a *claim.Analysis, e *explain.Explanat
 	return s.Summary
 }
 
-// explained adds what is told of the primary metric under one load: of each
-// difference its parts, and what each factor does on average.
+// explained adds the explanation of the primary metric under one load: the parts of each difference, and the average
+// effect of each factor.
 func (s *summary) explained(e *explain.Explanation, l *explain.LoadExplanation, several bool) {
 	where := ""
 	if several {
@@ -66,7 +66,7 @@ func (s *summary) explained(e *explain.Explanation, l *explain.LoadExplanation, 
 	s.hidden += len(ExplainedNotes(s.r, e, l)) - len(leftOut(s.r, x.Left))
 }
 
-// attributed says what a difference is made of, and adds its parts as a table.
+// attributed names the parts of a difference in a sentence, and adds them as a table.
 func (s *summary) attributed(m metric.Metric, at *explain.Attribution, where string, table bool) {
 	from, to := s.r.ArmName(at.From), s.r.ArmName(at.To)
 	if at.Where != "" {
@@ -113,7 +113,7 @@ func (s *summary) attributed(m metric.Metric, at *explain.Attribution, where str
 	s.Tables = append(s.Tables, t)
 }
 
-// actTogether says how many pairs of factors cannot be told apart.
+// actTogether says how many pairs of factors interact.
 func actTogether(x *explain.MetricExplanation) string {
 	n := 0
 	for i := range x.Interactions {
@@ -130,7 +130,7 @@ func actTogether(x *explain.MetricExplanation) string {
 	return fmt.Sprintf("%d pairs of factors act together, so that one's effect differs by the other's level.", n)
 }
 
-// effectsTable is what each factor does on average over the others.
+// effectsTable lists the effect of each factor, on average over the others.
 func effectsTable(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanation) (SummaryTable, bool) {
 	t := SummaryTable{Title: Capitalised(m.Title) + ": each factor, on average over the others"}
 	columns := []SummaryColumn{{Head: "change"}, {Head: "95 % CI"}}
@@ -152,8 +152,7 @@ func effectsTable(e *explain.Explanation, m metric.Metric, x *explain.MetricExpl
 	return t, len(t.Names) > 0
 }
 
-// SummariseAgreement is the short answer to whether a result's conclusions hold
-// in another, here.
+// SummariseAgreement is the short answer to whether the conclusions of one result hold in another one, measured here.
 func SummariseAgreement(was, here *result.Result, a *history.Agreement) Summary {
 	marked, _ := Marked(was, nil)
 	s := Summary{Answer: []string{Agreed(a)}}
@@ -199,7 +198,7 @@ func SummariseAgreement(was, here *result.Result, a *history.Agreement) Summary 
 	return s
 }
 
-// unheld says why conclusions do not hold here: each reason once.
+// unheld returns the reasons why conclusions do not hold here, each reason once.
 func unheld(a *history.Agreement) []string {
 	count := map[string]int{}
 	var order []string
@@ -228,8 +227,8 @@ func unheld(a *history.Agreement) []string {
 	return order
 }
 
-// SummariseDecisions is the short form of the tables of when to use which way:
-// what comes first for each need. id is the result's.
+// SummariseDecisions is the short form of the tables of which way to use when: the best for each need. id is the
+// result's.
 func SummariseDecisions(id string, tables []DecisionTable) Summary {
 	var s Summary
 	early := false

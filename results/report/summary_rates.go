@@ -9,16 +9,15 @@ import (
 	"wirelab/lab/result/claim"
 )
 
-// curves adds what was found of response times over offered rates: of each arm
-// the rates between which it stops keeping up, and its times at the lowest rate
-// and where it does most for its time.
+// curves adds the results of response time over offered rate. For each arm these are the rates between which it stops
+// keeping up, its times at the lowest rate, and its times at the knee.
 func (s *summary) curves() {
 	for i := range s.a.Curves {
 		s.curve(&s.a.Curves[i])
 	}
 }
 
-// curveHeads says what the short heads mean: with long ones a terminal of 80 columns has no room for the last.
+// curveHeads explains the short column heads: with longer heads the last column does not fit into 80 columns.
 const curveHeads = "keeps up: at this rate still · not at: from this rate on no more · answers: at most, in " +
 	"overload too"
 
@@ -86,10 +85,10 @@ func (s *summary) curve(c *claim.Curve) {
 	s.curveRefused(c)
 }
 
-// curveKey is the key of the reason why a check refuses points of a curve.
+// curveKey identifies the reason why a check refuses points of a curve.
 func curveKey(c *claim.Curve, gate result.Gate) string { return c.Operation + " " + string(gate) }
 
-// The columns of a curve's table, as [summary.curve] has them.
+// The columns of a curve's table, in the order of [summary.curve].
 const (
 	curveKnee = iota
 	curveP50
@@ -128,7 +127,7 @@ func (s *summary) curveDash(c *claim.Curve, a *claim.ArmCurve, column int, head 
 	return s.refusals.note(c.Operation+" "+why, trimmedStop(why), cell)
 }
 
-// curveRefused says why figures of a curve are missing: one line for each check.
+// curveRefused adds one line for each check that refuses figures of a curve.
 func (s *summary) curveRefused(c *claim.Curve) {
 	var why Groups[result.Gate, string]
 	who := map[result.Gate][]string{}
@@ -158,7 +157,7 @@ func (s *summary) curveRefused(c *claim.Curve) {
 	}
 }
 
-// capacity adds what was found of the highest rates.
+// capacity adds the capacities that were found.
 func (s *summary) capacity() {
 	c := s.a.Capacity
 	if c == nil {

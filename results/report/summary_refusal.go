@@ -11,29 +11,29 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// refusals are the reasons why figures are missing, in the order in which they are met.
+// refusals collects the reasons why figures are missing, in the order in which they occur.
 type refusals struct {
 	all   []*refusal
-	alone bool // there is one arm, whose name need not be said
+	alone bool // there is only one arm, which need not be named
 }
 
 // refusal is one reason.
 type refusal struct {
 	key     string
-	check   *claim.Check // the worst; nil where no check is the reason
-	why     string       // of the first
-	several bool         // arms give the reason with other numbers
-	text    string       // what is said, where it is not made of the above
+	check   *claim.Check // the worst one; nil if the reason is not a check
+	why     string       // of the first missing figure
+	several bool         // other arms have the same reason with other numbers
+	text    string       // replaces the text that is made from the fields above
 	cells   []refusedCell
 }
 
-// refusedCell is a figure that is missing.
+// refusedCell identifies a missing figure.
 type refusedCell struct{ load, arm, what string }
 
 // numerals are the marks of reasons.
 var numerals = []string{"¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"}
 
-// add notes that an arm has no figure of a metric, and returns the mark of the reason.
+// add records that an arm has no figure of a metric, and returns the mark of the reason.
 func (all *refusals) add(p plan.Plan, l *claim.LoadAnalysis, m metric.Metric, arm int, what string) string {
 	state := &l.Arms[arm]
 	why := l.Row(m.ID).Cells[arm].Estimate.Why
@@ -49,7 +49,7 @@ func (all *refusals) add(p plan.Plan, l *claim.LoadAnalysis, m metric.Metric, ar
 	case check != nil:
 		key = string(check.Gate)
 	case m.Quantile > 0:
-		key = "quantile" // they differ in numbers only
+		key = "quantile" // these reasons differ only in their numbers
 	}
 	i := slices.IndexFunc(all.all, func(r *refusal) bool { return r.key == key })
 	if i < 0 {
@@ -66,17 +66,17 @@ func (all *refusals) add(p plan.Plan, l *claim.LoadAnalysis, m metric.Metric, ar
 	return numerals[i]
 }
 
-// put adds a reason, and returns where it is.
+// put adds a reason, and returns its index.
 func (all *refusals) put(r *refusal) int {
 	if last := len(numerals) - 1; len(all.all) > last {
-		all.all[last].several = true // the last stands for all others
+		all.all[last].several = true // the last mark stands for all further reasons
 		return last
 	}
 	all.all = append(all.all, r)
 	return len(all.all) - 1
 }
 
-// note is [refusals.add] for what is no metric.
+// note is [refusals.add] for a figure that belongs to no metric.
 func (all *refusals) note(key, why string, cell refusedCell) string {
 	i := slices.IndexFunc(all.all, func(r *refusal) bool { return r.key == key })
 	if i < 0 {
@@ -89,7 +89,7 @@ func (all *refusals) note(key, why string, cell refusedCell) string {
 	return numerals[i]
 }
 
-// say gives a reason that was noted its text, and reports whether it was.
+// say sets the text of a reason that was noted, and reports whether there was one.
 func (all *refusals) say(key, text string) bool {
 	i := slices.IndexFunc(all.all, func(r *refusal) bool { return r.key == key })
 	if i >= 0 {
@@ -98,7 +98,7 @@ func (all *refusals) say(key, text string) bool {
 	return i >= 0
 }
 
-// beyond reports whether a check failed by more than another of the same gate.
+// beyond reports whether a check exceeded its limit by more than another check of the same gate.
 func beyond(a, b *claim.Check) bool {
 	if a.AtLeast {
 		return a.Value < b.Value
@@ -106,7 +106,7 @@ func beyond(a, b *claim.Check) bool {
 	return a.Value > b.Value
 }
 
-// lines are the reasons, each with its mark and what it is the reason for.
+// lines returns the reasons, each with its mark and the figures that it is the reason for.
 func (all *refusals) lines(loads int) []string {
 	lines := make([]string, len(all.all))
 	for i, r := range all.all {
@@ -155,7 +155,7 @@ func (r *refusal) line(of int, alone bool) string {
 	return head + what + who + at + ": " + r.reason()
 }
 
-// reason says why in one clause, with the worst number, and what to change.
+// reason gives the reason in one clause, with the worst number and what to change.
 func (r *refusal) reason() string {
 	if r.check == nil {
 		if r.several {
@@ -175,8 +175,8 @@ func (r *refusal) reason() string {
 	return text + "; try: " + fix
 }
 
-// refusalWords say what a check found in the words of who reads them, with the
-// number that it found; "" where the check's own words are as short.
+// refusalWords describes a failed check in the reader's words, with its number; "" if the check's own words are as
+// short.
 func refusalWords(c *claim.Check) string {
 	words, ok := map[result.Gate]string{
 		result.GeneratorCPU:    "the load generator was too busy",
@@ -196,7 +196,7 @@ func refusalWords(c *claim.Check) string {
 	return words + measured(*c)
 }
 
-// someRefused reports whether any reason is a check's.
+// someRefused reports whether a check is any of the reasons.
 func (all *refusals) someRefused() bool {
 	return slices.ContainsFunc(all.all, func(r *refusal) bool { return r.check != nil })
 }
@@ -212,5 +212,5 @@ func (all *refusals) markOf(p plan.Plan, l *claim.LoadAnalysis, arm int, what st
 	return ""
 }
 
-// trimmedStop ends a clause without a full stop.
+// trimmedStop removes the full stop at the end of a clause.
 func trimmedStop(text string) string { return strings.TrimSuffix(text, ".") }

@@ -11,8 +11,8 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// looked are the metrics that most people look for first, the one that decides
-// before all. Client cost is shown where it is asked for.
+// looked returns the metrics that most readers look for first, the primary metric before the others. Client cost is
+// shown only if it was asked for.
 func looked(l *claim.LoadAnalysis) []metric.Metric {
 	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
 	switch {
@@ -61,7 +61,7 @@ func (s *summary) load(l *claim.LoadAnalysis) {
 	s.Tables = append(s.Tables, t)
 }
 
-// tableTitle names a load in as few words as tell it from others.
+// tableTitle names a load in as few words as distinguish it from the others.
 func tableTitle(p plan.Plan, load int) string {
 	name := LoadName(p, load)
 	for _, calls := range []string{"call ", "calls "} {
@@ -70,8 +70,8 @@ func tableTitle(p plan.Plan, load int) string {
 	return Capitalised(name)
 }
 
-// rowsOf are the arms in the order that they are shown: as they were named, and of
-// many the first and then the best.
+// rowsOf returns the arms in the order in which they are shown: as they were named, or the first and then the best if
+// there are many.
 func rowsOf(l *claim.LoadAnalysis) []int {
 	rows := make([]int, len(l.Arms))
 	for i := range rows {
@@ -93,8 +93,8 @@ func rowsOf(l *claim.LoadAnalysis) []int {
 	return rows
 }
 
-// untold reports whether a metric that does not decide has no figure for a
-// reason that is no refusal, as where no server is ours.
+// untold reports whether a metric other than the primary one has no figure for a reason that is no refusal, for
+// example because no server was started here.
 func untold(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) bool {
 	if m.ID == l.Primary || m.Quantile > 0 || worthShowing(m, *row) {
 		return false
@@ -102,7 +102,7 @@ func untold(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row) bool {
 	return !slices.ContainsFunc(l.Arms, func(arm claim.ArmState) bool { return arm.Rounds > 0 && gated(&arm, m) })
 }
 
-// cell is one arm's figure, or the number of the reason why there is none.
+// cell returns one arm's figure, or the number of the reason why there is none.
 func (s *summary) cell(l *claim.LoadAnalysis, m metric.Metric, arm int, value, head string) SummaryCell {
 	c := l.Row(m.ID).Cells[arm]
 	if !c.Estimate.Known {
@@ -131,7 +131,7 @@ func (s *summary) cell(l *claim.LoadAnalysis, m metric.Metric, arm int, value, h
 	return found
 }
 
-// briefChange writes a difference as a column has room for: "+32", "−4.1".
+// briefChange writes a difference in the width of a column: "+32", "−4.1".
 func briefChange(d *claim.Difference) string {
 	if d.Ratio >= manifold {
 		return "×" + Significant(d.Ratio, 2)
@@ -142,11 +142,11 @@ func briefChange(d *claim.Difference) string {
 	return change(d.Ratio, decimals(d))
 }
 
-// manifold is the ratio from which times are easier to read than percent.
+// manifold is the ratio from which on "× 12" is easier to read than a percentage.
 const manifold = 10
 
-// bytes is what a request moves both ways. The sign stands only where both ways
-// say the same.
+// bytes returns the bytes of a request in both directions. The sign is shown only if both directions have the same
+// verdict.
 func (s *summary) bytes(l *claim.LoadAnalysis, rows []int) (SummaryColumn, bool) {
 	sent, received := l.Row(plan.WireSent), l.Row(plan.WireReceived)
 	if sent == nil || received == nil || !ShapeOf(l.Kind).bytes {
@@ -192,8 +192,7 @@ func (s *summary) bytes(l *claim.LoadAnalysis, rows []int) (SummaryColumn, bool)
 	return column, true
 }
 
-// matrix adds one table of many loads: a row for each, a column for each arm, by
-// what decides.
+// matrix adds one table for many loads: a row for each load, a column for each arm, with the primary metric.
 func (s *summary) matrix(loads []*claim.LoadAnalysis) {
 	t := SummaryTable{Whole: true}
 	same := loads[0].Primary
@@ -228,7 +227,7 @@ func (s *summary) matrix(loads []*claim.LoadAnalysis) {
 				continue
 			}
 			c := s.cell(l, m, arm, With(row.Cells[arm].Estimate, RowUnit(m, row)), m.Short)
-			c.Change = "" // the figures stand next to each other
+			c.Change = "" // the figures are next to each other
 			arms[arm].Head = l.Arms[arm].Name
 			arms[arm].Cells = append(arms[arm].Cells, c)
 		}
@@ -242,8 +241,7 @@ func (s *summary) matrix(loads []*claim.LoadAnalysis) {
 	}
 }
 
-// samePace is how calls come, where that is the same under all of several loads
-// that differ in their operation; else "".
+// samePace returns how calls arrive, if that is the same under several loads that differ in their operation; else "".
 func samePace(p plan.Plan, loads []*claim.LoadAnalysis) string {
 	pace := ""
 	for i, l := range loads {

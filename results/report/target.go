@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// process says what is known of the process at an arm's target.
+// process describes the process at an arm's target, as far as it is known.
 func process(a result.Arm) string {
 	p := a.Process
 	switch {
@@ -35,7 +35,7 @@ func knownAs(p *result.Process) string {
 	return text
 }
 
-// placed says where servers and drivers ran, each of those that have another place.
+// placed says where servers and drivers ran, and names those that ran in another place.
 func placed(r *result.Result) string {
 	p := r.Placement
 	driver := "driver on CPU " + numbers(p.DriverCPUs)
@@ -59,7 +59,7 @@ func placed(r *result.Result) string {
 		"where "+List(elsewhere)+" "+choose(len(elsewhere) == 1, "runs is its own", "run is their own")), ", ")
 }
 
-// oursAt says where the servers ran that we placed, beside so many that we did not.
+// oursAt says where the servers that we started ran. others is the number of servers that we did not start.
 func oursAt(r *result.Result, others int, pinned bool) string {
 	switch {
 	case others == len(r.Plan.Arms):
@@ -70,7 +70,7 @@ func oursAt(r *result.Result, others int, pinned bool) string {
 	return "other servers on CPU " + numbers(r.Placement.ServerCPUs)
 }
 
-// lasting says of servers that somebody else runs that they are not started afresh.
+// lasting says that servers run by others are not started afresh.
 func lasting(r *result.Result) string {
 	var all []string
 	for arm, a := range r.Plan.Arms {

@@ -11,8 +11,7 @@ import (
 	"wirelab/lab/result/threshold"
 )
 
-// OutcomeWords says an outcome with what would decide it: "pass", "fail",
-// "inconclusive, +22 rounds".
+// OutcomeWords writes an outcome and what would decide it: "pass", "fail", "inconclusive, +22 rounds".
 func OutcomeWords(f *threshold.Finding) string {
 	if f.Outcome == threshold.Undecided && f.More > 0 {
 		return string(f.Outcome) + ", " + MoreRounds(f.More)
@@ -20,9 +19,9 @@ func OutcomeWords(f *threshold.Finding) string {
 	return string(f.Outcome)
 }
 
-// Figure writes what a finding is about and its interval: "+32.4 %" and
-// "[+31.6, +33.2]", "24.1 ms" and "[23.8, 24.4]". [Absent] and nothing if there
-// is no figure. There are digits enough to tell the bounds from the limit.
+// Figure writes the figure of a finding and its interval: "+32.4 %" and "[+31.6, +33.2]", "24.1 ms" and "[23.8,
+// 24.4]". It returns [Absent] and "" if there is no figure. It writes enough digits to tell the bounds from the
+// limit.
 func Figure(f *threshold.Finding) (value, interval string) {
 	if !f.Known {
 		return Absent, ""
@@ -42,11 +41,11 @@ func Figure(f *threshold.Finding) (value, interval string) {
 	return value, interval
 }
 
-// mostDigits is how many significant digits of a value, or decimals of a
-// percentage, are written to tell a bound from the limit it is close to.
+// mostDigits is the greatest number of significant digits of a value, or of decimals of a percentage, used to tell a
+// bound from a limit that is close to it.
 const mostDigits = 6
 
-// figureForm returns how a finding's numbers are written, and their unit.
+// figureForm returns the format of a finding's numbers, and their unit.
 func figureForm(f *threshold.Finding) (form func(float64) string, unit string) {
 	width, least := 0.0, 3
 	if f.Bounded {
@@ -84,8 +83,8 @@ func figureForm(f *threshold.Finding) (form func(float64) string, unit string) {
 	}
 }
 
-// Finding says a finding in words: "server CPU per request of grpc, with 1 call
-// in flight: +32.4 % (95 % CI +31.6 to +33.2), over the limit of +3%".
+// Finding writes a finding as a phrase: "server CPU per request of grpc, with 1 call in flight: +32.4 % (95 % CI
+// +31.6 to +33.2), over the limit of +3%".
 func Finding(p plan.Plan, f *threshold.Finding) string {
 	title := "share of failed calls"
 	if m, err := kinds.MetricByID(f.Metric); err == nil {
@@ -125,7 +124,7 @@ func Finding(p plan.Plan, f *threshold.Finding) string {
 	return text + limit + ": " + f.Why
 }
 
-// Judged says in a sentence how a result stands against its thresholds.
+// Judged says in a sentence how a result compares with its thresholds.
 func Judged(p plan.Plan, j *threshold.Judgement) string {
 	if j.Why != "" {
 		return "Invalid: " + j.Why + "."
@@ -164,8 +163,7 @@ func Judged(p plan.Plan, j *threshold.Judgement) string {
 	return text + "."
 }
 
-// JudgedNotes say why findings are neither pass nor fail, and how many were
-// adjusted for each other.
+// JudgedNotes says why findings are neither pass nor fail, and how many were adjusted for multiple comparisons.
 func JudgedNotes(j *threshold.Judgement) []string {
 	type reason struct{ threshold, why string }
 	var who Groups[reason, string]

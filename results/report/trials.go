@@ -4,7 +4,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// Trials are those of an arm under a load, one at most of each round.
+// Trials returns the trials of an arm under a load, at most one for each round.
 func Trials(r *result.Result, load, arm int) []*result.Trial {
 	var all []*result.Trial
 	for n := range r.Rounds {

@@ -7,11 +7,11 @@ import (
 	"wirelab/lab/result"
 )
 
-// unreadShown is how many unknown fields are named.
+// unreadShown is how many unknown fields the sentence names.
 const unreadShown = 5
 
-// Unread says which parts of a result are not shown, since a later wirelab wrote them and this one does not know them;
-// "" if all of it is understood.
+// Unread names the parts of a result that are not shown because a later version of wirelab wrote them and this
+// version does not know them. It returns "" if every part is known.
 func Unread(r *result.Result) string {
 	if len(r.Unread) == 0 {
 		return ""

@@ -13,14 +13,14 @@ import (
 	"wirelab/lab/result/metric"
 )
 
-// The marks that stand behind a figure which says less than it seems to.
+// The marks that follow a figure that says less than it seems to.
 const (
 	floorMark  = "†"
 	busyMark   = "‡"
 	unseenMark = "◊"
 )
 
-// Marks are the marks behind an arm's figure of a metric; "" for most.
+// Marks returns the marks of an arm's figure of a metric; "" for most figures.
 func Marks(arm *claim.ArmState, m metric.Metric) string {
 	text := ""
 	for _, c := range arm.Marks(m) {
@@ -36,8 +36,7 @@ func Marks(arm *claim.ArmState, m metric.Metric) string {
 	return text
 }
 
-// MarkWords are the marks of an arm's metric in words, for forms that have
-// room: "floor-limited".
+// MarkWords writes the marks of an arm's metric in words, for formats that have the space: "floor-limited".
 func MarkWords(arm *claim.ArmState, m metric.Metric) []string {
 	var all []string
 	for _, c := range arm.Marks(m) {
@@ -47,7 +46,7 @@ func MarkWords(arm *claim.ArmState, m metric.Metric) []string {
 	return all
 }
 
-// Legend says what the marks under a load mean, and what to change.
+// Legend explains the marks under a load, and says what to change.
 func Legend(l *claim.LoadAnalysis) []string {
 	lines := earlyOf(l)
 	for _, gate := range []result.Gate{result.AboveFloor, result.Neighbours, result.DatabaseSeen} {
@@ -72,7 +71,8 @@ func Legend(l *claim.LoadAnalysis) []string {
 	return lines
 }
 
-// Floor is a metric of an arm before a server that does nothing, in the metric's unit; false where that has none.
+// Floor returns an arm's metric measured against a server that does nothing, in the metric's unit; false if there is
+// none.
 func Floor(arm *claim.ArmState, m metric.Metric) (float64, bool) {
 	v := 0.0
 	switch m.ID {
@@ -86,8 +86,8 @@ func Floor(arm *claim.ArmState, m metric.Metric) (float64, bool) {
 	return v, v > 0
 }
 
-// Validity says of each arm how its checks went, arms of which the same is to
-// be said together: "grpc and connect: all 17 checks passed".
+// Validity gives the result of each arm's checks. Arms with the same result share a line: "grpc and connect: all 17
+// checks passed".
 func Validity(l *claim.LoadAnalysis) []string {
 	return grouped(l, func(arm *claim.ArmState) []string {
 		if arm.Rounds == 0 {
@@ -111,7 +111,7 @@ func Validity(l *claim.LoadAnalysis) []string {
 	})
 }
 
-// limited says what a mark is about, with its number.
+// limited explains a mark, with its number.
 func limited(c claim.Check) string {
 	switch c.Gate {
 	case result.AboveFloor:
@@ -122,7 +122,7 @@ func limited(c claim.Check) string {
 	return "busy machine" + measured(c)
 }
 
-// measured is a check's value beside its limit: " (45 %, limit 10 %)".
+// measured writes a check's value next to its limit: " (45 %, limit 10 %)".
 func measured(c claim.Check) string {
 	if c.Unit == "" || c.Limit == 0 {
 		return ""
@@ -143,7 +143,8 @@ func measured(c claim.Check) string {
 	return fmt.Sprintf(" (%s, limit %s)", is, limit)
 }
 
-// apart shows two values with as many digits as tell them apart: a reader would take "70 %, limit 70 %" for kept.
+// apart writes two values with as many digits as are needed to tell them apart: "70 %, limit 70 %" would read as
+// within the limit.
 func apart(a, b float64, show func(v float64, digits int) string) (string, string) {
 	for digits := 2; ; digits++ {
 		x, y := show(a, digits), show(b, digits)
@@ -153,7 +154,7 @@ func apart(a, b float64, show func(v float64, digits int) string) (string, strin
 	}
 }
 
-// grouped collects lines of arms, each with the names of those it is so of.
+// grouped collects the lines of arms. Arms that share a line are named together.
 func grouped(l *claim.LoadAnalysis, of func(*claim.ArmState) []string) []string {
 	var who Groups[string, string]
 	for a := range l.Arms {
@@ -166,8 +167,8 @@ func grouped(l *claim.LoadAnalysis, of func(*claim.ArmState) []string) []string 
 	})
 }
 
-// spoiled says which figures are invalid, why, and what to change: of what
-// fails whole arms all, else for each kind of figure the first reason.
+// spoiled says which figures are invalid, why, and what to change. It gives all checks that fail whole arms;
+// otherwise the first reason for each kind of figure.
 func spoiled(arm *claim.ArmState) []string {
 	var lines []string
 	add := func(what string, c claim.Check) {
@@ -182,7 +183,7 @@ func spoiled(arm *claim.ArmState) []string {
 		for _, c := range whole {
 			switch c.Gate {
 			case result.Steady, result.Settled:
-				add(": ", c) // a finding, which says by itself what it is
+				add(": ", c) // a finding, whose text is complete by itself
 			default:
 				add(": invalid: ", c)
 			}

@@ -12,8 +12,8 @@ import (
 	phrases "wirelab/lab/result/words"
 )
 
-// Word says a verdict in a word or two about the arm: "cheaper", "slower",
-// "equivalent", "undecided".
+// Word writes a verdict in one or two words, with the arm as the subject: "cheaper", "slower", "equivalent",
+// "undecided".
 func Word(m metric.Metric, v claim.Verdict) string {
 	switch v {
 	case claim.Better:
@@ -26,8 +26,8 @@ func Word(m metric.Metric, v claim.Verdict) string {
 	return string(v)
 }
 
-// Verdict says it with the margin or the rounds that are missing:
-// "equivalent ±3 %", "undecided, +22 rounds".
+// Verdict writes a verdict with its margin or with the number of missing rounds: "equivalent ±3 %", "undecided, +22
+// rounds".
 func Verdict(m metric.Metric, d *claim.Difference) string {
 	word := Word(m, d.Verdict)
 	switch {
@@ -41,8 +41,7 @@ func Verdict(m metric.Metric, d *claim.Difference) string {
 	return word
 }
 
-// Place writes an arm's place under a load: "2", "2=" if it shares it, Absent
-// if it has none.
+// Place writes an arm's place under a load: "2", "2=" if it shares the place, [Absent] if it has none.
 func Place(l *claim.LoadAnalysis, arm int) string {
 	at, sharing := l.Arms[arm].Place, 0
 	if at == 0 {
@@ -59,7 +58,7 @@ func Place(l *claim.LoadAnalysis, arm int) string {
 	return fmt.Sprint(at)
 }
 
-// Rounds counts rounds: "1 round", "12 rounds".
+// Rounds writes a number of rounds: "1 round", "12 rounds".
 func Rounds(n int) string {
 	if n == 1 {
 		return "1 round"
@@ -67,10 +66,10 @@ func Rounds(n int) string {
 	return phrases.Thousands(uint64(max(n, 0))) + " rounds"
 }
 
-// manyRounds is the number above which it makes no sense to be precise.
+// manyRounds is the number from which a precise number is no longer useful.
 const manyRounds = 1000
 
-// MoreRounds says how many rounds are missing: "+22 rounds".
+// MoreRounds writes how many rounds are missing: "+22 rounds".
 func MoreRounds(n int) string {
 	switch {
 	case n == 1:
@@ -81,8 +80,8 @@ func MoreRounds(n int) string {
 	return fmt.Sprintf("+%s rounds", phrases.Thousands(uint64(max(n, 0))))
 }
 
-// Load names a load in a sentence: "With 1 call in flight"; where a plan has
-// several operations "Of GetPerson with 1 call in flight".
+// Load names a load at the beginning of a sentence: "With 1 call in flight"; if the plan has several operations, "Of
+// GetPerson with 1 call in flight".
 func Load(p plan.Plan, load int) string {
 	pace := "with " + paceName(p.Loads[load])
 	switch l, shape := p.Loads[load], ShapeOf(p.Loads[load].Kind()); {
@@ -97,8 +96,8 @@ func Load(p plan.Plan, load int) string {
 	return strings.ToUpper(pace[:1]) + pace[1:]
 }
 
-// LoadName names a load: "50 calls in flight", "2,000/s Poisson"; where a plan
-// has several operations "GetPerson, 50 calls in flight".
+// LoadName names a load: "50 calls in flight", "2,000/s Poisson"; if the plan has several operations, "GetPerson, 50
+// calls in flight".
 func LoadName(p plan.Plan, load int) string {
 	if operation := severalOf(p, load); operation != "" {
 		return operation + ", " + paceName(p.Loads[load])
@@ -106,8 +105,7 @@ func LoadName(p plan.Plan, load int) string {
 	return paceName(p.Loads[load])
 }
 
-// severalOf is a load's operation where the plan has others, or asks for its
-// requests in a way of its own.
+// severalOf returns a load's operation if the plan has others, or if the load chooses its requests in another way.
 func severalOf(p plan.Plan, load int) string {
 	l := p.Loads[load]
 	switch {
@@ -141,7 +139,7 @@ func rate(perSecond float64) string {
 	return Significant(perSecond, 3) + "/s"
 }
 
-// worded are the words in which one arm's figure is set against another's.
+// worded has the words that compare one arm's figure with another's.
 type worded struct {
 	of         string // after a value: "24.1 µs" + " of server CPU per request"
 	best       string // "is cheapest on the server"
@@ -192,7 +190,7 @@ func words(m metric.Metric) worded {
 // With writes an estimate with its unit: "24.1 µs", "15,900/s".
 func With(e claim.Estimate, u Unit) string {
 	text := Value(e, u)
-	if text == Absent { // nothing has no unit
+	if text == Absent { // no unit without a number
 		return text
 	}
 	if value, refused := IsRefused(text); refused && u.Name != "" {
@@ -204,8 +202,8 @@ func With(e claim.Estimate, u Unit) string {
 	return text + " " + u.Name
 }
 
-// phrase says how an arm differs from the first: "grpc costs 32 % more (95 %
-// CI 31.6 to 33.2)". Everything that is no claim says so.
+// phrase describes how an arm differs from the first: "grpc costs 32 % more (95 % CI 31.6 to 33.2)". If there is no
+// claim, it says so.
 func phrase(w worded, name string, d *claim.Difference) string {
 	switch d.Verdict {
 	case claim.Better, claim.Worse:
@@ -250,8 +248,8 @@ func unsigned(ratio float64, decimals int) string {
 	return strings.TrimLeft(change(ratio, decimals), "+−")
 }
 
-// Titled writes a text with a capital at its beginning, unless its first word
-// is a name of its own: "p99 response time" stays.
+// Titled puts a capital at the beginning of a text, unless the first word has a fixed spelling: "p99 response time"
+// stays.
 func Titled(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if next, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsDigit(next) {
