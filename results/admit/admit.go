@@ -1,6 +1,6 @@
-// Package admit is the one way in for results that come from outside: files and uploads. What passes is whole, was not
-// edited as far as its digest tells, and contradicts neither itself nor any bound. It knows results and their checks,
-// not who brings them.
+// Package admit is the only entry for results from outside: files and uploads. A result that passes is complete, was
+// not edited as far as its digest shows, and contradicts neither itself nor any bound. The package knows results and
+// their checks. It must not know who brings them.
 package admit
 
 import (
@@ -16,19 +16,19 @@ import (
 	"wirelab/results/store"
 )
 
-// Admitted is a result that was let in.
+// Admitted is a result that passed the checks.
 type Admitted struct {
 	Result *result.Result
-	// Text is the result's own text, as it came but for white space, without what follows from it.
+	// Text is the result's own text without derived parts. Only white space may differ from the original.
 	Text []byte
-	// Digest is that of the text, as it was computed.
+	// Digest is the digest computed from the text.
 	Digest string
-	// Sealed is whether a digest came with it, so that an edit would have been found.
+	// Sealed reports whether a digest came with the result, so that an edit would have been found.
 	Sealed bool
 }
 
-// Result reads a result, or a document that holds one, and lets it in if nothing speaks against it. The errors are
-// InvalidArgument, and Unimplemented for one of a later schema.
+// Result reads a result, or a document that contains one, and checks it. The errors are InvalidArgument, and
+// Unimplemented for a result of a later schema.
 func Result(text []byte) (*Admitted, error) {
 	text, err := input.UTF8(text)
 	if err != nil {
@@ -53,8 +53,8 @@ func Result(text []byte) (*Admitted, error) {
 	return &Admitted{Result: r, Text: file.Raw, Digest: checked.Digest, Sealed: checked.Sealed}, nil
 }
 
-// Put stores the result with its text as it is, and says that it came by a way such as "imported from x.json". It lets
-// go of the text before the store works, and so can be called once.
+// Put stores the result's text unchanged. how says how it came here, such as "imported from x.json". Put may be
+// called only once: it releases the text before the store works, to save memory.
 func (a *Admitted) Put(ctx context.Context, s store.Store, how string, now time.Time) error {
 	if a.Text == nil {
 		return wirelab.Errorf(wirelab.Internal, "result %s was put already, and its text is gone", a.Result.ID)
@@ -68,7 +68,7 @@ func (a *Admitted) Put(ctx context.Context, s store.Store, how string, now time.
 	return s.PutPacked(ctx, p)
 }
 
-// wrong says the first that does not hold, and how much more there is.
+// wrong returns the first failed check, and how many more there are.
 func wrong(v *verify.Verification) (first, more string) {
 	if v.Holds() {
 		return "", ""

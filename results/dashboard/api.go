@@ -3,7 +3,7 @@ package dashboard
 import (
 	"bytes"
 	"context"
-	_ "embed" // for the description of the API
+	_ "embed" // for the OpenAPI document
 	"errors"
 	"io"
 	"mime"
@@ -18,13 +18,13 @@ import (
 	"wirelab/results/store"
 )
 
-// openAPI describes everything below /api; a test holds it against the routes.
-// Which metrics there are it leaves open: see [description].
+// openAPI describes everything below /api; a test compares it with the routes. It does not list the metrics: see
+// [description].
 //
 //go:embed openapi.json
 var openAPI []byte
 
-// description is openAPI with the metrics that there are.
+// description returns openAPI with the list of metrics.
 func description() []byte {
 	var names []string
 	for _, m := range kinds.Metrics() {
@@ -33,7 +33,7 @@ func description() []byte {
 	return bytes.Replace(openAPI, []byte(`"METRICS"`), []byte(strings.Join(names, ", ")), 1)
 }
 
-// routes are all addresses. News streams end with ending.
+// routes returns all routes. Streams end with ending.
 func (d *Dashboard) routes(ending context.Context) routing {
 	get := func(do func(http.ResponseWriter, *http.Request) error) map[string]action {
 		return map[string]action{http.MethodGet: {do: do}}
@@ -65,17 +65,16 @@ func (d *Dashboard) routes(ending context.Context) routing {
 	}
 }
 
-// listed is a page of a list.
+// listed is one page of a list.
 type listed struct {
 	Results []store.Summary `json:"results"`
-	Count   int             `json:"count"` // in this page
-	Total   int             `json:"total"` // that the filter finds
+	Count   int             `json:"count"` // results in this page
+	Total   int             `json:"total"` // results that the filter finds
 	// Next is the cursor of the next page; "" after the last.
 	Next string `json:"next"`
 }
 
-// list returns a page. It asks for one more than that, to know whether there is
-// a next one.
+// list returns one page. It asks the store for one result more, to know whether there is a next page.
 func (d *Dashboard) list(ctx context.Context, f store.Filter) (listed, error) {
 	ask := f
 	ask.Limit++
@@ -125,7 +124,7 @@ func (d *Dashboard) valuesAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// upload takes a result in.
+// upload adds a result.
 func (d *Dashboard) upload(w http.ResponseWriter, r *http.Request) error {
 	if err := ask(r, false).done(); err != nil {
 		return err
@@ -179,7 +178,7 @@ func (d *Dashboard) remove(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// health is whether the store can be read.
+// health reports whether the store can be read.
 func (d *Dashboard) health(w http.ResponseWriter, r *http.Request) error {
 	if err := ask(r, false).done(); err != nil {
 		return err

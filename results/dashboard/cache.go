@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// cache keeps what was used last, up to a size.
+// cache keeps the values that were used last, up to a total size.
 type cache[V any] struct {
 	most int
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	size  int
 	items map[string]*list.Element
-	order *list.List // the latest used first
+	order *list.List // most recently used first
 }
 
 type item[V any] struct {
@@ -36,7 +36,7 @@ func (c *cache[V]) get(key string) (V, bool) {
 	return none, false
 }
 
-// put keeps a value of a size, and gives up the longest unused for it.
+// put adds a value of a given size, and removes the least recently used ones to make space.
 func (c *cache[V]) put(key string, value V, size int) {
 	if size > c.most {
 		return

@@ -11,7 +11,7 @@ import (
 	"wirelab/results/store"
 )
 
-// card is an experiment that runs as pages show it, and as streams send it.
+// card is a running experiment as pages show it and as streams send it.
 type card struct {
 	ID      string `json:"id"`
 	Title   string `json:"title"`
@@ -24,14 +24,14 @@ type card struct {
 	Elapsed string `json:"elapsed"`
 	Left    string `json:"left"`
 	Width   string `json:"width"`
-	// Done is how much is over, in thousandths; below 0 where nobody can tell.
+	// Done is the progress in thousandths; negative if it is not known.
 	Done int `json:"done"`
-	// Gates says how the checks stand, and Failed which do not hold.
+	// Gates summarises the checks. Failed lists those that fail.
 	Gates  string   `json:"gates"`
 	Failed []string `json:"failed"`
 }
 
-// cards are all that run.
+// cards is the list of running experiments.
 type cards struct {
 	Running []card `json:"running"`
 }
@@ -94,9 +94,8 @@ func cardOf(r store.Running) card {
 	return c
 }
 
-// gates tells how the checks stood when the last round was over. What an
-// experiment seems to say before its end is not shown: who looks and stops
-// when it pleases claims falsely in 3 of 10 cases.
+// gates reports the checks after the last complete round. It does not show the results so far: a user who looks at
+// them and stops at will makes false claims in 3 of 10 cases.
 func (c *card) gates(r store.Running) {
 	if r.Standing == nil {
 		c.Gates = "checks: after the first round"
@@ -130,7 +129,7 @@ func (c *card) gates(r store.Running) {
 	}
 }
 
-// clock writes a time as people count it: "3 min 20 s".
+// clock writes a duration in the usual form: "3 min 20 s".
 func clock(d time.Duration) string {
 	switch s := int(d.Round(time.Second).Seconds()); {
 	case s < 60:

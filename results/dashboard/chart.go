@@ -17,11 +17,11 @@ import (
 	"wirelab/results/report/svg"
 )
 
-// historyPage is what a history is filled with.
+// historyPage is the data of the page of a history.
 type historyPage struct {
 	frame
 	*history
-	Metrics []named // choices with their titles
+	Metrics []named // choices, with their titles
 	Title   string
 	Said    []saidShift
 	Notes   []string
@@ -34,16 +34,15 @@ type historyPage struct {
 
 type named struct{ ID, Title string }
 
-// historyRow is a point in the table.
+// historyRow is one point, as a row of the table.
 type historyRow struct {
 	ID, Began, Value, Interval, Why, Commit string
-	// Part is the number of its stretch; Marks what happened before it.
+	// Part is the number of its segment. Marks are the changes before it.
 	Part  int
 	Marks []mark
 }
 
-// mark is something that happened: a change of the figure, of the environment,
-// of the build.
+// mark is a change of the figure, of the environment, or of the build.
 type mark struct{ Kind, Tone, Text string }
 
 func (d *Dashboard) historyPage(w http.ResponseWriter, r *http.Request) error {
@@ -83,7 +82,7 @@ func (d *Dashboard) historyPage(w http.ResponseWriter, r *http.Request) error {
 	return d.render(w, http.StatusOK, "history", p)
 }
 
-// describe says what was found.
+// describe summarises the history in sentences.
 func (p *historyPage) describe(known int) {
 	h := p.history
 	for i, s := range h.Parts {
@@ -160,7 +159,7 @@ func (p *historyPage) value(v float64) string {
 	return report.With(claim.Estimate{Known: true, Value: v, Low: 0.999 * v, High: 1.001 * v}, p.Unit)
 }
 
-// row is a line of the table.
+// row returns a row of the table.
 func (p *historyPage) row(i int) historyRow {
 	h := p.history
 	one := &h.Points[i]
@@ -191,7 +190,7 @@ func (p *historyPage) row(i int) historyRow {
 
 const smallSize = 12
 
-// plot is where things are drawn.
+// plot is the area of the drawing and its scale.
 type plot struct {
 	x, y                     svg.Scale
 	left, right, top, bottom float64
@@ -205,7 +204,7 @@ func (p *historyPage) paint(d *svg.Drawing) {
 			continue
 		}
 		low, high = min(low, one.Value), max(high, one.Value)
-		// Of an interval no more than makes the values small.
+		// An interval is shown only as far as the values stay readable.
 		if one.High > 0 && one.High < 1.5*one.Value {
 			low, high = min(low, max(one.Low, one.Value/1.5)), max(high, one.High)
 		}
@@ -253,7 +252,7 @@ func tickText(v float64, ticks []float64) string {
 	return text
 }
 
-// dates name the times along the foot, as far as they have room.
+// dates labels the time axis, as far as there is space.
 func (p *historyPage) dates(d *svg.Drawing, q plot) {
 	n := len(p.Points)
 	order := []float64{0, float64(n - 1)}
@@ -263,7 +262,7 @@ func (p *historyPage) dates(d *svg.Drawing, q plot) {
 		}
 	}
 	name := func(v float64) string { return p.Points[int(v)].Began.UTC().Format("2 Jan 15:04") }
-	at := func(v float64) float64 { // the ends stay inside
+	at := func(v float64) float64 { // labels at the ends stay inside the drawing
 		half := svg.Width(name(v), smallSize) / 2
 		return min(max(q.x.At(v), q.left+half), q.right-half)
 	}
@@ -272,9 +271,9 @@ func (p *historyPage) dates(d *svg.Drawing, q plot) {
 	}
 }
 
-// stretches draws the mean of each and the borders between them.
+// stretches draws the mean of each segment and the borders between them.
 func (p *historyPage) stretches(d *svg.Drawing, q plot) {
-	free := q.left // where a label may begin
+	free := q.left // where the next label may begin
 	for _, s := range p.Parts {
 		from, to := q.x.At(float64(s.From)-0.5), q.x.At(float64(s.To)-0.5)
 		if s.Points > 0 {

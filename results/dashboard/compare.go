@@ -13,17 +13,17 @@ import (
 	"wirelab/results/store"
 )
 
-// comparedMost is how many results are compared at once.
+// comparedMost is how many results can be compared at once.
 const comparedMost = 8
 
-// comparison is some results beside the first of them.
+// comparison compares several results with the first of them.
 type comparison struct {
 	Results []comparedResult `json:"results"`
-	// Pairs are the first and each of the others, in their order.
+	// Pairs has the first result with each of the others, in their order.
 	Pairs []pair `json:"comparisons"`
 }
 
-// comparedResult is one of them.
+// comparedResult is one of the results.
 type comparedResult struct {
 	Summary     store.Summary       `json:"summary"`
 	Environment result.Environment  `json:"environment"`
@@ -33,7 +33,7 @@ type comparedResult struct {
 	a *claim.Analysis
 }
 
-// pair is what may be said of the first and another.
+// pair compares the first result and another.
 type pair struct {
 	Was  string `json:"was"`
 	Here string `json:"here"`
@@ -54,7 +54,7 @@ func (d *Dashboard) compareAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ids reads which results to compare.
+// ids reads the ids of the results to compare.
 func (q *query) ids() []string {
 	var ids []string
 	for _, id := range q.all("id") {
@@ -68,7 +68,7 @@ func (q *query) ids() []string {
 	return ids
 }
 
-// compare reads the results and sets each beside the first.
+// compare reads the results and compares each with the first.
 func (d *Dashboard) compare(ctx context.Context, ids []string) (*comparison, error) {
 	release, err := d.take(ctx, d.heavy, "too many comparisons at once")
 	if err != nil {
@@ -99,5 +99,5 @@ func (d *Dashboard) compare(ctx context.Context, ids []string) (*comparison, err
 	return c, nil
 }
 
-// comparing is the address of a comparison.
+// comparing returns the address of a comparison.
 func comparing(ids []string) string { return "/compare?" + url.Values{"id": ids}.Encode() }

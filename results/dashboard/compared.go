@@ -12,21 +12,21 @@ import (
 	"wirelab/results/report"
 )
 
-// comparePage is what a comparison is filled with.
+// comparePage is the data of the page of a comparison.
 type comparePage struct {
 	frame
 	Heads []compareHead
 	Pairs []comparePair
 	Loads []compareLoad
-	JSON  string // its address
+	JSON  string // address of the same as JSON
 }
 
-// compareHead is one of the results.
+// compareHead describes one of the results.
 type compareHead struct {
 	Letter, ID, Title, Work, Began, Machine, Host, Build, Rounds, Resolves string
 }
 
-// comparePair says whether the first and another can be compared.
+// comparePair says whether the first result and another can be compared.
 type comparePair struct {
 	Letters    string // "A and B"
 	Comparable bool
@@ -49,14 +49,14 @@ type compareLoad struct {
 
 type compareArm struct {
 	Name, About string
-	// Silent says of the metrics that no result has a figure of why, each reason once: a table of
-	// dashes with the same sentence in each row says no more.
+	// Silent lists the metrics for which no result has a figure, by reason. A table of dashes with the same sentence
+	// in each row would say no more.
 	Silent    []silence
 	Reference bool
 	Rows      []compareRow
 }
 
-// silence is a reason, and the metrics that have no figure for it.
+// silence is a reason, and the metrics that have no figure because of it.
 type silence struct {
 	Metrics []string
 	Why     string
@@ -72,7 +72,7 @@ func (r compareRow) said() bool {
 	return false
 }
 
-// silent notes why no result has a figure of a metric.
+// silent records why no result has a figure of a metric.
 func (a *compareArm) silent(r compareRow) {
 	var whys []string
 	for _, c := range r.Cells {
@@ -98,13 +98,13 @@ type compareRow struct {
 	Cells        []compareCell
 }
 
-// compareCell is one metric of one result, with how it shifted.
+// compareCell is one metric of one result, and its change from the first result.
 type compareCell struct {
 	Letter, Value, Interval string
 	// From is the arm's difference from the first arm in the same result.
 	From                            string
 	Shift, Within, Word, Tone, Note string
-	Absent                          bool   // the result lacks the load or the arm
+	Absent                          bool   // the result has no such load or arm
 	Refused                         string // why there is no value
 }
 
@@ -154,7 +154,7 @@ func workOf(workload string, operations []string) string {
 	return workload + "." + strings.Join(operations, ", ")
 }
 
-// pairOf says of the first and another what there is to say.
+// pairOf says whether the first result and another can be compared, and why not.
 func (c *comparison) pairOf(i int) comparePair {
 	s := &c.Pairs[i].CrossRun
 	p := comparePair{
@@ -251,7 +251,7 @@ func (c *comparison) loadOf(l *claim.LoadAnalysis) compareLoad {
 	return t
 }
 
-// other is the cell of another result; it may lack the load or the arm.
+// other returns the cell of another result, which may not have the load or the arm.
 func (c *comparison) other(i, load, arm int, m metric.Metric, unit report.Unit) compareCell {
 	other := &c.Results[i+1]
 	for _, l := range c.Pairs[i].Loads {

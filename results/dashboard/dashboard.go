@@ -1,9 +1,7 @@
-// Package dashboard is a web page and an HTTP API over stored results: lists,
-// reports, comparisons, histories and what runs now. It knows results and the
-// store's interface; what is claimed on its pages it takes from room result and
-// says in the words of room report, and how anything was measured it does not
-// know. It reads; it takes results in and removes them only for those who have
-// the token that it was started with.
+// Package dashboard serves web pages and an HTTP API over stored results: lists, reports, comparisons, histories and
+// running experiments. It knows results and the interface of the store. Claims come from the packages below
+// lab/result, and their words from package report. It must not know how anything was measured. It only reads, except
+// that callers with the token it was started with may add and delete results.
 package dashboard
 
 import (
@@ -21,42 +19,42 @@ import (
 	"wirelab/wire/rebinding"
 )
 
-// Config is what a dashboard is made of.
+// Config has what a dashboard is made from.
 type Config struct {
-	// Store is read, and written only with a Token. The caller closes it.
+	// Store is read. It is written only if there is a Token. The caller closes it.
 	Store store.Store
-	// Token lets its bearers put and delete results; "" lets nobody. It has at
-	// least [TokenLength] characters, so that nobody guesses it.
+	// Token allows its bearers to add and delete results; with "" nobody may. It has at least [TokenLength]
+	// characters, so that it cannot be guessed.
 	Token string
-	// Version tells builds apart, since pages are made by code: a report that a
-	// browser keeps is good only as long as its result and the build are the same.
+	// Version identifies the build. Pages are made by code, so a report in a browser's cache is valid only for the
+	// same result and the same build.
 	Version string
-	// Log is told of errors that callers are told nothing of. It must be set.
+	// Log receives the errors whose text callers must not see. It must be set.
 	Log *slog.Logger
 }
 
-// TokenLength is how many characters a token has at least.
+// TokenLength is the least number of characters of a token.
 const TokenLength = 16
 
-// The bounds of what is served. Whoever needs more has a proxy in front.
+// The limits of the server. Where they are not enough, put a proxy in front.
 const (
 	headerTime = 5 * time.Second  // to send a request's head
 	readTime   = 60 * time.Second // to send all of it
 	idleTime   = 60 * time.Second
-	stopTime   = 5 * time.Second // for answers in progress when it stops
+	stopTime   = 5 * time.Second // for requests in progress when it stops
 	headerSize = 32 << 10
-	uploadSize = 64 << 20 // bytes of a result that is put
-	atOnce     = 64       // requests, streams apart
-	readers    = 64       // streams of news
+	uploadSize = 64 << 20 // bytes of an uploaded result
+	atOnce     = 64       // requests, streams not counted
+	readers    = 64       // streams of running experiments
 )
 
-// limits are how long an answer may take. Tests of what is answered have other ones: a machine
-// with much to do needs more time, which is no fault of the answer.
+// limits is how long an answer may take. Tests of the answers' content use longer limits, since a busy machine needs
+// more time.
 type limits struct {
 	work  time.Duration // to answer a request
-	place time.Duration // to wait for a place among those that are answered
-	// gist is for a page's results of which no gist is kept: those that an earlier wirelab stored.
-	// What it does not come to is looked at when the page is asked for again.
+	place time.Duration // to wait for a free place among the running requests
+	// gist limits the time for making the gists that are not stored, which is so for results that an earlier version
+	// stored. Those not reached are made when the page is requested again.
 	gist time.Duration
 }
 
@@ -70,15 +68,15 @@ type Dashboard struct {
 	pages  *pages
 	// description is the OpenAPI document.
 	description []byte
-	known       *cache[*record] // what histories know of results
+	known       *cache[*record] // the records for histories
 	made        *cache[[]byte]  // reports
-	busy        chan struct{}   // a place for each request
-	heavy       chan struct{}   // a place for each that computes
-	open        chan struct{}   // a place for each stream
+	busy        chan struct{}   // a place for each request in progress
+	heavy       chan struct{}   // a place for each request that computes
+	open        chan struct{}   // a place for each open stream
 	news        news
 }
 
-// New makes a dashboard. Its error is InvalidArgument: a token too short.
+// New makes a dashboard. It returns InvalidArgument if the token is too short.
 func New(c Config) (*Dashboard, error) {
 	if c.Token != "" && len(c.Token) < TokenLength {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
@@ -96,10 +94,9 @@ func New(c Config) (*Dashboard, error) {
 	}, nil
 }
 
-// Serve serves until ctx ends, then lets answers in progress end for 5 s and
-// tells streams at once. On a loopback address it answers only requests to
-// localhost and IP addresses: a page elsewhere whose name is made to point here must not
-// read results (DNS rebinding).
+// Serve serves until ctx ends. Then it ends streams at once, and waits up to 5 s for answers in progress. On a
+// loopback address it answers only requests to localhost and to IP addresses: otherwise a page from elsewhere, whose
+// host name resolves to this address, could read results (DNS rebinding).
 func (d *Dashboard) Serve(ctx context.Context, at net.Listener) error {
 	address, tcp := at.Addr().(*net.TCPAddr)
 	server := &http.Server{
@@ -118,7 +115,7 @@ func (d *Dashboard) Serve(ctx context.Context, at net.Listener) error {
 	defer cancel()
 	err := server.Shutdown(patience)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // what is left is cut off
+		err = server.Close() // closes the connections that are left
 	}
 	if ended := <-failed; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
@@ -126,12 +123,12 @@ func (d *Dashboard) Serve(ctx context.Context, at net.Listener) error {
 	return err
 }
 
-// handler is all that is served; news streams end with ending.
+// handler returns the handler for all requests. Streams end with ending.
 func (d *Dashboard) handler(ending context.Context, loopback bool) http.Handler {
 	routes := d.routes(ending)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
-		r.Pattern = "" // ours, not the mux's
+		r.Pattern = "" // routes sets it, not a mux
 		if loopback && !rebinding.Own(r.Host) {
 			d.fail(w, r, &failure{
 				http.StatusMisdirectedRequest, wirelab.PermissionDenied,

@@ -16,8 +16,8 @@ import (
 	"wirelab"
 )
 
-// policy lets pages use what this server serves and nothing else: no scripts or
-// styles inside a page, no other host, no frame around it.
+// policy lets pages use only what this server serves: no scripts or styles inside a page, no other host, and no frame
+// around it.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -32,24 +32,23 @@ func protect(h http.Header) {
 	h.Set("Cache-Control", "no-cache")
 }
 
-// route is one address, with "{id}" for a part of any text, and what is done
-// there by method. GET answers HEAD too.
+// route is one path, with "{id}" for a segment of any text, and its actions by method. GET answers HEAD too.
 type route struct {
 	path    string
 	methods map[string]action
 }
 
-// action answers a request, or says why not.
+// action answers a request, or returns why not.
 type action struct {
 	do func(w http.ResponseWriter, r *http.Request) error
-	// writes needs the token; streams neither has a time limit nor takes a place.
+	// writes: it needs the token. streams: it has no time limit and takes no place.
 	writes, streams bool
 }
 
 type routing []route
 
-// serve finds the action. No address is mended: one that is not exactly known
-// is not found, so nothing is reached by another name.
+// serve finds the action. Paths are not cleaned: a path that does not match exactly is not found, so nothing can be
+// reached by another name.
 func (all routing) serve(d *Dashboard, w http.ResponseWriter, r *http.Request) {
 	for _, one := range all {
 		if !one.matches(r) {
@@ -88,7 +87,7 @@ func (one *route) allowed() string {
 	return strings.Join(all, ", ")
 }
 
-// matches compares part by part, as they were sent: an escaped slash is none.
+// matches compares the segments as they were sent: an escaped slash does not separate segments.
 func (one *route) matches(r *http.Request) bool {
 	want, have := strings.Split(one.path, "/"), strings.Split(r.URL.EscapedPath(), "/")
 	if len(want) != len(have) {
@@ -111,7 +110,7 @@ func (one *route) matches(r *http.Request) bool {
 	return true
 }
 
-// run lets an action run, within its bounds.
+// run runs an action within its limits.
 func (d *Dashboard) run(a action, w http.ResponseWriter, r *http.Request) error {
 	if a.writes {
 		if err := d.authorize(w, r); err != nil {
@@ -128,13 +127,12 @@ func (d *Dashboard) run(a action, w http.ResponseWriter, r *http.Request) error 
 	defer release()
 	ctx, cancel := context.WithTimeout(r.Context(), d.limits.work)
 	defer cancel()
-	// An answer that nobody reads ends, too.
-	// no server, in a test: no deadline
+	// The deadline ends answers that are not read. A test without a server has no deadline.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * d.limits.work))
 	return a.do(w, r.WithContext(ctx))
 }
 
-// take takes one of a bounded number of places.
+// take takes one of a limited number of places.
 func (d *Dashboard) take(ctx context.Context, places chan struct{}, full string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limits.place)
 	defer cancel()
@@ -146,7 +144,7 @@ func (d *Dashboard) take(ctx context.Context, places chan struct{}, full string)
 	}
 }
 
-// authorize lets the bearer of the token do what writes.
+// authorize allows requests that write only to bearers of the token.
 func (d *Dashboard) authorize(w http.ResponseWriter, r *http.Request) error {
 	if d.config.Token == "" {
 		return &failure{
@@ -155,7 +153,7 @@ func (d *Dashboard) authorize(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	// of one length, so that comparing tells nothing of the token's
+	// Hashes have equal lengths, so the comparison does not reveal the length of the token.
 	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
 	if subtle.ConstantTimeCompare(sum[:], d.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="wirelab"`)
@@ -167,7 +165,7 @@ func (d *Dashboard) authorize(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// failure is an answer that is an error.
+// failure is an error as an answer.
 type failure struct {
 	status  int
 	code    wirelab.Code
@@ -176,8 +174,8 @@ type failure struct {
 
 func (f *failure) Error() string { return f.message }
 
-// failureOf turns any error into an answer. Messages about the caller's request
-// are told; of the others, which may name files and hosts, only what kind.
+// failureOf turns an error into an answer. Errors about the caller's request keep their message. Of others, which may
+// name files and hosts, callers see only the kind.
 func (d *Dashboard) failureOf(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
@@ -221,11 +219,11 @@ type problemText struct {
 	Message string `json:"message"`
 }
 
-// fail answers with an error: JSON to programs, a page to people.
+// fail answers with an error: JSON for programs, a page for people.
 func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := d.failureOf(err)
 	if f.status >= http.StatusInternalServerError {
-		// Not the address: a query may hold what should be in no log.
+		// Only the path, since a query may contain something that must not be logged.
 		d.config.Log.Warn("request failed", "path", r.URL.EscapedPath(), "status", f.status, "error", err)
 	}
 	if f.status == http.StatusServiceUnavailable {
@@ -241,7 +239,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// json answers with JSON. An error is the connection's: nobody is left to tell.
+// json answers with JSON. A write error is not reported, since the connection has failed.
 func (d *Dashboard) json(w http.ResponseWriter, status int, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -19,15 +19,14 @@ import (
 	"wirelab/results/store"
 )
 
-// The bounds of a history. The distances between its values take memory by the
-// square of their number: 2 MB for the most.
+// The limits of a history. Finding changes takes memory with the square of the number of values: 2 MB at the limit.
 const (
 	historyDefault = 200
 	historyLimit   = 500
-	scanLimit      = 2000 // results whose lists tell what can be chosen
+	scanLimit      = 2000 // results that are listed to find the choices
 )
 
-// wanted is which history is asked for; "" is for the latest there is.
+// wanted says which history is requested; "" chooses the latest.
 type wanted struct {
 	Workload  string `json:"workload"`
 	Operation string `json:"operation"`
@@ -52,7 +51,7 @@ func (q *query) wanted() wanted {
 	return w
 }
 
-// address is where a history is, under a path.
+// address returns the address of a history, below a path.
 func (w wanted) address(path string) string {
 	v := url.Values{}
 	for _, one := range []struct{ name, value string }{
@@ -73,8 +72,7 @@ func (w wanted) address(path string) string {
 	return path + "?" + v.Encode()
 }
 
-// choices are what the history can be of, each as far as those before it are
-// chosen; each finds something (grb-D04).
+// choices lists the possible values of each parameter, given those before it. Every choice finds something (grb-D04).
 type choices struct {
 	Workloads  []string `json:"workloads"`
 	Operations []string `json:"operations"`
@@ -88,18 +86,18 @@ type choices struct {
 type history struct {
 	Of      wanted  `json:"of"`
 	Choices choices `json:"choices"`
-	Unit    string  `json:"unit"` // of the values: "ns", "B", "/s", ""
-	// Results is how many were looked at, of Total that the machine has.
+	Unit    string  `json:"unit"` // unit of the values: "ns", "B", "/s", ""
+	// Results is how many results were read, of the Total that the machine has.
 	Results int       `json:"results"`
 	Total   int       `json:"total"`
-	Points  []point   `json:"points"`   // the earliest first
-	Parts   []stretch `json:"segments"` // between which something changed
+	Points  []point   `json:"points"`   // in order of time, the earliest first
+	Parts   []stretch `json:"segments"` // the segments between changes
 	Rule    rule      `json:"rule"`
 
 	metric metric.Metric
 }
 
-// rule is what a change is; see [stat.ChangeRule].
+// rule says what counts as a change; see [stat.ChangeRule].
 type rule struct {
 	Weak      float64 `json:"weak_p"`
 	Strong    float64 `json:"strong_p"`
@@ -111,40 +109,37 @@ type rule struct {
 type point struct {
 	ID    string    `json:"id"`
 	Began time.Time `json:"began"`
-	// Known is whether there is a value, with Low and High where there is an
-	// interval; if not, Why says why not.
+	// Known reports whether there is a value, with Low and High if there is an interval. If not, Why is the reason.
 	Known bool    `json:"known"`
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Why   string  `json:"why,omitempty"`
-	// Broken is what changed of the machine, the settings or the question since
-	// the point before, so that the two are not compared; Built which versions
-	// did.
+	// Broken lists the changes of the machine, the settings or the question since the previous point, because of
+	// which the two are not compared. Built lists the versions that changed.
 	Broken []histories.Change `json:"environment_break,omitempty"`
 	Built  []histories.Change `json:"build_change,omitempty"`
 	Commit string             `json:"commit,omitempty"`
-	Name   string             `json:"arm"` // what the arm was called
+	Name   string             `json:"arm"` // the arm's name in this result
 }
 
-// stretch is a part of a history in which nothing was found to change.
+// stretch is a segment of a history in which no change was found.
 type stretch struct {
 	From int `json:"from"` // index of its first point
-	To   int `json:"to"`   // one behind its last
-	// Mean is the geometric mean of its values, 0 without any.
+	To   int `json:"to"`   // index after its last point
+	// Mean is the geometric mean of its values; 0 if there are none.
 	Mean   float64 `json:"mean"`
 	Points int     `json:"points"` // that have a value
 	// Begins is why it begins here: "" for the first, "environment" or "change".
 	Begins string `json:"begins,omitempty"`
-	// Ratio is its mean by that of the stretch before, P the p-value of the
-	// t-test between the two, and Verdict what that means for the metric; all
-	// of a change.
+	// Ratio is its mean divided by that of the segment before. P is the p-value of the t-test between the two, and
+	// Verdict what this means for the metric. All three are set only for a change.
 	Ratio   float64       `json:"ratio,omitempty"`
 	P       float64       `json:"p,omitempty"`
 	Verdict claim.Verdict `json:"verdict,omitempty"`
 }
 
-// history finds out what is asked for, and all that is known of it.
+// history completes the request with defaults, and returns the history with the possible choices.
 func (d *Dashboard) history(ctx context.Context, w wanted) (*history, error) {
 	values, err := d.config.Store.Values(ctx)
 	if err != nil {
@@ -178,8 +173,7 @@ func (d *Dashboard) history(ctx context.Context, w wanted) (*history, error) {
 	return h, nil
 }
 
-// narrow chooses workload, operation and machine, and returns the latest
-// results of them.
+// narrow chooses workload, operation and machine, and returns their latest results.
 func (d *Dashboard) narrow(ctx context.Context, h *history) ([]store.Summary, error) {
 	if h.Of.Workload == "" {
 		latest, err := d.config.Store.List(ctx, store.Filter{Limit: 1})
@@ -217,7 +211,7 @@ func (d *Dashboard) narrow(ctx context.Context, h *history) ([]store.Summary, er
 func (h *history) choose(records []*record) {
 	var arms, loads, metrics []string
 	var last *figures
-	// What arms were called is taken, too, where it is not what one is.
+	// An arm may also be requested by its name, if that differs from its description.
 	named := slices.ContainsFunc(records, func(r *record) bool {
 		return slices.ContainsFunc(r.figures, func(f figures) bool { return f.arm == h.Of.Arm })
 	})
@@ -266,7 +260,7 @@ func (h *history) choose(records []*record) {
 	}
 }
 
-// fill takes the points.
+// fill adds the points.
 func (h *history) fill(records []*record) {
 	var before *record
 	for _, r := range records {
@@ -305,8 +299,7 @@ func (h *history) fill(records []*record) {
 	}
 }
 
-// split divides the history where the environment broke, and each part where
-// its values change.
+// split divides the history where the environment changed, and each part where its values change.
 func (h *history) split(by stat.ChangeRule) {
 	for from := 0; from < len(h.Points); {
 		to := from + 1
@@ -322,12 +315,12 @@ func (h *history) split(by stat.ChangeRule) {
 	}
 }
 
-// divide finds the changes between two places.
+// divide finds the changes between two points.
 func (h *history) divide(from, to int, begins string, by stat.ChangeRule) {
 	var logs []float64
 	var at []int
 	for i := from; i < to; i++ {
-		if p := &h.Points[i]; p.Known && p.Value > 0 { // 0 has no logarithm, and is no ratio to anything
+		if p := &h.Points[i]; p.Known && p.Value > 0 { // 0 has no logarithm, and no ratio to other values
 			logs, at = append(logs, math.Log(p.Value)), append(at, i)
 		}
 	}
@@ -376,7 +369,7 @@ func (d *Dashboard) askHistory(r *http.Request, lenient bool) (*history, error) 
 	return d.history(r.Context(), of)
 }
 
-// historyCSV is a history as a table for programs.
+// historyCSV answers with a history as a table for programs.
 func (d *Dashboard) historyCSV(w http.ResponseWriter, r *http.Request) error {
 	h, err := d.askHistory(r, true)
 	if err != nil {
@@ -408,7 +401,7 @@ func (d *Dashboard) historyCSV(w http.ResponseWriter, r *http.Request) error {
 	return table.WriteAll(rows)
 }
 
-// partOf is the index of the part that a point is in.
+// partOf returns the index of the segment that a point belongs to.
 func (h *history) partOf(point int) int {
 	return slices.IndexFunc(h.Parts, func(s stretch) bool { return point >= s.From && point < s.To })
 }

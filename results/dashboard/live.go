@@ -12,8 +12,8 @@ import (
 	"wirelab/results/store"
 )
 
-// How often streams look for news, and how long they are silent at most, so
-// that proxies and readers see that they live.
+// How often streams look for changes, and the longest silence, after which they send something to show proxies and
+// readers that they are alive.
 const (
 	newsEvery   = time.Second
 	silentMost  = 15 * time.Second
@@ -21,21 +21,21 @@ const (
 	reconnectMS = 3000
 )
 
-// news is what is running as the store told last: all streams look at one
-// answer, so that many readers cost the store no more than one.
+// news caches the store's last answer about running experiments. All streams read it, so that many readers cost the
+// store no more than one.
 type news struct {
-	mu    sync.Mutex // guards all below; held while the store is asked
+	mu    sync.Mutex // guards the fields below; held during the query
 	asked time.Time
 	told  []store.Running
 }
 
-// nowRunning is all that runs.
+// nowRunning is the list of running experiments.
 type nowRunning struct {
 	Running []store.Running `json:"running"`
 	At      time.Time       `json:"at"`
 }
 
-// running asks the store, if nobody has within a moment.
+// running asks the store, unless the last answer is recent enough.
 func (d *Dashboard) running(ctx context.Context) (nowRunning, error) {
 	d.news.mu.Lock()
 	defer d.news.mu.Unlock()
@@ -61,9 +61,8 @@ func (d *Dashboard) runningAPI(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// stream sends what is running whenever that is something else, as server-sent
-// events, until the reader goes or the dashboard stops. A reader that is slow
-// gets the latest when it reads again, and nothing is queued for it.
+// stream sends the running experiments as server-sent events whenever they change, until the reader disconnects or
+// the dashboard stops. Nothing is queued: a slow reader gets the latest state when it reads again.
 func (d *Dashboard) stream(ending context.Context, w http.ResponseWriter, r *http.Request) error {
 	if err := ask(r, false).done(); err != nil {
 		return err
@@ -100,7 +99,7 @@ func (d *Dashboard) stream(ending context.Context, w http.ResponseWriter, r *htt
 		text, err := json.Marshal(d.describeRunning(now))
 		switch {
 		case err != nil:
-			return nil // not reached: it was JSON in the store
+			return nil // not reached: the value was JSON in the store
 		case !bytes.Equal(text, last):
 			if !send("event: running\ndata: " + string(text) + "\n\n") {
 				return nil
@@ -121,7 +120,7 @@ func (d *Dashboard) stream(ending context.Context, w http.ResponseWriter, r *htt
 			return nil
 		}
 		if told, err := d.running(r.Context()); err == nil {
-			now = told // else what was told last stands; the store may come back
+			now = told // else the last state remains; the store may come back
 		}
 	}
 }

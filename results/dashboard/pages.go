@@ -21,20 +21,19 @@ import (
 //go:embed pages
 var files embed.FS
 
-// pages are the templates and what they load.
+// pages has the templates and the files that pages load.
 type pages struct {
 	templates *template.Template
 	assets    map[string]asset // by name
 }
 
-// asset is a file that pages load; its name has a digest of what is in it, so
-// that a browser may keep it for ever.
+// asset is a file that pages load. Its name contains a digest of its content, so that browsers may cache it for ever.
 type asset struct {
 	media string
 	body  []byte
 }
 
-// newPages reads the templates. Its error is a mistake in the source.
+// newPages reads the templates. An error is a mistake in the source.
 func newPages() (*pages, error) {
 	p := &pages{assets: map[string]asset{}}
 	own, err := files.ReadFile("pages/dashboard.css")
@@ -68,21 +67,21 @@ func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	w.Header().Set("Content-Type", a.media)
-	_, _ = w.Write(a.body) // an error is the connection's
+	_, _ = w.Write(a.body) // a failed connection
 	return nil
 }
 
-// icon is none: browsers ask for it whatever a page says.
+// icon answers that there is no icon: browsers ask for it whatever a page says.
 func (d *Dashboard) icon(w http.ResponseWriter, _ *http.Request) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// frame is what all pages have.
+// frame has the fields that all pages share.
 type frame struct {
 	Title string
-	Here  string // which part of the site: "results", "history", "running"
-	Write bool   // results can be put
+	Here  string // the section of the site: "results", "history", "running"
+	Write bool   // results can be added
 }
 
 func (d *Dashboard) frame(here, title string) frame {
@@ -95,8 +94,8 @@ type errorPage struct {
 	Message string
 }
 
-// render answers with a page. It is made whole before the first byte goes out,
-// so that an error is an error page and not half a page.
+// render answers with a page. It makes the whole page before it sends the first byte, so that an error gives an error
+// page and not half of a page.
 func (d *Dashboard) render(w http.ResponseWriter, status int, name string, page any) error {
 	var body bytes.Buffer
 	if err := d.pages.templates.ExecuteTemplate(&body, name+".gohtml", page); err != nil {
@@ -104,11 +103,11 @@ func (d *Dashboard) render(w http.ResponseWriter, status int, name string, page 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // an error is the connection's
+	_, _ = w.Write(body.Bytes()) // a failed connection
 	return nil
 }
 
-// listPage is what the list is filled with.
+// listPage is the data of the page with the list.
 type listPage struct {
 	frame
 	listed
@@ -117,10 +116,10 @@ type listPage struct {
 	Filter store.Filter
 	Since  string
 	Until  string
-	// Filtered is whether anything is selected; All is the list without.
+	// Filtered reports whether a filter is set. All is the address of the list without it.
 	Filtered bool
 	Next     string // address of the next page
-	First    string // of the first, on a later one
+	First    string // address of the first page, on later ones
 	Running  int
 }
 
@@ -131,7 +130,7 @@ func (d *Dashboard) listPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if f.Name == "" {
-		f.Hide = doctor.BurstName // calibration runs answer no question; who asks for them by name sees them
+		f.Hide = doctor.BurstName // calibration runs answer no question; they are shown if asked for by name
 	}
 	found, err := d.list(r.Context(), f)
 	if err != nil {
@@ -181,7 +180,7 @@ func (d *Dashboard) runningPage(w http.ResponseWriter, r *http.Request) error {
 	return d.render(w, http.StatusOK, "running", runningPage{d.frame("running", "Running now"), d.describeRunning(now)})
 }
 
-// differ says how many versions and settings do.
+// differ says how many versions and settings differ.
 func differ(n int) string {
 	if n == 1 {
 		return "1 version or setting differs"
@@ -194,7 +193,7 @@ type choice struct {
 	Name, Label string
 	All         []string
 	Chosen      string
-	Stray       bool // what is chosen is not among them
+	Stray       bool // the chosen value is not in the list
 }
 
 func pick(name, label string, all []string, chosen string) choice {

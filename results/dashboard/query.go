@@ -13,16 +13,14 @@ import (
 	"wirelab/results/store"
 )
 
-// query reads the parameters of an address. The first mistake is kept, and
-// told at the end by [query.done].
+// query reads the parameters of a request. It keeps the first mistake, which [query.done] returns.
 type query struct {
 	values url.Values
 	taken  []string
 	err    error
 }
 
-// ask reads a request's parameters. lenient leaves empty ones out, as forms
-// send them for what nobody filled in.
+// ask reads a request's parameters. lenient ignores empty ones, which forms send for fields that were not filled in.
 func ask(r *http.Request, lenient bool) *query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	q := &query{values: values}
@@ -42,14 +40,14 @@ func ask(r *http.Request, lenient bool) *query {
 	return q
 }
 
-// wrong keeps a mistake.
+// wrong records a mistake.
 func (q *query) wrong(format string, args ...any) {
 	if q.err == nil {
 		q.err = wirelab.Errorf(wirelab.InvalidArgument, format, args...)
 	}
 }
 
-// textLimit is how long a parameter may be, in characters.
+// textLimit is the greatest length of a parameter, in characters.
 const textLimit = 500
 
 // all returns every value of a parameter.
@@ -76,7 +74,7 @@ func (q *query) text(name string) string {
 	return ""
 }
 
-// number returns a parameter that is a whole number within bounds.
+// number returns a parameter that is an integer within bounds.
 func (q *query) number(name string, otherwise, least, most int) int {
 	if _, ok := q.values[name]; !ok {
 		q.taken = append(q.taken, name)
@@ -99,7 +97,7 @@ func (q *query) when(name string) time.Time {
 	}
 	text := q.text(name)
 	for _, layout := range []string{time.DateOnly, time.RFC3339Nano} {
-		// As the standard allows; a space is what + became in an address.
+		// RFC 3339 allows lower case. The space is a + that was not escaped in the address.
 		if t, err := time.Parse(layout, strings.ReplaceAll(strings.ToUpper(text), " ", "+")); err == nil {
 			if t.Year() >= 1 && t.Year() <= 9999 && !t.Before(earliest()) {
 				return t.UTC()
@@ -113,11 +111,11 @@ func (q *query) when(name string) time.Time {
 	return time.Time{}
 }
 
-// earliest is before all results; what is earlier may be beyond what stores count in.
+// earliest is before all results. Stores may not be able to represent earlier times.
 func earliest() time.Time { return time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// done returns the first mistake; a parameter that nobody asked for is one, or
-// a misspelt filter would seem to find everything (grb-D04).
+// done returns the first mistake. An unknown parameter is one: otherwise a misspelt filter would seem to find
+// everything (grb-D04).
 func (q *query) done() error {
 	if q.err != nil {
 		return q.err
@@ -131,13 +129,13 @@ func (q *query) done() error {
 	return nil
 }
 
-// The bounds of one page of a list.
+// The limits of one page of a list.
 const (
 	pageDefault = 50
 	pageLimit   = 1000
 )
 
-// filter reads what lists are selected by, a page by its default size.
+// filter reads the filter of a list. size is the default size of a page.
 func (q *query) filter(size int) store.Filter {
 	f := store.Filter{
 		Workload: q.text("workload"), Operation: q.text("operation"), Protocol: q.text("protocol"),
@@ -152,7 +150,7 @@ func (q *query) filter(size int) store.Filter {
 	return f
 }
 
-// selection is a filter as its parameters again, without its place.
+// selection returns the parameters that a filter was read from, without its position.
 func selection(f store.Filter) url.Values {
 	v := url.Values{}
 	for _, one := range []struct{ name, value string }{
@@ -174,7 +172,7 @@ func selection(f store.Filter) url.Values {
 	return v
 }
 
-// stamp writes a time as a parameter: a day where it is one's beginning.
+// stamp writes a time as a parameter: as a date if it is the beginning of a day.
 func stamp(t time.Time) string {
 	switch {
 	case t.IsZero():

@@ -16,14 +16,13 @@ import (
 	"wirelab/results/store"
 )
 
-// knownResults is how many results histories keep the figures of; some 5 kB each.
+// knownResults is how many results the cache for histories holds, at about 5 kB each.
 const knownResults = 5000
 
-// record is what histories know of a result: its figures, and where and how it
-// was measured, without any call.
+// record has what histories need of a result: its figures, and where and how it was measured. It has no single calls.
 type record struct {
 	summary store.Summary
-	place   *result.Result // its environment, placement and plan alone
+	place   *result.Result // only its environment, placement and plan
 	figures []figures
 	ran     []ran
 	damage  string // why there are no figures; "" if there are
@@ -32,13 +31,12 @@ type record struct {
 // figures are those of one arm under one load.
 type figures struct {
 	operation, arm, load string
-	name                 string // the arm's own
+	name                 string // the arm's name in the result
 	primary              string
 	values               map[string]claim.Estimate // by metric
 }
 
-// recall returns the records of results, from before or read anew, a few at
-// once, in their order.
+// recall returns the records of results in their order, from the cache or read anew, with a few reads at once.
 func (d *Dashboard) recall(ctx context.Context, list []store.Summary) ([]*record, error) {
 	release, err := d.take(ctx, d.heavy, "too many histories at once")
 	if err != nil {
@@ -77,15 +75,15 @@ func (d *Dashboard) recall(ctx context.Context, list []store.Summary) ([]*record
 	if failed != nil {
 		return nil, failed
 	}
-	// Deleted since they were listed.
+	// nil: deleted since the list was read
 	return slices.DeleteFunc(all, func(r *record) bool { return r == nil }), nil
 }
 
-// recordOf reads one result, unless it is known. A damaged one is a record
-// without figures: it must not hide the others.
+// recordOf returns the record of one result. A damaged result gives a record without figures, since it must not hide
+// the others.
 func (d *Dashboard) recordOf(ctx context.Context, m store.Summary) (*record, error) {
-	// What is stored under an id never changes; one that was deleted and put
-	// again is another if anything of it is.
+	// What is stored under an id never changes. A result that was deleted and added again differs in one of these
+	// values, if it is another one.
 	key := fmt.Sprint(m.ID, m.Bytes, m.Ended.UnixMicro(), m.Rounds, m.Commit)
 	if known, ok := d.known.get(key); ok {
 		return known, nil
@@ -133,15 +131,14 @@ func recordFrom(m store.Summary, r *result.Result) *record {
 	return made
 }
 
-// armText names an arm by what it is, whatever it is called: arms of one text
-// are the same arm in all results.
+// armText describes an arm, whatever its name is: arms with the same text are the same arm in all results.
 func armText(p plan.Plan, arm int) string {
 	a := p.Arms[arm]
 	a.Data, a.Name = p.DataOf(a), ""
 	return strings.ReplaceAll(a.String(), ",", ", ")
 }
 
-// loadText names a load with what is asked, over which path.
+// loadText describes a load with its operation and its network path.
 func loadText(p plan.Plan, load int) string {
 	l := p.Loads[load]
 	requests := p.RequestsOf(l)

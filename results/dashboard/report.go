@@ -17,21 +17,21 @@ import (
 	"wirelab/results/store"
 )
 
-// madeBytes is how much of reports is kept.
+// madeBytes is the size of the cache of reports, in bytes.
 const madeBytes = 64 << 20
 
-// tagOf is an ETag of something by its content.
+// tagOf returns an ETag for the given content.
 func tagOf(parts ...[]byte) string {
 	sum := sha256.New()
 	for _, part := range parts {
-		_, _ = sum.Write(part) // never fails, says its documentation
+		_, _ = sum.Write(part) // Write of a hash never returns an error
 		_, _ = sum.Write([]byte{0})
 	}
 	return `"` + hex.EncodeToString(sum.Sum(nil)[:12]) + `"`
 }
 
-// tagged answers with a body that has a tag: not at all where the caller has it
-// already, else as it is made, or was made before.
+// tagged answers with a body that has an ETag. It sends no body if the caller has it already. Otherwise the body
+// comes from the cache or from make.
 func (d *Dashboard) tagged(w http.ResponseWriter, r *http.Request, media, tag string,
 	produce func() ([]byte, error),
 ) error {
@@ -52,11 +52,11 @@ func (d *Dashboard) tagged(w http.ResponseWriter, r *http.Request, media, tag st
 		d.made.put(tag, body, len(body))
 	}
 	w.Header().Set("Content-Type", media)
-	_, _ = w.Write(body) // an error is the connection's
+	_, _ = w.Write(body) // a failed connection
 	return nil
 }
 
-// produce makes what costs time, as many at once as there are CPUs.
+// produce runs make, with a limit of as many calls at once as there are CPUs.
 func (d *Dashboard) produce(ctx context.Context, make func() ([]byte, error)) ([]byte, error) {
 	release, err := d.take(ctx, d.heavy, "too many reports at once")
 	if err != nil {
@@ -66,8 +66,8 @@ func (d *Dashboard) produce(ctx context.Context, make func() ([]byte, error)) ([
 	return make()
 }
 
-// whole is a result as it is stored, found by a whole id: a page's address
-// must not come to mean another result when one more is stored.
+// whole returns a stored result by its whole id. A prefix is not accepted: the address of a page must not come to
+// mean another result when one more is stored.
 func (d *Dashboard) whole(ctx context.Context, id string) (store.Stored, error) {
 	found, err := d.config.Store.Raw(ctx, id)
 	switch {
@@ -84,7 +84,7 @@ func (d *Dashboard) whole(ctx context.Context, id string) (store.Stored, error) 
 	return found, nil
 }
 
-// read decodes what is stored.
+// read decodes a stored result.
 func read(found store.Stored) (*result.Result, error) {
 	r, err := store.Decode(found.JSON)
 	if err != nil && wirelab.CodeOf(err) != wirelab.Unimplemented {
@@ -96,7 +96,7 @@ func read(found store.Stored) (*result.Result, error) {
 	return r, err
 }
 
-// form is a way to write a result.
+// form answers with a result in one of the formats.
 func (d *Dashboard) form(w http.ResponseWriter, r *http.Request, form, media string,
 	write func(*bytes.Buffer, *result.Result) error,
 ) error {
@@ -119,7 +119,7 @@ func (d *Dashboard) form(w http.ResponseWriter, r *http.Request, form, media str
 	})
 }
 
-// reportPage is a result's report among the other pages.
+// reportPage answers with a result's report as a page of the site.
 func (d *Dashboard) reportPage(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Security-Policy", html.Policy()+"; frame-ancestors 'none'")
 	return d.form(w, r, "page", "text/html; charset=utf-8", func(page *bytes.Buffer, r *result.Result) error {
@@ -137,7 +137,7 @@ func (d *Dashboard) reportPage(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// reportFile is a result's report as one file that needs nobody.
+// reportFile answers with a result's report as one file without references to other files.
 func (d *Dashboard) reportFile(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Security-Policy", html.Policy()+"; frame-ancestors 'none'")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+safeName(r.PathValue("id"))+`.html"`)
@@ -146,14 +146,14 @@ func (d *Dashboard) reportFile(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// resultAPI is a result with all that follows from it.
+// resultAPI answers with a result and everything derived from it.
 func (d *Dashboard) resultAPI(w http.ResponseWriter, r *http.Request) error {
 	return d.form(w, r, "json", "application/json", func(page *bytes.Buffer, r *result.Result) error {
 		return report.Write(page, r)
 	})
 }
 
-// safeName makes a text fit for a file's name.
+// safeName makes a text suitable as a file's name.
 func safeName(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {

@@ -15,13 +15,13 @@ import (
 type row struct {
 	store.Summary
 	Gist  report.Gist
-	Title string // its name, or its preset's
-	Why   string // why nothing is said of it
+	Title string // its label, or the name of its preset
+	Why   string // why there is no gist
 }
 
 var errLater = errors.New("not looked at yet; load the page again")
 
-// rows are what a page shows of results.
+// rows returns the rows that a page shows.
 func (d *Dashboard) rows(ctx context.Context, list []store.Summary) []row {
 	until := time.Now().Add(d.limits.gist)
 	rows := make([]row, len(list))

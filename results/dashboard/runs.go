@@ -13,18 +13,17 @@ import (
 	"wirelab/results/store/benchmark"
 )
 
-// The form of results that the ledger's first benchmark had (grb-F09): a row for
-// each arm under each load. It is served at the same address where a parameter
-// is given that only it has; its names mean what the views of the PostgreSQL
-// store say, and percentiles are never averaged (grb-M11): each row is one run.
+// The result format of the ledger's first benchmark (grb-F09): a row for each arm under each load. It is served at
+// the address of the list if the request has a parameter that only this format has. Its names mean what the views of
+// the PostgreSQL store say. Percentiles are never averaged (grb-M11): each row is one run.
 
-// The size of one answer, and how many results are looked at for it.
+// The size of one answer, and how many results are read for it.
 const (
 	runsDefault = 100
 	runsScanned = 1000
 )
 
-// asksRuns reports whether the address has a parameter of that form.
+// asksRuns reports whether the request has a parameter of that format.
 func (q *query) asksRuns() bool {
 	for _, name := range []string{"scenario", "client", "run_id"} {
 		if _, ok := q.values[name]; ok {
@@ -34,7 +33,7 @@ func (q *query) asksRuns() bool {
 	return false
 }
 
-// ran is an arm under a load in that form. Figures that were refused are null.
+// ran is an arm under a load in that format. Figures that were refused are null.
 type ran struct {
 	RunID        string    `json:"run_id"` // result, arm and load: "r-20261121-140512-7f3a.0.1"
 	Scenario     string    `json:"scenario"`
@@ -51,7 +50,7 @@ type ran struct {
 	Average      *float64  `json:"avg_latency_ms"`
 	Least        *float64  `json:"min_latency_ms"`
 	Most         *float64  `json:"max_latency_ms"`
-	CPU          *float64  `json:"cpu_usage_avg"` // percent of one core, of the driver
+	CPU          *float64  `json:"cpu_usage_avg"` // of the driver, in percent of one core
 	MemoryAvg    float64   `json:"memory_mb_avg"`
 	MemoryPeak   float64   `json:"memory_mb_peak"`
 	Refused      string    `json:"refused,omitempty"` // which figures are null, and why
@@ -59,7 +58,7 @@ type ran struct {
 	ResultID     string    `json:"result_id"`
 	Arm          string    `json:"arm"`
 	Load         string    `json:"load"`
-	Wire         string    `json:"wire"` // the protocol by its own name
+	Wire         string    `json:"wire"` // the protocol by wirelab's name
 }
 
 type ranList struct {
@@ -67,7 +66,7 @@ type ranList struct {
 	Count   int   `json:"count"`
 }
 
-// rans makes the rows of a result from its estimates.
+// rans returns the rows of a result from its estimates.
 func rans(r *result.Result, loads []claim.LoadAnalysis) []ran {
 	all := []ran{}
 	for _, u := range benchmark.Gather(r) {
@@ -97,7 +96,7 @@ func rans(r *result.Result, loads []claim.LoadAnalysis) []ran {
 	return all
 }
 
-// ours are a scenario's workload and operation; "" where it does not tell.
+// ours returns a scenario's workload and operation; "" for one that it does not name.
 func ours(scenario string) (workload, operation string) {
 	switch scenario {
 	case "balance":
@@ -109,7 +108,7 @@ func ours(scenario string) (workload, operation string) {
 	return workload, operation
 }
 
-// runs answers in that form, the latest first. All filters of lists hold, too.
+// runs answers in that format, the latest first. All filters of lists apply too.
 func (d *Dashboard) runs(w http.ResponseWriter, r *http.Request, q *query) error {
 	f := q.filter(runsDefault)
 	scenario, client, id := q.text("scenario"), q.text("client"), q.text("run_id")
@@ -124,7 +123,7 @@ func (d *Dashboard) runs(w http.ResponseWriter, r *http.Request, q *query) error
 		f.Workload, f.Operation = workload, operation
 	}
 	if protocol == "rest" {
-		f.Protocol = "" // it is called otherwise here
+		f.Protocol = "" // this format has other names for protocols
 	}
 	list, err := d.config.Store.List(r.Context(), f)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package gate checks a result against thresholds, and writes how they stand in files that CI systems read. It knows
-// thresholds and forms of reports, and must not know where a result comes from.
+// Package gate checks a result against thresholds, and writes the outcome to files that CI systems read. It knows
+// thresholds and the formats of reports. It must not know where a result comes from.
 package gate
 
 import (
@@ -17,14 +17,13 @@ import (
 	"wirelab/results/report/markdown"
 )
 
-// Files are what is checked and where it is written.
+// Files are the files to check a result with, and those to write.
 type Files struct {
-	Markdown, Junit string // files; "-" is standard output
+	Markdown, Junit string // names of files; "-" is standard output
 	thresholds      []threshold.Threshold
 }
 
-// Prepare reads the thresholds and checks that the plan has what they are
-// about, before anything is run.
+// Prepare reads the thresholds and checks that they fit the plan, before anything runs.
 func (g *Files) Prepare(p plan.Plan, failIf []string, asJSON bool) error {
 	onOutput := 0
 	for _, taken := range []bool{asJSON, g.Markdown == "-", g.Junit == "-"} {
@@ -53,7 +52,7 @@ func (g *Files) Prepare(p plan.Plan, failIf []string, asJSON bool) error {
 	return nil
 }
 
-// Judge is nil without thresholds.
+// Judge compares a result with the thresholds. It returns nil without thresholds.
 func (g *Files) Judge(r *result.Result, a *claim.Analysis) *threshold.Judgement {
 	if len(g.thresholds) == 0 {
 		return nil
@@ -62,8 +61,7 @@ func (g *Files) Judge(r *result.Result, a *claim.Analysis) *threshold.Judgement 
 	return &j
 }
 
-// OwnsOutput reports whether a file of the gate is standard output, so that
-// nothing else may be written there.
+// OwnsOutput reports whether the gate writes to standard output, so that nothing else may be written there.
 func (g *Files) OwnsOutput() bool { return g.Markdown == "-" || g.Junit == "-" }
 
 // Write writes the files that were asked for.
@@ -90,8 +88,8 @@ func (g *Files) Write(stdout io.Writer, r *result.Result, analysis *claim.Analys
 	return nil
 }
 
-// overwrite writes a file as a shell's redirection would: it may be a device,
-// or one that a CI system made and holds open, so it is not replaced.
+// overwrite writes a file as a shell's redirection does. It does not replace the file, which may be a device, or a
+// file that a CI system made and holds open.
 func overwrite(name string, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {

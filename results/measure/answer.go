@@ -26,7 +26,7 @@ func FewArms(r *result.Result) string {
 	return what + why
 }
 
-// SoFar says how far an experiment got that was interrupted.
+// SoFar says how far an interrupted experiment got.
 func SoFar(r *result.Result) string {
 	whole := len(r.Rounds)
 	if whole > 0 && r.Rounds[whole-1].Cut {
@@ -36,12 +36,12 @@ func SoFar(r *result.Result) string {
 	return CompleteRounds(whole)
 }
 
-// CompleteRounds is "1 complete round", or another number of them.
+// CompleteRounds writes a number of rounds: "1 complete round", "3 complete rounds".
 func CompleteRounds(n int) string { return strings.Replace(report.Rounds(n), " r", " complete r", 1) }
 
-// Unanswered is the error of a result that does not answer for some arm: nil where the metric
-// that decides has a figure everywhere. That there is none must not pass for an answer: a check
-// refuses it, nothing was measured, or there were too few calls, which more rounds mend.
+// Unanswered returns the reasons why a result does not answer for some arm; both are "" if the primary metric has a
+// figure for every arm. A missing figure must not pass for an answer. Either a check refuses it, or nothing was
+// measured, or there were too few calls, which more rounds would correct.
 func Unanswered(r *result.Result, found *claim.Analysis) (refused, lacking string) {
 	var without, few missing
 	for i := range found.Loads {
@@ -62,7 +62,7 @@ func Unanswered(r *result.Result, found *claim.Analysis) (refused, lacking strin
 	return without.String(), few.String()
 }
 
-// missing are arms without an answer, told by the first reason: the report has them all.
+// missing collects the arms without an answer, and the first reason. The report has all reasons.
 type missing struct {
 	first string
 	n     int

@@ -16,30 +16,29 @@ import (
 	"wirelab/results/store"
 )
 
-// What --certificate may say.
+// The values of --certificate.
 const (
-	certificateAuto = "auto" // one that is stored and holds, else a new one
+	certificateAuto = "auto" // use a stored one that is valid, else make a new one
 	certificateNew  = "new"
 	CertificateNone = "none"
 )
 
-// CertificateWords are what --certificate may say.
+// CertificateWords returns the values of --certificate.
 func CertificateWords() []string { return []string{certificateAuto, certificateNew, CertificateNone} }
 
-// CertificateEnv is the variable that gives --certificate its default, for
-// tests and scripts that run many experiments on a machine they know.
+// CertificateEnv is the variable that sets the default of --certificate, for tests and scripts that run many
+// experiments on a machine they know.
 const CertificateEnv = "WIRELAB_CERTIFICATE"
 
-// burstTime is how long the burst before an experiment takes.
+// burstTime is how long the calibration run before an experiment takes.
 const burstTime = 5 * time.Second
 
-// burstPatience is how many times as long as it should a burst may take.
+// burstPatience limits a calibration run to this multiple of its planned time.
 const burstPatience = 3
 
-// Certificate returns the certificate for an experiment that begins now, as
-// --certificate wants it ("" without the flag); nil where none is wanted or
-// none could be made. It says where the plan wants more than the machine gives.
-// Its errors are of the flag, of the store, and the end of ctx.
+// Certificate returns the calibration for an experiment that begins now, as --certificate asks for it ("" without the
+// flag). It returns nil if none is wanted or none could be made. It warns if the plan wants more precision than the
+// machine allows. Its errors come from the flag, the store, and the end of ctx.
 func (m *Measurer) Certificate(ctx context.Context, results store.Store, p plan.Plan, wanted string,
 	quiet bool,
 ) (*result.Certificate, error) {
@@ -78,13 +77,13 @@ func (m *Measurer) findCertificate(ctx context.Context, results store.Store, wan
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		m.Tell.Note("no certificate of this machine: %s", fault.Describe(err)) // the experiment itself may well succeed
+		m.Tell.Note("no certificate of this machine: %s", fault.Describe(err)) // the experiment may still succeed
 		return nil, nil
 	}
 	return r.Certificate, nil
 }
 
-// StoredCertificate returns the latest one that holds; nil if there is none.
+// StoredCertificate returns the latest valid calibration; nil if there is none.
 func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store,
 	env result.Environment,
 ) (*result.Certificate, error) {
@@ -96,9 +95,9 @@ func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store,
 	for _, summary := range latest {
 		r, err := results.Get(ctx, summary.ID)
 		if err != nil {
-			continue // deleted meanwhile, or damaged: another will do
+			continue // deleted in the meantime, or damaged: another one will do
 		}
-		// Made again from what was measured, not taken as it is written there.
+		// Computed again from the measurements, since the stored calibration could be edited.
 		if c, err := calibration.Certify(r); err == nil && c.Stale(env, now) == "" {
 			return c, nil
 		}
@@ -106,8 +105,7 @@ func (m *Measurer) StoredCertificate(ctx context.Context, results store.Store,
 	return nil, nil
 }
 
-// burst compares a thing with itself, stores the result with its certificate
-// and returns it.
+// burst measures a calibration run, stores the result with its calibration and returns it.
 func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Duration,
 	quiet bool,
 ) (*result.Result, error) {
@@ -131,22 +129,21 @@ func (m *Measurer) burst(ctx context.Context, results store.Store, long time.Dur
 	watch := m.Watching("comparing a protocol with itself")
 	defer watch.Done()
 	news := m.watched(runner, results, func(e experiment.Event) {
-		// Equal arms need no names, and how many rounds there will be time tells.
+		// The arms are equal and need no names, and the time limits the number of rounds.
 		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
-		if e.Phase != experiment.RoundOver { // they are many, and short
+		if e.Phase != experiment.RoundOver { // the rounds are many and short
 			watch.Observe(e)
 		}
 	})
 	defer news.Close()
-	// A machine on which ten rounds take so much longer than they should gets
-	// no certificate, rather than let an experiment wait for it.
+	// A machine that needs this much longer for ten rounds gets no calibration: the experiment does not wait for it.
 	bounded, cancel := context.WithTimeout(ctx, burstPatience*long)
 	defer cancel()
 	r, err := runner.Run(bounded)
 	news.Stop()
 	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx) // part of a burst is of no use to anybody
+		return nil, context.Cause(ctx) // part of a calibration run has no use
 	case err != nil:
 		return nil, err
 	}

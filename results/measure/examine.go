@@ -14,19 +14,19 @@ import (
 	"wirelab/results/store"
 )
 
-// watchTime is how long the doctor watches the machine: long enough for shares
-// of a hundredth, which the kernel counts in ticks of 10 ms.
+// watchTime is how long the doctor watches the machine: long enough for shares of a hundredth, since the kernel
+// counts in ticks of 10 ms.
 const watchTime = 3 * time.Second
 
-// ExamineOptions are the flags.
+// ExamineOptions are the values of the flags.
 type ExamineOptions struct {
 	Burst          time.Duration
 	NoBurst, Quiet bool
 }
 
-// Examine reads the machine, watches it, judges both, and makes a certificate.
+// Examine reads the machine, watches it, judges both, and makes a calibration.
 func (m *Measurer) Examine(ctx context.Context, o ExamineOptions) (e doctor.Examination, err error) {
-	// The store is opened first: better no burst than one with nowhere to go.
+	// Open the store first: without it the calibration run would be lost.
 	var results store.Store
 	if !o.NoBurst {
 		if results, err = m.OpenStore(ctx); err != nil {

@@ -13,10 +13,10 @@ import (
 	"wirelab/results/store"
 )
 
-// whenColumns is where the text of a result begins in a list, after its id and time.
+// whenColumns is the column at which the text of a result begins in a list, after its id and time.
 const whenColumns = 42
 
-// ListText is results, each in a few lines: id and time, what was compared, what was found.
+// ListText writes results in a few lines each: id and time, what was compared, and what was found.
 func ListText(ctx context.Context, s store.Store, list []store.Summary, columns int) (string, error) {
 	var b strings.Builder
 	for _, m := range list {
@@ -24,7 +24,7 @@ func ListText(ctx context.Context, s store.Store, list []store.Summary, columns 
 		if ctx.Err() != nil {
 			return "", err
 		}
-		if err != nil { // one that is damaged must not hide the others
+		if err != nil { // a damaged result must not hide the others
 			g = report.Gist{Arms: strings.Join(m.Protocols, ", "), Verdict: "cannot be read: " + fault.Describe(err)}
 		}
 		b.WriteString(listedText(m, g, columns))
@@ -32,7 +32,7 @@ func ListText(ctx context.Context, s store.Store, list []store.Summary, columns 
 	return b.String(), nil
 }
 
-// gistOf is what a list says of a result; it is kept with the result.
+// gistOf returns the gist of a result, which is stored with the result.
 func gistOf(ctx context.Context, s store.Store, m store.Summary) (report.Gist, error) {
 	return report.ListedGist(m.Finding,
 		func() (*result.Result, error) { return s.Get(ctx, m.ID) },
@@ -66,10 +66,10 @@ func listedText(m store.Summary, g report.Gist, columns int) string {
 		}
 	}
 	b.WriteString(paragraph.Hang("  → ", 4, strings.TrimPrefix(found, "; "), columns))
-	return plan.Harmless(b.String(), true) // what was found may be in the words of an earlier wirelab
+	return plan.Harmless(b.String(), true) // the finding may have been stored by an earlier version
 }
 
-// unusual says how a result ended, where that was not as planned.
+// unusual says how a result ended if that was not as planned.
 func unusual(m store.Summary) string {
 	switch m.Ending {
 	case result.Interrupted:

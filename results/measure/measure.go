@@ -1,6 +1,6 @@
-// Package measure runs experiments and keeps what they measured: it opens the store, tells how far an experiment is,
-// puts a calibration of this machine next to its result, and loses no result when a store cannot take it. It knows
-// stores and conductors, and must not know what was typed, or how a result is shown.
+// Package measure runs experiments and stores what they measured. It opens the store, reports progress, adds a
+// calibration of the machine to the result, and keeps the result if the store cannot take it. It knows stores and
+// runners. It must not know what the user typed, or how a result is shown.
 package measure
 
 import (
@@ -23,20 +23,19 @@ import (
 	"wirelab/results/store"
 )
 
-// Measure runs an experiment and stores its result, with the certificate that
-// is wanted; see [Measurer.Certificate].
+// Measure runs an experiment and stores its result, with the calibration that is wanted: see [Measurer.Certificate].
 func (m *Measurer) Measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string,
 	quiet bool,
 ) (*result.Result, error) {
 	return m.MeasureBy(ctx, p, arms, wanted, quiet, (*experiment.Runner).Run)
 }
 
-// MeasureBy is [Measurer.Measure] for what a conductor can do beside running a plan.
+// MeasureBy is [Measurer.Measure] for anything that a runner can measure, not only a plan.
 func (m *Measurer) MeasureBy(
 	ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool,
 	run func(*experiment.Runner, context.Context) (*result.Result, error),
 ) (r *result.Result, err error) {
-	// The store is opened first: better no experiment than one with nowhere to go.
+	// Open the store first: without it the result would be lost.
 	results, err := m.OpenStore(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (m *Measurer) MeasureBy(
 		if arms, err = m.Arms(ctx, p); err != nil {
 			return nil, err
 		}
-		m.Tell.Note("%s; going on with the others", // also with --quiet: it is no progress
+		m.Tell.Note("%s; going on with the others", // also with --quiet, since this is not progress
 			strings.Join(report.Absences(absent), "; "))
 	}
 	if err := m.RoomFor(p, arms); err != nil {
@@ -77,30 +76,30 @@ func (m *Measurer) MeasureBy(
 	defer news.Close()
 	r, err = run(runner, ctx)
 	watch.Step("storing what was measured")
-	news.Stop() // the store is for the result now
+	news.Stop() // from here on only the result uses the store
 	if err != nil {
 		return nil, trust.Untrusted(p, err)
 	}
 	r.Certificate = certificate
-	// After Ctrl-C ctx is over, and storing what was measured must not be.
+	// After Ctrl-C ctx is done, but what was measured must still be stored.
 	ctx = context.WithoutCancel(ctx)
 	if m.Services.Made != nil {
-		r.Hide(m.Services.Made.Secrets) // first: then they are as they were given
+		r.Hide(m.Services.Made.Secrets) // first, while the secrets are still spelled as they were given
 	}
-	r.Harmless() // the reasons of failures may be the words of a server
+	r.Harmless() // the reasons of failures may quote a server
 	if m.Unkept = m.Keep(ctx, results, r); m.Unkept != nil {
-		return r, nil // first it is printed; see [Measurer.Unkept]
+		return r, nil // the result is printed first; see [Measurer.Unkept]
 	}
 	return r, m.beside(ctx, results, r)
 }
 
-// identify gives what a conductor measures an id, and says what was typed for it.
+// identify gives a runner the id of its result, and the command line for it.
 func (m *Measurer) identify(c *experiment.Runner) {
 	c.ID = store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	c.Command = m.CommandLine()
 }
 
-// Keep stores a result; if the store cannot, it puts the result in a file.
+// Keep stores a result. If the store cannot take it, Keep writes it to a file.
 func (m *Measurer) Keep(ctx context.Context, results store.Store, r *result.Result) error {
 	err := results.Put(ctx, r)
 	if err == nil {
@@ -122,10 +121,10 @@ func (m *Measurer) Keep(ctx context.Context, results store.Store, r *result.Resu
 	return m.Fail(fmt.Errorf("%w; so it is not stored: all that is left of it is what was printed", err))
 }
 
-// inMemory is a folder in memory on Linux: the last place where a result can be put when all disks are full.
+// inMemory is a directory in memory on Linux: the last place for a result if all disks are full.
 const inMemory = "/dev/shm"
 
-// Named says what the next result is to be named, before it is measured.
+// Named sets the name of the next result, before it is measured.
 func (m *Measurer) Named(name string) error {
 	if name == "" {
 		return nil
@@ -137,7 +136,7 @@ func (m *Measurer) Named(name string) error {
 	return nil
 }
 
-// beside keeps with a result that is stored its name and what lists say of it.
+// beside stores the name of a result, and its gist for lists, with the result.
 func (m *Measurer) beside(ctx context.Context, s store.Store, r *result.Result) error {
 	if err := s.SetOrigin(ctx, r.ID, store.Measured); err != nil {
 		return err
@@ -153,23 +152,23 @@ func (m *Measurer) beside(ctx context.Context, s store.Store, r *result.Result) 
 	return err
 }
 
-// Measurer runs experiments, and keeps what they measured.
+// Measurer runs experiments, and stores what they measured.
 type Measurer struct {
 	prepare.Lab
-	// results is where results are kept, "" for the usual place.
+	// Results is where results are stored; "" is the default place.
 	Results string
-	// unkept is why the result that was measured is not in the store, and where it is instead.
+	// Unkept is why the result that was measured is not in the store, and where it is instead.
 	Unkept      error
-	label       string        // what the result that is being measured is to be named; see [Measurer.Named]
-	CommandLine func() string // what was typed
-	// fail makes an error one of a failure, whatever its code.
+	label       string        // the name of the result that is being measured; see [Measurer.Named]
+	CommandLine func() string // returns what the user typed
+	// Fail marks an error as a failure, whatever its code is.
 	Fail func(error) error
-	// readFile reads a file that a flag names, "" for an argument.
+	// ReadFile reads a file that a flag names; flag is "" for an argument.
 	ReadFile func(ctx context.Context, flag, name string, most int64) ([]byte, error)
 }
 
-// Stored is where a result is, for the end of an answer: what, such as "the result is ", is stored as id. It says
-// nothing where it could not be stored: the program says then where it is instead.
+// Stored says where a result is, for the end of an answer: what, such as "the result is ", is stored as id. It
+// returns "" if the result could not be stored: the program then says where it is instead.
 func (m *Measurer) Stored(what, id string) string {
 	if m.Unkept != nil {
 		return ""

@@ -10,26 +10,24 @@ import (
 	"wirelab/results/store"
 )
 
-// News tells the store how far an experiment is, for who looks from elsewhere.
+// News writes the progress of an experiment to the store, so that other processes can show it.
 type News struct {
 	reporter *store.Reporter
 	Running  store.Running
-	Spent    time.Duration // on looks at what is measured so far
+	Spent    time.Duration // time spent on looks at the results so far
 }
 
-// lookShare is how much of an experiment's time may go into looks at what it
-// has so far. They are taken between rounds, on the conductor's goroutine: to
-// do that work beside a slice would take from what is measured. A look costs
-// milliseconds after ten rounds and seconds after many with many arms.
+// lookShare is the greatest share of an experiment's time for looks at the results so far. A look runs between
+// rounds, on the runner's goroutine: during a slice it would disturb the measurement. It takes milliseconds after ten
+// rounds, and seconds after many rounds with many arms.
 const lookShare = 0.01
 
-// TellOf begins to tell of an experiment, in a store that is open until after
-// close.
+// TellOf begins to report an experiment to a store, which must stay open until after Close.
 func TellOf(results store.Store, running store.Running) *News {
 	return &News{reporter: store.NewReporter(results), Running: running}
 }
 
-// watched makes a conductor show and tell each of its steps.
+// watched makes a runner show and report each of its steps.
 func (m *Measurer) watched(c *experiment.Runner, results store.Store, show func(experiment.Event)) *News {
 	n := TellOf(results, store.StartRunning(c.ID, m.Now(), c.Plan, c.Environment.Host))
 	c.Observe = func(e experiment.Event) {
@@ -39,14 +37,14 @@ func (m *Measurer) watched(c *experiment.Runner, results store.Store, show func(
 	return n
 }
 
-// Test tells of a test of the self-test, the i-th of all.
+// Test reports that the i-th of all tests of the self-test is running.
 func (n *News) Test(name string, i, all int) {
 	n.Running.Phase, n.Running.Step, n.Running.Steps = "test "+name, i, all
 	n.Running.Elapsed = plan.Duration(time.Since(n.Running.Began))
 	n.reporter.Tell(n.Running)
 }
 
-// Observe tells of a step.
+// Observe reports a step.
 func (n *News) Observe(e experiment.Event) {
 	r := &n.Running
 	r.Phase, r.Round, r.RoundsMin, r.RoundsMax = string(e.Phase), e.Round, e.RoundsMin, e.RoundsMax
@@ -58,7 +56,7 @@ func (n *News) Observe(e experiment.Event) {
 	}
 }
 
-// Look works out what may be said so far, if there is time for it.
+// Look computes the results so far, if there is time for it.
 func (n *News) Look(e experiment.Event) bool {
 	if float64(n.Spent) > lookShare*float64(e.Elapsed) {
 		return false
@@ -67,15 +65,15 @@ func (n *News) Look(e experiment.Event) bool {
 	defer func() { n.Spent += time.Since(began) }()
 	analysis, err := json.Marshal(analyse.Result(e.Result))
 	if err != nil {
-		return false // news is worth no experiment
+		return false // an experiment does not fail because of its progress
 	}
 	n.Running.Standing = &store.Standing{Round: e.Round, Analysis: analysis}
 	return true
 }
 
-// Stop ends the telling, so that the store is at rest. It may be called twice.
+// Stop ends the reports, so that the store is no longer used. It may be called twice.
 func (n *News) Stop() { n.reporter.Stop() }
 
-// Close stops, and makes the store forget. What fails is let go: after a while
-// the store forgets by itself.
+// Close stops, and removes the experiment from the store's list of running ones. It ignores errors, since the store
+// removes the entry after a while by itself.
 func (n *News) Close() { _ = n.reporter.Close() }

@@ -20,15 +20,16 @@ import (
 	"wirelab/system/postgres"
 )
 
-// ResultLimit is the most bytes of a result's file. The largest plan that is allowed makes 200 MB, with its report.
+// ResultLimit is the greatest size in bytes of a result's file. The largest plan that is allowed makes 200 MB, with
+// its report.
 const ResultLimit = 1 << 30
 
-// WithStore calls do with the store, of which results are read, and closes it.
+// WithStore calls do with the store that results are read from, and closes it.
 func (m *Measurer) WithStore(ctx context.Context, do func(store.Store) error) error {
 	return m.With(ctx, m.openToRead, do)
 }
 
-// With calls do with what open opened, and closes it.
+// With calls do with the store that open returned, and closes it.
 func (m *Measurer) With(ctx context.Context, open func(context.Context) (store.Store, error),
 	do func(store.Store) error,
 ) error {
@@ -39,7 +40,7 @@ func (m *Measurer) With(ctx context.Context, open func(context.Context) (store.S
 	return fault.Both(do(s), s.Close())
 }
 
-// NoteUnread says which parts of a result are of a later wirelab.
+// NoteUnread says which parts of a result only a later version understands.
 func (m *Measurer) NoteUnread(r *result.Result) {
 	if said := report.Unread(r); said != "" {
 		m.Tell.Note("%s", said)
@@ -59,10 +60,11 @@ func (m *Measurer) ReadResult(ctx context.Context, name string) (*admit.Admitted
 	return in, nil
 }
 
-// roomWanted is how much room a store should have before an experiment: that of a large result, and of its log.
+// roomWanted is how much space a store should have before an experiment, in bytes: enough for a large result and for
+// its log.
 const roomWanted = 16 << 20
 
-// noteRoom says before an experiment that the disk of its store is almost full. It does not refuse: what is measured
+// noteRoom warns before an experiment that the disk of its store is almost full. It does not refuse, since the result
 // is printed in any case.
 func (m *Measurer) noteRoom() {
 	where, err := m.StorePlace()
@@ -71,7 +73,7 @@ func (m *Measurer) noteRoom() {
 	}
 	var disk unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(where), &disk); err != nil {
-		return // opening the store has told what is wrong
+		return // opening the store has reported the error
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); free < roomWanted {
 		m.Tell.Note("only %.1f MB are free where results are stored (%s): the result may not fit; make room, or set "+
@@ -80,7 +82,7 @@ func (m *Measurer) noteRoom() {
 	}
 }
 
-// Result returns the stored result with that id, or the latest without one.
+// Result returns the stored result with the given id, or the latest one if args is empty.
 func (m *Measurer) Result(ctx context.Context, args []string) (found *result.Result, err error) {
 	err = m.WithStore(ctx, func(s store.Store) error {
 		name := LatestWord
@@ -100,8 +102,7 @@ func (m *Measurer) Result(ctx context.Context, args []string) (found *result.Res
 	return found, err
 }
 
-// Latest returns the id of the latest result for the word "latest", and any
-// other name as it is.
+// Latest returns the id of the latest result for the word "latest". It returns any other name unchanged.
 func Latest(ctx context.Context, s store.Store, name string) (string, error) {
 	if name != LatestWord {
 		return name, nil
@@ -119,19 +120,18 @@ func Latest(ctx context.Context, s store.Store, name string) (string, error) {
 // LatestWord stands for the id of the latest result.
 const LatestWord = "latest"
 
-// IsFile reports whether what names a result is a file: "-", or a word that no
-// id looks like.
+// IsFile reports whether the name of a result is that of a file: "-", or a word that cannot be an id.
 func IsFile(name string) bool {
 	return name == "-" || strings.ContainsAny(name, "/.")
 }
 
-// Find returns the result that an id, "latest", or a file is or holds.
+// Find returns the result with an id, the latest for "latest", or the one in a file.
 func (m *Measurer) Find(ctx context.Context, name string) (*result.Result, error) {
 	if !IsFile(name) {
 		return m.Result(ctx, []string{name})
 	}
 	in, err := m.ReadResult(ctx, name)
-	if err != nil && name != "-" && ctx.Err() == nil { // a result may be named so
+	if err != nil && name != "-" && ctx.Err() == nil { // the name may be a result's
 		if named, sought := m.Result(ctx, []string{name}); sought == nil {
 			return named, nil
 		}
@@ -143,8 +143,7 @@ func (m *Measurer) Find(ctx context.Context, name string) (*result.Result, error
 	return in.Result, nil
 }
 
-// OpenStore opens the store that --results names, else the environment. The
-// caller closes it.
+// OpenStore opens the store that --results names, or else the one from the environment. The caller closes it.
 func (m *Measurer) OpenStore(ctx context.Context) (store.Store, error) {
 	where, err := m.StorePlace()
 	if err != nil {
@@ -153,8 +152,8 @@ func (m *Measurer) OpenStore(ctx context.Context) (store.Store, error) {
 	return OpenStoreAt(ctx, where)
 }
 
-// openToRead opens the store for a command that only reads: where --results names a file that is not there,
-// to make an empty one and find nothing in it would hide the slip.
+// openToRead opens the store for a command that only reads. If --results names a file that does not exist, it is an
+// error: making an empty store and finding nothing in it would hide the mistake.
 func (m *Measurer) openToRead(ctx context.Context) (store.Store, error) {
 	if m.Results != "" && !IsDatabase(m.Results) {
 		if _, err := os.Stat(m.Results); err != nil {
@@ -164,7 +163,7 @@ func (m *Measurer) openToRead(ctx context.Context) (store.Store, error) {
 	return m.OpenStore(ctx)
 }
 
-// StorePlace is where results are kept: a file or a connection string.
+// StorePlace returns where results are stored: a file or a connection string.
 func (m *Measurer) StorePlace() (string, error) {
 	if m.Results != "" {
 		return m.Results, nil
@@ -183,8 +182,8 @@ func OpenStoreAt(ctx context.Context, where string) (store.Store, error) {
 	return sqlite.Open(ctx, where)
 }
 
-// IsDatabase reports whether a place is a connection string, and no file: also
-// one in words, whose password would else become a file's name.
+// IsDatabase reports whether a place is a connection string and not a file. It recognises the keyword form too;
+// otherwise a password would become part of a file's name.
 func IsDatabase(where string) bool {
 	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
 		return true
@@ -199,7 +198,7 @@ func IsDatabase(where string) bool {
 	return false
 }
 
-// ShownPlace is what may be shown of a place.
+// ShownPlace returns a place without secrets, for display.
 func ShownPlace(where string) string {
 	if IsDatabase(where) {
 		return "postgres://" + postgres.Redact(where)

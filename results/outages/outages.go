@@ -1,6 +1,6 @@
-// Package outages is what runs with failing parts of the pipeline say: their form in files, what is wrong with a file
-// of them, and the words and tables that show them. It knows what
-// package chaos takes and reports, and must not know how a part is made to fail.
+// Package outages describes runs with failing parts of the pipeline: their format in files, the checks of such files,
+// and the words and tables that show them. It knows what package chaos takes and reports. It must not know how a part
+// is made to fail.
 package outages
 
 import (
@@ -22,24 +22,24 @@ import (
 type Run struct {
 	Path   string `json:"path"`
 	Faults string `json:"faults"`
-	// Absent is why there is nothing to run; LeftOut are faults that the path cannot have.
+	// Absent is why there is nothing to run. LeftOut are the faults that the path cannot have.
 	Absent  string        `json:"absent,omitempty"`
 	LeftOut []string      `json:"left_out,omitempty"`
-	Failed  string        `json:"failed,omitempty"` // why the run did not go as it should
+	Failed  string        `json:"failed,omitempty"` // why the run did not complete
 	Report  *chaos.Report `json:"report,omitempty"`
-	// Guarantee is how the path hands entries on, and Machine where it ran: the
-	// conditions that "wirelab decide" prints.
+	// Guarantee says how the path delivers entries, and Machine where it ran: the conditions that "wirelab decide"
+	// prints.
 	Guarantee *result.Guarantee `json:"handover,omitempty"`
 	Machine   string            `json:"machine,omitempty"`
 	// Wirelab is the version that made the run.
 	Wirelab string `json:"wirelab,omitempty"`
 
 	Options chaos.Options `json:"-"`
-	// wanting is whether the path was asked for by name and cannot be had.
+	// Wanting reports whether the path was asked for by name and is not available.
 	Wanting bool `json:"-"`
 }
 
-// Possible is how many runs there is something to run of.
+// Possible counts the runs that can run.
 func Possible(runs []Run) (n int) {
 	for _, r := range runs {
 		if r.Absent == "" {
@@ -49,11 +49,11 @@ func Possible(runs []Run) (n int) {
 	return n
 }
 
-// NotRun is why there is nothing of a run that was to come.
+// NotRun is the reason given for a run that had not begun when the command was interrupted.
 const NotRun = "interrupted before anything was measured"
 
-// Agree lets the other runs of a path go by what the first found that it can
-// sustain: faults are then comparable, and no time is spent on another trial.
+// Agree makes the other runs of a path use the rate that the first run found sustainable. This makes faults
+// comparable, and saves the time of more trials.
 func Agree(others []Run, r *Run) {
 	if r.Report == nil || r.Report.Interrupted {
 		return
@@ -65,7 +65,7 @@ func Agree(others []Run, r *Run) {
 	}
 }
 
-// Estimate is how long runs will take: "about 4m", or "4m to 6m".
+// Estimate says how long runs will take: "about 4m", or "4m to 6m".
 func Estimate(runs []Run) string {
 	var least, most time.Duration
 	tried := map[string]bool{}
@@ -92,12 +92,12 @@ func Estimate(runs []Run) string {
 	return inMinutes(low) + " to " + inMinutes(high)
 }
 
-// inMinutes is a time as it is said: "2m", "50s", "1m30s".
+// inMinutes writes a duration in the usual form: "2m", "50s", "1m30s".
 func inMinutes(d time.Duration) string {
 	return strings.TrimSuffix(d.String(), "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(d.String(), "m0s")]
 }
 
-// FaultsText is how faults of one run are written.
+// FaultsText writes the faults of one run.
 func FaultsText(faults []chaos.Fault) string {
 	words := make([]string, len(faults))
 	for i, f := range faults {
@@ -106,7 +106,7 @@ func FaultsText(faults []chaos.Fault) string {
 	return strings.Join(words, "+")
 }
 
-// Decode reads runs, and checks that they are whole and add up.
+// Decode reads runs, and checks that they are complete and consistent.
 func Decode(data []byte) ([]Run, error) {
 	var runs []Run
 	if err := json.Unmarshal(data, &runs); err != nil {
@@ -123,7 +123,7 @@ func Decode(data []byte) ([]Run, error) {
 	return runs, nil
 }
 
-// wholeChaos is nil, or what is wrong with a run.
+// wholeChaos returns an error if a run is incomplete or inconsistent.
 func wholeChaos(r *Run) error {
 	if r.Path == "" || r.Faults == "" {
 		return wirelab.Errorf(wirelab.InvalidArgument, "it does not say of which path and faults it is")
@@ -170,7 +170,7 @@ func wholeChaos(r *Run) error {
 	return nil
 }
 
-// Of are what a run showed of each of its faults.
+// Of returns what a run showed of each of its faults.
 func Of(r *Run) []report.Outage {
 	faults, _ := chaos.Parse(r.Faults) // wholeChaos has found no error
 	var all []report.Outage
@@ -189,7 +189,7 @@ func Of(r *Run) []report.Outage {
 	return all
 }
 
-// effectOf is the place of a fault's effect in a report; -1 where there is none.
+// effectOf returns the index of a fault's effect in a report; -1 if there is none.
 func effectOf(p *chaos.Report, fault string) int {
 	if p == nil {
 		return -1
@@ -197,7 +197,7 @@ func effectOf(p *chaos.Report, fault string) int {
 	return slices.IndexFunc(p.Effects, func(e chaos.Effect) bool { return e.Fault == fault })
 }
 
-// shown fills in what a report tells of a fault.
+// shown fills in what a report says about a fault.
 func shown(o report.Outage, p *chaos.Report, e chaos.Effect) report.Outage {
 	recovery := func(r chaos.Recovery) report.Recovery {
 		return report.Recovery{

@@ -24,7 +24,7 @@ import (
 	"wirelab/workload/logging/bind"
 )
 
-// Asked is what runs are asked for.
+// Asked is the runs that the user asks for.
 type Asked struct {
 	Faults                []string
 	Rate, Slo, Queue      string
@@ -36,11 +36,11 @@ type Asked struct {
 	Topology              bool
 }
 
-// RateAuto is the --rate that a trial is to find.
+// RateAuto is the value of --rate for which a trial finds the rate.
 const RateAuto = "auto"
 
-// Plan returns the runs that are asked for. A path that cannot be had is one
-// that says so, unless it alone was asked for.
+// Plan returns the runs that are asked for. A path that is not available says so in its run; it is an error only if
+// it was the only one asked for.
 func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build string, choice databases.Choice,
 	paths []string, quiet bool,
 ) ([]Run, error) {
@@ -63,7 +63,7 @@ func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build 
 		return nil, err
 	}
 	base.Stack.Getenv, base.Logger = l.Getenv, dialLogger
-	base.Stack.Stderr, base.Stack.Faults = &errlog.Together{To: errs}, true // what is ended here is no news
+	base.Stack.Stderr, base.Stack.Faults = &errlog.Together{To: errs}, true // failures of stopped parts are expected
 	if !quiet {
 		base.Say = func(text string) { l.Tell.Note("  %s", text) }
 	}
@@ -88,7 +88,7 @@ func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build 
 			if len(r.Options.Faults) == 0 && r.Absent == "" {
 				r.Absent, r.LeftOut = strings.Join(r.LeftOut, "; "), nil
 			}
-			r.Options.Seed += uint64(len(runs)) // so that no id comes twice in one store
+			r.Options.Seed += uint64(len(runs)) // so that no id occurs twice in one store
 			if r.Absent == "" {
 				if _, err := r.Options.Complete(); err != nil {
 					return nil, err
@@ -100,7 +100,7 @@ func (f *Asked) Plan(ctx context.Context, l *prepare.Lab, errs io.Writer, build 
 	return runs, chaosDatabase(ctx, l, choice, runs)
 }
 
-// published refuses --published-topology of a path that has none: nothing would come of it.
+// published refuses --published-topology for a path without a broker, where it has no effect.
 func (f *Asked) published(path string, brokers []stack.Broker) error {
 	has := func(b stack.Broker) bool { return b.PublishedTopology && !b.Direct }
 	if f.Topology && !slices.ContainsFunc(brokers, has) {
@@ -111,7 +111,7 @@ func (f *Asked) published(path string, brokers []stack.Broker) error {
 	return nil
 }
 
-// ForPath returns the options of a path's runs, but for faults and database.
+// ForPath returns the options of a path's runs, except for faults and database.
 func (f *Asked) ForPath(l *prepare.Lab, one chaos.Options, path string) (chaos.Options, error) {
 	var err error
 	if one.Path, err = l.Cell("logging", path, "", ""); err != nil {
@@ -132,7 +132,7 @@ func (f *Asked) ForPath(l *prepare.Lab, one chaos.Options, path string) (chaos.O
 	return one, nil
 }
 
-// Options are those that flags alone make.
+// Options returns the options that follow from the flags alone.
 func (f *Asked) Options() (chaos.Options, error) {
 	o := chaos.Options{
 		For: f.Whole, Every: f.Every, Patience: f.Patience, InFlight: f.InFlight,
@@ -160,7 +160,7 @@ func (f *Asked) Options() (chaos.Options, error) {
 	})
 }
 
-// Runs are the faults of each run.
+// Runs returns the faults of each run.
 func (f *Asked) Runs() ([][]chaos.Fault, error) {
 	var runs [][]chaos.Fault
 	for _, text := range f.Faults {
@@ -178,7 +178,7 @@ func (f *Asked) Runs() ([][]chaos.Fault, error) {
 	return runs, nil
 }
 
-// Broker is the broker that a path leads through, if any.
+// Broker returns the broker of a path, if it has one.
 func (f *Asked) Broker(l *prepare.Lab, path string) []stack.Broker {
 	name := strings.TrimSuffix(path, stack.PublishedSuffix)
 	for kind, variable := range prepare.BrokerVariables() {
@@ -198,7 +198,7 @@ func (f *Asked) Broker(l *prepare.Lab, path string) []stack.Broker {
 	return nil
 }
 
-// chaosAbsent is why a path's broker cannot be had; "" where it can.
+// chaosAbsent says why a path's broker is not available; "" if it is.
 func chaosAbsent(ctx context.Context, l *prepare.Lab, brokers []stack.Broker) (string, error) {
 	for _, b := range brokers {
 		if why, err := l.Lacks(ctx, b.Kind); why != "" || err != nil {
@@ -208,7 +208,7 @@ func chaosAbsent(ctx context.Context, l *prepare.Lab, brokers []stack.Broker) (s
 	return "", nil
 }
 
-// chaosDatabase gives every run its database: of embedded ones a file of its own.
+// chaosDatabase gives every run its database. Each run with an embedded database gets a new file.
 func chaosDatabase(ctx context.Context, l *prepare.Lab, choice databases.Choice, runs []Run) error {
 	if !slices.ContainsFunc(runs, func(r Run) bool { return r.Absent == "" }) {
 		return wirelab.Errorf(wirelab.InvalidArgument, "there is nothing to run: %s", runs[0].Absent)
@@ -232,12 +232,12 @@ func chaosDatabase(ctx context.Context, l *prepare.Lab, choice databases.Choice,
 	return nil
 }
 
-// dialLogger connects to a logger's HTTP.
+// dialLogger connects to a logger over HTTP.
 func dialLogger(ctx context.Context, address string) (logging.Service, io.Closer, error) {
 	for _, b := range bind.Bindings() {
 		if b.Protocol.Name == "http1-json" {
 			return b.Clients[0].Dial(ctx, wirelab.Dialing{Address: address})
 		}
 	}
-	panic("no binding is named http1-json") // one is, in bind
+	panic("no binding is named http1-json") // bind has a binding of this name
 }

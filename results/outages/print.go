@@ -18,7 +18,7 @@ type printer interface {
 	PrintTable(rows [][]string) error
 }
 
-// Print prints a run: the account, what each fault did, and what callers saw.
+// Print prints a run: the account, the effect of each fault, and what callers saw.
 func Print(a printer, r Run) error {
 	if r.Report == nil {
 		why := "failed: " + r.Failed
@@ -26,7 +26,7 @@ func Print(a printer, r Run) error {
 		case r.Wanting:
 			why = "absent: " + r.Absent
 		case r.Absent != "":
-			why = "not there: " + r.Absent // no such part, or a path that nobody named
+			why = "not there: " + r.Absent // the part does not exist, or the path was not named
 		}
 		return a.Printf("%s, %s\n  %s\n\n", r.Path, r.Faults, why)
 	}
@@ -38,7 +38,7 @@ func Print(a printer, r Run) error {
 	if p.Interrupted {
 		head += "; INTERRUPTED"
 	}
-	about := map[string]bool{} // the broker is named by its listener too
+	about := map[string]bool{} // the listener may name the same broker
 	for _, part := range p.About {
 		for product := range strings.SplitSeq(part, ", ") {
 			about[product] = true
@@ -76,7 +76,7 @@ func Print(a printer, r Run) error {
 	return a.Printf("\n")
 }
 
-// accountRows is the account in words.
+// accountRows writes the account in words.
 func accountRows(p *chaos.Report) [][]string {
 	c := p.Account
 	word := "as promised"
@@ -123,7 +123,7 @@ func accountRows(p *chaos.Report) [][]string {
 	return rows
 }
 
-// trimmed is a row without empty cells at its end.
+// trimmed returns a row without the empty cells at its end.
 func trimmed(row []string) []string {
 	for len(row) > 0 && row[len(row)-1] == "" {
 		row = row[:len(row)-1]
@@ -131,7 +131,7 @@ func trimmed(row []string) []string {
 	return row
 }
 
-// byCode are refusals: "Unavailable 12, DeadlineExceeded 3".
+// byCode writes refusals: "Unavailable 12, DeadlineExceeded 3".
 func byCode[N int | uint64](refused map[string]N) string {
 	var words []string
 	for _, code := range slices.Sorted(maps.Keys(refused)) {
@@ -140,8 +140,8 @@ func byCode[N int | uint64](refused map[string]N) string {
 	return strings.Join(words, ", ")
 }
 
-// seenRows are what callers saw of each fault. "again" counts from the fault's
-// beginning and, behind +, from its end.
+// seenRows lists what callers saw of each fault. The column "again" gives the time since the fault began and, after
+// +, since it ended.
 func seenRows(p *chaos.Report) [][]string {
 	rows := [][]string{{"callers", "at", "took", "p99", "worst", "refused", "in " + tidy(p.Limit) + " again"}}
 	for _, e := range p.Effects {
@@ -152,7 +152,7 @@ func seenRows(p *chaos.Report) [][]string {
 	return rows
 }
 
-// keptRows are what became of what was accepted.
+// keptRows lists what happened to accepted entries.
 func keptRows(p *chaos.Report) [][]string {
 	rows := [][]string{{"store", "backlog", "gone after the end", "in " + tidy(p.Limit) + " again"}}
 	for _, e := range p.Effects {
@@ -161,7 +161,7 @@ func keptRows(p *chaos.Report) [][]string {
 	return rows
 }
 
-// recovered is when something was back in its objective.
+// recovered writes when something met its objective again.
 func recovered(r chaos.Recovery) string {
 	text := fmt.Sprintf("%s (+%s)", tidy(r.SinceBegin), tidy(r.SinceEnd))
 	switch {
@@ -186,7 +186,7 @@ func drained(d plan.Duration) string {
 	return tidy(d)
 }
 
-// secondRows are what callers saw; stretches in which all was well are one row.
+// secondRows lists what callers saw. Seconds without trouble are joined into one row.
 func secondRows(p *chaos.Report) [][]string {
 	rows := [][]string{{"second", "accepted", "refused", "p99", "stored", "stored p99", "backlog"}}
 	for i := 0; i < len(p.Seconds); {
@@ -219,7 +219,7 @@ func dash(text string) string {
 	return text
 }
 
-// begins is the fault that begins in the row at a time, if any.
+// begins returns the fault that begins in the row of a time, if any.
 func begins(p *chaos.Report, at plan.Duration) string {
 	every := plan.Duration(time.Second)
 	if len(p.Seconds) > 1 {
@@ -233,7 +233,7 @@ func begins(p *chaos.Report, at plan.Duration) string {
 	return ""
 }
 
-// tidy is a time to three figures or so, "-" for none and "∞" for what never came.
+// tidy writes a duration with about three digits, "-" for none and "∞" for one that did not end.
 func tidy(d plan.Duration) string {
 	t := time.Duration(d)
 	switch {

@@ -7,10 +7,10 @@ import (
 	"wirelab/results/report"
 )
 
-// chaosLimit is how many runs all files together may hold, far above what anybody makes.
+// chaosLimit is the greatest number of runs in all files together, far more than users make.
 const chaosLimit = 10_000
 
-// Read reads files of chaos runs, all of them or none.
+// Read reads files of chaos runs: all of them, or none if one has an error.
 func Read(
 	ctx context.Context, read func(context.Context, string, string, int64) ([]byte, error), files []string,
 ) ([]report.Outage, error) {
@@ -35,5 +35,6 @@ func Read(
 	return all, nil
 }
 
-// outagesLimit is the most bytes of a file of chaos runs: ten thousand of them, and far above what anybody makes.
+// outagesLimit is the greatest size in bytes of a file of chaos runs: enough for ten thousand runs, far more than
+// users make.
 const outagesLimit = 64 << 20

@@ -1,5 +1,5 @@
-// Package recheck computes all of a result again, of the store or of a file, and says whether it was edited. It knows
-// where results are kept and who can verify them, and must not know what a part of one means.
+// Package recheck computes a whole result again, from the store or from a file, and says whether it was edited. It
+// knows where results are stored and which package verifies them. It must not know what the parts of a result mean.
 package recheck
 
 import (
@@ -29,7 +29,7 @@ func Verify(ctx context.Context, m *measure.Measurer, name string) (*verify.Veri
 		return verifyStored(ctx, m, name)
 	}
 	data, err := m.ReadFile(ctx, "", name, measure.ResultLimit)
-	if err != nil && name != "-" && ctx.Err() == nil { // a result may be named so
+	if err != nil && name != "-" && ctx.Err() == nil { // the name may be a result's
 		if named, sought := verifyStored(ctx, m, name); sought == nil {
 			return named, nil
 		}
@@ -55,7 +55,7 @@ func Verify(ctx context.Context, m *measure.Measurer, name string) (*verify.Veri
 	return v, nil
 }
 
-// from says where a result was measured, by its own word, and how it came where it is.
+// from says where a result was measured, according to itself, and how it came to this store.
 func from(r *result.Result, origin string) string {
 	if origin == "" {
 		origin = "stored before wirelab noted from where results come"
@@ -69,14 +69,14 @@ func from(r *result.Result, origin string) string {
 		r.Began.UTC().Format("2006-01-02 15:04 UTC"), commit)
 }
 
-// noteUnread says what could not be checked of a result of a later wirelab.
+// noteUnread says which parts of a later version's result could not be checked.
 func noteUnread(v *verify.Verification, r *result.Result) {
 	if said := report.Unread(r); said != "" {
 		v.Unchecked = append(v.Unchecked, said)
 	}
 }
 
-// verifyStored checks a result in the store, and what lists say of it.
+// verifyStored checks a result in the store, and its entry in the store's list.
 func verifyStored(ctx context.Context, m *measure.Measurer, name string) (*verify.Verification, error) {
 	var found store.Stored
 	err := m.WithStore(ctx, func(s store.Store) error {
@@ -102,9 +102,9 @@ func verifyStored(ctx context.Context, m *measure.Measurer, name string) (*verif
 		return nil, err
 	}
 	listed := store.Summarize(r)
-	// of the packed form, which is not a fact about the result
+	// the size of the packed form, which is no fact about the result
 	listed.Bytes = found.Summary.Bytes
-	listed.Label, listed.Finding = found.Summary.Label, found.Summary.Finding // kept beside it, and no part of it
+	listed.Label, listed.Finding = found.Summary.Label, found.Summary.Finding // no part of the result
 	if err := v.Compare("list", found.Summary, listed); err != nil {
 		return nil, err
 	}
@@ -114,8 +114,7 @@ func verifyStored(ctx context.Context, m *measure.Measurer, name string) (*verif
 	return v, nil
 }
 
-// undecoded is what is found of raw data that no result can be made of; one of
-// a later wirelab is none of ours to judge.
+// undecoded returns what was found about raw data that cannot be decoded. A result of a later version is not judged.
 func undecoded(path string, err error) (*verify.Verification, error) {
 	if wirelab.CodeOf(err) == wirelab.Unimplemented {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s", fault.Describe(err))
@@ -123,23 +122,22 @@ func undecoded(path string, err error) (*verify.Verification, error) {
 	return unreadable("", path, err), nil
 }
 
-// unreadable is what is found of something that cannot be read at all.
+// unreadable returns what was found about data that cannot be read.
 func unreadable(id, path string, err error) *verify.Verification {
 	v := &verify.Verification{ID: id, Checked: []string{}}
 	v.Add(verify.Difference{Path: path, Says: fault.Describe(err)})
 	return v
 }
 
-// checkOrders checks that slices ran in the order that the seed gives. If no
-// round agrees, a wirelab that draws otherwise may have run it; if some do and
-// some do not, it was edited.
+// checkOrders checks that slices ran in the order that follows from the seed. If no round agrees, a version that
+// draws in another way may have run it. If some rounds agree and some do not, the result was edited.
 func checkOrders(v *verify.Verification, r *result.Result) {
 	var wrong []verify.Difference
 	right := 0
 	for n, round := range r.Rounds {
 		places := experiment.Orders(r.Plan, n, experiment.OutBefore(r, n))
 		for i, t := range round.Trials {
-			want := places[t.Arm][t.Load] // in range: store.Decode has checked
+			want := places[t.Arm][t.Load] // in range: store.Decode has checked it
 			if slices.Equal(t.Order, want) {
 				right++
 				continue
@@ -165,10 +163,10 @@ func checkOrders(v *verify.Verification, r *result.Result) {
 	}
 }
 
-// shownDifferences is how many of each part are shown to people; JSON has more.
+// shownDifferences is how many differences of each part are shown to people. JSON has more.
 const shownDifferences = 6
 
-// Text is what was found of a result, for people.
+// Text writes what was found about a result, for people.
 func Text(name string, v *verify.Verification) string {
 	if v.ID != "" && v.ID != name {
 		name += " (" + v.ID + ")"
@@ -204,12 +202,12 @@ func Text(name string, v *verify.Verification) string {
 		lines = append(lines, "  not checked  "+text)
 	}
 	for i, line := range lines {
-		lines[i] = plan.Harmless(line, true) // what is there may be anything
+		lines[i] = plan.Harmless(line, true) // the text may contain anything
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// differenceLine says a difference: where, what is there, what should be.
+// differenceLine writes one difference: where it is, the stored value, and the expected value.
 func differenceLine(d verify.Difference) string {
 	line := d.Path
 	if line == "" {

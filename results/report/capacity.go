@@ -109,9 +109,9 @@ func comparison(c *claim.CapacityAnalysis, a *claim.ArmCapacity) string {
 	ratio := fmt.Sprintf("%s (95 %% CI %s to %s)", times(d.Ratio), Significant(d.Low, 3), Significant(d.High, 3))
 	switch d.Verdict {
 	case claim.Better:
-		return fmt.Sprintf(", %s of %s: it bears more", ratio, first)
+		return fmt.Sprintf(", %s of %s: higher capacity", ratio, first)
 	case claim.Worse:
-		return fmt.Sprintf(", %s of %s: it bears less", ratio, first)
+		return fmt.Sprintf(", %s of %s: lower capacity", ratio, first)
 	case claim.Equivalent:
 		return fmt.Sprintf(", %s of %s: equivalent within %s", ratio, first, Margin(d.Margin))
 	}

@@ -37,7 +37,7 @@ func Resolves(c *result.Certificate) string {
 			return seconds(t) + " can resolve " + strings.Join(parts, ", ") + noise
 		}
 	}
-	return "five minutes resolve nothing: a round takes " + time.Duration(c.Round).Round(time.Second).String() + noise
+	return "five minutes are too short: a round takes " + time.Duration(c.Round).Round(time.Second).String() + noise
 }
 
 func seconds(t time.Duration) string {

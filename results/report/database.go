@@ -88,7 +88,7 @@ func Maintenance(arm *claim.ArmState) string {
 	for _, b := range arm.Database.Saturation.Busy {
 		if b.Background > worthwhile*b.Used {
 			parts = append(parts,
-				Percent(b.Background/b.Used)+" of the database's CPU time was its own upkeep (log, checkpoints, "+
+				Percent(b.Background/b.Used)+" of the database's CPU time was maintenance (log, checkpoints, "+
 					"vacuum), some of it for these calls")
 		}
 	}

@@ -102,7 +102,7 @@ func TestMaintenanceIsShown(t *testing.T) {
 	l := analyse.Result(r).Loads[0]
 	said := strings.Join(report.Saturation(&l), "\n")
 	for _, want := range []string{
-		"20 % of the database's CPU time was its own upkeep",
+		"20 % of the database's CPU time was maintenance",
 		"20 checkpoints of the database began",
 	} {
 		if !strings.Contains(said, want) {

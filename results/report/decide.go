@@ -177,10 +177,10 @@ func Decisions(r *result.Result, a *claim.Analysis, outages []Outage) []Decision
 // needs describes the need that a metric answers.
 func needs(id string) string {
 	return map[string]string{
-		plan.ResponseP50:  "the soonest answer to the caller, for half of all",
-		plan.ResponseP99:  "the soonest answer to the caller, for 99 of 100",
-		plan.ConfirmedP50: "confirmed the soonest, for half of all",
-		plan.StoredP50:    "stored the soonest, for half of all", plan.StoredP99: "stored the soonest, for 99 of 100",
+		plan.ResponseP50:  "fastest answer to the caller, for half of all entries",
+		plan.ResponseP99:  "fastest answer to the caller, for 99 of 100 entries",
+		plan.ConfirmedP50: "confirmed soonest, for half of all entries",
+		plan.StoredP50:    "stored soonest, for half of all entries", plan.StoredP99: "stored soonest, for 99 of 100 entries",
 		rank.StoredRate:  "most entries stored per second",
 		rank.PipelineCPU: "least CPU for an entry, over all processes",
 	}[id]
@@ -311,7 +311,7 @@ func leads(c claim.Contest, p claim.Leaders, m metric.Metric, way func(int) Way)
 	case claim.LeadersAlike:
 		return List(ways) + ": equivalent " + Margin(marginOf(c, p))
 	case claim.LeadersFew:
-		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed,
+		return fmt.Sprintf("no way is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed,
 			List(ways))
 	}
 	return "undecided between " + List(ways)
@@ -370,8 +370,8 @@ func notAsked(r *result.Result, l *claim.LoadAnalysis) Decision {
 	d := Decision{
 		Need: needs(rank.StoredRate), Metric: rank.StoredRate, State: "not asked", First: []Way{},
 		Holds: holds(r, l, nil),
-		Lead: "not asked: every way was sent the same, " + paceName(r.Plan.Loads[l.Load]) +
-			"; a closed loop (--in-flight) tells",
+		Lead: "not asked: every way was sent the same load, " + paceName(r.Plan.Loads[l.Load]) +
+			"; a closed loop (--in-flight) measures it",
 	}
 	d.Says = sentences(d)
 	return d
@@ -379,7 +379,7 @@ func notAsked(r *result.Result, l *claim.LoadAnalysis) Decision {
 
 // kept returns the row of entries that were lost, duplicated or reordered without any fault.
 func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
-	d := Decision{Need: "nothing lost of what was accepted", Metric: "kept", State: "counted", First: []Way{}}
+	d := Decision{Need: "no accepted entry lost", Metric: "kept", State: "counted", First: []Way{}}
 	var sound []int
 	for a := range l.Arms {
 		arm, w := &l.Arms[a], wayOf(r, l, a)
@@ -427,11 +427,10 @@ func kept(r *result.Result, l *claim.LoadAnalysis) Decision {
 
 // decisionMethod says what a first place means.
 func decisionMethod(r *result.Result, l *claim.LoadAnalysis) string {
-	text := fmt.Sprintf("First is who was proved better than each other way: every pair is compared within every "+
-		"round, interval and sign-flip test agree, "+
-		"the difference is at least %s, and it stands after Holm's correction over the pairs of its row and Benjamini "+
-		"and Hochberg's over all of the table. "+
-		"Who cannot be told apart from the first is named beside it. Intervals are 95 %%.", given(Practical(r)))
+	text := fmt.Sprintf("A way is first if it was proved better than each other way: every pair is compared within "+
+		"every round, interval and sign-flip test agree, the difference is at least %s, and it remains after Holm's "+
+		"correction over the pairs of its row and Benjamini and Hochberg's over the whole table. Ways that cannot be "+
+		"told apart from the first are named with it. Intervals are 95 %%.", given(Practical(r)))
 	if slices.ContainsFunc(l.Contests, func(c claim.Contest) bool {
 		return slices.ContainsFunc(c.Entrants, func(e claim.Entry) bool { return !e.Durable })
 	}) {

@@ -88,7 +88,7 @@ func TestDecisionsWhereThereIsLittle(t *testing.T) {
 	t.Parallel()
 	_, few := decisions(resulttest.FourWays(6))
 	contains(t, "few", few[plan.ResponseP50].Lead,
-		"nobody is put first: a claim among so many pairs needs 10 rounds; so far log-nats°")
+		"no way is put first: a claim among so many pairs needs 10 rounds; so far log-nats°")
 	one := resulttest.Way{
 		Name: "log-grpc", Answer: 700 * time.Microsecond, CPU: 210 * time.Microsecond,
 		Guarantee: &result.Guarantee{}, Database: "SQLite 3",
@@ -99,7 +99,7 @@ func TestDecisionsWhereThereIsLittle(t *testing.T) {
 	lossy.Name, lossy.Missing, memory.Name, memory.Database = "log-http", 2, "log-rpc", ""
 	open, rows := decisions(resulttest.Ways(12, plan.Load{Rate: 800, Arrivals: plan.Poisson, InFlight: 64}, one, lossy,
 		memory))
-	contains(t, "open", rows[rank.StoredRate].Lead, "not asked: every way was sent the same, 800/s Poisson")
+	contains(t, "open", rows[rank.StoredRate].Lead, "not asked: every way was sent the same load, 800/s Poisson")
 	contains(t, "open", open[0].Conditions[0].Text, "open loop")
 	contains(t, "lossy", rows["kept"].Says, "no figure: log-http: 2 of ", " missing")
 	contains(t, "lossy", rows[plan.ResponseP50].Says, "log-http: of ", "2 accepted and never stored")
@@ -144,7 +144,7 @@ func TestDecisionsAreFilledFromTheResult(t *testing.T) {
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	for want, h := range map[string]*result.Guarantee{
-		"hands entries on in a way that was not recorded": nil,
+		"delivers entries in a way that was not recorded": nil,
 		"before RabbitMQ 4 has confirmed anything (quorum queue, unconfirmed)": resulttest.Queued("RabbitMQ", "quorum",
 			false),
 		"has the entry in memory (classic queue, confirmed, transient)": {

@@ -72,11 +72,11 @@ func Factors(r *result.Result, e *explain.Explanation) string {
 func attributed(r *result.Result, m metric.Metric, at *explain.Attribution) string {
 	from, to := r.ArmName(at.From), r.ArmName(at.To)
 	if at.Total == nil {
-		return fmt.Sprintf("the difference between %s and %s cannot be taken apart: %s.", from, to, at.Why)
+		return fmt.Sprintf("the difference between %s and %s cannot be split into parts: %s.", from, to, at.Why)
 	}
 	d := at.Total.Difference
 	if d.Verdict == claim.TooFew || !d.Known {
-		return fmt.Sprintf("nothing is claimed of %s and %s yet: %s.", to, from, d.Why)
+		return fmt.Sprintf("nothing is claimed about %s and %s yet: %s.", to, from, d.Why)
 	}
 	whole := fmt.Sprintf("of %s's %s %s against %s (%s)", to, Change(d), m.Title, from, confident(d))
 	switch {
@@ -164,7 +164,7 @@ func effects(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanati
 		case claim.Inconclusive:
 			open = append(open, level+" against "+against)
 		case claim.TooFew:
-			return "nothing is claimed of any factor yet: " + f.Difference.Why + "."
+			return "nothing is claimed about any factor yet: " + f.Difference.Why + "."
 		}
 	}
 	var parts []string
@@ -178,11 +178,11 @@ func effects(e *explain.Explanation, m metric.Metric, x *explain.MetricExplanati
 		parts = append(parts, "undecided: "+strings.Join(open, ", "))
 	}
 	if len(parts) == 0 {
-		return "no factor's effect can be told."
+		return "no factor's effect can be estimated."
 	}
 	if len(doubtful) > 0 {
-		parts = append(parts, "what is said of "+List(doubtful)+" holds only if there is no "+
-			"interaction of "+List(hidden)+", which cannot be told")
+		parts = append(parts, "the effect of "+List(doubtful)+" holds only if there is no "+
+			"interaction of "+List(hidden)+", which cannot be estimated")
 	}
 	return "on average over the other factors, " + strings.Join(parts, "; ") + "."
 }
@@ -209,7 +209,7 @@ func interactions(e *explain.Explanation, x *explain.MetricExplanation) string {
 			continue
 		}
 		if f.Difference.Verdict == claim.TooFew {
-			return "nothing is claimed of any interaction yet: " + f.Difference.Why + "."
+			return "nothing is claimed about any interaction yet: " + f.Difference.Why + "."
 		}
 		known++
 		margin = max(margin, f.Difference.Margin)
@@ -222,11 +222,11 @@ func interactions(e *explain.Explanation, x *explain.MetricExplanation) string {
 	}
 	switch {
 	case known == 0:
-		return "no interaction of two factors can be told."
+		return "no interaction of two factors can be estimated."
 	case len(claims) == 0 && open == 0:
 		all := fmt.Sprintf("all %d interactions", known)
 		if unknown := len(x.Interactions) - known; unknown > 0 {
-			all = fmt.Sprintf("the %d interactions that can be told", known)
+			all = fmt.Sprintf("the %d interactions that can be estimated", known)
 		}
 		return fmt.Sprintf("no two factors are shown to act together: %s are within %s.", all, Margin(margin))
 	case len(claims) == 0:
@@ -301,7 +301,7 @@ func EffectName(e *explain.Explanation, f *explain.FactorEffect) string {
 func Interacts(d *claim.Difference) string {
 	switch {
 	case d == nil:
-		return "cannot be told"
+		return "not estimable"
 	case d.Verdict == claim.Better || d.Verdict == claim.Worse:
 		return "act together"
 	case d.Verdict == claim.Equivalent && d.Exact:
@@ -373,10 +373,10 @@ func ExplainedNotes(r *result.Result, e *explain.Explanation, l *explain.LoadExp
 		}
 		for _, f := range slices.Concat(x.Effects, x.Interactions) {
 			if f.Why != "" {
-				add("%s cannot be told: %s", EffectName(e, &f), f.Why)
+				add("%s cannot be estimated: %s", EffectName(e, &f), f.Why)
 			}
 			if len(f.Assumes) > 0 {
-				add("%s: told only if there is no interaction of %s", EffectName(e, &f), List(pairs(e, &f)))
+				add("%s: estimated only if there is no interaction of %s", EffectName(e, &f), List(pairs(e, &f)))
 			}
 		}
 		for _, at := range x.Attributions {
@@ -439,8 +439,8 @@ func ExplainMethod(r *result.Result) string {
 	}
 	return text + ". Shares of a difference are averages over all orders of changing its factors (Shapley); points " +
 		"are percent of the first arm's figure, " +
-		"and they add up. A claim stands among all effects, or all shares, of its load (Holm; Benjamini–Hochberg " +
-		"beside the primary metric)."
+		"and they add up. A claim is corrected for all effects, or all shares, of its load (Holm; Benjamini–Hochberg " +
+		"for metrics other than the primary)."
 }
 
 // HiddenInteractions says how many interactions a table leaves out.

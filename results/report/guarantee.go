@@ -14,18 +14,18 @@ import (
 // Promise says what an arm's caller can rely on after a successful answer.
 func Promise(r *result.Result, arm int) string {
 	if arm < 0 || arm >= len(r.Arms) || r.Arms[arm].Guarantee == nil {
-		return "hands entries on in a way that was not recorded"
+		return "delivers entries in a way that was not recorded"
 	}
 	a := &r.Arms[arm]
 	h := a.Guarantee
 	broker := cmp.Or(a.Broker, "a "+h.Broker+" that runs elsewhere")
 	switch {
 	case h.Broker == "" && a.Database == "":
-		return "answers once the entry is in the logger's memory, which no restart outlives"
+		return "answers once the entry is in the logger's memory, and a restart loses it"
 	case h.Broker == "":
 		return "answers once the entry is stored in " + a.Database
 	case !h.Confirms:
-		return fmt.Sprintf("answers before %s has confirmed anything (%s): what is lost then, nobody is told", broker,
+		return fmt.Sprintf("answers before %s has confirmed anything (%s): the caller does not learn of a loss", broker,
 			QueueWords(h))
 	case h.OnDisk():
 		return fmt.Sprintf("answers once %s has the entry on disk (%s); it is stored later", broker, QueueWords(h))
@@ -38,7 +38,7 @@ func Promise(r *result.Result, arm int) string {
 
 // earlyWords says in a few words why an entry may not be durable when the caller is answered.
 func earlyWords(r *result.Result, arm int) string {
-	why := "how it hands entries on was not recorded"
+	why := "how it delivers entries was not recorded"
 	if arm < len(r.Arms) && r.Arms[arm].Guarantee != nil {
 		h := r.Arms[arm].Guarantee
 		if why = QueueWords(h); h.Broker == "" {

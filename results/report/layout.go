@@ -223,7 +223,7 @@ func checked(a *claim.Analysis) string {
 	case a.Requests == 0:
 		return "no reply was measured"
 	case len(wrong) > 0:
-		return text + fmt.Sprintf("; wrong or failed ones from %d of the arms, see below", len(wrong)) + told
+		return text + fmt.Sprintf("; %d of the arms had wrong or failed ones, see below", len(wrong)) + told
 	}
 	return text + ", none wrong" + told
 }
@@ -440,7 +440,7 @@ func Method(r *result.Result) string {
 		text += " (the primary metric's are built at 96 %, which pays for looking after every round)"
 	}
 	text += ". A difference is claimed when interval and sign-flip test agree, it is at least " +
-		given(r.Plan.Practical) + ", and it stands among all comparisons made."
+		given(r.Plan.Practical) + ", and it remains after correction for all comparisons made."
 	if len(r.Plan.Arms) < 2 {
 		return "Intervals are 95 %."
 	}

@@ -40,7 +40,7 @@ func messageShape() Shape {
 			if l.Open {
 				return callLimited(l)
 			}
-			return "alone the driver sends less than three times what the fastest arm takes"
+			return "by itself the driver sends less than three times the messages of the fastest arm"
 		},
 	}
 }
@@ -490,7 +490,7 @@ func followedMessages(a *claim.Analysis) string {
 	}
 	text := phrases.Thousands(expected) + " messages followed to their readers"
 	if len(wrong) > 0 {
-		return text + fmt.Sprintf("; %d of the arms did wrong by some, see below", len(wrong))
+		return text + fmt.Sprintf("; %d of the arms have errors, see below", len(wrong))
 	}
 	return text + ", none missing, duplicated, reordered or corrupted"
 }

@@ -75,9 +75,8 @@ func FaultNeed(fault string) string {
 func failures(r *result.Result, outages []Outage) DecisionTable {
 	t := DecisionTable{
 		Title: "if parts fail", Load: -1, Conditions: []Fact{}, Promises: []string{},
-		Method: "Each is one run (n = 1): the ways are shown beside each other and not ranked, since another run may " +
-			"well differ. " +
-			"Times count from when an entry was due; back is from when on every second keeps the objective.",
+		Method: "Each is one run (n = 1): the ways are listed and not ranked, since another run may well differ. " +
+			"Times count from when an entry was due; back is the time from which on every second meets the objective.",
 	}
 	faults := Faults()
 	for _, o := range outages {
@@ -152,9 +151,9 @@ func failure(r *result.Result, fault string, outages []Outage) Decision {
 		if len(missing) == 0 {
 			break // no way can have this fault
 		}
-		d.Lead += "; this does: " + strings.Join(commands, ", and ")
+		d.Lead += "; this measures it: " + strings.Join(commands, ", and ")
 	default:
-		d.Lead = "one run each, beside each other and not ranked"
+		d.Lead = "one run each, not ranked"
 		if len(commands) > 0 {
 			d.Notes = append(d.Notes, "this measures the others: "+strings.Join(commands, ", and "))
 		}
@@ -223,15 +222,15 @@ func spared(r *result.Result, arm int, fault string) string {
 	h := r.Arms[arm].Guarantee
 	switch ends := fault == "broker-restart" || fault == "listener-kill"; {
 	case !strings.HasPrefix(r.Arms[arm].Protocol, pathPrefix):
-		return "is called directly, and no pipeline of parts that could fail"
+		return "is called directly, without a pipeline whose parts could fail"
 	case !ends:
 		return ""
 	case h == nil && r.Arms[arm].Broker == "":
-		return "has a broker or none: that was not recorded"
+		return "may have a broker: that was not recorded"
 	case h != nil && h.Broker == "":
-		return "has no broker, and so nothing to end"
+		return "has no broker that could be stopped"
 	case h != nil && fault == "broker-restart" && h.Sync == result.SyncUnknown:
-		return "has a broker that runs elsewhere, and is not ours to kill"
+		return "has a broker that runs elsewhere, which wirelab does not kill"
 	}
 	return ""
 }
@@ -304,7 +303,7 @@ func (v Recovery) text() string {
 	case !v.Left:
 		text = "always"
 	case !v.Back:
-		text = "not again in the time that was watched"
+		text = "not again within the observed time"
 	case v.SinceEnd == 0:
 		text = fmt.Sprintf("again %s after it began, before its end", Duration(v.SinceBegin))
 	}
@@ -321,7 +320,7 @@ func (o *Outage) lost() string {
 	case o.Missing > 0 && o.Promised:
 		text += ", though they were promised"
 	case o.Missing > 0:
-		text += ", which nobody had promised to keep"
+		text += ", which were not promised to be kept"
 	}
 	least := ""
 	if o.AtLeast {

@@ -40,7 +40,7 @@ func TestFailures(t *testing.T) {
 			"wirelab chaos logging log-nats --fault logger-down=10s --no-confirms --db embedded --json > "+
 			"logger-down-2.json")
 	contains(t, "without a broker", none["broker-restart"].Says,
-		"log-grpc and log-http: has no broker, and so nothing to end")
+		"log-grpc and log-http: has no broker that could be stopped")
 
 	lost, again := outage("log-rabbit", "logger-down=10s"), outage("log-grpc", "logger-down=10s")
 	lost.Guarantee = resulttest.Queued("RabbitMQ", "quorum", true)
@@ -58,8 +58,8 @@ func TestFailures(t *testing.T) {
 	contains(t, "lost", row.First[1].Text(),
 		"log-rabbit at 200/s callers saw 40 of 1,600 refused (40 unavailable), answers within 12.0 ms for 99 of 100, "+
 			"the longest 80.0 ms",
-		"answers in 250 ms: again 11.0 s after it began, 1.00 s after its end; stored in it: not again in the time "+
-			"that was watched",
+		"answers in 250 ms: again 11.0 s after it began, 1.00 s after its end; stored in it: not again within the "+
+			"observed time",
 		"1 of 1,560 accepted lost, though they were promised, at least 3 delivered again")
 	contains(t, "kept", row.First[0].Text(), "saw 0 of 1,600 refused",
 		"answers in 250 ms: always; stored in it: again 1.00 s after it began, before its end",
@@ -72,7 +72,7 @@ func TestFailures(t *testing.T) {
 	contains(t, "method", tables[len(tables)-1].Method, "n = 1", "not ranked")
 	burst := rows["burst=4x1s"]
 	contains(t, "burst", burst.Need, "a burst of 4 times what can be sustained for 1s")
-	contains(t, "burst", burst.Says, "log-rpc° is none of the arms above", "which nobody had promised to keep",
+	contains(t, "burst", burst.Says, "log-rpc° is none of the arms above", "which were not promised to be kept",
 		"of the whole run with its 3 faults", "interrupted")
 	if _, usual := rows["burst=10x5s"]; usual {
 		t.Error("a burst that was run stands beside the one that was not")

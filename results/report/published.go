@@ -269,11 +269,11 @@ func PublishedCaption(r *result.Result) string {
 		text = what + " per second in all, ours " + pace + "."
 	}
 	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.GapP99 > 0 }) {
-		text += " What was published as latency is the time between events, which the server's own period sets; " +
-			"ours is from when an event was due until it was decoded."
+		text += " The published latency is the time between events, which the server's period determines; " +
+			"ours is the time from when an event was due until it was decoded."
 	}
 	if len(p.Published) > 1 && len(p.Arms) > 1 {
-		text += " Percentages are of the first figure of the same thing."
+		text += " Percentages are of the first figure of the same quantity."
 	}
 	return text
 }

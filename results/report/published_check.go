@@ -271,7 +271,7 @@ func publishedClient(s scene) finding {
 // mixedEncodings looks for requests in one encoding with replies in another.
 func mixedEncodings(s scene) finding {
 	if s.arm >= len(s.r.Arms) || s.r.Arms[s.arm].Encoding == "" {
-		return finding{unseen, "its encoding is not told"}
+		return finding{unseen, "its encoding is not known"}
 	}
 	return finding{gone, "requests and replies are " + s.r.Arms[s.arm].Encoding}
 }
@@ -304,7 +304,7 @@ func unlikeLibraries(s scene) finding {
 		}
 	}
 	if len(servers) == 0 {
-		return finding{unseen, "the libraries are not told"}
+		return finding{unseen, "the libraries are not known"}
 	}
 	slices.Sort(servers)
 	if len(slices.Compact(servers)) > 1 {

@@ -37,7 +37,7 @@ func differences(r *result.Result) []string {
 	e := &r.Environment
 	if here != "" {
 		lines = append(lines, "Software there: "+cmp.Or(there,
-			"libraries and versions are not told")+". Here: "+here+"; Go "+
+			"libraries and versions are not stated")+". Here: "+here+"; Go "+
 			cmp.Or(strings.TrimPrefix(e.Go, "go"), "of an unknown version")+".")
 	}
 	machine := strings.Join(filled(e.CPU, fmt.Sprintf("%d CPUs", e.CPUs), strings.TrimSpace(e.OS+" "+e.Kernel),
@@ -45,13 +45,13 @@ func differences(r *result.Result) []string {
 	theirs := said(r.Plan, func(f plan.Published) string { return f.Machine })
 	lines = append(lines, "Machine there: "+theirs+". Here: "+machine+".")
 	if there != "" {
-		return append(lines, "So no two figures can be held against each other. Only the order of the arms can be "+
+		return append(lines, "So the figures cannot be compared with each other. Only the order of the arms can be "+
 			"compared, "+
 			"and that is an order of such libraries on such machines; where those differ between the arms, it is "+
 			"not one "+
 			"of protocols alone.")
 	}
-	return append(lines, "So no two figures can be held against each other. Only the order of the arms can be "+
+	return append(lines, "So the figures cannot be compared with each other. Only the order of the arms can be "+
 		"compared.")
 }
 

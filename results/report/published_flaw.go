@@ -149,9 +149,9 @@ func flawParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 		where whereabouts
 		title string
 	}{
-		{here, "Flaws there that are here as well"},
-		{gone, "Flaws there that are not here"},
-		{unseen, "Flaws there, of which this run does not tell"},
+		{here, "Flaws of the published measurement, here as well"},
+		{gone, "Flaws of the published measurement, not here"},
+		{unseen, "Flaws of the published measurement that this run cannot show"},
 	} {
 		if len(lines[p.where]) > 0 {
 			parts = append(parts, PublishedPart{Title: p.title, Lines: lines[p.where]})

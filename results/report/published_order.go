@@ -25,9 +25,9 @@ func PublishedParts(r *result.Result, a *claim.Analysis) []PublishedPart {
 		return nil
 	}
 	parts := []PublishedPart{
-		{Title: "The published order, here", Lines: orders(r, a)},
-		{Title: "What was recommended with it", Lines: Advice(r, a)},
-		{Title: "What flaws are worth here", Lines: contrasts(r, a)},
+		{Title: "The published order, measured here", Lines: orders(r, a)},
+		{Title: "What the source recommends", Lines: Advice(r, a)},
+		{Title: "The effect of flaws, measured here", Lines: contrasts(r, a)},
 	}
 	if len(r.Plan.Published) > 0 {
 		parts = append(append(parts, flawParts(r, a)...),
@@ -57,7 +57,7 @@ func PublishedBrief(r *result.Result, a *claim.Analysis) string {
 	case !HasPublished(r) || len(a.Loads) == 0:
 		return ""
 	case len(lines) == 0:
-		return "Figures that were published elsewhere: see --full."
+		return "Figures published elsewhere: see --full."
 	case len(lines) == 1:
 		return "Elsewhere: " + lines[0] + " See --full."
 	}
@@ -73,13 +73,13 @@ func PublishedBrief(r *result.Result, a *claim.Analysis) string {
 		{sameOrder, "the same here"},
 		{otherOrder, "another here"},
 		{notApart, "in part the same here"},
-		{unknownPair, "not to be told here"},
+		{unknownPair, "not known here"},
 	} {
 		if count[one.how] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[one.how], one.what))
 		}
 	}
-	return fmt.Sprintf("Of %d orders of arms that were published elsewhere: %s. See --full.", len(lines),
+	return fmt.Sprintf("Of %d published orders of arms: %s. See --full.", len(lines),
 		strings.Join(parts, ", "))
 }
 
@@ -133,7 +133,7 @@ func order(r *result.Result, group []figure) (string, pairing) {
 	line := what + ", published: " + strings.Join(names, ", then ") + ". "
 	switch {
 	case pairs == 0:
-		return what + ", published: no two that can be told apart.", unknownPair
+		return what + ", published: no two can be told apart.", unknownPair
 	case len(said[sameOrder]) == pairs:
 		return line + "It is the same here.", sameOrder
 	case len(said[otherOrder]) == pairs:
@@ -141,7 +141,7 @@ func order(r *result.Result, group []figure) (string, pairing) {
 	case len(said[notApart]) == pairs:
 		return line + "Here no two of them can be told apart.", notApart
 	case len(said[unknownPair]) == pairs:
-		return line + "Here nothing can be said of it: " + lacking(r, group) + ".", unknownPair
+		return line + "Here nothing can be said about it: " + lacking(r, group) + ".", unknownPair
 	}
 	text := line + fmt.Sprintf("Here %d of %s are the same", len(said[sameOrder]), Plural(pairs, "pair"))
 	if len(said[otherOrder]) > 0 {
@@ -248,7 +248,7 @@ func lacking(r *result.Result, group []figure) string {
 	}
 	var parts []string
 	if len(refused) > 0 {
-		parts = append(parts, "there is no valid figure of "+List(refused))
+		parts = append(parts, "there is no valid figure for "+List(refused))
 	}
 	if len(without) > 0 {
 		parts = append(parts, List(without)+choose(len(without) > 1, " were", " was")+" not measured")
@@ -286,9 +286,9 @@ func contrast(l *claim.LoadAnalysis, row *claim.Row, c plan.Contrast, with, with
 	subject := c.With + " against " + c.Without + " (" + strings.Join(c.Flaws, ", ") + ")"
 	switch {
 	case err != nil || !with.Known || !without.Known:
-		return subject + ": no size, since one of them has no valid figure."
+		return subject + ": size unknown, since one of them has no valid figure."
 	case !with.Interval() || !without.Interval() || min(with.Rounds, without.Rounds) < claim.MinRounds:
-		return fmt.Sprintf("%s: no size from fewer than %d rounds.", subject, claim.MinRounds)
+		return fmt.Sprintf("%s: size unknown with fewer than %d rounds.", subject, claim.MinRounds)
 	}
 	// The widest interval that both intervals allow. That of the pairs would be narrower.
 	low, high := with.Low/without.High, with.High/without.Low
@@ -328,7 +328,7 @@ func Advice(r *result.Result, a *claim.Analysis) []string {
 // advised gives what was measured about a recommendation.
 func advised(r *result.Result, a *claim.Analysis, d plan.Advice) string {
 	if d.Missing != "" {
-		return "no measurement tells, " + strings.TrimSuffix(d.Missing, ".")
+		return "no measurement shows this, " + strings.TrimSuffix(d.Missing, ".")
 	}
 	arm, over := armAt(r, d.Arm), armAt(r, d.Over)
 	at := slices.IndexFunc(a.Loads, func(l claim.LoadAnalysis) bool { return l.Load == max(d.Load, 1)-1 })
@@ -357,7 +357,7 @@ func advised(r *result.Result, a *claim.Analysis, d plan.Advice) string {
 	case how == notApart && d.Either:
 		return "it holds: no difference is claimed (" + values + ")"
 	case how == notApart:
-		return "it does not show: no difference is claimed (" + values + ")"
+		return "not shown here: no difference is claimed (" + values + ")"
 	case d.Either:
 		return "it does not hold: " + choose(how == sameOrder, d.Arm, d.Over) + " is better (" + values + ")"
 	case how == sameOrder:

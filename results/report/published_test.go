@@ -69,7 +69,7 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 			t.Errorf("%s says of all arms that the flaws are not here", form)
 		}
 		for _, want := range []string{
-			"Flaws there that are here as well", "Flaws there that are not here",
+			"Flaws of the published measurement, here as well", "Flaws of the published measurement, not here",
 			"the arm does as the published client did", "connections opened for",
 			"50 calls in flight, since that was the question",
 		} {
@@ -80,11 +80,11 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 	}
 	a := analyse.Result(r)
 	for title, want := range map[string][]string{
-		"Flaws there that are here as well": {
+		"Flaws of the published measurement, here as well": {
 			"http as published: replies left unread", "http as published: two channels",
 			"a closed loop",
 		},
-		"Flaws there that are not here": {"http: replies left unread", "http: two channels"},
+		"Flaws of the published measurement, not here": {"http: replies left unread", "http: two channels"},
 	} {
 		lines := partOf(r, &a, title)
 		for _, start := range want {
@@ -127,11 +127,11 @@ func TestFlawsFollowWhatWasCounted(t *testing.T) {
 		return ""
 	}
 	r := ways(figure("http as published"), figure("http"))
-	if line := look(r, "Flaws there that are here as well", "grb-M04"); !strings.Contains(line,
+	if line := look(r, "Flaws of the published measurement, here as well", "grb-M04"); !strings.Contains(line,
 		"50 of http as published and 10 of http") {
 		t.Errorf("%q", line)
 	}
-	if line := look(r, "Flaws there that are not here", "grb-M12"); !strings.Contains(line, "12 rounds") {
+	if line := look(r, "Flaws of the published measurement, not here", "grb-M12"); !strings.Contains(line, "12 rounds") {
 		t.Errorf("%q", line)
 	}
 	for n := range r.Rounds {
@@ -139,21 +139,21 @@ func TestFlawsFollowWhatWasCounted(t *testing.T) {
 			r.Rounds[n].Trials[i].Open = 8
 		}
 	}
-	if line := look(r, "Flaws there that are not here", "grb-M04"); !strings.Contains(line,
+	if line := look(r, "Flaws of the published measurement, not here", "grb-M04"); !strings.Contains(line,
 		"each arm held 8 connections") {
 		t.Errorf("%q", line)
 	}
 	r.Rounds = r.Rounds[:1]
-	if line := look(r, "Flaws there that are here as well", "grb-M12"); !strings.Contains(line, "one round") {
+	if line := look(r, "Flaws of the published measurement, here as well", "grb-M12"); !strings.Contains(line, "one round") {
 		t.Errorf("%q", line)
 	}
 	m := resulttest.Messages()
 	m.Plan.Published = []plan.Published{figure("rabbitmq-default"), figure("rabbitmq")}
-	if line := look(m, "Flaws there that are here as well", "hb-M13"); !strings.HasPrefix(line, "rabbitmq-default: ") {
+	if line := look(m, "Flaws of the published measurement, here as well", "hb-M13"); !strings.HasPrefix(line, "rabbitmq-default: ") {
 		t.Errorf("%q", line)
 	}
 	r.Rounds = nil
-	if line := look(r, "Flaws there, of which this run does not tell", "grb-M12"); !strings.Contains(line,
+	if line := look(r, "Flaws of the published measurement that this run cannot show", "grb-M12"); !strings.Contains(line,
 		"nothing was measured") {
 		t.Errorf("%q", line)
 	}
@@ -183,7 +183,7 @@ func TestEveryFlawIsLookedFor(t *testing.T) {
 					t.Error(line)
 				}
 				if id := regexp.MustCompile(`[a-z]+-M[0-9]{2}`).FindString(line); strings.HasPrefix(part.Title,
-					"Flaws there") {
+					"Flaws of") {
 					found[id]++
 				}
 			}
@@ -218,13 +218,13 @@ func TestPublishedOrder(t *testing.T) {
 	}{
 		{whole, "published: http, then http as published. It is the same here."},
 		{ways(figures(20, 10)...), "published: http as published, then http. It is the other way round here."},
-		{few, "published: http, then http as published. Here nothing can be said of it: fewer than 10 rounds."},
-		{refused, "published: http, then http as published. Here nothing can be said of it: there is no valid figure " +
-			"of http."},
-		{near, "published: no two that can be told apart."},
+		{few, "published: http, then http as published. Here nothing can be said about it: fewer than 10 rounds."},
+		{refused, "published: http, then http as published. Here nothing can be said about it: there is no valid figure " +
+			"for http."},
+		{near, "published: no two can be told apart."},
 	} {
 		a := analyse.Result(c.r)
-		lines := partOf(c.r, &a, "The published order, here")
+		lines := partOf(c.r, &a, "The published order, measured here")
 		if len(lines) != 1 || !strings.HasSuffix(lines[0], c.want) {
 			t.Errorf("%q; want %q", lines, c.want)
 		}
@@ -248,7 +248,7 @@ func TestContrasts(t *testing.T) {
 		Without: "http",
 	}}
 	a := analyse.Result(r)
-	lines := partOf(r, &a, "What flaws are worth here")
+	lines := partOf(r, &a, "The effect of flaws, measured here")
 	form := regexp.MustCompile(`^http as published against http \(ms-M03, ms-M04\): (2\.9|3\.0|3\.1)[0-9]? × the mean response time, which is worse \([0-9.]+ to [0-9.]+ ×; `)
 	if len(lines) != 1 || !form.MatchString(lines[0]) {
 		t.Errorf("%q", lines)
@@ -257,8 +257,8 @@ func TestContrasts(t *testing.T) {
 	a = analyse.Result(r)
 	shown := a.WithRefused()
 	for _, analysis := range []*claim.Analysis{&a, shown} {
-		if lines := partOf(r, analysis, "What flaws are worth here"); len(lines) != 1 || !strings.HasSuffix(lines[0],
-			"no size, since one of them has no valid figure.") {
+		if lines := partOf(r, analysis, "The effect of flaws, measured here"); len(lines) != 1 || !strings.HasSuffix(lines[0],
+			"size unknown, since one of them has no valid figure.") {
 			t.Errorf("%q", lines)
 		}
 	}
@@ -279,7 +279,7 @@ func TestAdviceBetweenOtherArms(t *testing.T) {
 		r.Plan.Advice = append(r.Plan.Advice, plan.Advice{Use: "any", Says: "c", Arm: "c", Over: "b", Metric: metric})
 	}
 	a := analyse.Result(r)
-	for _, line := range partOf(r, &a, "What was recommended with it") {
+	for _, line := range partOf(r, &a, "What the source recommends") {
 		if !strings.Contains(line, "it does not hold: the other is better") {
 			t.Errorf("%q", line)
 		}
@@ -297,12 +297,12 @@ func TestAdvice(t *testing.T) {
 		{Use: "taste", Says: "http", Missing: "since it is a matter of taste"},
 	}
 	a := analyse.Result(r)
-	lines := partOf(r, &a, "What was recommended with it")
+	lines := partOf(r, &a, "What the source recommends")
 	want := []string{
 		"speed → http. Here: it holds (throughput of http ",
 		"patience → the other. Here: it does not hold: the other is better (mean response time of ",
 		"streams → either. Here: it does not hold: http is better (",
-		"taste → http. Here: no measurement tells, since it is a matter of taste.",
+		"taste → http. Here: no measurement shows this, since it is a matter of taste.",
 	}
 	for i := range want {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], want[i]) {
@@ -311,7 +311,7 @@ func TestAdvice(t *testing.T) {
 	}
 	resulttest.Refuse(r)
 	a = analyse.Result(r)
-	if lines := partOf(r, &a, "What was recommended with it"); !strings.Contains(lines[0], "nothing can be said") {
+	if lines := partOf(r, &a, "What the source recommends"); !strings.Contains(lines[0], "nothing can be said") {
 		t.Errorf("%q", lines)
 	}
 }

@@ -168,7 +168,7 @@ func RefusedBlocks(r *result.Result, a *claim.Analysis) []block.Block {
 		block.Heading{Text: "Measured, and refused by a check"},
 		block.Notes{Lines: lines},
 		block.Notes{Kind: block.Method, Lines: []string{
-			"None of these is in anything said above: they are not to be compared or quoted.",
+			"No statement above uses these values: they are not to be compared or quoted.",
 		}},
 	}
 }

@@ -284,7 +284,7 @@ func (s *summary) trust(loads []*claim.LoadAnalysis) {
 func checkedBriefly(a *claim.Analysis) string {
 	text := strings.Replace(checked(a), ", see below", "", 1)
 	if len(a.Loads) > 0 && len(a.Loads[0].Arms) == 1 {
-		text = strings.Replace(text, "wrong or failed ones from 1 of the arms", "others were wrong or failed", 1)
+		text = strings.Replace(text, "1 of the arms had wrong or failed ones", "others were wrong or failed", 1)
 	}
 	for _, what := range []string{"replies", "events"} {
 		text = strings.Replace(text, what+" right, none wrong", what+" checked, all correct", 1)
@@ -350,7 +350,7 @@ func next(r *result.Result, a *claim.Analysis, loads []*claim.LoadAnalysis) []St
 	}
 	switch {
 	case Factorial(r):
-		steps = append(steps, Step{"wirelab explain " + id, "which part is whose"})
+		steps = append(steps, Step{"wirelab explain " + id, "which factor costs what"})
 	case a.Capacity == nil && slices.ContainsFunc(loads,
 		func(l *claim.LoadAnalysis) bool { return claimed(l, l.Primary) }):
 		steps = append(steps, Step{"wirelab replay " + id, "does it hold again?"})

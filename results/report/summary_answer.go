@@ -166,7 +166,7 @@ func (s *summary) ranked(l *claim.LoadAnalysis, m metric.Metric, row *claim.Row)
 		parts = append(parts, "no clear difference yet from "+base+" for "+fewNames(open))
 	}
 	if len(parts) == 0 {
-		return "nothing can be claimed of " + m.Title + ": " + counts(row)
+		return "nothing can be claimed about " + m.Title + ": " + counts(row)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -250,7 +250,7 @@ func against(m metric.Metric, name, base string, d *claim.Difference) string {
 		}
 		return text
 	}
-	return fmt.Sprintf("nothing is claimed of %s in %s: %s", name, m.Title, trimmedStop(d.Why))
+	return fmt.Sprintf("nothing is claimed about %s in %s: %s", name, m.Title, trimmedStop(d.Why))
 }
 
 // comparedBy writes a claim without its interval.

@@ -74,7 +74,7 @@ func (s *summary) attributed(m metric.Metric, at *explain.Attribution, where str
 	}
 	if at.Total == nil {
 		s.Answer = append(s.Answer,
-			fmt.Sprintf("%sThe difference between %s and %s cannot be taken apart: %s.", where, from, to,
+			fmt.Sprintf("%sThe difference between %s and %s cannot be split into parts: %s.", where, from, to,
 				trimmedStop(at.Why)))
 		return
 	}

@@ -18,7 +18,7 @@ func (s *summary) curves() {
 }
 
 // curveHeads explains the short column heads: with longer heads the last column does not fit into 80 columns.
-const curveHeads = "keeps up: at this rate still · not at: from this rate on no more · answers: at most, in " +
+const curveHeads = "keeps up: still at this rate · not at: no longer from this rate on · answers: at most, in " +
 	"overload too"
 
 func (s *summary) curve(c *claim.Curve) {
@@ -69,7 +69,7 @@ func (s *summary) curve(c *claim.Curve) {
 	t.Columns = columns
 	switch {
 	case len(silent) == len(c.Arms):
-		s.Answer = append(s.Answer, "Nothing can be claimed of "+c.Operation+": at no rate are there valid figures.")
+		s.Answer = append(s.Answer, "Nothing can be claimed about "+c.Operation+": no rate has valid figures.")
 	case len(bears) > 0:
 		s.Answer = append(s.Answer, "Highest rates of "+c.Operation+" kept up with: "+List(bears)+".")
 	default:
@@ -202,7 +202,7 @@ func (s *summary) capacity() {
 	case found == 0:
 		s.Answer = append(s.Answer, "Nothing can be claimed: no capacity was found.")
 	case claims == 0 && len(c.Arms) > 1:
-		s.Answer = append(s.Answer, "Nothing can be claimed yet of which arm bears more.")
+		s.Answer = append(s.Answer, "Nothing can be claimed yet about which arm has the higher capacity.")
 	}
 	if found > 0 {
 		s.Answer = append(s.Answer,

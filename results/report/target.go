@@ -84,7 +84,7 @@ func lasting(r *result.Result) string {
 	text := List(all) + choose(len(all) == 1, " is", " are") +
 		" not started afresh each round: a runtime that compiles while it runs is warmer in the last than in the first"
 	if slices.ContainsFunc(r.Plan.Arms, func(a plan.Arm) bool { return a.Target == "" }) {
-		text += ", and the other servers begin anew"
+		text += ", while the other servers start afresh"
 	}
 	return text
 }

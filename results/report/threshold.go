@@ -106,7 +106,7 @@ func Finding(p plan.Plan, f *threshold.Finding) string {
 	}
 	limit := "limit of " + f.LimitText
 	if !f.Known {
-		limit = "nothing to hold against the " + limit
+		limit = "nothing to compare with the " + limit
 	}
 	switch f.Outcome {
 	case threshold.Crossed:

@@ -90,7 +90,7 @@ func TestJudged(t *testing.T) {
 		{
 			resulttest.Troubled(),
 			[]string{"cpu/req > +3%"},
-			[]string{"Invalid (3 of 5): ", "nothing to hold against the limit of +3%: 3 of"},
+			[]string{"Invalid (3 of 5): ", "nothing to compare with the limit of +3%: 3 of"},
 		},
 		{resulttest.Short(3), []string{"cpu/req > +3%"}, []string{"Invalid: interrupted after 3 rounds"}},
 	} {

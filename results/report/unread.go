@@ -20,10 +20,10 @@ func Unread(r *result.Result) string {
 	if more := len(r.Unread) - unreadShown; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	by := "by a later wirelab, or somebody added to it"
+	by := "by a later wirelab, or edited since"
 	if r.Minor > result.Minor {
 		by = fmt.Sprintf("by a later wirelab (form %d.%d, this one knows %d.%d)", r.Schema, r.Minor, result.Schema,
 			result.Minor)
 	}
-	return fmt.Sprintf("%s was written %s: it is shown as far as it is understood, without %s", r.ID, by, named)
+	return fmt.Sprintf("%s was written %s: what this wirelab knows is shown, without %s", r.ID, by, named)
 }

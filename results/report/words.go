@@ -234,7 +234,7 @@ func phrase(w worded, name string, d *claim.Difference) string {
 		return fmt.Sprintf("%s is undecided: %s %%, interval %s, %s for %s",
 			name, change(d.Ratio, decimals(d)), strings.Trim(Interval(d), "[]"), MoreRounds(d.More), Margin(d.Margin))
 	case claim.TooFew:
-		return fmt.Sprintf("nothing is claimed of %s yet: %s", name, d.Why)
+		return fmt.Sprintf("nothing is claimed about %s yet: %s", name, d.Why)
 	case claim.Unmeasured:
 		return fmt.Sprintf("%s is not measured: %s", name, d.Why)
 	case claim.Unsteady:

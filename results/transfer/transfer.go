@@ -1,5 +1,5 @@
-// Package transfer copies results from one store to another, and says how it went. It knows stores, and must not know
-// what is in a result.
+// Package transfer copies results from one store to another, and reports the outcome. It knows stores. It must not
+// know what is in a result.
 package transfer
 
 import (
@@ -19,10 +19,10 @@ type Done struct {
 	To   string `json:"to"`
 	// Selected is how many results there were to copy.
 	Selected int `json:"selected"`
-	// Copied are the ids of those that were; Present of those that were there.
+	// Copied are the ids of the results that were copied, Present of those that were there already.
 	Copied  []string `json:"copied"`
 	Present []string `json:"present"`
-	// Failed are those that could not be, and why; conflicts among them.
+	// Failed are the results that could not be copied, with the reasons, conflicts included.
 	Failed      []notCopied `json:"failed"`
 	Interrupted bool        `json:"interrupted"`
 }
@@ -33,8 +33,9 @@ type notCopied struct {
 	Why      string `json:"why"`
 }
 
-// Copy copies results from one place to another: ids, or what a filter selects. begin is called when copying begins:
-// what it returns is told how far it is, and that it is over. stopped means that the rest cannot be copied either.
+// Copy copies results from one place to another: those with the given ids, or those that a filter selects. It calls
+// begin when copying begins; the functions that begin returns receive the progress and the end. stopped reports that
+// the rest cannot be copied either.
 func Copy(
 	ctx context.Context, from, to string, ids []string, f store.Filter, begin func() (far func(string), done func()),
 ) (done *Done, stopped, err error) {
@@ -43,7 +44,7 @@ func Copy(
 			"%s is the own store, too: give --results or $WIRELAB_STORE another one", measure.ShownPlace(to))
 	}
 	if !measure.IsDatabase(from) {
-		// Opening would make one, and find nothing in it.
+		// Opening it would create an empty store, and find nothing in it.
 		if _, err := os.Stat(from); err != nil {
 			return nil, nil, fault.Read("no store to copy from", from, err)
 		}
@@ -69,8 +70,8 @@ func Copy(
 	return done, stopped, nil
 }
 
-// CopyAll copies ids, or what a filter selects. An error means that the rest
-// cannot be copied either.
+// CopyAll copies the results with the given ids, or those that a filter selects. An error means that the rest cannot
+// be copied either.
 func CopyAll(ctx context.Context, from, to store.Store, ids []string, f store.Filter, done *Done,
 	far func(string),
 ) error {
@@ -130,8 +131,8 @@ func CopyAll(ctx context.Context, from, to store.Store, ids []string, f store.Fi
 // transferPage is how many results are listed at once.
 const transferPage = 500
 
-// ofOneResult reports whether an error is of one result alone, so that the
-// others may well be copied. A store that is full or away takes none of them.
+// ofOneResult reports whether an error concerns only one result, so that others may still be copied. A store that is
+// full or not reachable takes none of them.
 func ofOneResult(err error) bool {
 	switch wirelab.CodeOf(err) {
 	case wirelab.Conflict, wirelab.NotFound, wirelab.InvalidArgument, wirelab.Internal, wirelab.Unimplemented:

@@ -80,13 +80,13 @@ func TestExplanationSaysWhatItCannotTell(t *testing.T) {
 	t.Parallel()
 	text := one(explanation(t, resulttest.Factorial(7, planted(), "grpc-json", "grpc-tls-json"), 80))
 	for _, want := range []string{
-		"The difference between http1-json and grpc-proto cannot be taken apart: there is no arm with " +
+		"The difference between http1-json and grpc-proto cannot be split into parts: there is no arm with " +
 			"transport gRPC, " +
 			"encoding JSON, TLS off.",
-		"what is said of gRPC, Protocol Buffers and Avro holds only if there is no interaction of transport × " +
-			"encoding, which cannot be told",
-		"gRPC × Protocol Buffers cannot be told: no arm has transport gRPC, encoding JSON",
-		"the 6 interactions that can be told",
+		"the effect of gRPC, Protocol Buffers and Avro holds only if there is no interaction of transport × " +
+			"encoding, which cannot be estimated",
+		"gRPC × Protocol Buffers cannot be estimated: no arm has transport gRPC, encoding JSON",
+		"the 6 interactions that can be estimated",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
@@ -96,7 +96,7 @@ func TestExplanationSaysWhatItCannotTell(t *testing.T) {
 	few.Rounds = few.Rounds[:8]
 	text = one(explanation(t, few, 80))
 	if !strings.Contains(text,
-		"Nothing is claimed of grpc-proto and http1-json yet: 8 rounds have all the arms, a claim needs 10.") ||
+		"Nothing is claimed about grpc-proto and http1-json yet: 8 rounds have all the arms, a claim needs 10.") ||
 		strings.Contains(text, "cheaper") {
 		t.Error(text)
 	}
