@@ -23,7 +23,7 @@ import (
 type Config struct {
 	// Store is read. It is written only if there is a Token. The caller closes it.
 	Store store.Store
-	// Token allows its bearers to add and delete results; with "" nobody may. It has at least [TokenLength]
+	// Token allows its bearers to add and delete results; with "" no caller may. It has at least [TokenLength]
 	// characters, so that it cannot be guessed.
 	Token string
 	// Version identifies the build. Pages are made by code, so a report in a browser's cache is valid only for the

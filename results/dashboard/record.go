@@ -82,7 +82,7 @@ func (d *Dashboard) recall(ctx context.Context, list []store.Summary) ([]*record
 // recordOf returns the record of one result. A damaged result gives a record without figures, since it must not hide
 // the others.
 func (d *Dashboard) recordOf(ctx context.Context, m store.Summary) (*record, error) {
-	// What is stored under an id never changes. A result that was deleted and added again differs in one of these
+	// The data of an id never changes. A result that was deleted and added again differs in one of these
 	// values, if it is another one.
 	key := fmt.Sprint(m.ID, m.Bytes, m.Ended.UnixMicro(), m.Rounds, m.Commit)
 	if known, ok := d.known.get(key); ok {

@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/result"
 )
 
-// process describes the process at an arm's target, as far as it is known.
+// process describes the process at an arm's target, as far as is known.
 func process(a result.Arm) string {
 	p := a.Process
 	switch {

@@ -9,14 +9,12 @@ import (
 	"wirelab/lab/result"
 )
 
-// Copy takes a result from one store to another, its text byte for byte. id is
-// whole, or a beginning as for Get; the whole one is returned. copied is false,
-// without an error, where it is there already and the same. The errors are those
-// of from's Raw and to's Put, Internal for a result that is damaged or was
-// edited in the store, and Conflict where another result has its id: then
-// nothing is changed.
+// Copy copies a result from one store to another, its text byte for byte. id is a whole id, or a beginning as for
+// Get; Copy returns the whole one. copied is false, without an error, if the same result is there already. The errors
+// are those of from's Raw and to's Put, Internal for a result that is damaged or was edited in the store, and
+// Conflict if another result has its id: then nothing is changed.
 func Copy(ctx context.Context, from, to Store, id string) (whole string, copied bool, err error) {
-	// Digests first: to see that most are there already takes no bodies.
+	// Digests first: finding that most results are there already needs no bodies.
 	if there, err := to.Digest(ctx, id); err == nil && there != "" {
 		if here, err := from.Digest(ctx, id); err == nil && here == there {
 			return id, false, nil
@@ -44,9 +42,9 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 		return id, false, err
 	}
 	said := Origin("copied from another store", time.Now(), found.Digest != "")
-	packed.Origin = shortened(said + "; there: " + cmp.Or(found.Origin, "nobody noted how it came there"))
+	packed.Origin = shortened(said + "; there: " + cmp.Or(found.Origin, "how it came there was not recorded"))
 	if err = to.PutPacked(ctx, packed); err == nil {
-		// what belongs to a copy comes with it
+		// the label is copied even if ctx ends
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience)
 		defer cancel()
 		if label := found.Summary.Label; label != "" {
@@ -59,7 +57,8 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 	}
 	there, err := digestOf(ctx, to, id)
 	switch {
-	case err != nil && wirelab.CodeOf(err) != wirelab.InvalidArgument: // that: it is damaged, and so another one
+	case err != nil && wirelab.CodeOf(err) != wirelab.InvalidArgument:
+		// A damaged result at the target (InvalidArgument) counts as another one.
 		return id, false, err
 	case there == digest:
 		return id, false, nil
@@ -69,7 +68,7 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 		there)
 }
 
-// digestOf is the digest of a result in a store, taken now if none was.
+// digestOf returns the digest of a result in a store. It computes the digest if none is stored.
 func digestOf(ctx context.Context, s Store, id string) (string, error) {
 	digest, err := s.Digest(ctx, id)
 	if err != nil || digest != "" {
@@ -82,10 +81,10 @@ func digestOf(ctx context.Context, s Store, id string) (string, error) {
 	return result.Digest(found.JSON)
 }
 
-// besidePatience is how long it may take to keep beside a copy what was beside the result.
+// besidePatience is the time limit for copying the label of a result.
 const besidePatience = 10 * time.Second
 
-// originLimit is how many characters an origin has at most: a result may be copied again and again.
+// originLimit is the greatest length of an origin in characters, since a result may be copied again and again.
 const originLimit = 400
 
 func shortened(text string) string {

@@ -15,15 +15,15 @@ import (
 	"wirelab/lab/result"
 )
 
-// The bounds of a result's encoded form. The second is what SQLite takes less
-// some room; an experiment of a night stays far below both.
+// The limits of a result's encoded form. The second is SQLite's limit with a reserve. An experiment of a whole night
+// stays far below both.
 const (
 	plainLimit  = 2 << 30   // bytes of JSON
 	packedLimit = 900 << 20 // bytes compressed
 )
 
-// Check reports whether a result can be stored: its id and schema, and that
-// its parts fit each other, so that no reader falls over an index.
+// Check returns an error if a result cannot be stored. It checks its id and schema, and that its parts fit together,
+// so that no reader uses an index out of range.
 func Check(r *result.Result) error {
 	switch {
 	case !idForm.MatchString(r.ID):
@@ -90,14 +90,14 @@ func checkCapacity(r *result.Result) error {
 	return nil
 }
 
-// newer is the error for a result from a later wirelab.
+// newer returns the error for a result from a later version.
 func newer(id string, schema int) error {
 	return wirelab.Errorf(wirelab.Unimplemented,
 		"result %s has schema %d, this wirelab reads up to %d: use the one that made it, or a later one", id, schema,
 		result.Schema)
 }
 
-// Encode returns a result as indented JSON, the form of result files, after [Check].
+// Encode returns a result as indented JSON, the format of result files, after [Check].
 func Encode(r *result.Result) ([]byte, error) {
 	if err := Check(r); err != nil {
 		return nil, err
@@ -109,10 +109,10 @@ func Encode(r *result.Result) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Decode reads the form of result files. The errors are InvalidArgument for
-// what is no result and Unimplemented for one of a later schema.
+// Decode reads the format of result files. The errors are InvalidArgument for data that is no result, and
+// Unimplemented for a result of a later schema.
 func Decode(data []byte) (*result.Result, error) {
-	// First what any schema has, so that a later one is not called damaged.
+	// First only what every schema has, so that a later one is not reported as damaged.
 	var head struct {
 		Schema int    `json:"schema"`
 		ID     string `json:"id"`
@@ -141,12 +141,12 @@ func Decode(data []byte) (*result.Result, error) {
 	return &r, nil
 }
 
-// Packed is a result as stores keep it.
+// Packed is a result in the form in which stores keep it.
 type Packed struct {
 	Result *result.Result
-	Body   []byte // compressed; a checksum against damage is part of the form
-	Digest string // [result.Digest] of what is in it
-	Origin string // from where it comes, which is kept beside it: see [Origin]; "": nobody says
+	Body   []byte // compressed, with a checksum
+	Digest string // [result.Digest] of the text
+	Origin string // where it came from, which is stored next to it: see [Origin]; "" if not known
 }
 
 // Pack returns a result compressed, for stores.
@@ -161,7 +161,7 @@ func Pack(r *result.Result) (Packed, error) {
 	return pack(r, plain)
 }
 
-// PackText is [Pack] of a result's text, which it keeps as it is.
+// PackText is [Pack] for a result's text, which it keeps unchanged.
 func PackText(text []byte) (Packed, error) {
 	r, err := Decode(text)
 	if err != nil {
@@ -173,7 +173,7 @@ func PackText(text []byte) (Packed, error) {
 	return pack(r, text)
 }
 
-// PackDecoded is [PackText] of a text that [Decode] has read as r, and that has this digest.
+// PackDecoded is [PackText] for a text that [Decode] has read as r, and that has this digest.
 func PackDecoded(r *result.Result, text []byte, digest string) (Packed, error) {
 	if len(text) > plainLimit {
 		return Packed{}, wirelab.Errorf(wirelab.ResourceExhausted, "result of more than %d bytes", plainLimit)
@@ -212,8 +212,8 @@ func Unpack(data []byte) (*result.Result, error) {
 	return Decode(plain)
 }
 
-// UnpackAs is [Unpack] of a body that a store kept under an ID, at a place that
-// it names. What is not that result is damaged, but for what a later wirelab wrote.
+// UnpackAs is [Unpack] for the body that a store keeps under an id at the named place. If the body is not that
+// result, it is damaged, unless a later version wrote it.
 func UnpackAs(data []byte, id, place string) (*result.Result, error) {
 	r, err := Unpack(data)
 	switch {
@@ -229,8 +229,8 @@ func UnpackAs(data []byte, id, place string) (*result.Result, error) {
 	return r, nil
 }
 
-// UnpackText returns the text that [Pack] compressed. Its error is
-// InvalidArgument, or ResourceExhausted for text beyond all bounds.
+// UnpackText returns the text that [Pack] compressed. Its error is InvalidArgument, or ResourceExhausted for a text
+// above the limit.
 func UnpackText(data []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -246,7 +246,7 @@ func UnpackText(data []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Rescued is the form of a file that [Rescue] writes: that of an export without what follows from the result.
+// Rescued is the format of a file that [Rescue] writes: an export without derived parts.
 type Rescued struct {
 	Schema  int             `json:"schema"`
 	Digest  string          `json:"digest"`
@@ -254,12 +254,11 @@ type Rescued struct {
 	Result  json.RawMessage `json:"result"`
 }
 
-// Rescue writes a result that a store would not take as a file in dir, made
-// if need be, durably, and returns its path: ID.json, or ID-2.json and so on
-// where that is taken. "wirelab results import" takes the file in again.
+// Rescue writes a result that a store could not take to a file in dir, durably, and returns its path: ID.json, or
+// ID-2.json and so on if the name is taken. It creates dir if necessary. "wirelab results import" imports the file.
 //
-// The file has the digest beside the result, so that an edit of it is found. Rescue does not check the result: even one
-// that no store would take was measured.
+// The file contains the digest, so that an edit is found. Rescue does not check the result: even one that every store
+// would refuse was measured.
 func Rescue(dir string, r *result.Result) (path string, err error) {
 	raw, err := json.Marshal(r)
 	if err != nil {
@@ -286,7 +285,7 @@ func Rescue(dir string, r *result.Result) (path string, err error) {
 		return "", err
 	}
 	base := "result"
-	if idForm.MatchString(r.ID) { // else it might be a path
+	if idForm.MatchString(r.ID) { // otherwise it might be a path
 		base = r.ID
 	}
 	for n := 1; ; n++ {
@@ -305,7 +304,7 @@ func Rescue(dir string, r *result.Result) (path string, err error) {
 	}
 }
 
-// syncDirectory makes a new file's name durable.
+// syncDirectory makes the name of a new file durable.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

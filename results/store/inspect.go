@@ -14,11 +14,11 @@ import (
 // unknownLimit is how many unknown fields are named.
 const unknownLimit = 20
 
-// inspect compares JSON, which is valid, with the type that it is to fill, where the decoder is too kind: it takes
-// null for 0, a field that comes twice for its last value, and "Sent" for "sent". Those are errors. Fields that the
-// type does not have are returned, each once: "rounds[].trials[].gpu".
+// inspect compares valid JSON with the type that it is to fill, where the decoder is too lenient: it takes null for
+// 0, the last value of a repeated field, and "Sent" for "sent". Those are errors. It returns the fields that the type
+// does not have, each once: "rounds[].trials[].gpu".
 //
-// It reads the bytes where they are. A tree of all values would take more memory than the result.
+// It reads the bytes in place, since a tree of all values would take more memory than the result.
 func inspect(data []byte, want reflect.Type) (unknown []string, err error) {
 	s := &inspector{data: data}
 	s.value(want, "")
@@ -35,7 +35,7 @@ type inspector struct {
 	err     error
 }
 
-// next skips white space and returns the byte there, 0 at the end.
+// next skips white space and returns the next byte; 0 at the end.
 func (s *inspector) next() byte {
 	for ; s.at < len(s.data); s.at++ {
 		switch b := s.data[s.at]; b {
@@ -47,7 +47,7 @@ func (s *inspector) next() byte {
 	return 0
 }
 
-// text passes a string and returns it with its quotes.
+// text skips a string and returns it with its quotes.
 func (s *inspector) text() []byte {
 	start := s.at
 	for s.at++; s.at < len(s.data); {
@@ -68,7 +68,7 @@ func (s *inspector) text() []byte {
 	return s.data[start:]
 }
 
-// value passes a value that is to fill a type; nil: none that is known.
+// value skips a value of the given type; nil if the type is not known.
 func (s *inspector) value(want reflect.Type, path string) {
 	pointer := want != nil && want.Kind() == reflect.Pointer
 	if pointer {
@@ -108,7 +108,7 @@ func nullable(k reflect.Kind) bool {
 
 func (s *inspector) object(want reflect.Type, path string) {
 	var fields map[string]reflect.Type
-	var every reflect.Type // of the values of a map
+	var every reflect.Type // type of the values of a map
 	switch {
 	case want == nil || readsItself(want):
 	case want.Kind() == reflect.Struct:
@@ -138,7 +138,7 @@ func (s *inspector) object(want reflect.Type, path string) {
 	s.at++
 }
 
-// strange notes a field that is not known, or fails for one that the decoder would take for another.
+// strange records an unknown field. It fails for a field that the decoder would take for another one.
 func (s *inspector) strange(path, name string, fields map[string]reflect.Type) {
 	for known := range fields {
 		if strings.EqualFold(known, name) {
@@ -157,7 +157,7 @@ func (s *inspector) fail(path, why string) {
 	}
 }
 
-// keyOf is a key without its quotes.
+// keyOf returns a key without its quotes.
 func keyOf(quoted []byte) string {
 	var name string
 	if bytes.IndexByte(quoted, '\\') < 0 && len(quoted) >= 2 {
@@ -176,7 +176,7 @@ func readsItself(t reflect.Type) bool {
 		own.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// fieldsOf are the fields of a struct by their names in JSON, those of structs within it that have no name included.
+// fieldsOf returns the fields of a struct by their names in JSON, with those of embedded structs.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if known, ok := fieldsKnown.Load(t); ok {
 		return known.(map[string]reflect.Type) //nolint:forcetypeassert // nothing else is put there
@@ -202,5 +202,5 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// fieldsKnown keeps [fieldsOf] by type: a result has thousands of values of each.
+// fieldsKnown caches [fieldsOf] by type: a result has thousands of values of each type.
 var fieldsKnown sync.Map

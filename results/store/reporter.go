@@ -8,31 +8,30 @@ import (
 	"wirelab"
 )
 
-// Reporter tells a store how far one experiment is, without ever making it
-// wait: [Reporter.Tell] leaves the news and goes, and a goroutine takes it to
-// the store, at most once in a second. While the store is slow, later news
-// takes the place of earlier; what fails is let go, since the next is better.
+// Reporter writes the progress of one experiment to a store without making the experiment wait. [Reporter.Tell]
+// leaves the progress and returns. A goroutine writes it to the store, at most once per second. While the store is
+// slow, later progress replaces earlier progress. Errors are ignored, since the next progress follows.
 type Reporter struct {
 	store Store
-	news  chan Running // holds the latest that is yet to be told
+	news  chan Running // the latest progress that is not written yet
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the goroutine has ended
 	told  sync.Once
 
-	id string // of what was told; Tell's
-	// kept is the round of the last standing that the store took. The
-	// goroutine's: a standing is large, and changes once in a round.
+	id string // id of the experiment; used only by Tell
+	// kept is the round of the last standing that the store took. Only the goroutine uses it. A standing is large,
+	// and changes only once per round.
 	kept int
 }
 
-// The pace of a [Reporter].
+// The timing of a [Reporter].
 const (
 	reportEvery   = time.Second
 	reportTimeout = 5 * time.Second
 	forgetTimeout = 2 * time.Second
 )
 
-// NewReporter starts one. Close it before the store.
+// NewReporter starts a Reporter. Close it before the store.
 func NewReporter(s Store) *Reporter {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Reporter{store: s, news: make(chan Running, 1), stop: stop, done: make(chan struct{})}
@@ -43,21 +42,21 @@ func NewReporter(s Store) *Reporter {
 	return r
 }
 
-// Tell leaves news of an experiment, always of the same one. It never waits.
-// It is for one goroutine at a time, and not after Stop.
+// Tell leaves the progress of an experiment, always of the same one. It never waits. Only one goroutine may call it
+// at a time, and not after Stop.
 func (r *Reporter) Tell(n Running) {
 	r.id = n.ID
-	select { // the news before, if the store has not had it
+	select { // removes the previous progress if the store has not had it
 	case <-r.news:
 	default:
 	}
 	select {
 	case r.news <- n:
-	default: // nobody else sends, so there is room
+	default: // there is space, since only this goroutine sends
 	}
 }
 
-// run takes news to the store until ctx ends.
+// run writes progress to the store until ctx ends.
 func (r *Reporter) run(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -82,11 +81,11 @@ func (r *Reporter) report(ctx context.Context, n Running) {
 	defer cancel()
 	standing := n.Standing
 	if standing != nil && standing.Round == r.kept {
-		n.Standing = nil // the store has it
+		n.Standing = nil // the store has it already
 	}
 	err := r.store.Report(ctx, n)
 	if err != nil && n.Standing != nil && wirelab.CodeOf(err) == wirelab.InvalidArgument {
-		// Too long perhaps, with very many arms: how far it is can still be told.
+		// The standing may be too long with very many arms; the rest is still written.
 		n.Standing = nil
 		err = r.store.Report(ctx, n)
 	}
@@ -95,15 +94,15 @@ func (r *Reporter) report(ctx context.Context, n Running) {
 	}
 }
 
-// Stop ends the telling and waits until the store is at rest: what was told
-// last stays there. It may be called again.
+// Stop ends the writing and waits until the store is no longer used. The last progress remains in the store. Stop may
+// be called again.
 func (r *Reporter) Stop() {
 	r.stop()
 	<-r.done
 }
 
-// Close stops, and makes the store forget what was told, as far as that can be
-// done in a moment. Its error is that of the store; nothing depends on it.
+// Close stops, and removes the progress from the store if that takes only a moment. Its error is the store's, and may
+// be ignored.
 func (r *Reporter) Close() (err error) {
 	r.Stop()
 	r.told.Do(func() {

@@ -12,15 +12,15 @@ import (
 	"wirelab/lab/result"
 )
 
-// Running is what an experiment that runs tells of itself.
+// Running is the progress of a running experiment.
 type Running struct {
-	ID       string    `json:"id"` // that its result will have
+	ID       string    `json:"id"` // the id that its result will have
 	Name     string    `json:"name,omitempty"`
 	Workload string    `json:"workload"`
 	Host     string    `json:"host,omitempty"`
 	Began    time.Time `json:"began"`
-	// Operations, Protocols, Arms and Loads are as in a [Summary]. ArmNames and
-	// LoadNames are those that Arm and Load name, in the plan's order.
+	// Operations, Protocols, Arms and Loads are as in a [Summary]. ArmNames and LoadNames have the names for Arm and
+	// Load, in the plan's order.
 	Operations []string `json:"operations"`
 	Protocols  []string `json:"protocols"`
 	Arms       int      `json:"arms"`
@@ -28,63 +28,59 @@ type Running struct {
 	ArmNames   []string `json:"arm_names,omitempty"`
 	LoadNames  []string `json:"load_names,omitempty"`
 
-	// Phase is what it does: "measuring", "round over".
+	// Phase is what it does now: "measuring", "round over".
 	Phase string `json:"phase"`
 	Round int    `json:"round"` // from 1
-	// RoundsMin and RoundsMax bound the rounds; 0 where unknown.
+	// RoundsMin and RoundsMax are the limits of the rounds; 0 if not known.
 	RoundsMin int    `json:"rounds_min,omitempty"`
 	RoundsMax int    `json:"rounds_max,omitempty"`
-	Step      int    `json:"step"` // of the round, from 0
+	Step      int    `json:"step"` // step of the round, from 0
 	Steps     int    `json:"steps"`
 	Arm       string `json:"arm,omitempty"`
 	Load      string `json:"load,omitempty"`
-	// Elapsed is since Began; Left is 0 where unknown.
+	// Elapsed is the time since Began. Left is the time left; 0 if not known.
 	Elapsed plan.Duration `json:"elapsed"`
 	Left    plan.Duration `json:"left,omitempty"`
-	// Width is the widest half-width of the primary metric as a share, 0 before
-	// there is one; Goal the one to end at, 0 if there is none.
+	// Width is the widest half-width of the primary metric as a share, 0 before there is one. Goal is the width at
+	// which the experiment ends, 0 if there is none.
 	Width float64 `json:"width,omitempty"`
 	Goal  float64 `json:"goal,omitempty"`
 
-	// Standing is what could be said when the round Standing.Round was over. In
-	// a Report nil leaves in place what was told before: it is large, and
-	// changes once in a round.
+	// Standing is the analysis after the round Standing.Round. In a Report, nil keeps the previous one: it is large,
+	// and changes only once per round.
 	Standing *Standing `json:"standing,omitempty"`
 
-	// Reported is when this was told, to the microsecond. In a Report the zero
-	// value means now, by the store's clock, and that is what to give: clocks
-	// of several machines differ.
+	// Reported is when this was reported, to the microsecond. In a Report, the zero value means now by the store's
+	// clock. Callers should use it, since the clocks of several machines differ.
 	Reported time.Time `json:"reported"`
-	// Stale is whether there has been no news for [StaleAfter]: it may have been
-	// killed. Report ignores it.
+	// Stale reports whether there was no progress for [StaleAfter]: the process may have been killed. Report ignores
+	// it.
 	Stale bool `json:"stale"`
 }
 
-// Standing is what may be said in the middle of an experiment. It is a look at
-// unfinished data: no verdict of it counts before the end, and a page that
-// shows it says so.
+// Standing is a look at the unfinished data of an experiment. None of its verdicts counts before the end, and a page
+// that shows it says so.
 type Standing struct {
-	Round int `json:"round"` // complete ones
-	// Analysis is a [claim.Analysis] as JSON, gates and claims in it. The
-	// store does not look into it.
+	Round int `json:"round"` // complete rounds
+	// Analysis is a [claim.Analysis] as JSON, with its gates and claims. The store does not read it.
 	Analysis json.RawMessage `json:"analysis"`
 }
 
-// How long news of an experiment is kept, and how much.
+// How long the progress of an experiment is kept, and how many are listed.
 const (
-	// StaleAfter is how long without news an experiment counts as running. It
-	// tells at least every second while it does; pauses come from a slow store.
+	// StaleAfter is how long an experiment without progress counts as running. A running experiment reports at least
+	// every second; longer pauses come from a slow store.
 	StaleAfter = 30 * time.Second
-	// ForgottenAfter is how long news is kept after an experiment has ceased to
-	// tell, so that somebody sees that it did.
+	// ForgottenAfter is how long the progress of an experiment that stopped reporting is kept, so that users can see
+	// that it stopped.
 	ForgottenAfter = time.Hour
-	// RunningLimit is how many experiments Running returns at most.
+	// RunningLimit is the greatest number of experiments that Running returns.
 	RunningLimit = 100
 
 	runningBytes = 1 << 20
 )
 
-// StartRunning returns what can be told of an experiment before its first step.
+// StartRunning returns the progress of an experiment before its first step.
 func StartRunning(id string, began time.Time, p plan.Plan, host string) Running {
 	s := Summarize(&result.Result{ID: id, Began: began, Plan: p, Environment: result.Environment{Host: host}})
 	r := Running{
@@ -100,9 +96,8 @@ func StartRunning(id string, began time.Time, p plan.Plan, host string) Running 
 	return r
 }
 
-// EncodeRunning returns news as JSON, the form that stores keep, after
-// [CheckRunning]: without its standing, which is nil where there is none. It is
-// for stores, so that they all keep the same.
+// EncodeRunning returns progress as JSON, the form in which stores keep it, after [CheckRunning]. The standing is
+// separate, and nil if there is none. Stores use it, so that they all keep the same.
 func EncodeRunning(r Running) (news, standing []byte, err error) {
 	if err := CheckRunning(r); err != nil {
 		return nil, nil, err
@@ -122,8 +117,8 @@ func EncodeRunning(r Running) (news, standing []byte, err error) {
 	return news, standing, nil
 }
 
-// DecodeRunning reads what [EncodeRunning] wrote, told at reported, as it
-// stands now.
+// DecodeRunning reads what [EncodeRunning] wrote. It was reported at the time reported; now decides whether it is
+// stale.
 func DecodeRunning(news, standing []byte, reported, now time.Time) (Running, error) {
 	var r Running
 	err := json.Unmarshal(news, &r)
@@ -138,7 +133,7 @@ func DecodeRunning(news, standing []byte, reported, now time.Time) (Running, err
 	return r, nil
 }
 
-// CheckRunning reports whether news can be kept. Its error is InvalidArgument.
+// CheckRunning returns an error if progress cannot be stored. The error is InvalidArgument.
 func CheckRunning(r Running) error {
 	switch {
 	case !idForm.MatchString(r.ID):

@@ -1,6 +1,5 @@
-// Package store keeps results. It knows their form and the few columns they
-// are listed by, not what they mean; and it keeps every promise about not
-// losing one: a result is stored whole and durably, or Put says that it is not.
+// Package store keeps results. It knows their format and the few columns that lists use, and not what results mean.
+// It never loses a result silently: a result is stored completely and durably, or Put returns an error.
 package store
 
 import (
@@ -24,69 +23,59 @@ import (
 	"wirelab/lab/result"
 )
 
-// Store keeps results by id. All methods are safe for concurrent use, also by
-// several processes on one store. Package storetest holds its contract as tests.
+// Store keeps results by id. All methods are safe for concurrent use, also by several processes on one store. Package
+// storetest tests this contract.
 type Store interface {
-	// Put stores a result durably before it returns: all of it or nothing.
-	// The errors are InvalidArgument for one that [Check] refuses, Conflict
-	// where its id is taken, and ResourceExhausted where there is no room; in
-	// each case what was stored before is untouched. See [Rescue].
+	// Put stores a result durably before it returns: all of it or nothing. The errors are InvalidArgument for a
+	// result that [Check] refuses, Conflict if its id is taken, and ResourceExhausted if there is no space. After an
+	// error the store is unchanged. See [Rescue].
 	Put(ctx context.Context, r *result.Result) error
-	// PutText is Put for a result that another store has: what is kept is this
-	// text, byte for byte, and so its digest. A result made from it and written
-	// again might differ, where a later wirelab has more fields. InvalidArgument
-	// and Unimplemented are as in [Decode].
+	// PutText is Put for the text of a result from another store. It keeps the text byte for byte, and so its digest.
+	// Decoding and encoding the result again might change it, since a later version may have more fields.
+	// InvalidArgument and Unimplemented are as in [Decode].
 	PutText(ctx context.Context, text []byte) error
-	// PutPacked is PutText for what [PackDecoded] or [PackText] packed: of a large result it takes seconds to decode it
-	// again. Its Origin is stored with it: both or neither.
+	// PutPacked is PutText for a result that [PackDecoded] or [PackText] packed, since decoding a large result again
+	// takes seconds. It stores the result and its Origin together, or neither.
 	PutPacked(ctx context.Context, p Packed) error
-	// Digest returns the digest of the result with exactly that id, "" if it was
-	// put by a wirelab that took none. Otherwise NotFound.
+	// Digest returns the digest of the result with exactly that id; "" if the version that stored it computed none.
+	// Otherwise it returns NotFound.
 	Digest(ctx context.Context, id string) (string, error)
-	// Get returns the result with that id, or that name, or with the only id
-	// that begins so. NotFound lists the latest ids, InvalidArgument the ids that
-	// begin so, or have that name, if there are several, Internal tells of one
-	// that is damaged.
+	// Get returns the result with that id or that label, or the only one whose id begins so. The errors are NotFound,
+	// which lists the latest ids; InvalidArgument, which lists the ids if several match; and Internal for a damaged
+	// result.
 	Get(ctx context.Context, id string) (*result.Result, error)
-	// Raw returns what is stored under an id, found as by Get, for who checks
-	// it: it may be damaged or edited, as long as it is there.
+	// Raw returns the stored data of a result, found as by Get, for callers that verify it. The data may be damaged
+	// or edited.
 	Raw(ctx context.Context, id string) (Stored, error)
-	// List returns summaries, the latest first; of those that began at one
-	// time, the greatest id first. The time it takes does not grow with what
-	// the results hold, only with how many are looked at.
+	// List returns summaries, the latest first; of those with the same beginning, the greatest id first. The time it
+	// takes depends on how many results are read, and not on their size.
 	List(ctx context.Context, f Filter) ([]Summary, error)
-	// Total tells of everything that a filter selects, whatever its After and
-	// Limit.
+	// Total sums up everything that a filter selects, regardless of its After and Limit.
 	Total(ctx context.Context, f Filter) (Total, error)
-	// Values returns what results can be selected by; each value finds at
-	// least one.
+	// Values returns the values that filters can have. Each value finds at least one result.
 	Values(ctx context.Context) (Values, error)
-	// SetLabel names a result, found as by Get, and returns its whole id; "" takes
-	// the name away. The name is kept beside the result: its text and digest stay
-	// as they are. The errors are those of [CheckLabel] and of Get.
+	// SetLabel names a result, found as by Get, and returns its whole id; "" removes the name. The name is stored
+	// next to the result, whose text and digest do not change. The errors are those of [CheckLabel] and of Get.
 	SetLabel(ctx context.Context, id, label string) (whole string, err error)
-	// SetFinding keeps beside the result with exactly that id what lists say of
-	// it, in a form that the store does not know. It follows from the result and
-	// can be made again, so it need not be durable. NotFound if there is none.
+	// SetFinding stores a text for lists next to the result with exactly that id. The store does not know its format.
+	// The text can be derived from the result again, so it need not be durable. The error is NotFound if there is no
+	// such result.
 	SetFinding(ctx context.Context, id, finding string) error
-	// SetOrigin keeps beside the result with exactly that id from where it came; see [Origin]. NotFound if there is
-	// none.
+	// SetOrigin stores where the result with exactly that id came from; see [Origin]. The error is NotFound if there
+	// is no such result.
 	SetOrigin(ctx context.Context, id, origin string) error
-	// Delete removes the result with exactly that id: nothing measured should
-	// be lost to an abbreviation. Otherwise NotFound.
+	// Delete removes the result with exactly that id. It accepts no abbreviation, so that a typing mistake cannot
+	// delete another result. Otherwise it returns NotFound.
 	Delete(ctx context.Context, id string) error
 
-	// Report keeps what an experiment that runs tells of itself, in place of
-	// what it told before, and removes what is older than [ForgottenAfter]. It
-	// waits for nobody longer than a moment and is not durable: it is news. The
-	// errors are InvalidArgument for what [CheckRunning] refuses, Unavailable
-	// where somebody else writes for too long, and those of Put.
+	// Report replaces the progress of a running experiment, and removes progress older than [ForgottenAfter]. It
+	// waits for other writers only for a moment, and it is not durable. The errors are InvalidArgument for what
+	// [CheckRunning] refuses, Unavailable if another writer takes too long, and those of Put.
 	Report(ctx context.Context, r Running) error
-	// Running returns what experiments told last, the latest to begin first;
-	// at most [RunningLimit]. An experiment is not among them once its result
-	// is put.
+	// Running returns the latest progress of experiments, the latest to begin first; at most [RunningLimit]. An
+	// experiment is no longer in it once its result is stored.
 	Running(ctx context.Context) ([]Running, error)
-	// Forget removes what an experiment told. It is no error if there is nothing.
+	// Forget removes the progress of an experiment. It is no error if there is none.
 	Forget(ctx context.Context, id string) error
 
 	Close() error
@@ -94,24 +83,22 @@ type Store interface {
 
 // Stored is a result as a store has it.
 type Stored struct {
-	// Summary is what lists show of it.
+	// Summary is its entry in lists.
 	Summary Summary
-	// JSON is the result's text; nil if it cannot even be unpacked, and Damage
-	// then says why.
+	// JSON is the result's text. It is nil if the data cannot be unpacked; Damage then says why.
 	JSON   []byte
 	Damage string
-	// Digest is the [result.Digest] of what was put; "" if it was put by a
-	// wirelab that took none.
+	// Digest is the [result.Digest] of the text that was stored; "" if the version that stored it computed none.
 	Digest string
-	// Origin is what [Store.PutPacked] or [Store.SetOrigin] kept; "" where nobody said it.
+	// Origin is what [Store.PutPacked] or [Store.SetOrigin] stored; "" if it is not known.
 	Origin string
 }
 
-// Measured is the origin of a result that the program that measured it stored.
+// Measured is the origin of a result that was stored by the program that measured it.
 const Measured = "stored by the wirelab that measured it"
 
-// Origin is the origin of a result that came from outside, in one sentence: how says by which way, such as "imported
-// from x.json". sealed is whether it came with a digest, which was checked.
+// Origin describes in one sentence how a result came from outside. how is the way, such as "imported from x.json".
+// sealed reports whether it came with a digest, which was checked.
 func Origin(how string, now time.Time, sealed bool) string {
 	text := plan.Harmless(how, false) + " on " + now.UTC().Format("2006-01-02 15:04 UTC")
 	if sealed {
@@ -123,18 +110,18 @@ func Origin(how string, now time.Time, sealed bool) string {
 // Filter selects summaries. The zero value selects the latest [ListDefault].
 type Filter struct {
 	Name      string    // exactly this plan name, or this label
-	Hide      string    // none of this plan name
+	Hide      string    // no results of this plan name
 	Workload  string    // exactly this workload
 	Operation string    // a load of exactly this operation
-	Protocol  string    // at least one arm over this protocol
-	Host      string    // run on exactly this machine
-	Since     time.Time // began then or later
+	Protocol  string    // at least one arm uses this protocol
+	Host      string    // measured on exactly this machine
+	Since     time.Time // began at this time or later
 	Until     time.Time // began before
-	After     Cursor    // listed after that place; the zero value: from the first
+	After     Cursor    // after this place in the list; the zero value: from the beginning
 	Limit     int       // 1 to [ListLimit]; 0: ListDefault
 }
 
-// Size is the limit that holds for a list. Its error is InvalidArgument.
+// Size returns the limit of a list. Its error is InvalidArgument.
 func (f Filter) Size() (int, error) {
 	switch {
 	case f.Limit == 0:
@@ -145,16 +132,15 @@ func (f Filter) Size() (int, error) {
 	return f.Limit, nil
 }
 
-// Total is what a filter selects, taken together.
+// Total sums up what a filter selects.
 type Total struct {
 	Results int   `json:"results"`
 	Bytes   int64 `json:"bytes"` // as stored
 }
 
-// Cursor is a place in a list: that of one result, whether or not it is still
-// there. A list that goes on after it neither repeats nor leaves out what was
-// there all the while, however many results come and go: a place counted from
-// the beginning would do both.
+// Cursor is a place in a list: that of one result, whether it still exists or not. A list that continues after it
+// neither repeats nor misses a result that was there all the time, however many results are added and removed. An
+// offset from the beginning would do both.
 type Cursor struct {
 	Began time.Time // to the microsecond
 	ID    string
@@ -166,8 +152,8 @@ func (s Summary) Cursor() Cursor { return Cursor{Began: s.Began, ID: s.ID} }
 // IsZero reports whether it is the place before the first.
 func (c Cursor) IsZero() bool { return c.ID == "" && c.Began.IsZero() }
 
-// String is the cursor for addresses and programs; "" for the zero value.
-// [ParseCursor] reads it, and nobody else should.
+// String returns the cursor for addresses and programs; "" for the zero value. Only [ParseCursor] should interpret
+// it.
 func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""
@@ -188,20 +174,20 @@ func ParseCursor(text string) (Cursor, error) {
 	return Cursor{Began: time.UnixMicro(micros).UTC(), ID: id}, nil
 }
 
-// The bounds of one list.
+// The limits of one list.
 const (
 	ListDefault = 50
 	ListLimit   = 10_000
 )
 
-// Summary is what a list tells about a result.
+// Summary is the entry of a result in a list.
 type Summary struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"` // the plan's
 	Workload string `json:"workload"`
-	// Operations are those that the loads call, each once.
+	// Operations are the operations that the loads call, each once.
 	Operations []string      `json:"operations"`
-	Protocols  []string      `json:"protocols"` // of the arms, in order, without repeats
+	Protocols  []string      `json:"protocols"` // of the arms, in order, without duplicates
 	Arms       int           `json:"arms"`
 	Loads      int           `json:"loads"`
 	Rounds     int           `json:"rounds"`
@@ -211,13 +197,13 @@ type Summary struct {
 	Host       string        `json:"host,omitempty"`
 	Commit     string        `json:"commit,omitempty"`
 	Bytes      int           `json:"bytes"` // as stored
-	// Label is the name that somebody gave it, and Finding what [Store.SetFinding] kept; "" without.
+	// Label is the name that a user gave it. Finding is what [Store.SetFinding] stored. Both are "" if not set.
 	Label   string `json:"label,omitempty"`
 	Finding string `json:"-"`
 }
 
-// Harmless makes its texts such that they can be shown; see [plan.Harmless]. An older wirelab, or somebody else, may
-// have written them.
+// Harmless makes its texts safe to display; see [plan.Harmless]. An earlier version, or another program, may have
+// written them.
 func (s *Summary) Harmless() {
 	for _, text := range []*string{&s.Name, &s.Workload, &s.Host, &s.Commit, &s.Label, (*string)(&s.Ending)} {
 		*text = plan.Harmless(*text, false)
@@ -229,7 +215,7 @@ func (s *Summary) Harmless() {
 	}
 }
 
-// Summarize returns the summary of a result; Bytes is for the store to fill in.
+// Summarize returns the summary of a result. The store sets Bytes.
 func Summarize(r *result.Result) Summary {
 	s := Summary{
 		ID:         r.ID,
@@ -239,7 +225,7 @@ func Summarize(r *result.Result) Summary {
 		Protocols:  []string{},
 		Arms:       len(r.Plan.Arms),
 		Loads:      len(r.Plan.Loads),
-		Rounds:     cmp.Or(len(r.Capacity.Searched()), len(r.Rounds)), // of one kind
+		Rounds:     cmp.Or(len(r.Capacity.Searched()), len(r.Rounds)), // a result has only one kind of rounds
 		Began:      r.Began.UTC().Truncate(time.Microsecond),
 		Ended:      r.Ended.UTC().Truncate(time.Microsecond),
 		Ending:     r.Ending,
@@ -254,23 +240,22 @@ func Summarize(r *result.Result) Summary {
 	return s
 }
 
-// idForm is what an id looks like. Ids sort by time.
+// idForm matches ids. Ids sort by time.
 var idForm = regexp.MustCompile(`^r-[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$`)
 
-// NewID returns an id for a result that begins now, such as
-// "r-20261121-140512-7f3a" (UTC). The random part tells apart what begins in
-// one second; two that still clash get a Conflict from Put.
+// NewID returns an id for a result that begins now, such as "r-20261121-140512-7f3a" (UTC). The random part
+// distinguishes results that begin in the same second. If two ids are equal all the same, Put returns Conflict.
 func NewID(now time.Time, r *rand.Rand) string {
 	return fmt.Sprintf("r-%s-%04x", now.UTC().Format("20060102-150405"), r.IntN(1<<16))
 }
 
-// DefaultPath returns where results are kept: $WIRELAB_STORE, else
-// $XDG_DATA_HOME/wirelab/results.db, else ~/.local/share/wirelab/results.db.
+// DefaultPath returns where results are stored: $WIRELAB_STORE, else $XDG_DATA_HOME/wirelab/results.db, else
+// ~/.local/share/wirelab/results.db.
 func DefaultPath(getenv func(string) string) (string, error) {
 	if path := getenv("WIRELAB_STORE"); path != "" {
 		return path, nil
 	}
-	// The specification of XDG says to ignore a relative path.
+	// The XDG specification says to ignore a relative path.
 	data := getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(data) {
 		home := getenv("HOME")
@@ -283,8 +268,8 @@ func DefaultPath(getenv func(string) string) (string, error) {
 	return filepath.Join(data, "wirelab", "results.db"), nil
 }
 
-// Resolve returns the one id that is, or begins with, text. ids are those
-// that begin so, as many as [ResolveLimit]. It is for stores, so that they all answer alike.
+// Resolve returns the one id that equals text or begins with it. ids are the ids that begin so, up to [ResolveLimit].
+// Stores use it, so that they all answer alike.
 func Resolve(text string, ids []string) (string, error) {
 	switch {
 	case slices.Contains(ids, text):
@@ -302,7 +287,7 @@ func Resolve(text string, ids []string) (string, error) {
 		strings.Join(ids, ", "), more)
 }
 
-// Named returns the one id that has a name, "" if none has. It is for stores, as [Resolve] is.
+// Named returns the one id that has a label; "" if none has. Stores use it, as they use [Resolve].
 func Named(label string, ids []string) (string, error) {
 	switch len(ids) {
 	case 0:
@@ -318,10 +303,11 @@ func Named(label string, ids []string) (string, error) {
 		strings.Join(ids, ", "), more)
 }
 
-// labelLimit is how many characters a name may have: what a line of a list has room for.
+// labelLimit is the greatest length of a label in characters, which fits into a line of a list.
 const labelLimit = 60
 
-// CheckLabel reports whether a text can name a result: it must not be read as anything else that does.
+// CheckLabel returns an error if a text cannot be the label of a result, for example because it could be read as an
+// id.
 func CheckLabel(label string) error {
 	switch {
 	case !utf8.ValidString(label) || strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }):
@@ -341,20 +327,20 @@ func CheckLabel(label string) error {
 // ResolveLimit is how many ids an error lists.
 const ResolveLimit = 8
 
-// NearLimit is how many results a store looks through for one that may have been meant.
+// NearLimit is how many results a store searches for similar names when none matches.
 const NearLimit = 1000
 
 // latestShown is how many of the latest results an error names.
 const latestShown = 3
 
-// NoSuch is the error for an id or a name that is not there. ids are those of the latest results, the latest
-// first, and labels the names that they have.
+// NoSuch returns the error for an id or a label that does not exist. ids are those of the latest results, the latest
+// first, and labels their labels.
 func NoSuch(text string, ids, labels []string) error {
 	said := "nothing is stored yet"
 	if near := nearest.Names(text, slices.Concat(labels, ids)); len(near) > 0 {
 		for i, name := range near {
 			if strings.Contains(name, " ") {
-				near[i] = strconv.Quote(name) // as it is typed
+				near[i] = strconv.Quote(name) // with the quotes that the user types
 			}
 		}
 		said = "did you mean " + strings.Join(near, " or ") + "?"
@@ -367,6 +353,5 @@ func NoSuch(text string, ids, labels []string) error {
 	}
 }
 
-// makePrivate makes a directory that only its owner can read: results name
-// hosts and command lines.
+// makePrivate makes a directory that only its owner can read, since results contain host names and command lines.
 func makePrivate(dir string) error { return os.MkdirAll(dir, 0o700) }

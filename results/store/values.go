@@ -2,8 +2,7 @@ package store
 
 import "slices"
 
-// Values are what is stored of the words that a [Filter] takes, each once,
-// sorted, without "".
+// Values are the stored values for each field of a [Filter]: each value once, sorted, without "".
 type Values struct {
 	Names      []string `json:"names"`
 	Workloads  []string `json:"workloads"`
@@ -12,8 +11,7 @@ type Values struct {
 	Hosts      []string `json:"hosts"`
 }
 
-// Gather makes Values of what lists tell of some results; it is for stores, so
-// that they all answer alike.
+// Gather makes Values from the summaries of results. Stores use it, so that they all answer alike.
 func Gather(all []Summary) Values {
 	v := Values{
 		Names: []string{}, Workloads: []string{}, Operations: []string{}, Protocols: []string{},

@@ -5,15 +5,15 @@ import (
 	"wirelab/lab/result"
 )
 
-// Description is what a run was, in the words of the first benchmark for what it had.
+// Description says what a run was, in the words of the first benchmark where it had them.
 type Description struct {
 	Scenario, Protocol, Client string
-	Wire                       string // the protocol by its own name
+	Wire                       string // the protocol by wirelab's name
 	Concurrency                int    // calls in flight, or open streams
 	Rate                       *float64
 }
 
-// Describe says what a run of a result was.
+// Describe returns the description of a run.
 func Describe(r *result.Result, u *Run) Description {
 	l, arm := r.Plan.Loads[u.Load], r.Plan.Arms[u.Arm]
 	d := Description{Wire: arm.Protocol, Client: "go", Concurrency: max(l.InFlight, 1)}
@@ -30,7 +30,7 @@ func Describe(r *result.Result, u *Run) Description {
 	return d
 }
 
-// theirs are the words of the first benchmark.
+// theirs returns the words of the first benchmark.
 func theirs(workload, operation, protocol string) (scenario, wire string) {
 	switch {
 	case workload == "ledger" && operation == "GetBalance":
@@ -46,7 +46,7 @@ func theirs(workload, operation, protocol string) (scenario, wire string) {
 	return scenario, protocol
 }
 
-// Millis is a time in milliseconds.
+// Millis converts a time to milliseconds.
 func Millis(nanos *float64) *float64 {
 	if nanos == nil {
 		return nil

@@ -10,24 +10,22 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Size is how many calls are drawn of a run at most. With so many,
-// SQL that takes a p99 of them has ten beyond it; more would make a database of
-// thousands of results mostly samples.
+// Size is the greatest number of calls in the sample of a run. A p99 computed from that many has ten calls beyond it.
+// With more, a database of thousands of results would consist mostly of samples.
 const Size = 1000
 
-// Drawn are calls of a run, drawn at random without replacement, so that SQL
-// that wants rows has some. wirelab keeps no call by itself: a latency is that
-// of a bucket, to within 0.1 %, and the round is all that is known of when.
+// Drawn is a random sample of a run's calls, without replacement, for SQL that needs rows of calls. wirelab stores no
+// single calls: a latency is that of a histogram's bucket, to within 0.1 %, and of the time only the round is known.
 type Drawn struct {
 	Seed       uint64
 	Population uint64
 	Rounds     []int32
-	Latencies  []*int64  // ns; nil: the call failed
-	Errors     []*string // the code of one that failed; nil: it did not
+	Latencies  []*int64  // ns; nil if the call failed
+	Errors     []*string // the code of a failed call; nil if it did not fail
 }
 
-// Draw draws the calls of a run. The seed follows from the result's id, arm
-// and load: every store that holds the result has the same calls.
+// Draw samples the calls of a run. The seed follows from the result's id, arm and load, so that every store with the
+// result has the same sample.
 func (u *Run) Draw(id string) Drawn {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d", id, u.Arm, u.Load) // it never fails
@@ -43,7 +41,7 @@ func (u *Run) Draw(id string) Drawn {
 		}
 	}
 	for i, g := range groups {
-		if d.Population+g.n < g.n { // more than there can be: a made-up result
+		if d.Population+g.n < g.n { // more than possible: a fabricated result
 			groups = groups[:i]
 			break
 		}
@@ -51,7 +49,7 @@ func (u *Run) Draw(id string) Drawn {
 	}
 	random := rand.New(rand.NewPCG(d.Seed, 0))
 	d.Rounds, d.Latencies, d.Errors = []int32{}, []*int64{}, []*string{}
-	at, upto := 0, uint64(0) // groups[at] holds the ranks from upto-n on
+	at, upto := 0, uint64(0) // groups[at] contains the ranks from upto-n on
 	for _, rank := range ranks(random, d.Population, Size) {
 		for at == 0 || rank >= upto {
 			upto += groups[at].n
@@ -64,7 +62,7 @@ func (u *Run) Draw(id string) Drawn {
 	return d
 }
 
-// group are calls that cannot be told apart.
+// group has calls that cannot be told apart.
 type group struct {
 	n       uint64
 	round   int32
@@ -72,8 +70,8 @@ type group struct {
 	failure *string
 }
 
-// ranks draws k of the numbers 0 to n-1 (all, if there are no more),
-// ascending: Floyd's algorithm, in memory for k.
+// ranks draws k of the numbers 0 to n-1 (all, if there are no more), in ascending order. It uses Floyd's algorithm,
+// which needs memory only for k.
 func ranks(random *rand.Rand, n uint64, k int) []uint64 {
 	least := uint64(0)
 	if n > uint64(k) {

@@ -14,21 +14,24 @@ import (
 	"wirelab/lab/stat"
 )
 
-// Figures are what may be said of a run; nil is what may not, or what nobody knows. Times are in nanoseconds.
+// Figures are the figures of a run that may be shown; nil for the others and for unknown ones. Times are in
+// nanoseconds.
 type Figures struct {
-	Throughput                             *float64 // per second; of an open loop what was answered rightly
+	Throughput                             *float64 // per second; for an open loop, the calls with a right reply
 	Mean, P50, P90, P99, P999, Least, Most *float64
 	CPU                                    *float64 // of the driver, in percent of one core
-	// Refused says which figures are not told, and why: "response-p99: 3 of 10 calls beyond it"; "" where all are.
+	// Refused says which figures are not shown, and why: "response-p99: 3 of 10 calls beyond it"; "" if all are
+	// shown.
 	Refused string
-	// CPUWithheld and TimesWithheld: a check refuses the driver's CPU, and all response times.
+	// CPUWithheld reports that a check refuses the driver's CPU, TimesWithheld that a check refuses all response
+	// times.
 	CPUWithheld, TimesWithheld bool
 }
 
-// rateMetrics are what a run does in a second: calls, or events of streams.
+// rateMetrics are the rates of a run: calls per second, or events per second.
 func rateMetrics() []string { return []string{plan.Throughput, plan.EventRate} }
 
-// Load is a run's load in an analysis; nil if it is not there.
+// Load returns a run's load in an analysis; nil if it is not there.
 func Load(loads []claim.LoadAnalysis, u *Run) *claim.LoadAnalysis {
 	for i := range loads {
 		if l := &loads[i]; l.Load == u.Load && u.Arm >= 0 && u.Arm < len(l.Arms) {
@@ -38,7 +41,7 @@ func Load(loads []claim.LoadAnalysis, u *Run) *claim.LoadAnalysis {
 	return nil
 }
 
-// Figures are those of the run in the analysis of its load, and nothing else; none without one.
+// Figures returns the figures of the run from the analysis of its load; none if l is nil.
 func (u *Run) Figures(l *claim.LoadAnalysis) (f Figures) {
 	if l == nil {
 		return f
@@ -60,7 +63,7 @@ func (u *Run) Figures(l *claim.LoadAnalysis) (f Figures) {
 	}
 	var rated bool
 	if f.Throughput, rated = value(rateMetrics()...); !rated && arm.Achieved > 0 {
-		f.Throughput = number(arm.Achieved) // of an open loop, for which it is no metric to compare
+		f.Throughput = number(arm.Achieved) // of an open loop, where it is no metric for comparisons
 	}
 	f.Mean, _ = value(plan.ResponseMean)
 	f.P50, _ = value(plan.ResponseP50, plan.DeliveryP50)
@@ -88,14 +91,14 @@ func (u *Run) Figures(l *claim.LoadAnalysis) (f Figures) {
 	return f
 }
 
-// viewed reports whether the form has a metric.
+// viewed reports whether the format has a metric.
 func viewed(id string) bool {
 	return slices.Contains(append(rateMetrics(), plan.ResponseMean, plan.ResponseP50, plan.ResponseP90,
 		plan.ResponseP99,
 		plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99), id)
 }
 
-// refused says which figures of an arm are not told, and why.
+// refused says which figures of an arm are not shown, and why.
 func refused(l *claim.LoadAnalysis, arm int) string {
 	whys := map[string][]string{}
 	var order []string
@@ -121,7 +124,7 @@ func refused(l *claim.LoadAnalysis, arm int) string {
 	return strings.Join(parts, "; ")
 }
 
-// number is f, or nil for what is none.
+// number returns f, or nil if it is not a number.
 func number(f float64) *float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil

@@ -1,6 +1,6 @@
-// Package benchmark puts a result into the form that the ledger's first benchmark had: a run for each arm under
-// each load, with the figures of the report or the reason why there are none, and calls that were drawn of it. The
-// stores and the API make their rows of it, so that they say the same. It knows no database and no address.
+// Package benchmark converts a result into the format of the ledger's first benchmark: a run for each arm under each
+// load, with the figures of the report or the reasons why there are none, and a random sample of its calls. Stores
+// and API make their rows from it, so that they agree. It must not know a database or an address.
 package benchmark
 
 import (
@@ -15,12 +15,12 @@ import (
 // Run is one arm under one load, over all rounds.
 type Run struct {
 	Arm, Load int
-	Rounds    []int // from 1, of each trial
+	Rounds    []int // the number of each trial's round, from 1
 	Trials    []*result.Trial
 }
 
-// Gather returns the runs of a result, by load and arm. Of two trials for one
-// place the first counts, as in an analysis.
+// Gather returns the runs of a result, by load and arm. If two trials have the same place, the first counts, as in an
+// analysis.
 func Gather(r *result.Result) []*Run {
 	found := map[[2]int]*Run{}
 	for i := range r.Rounds {
@@ -45,7 +45,7 @@ func Gather(r *result.Result) []*Run {
 	return all
 }
 
-// Pooled is a histogram of the run's trials, merged.
+// Pooled returns the merged histogram of the run's trials.
 func (u *Run) Pooled(of func(*result.Trial) *stat.Histogram) *stat.Histogram {
 	all := &stat.Histogram{}
 	for _, t := range u.Trials {
@@ -54,15 +54,15 @@ func (u *Run) Pooled(of func(*result.Trial) *stat.Histogram) *stat.Histogram {
 	return all
 }
 
-// Totals are sums over the trials of a run: accounts, which no check refuses.
+// Totals are sums over the trials of a run. They are counts, which no check refuses.
 type Totals struct {
 	Window              time.Duration
 	Sent, OK, Completed uint64
-	Resident            float64 // bytes of the driver at the ends of the rounds, the average
-	Peak                uint64  // and the largest
+	Resident            float64 // memory of the driver in bytes at the end of rounds, on average
+	Peak                uint64  // the largest such value
 }
 
-// Totals are those of the run.
+// Totals returns the sums over the run.
 func (u *Run) Totals() (all Totals) {
 	for _, t := range u.Trials {
 		all.Window += time.Duration(t.Window)
@@ -73,7 +73,7 @@ func (u *Run) Totals() (all Totals) {
 	return all
 }
 
-// Wall is how long the driver's use was watched in a trial.
+// Wall returns how long the driver's use was observed in a trial.
 func Wall(t *result.Trial) time.Duration {
 	if t.Driver.Wall > 0 {
 		return time.Duration(t.Driver.Wall)

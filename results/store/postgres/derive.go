@@ -17,14 +17,14 @@ import (
 	"wirelab/results/store/benchmark"
 )
 
-// derived is a result as rows, for the columns and tables beside its body.
+// derived is a result as rows for the columns and tables next to its body.
 type derived struct {
 	id     string
 	result []any    // the arguments of insertResult
-	tables []*table // in an order in which nothing refers to what comes later
+	tables []*table // in an order in which no table refers to a later one
 }
 
-// table is rows for one table.
+// table has the rows for one table.
 type table struct {
 	name    string
 	columns []string
@@ -42,9 +42,8 @@ const insertResult = `INSERT INTO wirelab_results.results
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 	ON CONFLICT (id) DO NOTHING`
 
-// derive spreads a result, which has passed [store.Check], over rows. They
-// follow from the result alone; what wirelab says of it is what the wirelab
-// says that stores it.
+// derive converts a result that has passed [store.Check] into rows. They follow from the result alone. The verdicts
+// in them are those of the version that stores it.
 func derive(p store.Packed) derived {
 	r, m := p.Result, store.Summarize(p.Result)
 	d := derived{id: m.ID, result: []any{
@@ -75,7 +74,7 @@ func arms(r *result.Result) *table {
 	t := newTable("arms",
 		`result_id arm name protocol transport framing encoding secure multiplexed server client driver style data database
 		target inject connections out`)
-	for i, a := range r.Arms { // as many as the plan has: see store.Check
+	for i, a := range r.Arms { // as many as in the plan: see store.Check
 		p := r.Plan.Arms[i]
 		driver := a.Driver
 		if driver == "" {
@@ -106,7 +105,7 @@ func loads(r *result.Result) *table {
 	return t
 }
 
-// rounds are the tables rounds, failures and trials.
+// rounds returns the tables rounds, failures and trials.
 func rounds(r *result.Result) []*table {
 	all := newTable("rounds", `result_id round began steal others cpu_pressure io_pressure throttled_ns`)
 	failed := newTable("failures", `result_id round arm why`)
@@ -135,7 +134,7 @@ func rounds(r *result.Result) []*table {
 		}
 	}
 	for i, round := range r.Capacity.Searched() {
-		if i >= len(r.Rounds) { // a result has rounds of one kind
+		if i >= len(r.Rounds) { // a result has only one kind of rounds
 			all.add(r.ID, i+1, round.Began.UTC(), nil, nil, nil, nil, nil)
 			fail(i+1, round.Failures)
 		}
@@ -149,8 +148,7 @@ func rounds(r *result.Result) []*table {
 	return []*table{all, failed, measured.table}
 }
 
-// trials is the table of that name. Of two for one place the first counts, as
-// in an analysis.
+// trials is the table of that name. If two trials have the same place, the first counts, as in an analysis.
 type trials struct {
 	*table
 	seen map[[4]int]bool
@@ -183,14 +181,14 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 	if s := t.Server; s != nil {
 		cpu, resident = new(int64(s.CPU)), new(count(s.ResidentBytes))
 		if allocated = allocations(s); allocated != nil && *allocated == 0 {
-			allocated = nil // older results have 0 where nobody counted
+			allocated = nil // older results have 0 if allocations were not counted
 		}
 	}
-	driverAllocations := int64(0) // a driver of ours always tells
+	driverAllocations := int64(0) // our driver always reports them
 	if n := allocations(t.Driver); n != nil {
 		driverAllocations = *n
 	}
-	ours := func(v any) any { // what another program does not tell of its calls is NULL
+	ours := func(v any) any { // another program's driver leaves them NULL if it does not report them
 		if t.Told != nil {
 			return nil
 		}
@@ -219,7 +217,7 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 		mean, at(t.Response, 0.5), at(t.Response, 0.9), at(t.Response, 0.99), at(t.Service, 0.5), at(t.Service, 0.99))
 }
 
-// allocations is NULL where nobody counted.
+// allocations returns NULL if they were not counted.
 func allocations(u *result.Usage) *int64 {
 	if n, known := u.Allocated(); known {
 		return new(count(n))
@@ -243,7 +241,7 @@ func capacities(r *result.Result, a *claim.Analysis) *table {
 	return t
 }
 
-// told are an estimate and its interval, as far as they are known.
+// told returns an estimate and its interval, as far as they are known.
 func told(e claim.Estimate) (value, low, high *float64) {
 	if !e.Known {
 		return nil, nil, nil
@@ -255,7 +253,7 @@ func told(e claim.Estimate) (value, low, high *float64) {
 	return value, low, high
 }
 
-// text is s as PostgreSQL takes it: it refuses some of what JSON may hold.
+// text returns s without what PostgreSQL refuses but JSON may contain.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
@@ -268,7 +266,7 @@ func texts(all []string) []string {
 	return out
 }
 
-// reason is a sentence, or NULL.
+// reason returns a sentence, or NULL if it is empty.
 func reason(s string) *string {
 	if s == "" {
 		return nil
@@ -276,24 +274,24 @@ func reason(s string) *string {
 	return new(text(s))
 }
 
-// object is a value as JSON that jsonb takes: without NUL.
+// object returns a value as JSON for a jsonb column: without NUL characters.
 func object(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil || bytes.Equal(data, []byte("null")) {
-		return []byte("{}") // maps of text and plain structures: there is no error
+		return []byte("{}") // maps of text and plain structures never give an error
 	}
 	return bytes.ReplaceAll(data, []byte(`\u0000`), []byte(`\ufffd`))
 }
 
-// count is n, or the most that a bigint holds: only made-up results have more.
+// count returns n, limited to the range of bigint. Only a fabricated result exceeds it.
 func count(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// whole is all of a uint64.
+// whole returns a uint64 without loss.
 func whole(n uint64) pgtype.Numeric {
 	return pgtype.Numeric{Int: new(big.Int).SetUint64(n), Valid: true}
 }
 
-// number is f, or NULL for what is none.
+// number returns f, or NULL if it is not a number.
 func number(f float64) *float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
@@ -301,7 +299,7 @@ func number(f float64) *float64 {
 	return &f
 }
 
-// known is a share that the kernel told, or NULL.
+// known returns a share that the kernel reported, or NULL.
 func known(f float64) *float64 {
 	if f < 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"wirelab"
 )
 
-// States of PostgreSQL that are told apart here.
+// The SQLSTATE codes that errors distinguish.
 const (
 	diskFull              = "53100"
 	insufficientPrivilege = "42501"
@@ -19,7 +19,7 @@ const (
 	readOnly              = "25006"
 )
 
-// stateOf is PostgreSQL's state in an error; "" if it holds none.
+// stateOf returns the SQLSTATE of an error; "" if it has none.
 func stateOf(err error) string {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
@@ -28,9 +28,8 @@ func stateOf(err error) string {
 	return ""
 }
 
-// explain turns an error of the database into one that says what to do about
-// it, and holds no text of the database's: that may name anything. nil and
-// coded errors stay what they are.
+// explain turns an error of the database into one that says what to do about it. It leaves out the database's own
+// text, which may contain anything. It returns nil and coded errors unchanged.
 func (s *Store) explain(ctx context.Context, doing string, err error) error {
 	var coded *wirelab.Error
 	if err == nil || errors.As(err, &coded) {
@@ -63,9 +62,8 @@ func (s *Store) explain(ctx context.Context, doing string, err error) error {
 	return wirelab.Errorf(public.Code, "cannot %s in PostgreSQL at %s: %s", doing, s.at, public.Message)
 }
 
-// again does what may be done twice, and does so when the connection turned
-// out to be lost: after an hour of measuring, the server that the pool was
-// opened to may have been restarted long since.
+// again runs a call that may be repeated, and repeats it if the connection was lost: during an hour of measuring the
+// server may have been restarted.
 func (s *Store) again(ctx context.Context, do func(ctx context.Context, attempt int) error) error {
 	for attempt := 1; ; attempt++ {
 		err := do(ctx, attempt)

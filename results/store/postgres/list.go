@@ -70,11 +70,11 @@ func (s *Store) Values(ctx context.Context) (store.Values, error) {
 	return store.Gather(all), nil
 }
 
-// summaryColumns are what [scan] reads of a row.
+// summaryColumns are the columns that [scan] reads.
 const summaryColumns = `id, name, workload, operations, protocols, arms, loads, rounds,
 	began, ended, ending, host, revision, bytes, label, finding`
 
-// scan reads the summary of a row, and what is selected after it into more.
+// scan reads the summary in a row. Columns selected after it go into more.
 func scan(row pgx.Row, more ...any) (store.Summary, error) {
 	var m store.Summary
 	into := []any{
@@ -89,7 +89,7 @@ func scan(row pgx.Row, more ...any) (store.Summary, error) {
 	return m, nil
 }
 
-// listQuery and totalQuery are a filter as SQL, with its arguments.
+// listQuery returns a filter as SQL for a list, with its arguments.
 func listQuery(f store.Filter, limit int) (query string, args []any) {
 	where, args := conditions(f, true)
 	args = append(args, limit)
@@ -102,8 +102,8 @@ func totalQuery(f store.Filter) (query string, args []any) {
 	return `SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM wirelab_results.results` + where, args
 }
 
-// conditions returns a filter as SQL, with its place in the list or without.
-// Only its values come from the caller, and they go in as arguments.
+// conditions returns a filter as SQL, with or without its place in the list. Only values come from the caller, and
+// they are passed as arguments.
 func conditions(f store.Filter, place bool) (where string, args []any) {
 	var all []string
 	add := func(condition string, values ...any) {
@@ -146,8 +146,8 @@ func conditions(f store.Filter, place bool) (where string, args []any) {
 	return " WHERE " + strings.Join(all, " AND "), args
 }
 
-// impossible reports whether a filter asks for text that PostgreSQL refuses
-// even to look for; nothing stored has it.
+// impossible reports whether a filter contains text that PostgreSQL refuses as an argument. No stored text contains
+// it.
 func impossible(f store.Filter) bool {
 	return unfit(f.Name + f.Hide + f.Workload + f.Operation + f.Protocol + f.Host + f.After.ID)
 }
@@ -155,7 +155,7 @@ func impossible(f store.Filter) bool {
 // unfit reports whether PostgreSQL refuses a text.
 func unfit(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) }
 
-// resolve finds the one id that is or begins with text.
+// resolve finds the one id that equals text or begins with it.
 func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	if unfit(text) {
 		return "", s.noSuch(ctx, text)
@@ -169,8 +169,8 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	if id, err := store.Named(text, named); err != nil || id != "" {
 		return id, err
 	}
-	// Ids are of characters below "~" and sort by bytes: so the index finds
-	// those that begin so. The second condition is for text that is no id.
+	// Ids consist of characters below "~" and sort by bytes, so the index finds those that begin so. The second
+	// condition covers text that cannot be an id.
 	ids, err := s.ids(ctx, `SELECT id FROM wirelab_results.results
 		WHERE id >= $1 AND id < $1 || '~' AND starts_with(id, $1) ORDER BY id DESC LIMIT $2`, text, store.ResolveLimit)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	return store.Resolve(text, ids)
 }
 
-// noSuch is the error for an id that is not there.
+// noSuch returns the error for an id that does not exist.
 func (s *Store) noSuch(ctx context.Context, text string) error {
 	ids, err := s.ids(ctx, `SELECT id FROM wirelab_results.results ORDER BY began DESC, id DESC LIMIT $1`,
 		store.NearLimit)

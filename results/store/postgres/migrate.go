@@ -18,24 +18,22 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the files that bring a database to this wirelab's form.
+// migrations returns the files that bring a database to this version's schema.
 func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 
-// Everything of ours is in one schema, under a name that nobody else's has:
-// the database may hold a ledger to be measured, or the team's own tables, and
-// what is done to those must not touch results (grb-D05).
+// Everything is in one schema with a name that no other program uses. The database may also hold the ledger that is
+// being measured, or the team's own tables, and changes to those must not affect results (grb-D05).
 const (
 	schema       = "wirelab_results"
 	versionTable = schema + ".schema_version"
-	// migrating is the key of the advisory lock that is held while the form is
-	// changed. Any number does that no other program uses.
+	// migrating is the key of the advisory lock that is held during a migration. Any number works that no other
+	// program uses.
 	migrating = 0x776c_7265_7375_6c74
 )
 
-// migrate brings the database to the latest form, one file after the other,
-// each in a transaction with its number; several that do so at once take
-// turns. Where the form is right already it only reads, so that who may only
-// read can.
+// migrate brings the database to the latest version of the schema: one file after the other, each in a transaction
+// with its number. Concurrent migrations wait for each other. If the version is right already it only reads, so that
+// users with read access can open a store.
 func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	latest, err := latestOf(files)
 	if err != nil {
@@ -65,7 +63,7 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	return nil
 }
 
-// version is the number of the form that the database is in; 0: there is none.
+// version returns the version of the database's schema; 0 if there is none.
 func (s *Store) version(ctx context.Context) (version int64, err error) {
 	var there bool
 	if err := s.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, versionTable).Scan(&there); err != nil ||
@@ -77,14 +75,14 @@ func (s *Store) version(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// step runs what migrations there are to run, with the lock.
+// step runs the migrations that are missing, while holding the lock.
 func (s *Store) step(ctx context.Context, files fs.FS) (err error) {
 	holder, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer holder.Release()
-	// The library's own lock asks every few seconds; this one waits in line.
+	// The library's own lock polls every few seconds; this one waits in a queue.
 	if _, err := holder.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(migrating)); err != nil {
 		return err
 	}
@@ -96,7 +94,7 @@ func (s *Store) step(ctx context.Context, files fs.FS) (err error) {
 	if err := holder.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, schema).Scan(&there); err != nil {
 		return err
 	}
-	if !there { // IF NOT EXISTS would ask for the right to make it even then
+	if !there { // IF NOT EXISTS needs the right to create it even if it exists
 		if _, err := holder.Exec(ctx, `CREATE SCHEMA `+pgx.Identifier{schema}.Sanitize()); err != nil {
 			return err
 		}
@@ -106,19 +104,19 @@ func (s *Store) step(ctx context.Context, files fs.FS) (err error) {
 	return up(ctx, db, files)
 }
 
-// up runs the migrations that have not been run.
+// up runs the missing migrations.
 func up(ctx context.Context, db *sql.DB, files fs.FS) error {
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
 		goose.WithTableName(versionTable), goose.WithLogger(goose.NopLogger()), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
-	// The provider is not closed: that would close db, which its caller does.
+	// The provider is not closed, since that would close db, which belongs to the caller.
 	_, err = provider.Up(ctx)
 	return err
 }
 
-// latestOf is the highest number of the migrations.
+// latestOf returns the highest number among the migrations.
 func latestOf(files fs.FS) (int64, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {

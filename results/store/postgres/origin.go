@@ -7,11 +7,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// originsTable is made when it is first needed, and is no migration: an earlier wirelab, which would refuse a store of
-// a later form, goes on with this one. See docs/adr/0042.
+// originsTable is created when it is first needed. It is not a migration, so that an earlier version, which would
+// refuse a newer schema, can still use the store. See docs/adr/0042.
 const originsTable = schema + ".origins"
 
-// SetOrigin implements [store.Store]. A user who may not make the table stores results without it.
+// SetOrigin implements [store.Store]. For a user who may not create the table, results are stored without an origin.
 func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 	usable, err := s.makeOrigins(ctx)
 	if err != nil {
@@ -26,8 +26,8 @@ func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 const insertOrigin = `INSERT INTO ` + originsTable + ` SELECT id, $2 FROM wirelab_results.results WHERE id = $1
 	ON CONFLICT (result_id) DO UPDATE SET origin = excluded.origin`
 
-// makeOrigins makes the table of origins if it is not there yet. usable is false, without an error, for a user who may
-// not.
+// makeOrigins creates the table of origins if it does not exist. usable is false, without an error, for a user who
+// may not create it.
 func (s *Store) makeOrigins(ctx context.Context) (usable bool, err error) {
 	there, err := s.hasOrigins(ctx)
 	if err == nil && !there {
@@ -43,7 +43,7 @@ func (s *Store) makeOrigins(ctx context.Context) (usable bool, err error) {
 	return err == nil, err
 }
 
-// origin is from where a result came; "" where nobody said it.
+// origin returns where a result came from; "" if it is not known.
 func (s *Store) origin(ctx context.Context, id string) (origin string, err error) {
 	if there, err := s.hasOrigins(ctx); err != nil || !there {
 		return "", s.explain(ctx, "read result "+id, err)
@@ -57,7 +57,7 @@ func (s *Store) origin(ctx context.Context, id string) (origin string, err error
 	return origin, s.explain(ctx, "read result "+id, err)
 }
 
-// hasOrigins reports whether the table of origins was made.
+// hasOrigins reports whether the table of origins exists.
 func (s *Store) hasOrigins(ctx context.Context) (there bool, err error) {
 	err = s.again(ctx, func(ctx context.Context, _ int) error {
 		return s.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, originsTable).Scan(&there)

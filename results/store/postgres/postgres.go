@@ -1,7 +1,5 @@
-// Package postgres keeps results in a PostgreSQL database that a team shares,
-// in a schema of their own. It knows SQL, connections and what may go wrong with
-// them; of what a result means it knows only what it spreads over tables, for
-// whoever asks in SQL.
+// Package postgres keeps results in a PostgreSQL database that a team shares, in a separate schema. It knows SQL,
+// connections and how they fail. Of the meaning of results it knows only what it writes into tables for users of SQL.
 package postgres
 
 import (
@@ -18,20 +16,20 @@ import (
 	"wirelab/system/postgres"
 )
 
-// connections is how many a store holds: one may put, one tell news, others read.
+// connections is the size of a store's pool: one connection for a Put, one for progress, the others for reading.
 const connections = 4
 
 // Store is a [store.Store] in a PostgreSQL database.
 type Store struct {
 	pool *postgres.Pool
-	at   postgres.Address // what may be shown of where it is
+	at   postgres.Address // its address, without secrets
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the results in the database that a connection string names, and
-// makes or changes their schema if need be. Errors show the database's address,
-// never the string: it may hold a password. ctx bounds the opening only.
+// Open opens the results in the database that a connection string names, and creates or migrates their schema if
+// necessary. Errors contain the database's address and never the string, which may contain a password. ctx limits
+// only the opening.
 func Open(ctx context.Context, dsn string) (*Store, error) {
 	at, err := postgres.Parse(dsn)
 	if err != nil {
@@ -53,23 +51,23 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the connections, when calls in progress have ended.
+// Close closes the connections after the calls in progress have ended.
 func (s *Store) Close() error {
 	s.pool.Close()
 	return nil
 }
 
-// String says where the results are, without user and password.
+// String returns where the results are, without user and password.
 func (s *Store) String() string { return "PostgreSQL at " + s.at.String() }
 
-// How often a call is tried whose connection is lost, and how long it waits in
-// between, growing: a server that was restarted is back after about a second.
+// How often a call is tried if its connection is lost, and the first pause between attempts. The pause grows: a
+// server that was restarted is back after about a second.
 const (
 	attempts   = 4
 	firstPause = 200 * time.Millisecond
 )
 
-// pause waits before the attempt after this one.
+// pause waits before the next attempt.
 func pause(ctx context.Context, attempt int) error {
 	timer := time.NewTimer(firstPause << (attempt - 1))
 	defer timer.Stop()
@@ -105,7 +103,7 @@ func (s *Store) PutPacked(ctx context.Context, p store.Packed) error { return s.
 func (s *Store) put(ctx context.Context, p store.Packed) error {
 	all := derive(p)
 	if p.Origin != "" {
-		// Before the transaction: a statement that a user may not make would end it.
+		// Before the transaction, since a statement that the user may not execute would abort it.
 		usable, err := s.makeOrigins(ctx)
 		if err != nil {
 			return s.explain(ctx, "store result "+all.id, err)
@@ -118,8 +116,7 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 	return s.explain(ctx, "store result "+all.id, err)
 }
 
-// settled is an insert that may be tried again: the commit whose answer was
-// lost may have been made.
+// settled makes an insert that can be repeated: after a lost answer to a commit, the result may be stored already.
 func (s *Store) settled(all derived, p store.Packed,
 	insert func(context.Context, int) error,
 ) func(context.Context, int) error {
@@ -134,11 +131,11 @@ func (s *Store) settled(all derived, p store.Packed,
 	}
 }
 
-// insert stores a result, and what is kept beside it, in one transaction.
+// insert stores a result, and the data next to it, in one transaction.
 func (s *Store) insert(ctx context.Context, all derived, p store.Packed) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// What Put has returned is still there after a power cut, also where a
-		// server is set to answer before its disk has.
+		// A result must survive a power failure once Put has returned, also if the server is configured to answer
+		// before its disk has the data.
 		if _, err := tx.Exec(ctx,
 			`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`); err != nil {
 			return err
@@ -168,7 +165,7 @@ func (s *Store) insert(ctx context.Context, all derived, p store.Packed) error {
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM wirelab_results.running WHERE id = $1`, all.id) // it runs no more
+		_, err = tx.Exec(ctx, `DELETE FROM wirelab_results.running WHERE id = $1`, all.id) // it no longer runs
 		return err
 	})
 }
@@ -200,7 +197,7 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 			`SELECT body, label FROM wirelab_results.bodies JOIN wirelab_results.results ON id = result_id
 			WHERE result_id = $1`, id).Scan(&body, &label)
 	})
-	if errors.Is(err, pgx.ErrNoRows) { // deleted since it was resolved
+	if errors.Is(err, pgx.ErrNoRows) { // deleted after its id was found
 		return nil, s.noSuch(ctx, id)
 	}
 	if err != nil {
@@ -229,7 +226,7 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 		found.Summary, err = scan(row, &found.Digest, &body)
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) { // deleted since it was resolved
+	if errors.Is(err, pgx.ErrNoRows) { // deleted after its id was found
 		return store.Stored{}, s.noSuch(ctx, id)
 	}
 	if err != nil {
@@ -242,7 +239,7 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	return found, err
 }
 
-// Delete implements [store.Store]. What was made from the result goes with it.
+// Delete implements [store.Store]. The rows derived from the result are deleted with it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	if unfit(id) {
 		return s.noSuch(ctx, id)
@@ -252,7 +249,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		done, err := s.pool.Exec(ctx, `DELETE FROM wirelab_results.results WHERE id = $1`, id)
 		gone = done.RowsAffected()
 		if attempt > 1 && err == nil {
-			gone = max(gone, 1) // the answer to the one before was lost
+			gone = max(gone, 1) // the answer to the previous attempt was lost
 		}
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 	"wirelab/results/store"
 )
 
-// Report implements [store.Store]. It is not tried again: there is news soon.
+// Report implements [store.Store]. It is not repeated, since the next progress follows soon.
 func (s *Store) Report(ctx context.Context, r store.Running) error {
 	news, standing, err := store.EncodeRunning(r)
 	if err != nil {
@@ -21,8 +21,7 @@ func (s *Store) Report(ctx context.Context, r store.Running) error {
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var batch pgx.Batch
-		// News need not wait for the disk, nor make it busy while a database on
-		// it is measured.
+		// Progress does not wait for the disk, and does not load it while a database on it is measured.
 		batch.Queue(`SET LOCAL synchronous_commit = off`)
 		batch.Queue(`DELETE FROM wirelab_results.running WHERE reported < now() - $1::interval`, store.ForgottenAfter)
 		batch.Queue(`INSERT INTO wirelab_results.running AS old (id, reported, news, standing) VALUES ($1, coalesce($2, now()), $3, $4)
@@ -37,8 +36,8 @@ func (s *Store) Report(ctx context.Context, r store.Running) error {
 func (s *Store) Running(ctx context.Context) ([]store.Running, error) {
 	all := []store.Running{}
 	err := s.again(ctx, func(ctx context.Context, _ int) error {
-		// Ids begin with the time at which their experiment began. One clock,
-		// the server's, says how old news is.
+		// Ids begin with the time at which their experiment began. The age of progress is computed with only one
+		// clock, the server's.
 		rows, err := s.pool.Query(ctx, `SELECT reported, now(), news, standing FROM wirelab_results.running
 			WHERE reported >= now() - $1::interval ORDER BY id DESC LIMIT $2`, store.ForgottenAfter, store.RunningLimit)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"wirelab/results/store/benchmark"
 )
 
-// runs are the tables runs, figures, histograms and reservoirs.
+// runs returns the tables runs, figures, histograms and reservoirs.
 func runs(r *result.Result, a *claim.Analysis) []*table {
 	all := newTable("runs", `result_id arm load rounds window_ns planned sent ok completed unsent errors
 		throughput response_mean_ns response_p50_ns response_p90_ns response_p99_ns response_p999_ns response_min_ns response_max_ns
@@ -44,7 +44,7 @@ func runs(r *result.Result, a *claim.Analysis) []*table {
 	return []*table{all, figures, histograms, reservoirs}
 }
 
-// row is the run's row of the table runs.
+// row returns the run's row of the table runs.
 func row(id string, u *benchmark.Run, l *claim.LoadAnalysis) []any {
 	var driver, watched time.Duration
 	var planned, unsent uint64
@@ -64,7 +64,7 @@ func row(id string, u *benchmark.Run, l *claim.LoadAnalysis) []any {
 			*server += int64(t.Server.CPU)
 		}
 	}
-	if !told { // another program does not tell what was due
+	if !told { // another program does not report what was due
 		due, never = new(count(planned)), new(count(unsent))
 	}
 	all, f := u.Totals(), u.Figures(l)
@@ -77,7 +77,7 @@ func row(id string, u *benchmark.Run, l *claim.LoadAnalysis) []any {
 	}
 }
 
-// nanos is a time in whole nanoseconds, or NULL.
+// nanos returns a time in whole nanoseconds, or NULL.
 func nanos(f *float64) *int64 {
 	if f == nil {
 		return nil
@@ -87,7 +87,7 @@ func nanos(f *float64) *int64 {
 
 func response(t *result.Trial) *stat.Histogram { return t.Response }
 
-// kinds are the histograms that are kept of a run.
+// kinds are the histograms that are stored for a run.
 func kinds() map[string]func(*result.Trial) *stat.Histogram {
 	return map[string]func(*result.Trial) *stat.Histogram{
 		"response": response,
@@ -102,8 +102,8 @@ func kinds() map[string]func(*result.Trial) *stat.Histogram {
 	}
 }
 
-// spread is a histogram as arrays. A bucket's upper end is what a quantile
-// that falls into it is; so it is no more than the limit.
+// spread returns a histogram as arrays. A quantile is the upper end of the bucket that it falls into, so upper ends
+// must not exceed the limit.
 func spread(h *stat.Histogram) (low, high, counts []int64) {
 	for _, b := range h.Buckets() {
 		low, high, counts = append(low, b.Low), append(high, min(b.High, int64(stat.Limit))),
@@ -112,14 +112,14 @@ func spread(h *stat.Histogram) (low, high, counts []int64) {
 	return low, high, counts
 }
 
-// saying is what wirelab says of one metric of a run.
+// saying is the conclusion about one metric of a run.
 type saying struct {
 	metric  metric.Metric
 	primary bool
 	cell    claim.Cell
 }
 
-// sayings are those of a run, in the order of reports.
+// sayings returns the conclusions about a run, in the order of reports.
 func sayings(a *claim.Analysis, u *benchmark.Run) []saying {
 	var all []saying
 	for _, load := range a.Loads {
@@ -137,7 +137,7 @@ func sayings(a *claim.Analysis, u *benchmark.Run) []saying {
 	return all
 }
 
-// row is its row of the table figures.
+// row returns the row of the table figures.
 func (s saying) row(id string, u *benchmark.Run) []any {
 	e := s.cell.Estimate
 	value, low, high := told(e)

@@ -17,14 +17,14 @@ import (
 	"wirelab/results/store/benchmark"
 )
 
-// The form of the first benchmark is made of results from before for so long whenever the store is opened, the latest
-// first: nobody is to wait for a store of thousands.
+// benchmarkTime limits the time for making the first benchmark's rows of older results whenever the store is opened,
+// the latest result first. Opening a store of thousands of results must not take long.
 const benchmarkTime = time.Second
 
-// instant is how times are written there: they compare as texts do.
+// instant is the format of times in these rows, which compare as texts.
 const instant = "2006-01-02 15:04:05.000000"
 
-// benchmarked are the rows of a result in that form.
+// benchmarked returns the rows of a result in the first benchmark's format.
 func benchmarked(r *result.Result) (rows [][]any, err error) {
 	loads := history.Estimates(r)
 	begun := make([]string, len(r.Rounds))
@@ -61,8 +61,8 @@ func benchmarked(r *result.Result) (rows [][]any, err error) {
 	return rows, nil
 }
 
-// drawnText are drawn calls as JSON, without times where a check refuses those of their run. Written by hand: a result
-// of many runs has a million of them.
+// drawnText returns drawn calls as JSON, without times if a check refuses those of their run. It is written by hand,
+// since a result of many runs has a million of them.
 func drawnText(drawn benchmark.Drawn, withheld bool) string {
 	text := append(make([]byte, 0, 20*len(drawn.Rounds)+2), '[')
 	for i, round := range drawn.Rounds {
@@ -76,7 +76,7 @@ func drawnText(drawn benchmark.Drawn, withheld bool) string {
 			text = append(text, ",null"...)
 		}
 		if code := drawn.Errors[i]; code != nil {
-			quoted, _ := json.Marshal(*code) // a text always can be
+			quoted, _ := json.Marshal(*code) // a string can always be encoded
 			text = append(append(text, ','), quoted...)
 		}
 		text = append(text, ']')
@@ -84,17 +84,17 @@ func drawnText(drawn benchmark.Drawn, withheld bool) string {
 	return string(append(text, ']'))
 }
 
-// whole is n, or the most that SQLite holds: only made-up results have more.
+// whole returns n, limited to the range of SQLite's integers. Only a fabricated result exceeds it.
 func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// putBenchmarked writes a result's rows, and that they are there.
+// putBenchmarked writes a result's rows, and records that they exist.
 func putBenchmarked(ctx context.Context, tx *sql.Tx, id string, rows [][]any) error {
 	done, err := tx.ExecContext(ctx, `INSERT INTO benchmarked (result_id)
 		SELECT id FROM results WHERE id = ? ON CONFLICT DO NOTHING`, id)
 	if err != nil {
 		return err
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 { // another did so, or it was deleted
+	if n, err := done.RowsAffected(); err != nil || n == 0 { // another process did so, or the result was deleted
 		return err
 	}
 	for _, row := range rows {
@@ -110,11 +110,11 @@ func putBenchmarked(ctx context.Context, tx *sql.Tx, id string, rows [][]any) er
 	return nil
 }
 
-// benchmarkOlder makes the form of results that have none yet, and begins none when its time is over: what was begun is
-// ended, or the next opening would begin with the same and never come further. One that cannot be read has no rows; one
-// of a later schema is left to a program that reads it.
+// benchmarkOlder makes the rows of results that have none, and begins with no further result after its time. It
+// finishes the one that it began; otherwise the next opening would begin with the same result and make no progress. A
+// result that cannot be read has no rows. One of a later schema is left to a program that can read it.
 func (s *Store) benchmarkOlder(ctx context.Context) error {
-	later := int64(math.MaxInt64) // when the last that was left began
+	later := int64(math.MaxInt64) // when the last result that was left began
 	for until := time.Now().Add(benchmarkTime); ctx.Err() == nil && time.Now().Before(until); {
 		var id string
 		var body []byte

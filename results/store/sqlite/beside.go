@@ -28,8 +28,8 @@ func (s *Store) SetFinding(ctx context.Context, id, finding string) error {
 		ON CONFLICT (result_id) DO UPDATE SET finding = excluded.finding`, finding)
 }
 
-// setBeside writes beside a result, if it is there: in one statement, so that nothing is left beside one
-// that somebody removes at that moment.
+// setBeside stores a value next to a result, if the result exists. It uses one statement, so that no value remains if
+// the result is deleted at the same moment.
 func (s *Store) setBeside(ctx context.Context, id, statement, value string) error {
 	var n int64
 	err := s.change(ctx, func(tx *sql.Tx) error {

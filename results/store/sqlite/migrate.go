@@ -17,13 +17,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrate brings the database to the latest form, one file of SQL after the
-// other, each in a transaction with its number in schema_version: a process
-// that dies between two of them, or meets another that does the same, leaves
-// work for the next and never half a change.
+// migrate brings the database to the latest version of the schema: one file of SQL after the other, each in a
+// transaction with its number in schema_version. A process that dies between two of them, or meets another one that
+// does the same, leaves work for the next and never half a change.
 //
-// Thirty lines instead of a migration library: there is one dialect, only
-// forward, and a library would be ten more modules to read.
+// These are thirty lines instead of a migration library: there is one dialect, migrations only go forward, and a
+// library would add ten more modules.
 func migrate(ctx context.Context, db *sql.DB, files fs.FS, path string) error {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
@@ -44,8 +43,7 @@ func migrate(ctx context.Context, db *sql.DB, files fs.FS, path string) error {
 	}
 }
 
-// step runs the next migration, if there is one, in a transaction that has
-// the write lock from its start.
+// step runs the next migration, if there is one, in a transaction that holds the write lock from its beginning.
 func step(ctx context.Context, db *sql.DB, files fs.FS, names []string, path string) (done bool, err error) {
 	version, err := versionOf(ctx, db)
 	if err != nil {
@@ -64,10 +62,10 @@ func step(ctx context.Context, db *sql.DB, files fs.FS, names []string, path str
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // has no effect after a commit
 	now, err := versionOf(ctx, tx)
 	if err != nil || now != version {
-		return false, err // another process was faster: look again
+		return false, err // another process was faster: check again
 	}
 	script, err := fs.ReadFile(files, names[version])
 	if err != nil {
@@ -92,7 +90,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// versionOf returns the number of the last migration, 0 for a new database.
+// versionOf returns the number of the last migration; 0 for a new database.
 func versionOf(ctx context.Context, q querier) (int, error) {
 	var tables, version int
 	err := q.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'`).Scan(&tables)

@@ -8,8 +8,8 @@ import (
 
 // SetOrigin implements [store.Store].
 //
-// The table is made when it is first needed, and is no migration: an earlier wirelab, which would refuse a store of a
-// later form, goes on with this one. See docs/adr/0042.
+// The table is created when it is first needed. It is not a migration, so that an earlier version, which would refuse
+// a newer schema, can still use the store. See docs/adr/0042.
 func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 	var n int64
 	err := s.change(ctx, func(tx *sql.Tx) error {
@@ -23,7 +23,7 @@ func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 	return s.explain("write beside result "+id, err)
 }
 
-// setOrigin keeps an origin beside a result, and returns of how many: 1, or 0 where there is none.
+// setOrigin stores the origin of a result, and returns the number of results: 1, or 0 if there is no such result.
 func setOrigin(ctx context.Context, tx *sql.Tx, id, origin string) (n int64, err error) {
 	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS origins (
 		result_id TEXT PRIMARY KEY NOT NULL, origin TEXT NOT NULL) STRICT, WITHOUT ROWID`); err != nil {
@@ -37,7 +37,7 @@ func setOrigin(ctx context.Context, tx *sql.Tx, id, origin string) (n int64, err
 	return done.RowsAffected()
 }
 
-// origin is from where a result came; "" where nobody said it.
+// origin returns where a result came from; "" if it is not known.
 func (s *Store) origin(ctx context.Context, id string) (origin string, err error) {
 	if there, err := hasOrigins(ctx, s.read); err != nil || !there {
 		return "", s.explain("read result "+id, err)
@@ -49,7 +49,7 @@ func (s *Store) origin(ctx context.Context, id string) (origin string, err error
 	return origin, s.explain("read result "+id, err)
 }
 
-// hasOrigins reports whether the table of origins was made.
+// hasOrigins reports whether the table of origins exists.
 func hasOrigins(ctx context.Context, q querier) (there bool, err error) {
 	err = q.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'origins'`).Scan(&there)
 	return there, err

@@ -12,17 +12,17 @@ import (
 	"wirelab/system/sqlite"
 )
 
-// mark is in the application_id of a store's file: "wlRS". Stores that an earlier wirelab made have 0 until a later one
-// opens them.
+// mark is the application_id of a store's file: "wlRS". In stores that an earlier version made it is 0 until a later
+// version opens them.
 const mark int32 = 0x776c5253
 
-// own checks that a file, if it is there, is a store, or a database with nothing in it, before anything is written to
-// it: the first connection that writes changes its header. The error is Conflict.
+// own checks that an existing file is a store or an empty database before anything is written to it, since the first
+// connection that writes changes its header. The error is Conflict.
 func (s *Store) own(ctx context.Context) (err error) {
 	if info, err := os.Stat(s.path); err != nil || info.Size() == 0 {
 		return nil //nolint:nilerr // what is wrong with it is told when it is opened
 	}
-	// First without the log, and so without a file beside it. What is only in the log is seen by the second.
+	// First without the log, and so without a new file next to it. The second look sees what is only in the log.
 	var foreign bool
 	for _, option := range []string{"immutable=1", "mode=ro"} {
 		var empty bool
@@ -42,7 +42,7 @@ func (s *Store) own(ctx context.Context) (err error) {
 	return nil
 }
 
-// look reports whether a file holds something else than results, and whether it holds nothing.
+// look reports whether a file contains something other than results, and whether it is empty.
 func look(ctx context.Context, path, option string) (foreign, empty bool, err error) {
 	name := url.URL{
 		Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(),
@@ -76,7 +76,7 @@ func look(ctx context.Context, path, option string) (foreign, empty bool, err er
 	return ours != 5, false, nil
 }
 
-// migrate brings the file to the latest form, and marks it.
+// migrate brings the file to the latest version of the schema, and marks it.
 func (s *Store) migrate(ctx context.Context) error {
 	if err := migrate(ctx, s.write, migrationFiles, s.path); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	_, err := s.write.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d`, mark)) // a pragma takes no arguments
 	if sqlite.Code(err) != 0 {
-		return nil // an unmarked store works as well: the disk may be full, or the file not ours to write
+		return nil // an unmarked store works as well: the disk may be full, or the file read-only
 	}
 	return err
 }

@@ -8,12 +8,12 @@ import (
 	"wirelab/results/store"
 )
 
-// newsTimeout is how long news waits for another that writes. News that comes
-// late is old; what follows in a second is better.
+// newsTimeout is how long progress waits for another writer. Late progress is out of date, and the next follows in a
+// second.
 const newsTimeout = 250 * time.Millisecond
 
-// Report implements [store.Store]. It has a connection of its own, so that a
-// Put never queues behind news, and does not wait for the disk.
+// Report implements [store.Store]. It uses a separate connection, so that a Put never queues behind it, and it does
+// not wait for the disk.
 func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
 	news, standing, err := store.EncodeRunning(r)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // has no effect after a commit
 	if _, err := tx.ExecContext(ctx, `DELETE FROM running WHERE reported < ?`,
 		now.Add(-store.ForgottenAfter).UnixMicro()); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Store) Running(ctx context.Context) ([]store.Running, error) {
 	if err != nil {
 		return nil, s.explain("read", err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err has told before
+	defer func() { _ = rows.Close() }() // rows.Err has reported the error
 	all := []store.Running{}
 	for rows.Next() {
 		var reported int64

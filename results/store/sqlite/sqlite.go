@@ -1,6 +1,5 @@
-// Package sqlite keeps results in one file by SQLite, in Go and without a
-// server. It knows SQL, files and what may go wrong with them; what a result
-// means it does not know.
+// Package sqlite keeps results in one SQLite file, in Go and without a server. It knows SQL, files and how they fail.
+// It must not know what a result means.
 package sqlite
 
 import (
@@ -22,8 +21,8 @@ import (
 	"wirelab/system/sqlite"
 )
 
-// busyTimeout is how long a process waits for another that writes. A Put
-// takes milliseconds, so a longer wait means a process that hangs.
+// busyTimeout is how long a process waits for another one that writes. A Put takes milliseconds, so a longer wait
+// means that the other process hangs.
 const busyTimeout = 10 * time.Second
 
 // readers is how many connections may read at once.
@@ -32,8 +31,8 @@ const readers = 4
 // Store is a [store.Store] in a file.
 type Store struct {
 	path string
-	// One connection writes, so that writers in this process queue here in
-	// order; those in other processes take turns by busyTimeout.
+	// Only one connection writes, so that writers in this process queue here in order. Writers in other processes
+	// take turns by busyTimeout.
 	write *sql.DB
 	read  *sql.DB
 	news  *sql.DB // see [Store.Report]
@@ -41,9 +40,9 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in a file and makes both, with directories that only
-// their owner may read, if need be. The directory must be on a local disk:
-// SQLite's log does not work over a network. ctx bounds the opening only.
+// Open opens the store in a file. It creates the file and its directory if necessary, with access only for their
+// owner. The directory must be on a local disk, since SQLite's write-ahead log does not work over a network. ctx
+// limits only the opening.
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -57,9 +56,8 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := s.own(ctx); err != nil {
 		return nil, err
 	}
-	// A commit waits for the disk (FULL): what Put has returned is still
-	// there after a power cut. Transactions take the write lock when they
-	// begin, or two that read first could each wait for the other.
+	// A commit waits for the disk (FULL), so that a result survives a power failure once Put has returned.
+	// Transactions take the write lock when they begin; otherwise two that read first could wait for each other.
 	if s.write, err = sqlite.Open(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
 		return nil, err
 	}
@@ -74,14 +72,14 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if s.news, err = sqlite.Open(path, 1, newsTimeout, "synchronous(NORMAL)"); err != nil {
 		return nil, errors.Join(err, s.read.Close(), s.write.Close())
 	}
-	_ = s.benchmarkOlder(ctx) // what is not made now, as where there is no room, is made at another opening
+	_ = s.benchmarkOlder(ctx) // what fails now, as on a full disk, is done at the next opening
 	return s, nil
 }
 
 // Close closes the file. Calls in progress fail.
 func (s *Store) Close() error { return errors.Join(s.news.Close(), s.read.Close(), s.write.Close()) }
 
-// Path is the file's absolute path.
+// Path returns the absolute path of the file.
 func (s *Store) Path() string { return s.path }
 
 // Put implements [store.Store].
@@ -115,7 +113,7 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 	if err != nil {
 		return s.explain("store result "+r.ID, err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // has no effect after a commit
 	_, err = tx.ExecContext(ctx, `INSERT INTO results
 		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body, digest)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -132,7 +130,7 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 	if err == nil && p.Origin != "" {
 		_, err = setOrigin(ctx, tx, r.ID, p.Origin)
 	}
-	if err == nil { // it runs no more
+	if err == nil { // it no longer runs
 		_, err = tx.ExecContext(ctx, `DELETE FROM running WHERE id = ?`, r.ID)
 	}
 	if err == nil {
@@ -159,7 +157,7 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 	var body []byte
 	var label sql.NullString
 	err = s.read.QueryRowContext(ctx, `SELECT body, label FROM `+listed+` WHERE id = ?`, id).Scan(&body, &label)
-	if errors.Is(err, sql.ErrNoRows) { // deleted since it was resolved
+	if errors.Is(err, sql.ErrNoRows) { // deleted after its id was found
 		return nil, s.noSuch(ctx, id)
 	}
 	if err != nil {
@@ -182,7 +180,7 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	var body []byte
 	found.Summary, err = scan(s.read.QueryRowContext(ctx,
 		`SELECT `+summaryColumns+`, body, digest FROM `+listed+` WHERE id = ?`, id), &body, &found.Digest)
-	if errors.Is(err, sql.ErrNoRows) { // deleted since it was resolved
+	if errors.Is(err, sql.ErrNoRows) { // deleted after its id was found
 		return store.Stored{}, s.noSuch(ctx, id)
 	}
 	if err != nil {
@@ -195,7 +193,7 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	return found, err
 }
 
-// resolve finds the one id that is or begins with text.
+// resolve finds the one id that equals text or begins with it.
 func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	named, err := s.ids(ctx,
 		`SELECT result_id FROM beside WHERE label <> '' AND label = ? ORDER BY result_id DESC LIMIT ?`, text,
@@ -206,7 +204,7 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	if id, err := store.Named(text, named); err != nil || id != "" {
 		return id, err
 	}
-	// substr and not LIKE, in which _ and % mean something.
+	// substr and not LIKE, in which _ and % are wildcards.
 	ids, err := s.ids(ctx, `SELECT id FROM results WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT ?2`,
 		text, store.ResolveLimit)
 	if err != nil {
@@ -218,7 +216,7 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	return store.Resolve(text, ids)
 }
 
-// noSuch is the error for an id that is not there.
+// noSuch returns the error for an id that does not exist.
 func (s *Store) noSuch(ctx context.Context, text string) error {
 	ids, err := s.ids(ctx, `SELECT id FROM results ORDER BY began DESC, id DESC LIMIT ?`, store.NearLimit)
 	if err != nil {
@@ -237,7 +235,7 @@ func (s *Store) ids(ctx context.Context, query string, args ...any) ([]string, e
 	if err != nil {
 		return nil, s.explain("read", err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err has told before
+	defer func() { _ = rows.Close() }() // rows.Err has reported the error
 	var ids []string
 	for rows.Next() {
 		var id string
@@ -260,7 +258,7 @@ func (s *Store) List(ctx context.Context, f store.Filter) ([]store.Summary, erro
 	if err != nil {
 		return nil, s.explain("read", err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err has told before
+	defer func() { _ = rows.Close() }() // rows.Err has reported the error
 	list := []store.Summary{}
 	for rows.Next() {
 		m, err := scan(rows)
@@ -280,8 +278,8 @@ func (s *Store) Total(ctx context.Context, f store.Filter) (store.Total, error) 
 	return t, s.explain("read", err)
 }
 
-// listQuery and totalQuery are answered from the index results_listed alone.
-// listQuery takes one argument more, the limit.
+// listQuery returns the SQL of a list and its arguments, without the last one, the limit. The index results_listed is
+// enough to answer it and totalQuery.
 func listQuery(f store.Filter) (query string, args []any) {
 	where, args := conditions(f, true)
 	return `SELECT ` + summaryColumns + ` FROM ` + listed + where + ` ORDER BY began DESC, id DESC LIMIT ?`, args
@@ -292,14 +290,14 @@ func totalQuery(f store.Filter) (query string, args []any) {
 	return `SELECT count(*), coalesce(sum(length(body)), 0) FROM ` + listed + where, args
 }
 
-// summaryColumns are what [scan] reads of a row.
+// summaryColumns are the columns that [scan] reads.
 const summaryColumns = `id, name, workload, operation, protocols, arms, loads, rounds,
 	began, ended, ending, host, revision, length(body), label, finding`
 
-// listed are results with what is kept beside them.
+// listed joins results with the data next to them.
 const listed = `results LEFT JOIN beside ON result_id = id`
 
-// scan reads the summary of a row, and what is selected after it into more.
+// scan reads the summary in a row. Columns selected after it go into more.
 func scan(row interface{ Scan(into ...any) error }, more ...any) (store.Summary, error) {
 	var m store.Summary
 	var operations, protocols string
@@ -319,8 +317,8 @@ func scan(row interface{ Scan(into ...any) error }, more ...any) (store.Summary,
 	return m, nil
 }
 
-// conditions returns a filter as SQL, with its place in the list or without.
-// Only its values come from the caller, and they go in as arguments.
+// conditions returns a filter as SQL, with or without its place in the list. Only values come from the caller, and
+// they are passed as arguments.
 func conditions(f store.Filter, place bool) (where string, args []any) {
 	var all []string
 	add := func(condition string, values ...any) {
@@ -395,15 +393,15 @@ func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // has no effect after a commit
 	if err := do(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// explain turns an error of SQLite into one that says what to do about it.
-// nil, a coded error, and an ended context stay what they are.
+// explain turns an error of SQLite into one that says what to do about it. It returns nil, a coded error, and an
+// ended context unchanged.
 func (s *Store) explain(doing string, err error) error {
 	var coded *wirelab.Error
 	if err == nil || errors.As(err, &coded) || errors.Is(err, context.Canceled) ||
@@ -429,7 +427,8 @@ func (s *Store) explain(doing string, err error) error {
 	return wirelab.Errorf(wirelab.Internal, "cannot %s in %s: %v", doing, s.path, err)
 }
 
-// unusable says why SQLite cannot use a file. It keeps the system's reason to itself, so that is asked again.
+// unusable says why SQLite cannot use a file. SQLite does not pass on the system's reason, so unusable opens the file
+// to get it.
 func unusable(path string, err error) string {
 	file, again := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // it is the file that SQLite was given
 	switch {

@@ -13,7 +13,7 @@ func (s *Store) Values(ctx context.Context) (store.Values, error) {
 	if err != nil {
 		return store.Values{}, s.explain("read", err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err has told before
+	defer func() { _ = rows.Close() }() // rows.Err has reported the error
 	var all []store.Summary
 	for rows.Next() {
 		var m store.Summary

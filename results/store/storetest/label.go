@@ -19,7 +19,7 @@ func testLabel(t *testing.T, s store.Store) {
 	if whole, err := s.SetLabel(t.Context(), first[:len(first)-2], "before cache"); err != nil || whole != first {
 		t.Fatalf("%q, %v; want %s", whole, err, first)
 	}
-	// Whatever takes an id takes the name, and the result is as it was.
+	// Whatever accepts an id accepts the label, and the result is unchanged.
 	after, err := s.Raw(t.Context(), "before cache")
 	if err != nil || after.Summary.Label != "before cache" {
 		t.Fatalf("%+v, %v", after.Summary, err)
@@ -66,7 +66,7 @@ func testLabel(t *testing.T, s store.Store) {
 	_, err = s.SetLabel(t.Context(), "r-19700101-000000-0000", "x")
 	refused(t, "unknown", err, wirelab.NotFound)
 
-	// Its name goes with it.
+	// Its label is deleted with it.
 	if err := s.Delete(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}

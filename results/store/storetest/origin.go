@@ -11,7 +11,7 @@ import (
 	"wirelab/results/store"
 )
 
-// testOrigin checks that from where a result came is kept beside it, and goes with it.
+// testOrigin checks that the origin of a result is stored next to it, and deleted with it.
 func testOrigin(t *testing.T, s store.Store) {
 	put(t, s, 0, 2)
 	origin := func(n int) string {
@@ -43,10 +43,10 @@ func testOrigin(t *testing.T, s store.Store) {
 	}
 }
 
-// outside are ids of results that come from outside.
+// outside are the ids of results from outside.
 var outside = [2]string{"r-20261121-140512-0a0a", "r-20261121-140512-0b0b"}
 
-// admitted is a result as it comes from outside.
+// admitted returns a result from outside.
 func admitted(t *testing.T, id string) *admit.Admitted {
 	t.Helper()
 	r := resulttest.Short(2)
@@ -81,7 +81,7 @@ func (c *crashing) SetOrigin(ctx context.Context, id, origin string) error {
 	return c.Store.SetOrigin(ctx, id, origin)
 }
 
-// testAdmitted checks that no result from outside is stored without from where it came, whenever the process ends.
+// testAdmitted checks that no result from outside is stored without its origin, whenever the process ends.
 func testAdmitted(t *testing.T, s store.Store) {
 	if err := admitted(t, outside[0]).Put(t.Context(), &crashing{Store: s}, "imported from a.json", began); err != nil {
 		t.Error(err)
@@ -97,8 +97,8 @@ func testAdmitted(t *testing.T, s store.Store) {
 	}
 }
 
-// Torn checks that a result from outside is not stored if from where it came cannot be. refuse makes the store's
-// database refuse each origin from then on, and allow makes it take them again.
+// Torn checks that a result from outside is not stored if its origin cannot be stored. refuse makes the store's
+// database refuse each origin; the function that it returns makes it accept them again.
 func Torn(t *testing.T, s store.Store, refuse func(t *testing.T) (allow func())) {
 	t.Helper()
 	// which makes its table

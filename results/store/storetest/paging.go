@@ -7,13 +7,13 @@ import (
 	"wirelab/results/store"
 )
 
-// testPages goes through a list page by page while results come and go:
-// nothing that was there all the while comes twice or not at all (grb-D12).
+// testPages goes through a list page by page while results are added and removed: no result that exists all the time
+// is repeated or missed (grb-D12).
 func testPages(t *testing.T, s store.Store) {
 	const all = 9
 	for n := range all {
 		r := Small(n)
-		r.Began = Sample(n / 3 * 3).Began // three of them at once
+		r.Began = Sample(n / 3 * 3).Began // three of them with the same beginning
 		if err := s.Put(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +22,7 @@ func testPages(t *testing.T, s store.Store) {
 	for _, limit := range []int{1, 2, 3, 4, all} {
 		seen := map[string]int{}
 		var last store.Cursor
-		for range 10 * all { // for a cursor that goes nowhere
+		for range 10 * all { // the bound is for a cursor that makes no progress
 			list, err := s.List(t.Context(), store.Filter{Workload: "routeguide", Limit: limit, After: last})
 			if err != nil || len(list) > limit {
 				t.Fatalf("pages of %d: %d summaries, %v", limit, len(list), err)
@@ -33,13 +33,13 @@ func testPages(t *testing.T, s store.Store) {
 			for _, m := range list {
 				seen[m.ID]++
 			}
-			// The cursor goes through its text, as addresses carry it.
+			// The cursor is converted to text and back, as in addresses.
 			if last, err = store.ParseCursor(list[len(list)-1].Cursor().String()); err != nil {
 				t.Fatal(err)
 			}
-			put(t, s, next, next+1) // what begins later is at the head
+			put(t, s, next, next+1) // a result that begins later comes first in the list
 			if list[0].ID > Sample(20).ID {
-				// The very result that the page began with goes.
+				// Delete the very result that the page began with.
 				if err := s.Delete(t.Context(), list[0].ID); err != nil {
 					t.Fatal(err)
 				}
@@ -52,7 +52,7 @@ func testPages(t *testing.T, s store.Store) {
 			}
 		}
 	}
-	// The place of a result that is gone is still a place.
+	// The place of a deleted result is still a place.
 	gone := store.Summarize(Small(2)).Cursor()
 	gone.Began = Sample(0).Began
 	if err := s.Delete(t.Context(), gone.ID); err != nil {

@@ -1,21 +1,21 @@
 package storetest
 
-// Query is SQL that users of the ledger's first benchmark have, with what it finds in a store that has one result of
-// two arms, "grpc" and "rest", under two loads of GetBalance.
+// Query is an SQL query of the ledger's first benchmark's users. It comes with the expected rows for a store with one
+// result of two arms, "grpc" and "rest", under two loads of GetBalance.
 type Query struct {
 	SQL       string
 	Arguments []any
 	Rows      int
 }
 
-// originColumns are those that the first benchmark's program reads of its view.
+// originColumns are the columns that the first benchmark's program reads from its view.
 const originColumns = `run_id, scenario, protocol, client, concurrency, duration_sec,
 		        total_samples, successful,
 		        p50_latency, p90_latency, p99_latency, avg_latency, min_latency, max_latency,
 		        cpu_usage_avg, memory_mb_avg, memory_mb_peak`
 
-// OriginQueries are what the first benchmark's programs ask: its Go program of one run, of all and of some, its
-// Python clients after a run, and its view's own definition as a query.
+// OriginQueries are the queries of the first benchmark's programs: of its Go program about one run, all runs and some
+// runs, of its Python clients after a run, and its view's own definition as a query.
 func OriginQueries() map[string]Query {
 	return map[string]Query{
 		"GetStats":    {"SELECT " + originColumns + "\n FROM benchmark_stats\n WHERE run_id = $1", []any{1}, 1},

@@ -13,7 +13,7 @@ import (
 	"wirelab/results/store"
 )
 
-// News is what the experiment of [Sample] n tells while it runs.
+// News is the progress of the experiment of [Sample] n while it runs.
 func News(n int) store.Running {
 	s := Sample(n)
 	r := store.StartRunning(s.ID, s.Began, s.Plan, s.Environment.Host)
@@ -24,7 +24,7 @@ func News(n int) store.Running {
 	return r
 }
 
-// report keeps news that was told some time ago.
+// report stores progress that was reported some time ago.
 func report(t *testing.T, s store.Store, r store.Running, ago time.Duration) {
 	t.Helper()
 	if ago > 0 {
@@ -52,8 +52,7 @@ func running(t *testing.T, s store.Store) map[string]store.Running {
 	return byID
 }
 
-// testRunning: news comes back as it was told, the last alone, and is gone
-// when it is to be forgotten.
+// testRunning checks that progress is returned as it was reported, only the latest, and that it can be removed.
 func testRunning(t *testing.T, s store.Store) {
 	if all := running(t, s); len(all) != 0 {
 		t.Errorf("an empty store: %+v", all)
@@ -63,12 +62,12 @@ func testRunning(t *testing.T, s store.Store) {
 	report(t, s, want, 0)
 	want.Phase, want.Round = "round over", 4
 	later := want
-	later.Standing = nil // what stood before stands
+	later.Standing = nil // the previous standing remains
 	report(t, s, later, 0)
 	report(t, s, News(1), 0)
 	all := running(t, s)
 	got := all[want.ID]
-	// The clock may be another machine's; the tests' is near.
+	// The clock may be another machine's, close to that of the test.
 	if got.Reported.Before(before.Add(-time.Minute)) || got.Reported.After(time.Now().Add(time.Minute)) ||
 		got.Reported.Location() != time.UTC {
 		t.Errorf("told at %v", got.Reported)
@@ -82,7 +81,7 @@ func testRunning(t *testing.T, s store.Store) {
 	if got := running(t, s)[want.ID]; !reflect.DeepEqual(got.Standing, want.Standing) {
 		t.Errorf("standing %+v, want %+v", got.Standing, want.Standing)
 	}
-	for range 2 { // the second time there is nothing to forget
+	for range 2 { // the second time there is nothing to remove
 		if err := s.Forget(t.Context(), want.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -92,8 +91,7 @@ func testRunning(t *testing.T, s store.Store) {
 	}
 }
 
-// testStale: an experiment without news is told apart from one that lives, and
-// later it is gone, from the store too.
+// testStale checks that an experiment without progress is marked as stale, and is later removed, from the store too.
 func testStale(t *testing.T, s store.Store) {
 	report(t, s, News(0), 0)
 	report(t, s, News(1), store.StaleAfter+time.Second)
@@ -108,15 +106,15 @@ func testStale(t *testing.T, s store.Store) {
 	if len(all) != 3 {
 		t.Errorf("%d experiments; what has told nothing for so long is to be gone", len(all))
 	}
-	// News again, and it lives again.
+	// With new progress it is no longer stale.
 	report(t, s, News(1), 0)
 	if got := running(t, s)[News(1).ID]; got.Stale {
 		t.Error("stale, in spite of news")
 	}
 }
 
-// testStored: an experiment whose result is put runs no more; one whose
-// result is refused still does.
+// testStored checks that an experiment no longer runs once its result is stored, and still runs if its result is
+// refused.
 func testStored(t *testing.T, s store.Store) {
 	put(t, s, 1, 2)
 	report(t, s, News(0), 0)
@@ -153,8 +151,8 @@ func testNewsRefused(t *testing.T, s store.Store) {
 	}
 }
 
-// testNewsAtOnce: many tell at once while results are put; each stays with
-// its last word, or is told that there was no time for it.
+// testNewsAtOnce reports from many goroutines while results are stored. The last report of each remains, or its
+// Report returned an error because there was no time for it.
 func testNewsAtOnce(t *testing.T, s store.Store) {
 	var group sync.WaitGroup
 	for n := range 4 {

@@ -1,5 +1,4 @@
-// Package storetest is the contract of [store.Store] as tests, for every
-// implementation. It knows no implementation.
+// Package storetest tests the contract of [store.Store] for every implementation. It must not know an implementation.
 package storetest
 
 import (
@@ -62,11 +61,11 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// began is when the first [Sample] began; each next one began an hour later.
+// began is when the first [Sample] began. Each next one began an hour later.
 var began = time.Date(2026, 11, 21, 14, 5, 12, 345678000, time.UTC)
 
-// Sample returns the nth of a series of results that differ in what lists
-// show: a small one, with every part in it.
+// Sample returns the nth of a series of results that differ in what lists show. They are small, but contain every
+// part of a result.
 func Sample(n int) *result.Result {
 	r := rand.New(rand.NewPCG(uint64(n), 0))
 	at := began.Add(time.Duration(n) * time.Hour)
@@ -102,12 +101,12 @@ func Sample(n int) *result.Result {
 	}
 	second := &sample.Rounds[1]
 	second.Failures = []result.Failure{{Arm: 1, Why: "it fell"}}
-	second.Trials = second.Trials[:len(p.Loads)] // and so none of that arm
+	second.Trials = second.Trials[:len(p.Loads)] // and so no trial of that arm
 	return sample
 }
 
-// Small is [Sample] with one round of one trial, for tests that need many:
-// most of the time of a put goes into encoding histograms.
+// Small is [Sample] with one round of one trial, for tests that need many results: encoding histograms takes most of
+// the time of a Put.
 func Small(n int) *result.Result {
 	small := Sample(n)
 	small.Rounds = small.Rounds[:1]
@@ -179,7 +178,7 @@ func testRoundTrip(t *testing.T, s store.Store) {
 	}
 }
 
-// testRaw: the digest is that of the text, and the text is the result's.
+// testRaw checks that the digest is that of the text, and that the text is the result's.
 func testRaw(t *testing.T, s store.Store) {
 	want := Sample(0)
 	if err := s.Put(t.Context(), want); err != nil {

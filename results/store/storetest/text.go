@@ -9,7 +9,7 @@ import (
 	"wirelab/results/store"
 )
 
-// testText: what another store has is kept byte for byte, and with its digest.
+// testText checks that the text of a result from another store is kept byte for byte, with its digest.
 func testText(t *testing.T, s store.Store) {
 	want, err := store.Encode(Sample(0)) // indented, unlike what Put writes
 	if err != nil {
