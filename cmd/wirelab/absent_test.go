@@ -42,7 +42,7 @@ func TestAbsentArm(t *testing.T) {
 		"--in-flight", "4", "--slice", "500ms", "--slices", "3", "--rounds", "1", "--max-rounds", "1", "--db",
 		"embedded", "--markdown", "comment.md",
 		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
-	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "going on with the others", kinds.AMQPVariable)
+	p.want(desk.ExitNoWord, "log-rabbit is absent: ", "continuing with the others", kinds.AMQPVariable)
 	p.wantNoneLeft()
 	var told struct {
 		Result    result.Result

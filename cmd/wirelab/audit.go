@@ -78,7 +78,7 @@ func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 		return cli.Usage("--timeout %v: want more than 0", f.Timeout)
 	}
 	if !audit.Uses(f.Tool, "target", "get", "address", "script") {
-		return cli.Usage("--tool %q: nothing in it says what to call; put {target} where the URL belongs, or {address}",
+		return cli.Usage("--tool %q: it does not say what to call; put {target} where the URL belongs, or {address}",
 			f.Tool)
 	}
 	truth, err := trial.Truth(f.Inject)

@@ -27,8 +27,8 @@ type chaosFlags struct {
 func newChaosCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "chaos",
-		Short:   "Make parts of a pipeline fail, and count what is lost",
-		Long:    "Chaos starts services that work together, makes them fail under load, and counts what is lost.",
+		Short:   "Make parts of a pipeline fail, and count the lost entries",
+		Long:    "Chaos starts services that work together, makes them fail under load, and counts the lost entries.",
 		Example: `  wirelab chaos logging log-rabbit --fault all`,
 	})
 	c.AddCommand(newChaosLoggingCommand(a))
@@ -39,7 +39,7 @@ func newChaosLoggingCommand(a *app) *cobra.Command {
 	var f chaosFlags
 	c := &cobra.Command{
 		Use:     "logging [PATH…]",
-		Short:   "Make parts of the log pipeline fail, and count what is lost",
+		Short:   "Make parts of the log pipeline fail, and count the lost entries",
 		Long:    desk.HelpText("chaos-logging"),
 		Example: desk.HelpText("chaos-logging.examples"),
 		RunE:    func(c *cobra.Command, args []string) error { return a.chaosLogging(c.Context(), args, f) },
@@ -60,7 +60,7 @@ func (f *chaosFlags) register(flags *pflag.FlagSet) {
 		"the `objective`: a limit for the 99th percentile")
 	flags.DurationVar(&f.Every, "every", 0, "`time` between two rows of the report, in steps of 100ms (default 1s)")
 	flags.DurationVar(&f.Patience, "patience", chaos.DefaultPatience,
-		"if nothing more is stored for so long, accepted entries that are not there count as missing")
+		"how long to wait for the next stored entry; accepted entries that are not stored then count as missing")
 	flags.IntVar(&f.InFlight, "in-flight", chaos.DefaultInFlight,
 		"most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.Queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
@@ -125,7 +125,7 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 func (a *app) sayAbsent(runs []outages.Run, quiet bool) {
 	for i, r := range runs {
 		if !quiet && r.Wanting && (i == 0 || runs[i-1].Path != r.Path) {
-			a.Note("%s is absent: %s; going on with the others", r.Path, r.Absent)
+			a.Note("%s is absent: %s; continuing with the others", r.Path, r.Absent)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
 	if !s.Running {
 		a.noteOtherDB()
 		if s.Directory != "" {
-			return a.Printf("not running; what it held is in %s, and wirelab db start brings it back\n", s.Directory)
+			return a.Printf("not running; its data is in %s, and wirelab db start uses it again\n", s.Directory)
 		}
 		return a.Printf("not running\n")
 	}

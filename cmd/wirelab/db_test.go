@@ -73,7 +73,7 @@ func TestDB(t *testing.T) {
 	run("db", "seed").wants(t, desk.ExitFailed, nil, []string{"127.0.0.1:1/x cannot be reached"})
 	delete(s.env, postgres.Variable)
 
-	// Killed, it is found with what it held.
+	// After kill -9 it is found with its data.
 	if err := syscall.Kill(status.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestDB(t *testing.T) {
 			t.Fatal("it does not die")
 		}
 	}
-	run("db", "status").wants(t, desk.ExitOK, []string{"not running; what it held is in " + status.Directory}, nil)
+	run("db", "status").wants(t, desk.ExitOK, []string{"not running; its data is in " + status.Directory}, nil)
 	run("db", "stop").wants(t, desk.ExitUsage, nil, []string{"--discard"})
 	run("db", "start").wants(t, desk.ExitOK, []string{"started at " + status.Address}, nil)
 	run("db", "seed", "--accounts", "100", "--transactions", "1000").wants(t, desk.ExitOK, []string{"is there already"},

@@ -209,7 +209,7 @@ func TestDecideErrors(t *testing.T) {
 	s.stored(1)
 	s.run("decide", "latest").wants(t, desk.ExitUsage, nil,
 		[]string{
-			"does not tell when to use which: the entries of its arms were not followed",
+			"does not show when to use which: the entries of its arms were not followed",
 			"wirelab compare log-grpc",
 		})
 	r := s.waysStored()

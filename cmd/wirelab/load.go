@@ -85,7 +85,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 	flags.IntVar(&f.pid, "pid", 0,
 		"the `process` of the service, if it runs here (default: found by its port, if it is yours)")
 	flags.StringVar(&f.mayLoad, "i-may-load", "",
-		"the `host` of TARGET, where it is not this machine and you may load it")
+		"the `host` of TARGET, if it is another machine and you may load it")
 	f.conduct.register(a, flags)
 	cli.Common(flags, "data")
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
@@ -95,7 +95,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 func (f *loadFlags) requestFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.typed.Method, "method", "X", "", "method of HTTP (default GET; POST with --data)")
 	flags.StringVarP(&f.typed.Data, "data", "d", "",
-		"what is sent: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
+		"the request: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
 	flags.StringArrayVarP(&f.typed.Headers, "header", "H", nil, "a `header`, or metadata, as 'Name: value'")
 	flags.StringVar(&f.typed.Rows, "rows", "",
 		"`file` of NDJSON or CSV: a request for each row, whose fields stand for {{.field}} in the URL, headers "+

@@ -33,7 +33,7 @@ func newOwnInitCommand(a *app) *cobra.Command {
 	var secure desk.SecureFlags
 	c := &cobra.Command{
 		Use:     "init TARGET|FILE",
-		Short:   "Write a description of a service from what it, or a file, says of itself",
+		Short:   "Write the description of a service, from the service itself or from a file",
 		Long:    desk.HelpText("own-init"),
 		Example: desk.HelpText("own-init.examples"),
 		Args:    cli.Arguments(1, 2, "one URL or file, such as grpc://localhost:9000 or openapi.yaml"),
@@ -90,7 +90,7 @@ func newOwnCheckCommand(a *app) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "check FILE[:WIRE]",
-		Short: "Make each call of a description once, and print what came",
+		Short: "Make each call of a description twice, and print the replies",
 		Long:  desk.HelpText("own-check"),
 		Example: `  wirelab own check shop.yaml
   wirelab own check shop.yaml:rest --operation list --json`,
@@ -98,7 +98,7 @@ func newOwnCheckCommand(a *app) *cobra.Command {
 	}
 	c.Flags().StringSliceVar(&operations, "operation", nil, "check only these `operations`")
 	c.Flags().StringVar(&a.Services.MayLoad, "i-may-load", "",
-		"the `host` of the service, where that is not this machine and you may call it")
+		"the `host` of the service, if it is another machine and you may call it")
 	asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.checkOwn(c.Context(), args[0], operations, *asJSON)

@@ -18,7 +18,7 @@ import (
 func newPartCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "part NAME",
-		Short:  "Be a part of a pipeline (a child of wirelab up)",
+		Short:  "Run one part of a pipeline (a child of wirelab up)",
 		Args:   cli.Arguments(0, 1, "a name, for lists of processes"),
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -54,7 +54,7 @@ func newReplayCommand(a *app) *cobra.Command {
 			return err
 		}
 		if was.Capacity != nil {
-			return cli.Usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot "+
+			return cli.Usage("%s is a search for capacities, whose rates follow from the measurements, so it cannot "+
 				"be run again as it was; "+
 				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID,
 				was.Capacity.Objective, was.Command)

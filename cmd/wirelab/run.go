@@ -75,7 +75,8 @@ func (a *app) loadPlan(ctx context.Context, name string) (p plan.Plan, text []by
 	}
 	text, err = a.ReadFile(ctx, "", name, 2*plan.SizeLimit) // it may be in UTF-16
 	if _, absent := os.Stat(name); err != nil && errors.Is(absent, os.ErrNotExist) {
-		return p, nil, cli.Usage("there is no file or folder %s; wirelab presets lists what is ready to run", name)
+		return p, nil, cli.Usage("there is no file or folder %s; wirelab presets lists the experiments "+
+			"that are ready to run", name)
 	}
 	if err != nil {
 		return p, nil, err

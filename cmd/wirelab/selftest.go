@@ -158,8 +158,8 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 			errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
 	case len(report.SelfTest.Refused()) > 0:
 		return cli.With(desk.ExitNoWord,
-			fmt.Errorf("nothing was found wrong, but %s could show nothing on a machine so busy: run them again when "+
-				"it is quiet",
+			fmt.Errorf("no error was found, but %s could show nothing because the machine was busy: run them again "+
+				"when it is quiet",
 				strings.Join(report.SelfTest.Refused(), ", ")))
 	}
 	return nil

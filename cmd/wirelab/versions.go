@@ -12,7 +12,7 @@ func registerExternal(f *services.Choice, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Start, "start", "",
 		"of an external service: the `command` that starts it, with $PORT; in place of its description's")
 	flags.StringVar(&f.MayLoad, "i-may-load", "",
-		"of an external service: its `host`, where that is not this machine and you may load it")
+		"of an external service: its `host`, if it is another machine and you may load it")
 }
 
 // registerVersions registers what compares versions of one service.

@@ -82,9 +82,9 @@ func accountRows(p *chaos.Report) [][]string {
 	word := "as promised"
 	switch {
 	case p.Broken() > 0:
-		word = "BROKEN: somebody had promised to keep them"
+		word = "BROKEN: they were promised to be kept"
 	case !p.Promised:
-		word = "nobody had promised to keep them"
+		word = "they were not promised to be kept"
 	}
 	atLeast := ""
 	if c.AtLeast {
@@ -115,7 +115,7 @@ func accountRows(p *chaos.Report) [][]string {
 		})
 	}
 	if c.Stray > 0 {
-		rows = append(rows, []string{"stray", number(c.Stray), "stored, and sent by nobody here"})
+		rows = append(rows, []string{"stray", number(c.Stray), "stored, but not sent here"})
 	}
 	for i := range rows {
 		rows[i] = trimmed(rows[i])

@@ -301,7 +301,7 @@ func EffectName(e *explain.Explanation, f *explain.FactorEffect) string {
 func Interacts(d *claim.Difference) string {
 	switch {
 	case d == nil:
-		return "not estimable"
+		return "cannot be estimated"
 	case d.Verdict == claim.Better || d.Verdict == claim.Worse:
 		return "act together"
 	case d.Verdict == claim.Equivalent && d.Exact:

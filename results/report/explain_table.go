@@ -43,7 +43,7 @@ func EffectTable(e *explain.Explanation, m metric.Metric, x *explain.MetricExpla
 	t := block.Table{ID: "effects", Title: m.Title + ": each factor, on average over the others"}
 	return effectTable(e, t, "effect", x.Effects, func(d *claim.Difference) block.Cell {
 		if d == nil {
-			return block.Cell{Text: "not estimable", Tone: block.Quiet}
+			return block.Cell{Text: "cannot be estimated", Tone: block.Quiet}
 		}
 		return block.Cell{Text: Verdict(m, d), Tone: ToneOf(d.Verdict)}
 	})

@@ -114,7 +114,7 @@ type Decisions struct {
 // in text and Markdown alike.
 func (k *commands) printAdvice(advice []string) error {
 	var b strings.Builder
-	b.WriteString(paragraph.Hang("", 0, "What was recommended with the published figures, and what was measured here:",
+	b.WriteString(paragraph.Hang("", 0, "The published recommendations, and the measurements here:",
 		k.Columns()))
 	b.WriteString("\n")
 	for _, line := range advice {
@@ -130,8 +130,8 @@ func undecidable(r *result.Result) error {
 	case len(r.Rounds) == 0:
 		why = "no round was measured"
 	case len(r.Plan.Arms) > rank.ContestLimit:
-		why = fmt.Sprintf("of more than %d ways so many pairs are compared that no claim is left", rank.ContestLimit)
+		why = fmt.Sprintf("more than %d ways have so many pairs that no claim is left", rank.ContestLimit)
 	}
-	return cli.Usage("%s does not tell when to use which: %s; such as 'wirelab compare log-grpc log-rabbit -w "+
+	return cli.Usage("%s does not show when to use which: %s; 'wirelab compare log-grpc log-rabbit -w "+
 		"logging.WriteLog --in-flight 50' makes a result that does", r.ID, why)
 }

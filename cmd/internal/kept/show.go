@@ -53,7 +53,7 @@ func newShowCommand(a *commands) *cobra.Command {
 			return err
 		}
 		if a.Full && report.Factorial(r) {
-			a.Note("which part of the differences is whose: wirelab explain %s", r.ID)
+			a.Note("which factor costs what: wirelab explain %s", r.ID)
 		}
 		return nil
 	}

@@ -98,7 +98,7 @@ func (k *commands) transfer(ctx context.Context, from, to string, ids []string, 
 	switch {
 	case done.Interrupted:
 		return cli.With(desk.ExitNoWord,
-			errors.New("interrupted; what was copied stays, and the same command goes on from there"))
+			errors.New("interrupted; the copied results stay, and the same command continues from there"))
 	case stopped != nil:
 		return stopped
 	case len(done.Failed) > 0:

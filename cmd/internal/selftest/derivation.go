@@ -19,7 +19,7 @@ import (
 func derivationTest() Test {
 	return Test{
 		Name:     "derivation",
-		Shows:    "everything an exported result says follows from its raw data, so that an edited one is found out",
+		Shows:    "everything in an exported result follows from its raw data, so that an edit is found",
 		Required: "the untouched export holds, and each edit of a figure, a claim or the raw data is found",
 		Short:    1e9, Long: 1e9,
 		run: func(_ context.Context, e Env) (finding, error) {

@@ -80,7 +80,7 @@ func NewEnv(ctx context.Context, l *prepare.Lab, o Asked) (Env, error) {
 // tests are tried on, so that it is found among the results.
 func Blank(ctx context.Context, l *prepare.Lab, e Env, o Asked) (*result.Result, error) {
 	p := plan.Plan{
-		Name: "selftest", About: "Is what wirelab tells of things that are known true?",
+		Name: "selftest", About: "Does wirelab report known quantities correctly?",
 		Workload: "routeguide", Operation: "GetFeature", Seed: max(o.Seed, 1), Floor: plan.FloorNone,
 	}
 	for _, cell := range e.Wires {

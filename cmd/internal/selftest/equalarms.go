@@ -75,8 +75,8 @@ func (e Env) rounds(what string) func(experiment.Event) {
 func equalArmsTest() Test {
 	return Test{
 		Name: "twins",
-		Shows: "two servers that are the same are seldom called different, and one that burns some µs more for each " +
-			"request is measured to burn that",
+		Shows: "two equal servers are seldom called different, and a server that uses some µs more for each " +
+			"request is measured to use that",
 		Required: fmt.Sprintf("at most %.1f %% of %d comparisons of equals claim a difference, in any metric; "+
 			"the interval of the difference in server CPU per request holds the spin in 90 %%, in one of %d "+
 			"experiments", 100*falseShare(0.05, ofEquals), ofEquals, doubts),
@@ -291,7 +291,7 @@ func slowed(r *result.Result) []result.Figure {
 	}
 	quiet := (sums[0] + sums[2]) / float64(counts[0]+counts[2])
 	return []result.Figure{{
-		Name: "throughput of the middle third, beside the others", Unit: "%",
+		Name: "throughput of the middle third, compared with the others", Unit: "%",
 		Found: 100 * math.Exp(sums[1]/float64(counts[1])-quiet), High: 200, Note: "shown, not required",
 	}}
 }

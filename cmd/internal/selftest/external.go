@@ -11,7 +11,7 @@ import (
 func externalTest() Test {
 	return Test{
 		Name: "external",
-		Shows: "what is published of a service that is not ours is true as well: described, and called by the " +
+		Shows: "figures of an external service are true as well: described, and called by the " +
 			"library and by the raw driver",
 		Required: "every published quantile and mean within 2 % + 100 µs of the closed form",
 		Short:    20e9, Long: 600e9,

@@ -27,7 +27,7 @@ const faultWire = "http1-json"
 func starvedTest() Test {
 	return Test{
 		Name: "starved",
-		Shows: "a generator that does not get the processor says so, instead of telling its own lateness as the " +
+		Shows: "a generator without enough processor time says so, instead of reporting its own lateness as the " +
 			"server's",
 		Required: "no response or service time is published",
 		Short:    5e9, Long: 10e9,
@@ -107,8 +107,8 @@ var slowDue = stopRate * (stopTime - slowAfter).Seconds()
 func stoppedTest() Test {
 	return Test{
 		Name: "stopped",
-		Shows: "a server that stands still for half a second is charged for every call that came meanwhile, not " +
-			"for one a connection",
+		Shows: "a server that stops for half a second is charged for every call that came during this time, not " +
+			"only for one per connection",
 		Required: fmt.Sprintf("of %d calls/s, as many take over %v as are due in the standstill less that: %.0f "+
 			"± 10 %%", stopRate, slowAfter, slowDue),
 		Short: 5e9, Long: 5e9,

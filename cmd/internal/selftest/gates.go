@@ -24,7 +24,7 @@ func Gates() Test {
 	return Test{
 		Name: "gates",
 		Shows: "the checks refuse numbers that are false, and few that are true: fast and slow servers, alone and " +
-			"beside another process",
+			"next to another process",
 		Required: "at most 5 % of the runs with true numbers are refused, and at least 99 % of those with a false " +
 			"one, but for chance",
 		Short: 1500e9, Long: 5400e9,
@@ -128,8 +128,8 @@ type company string
 
 const (
 	alone        company = "alone"
-	besideDriver company = "beside a process on the driver's core"
-	besideServer company = "beside a process on the server's core"
+	besideDriver company = "next to a process on the driver's core"
+	besideServer company = "next to a process on the server's core"
 )
 
 // cores are those that the company runs on; none of what runs alone.

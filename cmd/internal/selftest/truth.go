@@ -22,7 +22,7 @@ import (
 func truthTest() Test {
 	return Test{
 		Name:     "truth",
-		Shows:    "what is published of a server whose response times are known is true, over every wire",
+		Shows:    "figures of a server with known response times are true, over every wire",
 		Required: "every published quantile and mean within 2 % + 100 µs of the closed form",
 		Short:    85e9, Long: 1800e9,
 		run: runTruth,
@@ -173,7 +173,7 @@ func (t *truths) finding() finding {
 	}
 	f.found = fmt.Sprintf("%d numbers of %d servers", t.published, t.done)
 	if t.published > 0 {
-		f.found += fmt.Sprintf("; the worst is off by %.0f %% of what is allowed (%s)", 100*t.worst, t.worstAt)
+		f.found += fmt.Sprintf("; the worst is off by %.0f %% of the allowed error (%s)", 100*t.worst, t.worstAt)
 	}
 	if t.again > 0 {
 		f.found += fmt.Sprintf("; %d servers were measured again, since the machine was busy", t.again)

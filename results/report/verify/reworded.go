@@ -14,6 +14,10 @@ var rewordings = []struct {
 }{
 	// Until November 2026 a unit stood where there was no figure.
 	{regexp.MustCompile(`–(?:[nµm]?s|[kM]?B|/s)\b`), "–"},
+	{
+		regexp.MustCompile(`; wrong or failed ones from (\d+) of the arms, see below`),
+		"; $1 of the arms had wrong or failed ones, see below",
+	},
 	// For some days the name of this line had no space after it.
 	{regexp.MustCompile(`\bmade again(\d+ of \d+ rounds )`), "remade $1"},
 	// The longest first: "99.99 %" ends with "99 %".
@@ -35,7 +39,7 @@ func reworded(text string) string {
 	for _, r := range rewordings {
 		text = r.was.ReplaceAllString(text, r.is)
 	}
-	return text
+	return newWords.Replace(text)
 }
 
 // sameLines reports whether two reports say the same, line by line or with the lines broken at other places,

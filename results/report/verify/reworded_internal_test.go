@@ -18,3 +18,26 @@ func TestUnitsOfNothing(t *testing.T) {
 		t.Error("the name of a line, as it was for some days, is taken for an edit")
 	}
 }
+
+// Sentences of earlier programs are not taken for edits, wherever their lines break; other figures in them are.
+func TestEarlierSentences(t *testing.T) {
+	t.Parallel()
+	was := []any{
+		"the soonest answer to the caller, for half of all", "  → log-grpc (20.1 ms); 2 of them cannot be told",
+		"apart", "checked   452 replies right; wrong or failed ones from 1 of the", "arms, see below",
+		"gRPC × JSON cannot be told: no arm has it, and it stands among all comparisons", "made.",
+	}
+	is := []any{
+		"fastest answer to the caller, for half of all entries",
+		"  → log-grpc (20.1 ms); 2 of them cannot be told apart",
+		"checked   452 replies right; 1 of the arms had wrong or failed ones, see below",
+		"gRPC × JSON cannot be estimated: no arm has it, and it remains after correction for all comparisons made.",
+	}
+	if !sameLines(was, is) {
+		t.Errorf("%q is not %q", reworded(running(was)), running(is))
+	}
+	is[1] = "  → log-grpc (20.2 ms); 2 of them cannot be told apart"
+	if sameLines(was, is) {
+		t.Error("another figure in it is not found")
+	}
+}
